@@ -1,0 +1,45 @@
+/** Every error code of the API and the HTTP status it is answered with. */
+export const ERROR_STATUS = {
+  VALIDATION_ERROR: 400,
+  UNAUTHORIZED: 401,
+  LICENSE_ERROR: 402,
+  LICENSE_LIMIT_EXCEEDED: 402,
+  NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  CONFLICT: 409,
+  PAYLOAD_TOO_LARGE: 413,
+  RATE_LIMITED: 429,
+  ENGINE_ERROR: 500,
+  INTERNAL_ERROR: 500,
+  SERVICE_UNAVAILABLE: 503,
+  PIPELINE_START_TIMEOUT: 504,
+} as const satisfies Record<string, number>
+
+export type ErrorCode = keyof typeof ERROR_STATUS
+
+export type ErrorDetails = Readonly<Record<string, unknown>>
+
+/**
+ * A failure the client is told about. `message` says what happened and what to do; neither it nor
+ * `details` may hold a credential, a path of the host, SQL or a stack (see `redact`).
+ */
+export class ApiError extends Error {
+  readonly code: ErrorCode
+  readonly details: ErrorDetails
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'ApiError'
+    this.code = code
+    this.details = details
+  }
+
+  get status(): number {
+    return ERROR_STATUS[this.code]
+  }
+}
+
+/** The one shape of an error body: `{ message, code, details }`. */
+export const errorBody = (error: ApiError) => ({ message: error.message, code: error.code, details: error.details })
+
+export const isErrorCode = (value: unknown): value is ErrorCode => typeof value === 'string' && Object.hasOwn(ERROR_STATUS, value)

@@ -1,0 +1,87 @@
+import type { Geolocation, PipelineConfig, PipelineView } from './schema/pipeline.ts'
+import type { Settings } from './schema/settings.ts'
+
+/** The outside world as lib sees it. Hosts bring the implementations; nothing here imports one. */
+
+export interface Clock {
+  /** Wall clock, milliseconds since the epoch. */
+  now(): number
+}
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+export type LogFields = Readonly<Record<string, unknown>>
+
+/** One structured line per event; implementations redact credentials. */
+export interface Log {
+  debug(event: string, fields?: LogFields): void
+  info(event: string, fields?: LogFields): void
+  warn(event: string, fields?: LogFields): void
+  error(event: string, fields?: LogFields): void
+}
+
+/** argon2id; a port because it does not run in every fetch runtime. */
+export interface PasswordHasher {
+  /** PHC string of a password. */
+  hash(password: string): Promise<string>
+  verify(hash: string, password: string): Promise<boolean>
+}
+
+export interface EngineStatus {
+  readonly version: string
+  /** Version of gst-launch-1.0, null when the program is missing. */
+  readonly gstreamer_version: string | null
+  readonly pid: number
+  /** The engine has been configured and holds the registered pipelines (false right after its start). */
+  readonly configured: boolean
+  readonly playing: number
+}
+
+export interface EngineCheck {
+  /** The gst-launch line, credentials masked, ready to paste. */
+  readonly launch: string
+  /** Whether the pipeline names `pay0` and so has an RTSP output. */
+  readonly publishes: boolean
+}
+
+export interface LogLine {
+  readonly at: string
+  /** Which run of the child wrote it, 1 for the first since the pipeline was registered. */
+  readonly run: number
+  readonly stream: 'stdout' | 'stderr' | 'engine'
+  readonly line: string
+}
+
+export type EngineEvent =
+  | { readonly type: 'pipeline'; readonly view: PipelineView }
+  | { readonly type: 'pipeline_removed'; readonly id: string }
+  | { readonly type: 'pipeline_error'; readonly id: string; readonly code: string; readonly message: string; readonly cause: string }
+  | { readonly type: 'geolocation'; readonly id: string; readonly geolocation: Geolocation }
+  | { readonly type: 'heartbeat' }
+
+/**
+ * The media engine: owns the child processes, the RTSP outputs and the truth about what plays.
+ * Every method throws ApiError; SERVICE_UNAVAILABLE when the engine cannot be reached.
+ */
+export interface Engine {
+  status(): Promise<EngineStatus>
+  /** Hands over the settings and how many seconds a start may take; effective at once where the setting says so. */
+  configure(settings: Settings): Promise<void>
+  /** Parses a description without running it. VALIDATION_ERROR in GStreamer's words. */
+  check(config: PipelineConfig): Promise<EngineCheck>
+  /**
+   * Registers a pipeline (`create`: CONFLICT when the id is known) or replaces its configuration (CONFLICT while it runs).
+   * Assigns a free output port when the configuration asks for none, and answers the configuration with it.
+   */
+  put(config: PipelineConfig, options: { readonly create: boolean }): Promise<PipelineConfig>
+  /** Forgets a pipeline; CONFLICT while it runs unless `force`, NOT_FOUND when unknown. */
+  remove(id: string, options: { readonly force: boolean }): Promise<void>
+  /** Answers when a key frame came out, or throws the classed fault. `wait: false` answers at once and retries in the background. */
+  play(id: string, options: { readonly wait: boolean }): Promise<PipelineView>
+  /** Answers when the child has been reaped and the port is free. */
+  stop(id: string): Promise<PipelineView>
+  view(id: string): Promise<PipelineView>
+  list(): Promise<readonly PipelineView[]>
+  log(id: string): Promise<readonly LogLine[]>
+  /** Every change from now on; ends when the signal aborts or the engine goes away. */
+  events(signal: AbortSignal): AsyncIterable<EngineEvent>
+}

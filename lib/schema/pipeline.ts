@@ -1,0 +1,255 @@
+import * as v from 'valibot'
+import { integerBetween, numberBetween } from './number.ts'
+
+export const PIPELINE_MODES = ['simple', 'advanced'] as const
+export const PIPELINE_STATES = ['ready', 'playing'] as const
+export const PHASES = ['idle', 'starting', 'playing', 'reconnecting', 'stopping', 'failed'] as const
+export const CODECS = ['h264', 'h265'] as const
+export const SOURCE_SCHEMES = ['rtsp', 'rtsps', 'rtspt', 'udp', 'srt', 'rtmp', 'rtmps', 'http', 'https', 'v4l2', 'test', 'file'] as const
+
+const oneOf = <const T extends readonly string[]>(values: T) => v.picklist(values, `Use one of: ${values.join(', ')}`)
+const boolean = v.boolean('Use true or false')
+const text = v.string('Use a string')
+
+export const pipelineIdSchema = v.pipe(
+  text,
+  v.minLength(1, 'Use 1 to 64 characters'),
+  v.maxLength(64, 'Use 1 to 64 characters'),
+  v.regex(/^[a-zA-Z0-9_-]+$/, 'Use letters, digits, dash and underscore only'),
+)
+
+const SCHEME = /^([a-zA-Z][a-zA-Z0-9+.-]*):\/\//
+
+/** The scheme of a source address in lower case, or undefined when it has none. */
+export const sourceScheme = (uri: string): string | undefined => SCHEME.exec(uri)?.[1]?.toLowerCase()
+
+// Control characters and blanks have no place in a URI (RFC 3986 section 2); a NUL cannot even reach a child's argv.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the point
+const NOT_IN_A_URI = /[\u0000-\u0020\u007f]/
+
+const sourceSchema = v.strictObject({
+  uri: v.pipe(
+    text,
+    v.minLength(1, 'Use a stream address such as rtsp://host/path'),
+    v.maxLength(2048, 'Use at most 2048 characters'),
+    v.check((uri) => !NOT_IN_A_URI.test(uri), 'Percent-encode blanks and control characters'),
+    v.check(
+      (uri) => (SOURCE_SCHEMES as readonly string[]).includes(sourceScheme(uri) ?? ''),
+      `Use an address that starts with one of: ${SOURCE_SCHEMES.map((scheme) => `${scheme}://`).join(', ')}`,
+    ),
+    v.check((uri) => URL.canParse(uri), 'Use a complete stream address such as rtsp://host:554/path'),
+  ),
+  latency_ms: v.optional(integerBetween(0, 60000), 200),
+})
+
+const evenSize = v.pipe(
+  integerBetween(16, 8192),
+  v.check((size) => size % 2 === 0, 'Use an even number'),
+)
+
+const encodingSchema = v.pipe(
+  v.strictObject({
+    codec: oneOf(CODECS),
+    bitrate: v.optional(integerBetween(50, 200000), 2000),
+    width: v.optional(evenSize),
+    height: v.optional(evenSize),
+    fps: v.optional(numberBetween(1, 240)),
+    quality: v.optional(integerBetween(1, 10), 7),
+  }),
+  v.forward(
+    v.check((encoding) => encoding.height === undefined || encoding.width !== undefined, 'Give width and height, or neither'),
+    ['width'],
+  ),
+  v.forward(
+    v.check((encoding) => encoding.width === undefined || encoding.height !== undefined, 'Give width and height, or neither'),
+    ['height'],
+  ),
+)
+
+/** The parts of `rtsp://<host>:<port>/<id>`; the host may be a bracketed IPv6 address. */
+export interface OutputAddress {
+  /** IP address without brackets. */
+  readonly host: string
+  readonly port: number
+  readonly path: string
+}
+
+const OUTPUT_URI = /^rtsp:\/\/(\[[0-9a-fA-F:.]+\]|\d{1,3}(?:\.\d{1,3}){3}):(\d{1,5})\/([a-zA-Z0-9_-]+)$/
+
+/** Splits an output address, undefined when it is not of the form `rtsp://<host>:<port>/<id>` with a port of 1024–65535. */
+export const parseOutputUri = (uri: string): OutputAddress | undefined => {
+  const match = OUTPUT_URI.exec(uri)
+  if (match === null) return undefined
+  const [, host = '', port = '', path = ''] = match
+  if (Number(port) < 1024 || Number(port) > 65535) return undefined
+  return { host: host.replace(/^\[|\]$/g, ''), port: Number(port), path }
+}
+
+const outputSchema = v.strictObject({
+  uri: v.pipe(
+    text,
+    v.maxLength(2048, 'Use at most 2048 characters'),
+    v.check((uri) => parseOutputUri(uri) !== undefined, 'Use rtsp://0.0.0.0:<port>/<pipeline id> with a port of 1024 to 65535'),
+  ),
+})
+
+const klvConfigSchema = v.strictObject({
+  pass_klv: v.optional(boolean, false),
+  auto_extract_geolocation: v.optional(boolean, false),
+})
+
+export const geolocationSchema = v.strictObject({
+  latitude: numberBetween(-90, 90),
+  longitude: numberBetween(-180, 180),
+  altitude: v.optional(v.nullable(numberBetween(-1000, 100000)), null),
+  heading: v.optional(v.nullable(numberBetween(0, 360)), null),
+})
+
+/** Fields a client may send back as it read them; they are ignored. */
+const readOnlyEntries = {
+  state: v.optional(v.unknown()),
+  klv: v.optional(v.unknown()),
+  screenshots: v.optional(v.unknown()),
+  runtime: v.optional(v.unknown()),
+  ephemeral: v.optional(v.unknown()),
+  created_at: v.optional(v.unknown()),
+  updated_at: v.optional(v.unknown()),
+}
+
+const commonEntries = {
+  id: pipelineIdSchema,
+  on_demand: v.optional(boolean, false),
+  output: v.optional(outputSchema),
+  klv_config: v.optional(klvConfigSchema, { pass_klv: false, auto_extract_geolocation: false }),
+  geolocation: v.optional(v.nullable(geolocationSchema), null),
+}
+
+export const simplePipelineSchema = v.strictObject({
+  ...readOnlyEntries,
+  ...commonEntries,
+  mode: v.literal('simple'),
+  source: sourceSchema,
+  encoding: v.optional(v.nullable(encodingSchema), null),
+})
+
+export const advancedPipelineSchema = v.strictObject({
+  ...readOnlyEntries,
+  ...commonEntries,
+  mode: v.literal('advanced'),
+  raw_pipeline: v.pipe(
+    text,
+    v.minLength(1, 'Use 1 to 16384 characters'),
+    v.maxLength(16384, 'Use 1 to 16384 characters'),
+    v.check((description) => !description.includes('\u0000'), 'A NUL character cannot be part of a description'),
+  ),
+})
+
+/** Body of create and replace. */
+export const pipelineSchema = v.pipe(
+  v.variant('mode', [simplePipelineSchema, advancedPipelineSchema], `Use one of: ${PIPELINE_MODES.join(', ')}`),
+  v.forward(
+    v.check(
+      (pipeline) => pipeline.output === undefined || parseOutputUri(pipeline.output.uri)?.path === pipeline.id,
+      'The path of the output address must be the pipeline id',
+    ),
+    ['output', 'uri'],
+  ),
+)
+
+/** Body of PATCH. */
+export const pipelinePatchSchema = v.strictObject({ geolocation: v.nullable(geolocationSchema) })
+
+/** Query of the list. */
+export const pipelineFilterSchema = v.strictObject({
+  mode: v.optional(oneOf(PIPELINE_MODES)),
+  on_demand: v.optional(
+    v.pipe(
+      oneOf(['true', 'false']),
+      v.transform((value) => value === 'true'),
+    ),
+  ),
+  state: v.optional(oneOf(PIPELINE_STATES)),
+})
+
+export type Phase = (typeof PHASES)[number]
+export type PipelineState = (typeof PIPELINE_STATES)[number]
+export type PipelineMode = (typeof PIPELINE_MODES)[number]
+export type Codec = (typeof CODECS)[number]
+export type Source = v.InferOutput<typeof sourceSchema>
+export type Encoding = v.InferOutput<typeof encodingSchema>
+export type Geolocation = v.InferOutput<typeof geolocationSchema>
+export type KlvConfig = v.InferOutput<typeof klvConfigSchema>
+export type PipelineFilter = v.InferOutput<typeof pipelineFilterSchema>
+
+interface CommonConfig {
+  readonly id: string
+  readonly on_demand: boolean
+  /** null: none was asked for (a port is assigned), or the description names no pay0. */
+  readonly output: { readonly uri: string } | null
+  readonly klv_config: KlvConfig
+  readonly ephemeral: boolean
+}
+
+export interface SimpleConfig extends CommonConfig {
+  readonly mode: 'simple'
+  readonly source: Source
+  readonly encoding: Encoding | null
+}
+
+export interface AdvancedConfig extends CommonConfig {
+  readonly mode: 'advanced'
+  readonly raw_pipeline: string
+}
+
+/** What the engine needs to run a pipeline, and what is stored of it. */
+export type PipelineConfig = SimpleConfig | AdvancedConfig
+
+/** A stored pipeline. Times are milliseconds since the epoch. */
+export interface Pipeline {
+  readonly config: PipelineConfig
+  readonly geolocation: Geolocation | null
+  readonly created_at: number
+  readonly updated_at: number
+}
+
+/** Why the last run ended or did not begin; free of credentials. */
+export interface LastError {
+  readonly code: string
+  readonly message: string
+  readonly at: string
+}
+
+/** What the engine sees right now; the `runtime` of the representation. */
+export interface Runtime {
+  readonly phase: Phase
+  readonly desired: PipelineState
+  readonly since: string
+  readonly restarts: number
+  readonly next_retry_at: string | null
+  readonly last_error: LastError | null
+  readonly readers: number
+  readonly frames: number
+  readonly fps: number
+  readonly bitrate_kbps: number
+  readonly last_frame_age_ms: number | null
+}
+
+export interface KlvView {
+  readonly available: boolean
+  readonly state?: 'playing' | 'stopped'
+}
+
+export interface ScreenshotsView {
+  readonly state: 'playing' | 'stopped'
+  readonly interval_seconds: number
+  readonly quality: number
+}
+
+/** The engine's part of a representation. */
+export interface PipelineView {
+  readonly id: string
+  readonly state: PipelineState
+  readonly runtime: Runtime
+  readonly klv: KlvView
+  readonly screenshots: ScreenshotsView
+}

@@ -1,0 +1,39 @@
+import * as v from 'valibot'
+import { ApiError } from './errors.ts'
+
+export interface ValidationIssue {
+  /** Dotted path of the field, empty for the body itself. */
+  readonly path: string
+  readonly message: string
+}
+
+type AnySchema = v.GenericSchema
+
+// valibot's own messages quote what was received, which may be a secret; ours name only what is expected.
+const describe = (issue: v.BaseIssue<unknown>): string => {
+  if (issue.kind === 'schema' && issue.type === 'strict_object') {
+    return issue.expected === 'never' ? 'Unknown field' : issue.input === undefined ? 'This field is required' : 'Use an object'
+  }
+  if (issue.kind === 'schema' && issue.input === undefined) return 'This field is required'
+  return issue.message.startsWith('Invalid ') ? `Expected ${issue.expected ?? 'another value'}` : issue.message
+}
+
+const toIssue = (issue: v.BaseIssue<unknown>): ValidationIssue => ({ path: v.getDotPath(issue) ?? '', message: describe(issue) })
+
+/** Most issues one answer lists; the first ones are what a user mends first. */
+const MAX_ISSUES = 20
+
+/** Validates untrusted input. Throws VALIDATION_ERROR with `details.issues`; received values are never echoed. */
+export const validate = <S extends AnySchema>(schema: S, input: unknown, what: string): v.InferOutput<S> => {
+  const result = v.safeParse(schema, input)
+  if (result.success) return result.output
+  const issues = result.issues.slice(0, MAX_ISSUES).map(toIssue)
+  throw validationError(what, issues)
+}
+
+/** The one way a 400 with field issues is made. */
+export const validationError = (what: string, issues: readonly ValidationIssue[], more: Record<string, unknown> = {}): ApiError => {
+  const first = issues[0]
+  const where = first?.path ? `${first.path}: ` : ''
+  return new ApiError('VALIDATION_ERROR', `The ${what} is not valid. ${where}${first?.message ?? ''}`.trim(), { issues, ...more })
+}
