@@ -1,0 +1,98 @@
+// Bundles the service with esbuild and checks on the way that imports only point where the layers allow.
+//   node build.mjs           dist/handlers/<group>.js, dist/app.js (neutral), dist/node.js, dist/engine.js (Node)
+//   node build.mjs --check   the layer check alone, nothing is written
+import { readdirSync, rmSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+const root = dirname(fileURLToPath(import.meta.url))
+
+/** Hosts wire things together; the other files of handlers/ are neutral. */
+const HOSTS = ['handlers/node.ts', 'handlers/worker.ts']
+const NOT_A_GROUP = [...HOSTS, 'handlers/app.ts', 'handlers/router.ts', 'handlers/sse.ts']
+
+/**
+ * What a file may import, first rule that fits decides: hosts → handlers → lib ← engine, lib ← db.
+ * `only`: nobody but these files may import the target.
+ */
+const LAYERS = [
+  { from: /^handlers\/(node|worker)\.ts$|^handlers\/host\//, to: [/^handlers\//, /^lib\//, /^db\//, /^package\.json$/] },
+  { from: /^handlers\//, to: [/^handlers\/(?!node\.ts|worker\.ts|host\/)/, /^lib\//] },
+  { from: /^lib\//, to: [/^lib\//] },
+  { from: /^db\//, to: [/^db\//, /^lib\//] },
+  { from: /^engine\/klv\//, to: [/^engine\/klv\//, /^lib\/schema\//] },
+  { from: /^engine\/rtp\//, to: [/^engine\/rtp\//, /^lib\//] },
+  { from: /^engine\/rtsp\//, to: [/^engine\/(rtsp|rtp)\//, /^engine\/fault\.ts$/, /^lib\//] },
+  { from: /^engine\//, to: [/^engine\//, /^lib\//, /^package\.json$/] },
+]
+const NEUTRAL = /^(lib|db)\/|^engine\/klv\/|^handlers\/(?!node\.ts|host\/)/
+const ONLY = [{ target: /^execa$/, from: /^engine\/child\.ts$/ }]
+
+/** The imports of an esbuild metafile that the layers forbid, as readable lines. */
+export const layerViolations = (metafile) => {
+  const ours = Object.entries(metafile.inputs).filter(([file]) => !file.startsWith('node_modules/'))
+  return ours.flatMap(([file, { imports }]) =>
+    imports.flatMap(({ path, external, original }) => {
+      const layer = LAYERS.find(({ from }) => from.test(file))
+      if (layer === undefined) return []
+      const bare = external === true || path.startsWith('node_modules/')
+      const name = original ?? path
+      const complaints = []
+      if (bare && name.startsWith('node:') && NEUTRAL.test(file)) complaints.push(`${file} imports ${name}: this folder is runtime-neutral`)
+      if (bare && ONLY.some(({ target, from }) => target.test(name) && !from.test(file))) complaints.push(`${file} imports ${name}: only one file may`)
+      if (!bare && !path.startsWith('node_modules/') && !layer.to.some((allowed) => allowed.test(path))) complaints.push(`${file} imports ${path}: the layers forbid it`)
+      return complaints
+    }),
+  )
+}
+
+const groups = () =>
+  readdirSync(join(root, 'handlers'))
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => `handlers/${name}`)
+    .filter((file) => !NOT_A_GROUP.includes(file))
+
+const shared = {
+  absWorkingDir: root,
+  bundle: true,
+  format: 'esm',
+  target: 'es2024',
+  outdir: 'dist',
+  outbase: '.',
+  metafile: true,
+  sourcemap: 'linked',
+  legalComments: 'none',
+  loader: { '.sql': 'text' },
+  logLevel: 'warning',
+}
+
+const bundles = () => [
+  {
+    ...shared,
+    platform: 'neutral',
+    mainFields: ['browser', 'module', 'main'],
+    conditions: ['workerd', 'worker', 'import'],
+    entryPoints: Object.fromEntries([['app', 'handlers/app.ts'], ...groups().map((file) => [file.replace(/\.ts$/, ''), file])]),
+  },
+  {
+    ...shared,
+    platform: 'node',
+    target: 'node24',
+    // Native add-ons cannot be bundled; everything else is, which halves the start time.
+    external: ['libsql', '@node-rs/argon2'],
+    banner: { js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);" },
+    entryPoints: { node: 'handlers/node.ts', engine: 'engine/main.ts' },
+  },
+]
+
+const main = async () => {
+  const checkOnly = process.argv.includes('--check')
+  if (!checkOnly) rmSync(join(root, 'dist'), { recursive: true, force: true })
+  const results = await Promise.all(bundles().map((options) => build({ ...options, write: !checkOnly })))
+  const violations = [...new Set(results.flatMap(({ metafile }) => layerViolations(metafile)))]
+  for (const line of violations) process.stderr.write(`layer check: ${line}\n`)
+  if (violations.length > 0) process.exit(1)
+}
+
+if (process.argv[1] !== undefined && relative(process.argv[1], fileURLToPath(import.meta.url)) === '') await main()

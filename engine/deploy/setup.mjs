@@ -1,0 +1,185 @@
+// Brings a clean clone to where `npm start` and `npm test` can run: npm packages, system packages, build.
+// Runs on whatever Node the host has (its own Node comes with the npm packages), so it imports nothing but node:*.
+//   setup.mjs          what the service needs
+//   setup.mjs --test   also what the tests need
+// SVC_NO_INSTALL=1 never touches the system: a missing required package is an error, a missing recommended one a warning.
+
+import { execFileSync, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
+const modules = join(root, 'node_modules')
+const forTests = process.argv.includes('--test')
+const mayInstall = process.env.SVC_NO_INSTALL !== '1'
+
+/**
+ * Debian package → what shows that it is there: a program on PATH, a GStreamer plugin, or a typelib.
+ * Looking at files takes a millisecond; asking dpkg or gst-inspect takes most of a second.
+ */
+const REQUIRED = [
+  ['gstreamer1.0-tools', program('gst-launch-1.0')],
+  ['gstreamer1.0-plugins-base', plugin('videotestsrc')],
+  ['gstreamer1.0-plugins-good', plugin('rtsp')],
+  ['gstreamer1.0-plugins-bad', plugin('videoparsersbad')],
+  ['util-linux', program('setpriv')],
+]
+const RECOMMENDED = [
+  ['gstreamer1.0-plugins-ugly', plugin('x264')],
+  ['gstreamer1.0-libav', plugin('libav')],
+  ['gstreamer1.0-plugins-base-apps', program('gst-device-monitor-1.0')],
+  ['v4l-utils', program('v4l2-ctl')],
+]
+const TESTS = [
+  ['ffmpeg', program('ffmpeg')],
+  ['curl', program('curl')],
+  ['gstreamer1.0-rtsp', plugin('rtspclientsink')],
+  ['python3-gi', () => existsSync('/usr/lib/python3/dist-packages/gi')],
+  ['gir1.2-gst-rtsp-server-1.0', typelib('GstRtspServer-1.0')],
+  ['gir1.2-gst-plugins-base-1.0', typelib('GstApp-1.0')],
+  ['umockdev', program('umockdev-wrapper')],
+  ['gir1.2-umockdev-1.0', typelib('UMockdev-1.0')],
+]
+
+function program(name) {
+  return () => (process.env.PATH ?? '').split(':').some((folder) => folder !== '' && existsSync(join(folder, name)))
+}
+
+function libraryFolders() {
+  const multiarch = ['/usr/lib', '/usr/local/lib'].flatMap((base) =>
+    existsSync(base)
+      ? readdirSync(base)
+          .filter((name) => name.endsWith('-linux-gnu') || name.includes('-linux-gnueabi'))
+          .map((name) => join(base, name))
+      : [],
+  )
+  return [...multiarch, '/usr/lib', '/usr/lib64', '/usr/local/lib', '/usr/local/lib64']
+}
+
+function plugin(name) {
+  return () => {
+    const own = (process.env.GST_PLUGIN_SYSTEM_PATH_1_0 ?? process.env.GST_PLUGIN_PATH_1_0 ?? '').split(':').filter(Boolean)
+    return [...own, ...libraryFolders().map((folder) => join(folder, 'gstreamer-1.0'))].some((folder) => existsSync(join(folder, `libgst${name}.so`)))
+  }
+}
+
+function typelib(name) {
+  return () => libraryFolders().some((folder) => existsSync(join(folder, 'girepository-1.0', `${name}.typelib`)))
+}
+
+const say = (line) => process.stderr.write(`set-up: ${line}\n`)
+
+const stop = (line) => {
+  say(line)
+  process.exit(1)
+}
+
+const missing = (packages) => packages.filter(([, present]) => !present()).map(([name]) => name)
+
+/** How this user may install packages: as root, through sudo that asks nothing, or not at all. */
+const aptPrefix = () => {
+  if (!program('apt-get')()) return undefined
+  if (process.getuid?.() === 0) return []
+  return program('sudo')() && spawnSync('sudo', ['-n', 'true'], { stdio: 'ignore' }).status === 0 ? ['sudo', '-n'] : undefined
+}
+
+const run = (command, args, options = {}) => {
+  const result = spawnSync(command, args, { cwd: root, stdio: ['ignore', 2, 2], ...options })
+  return result.status === 0
+}
+
+const installSystemPackages = () => {
+  const required = missing([...REQUIRED, ...(forTests ? TESTS : [])])
+  const recommended = missing(RECOMMENDED)
+  const wanted = [...required, ...recommended]
+  if (wanted.length === 0) return
+  const byHand = `sudo apt-get install -y --no-install-recommends ${wanted.join(' ')}`
+  const prefix = mayInstall ? aptPrefix() : undefined
+  if (prefix === undefined) {
+    // Tests exercise the recommended packages too, so for them nothing is optional.
+    if (required.length > 0 || forTests || mayInstall) stop(`missing system packages; install them with: ${byHand}`)
+    say(`some features are not available without: ${byHand}`)
+    return
+  }
+  say(`installing ${wanted.join(' ')}`)
+  const apt = (...args) => run(prefix[0] ?? 'apt-get', [...(prefix.length > 0 ? [...prefix.slice(1), 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get'] : []), '-qq', '-o', 'DPkg::Lock::Timeout=300', ...args], {
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+  })
+  const done = apt('update') && apt('install', '-y', '--no-install-recommends', ...wanted)
+  const still = missing([...REQUIRED, ...RECOMMENDED, ...(forTests ? TESTS : [])])
+  if (!done || still.length > 0) stop(`system packages could not be installed (${still.join(' ') || 'apt-get failed'}); install them with: ${byHand}`)
+}
+
+const installNodePackages = () => {
+  const stamp = join(modules, '.set-up-stamp')
+  const hash = createHash('sha256').update(readFileSync(join(root, 'package-lock.json'))).digest('hex')
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === hash) return
+  say('installing npm packages')
+  // Every package ships its binaries inside, so no install script has to run.
+  if (!run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'])) stop('npm ci failed; see above')
+  writeFileSync(stamp, hash)
+}
+
+const sourcesFingerprint = () => {
+  const files = ['handlers', 'lib', 'engine', 'db'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath ?? entry.path, entry.name)),
+  )
+  const hash = createHash('sha256')
+  for (const file of [...files, join(root, 'build.mjs'), join(root, 'package.json'), join(root, 'package-lock.json')].sort()) {
+    const { mtimeMs, size } = statSync(file)
+    hash.update(`${file}\0${mtimeMs}\0${size}\n`)
+  }
+  return hash.digest('hex')
+}
+
+const build = () => {
+  const stamp = join(root, 'dist', '.built-from')
+  const fingerprint = sourcesFingerprint()
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === fingerprint) return
+  if (!run(join(modules, '.bin', 'node'), [join(root, 'build.mjs')])) stop('the build failed; see above')
+  mkdirSync(dirname(stamp), { recursive: true })
+  writeFileSync(stamp, fingerprint)
+}
+
+const isAlive = (pid) => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}
+
+/** One set-up at a time in a clone: `npm start` and `npm test` may be called together. */
+const withLock = (work) => {
+  const lock = join(root, '.set-up-lock')
+  const patience = Date.now() + 600_000
+  for (;;) {
+    try {
+      writeFileSync(lock, String(process.pid), { flag: 'wx' })
+      break
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error
+      const owner = existsSync(lock) ? Number(readFileSync(lock, 'utf8')) : 0
+      if (owner > 0 && !isAlive(owner)) rmSync(lock, { force: true })
+      else if (Date.now() > patience) stop(`another set-up (process ${owner}) does not end; remove .set-up-lock if it hangs`)
+      else execFileSync('sleep', ['0.2'])
+    }
+  }
+  try {
+    process.on('exit', () => rmSync(lock, { force: true }))
+    work()
+  } finally {
+    rmSync(lock, { force: true })
+  }
+}
+
+withLock(() => {
+  installSystemPackages()
+  installNodePackages()
+  build()
+})
