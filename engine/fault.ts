@@ -40,15 +40,25 @@ export class Fault extends Error {
   }
 }
 
+/** Faults of the source that may pass while somebody waits for a start; every other one is answered at once. */
+const WORTH_WAITING: ReadonlySet<FaultCause> = new Set(['unreachable', 'timeout', 'stalled', 'source_error'])
+
+/** Whether a start that somebody waits for goes on trying after this fault. */
+export const worthWaiting = (fault: Fault): boolean => WORTH_WAITING.has(fault.reason)
+
 /**
- * The answer of a start that failed with this fault. A source that cannot be reached is waited for
- * until the start timeout, so what is left of it then is a PIPELINE_START_TIMEOUT with the last cause.
+ * Whether a pipeline that runs without anybody waiting goes on trying. A 404 passes: a media server answers it
+ * until its publisher is back. A 401 does not: repeating a wrong password locks cameras.
  */
+export const worthRetrying = (fault: Fault): boolean => !fault.permanent || fault.reason === 'not_found'
+
+/** The answer of a start that failed with this fault; `details.cause` tells why, `details.reason` is for programs. */
 export const faultToApiError = (fault: Fault): ApiError => {
   const details = { cause: fault.message, reason: fault.reason }
-  if (fault.reason === 'engine_missing' || fault.reason === 'port_in_use')
+  if (fault.reason === 'engine_missing' || fault.reason === 'port_in_use') {
     return new ApiError('SERVICE_UNAVAILABLE', fault.message, details, { cause: fault })
-  if (fault.permanent || fault.reason === 'crashed')
-    return new ApiError('ENGINE_ERROR', `The pipeline could not start. ${fault.message}`, details, { cause: fault })
-  return new ApiError('PIPELINE_START_TIMEOUT', `The pipeline did not start in time. ${fault.message}`, details, { cause: fault })
+  }
+  if (worthWaiting(fault))
+    return new ApiError('PIPELINE_START_TIMEOUT', `The pipeline did not start in time. ${fault.message}`, details, { cause: fault })
+  return new ApiError('ENGINE_ERROR', `The pipeline could not start. ${fault.message}`, details, { cause: fault })
 }

@@ -1,0 +1,40 @@
+import type { Clock, Log, LogFields, LogLevel } from './ports.ts'
+import { redact } from './redact.ts'
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const satisfies readonly LogLevel[]
+
+const MAX_FIELD_LENGTH = 4000
+
+// An error is told by its message and, where it helps a maintainer, its stack: a log is not an answer to a client.
+const toField = (_name: string, value: unknown): unknown => {
+  if (value instanceof Error)
+    return { name: value.name, message: value.message, stack: value.stack, ...(value.cause !== undefined && { cause: value.cause }) }
+  if (typeof value === 'string') return redact(value.length > MAX_FIELD_LENGTH ? `${value.slice(0, MAX_FIELD_LENGTH)}…` : value)
+  if (typeof value === 'bigint') return value.toString()
+  return value
+}
+
+const format = (record: LogFields): string => {
+  try {
+    return JSON.stringify(record, toField)
+  } catch {
+    return JSON.stringify({ time: record.time, level: record.level, event: record.event, unprintable: true })
+  }
+}
+
+/** Structured log: one JSON line per event, credentials masked, nothing below `level`. */
+export const createLog = (options: {
+  readonly level: LogLevel
+  readonly clock: Clock
+  readonly write: (line: string) => void
+  readonly fields?: LogFields
+}): Log => {
+  const least = LOG_LEVELS.indexOf(options.level)
+  const at =
+    (level: LogLevel) =>
+    (event: string, fields: LogFields = {}): void => {
+      if (LOG_LEVELS.indexOf(level) < least) return
+      options.write(format({ time: new Date(options.clock.now()).toISOString(), level, event, ...options.fields, ...fields }))
+    }
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
