@@ -1,0 +1,118 @@
+/** RTP caps as `gst-launch-1.0 -v` prints them, and what an SDP says of them. */
+
+export interface RtpCaps {
+  readonly media: 'video' | 'audio' | 'application'
+  /** As in `a=rtpmap`, upper case: H264, H265, SMPTE336M … */
+  readonly encodingName: string
+  readonly payload: number
+  /** Hz of the RTP timestamp. */
+  readonly clockRate: number
+  /** Every other field as text: sprop-parameter-sets, a-framerate, timestamp-offset … */
+  readonly parameters: ReadonlyMap<string, string>
+}
+
+const MAX_CHARACTERS = 64 * 1024
+const MAX_FIELDS = 200
+const FIELD_NAME = /[\s,;]*([A-Za-z][A-Za-z0-9_+/:.-]*)\s*=\s*(?:\([^()]{1,32}\)\s*)?/y
+const BARE_VALUE = /(?:\\.|[^\\,;"\s])*/y
+const QUOTED_VALUE = /"((?:\\.|[^"\\])*)"/y
+
+/** GStreamer escapes with a backslash before a character, or three octal digits of a byte. */
+const unescapeValue = (text: string): string =>
+  text.replace(/\\([0-7]{3}|.)/g, (_, escaped: string) =>
+    escaped.length === 3 ? String.fromCharCode(Number.parseInt(escaped, 8)) : escaped,
+  )
+
+const parseFields = (text: string): Map<string, string> | undefined => {
+  const fields = new Map<string, string>()
+  let position = 0
+  while (position < text.length && fields.size < MAX_FIELDS) {
+    FIELD_NAME.lastIndex = position
+    const name = FIELD_NAME.exec(text)
+    if (!name) return /^[\s,;]*$/.test(text.slice(position)) ? fields : undefined
+    const pattern = text[FIELD_NAME.lastIndex] === '"' ? QUOTED_VALUE : BARE_VALUE
+    pattern.lastIndex = FIELD_NAME.lastIndex
+    const value = pattern.exec(text)
+    if (!value) return undefined
+    fields.set(name[1] ?? '', unescapeValue(value[1] ?? value[0]))
+    position = pattern.lastIndex
+  }
+  return fields
+}
+
+const MEDIA = ['video', 'audio', 'application'] as const
+
+/** Static payload types whose caps may come without a clock rate (RFC 3551 section 6). */
+const STATIC_CLOCK_RATES: Readonly<Record<number, number>> = {
+  0: 8000,
+  3: 8000,
+  8: 8000,
+  9: 8000,
+  14: 90000,
+  26: 90000,
+  32: 90000,
+  33: 90000,
+}
+
+/**
+ * Parses the caps text of an RTP source pad. Undefined when it is not RTP, or not complete yet: payloaders
+ * announce caps without a clock rate first (rtpmp4vpay).
+ */
+export const parseRtpCaps = (text: string): RtpCaps | undefined => {
+  const body = /^\s*application\/x-rtp\s*(?:\([^)]*\)\s*)?(?=,|$)/.exec(text)
+  if (!body || text.length > MAX_CHARACTERS) return undefined
+  const fields = parseFields(text.slice(body[0].length))
+  const media = MEDIA.find((name) => name === fields?.get('media'))
+  const encodingName = fields?.get('encoding-name')
+  if (!fields || !media || !encodingName || !/^[\w.+-]{1,64}$/.test(encodingName)) return undefined
+  // A pad that does not say has the first dynamic payload type, as GStreamer's payloaders do.
+  const payload = Number(fields.get('payload') ?? 96)
+  const clockRate = Number(fields.get('clock-rate') ?? STATIC_CLOCK_RATES[payload])
+  if (!Number.isInteger(payload) || payload < 0 || payload > 127) return undefined
+  if (!Number.isInteger(clockRate) || clockRate < 1 || clockRate > 1_000_000_000) return undefined
+  for (const name of ['media', 'encoding-name', 'payload', 'clock-rate']) fields.delete(name)
+  return { media, encodingName: encodingName.toUpperCase(), payload, clockRate, parameters: fields }
+}
+
+/** Fields that describe the pad, not the format: GStreamer's own, and those that have their place in `a=rtpmap`. */
+const NOT_IN_FMTP = new Set([
+  'ssrc',
+  'clock-base',
+  'seqnum-base',
+  'timestamp-offset',
+  'seqnum-offset',
+  'npt-start',
+  'npt-stop',
+  'play-speed',
+  'play-scale',
+  'onvif-mode',
+  'encoding-params',
+  'framerate',
+  'profile',
+  'level',
+])
+const NOT_IN_FMTP_PREFIX = /^(?:a-|x-|rtcp-fb-|ssrc-|extmap-|srtp-|srtcp-|mid$)/
+
+export interface SdpLine {
+  readonly name: string
+  readonly value: string
+}
+
+/** The `a=` lines of a media: rtpmap, fmtp and what caps carry as `a-…` (the mapping of GStreamer's gst_sdp_media_set_media_from_caps). */
+export const capsToSdpAttributes = (caps: RtpCaps): readonly SdpLine[] => {
+  const channels = caps.parameters.get('encoding-params')
+  const parameters = [...caps.parameters].filter(([name]) => !NOT_IN_FMTP.has(name) && !NOT_IN_FMTP_PREFIX.test(name))
+  const fmtp = parameters.map(([name, value]) => (value === '' ? name : `${name}=${value}`)).join(';')
+  const attributes = [...caps.parameters].filter(([name]) => name.startsWith('a-'))
+  const extensions = [...caps.parameters].filter(([name]) => name.startsWith('extmap-'))
+  return [
+    { name: 'rtpmap', value: `${caps.payload} ${caps.encodingName}/${caps.clockRate}${channels ? `/${channels}` : ''}` },
+    ...(fmtp ? [{ name: 'fmtp', value: `${caps.payload} ${fmtp}` }] : []),
+    ...attributes.map(([name, value]) => ({ name: name.slice(2), value })),
+    ...extensions.map(([name, value]) => ({ name: 'extmap', value: `${name.slice(7)} ${value}` })),
+  ]
+}
+
+/** Whether readers of one can go on with the other: codec and clock are the same; parameter sets may differ, they are in the stream. */
+export const sameFormat = (one: RtpCaps, other: RtpCaps): boolean =>
+  one.media === other.media && one.encodingName === other.encodingName && one.clockRate === other.clockRate
