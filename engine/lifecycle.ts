@@ -2,19 +2,19 @@ import type { Phase, PipelineState } from '../lib/schema/pipeline.ts'
 
 /**
  * What can happen to a pipeline:
- * `play`/`stop` were asked for; `media`: a key frame came out; `retry`: the next attempt begins;
+ * `play`/`stop` were asked for; `media`: a key frame came out;
  * `lost`: the run ended or stalled and will be tried again; `fault`: only a user can mend it;
  * `timeout`: a start that somebody waits for took too long; `give_up`: retried for as long as the settings allow;
  * `ended`: the child is reaped and the port is free.
  */
-export type LifecycleEvent = 'play' | 'media' | 'retry' | 'lost' | 'fault' | 'timeout' | 'give_up' | 'stop' | 'ended'
+export type LifecycleEvent = 'play' | 'media' | 'lost' | 'fault' | 'timeout' | 'give_up' | 'stop' | 'ended'
 
 /** The whole life of a pipeline. What a phase does not name cannot happen in it. */
 export const LIFECYCLE = {
   idle: { play: 'starting' },
-  starting: { media: 'playing', retry: 'starting', lost: 'reconnecting', fault: 'failed', timeout: 'failed', stop: 'stopping' },
+  starting: { media: 'playing', lost: 'reconnecting', fault: 'failed', timeout: 'failed', stop: 'stopping' },
   playing: { lost: 'reconnecting', fault: 'failed', stop: 'stopping' },
-  reconnecting: { media: 'playing', retry: 'reconnecting', lost: 'reconnecting', fault: 'failed', give_up: 'failed', stop: 'stopping' },
+  reconnecting: { media: 'playing', lost: 'reconnecting', fault: 'failed', give_up: 'failed', stop: 'stopping' },
   stopping: { ended: 'idle' },
   failed: { play: 'starting', stop: 'stopping' },
 } as const satisfies Record<Phase, Partial<Record<LifecycleEvent, Phase>>>

@@ -1,0 +1,333 @@
+import { ApiError } from '../lib/errors.ts'
+import type { EngineEvent, Log, LogLine } from '../lib/ports.ts'
+import type { Phase, PipelineConfig, PipelineState, PipelineView } from '../lib/schema/pipeline.ts'
+import type { Settings } from '../lib/schema/settings.ts'
+import { Fault, faultToApiError } from './fault.ts'
+import type { Launch } from './launch.ts'
+import { type LifecycleEvent, nextPhase, stateOf } from './lifecycle.ts'
+import { LogRing } from './log-ring.ts'
+import { Output } from './output.ts'
+import { RtpStream } from './rtp/stream.ts'
+import type { Publisher } from './rtsp/publisher.ts'
+import { runChild } from './run.ts'
+import { Session } from './session.ts'
+import { Vitals } from './vitals.ts'
+
+export interface Plan {
+  readonly launch: Launch
+  /** Whether the source carries KLV; null when only its data tells. */
+  readonly klv: boolean | null
+}
+
+export interface ActorDeps {
+  readonly publisher: Publisher
+  readonly settings: () => Settings
+  /** Asks the source what it carries and answers the line that serves it. Throws Fault. */
+  readonly plan: (config: PipelineConfig, signal: AbortSignal, timeoutMs: number) => Promise<Plan>
+  readonly emit: (event: EngineEvent) => void
+  readonly now: () => number
+  readonly log: Log
+}
+
+/**
+ * One pipeline: its configuration, its wish, its child and its output. Commands are taken one after
+ * the other; only the wait for a start happens outside of that, so that a stop can cancel it.
+ */
+export class PipelineActor {
+  readonly #deps: ActorDeps
+  readonly #ring: LogRing
+  readonly #vitals = new Vitals()
+  readonly #streams: readonly [RtpStream, RtpStream]
+  readonly #output: Output
+  #config: PipelineConfig
+  #phase: Phase = 'idle'
+  #since: number
+  #desired: PipelineState = 'ready'
+  #session: Session | undefined
+  #runs = 0
+  #restarts = 0
+  #pid: number | undefined
+  #nextRetryAt: number | null = null
+  #lastError: { readonly code: string; readonly message: string; readonly at: string } | null = null
+  #klvAvailable = false
+  #idleTimer: NodeJS.Timeout | undefined
+  #commands: Promise<unknown> = Promise.resolve()
+  #removed = false
+
+  constructor(config: PipelineConfig, deps: ActorDeps) {
+    this.#deps = deps
+    this.#config = config
+    this.#since = deps.now()
+    this.#ring = new LogRing(deps.now)
+    const video = new RtpStream()
+    const klv = new RtpStream()
+    video.onUnit((unit) => this.#vitals.record(unit.bytes))
+    klv.onUnit(() => {
+      if (klv.caps?.encodingName.toUpperCase() === 'SMPTE336M') this.#noteKlv()
+    })
+    this.#streams = [video, klv]
+    this.#output = new Output(deps.publisher, deps.settings, this.#streams, {
+      onDescribe: () => this.#onDescribe(),
+      onReaders: (count) => this.#onReaders(count),
+    })
+  }
+
+  get config(): PipelineConfig {
+    return this.#config
+  }
+
+  get running(): boolean {
+    return this.#session !== undefined
+  }
+
+  get pid(): number | undefined {
+    return this.#pid
+  }
+
+  view(): PipelineView {
+    const { screenshots } = this.#deps.settings()
+    return {
+      id: this.#config.id,
+      state: stateOf(this.#phase, this.#session?.hadMedia ?? false),
+      runtime: {
+        phase: this.#phase,
+        desired: this.#desired,
+        since: new Date(this.#since).toISOString(),
+        restarts: this.#restarts,
+        next_retry_at: this.#nextRetryAt === null ? null : new Date(this.#nextRetryAt).toISOString(),
+        last_error: this.#lastError,
+        readers: this.#output.readers,
+        ...this.#vitals.read(),
+      },
+      klv: this.#klvAvailable ? { available: true, state: 'stopped' } : { available: false },
+      screenshots: { state: 'stopped', interval_seconds: screenshots.interval_seconds, quality: screenshots.quality },
+    }
+  }
+
+  log(): readonly LogLine[] {
+    return this.#ring.lines()
+  }
+
+  /** Opens the output of an on-demand pipeline, so that the first reader can start it. */
+  listen(): Promise<void> {
+    return this.#command(() => this.#listenWhileReady())
+  }
+
+  /** Replaces the configuration; CONFLICT while it runs. */
+  replace(config: PipelineConfig): Promise<void> {
+    return this.#command(async () => {
+      if (this.#session !== undefined) throw runningConflict(this.#config.id)
+      await this.#output.close()
+      this.#config = config
+      this.#lastError = null
+      this.#klvAvailable = false
+      this.#settle()
+      await this.#listenWhileReady()
+      this.#emitStatus()
+    })
+  }
+
+  /** Ends the pipeline for good; CONFLICT while it runs unless forced. */
+  remove(force: boolean): Promise<void> {
+    if (force) this.#session?.stop()
+    return this.#command(async () => {
+      if (this.#session !== undefined && !force) throw runningConflict(this.#config.id)
+      await this.#endSession()
+      await this.#output.close()
+      this.#removed = true
+    })
+  }
+
+  /** Answers at the first media, or throws what a user can act on. Two plays at once share one start. */
+  async play(options: { readonly wait: boolean; readonly byReader?: boolean }): Promise<PipelineView> {
+    const byReader = options.byReader ?? false
+    const session = await this.#command(async () => {
+      if (this.#removed) throw new ApiError('NOT_FOUND', `There is no pipeline "${this.#config.id}".`)
+      if (!byReader) this.#desired = 'playing'
+      this.#session ??= this.#begin(!options.wait, byReader)
+      if (!byReader) this.#session.byReader = false
+      return this.#session
+    })
+    if (options.wait) await session.started()
+    return this.view()
+  }
+
+  /** Answers when the child is reaped and, unless the pipeline waits for readers on demand, the port is free. */
+  stop(): Promise<PipelineView> {
+    this.#session?.stop()
+    return this.#command(async () => {
+      this.#desired = 'ready'
+      await this.#endSession()
+      this.#settle()
+      if (this.#listensWhileReady()) this.#output.disconnectReaders()
+      else await this.#output.close()
+      return this.view()
+    })
+  }
+
+  #command<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#commands.then(work)
+    this.#commands = result.catch(() => {})
+    return result
+  }
+
+  #begin(patient: boolean, byReader: boolean): Session {
+    this.#restarts = 0
+    this.#lastError = null
+    this.#vitals.reset()
+    this.#move('play')
+    return new Session(
+      {
+        settings: this.#deps.settings,
+        patienceMs: () => this.#patienceMs(),
+        attempt: (startTimeoutMs, signal, onMedia) => this.#attempt(startTimeoutMs, signal, onMedia),
+        lastMediaAt: () => this.#vitals.lastFrameAt ?? performance.now(),
+        onEvent: (event) => this.#move(event),
+        onFault: (fault) => this.#noteFault(fault),
+        onPause: (delayMs) => this.#notePause(delayMs),
+        onFailed: (event) => this.#onFailed(event),
+      },
+      { patient, byReader },
+    )
+  }
+
+  /** One child, from the question to its source until it is reaped. Undefined: the stop that was asked for. */
+  async #attempt(startTimeoutMs: number, signal: AbortSignal, onMedia: () => void): Promise<Fault | undefined> {
+    const number = ++this.#runs
+    const began = performance.now()
+    try {
+      await this.#output.open(this.#config)
+      const { launch, klv } = await this.#deps.plan(this.#config, signal, startTimeoutMs)
+      if (signal.aborted) return undefined
+      if (klv === true) this.#noteKlv()
+      return await runChild({
+        number,
+        launch,
+        streams: this.#streams,
+        ring: this.#ring,
+        signal,
+        startTimeoutMs: Math.max(1, startTimeoutMs - (performance.now() - began)),
+        stallTimeoutMs: () => this.#deps.settings().stall_timeout_seconds * 1000,
+        onStarted: (pid) => {
+          this.#pid = pid
+          this.#ring.add(number, 'engine', `started process ${pid}`)
+        },
+        onMedia: () => {
+          onMedia()
+          this.#onReaders(this.#output.readers)
+        },
+      })
+    } catch (error) {
+      return signal.aborted ? undefined : this.#toFault(error)
+    } finally {
+      this.#pid = undefined
+    }
+  }
+
+  #patienceMs(): number | null {
+    const { reconnect, triggers } = this.#deps.settings()
+    const seconds = this.#config.ephemeral ? triggers.give_up_after_seconds : reconnect.give_up_after_seconds
+    return seconds === null ? null : seconds * 1000
+  }
+
+  /** The session ended without a stop: the port goes, the reason stays. */
+  async #onFailed(event: LifecycleEvent): Promise<void> {
+    if (!this.#listensWhileReady()) await this.#output.close()
+    this.#session = undefined
+    this.#move(event)
+  }
+
+  async #endSession(): Promise<void> {
+    clearTimeout(this.#idleTimer)
+    const session = this.#session
+    if (session === undefined) return
+    this.#move('stop')
+    session.stop()
+    await session.ended
+    this.#session = undefined
+    this.#move('ended')
+  }
+
+  /** Back to idle from failed: the reason was seen, or the configuration is another. */
+  #settle(): void {
+    this.#move('stop')
+    this.#move('ended')
+  }
+
+  #noteFault(fault: Fault): void {
+    const { id } = this.#config
+    const { code } = faultToApiError(fault)
+    this.#lastError = { code, message: fault.message, at: new Date(this.#deps.now()).toISOString() }
+    this.#ring.add(this.#runs, 'engine', `${fault.reason}: ${fault.message}`)
+    this.#deps.log.warn('pipeline_fault', { pipeline_id: id, run: this.#runs, reason: fault.reason, message: fault.message })
+    this.#deps.emit({ type: 'pipeline_error', id, code, message: fault.message, cause: fault.reason })
+  }
+
+  #notePause(delayMs: number | null): void {
+    this.#nextRetryAt = delayMs === null ? null : this.#deps.now() + delayMs
+    if (delayMs !== null) this.#emitStatus()
+  }
+
+  #noteKlv(): void {
+    if (this.#klvAvailable) return
+    this.#klvAvailable = true
+    this.#emitStatus()
+  }
+
+  #move(event: LifecycleEvent): void {
+    if (event === 'lost') this.#restarts += 1
+    const next = nextPhase(this.#phase, event)
+    if (next === undefined || next === this.#phase) return
+    this.#phase = next
+    this.#since = this.#deps.now()
+    this.#deps.log.info('pipeline_phase', { pipeline_id: this.#config.id, phase: next, event })
+    this.#emitStatus()
+  }
+
+  #emitStatus(): void {
+    if (!this.#removed) this.#deps.emit({ type: 'pipeline', view: this.view() })
+  }
+
+  #listensWhileReady(): boolean {
+    return this.#config.on_demand && this.#config.output !== null && this.#deps.settings().on_demand.start_on_read
+  }
+
+  /** A port that another program holds must not keep a pipeline from being known: the next play tells. */
+  async #listenWhileReady(): Promise<void> {
+    if (!this.#listensWhileReady()) return
+    try {
+      await this.#output.open(this.#config)
+    } catch (error) {
+      this.#noteFault(this.#toFault(error))
+    }
+  }
+
+  #onDescribe(): void {
+    if (this.#session !== undefined || !this.#listensWhileReady()) return
+    this.play({ wait: true, byReader: true }).catch((error: unknown) => {
+      const message = error instanceof Error ? error.message : 'unknown'
+      this.#deps.log.warn('on_demand_start_failed', { pipeline_id: this.#config.id, message })
+    })
+  }
+
+  /** Of a pipeline that a reader started: it goes back to ready when the last reader has been gone for a while. */
+  #onReaders(count: number): void {
+    clearTimeout(this.#idleTimer)
+    const session = this.#session
+    if (session === undefined || count > 0 || !session.byReader) return
+    this.#idleTimer = setTimeout(() => {
+      if (this.#session === session && session.byReader && this.#output.readers === 0) void this.stop()
+    }, this.#deps.settings().on_demand.close_after_seconds * 1000)
+  }
+
+  #toFault(error: unknown): Fault {
+    if (error instanceof Fault) return error
+    if (error instanceof ApiError) {
+      return new Fault(error.details.reason === 'port_in_use' ? 'port_in_use' : 'bad_description', error.message, { cause: error })
+    }
+    this.#deps.log.error('pipeline_start_broke', { pipeline_id: this.#config.id, error })
+    return new Fault('crashed', 'The engine failed while it started the pipeline; its log tells more.', { cause: error })
+  }
+}
+
+const runningConflict = (id: string): ApiError => new ApiError('CONFLICT', `The pipeline "${id}" is running. Stop it first.`)

@@ -1,0 +1,149 @@
+import { ApiError } from '../lib/errors.ts'
+import type { PortRange } from '../lib/port-range.ts'
+import type { EngineCheck, EngineEvent, Log, LogLine } from '../lib/ports.ts'
+import { type PipelineConfig, type PipelineView, parseOutputUri } from '../lib/schema/pipeline.ts'
+import { DEFAULT_SETTINGS, type Settings } from '../lib/schema/settings.ts'
+import { validationError } from '../lib/validate.ts'
+import { findFreePort, isOwnAddress } from './output-ports.ts'
+import { type ActorDeps, PipelineActor } from './pipeline-actor.ts'
+
+export interface SupervisorOptions extends Pick<ActorDeps, 'publisher' | 'plan' | 'now' | 'log'> {
+  readonly ports: PortRange
+  readonly check: (config: PipelineConfig, settings: Settings) => Promise<EngineCheck>
+}
+
+/** The registered pipelines and their actors; the one place that knows which output ports are taken. */
+export class Supervisor {
+  readonly #options: SupervisorOptions
+  readonly #log: Log
+  readonly #actors = new Map<string, PipelineActor>()
+  readonly #listeners = new Set<(event: EngineEvent) => void>()
+  #settings: Settings = DEFAULT_SETTINGS
+  #configured = false
+  #allocations: Promise<unknown> = Promise.resolve()
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options
+    this.#log = options.log
+  }
+
+  /** Whether settings and pipelines have been handed over since the engine started. */
+  get configured(): boolean {
+    return this.#configured
+  }
+
+  get playing(): number {
+    return this.list().filter(({ state }) => state === 'playing').length
+  }
+
+  configure(settings: Settings): void {
+    this.#settings = settings
+    this.#configured = true
+  }
+
+  subscribe(listener: (event: EngineEvent) => void): () => void {
+    this.#listeners.add(listener)
+    return () => {
+      this.#listeners.delete(listener)
+    }
+  }
+
+  /** Parses a configuration without running it. VALIDATION_ERROR tells what to mend. */
+  async check(config: PipelineConfig): Promise<EngineCheck> {
+    this.#checkOutputHost(config)
+    const checked = await this.#options.check(config, this.#settings)
+    if (!checked.publishes && config.output !== null) {
+      throw validationError('pipeline', [{ path: 'output.uri', message: 'Name an element pay0 in raw_pipeline, or leave output out' }])
+    }
+    return checked
+  }
+
+  /** Registers a pipeline or replaces its configuration; answers it with the output port it got. */
+  put(config: PipelineConfig, create: boolean): Promise<PipelineConfig> {
+    // One at a time: two registrations must not find the same port free.
+    const result = this.#allocations.then(() => this.#put(config, create))
+    this.#allocations = result.catch(() => {})
+    return result
+  }
+
+  async #put(config: PipelineConfig, create: boolean): Promise<PipelineConfig> {
+    const known = this.#actors.get(config.id)
+    if (known !== undefined && create) throw new ApiError('CONFLICT', `A pipeline "${config.id}" exists already.`)
+    this.#checkOutputHost(config)
+    const { publishes } = await this.check(config)
+    const assigned = publishes && config.output === null ? await this.#withOutput(config) : config
+    if (known !== undefined) await known.replace(assigned)
+    else this.#actors.set(config.id, this.#newActor(assigned))
+    await this.#actors.get(config.id)?.listen()
+    return assigned
+  }
+
+  async remove(id: string, force: boolean): Promise<void> {
+    const actor = this.#find(id)
+    await actor.remove(force)
+    this.#actors.delete(id)
+    this.#emit({ type: 'pipeline_removed', id })
+  }
+
+  play(id: string, wait: boolean): Promise<PipelineView> {
+    return this.#find(id).play({ wait })
+  }
+
+  stop(id: string): Promise<PipelineView> {
+    return this.#find(id).stop()
+  }
+
+  view(id: string): PipelineView {
+    return this.#find(id).view()
+  }
+
+  config(id: string): PipelineConfig {
+    return this.#find(id).config
+  }
+
+  list(): readonly PipelineView[] {
+    return [...this.#actors.values()].map((actor) => actor.view())
+  }
+
+  configs(): readonly PipelineConfig[] {
+    return [...this.#actors.values()].map(({ config }) => config)
+  }
+
+  log(id: string): readonly LogLine[] {
+    return this.#find(id).log()
+  }
+
+  /** Stops every pipeline, for good. */
+  async close(): Promise<void> {
+    const ends = await Promise.allSettled([...this.#actors.values()].map((actor) => actor.remove(true)))
+    for (const end of ends) if (end.status === 'rejected') this.#log.error('pipeline_close_failed', { error: end.reason })
+    this.#actors.clear()
+  }
+
+  #newActor(config: PipelineConfig): PipelineActor {
+    const { publisher, plan, now, log } = this.#options
+    return new PipelineActor(config, { publisher, plan, now, log, settings: () => this.#settings, emit: (event) => this.#emit(event) })
+  }
+
+  async #withOutput(config: PipelineConfig): Promise<PipelineConfig> {
+    const taken = new Set(this.configs().map(({ output }) => (output === null ? undefined : parseOutputUri(output.uri)?.port)))
+    const port = await findFreePort(this.#options.ports, (candidate) => taken.has(candidate))
+    return { ...config, output: { uri: `rtsp://0.0.0.0:${port}/${config.id}` } }
+  }
+
+  #checkOutputHost(config: PipelineConfig): void {
+    const host = config.output === null ? undefined : parseOutputUri(config.output.uri)?.host
+    if (host === undefined || isOwnAddress(host)) return
+    throw validationError('pipeline', [{ path: 'output.uri', message: 'Use 0.0.0.0 or an address of this host' }])
+  }
+
+  #find(id: string): PipelineActor {
+    const actor = this.#actors.get(id)
+    if (actor === undefined) throw new ApiError('NOT_FOUND', `There is no pipeline "${id}".`)
+    return actor
+  }
+
+  #emit(event: EngineEvent): void {
+    for (const listener of this.#listeners) listener(event)
+  }
+}
