@@ -1,0 +1,179 @@
+import { readBerLength } from './ber.ts'
+import { decodePacket, KEY_LENGTH, type KlvPacket, ST0601_KEY } from './packet.ts'
+
+export interface KlvStreamOptions {
+  /** A longer packet is taken for garbage. Bytes, key included. */
+  readonly maxPacketBytes?: number
+}
+
+/** What has happened since the stream was made. */
+export interface KlvStreamCounters {
+  packets: number
+  badChecksums: number
+  /** The checksum was right and the items did not fit. */
+  malformed: number
+  /** Sets under another universal key (ST 0102, ST 0806, …), skipped whole. */
+  unknownSets: number
+  /** Bytes that belonged to no set. */
+  skippedBytes: number
+}
+
+const DEFAULT_MAX_PACKET_BYTES = 256 * 1024
+/** A chunk is taken in slices, so that the buffer stays bounded however large the chunk is. */
+const SLICE_BYTES = 64 * 1024
+/** Every SMPTE universal label begins with these (SMPTE ST 298). */
+const LABEL_PREFIX = ST0601_KEY.subarray(0, 4)
+/** Failed checksums may cost this many summed bytes per received byte, or crafted nested keys would cost the square of their number. */
+const SUMMED_PER_BYTE = 8
+const NOTHING = new Uint8Array(0)
+
+type Found = { readonly next: number; readonly wait: boolean }
+
+/**
+ * Finds ST 0601 packets in a byte stream cut anywhere: garbage before and between, packets glued together or split,
+ * other universal sets. Holds at most one unfinished packet. A set that never becomes complete does not hide
+ * the good packets behind it.
+ */
+export class KlvStream {
+  readonly counters: KlvStreamCounters = { packets: 0, badChecksums: 0, malformed: 0, unknownSets: 0, skippedBytes: 0 }
+  readonly #maxPacketBytes: number
+  #buffer = NOTHING
+  #length = 0
+  /** How far into the unfinished set a packet that begins inside it has been searched for. */
+  #searched = 0
+  /** Bytes that failing checksums may still sum up. */
+  #credit = 0
+
+  constructor(options: KlvStreamOptions = {}) {
+    this.#maxPacketBytes = options.maxPacketBytes ?? DEFAULT_MAX_PACKET_BYTES
+  }
+
+  /** Bytes held back until the rest of their packet comes. */
+  get bufferedBytes(): number {
+    return this.#length
+  }
+
+  /** The packets that are complete with this chunk. Their bytes are copies; the chunk may be reused. Never throws. */
+  push(chunk: Uint8Array): KlvPacket[] {
+    const packets: KlvPacket[] = []
+    for (let at = 0; at < chunk.length; at += SLICE_BYTES) {
+      this.#append(chunk.subarray(at, at + SLICE_BYTES))
+      this.#drop(this.#take(packets))
+    }
+    return packets
+  }
+
+  /** Forgets an unfinished packet, for when the source says that bytes were lost. */
+  reset(): void {
+    this.counters.skippedBytes += this.#length
+    this.#searched = 0
+    this.#drop(this.#length)
+  }
+
+  #append(bytes: Uint8Array): void {
+    const needed = this.#length + bytes.length
+    if (needed > this.#buffer.length) {
+      const grown = new Uint8Array(Math.max(needed, Math.min(this.#buffer.length * 2, this.#maxPacketBytes + SLICE_BYTES)))
+      grown.set(this.#buffer.subarray(0, this.#length))
+      this.#buffer = grown
+    }
+    this.#buffer.set(bytes, this.#length)
+    this.#length = needed
+    this.#credit = Math.min(this.#credit + bytes.length * SUMMED_PER_BYTE, this.#maxPacketBytes * SUMMED_PER_BYTE)
+  }
+
+  /** Drops what was consumed; the buffer itself is given back when nothing is left in a large one. */
+  #drop(consumed: number): void {
+    if (consumed === 0) return
+    this.#buffer.copyWithin(0, consumed, this.#length)
+    this.#length -= consumed
+    if (this.#length === 0 && this.#buffer.length > SLICE_BYTES) this.#buffer = NOTHING
+  }
+
+  /** Reads all that is complete and returns how many bytes are done with. */
+  #take(packets: KlvPacket[]): number {
+    const bytes = this.#buffer.subarray(0, this.#length)
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    let at = 0
+    while (at < bytes.length) {
+      const label = findPrefix(bytes, LABEL_PREFIX, at)
+      this.counters.skippedBytes += label - at
+      const found = this.#takeSet(bytes, view, label, packets)
+      at = found.next
+      if (found.wait) break
+      this.#searched = 0
+    }
+    return at
+  }
+
+  /** Looks at the set that begins at `at`, or may begin there when the rest of its key is still to come. */
+  #takeSet(bytes: Uint8Array, view: DataView, at: number, packets: KlvPacket[]): Found {
+    if (at + KEY_LENGTH >= bytes.length) return { next: at, wait: true }
+    const length = readBerLength(view, at + KEY_LENGTH, bytes.length)
+    if (length === 'truncated') return { next: at, wait: true }
+    if (length === 'malformed') return this.#skip(at)
+    const end = length.next + length.value
+    if (end - at > this.#maxPacketBytes) return this.#skip(at)
+    if (end > bytes.length) return this.#searchInside(bytes, at)
+    if (!startsWith(bytes, at, ST0601_KEY)) {
+      this.counters.unknownSets += 1
+      return { next: end, wait: false }
+    }
+    return this.#takePacket(bytes.slice(at, end), at, end, packets)
+  }
+
+  #takePacket(bytes: Uint8Array, at: number, end: number, packets: KlvPacket[]): Found {
+    const packet = decodePacket(bytes)
+    if (typeof packet !== 'string') {
+      this.counters.packets += 1
+      packets.push(packet)
+      return { next: end, wait: false }
+    }
+    if (packet === 'malformed') this.counters.malformed += 1
+    else this.counters.badChecksums += 1
+    // The length may be what is wrong: the next packet can begin anywhere behind this key.
+    if (this.#spend(end - at)) return this.#skip(at)
+    this.counters.skippedBytes += end - at
+    return { next: end, wait: false }
+  }
+
+  #skip(at: number): Found {
+    this.counters.skippedBytes += LABEL_PREFIX.length
+    return { next: at + LABEL_PREFIX.length, wait: false }
+  }
+
+  #spend(bytes: number): boolean {
+    if (bytes > this.#credit) return false
+    this.#credit -= bytes
+    return true
+  }
+
+  /** A lost fragment or a wrong length makes a set swallow the next one: a whole packet with a right checksum inside it ends the wait. */
+  #searchInside(bytes: Uint8Array, at: number): Found {
+    let inside = findPrefix(bytes, ST0601_KEY, at + Math.max(1, this.#searched))
+    while (inside + KEY_LENGTH < bytes.length) {
+      const packet = decodePacket(bytes.subarray(inside))
+      if (typeof packet !== 'string') {
+        this.counters.skippedBytes += inside - at
+        return { next: inside, wait: false }
+      }
+      if (packet === 'truncated' || !this.#spend(bytes.length - inside)) break
+      inside = findPrefix(bytes, ST0601_KEY, inside + 1)
+    }
+    this.#searched = inside - at
+    return { next: at, wait: true }
+  }
+}
+
+const startsWith = (bytes: Uint8Array, at: number, prefix: Uint8Array): boolean => {
+  const end = Math.min(prefix.length, bytes.length - at)
+  for (let i = 0; i < end; i++) if (bytes[at + i] !== prefix[i]) return false
+  return true
+}
+
+/** Where `prefix` begins at or behind `from`, also where only its beginning is left at the end of `bytes`; else `bytes.length`. */
+const findPrefix = (bytes: Uint8Array, prefix: Uint8Array, from: number): number => {
+  const first = prefix[0] ?? 0
+  for (let at = bytes.indexOf(first, from); at !== -1; at = bytes.indexOf(first, at + 1)) if (startsWith(bytes, at, prefix)) return at
+  return bytes.length
+}
