@@ -69,7 +69,8 @@ export class Supervisor {
   async #put(config: PipelineConfig, create: boolean): Promise<PipelineConfig> {
     const known = this.#actors.get(config.id)
     if (known !== undefined && create) throw new ApiError('CONFLICT', `A pipeline "${config.id}" exists already.`)
-    this.#checkOutputHost(config)
+    // Handed over again after the API process was replaced: a running pipeline must not notice.
+    if (known !== undefined && JSON.stringify(known.config) === JSON.stringify(config)) return config
     const { publishes } = await this.check(config)
     const assigned = publishes && config.output === null ? await this.#withOutput(config) : config
     if (known !== undefined) await known.replace(assigned)

@@ -1,6 +1,7 @@
 import { LOG_LEVELS } from './log.ts'
 import { type PortRange, parsePortRange } from './port-range.ts'
 import type { LogLevel } from './ports.ts'
+import { redact } from './redact.ts'
 
 /** What the environment says; every field is checked. */
 export interface Configuration {
@@ -167,7 +168,7 @@ export const readConfiguration = (environment: Environment): Configuration | { r
     }
     const parsed = variable.parse(value)
     if ('value' in parsed) values[field] = parsed.value
-    else mistakes.push(`${variable.name}${variable.secret ? '' : `=${value}`}: ${parsed.mistake}`)
+    else mistakes.push(`${variable.name}${variable.secret ? '' : `=${redact(value)}`}: ${parsed.mistake}`)
   }
   if (values.engineUrl !== undefined && environment.SVC_ENGINE_TOKEN === undefined) {
     mistakes.push('SVC_ENGINE_TOKEN: give the bearer secret of the engine at SVC_ENGINE_URL')

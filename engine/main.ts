@@ -1,0 +1,102 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { readConfiguration } from '../lib/configuration.ts'
+import { createLog } from '../lib/log.ts'
+import packageJson from '../package.json' with { type: 'json' }
+import { runToEnd } from './child.ts'
+import { createPlanner } from './plan.ts'
+import { createPublisher } from './rtsp/publisher.ts'
+import { createEngineServer } from './server.ts'
+import { Supervisor } from './supervisor.ts'
+
+/** A sidecar that no API process has contacted for this long stops itself and its streams. */
+const ABANDONED_AFTER_MS = 60_000
+const CHECK_EVERY_MS = 1000
+
+/** EX_CONFIG of sysexits.h. */
+const EXIT_CONFIGURATION = 78
+
+const configuration = readConfiguration(process.env)
+if ('mistakes' in configuration) {
+  for (const line of configuration.mistakes) process.stderr.write(`${line}\n`)
+  process.exit(EXIT_CONFIGURATION)
+}
+
+const clock = { now: () => Date.now() }
+const log = createLog({
+  level: configuration.logLevel,
+  clock,
+  write: (line) => process.stderr.write(`${line}\n`),
+  fields: { process: 'engine' },
+})
+
+// A log that nobody reads any more must not end the streams.
+process.stderr.on('error', () => {})
+process.stdout.on('error', () => {})
+
+const publisher = createPublisher({ log })
+const planner = createPlanner({ allowFiles: configuration.allowFileSources })
+const supervisor = new Supervisor({ publisher, ...planner, now: clock.now, log, ports: configuration.outputPorts })
+
+let lastContact = performance.now()
+const token = process.env.SVC_ENGINE_TOKEN || randomBytes(32).toString('base64url')
+const server = createEngineServer({
+  supervisor,
+  token,
+  log,
+  onContact: () => {
+    lastContact = performance.now()
+  },
+  status: async () => ({ version: packageJson.version, gstreamer_version: await gstreamerVersion(), pid: process.pid }),
+})
+
+let foundVersion: string | null = null
+/** Version of gst-launch-1.0; asked again until it is found, since it may be installed while the service runs. */
+const gstreamerVersion = async (): Promise<string | null> => {
+  if (foundVersion !== null) return foundVersion
+  const { stdout } = await runToEnd('gst-launch-1.0', ['--version'], { timeoutMs: 5000 })
+  foundVersion = /GStreamer (\S+)/.exec(stdout)?.[1] ?? null
+  return foundVersion
+}
+
+const addressFile = join(configuration.dataDir, 'engine.json')
+
+/** Tells the API processes, now and later ones, where this engine is; readable by the owner alone. */
+const announce = (): void => {
+  const { port } = server.address() as AddressInfo
+  mkdirSync(configuration.dataDir, { recursive: true, mode: 0o700 })
+  const draft = `${addressFile}.${process.pid}`
+  const address = { url: `http://127.0.0.1:${port}`, token, pid: process.pid, version: packageJson.version }
+  writeFileSync(draft, JSON.stringify(address), { mode: 0o600 })
+  renameSync(draft, addressFile)
+  log.info('engine_started', { pid: process.pid, port, version: packageJson.version })
+  process.stdout.write('ready\n')
+}
+
+let closing = false
+const shutDown = async (reason: string): Promise<void> => {
+  if (closing) return
+  closing = true
+  log.info('engine_stopping', { reason })
+  server.close()
+  await supervisor.close()
+  await publisher.close()
+  rmSync(addressFile, { force: true })
+  process.exit(0)
+}
+
+process.on('SIGTERM', () => void shutDown('SIGTERM'))
+process.on('SIGINT', () => void shutDown('SIGINT'))
+// The state is unknown after this: end at once, the children die with the process and the API process starts anew.
+process.on('uncaughtException', (error) => {
+  log.error('engine_crashed', { error })
+  process.exit(1)
+})
+
+setInterval(() => {
+  if (performance.now() - lastContact > ABANDONED_AFTER_MS) void shutDown('no API process for 60 s')
+}, CHECK_EVERY_MS)
+
+server.listen({ host: '127.0.0.1', port: 0 }, announce)

@@ -1,0 +1,112 @@
+import { ApiError, isErrorCode } from './errors.ts'
+import type { Engine, EngineCheck, EngineEvent, EngineStatus, LogLine } from './ports.ts'
+import type { PipelineConfig, PipelineView } from './schema/pipeline.ts'
+
+/** Longest wait for an answer, milliseconds. A play may take the longest start timeout, a stop the whole ladder. */
+const QUICK_MS = 5000
+const CHECK_MS = 30_000
+const STOP_MS = 30_000
+const PLAY_MS = 150_000
+/** The engine sends a heartbeat every 5 s; three missing ones mean that it is gone. */
+const SILENCE_MS = 15_000
+const MAX_EVENT_LINE = 1024 * 1024
+
+export interface EngineAddress {
+  readonly url: string
+  readonly token: string
+}
+
+export interface EngineClientOptions {
+  /** Where the engine is now; undefined while none is known. */
+  readonly address: () => EngineAddress | undefined
+  readonly fetch?: (request: Request) => Promise<Response>
+}
+
+/** SERVICE_UNAVAILABLE: the engine does not run or does not answer. */
+const unavailable = (cause?: unknown): ApiError =>
+  new ApiError(
+    'SERVICE_UNAVAILABLE',
+    'The media engine is not available right now. Try again in a moment.',
+    { reason: 'engine_unavailable' },
+    { cause },
+  )
+
+/** The Engine port over HTTP. Every method throws the engine's ApiError, or SERVICE_UNAVAILABLE. */
+export const createEngineClient = (options: EngineClientOptions): Engine => {
+  const send = options.fetch ?? ((request: Request) => fetch(request))
+
+  const open = async (method: string, path: string, body: unknown, signal: AbortSignal): Promise<Response> => {
+    const address = options.address()
+    if (address === undefined) throw unavailable()
+    const request = new Request(new URL(path, address.url), {
+      method,
+      signal,
+      headers: { authorization: `Bearer ${address.token}`, ...(body !== undefined && { 'content-type': 'application/json' }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    return send(request)
+  }
+
+  const call = async <T>(method: string, path: string, body?: unknown, timeoutMs: number = QUICK_MS): Promise<T> => {
+    try {
+      const response = await open(method, path, body, AbortSignal.timeout(timeoutMs))
+      const answer: unknown = await response.json()
+      if (response.ok) return answer as T
+      throw toApiError(answer)
+    } catch (error) {
+      throw error instanceof ApiError ? error : unavailable(error)
+    }
+  }
+
+  const pipeline = (id: string): string => `/pipelines/${encodeURIComponent(id)}`
+  return {
+    status: () => call<EngineStatus>('GET', '/status'),
+    configure: async (settings) => {
+      await call('PUT', '/settings', settings)
+    },
+    check: (config) => call<EngineCheck>('POST', '/check', config, CHECK_MS),
+    put: (config, { create }) => call<PipelineConfig>('PUT', `${pipeline(config.id)}${create ? '?create' : ''}`, config, CHECK_MS),
+    remove: async (id, { force }) => {
+      await call('DELETE', `${pipeline(id)}${force ? '?force' : ''}`, undefined, STOP_MS)
+    },
+    play: (id, { wait }) => call<PipelineView>('POST', `${pipeline(id)}/play${wait ? '?wait' : ''}`, undefined, PLAY_MS),
+    stop: (id) => call<PipelineView>('POST', `${pipeline(id)}/stop`, undefined, STOP_MS),
+    view: (id) => call<PipelineView>('GET', pipeline(id)),
+    list: () => call<readonly PipelineView[]>('GET', '/pipelines'),
+    log: (id) => call<readonly LogLine[]>('GET', `${pipeline(id)}/log`),
+    events: (signal) => followEvents(open, signal),
+  }
+}
+
+const toApiError = (answer: unknown): ApiError => {
+  const { code, message, details } = (typeof answer === 'object' && answer !== null ? answer : {}) as Record<string, unknown>
+  if (!isErrorCode(code) || typeof message !== 'string' || code === 'UNAUTHORIZED' || code === 'INTERNAL_ERROR') return unavailable()
+  return new ApiError(code, message, typeof details === 'object' && details !== null ? { ...details } : {})
+}
+
+async function* followEvents(
+  open: (method: string, path: string, body: unknown, signal: AbortSignal) => Promise<Response>,
+  signal: AbortSignal,
+): AsyncGenerator<EngineEvent> {
+  const silence = new AbortController()
+  let timer = setTimeout(() => silence.abort(), SILENCE_MS)
+  try {
+    const response = await open('GET', '/events', undefined, AbortSignal.any([signal, silence.signal]))
+    if (!response.ok || response.body === null) throw unavailable()
+    let rest = ''
+    for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
+      clearTimeout(timer)
+      timer = setTimeout(() => silence.abort(), SILENCE_MS)
+      const lines = (rest + text).split('\n')
+      rest = lines.pop() ?? ''
+      if (rest.length > MAX_EVENT_LINE) throw unavailable()
+      for (const line of lines) yield JSON.parse(line) as EngineEvent
+    }
+  } catch (error) {
+    if (signal.aborted) return
+    throw error instanceof ApiError ? error : unavailable(error)
+  } finally {
+    clearTimeout(timer)
+    silence.abort()
+  }
+}
