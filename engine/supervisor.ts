@@ -67,11 +67,13 @@ export class Supervisor {
   }
 
   async #put(config: PipelineConfig, create: boolean): Promise<PipelineConfig> {
+    this.#checkOutputHost(config)
     const known = this.#actors.get(config.id)
     if (known !== undefined && create) throw new ApiError('CONFLICT', `A pipeline "${config.id}" exists already.`)
     // Handed over again after the API process was replaced: a running pipeline must not notice.
     if (known !== undefined && JSON.stringify(known.config) === JSON.stringify(config)) return config
-    const { publishes } = await this.check(config)
+    // An output tells that the configuration was checked and publishes; parsing it again costs a process each.
+    const publishes = config.output !== null || (await this.check(config)).publishes
     const assigned = publishes && config.output === null ? await this.#withOutput(config) : config
     if (known !== undefined) await known.replace(assigned)
     else this.#actors.set(config.id, this.#newActor(assigned))

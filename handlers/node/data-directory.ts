@@ -1,0 +1,33 @@
+import { randomBytes } from 'node:crypto'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+const API_KEY_BYTES = 32
+
+/** Creates the data directory, readable by its owner alone; answers its absolute path. */
+export const openDataDirectory = (path: string): string => {
+  const directory = resolve(path)
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  chmodSync(directory, 0o700)
+  return directory
+}
+
+/** The API key of the data directory, generated at the first start; `file` is what may be logged of it. */
+export const readOrCreateApiKey = (directory: string): { readonly key: string; readonly file: string; readonly created: boolean } => {
+  const file = join(directory, 'api-key')
+  const existing = readKey(file)
+  if (existing !== undefined) return { key: existing, file, created: false }
+  const key = randomBytes(API_KEY_BYTES).toString('base64url')
+  writeFileSync(file, `${key}\n`, { mode: 0o600 })
+  chmodSync(file, 0o600)
+  return { key, file, created: true }
+}
+
+const readKey = (file: string): string | undefined => {
+  try {
+    return readFileSync(file, 'utf8').trim() || undefined
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,104 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServerAdapter } from '@whatwg-node/server'
+import { ApiError, errorBody } from '../../lib/errors.ts'
+import type { Log } from '../../lib/ports.ts'
+import type { RequestContext } from '../router.ts'
+
+/** Bounds of the HTTP face; the body limit is the router's. */
+const LIMITS = {
+  headerBytes: 16 * 1024,
+  urlBytes: 8 * 1024,
+  /** From the first byte of a request to its last header, and to the end of its body, milliseconds. */
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 60_000,
+  keepAliveTimeoutMs: 75_000,
+  connections: 10_000,
+} as const
+
+/** RFC 9110 section 7.2: a host, perhaps with a port; nothing that could break out of a URL. */
+const HOST = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/
+
+/** Methods that no resource has; TRACE would echo credentials (RFC 9110 section 9.3.8). */
+const REFUSED_METHODS = new Set(['TRACE', 'TRACK', 'CONNECT'])
+
+export interface HttpServerOptions {
+  readonly app: (request: Request, context: RequestContext) => Promise<Response>
+  readonly trustProxy: boolean
+  readonly log: Log
+}
+
+/** node:http in front of the fetch app: what a whatwg adapter lets through and should not is refused here. */
+export const createHttpServer = ({ app, trustProxy, log }: HttpServerOptions): Server => {
+  const adapter = createServerAdapter<{ req: IncomingMessage }>((request, context) =>
+    app(request, { clientAddress: clientAddress(context.req, trustProxy) }),
+  )
+  const server = createServer({ maxHeaderSize: LIMITS.headerBytes }, (request, response) => {
+    const refusal = refuse(request)
+    if (refusal !== undefined) return sendError(response, refusal)
+    Promise.resolve(adapter(request, response)).catch((error: unknown) => {
+      log.error('http_adapter_failed', { method: request.method, error })
+      sendError(response, new ApiError('INTERNAL_ERROR', 'The service failed to answer.'))
+    })
+  })
+  server.headersTimeout = LIMITS.headersTimeoutMs
+  server.requestTimeout = LIMITS.requestTimeoutMs
+  server.keepAliveTimeout = LIMITS.keepAliveTimeoutMs
+  server.maxConnections = LIMITS.connections
+  server.on('clientError', onClientError)
+  return server
+}
+
+const refuse = (request: IncomingMessage): ApiError | undefined => {
+  if (REFUSED_METHODS.has(request.method ?? '')) return new ApiError('METHOD_NOT_ALLOWED', `${request.method} is not allowed here.`)
+  if ((request.url ?? '').length > LIMITS.urlBytes) return new ApiError('VALIDATION_ERROR', 'The address of the request is too long.')
+  if (!(request.url ?? '').startsWith('/')) return new ApiError('VALIDATION_ERROR', 'Use a path that starts with a slash.')
+  if (!HOST.test(request.headers.host ?? '')) return new ApiError('VALIDATION_ERROR', 'The Host header is missing or not valid.')
+  return undefined
+}
+
+const sendError = (response: ServerResponse, error: ApiError): void => {
+  if (response.headersSent) {
+    response.destroy()
+    return
+  }
+  const body = JSON.stringify(errorBody(error))
+  const allow = error.code === 'METHOD_NOT_ALLOWED' ? { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE' } : {}
+  response.writeHead(error.status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+    ...allow,
+  })
+  response.end(body)
+}
+
+/** What is no HTTP at all still gets an answer that a person can read. */
+const onClientError = (error: NodeJS.ErrnoException, socket: NodeJS.WritableStream & { writable: boolean; destroy(): void }): void => {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const tooLarge = error.code === 'HPE_HEADER_OVERFLOW'
+  const body = JSON.stringify(
+    errorBody(new ApiError('VALIDATION_ERROR', tooLarge ? 'The request headers are too large.' : 'The request is not valid HTTP.')),
+  )
+  const status = tooLarge
+    ? '431 Request Header Fields Too Large'
+    : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+      ? '408 Request Timeout'
+      : '400 Bad Request'
+  socket.end(
+    `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  )
+}
+
+/**
+ * The address of the client. Behind a proxy it is the last entry of X-Forwarded-For: that one the proxy itself
+ * wrote, whatever the client put in front of it.
+ */
+const clientAddress = (request: IncomingMessage, trustProxy: boolean): string => {
+  const peer = request.socket.remoteAddress ?? 'unknown'
+  if (!trustProxy) return peer
+  const forwarded = [request.headers['x-forwarded-for'] ?? ''].flat().join(',')
+  return forwarded.split(',').at(-1)?.trim() || peer
+}
