@@ -1,0 +1,66 @@
+import { ByteAccumulator } from './byte-accumulator.ts'
+
+/** The payload of one PES packet. */
+export interface PesPacket {
+  /** 90 kHz ticks modulo 2^33, null when the packet has none. */
+  readonly pts: number | null
+  readonly payload: Uint8Array
+}
+
+const HEADER = 6
+/** PES_packet_length counts 16 bits; a packet without a length may be longer, but no metadata packet is. */
+const MAX_PES = 256 * 1024
+
+/** Puts PES packets together from the payloads of one PID (ISO/IEC 13818-1 2.4.3.6); gives a packet as soon as its length is there. */
+export class PesAssembler {
+  readonly #bytes = new ByteAccumulator(MAX_PES)
+  /** Bytes of the whole packet: 0 when it is open-ended and ends where the next begins, null while none has begun. */
+  #expected: number | null = null
+
+  push(payload: Uint8Array, starts: boolean): PesPacket[] {
+    const complete: PesPacket[] = []
+    if (starts) {
+      if (this.#expected === 0) this.#finish(complete)
+      this.reset()
+      this.#expected = packetLength(payload)
+    }
+    if (this.#expected === null) return complete
+    if (!this.#bytes.append(payload)) this.reset()
+    else if (this.#expected > 0 && this.#bytes.length >= this.#expected) this.#finish(complete)
+    return complete
+  }
+
+  reset(): void {
+    this.#bytes.reset()
+    this.#expected = null
+  }
+
+  #finish(complete: PesPacket[]): void {
+    const bytes = this.#bytes.take()
+    const pes = parsePes(this.#expected === 0 ? bytes : bytes.subarray(0, this.#expected ?? 0))
+    if (pes !== null) complete.push(pes)
+    this.reset()
+  }
+}
+
+/** Bytes of the PES packet that begins here; 0 when it gives no length, null when it is none (2.4.3.7). */
+const packetLength = (bytes: Uint8Array): number | null => {
+  if (bytes.length < HEADER || bytes[0] !== 0 || bytes[1] !== 0 || bytes[2] !== 1) return null
+  const length = ((bytes[4] ?? 0) << 8) | (bytes[5] ?? 0)
+  return length === 0 ? 0 : HEADER + length
+}
+
+const parsePes = (bytes: Uint8Array): PesPacket | null => {
+  const flags = bytes[7] ?? 0
+  const start = HEADER + 3 + (bytes[8] ?? 0)
+  // '10' marks the header with flags and length, which padding and the other streams without one do not have.
+  if (bytes.length < HEADER + 3 || (bytes[6] ?? 0) >> 6 !== 2 || start > bytes.length) return null
+  const hasPts = flags >= 0x80 && (bytes[8] ?? 0) >= 5
+  return { pts: hasPts ? readPts(bytes, HEADER + 3) : null, payload: bytes.subarray(start) }
+}
+
+/** 33 bits in five bytes, with marker bits between them; too many for JavaScript's bit operators. */
+const readPts = (bytes: Uint8Array, at: number): number => {
+  const b = (i: number): number => bytes[at + i] ?? 0
+  return ((b(0) >> 1) & 7) * 2 ** 30 + (b(1) << 22) + ((b(2) >> 1) << 15) + (b(3) << 7) + (b(4) >> 1)
+}
