@@ -8,6 +8,7 @@ import { type LifecycleEvent, nextPhase, stateOf } from './lifecycle.ts'
 import { LogRing } from './log-ring.ts'
 import { Output } from './output.ts'
 import { RtpStream } from './rtp/stream.ts'
+import { Timeline } from './rtp/timeline.ts'
 import type { Publisher } from './rtsp/publisher.ts'
 import { runChild } from './run.ts'
 import { Session } from './session.ts'
@@ -59,8 +60,9 @@ export class PipelineActor {
     this.#config = config
     this.#since = deps.now()
     this.#ring = new LogRing(deps.now)
-    const video = new RtpStream()
-    const klv = new RtpStream()
+    const timeline = new Timeline()
+    const video = new RtpStream({ timeline })
+    const klv = new RtpStream({ timeline })
     video.onUnit((unit) => this.#vitals.record(unit.bytes))
     klv.onUnit(() => {
       if (klv.caps?.encodingName.toUpperCase() === 'SMPTE336M') this.#noteKlv()

@@ -116,17 +116,21 @@ const watchMedia = (options: RunOptions, end: (why: Reason) => void): { media(ke
   }
 }
 
-/** Feeds fd 3 and fd 4 into the streams, each once its caps are known: until then the pipe holds the packets back. */
+/** Feeds fd 3 and fd 4 into the streams, and tells them the caps that the child prints. */
 const connectMedia = (child: Child, options: RunOptions, onMedia: (key: boolean) => void, onBroken: () => void): void => {
   const { launch, ring, number, streams } = options
-  const flowing = new Set<number>()
-  const flow = (index: number): void => {
-    const position = launch.streams.findIndex(({ payloader }) => payloader === `pay${index}`)
-    const pipe = child.media[position]
-    const stream = streams[index]
-    if (pipe === undefined || stream === undefined || flowing.has(index)) return
-    flowing.add(index)
-    pipe.on('data', (chunk: Buffer) => {
+  const unsubscribe = streams[0].onUnit((unit) => onMedia(unit.key))
+  void child.ended.then(() => {
+    unsubscribe()
+    for (const stream of streams) stream.end()
+  })
+  for (const stream of streams) stream.begin()
+  for (const [position, { payloader, caps }] of launch.streams.entries()) {
+    const stream = streams[payloader === 'pay0' ? 0 : 1]
+    const known = caps === null ? undefined : parseRtpCaps(caps)
+    if (known !== undefined) stream.setCaps(known)
+    child.media[position]?.on('error', () => {})
+    child.media[position]?.on('data', (chunk: Buffer) => {
       try {
         stream.ingest(chunk)
       } catch (error) {
@@ -135,26 +139,10 @@ const connectMedia = (child: Child, options: RunOptions, onMedia: (key: boolean)
       }
     })
   }
-  for (const pipe of child.media) pipe.on('error', () => {})
-  const unsubscribe = streams[0].onUnit((unit) => onMedia(unit.key))
-  void child.ended.then(unsubscribe)
-
-  for (const stream of streams) stream.begin()
-  for (const { payloader, caps } of launch.streams) {
-    const parsed = caps === null ? undefined : parseRtpCaps(caps)
-    if (parsed === undefined) continue
-    const index = payloader === 'pay0' ? 0 : 1
-    streams[index].setCaps(parsed)
-    flow(index)
-  }
   onLine(child.stdout, (line) => {
-    const match = PAYLOADER_CAPS.exec(line)
-    const index = match?.[1] === '0' ? 0 : 1
-    const caps = match?.[2] === undefined ? undefined : parseRtpCaps(match[2])
-    if (caps !== undefined) {
-      streams[index].setCaps(caps)
-      flow(index)
-    }
+    const [, index, text] = PAYLOADER_CAPS.exec(line) ?? []
+    const caps = text === undefined ? undefined : parseRtpCaps(text)
+    if (caps !== undefined) streams[index === '0' ? 0 : 1].setCaps(caps)
     if (!CHATTER.test(line)) ring.add(number, 'stdout', line)
     if (!launch.publishes && line.startsWith('Setting pipeline to PLAYING')) onMedia(true)
   })

@@ -1,0 +1,54 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+export interface ProcessFacts {
+  readonly pid: number
+  readonly parent: number
+  readonly command: string
+}
+
+/** Every living process (a zombie is dead), as /proc shows it. */
+export const processes = (): readonly ProcessFacts[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        const stat = /^\d+ \(.*\) (\S) (\d+)/s.exec(readFileSync(`/proc/${name}/stat`, 'utf8'))
+        if (stat === null || stat[1] === 'Z' || stat[1] === 'X') return []
+        const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()
+        return [{ pid: Number(name), parent: Number(stat[2]), command }]
+      } catch {
+        return []
+      }
+    })
+
+export const isAlive = (pid: number): boolean => processes().some((process) => process.pid === pid)
+
+/** Pids of the children of a process. */
+export const childrenOf = (pid: number): readonly ProcessFacts[] => processes().filter(({ parent }) => parent === pid)
+
+/** Pids of the processes whose environment holds this text. */
+export const processesWith = (entry: string): readonly number[] =>
+  processes()
+    .filter(({ pid }) => {
+      try {
+        return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(entry)
+      } catch {
+        return false
+      }
+    })
+    .map(({ pid }) => pid)
+
+/** CPU time of a process so far, user and system, seconds. */
+export const cpuSeconds = (pid: number): number => {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / 100
+}
+
+/** Open file descriptors of a process. */
+export const openFiles = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length
+
+/** Resident memory of a process, bytes. */
+export const residentBytes = (pid: number): number => {
+  const [, pages = '0'] = readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')
+  return Number(pages) * 4096
+}
