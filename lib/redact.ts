@@ -1,5 +1,5 @@
 /** What stands where a credential stood. */
-const MASK = '***'
+export const MASK = '***'
 
 /** `user:password@` of a URI (RFC 3986 section 3.2.1): both parts go, since camera user names are secrets of their own. */
 const USER_INFO = /([a-z][a-z0-9+.-]*:\/\/)[^\s/?#@"']*(?:@[^\s/?#@"']*)*@/gi

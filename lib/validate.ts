@@ -32,8 +32,13 @@ export const validate = <S extends AnySchema>(schema: S, input: unknown, what: s
 }
 
 /** The one way a 400 with field issues is made. */
-export const validationError = (what: string, issues: readonly ValidationIssue[], more: Record<string, unknown> = {}): ApiError => {
+export const validationError = (
+  what: string,
+  issues: readonly ValidationIssue[],
+  more: Record<string, unknown> = {},
+  options?: ErrorOptions,
+): ApiError => {
   const first = issues[0]
   const where = first?.path ? `${first.path}: ` : ''
-  return new ApiError('VALIDATION_ERROR', `The ${what} is not valid. ${where}${first?.message ?? ''}`.trim(), { issues, ...more })
+  return new ApiError('VALIDATION_ERROR', `The ${what} is not valid. ${where}${first?.message ?? ''}`.trim(), { issues, ...more }, options)
 }

@@ -59,7 +59,25 @@ export const settingsSchema = v.strictObject({
   readers: v.strictObject({ max_per_pipeline: integerBetween(1, 10000) }),
 })
 
+const { entries } = settingsSchema
+
+/** Body of PUT: every field is optional, also within a group; a list is replaced as a whole. */
+export const settingsPatchSchema = v.partial(
+  v.strictObject({
+    ...entries,
+    reconnect: v.partial(entries.reconnect),
+    on_demand: v.partial(entries.on_demand),
+    screenshots: v.partial(entries.screenshots),
+    triggers: v.partial(entries.triggers),
+    encoder: v.partial(entries.encoder),
+    advanced: v.partial(entries.advanced),
+    readers: v.partial(entries.readers),
+  }),
+)
+
 export type Settings = v.InferOutput<typeof settingsSchema>
+/** Some of the settings. */
+export type PartialSettings = v.InferOutput<typeof settingsPatchSchema>
 
 export const DEFAULT_SETTINGS: Settings = {
   start_timeout_seconds: 10,

@@ -1,0 +1,25 @@
+import { eq, lte, sql } from 'drizzle-orm'
+import type { SessionRepository } from '../lib/repositories.ts'
+import type { Database } from './client.ts'
+import { query } from './database-error.ts'
+import { sessions } from './tables.ts'
+
+/** The sessions that logins began. */
+export const sessionRepository = ({ orm }: Database): SessionRepository => {
+  const selectOne = orm
+    .select()
+    .from(sessions)
+    .where(eq(sessions.token_hash, sql.placeholder('token_hash')))
+    .prepare()
+  return {
+    find: (token_hash) => query(() => selectOne.get({ token_hash })),
+    insert: (session) =>
+      query(async () => {
+        await orm.batch([orm.delete(sessions).where(lte(sessions.expires_at, session.created_at)), orm.insert(sessions).values(session)])
+      }),
+    remove: (token_hash) =>
+      query(async () => {
+        await orm.delete(sessions).where(eq(sessions.token_hash, token_hash))
+      }),
+  }
+}

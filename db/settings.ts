@@ -1,0 +1,16 @@
+import type { SettingsRepository } from '../lib/repositories.ts'
+import type { Database } from './client.ts'
+import { query } from './database-error.ts'
+import { settings } from './tables.ts'
+
+/** What was changed from the default settings. */
+export const settingsRepository = ({ orm }: Database): SettingsRepository => ({
+  read: () => query(async () => (await orm.select({ value: settings.value }).from(settings))[0]?.value ?? {}),
+  write: (value, updated_at) =>
+    query(async () => {
+      await orm
+        .insert(settings)
+        .values({ id: 1, value, updated_at })
+        .onConflictDoUpdate({ target: settings.id, set: { value, updated_at } })
+    }),
+})

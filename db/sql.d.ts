@@ -1,0 +1,5 @@
+/** The text of a migration, inlined by the bundler. */
+declare module '*.sql?raw' {
+  const sql: string
+  export default sql
+}

@@ -1,0 +1,37 @@
+import { type HealthDeps, readHealth, readVersion } from '../lib/health.ts'
+import { json } from './http/respond.ts'
+import type { FetchHandler, Route } from './http/route.ts'
+import { createRouter, type RouterDeps } from './router.ts'
+
+const open = { access: 'public', method: 'GET', status: 200, errors: [] } as const
+
+/** Health, the orchestrator's probe and the version: public. */
+export const healthRoutes = (deps: HealthDeps): readonly Route[] => [
+  {
+    ...open,
+    path: '/svc/health',
+    operation: 'getHealth',
+    summary: 'What works and what does not; 503 when degraded',
+    handle: async () => {
+      const health = await readHealth(deps)
+      return json(health, health.status === 'ok' ? 200 : 503)
+    },
+  },
+  {
+    ...open,
+    path: '/svc/healthz',
+    operation: 'probe',
+    summary: 'Whether this process takes requests; 503 while it stops',
+    handle: () => (deps.isStopping?.() ? json({ status: 'stopping' }, 503) : json({ status: 'ok' })),
+  },
+  {
+    ...open,
+    path: '/svc/version',
+    operation: 'getVersion',
+    summary: 'Versions of the service, its API and its engine',
+    handle: async () => json(await readVersion(deps)),
+  },
+]
+
+/** Health and version alone, for embedding. */
+export const createHealthHandlers = (deps: HealthDeps & RouterDeps): FetchHandler => createRouter(healthRoutes(deps), deps)

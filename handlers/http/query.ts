@@ -1,0 +1,12 @@
+import { validationError } from '../../lib/validate.ts'
+
+/** The named query parameters that were given; others are left alone. Throws VALIDATION_ERROR when one is given twice. */
+export const readQuery = (url: URL, names: readonly string[]): Record<string, string> => {
+  const query: Record<string, string> = {}
+  for (const name of names) {
+    const [value, ...more] = url.searchParams.getAll(name)
+    if (more.length > 0) throw validationError('query', [{ path: name, message: 'Give this parameter once' }])
+    if (value !== undefined) query[name] = value
+  }
+  return query
+}

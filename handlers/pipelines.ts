@@ -1,0 +1,147 @@
+import {
+  createPipeline,
+  deletePipeline,
+  getPipeline,
+  listPipelines,
+  type PipelineDeps,
+  patchPipeline,
+  playPipeline,
+  replacePipeline,
+  stopPipeline,
+  validatePipeline,
+} from '../lib/pipelines.ts'
+import { pipelineIdSchema } from '../lib/schema/pipeline.ts'
+import { validate } from '../lib/validate.ts'
+import { readJson } from './http/body.ts'
+import { readQuery } from './http/query.ts'
+import { json, noContent } from './http/respond.ts'
+import type { Exchange, FetchHandler, Route } from './http/route.ts'
+import { createRouter, type RouterDeps } from './router.ts'
+
+const BASE = '/svc/pipeline'
+const session = { access: 'session' } as const
+
+/** Create, read, replace, patch, delete, play and stop of pipelines. */
+export const pipelineRoutes = (deps: PipelineDeps): readonly Route[] => [
+  {
+    ...session,
+    method: 'GET',
+    path: BASE,
+    operation: 'listPipelines',
+    summary: 'List pipelines',
+    status: 200,
+    errors: ['VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
+    handle: async ({ url }) => json(await listPipelines(deps, readQuery(url, ['mode', 'on_demand', 'state']))),
+  },
+  {
+    ...session,
+    method: 'POST',
+    path: BASE,
+    operation: 'createPipeline',
+    summary: 'Create a pipeline and, unless it is on-demand, start it',
+    status: 201,
+    errors: [
+      'VALIDATION_ERROR',
+      'LICENSE_ERROR',
+      'LICENSE_LIMIT_EXCEEDED',
+      'CONFLICT',
+      'PAYLOAD_TOO_LARGE',
+      'ENGINE_ERROR',
+      'SERVICE_UNAVAILABLE',
+      'PIPELINE_START_TIMEOUT',
+    ],
+    handle: async ({ request }) => {
+      const pipeline = await createPipeline(deps, await readJson(request))
+      return json(pipeline, 201, { location: `${BASE}/${pipeline.id}` })
+    },
+  },
+  {
+    ...session,
+    method: 'POST',
+    path: `${BASE}/validate`,
+    operation: 'validatePipeline',
+    summary: 'Check a pipeline without creating it',
+    status: 200,
+    errors: ['VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
+    handle: async ({ request }) => json(await validatePipeline(deps, await readJson(request))),
+  },
+  ...['', '/status'].map(
+    (suffix): Route => ({
+      ...session,
+      method: 'GET',
+      path: `${BASE}/:id${suffix}`,
+      operation: suffix === '' ? 'getPipeline' : 'getPipelineStatus',
+      summary: suffix === '' ? 'Read a pipeline' : 'Read a pipeline; the same as without /status',
+      status: 200,
+      errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+      handle: async (exchange) => json(await getPipeline(deps, idOf(exchange))),
+    }),
+  ),
+  {
+    ...session,
+    method: 'PUT',
+    path: `${BASE}/:id`,
+    operation: 'replacePipeline',
+    summary: 'Replace the configuration of a pipeline that does not run',
+    status: 200,
+    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
+    handle: async (exchange) => json(await replacePipeline(deps, idOf(exchange), await readJson(exchange.request))),
+  },
+  {
+    ...session,
+    method: 'PATCH',
+    path: `${BASE}/:id`,
+    operation: 'patchPipeline',
+    summary: 'Set or remove the geolocation of a pipeline',
+    status: 200,
+    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
+    handle: async (exchange) => json(await patchPipeline(deps, idOf(exchange), await readJson(exchange.request))),
+  },
+  {
+    ...session,
+    method: 'DELETE',
+    path: `${BASE}/:id`,
+    operation: 'deletePipeline',
+    summary: 'Delete a pipeline that does not run',
+    status: 204,
+    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', 'SERVICE_UNAVAILABLE'],
+    handle: async (exchange) => {
+      await deletePipeline(deps, idOf(exchange))
+      return noContent()
+    },
+  },
+  {
+    ...session,
+    method: 'PUT',
+    path: `${BASE}/:id/play`,
+    operation: 'playPipeline',
+    summary: 'Start a pipeline',
+    status: 200,
+    errors: [
+      'VALIDATION_ERROR',
+      'LICENSE_ERROR',
+      'LICENSE_LIMIT_EXCEEDED',
+      'NOT_FOUND',
+      'CONFLICT',
+      'ENGINE_ERROR',
+      'SERVICE_UNAVAILABLE',
+      'PIPELINE_START_TIMEOUT',
+    ],
+    handle: async (exchange) => json(await playPipeline(deps, idOf(exchange))),
+  },
+  {
+    ...session,
+    method: 'PUT',
+    path: `${BASE}/:id/stop`,
+    operation: 'stopPipeline',
+    summary: 'Stop a pipeline',
+    status: 200,
+    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    handle: async (exchange) => json(await stopPipeline(deps, idOf(exchange))),
+  },
+]
+
+/** The pipeline operations alone, for embedding. */
+export const createPipelineHandlers = (deps: PipelineDeps & RouterDeps): FetchHandler => createRouter(pipelineRoutes(deps), deps)
+
+const idOf = ({ params }: Exchange): string => validate(pipelineIdSchema, params.id, 'pipeline id')

@@ -1,0 +1,47 @@
+import type { Licensing } from './license.ts'
+import type { Clock, Engine, EngineStatus } from './ports.ts'
+import type { PipelineRepository } from './repositories.ts'
+
+export interface HealthDeps {
+  readonly engine: Engine
+  readonly pipelines: PipelineRepository
+  readonly licensing: Licensing
+  readonly clock: Clock
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number
+  readonly version: string
+  /** True from the moment a shutdown was asked for. */
+  readonly isStopping?: () => boolean
+}
+
+const PRODUCT = 'video-pipeline-service'
+const API_VERSION = '1'
+
+/** What works and what does not: `degraded` when engine or database is down. */
+export const readHealth = async (deps: HealthDeps) => {
+  const [engine, total, license] = await Promise.all([statusOf(deps.engine), countOf(deps.pipelines), deps.licensing.state()])
+  const engineWorks = engine?.gstreamer_version != null
+  const works = engineWorks && total !== undefined
+  return {
+    status: works ? 'ok' : 'degraded',
+    engine: engineWorks ? 'ok' : 'unavailable',
+    database: total === undefined ? 'unavailable' : 'ok',
+    uptime_seconds: Math.max(0, Math.floor((deps.clock.now() - deps.startedAt) / 1000)),
+    pipelines: { total: total ?? 0, playing: engine?.playing ?? 0 },
+    ...(license.status === 'unlimited' ? {} : { license: license.status }),
+  }
+}
+
+/** Names and versions; the engine's is null while it cannot be asked. */
+export const readVersion = async (deps: HealthDeps) => {
+  const engine = await statusOf(deps.engine)
+  return {
+    name: PRODUCT,
+    version: deps.version,
+    api_version: API_VERSION,
+    engine: { name: 'gstreamer', version: engine?.gstreamer_version ?? null },
+  }
+}
+
+const statusOf = (engine: Engine): Promise<EngineStatus | undefined> => engine.status().catch(() => undefined)
+const countOf = (pipelines: PipelineRepository): Promise<number | undefined> => pipelines.count().catch(() => undefined)

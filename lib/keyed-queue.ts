@@ -1,0 +1,27 @@
+import { ApiError } from './errors.ts'
+
+/** Most operations that wait for one key; beyond it a caller is turned away instead of kept. */
+const MAX_WAITING = 64
+
+export type KeyedQueue = <T>(key: string, task: () => Promise<T>) => Promise<T>
+
+/** Runs the tasks of one key one after the other; different keys do not wait for each other. */
+export const createKeyedQueue = (): KeyedQueue => {
+  const tails = new Map<string, { last: Promise<unknown>; waiting: number }>()
+  return async (key, task) => {
+    const entry = tails.get(key) ?? { last: Promise.resolve(), waiting: 0 }
+    if (entry.waiting >= MAX_WAITING) {
+      throw new ApiError('SERVICE_UNAVAILABLE', 'Too many changes of this pipeline are waiting. Try again in a moment.', { reason: 'busy' })
+    }
+    tails.set(key, entry)
+    entry.waiting += 1
+    const turn = entry.last.then(task)
+    entry.last = turn.catch(() => undefined)
+    try {
+      return await turn
+    } finally {
+      entry.waiting -= 1
+      if (entry.waiting === 0) tails.delete(key)
+    }
+  }
+}

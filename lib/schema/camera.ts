@@ -1,0 +1,88 @@
+import * as v from 'valibot'
+
+/** A V4L2 node, or one of udev's stable links to it; nothing else of the host may be named. */
+const DEVICE_PATH = /^\/dev\/(?:video\d{1,5}|v4l\/by-(?:id|path)\/[A-Za-z0-9_.:+@#=-]{1,255})$/
+
+export const isDevicePath = (path: string): boolean => DEVICE_PATH.test(path)
+
+/** Encodings a pipeline can take from a camera; `raw` stands for any uncompressed pixel format. */
+export const CAMERA_KINDS = ['h264', 'h265', 'mjpeg', 'raw'] as const
+
+const described = <const S extends v.GenericSchema>(schema: S, description: string) => v.pipe(schema, v.description(description))
+const pixels = v.pipe(v.number(), v.integer(), v.minValue(1))
+const rate = v.pipe(v.number(), v.minValue(0))
+
+const frameRateRangeSchema = v.object({
+  min: described(rate, 'Lowest frame rate, frames per second'),
+  max: described(rate, 'Highest frame rate, frames per second'),
+})
+
+const sizeRangeSchema = v.object({
+  min_width: described(pixels, 'Smallest width, pixels'),
+  max_width: described(pixels, 'Largest width, pixels'),
+  step_width: described(pixels, 'Widths are min_width plus a multiple of this many pixels'),
+  min_height: described(pixels, 'Smallest height, pixels'),
+  max_height: described(pixels, 'Largest height, pixels'),
+  step_height: described(pixels, 'Heights are min_height plus a multiple of this many pixels'),
+})
+
+export const cameraSizeSchema = v.object({
+  width: described(pixels, 'Width, pixels; the largest one when size_range is given'),
+  height: described(pixels, 'Height, pixels; the largest one when size_range is given'),
+  frame_rates: described(
+    v.array(rate),
+    'Frame rates of this size, frames per second, highest first, rounded to three decimals. The highest one when frame_rate_range is given; empty when the driver tells none',
+  ),
+  frame_rate_range: described(v.nullable(frameRateRangeSchema), 'Any rate between these two; null when the rates are a list'),
+  size_range: described(v.nullable(sizeRangeSchema), 'Any size within these bounds; null when the size is one exact size'),
+})
+
+export const cameraFormatSchema = v.object({
+  encoding: described(v.string(), 'mjpeg, h264, h265, or the pixel format of raw video in lower case, such as yuy2, nv12, gray16_le'),
+  media_type: described(v.string(), 'GStreamer media type, such as image/jpeg, video/x-h264, video/x-raw'),
+  pixel_format: described(v.nullable(v.string()), 'GStreamer name of the pixel format of raw video; null for encoded video'),
+  device_path: described(v.string(), 'Node that delivers this format; a camera may have several'),
+  sizes: described(v.array(cameraSizeSchema), 'Largest first'),
+})
+
+const identityEntries = {
+  device_path: described(v.string(), 'First node of the camera; names it in v4l2:// addresses and in the path query'),
+  device_paths: described(v.array(v.string()), 'Every node of the camera that delivers video'),
+  device_name: described(v.string(), 'Name the camera gives itself'),
+  driver: described(v.nullable(v.string()), 'Kernel driver, such as uvcvideo'),
+  bus_info: described(v.nullable(v.string()), 'Where the camera is attached, such as usb-0000:00:14.0-1'),
+  serial: described(v.nullable(v.string()), 'Vendor, model and serial number as udev joins them; null when udev knows none'),
+}
+
+export const cameraSchema = v.object({
+  ...identityEntries,
+  formats: described(v.pipe(v.number(), v.integer(), v.minValue(0)), 'Number of formats; GET camera?path= lists them'),
+})
+
+export const cameraCapabilitiesSchema = v.object({ ...identityEntries, formats: v.array(cameraFormatSchema) })
+
+/** Query of GET camera. */
+export const cameraQuerySchema = v.strictObject({
+  path: v.pipe(
+    v.string('Use a string'),
+    v.check(isDevicePath, 'Use the path of a video device such as /dev/video0'),
+    v.description('Device path of a camera'),
+  ),
+})
+
+export const cameraAddedSchema = v.object({
+  device_path: identityEntries.device_path,
+  device_name: identityEntries.device_name,
+  formats: described(v.pipe(v.number(), v.integer()), 'Number of formats'),
+})
+
+export const cameraRemovedSchema = v.object({ device_path: identityEntries.device_path })
+
+export type CameraKind = (typeof CAMERA_KINDS)[number]
+export type CameraSize = v.InferOutput<typeof cameraSizeSchema>
+export type CameraFormat = v.InferOutput<typeof cameraFormatSchema>
+export type Camera = v.InferOutput<typeof cameraSchema>
+export type CameraCapabilities = v.InferOutput<typeof cameraCapabilitiesSchema>
+export type CameraEvent =
+  | ({ readonly type: 'camera_added' } & v.InferOutput<typeof cameraAddedSchema>)
+  | ({ readonly type: 'camera_removed' } & v.InferOutput<typeof cameraRemovedSchema>)

@@ -1,0 +1,21 @@
+import * as v from 'valibot'
+import { integerBetween } from './number.ts'
+import { CODECS } from './pipeline.ts'
+
+/** The license file. */
+export const licenseSchema = v.strictObject({
+  licensee: v.pipe(v.string('Use a string'), v.minLength(1, 'Name the licensee'), v.maxLength(256, 'Use at most 256 characters')),
+  codecs: v.array(v.picklist(CODECS, `Use one of: ${CODECS.join(', ')}`), 'Use a list of codecs'),
+  max_streams: v.optional(v.nullable(integerBetween(0, 1000000)), null),
+  expires: v.optional(
+    v.nullable(
+      v.pipe(
+        v.string('Use a date such as 2027-01-31'),
+        v.check((date) => /^\d{4}-\d{2}-\d{2}/.test(date) && !Number.isNaN(Date.parse(date)), 'Use a date such as 2027-01-31'),
+      ),
+    ),
+    null,
+  ),
+})
+
+export type License = v.InferOutput<typeof licenseSchema>

@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest'
+import { createTestApi, type TestApi } from '../helpers/api.ts'
+
+/** One request and what must be true of its answer. */
+export interface ApiRow {
+  readonly name: string
+  readonly given?: (api: TestApi) => Promise<unknown>
+  readonly request: readonly [method: string, path: string, body?: unknown, headers?: Record<string, string>]
+  readonly status: number
+  /** Parts of the answer's text. */
+  readonly contains?: readonly string[]
+  /** What the answer's text must not hold. */
+  readonly lacks?: readonly string[]
+  readonly headers?: Readonly<Record<string, string | null>>
+  /** What must be true afterwards. */
+  readonly after?: (api: TestApi, response: Response, text: string) => Promise<unknown> | unknown
+}
+
+/** No answer of any kind may hold these. */
+const NEVER = ['at file:', 'node_modules', 'SQLITE', 'insert into', 'select ', '/tmp/']
+
+/** Declares a test for each row, each on an API and a database of its own. */
+export const testRows = (rows: readonly ApiRow[]): void => {
+  it.each(rows)('$name', async (row) => {
+    await using api = await createTestApi()
+    await row.given?.(api)
+    const [method, path, body, headers] = row.request
+    const response = await api.send(method, path, body, headers)
+    const text = await response.clone().text()
+    expect(`${response.status} ${text}`).toMatch(new RegExp(`^${row.status} `))
+    for (const part of row.contains ?? []) expect(text).toContain(part)
+    for (const part of [...(row.lacks ?? []), ...NEVER]) expect(text).not.toContain(part)
+    for (const [name, value] of Object.entries(row.headers ?? {})) expect([name, response.headers.get(name)]).toEqual([name, value])
+    if (response.status >= 400) expectErrorShape(text)
+    await row.after?.(api, response, text)
+  })
+}
+
+const expectErrorShape = (text: string): void => {
+  if (text === '' || text === '{"error":"Unauthorized"}' || text.startsWith('{"status":')) return
+  expect(JSON.parse(text)).toEqual({ message: expect.any(String), code: expect.stringMatching(/^[A-Z_]+$/), details: expect.any(Object) })
+}

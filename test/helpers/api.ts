@@ -1,0 +1,113 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Database, openDatabase } from '../../db/client.ts'
+import { pipelineRepository } from '../../db/pipelines.ts'
+import { type AppDeps, createApp, type FetchHandler } from '../../handlers/app.ts'
+import { createKeyedQueue } from '../../lib/keyed-queue.ts'
+import { createLicensing } from '../../lib/license.ts'
+import type { Log, LogFields } from '../../lib/ports.ts'
+import { createFakeEngine, type FakeEngine } from './fake-engine.ts'
+
+export interface LoggedLine {
+  readonly level: string
+  readonly event: string
+  readonly fields: LogFields
+}
+
+/** An API over a fake engine and a real libSQL file, with everything a test may turn. */
+export interface TestApi extends AsyncDisposable {
+  readonly app: FetchHandler
+  readonly deps: AppDeps
+  readonly engine: FakeEngine
+  readonly database: Database
+  readonly folder: string
+  readonly logged: LoggedLine[]
+  /** The clock, milliseconds since the epoch. */
+  time: number
+  /** The license file's text; null: there is none. */
+  license: string | null
+  /** Sends a request as a client would. */
+  send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>
+  /** Creates a pipeline and answers it; fails when that does not work. */
+  given(body: Record<string, unknown>): Promise<Record<string, unknown>>
+}
+
+export const ORIGIN = 'http://api.test'
+export const START = Date.parse('2026-11-20T10:00:00.000Z')
+
+export const createTestApi = async (): Promise<TestApi> => {
+  const folder = await mkdtemp(join(tmpdir(), 'api-'))
+  const database = await openDatabase({ url: `file:${join(folder, 'service.db')}` })
+  const engine = createFakeEngine()
+  const logged: LoggedLine[] = []
+  const clock = { now: () => api.time }
+  const licensing = createLicensing({ source: { read: async () => api.license }, engine, clock })
+  const deps: AppDeps = {
+    engine,
+    pipelines: pipelineRepository(database),
+    licensing,
+    changes: createKeyedQueue(),
+    clock,
+    log: recordingLog(logged),
+    version: '0.1.0',
+    startedAt: START,
+    guard: async () => undefined,
+  }
+  const api: TestApi = {
+    app: createApp(deps),
+    deps,
+    engine,
+    database,
+    folder,
+    logged,
+    time: START,
+    license: null,
+    send: (method, path, body, headers = {}) => api.app(toRequest(method, path, body, headers), { clientAddress: '192.0.2.1' }),
+    given: async (body) => {
+      const response = await api.send('POST', '/svc/pipeline', body)
+      if (response.status !== 201) throw new Error(`Not created: ${await response.text()}`)
+      return (await response.json()) as Record<string, unknown>
+    },
+    [Symbol.asyncDispose]: async () => {
+      database.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+  return api
+}
+
+/** A body that is a string is sent as it is, anything else as JSON. */
+export const toRequest = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Request => {
+  const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
+  return new Request(`${ORIGIN}${path}`, {
+    method,
+    headers: text === undefined ? headers : { 'content-type': 'application/json', ...headers },
+    ...(text === undefined ? {} : { body: text }),
+  })
+}
+
+const recordingLog = (lines: LoggedLine[]): Log => {
+  const write =
+    (level: string) =>
+    (event: string, fields: LogFields = {}) => {
+      lines.push({ level, event, fields })
+    }
+  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
+}
+
+/** The body of a simple pipeline. */
+export const simple = (id: string, more: Record<string, unknown> = {}) => ({
+  id,
+  mode: 'simple',
+  source: { uri: 'rtsp://10.0.0.5/stream' },
+  ...more,
+})
+
+/** The body of an advanced pipeline that publishes. */
+export const advanced = (id: string, more: Record<string, unknown> = {}) => ({
+  id,
+  mode: 'advanced',
+  raw_pipeline: 'videotestsrc is-live=true ! x264enc ! rtph264pay name=pay0',
+  ...more,
+})
