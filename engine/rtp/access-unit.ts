@@ -1,0 +1,131 @@
+import { payloadRange, RTP_HEADER_BYTES } from './packet.ts'
+
+const FRAME_HEADER_BYTES = 4
+const TIMESTAMP_OFFSET = FRAME_HEADER_BYTES + 4
+
+/** What the RTP headers of a unit's packets say. */
+export interface UnitHeader {
+  readonly payload: number
+  readonly ssrc: number
+  /** Sequence number per packet. */
+  readonly sequences: readonly number[]
+  readonly timestamp: number
+}
+
+export interface UnitFacts {
+  /** Counts the units of a stream, over all runs. */
+  readonly index: number
+  /** A decoder can start here. */
+  readonly key: boolean
+  /** Time of the picture on the stream's timeline, in the milliseconds of the monotonic clock. */
+  readonly mediaMs: number
+  /** When its last packet came, monotonic milliseconds. */
+  readonly arrivedMs: number
+}
+
+/**
+ * The RTP packets of one access unit, kept once, in the interleaved form of RFC 2326 section 10.12, because
+ * that is what most readers are sent.
+ */
+export class AccessUnit implements UnitFacts {
+  readonly index: number
+  readonly key: boolean
+  readonly mediaMs: number
+  readonly arrivedMs: number
+  readonly timestamp: number
+  readonly firstSequence: number
+  readonly lastSequence: number
+  readonly packetCount: number
+  /** Bytes of RTP. */
+  readonly bytes: number
+  readonly #framed: Buffer
+  readonly #starts: readonly number[]
+  #otherChannel: { readonly channel: number; readonly framed: Buffer } | undefined
+
+  /** Copies the packets once and writes their RTP headers anew. */
+  constructor(packets: readonly Buffer[], header: UnitHeader, facts: UnitFacts) {
+    this.index = facts.index
+    this.key = facts.key
+    this.mediaMs = facts.mediaMs
+    this.arrivedMs = facts.arrivedMs
+    this.timestamp = header.timestamp
+    this.firstSequence = header.sequences[0] ?? 0
+    this.lastSequence = header.sequences.at(-1) ?? 0
+    this.packetCount = packets.length
+    this.bytes = packets.reduce((sum, packet) => sum + packet.length, 0)
+    this.#framed = Buffer.allocUnsafeSlow(this.bytes + FRAME_HEADER_BYTES * packets.length)
+    const starts: number[] = []
+    let offset = 0
+    for (const [at, packet] of packets.entries()) {
+      starts.push(offset)
+      offset = this.#append(offset, packet, header, header.sequences[at] ?? 0)
+    }
+    this.#starts = starts
+  }
+
+  #append(offset: number, packet: Buffer, header: UnitHeader, sequence: number): number {
+    const framed = this.#framed
+    const rtp = offset + FRAME_HEADER_BYTES
+    framed[offset] = 0x24
+    framed[offset + 1] = 0
+    framed.writeUInt16BE(packet.length, offset + 2)
+    packet.copy(framed, rtp)
+    framed[rtp + 1] = ((packet[1] ?? 0) & 0x80) | header.payload
+    framed.writeUInt16BE(sequence, rtp + 2)
+    framed.writeUInt32BE(header.timestamp, rtp + 4)
+    framed.writeUInt32BE(header.ssrc, rtp + 8)
+    return rtp + packet.length
+  }
+
+  /** All packets framed for an interleaved channel: one buffer that all readers on it share. Not to be written to. */
+  framed(channel: number): Buffer {
+    if (channel === 0) return this.#framed
+    if (this.#otherChannel?.channel === channel) return this.#otherChannel.framed
+    const framed = this.#copy(channel)
+    this.#otherChannel = { channel, framed }
+    return framed
+  }
+
+  /** A copy framed for a channel whose packets carry another timestamp. */
+  retimed(channel: number, timestamp: number): Buffer {
+    const framed = this.#copy(channel)
+    for (const start of this.#starts) framed.writeUInt32BE(timestamp >>> 0, start + TIMESTAMP_OFFSET)
+    return framed
+  }
+
+  /** The RTP packets inside this unit's framed form, or inside a copy of it. */
+  packets(framed = this.#framed): readonly Buffer[] {
+    return this.#starts.map((start, at) => framed.subarray(start + FRAME_HEADER_BYTES, this.#starts[at + 1] ?? framed.length))
+  }
+
+  /** The RTP payloads, one after the other: the whole unit for formats that only split, such as KLV (RFC 6597). */
+  payload(): Buffer {
+    const payloads = this.packets().map((packet) => {
+      const range = payloadRange(packet)
+      return range ? packet.subarray(range.start, range.end) : packet.subarray(RTP_HEADER_BYTES)
+    })
+    return payloads.length === 1 && payloads[0] ? payloads[0] : Buffer.concat(payloads)
+  }
+
+  /** The packets with a 16 bit length before each (RFC 4571), for a decoder behind a pipe. */
+  rfc4571(): Buffer {
+    const out = Buffer.allocUnsafe(this.bytes + 2 * this.packetCount)
+    let offset = 0
+    for (const packet of this.packets()) {
+      offset = out.writeUInt16BE(packet.length, offset)
+      offset += packet.copy(out, offset)
+    }
+    return out
+  }
+
+  #copy(channel: number): Buffer {
+    const framed = Buffer.from(this.#framed)
+    for (const start of this.#starts) framed[start + 1] = channel
+    return framed
+  }
+
+  /** Lets go of what was made for other channels; the unit itself may stay in a cache. */
+  release(): void {
+    this.#otherChannel = undefined
+  }
+}

@@ -1,0 +1,56 @@
+import type { AccessUnit } from './access-unit.ts'
+
+export interface GopLimits {
+  readonly bytes: number
+  readonly units: number
+}
+
+export const DEFAULT_GOP_LIMITS: GopLimits = { bytes: 32 * 1024 * 1024, units: 3000 }
+
+/** The access units since the newest key frame: what a decoder needs to show the present picture. */
+export interface Gop {
+  readonly units: readonly AccessUnit[]
+  /** Monotonic milliseconds at which the key frame, and the newest unit, came. */
+  readonly keyArrivedMs: number
+  readonly newestArrivedMs: number
+  /** RTP packets with a 16 bit length before each, for a decoder behind a pipe; only the key frame when asked. */
+  rfc4571(options?: { readonly keyFrameOnly?: boolean }): Buffer
+}
+
+/** Keeps the present GOP. One that outgrows the bounds is dropped whole, and nothing is kept until the next key frame. */
+export class GopCache {
+  readonly #limits: GopLimits
+  #units: AccessUnit[] = []
+  #bytes = 0
+
+  constructor(limits: Partial<GopLimits> = {}) {
+    this.#limits = { ...DEFAULT_GOP_LIMITS, ...limits }
+  }
+
+  add(unit: AccessUnit): void {
+    if (unit.key) this.clear()
+    else if (this.#units.length === 0) return
+    this.#bytes += unit.bytes
+    this.#units.push(unit)
+    if (this.#bytes > this.#limits.bytes || this.#units.length > this.#limits.units) this.clear()
+  }
+
+  clear(): void {
+    this.#units = []
+    this.#bytes = 0
+  }
+
+  /** A snapshot, undefined when there is none that a decoder could start with. */
+  get gop(): Gop | undefined {
+    const units = this.#units.slice()
+    const [key] = units
+    const newest = units.at(-1)
+    if (!key || !newest) return undefined
+    return {
+      units,
+      keyArrivedMs: key.arrivedMs,
+      newestArrivedMs: newest.arrivedMs,
+      rfc4571: (options) => Buffer.concat((options?.keyFrameOnly ? [key] : units).map((unit) => unit.rfc4571())),
+    }
+  }
+}

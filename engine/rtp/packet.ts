@@ -1,0 +1,22 @@
+/** The RTP fixed header (RFC 3550 section 5.1), read in place. */
+
+export const RTP_HEADER_BYTES = 12
+
+export const sequenceOf = (packet: Buffer): number => packet.readUInt16BE(2)
+export const timestampOf = (packet: Buffer): number => packet.readUInt32BE(4)
+export const hasMarker = (packet: Buffer): boolean => ((packet[1] ?? 0) & 0x80) !== 0
+
+/** Where the payload of a packet lies, undefined when the packet is no RTP version 2 or its lengths contradict each other. */
+export const payloadRange = (packet: Buffer): { readonly start: number; readonly end: number } | undefined => {
+  const first = packet[0] ?? 0
+  if (packet.length < RTP_HEADER_BYTES || first >> 6 !== 2) return undefined
+  let start = RTP_HEADER_BYTES + 4 * (first & 0x0f)
+  if ((first & 0x10) !== 0) {
+    if (start + 4 > packet.length) return undefined
+    start += 4 + 4 * packet.readUInt16BE(start + 2)
+  }
+  const padding = (first & 0x20) === 0 ? 0 : (packet[packet.length - 1] ?? 0)
+  const end = packet.length - padding
+  if (start > end || ((first & 0x20) !== 0 && padding === 0)) return undefined
+  return { start, end }
+}

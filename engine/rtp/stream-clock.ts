@@ -1,0 +1,97 @@
+import type { RtpCaps } from './caps.ts'
+import { Skew, type Timeline } from './timeline.ts'
+
+/** A timestamp that goes back by more than this is a new beginning of the source, not a reordered frame. */
+const BACKWARD_MS = 2_000
+/** A timestamp that runs ahead of the arrival by more than this is one too. */
+const FORWARD_MS = 10_000
+
+export interface UnitTime {
+  /** RTP timestamp for the readers. */
+  readonly timestamp: number
+  readonly mediaMs: number
+}
+
+/** Turns a child's RTP timestamps into those of one stream that goes on over many children. */
+export class StreamClock {
+  readonly #timeline: Timeline
+  /** Random start (RFC 3550 section 5.1). */
+  readonly #base: number
+  readonly #ownSkew = new Skew()
+  #rate = 90_000
+  /** The child's timestamp at running time 0, undefined when its caps do not say. */
+  #origin: number | undefined
+  #begunMs = Number.NEGATIVE_INFINITY
+  #last: { readonly raw: number; readonly extended: number; readonly arrivedMs: number } | undefined
+  #anchorMs = 0
+  #latestMs = Number.NEGATIVE_INFINITY
+
+  constructor(timeline: Timeline, base: number) {
+    this.#timeline = timeline
+    this.#base = base
+  }
+
+  begin(nowMs: number): void {
+    this.#begunMs = nowMs
+    this.#last = undefined
+    this.#origin = undefined
+  }
+
+  setCaps(caps: RtpCaps): void {
+    const offset = Number(caps.parameters.get('timestamp-offset'))
+    this.#rate = caps.clockRate
+    this.#origin = Number.isInteger(offset) && offset >= 0 && offset <= 0xffffffff ? offset : undefined
+  }
+
+  /** The time of the unit that carries the child's timestamp `raw`. */
+  map(raw: number, arrivedMs: number): UnitTime {
+    const extended = this.#extend(raw, arrivedMs)
+    const mediaMs = this.#anchorMs + (extended * 1000) / this.#rate
+    this.#latestMs = Math.max(this.#latestMs, mediaMs)
+    this.#timeline.passed(mediaMs)
+    this.#skew.observe(arrivedMs - mediaMs, arrivedMs)
+    return { timestamp: this.timestampAt(mediaMs), mediaMs }
+  }
+
+  /** RTP timestamp of a media time, monotonic milliseconds. */
+  timestampAt(mediaMs: number): number {
+    return toUint32(this.#base + Math.round(((mediaMs - this.#timeline.startMs) * this.#rate) / 1000))
+  }
+
+  /** RTP timestamp that stands for the moment `nowMs`, for sender reports: the same for all streams of a timeline. */
+  timestampNow(nowMs: number): number {
+    return this.timestampAt(nowMs - this.#skew.value)
+  }
+
+  get #skew(): Skew {
+    return this.#origin === undefined ? this.#ownSkew : this.#timeline.skew
+  }
+
+  /** Ticks since running time 0 (or since the first unit), without wrapping at 32 bits. */
+  #extend(raw: number, arrivedMs: number): number {
+    const last = this.#last
+    const ticks = last === undefined ? 0 : (raw - last.raw) | 0
+    const aheadMs = last === undefined ? 0 : (ticks * 1000) / this.#rate - (arrivedMs - last.arrivedMs)
+    const jumped = last !== undefined && (ticks < (-BACKWARD_MS * this.#rate) / 1000 || aheadMs > FORWARD_MS)
+    const extended = last === undefined || jumped ? this.#start(raw, arrivedMs, jumped) : last.extended + ticks
+    this.#last = { raw, extended, arrivedMs }
+    return extended
+  }
+
+  #start(raw: number, arrivedMs: number, jumped: boolean): number {
+    // After a jump inside a run the offset of the caps no longer holds.
+    if (jumped) this.#origin = undefined
+    const extended = this.#origin === undefined ? 0 : (raw - this.#origin) | 0
+    const runningMs = (extended * 1000) / this.#rate
+    if (this.#origin === undefined) {
+      this.#anchorMs = arrivedMs
+      this.#ownSkew.reset()
+    } else this.#anchorMs = this.#timeline.anchor(this.#begunMs, runningMs, arrivedMs)
+    // Never behind what this stream has given out already, whatever the other streams did.
+    const backMs = this.#latestMs + 1 - (this.#anchorMs + runningMs)
+    if (backMs > 0) this.#anchorMs += backMs
+    return extended
+  }
+}
+
+const toUint32 = (value: number): number => value - Math.floor(value / 2 ** 32) * 2 ** 32
