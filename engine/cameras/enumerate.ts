@@ -1,0 +1,33 @@
+import { ApiError } from '../../lib/errors.ts'
+import { runToEnd } from '../child.ts'
+import { createMonitorParser, type ListedDevice } from './monitor-output.ts'
+
+export const MONITOR_PROGRAM = 'gst-device-monitor-1.0'
+
+/** `-i`: PipeWire and libcamera hide the V4L2 provider, which alone tells paths, drivers and every format. */
+export const MONITOR_ARGUMENTS: readonly string[] = ['-i', 'Video/Source']
+
+const MAX_OUTPUT_BYTES = 8 * 1024 * 1024
+
+/** Lists the video devices of the host once. Throws SERVICE_UNAVAILABLE when the monitor is missing, fails or takes longer than `timeoutMs`. */
+export const enumerateDevices = async (timeoutMs: number, signal: AbortSignal): Promise<readonly ListedDevice[]> => {
+  const result = await runToEnd(MONITOR_PROGRAM, MONITOR_ARGUMENTS, { timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, signal })
+  if (result.missing) {
+    throw unavailable('monitor_missing', `${MONITOR_PROGRAM} is not installed. Install the package gstreamer1.0-plugins-base-apps.`)
+  }
+  if (result.timedOut) {
+    throw unavailable(
+      'monitor_timeout',
+      `The cameras did not answer within ${timeoutMs / 1000} s. Unplug a camera that hangs, then try again.`,
+    )
+  }
+  if (result.exitCode !== 0) {
+    // "Failed to start device monitor!": no provider could be started, which is so when the V4L2 plugin is missing.
+    throw unavailable('monitor_failed', 'The camera monitor could not start. Install the package gstreamer1.0-plugins-good.')
+  }
+  return createMonitorParser()
+    .push(`${result.stdout}\n\n`)
+    .flatMap((event) => (event.type === 'added' ? [event.device] : []))
+}
+
+const unavailable = (reason: string, message: string): ApiError => new ApiError('SERVICE_UNAVAILABLE', message, { reason })

@@ -1,0 +1,19 @@
+import type { CameraMode } from './source.ts'
+
+/** The first elements of the gst-launch line, as argv: v4l2src up to caps of H.264, H.265, JPEG or raw video. */
+export const cameraLaunchHead = (mode: CameraMode): readonly string[] => ['v4l2src', `device=${mode.device_path}`, '!', capsOf(mode)]
+
+const capsOf = (mode: CameraMode): string =>
+  [
+    mode.media_type,
+    ...(mode.pixel_format === null ? [] : [`format=${mode.pixel_format}`]),
+    `width=${mode.width}`,
+    `height=${mode.height}`,
+    ...(mode.fps === null ? [] : [`framerate=${framerate(mode.fps, mode.listed_fps)}`]),
+  ].join(',')
+
+// Drivers tell rates as 30/1, 30000/1001 or 10000000/333333; a range of a hundredth meets the exact fraction, which we rounded.
+const framerate = (fps: number, listed: boolean): string => {
+  const thousandths = Math.round(fps * 1000)
+  return listed ? `[${Math.max(thousandths - 10, 1)}/1000,${thousandths + 10}/1000]` : `${thousandths}/1000`
+}
