@@ -4,7 +4,7 @@ import { query } from './database-error.ts'
 import { credential, sessions } from './tables.ts'
 
 /** The hash of the password, while one is set. */
-export const credentialRepository = ({ orm }: Database): CredentialRepository => ({
+export const createCredentialRepository = ({ orm }: Database): CredentialRepository => ({
   find: () => query(async () => (await orm.select({ hash: credential.password_hash }).from(credential))[0]?.hash),
   set: (password_hash, updated_at) =>
     query(async () => {

@@ -9,7 +9,7 @@ import { pipelines } from './tables.ts'
 type Row = typeof pipelines.$inferSelect
 
 /** The stored pipelines. */
-export const pipelineRepository = ({ orm }: Database): PipelineRepository => {
+export const createPipelineRepository = ({ orm }: Database): PipelineRepository => {
   // Prepared once: these two are most of the API's reads.
   const selectOne = orm
     .select()

@@ -5,7 +5,7 @@ import { query } from './database-error.ts'
 import { sessions } from './tables.ts'
 
 /** The sessions that logins began. */
-export const sessionRepository = ({ orm }: Database): SessionRepository => {
+export const createSessionRepository = ({ orm }: Database): SessionRepository => {
   const selectOne = orm
     .select()
     .from(sessions)

@@ -4,7 +4,7 @@ import { query } from './database-error.ts'
 import { settings } from './tables.ts'
 
 /** What was changed from the default settings. */
-export const settingsRepository = ({ orm }: Database): SettingsRepository => ({
+export const createSettingsRepository = ({ orm }: Database): SettingsRepository => ({
   read: () => query(async () => (await orm.select({ value: settings.value }).from(settings))[0]?.value ?? {}),
   write: (value, updated_at) =>
     query(async () => {

@@ -1,17 +1,66 @@
+import { boundHasher } from '../lib/bounded-hasher.ts'
 import type { HealthDeps } from '../lib/health.ts'
+import { createKeyedQueue } from '../lib/keyed-queue.ts'
+import { createLicensing, type LicenseSource } from '../lib/license.ts'
 import type { PipelineDeps } from '../lib/pipelines.ts'
+import type { Clock, Engine, Log, PasswordHasher } from '../lib/ports.ts'
+import { createRateLimiter } from '../lib/rate-limit.ts'
+import type { ReconcileDeps } from '../lib/reconcile.ts'
+import type { CredentialRepository, PipelineRepository, SessionRepository, SettingsRepository } from '../lib/repositories.ts'
+import type { SessionDeps } from '../lib/sessions.ts'
+import type { SettingsDeps } from '../lib/settings.ts'
+import { authRoutes } from './auth.ts'
 import { healthRoutes } from './health.ts'
+import { createGuard } from './http/guard.ts'
 import type { FetchHandler, Route } from './http/route.ts'
 import { pipelineRoutes } from './pipelines.ts'
 import { createRouter, type RouterDeps } from './router.ts'
+import { settingsRoutes } from './settings.ts'
 
 export type { FetchHandler, RequestContext, Route } from './http/route.ts'
 
-/** Everything the API needs of its host; each group takes the part it uses. */
-export interface AppDeps extends PipelineDeps, HealthDeps, RouterDeps {}
+/** What a host brings: the outside world. */
+export interface HostPorts {
+  readonly engine: Engine
+  readonly pipelines: PipelineRepository
+  readonly settings: SettingsRepository
+  readonly credentials: CredentialRepository
+  readonly sessions: SessionRepository
+  readonly hasher: PasswordHasher
+  readonly license: LicenseSource
+  /** The key of automation and of the media server; never empty. */
+  readonly apiKey: string
+  readonly clock: Clock
+  readonly log: Log
+  readonly version: string
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number
+  /** True from the moment a shutdown was asked for. */
+  readonly isStopping?: () => boolean
+}
+
+/** Everything the API works with; each group takes the part it uses. */
+export interface AppDeps extends PipelineDeps, SettingsDeps, SessionDeps, HealthDeps, RouterDeps, ReconcileDeps {}
+
+/** Builds, once per process, what the parts of the API share: queues, counts, bounds and the guard. */
+export const assemble = (ports: HostPorts): AppDeps => {
+  const { engine, clock, license } = ports
+  return {
+    ...ports,
+    hasher: boundHasher(ports.hasher),
+    licensing: createLicensing({ source: license, engine, clock }),
+    changes: createKeyedQueue(),
+    guard: createGuard({ ...ports, limiter: createRateLimiter(clock) }),
+  }
+}
 
 /** Every operation of the API. */
-export const apiRoutes = (deps: AppDeps): readonly Route[] => [...healthRoutes(deps), ...pipelineRoutes(deps)]
+export const apiRoutes = (deps: AppDeps): readonly Route[] => [
+  ...healthRoutes(deps),
+  ...authRoutes(deps),
+  ...pipelineRoutes(deps),
+  ...settingsRoutes(deps),
+]
 
 /** The whole API behind one fetch handler. */
 export const createApp = (deps: AppDeps): FetchHandler => createRouter(apiRoutes(deps), deps)

@@ -2,13 +2,11 @@ import { type IRequest, type RouteEntry, Router } from 'itty-router'
 import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/ports.ts'
 import { validationError } from '../lib/validate.ts'
+import type { Guard } from './http/guard.ts'
 import { errorResponse } from './http/respond.ts'
-import type { Exchange, FetchHandler, RequestContext, Route } from './http/route.ts'
+import type { FetchHandler, RequestContext, Route } from './http/route.ts'
 
 export type { FetchHandler, RequestContext } from './http/route.ts'
-
-/** Lets a request pass (undefined), answers it, or throws UNAUTHORIZED or RATE_LIMITED. */
-export type Guard = (route: Route, exchange: Exchange) => Promise<Response | undefined>
 
 export interface RouterDeps {
   readonly guard: Guard

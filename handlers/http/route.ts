@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../../lib/errors.ts'
+import type { RateLimit } from '../../lib/rate-limit.ts'
 
 /** What a host knows about a request beside the request itself. */
 export interface RequestContext {
@@ -24,14 +25,6 @@ export interface Exchange {
  * api_key: the API key, always.
  */
 export type Access = 'public' | 'session' | 'api_key'
-
-/** At most so many requests within a window, per client address. */
-export interface RateLimit {
-  /** Routes that share a name share the count. */
-  readonly name: string
-  readonly requests: number
-  readonly window_seconds: number
-}
 
 /** One operation of the API. The router, the guard and the API document all read this table. */
 export interface Route {

@@ -2,11 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Database, openDatabase } from '../../db/client.ts'
-import { pipelineRepository } from '../../db/pipelines.ts'
-import { type AppDeps, createApp, type FetchHandler } from '../../handlers/app.ts'
-import { createKeyedQueue } from '../../lib/keyed-queue.ts'
-import { createLicensing } from '../../lib/license.ts'
-import type { Log, LogFields } from '../../lib/ports.ts'
+import { createCredentialRepository } from '../../db/credential.ts'
+import { createPipelineRepository } from '../../db/pipelines.ts'
+import { createSessionRepository } from '../../db/sessions.ts'
+import { createSettingsRepository } from '../../db/settings.ts'
+import { type AppDeps, assemble, createApp, type FetchHandler } from '../../handlers/app.ts'
+import { sha256 } from '../../lib/digest.ts'
+import type { Log, LogFields, PasswordHasher } from '../../lib/ports.ts'
 import { createFakeEngine, type FakeEngine } from './fake-engine.ts'
 
 export interface LoggedLine {
@@ -36,24 +38,33 @@ export interface TestApi extends AsyncDisposable {
 export const ORIGIN = 'http://api.test'
 export const START = Date.parse('2026-11-20T10:00:00.000Z')
 
+export const API_KEY = 'the-api-key-of-the-tests'
+
+// The real hash is made slow on purpose; here only its shape matters.
+const hasher: PasswordHasher = {
+  hash: async (password) => `$fake$${await sha256(password)}`,
+  verify: async (hash, password) => hash === `$fake$${await sha256(password)}`,
+}
+
 export const createTestApi = async (): Promise<TestApi> => {
   const folder = await mkdtemp(join(tmpdir(), 'api-'))
   const database = await openDatabase({ url: `file:${join(folder, 'service.db')}` })
   const engine = createFakeEngine()
   const logged: LoggedLine[] = []
-  const clock = { now: () => api.time }
-  const licensing = createLicensing({ source: { read: async () => api.license }, engine, clock })
-  const deps: AppDeps = {
+  const deps = assemble({
     engine,
-    pipelines: pipelineRepository(database),
-    licensing,
-    changes: createKeyedQueue(),
-    clock,
+    pipelines: createPipelineRepository(database),
+    settings: createSettingsRepository(database),
+    credentials: createCredentialRepository(database),
+    sessions: createSessionRepository(database),
+    hasher,
+    license: { read: async () => api.license },
+    apiKey: API_KEY,
+    clock: { now: () => api.time },
     log: recordingLog(logged),
     version: '0.1.0',
     startedAt: START,
-    guard: async () => undefined,
-  }
+  })
   const api: TestApi = {
     app: createApp(deps),
     deps,

@@ -1,0 +1,75 @@
+import { isAuthEnabled, login, logout, removePassword, type SessionDeps, setPassword } from '../lib/sessions.ts'
+import { readJson } from './http/body.ts'
+import { presentedBy } from './http/guard.ts'
+import { json, noContent } from './http/respond.ts'
+import type { FetchHandler, Route } from './http/route.ts'
+import { createRouter, type RouterDeps } from './router.ts'
+
+const LOGINS = { name: 'login', requests: 10, window_seconds: 60 } as const
+
+/** Login, logout and the password. */
+export const authRoutes = (deps: SessionDeps): readonly Route[] => [
+  {
+    method: 'GET',
+    path: '/svc/auth/status',
+    access: 'public',
+    operation: 'getAuthStatus',
+    summary: 'Whether a password is set',
+    status: 200,
+    errors: ['SERVICE_UNAVAILABLE'],
+    handle: async () => json({ auth_enabled: await isAuthEnabled(deps) }),
+  },
+  {
+    method: 'POST',
+    path: '/svc/auth/login',
+    access: 'public',
+    limit: LOGINS,
+    operation: 'login',
+    summary: 'Begin a session of 24 hours',
+    status: 200,
+    errors: ['VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
+    handle: async ({ request }) => json(await login(deps, await readJson(request))),
+  },
+  {
+    method: 'POST',
+    path: '/svc/auth/logout',
+    access: 'session',
+    operation: 'logout',
+    summary: 'End the session of the token sent',
+    status: 204,
+    errors: ['SERVICE_UNAVAILABLE'],
+    handle: async ({ request }) => {
+      await logout(deps, presentedBy(request))
+      return noContent()
+    },
+  },
+  {
+    method: 'PUT',
+    path: '/svc/auth/password',
+    access: 'session',
+    operation: 'setPassword',
+    summary: 'Set or change the password; every session ends',
+    status: 200,
+    errors: ['VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
+    handle: async ({ request }) => {
+      await setPassword(deps, presentedBy(request), await readJson(request))
+      return json({ auth_enabled: true })
+    },
+  },
+  {
+    method: 'DELETE',
+    path: '/svc/auth/password',
+    access: 'session',
+    operation: 'removePassword',
+    summary: 'Remove the password and every session',
+    status: 204,
+    errors: ['SERVICE_UNAVAILABLE'],
+    handle: async ({ request }) => {
+      await removePassword(deps, presentedBy(request))
+      return noContent()
+    },
+  },
+]
+
+/** Authentication alone, for embedding. */
+export const createAuthHandlers = (deps: SessionDeps & RouterDeps): FetchHandler => createRouter(authRoutes(deps), deps)

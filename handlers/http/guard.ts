@@ -1,0 +1,28 @@
+import { type AccessDeps, hasApiKey, type Presented, requireAccess } from '../../lib/access.ts'
+import type { RateLimiter } from '../../lib/rate-limit.ts'
+import { json } from './respond.ts'
+import type { Exchange, Route } from './route.ts'
+
+/** Lets a request pass (undefined), answers it, or throws UNAUTHORIZED or RATE_LIMITED. */
+export type Guard = (route: Route, exchange: Exchange) => Promise<Response | undefined>
+
+/** The one place that decides who may use a route, and how often. */
+export const createGuard =
+  (deps: AccessDeps & { readonly limiter: RateLimiter }): Guard =>
+  async ({ access, limit }, { request, context }) => {
+    if (access === 'api_key' && !(await hasApiKey(deps, presentedBy(request)))) return refusedTrigger()
+    if (access === 'session') await requireAccess(deps, presentedBy(request))
+    if (limit !== undefined) deps.limiter.take(limit, context.clientAddress)
+    return undefined
+  }
+
+const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i
+
+/** The credentials that a request carries. */
+export const presentedBy = ({ headers }: Request): Presented => ({
+  token: BEARER.exec(headers.get('authorization') ?? '')?.[1],
+  apiKey: headers.get('x-api-key') ?? undefined,
+})
+
+// The media server's calls have an error shape of their own.
+const refusedTrigger = (): Response => json({ error: 'Unauthorized' }, 401, { 'www-authenticate': 'ApiKey' })

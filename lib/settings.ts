@@ -1,0 +1,74 @@
+import type { KeyedQueue } from './keyed-queue.ts'
+import type { Clock, Engine, Log } from './ports.ts'
+import type { SettingsRepository } from './repositories.ts'
+import { DEFAULT_SETTINGS, type PartialSettings, type Settings, settingsPatchSchema } from './schema/settings.ts'
+import { validate } from './validate.ts'
+
+export interface SettingsDeps {
+  readonly settings: SettingsRepository
+  readonly engine: Engine
+  readonly changes: KeyedQueue
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** No pipeline id, so it has a place of its own in the queue of changes. */
+const QUEUE = ' settings'
+
+/** The whole record: the defaults and what was changed of them. */
+export const readSettings = async (settings: SettingsRepository): Promise<Settings> => withChanges(DEFAULT_SETTINGS, await settings.read())
+
+/** Changes the fields given and answers the whole record; the engine knows it before the database does. */
+export const changeSettings = async (deps: SettingsDeps, input: unknown): Promise<Settings> => {
+  const patch = validate(settingsPatchSchema, input, 'settings')
+  return deps.changes(QUEUE, async () => {
+    const stored = await deps.settings.read()
+    const changes = mergePartial(stored, patch)
+    const changed = withChanges(DEFAULT_SETTINGS, changes)
+    await deps.engine.configure(changed)
+    try {
+      await deps.settings.write(changes, deps.clock.now())
+    } catch (error) {
+      await deps.engine
+        .configure(withChanges(DEFAULT_SETTINGS, stored))
+        .catch((cause: unknown) =>
+          deps.log.warn('settings_not_put_back', { error: cause instanceof Error ? cause.message : String(cause) }),
+        )
+      throw error
+    }
+    return changed
+  })
+}
+
+/** A group is merged, anything else replaced; names that the defaults do not have (any more) are dropped. */
+const withChanges = (defaults: Settings, changes: PartialSettings): Settings => ({
+  start_timeout_seconds: changes.start_timeout_seconds ?? defaults.start_timeout_seconds,
+  stall_timeout_seconds: changes.stall_timeout_seconds ?? defaults.stall_timeout_seconds,
+  reconnect: overlay(defaults.reconnect, changes.reconnect),
+  on_demand: overlay(defaults.on_demand, changes.on_demand),
+  screenshots: overlay(defaults.screenshots, changes.screenshots),
+  triggers: overlay(defaults.triggers, changes.triggers),
+  encoder: overlay(defaults.encoder, changes.encoder),
+  advanced: overlay(defaults.advanced, changes.advanced),
+  readers: overlay(defaults.readers, changes.readers),
+})
+
+const overlay = <T extends object>(group: T, changes: { [K in keyof T]?: T[K] | undefined } = {}): T => {
+  const merged = { ...group }
+  for (const name of Object.keys(group) as (keyof T)[]) {
+    const value = changes[name]
+    if (value !== undefined) merged[name] = value
+  }
+  return merged
+}
+
+const isGroup = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const mergePartial = (stored: PartialSettings, patch: PartialSettings): PartialSettings => {
+  const merged: Record<string, unknown> = { ...stored }
+  for (const [name, value] of Object.entries(patch)) {
+    const before = merged[name]
+    merged[name] = isGroup(value) && isGroup(before) ? { ...before, ...value } : value
+  }
+  return merged
+}
