@@ -1,0 +1,142 @@
+import { readFile } from 'node:fs/promises'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { openDatabase } from '../db/client.ts'
+import { createCredentialRepository } from '../db/credential.ts'
+import { createPipelineRepository } from '../db/pipelines.ts'
+import { createSessionRepository } from '../db/sessions.ts'
+import { createSettingsRepository } from '../db/settings.ts'
+import { type Configuration, readConfiguration } from '../lib/configuration.ts'
+import { createEngineClient, type EngineAddress } from '../lib/engine-client.ts'
+import { createLicensing } from '../lib/license.ts'
+import { createLog } from '../lib/log.ts'
+import { reconcile } from '../lib/reconcile.ts'
+import packageJson from '../package.json' with { type: 'json' }
+import { assemble, createApp } from './app.ts'
+import { helpText, readArguments } from './node/arguments.ts'
+import { openDataDirectory, readOrCreateApiKey } from './node/data-directory.ts'
+import { createHttpServer } from './node/http-server.ts'
+import { createPasswordHasher } from './node/password-hasher.ts'
+import { keepSidecar } from './node/sidecar.ts'
+
+/** sysexits.h: EX_USAGE, EX_UNAVAILABLE, EX_CONFIG. */
+const EXIT = { usage: 64, unavailable: 69, configuration: 78 } as const
+
+/** How long requests may take to end after SIGTERM before their connections are closed, milliseconds. */
+const DRAIN_MS = 5000
+
+const clock = { now: () => Date.now() }
+
+const main = async (): Promise<void> => {
+  const args = readArguments(process.argv.slice(2))
+  if (args.kind === 'help') return void process.stdout.write(helpText())
+  if (args.kind === 'version') return void process.stdout.write(`${packageJson.version}\n`)
+  if (args.kind === 'unknown') return leave(EXIT.usage, [`unknown argument ${args.argument}; --help lists what there is`])
+  const configuration = readConfiguration(process.env)
+  if ('mistakes' in configuration) return leave(EXIT.configuration, configuration.mistakes)
+  try {
+    await serve(configuration)
+  } catch (error) {
+    leave(EXIT.unavailable, [error instanceof Error ? error.message : String(error)])
+  }
+}
+
+const leave = (code: number, lines: readonly string[]): void => {
+  for (const line of lines) process.stderr.write(`video-pipeline-service: ${line}\n`)
+  process.exit(code)
+}
+
+/** Wires the service: database, engine, handlers and HTTP, in that order; SIGTERM ends them in the other one. */
+const serve = async (configuration: Configuration): Promise<void> => {
+  const log = createLog({
+    level: configuration.logLevel,
+    clock,
+    write: (line) => process.stderr.write(`${line}\n`),
+    fields: { process: 'api' },
+  })
+  const dataDir = openDataDirectory(configuration.dataDir)
+  const apiKey = configuration.apiKey ?? keyOf(dataDir)
+  const database = await openDatabase({
+    url: configuration.databaseUrl ?? pathToFileURL(join(dataDir, 'service.db')).href,
+    ...(configuration.databaseAuthToken !== undefined && { authToken: configuration.databaseAuthToken }),
+  })
+  const stopping = new AbortController()
+  let engineAddress: () => EngineAddress | undefined = () => undefined
+  const ports = {
+    engine: createEngineClient({ address: () => engineAddress() }),
+    pipelines: createPipelineRepository(database),
+    settings: createSettingsRepository(database),
+    credentials: createCredentialRepository(database),
+    sessions: createSessionRepository(database),
+    hasher: createPasswordHasher(),
+    license: { read: async () => (configuration.licenseFile === undefined ? null : readFile(configuration.licenseFile, 'utf8')) },
+    apiKey,
+    clock,
+    log,
+    version: packageJson.version,
+    startedAt: clock.now(),
+    isStopping: () => stopping.signal.aborted,
+  }
+  const deps = assemble(ports)
+  const server = createHttpServer({ app: createApp(deps), trustProxy: configuration.trustProxy, log })
+  await listen(server, configuration)
+
+  const sidecar = await keepSidecar({
+    entry: join(dirname(fileURLToPath(import.meta.url)), 'engine.js'),
+    dataDir,
+    version: packageJson.version,
+    environment: engineEnvironment(dataDir),
+    log,
+    // The API is shown the engine only when the two agree.
+    onReady: (engine, occasion) =>
+      reconcile({ ...deps, engine, licensing: createLicensing({ source: ports.license, engine, clock }) }, occasion),
+    onEvent: () => {},
+  })
+  engineAddress = sidecar.address
+
+  const { port } = server.address() as AddressInfo
+  const url = `http://${configuration.host.includes(':') ? `[${configuration.host}]` : configuration.host}:${port}`
+  log.info('service_ready', { url, version: packageJson.version, data_dir: dataDir, start_ms: Math.round(performance.now()) })
+
+  const shutDown = async (reason: string): Promise<void> => {
+    if (stopping.signal.aborted) return process.exit(1)
+    log.info('service_stopping', { reason })
+    stopping.abort()
+    await drain(server)
+    await sidecar.stop()
+    database.close()
+    process.exit(0)
+  }
+  process.on('SIGTERM', () => void shutDown('SIGTERM'))
+  process.on('SIGINT', () => void shutDown('SIGINT'))
+}
+
+const keyOf = (dataDir: string): string => readOrCreateApiKey(dataDir).key
+
+/** What the engine is told of our environment: nothing that only the API needs to know. */
+const engineEnvironment = (dataDir: string): NodeJS.ProcessEnv => {
+  const { SVC_API_KEY, SVC_DATABASE_URL, SVC_DATABASE_AUTH_TOKEN, SVC_LICENSE_FILE, ...rest } = process.env
+  return { ...rest, SVC_DATA_DIR: dataDir }
+}
+
+const listen = (server: Server, { host, port }: Configuration): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const taken = error.code === 'EADDRINUSE' ? 'another program has this port; set SVC_PORT' : error.message
+      reject(new Error(`cannot listen at ${host}:${port}: ${taken}`))
+    })
+    server.listen({ host, port }, resolve)
+  })
+
+/** No new connections; those with a request in flight may end it. */
+const drain = async (server: Server): Promise<void> => {
+  const closed = new Promise((resolve) => server.close(resolve))
+  server.closeIdleConnections()
+  const timer = setTimeout(() => server.closeAllConnections(), DRAIN_MS)
+  await closed
+  clearTimeout(timer)
+}
+
+await main()

@@ -1,0 +1,23 @@
+import { CONFIGURATION_VARIABLES } from '../../lib/configuration.ts'
+
+/** What the command line asks for. */
+export type Arguments =
+  | { readonly kind: 'serve' }
+  | { readonly kind: 'help' }
+  | { readonly kind: 'version' }
+  | { readonly kind: 'unknown'; readonly argument: string }
+
+/** Reads the command line; everything else is configured by the environment. */
+export const readArguments = (args: readonly string[]): Arguments => {
+  if (args.includes('--help') || args.includes('-h')) return { kind: 'help' }
+  if (args.includes('--version')) return { kind: 'version' }
+  const [argument] = args
+  return argument === undefined ? { kind: 'serve' } : { kind: 'unknown', argument }
+}
+
+/** The text of `--help`: every variable of the environment with its default. */
+export const helpText = (): string => {
+  const width = Math.max(...CONFIGURATION_VARIABLES.map(({ name }) => name.length))
+  const lines = CONFIGURATION_VARIABLES.map(({ name, shown, about }) => `  ${name.padEnd(width)}  ${about} (default: ${shown})`)
+  return ['usage: node dist/node.js [--help | --version]', '', 'Environment:', ...lines, ''].join('\n')
+}
