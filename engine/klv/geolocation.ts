@@ -1,5 +1,5 @@
 import type { Geolocation } from '../../lib/schema/pipeline.ts'
-import { type KlvPacket, tagNumber } from './packet.ts'
+import { type KlvPacket, numberOfTag } from './packet.ts'
 
 const LATITUDE = 13
 const LONGITUDE = 14
@@ -9,15 +9,15 @@ const ALTITUDES = [104, 75, 15] as const
 
 /** Where the sensor is: WGS 84 degrees, altitude in metres, platform heading in degrees from true north. Null when the packet has no position. */
 export const geolocationOf = (packet: KlvPacket): Geolocation | null => {
-  const latitude = tagNumber(packet, LATITUDE)
-  const longitude = tagNumber(packet, LONGITUDE)
+  const latitude = numberOfTag(packet, LATITUDE)
+  const longitude = numberOfTag(packet, LONGITUDE)
   if (latitude === null || longitude === null) return null
-  return { latitude, longitude, altitude: altitudeOf(packet), heading: tagNumber(packet, HEADING) }
+  return { latitude, longitude, altitude: altitudeOf(packet), heading: numberOfTag(packet, HEADING) }
 }
 
 const altitudeOf = (packet: KlvPacket): number | null => {
   for (const tag of ALTITUDES) {
-    const altitude = tagNumber(packet, tag)
+    const altitude = numberOfTag(packet, tag)
     if (altitude !== null) return altitude
   }
   return null

@@ -1,5 +1,5 @@
 import { geolocationOf } from './geolocation.ts'
-import { itemBytes, type KlvItem, type KlvPacket, tagNumber } from './packet.ts'
+import { itemBytes, type KlvItem, type KlvPacket, numberOfTag } from './packet.ts'
 import { findTag } from './tags.ts'
 import type { KlvValue } from './value.ts'
 
@@ -91,6 +91,6 @@ export const klvFeature = (packet: KlvPacket, arrival: KlvArrival): KlvFeature =
   return {
     type: 'Feature',
     geometry: place === null ? null : { type: 'Point', coordinates },
-    properties: { ...valuesOf(packet), ...arrivalJson(packet, arrival), checksum_ok: true, heading: tagNumber(packet, 5) },
+    properties: { ...valuesOf(packet), ...arrivalJson(packet, arrival), checksum_ok: true, heading: numberOfTag(packet, 5) },
   }
 }

@@ -103,7 +103,7 @@ export const tagValue = (packet: KlvPacket, tag: number): KlvValue => {
 }
 
 /** Like `tagValue` for a tag that holds a number. */
-export const tagNumber = (packet: KlvPacket, tag: number): number | null => {
+export const numberOfTag = (packet: KlvPacket, tag: number): number | null => {
   const value = tagValue(packet, tag)
   return typeof value === 'number' ? value : null
 }

@@ -114,11 +114,8 @@ export class KlvStream {
     if (length === 'malformed') return this.#skip(at)
     const end = length.next + length.value
     if (end - at > this.#maxPacketBytes) return this.#skip(at)
+    if (!startsWith(bytes, at, ST0601_KEY)) return this.#passOver(bytes, at, end)
     if (end > bytes.length) return this.#searchInside(bytes, at)
-    if (!startsWith(bytes, at, ST0601_KEY)) {
-      this.counters.unknownSets += 1
-      return { next: end, wait: false }
-    }
     return this.#takePacket(bytes.slice(at, end), at, end, packets)
   }
 
@@ -135,6 +132,21 @@ export class KlvStream {
     if (this.#spend(end - at)) return this.#skip(at)
     this.counters.skippedBytes += end - at
     return { next: end, wait: false }
+  }
+
+  /** Skips a set of another kind. Garbage can look like the beginning of one, so it ends at the latest where an ST 0601 key begins. */
+  #passOver(bytes: Uint8Array, at: number, end: number): Found {
+    const key = findPrefix(bytes, ST0601_KEY, at + Math.max(1, this.#searched))
+    if (key < end && key + KEY_LENGTH <= bytes.length) {
+      this.counters.skippedBytes += key - at
+      return { next: key, wait: false }
+    }
+    if (end <= bytes.length) {
+      this.counters.unknownSets += 1
+      return { next: Math.min(end, key), wait: false }
+    }
+    this.#searched = key - at
+    return { next: at, wait: true }
   }
 
   #skip(at: number): Found {

@@ -157,7 +157,7 @@ export const TAGS: readonly Tag[] = [
   signed(90, 'Platform Pitch Angle (Full)', 'deg', 4, 90),
   signed(91, 'Platform Roll Angle (Full)', 'deg', 4, 90),
   signed(92, 'Platform Angle of Attack (Full)', 'deg', 4, 90),
-  signed(93, 'Platform Sideslip Angle (Full)', 'deg', 4, 90),
+  signed(93, 'Platform Sideslip Angle (Full)', 'deg', 4, 180),
   pack(94, 'MIIS Core Identifier'), // ST 1204
   set(95, 'SAR Motion Imagery Local Set'), // ST 1206
   imapb(96, 'Target Width Extended', 'm', 0, 1_500_000, 3, 8),
