@@ -1,0 +1,135 @@
+/**
+ * The words of a gst-launch description, cut as GStreamer's own lexer cuts them (gst/parse/parse.l, 1.22):
+ * at each place the longest of the patterns below wins, and the first of the longest.
+ */
+export type Token =
+  | { readonly kind: 'element'; readonly text: string }
+  | { readonly kind: 'assignment'; readonly text: string; readonly name: string; readonly value: string }
+  | { readonly kind: 'url'; readonly text: string; readonly url: string }
+  | { readonly kind: 'caps' | 'reference' | 'operator' | 'space' | 'other'; readonly text: string }
+
+const SPACE = /\s+/y
+const IDENTIFIER = /[A-Za-z0-9_][A-Za-z0-9_%:-]*/y
+const ASSIGN = /[A-Za-z0-9_][A-Za-z0-9_%:-]*\s*=\s*/y
+const REFERENCE = /(?:[A-Za-z0-9_][A-Za-z0-9_%:-]*)?\.(?:[A-Za-z0-9_][A-Za-z0-9_%:-]*)?/y
+const PROTOCOL = /[A-Za-z][A-Za-z0-9+,.-]*:\/\//y
+const CHARACTERS = /(?:\\[^\n]|[^\s])+/y
+const MIME = /[!:]\s*[A-Za-z0-9-]+\/[A-Za-z0-9-]+/y
+
+const matchAt = (pattern: RegExp, text: string, at: number): string => {
+  pattern.lastIndex = at
+  return pattern.exec(text)?.[0] ?? ''
+}
+
+/** For each place, where the next quote is that no backslash precedes; one pass, so that a hostile description costs no more than its length. */
+const quoteEnds = (text: string, quote: string): { readonly next: Int32Array; readonly last: number } => {
+  const next = new Int32Array(text.length + 1).fill(-1)
+  for (let at = text.length - 1; at >= 0; at--) next[at] = text[at] === quote && text[at - 1] !== '\\' ? at : (next[at + 1] ?? -1)
+  return { next, last: text.lastIndexOf(quote) }
+}
+
+/** Length of what the lexer takes for a string: a quoted text or everything up to a blank, whichever is longer. */
+const stringLength = (text: string, at: number, quotes: ReadonlyMap<string, ReturnType<typeof quoteEnds>>): number => {
+  const plain = matchAt(CHARACTERS, text, at).length
+  const ends = quotes.get(text[at] ?? '')
+  if (ends === undefined) return plain
+  const end = ends.next[at + 1] ?? -1
+  const close = end > at ? end : ends.last
+  return Math.max(plain, close > at ? close - at + 1 : 0)
+}
+
+/** The text an element gets: delimiting quotes and the backslashes outside of double quotes are gone. */
+export const unescapeValue = (raw: string): string => {
+  const quote = raw[0]
+  const delimited = raw.length >= 2 && (quote === '"' || quote === "'") && raw.endsWith(quote)
+  const inner = delimited ? raw.slice(1, -1) : raw
+  let text = ''
+  let quoted = false
+  for (let at = 0; at < inner.length; at++) {
+    if (inner[at] === '\\' && !quoted) {
+      at += 1
+    } else if (inner[at] === '"' && (!quoted || inner[at - 1] !== '\\')) quoted = !quoted
+    text += inner[at] ?? ''
+  }
+  return text
+}
+
+/** Cuts a description into tokens; their texts joined are the description. Never throws: what is no word is `other`. */
+export const tokenize = (description: string): readonly Token[] => {
+  const quotes = new Map(['"', "'"].map((quote) => [quote, quoteEnds(description, quote)]))
+  const tokens: Token[] = []
+  let at = 0
+  while (at < description.length) {
+    const token = tokenAt(description, at, quotes)
+    tokens.push(token)
+    at += token.text.length
+  }
+  return tokens
+}
+
+const tokenAt = (text: string, at: number, quotes: ReadonlyMap<string, ReturnType<typeof quoteEnds>>): Token => {
+  const space = matchAt(SPACE, text, at)
+  if (space !== '') return { kind: 'space', text: space }
+  const candidates = [
+    assignmentAt(text, at, quotes),
+    referenceAt(text, at),
+    identifierAt(text, at),
+    capsAt(text, at),
+    urlAt(text, at, quotes),
+  ]
+  let best: Token = { kind: '(){}.!:,;='.includes(text[at] ?? '') ? 'operator' : 'other', text: text[at] ?? '' }
+  let length = 0
+  for (const candidate of candidates) {
+    if (candidate === undefined || candidate.text.length <= length) continue
+    best = candidate
+    length = candidate.text.length
+  }
+  return best
+}
+
+const assignmentAt = (text: string, at: number, quotes: ReadonlyMap<string, ReturnType<typeof quoteEnds>>): Token | undefined => {
+  const head = matchAt(ASSIGN, text, at)
+  if (head === '') return undefined
+  const length = stringLength(text, at + head.length, quotes)
+  if (length === 0) return undefined
+  const raw = text.slice(at + head.length, at + head.length + length)
+  return { kind: 'assignment', text: head + raw, name: head.split('=')[0]?.trim() ?? '', value: unescapeValue(raw) }
+}
+
+const referenceAt = (text: string, at: number): Token | undefined => {
+  const reference = matchAt(REFERENCE, text, at)
+  return reference.length > 1 ? { kind: 'reference', text: reference } : undefined
+}
+
+const identifierAt = (text: string, at: number): Token | undefined => {
+  const identifier = matchAt(IDENTIFIER, text, at)
+  return identifier === '' ? undefined : { kind: 'element', text: identifier }
+}
+
+/** `! caps !`: caps between two links are one token, up to the second link. */
+const capsAt = (text: string, at: number): Token | undefined => {
+  const head = matchAt(MIME, text, at)
+  if (head === '') return undefined
+  for (let end = at + head.length; end < text.length; end++) {
+    if (text[end] === '\\') end += 1
+    else if (text[end] === '!') return { kind: 'caps', text: text.slice(at, end) }
+  }
+  return undefined
+}
+
+const urlAt = (text: string, at: number, quotes: ReadonlyMap<string, ReturnType<typeof quoteEnds>>): Token | undefined => {
+  const protocol = matchAt(PROTOCOL, text, at)
+  const path = protocol === '' ? matchAt(/\.?\//y, text, at) : ''
+  const head = protocol || path
+  if (head === '') return undefined
+  const raw = text.slice(at, at + head.length + stringLength(text, at + head.length, quotes))
+  return { kind: 'url', text: raw, url: unescapeValue(raw) }
+}
+
+/** The payloaders (`pay0`, `pay1`) that a description names: what gst-rtsp-server would publish. */
+export const namedPayloaders = (description: string): readonly ('pay0' | 'pay1')[] => {
+  const names = new Set(
+    tokenize(description).flatMap((token) => (token.kind === 'assignment' && token.name === 'name' ? [token.value] : [])),
+  )
+  return (['pay0', 'pay1'] as const).filter((payloader) => names.has(payloader))
+}
