@@ -17,9 +17,10 @@ import packageJson from '../package.json' with { type: 'json' }
 import { assemble, createApp } from './app.ts'
 import { helpText, readArguments } from './node/arguments.ts'
 import { openDataDirectory, readOrCreateApiKey } from './node/data-directory.ts'
+import { type EngineLink, keepSidecar, type LinkOptions, linkRemoteEngine } from './node/engine-link.ts'
 import { createHttpServer } from './node/http-server.ts'
+import { takeInstanceLock } from './node/instance-lock.ts'
 import { createPasswordHasher } from './node/password-hasher.ts'
-import { keepSidecar } from './node/sidecar.ts'
 
 /** sysexits.h: EX_USAGE, EX_UNAVAILABLE, EX_CONFIG. */
 const EXIT = { usage: 64, unavailable: 69, configuration: 78 } as const
@@ -37,7 +38,7 @@ const main = async (): Promise<void> => {
   const configuration = readConfiguration(process.env)
   if ('mistakes' in configuration) return leave(EXIT.configuration, configuration.mistakes)
   try {
-    await serve(configuration)
+    await serve(configuration, args.takeOver)
   } catch (error) {
     leave(EXIT.unavailable, [error instanceof Error ? error.message : String(error)])
   }
@@ -49,7 +50,7 @@ const leave = (code: number, lines: readonly string[]): void => {
 }
 
 /** Wires the service: database, engine, handlers and HTTP, in that order; SIGTERM ends them in the other one. */
-const serve = async (configuration: Configuration): Promise<void> => {
+const serve = async (configuration: Configuration, takeOver: boolean): Promise<void> => {
   const log = createLog({
     level: configuration.logLevel,
     clock,
@@ -57,6 +58,8 @@ const serve = async (configuration: Configuration): Promise<void> => {
     fields: { process: 'api' },
   })
   const dataDir = openDataDirectory(configuration.dataDir)
+  let handOver = (): void => process.exit(0)
+  await takeInstanceLock(dataDir, { takeOver, onHandover: () => handOver() })
   const apiKey = configuration.apiKey ?? keyOf(dataDir)
   const database = await openDatabase({
     url: configuration.databaseUrl ?? pathToFileURL(join(dataDir, 'service.db')).href,
@@ -83,34 +86,51 @@ const serve = async (configuration: Configuration): Promise<void> => {
   const server = createHttpServer({ app: createApp(deps), trustProxy: configuration.trustProxy, log })
   await listen(server, configuration)
 
-  const sidecar = await keepSidecar({
-    entry: join(dirname(fileURLToPath(import.meta.url)), 'engine.js'),
-    dataDir,
-    version: packageJson.version,
-    environment: engineEnvironment(dataDir),
+  const link = linkEngine(configuration, dataDir, {
     log,
     // The API is shown the engine only when the two agree.
     onReady: (engine, occasion) =>
       reconcile({ ...deps, engine, licensing: createLicensing({ source: ports.license, engine, clock }) }, occasion),
     onEvent: () => {},
   })
-  engineAddress = sidecar.address
+  engineAddress = link.address
 
-  const { port } = server.address() as AddressInfo
-  const url = `http://${configuration.host.includes(':') ? `[${configuration.host}]` : configuration.host}:${port}`
-  log.info('service_ready', { url, version: packageJson.version, data_dir: dataDir, start_ms: Math.round(performance.now()) })
-
-  const shutDown = async (reason: string): Promise<void> => {
+  const shutDown = async (reason: string, letGo: () => Promise<void>): Promise<void> => {
     if (stopping.signal.aborted) return process.exit(1)
     log.info('service_stopping', { reason })
     stopping.abort()
     await drain(server)
-    await sidecar.stop()
+    await letGo()
     database.close()
     process.exit(0)
   }
-  process.on('SIGTERM', () => void shutDown('SIGTERM'))
-  process.on('SIGINT', () => void shutDown('SIGINT'))
+  handOver = () => void shutDown('another process takes over', link.leave)
+  process.on('SIGTERM', () => void shutDown('SIGTERM', link.stop))
+  process.on('SIGINT', () => void shutDown('SIGINT', link.stop))
+
+  await link.first
+  log.info('service_ready', {
+    url: urlOf(server),
+    version: packageJson.version,
+    data_dir: dataDir,
+    start_ms: Math.round(performance.now()),
+  })
+}
+
+const linkEngine = ({ engineUrl, engineToken }: Configuration, dataDir: string, options: LinkOptions): EngineLink =>
+  engineUrl !== undefined
+    ? linkRemoteEngine({ url: engineUrl, token: engineToken ?? '' }, options)
+    : keepSidecar({
+        ...options,
+        entry: join(dirname(fileURLToPath(import.meta.url)), 'engine.js'),
+        dataDir,
+        version: packageJson.version,
+        environment: engineEnvironment(dataDir),
+      })
+
+const urlOf = (server: Server): string => {
+  const { address, port, family } = server.address() as AddressInfo
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }
 
 const keyOf = (dataDir: string): string => readOrCreateApiKey(dataDir).key

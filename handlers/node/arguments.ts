@@ -2,7 +2,7 @@ import { CONFIGURATION_VARIABLES } from '../../lib/configuration.ts'
 
 /** What the command line asks for. */
 export type Arguments =
-  | { readonly kind: 'serve' }
+  | { readonly kind: 'serve'; readonly takeOver: boolean }
   | { readonly kind: 'help' }
   | { readonly kind: 'version' }
   | { readonly kind: 'unknown'; readonly argument: string }
@@ -11,13 +11,21 @@ export type Arguments =
 export const readArguments = (args: readonly string[]): Arguments => {
   if (args.includes('--help') || args.includes('-h')) return { kind: 'help' }
   if (args.includes('--version')) return { kind: 'version' }
-  const [argument] = args
-  return argument === undefined ? { kind: 'serve' } : { kind: 'unknown', argument }
+  const unknown = args.find((argument) => argument !== '--takeover')
+  return unknown === undefined ? { kind: 'serve', takeOver: args.includes('--takeover') } : { kind: 'unknown', argument: unknown }
 }
 
 /** The text of `--help`: every variable of the environment with its default. */
 export const helpText = (): string => {
   const width = Math.max(...CONFIGURATION_VARIABLES.map(({ name }) => name.length))
   const lines = CONFIGURATION_VARIABLES.map(({ name, shown, about }) => `  ${name.padEnd(width)}  ${about} (default: ${shown})`)
-  return ['usage: node dist/node.js [--help | --version]', '', 'Environment:', ...lines, ''].join('\n')
+  return [
+    'usage: node dist/node.js [--takeover | --help | --version]',
+    '',
+    '  --takeover  ask the service process that uses the data directory to hand over; its streams go on',
+    '',
+    'Environment:',
+    ...lines,
+    '',
+  ].join('\n')
 }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createEngineClient, type EngineAddress } from '../../lib/engine-client.ts'
 import type { Engine, EngineEvent, Log } from '../../lib/ports.ts'
+import type { Occasion } from '../../lib/reconcile.ts'
 
 const START_PATIENCE_MS = 10_000
 const STOP_PATIENCE_MS = 15_000
@@ -11,95 +12,120 @@ const MAX_RESTART_DELAY_MS = 5000
 /** An engine that lived this long was sound: the next restart comes at once again. */
 const SOUND_AFTER_MS = 10_000
 
-/** How the API came by its engine; tells reconciliation what may be missing in it. */
-export type SidecarOrigin = 'service_start' | 'engine_found' | 'engine_restarted'
+export interface EngineLink {
+  /** Where the engine is; undefined while it is not there or not yet reconciled. */
+  readonly address: () => EngineAddress | undefined
+  /** Settles when the first engine is ready, or the first attempt has failed (it goes on trying). */
+  readonly first: Promise<void>
+  /** Lets go of the engine: it goes on with its streams. */
+  readonly leave: () => Promise<void>
+  /** Ends the engine and its streams, when it is our own. */
+  readonly stop: () => Promise<void>
+}
 
-export interface SidecarOptions {
+export interface LinkOptions {
+  readonly log: Log
+  /** Brings engine and database to agreement; the API sees the engine only afterwards. */
+  readonly onReady: (engine: Engine, occasion: Occasion) => Promise<void>
+  readonly onEvent: (event: EngineEvent) => void
+}
+
+/** Where an engine comes from: an own sidecar, or one that runs elsewhere. */
+interface EnginePlace {
+  /** Finds or starts the engine; `found`: it lived before us. */
+  readonly obtain: () => Promise<{ readonly address: EngineAddress; readonly found: boolean }>
+  readonly end: () => Promise<void>
+}
+
+/** Keeps to an engine that runs elsewhere; its life is not ours. */
+export const linkRemoteEngine = (address: EngineAddress, options: LinkOptions): EngineLink =>
+  keepLink({ obtain: async () => ({ address, found: true }), end: async () => {} }, options)
+
+export interface SidecarOptions extends LinkOptions {
   /** The bundled engine. */
   readonly entry: string
   readonly dataDir: string
   readonly version: string
   readonly environment: NodeJS.ProcessEnv
-  readonly log: Log
-  /** Brings engine and database to agreement; the API sees the engine only afterwards. */
-  readonly onReady: (engine: Engine, origin: SidecarOrigin) => Promise<void>
-  readonly onEvent: (event: EngineEvent) => void
 }
 
-export interface Sidecar {
-  /** Where the engine is; undefined while it is not there or not yet reconciled. */
-  readonly address: () => EngineAddress | undefined
-  /** Ends the engine and its streams. */
-  readonly stop: () => Promise<void>
-}
-
-interface Announced extends EngineAddress {
-  readonly pid: number
-  readonly version: string
-}
-
-/**
- * Finds the engine that an earlier API process left, or starts one, and starts another one whenever it is gone.
- * Resolves when the first engine is ready, or when the first attempt has failed (it goes on trying).
- */
-export const keepSidecar = async (options: SidecarOptions): Promise<Sidecar> => {
-  const { log } = options
-  const stopping = new AbortController()
-  let ready: Announced | undefined
+/** Finds the engine that an earlier API process left, or starts one, and starts another one whenever it is gone. */
+export const keepSidecar = (options: SidecarOptions): EngineLink => {
   let current: Announced | undefined
+  return keepLink(
+    {
+      obtain: async () => {
+        const running = await findRunning(options)
+        current = running ?? (await startEngine(options))
+        return { address: current, found: running !== undefined }
+      },
+      end: async () => {
+        if (current !== undefined) await endProcess(current.pid, options.entry)
+      },
+    },
+    options,
+  )
+}
+
+const keepLink = (place: EnginePlace, { log, onReady, onEvent }: LinkOptions): EngineLink => {
+  const stopping = new AbortController()
+  const first = Promise.withResolvers<void>()
+  let ready: EngineAddress | undefined
   let attempts = 0
 
-  const oneLife = async (origin: SidecarOrigin, onReady: () => void): Promise<void> => {
-    const found = await findRunning(options)
-    current = found ?? (await startEngine(options))
-    const engine = createEngineClient({ address: () => current })
-    const how = found === undefined ? origin : 'engine_found'
+  /** From finding the engine to losing it. */
+  const follow = async (occasion: Occasion): Promise<void> => {
+    const { address, found } = await place.obtain()
+    if (stopping.signal.aborted) return
+    const engine = createEngineClient({ address: () => address })
     const events = engine.events(stopping.signal)[Symbol.asyncIterator]()
     try {
       // The engine greets a subscriber at once; from here on no event is missed.
       await events.next()
-      await options.onReady(engine, how)
-      ready = current
+      await onReady(engine, found ? 'engine_found' : occasion)
+      ready = address
       attempts = 0
-      log.info('engine_ready', { pid: current.pid, origin: how })
-      onReady()
-      for (let next = await events.next(); next.done !== true; next = await events.next()) options.onEvent(next.value)
+      log.info('engine_ready', { occasion: found ? 'engine_found' : occasion })
+      first.resolve()
+      for (let next = await events.next(); next.done !== true; next = await events.next()) onEvent(next.value)
     } finally {
+      ready = undefined
       await events.return?.()
     }
   }
 
-  const keep = async (onFirst: () => void): Promise<void> => {
-    let origin: SidecarOrigin = 'service_start'
+  const keep = async (): Promise<void> => {
+    let occasion: Occasion = 'service_start'
     while (!stopping.signal.aborted) {
       const began = performance.now()
-      try {
-        await oneLife(origin, onFirst)
-      } catch (error) {
-        log.error('engine_lost', { error })
-      }
-      ready = undefined
-      if (stopping.signal.aborted) return
+      await follow(occasion).catch((error: unknown) => log.error('engine_lost', { error }))
+      first.resolve()
       if (performance.now() - began > SOUND_AFTER_MS) attempts = 0
-      origin = 'engine_restarted'
-      onFirst()
+      occasion = 'engine_restarted'
       await sleep(Math.min(MAX_RESTART_DELAY_MS, FIRST_RESTART_DELAY_MS * 2 ** attempts), stopping.signal)
       attempts = Math.min(attempts + 1, 16)
     }
   }
 
-  const first = Promise.withResolvers<void>()
-  const kept = keep(first.resolve)
-  await first.promise
+  const kept = keep()
+  const leave = async (): Promise<void> => {
+    stopping.abort()
+    await kept
+  }
   return {
     address: () => ready,
+    first: first.promise,
+    leave,
     stop: async () => {
-      stopping.abort()
-      ready = undefined
-      if (current !== undefined) await endProcess(current.pid, options.entry)
-      await kept
+      await leave()
+      await place.end()
     },
   }
+}
+
+interface Announced extends EngineAddress {
+  readonly pid: number
+  readonly version: string
 }
 
 const addressFile = (dataDir: string): string => join(dataDir, 'engine.json')
