@@ -3,10 +3,10 @@ import type { EngineEvent, Log, LogLine } from '../lib/ports.ts'
 import type { Phase, PipelineConfig, PipelineState, PipelineView } from '../lib/schema/pipeline.ts'
 import type { Settings } from '../lib/schema/settings.ts'
 import { Fault, faultToApiError } from './fault.ts'
-import type { Launch } from './launch.ts'
 import { type LifecycleEvent, nextPhase, stateOf } from './lifecycle.ts'
 import { LogRing } from './log-ring.ts'
 import { Output } from './output.ts'
+import type { Planner } from './plan.ts'
 import { RtpStream } from './rtp/stream.ts'
 import { Timeline } from './rtp/timeline.ts'
 import type { Publisher } from './rtsp/publisher.ts'
@@ -14,17 +14,10 @@ import { runChild } from './run.ts'
 import { Session } from './session.ts'
 import { Vitals } from './vitals.ts'
 
-export interface Plan {
-  readonly launch: Launch
-  /** Whether the source carries KLV; null when only its data tells. */
-  readonly klv: boolean | null
-}
-
 export interface ActorDeps {
   readonly publisher: Publisher
   readonly settings: () => Settings
-  /** Asks the source what it carries and answers the line that serves it. Throws Fault. */
-  readonly plan: (config: PipelineConfig, signal: AbortSignal, timeoutMs: number) => Promise<Plan>
+  readonly plan: Planner['plan']
   readonly emit: (event: EngineEvent) => void
   readonly now: () => number
   readonly log: Log
@@ -199,7 +192,7 @@ export class PipelineActor {
     const began = performance.now()
     try {
       await this.#output.open(this.#config)
-      const { launch, klv } = await this.#deps.plan(this.#config, signal, startTimeoutMs)
+      const { launch, klv } = await this.#deps.plan(this.#config, this.#deps.settings(), signal, startTimeoutMs)
       if (signal.aborted) return undefined
       if (klv === true) this.#noteKlv()
       return await runChild({

@@ -1,0 +1,46 @@
+import type { EngineCheck } from '../lib/ports.ts'
+import type { PipelineConfig, SimpleConfig } from '../lib/schema/pipeline.ts'
+import type { Settings } from '../lib/schema/settings.ts'
+import { checkAdvanced } from './advanced.ts'
+import { runToEnd } from './child.ts'
+import { chooseEncoder } from './encoders.ts'
+import { advancedLaunch, encodedCodec, type Launch, showLaunch, simpleLaunch } from './launch.ts'
+import { checkSimple, probeSource } from './source.ts'
+
+/** The line that serves a pipeline, and what its source said. */
+export interface Plan {
+  readonly launch: Launch
+  /** Whether the source carries KLV; null when only its data tells. */
+  readonly klv: boolean | null
+}
+
+export interface Planner {
+  /** Parses a configuration without running it and without asking its source. Throws VALIDATION_ERROR. */
+  readonly check: (config: PipelineConfig, settings: Settings) => Promise<EngineCheck>
+  /** Asks the source what it carries and answers the line that serves it. Throws Fault. */
+  readonly plan: (config: PipelineConfig, settings: Settings, signal: AbortSignal, timeoutMs: number) => Promise<Plan>
+}
+
+/** Decides what is run for a pipeline on this host. */
+export const createPlanner = (options: { readonly allowFiles: boolean }): Planner => ({
+  check: async (config, settings) => {
+    const launch =
+      config.mode === 'advanced' ? await checkAdvanced(config, settings, options) : await checkSimple(config, settings, options)
+    return { launch: showLaunch(launch), publishes: launch.publishes }
+  },
+  plan: (config, settings, signal, timeoutMs) =>
+    config.mode === 'advanced'
+      ? Promise.resolve({ launch: advancedLaunch(config), klv: null })
+      : planSimple(config, settings, { ...options, signal, timeoutMs }),
+})
+
+const planSimple = async (
+  config: SimpleConfig,
+  settings: Settings,
+  context: { readonly allowFiles: boolean; readonly signal: AbortSignal; readonly timeoutMs: number },
+): Promise<Plan> => {
+  const facts = await probeSource(config.source, context)
+  const codec = encodedCodec(config, facts)
+  const encoder = codec === null ? null : await chooseEncoder(codec, settings.encoder.preference, runToEnd)
+  return { launch: simpleLaunch(config, facts, encoder), klv: facts.klv }
+}
