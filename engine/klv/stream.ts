@@ -55,6 +55,8 @@ export class KlvStream {
 
   /** The packets that are complete with this chunk. Their bytes are copies; the chunk may be reused. Never throws. */
   push(chunk: Uint8Array): KlvPacket[] {
+    const only = this.#length === 0 ? this.#wholeChunk(chunk) : null
+    if (only !== null) return [only]
     const packets: KlvPacket[] = []
     for (let at = 0; at < chunk.length; at += SLICE_BYTES) {
       this.#append(chunk.subarray(at, at + SLICE_BYTES))
@@ -68,6 +70,15 @@ export class KlvStream {
     this.counters.skippedBytes += this.#length
     this.#searched = 0
     this.#drop(this.#length)
+  }
+
+  /** The usual case, an access unit that is exactly one packet, needs no buffer. */
+  #wholeChunk(chunk: Uint8Array): KlvPacket | null {
+    if (chunk.length > this.#maxPacketBytes || !startsWith(chunk, 0, ST0601_KEY)) return null
+    const packet = decodePacket(chunk.slice())
+    if (typeof packet === 'string' || packet.bytes.length !== chunk.length) return null
+    this.counters.packets += 1
+    return packet
   }
 
   #append(bytes: Uint8Array): void {
