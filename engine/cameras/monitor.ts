@@ -9,6 +9,7 @@ import { enumerateDevices } from './enumerate.ts'
 import { type DeviceChange, type Follower, startFollower } from './follower.ts'
 import { Inventory } from './inventory.ts'
 import { cameraChanges, cameraNodes, joinNodes, toCamera } from './join.ts'
+import type { ListedDevice } from './monitor-output.ts'
 import { completeFromV4l2Ctl, lacksDriver } from './v4l2-ctl.ts'
 
 export interface CameraMonitor {
@@ -179,7 +180,7 @@ class DeviceMonitor implements CameraMonitor {
   #apply(change: DeviceChange, told: Inventory): void {
     if (change.type === 'added') {
       told.add(change.device)
-      if (this.#inventory.add(change.device) && lacksDriver(change.device)) this.#renewInBackground()
+      if (this.#inventory.add(change.device) && lacksDriver(change.device)) this.#complete(change.device)
       this.#publishSoon()
       return
     }
@@ -188,6 +189,16 @@ class DeviceMonitor implements CameraMonitor {
     // Two cameras of one name: only a new list tells which one went.
     if (outcome === 'ambiguous') this.#renewInBackground()
     else if (outcome === 'removed') this.#publishSoon()
+  }
+
+  #complete(device: ListedDevice): void {
+    completeFromV4l2Ctl([device], this.#closing.signal).then(
+      ([completed]) => {
+        // It may have been unplugged again meanwhile.
+        if (completed !== undefined && this.#inventory.devices.includes(device)) this.#inventory.add(completed)
+      },
+      (error: unknown) => this.#log.warn('camera_details_unknown', { error }),
+    )
   }
 
   /** Gathers what belongs together: the nodes of one camera appear and disappear one after the other. */
