@@ -16,27 +16,30 @@ export interface ApiRow {
   readonly after?: (api: TestApi, response: Response, text: string) => Promise<unknown> | unknown
 }
 
-/** No answer of any kind may hold these. */
-const NEVER = ['at file:', 'node_modules', 'SQLITE', 'insert into', 'select ', '/tmp/']
+/** No answer of any kind may hold these: stacks, SQL, paths of the host. */
+const NEVER = ['at file:', 'node_modules', '.ts:', 'SQLITE', 'insert into', 'select "', '/tmp/']
 
 /** Declares a test for each row, each on an API and a database of its own. */
 export const testRows = (rows: readonly ApiRow[]): void => {
-  it.each(rows)('$name', async (row) => {
-    await using api = await createTestApi()
-    await row.given?.(api)
-    const [method, path, body, headers] = row.request
-    const response = await api.send(method, path, body, headers)
-    const text = await response.clone().text()
-    expect(`${response.status} ${text}`).toMatch(new RegExp(`^${row.status} `))
-    for (const part of row.contains ?? []) expect(text).toContain(part)
-    for (const part of [...(row.lacks ?? []), ...NEVER]) expect(text).not.toContain(part)
-    for (const [name, value] of Object.entries(row.headers ?? {})) expect([name, response.headers.get(name)]).toEqual([name, value])
-    if (response.status >= 400) expectErrorShape(text)
-    await row.after?.(api, response, text)
-  })
+  for (const row of rows) it(row.name, () => runRow(row))
+}
+
+const runRow = async (row: ApiRow): Promise<void> => {
+  await using api = await createTestApi()
+  await row.given?.(api)
+  const [method, path, body, headers] = row.request
+  const response = await api.send(method, path, body, headers)
+  const text = await response.clone().text()
+  expect({ status: response.status, text }).toEqual({ status: row.status, text: expect.any(String) })
+  for (const part of row.contains ?? []) expect(text).toContain(part)
+  for (const part of [...(row.lacks ?? []), ...NEVER]) expect(text).not.toContain(part)
+  for (const [name, value] of Object.entries(row.headers ?? {})) expect([name, response.headers.get(name)]).toEqual([name, value])
+  if (response.status >= 400 && method !== 'HEAD') expectErrorShape(text)
+  await row.after?.(api, response, text)
 }
 
 const expectErrorShape = (text: string): void => {
-  if (text === '' || text === '{"error":"Unauthorized"}' || text.startsWith('{"status":')) return
+  // Health has a shape of its own, and so has the refusal of a trigger.
+  if (text === '{"error":"Unauthorized"}' || text.startsWith('{"status":')) return
   expect(JSON.parse(text)).toEqual({ message: expect.any(String), code: expect.stringMatching(/^[A-Z_]+$/), details: expect.any(Object) })
 }

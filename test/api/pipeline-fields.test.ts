@@ -1,0 +1,132 @@
+import { describe } from 'vitest'
+import { advanced, simple } from '../helpers/api.ts'
+import { type ApiRow, testRows } from './api-rows.ts'
+
+type Field = readonly [name: string, body: Record<string, unknown>, path: string]
+
+const source = (more: Record<string, unknown>) => simple('cam-1', { source: { uri: 'rtsp://10.0.0.5/stream', ...more } })
+const encoding = (more: Record<string, unknown>) => simple('cam-1', { encoding: { codec: 'h264', ...more } })
+const output = (uri: unknown) => simple('cam-1', { output: { uri } })
+const place = (more: Record<string, unknown>) => simple('cam-1', { geolocation: { latitude: 0, longitude: 0, ...more } })
+const without = (name: string) => Object.fromEntries(Object.entries(simple('cam-1')).filter(([key]) => key !== name))
+const uriOfLength = (length: number) => 'rtsp://10.0.0.5/'.padEnd(length, 'a')
+
+const refused: readonly Field[] = [
+  ['no id', without('id'), 'id'],
+  ['an empty id', simple(''), 'id'],
+  ['an id with a dot', simple('a.b'), 'id'],
+  ['an id with a slash', simple('a/b'), 'id'],
+  ['an id with an umlaut', simple('kamera-ü'), 'id'],
+  ['an id with a line break at its end', simple('cam-1\n'), 'id'],
+  ['an id of 65 characters', simple('a'.repeat(65)), 'id'],
+  ['an id that is a number', { ...simple('x'), id: 7 }, 'id'],
+  ['no mode', without('mode'), 'mode'],
+  ['an unknown mode', { ...simple('cam-1'), mode: 'easy' }, 'mode'],
+  ['on_demand as text', simple('cam-1', { on_demand: 'true' }), 'on_demand'],
+  ['on_demand null', simple('cam-1', { on_demand: null }), 'on_demand'],
+  ['an unknown field', simple('cam-1', { colour: 'red' }), 'colour'],
+  ['an unknown field of the source', source({ user: 'bob' }), 'source.user'],
+  ['an unknown field of the encoding', encoding({ gop: 30 }), 'encoding.gop'],
+  ['an unknown field of the output', simple('cam-1', { output: { uri: 'rtsp://0.0.0.0:8600/cam-1', port: 1 } }), 'output.port'],
+  ['a simple pipeline without source', without('source'), 'source'],
+  ['a simple pipeline with raw_pipeline', simple('cam-1', { raw_pipeline: 'videotestsrc ! fakesink' }), 'raw_pipeline'],
+  ['an advanced pipeline with source', advanced('adv', { source: { uri: 'rtsp://10.0.0.5/' } }), 'source'],
+  ['an advanced pipeline with encoding', advanced('adv', { encoding: { codec: 'h264' } }), 'encoding'],
+  ['an advanced pipeline without description', { id: 'adv', mode: 'advanced' }, 'raw_pipeline'],
+  ['an empty description', advanced('adv', { raw_pipeline: '' }), 'raw_pipeline'],
+  ['a description of 16385 characters', advanced('adv', { raw_pipeline: 'x'.repeat(16385) }), 'raw_pipeline'],
+  ['a description with NUL', advanced('adv', { raw_pipeline: 'a\u0000b' }), 'raw_pipeline'],
+  ['an empty source', source({ uri: '' }), 'source.uri'],
+  ['a source without scheme', source({ uri: '10.0.0.5/stream' }), 'source.uri'],
+  ['a source with another scheme', source({ uri: 'ftp://10.0.0.5/stream' }), 'source.uri'],
+  ['a source of 2049 characters', source({ uri: uriOfLength(2049) }), 'source.uri'],
+  ['a source with a blank', source({ uri: 'rtsp://10.0.0.5/a b' }), 'source.uri'],
+  ['a source with a line break', source({ uri: 'rtsp://10.0.0.5/a\nb' }), 'source.uri'],
+  ['a source without host', source({ uri: 'http://' }), 'source.uri'],
+  ['a latency below 0', source({ latency_ms: -1 }), 'source.latency_ms'],
+  ['a latency over 60000', source({ latency_ms: 60001 }), 'source.latency_ms'],
+  ['a latency as text', source({ latency_ms: '200' }), 'source.latency_ms'],
+  ['an encoding without codec', simple('cam-1', { encoding: { bitrate: 2000 } }), 'encoding.codec'],
+  ['an unknown codec', encoding({ codec: 'av1' }), 'encoding.codec'],
+  ['a bitrate below 50', encoding({ bitrate: 49 }), 'encoding.bitrate'],
+  ['a bitrate over 200000', encoding({ bitrate: 200001 }), 'encoding.bitrate'],
+  ['a width alone', encoding({ width: 640 }), 'encoding.height'],
+  ['a height alone', encoding({ height: 480 }), 'encoding.width'],
+  ['an odd width', encoding({ width: 641, height: 480 }), 'encoding.width'],
+  ['a width below 16', encoding({ width: 14, height: 480 }), 'encoding.width'],
+  ['a height over 8192', encoding({ width: 640, height: 8194 }), 'encoding.height'],
+  ['a frame rate below 1', encoding({ fps: 0.5 }), 'encoding.fps'],
+  ['a frame rate over 240', encoding({ fps: 241 }), 'encoding.fps'],
+  ['a quality of 0', encoding({ quality: 0 }), 'encoding.quality'],
+  ['a quality of 11', encoding({ quality: 11 }), 'encoding.quality'],
+  ['a quality between whole numbers', encoding({ quality: 7.5 }), 'encoding.quality'],
+  ['an output that is no address', output('cam-1'), 'output.uri'],
+  ['an output with another scheme', output('http://0.0.0.0:8600/cam-1'), 'output.uri'],
+  ['an output with a host name', output('rtsp://localhost:8600/cam-1'), 'output.uri'],
+  ['an output without port', output('rtsp://0.0.0.0/cam-1'), 'output.uri'],
+  ['an output port below 1024', output('rtsp://0.0.0.0:1023/cam-1'), 'output.uri'],
+  ['an output port over 65535', output('rtsp://0.0.0.0:65536/cam-1'), 'output.uri'],
+  ['an output with the path of another pipeline', output('rtsp://0.0.0.0:8600/cam-2'), 'output.uri'],
+  ['an output with a query', output('rtsp://0.0.0.0:8600/cam-1?a=b'), 'output.uri'],
+  ['a klv flag that is a number', simple('cam-1', { klv_config: { pass_klv: 1 } }), 'klv_config.pass_klv'],
+  ['an unknown klv flag', simple('cam-1', { klv_config: { decode: true } }), 'klv_config.decode'],
+  ['a latitude below -90', place({ latitude: -90.1 }), 'geolocation.latitude'],
+  ['a latitude over 90', place({ latitude: 90.1 }), 'geolocation.latitude'],
+  ['a longitude over 180', place({ longitude: 180.1 }), 'geolocation.longitude'],
+  ['a geolocation without longitude', simple('cam-1', { geolocation: { latitude: 1 } }), 'geolocation.longitude'],
+  ['an altitude below -1000', place({ altitude: -1001 }), 'geolocation.altitude'],
+  ['an altitude over 100000', place({ altitude: 100001 }), 'geolocation.altitude'],
+  ['a heading below 0', place({ heading: -1 }), 'geolocation.heading'],
+  ['a heading over 360', place({ heading: 361 }), 'geolocation.heading'],
+]
+
+const accepted: readonly (readonly [name: string, body: Record<string, unknown>])[] = [
+  ['an id of 64 characters', simple('a'.repeat(64))],
+  ['an id of dashes and underscores', simple('-_-')],
+  ['a source of 2048 characters', source({ uri: uriOfLength(2048) })],
+  ...['rtsp', 'rtsps', 'rtspt', 'udp', 'srt', 'rtmp', 'rtmps', 'http', 'https'].map(
+    (scheme) => [`a source by ${scheme}`, source({ uri: `${scheme}://10.0.0.5:9000/x` })] as const,
+  ),
+  ['a camera', source({ uri: 'v4l2:///dev/video0' })],
+  ['the built-in source', source({ uri: 'test://smpte?width=640&height=480' })],
+  ['a scheme in capitals', source({ uri: 'RTSP://10.0.0.5/stream' })],
+  ['a latency of 0', source({ latency_ms: 0 })],
+  ['a latency of 60000', source({ latency_ms: 60000 })],
+  ['no encoding', simple('cam-1', { encoding: null })],
+  ['the least encoding', encoding({ bitrate: 50, width: 16, height: 16, fps: 1, quality: 1 })],
+  ['the largest encoding', encoding({ bitrate: 200000, width: 8192, height: 8192, fps: 240, quality: 10 })],
+  ['the lowest output port', output('rtsp://0.0.0.0:1024/cam-1')],
+  ['the highest output port', output('rtsp://0.0.0.0:65535/cam-1')],
+  ['an output on IPv6', output('rtsp://[::]:8600/cam-1')],
+  ['a description of 16384 characters', advanced('adv', { raw_pipeline: 'videotestsrc ! fakesink'.padEnd(16384, ' ') })],
+  ['no geolocation', simple('cam-1', { geolocation: null })],
+  ['a geolocation at the bounds', place({ latitude: -90, longitude: 180, altitude: -1000, heading: 360 })],
+]
+
+describe('the fields of a pipeline', () => {
+  testRows([
+    ...refused.map(
+      ([name, body, path]): ApiRow => ({
+        name: `refuses ${name}`,
+        request: ['POST', '/svc/pipeline', body],
+        status: 400,
+        contains: ['"code":"VALIDATION_ERROR"', `"path":"${path}"`],
+        after: (api) => {
+          if (api.engine.calls.length > 0) throw new Error('The engine was asked')
+        },
+      }),
+    ),
+    ...accepted.map(([name, body]): ApiRow => ({ name: `accepts ${name}`, request: ['POST', '/svc/pipeline', body], status: 201 })),
+    {
+      name: 'names every mistake in one answer and echoes no value',
+      request: [
+        'POST',
+        '/svc/pipeline',
+        { id: 'a b', mode: 'simple', source: { uri: 'nope://root:hunter2@h/', latency_ms: 'secret-value' } },
+      ],
+      status: 400,
+      contains: ['"path":"id"', '"path":"source.uri"', '"path":"source.latency_ms"'],
+      lacks: ['hunter2', 'root', 'secret-value'],
+    },
+  ])
+})

@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest'
+import { advanced, createTestApi, simple, type TestApi } from '../helpers/api.ts'
+import { testRows } from './api-rows.ts'
+
+const four = async (api: TestApi) => {
+  for (const body of [simple('a'), simple('b', { on_demand: true }), advanced('c'), advanced('d', { on_demand: true })]) {
+    await api.given(body)
+    api.time += 1000
+  }
+}
+const ids = (expected: string[]) => (_api: TestApi, _response: Response, text: string) =>
+  expect(JSON.parse(text).map(({ id }: { id: string }) => id)).toEqual(expected)
+
+const list = (query = '') => ['GET', `/svc/pipeline${query}`] as const
+
+describe('listing pipelines', () => {
+  testRows([
+    { name: 'answers an empty array when there are none', request: list(), status: 200, contains: ['[]'] },
+    { name: 'answers all, the oldest first', given: four, request: list(), status: 200, after: ids(['a', 'b', 'c', 'd']) },
+    { name: 'filters by mode simple', given: four, request: list('?mode=simple'), status: 200, after: ids(['a', 'b']) },
+    { name: 'filters by mode advanced', given: four, request: list('?mode=advanced'), status: 200, after: ids(['c', 'd']) },
+    { name: 'filters by on_demand true', given: four, request: list('?on_demand=true'), status: 200, after: ids(['b', 'd']) },
+    { name: 'filters by on_demand false', given: four, request: list('?on_demand=false'), status: 200, after: ids(['a', 'c']) },
+    { name: 'filters by state playing', given: four, request: list('?state=playing'), status: 200, after: ids(['a', 'c']) },
+    { name: 'filters by state ready', given: four, request: list('?state=ready'), status: 200, after: ids(['b', 'd']) },
+    {
+      name: 'filters by all at once',
+      given: four,
+      request: list('?mode=simple&on_demand=true&state=ready'),
+      status: 200,
+      after: ids(['b']),
+    },
+    {
+      name: 'answers an empty array when nothing matches',
+      given: four,
+      request: list('?state=playing&on_demand=true'),
+      status: 200,
+      contains: ['[]'],
+    },
+    {
+      name: 'leaves parameters alone that it does not know',
+      given: four,
+      request: list('?_=123'),
+      status: 200,
+      after: ids(['a', 'b', 'c', 'd']),
+    },
+    { name: 'refuses an unknown mode', request: list('?mode=easy'), status: 400, contains: ['"path":"mode"'] },
+    { name: 'refuses an empty mode', request: list('?mode='), status: 400, contains: ['"path":"mode"'] },
+    { name: 'refuses an unknown on_demand', request: list('?on_demand=1'), status: 400, contains: ['"path":"on_demand"'] },
+    { name: 'refuses an unknown state', request: list('?state=failed'), status: 400, contains: ['"path":"state"'] },
+    { name: 'refuses a filter given twice', request: list('?state=ready&state=playing'), status: 400, contains: ['"path":"state"'] },
+  ])
+
+  it('asks the engine once, however many pipelines there are', async () => {
+    await using api = await createTestApi()
+    await four(api)
+    api.engine.calls.length = 0
+    await api.send('GET', '/svc/pipeline')
+    expect(api.engine.calls).toEqual(['list'])
+  })
+})
+
+describe('reading one pipeline', () => {
+  testRows([
+    { name: 'answers it', given: four, request: ['GET', '/svc/pipeline/a'], status: 200, contains: ['"id":"a"', '"state":"playing"'] },
+    { name: 'answers 404 for an unknown id', request: ['GET', '/svc/pipeline/nobody'], status: 404, contains: ['"code":"NOT_FOUND"'] },
+    {
+      name: 'answers 400 for an id outside the pattern',
+      request: ['GET', '/svc/pipeline/a.b'],
+      status: 400,
+      contains: ['VALIDATION_ERROR'],
+    },
+    {
+      name: 'decodes the id before it looks at it',
+      given: four,
+      request: ['GET', '/svc/pipeline/%61'],
+      status: 200,
+      contains: ['"id":"a"'],
+    },
+    { name: 'answers 400 for an encoded slash in the id', request: ['GET', '/svc/pipeline/a%2Fb'], status: 400 },
+    {
+      name: 'answers 400 for broken percent-encoding',
+      request: ['GET', '/svc/pipeline/%E0%A4%A'],
+      status: 400,
+      contains: ['VALIDATION_ERROR'],
+    },
+    { name: 'answers 400 for an id of 65 characters', request: ['GET', `/svc/pipeline/${'a'.repeat(65)}`], status: 400 },
+  ])
+
+  it('answers status exactly as the pipeline itself', async () => {
+    await using api = await createTestApi()
+    await four(api)
+    const [one, status] = await Promise.all(
+      ['/svc/pipeline/a', '/svc/pipeline/a/status'].map(async (path) => (await api.send('GET', path)).text()),
+    )
+    expect(status).toBe(one)
+    expect((await api.send('GET', '/svc/pipeline/nobody/status')).status).toBe(404)
+  })
+
+  it('shows a pipeline that the engine lost as ready, since nothing runs', async () => {
+    await using api = await createTestApi()
+    await four(api)
+    api.engine.restart()
+    const one = await (await api.send('GET', '/svc/pipeline/a')).json()
+    expect(one).toMatchObject({ state: 'ready', runtime: { phase: 'idle' } })
+    const all = await (await api.send('GET', '/svc/pipeline')).json()
+    expect(all).toHaveLength(4)
+  })
+})
+
+const unreachable = async (api: TestApi) => {
+  await four(api)
+  api.engine.reachable = false
+}
+
+describe('while the engine is not there', () => {
+  testRows(
+    (
+      [
+        ['GET', '/svc/pipeline'],
+        ['GET', '/svc/pipeline/a'],
+        ['GET', '/svc/pipeline/a/status'],
+        ['POST', '/svc/pipeline', simple('new')],
+        ['POST', '/svc/pipeline/validate', simple('new')],
+        ['PUT', '/svc/pipeline/b', simple('b')],
+        ['PATCH', '/svc/pipeline/a', { geolocation: { latitude: 1, longitude: 2 } }],
+        ['DELETE', '/svc/pipeline/b'],
+        ['PUT', '/svc/pipeline/b/play'],
+        ['PUT', '/svc/pipeline/a/stop'],
+        ['PUT', '/svc/settings', { start_timeout_seconds: 5 }],
+      ] as const
+    ).map((request) => ({
+      name: `${request[0]} ${request[1]} answers 503 with Retry-After and changes nothing`,
+      given: unreachable,
+      request,
+      status: 503,
+      contains: ['"code":"SERVICE_UNAVAILABLE"'],
+      headers: { 'retry-after': '1' },
+      after: async (api) => {
+        const records = await api.deps.pipelines.list()
+        expect(records.map(({ config }) => config.id)).toEqual(['a', 'b', 'c', 'd'])
+        expect(records.map(({ geolocation }) => geolocation)).toEqual([null, null, null, null])
+        expect(await api.deps.settings.read()).toEqual({})
+      },
+    })),
+  )
+  testRows([
+    {
+      name: 'an unknown pipeline is 404 all the same',
+      given: unreachable,
+      request: ['PUT', '/svc/pipeline/nobody/play'],
+      status: 404,
+    },
+  ])
+})
