@@ -1,0 +1,38 @@
+/** The Transport header (RFC 2326 section 12.39), as far as this server speaks it. */
+export type TransportRequest =
+  | { readonly kind: 'interleaved'; readonly channel: number | undefined }
+  | { readonly kind: 'udp'; readonly rtpPort: number; readonly rtcpPort: number }
+
+const parseRange = (text: string | undefined, most: number): readonly [number, number] | undefined => {
+  const match = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(text ?? '')
+  if (!match) return undefined
+  const first = Number(match[1])
+  const second = match[2] === undefined ? first + 1 : Number(match[2])
+  return first > most || second > most ? undefined : [first, second]
+}
+
+const parseOne = (spec: string): TransportRequest | undefined => {
+  const [protocol = '', ...rest] = spec.split(';').map((part) => part.trim())
+  const parameters = new Map(rest.map((part) => [part.split('=', 1)[0]?.toLowerCase() ?? '', part.slice(part.indexOf('=') + 1)]))
+  const mode = parameters.get('mode')?.replaceAll('"', '').toLowerCase()
+  if (parameters.has('multicast') || (mode !== undefined && mode !== 'play')) return undefined
+  if (/^RTP\/AVP\/TCP$/i.test(protocol)) {
+    const channels = parseRange(parameters.get('interleaved'), 255)
+    if (parameters.has('interleaved') && channels === undefined) return undefined
+    return { kind: 'interleaved', channel: channels?.[0] }
+  }
+  if (!/^RTP\/AVP(?:\/UDP)?$/i.test(protocol)) return undefined
+  const ports = parseRange(parameters.get('client_port'), 65535)
+  // Ports below 1024 belong to services that a stranger could have us flood.
+  if (!ports || ports[0] < 1024 || ports[1] < 1024) return undefined
+  return { kind: 'udp', rtpPort: ports[0], rtcpPort: ports[1] }
+}
+
+/** The first of the client's transports, in its order of preference, that is unicast RTP over TCP or UDP. `destination` is never followed. */
+export const parseTransport = (header: string): TransportRequest | undefined => {
+  for (const spec of header.split(',', 8)) {
+    const transport = parseOne(spec)
+    if (transport) return transport
+  }
+  return undefined
+}
