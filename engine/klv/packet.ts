@@ -30,6 +30,8 @@ export type KlvRejection = 'not_st0601' | 'truncated' | 'malformed' | 'bad_check
 const CHECKSUM_TAG = 1
 const TIMESTAMP_TAG = 2
 const CHECKSUM_ITEM_LENGTH = 4 // tag, length, two bytes
+/** Seven times the tags there are; items without bytes could otherwise make a small packet a large object. */
+const MAX_ITEMS = 1000
 
 /** The checksum of tag 1 over `bytes[0, end)`: a running 16-bit sum of alternating high and low bytes (ST 0601 section 8.1). */
 export const checksum = (bytes: Uint8Array, end: number): number => {
@@ -78,6 +80,7 @@ const readItems = (bytes: Uint8Array, view: DataView, start: number, end: number
     const tag = readBerOid(view, offset, end)
     if (typeof tag === 'string') return 'malformed'
     const length = readBerLength(view, tag.next, end)
+    if (items.length === MAX_ITEMS) return 'malformed'
     if (typeof length === 'string' || length.next + length.value > end) return 'malformed'
     offset = length.next + length.value
     last = tag.value

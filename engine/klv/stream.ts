@@ -18,7 +18,8 @@ export interface KlvStreamCounters {
   skippedBytes: number
 }
 
-const DEFAULT_MAX_PACKET_BYTES = 256 * 1024
+/** As much as a PES packet with a length can carry; real packets have some hundred bytes, with VMTI some thousand. */
+const DEFAULT_MAX_PACKET_BYTES = 64 * 1024
 /** A chunk is taken in slices, so that the buffer stays bounded however large the chunk is. */
 const SLICE_BYTES = 64 * 1024
 /** Every SMPTE universal label begins with these (SMPTE ST 298). */

@@ -119,6 +119,11 @@ describe('what is not a packet', () => {
     expect(['malformed', 'bad_checksum']).toContain(decodePacket(localSet(items)))
   })
 
+  it('is one with more than a thousand items', () => {
+    expect(decoded(localSet('4100'.repeat(999))).items).toHaveLength(1000)
+    expect(decodePacket(localSet('4100'.repeat(1000)))).toBe('malformed')
+  })
+
   it('is one with the indefinite length', () => {
     expect(decodePacket(localSet('41 01 13', { length: '80' }))).toBe('malformed')
   })
