@@ -1,37 +1,56 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { pipeline, type Readable } from 'node:stream'
 import { ApiError, errorBody } from '../lib/errors.ts'
-import type { EngineEvent, EngineStatus, Log } from '../lib/ports.ts'
-import type { PipelineConfig } from '../lib/schema/pipeline.ts'
-import { settingsSchema } from '../lib/schema/settings.ts'
-import { validate } from '../lib/validate.ts'
-import type { Supervisor } from './supervisor.ts'
+import type { EngineEvent, Log } from '../lib/ports.ts'
 
 const MAX_BODY_BYTES = 2 * 1024 * 1024
 const HEARTBEAT_MS = 5000
 /** A subscriber that reads this slowly is cut off; it comes back and asks for the state anew. */
 const MAX_EVENT_BACKLOG_BYTES = 4 * 1024 * 1024
 
+/** One call that the engine answers. What `path` captures first is the call's `id`. */
+export interface EngineRoute {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly path: RegExp
+  /** Answers what becomes the JSON body, or a RawAnswer. Throws ApiError. */
+  readonly answer: (call: EngineCall) => unknown
+}
+
+export interface EngineCall {
+  readonly id: string
+  /** Everything that the path captured. */
+  readonly captured: readonly string[]
+  readonly query: URLSearchParams
+  readonly headers: IncomingMessage['headers']
+  readonly body: () => Promise<unknown>
+}
+
+/** An answer that is no JSON: a picture, a file, a text. */
+export class RawAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | number>>
+  readonly body: Buffer | Readable | null
+
+  constructor(status: number, headers: Readonly<Record<string, string | number>>, body: Buffer | Readable | null) {
+    this.status = status
+    this.headers = headers
+    this.body = body
+  }
+}
+
 export interface EngineServerOptions {
-  readonly supervisor: Supervisor
+  readonly routes: readonly EngineRoute[]
   readonly token: string
-  readonly status: () => Promise<Omit<EngineStatus, 'configured' | 'playing'>>
+  /** Calls back with every event from now on; returns what ends that. */
+  readonly subscribe: (listener: (event: EngineEvent) => void) => () => void
   readonly log: Log
   /** Each authenticated request, and each moment somebody follows the events. */
   readonly onContact: () => void
 }
 
-interface Call {
-  readonly id: string
-  readonly query: URLSearchParams
-  readonly body: () => Promise<unknown>
-}
-
-type Route = readonly [method: string, path: RegExp, answer: (call: Call) => unknown]
-
-/** The Engine port over HTTP: one route per method of `Engine`; errors keep their code, message and details. */
+/** The engine's HTTP face: a bearer secret, the routes of its parts, and one stream of events. */
 export const createEngineServer = (options: EngineServerOptions): Server => {
-  const routes = routesOf(options)
   const secret = sha256(`Bearer ${options.token}`)
   const server = createServer((request, response) => {
     void answer(request, response)
@@ -44,38 +63,35 @@ export const createEngineServer = (options: EngineServerOptions): Server => {
       options.onContact()
       const url = new URL(request.url ?? '/', 'http://engine')
       if (request.method === 'GET' && url.pathname === '/events') return streamEvents(request, response, options)
-      sendJson(response, 200, (await dispatch(routes, request, url)) ?? null)
+      const result = await dispatch(options.routes, request, url)
+      if (result instanceof RawAnswer) sendRaw(response, result)
+      else sendJson(response, 200, result ?? null)
     } catch (error) {
       const known = error instanceof ApiError ? error : new ApiError('INTERNAL_ERROR', 'The engine failed to answer.')
       if (known !== error) options.log.error('engine_request_failed', { method: request.method, error })
       sendJson(response, known.status, errorBody(known))
     }
   }
-  // A play may take the longest start timeout of the settings; nothing else is slow.
   server.requestTimeout = 30_000
   server.keepAliveTimeout = 65_000
   return server
 }
 
-const routesOf = ({ supervisor, status }: EngineServerOptions): readonly Route[] => [
-  ['GET', /^\/status$/, async () => ({ ...(await status()), configured: supervisor.configured, playing: supervisor.playing })],
-  ['PUT', /^\/settings$/, async ({ body }) => supervisor.configure(validate(settingsSchema, await body(), 'settings record'))],
-  ['POST', /^\/check$/, async ({ body }) => supervisor.check((await body()) as PipelineConfig)],
-  ['GET', /^\/pipelines$/, () => supervisor.list()],
-  ['GET', /^\/pipelines\/([\w-]+)$/, ({ id }) => supervisor.view(id)],
-  ['PUT', /^\/pipelines\/([\w-]+)$/, async ({ body, query }) => supervisor.put((await body()) as PipelineConfig, query.has('create'))],
-  ['DELETE', /^\/pipelines\/([\w-]+)$/, ({ id, query }) => supervisor.remove(id, query.has('force'))],
-  ['POST', /^\/pipelines\/([\w-]+)\/play$/, ({ id, query }) => supervisor.play(id, query.has('wait'))],
-  ['POST', /^\/pipelines\/([\w-]+)\/stop$/, ({ id }) => supervisor.stop(id)],
-  ['GET', /^\/pipelines\/([\w-]+)\/log$/, ({ id }) => supervisor.log(id)],
-]
-
-const dispatch = async (routes: readonly Route[], request: IncomingMessage, url: URL): Promise<unknown> => {
-  for (const [method, path, handle] of routes) {
-    const match = method === request.method ? path.exec(url.pathname) : null
-    if (match !== null) return handle({ id: match[1] ?? '', query: url.searchParams, body: () => readJson(request) })
+const dispatch = async (routes: readonly EngineRoute[], request: IncomingMessage, url: URL): Promise<unknown> => {
+  for (const route of routes) {
+    const match = route.method === request.method ? route.path.exec(url.pathname) : null
+    if (match === null) continue
+    const captured = match.slice(1).map(decodeURIComponent)
+    const { headers } = request
+    return route.answer({ id: captured[0] ?? '', captured, query: url.searchParams, headers, body: () => readJson(request) })
   }
   throw new ApiError('NOT_FOUND', 'The engine has no such call; API and engine are of different versions.')
+}
+
+const sendRaw = (response: ServerResponse, { status, headers, body }: RawAnswer): void => {
+  response.writeHead(status, headers)
+  if (body === null || Buffer.isBuffer(body)) response.end(body ?? undefined)
+  else pipeline(body, response, () => {})
 }
 
 const readJson = async (request: IncomingMessage): Promise<unknown> => {
@@ -103,7 +119,7 @@ const sendJson = (response: ServerResponse, status: number, value: unknown): voi
 }
 
 /** One JSON object per line, a heartbeat every 5 s so that both sides notice a dead peer. */
-const streamEvents = (request: IncomingMessage, response: ServerResponse, { supervisor, onContact }: EngineServerOptions): void => {
+const streamEvents = (request: IncomingMessage, response: ServerResponse, { subscribe, onContact }: EngineServerOptions): void => {
   response.writeHead(200, { 'content-type': 'application/x-ndjson' })
   const send = (event: EngineEvent): void => {
     if (response.writableLength > MAX_EVENT_BACKLOG_BYTES) response.destroy()
@@ -113,7 +129,7 @@ const streamEvents = (request: IncomingMessage, response: ServerResponse, { supe
     onContact()
     send({ type: 'heartbeat' })
   }, HEARTBEAT_MS)
-  const unsubscribe = supervisor.subscribe(send)
+  const unsubscribe = subscribe(send)
   send({ type: 'heartbeat' })
   request.on('close', () => {
     clearInterval(heartbeat)

@@ -9,7 +9,7 @@ import { createPipelineRepository } from '../db/pipelines.ts'
 import { createSessionRepository } from '../db/sessions.ts'
 import { createSettingsRepository } from '../db/settings.ts'
 import { type Configuration, readConfiguration } from '../lib/configuration.ts'
-import { createEngineClient, type EngineAddress } from '../lib/engine-client.ts'
+import { createEngineCaller, createEngineClient, type EngineAddress } from '../lib/engine-client.ts'
 import { createLicensing } from '../lib/license.ts'
 import { createLog } from '../lib/log.ts'
 import { reconcile } from '../lib/reconcile.ts'
@@ -68,7 +68,7 @@ const serve = async (configuration: Configuration, takeOver: boolean): Promise<v
   const stopping = new AbortController()
   let engineAddress: () => EngineAddress | undefined = () => undefined
   const ports = {
-    engine: createEngineClient({ address: () => engineAddress() }),
+    engine: createEngineClient(createEngineCaller({ address: () => engineAddress() })),
     pipelines: createPipelineRepository(database),
     settings: createSettingsRepository(database),
     credentials: createCredentialRepository(database),

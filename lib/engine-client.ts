@@ -16,14 +16,8 @@ export interface EngineAddress {
   readonly token: string
 }
 
-export interface EngineClientOptions {
-  /** Where the engine is now; undefined while none is known. */
-  readonly address: () => EngineAddress | undefined
-  readonly fetch?: (request: Request) => Promise<Response>
-}
-
 /** SERVICE_UNAVAILABLE: the engine does not run or does not answer. */
-const unavailable = (cause?: unknown): ApiError =>
+export const engineUnavailable = (cause?: unknown): ApiError =>
   new ApiError(
     'SERVICE_UNAVAILABLE',
     'The media engine is not available right now. Try again in a moment.',
@@ -31,13 +25,26 @@ const unavailable = (cause?: unknown): ApiError =>
     { cause },
   )
 
-/** The Engine port over HTTP. Every method throws the engine's ApiError, or SERVICE_UNAVAILABLE. */
-export const createEngineClient = (options: EngineClientOptions): Engine => {
+export interface EngineCallerOptions {
+  /** Where the engine is now; undefined while none is known. */
+  readonly address: () => EngineAddress | undefined
+  readonly fetch?: (request: Request) => Promise<Response>
+}
+
+/** Calls the engine over HTTP; each part of the engine has a client of its own on top of it. */
+export interface EngineCaller {
+  /** JSON in, JSON out. Throws the engine's ApiError, or SERVICE_UNAVAILABLE; after 5 s unless told otherwise. */
+  call<T>(method: string, path: string, body?: unknown, timeoutMs?: number): Promise<T>
+  /** The bare answer: for pictures, files and streams. Rejects when the engine cannot be reached. */
+  open(method: string, path: string, body: unknown, signal: AbortSignal): Promise<Response>
+}
+
+export const createEngineCaller = (options: EngineCallerOptions): EngineCaller => {
   const send = options.fetch ?? ((request: Request) => fetch(request))
 
-  const open = async (method: string, path: string, body: unknown, signal: AbortSignal): Promise<Response> => {
+  const open: EngineCaller['open'] = async (method, path, body, signal) => {
     const address = options.address()
-    if (address === undefined) throw unavailable()
+    if (address === undefined) throw engineUnavailable()
     const request = new Request(new URL(path, address.url), {
       method,
       signal,
@@ -46,18 +53,23 @@ export const createEngineClient = (options: EngineClientOptions): Engine => {
     })
     return send(request)
   }
-
-  const call = async <T>(method: string, path: string, body?: unknown, timeoutMs: number = QUICK_MS): Promise<T> => {
-    try {
-      const response = await open(method, path, body, AbortSignal.timeout(timeoutMs))
-      const answer: unknown = await response.json()
-      if (response.ok) return answer as T
-      throw toApiError(answer)
-    } catch (error) {
-      throw error instanceof ApiError ? error : unavailable(error)
-    }
+  return {
+    open,
+    call: async <T>(method: string, path: string, body?: unknown, timeoutMs: number = QUICK_MS): Promise<T> => {
+      try {
+        const response = await open(method, path, body, AbortSignal.timeout(timeoutMs))
+        const answer: unknown = await response.json()
+        if (response.ok) return answer as T
+        throw toApiError(answer)
+      } catch (error) {
+        throw error instanceof ApiError ? error : engineUnavailable(error)
+      }
+    },
   }
+}
 
+/** The Engine port over HTTP. Every method throws the engine's ApiError, or SERVICE_UNAVAILABLE. */
+export const createEngineClient = ({ call, open }: EngineCaller): Engine => {
   const pipeline = (id: string): string => `/pipelines/${encodeURIComponent(id)}`
   return {
     status: () => call<EngineStatus>('GET', '/status'),
@@ -78,33 +90,31 @@ export const createEngineClient = (options: EngineClientOptions): Engine => {
   }
 }
 
-const toApiError = (answer: unknown): ApiError => {
+/** The engine's error body as the ApiError it was; what is no such body means that something else answered. */
+export const toApiError = (answer: unknown): ApiError => {
   const { code, message, details } = (typeof answer === 'object' && answer !== null ? answer : {}) as Record<string, unknown>
-  if (!isErrorCode(code) || typeof message !== 'string' || code === 'UNAUTHORIZED' || code === 'INTERNAL_ERROR') return unavailable()
+  if (!isErrorCode(code) || typeof message !== 'string' || code === 'UNAUTHORIZED' || code === 'INTERNAL_ERROR') return engineUnavailable()
   return new ApiError(code, message, typeof details === 'object' && details !== null ? { ...details } : {})
 }
 
-async function* followEvents(
-  open: (method: string, path: string, body: unknown, signal: AbortSignal) => Promise<Response>,
-  signal: AbortSignal,
-): AsyncGenerator<EngineEvent> {
+async function* followEvents(open: EngineCaller['open'], signal: AbortSignal): AsyncGenerator<EngineEvent> {
   const silence = new AbortController()
   let timer = setTimeout(() => silence.abort(), SILENCE_MS)
   try {
     const response = await open('GET', '/events', undefined, AbortSignal.any([signal, silence.signal]))
-    if (!response.ok || response.body === null) throw unavailable()
+    if (!response.ok || response.body === null) throw engineUnavailable()
     let rest = ''
     for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
       clearTimeout(timer)
       timer = setTimeout(() => silence.abort(), SILENCE_MS)
       const lines = (rest + text).split('\n')
       rest = lines.pop() ?? ''
-      if (rest.length > MAX_EVENT_LINE) throw unavailable()
+      if (rest.length > MAX_EVENT_LINE) throw engineUnavailable()
       for (const line of lines) yield JSON.parse(line) as EngineEvent
     }
   } catch (error) {
     if (signal.aborted) return
-    throw error instanceof ApiError ? error : unavailable(error)
+    throw error instanceof ApiError ? error : engineUnavailable(error)
   } finally {
     clearTimeout(timer)
     silence.abort()

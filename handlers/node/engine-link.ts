@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createEngineClient, type EngineAddress } from '../../lib/engine-client.ts'
+import { createEngineCaller, createEngineClient, type EngineAddress } from '../../lib/engine-client.ts'
 import type { Engine, EngineEvent, Log } from '../../lib/ports.ts'
 import type { Occasion } from '../../lib/reconcile.ts'
 
@@ -77,7 +77,7 @@ const keepLink = (place: EnginePlace, { log, onReady, onEvent }: LinkOptions): E
   const follow = async (occasion: Occasion): Promise<void> => {
     const { address, found } = await place.obtain()
     if (stopping.signal.aborted) return
-    const engine = createEngineClient({ address: () => address })
+    const engine = createEngineClient(createEngineCaller({ address: () => address }))
     const events = engine.events(stopping.signal)[Symbol.asyncIterator]()
     try {
       // The engine greets a subscriber at once; from here on no event is missed.
@@ -146,7 +146,7 @@ const findRunning = async ({ dataDir, version, entry, log }: SidecarOptions): Pr
   const announced = readAnnounced(dataDir)
   if (announced === undefined || !isEngine(announced.pid, entry)) return undefined
   try {
-    const status = await createEngineClient({ address: () => announced }).status()
+    const status = await createEngineClient(createEngineCaller({ address: () => announced })).status()
     if (status.pid === announced.pid && status.version === version) return announced
     log.warn('engine_of_another_version', { found: status.version, wanted: version })
     await endProcess(announced.pid, entry)
