@@ -10,6 +10,8 @@ export class DatabaseError extends Error {
 
 const NOT_A_DATABASE = new Set(['SQLITE_NOTADB', 'SQLITE_CORRUPT'])
 const NOT_OPENED = new Set(['SQLITE_CANTOPEN', 'SQLITE_PERM', 'SQLITE_READONLY', 'SQLITE_AUTH'])
+// The native add-on has no code for a file that it cannot open.
+const NOT_CONNECTED = /unable to open/i
 
 const codeOf = (error: unknown): string => {
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
@@ -25,7 +27,7 @@ export const openingError = (place: string, error: unknown): DatabaseError => {
   const [primary = code] = /^SQLITE_[A-Z]+/.exec(code) ?? []
   if (NOT_A_DATABASE.has(primary))
     return new DatabaseError(`${place} is damaged or not a database. Restore it, or move it away to begin anew.`, { cause: error })
-  if (NOT_OPENED.has(primary))
+  if (NOT_OPENED.has(primary) || (error instanceof Error && NOT_CONNECTED.test(error.message)))
     return new DatabaseError(`${place} cannot be opened. Check that its folder exists and may be written.`, { cause: error })
   return new DatabaseError(`${place} cannot be used (${code || 'unknown reason'}).`, { cause: error })
 }

@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest'
+import { DEFAULT_SETTINGS } from '../../lib/schema/settings.ts'
+import { createTestApi, type TestApi } from '../helpers/api.ts'
+import { type ApiRow, testRows } from './api-rows.ts'
+
+const put = (body: unknown) => ['PUT', '/svc/settings', body] as const
+const read = async (api: TestApi) => (await api.send('GET', '/svc/settings')).json()
+
+const outOfBounds: readonly (readonly [body: unknown, path: string])[] = [
+  [{ start_timeout_seconds: 0 }, 'start_timeout_seconds'],
+  [{ start_timeout_seconds: 121 }, 'start_timeout_seconds'],
+  [{ start_timeout_seconds: 1.5 }, 'start_timeout_seconds'],
+  [{ start_timeout_seconds: null }, 'start_timeout_seconds'],
+  [{ stall_timeout_seconds: 1 }, 'stall_timeout_seconds'],
+  [{ stall_timeout_seconds: 301 }, 'stall_timeout_seconds'],
+  [{ reconnect: { initial_delay_ms: 49 } }, 'reconnect.initial_delay_ms'],
+  [{ reconnect: { max_delay_seconds: 3601 } }, 'reconnect.max_delay_seconds'],
+  [{ reconnect: { give_up_after_seconds: 0 } }, 'reconnect.give_up_after_seconds'],
+  [{ reconnect: 5 }, 'reconnect'],
+  [{ on_demand: { start_on_read: 'yes' } }, 'on_demand.start_on_read'],
+  [{ on_demand: { close_after_seconds: 0 } }, 'on_demand.close_after_seconds'],
+  [{ screenshots: { interval_seconds: 86401 } }, 'screenshots.interval_seconds'],
+  [{ screenshots: { quality: 101 } }, 'screenshots.quality'],
+  [{ screenshots: { max_files: 0 } }, 'screenshots.max_files'],
+  [{ screenshots: { max_megabytes: 0 } }, 'screenshots.max_megabytes'],
+  [{ triggers: { give_up_after_seconds: 0 } }, 'triggers.give_up_after_seconds'],
+  [{ triggers: { max_ephemeral: 1001 } }, 'triggers.max_ephemeral'],
+  [{ encoder: { preference: 'gpu' } }, 'encoder.preference'],
+  [{ advanced: { enabled: 1 } }, 'advanced.enabled'],
+  [{ advanced: { denied_elements: 'filesrc' } }, 'advanced.denied_elements'],
+  [{ advanced: { denied_elements: ['file src'] } }, 'advanced.denied_elements.0'],
+  [{ readers: { max_per_pipeline: 0 } }, 'readers.max_per_pipeline'],
+  [{ colour: 'red' }, 'colour'],
+  [{ encoder: { preference: 'auto', brand: 'x' } }, 'encoder.brand'],
+  [{ toString: 1 }, 'toString'],
+]
+
+describe('the settings', () => {
+  testRows([
+    {
+      name: 'are the defaults at first',
+      request: ['GET', '/svc/settings'],
+      status: 200,
+      after: (_api, _response, text) => expect(JSON.parse(text)).toEqual(DEFAULT_SETTINGS),
+    },
+    {
+      name: 'change by the fields given, within a group too, and the engine knows at once',
+      request: put({ start_timeout_seconds: 20, reconnect: { max_delay_seconds: 60 } }),
+      status: 200,
+      after: async (api, _response, text) => {
+        const expected = {
+          ...DEFAULT_SETTINGS,
+          start_timeout_seconds: 20,
+          reconnect: { ...DEFAULT_SETTINGS.reconnect, max_delay_seconds: 60 },
+        }
+        expect(JSON.parse(text)).toEqual(expected)
+        expect(await read(api)).toEqual(expected)
+        expect(api.engine.settings()).toEqual(expected)
+      },
+    },
+    {
+      name: 'keep what an earlier change set',
+      given: (api) => api.send(...put({ reconnect: { initial_delay_ms: 1000 }, encoder: { preference: 'software' } })),
+      request: put({ reconnect: { give_up_after_seconds: 60 } }),
+      status: 200,
+      contains: ['"reconnect":{"initial_delay_ms":1000,"max_delay_seconds":30,"give_up_after_seconds":60}', '"preference":"software"'],
+    },
+    {
+      name: 'take null where it means never',
+      given: (api) => api.send(...put({ reconnect: { give_up_after_seconds: 60 } })),
+      request: put({ reconnect: { give_up_after_seconds: null } }),
+      status: 200,
+      contains: ['"give_up_after_seconds":null'],
+    },
+    {
+      name: 'replace a list as a whole',
+      request: put({ advanced: { denied_elements: ['filesrc'] } }),
+      status: 200,
+      contains: ['"advanced":{"enabled":true,"denied_elements":["filesrc"]}'],
+    },
+    {
+      name: 'take back the whole record as it was read',
+      request: put(DEFAULT_SETTINGS),
+      status: 200,
+      after: (_api, _response, text) => expect(JSON.parse(text)).toEqual(DEFAULT_SETTINGS),
+    },
+    {
+      name: 'stay as they are when nothing is given',
+      request: put({}),
+      status: 200,
+      after: (_api, _response, text) => expect(JSON.parse(text)).toEqual(DEFAULT_SETTINGS),
+    },
+    ...outOfBounds.map(
+      ([body, path]): ApiRow => ({
+        name: `refuse ${JSON.stringify(body)} and stay as they are`,
+        request: put({ ...(body as object), readers: { max_per_pipeline: 7, ...(body as { readers?: object }).readers } }),
+        status: 400,
+        contains: ['VALIDATION_ERROR', `"path":"${path}"`],
+        after: async (api) => expect(await read(api)).toEqual(DEFAULT_SETTINGS),
+      }),
+    ),
+  ])
+
+  it('take changes that come at once, all of them', async () => {
+    await using api = await createTestApi()
+    await Promise.all(
+      [put({ start_timeout_seconds: 33 }), put({ stall_timeout_seconds: 44 }), put({ screenshots: { quality: 55 } })].map((request) =>
+        api.send(...request),
+      ),
+    )
+    expect(await read(api)).toMatchObject({ start_timeout_seconds: 33, stall_timeout_seconds: 44, screenshots: { quality: 55 } })
+    expect(api.engine.settings()).toEqual(await read(api))
+  })
+
+  it('are put back in the engine when the database cannot store them', async () => {
+    await using api = await createTestApi()
+    await api.send(...put({ start_timeout_seconds: 33 }))
+    api.deps.settings.write = async () => {
+      throw new Error('disk full')
+    }
+    expect((await api.send(...put({ start_timeout_seconds: 44 }))).status).toBe(500)
+    expect(api.engine.settings()).toMatchObject({ start_timeout_seconds: 33 })
+  })
+})
