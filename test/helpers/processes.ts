@@ -40,7 +40,9 @@ export const processesWith = (entry: string): readonly number[] =>
 
 /** CPU time of a process so far, user and system, seconds. */
 export const cpuSeconds = (pid: number): number => {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ')
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ')
   return (Number(fields[11]) + Number(fields[12])) / 100
 }
 

@@ -42,7 +42,9 @@ export const temporaryDataDir = (): string => {
 }
 
 /** Starts the built service on a free port, as `npm start` does, and waits until it is ready. */
-export const startService = async (options: { readonly dataDir?: string; readonly env?: Record<string, string>; readonly args?: readonly string[] } = {}): Promise<Service> => {
+export const startService = async (
+  options: { readonly dataDir?: string; readonly env?: Record<string, string>; readonly args?: readonly string[] } = {},
+): Promise<Service> => {
   const dataDir = options.dataDir ?? temporaryDataDir()
   const child = spawn(NODE, [ENTRY, ...(options.args ?? [])], {
     stdio: ['ignore', 'ignore', 'pipe'],
