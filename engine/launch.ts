@@ -3,7 +3,7 @@ import type { AdvancedConfig, Codec, Encoding, SimpleConfig } from '../lib/schem
 import { namedPayloaders, tokenize } from './description.ts'
 import type { Encoder } from './encoders.ts'
 import { Fault } from './fault.ts'
-import { chain, element, toArguments, type Words } from './sources/element.ts'
+import { chain, element, frameRateFraction, toArguments, type Words } from './sources/element.ts'
 import type { SourceFacts } from './sources/facts.ts'
 import { type SourceLine, sourceLine, TRACKS } from './sources/line.ts'
 
@@ -126,7 +126,7 @@ const encode = (line: SourceLine, facts: SourceFacts, encoding: Encoding, encode
     decode(line, facts),
     // A thread of its own for the encoder. Live pictures that it cannot take are dropped instead of piling up as delay.
     element('queue', { 'max-size-buffers': 4, 'max-size-bytes': 0, 'max-size-time': 0, leaky: facts.paced ? undefined : 'downstream' }),
-    ...(encoding.fps === undefined ? [] : [element('videorate'), [`video/x-raw,framerate=${fraction(encoding.fps)}`]]),
+    ...(encoding.fps === undefined ? [] : [element('videorate'), [`video/x-raw,framerate=${frameRateFraction(encoding.fps)}`]]),
     element('videoconvert'),
     element('videoscale'),
     [
@@ -147,16 +147,6 @@ const decode = (line: SourceLine, facts: SourceFacts): Words => {
   const depay = DEPAY[facts.video ?? ''] ?? ['application/x-rtp,media=video']
   return chain(from(TRACKS), depay, element('decodebin'))
 }
-
-const NTSC_RATES: Readonly<Record<string, string>> = {
-  '23.976': '24000/1001',
-  '29.97': '30000/1001',
-  '59.94': '60000/1001',
-  '119.88': '120000/1001',
-}
-
-/** Frames per second as a fraction; the usual decimals of NTSC mean their exact rates. */
-const fraction = (fps: number): string => NTSC_RATES[String(fps)] ?? (Number.isInteger(fps) ? `${fps}/1` : `${Math.round(fps * 1000)}/1000`)
 
 /** async=false: a KLV track that is silent, or not there, neither costs anything nor holds the video back. */
 const klvBranch = (line: SourceLine, facts: SourceFacts): Words =>

@@ -40,3 +40,14 @@ export const chain = (...parts: readonly Words[]): Words =>
  * double quotes; cut at every blank no argument has one, and the description arrives byte for byte.
  */
 export const toArguments = (words: Words): readonly string[] => words.flatMap((word) => word.split(' '))
+
+const NTSC_RATES: Readonly<Record<string, string>> = {
+  '23.976': '24000/1001',
+  '29.97': '30000/1001',
+  '59.94': '60000/1001',
+  '119.88': '120000/1001',
+}
+
+/** Frames per second as a fraction of caps; the usual decimals of NTSC mean their exact rates. */
+export const frameRateFraction = (fps: number): string =>
+  NTSC_RATES[String(fps)] ?? (Number.isInteger(fps) ? `${fps}/1` : `${Math.round(fps * 1000)}/1000`)

@@ -18,3 +18,6 @@ export interface SourceFacts {
   /** A recording: it would come as fast as it can be read, so the launch line paces it. */
   readonly paced: boolean
 }
+
+/** The `cause` of a fault that says: the source refuses to send RTP over its RTSP connection. */
+export const TCP_REFUSED = 'tcp_refused'

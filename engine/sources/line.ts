@@ -1,10 +1,10 @@
 import type { Source } from '../../lib/schema/pipeline.ts'
+import { parseCameraUri } from '../cameras/source.ts'
 import { Fault } from '../fault.ts'
 import { type Address, parseAddress } from './address.ts'
-import { chain, element, type Words } from './element.ts'
+import { chain, element, frameRateFraction, type Words } from './element.ts'
 import type { SourceFacts } from './facts.ts'
 import { parseTestSource } from './test-source.ts'
-import { parseV4l2 } from './v4l2.ts'
 
 /** Name of the element whose pads carry the tracks. */
 export const TRACKS = 'tracks'
@@ -146,17 +146,23 @@ const test = (address: Address): SourceLine => {
   }
 }
 
-const V4L2_CAPS = { h264: 'video/x-h264', h265: 'video/x-h265', mjpeg: 'image/jpeg', raw: 'video/x-raw' } as const
+const CAMERA_CAPS: Readonly<Record<string, string>> = { h264: 'video/x-h264', h265: 'video/x-h265', mjpeg: 'image/jpeg' }
 
-const v4l2 = (address: Address): SourceLine => {
-  const { device, encoding, width, height, fps } = parseV4l2(address)
+const v4l2 = (source: Source): SourceLine => {
+  const { device_path, encoding = 'raw', width, height, fps } = parseCameraUri(source.uri)
+  const compressed = CAMERA_CAPS[encoding]
   const caps = [
-    V4L2_CAPS[encoding],
+    compressed ?? 'video/x-raw',
+    ...(compressed === undefined && encoding !== 'raw' ? [`format=${encoding.toUpperCase()}`] : []),
     ...(width === undefined ? [] : [`width=${width}`]),
     ...(height === undefined ? [] : [`height=${height}`]),
-    ...(fps === undefined ? [] : [`framerate=${fps}/1`]),
+    ...(fps === undefined ? [] : [`framerate=${frameRateFraction(fps)}`]),
   ].join(',')
-  return { words: chain(element('v4l2src', { device }), [caps]), ends: 'video', form: encoding === 'raw' ? 'raw' : 'parsed' }
+  return {
+    words: chain(element('v4l2src', { device: device_path }), [caps]),
+    ends: 'video',
+    form: compressed === undefined ? 'raw' : 'parsed',
+  }
 }
 
 /** The elements that bring the source in. Fault unsupported when its address cannot be read. */
@@ -168,5 +174,5 @@ export const sourceLine = (source: Source, facts: SourceFacts): SourceLine => {
   if (facts.kind === 'rtmp') return rtmp(address)
   if (facts.kind === 'http') return http(address, facts)
   if (facts.kind === 'file') return file(address)
-  return facts.kind === 'test' ? test(address) : v4l2(address)
+  return facts.kind === 'test' ? test(address) : v4l2(source)
 }

@@ -1,0 +1,141 @@
+import { access, constants, stat } from 'node:fs/promises'
+import { redact } from '../lib/redact.ts'
+import type { SimpleConfig, Source } from '../lib/schema/pipeline.ts'
+import type { Settings } from '../lib/schema/settings.ts'
+import { validationError } from '../lib/validate.ts'
+import { parseCameraUri } from './cameras/source.ts'
+import { runToEnd } from './child.ts'
+import { chooseEncoder } from './encoders.ts'
+import { Fault } from './fault.ts'
+import { encodedCodec, type Launch, simpleLaunch } from './launch.ts'
+import { describe } from './rtsp/client.ts'
+import { type Address, parseAddress } from './sources/address.ts'
+import { type SourceFacts, type SourceKind, TCP_REFUSED } from './sources/facts.ts'
+import { probeHttp } from './sources/http.ts'
+import { filePath } from './sources/line.ts'
+import { factsOfSdp } from './sources/rtsp.ts'
+import { parseTestSource } from './sources/test-source.ts'
+
+export type { SourceFacts } from './sources/facts.ts'
+
+export interface ProbeContext {
+  readonly signal: AbortSignal
+  readonly timeoutMs: number
+  readonly allowFiles: boolean
+  /** What ended the run before this one: a source that takes no RTSP over TCP is then asked for UDP. */
+  readonly previousFault?: Fault | undefined
+}
+
+const KINDS: Readonly<Record<string, SourceKind>> = {
+  rtsp: 'rtsp',
+  rtsps: 'rtsp',
+  rtspt: 'rtsp',
+  udp: 'mpegts',
+  srt: 'mpegts',
+  rtmp: 'rtmp',
+  rtmps: 'rtmp',
+  http: 'http',
+  https: 'http',
+  file: 'file',
+  test: 'test',
+  v4l2: 'v4l2',
+}
+
+const kindOf = (address: Address): SourceKind => {
+  const kind = KINDS[address.scheme]
+  if (kind === undefined) throw new Fault('unsupported', `Sources of the kind ${address.scheme}:// are not supported.`)
+  return kind
+}
+
+type Probe = (address: Address, source: Source, context: ProbeContext) => Promise<SourceFacts>
+
+const unknownUntilData = { video: null, klv: null, frameRate: null, paced: false } as const
+
+const PROBES: Readonly<Record<SourceKind, Probe>> = {
+  rtsp: async (address, source, context) => factsOfSdp(await describe(address, context), address, transportOf(address, source, context)),
+  // Nobody can be asked: the data is multicast, or the other side connects to us.
+  mpegts: async () => ({ kind: 'mpegts', ...unknownUntilData }),
+  rtmp: async () => ({ kind: 'rtmp', ...unknownUntilData, klv: false }),
+  http: (address, _source, context) => probeHttp(address, context),
+  file: async (address, _source, context) => {
+    await checkFile(address, context.allowFiles)
+    return { kind: 'file', ...unknownUntilData, paced: true }
+  },
+  test: async (address) => ({ kind: 'test', ...unknownUntilData, klv: false, frameRate: parseTestSource(address).fps }),
+  v4l2: async (_address, source) => cameraFacts(source),
+}
+
+/** What is at a source address. Throws Fault: what is wrong with it and what to do. */
+export const probeSource = (source: Source, context: ProbeContext): Promise<SourceFacts> => {
+  const address = parseAddress(source.uri)
+  return PROBES[kindOf(address)](address, source, context)
+}
+
+/** Sources known to send over UDP only, by their address; the oldest is forgotten first. */
+const udpOnly = new Set<string>()
+const MAX_REMEMBERED = 1000
+
+/** TCP loses nothing and passes firewalls, so it is tried first; only rtspt:// stays with it when the source refuses it. */
+const transportOf = (address: Address, source: Source, context: ProbeContext): 'tcp' | 'udp' => {
+  if (address.scheme !== 'rtsp') return 'tcp'
+  if (context.previousFault?.cause === TCP_REFUSED) {
+    udpOnly.add(source.uri)
+    const [oldest] = udpOnly
+    if (udpOnly.size > MAX_REMEMBERED && oldest !== undefined) udpOnly.delete(oldest)
+  }
+  return udpOnly.has(source.uri) ? 'udp' : 'tcp'
+}
+
+const FILES_OFF = 'File sources are switched off on this host. Whoever runs the service can allow them with SVC_ALLOW_FILE_SOURCES=1.'
+
+const checkFile = async (address: Address, allowed: boolean): Promise<void> => {
+  if (!allowed) throw new Fault('permission', FILES_OFF)
+  const path = filePath(address)
+  try {
+    if (!(await stat(path)).isFile()) throw new Fault('unsupported', 'The file source is not a regular file.')
+    await access(path, constants.R_OK)
+  } catch (error) {
+    if (error instanceof Fault) throw error
+    const code = error instanceof Error && 'code' in error ? error.code : ''
+    if (code === 'EACCES') throw new Fault('permission', 'The file source may not be read by the service. Check its permissions.')
+    throw new Fault('not_found', 'The file source does not exist.')
+  }
+}
+
+const CAMERA_VIDEO: Readonly<Record<string, string>> = { h264: 'H264', h265: 'H265', mjpeg: 'JPEG' }
+
+const cameraFacts = ({ uri }: Source): SourceFacts => {
+  const { encoding, fps } = parseCameraUri(uri)
+  return { kind: 'v4l2', video: CAMERA_VIDEO[encoding ?? 'raw'] ?? null, klv: false, frameRate: fps ?? null, paced: false }
+}
+
+/** Facts for a dry run: what a source usually is, where only the source could tell. */
+const presumedFacts = (address: Address, source: Source): SourceFacts => {
+  const kind = kindOf(address)
+  const presumed = { kind, ...unknownUntilData }
+  if (kind === 'rtsp') return { ...presumed, video: 'H264', klv: null, transport: 'tcp' }
+  if (kind === 'http' && /\.m3u8(?:\?|$)/.test(address.path)) return { ...presumed, http: 'hls', paced: true }
+  if (kind === 'http') return { ...presumed, http: 'other' }
+  if (kind === 'file') return { ...presumed, paced: true }
+  if (kind === 'rtmp') return { ...presumed, klv: false }
+  if (kind === 'test') return { ...presumed, klv: false, frameRate: parseTestSource(address).fps }
+  return kind === 'v4l2' ? cameraFacts(source) : presumed
+}
+
+/**
+ * Dry run of a simple pipeline: everything that can be known without asking the source. Answers the line it would run, with
+ * H.264 presumed of an RTSP source. Throws VALIDATION_ERROR; Fault missing_element without an encoder.
+ */
+export const checkSimple = async (config: SimpleConfig, settings: Settings, options: { readonly allowFiles: boolean }): Promise<Launch> => {
+  try {
+    const address = parseAddress(config.source.uri)
+    if (address.scheme === 'file' && !options.allowFiles) throw new Fault('permission', FILES_OFF)
+    const facts = presumedFacts(address, config.source)
+    const codec = encodedCodec(config, facts)
+    const encoder = codec === null ? null : await chooseEncoder(codec, settings.encoder.preference, runToEnd)
+    return simpleLaunch(config, facts, encoder)
+  } catch (error) {
+    if (!(error instanceof Fault) || (error.reason !== 'unsupported' && error.reason !== 'permission')) throw error
+    throw validationError('pipeline', [{ path: 'source.uri', message: redact(error.message) }])
+  }
+}

@@ -1,0 +1,45 @@
+import { redact } from '../../lib/redact.ts'
+import { Fault } from '../fault.ts'
+import { attribute, fmtp, rtpmap, type SdpMedia, type SessionDescription } from '../rtsp/sdp.ts'
+import type { Address } from './address.ts'
+import type { SourceFacts } from './facts.ts'
+import { frameRateOfSps } from './sps.ts'
+
+const encodingName = (media: SdpMedia): string | undefined => rtpmap(media)?.encodingName.toUpperCase()
+
+const isKlv = (media: SdpMedia): boolean =>
+  media.formats.some((format) => rtpmap(media, Number(format))?.encodingName.toUpperCase() === 'SMPTE336M')
+
+const plausible = (text: string | undefined): number | null => {
+  const rate = Number(text)
+  return text !== undefined && rate >= 1 && rate <= 240 ? rate : null
+}
+
+const spsFrameRate = (media: SdpMedia): number | null => {
+  const sets = fmtp(media).get('sprop-parameter-sets')?.slice(0, 4096).split(',') ?? []
+  return sets.map((set) => frameRateOfSps(Buffer.from(set, 'base64'))).find((rate) => rate !== null) ?? null
+}
+
+const frameRate = (media: SdpMedia): number | null =>
+  plausible(attribute(media, 'framerate')) ??
+  plausible(attribute(media, 'x-framerate')) ??
+  (encodingName(media) === 'H264' ? spsFrameRate(media) : null)
+
+/** What a session description says of the video and the KLV track. Fault unsupported when there is no video. */
+export const factsOfSdp = (sdp: SessionDescription, address: Address, transport: 'tcp' | 'udp'): SourceFacts => {
+  const video = sdp.media.find((media) => media.type === 'video' && encodingName(media) !== undefined)
+  if (video === undefined) {
+    const has = sdp.media.map(({ type }) => type).filter((type) => /^[a-z]+$/.test(type))
+    throw new Fault('unsupported', `${redact(address.bare)} has no video${has.length > 0 ? ` (only ${has.join(', ')})` : ''}.`)
+  }
+  const name = encodingName(video) ?? null
+  return {
+    kind: 'rtsp',
+    video: name,
+    // What is inside MPEG-TS only the data tells.
+    klv: sdp.media.some(isKlv) ? true : name === 'MP2T' ? null : false,
+    frameRate: frameRate(video),
+    transport,
+    paced: false,
+  }
+}
