@@ -17,16 +17,17 @@ const NOT_A_GROUP = [...HOSTS, 'handlers/app.ts', 'handlers/router.ts', 'handler
  * `only`: nobody but these files may import the target.
  */
 const LAYERS = [
-  { from: /^handlers\/(node|worker)\.ts$|^handlers\/host\//, to: [/^handlers\//, /^lib\//, /^db\//, /^package\.json$/] },
-  { from: /^handlers\//, to: [/^handlers\/(?!node\.ts|worker\.ts|host\/)/, /^lib\//] },
+  { from: /^handlers\/(node|worker)\.ts$|^handlers\/node\//, to: [/^handlers\//, /^lib\//, /^db\//, /^package\.json$/] },
+  { from: /^handlers\//, to: [/^handlers\/(?!node\.ts|worker\.ts|node\/)/, /^lib\//] },
   { from: /^lib\//, to: [/^lib\//] },
   { from: /^db\//, to: [/^db\//, /^lib\//] },
   { from: /^engine\/klv\//, to: [/^engine\/klv\//, /^lib\/schema\//] },
   { from: /^engine\/rtp\//, to: [/^engine\/rtp\//, /^lib\//] },
+  { from: /^engine\/rtsp\/client\.ts$/, to: [/^engine\/(rtsp|rtp)\//, /^engine\/sources\/(address|authorization)\.ts$/, /^engine\/fault\.ts$/, /^lib\//] },
   { from: /^engine\/rtsp\//, to: [/^engine\/(rtsp|rtp)\//, /^engine\/fault\.ts$/, /^lib\//] },
   { from: /^engine\//, to: [/^engine\//, /^lib\//, /^package\.json$/] },
 ]
-const NEUTRAL = /^(lib|db)\/|^engine\/klv\/|^handlers\/(?!node\.ts|host\/)/
+const NEUTRAL = /^(lib|db)\/|^engine\/klv\/|^handlers\/(?!node\.ts|node\/)/
 const ONLY = [{ target: /^execa$/, from: /^engine\/child\.ts$/ }]
 
 /** The imports of an esbuild metafile that the layers forbid, as readable lines. */

@@ -275,7 +275,7 @@ export class PipelineActor {
     if (next === undefined || next === this.#phase) return
     this.#phase = next
     this.#since = this.#deps.now()
-    this.#deps.log.info('pipeline_phase', { pipeline_id: this.#config.id, phase: next, event })
+    this.#deps.log.info('pipeline_phase', { pipeline_id: this.#config.id, phase: next, after: event })
     this.#emitStatus()
   }
 

@@ -1,0 +1,75 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+export interface ProbedStream {
+  readonly codec_name?: string
+  readonly codec_type: string
+  readonly width?: number
+  readonly height?: number
+  readonly avg_frame_rate?: string
+}
+
+/** What ffprobe says of the streams at an address. */
+export const ffprobe = async (url: string, transport: 'tcp' | 'udp' = 'tcp'): Promise<readonly ProbedStream[]> => {
+  const { stdout } = await run('ffprobe', ['-v', 'error', '-rtsp_transport', transport, '-show_streams', '-of', 'json', url], {
+    timeout: 20_000,
+  })
+  return (JSON.parse(stdout) as { streams: readonly ProbedStream[] }).streams
+}
+
+export interface Decoded {
+  readonly frames: number
+  /** What ffmpeg complained about, line by line. */
+  readonly errors: readonly string[]
+}
+
+/** Lets ffmpeg read and decode so many frames. */
+export const ffmpegDecode = async (url: string, frames: number, transport: 'tcp' | 'udp' = 'tcp'): Promise<Decoded> => {
+  const { stdout, stderr } = await run(
+    'ffmpeg',
+    [
+      '-v',
+      'error',
+      '-rtsp_transport',
+      transport,
+      '-i',
+      url,
+      '-map',
+      '0:v',
+      '-frames:v',
+      String(frames),
+      '-progress',
+      'pipe:1',
+      '-f',
+      'null',
+      '-',
+    ],
+    { timeout: 20_000 + frames * 100, maxBuffer: 16 * 1024 * 1024 },
+  )
+  const counts = [...stdout.matchAll(/^frame=(\d+)$/gm)].map(([, count]) => Number(count))
+  return { frames: counts.at(-1) ?? 0, errors: stderr.split('\n').filter((line) => line.trim() !== '') }
+}
+
+/** Lets GStreamer's rtspsrc read and decode so many frames; fails when it does not get them. */
+export const gstDecode = async (url: string, frames: number, codec: 'h264' | 'h265', protocols?: 'tcp' | 'udp'): Promise<number> => {
+  const source = ['rtspsrc', `location=${url}`, 'latency=100', ...(protocols === undefined ? [] : [`protocols=${protocols}`])]
+  const decode = [
+    '!',
+    `rtp${codec}depay`,
+    '!',
+    `avdec_${codec}`,
+    '!',
+    'fakesink',
+    'name=out',
+    'silent=false',
+    `num-buffers=${frames}`,
+    'sync=false',
+  ]
+  const { stdout } = await run('gst-launch-1.0', ['-v', ...source, ...decode], {
+    timeout: 20_000 + frames * 100,
+    maxBuffer: 64 * 1024 * 1024,
+  })
+  return [...stdout.matchAll(/fakesink\d*:out: last-message = chain/g)].length
+}
