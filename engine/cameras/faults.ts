@@ -18,7 +18,7 @@ const TEXTS: readonly (readonly [RegExp, FaultCause, string])[] = [
     'The camera is not attached. Plug it in; GET cameras lists those that are.',
   ],
   [
-    /not a capture device|this isn't a device|is not a .*device|not-negotiated|no supported formats/i,
+    /not a capture device|this isn't a device|isn't a v4l2 driver|not-negotiated|no supported formats/i,
     'unsupported',
     'The device does not deliver video in the format asked for. GET camera?path= lists what it offers.',
   ],

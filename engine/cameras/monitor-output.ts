@@ -55,7 +55,6 @@ const readField = (block: Block, line: string): void => {
 /** Reads the output of gst-device-monitor-1.0 as it comes. A device that is cut off is not told; no input makes it throw or grow. */
 export const createMonitorParser = (): MonitorParser => {
   let rest = ''
-  let overlong = false
   let block: Block | undefined
 
   const finish = (events: MonitorEvent[]): void => {
@@ -95,15 +94,9 @@ export const createMonitorParser = (): MonitorParser => {
     push(text) {
       const events: MonitorEvent[] = []
       const lines = (rest + text).split('\n')
-      rest = lines.pop() ?? ''
-      for (const line of lines) {
-        if (!overlong && line.length <= MAX_LINE_LENGTH) readLine(line.replace(/\r$/, ''), events)
-        overlong = false
-      }
-      if (rest.length > MAX_LINE_LENGTH) {
-        rest = ''
-        overlong = true
-      }
+      // What stands behind the bound of a line is let go; the line keeps its meaning.
+      rest = (lines.pop() ?? '').slice(0, MAX_LINE_LENGTH)
+      for (const line of lines) readLine(line.slice(0, MAX_LINE_LENGTH).replace(/\r$/, ''), events)
       return events
     },
   }

@@ -171,8 +171,11 @@ describe('the camera monitor', () => {
     await watch()
     await mock.plug('webcam')
     await event('camera_added', '/dev/video0')
-    const [monitor] = monitorsOf(mock)
-    process.kill(monitor?.pid ?? 0, 'SIGKILL')
+    const [monitor] = await until(
+      () => monitorsOf(mock),
+      (found) => found.length === 1,
+    )
+    if (monitor !== undefined) process.kill(monitor.pid, 'SIGKILL')
     await mock.unplug('webcam')
     await event('camera_removed', '/dev/video0')
     await mock.plug('thermal')
