@@ -21,7 +21,7 @@ const restore = (text: string, stored: string | undefined, path: string): string
   return text
 }
 
-const MASKED = /:\/\/\*\*\*@|[=:]\s*\*\*\*/
+const MASKED = /:\/\/\*\*\*@|[=:]\s*["']?\*\*\*/
 
 /** Whether the mask (`***`) stands where a credential belongs. */
 const isMasked = (text: string): boolean => MASKED.test(text)

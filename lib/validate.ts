@@ -39,6 +39,7 @@ export const validationError = (
   options?: ErrorOptions,
 ): ApiError => {
   const first = issues[0]
-  const where = first?.path ? `${first.path}: ` : ''
-  return new ApiError('VALIDATION_ERROR', `The ${what} is not valid. ${where}${first?.message ?? ''}`.trim(), { issues, ...more }, options)
+  // No colon after the name of a field: `password: …` would be taken for a credential and masked.
+  const where = first?.path ? ` at ${first.path}` : ''
+  return new ApiError('VALIDATION_ERROR', `The ${what} is not valid${where}. ${first?.message ?? ''}`.trim(), { issues, ...more }, options)
 }
