@@ -24,8 +24,10 @@ export const checkAdvanced = async (
   if (!settings.advanced.enabled) throw refuse('Advanced pipelines are switched off in the settings (advanced.enabled)')
   const description = config.raw_pipeline
   if (/\0/.test(description)) throw refuse('A NUL character cannot be part of a description')
+  if (description.includes(CHECK)) throw refuse(`There is no element ${CHECK}`)
   const denied = new Set(settings.advanced.denied_elements.map((name) => name.toLowerCase()))
   const tokens = tokenize(description)
+  refuseOpenEnds(tokens)
   refuseWords(tokens, denied, options.allowFiles)
   // First alone: an open quote or a link without an end would swallow what we append.
   refuseCreated(await dryRun([...toArgs(description), CHECK]), denied)
@@ -42,7 +44,9 @@ const toArgs = (description: string): readonly string[] => description.split(' '
 
 // An element that cannot exist stops gst-launch after parsing: when it is the only complaint, the description is good.
 const CHECK = '__check__'
-const COMPLAINT = /^WARNING: erroneous pipeline: (.*)$/m
+const COMPLAINT = /^(?:WARNING: erroneous pipeline|ERROR: pipeline could not be constructed): (.*)$/m
+/** GStreamer may quote the whole description. */
+const MAX_WORDS = 500
 const CREATED = /creating element "([^"]+)"/g
 
 const dryRun = async (args: readonly string[]): Promise<Finished> => {
@@ -52,8 +56,19 @@ const dryRun = async (args: readonly string[]): Promise<Finished> => {
   if (result.timedOut) throw refuse('The engine did not finish reading the description')
   const complaint = COMPLAINT.exec(result.stderr)?.[1] ?? ''
   if (complaint === `no element "${CHECK}"`) return result
-  const words = redact(complaint || 'The engine could not read the description')
+  const words = redact(complaint.slice(0, MAX_WORDS) || 'it cannot be read')
   throw refuse(`The engine rejects the description: ${words}`, words)
+}
+
+/** GStreamer takes both and means something else by them. */
+const refuseOpenEnds = (tokens: readonly Token[]): void => {
+  const words = tokens.filter(({ kind }) => kind !== 'space')
+  if (words.at(-1)?.text === '!') throw refuse('The description ends with !, but nothing follows')
+  for (const token of words) {
+    const raw = token.kind === 'assignment' ? token.text.replace(/^[^=]*=\s*/, '') : ''
+    const [quote = ''] = raw
+    if ((quote === '"' || quote === "'") && (raw.length < 2 || !raw.endsWith(quote))) throw refuse('A quote is opened and not closed')
+  }
 }
 
 /** Whatever the grammar, quoting or a property that holds a description made of it: what the engine really created decides. */
@@ -89,6 +104,10 @@ const refuseFile = (name: string, value: string): void => {
   const scheme = URI.exec(value)?.[1] ?? ''
   if (FILE_PROPERTY.test(property) && value !== '' && !NETWORK_SCHEME.test(scheme)) {
     throw refuse(`The property ${property} names a file, which is not allowed here`)
+  }
+  // ALSA's own file and tee devices write files, and run programs.
+  if (property === 'device' && !/^\/dev\/[\w./-]+$/.test(value) && /^(?:file|tee)\b|[/|{}'"]/i.test(value)) {
+    throw refuse('The property device names more than a device')
   }
   // x264 and x265 write files for options such as stats, csv and dump-yuv.
   if (
