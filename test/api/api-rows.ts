@@ -1,5 +1,6 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createTestApi, type TestApi } from '../helpers/api.ts'
+import { fetchHost, nodeHost, type TestHost } from '../helpers/hosts.ts'
 
 /** One request and what must be true of its answer. */
 export interface ApiRow {
@@ -19,13 +20,19 @@ export interface ApiRow {
 /** No answer of any kind may hold these: stacks, SQL, paths of the host. */
 const NEVER = ['at file:', 'node_modules', '.ts:', 'SQLITE', 'insert into', 'select "', '/tmp/']
 
-/** Declares a test for each row, each on an API and a database of its own. */
-export const testRows = (rows: readonly ApiRow[]): void => {
-  for (const row of rows) it(row.name, () => runRow(row))
+const HOSTS: readonly TestHost[] = [fetchHost, nodeHost]
+
+/** Declares a test for each row on each host, every one on an API and a database of its own. */
+export const testRows = (rows: readonly ApiRow[], hosts = HOSTS): void => {
+  for (const host of hosts) {
+    describe(`on ${host.name}`, () => {
+      for (const row of rows) it(row.name, () => runRow(row, host))
+    })
+  }
 }
 
-const runRow = async (row: ApiRow): Promise<void> => {
-  await using api = await createTestApi()
+const runRow = async (row: ApiRow, host: TestHost): Promise<void> => {
+  await using api = await createTestApi(host)
   await row.given?.(api)
   const [method, path, body, headers] = row.request
   const response = await api.send(method, path, body, headers)

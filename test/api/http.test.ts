@@ -36,7 +36,7 @@ describe('addresses and methods', () => {
     { name: 'GET on play is 405', request: ['GET', '/svc/pipeline/cam-1/play'], status: 405, headers: { allow: 'PUT' } },
     { name: 'HEAD on play is 405', request: ['HEAD', '/svc/pipeline/cam-1/play'], status: 405, headers: { allow: 'PUT' } },
     { name: 'OPTIONS is 405', request: ['OPTIONS', '/svc/pipeline'], status: 405, headers: { allow: 'GET, HEAD, POST' } },
-    { name: 'an unheard-of method is 405', request: ['BREW', '/svc/version'], status: 405, headers: { allow: 'GET, HEAD' } },
+    { name: 'a method of WebDAV is 405', request: ['PROPFIND', '/svc/version'], status: 405, headers: { allow: 'GET, HEAD' } },
   ])
 
   it('HEAD answers every GET with its status and header fields and without content', async () => {

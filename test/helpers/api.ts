@@ -10,6 +10,7 @@ import { type AppDeps, assemble, createApp, type FetchHandler } from '../../hand
 import { sha256 } from '../../lib/digest.ts'
 import type { Log, LogFields, PasswordHasher } from '../../lib/ports.ts'
 import { createFakeEngine, type FakeEngine } from './fake-engine.ts'
+import { fetchHost, type TestHost } from './hosts.ts'
 
 export interface LoggedLine {
   readonly level: string
@@ -46,7 +47,7 @@ const hasher: PasswordHasher = {
   verify: async (hash, password) => hash === `$fake$${await sha256(password)}`,
 }
 
-export const createTestApi = async (): Promise<TestApi> => {
+export const createTestApi = async (host: TestHost = fetchHost): Promise<TestApi> => {
   const folder = await mkdtemp(join(tmpdir(), 'api-'))
   const database = await openDatabase({ url: `file:${join(folder, 'service.db')}` })
   const engine = createFakeEngine()
@@ -65,8 +66,10 @@ export const createTestApi = async (): Promise<TestApi> => {
     version: '0.1.0',
     startedAt: START,
   })
+  const app = createApp(deps)
+  const served = await host.serve(app, deps.log)
   const api: TestApi = {
-    app: createApp(deps),
+    app,
     deps,
     engine,
     database,
@@ -74,13 +77,14 @@ export const createTestApi = async (): Promise<TestApi> => {
     logged,
     time: START,
     license: null,
-    send: (method, path, body, headers = {}) => api.app(toRequest(method, path, body, headers), { clientAddress: '192.0.2.1' }),
+    send: (method, path, body, headers = {}) => served.fetch(toRequest(method, path, body, headers, served.origin)),
     given: async (body) => {
       const response = await api.send('POST', '/svc/pipeline', body)
       if (response.status !== 201) throw new Error(`Not created: ${await response.text()}`)
       return (await response.json()) as Record<string, unknown>
     },
     [Symbol.asyncDispose]: async () => {
+      await served.close()
       database.close()
       await rm(folder, { recursive: true, force: true })
     },
@@ -89,9 +93,9 @@ export const createTestApi = async (): Promise<TestApi> => {
 }
 
 /** A body that is a string is sent as it is, anything else as JSON. */
-export const toRequest = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Request => {
+export const toRequest = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}, origin = ORIGIN): Request => {
   const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
-  return new Request(`${ORIGIN}${path}`, {
+  return new Request(`${origin}${path}`, {
     method,
     headers: text === undefined ? headers : { 'content-type': 'application/json', ...headers },
     ...(text === undefined ? {} : { body: text }),
