@@ -1,0 +1,38 @@
+/** RTP packets made by hand, for tests that need every number in their own hands. */
+export interface PacketFields {
+  readonly sequence: number
+  readonly timestamp: number
+  readonly marker?: boolean
+  readonly payload?: Buffer | string
+}
+
+export const IDR = Buffer.from('6588', 'hex')
+export const SLICE = Buffer.from('419a', 'hex')
+
+/** A packet of payload type 96. */
+export const rtpPacket = ({ sequence, timestamp, marker = true, payload = SLICE }: PacketFields): Buffer => {
+  const body = typeof payload === 'string' ? Buffer.from(payload) : payload
+  const packet = Buffer.alloc(12 + body.length)
+  packet[0] = 0x80
+  packet[1] = (marker ? 0x80 : 0) | 96
+  packet.writeUInt16BE(sequence & 0xffff, 2)
+  packet.writeUInt32BE(timestamp >>> 0, 4)
+  packet.writeUInt32BE(0x11223344, 8)
+  body.copy(packet, 12)
+  return packet
+}
+
+/** Packets as a child writes them (RFC 4571). */
+export const framedPackets = (...packets: readonly Buffer[]): Buffer =>
+  Buffer.concat(
+    packets.flatMap((packet) => {
+      const length = Buffer.alloc(2)
+      length.writeUInt16BE(packet.length)
+      return [length, packet]
+    }),
+  )
+
+export const H264_CAPS =
+  'application/x-rtp, media=(string)video, clock-rate=(int)90000, encoding-name=(string)H264, payload=(int)96, timestamp-offset=(uint)0'
+export const KLV_CAPS =
+  'application/x-rtp, media=(string)application, clock-rate=(int)90000, encoding-name=(string)SMPTE336M, payload=(int)97, timestamp-offset=(uint)0'
