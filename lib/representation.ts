@@ -24,7 +24,18 @@ export const represent = (record: PipelineRecord, view: PipelineView) => {
 
 export type PipelineRepresentation = ReturnType<typeof represent>
 
+/** What depends on the configuration alone, made once for each: masking takes longer than all the rest. */
+const shown = new WeakMap<PipelineConfig, ReturnType<typeof describeMedia>>()
+
 const media = (config: PipelineConfig) => {
+  const known = shown.get(config)
+  if (known !== undefined) return known
+  const described = describeMedia(config)
+  shown.set(config, described)
+  return described
+}
+
+const describeMedia = (config: PipelineConfig) => {
   const output = config.output === null ? {} : { output: config.output }
   if (config.mode === 'advanced') return { ...output, raw_pipeline: redact(config.raw_pipeline) }
   const source = { uri: redact(config.source.uri), latency_ms: config.source.latency_ms }

@@ -182,7 +182,7 @@ const check = async (response: Response, method: string, expected: ReadonlySet<n
   const text = await response.text()
   expect(text).not.toMatch(/hunter2|INTERNAL_ERROR|SQLITE|\.ts:|node_modules|p{50}/)
   if (response.status < 400 || method === 'HEAD') return
-  const body = JSON.parse(text)
+  const body: Record<string, unknown> = JSON.parse(text)
   expect(Object.keys(body)).toEqual(['message', 'code', 'details'])
   expect(isErrorCode(body.code) && ERROR_STATUS[body.code]).toBe(response.status)
 }

@@ -9,6 +9,7 @@ import { createSettingsRepository } from '../../db/settings.ts'
 import { type AppDeps, assemble, createApp, type FetchHandler } from '../../handlers/app.ts'
 import { sha256 } from '../../lib/digest.ts'
 import type { Log, LogFields, PasswordHasher } from '../../lib/ports.ts'
+import { keepCredentialInMemory, keepPipelinesInMemory } from '../../lib/write-through.ts'
 import { createFakeEngine, type FakeEngine } from './fake-engine.ts'
 import { fetchHost, type TestHost } from './hosts.ts'
 
@@ -54,9 +55,9 @@ export const createTestApi = async (host: TestHost = fetchHost): Promise<TestApi
   const logged: LoggedLine[] = []
   const deps = assemble({
     engine,
-    pipelines: createPipelineRepository(database),
+    pipelines: keepPipelinesInMemory(createPipelineRepository(database)),
     settings: createSettingsRepository(database),
-    credentials: createCredentialRepository(database),
+    credentials: keepCredentialInMemory(createCredentialRepository(database)),
     sessions: createSessionRepository(database),
     hasher,
     license: { read: async () => api.license },
