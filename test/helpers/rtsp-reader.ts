@@ -75,9 +75,14 @@ export class RtspReader {
     this.#cseq += 1
     const session = this.session === undefined ? {} : { Session: this.session }
     this.#socket.write(formatRequest(method, url, { CSeq: this.#cseq, ...session, ...headers }, body))
+    return this.answer()
+  }
+
+  /** The next response that nobody waits for yet. */
+  answer(): Promise<RtspResponse> {
     return new Promise((resolve, reject) => {
       this.#answers.push(resolve)
-      void this.closed.then(() => reject(new Error(`The connection closed before ${method} was answered`)))
+      void this.closed.then(() => reject(new Error('The connection closed before the answer came')))
     })
   }
 
