@@ -1,4 +1,5 @@
 import { boundHasher } from '../lib/bounded-hasher.ts'
+import { createEventHub } from '../lib/event-hub.ts'
 import type { HealthDeps } from '../lib/health.ts'
 import { createKeyedQueue } from '../lib/keyed-queue.ts'
 import { createLicensing, type LicenseSource } from '../lib/license.ts'
@@ -9,8 +10,11 @@ import type { ReconcileDeps } from '../lib/reconcile.ts'
 import type { CredentialRepository, PipelineRepository, SessionRepository, SettingsRepository } from '../lib/repositories.ts'
 import type { SessionDeps } from '../lib/sessions.ts'
 import type { SettingsDeps } from '../lib/settings.ts'
+import { withEvents } from '../lib/with-events.ts'
 import { authRoutes } from './auth.ts'
+import { type EventDeps, eventRoutes } from './events.ts'
 import { healthRoutes } from './health.ts'
+import { withCors } from './http/cors.ts'
 import { createGuard } from './http/guard.ts'
 import type { FetchHandler, Route } from './http/route.ts'
 import { pipelineRoutes } from './pipelines.ts'
@@ -35,18 +39,29 @@ export interface HostPorts {
   readonly version: string
   /** Milliseconds since the epoch. */
   readonly startedAt: number
+  /** Origins whose pages may call the API; none by default. */
+  readonly corsOrigins?: readonly string[]
   /** True from the moment a shutdown was asked for. */
   readonly isStopping?: () => boolean
+  /** Aborts when the service stops: streams of events end at once instead of holding it. */
+  readonly stopping?: AbortSignal
 }
 
 /** Everything the API works with; each group takes the part it uses. */
-export interface AppDeps extends PipelineDeps, SettingsDeps, SessionDeps, HealthDeps, RouterDeps, ReconcileDeps {}
+export interface AppDeps extends PipelineDeps, SettingsDeps, SessionDeps, HealthDeps, RouterDeps, ReconcileDeps, EventDeps {
+  readonly pipelines: PipelineRepository
+  readonly corsOrigins?: readonly string[]
+}
 
 /** Builds, once per process, what the parts of the API share: queues, counts, bounds and the guard. */
 export const assemble = (ports: HostPorts): AppDeps => {
   const { engine, clock, license } = ports
+  const events = createEventHub(ports)
+  ports.stopping?.addEventListener('abort', () => events.feed.close(), { once: true })
   return {
     ...ports,
+    pipelines: withEvents(ports.pipelines, events),
+    events,
     hasher: boundHasher(ports.hasher),
     licensing: createLicensing({ source: license, engine, clock }),
     changes: createKeyedQueue(),
@@ -60,7 +75,11 @@ export const apiRoutes = (deps: AppDeps): readonly Route[] => [
   ...authRoutes(deps),
   ...pipelineRoutes(deps),
   ...settingsRoutes(deps),
+  ...eventRoutes(deps),
 ]
 
 /** The whole API behind one fetch handler. */
-export const createApp = (deps: AppDeps): FetchHandler => createRouter(apiRoutes(deps), deps)
+export const createApp = (deps: AppDeps): FetchHandler => {
+  const router = createRouter(apiRoutes(deps), deps)
+  return deps.corsOrigins === undefined || deps.corsOrigins.length === 0 ? router : withCors(router, deps.corsOrigins)
+}

@@ -1,35 +1,38 @@
+import { ApiError } from '../lib/errors.ts'
 import type { EventHub } from '../lib/event-hub.ts'
-import { getPipeline, type PipelineDeps } from '../lib/pipelines.ts'
+import type { PipelineRepository } from '../lib/repositories.ts'
 import { pipelineIdSchema } from '../lib/schema/pipeline.ts'
 import { validate } from '../lib/validate.ts'
 import type { Exchange, FetchHandler, Route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './router.ts'
 import { eventStream } from './sse.ts'
 
-export interface EventDeps extends PipelineDeps {
+export interface EventDeps {
+  readonly pipelines: Pick<PipelineRepository, 'find'>
   readonly events: EventHub
-  /** Aborts when the service stops: streams end at once instead of holding it. */
-  readonly stopping: AbortSignal
 }
 
+/** Events that come with every packet have a stream of their own. */
+const FREQUENT: ReadonlySet<string> = new Set(['klv'])
+
 /** The events of one pipeline, and of everything. */
-export const eventRoutes = (deps: EventDeps): readonly Route[] => [
+export const eventRoutes = ({ pipelines, events }: EventDeps): readonly Route[] => [
   {
     access: 'session',
     method: 'GET',
     path: '/svc/pipeline/:id/status/events',
     operation: 'followPipeline',
-    summary: 'Server-Sent Events of a pipeline: pipeline_status, pipeline_error, pipeline_not_found',
+    summary: 'Server-Sent Events of a pipeline: pipeline_status (the present one at once), pipeline_error, pipeline_not_found',
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     handle: async (exchange) => {
       const id = validate(pipelineIdSchema, exchange.params.id, 'pipeline id')
-      // Unknown: 404 and no stream.
-      await getPipeline(deps, id)
+      if ((await pipelines.find(id)) === undefined) throw new ApiError('NOT_FOUND', `There is no pipeline with the id ${id}.`)
       return eventStream({
-        ...common(deps, exchange),
+        ...clientOf(exchange),
+        feed: events.feed,
         filter: ({ pipelineId, event }) => pipelineId === id && event.startsWith('pipeline_'),
-        greeting: async () => deps.events.statusNow(await getPipeline(deps, id)),
+        greet: () => events.greet(id),
         isLast: ({ event }) => event === 'pipeline_not_found',
       })
     },
@@ -39,18 +42,23 @@ export const eventRoutes = (deps: EventDeps): readonly Route[] => [
     method: 'GET',
     path: '/svc/events',
     operation: 'followEverything',
-    summary: 'Server-Sent Events of all pipelines and cameras',
+    summary: 'Server-Sent Events of all pipelines and cameras; the present status of each pipeline at once, unless Last-Event-ID resumes',
     status: 200,
     errors: [],
-    handle: (exchange) => eventStream({ ...common(deps, exchange), filter: () => true }),
+    handle: (exchange) => {
+      const client = clientOf(exchange)
+      return eventStream({
+        ...client,
+        feed: events.feed,
+        filter: ({ event }) => !FREQUENT.has(event),
+        greet: events.feed.resumes(client.lastEventId) ? undefined : () => events.greetAll(),
+      })
+    },
   },
 ]
 
-const common = ({ events, stopping }: EventDeps, { request }: Exchange) => ({
-  hub: events,
-  lastEventId: request.headers.get('last-event-id'),
-  signal: AbortSignal.any([request.signal, stopping]),
-})
+/** What a stream needs to know of the client that follows it. */
+export const clientOf = ({ request }: Exchange) => ({ lastEventId: request.headers.get('last-event-id'), signal: request.signal })
 
 /** The event streams alone, for embedding. */
 export const createEventHandlers = (deps: EventDeps & RouterDeps): FetchHandler => createRouter(eventRoutes(deps), deps)

@@ -81,6 +81,7 @@ const serve = async (configuration: Configuration, takeOver: boolean): Promise<v
     version: packageJson.version,
     startedAt: clock.now(),
     isStopping: () => stopping.signal.aborted,
+    stopping: stopping.signal,
   }
   const deps = assemble(ports)
   const server = createHttpServer({ app: createApp(deps), trustProxy: configuration.trustProxy, log })
@@ -89,9 +90,11 @@ const serve = async (configuration: Configuration, takeOver: boolean): Promise<v
   const link = linkEngine(configuration, dataDir, {
     log,
     // The API is shown the engine only when the two agree.
-    onReady: (engine, occasion) =>
-      reconcile({ ...deps, engine, licensing: createLicensing({ source: ports.license, engine, clock }) }, occasion),
-    onEvent: () => {},
+    onReady: async (engine, occasion) => {
+      await reconcile({ ...deps, engine, licensing: createLicensing({ source: ports.license, engine, clock }) }, occasion)
+      await deps.events.resync(await engine.list())
+    },
+    onEvent: deps.events.push,
   })
   engineAddress = link.address
 

@@ -1,37 +1,41 @@
-import type { ApiEvent, EventFilter, EventHub } from '../lib/event-hub.ts'
+import type { ApiEvent, EventFeed, EventFilter } from '../lib/event-feed.ts'
+import type { Greeting } from '../lib/event-hub.ts'
 
 /** Milliseconds a client waits before it connects again; sent once. */
 const RETRY_MS = 2000
 const KEEPALIVE_MS = 30_000
 /** A client that has this much unread is cut off; it comes back and replays what it missed. */
 const MAX_BACKLOG_BYTES = 1024 * 1024
+/** Events that may come while the first status is still asked for. */
+const MAX_EARLY = 1000
 
 const encoder = new TextEncoder()
 const KEEPALIVE = encoder.encode(': keepalive\n\n')
+const RETRY = encoder.encode(`retry: ${RETRY_MS}\n\n`)
 
 export interface EventStreamOptions {
-  readonly hub: EventHub
+  readonly feed: Pick<EventFeed, 'subscribe' | 'missedSince'>
   readonly filter: EventFilter
   /** What the client has seen last (`Last-Event-ID`). */
   readonly lastEventId: string | null
-  /** Sent at once, after what was missed. */
-  readonly greeting?: () => Promise<ApiEvent | undefined>
+  /** Sent as soon as it is known, after what was missed. A failed one is asked for again with each keepalive. */
+  readonly greet?: (() => Promise<Greeting>) | undefined
   /** The event after which the stream ends. */
   readonly isLast?: (event: ApiEvent) => boolean
-  /** Ends the stream: the client went away, or the service stops. */
+  /** The client went away. */
   readonly signal: AbortSignal
 }
 
 /** An answer of Server-Sent Events (WHATWG HTML section 9.2): ids, replay, retry, a keepalive every 30 s, bounded backlog. */
 export const eventStream = (options: EventStreamOptions): Response => {
-  let close = (): void => {}
+  let client: Client | undefined
   const body = new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        close = follow(controller, options)
+        client = new Client(controller, options)
       },
       cancel() {
-        close()
+        client?.forget()
       },
     },
     new ByteLengthQueuingStrategy({ highWaterMark: MAX_BACKLOG_BYTES }),
@@ -41,52 +45,93 @@ export const eventStream = (options: EventStreamOptions): Response => {
   })
 }
 
-const follow = (controller: ReadableStreamDefaultController<Uint8Array>, options: EventStreamOptions): (() => void) => {
-  const { hub, filter, lastEventId, greeting, isLast, signal } = options
-  let open = true
-  let greeted = false
-  const early: ApiEvent[] = []
-  const close = (): void => {
-    if (!open) return
-    open = false
-    clearInterval(keepalive)
-    unsubscribe()
-    signal.removeEventListener('abort', close)
-    try {
-      controller.close()
-    } catch {
-      // Cancelled by the client: there is nothing left to close.
-    }
-  }
-  const write = (bytes: Uint8Array): void => {
-    if (!open) return
-    if ((controller.desiredSize ?? 0) <= 0) close()
-    else controller.enqueue(bytes)
-  }
-  const send = (event: ApiEvent): void => {
-    write(encoded(event))
-    if (isLast?.(event) === true) close()
-  }
-  const unsubscribe = hub.subscribe((event) => {
-    if (!filter(event)) return
-    if (greeted) send(event)
-    else early.push(event)
-  })
-  const keepalive = setInterval(() => write(KEEPALIVE), KEEPALIVE_MS)
-  signal.addEventListener('abort', close)
-  if (signal.aborted) close()
+/** One client that follows events, from its request until either side ends it. */
+class Client {
+  readonly #controller: ReadableStreamDefaultController<Uint8Array>
+  readonly #options: EventStreamOptions
+  readonly #keepalive: ReturnType<typeof setInterval>
+  #unsubscribe = (): void => {}
+  #open = true
+  #greeted: boolean
+  /** Events that wait for the greeting; undefined when nothing waits. */
+  #early: ApiEvent[] | undefined
 
-  write(encoder.encode(`retry: ${RETRY_MS}\n\n`))
-  for (const event of hub.missedSince(lastEventId, filter)) send(event)
-  const greet = async (): Promise<void> => {
-    const first = await greeting?.()
-    if (first !== undefined) send(first)
-    greeted = true
-    for (const event of early) send(event)
+  constructor(controller: ReadableStreamDefaultController<Uint8Array>, options: EventStreamOptions) {
+    this.#controller = controller
+    this.#options = options
+    this.#greeted = options.greet === undefined
+    this.#keepalive = setInterval(() => this.#onKeepalive(), KEEPALIVE_MS)
+    options.signal.addEventListener('abort', this.#end)
+    this.#write(RETRY)
+    this.#sendAll(options.feed.missedSince(options.lastEventId, options.filter))
+    if (options.signal.aborted) this.#end()
+    if (!this.#open) return
+    this.#unsubscribe = options.feed.subscribe({ onEvent: (event) => this.#onEvent(event), onEnd: this.#end })
+    if (!this.#greeted) void this.#greet()
   }
-  // A client whose greeting failed comes back after the retry time and is told then.
-  greet().catch(close)
-  return close
+
+  /** Leaves nothing behind: no timer, no listener. */
+  forget(): void {
+    this.#open = false
+    clearInterval(this.#keepalive)
+    this.#unsubscribe()
+    this.#options.signal.removeEventListener('abort', this.#end)
+  }
+
+  readonly #end = (): void => {
+    if (!this.#open) return
+    this.forget()
+    this.#controller.close()
+  }
+
+  /** What is unread is thrown away with the connection. */
+  #cut(): void {
+    this.forget()
+    this.#controller.error(new Error('The client does not read its events'))
+  }
+
+  #onEvent(event: ApiEvent): void {
+    if (!this.#options.filter(event)) return
+    if (this.#early === undefined) this.#send(event)
+    else if (this.#early.push(event) > MAX_EARLY) this.#cut()
+  }
+
+  #onKeepalive(): void {
+    this.#write(KEEPALIVE)
+    if (!this.#greeted && this.#early === undefined) void this.#greet()
+  }
+
+  async #greet(): Promise<void> {
+    this.#early = []
+    // Engine or database may be away: what they tell when they are back comes like any other event.
+    const greeting = await this.#options.greet?.().catch(() => undefined)
+    const early = this.#early
+    this.#early = undefined
+    this.#sendAll(early)
+    if (greeting === undefined || !this.#open) return
+    this.#greeted = true
+    this.#sendAll(greeting())
+  }
+
+  #send(event: ApiEvent): void {
+    this.#write(encoded(event))
+    if (this.#options.isLast?.(event) === true) this.#end()
+  }
+
+  /** In one piece, which the backlog always takes: else a client with much to replay could never catch up. */
+  #sendAll(events: readonly ApiEvent[]): void {
+    const { isLast } = this.#options
+    const last = isLast === undefined ? -1 : events.findIndex(isLast)
+    const sent = last < 0 ? events : events.slice(0, last + 1)
+    if (sent.length > 0) this.#write(encoder.encode(sent.map(toText).join('')))
+    if (last >= 0) this.#end()
+  }
+
+  #write(bytes: Uint8Array): void {
+    if (!this.#open) return
+    if ((this.#controller.desiredSize ?? 0) <= 0) this.#cut()
+    else this.#controller.enqueue(bytes)
+  }
 }
 
 /** Each event is encoded once, however many clients follow it. */
@@ -95,7 +140,9 @@ const encodings = new WeakMap<ApiEvent, Uint8Array>()
 const encoded = (event: ApiEvent): Uint8Array => {
   const known = encodings.get(event)
   if (known !== undefined) return known
-  const bytes = encoder.encode(`id: ${event.id}\nevent: ${event.event}\ndata: ${JSON.stringify(event.data)}\n\n`)
+  const bytes = encoder.encode(toText(event))
   encodings.set(event, bytes)
   return bytes
 }
+
+const toText = ({ id, event, data }: ApiEvent): string => `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`
