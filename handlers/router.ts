@@ -80,10 +80,9 @@ const withoutBody = async (response: Response): Promise<Response> => {
 }
 
 const toResponse = (error: unknown, { request, context }: Call, log: Log): Response => {
-  if (error instanceof ApiError) {
-    if (error.code === 'INTERNAL_ERROR' || (error.code === 'SERVICE_UNAVAILABLE' && error.cause !== undefined)) {
-      log.error('request_failed', { ...whereOf(request, context), code: error.code, error: chainOf(error) })
-    }
+  if (error instanceof ApiError && error.code !== 'INTERNAL_ERROR') {
+    // The engine's own absence is logged once where it is noticed; the database has no other voice.
+    if (error.details.reason === 'database') log.error('database_failed', { ...whereOf(request, context), error: chainOf(error) })
     return errorResponse(error)
   }
   // The client went away while its request was worked on: nobody reads the answer, and nothing is wrong.

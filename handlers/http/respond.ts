@@ -1,8 +1,8 @@
 import { type ApiError, errorBody } from '../../lib/errors.ts'
 import { redact } from '../../lib/redact.ts'
 
-/** Answers hold the state of a moment, sometimes addresses of cameras: nobody keeps them. */
-const NO_STORE = { 'cache-control': 'no-store' } as const
+/** Answers hold the state of a moment, sometimes addresses of cameras: nobody keeps them, and no browser guesses at them. */
+const NO_STORE = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const
 
 /** A JSON answer. */
 export const json = (body: unknown, status = 200, headers: Readonly<Record<string, string>> = NO_STORE): Response =>

@@ -213,7 +213,7 @@ describe('which route needs what', () => {
         )
         const closed = access !== 'public' && !opens
         expect([method, path, response.status === 401]).toEqual([method, path, closed])
-        if (closed) await expectRefusal(response)
+        await (closed ? expectRefusal(response) : response.body?.cancel())
         await api.deps.credentials.clear()
         api.time += 61_000
       }
@@ -233,6 +233,7 @@ describe('which route needs what', () => {
           headers,
         )
         expect([method, path, response.status]).not.toEqual([method, path, 401])
+        await response.body?.cancel()
         await api.deps.credentials.clear()
         api.time += 61_000
       }

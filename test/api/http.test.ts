@@ -50,6 +50,7 @@ describe('addresses and methods', () => {
       const [get, head] = [await api.send('GET', path), await api.send('HEAD', path)]
       expect([path, head.status, await head.text()]).toEqual([path, get.status, ''])
       expect([...head.headers]).toEqual([...get.headers])
+      await get.body?.cancel()
     }
   })
 })

@@ -108,6 +108,34 @@ describe('reading one pipeline', () => {
   })
 })
 
+describe('the log of a pipeline', () => {
+  const line = { at: '2026-11-20T10:00:00.000Z', run: 1, stream: 'stderr', line: 'ERROR: could not open rtsp://bob:pw@h/' } as const
+  testRows([
+    {
+      name: 'is answered with credentials masked',
+      given: async (api) => {
+        await four(api)
+        api.engine.logLines = [line]
+      },
+      request: ['GET', '/svc/pipeline/a/log'],
+      status: 200,
+      lacks: ['bob'],
+      after: (_api, _response, text) => expect(JSON.parse(text)).toEqual([{ ...line, line: 'ERROR: could not open rtsp://***@h/' }]),
+    },
+    {
+      name: 'is empty when the engine lost the pipeline',
+      given: async (api) => {
+        await four(api)
+        api.engine.restart()
+      },
+      request: ['GET', '/svc/pipeline/a/log'],
+      status: 200,
+      contains: ['[]'],
+    },
+    { name: 'is 404 for an unknown id', request: ['GET', '/svc/pipeline/nobody/log'], status: 404 },
+  ])
+})
+
 const unreachable = async (api: TestApi) => {
   await four(api)
   api.engine.reachable = false
@@ -120,6 +148,7 @@ describe('while the engine is not there', () => {
         ['GET', '/svc/pipeline'],
         ['GET', '/svc/pipeline/a'],
         ['GET', '/svc/pipeline/a/status'],
+        ['GET', '/svc/pipeline/a/log'],
         ['POST', '/svc/pipeline', simple('new')],
         ['POST', '/svc/pipeline/validate', simple('new')],
         ['PUT', '/svc/pipeline/b', simple('b')],

@@ -1,5 +1,5 @@
 import { ApiError } from '../../lib/errors.ts'
-import type { Engine, EngineEvent } from '../../lib/ports.ts'
+import type { Engine, EngineEvent, LogLine } from '../../lib/ports.ts'
 import { type Phase, type PipelineConfig, type PipelineView, parseOutputUri, sourceScheme } from '../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../lib/schema/settings.ts'
 
@@ -28,6 +28,8 @@ export interface FakeEngine extends Engine {
   readonly startFaults: Map<string, ApiError>
   /** Starts of this pipeline wait for the promise. */
   readonly startGates: Map<string, Promise<void>>
+  /** What every pipeline's log holds. */
+  logLines: LogLine[]
   /** The sidecar died and another took its place: it knows nothing. */
   restart(): void
   /** Registers a pipeline behind the service's back. */
@@ -78,6 +80,7 @@ export const createFakeEngine = (): FakeEngine => {
     reachable: true,
     installed: true,
     allowFileSources: false,
+    logLines: [],
     startFaults: new Map(),
     startGates: new Map(),
     settings: () => settings,
@@ -158,7 +161,7 @@ export const createFakeEngine = (): FakeEngine => {
     log: async (id) => {
       reach('log', id)
       held(id)
-      return []
+      return fake.logLines
     },
     async *events(signal): AsyncGenerator<EngineEvent> {
       reach('events')
