@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest'
+import { createApp } from '../../handlers/app.ts'
+import { createTestApi, toRequest } from '../helpers/api.ts'
+
+const EXPLORER = 'http://127.0.0.1:8081'
+
+describe('pages of other origins', () => {
+  const ask = async (origins: readonly string[], method: string, headers: Record<string, string>) => {
+    await using api = await createTestApi()
+    return await createApp({ ...api.deps, corsOrigins: origins })(toRequest(method, '/svc/pipeline', undefined, headers))
+  }
+
+  it('get no CORS header by default', async () => {
+    const response = await ask([], 'GET', { origin: EXPLORER })
+    expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([200, null])
+  })
+
+  it('get none when another origin is allowed, also not when it begins the same', async () => {
+    for (const origin of ['http://evil.test', `${EXPLORER}.evil.test`, 'null']) {
+      const response = await ask([EXPLORER], 'GET', { origin })
+      expect(response.headers.get('access-control-allow-origin')).toBeNull()
+    }
+  })
+
+  it('may read the answer when their origin is allowed, and caches keep the two apart', async () => {
+    const response = await ask([EXPLORER], 'GET', { origin: EXPLORER })
+    expect([response.status, await response.text()]).toEqual([200, '[]'])
+    expect(response.headers.get('access-control-allow-origin')).toBe(EXPLORER)
+    expect(response.headers.get('access-control-allow-credentials')).toBeNull()
+    expect(response.headers.get('vary')).toBe('origin')
+    expect(response.headers.get('cache-control')).toBe('no-store')
+  })
+
+  it('may ask beforehand which methods an address has, without credentials', async () => {
+    const response = await ask([EXPLORER], 'OPTIONS', {
+      origin: EXPLORER,
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'authorization',
+    })
+    expect(response.status).toBe(204)
+    expect(response.headers.get('access-control-allow-methods')).toBe('GET, HEAD, POST')
+    expect(response.headers.get('access-control-allow-headers')).toContain('authorization')
+  })
+
+  it('are told nothing beforehand when their origin is not allowed', async () => {
+    const response = await ask([EXPLORER], 'OPTIONS', { origin: 'http://evil.test', 'access-control-request-method': 'POST' })
+    expect([response.status, response.headers.get('access-control-allow-methods')]).toEqual([405, null])
+  })
+})
