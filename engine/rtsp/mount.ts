@@ -104,12 +104,14 @@ export class MountPoint {
     const unsubscribe = video.onUnit(() => {
       if (this.ready) resolve()
     })
-    signal.addEventListener('abort', () => resolve(), { once: true })
+    const aborted = () => resolve()
+    signal.addEventListener('abort', aborted, { once: true })
     this.#enders.add(resolve)
     this.options.onDescribe?.()
     await promise
     clearTimeout(timer)
     unsubscribe()
+    signal.removeEventListener('abort', aborted)
     this.#enders.delete(resolve)
   }
 

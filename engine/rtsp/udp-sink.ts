@@ -8,6 +8,8 @@ import type { UdpPair } from './udp-ports.ts'
  */
 const BURST_PACKETS = 40
 const MIN_PACKETS_PER_MS = 4
+/** What may wait in a socket because the network takes no more. */
+const MAX_SOCKET_BYTES = 256 * 1024
 /** The pace is at least this many times what the stream itself needs. */
 const PACE_FACTOR = 2
 
@@ -78,7 +80,8 @@ export class UdpSink implements Sink {
     const now = performance.now()
     this.#tokens = Math.min(BURST_PACKETS, this.#tokens + (now - this.#refilledMs) * this.#packetsPerMs)
     this.#refilledMs = now
-    while (this.#tokens >= 1 && waiting.next < waiting.packets.length) {
+    const room = waiting.socket.getSendQueueSize() < MAX_SOCKET_BYTES
+    while (room && this.#tokens >= 1 && waiting.next < waiting.packets.length) {
       const packet = waiting.packets[waiting.next++]
       if (packet) this.#sendPacket(waiting.socket, packet)
       this.#tokens -= 1
