@@ -51,6 +51,34 @@ export const runToEnd = async (
   return { ...toEnded(result), stdout: result.stdout ?? '', stderr: result.stderr ?? '', timedOut: result.timedOut }
 }
 
+export interface Filtered extends Ended {
+  readonly output: Buffer
+  readonly stderr: string
+  readonly timedOut: boolean
+}
+
+/** Runs a short program that reads all of `input` and answers the bytes it wrote; bounds as of `runToEnd`. */
+export const runFilter = async (
+  file: string,
+  args: readonly string[],
+  options: { readonly input: Buffer; readonly timeoutMs: number; readonly maxOutputBytes: number; readonly signal?: AbortSignal },
+): Promise<Filtered> => {
+  const result = await execa(LAUNCHER, [...DIES_WITH_PARENT, file, ...args], {
+    reject: false,
+    input: options.input,
+    encoding: 'buffer',
+    timeout: options.timeoutMs,
+    killSignal: 'SIGKILL',
+    maxBuffer: options.maxOutputBytes,
+    extendEnv: false,
+    env: childEnvironment(),
+    ...(options.signal && { cancelSignal: options.signal }),
+  })
+  const { buffer, byteOffset, byteLength } = result.stdout ?? new Uint8Array()
+  const stderr = Buffer.from(result.stderr ?? new Uint8Array()).toString('utf8')
+  return { ...toEnded(result), output: Buffer.from(buffer, byteOffset, byteLength), stderr, timedOut: result.timedOut }
+}
+
 export interface Child {
   readonly pid: number | undefined
   readonly stdout: Readable
