@@ -201,7 +201,7 @@ export class PipelineActor {
         streams: this.#streams,
         ring: this.#ring,
         signal,
-        startTimeoutMs: Math.max(1, startTimeoutMs - (performance.now() - began)),
+        startTimeoutMs: Math.max(1, Math.round(startTimeoutMs - (performance.now() - began))),
         stallTimeoutMs: () => this.#deps.settings().stall_timeout_seconds * 1000,
         onStarted: (pid) => {
           this.#pid = pid

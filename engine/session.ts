@@ -74,10 +74,14 @@ export class Session {
     while (!signal.aborted) {
       const waiting = !this.patient && !this.hadMedia
       let mediaAt: number | undefined
-      const fault = await this.#host.attempt(waiting ? Math.max(1, deadline - performance.now()) : this.#startTimeoutMs(), signal, () => {
-        mediaAt = performance.now()
-        this.#onMedia()
-      })
+      const fault = await this.#host.attempt(
+        waiting ? Math.max(1, Math.round(deadline - performance.now())) : this.#startTimeoutMs(),
+        signal,
+        () => {
+          mediaAt = performance.now()
+          this.#onMedia()
+        },
+      )
       if (fault === undefined) break
       if (mediaAt !== undefined) {
         lostAt = this.#host.lastMediaAt()

@@ -70,8 +70,8 @@ export class Supervisor {
     this.#checkOutputHost(config)
     const known = this.#actors.get(config.id)
     if (known !== undefined && create) throw new ApiError('CONFLICT', `A pipeline "${config.id}" exists already.`)
-    // Handed over again after the API process was replaced: a running pipeline must not notice.
-    if (known !== undefined && JSON.stringify(known.config) === JSON.stringify(config)) return config
+    // Handed over again after the API process was replaced: nothing to do, and no reader is sent away.
+    if (known !== undefined && !known.running && JSON.stringify(known.config) === JSON.stringify(config)) return config
     // An output tells that the configuration was checked and publishes; parsing it again costs a process each.
     const publishes = config.output !== null || (await this.check(config)).publishes
     const assigned = publishes && config.output === null ? await this.#withOutput(config) : config

@@ -1,5 +1,5 @@
 import { createServer } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { ffmpegDecode, ffprobe, gstDecode } from '../helpers/players.ts'
 import { childrenOf, isAlive } from '../helpers/processes.ts'
 import { type RtspSource, startRtspSource } from '../helpers/rtsp-source.ts'
@@ -160,6 +160,7 @@ describe('a pipeline on the running service', () => {
 
   it('cancels a start that is under way', async () => {
     const hanging = await startRtspSource(['--hang'])
+    onTestFinished(() => hanging.stop())
     const service = await startService()
     await service.request('POST', '/svc/pipeline', { id: 'slow', mode: 'simple', on_demand: true, source: { uri: hanging.url('/h264') } })
     const play = service.request('PUT', '/svc/pipeline/slow/play')
@@ -170,6 +171,5 @@ describe('a pipeline on the running service', () => {
     expect((await service.request('PUT', '/svc/pipeline/slow/stop')).status).toBe(200)
     expect(await play).toMatchObject({ status: 409, body: { code: 'CONFLICT', details: { reason: 'stopped' } } })
     await service.stop()
-    await hanging.stop()
   })
 })

@@ -25,7 +25,10 @@ export interface Decoded {
   readonly errors: readonly string[]
 }
 
-/** Lets ffmpeg read and decode so many frames. */
+/**
+ * Lets ffmpeg read and decode so many frames. A reader that joins within a GOP gets it with its timestamps drawn
+ * together, so they are kept as they are: rounded to the frame rate several would fall on one tick.
+ */
 export const ffmpegDecode = async (url: string, frames: number, transport: 'tcp' | 'udp' = 'tcp'): Promise<Decoded> => {
   const { stdout, stderr } = await run(
     'ffmpeg',
@@ -40,6 +43,8 @@ export const ffmpegDecode = async (url: string, frames: number, transport: 'tcp'
       '0:v',
       '-frames:v',
       String(frames),
+      '-enc_time_base',
+      '1:90000',
       '-progress',
       'pipe:1',
       '-f',
@@ -71,5 +76,5 @@ export const gstDecode = async (url: string, frames: number, codec: 'h264' | 'h2
     timeout: 20_000 + frames * 100,
     maxBuffer: 64 * 1024 * 1024,
   })
-  return [...stdout.matchAll(/fakesink\d*:out: last-message = chain/g)].length
+  return [...stdout.matchAll(/GstFakeSink:out: last-message = chain/g)].length
 }
