@@ -56,7 +56,8 @@ const dryRun = async (args: readonly string[]): Promise<Finished> => {
   if (result.timedOut) throw refuse('The engine did not finish reading the description')
   const complaint = COMPLAINT.exec(result.stderr)?.[1] ?? ''
   if (complaint === `no element "${CHECK}"`) return result
-  const words = redact(complaint.slice(0, MAX_WORDS) || 'it cannot be read')
+  // Brackets that stay open, or no element at all, show as a complaint about the element that is ours.
+  const words = complaint.includes(CHECK) ? 'it is not complete' : redact(complaint.slice(0, MAX_WORDS) || 'it cannot be read')
   throw refuse(`The engine rejects the description: ${words}`, words)
 }
 

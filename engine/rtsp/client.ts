@@ -9,8 +9,8 @@ import { parseSdp, type SessionDescription } from './sdp.ts'
 
 const DEFAULT_PORT: Readonly<Record<string, number>> = { rtsps: 322 }
 const MAX_REDIRECTS = 3
-/** DESCRIBE, its answer to the challenge, and the answer to a nonce that has become stale. */
-const MAX_TRIES = 3
+/** DESCRIBE, its answer to the challenge, the same on a new connection, and the answer to a nonce that has become stale. */
+const MAX_TRIES = 4
 
 export interface DescribeOptions {
   readonly signal: AbortSignal
@@ -50,8 +50,19 @@ const ask = async (address: Address, deadline: AbortSignal, options: DescribeOpt
   let connection: Connection | undefined
   try {
     for (let tries = 1; ; tries++) {
-      if (connection === undefined || connection.closed) connection = await open(address, deadline)
-      const response = await connection.request('DESCRIBE', requestUrl(address), tries, authorization)
+      connection ??= await open(address, deadline)
+      const response: RtspResponse | undefined = await connection
+        .request('DESCRIBE', requestUrl(address), tries, authorization)
+        .catch((error: unknown) => {
+          if (tries === 1 || tries >= MAX_TRIES || deadline.aborted) throw error
+          return undefined
+        })
+      if (response === undefined) {
+        // Some cameras close after a challenge, and want the answer to it on a new connection.
+        connection.close()
+        connection = undefined
+        continue
+      }
       if (response.status !== 401 || tries >= MAX_TRIES) return response
       const challenges = response.headers.all('www-authenticate')
       const credentials: Credentials | undefined =
@@ -70,7 +81,6 @@ const ask = async (address: Address, deadline: AbortSignal, options: DescribeOpt
 const requestUrl = ({ bare }: Address): string => bare.replace(/^rtspt:/, 'rtsp:')
 
 interface Connection {
-  readonly closed: boolean
   request(method: string, url: string, cseq: number, authorization: string | undefined): Promise<RtspResponse>
   close(): void
 }
@@ -80,11 +90,9 @@ const open = async (address: Address, deadline: AbortSignal): Promise<Connection
   const socket = await connected(address, port, deadline)
   const parser = new MessageParser()
   return {
-    get closed() {
-      return socket.destroyed || socket.readableEnded
-    },
     close: () => socket.destroy(),
-    request: (method, url, cseq, authorization) => {
+    request: async (method, url, cseq, authorization) => {
+      if (socket.destroyed) throw new ClosedEarly()
       const headers = { CSeq: cseq, Accept: 'application/sdp', 'User-Agent': 'video-pipeline-service', Authorization: authorization }
       socket.write(formatRequest(method, url, headers))
       return readResponse(socket, parser, deadline)
