@@ -12,14 +12,16 @@ import { type Configuration, readConfiguration } from '../lib/configuration.ts'
 import { createEngineCaller, createEngineClient, type EngineAddress } from '../lib/engine-client.ts'
 import { createLicensing } from '../lib/license.ts'
 import { createLog } from '../lib/log.ts'
+import { createEngineMetrics } from '../lib/metrics.ts'
 import { reconcile } from '../lib/reconcile.ts'
 import packageJson from '../package.json' with { type: 'json' }
-import { assemble, createApp } from './app.ts'
+import { type AppDeps, assemble, createApp } from './app.ts'
 import { helpText, readArguments } from './node/arguments.ts'
 import { openDataDirectory, readOrCreateApiKey } from './node/data-directory.ts'
 import { type EngineLink, keepSidecar, type LinkOptions, linkRemoteEngine } from './node/engine-link.ts'
 import { createHttpServer } from './node/http-server.ts'
 import { takeInstanceLock } from './node/instance-lock.ts'
+import { createApiMetrics } from './node/metrics.ts'
 import { createPasswordHasher } from './node/password-hasher.ts'
 
 /** sysexits.h: EX_USAGE, EX_UNAVAILABLE, EX_CONFIG. */
@@ -57,6 +59,8 @@ const serve = async (configuration: Configuration, takeOver: boolean): Promise<v
     write: (line) => process.stderr.write(`${line}\n`),
     fields: { process: 'api' },
   })
+  // Database, log files of it, key and pictures: what this service writes is its own.
+  process.umask(0o077)
   const dataDir = openDataDirectory(configuration.dataDir)
   let handOver = (): void => process.exit(0)
   await takeInstanceLock(dataDir, { takeOver, onHandover: () => handOver() })
@@ -67,8 +71,11 @@ const serve = async (configuration: Configuration, takeOver: boolean): Promise<v
   })
   const stopping = new AbortController()
   let engineAddress: () => EngineAddress | undefined = () => undefined
+  const engineCaller = createEngineCaller({ address: () => engineAddress() })
   const ports = {
-    engine: createEngineClient(createEngineCaller({ address: () => engineAddress() })),
+    engine: createEngineClient(engineCaller),
+    metrics: createApiMetrics({ sseClients: () => deps.events.feed.followers }),
+    engineMetrics: createEngineMetrics(engineCaller),
     pipelines: createPipelineRepository(database),
     settings: createSettingsRepository(database),
     credentials: createCredentialRepository(database),
@@ -83,7 +90,7 @@ const serve = async (configuration: Configuration, takeOver: boolean): Promise<v
     isStopping: () => stopping.signal.aborted,
     stopping: stopping.signal,
   }
-  const deps = assemble(ports)
+  const deps: AppDeps = assemble(ports)
   const server = createHttpServer({ app: createApp(deps), trustProxy: configuration.trustProxy, log })
   await listen(server, configuration)
 
