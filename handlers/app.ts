@@ -3,6 +3,7 @@ import { createEventHub } from '../lib/event-hub.ts'
 import type { HealthDeps } from '../lib/health.ts'
 import { createKeyedQueue } from '../lib/keyed-queue.ts'
 import { createLicensing, type LicenseSource } from '../lib/license.ts'
+import type { MetricsDeps } from '../lib/metrics.ts'
 import type { PipelineDeps } from '../lib/pipelines.ts'
 import type { Clock, Engine, Log, PasswordHasher } from '../lib/ports.ts'
 import { createRateLimiter } from '../lib/rate-limit.ts'
@@ -10,13 +11,17 @@ import type { ReconcileDeps } from '../lib/reconcile.ts'
 import type { CredentialRepository, PipelineRepository, SessionRepository, SettingsRepository } from '../lib/repositories.ts'
 import type { SessionDeps } from '../lib/sessions.ts'
 import type { SettingsDeps } from '../lib/settings.ts'
+import { withSharedReads } from '../lib/shared-reads.ts'
 import { withEvents } from '../lib/with-events.ts'
 import { authRoutes } from './auth.ts'
 import { type EventDeps, eventRoutes } from './events.ts'
 import { healthRoutes } from './health.ts'
 import { withCors } from './http/cors.ts'
 import { createGuard } from './http/guard.ts'
+import { recordAnswers } from './http/record-answers.ts'
 import type { FetchHandler, Route } from './http/route.ts'
+import { logRoutes } from './log.ts'
+import { metricsRoutes } from './metrics.ts'
 import { pipelineRoutes } from './pipelines.ts'
 import { createRouter, type RouterDeps } from './router.ts'
 import { settingsRoutes } from './settings.ts'
@@ -24,7 +29,7 @@ import { settingsRoutes } from './settings.ts'
 export type { FetchHandler, RequestContext, Route } from './http/route.ts'
 
 /** What a host brings: the outside world. */
-export interface HostPorts {
+export interface HostPorts extends MetricsDeps {
   readonly engine: Engine
   readonly pipelines: PipelineRepository
   readonly settings: SettingsRepository
@@ -48,23 +53,26 @@ export interface HostPorts {
 }
 
 /** Everything the API works with; each group takes the part it uses. */
-export interface AppDeps extends PipelineDeps, SettingsDeps, SessionDeps, HealthDeps, RouterDeps, ReconcileDeps, EventDeps {
+export interface AppDeps extends PipelineDeps, SettingsDeps, SessionDeps, HealthDeps, RouterDeps, ReconcileDeps, EventDeps, MetricsDeps {
   readonly pipelines: PipelineRepository
   readonly corsOrigins?: readonly string[]
 }
 
 /** Builds, once per process, what the parts of the API share: queues, counts, bounds and the guard. */
 export const assemble = (ports: HostPorts): AppDeps => {
-  const { engine, clock, license } = ports
+  const { clock, license } = ports
+  const engine = withSharedReads(ports.engine)
   const events = createEventHub(ports)
   ports.stopping?.addEventListener('abort', () => events.feed.close(), { once: true })
   return {
     ...ports,
+    engine,
     pipelines: withEvents(ports.pipelines, events),
     events,
     hasher: boundHasher(ports.hasher),
     licensing: createLicensing({ source: license, engine, clock }),
     changes: createKeyedQueue(),
+    onAnswer: recordAnswers(ports),
     guard: createGuard({ ...ports, limiter: createRateLimiter(clock) }),
   }
 }
@@ -76,6 +84,8 @@ export const apiRoutes = (deps: AppDeps): readonly Route[] => [
   ...pipelineRoutes(deps),
   ...settingsRoutes(deps),
   ...eventRoutes(deps),
+  ...logRoutes(deps),
+  ...metricsRoutes(deps),
 ]
 
 /** The whole API behind one fetch handler. */

@@ -149,7 +149,7 @@ describe('creating a pipeline', () => {
     {
       name: 'answers 503 with Retry-After when no output port is free',
       given: async (api) => {
-        api.engine.put = async () => {
+        api.deps.engine.put = async () => {
           throw new ApiError('SERVICE_UNAVAILABLE', 'Every output port is taken.', { reason: 'no_free_port' })
         }
       },

@@ -140,7 +140,7 @@ describe('request bodies', () => {
 
 describe('failures inside', () => {
   const broken = async (api: TestApi) => {
-    api.engine.list = async () => {
+    api.deps.engine.list = async () => {
       throw new TypeError("Cannot read properties of undefined (reading 'rtsp://root:pw@host')")
     }
   }
@@ -173,7 +173,7 @@ describe('failures inside', () => {
   it('are none when the client went away', async () => {
     await using api = await createTestApi()
     const gone = new AbortController()
-    api.engine.list = async () => {
+    api.deps.engine.list = async () => {
       gone.abort()
       throw gone.signal.reason
     }

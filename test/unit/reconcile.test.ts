@@ -83,8 +83,8 @@ describe('when the service starts', () => {
   it('fails as a whole when the engine is gone, so that it is tried again', async () => {
     await using api = await createTestApi()
     await store(api, record(config('a'), 'playing'))
-    const put = api.engine.put
-    api.engine.put = async (...given) => {
+    const put = api.deps.engine.put
+    api.deps.engine.put = async (...given) => {
       api.engine.reachable = false
       return put(...given)
     }
@@ -158,8 +158,8 @@ describe('when a living engine is found', () => {
     api.engine.startGates.set('new', promise)
     const created = api.send('POST', '/svc/pipeline', { id: 'new', mode: 'simple', source: { uri: 'rtsp://h/' } })
     await waitForCall(api, 'play new')
-    const list = api.engine.list
-    api.engine.list = async () => {
+    const list = api.deps.engine.list
+    api.deps.engine.list = async () => {
       const views = await list()
       listed.resolve()
       return views
