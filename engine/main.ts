@@ -6,6 +6,7 @@ import { readConfiguration } from '../lib/configuration.ts'
 import { createLog } from '../lib/log.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { runToEnd } from './child.ts'
+import { createEngineMetrics, metricsRoutes } from './metrics.ts'
 import { pipelineRoutes } from './pipeline-routes.ts'
 import { createPlanner } from './plan.ts'
 import { createPublisher } from './rtsp/publisher.ts'
@@ -44,11 +45,14 @@ const supervisor = new Supervisor({ publisher, ...planner, now: clock.now, log, 
 let lastContact = performance.now()
 const token = process.env.SVC_ENGINE_TOKEN || randomBytes(32).toString('base64url')
 const server = createEngineServer({
-  routes: pipelineRoutes(supervisor, async () => ({
-    version: packageJson.version,
-    gstreamer_version: await gstreamerVersion(),
-    pid: process.pid,
-  })),
+  routes: [
+    ...pipelineRoutes(supervisor, async () => ({
+      version: packageJson.version,
+      gstreamer_version: await gstreamerVersion(),
+      pid: process.pid,
+    })),
+    ...metricsRoutes(createEngineMetrics({ supervisor, publisher })),
+  ],
   subscribe: (listener) => supervisor.subscribe(listener),
   token,
   log,

@@ -2,6 +2,7 @@ import { type PipelineConfig, parseOutputUri } from '../lib/schema/pipeline.ts'
 import type { Settings } from '../lib/schema/settings.ts'
 import { Fault } from './fault.ts'
 import type { RtpStream } from './rtp/stream.ts'
+import type { MountStats } from './rtsp/mount.ts'
 import type { Mount, Publisher } from './rtsp/publisher.ts'
 
 /** The RTSP output of one pipeline: its mount while it plays, or while it waits for a reader. */
@@ -11,6 +12,8 @@ export class Output {
   readonly #streams: readonly [RtpStream, RtpStream]
   readonly #hooks: { readonly onDescribe: () => void; readonly onReaders: (count: number) => void }
   #mount: Mount | undefined
+  /** What mounts before the present one have sent. */
+  #sentBefore = { bytesOut: 0, gopDrops: 0 }
 
   constructor(
     publisher: Publisher,
@@ -26,6 +29,12 @@ export class Output {
 
   get readers(): number {
     return this.#mount?.readers ?? 0
+  }
+
+  /** What was sent to readers since the pipeline was registered. */
+  get sent(): Pick<MountStats, 'bytesOut' | 'gopDrops' | 'worstLoss'> {
+    const { bytesOut = 0, gopDrops = 0, worstLoss = 0 } = this.#mount?.stats ?? {}
+    return { bytesOut: this.#sentBefore.bytesOut + bytesOut, gopDrops: this.#sentBefore.gopDrops + gopDrops, worstLoss }
   }
 
   /** Listens at the output address; nothing to do when it does already or the pipeline has none. */
@@ -50,6 +59,7 @@ export class Output {
   /** Disconnects the readers; when it resolves the port is free, unless another pipeline shares it. */
   async close(): Promise<void> {
     const mount = this.#mount
+    this.#sentBefore = this.sent
     this.#mount = undefined
     await mount?.close()
   }

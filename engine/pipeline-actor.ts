@@ -5,6 +5,7 @@ import type { Settings } from '../lib/schema/settings.ts'
 import { Fault, faultToApiError } from './fault.ts'
 import { type LifecycleEvent, nextPhase, stateOf } from './lifecycle.ts'
 import { LogRing } from './log-ring.ts'
+import type { PipelineFacts } from './metrics-table.ts'
 import { Output } from './output.ts'
 import type { Planner } from './plan.ts'
 import { RtpStream } from './rtp/stream.ts'
@@ -97,6 +98,18 @@ export class PipelineActor {
       klv: this.#klvAvailable ? { available: true, state: 'stopped' } : { available: false },
       screenshots: { state: 'stopped', interval_seconds: screenshots.interval_seconds, quality: screenshots.quality },
     }
+  }
+
+  /** What the metrics are made of. */
+  measure(): PipelineFacts {
+    const [video, klv] = [this.#streams[0].stats, this.#streams[1].stats]
+    const media = {
+      frames: video.units,
+      bytesIn: video.bytes + klv.bytes,
+      malformedPackets: video.malformedPackets + klv.malformedPackets,
+      ...this.#output.sent,
+    }
+    return { view: this.view(), pid: this.#pid, media }
   }
 
   log(): readonly LogLine[] {

@@ -4,6 +4,7 @@ import type { EngineCheck, EngineEvent, Log, LogLine } from '../lib/ports.ts'
 import { type PipelineConfig, type PipelineView, parseOutputUri } from '../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../lib/schema/settings.ts'
 import { validationError } from '../lib/validate.ts'
+import type { PipelineFacts } from './metrics-table.ts'
 import { findFreePort, isOwnAddress } from './output-ports.ts'
 import { type ActorDeps, PipelineActor } from './pipeline-actor.ts'
 
@@ -106,6 +107,10 @@ export class Supervisor {
 
   list(): readonly PipelineView[] {
     return [...this.#actors.values()].map((actor) => actor.view())
+  }
+
+  measure(): readonly PipelineFacts[] {
+    return [...this.#actors.values()].map((actor) => actor.measure())
   }
 
   configs(): readonly PipelineConfig[] {

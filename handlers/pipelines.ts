@@ -6,7 +6,6 @@ import {
   type PipelineDeps,
   patchPipeline,
   playPipeline,
-  readPipelineLog,
   replacePipeline,
   stopPipeline,
   validatePipeline,
@@ -139,16 +138,6 @@ export const pipelineRoutes = (deps: PipelineDeps): readonly Route[] => [
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     handle: async (exchange) => json(await stopPipeline(deps, idOf(exchange))),
-  },
-  {
-    ...session,
-    method: 'GET',
-    path: `${BASE}/:id/log`,
-    operation: 'getPipelineLog',
-    summary: 'The last lines of the child process, of this run and the earlier ones',
-    status: 200,
-    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
-    handle: async (exchange) => json(await readPipelineLog(deps, idOf(exchange))),
   },
 ]
 

@@ -1,5 +1,6 @@
 import { type IRequest, type RouteEntry, Router } from 'itty-router'
 import { ApiError } from '../lib/errors.ts'
+import type { Answered } from '../lib/metrics.ts'
 import type { Log } from '../lib/ports.ts'
 import { validationError } from '../lib/validate.ts'
 import type { Guard } from './http/guard.ts'
@@ -11,12 +12,16 @@ export type { FetchHandler, RequestContext } from './http/route.ts'
 export interface RouterDeps {
   readonly guard: Guard
   readonly log: Log
+  /** Told of every answer, at its head. */
+  readonly onAnswer?: (answered: Answered, context: RequestContext) => void
 }
 
 /** What travels beside the object that itty matches on, so that the Request itself stays untouched. */
 interface Call {
   readonly request: Request
   readonly context: RequestContext
+  /** Monotonic milliseconds. */
+  readonly began: number
 }
 
 /**
@@ -31,6 +36,10 @@ export const createRouter = (routes: readonly Route[], deps: RouterDeps): FetchH
     finally: [
       (response: Response | undefined, _matched: unknown, call: Call) => response ?? errorResponse(unmatched(table, call)),
       (response: Response, _matched: unknown, { request }: Call) => (request.method === 'HEAD' ? withoutBody(response) : response),
+      (response: Response, { route }: IRequest, { request, context, began }: Call) => {
+        const seconds = (performance.now() - began) / 1000
+        deps.onAnswer?.({ method: request.method, route, status: response.status, seconds }, context)
+      },
     ],
   })
   for (const route of routes) {
@@ -38,7 +47,7 @@ export const createRouter = (routes: readonly Route[], deps: RouterDeps): FetchH
   }
   return async (request, context = {}) => {
     const method = request.method === 'HEAD' ? 'GET' : request.method
-    return router.fetch({ method, url: request.url }, { request, context })
+    return router.fetch({ method, url: request.url }, { request, context, began: performance.now() })
   }
 }
 

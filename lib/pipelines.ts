@@ -3,8 +3,7 @@ import type { KeyedQueue } from './keyed-queue.ts'
 import type { Licensing } from './license.ts'
 import { restoreCredentials } from './masked-credentials.ts'
 import { parsePipeline } from './pipeline-input.ts'
-import type { Clock, Engine, EngineCheck, Log, LogLine } from './ports.ts'
-import { redact } from './redact.ts'
+import type { Clock, Engine, EngineCheck, Log } from './ports.ts'
 import type { PipelineRecord, PipelineRepository } from './repositories.ts'
 import { absentView, type PipelineRepresentation, represent } from './representation.ts'
 import { type PipelineConfig, type PipelineView, pipelineFilterSchema, pipelinePatchSchema } from './schema/pipeline.ts'
@@ -148,18 +147,6 @@ export const stopPipeline = async (deps: PipelineDeps, id: string): Promise<Pipe
   const record = await findRecord(deps, id)
   await deps.pipelines.setDesired(id, 'ready')
   return represent(record, await onEngine(deps, id, () => deps.engine.stop(id)))
-}
-
-/** The last lines of this run and the earlier ones, the oldest first; credentials are masked. */
-export const readPipelineLog = async (deps: PipelineDeps, id: string): Promise<readonly LogLine[]> => {
-  await findRecord(deps, id)
-  try {
-    const lines = await deps.engine.log(id)
-    return lines.map((line) => ({ ...line, line: redact(line.line) }))
-  } catch (error) {
-    if (isNotFound(error)) return []
-    throw error
-  }
 }
 
 const findRecord = async (deps: PipelineDeps, id: string): Promise<PipelineRecord> => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServerAdapter } from '@whatwg-node/server'
 import { ApiError, errorBody } from '../../lib/errors.ts'
@@ -29,14 +30,19 @@ export interface HttpServerOptions {
 
 /** node:http in front of the fetch app: what a whatwg adapter lets through and should not is refused here. */
 export const createHttpServer = ({ app, trustProxy, log }: HttpServerOptions): Server => {
-  const adapter = createServerAdapter<{ req: IncomingMessage }>((request, context) =>
-    app(request, { clientAddress: clientAddress(context.req, trustProxy) }),
+  const adapter = createServerAdapter<{ req: IncomingMessage; res: ServerResponse }>((request, { req, res }) =>
+    app(request, { clientAddress: clientAddress(req, trustProxy), requestId: String(res.getHeader(REQUEST_ID)) }),
   )
   const server = createServer({ maxHeaderSize: LIMITS.headerBytes }, (request, response) => {
+    const requestId = requestIdOf(request)
+    response.setHeader(REQUEST_ID, requestId)
     const refusal = refuse(request)
-    if (refusal !== undefined) return sendError(response, refusal)
+    if (refusal !== undefined) {
+      log.debug('request_refused', { request_id: requestId, code: refusal.code, message: refusal.message })
+      return sendError(response, refusal)
+    }
     Promise.resolve(adapter(request, response)).catch((error: unknown) => {
-      log.error('http_adapter_failed', { method: request.method, error })
+      log.error('http_adapter_failed', { request_id: requestId, method: request.method, error })
       sendError(response, new ApiError('INTERNAL_ERROR', 'The service failed to answer.'))
     })
   })
@@ -46,6 +52,15 @@ export const createHttpServer = ({ app, trustProxy, log }: HttpServerOptions): S
   server.maxConnections = LIMITS.connections
   server.on('clientError', onClientError)
   return server
+}
+
+const REQUEST_ID = 'x-request-id'
+const SANE_REQUEST_ID = /^[A-Za-z0-9._:/+=-]{1,128}$/
+
+/** The id that a proxy or client gave, so that its log and ours can be joined; a new one when there is none that a log can hold. */
+const requestIdOf = ({ headers }: IncomingMessage): string => {
+  const given = headers[REQUEST_ID]
+  return typeof given === 'string' && SANE_REQUEST_ID.test(given) ? given : randomUUID()
 }
 
 const refuse = (request: IncomingMessage): ApiError | undefined => {

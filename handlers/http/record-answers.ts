@@ -1,0 +1,16 @@
+import type { Answered, MetricsDeps } from '../../lib/metrics.ts'
+import type { Log } from '../../lib/ports.ts'
+import type { RequestContext } from './route.ts'
+
+/** Reads and probes come all the time; what changes something is worth a line at the usual level. */
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/** Counts every answer and writes its line: the route's template, never the address, which may hold secrets. */
+export const recordAnswers =
+  ({ log, metrics }: MetricsDeps & { readonly log: Log }): ((answered: Answered, context: RequestContext) => void) =>
+  (answered, { requestId }) => {
+    const { method, route, status, seconds } = answered
+    const level = READS.has(method) && status < 500 ? 'debug' : 'info'
+    log[level]('request', { request_id: requestId, method, route: route ?? null, status, ms: Math.round(seconds * 1e6) / 1000 })
+    metrics?.answered(answered)
+  }

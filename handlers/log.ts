@@ -1,0 +1,27 @@
+import { type PipelineLogDeps, readPipelineLog } from '../lib/pipeline-log.ts'
+import { pipelineIdSchema } from '../lib/schema/pipeline.ts'
+import { validate } from '../lib/validate.ts'
+import { readQuery } from './http/query.ts'
+import { json } from './http/respond.ts'
+import type { FetchHandler, Route } from './http/route.ts'
+import { createRouter, type RouterDeps } from './router.ts'
+
+/** What a pipeline's child processes wrote. */
+export const logRoutes = (deps: PipelineLogDeps): readonly Route[] => [
+  {
+    access: 'session',
+    method: 'GET',
+    path: '/svc/pipeline/:id/log',
+    operation: 'getPipelineLog',
+    summary: 'The last lines of the child process, this run and the previous ones; credentials masked',
+    status: 200,
+    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    handle: async ({ params, url }) => {
+      const id = validate(pipelineIdSchema, params.id, 'pipeline id')
+      return json(await readPipelineLog(deps, id, readQuery(url, ['limit'])))
+    },
+  },
+]
+
+/** The logs of pipelines alone, for embedding. */
+export const createLogHandlers = (deps: PipelineLogDeps & RouterDeps): FetchHandler => createRouter(logRoutes(deps), deps)

@@ -1,0 +1,21 @@
+import { METRICS_CONTENT_TYPE, type MetricsDeps, readMetrics } from '../lib/metrics.ts'
+import type { FetchHandler, Route } from './http/route.ts'
+import { createRouter, type RouterDeps } from './router.ts'
+
+/** What the service counts, for Prometheus. */
+export const metricsRoutes = (deps: MetricsDeps): readonly Route[] => [
+  {
+    access: 'session',
+    method: 'GET',
+    path: '/svc/metrics',
+    operation: 'getMetrics',
+    summary: 'Metrics of the API and of its engine in the text format of Prometheus',
+    status: 200,
+    errors: [],
+    handle: async () =>
+      new Response(await readMetrics(deps), { headers: { 'content-type': METRICS_CONTENT_TYPE, 'cache-control': 'no-store' } }),
+  },
+]
+
+/** The metrics alone, for embedding. */
+export const createMetricsHandlers = (deps: MetricsDeps & RouterDeps): FetchHandler => createRouter(metricsRoutes(deps), deps)
