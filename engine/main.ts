@@ -7,6 +7,9 @@ import { createLog } from '../lib/log.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { runToEnd } from './child.ts'
 import { createEngineMetrics, metricsRoutes } from './metrics.ts'
+import { pictureRoutes } from './picture-routes.ts'
+import { createDecodeSlots } from './pictures/decode-slots.ts'
+import { FileStore } from './pictures/file-store.ts'
 import { pipelineRoutes } from './pipeline-routes.ts'
 import { createPlanner } from './plan.ts'
 import { createPublisher } from './rtsp/publisher.ts'
@@ -40,7 +43,19 @@ process.stdout.on('error', () => {})
 
 const publisher = createPublisher({ log })
 const planner = createPlanner({ allowFiles: configuration.allowFileSources })
-const supervisor = new Supervisor({ publisher, ...planner, now: clock.now, log, ports: configuration.outputPorts })
+const files = new FileStore({
+  folder: join(configuration.dataDir, 'screenshots'),
+  retention: () => supervisor.settings.screenshots,
+  log,
+})
+const supervisor = new Supervisor({
+  publisher,
+  ...planner,
+  now: clock.now,
+  log,
+  ports: configuration.outputPorts,
+  pictures: { store: files, slots: createDecodeSlots() },
+})
 
 let lastContact = performance.now()
 const token = process.env.SVC_ENGINE_TOKEN || randomBytes(32).toString('base64url')
@@ -51,6 +66,7 @@ const server = createEngineServer({
       gstreamer_version: await gstreamerVersion(),
       pid: process.pid,
     })),
+    ...pictureRoutes({ supervisor, files }),
     ...metricsRoutes(createEngineMetrics({ supervisor, publisher })),
   ],
   subscribe: (listener) => supervisor.subscribe(listener),

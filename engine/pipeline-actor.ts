@@ -7,6 +7,7 @@ import { type LifecycleEvent, nextPhase, stateOf } from './lifecycle.ts'
 import { LogRing } from './log-ring.ts'
 import type { PipelineFacts } from './metrics-table.ts'
 import { Output } from './output.ts'
+import { type PictureDeps, PipelinePictures } from './pictures/pipeline-pictures.ts'
 import type { Planner } from './plan.ts'
 import { RtpStream } from './rtp/stream.ts'
 import { Timeline } from './rtp/timeline.ts'
@@ -22,6 +23,7 @@ export interface ActorDeps {
   readonly emit: (event: EngineEvent) => void
   readonly now: () => number
   readonly log: Log
+  readonly pictures: PictureDeps
 }
 
 /**
@@ -29,6 +31,7 @@ export interface ActorDeps {
  * the other; only the wait for a start happens outside of that, so that a stop can cancel it.
  */
 export class PipelineActor {
+  readonly pictures: PipelinePictures
   readonly #deps: ActorDeps
   readonly #ring: LogRing
   readonly #vitals = new Vitals()
@@ -66,6 +69,16 @@ export class PipelineActor {
       onDescribe: () => this.#onDescribe(),
       onReaders: (count) => this.#onReaders(count),
     })
+    this.pictures = new PipelinePictures({
+      ...deps.pictures,
+      id: config.id,
+      stream: video,
+      status: () => ({ playing: this.#state() === 'playing', publishes: this.#config.output !== null }),
+      onChange: () => this.#emitStatus(),
+      emit: deps.emit,
+      now: deps.now,
+      log: deps.log,
+    })
   }
 
   get config(): PipelineConfig {
@@ -84,7 +97,7 @@ export class PipelineActor {
     const { screenshots } = this.#deps.settings()
     return {
       id: this.#config.id,
-      state: stateOf(this.#phase, this.#session?.hadMedia ?? false),
+      state: this.#state(),
       runtime: {
         phase: this.#phase,
         desired: this.#desired,
@@ -96,7 +109,7 @@ export class PipelineActor {
         ...this.#vitals.read(),
       },
       klv: this.#klvAvailable ? { available: true, state: 'stopped' } : { available: false },
-      screenshots: { state: 'stopped', interval_seconds: screenshots.interval_seconds, quality: screenshots.quality },
+      screenshots: this.pictures.view(screenshots),
     }
   }
 
@@ -142,6 +155,7 @@ export class PipelineActor {
       if (this.#session !== undefined && !force) throw runningConflict(this.#config.id)
       await this.#endSession()
       await this.#output.close()
+      this.pictures.close()
       this.#removed = true
     })
   }
@@ -171,6 +185,10 @@ export class PipelineActor {
       else await this.#output.close()
       return this.view()
     })
+  }
+
+  #state(): PipelineState {
+    return stateOf(this.#phase, this.#session?.hadMedia ?? false)
   }
 
   #command<T>(work: () => Promise<T>): Promise<T> {

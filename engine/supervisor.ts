@@ -6,9 +6,10 @@ import { DEFAULT_SETTINGS, type Settings } from '../lib/schema/settings.ts'
 import { validationError } from '../lib/validate.ts'
 import type { PipelineFacts } from './metrics-table.ts'
 import { findFreePort, isOwnAddress } from './output-ports.ts'
+import type { PipelinePictures } from './pictures/pipeline-pictures.ts'
 import { type ActorDeps, PipelineActor } from './pipeline-actor.ts'
 
-export interface SupervisorOptions extends Pick<ActorDeps, 'publisher' | 'plan' | 'now' | 'log'> {
+export interface SupervisorOptions extends Pick<ActorDeps, 'publisher' | 'plan' | 'now' | 'log' | 'pictures'> {
   readonly ports: PortRange
   readonly check: (config: PipelineConfig, settings: Settings) => Promise<EngineCheck>
 }
@@ -37,9 +38,14 @@ export class Supervisor {
     return this.list().filter(({ state }) => state === 'playing').length
   }
 
+  get settings(): Settings {
+    return this.#settings
+  }
+
   configure(settings: Settings): void {
     this.#settings = settings
     this.#configured = true
+    void this.#options.pictures.store.trim()
   }
 
   subscribe(listener: (event: EngineEvent) => void): () => void {
@@ -93,8 +99,15 @@ export class Supervisor {
     return this.#find(id).play({ wait })
   }
 
+  /** Ends the periodic screenshots too: who plays it again asks for them again. */
   stop(id: string): Promise<PipelineView> {
-    return this.#find(id).stop()
+    const actor = this.#find(id)
+    actor.pictures.stop()
+    return actor.stop()
+  }
+
+  pictures(id: string): PipelinePictures {
+    return this.#find(id).pictures
   }
 
   view(id: string): PipelineView {
@@ -129,8 +142,16 @@ export class Supervisor {
   }
 
   #newActor(config: PipelineConfig): PipelineActor {
-    const { publisher, plan, now, log } = this.#options
-    return new PipelineActor(config, { publisher, plan, now, log, settings: () => this.#settings, emit: (event) => this.#emit(event) })
+    const { publisher, plan, now, log, pictures } = this.#options
+    return new PipelineActor(config, {
+      publisher,
+      plan,
+      now,
+      log,
+      pictures,
+      settings: () => this.#settings,
+      emit: (event) => this.#emit(event),
+    })
   }
 
   async #withOutput(config: PipelineConfig): Promise<PipelineConfig> {
@@ -152,6 +173,7 @@ export class Supervisor {
   }
 
   #emit(event: EngineEvent): void {
+    if (event.type === 'geolocation') this.#actors.get(event.id)?.pictures.locate(event.geolocation)
     for (const listener of this.#listeners) listener(event)
   }
 }

@@ -1,0 +1,116 @@
+import * as v from 'valibot'
+import { ApiError } from '../lib/errors.ts'
+import { screenshotsStartSchema } from '../lib/schema/picture.ts'
+import { geolocationSchema } from '../lib/schema/pipeline.ts'
+import { validate } from '../lib/validate.ts'
+import type { FileStore } from './pictures/file-store.ts'
+import { pictureTrouble } from './pictures/picture-trouble.ts'
+import { pipelinePath } from './pipeline-routes.ts'
+import { type EngineCall, type EngineRoute, RawAnswer } from './server.ts'
+import type { Supervisor } from './supervisor.ts'
+
+export interface PictureRoutesDeps {
+  readonly supervisor: Pick<Supervisor, 'pictures' | 'settings' | 'view'>
+  readonly files: FileStore
+}
+
+const startSchema = v.required(v.strictObject({ ...screenshotsStartSchema.entries, geolocation: v.nullable(geolocationSchema) }))
+const locationSchema = v.strictObject({ geolocation: v.nullable(geolocationSchema) })
+
+/** Snapshots, periodic screenshots and their files. `?etag` is what the client has already: then 304. */
+export const pictureRoutes = ({ supervisor, files }: PictureRoutesDeps): readonly EngineRoute[] => [
+  {
+    method: 'POST',
+    path: pipelinePath('/screenshots/start'),
+    answer: async ({ id, query, body }) => {
+      const { geolocation, ...wish } = validate(startSchema, await body(), 'screenshot request')
+      const pictures = supervisor.pictures(id)
+      pictures.locate(geolocation)
+      pictures.start(wish, { resume: query.has('resume') })
+      return supervisor.view(id)
+    },
+  },
+  {
+    method: 'POST',
+    path: pipelinePath('/screenshots/stop'),
+    answer: ({ id }) => {
+      supervisor.pictures(id).stop()
+      return supervisor.view(id)
+    },
+  },
+  {
+    method: 'PUT',
+    path: pipelinePath('/geolocation'),
+    answer: async ({ id, body }) => supervisor.pictures(id).locate(validate(locationSchema, await body(), 'geolocation').geolocation),
+  },
+  {
+    method: 'GET',
+    path: pipelinePath('/snapshot'),
+    answer: async ({ id, query }) => {
+      const quality = numberOf(query, 'quality') ?? supervisor.settings.screenshots.quality
+      const { jpeg, etag, takenAt } = await supervisor.pictures(id).snapshot({ quality, width: numberOf(query, 'width') ?? null })
+      const headers = { ...pictureHeaders(etag, takenAt), 'x-age-ms': Math.max(0, Date.now() - takenAt) }
+      return query.get('etag') === etag
+        ? new RawAnswer(304, headers, null)
+        : new RawAnswer(200, { ...headers, 'content-length': jpeg.length }, jpeg)
+    },
+  },
+  {
+    method: 'GET',
+    path: /^\/screenshots$/,
+    answer: ({ query }) =>
+      files.list({
+        pipelineId: query.get('pipeline_id') ?? undefined,
+        before: numberOf(query, 'before'),
+        limit: numberOf(query, 'limit') ?? 1,
+      }),
+  },
+  { method: 'GET', path: /^\/screenshots\/([^/]+)$/, answer: (call) => download(files, call) },
+  { method: 'DELETE', path: /^\/screenshots\/([^/]+)$/, answer: ({ id }) => orTrouble(files.remove(id)) },
+  {
+    method: 'DELETE',
+    path: /^\/screenshots$/,
+    answer: async ({ query }) => ({ deleted: await orTrouble(files.removeOf(query.get('pipeline_id') ?? '')) }),
+  },
+]
+
+const download = async (files: FileStore, { id, query }: EngineCall): Promise<RawAnswer> => {
+  const { file, handle } = await files.openFile(id)
+  try {
+    const { size } = await handle.stat()
+    // The names of files are never given twice: time and size are enough to tell two contents apart.
+    const etag = `"${file.createdAt.toString(36)}-${size.toString(36)}"`
+    const headers = pictureHeaders(etag, file.createdAt)
+    if (query.get('etag') === etag || size === 0) {
+      await handle.close()
+      return size === 0 ? new RawAnswer(200, { ...headers, 'content-length': 0 }, null) : new RawAnswer(304, headers, null)
+    }
+    return new RawAnswer(200, { ...headers, 'content-length': size }, handle.createReadStream({ end: size - 1 }))
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
+
+const pictureHeaders = (etag: string, createdAt: number) => ({
+  'content-type': 'image/jpeg',
+  etag,
+  'last-modified': new Date(createdAt).toUTCString(),
+  'x-created-at': new Date(createdAt).toISOString(),
+})
+
+const numberOf = (query: URLSearchParams, name: string): number | undefined => {
+  const value = Number(query.get(name) ?? Number.NaN)
+  return Number.isFinite(value) ? value : undefined
+}
+
+/** The file system's complaint in words for a user. */
+const orTrouble = async <T>(work: Promise<T>): Promise<T> => {
+  try {
+    return await work
+  } catch (error) {
+    if (error instanceof ApiError) throw error
+    const cause = pictureTrouble(error)?.cause ?? 'disk_error'
+    throw new ApiError('SERVICE_UNAVAILABLE', 'The disk does not let the screenshots be deleted.', { reason: cause }, { cause: error })
+  }
+}
