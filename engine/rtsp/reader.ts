@@ -3,7 +3,7 @@ import type { RtpStream } from '../rtp/stream.ts'
 import type { Sink } from './sink.ts'
 
 /** The cached GOP of a reader that joins spans at most this much of media time. */
-const CATCH_UP_MS = 60
+const CATCH_UP_MS = 40
 /** Entries already sent that the queue of a reader which is always a little behind may hold. */
 const COMPACT_AT = 256
 
