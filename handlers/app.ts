@@ -62,7 +62,7 @@ export interface AppDeps extends PipelineDeps, SettingsDeps, SessionDeps, Health
 export const assemble = (ports: HostPorts): AppDeps => {
   const { clock, license } = ports
   const engine = withSharedReads(ports.engine)
-  const events = createEventHub(ports)
+  const events = createEventHub({ ...ports, engine })
   ports.stopping?.addEventListener('abort', () => events.feed.close(), { once: true })
   return {
     ...ports,

@@ -52,6 +52,8 @@ class Client {
   readonly #keepalive: ReturnType<typeof setInterval>
   #unsubscribe = (): void => {}
   #open = true
+  /** Replay and greeting: each is bounded and comes once. */
+  #catchUpBytes = 0
   #greeted: boolean
   /** Events that wait for the greeting; undefined when nothing waits. */
   #early: ApiEvent[] | undefined
@@ -118,18 +120,22 @@ class Client {
     if (this.#options.isLast?.(event) === true) this.#end()
   }
 
-  /** In one piece, which the backlog always takes: else a client with much to replay could never catch up. */
+  /** On top of the backlog that is allowed: else a client with much to replay could never catch up. */
   #sendAll(events: readonly ApiEvent[]): void {
     const { isLast } = this.#options
     const last = isLast === undefined ? -1 : events.findIndex(isLast)
     const sent = last < 0 ? events : events.slice(0, last + 1)
-    if (sent.length > 0) this.#write(encoder.encode(sent.map(toText).join('')))
+    if (sent.length > 0) {
+      const bytes = encoder.encode(sent.map(toText).join(''))
+      this.#catchUpBytes += bytes.length
+      this.#write(bytes)
+    }
     if (last >= 0) this.#end()
   }
 
   #write(bytes: Uint8Array): void {
     if (!this.#open) return
-    if ((this.#controller.desiredSize ?? 0) <= 0) this.#cut()
+    if ((this.#controller.desiredSize ?? 0) + this.#catchUpBytes <= 0) this.#cut()
     else this.#controller.enqueue(bytes)
   }
 }

@@ -69,7 +69,6 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
   const owed = new Set<string>()
   /** Pipelines of which events came faster than the database answers. */
   const skipped = new Set<string>()
-  const viewNow = shareFlights((id) => deps.engine.view(id))
 
   /** One after the other for each pipeline, since a status first reads the database. */
   const inTurn = async (id: string, work: () => Promise<void>): Promise<void> => {
@@ -104,7 +103,7 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
     const absent = views.get(id) ?? notHeld(record)
     // Nobody sees the counters, so the engine need not be asked.
     if (feed.followers === 0) return absent
-    const fresh = await viewNow(id).catch((error: unknown) => viewWithout(error, absent))
+    const fresh = await deps.engine.view(id).catch((error: unknown) => viewWithout(error, absent))
     return inOrder(views.get(id), fresh)
   }
 
@@ -114,9 +113,10 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
     publishStatus(represent(record, await presentView(record)))
   }
 
-  const publishSkipped = (id: string): Promise<void> => {
+  const publishSkipped = async (id: string): Promise<void> => {
     views.delete(id)
-    return publishPresent(id)
+    if (told.has(id) && (await deps.pipelines.find(id)) === undefined) publishRemoved(id)
+    else await publishPresent(id)
   }
 
   const publishHeld = async (id: string, view: PipelineView | undefined): Promise<void> => {
@@ -159,6 +159,7 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
     },
     async resync(present) {
       const held = new Map(present.map((view) => [view.id, view]))
+      for (const id of views.keys()) if (!held.has(id)) views.delete(id)
       const stored = (await deps.pipelines.list()).map(({ config }) => config.id)
       // What was told and is not stored any more was removed by another process.
       await Promise.all([...new Set([...stored, ...told.keys()])].map((id) => inTurn(id, () => publishHeld(id, held.get(id)))))
@@ -169,7 +170,7 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
       const record = await deps.pipelines.find(id)
       if (record === undefined) return () => []
       try {
-        const fresh = await viewNow(id).catch((error: unknown) => viewWithout(error, notHeld(record)))
+        const fresh = await deps.engine.view(id).catch((error: unknown) => viewWithout(error, notHeld(record)))
         return () => [statusAside(record, fresh)]
       } catch (error) {
         owed.add(id)
@@ -210,16 +211,4 @@ const isBusy = (error: unknown): boolean => error instanceof ApiError && error.d
 const signatureOf = ({ runtime, ...rest }: PipelineRepresentation): string => {
   const { phase, desired, since, restarts, next_retry_at, last_error } = runtime
   return JSON.stringify([rest, phase, desired, since, restarts, next_retry_at, last_error])
-}
-
-/** Those who ask for the same thing at the same time share one answer: many clients may connect at once. */
-const shareFlights = <T>(ask: (key: string) => Promise<T>): ((key: string) => Promise<T>) => {
-  const flights = new Map<string, Promise<T>>()
-  return (key) => {
-    const flying = flights.get(key)
-    if (flying !== undefined) return flying
-    const flight = ask(key).finally(() => flights.delete(key))
-    flights.set(key, flight)
-    return flight
-  }
 }
