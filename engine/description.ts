@@ -13,7 +13,8 @@ const IDENTIFIER = /[A-Za-z0-9_][A-Za-z0-9_%:-]*/y
 const ASSIGN = /[A-Za-z0-9_][A-Za-z0-9_%:-]*\s*=\s*/y
 const REFERENCE = /(?:[A-Za-z0-9_][A-Za-z0-9_%:-]*)?\.(?:[A-Za-z0-9_][A-Za-z0-9_%:-]*)?/y
 const PROTOCOL = /[A-Za-z][A-Za-z0-9+,.-]*:\/\//y
-const CHARACTERS = /(?:\\[^\n]|[^\s])+/y
+// The lexer wants the longest match, so any backslash takes a blank along, be it escaped itself or not.
+const CHARACTERS = /(?:\S|(?<=\\)[^\n])+/y
 const MIME = /[!:]\s*[A-Za-z0-9-]+\/[A-Za-z0-9-]+/y
 
 const matchAt = (pattern: RegExp, text: string, at: number): string => {

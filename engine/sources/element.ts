@@ -5,7 +5,8 @@ type PropertyValue = string | number | boolean | undefined
 
 // GStreamer reads a string property twice: the description's lexer takes backslashes off (gst_parse_unescape), then
 // gst_value_deserialize takes a leading quote or the word NULL for more than text; wrapped in quotes both are text again.
-const NEEDS_WRAP = /^"|^NULL$/
+// A backslash at the end would take the blank behind it into the word: the lexer prefers the longest match to the escapes.
+const NEEDS_WRAP = /^"|^NULL$|\\$/
 
 const octal = (byte: number): string => `\\${byte.toString(8).padStart(3, '0')}`
 
