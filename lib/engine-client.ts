@@ -28,7 +28,7 @@ export const engineUnavailable = (cause?: unknown): ApiError =>
 export interface EngineCallerOptions {
   /** Where the engine is now; undefined while none is known. */
   readonly address: () => EngineAddress | undefined
-  readonly fetch?: (request: Request) => Promise<Response>
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
 }
 
 /** Calls the engine over HTTP; each part of the engine has a client of its own on top of it. */
@@ -40,18 +40,18 @@ export interface EngineCaller {
 }
 
 export const createEngineCaller = (options: EngineCallerOptions): EngineCaller => {
-  const send = options.fetch ?? ((request: Request) => fetch(request))
+  const send = options.fetch ?? fetch
 
   const open: EngineCaller['open'] = async (method, path, body, signal) => {
     const address = options.address()
     if (address === undefined) throw engineUnavailable()
-    const request = new Request(new URL(path, address.url), {
+    // Not as a Request: on Node the signal of one that was garbage-collected reaches its fetch no more.
+    return send(new URL(path, address.url).href, {
       method,
       signal,
       headers: { authorization: `Bearer ${address.token}`, ...(body !== undefined && { 'content-type': 'application/json' }) },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
-    return send(request)
   }
   return {
     open,
@@ -98,15 +98,18 @@ export const toApiError = (answer: unknown): ApiError => {
 }
 
 async function* followEvents(open: EngineCaller['open'], signal: AbortSignal): AsyncGenerator<EngineEvent> {
-  const silence = new AbortController()
-  let timer = setTimeout(() => silence.abort(), SILENCE_MS)
+  // One controller for both ends: a signal of AbortSignal.any() is lost to the garbage collector while a stream lasts.
+  const ending = new AbortController()
+  const end = (): void => ending.abort()
+  signal.addEventListener('abort', end)
+  let timer = setTimeout(end, SILENCE_MS)
   try {
-    const response = await open('GET', '/events', undefined, AbortSignal.any([signal, silence.signal]))
+    const response = await open('GET', '/events', undefined, ending.signal)
     if (!response.ok || response.body === null) throw engineUnavailable()
     let rest = ''
     for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
       clearTimeout(timer)
-      timer = setTimeout(() => silence.abort(), SILENCE_MS)
+      timer = setTimeout(end, SILENCE_MS)
       const lines = (rest + text).split('\n')
       rest = lines.pop() ?? ''
       if (rest.length > MAX_EVENT_LINE) throw engineUnavailable()
@@ -117,6 +120,7 @@ async function* followEvents(open: EngineCaller['open'], signal: AbortSignal): A
     throw error instanceof ApiError ? error : engineUnavailable(error)
   } finally {
     clearTimeout(timer)
-    silence.abort()
+    signal.removeEventListener('abort', end)
+    end()
   }
 }
