@@ -29,6 +29,8 @@ const EXIT = { usage: 64, unavailable: 69, configuration: 78 } as const
 
 /** How long requests may take to end after SIGTERM before their connections are closed, milliseconds. */
 const DRAIN_MS = 5000
+/** Whatever hangs: the whole shutdown ends after this, milliseconds. */
+const SHUT_DOWN_MS = 40_000
 
 const clock = { now: () => Date.now() }
 
@@ -109,6 +111,7 @@ const serve = async (configuration: Configuration, takeOver: boolean): Promise<v
     if (stopping.signal.aborted) return process.exit(1)
     log.info('service_stopping', { reason })
     stopping.abort()
+    setTimeout(() => process.exit(1), SHUT_DOWN_MS).unref()
     await drain(server)
     await letGo()
     database.close()
