@@ -35,9 +35,9 @@ const readText = async (request: Request): Promise<string> => {
       if (length > MAX_BODY_BYTES) throw tooLarge()
       parts.push(decode(decoder, value))
     }
-  } catch (error) {
-    reader.cancel(error).catch(() => undefined)
-    throw error
+  } finally {
+    // Not cancelled: on Node that would close the connection before the client could read the answer.
+    reader.releaseLock()
   }
   parts.push(decode(decoder))
   return parts.join('')

@@ -22,6 +22,8 @@ const RETRY_SECONDS = 1
 
 const headersOf = ({ code, details }: ApiError): Record<string, string> => {
   if (code === 'UNAUTHORIZED') return { 'www-authenticate': 'Bearer' }
+  // What is left of the body is not read, so nothing else can come over this connection.
+  if (code === 'PAYLOAD_TOO_LARGE') return { connection: 'close' }
   if (code === 'METHOD_NOT_ALLOWED' && Array.isArray(details.allow)) return { allow: details.allow.join(', ') }
   if (code !== 'RATE_LIMITED' && code !== 'SERVICE_UNAVAILABLE') return {}
   const seconds = typeof details.retry_after_seconds === 'number' ? details.retry_after_seconds : RETRY_SECONDS

@@ -22,6 +22,8 @@ export interface LoggedLine {
 /** An API over a fake engine and a real libSQL file, with everything a test may turn. */
 export interface TestApi extends AsyncDisposable {
   readonly app: FetchHandler
+  /** Where the host serves it. */
+  readonly origin: string
   readonly deps: AppDeps
   readonly engine: FakeEngine
   readonly database: Database
@@ -71,6 +73,7 @@ export const createTestApi = async (host: TestHost = fetchHost): Promise<TestApi
   const served = await host.serve(app, deps.log)
   const api: TestApi = {
     app,
+    origin: served.origin,
     deps,
     engine,
     database,
