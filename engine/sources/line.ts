@@ -24,13 +24,20 @@ const SECONDS_TO_MICROSECONDS = 1_000_000
 /** A source that has gone silent ends the child after this time at the latest; the stall watchdog of the settings is usually faster. */
 const SILENCE_SECONDS = 20
 
+// rtspsrc would take port 554 for rtsps as well; 322 is the port of the standard (RFC 7826 section 19.2), and the one our own question goes to.
+const rtspLocation = (address: Address, scheme: string): string =>
+  address.bare.replace(/^[a-z]+:\/\/[^/?]*/, (start) => {
+    const authority = start.replace(/^[a-z]+/, scheme)
+    return scheme === 'rtsps' && address.port === undefined ? `${authority}:322` : authority
+  })
+
 const rtsp = (address: Address, source: Source, facts: SourceFacts): SourceLine => {
   const insideTs = facts.video === 'MP2T'
   const secure = address.scheme === 'rtsps'
   const scheme = secure ? 'rtsps' : 'rtsp'
   const rtspsrc = element('rtspsrc', {
     name: insideTs ? undefined : TRACKS,
-    location: address.bare.replace(/^[a-z]+/, scheme),
+    location: rtspLocation(address, scheme),
     'user-id': address.user,
     'user-pw': address.user === undefined ? undefined : (address.password ?? ''),
     // Only a gap waits this long; packets in order pass at once. drop-on-latency stays off: it would drop the packets of a burst, such as a key frame.

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -150,6 +150,41 @@ describe('RTSP sources', () => {
     const facts = await probeSource(right, { signal: new AbortController().signal, timeoutMs: 10_000, allowFiles: false })
     const launch = simpleLaunch(configure(source.url('/h264', 'user:wrong'), null), facts, null)
     await expect(play(launch)).rejects.toMatchObject({ reason: 'unauthorized' })
+  })
+})
+
+describe('an RTSP source with TLS and a certificate of its own', () => {
+  let folder: string
+  let source: RtspSource
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'rtsps-'))
+    const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+    const request = [
+      'req',
+      '-x509',
+      '-newkey',
+      'rsa:2048',
+      '-nodes',
+      '-days',
+      '2',
+      '-subj',
+      '/CN=camera',
+      '-keyout',
+      key,
+      '-out',
+      certificate,
+    ]
+    execFileSync('openssl', request, { stdio: 'ignore' })
+    source = await startRtspSource(['--tls', certificate, key, '--auth', 'digest'])
+  })
+  afterAll(async () => {
+    await source?.stop()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  it('passes through', async () => {
+    expect((await play(await plan(source.url('/h264', 'user:secret')))).caps.get('pay0')).toContain('H264')
   })
 })
 

@@ -67,7 +67,7 @@ const ROWS: readonly Row[] = [
     name: 'rtsps takes certificates as they are',
     uri: 'rtsps://h/s',
     facts: rtsp,
-    contains: ['location=rtsps://h/s', 'tls-validation-flags=no-flags'],
+    contains: ['location=rtsps://h:322/s', 'tls-validation-flags=no-flags'],
   },
   {
     name: 'another codec passes untouched',
