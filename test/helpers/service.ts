@@ -1,9 +1,6 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { onTestFinished } from 'vitest'
-import { processesWith } from './processes.ts'
 
 const ENTRY = resolve(import.meta.dirname, '../../dist/node.js')
 const NODE = process.execPath
@@ -31,21 +28,12 @@ export interface Service {
   waitForLog(event: string, count?: number): Promise<Record<string, unknown>>
 }
 
-/** A new empty data directory, removed (with every process that still uses it) after the test. */
-export const temporaryDataDir = (): string => {
-  const directory = mkdtempSync(join(tmpdir(), 'svc-'))
-  onTestFinished(() => {
-    for (const pid of processesWith(`SVC_DATA_DIR=${directory}`)) process.kill(pid, 'SIGKILL')
-    rmSync(directory, { recursive: true, force: true, maxRetries: 5 })
-  })
-  return directory
-}
-
 /** Starts the built service on a free port, as `npm start` does, and waits until it is ready. */
 export const startService = async (
   options: { readonly dataDir?: string; readonly env?: Record<string, string>; readonly args?: readonly string[] } = {},
 ): Promise<Service> => {
-  const dataDir = options.dataDir ?? temporaryDataDir()
+  // Only tests have an end to clean up at; a benchmark brings its own directory.
+  const dataDir = options.dataDir ?? (await import('./temporary-data-dir.ts')).temporaryDataDir()
   const child = spawn(NODE, [ENTRY, ...(options.args ?? [])], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, SVC_PORT: '0', SVC_DATA_DIR: dataDir, SVC_OUTPUT_PORTS: freeRange(), ...options.env },

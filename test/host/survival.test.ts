@@ -4,7 +4,8 @@ import { resolve } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { childrenOf, isAlive, processes } from '../helpers/processes.ts'
 import { openReader, sequenceGaps } from '../helpers/rtsp-reader.ts'
-import { type Service, startService, temporaryDataDir } from '../helpers/service.ts'
+import { type Service, startService } from '../helpers/service.ts'
+import { temporaryDataDir } from '../helpers/temporary-data-dir.ts'
 import { until } from '../helpers/until.ts'
 
 const BALL = { mode: 'simple', source: { uri: 'test://ball?width=160&height=120&fps=15' } }
