@@ -6,6 +6,7 @@ import { readConfiguration } from '../lib/configuration.ts'
 import { createLog } from '../lib/log.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { runToEnd } from './child.ts'
+import { klvRoutes } from './klv-routes.ts'
 import { createEngineMetrics, metricsRoutes } from './metrics.ts'
 import { pictureRoutes } from './picture-routes.ts'
 import { createDecodeSlots } from './pictures/decode-slots.ts'
@@ -67,7 +68,8 @@ const server = createEngineServer({
       pid: process.pid,
     })),
     ...pictureRoutes({ supervisor, files }),
-    ...metricsRoutes(createEngineMetrics({ supervisor, publisher })),
+    ...klvRoutes(supervisor),
+    ...metricsRoutes(createEngineMetrics({ supervisor, publisher, klv: () => supervisor.klvCounts() })),
   ],
   subscribe: (listener) => supervisor.subscribe(listener),
   token,

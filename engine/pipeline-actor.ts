@@ -3,6 +3,7 @@ import type { EngineEvent, Log, LogLine } from '../lib/ports.ts'
 import type { Phase, PipelineConfig, PipelineState, PipelineView } from '../lib/schema/pipeline.ts'
 import type { Settings } from '../lib/schema/settings.ts'
 import { Fault, faultToApiError } from './fault.ts'
+import { KlvTap } from './klv-tap.ts'
 import { type LifecycleEvent, nextPhase, stateOf } from './lifecycle.ts'
 import { LogRing } from './log-ring.ts'
 import type { PipelineFacts } from './metrics-table.ts'
@@ -32,6 +33,7 @@ export interface ActorDeps {
  */
 export class PipelineActor {
   readonly pictures: PipelinePictures
+  readonly klv: KlvTap
   readonly #deps: ActorDeps
   readonly #ring: LogRing
   readonly #vitals = new Vitals()
@@ -47,7 +49,6 @@ export class PipelineActor {
   #pid: number | undefined
   #nextRetryAt: number | null = null
   #lastError: { readonly code: string; readonly message: string; readonly at: string } | null = null
-  #klvAvailable = false
   #idleTimer: NodeJS.Timeout | undefined
   #commands: Promise<unknown> = Promise.resolve()
   #removed = false
@@ -61,9 +62,6 @@ export class PipelineActor {
     const video = new RtpStream({ timeline })
     const klv = new RtpStream({ timeline })
     video.onUnit((unit) => this.#vitals.record(unit.bytes))
-    klv.onUnit(() => {
-      if (klv.caps?.encodingName.toUpperCase() === 'SMPTE336M') this.#noteKlv()
-    })
     this.#streams = [video, klv]
     this.#output = new Output(deps.publisher, deps.settings, this.#streams, {
       onDescribe: () => this.#onDescribe(),
@@ -78,6 +76,17 @@ export class PipelineActor {
       emit: deps.emit,
       now: deps.now,
       log: deps.log,
+    })
+    this.klv = new KlvTap({
+      id: config.id,
+      stream: klv,
+      status: () => ({
+        playing: this.#state() === 'playing',
+        extractsGeolocation: this.#config.klv_config.auto_extract_geolocation,
+      }),
+      onChange: () => this.#emitStatus(),
+      emit: deps.emit,
+      now: deps.now,
     })
   }
 
@@ -108,7 +117,7 @@ export class PipelineActor {
         readers: this.#output.readers,
         ...this.#vitals.read(),
       },
-      klv: this.#klvAvailable ? { available: true, state: 'stopped' } : { available: false },
+      klv: this.klv.view(),
       screenshots: this.pictures.view(screenshots),
     }
   }
@@ -141,7 +150,7 @@ export class PipelineActor {
       await this.#output.close()
       this.#config = config
       this.#lastError = null
-      this.#klvAvailable = false
+      this.klv.forget()
       this.#settle()
       await this.#listenWhileReady()
       this.#emitStatus()
@@ -201,6 +210,7 @@ export class PipelineActor {
     this.#restarts = 0
     this.#lastError = null
     this.#vitals.reset()
+    this.klv.begin()
     this.#move('play')
     return new Session(
       {
@@ -225,7 +235,7 @@ export class PipelineActor {
       await this.#output.open(this.#config)
       const { launch, klv } = await this.#deps.plan(this.#config, this.#deps.settings(), signal, startTimeoutMs)
       if (signal.aborted) return undefined
-      if (klv === true) this.#noteKlv()
+      if (klv !== null) this.klv.announce(klv)
       return await runChild({
         number,
         launch,
@@ -259,6 +269,7 @@ export class PipelineActor {
   /** The session ended without a stop: the port goes, the reason stays. */
   async #onFailed(event: LifecycleEvent): Promise<void> {
     if (!this.#listensWhileReady()) await this.#output.close()
+    this.klv.end()
     this.#session = undefined
     this.#move(event)
   }
@@ -270,6 +281,7 @@ export class PipelineActor {
     this.#move('stop')
     session.stop()
     await session.ended
+    this.klv.end()
     this.#session = undefined
     this.#move('ended')
   }
@@ -292,12 +304,6 @@ export class PipelineActor {
   #notePause(delayMs: number | null): void {
     this.#nextRetryAt = delayMs === null ? null : this.#deps.now() + delayMs
     if (delayMs !== null) this.#emitStatus()
-  }
-
-  #noteKlv(): void {
-    if (this.#klvAvailable) return
-    this.#klvAvailable = true
-    this.#emitStatus()
   }
 
   #move(event: LifecycleEvent): void {

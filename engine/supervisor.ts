@@ -4,7 +4,8 @@ import type { EngineCheck, EngineEvent, Log, LogLine } from '../lib/ports.ts'
 import { type PipelineConfig, type PipelineView, parseOutputUri } from '../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../lib/schema/settings.ts'
 import { validationError } from '../lib/validate.ts'
-import type { PipelineFacts } from './metrics-table.ts'
+import type { KlvTap } from './klv-tap.ts'
+import type { KlvCounts, PipelineFacts } from './metrics-table.ts'
 import { findFreePort, isOwnAddress } from './output-ports.ts'
 import type { PipelinePictures } from './pictures/pipeline-pictures.ts'
 import { type ActorDeps, PipelineActor } from './pipeline-actor.ts'
@@ -108,6 +109,14 @@ export class Supervisor {
 
   pictures(id: string): PipelinePictures {
     return this.#find(id).pictures
+  }
+
+  klv(id: string): KlvTap {
+    return this.#find(id).klv
+  }
+
+  klvCounts(): readonly KlvCounts[] {
+    return [...this.#actors.values()].map(({ klv }) => klv.counts())
   }
 
   view(id: string): PipelineView {
