@@ -107,7 +107,7 @@ describe('the events of a pipeline', () => {
       view('a', 'playing', { restarts: 1 }),
       view('a', 'playing', { restarts: 1, last_error: { code: 'ENGINE_ERROR', message: 'broken', at: 'now' } }),
       { ...base, klv: { available: true, state: 'stopped' } },
-      { ...base, screenshots: { state: 'running', interval_seconds: 1, quality: 85 } },
+      { ...base, screenshots: { state: 'playing', interval_seconds: 1, quality: 85 } },
       view('a', 'playing', { since: 'later' }),
     ]
     hub.push({ type: 'pipeline', view: base })
