@@ -34,6 +34,7 @@ export const createPipelineRepository = ({ orm }: Database): PipelineRepository 
     replace: (id, change) => update(id, toChangedColumns(change)),
     setGeolocation: (id, geolocation, updated_at) => update(id, { geolocation, updated_at }),
     setDesired: (id, desired) => update(id, { desired }),
+    setScreenshots: (id, screenshots) => update(id, { screenshots }),
     remove: (id) => query(async () => (await orm.delete(pipelines).where(eq(pipelines.id, id))).rowsAffected > 0),
   }
 }
@@ -60,6 +61,7 @@ const toRow = (record: PipelineRecord): Row => ({
   id: record.config.id,
   ...toChangedColumns(record),
   desired: record.desired,
+  screenshots: record.screenshots ?? null,
   ephemeral: record.config.ephemeral,
   trigger_path: record.trigger_path,
   created_at: record.created_at,
@@ -69,6 +71,7 @@ const toRecord = (row: Row): PipelineRecord => ({
   config: toConfig(row),
   geolocation: row.geolocation,
   desired: row.desired,
+  screenshots: row.screenshots,
   trigger_path: row.trigger_path,
   created_at: row.created_at,
   updated_at: row.updated_at,

@@ -17,7 +17,7 @@ export interface PictureRoutesDeps {
 const startSchema = v.required(v.strictObject({ ...screenshotsStartSchema.entries, geolocation: v.nullable(geolocationSchema) }))
 const locationSchema = v.strictObject({ geolocation: v.nullable(geolocationSchema) })
 
-/** Snapshots, periodic screenshots and their files. `?etag` is what the client has already: then 304. */
+/** Snapshots, periodic screenshots and their files. */
 export const pictureRoutes = ({ supervisor, files }: PictureRoutesDeps): readonly EngineRoute[] => [
   {
     method: 'POST',
@@ -50,22 +50,22 @@ export const pictureRoutes = ({ supervisor, files }: PictureRoutesDeps): readonl
       const quality = numberOf(query, 'quality') ?? supervisor.settings.screenshots.quality
       const { jpeg, etag, takenAt } = await supervisor.pictures(id).snapshot({ quality, width: numberOf(query, 'width') ?? null })
       const headers = { ...pictureHeaders(etag, takenAt), 'x-age-ms': Math.max(0, Date.now() - takenAt) }
-      return query.get('etag') === etag
-        ? new RawAnswer(304, headers, null)
-        : new RawAnswer(200, { ...headers, 'content-length': jpeg.length }, jpeg)
+      return new RawAnswer(200, { ...headers, 'content-length': jpeg.length }, jpeg)
     },
   },
   {
     method: 'GET',
     path: /^\/screenshots$/,
     answer: ({ query }) =>
-      files.list({
-        pipelineId: query.get('pipeline_id') ?? undefined,
-        before: numberOf(query, 'before'),
-        limit: numberOf(query, 'limit') ?? 1,
-      }),
+      orTrouble(
+        files.list({
+          pipelineId: query.get('pipeline_id') ?? undefined,
+          before: numberOf(query, 'before'),
+          limit: numberOf(query, 'limit') ?? 1,
+        }),
+      ),
   },
-  { method: 'GET', path: /^\/screenshots\/([^/]+)$/, answer: (call) => download(files, call) },
+  { method: 'GET', path: /^\/screenshots\/([^/]+)$/, answer: (call) => orTrouble(download(files, call)) },
   { method: 'DELETE', path: /^\/screenshots\/([^/]+)$/, answer: ({ id }) => orTrouble(files.remove(id)) },
   {
     method: 'DELETE',
@@ -74,18 +74,14 @@ export const pictureRoutes = ({ supervisor, files }: PictureRoutesDeps): readonl
   },
 ]
 
-const download = async (files: FileStore, { id, query }: EngineCall): Promise<RawAnswer> => {
+const download = async (files: FileStore, { id }: EngineCall): Promise<RawAnswer> => {
   const { file, handle } = await files.openFile(id)
   try {
     const { size } = await handle.stat()
-    // The names of files are never given twice: time and size are enough to tell two contents apart.
-    const etag = `"${file.createdAt.toString(36)}-${size.toString(36)}"`
-    const headers = pictureHeaders(etag, file.createdAt)
-    if (query.get('etag') === etag || size === 0) {
-      await handle.close()
-      return size === 0 ? new RawAnswer(200, { ...headers, 'content-length': 0 }, null) : new RawAnswer(304, headers, null)
-    }
-    return new RawAnswer(200, { ...headers, 'content-length': size }, handle.createReadStream({ end: size - 1 }))
+    // The name of a file is given once: time and size are enough to tell two contents apart.
+    const headers = pictureHeaders(`"${file.createdAt.toString(36)}-${size.toString(36)}"`, file.createdAt)
+    const stream = handle.createReadStream({ end: Math.max(0, size - 1) })
+    return new RawAnswer(200, { ...headers, 'content-length': size }, stream)
   } catch (error) {
     await handle.close()
     throw error
@@ -111,6 +107,11 @@ const orTrouble = async <T>(work: Promise<T>): Promise<T> => {
   } catch (error) {
     if (error instanceof ApiError) throw error
     const cause = pictureTrouble(error)?.cause ?? 'disk_error'
-    throw new ApiError('SERVICE_UNAVAILABLE', 'The disk does not let the screenshots be deleted.', { reason: cause }, { cause: error })
+    throw new ApiError(
+      'SERVICE_UNAVAILABLE',
+      'The disk does not let the screenshots be read or deleted.',
+      { reason: cause },
+      { cause: error },
+    )
   }
 }

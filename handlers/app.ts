@@ -5,7 +5,7 @@ import { createKeyedQueue } from '../lib/keyed-queue.ts'
 import { createLicensing, type LicenseSource } from '../lib/license.ts'
 import type { MetricsDeps } from '../lib/metrics.ts'
 import type { PipelineDeps } from '../lib/pipelines.ts'
-import type { Clock, Engine, Log, PasswordHasher } from '../lib/ports.ts'
+import type { Clock, Engine, Log, PasswordHasher, Pictures } from '../lib/ports.ts'
 import { createRateLimiter } from '../lib/rate-limit.ts'
 import type { ReconcileDeps } from '../lib/reconcile.ts'
 import type { CredentialRepository, PipelineRepository, SessionRepository, SettingsRepository } from '../lib/repositories.ts'
@@ -15,6 +15,7 @@ import { withSharedReads } from '../lib/shared-reads.ts'
 import { withEvents } from '../lib/with-events.ts'
 import { authRoutes } from './auth.ts'
 import { type EventDeps, eventRoutes } from './events.ts'
+import { fileRoutes } from './files.ts'
 import { healthRoutes } from './health.ts'
 import { withCors } from './http/cors.ts'
 import { createGuard } from './http/guard.ts'
@@ -24,6 +25,7 @@ import { logRoutes } from './log.ts'
 import { metricsRoutes } from './metrics.ts'
 import { pipelineRoutes } from './pipelines.ts'
 import { createRouter, type RouterDeps } from './router.ts'
+import { screenshotRoutes } from './screenshots.ts'
 import { settingsRoutes } from './settings.ts'
 
 export type { FetchHandler, RequestContext, Route } from './http/route.ts'
@@ -31,6 +33,7 @@ export type { FetchHandler, RequestContext, Route } from './http/route.ts'
 /** What a host brings: the outside world. */
 export interface HostPorts extends MetricsDeps {
   readonly engine: Engine
+  readonly pictures: Pictures
   readonly pipelines: PipelineRepository
   readonly settings: SettingsRepository
   readonly credentials: CredentialRepository
@@ -54,6 +57,7 @@ export interface HostPorts extends MetricsDeps {
 
 /** Everything the API works with; each group takes the part it uses. */
 export interface AppDeps extends PipelineDeps, SettingsDeps, SessionDeps, HealthDeps, RouterDeps, ReconcileDeps, EventDeps, MetricsDeps {
+  readonly pictures: Pictures
   readonly pipelines: PipelineRepository
   readonly corsOrigins?: readonly string[]
 }
@@ -83,6 +87,8 @@ export const apiRoutes = (deps: AppDeps): readonly Route[] => [
   ...authRoutes(deps),
   ...pipelineRoutes(deps),
   ...settingsRoutes(deps),
+  ...screenshotRoutes(deps),
+  ...fileRoutes(deps),
   ...eventRoutes(deps),
   ...logRoutes(deps),
   ...metricsRoutes(deps),

@@ -13,6 +13,7 @@ import { createEngineCaller, createEngineClient, type EngineAddress } from '../l
 import { createLicensing } from '../lib/license.ts'
 import { createLog } from '../lib/log.ts'
 import { createEngineMetrics } from '../lib/metrics.ts'
+import { createPicturesClient } from '../lib/pictures-client.ts'
 import { reconcile } from '../lib/reconcile.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { type AppDeps, assemble, createApp } from './app.ts'
@@ -76,6 +77,7 @@ const serve = async (configuration: Configuration, takeOver: boolean): Promise<v
   const engineCaller = createEngineCaller({ address: () => engineAddress() })
   const ports = {
     engine: createEngineClient(engineCaller),
+    pictures: createPicturesClient(engineCaller),
     metrics: createApiMetrics({ sseClients: () => deps.events.feed.followers }),
     engineMetrics: createEngineMetrics(engineCaller),
     pipelines: createPipelineRepository(database),
@@ -99,8 +101,9 @@ const serve = async (configuration: Configuration, takeOver: boolean): Promise<v
   const link = linkEngine(configuration, dataDir, {
     log,
     // The API is shown the engine only when the two agree.
-    onReady: async (engine, occasion) => {
-      await reconcile({ ...deps, engine, licensing: createLicensing({ source: ports.license, engine, clock }) }, occasion)
+    onReady: async (engine, occasion, caller) => {
+      const pictures = createPicturesClient(caller)
+      await reconcile({ ...deps, engine, pictures, licensing: createLicensing({ source: ports.license, engine, clock }) }, occasion)
       await deps.events.resync(await engine.list())
     },
     onEvent: deps.events.push,

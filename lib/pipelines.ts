@@ -3,15 +3,16 @@ import type { KeyedQueue } from './keyed-queue.ts'
 import type { Licensing } from './license.ts'
 import { restoreCredentials } from './masked-credentials.ts'
 import { parsePipeline } from './pipeline-input.ts'
-import type { Clock, Engine, EngineCheck, Log } from './ports.ts'
+import type { Clock, Engine, EngineCheck, Log, Pictures } from './ports.ts'
 import type { PipelineRecord, PipelineRepository } from './repositories.ts'
 import { absentView, type PipelineRepresentation, represent } from './representation.ts'
-import { type PipelineConfig, type PipelineView, pipelineFilterSchema, pipelinePatchSchema } from './schema/pipeline.ts'
+import { type Geolocation, type PipelineConfig, type PipelineView, pipelineFilterSchema, pipelinePatchSchema } from './schema/pipeline.ts'
 import { DEFAULT_SETTINGS } from './schema/settings.ts'
 import { validate, validationError } from './validate.ts'
 
 export interface PipelineDeps {
   readonly engine: Engine
+  readonly pictures: Pick<Pictures, 'locate'>
   readonly pipelines: PipelineRepository
   readonly licensing: Licensing
   /** One change of a pipeline at a time, so that engine and database agree afterwards. */
@@ -106,6 +107,7 @@ export const replacePipeline = async (deps: PipelineDeps, id: string, input: unk
         .catch((cause: unknown) => deps.log.warn('pipeline_not_put_back', { id, error: messageOf(cause) }))
       throw error
     }
+    await tellLocation(deps, id, change.geolocation)
     const changed = { ...record, ...change }
     return represent(changed, await viewOrNotRunning(deps, changed))
   })
@@ -118,6 +120,7 @@ export const patchPipeline = async (deps: PipelineDeps, id: string, input: unkno
     const view = await viewOrNotRunning(deps, record)
     const updated_at = deps.clock.now()
     if (!(await deps.pipelines.setGeolocation(id, geolocation, updated_at))) throw unknown(id)
+    await tellLocation(deps, id, geolocation)
     return represent({ ...record, geolocation, updated_at }, view)
   })
 
@@ -146,8 +149,17 @@ export const playPipeline = async (deps: PipelineDeps, id: string): Promise<Pipe
 export const stopPipeline = async (deps: PipelineDeps, id: string): Promise<PipelineRepresentation> => {
   const record = await findRecord(deps, id)
   await deps.pipelines.setDesired(id, 'ready')
-  return represent(record, await onEngine(deps, id, () => deps.engine.stop(id)))
+  const view = await onEngine(deps, id, () => deps.engine.stop(id))
+  // Screenshots end with what they show; the next play begins without them.
+  if (record.screenshots) await deps.pipelines.setScreenshots(id, null)
+  return represent(record, view)
 }
+
+/** Screenshots carry the place; that the engine does not hold the pipeline right now is no reason to refuse a change. */
+const tellLocation = (deps: PipelineDeps, id: string, geolocation: Geolocation | null): Promise<void> =>
+  deps.pictures
+    .locate(id, geolocation)
+    .catch((cause: unknown) => deps.log.warn('pipeline_location_not_told', { id, error: messageOf(cause) }))
 
 const findRecord = async (deps: PipelineDeps, id: string): Promise<PipelineRecord> => {
   const record = await deps.pipelines.find(id)

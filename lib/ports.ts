@@ -1,3 +1,4 @@
+import type { ScreenshotFile, ScreenshotWish } from './schema/picture.ts'
 import type { Geolocation, PipelineConfig, PipelineView } from './schema/pipeline.ts'
 import type { Settings } from './schema/settings.ts'
 
@@ -84,4 +85,36 @@ export interface Engine {
   log(id: string): Promise<readonly LogLine[]>
   /** Every change from now on; ends when the signal aborts or the engine goes away. */
   events(signal: AbortSignal): AsyncIterable<EngineEvent>
+}
+
+/** A JPEG on its way: `etag`, `last-modified`, `content-length`, `x-created-at` and, of a snapshot, `x-age-ms` are in the headers. */
+export interface PictureAnswer {
+  readonly headers: Headers
+  readonly body: ReadableStream<Uint8Array> | null
+}
+
+/** The engine's pictures: snapshots, periodic screenshots and their files. Every method throws ApiError, as of Engine. */
+export interface Pictures {
+  /** Periodic screenshots from now on; CONFLICT with `details.reason` unless it plays. `resume`: it may come to play later. */
+  start(
+    id: string,
+    wish: ScreenshotWish & { readonly geolocation: Geolocation | null },
+    options: { readonly resume: boolean },
+  ): Promise<PipelineView>
+  stop(id: string): Promise<PipelineView>
+  /** Where the camera is, for the screenshots from now on. */
+  locate(id: string, geolocation: Geolocation | null): Promise<void>
+  /** The picture of now, at most a second old; CONFLICT with `details.reason` when there is none. */
+  snapshot(id: string, format: { readonly quality?: number | undefined; readonly width?: number | undefined }): Promise<PictureAnswer>
+  /** The newest first; `before` in milliseconds since the epoch. */
+  list(query: {
+    readonly pipeline_id?: string | undefined
+    readonly before?: number | undefined
+    readonly limit: number
+  }): Promise<readonly ScreenshotFile[]>
+  /** NOT_FOUND for a name that is not listed. */
+  read(file: string): Promise<PictureAnswer>
+  remove(file: string): Promise<void>
+  /** Answers how many were deleted. */
+  removeOf(pipelineId: string): Promise<number>
 }

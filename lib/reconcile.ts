@@ -1,7 +1,7 @@
 import { ApiError } from './errors.ts'
 import type { KeyedQueue } from './keyed-queue.ts'
 import type { Licensing } from './license.ts'
-import type { Engine, Log } from './ports.ts'
+import type { Engine, Log, Pictures } from './ports.ts'
 import type { PipelineRecord, PipelineRepository, SettingsRepository } from './repositories.ts'
 import type { PipelineView } from './schema/pipeline.ts'
 import { readSettings } from './settings.ts'
@@ -14,6 +14,7 @@ export type Occasion = 'service_start' | 'engine_restarted' | 'engine_found'
 
 export interface ReconcileDeps {
   readonly engine: Engine
+  readonly pictures: Pick<Pictures, 'start'>
   readonly pipelines: PipelineRepository
   readonly settings: SettingsRepository
   readonly licensing: Licensing
@@ -76,13 +77,16 @@ const start = async (deps: ReconcileDeps, record: PipelineRecord, when: Occasion
   const { config, desired } = record
   const wanted = when === 'engine_restarted' ? desired === 'playing' : !config.on_demand
   if (wanted !== (desired === 'playing')) await deps.pipelines.setDesired(config.id, wanted ? 'playing' : 'ready')
-  if (!wanted) return
+  if (!wanted) return void (record.screenshots && (await deps.pipelines.setScreenshots(config.id, null)))
   const slot = await deps.licensing.admit(config)
   try {
     // The engine retries with backoff by itself.
     await deps.engine.play(config.id, { wait: false })
   } finally {
     slot.release()
+  }
+  if (record.screenshots) {
+    await deps.pictures.start(config.id, { ...record.screenshots, geolocation: record.geolocation }, { resume: true })
   }
 }
 

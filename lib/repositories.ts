@@ -1,3 +1,4 @@
+import type { ScreenshotWish } from './schema/picture.ts'
 import type { Geolocation, Pipeline, PipelineConfig, PipelineState } from './schema/pipeline.ts'
 import type { PartialSettings } from './schema/settings.ts'
 
@@ -10,6 +11,8 @@ import type { PartialSettings } from './schema/settings.ts'
 export interface PipelineRecord extends Pipeline {
   /** What was last asked for, so that it is wanted again after the engine crashed. */
   readonly desired: PipelineState
+  /** The periodic screenshots that were last asked for; null when they were stopped, or the pipeline was. */
+  readonly screenshots?: ScreenshotWish | null
   /** The media server's stream that created it; null for a pipeline of a user. */
   readonly trigger_path: string | null
 }
@@ -31,6 +34,7 @@ export interface PipelineRepository {
   replace(id: string, change: PipelineChange): Promise<boolean>
   setGeolocation(id: string, geolocation: Geolocation | null, updatedAt: number): Promise<boolean>
   setDesired(id: string, desired: PipelineState): Promise<boolean>
+  setScreenshots(id: string, screenshots: ScreenshotWish | null): Promise<boolean>
   remove(id: string): Promise<boolean>
 }
 

@@ -31,6 +31,7 @@ export const keepPipelinesInMemory = (stored: PipelineRepository): PipelineRepos
     setGeolocation: (id, geolocation, updated_at) =>
       write(id, { geolocation, updated_at }, stored.setGeolocation(id, geolocation, updated_at)),
     setDesired: (id, desired) => write(id, { desired }, stored.setDesired(id, desired)),
+    setScreenshots: (id, screenshots) => write(id, { screenshots }, stored.setScreenshots(id, screenshots)),
     remove: async (id) => {
       const known = await records()
       const removed = await stored.remove(id)

@@ -10,6 +10,7 @@ CREATE TABLE pipelines (
   klv_config TEXT NOT NULL,
   geolocation TEXT,
   desired TEXT NOT NULL CHECK (desired IN ('ready', 'playing')),
+  screenshots TEXT,
   ephemeral INTEGER NOT NULL,
   trigger_path TEXT,
   created_at INTEGER NOT NULL,

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createEngineCaller, createEngineClient, type EngineAddress } from '../../lib/engine-client.ts'
+import { createEngineCaller, createEngineClient, type EngineAddress, type EngineCaller } from '../../lib/engine-client.ts'
 import type { Engine, EngineEvent, Log } from '../../lib/ports.ts'
 import type { Occasion } from '../../lib/reconcile.ts'
 
@@ -26,7 +26,7 @@ export interface EngineLink {
 export interface LinkOptions {
   readonly log: Log
   /** Brings engine and database to agreement; the API sees the engine only afterwards. */
-  readonly onReady: (engine: Engine, occasion: Occasion) => Promise<void>
+  readonly onReady: (engine: Engine, occasion: Occasion, caller: EngineCaller) => Promise<void>
   readonly onEvent: (event: EngineEvent) => void
 }
 
@@ -77,12 +77,13 @@ const keepLink = (place: EnginePlace, { log, onReady, onEvent }: LinkOptions): E
   const follow = async (occasion: Occasion): Promise<void> => {
     const { address, found } = await place.obtain()
     if (stopping.signal.aborted) return
-    const engine = createEngineClient(createEngineCaller({ address: () => address }))
+    const caller = createEngineCaller({ address: () => address })
+    const engine = createEngineClient(caller)
     const events = engine.events(stopping.signal)[Symbol.asyncIterator]()
     try {
       // The engine greets a subscriber at once; from here on no event is missed.
       await events.next()
-      await onReady(engine, found ? 'engine_found' : occasion)
+      await onReady(engine, found ? 'engine_found' : occasion, caller)
       ready = address
       attempts = 0
       log.info('engine_ready', { occasion: found ? 'engine_found' : occasion })

@@ -11,6 +11,7 @@ import { sha256 } from '../../lib/digest.ts'
 import type { Log, LogFields, PasswordHasher } from '../../lib/ports.ts'
 import { keepCredentialInMemory, keepPipelinesInMemory } from '../../lib/write-through.ts'
 import { createFakeEngine, type FakeEngine } from './fake-engine.ts'
+import { createFakePictures, type FakePictures } from './fake-pictures.ts'
 import { fetchHost, type TestHost } from './hosts.ts'
 
 export interface LoggedLine {
@@ -26,6 +27,7 @@ export interface TestApi extends AsyncDisposable {
   readonly origin: string
   readonly deps: AppDeps
   readonly engine: FakeEngine
+  readonly pictures: FakePictures
   readonly database: Database
   readonly folder: string
   readonly logged: LoggedLine[]
@@ -54,9 +56,11 @@ export const createTestApi = async (host: TestHost = fetchHost): Promise<TestApi
   const folder = await mkdtemp(join(tmpdir(), 'api-'))
   const database = await openDatabase({ url: `file:${join(folder, 'service.db')}` })
   const engine = createFakeEngine()
+  const pictures = createFakePictures(engine)
   const logged: LoggedLine[] = []
   const deps = assemble({
     engine,
+    pictures,
     pipelines: keepPipelinesInMemory(createPipelineRepository(database)),
     settings: createSettingsRepository(database),
     credentials: keepCredentialInMemory(createCredentialRepository(database)),
@@ -76,6 +80,7 @@ export const createTestApi = async (host: TestHost = fetchHost): Promise<TestApi
     origin: served.origin,
     deps,
     engine,
+    pictures,
     database,
     folder,
     logged,

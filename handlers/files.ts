@@ -1,0 +1,76 @@
+import { deleteScreenshotsOf, FILES_PATH, listScreenshots, type PictureDeps, parseFile } from '../lib/pictures.ts'
+import { picture } from './http/picture.ts'
+import { readQuery } from './http/query.ts'
+import { json, noContent } from './http/respond.ts'
+import type { Exchange, FetchHandler, Route } from './http/route.ts'
+import { createRouter, type RouterDeps } from './router.ts'
+
+type FileDeps = Pick<PictureDeps, 'pictures'>
+
+/** The screenshot files: list, download and delete. */
+export const fileRoutes = (deps: FileDeps): readonly Route[] => [
+  {
+    method: 'GET',
+    path: FILES_PATH,
+    access: 'session',
+    operation: 'listScreenshots',
+    summary: 'List screenshot files, the newest first; at most limit (1000) of them, older than before, of pipeline_id',
+    status: 200,
+    errors: ['VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
+    handle: async ({ url }) => {
+      const { files, limit } = await listScreenshots(deps, readQuery(url, ['pipeline_id', 'limit', 'before']))
+      const last = files.length < limit ? undefined : files.at(-1)?.created_at
+      return json(files, 200, last === undefined ? {} : { link: nextPage(url, last) })
+    },
+  },
+  {
+    method: 'DELETE',
+    path: FILES_PATH,
+    access: 'session',
+    limit: { name: 'delete-screenshots', requests: 10, window_seconds: 60 },
+    operation: 'deleteScreenshots',
+    summary: 'Delete the screenshot files of a pipeline (pipeline_id)',
+    status: 200,
+    errors: ['VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
+    handle: async ({ url }) => json({ deleted: await deleteScreenshotsOf(deps, readQuery(url, ['pipeline_id'])) }),
+  },
+  {
+    method: 'GET',
+    path: `${FILES_PATH}/:file`,
+    access: 'session',
+    operation: 'getScreenshot',
+    summary: 'Download a screenshot file',
+    status: 200,
+    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    handle: async (exchange) => {
+      const file = fileOf(exchange)
+      return picture(exchange.request, await deps.pictures.read(file), { 'content-disposition': `inline; filename="${file}"` })
+    },
+  },
+  {
+    method: 'DELETE',
+    path: `${FILES_PATH}/:file`,
+    access: 'session',
+    limit: { name: 'delete-screenshot', requests: 60, window_seconds: 60 },
+    operation: 'deleteScreenshot',
+    summary: 'Delete a screenshot file',
+    status: 204,
+    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    handle: async (exchange) => {
+      await deps.pictures.remove(fileOf(exchange))
+      return noContent()
+    },
+  },
+]
+
+/** The file operations alone, for embedding. */
+export const createFileHandlers = (deps: FileDeps & RouterDeps): FetchHandler => createRouter(fileRoutes(deps), deps)
+
+const fileOf = ({ params }: Exchange): string => parseFile(params.file)
+
+/** RFC 8288. */
+const nextPage = (url: URL, before: string): string => {
+  const query = new URLSearchParams(url.searchParams)
+  query.set('before', before)
+  return `<${FILES_PATH}?${query}>; rel="next"`
+}

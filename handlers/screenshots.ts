@@ -1,0 +1,51 @@
+import { type PictureDeps, startScreenshots, stopScreenshots, takeSnapshot } from '../lib/pictures.ts'
+import { pipelineIdSchema } from '../lib/schema/pipeline.ts'
+import { validate } from '../lib/validate.ts'
+import { readOptionalJson } from './http/body.ts'
+import { picture } from './http/picture.ts'
+import { readQuery } from './http/query.ts'
+import { json } from './http/respond.ts'
+import type { Exchange, FetchHandler, Route } from './http/route.ts'
+import { createRouter, type RouterDeps } from './router.ts'
+
+const BASE = '/svc/pipeline/:id'
+
+/** Periodic screenshots of a pipeline, and its picture of now. */
+export const screenshotRoutes = (deps: PictureDeps): readonly Route[] => [
+  {
+    method: 'PUT',
+    path: `${BASE}/screenshots/start`,
+    access: 'session',
+    operation: 'startScreenshots',
+    summary: 'Start periodic screenshots of a playing pipeline, or change their interval and quality',
+    status: 200,
+    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
+    handle: async (exchange) => json(await startScreenshots(deps, idOf(exchange), await readOptionalJson(exchange.request))),
+  },
+  {
+    method: 'PUT',
+    path: `${BASE}/screenshots/stop`,
+    access: 'session',
+    operation: 'stopScreenshots',
+    summary: 'Stop periodic screenshots',
+    status: 200,
+    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    handle: async (exchange) => json(await stopScreenshots(deps, idOf(exchange))),
+  },
+  {
+    method: 'GET',
+    path: `${BASE}/snapshot`,
+    access: 'session',
+    operation: 'getSnapshot',
+    summary: 'The current picture as JPEG; quality (1 to 100) and width (pixels at most) are optional',
+    status: 200,
+    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', 'ENGINE_ERROR', 'SERVICE_UNAVAILABLE'],
+    handle: async (exchange) =>
+      picture(exchange.request, await takeSnapshot(deps, idOf(exchange), readQuery(exchange.url, ['quality', 'width']))),
+  },
+]
+
+/** The picture operations of pipelines alone, for embedding. */
+export const createScreenshotHandlers = (deps: PictureDeps & RouterDeps): FetchHandler => createRouter(screenshotRoutes(deps), deps)
+
+const idOf = ({ params }: Exchange): string => validate(pipelineIdSchema, params.id, 'pipeline id')

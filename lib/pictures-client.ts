@@ -1,0 +1,46 @@
+import { type EngineCaller, engineUnavailable, toApiError } from './engine-client.ts'
+import { ApiError } from './errors.ts'
+import type { PictureAnswer, Pictures } from './ports.ts'
+import type { ScreenshotFile } from './schema/picture.ts'
+import type { PipelineView } from './schema/pipeline.ts'
+
+/** Longest wait, milliseconds: for a picture that has to wait for its turn, for a file to be read to its end, for many files to be deleted. */
+const SNAPSHOT_MS = 30_000
+const FILE_MS = 120_000
+const LIST_MS = 30_000
+const DELETE_MS = 120_000
+
+/** The Pictures port over HTTP. Every method throws the engine's ApiError, or SERVICE_UNAVAILABLE. */
+export const createPicturesClient = ({ call, open }: EngineCaller): Pictures => {
+  const pipeline = (id: string): string => `/pipelines/${encodeURIComponent(id)}`
+  const file = (name: string): string => `/screenshots/${encodeURIComponent(name)}`
+  const picture = async (path: string, timeoutMs: number): Promise<PictureAnswer> => {
+    try {
+      const response = await open('GET', path, undefined, AbortSignal.timeout(timeoutMs))
+      if (!response.ok) throw toApiError(await response.json())
+      return { headers: response.headers, body: response.body }
+    } catch (error) {
+      throw error instanceof ApiError ? error : engineUnavailable(error)
+    }
+  }
+  return {
+    start: (id, wish, { resume }) => call<PipelineView>('POST', `${pipeline(id)}/screenshots/start${resume ? '?resume' : ''}`, wish),
+    stop: (id) => call<PipelineView>('POST', `${pipeline(id)}/screenshots/stop`),
+    locate: async (id, geolocation) => {
+      await call('PUT', `${pipeline(id)}/geolocation`, { geolocation })
+    },
+    snapshot: (id, format) => picture(`${pipeline(id)}/snapshot${queryOf(format)}`, SNAPSHOT_MS),
+    list: (query) => call<readonly ScreenshotFile[]>('GET', `/screenshots${queryOf(query)}`, undefined, LIST_MS),
+    read: (name) => picture(file(name), FILE_MS),
+    remove: async (name) => {
+      await call('DELETE', file(name), undefined, DELETE_MS)
+    },
+    removeOf: async (pipeline_id) =>
+      (await call<{ deleted: number }>('DELETE', `/screenshots${queryOf({ pipeline_id })}`, undefined, DELETE_MS)).deleted,
+  }
+}
+
+const queryOf = (values: Readonly<Record<string, string | number | undefined>>): string => {
+  const given = Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))
+  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
+}
