@@ -111,6 +111,7 @@ describe('RTSP sources', () => {
     ['/h264', /encoding-name=\(string\)H264.*sprop-parameter-sets/, 96],
     ['/h265', /encoding-name=\(string\)H265.*sprop-vps/, 96],
     ['/mp2t', /encoding-name=\(string\)H264/, 96],
+    ['/av', /encoding-name=\(string\)H264/, 96],
     ['/jpeg', /encoding-name=\(string\)JPEG/, 26],
     ['/vp8', /encoding-name=\(string\)VP8/, 96],
   ])('%s passes through', async (path, caps, payload) => {
@@ -218,6 +219,19 @@ describe('MPEG-TS sources', () => {
     const stop = send(`${TS[codec]} ! udpsink host=127.0.0.1 port=${port}`)
     try {
       expect((await play(await plan(`udp://127.0.0.1:${port}`))).caps.get('pay0')).toContain(`encoding-name=(string)${codec}`)
+    } finally {
+      await stop()
+    }
+  })
+
+  it('over UDP passes its video through when it carries sound as well', async () => {
+    const port = await freeUdpPort()
+    const [encode = '', mux = ''] = TS.H264.split(' ! mpegtsmux ')
+    const stop = send(
+      `audiotestsrc is-live=true ! avenc_mp2 ! mpegaudioparse ! mux. ${encode} ! mpegtsmux name=mux ${mux} ! udpsink host=127.0.0.1 port=${port}`,
+    )
+    try {
+      expect((await play(await plan(`udp://127.0.0.1:${port}`))).caps.get('pay0')).toContain('H264')
     } finally {
       await stop()
     }

@@ -8,7 +8,7 @@ const FIXTURE = fileURLToPath(new URL('../fixtures/rtsp-source.py', import.meta.
 export interface RtspSource {
   readonly port: number
   readonly pid: number
-  /** Address of a mount: `/h264`, `/h265`, `/klv`, `/mp2t`, `/jpeg`, `/vp8`, `/audio`. */
+  /** Address of a mount: `/h264`, `/h265`, `/klv`, `/mp2t`, `/jpeg`, `/vp8`, `/av`, `/audio`. */
   url(path: string, userInfo?: string): string
   /** SIGSTOP and SIGCONT: a source that hangs without closing, and goes on. */
   pause(): void
