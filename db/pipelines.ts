@@ -71,7 +71,7 @@ const toRecord = (row: Row): PipelineRecord => ({
   config: toConfig(row),
   geolocation: row.geolocation,
   desired: row.desired,
-  screenshots: row.screenshots,
+  ...(row.screenshots !== null && { screenshots: row.screenshots }),
   trigger_path: row.trigger_path,
   created_at: row.created_at,
   updated_at: row.updated_at,
