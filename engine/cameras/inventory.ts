@@ -6,6 +6,8 @@ const MAX_DEVICES = 256
 /** The devices the monitor told of, kept as they came: also those that are no cameras, since a removal tells only a name. */
 export class Inventory {
   #devices: readonly ListedDevice[] = []
+  /** Name → removals that could not be told apart. */
+  readonly #departed = new Map<string, number>()
 
   get devices(): readonly ListedDevice[] {
     return this.#devices
@@ -19,20 +21,35 @@ export class Inventory {
     return known === undefined
   }
 
-  /** Removes the device of this name. `ambiguous`: several nodes have it, only a new list can tell which one went. */
-  remove(name: string): 'removed' | 'unknown' | 'ambiguous' {
+  /**
+   * Takes note that a device of this name went away. With several nodes of one name it is known which ones went when
+   * all did; until then the inventory is unresolved. False when no device has the name.
+   */
+  remove(name: string): boolean {
     const named = this.#devices.filter((device) => device.name === name)
     const [first] = named
-    if (first === undefined) return 'unknown'
-    if (new Set(named.map(devicePathOf)).size > 1) return 'ambiguous'
-    this.#devices = this.#devices.filter((device) => device !== first)
-    return 'removed'
+    if (first === undefined) return false
+    const departed = (this.#departed.get(name) ?? 0) + 1
+    const sameNode = new Set(named.map(devicePathOf)).size === 1
+    if (sameNode) this.#devices = this.#devices.filter((device) => device !== first)
+    else if (departed < named.length) this.#departed.set(name, departed)
+    else {
+      this.#devices = this.#devices.filter((device) => device.name !== name)
+      this.#departed.delete(name)
+    }
+    return true
+  }
+
+  /** Whether some nodes of one name went away and others stayed: only a new list tells which. */
+  get unresolved(): boolean {
+    return this.#departed.size > 0
   }
 
   /** Takes over a complete list. */
   replace(listed: readonly ListedDevice[]): void {
     const before = this.#devices
     this.#devices = []
+    this.#departed.clear()
     for (const device of listed) {
       const known = before.find((other) => sameDevice(other, device))
       this.add(known === undefined ? device : complete(device, known))

@@ -184,11 +184,8 @@ class DeviceMonitor implements CameraMonitor {
       this.#publishSoon()
       return
     }
-    const outcome = this.#inventory.remove(change.name)
     told.remove(change.name)
-    // Two cameras of one name: only a new list tells which one went.
-    if (outcome === 'ambiguous') this.#renewInBackground()
-    else if (outcome === 'removed') this.#publishSoon()
+    if (this.#inventory.remove(change.name)) this.#publishSoon()
   }
 
   #complete(device: ListedDevice): void {
@@ -206,7 +203,8 @@ class DeviceMonitor implements CameraMonitor {
     if (this.#closing.signal.aborted) return
     this.#gather ??= setTimeout(() => {
       this.#gather = undefined
-      this.#publish()
+      if (this.#inventory.unresolved) this.#renewInBackground()
+      else this.#publish()
     }, this.#gatherMs)
   }
 

@@ -138,7 +138,7 @@ describe('the camera monitor', () => {
     })
   })
 
-  it('tells within a second that a camera was plugged in and that it was unplugged, once each', async () => {
+  it('tells within a second that a camera was plugged in and that it was unplugged, once each time', async () => {
     const { mock, watch, event, list, told } = host()
     await watch()
     const plugged = await mock.plug('onboard')
@@ -151,6 +151,9 @@ describe('the camera monitor', () => {
     const removed = await event('camera_removed', '/dev/video2')
     expect(removed.at - unplugged).toBeLessThan(1000)
     expect(await list()).toEqual([])
+
+    await mock.plug('onboard')
+    expect((await event('camera_added', '/dev/video2')).event).toEqual(added.event)
     expect(told).toEqual([])
   })
 

@@ -35,7 +35,7 @@ export const startCameraMock = (command: readonly string[], environment: NodeJS.
   })
   const [stdin, stdout, stderr, answers, commands] = child.stdio as [Writable, Readable, Readable, Readable, Writable]
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
-  const waiting = new Map<string, (at: number) => void>()
+  const waiting = new Map<string, { resolve(at: number): void; reject(error: Error): void }>()
   let text = ''
   stderr.setEncoding('utf8').on('data', (more: string) => {
     text += more
@@ -43,13 +43,15 @@ export const startCameraMock = (command: readonly string[], environment: NodeJS.
   for (const pipe of [stdin, commands]) pipe.on('error', () => {})
   createInterface({ input: answers }).on('line', (line) => {
     const { did, at } = JSON.parse(line) as { did: string; at: number }
-    waiting.get(did)?.(at)
+    waiting.get(did)?.resolve(at)
     waiting.delete(did)
+  })
+  child.once('exit', () => {
+    for (const { reject } of waiting.values()) reject(new Error(`the camera mock ended: ${text}`))
   })
   const tell = (line: string): Promise<number> =>
     new Promise((resolve, reject) => {
-      waiting.set(line, resolve)
-      void closed.then(() => reject(new Error(`the camera mock ended: ${text}`)))
+      waiting.set(line, { resolve, reject })
       commands.write(`${line}\n`)
     })
   return {
