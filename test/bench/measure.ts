@@ -25,10 +25,18 @@ export const encodedStream = (): string => {
   return file
 }
 
-/** That stream in real time, payloaded as pay0. */
-export const encodedSource = (): string =>
-  `multifilesrc location=${encodedStream()} loop=false ! tsdemux ! h264parse ! video/x-h264,stream-format=byte-stream,alignment=au ! ` +
-  'identity sync=true ! rtph264pay name=pay0 pt=96 config-interval=-1'
+/** Sends that stream in real time as RTP to a UDP port: a live source, which counts for no server. */
+export const startSource = async (port: number): Promise<Program> => {
+  const line = `filesrc location=${encodedStream()} ! tsdemux ! h264parse ! rtph264pay pt=96 config-interval=-1 ! udpsink host=127.0.0.1 port=${port} buffer-size=4000000`
+  const source = start('gst-launch-1.0', line.split(' '))
+  await source.until((lines) => lines.some((text) => text.includes('PLAYING')))
+  return source
+}
+
+/** Takes the source's stream and payloads it as pay0. */
+export const sourceLine = (port: number): string =>
+  `udpsrc port=${port} buffer-size=4000000 caps=application/x-rtp,media=video,clock-rate=90000,encoding-name=H264,payload=96 ! ` +
+  'rtph264depay ! h264parse ! rtph264pay name=pay0 pt=96 config-interval=-1'
 
 export interface Program {
   readonly process: ChildProcess

@@ -4,13 +4,15 @@
  */
 import { join } from 'node:path'
 import { freePort } from '../helpers/rtsp-media.ts'
-import { cpuSeconds, encodedSource, quantile, sleep, start, startServer } from './measure.ts'
+import { cpuSeconds, quantile, sleep, sourceLine, start, startServer, startSource } from './measure.ts'
 
 const [readerCounts = '1,25,100,200', rounds = '3', seconds = '6'] = process.argv.slice(2)
 const SERVERS = ['publisher', 'gst-rtsp-server'] as const
 
 const measure = async (kind: (typeof SERVERS)[number], readers: number) => {
-  const server = await startServer(kind, await freePort(), encodedSource())
+  const feed = await freePort()
+  const server = await startServer(kind, await freePort(), sourceLine(feed))
+  const source = await startSource(feed)
   const load = start(process.execPath, [join(import.meta.dirname, 'rtsp-load.ts'), server.url, String(readers)])
   const last = () => JSON.parse(load.lines.at(-1) ?? '{}') as { readers: number; bytes: number }
   await load.until((lines) => lines.length > 0 && last().readers === readers)
@@ -21,6 +23,7 @@ const measure = async (kind: (typeof SERVERS)[number], readers: number) => {
   const after = sample()
   await load.stop()
   await server.stop()
+  await source.stop()
   const gbit = ((after.bytes - before.bytes) * 8) / 1e9
   return { cpuPerGbit: (after.cpu - before.cpu) / gbit, mbitPerReader: (gbit * 1e6) / (after.at - before.at) / readers }
 }

@@ -6,10 +6,12 @@
 import { keyFrameDetector } from '../../engine/rtp/keyframe.ts'
 import { freePort } from '../helpers/rtsp-media.ts'
 import { connectReader } from '../helpers/rtsp-reader.ts'
-import { encodedSource, quantile, sleep, startServer } from './measure.ts'
+import { quantile, sleep, sourceLine, startServer, startSource } from './measure.ts'
 
 const [joins = '30', transport = 'tcp'] = process.argv.slice(2)
-const server = await startServer('publisher', await freePort(), encodedSource())
+const feed = await freePort()
+const server = await startServer('publisher', await freePort(), sourceLine(feed))
+const source = await startSource(feed)
 const startsKeyFrame = keyFrameDetector('H264')
 await sleep(3000)
 const waits: number[] = []
@@ -36,6 +38,7 @@ for (let join = 0; join < Number(joins); join += 1) {
   await reader.close()
 }
 await server.stop()
+await source.stop()
 console.log(
   JSON.stringify({
     transport,

@@ -51,5 +51,6 @@ const open = () => {
   socket.on('close', () => console.error('closed'))
 }
 
-for (let at = 0; at < Number(count); at += 1) open()
+// gst-rtsp-server has a backlog of 5.
+for (let at = 0; at < Number(count); at += 1) setTimeout(open, 10 * at)
 setInterval(() => console.log(JSON.stringify({ readers: playing, bytes })), 200)
