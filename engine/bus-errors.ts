@@ -1,4 +1,5 @@
 import { redact } from '../lib/redact.ts'
+import { classifyCameraFault } from './cameras/faults.ts'
 import type { Ended } from './child.ts'
 import { Fault, type FaultCause } from './fault.ts'
 import { TCP_REFUSED } from './sources/facts.ts'
@@ -45,7 +46,7 @@ const RULES: readonly Rule[] = [
   },
   { pattern: /Forbidden|\(403\)/i, reason: 'unauthorized', message: 'The source does not allow this user to read it (403).' },
   {
-    pattern: /Not found \(404\)|Not Found|NetStream\.Play\.StreamNotFound|\(404\)/i,
+    pattern: /NetStream\.Play\.StreamNotFound|\(404\)/i,
     reason: 'not_found',
     message: 'There is no stream at this address (404). Check the path, and that something publishes to it.',
   },
@@ -54,21 +55,6 @@ const RULES: readonly Rule[] = [
     reason: 'source_error',
     message: 'The source does not send over its RTSP connection; the next try asks for UDP.',
     cause: TCP_REFUSED,
-  },
-  {
-    pattern: /Device '?([^']*?)'? is busy|Device or resource busy/i,
-    reason: 'device_busy',
-    message: 'The device is in use by another program.',
-  },
-  {
-    pattern: /Cannot identify device '([^']+)'|No such device|Device .* has been (?:lost|removed)/i,
-    reason: 'device_missing',
-    message: 'The camera is not there: it may be unplugged.',
-  },
-  {
-    pattern: /isn't a v4l2 driver|is not a capture device|not a (?:capture|output) device/i,
-    reason: 'unsupported',
-    message: 'The device is not a camera.',
   },
   {
     pattern: /bind failed|Address already in use/i,
@@ -170,6 +156,8 @@ export const classifyEnd = (ended: Ended, stderrTail: readonly string[]): Fault 
   if (ended.missing) return new Fault('engine_missing', 'GStreamer is not installed. Install it: apt-get install gstreamer1.0-tools')
   // Delayed links that never came to be are warnings of every line that waits for one of several tracks.
   const lines = stderrTail.slice(-MAX_LINES).filter((line) => !/Delayed linking failed/.test(line))
+  const camera = lines.some((line) => line.includes('GstV4l2Src')) ? classifyCameraFault(lines) : undefined
+  if (camera !== undefined) return camera
   for (const rule of RULES) {
     for (const line of lines) {
       const match = rule.pattern.exec(line)

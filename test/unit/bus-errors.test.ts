@@ -4,7 +4,7 @@ import { TCP_REFUSED } from '../../engine/sources/facts.ts'
 
 const failed = { exitCode: 1, signal: null, missing: false } as const
 
-/** What gst-launch-1.0 1.22 really wrote to stderr. */
+/** What gst-launch-1.0 1.22 really wrote to stderr; of the camera in use, what its source says it writes. */
 const RECORDED: readonly (readonly [what: string, reason: string, stderr: string])[] = [
   [
     'RTSP 401',
@@ -50,6 +50,11 @@ const RECORDED: readonly (readonly [what: string, reason: string, stderr: string
     'no camera',
     'unsupported',
     "ERROR: from element /GstPipeline:pipeline0/GstV4l2Src:v4l2src0: Error getting capabilities for device '/dev/null': It isn't a v4l2 driver. Check if it is a v4l1 driver.\nAdditional debug info:\n../sys/v4l2/v4l2_calls.c(91): gst_v4l2_get_capabilities (): /GstPipeline:pipeline0/GstV4l2Src:v4l2src0:\nsystem error: Inappropriate ioctl for device",
+  ],
+  [
+    'a camera in use',
+    'device_busy',
+    "ERROR: from element /GstPipeline:pipeline0/GstV4l2Src:v4l2src0: Could not open device '/dev/video0' for reading and writing.\nAdditional debug info:\n../sys/v4l2/v4l2_calls.c(625): gst_v4l2_open (): /GstPipeline:pipeline0/GstV4l2Src:v4l2src0:\nsystem error: Device or resource busy",
   ],
   ['missing element', 'missing_element', 'WARNING: erroneous pipeline: no element "x264enc"'],
   ['syntax', 'bad_description', 'WARNING: erroneous pipeline: syntax error'],
@@ -106,6 +111,11 @@ describe('classifyEnd', () => {
     const fault = classifyEnd(failed, stderr.split('\n'))
     expect(fault.reason).toBe(reason)
     expect(fault.message).not.toMatch(/\$\d|undefined|GstPipeline/)
+  })
+
+  it('takes a file that is not there for no answer of a server', () => {
+    const lines = ['ERROR: from element /GstPipeline:pipeline0/GstFileSrc:filesrc0: Resource not found.', 'No such file "/nope"']
+    expect(classifyEnd(failed, lines).message).toBe('The file does not exist.')
   })
 
   it('names the package of a missing element', () => {
