@@ -1,11 +1,13 @@
 import { boundHasher } from '../lib/bounded-hasher.ts'
 import { createEventHub } from '../lib/event-hub.ts'
+import { createGeolocationKeeper, type GeolocationKeeper } from '../lib/geolocation-keeper.ts'
 import type { HealthDeps } from '../lib/health.ts'
 import { createKeyedQueue } from '../lib/keyed-queue.ts'
+import { createKlvFollowers } from '../lib/klv-followers.ts'
 import { createLicensing, type LicenseSource } from '../lib/license.ts'
 import type { MetricsDeps } from '../lib/metrics.ts'
 import type { PipelineDeps } from '../lib/pipelines.ts'
-import type { Clock, Engine, Log, PasswordHasher, Pictures } from '../lib/ports.ts'
+import type { Clock, Engine, Klv, Log, PasswordHasher, Pictures } from '../lib/ports.ts'
 import { createRateLimiter } from '../lib/rate-limit.ts'
 import type { ReconcileDeps } from '../lib/reconcile.ts'
 import type { CredentialRepository, PipelineRepository, SessionRepository, SettingsRepository } from '../lib/repositories.ts'
@@ -21,6 +23,7 @@ import { withCors } from './http/cors.ts'
 import { createGuard } from './http/guard.ts'
 import { recordAnswers } from './http/record-answers.ts'
 import type { FetchHandler, Route } from './http/route.ts'
+import { type KlvRouteDeps, klvRoutes } from './klv.ts'
 import { logRoutes } from './log.ts'
 import { metricsRoutes } from './metrics.ts'
 import { pipelineRoutes } from './pipelines.ts'
@@ -34,6 +37,7 @@ export type { FetchHandler, RequestContext, Route } from './http/route.ts'
 export interface HostPorts extends MetricsDeps {
   readonly engine: Engine
   readonly pictures: Pictures
+  readonly klv: Klv
   readonly pipelines: PipelineRepository
   readonly settings: SettingsRepository
   readonly credentials: CredentialRepository
@@ -56,9 +60,19 @@ export interface HostPorts extends MetricsDeps {
 }
 
 /** Everything the API works with; each group takes the part it uses. */
-export interface AppDeps extends PipelineDeps, SettingsDeps, SessionDeps, HealthDeps, RouterDeps, ReconcileDeps, EventDeps, MetricsDeps {
+export interface AppDeps
+  extends PipelineDeps,
+    SettingsDeps,
+    SessionDeps,
+    HealthDeps,
+    RouterDeps,
+    ReconcileDeps,
+    KlvRouteDeps,
+    EventDeps,
+    MetricsDeps {
   readonly pictures: Pictures
   readonly pipelines: PipelineRepository
+  readonly geolocations: GeolocationKeeper
   readonly corsOrigins?: readonly string[]
 }
 
@@ -67,12 +81,19 @@ export const assemble = (ports: HostPorts): AppDeps => {
   const { clock, license } = ports
   const engine = withSharedReads(ports.engine)
   const events = createEventHub({ ...ports, engine })
-  ports.stopping?.addEventListener('abort', () => events.feed.close(), { once: true })
+  const klvFollowers = createKlvFollowers({ ...ports, events })
+  const geolocations = createGeolocationKeeper(ports)
+  const close = (): void => {
+    for (const part of [events.feed, klvFollowers, geolocations]) part.close()
+  }
+  ports.stopping?.addEventListener('abort', close, { once: true })
   return {
     ...ports,
     engine,
     pipelines: withEvents(ports.pipelines, events),
     events,
+    klvFollowers,
+    geolocations,
     hasher: boundHasher(ports.hasher),
     licensing: createLicensing({ source: license, engine, clock }),
     changes: createKeyedQueue(),
@@ -88,6 +109,7 @@ export const apiRoutes = (deps: AppDeps): readonly Route[] => [
   ...pipelineRoutes(deps),
   ...settingsRoutes(deps),
   ...screenshotRoutes(deps),
+  ...klvRoutes(deps),
   ...fileRoutes(deps),
   ...eventRoutes(deps),
   ...logRoutes(deps),

@@ -10,6 +10,7 @@ import { createSessionRepository } from '../db/sessions.ts'
 import { createSettingsRepository } from '../db/settings.ts'
 import { type Configuration, readConfiguration } from '../lib/configuration.ts'
 import { createEngineCaller, createEngineClient, type EngineAddress } from '../lib/engine-client.ts'
+import { createKlvClient } from '../lib/klv-client.ts'
 import { createLicensing } from '../lib/license.ts'
 import { createLog } from '../lib/log.ts'
 import { createEngineMetrics } from '../lib/metrics.ts'
@@ -78,6 +79,7 @@ const serve = async (configuration: Configuration, takeOver: boolean): Promise<v
   const ports = {
     engine: createEngineClient(engineCaller),
     pictures: createPicturesClient(engineCaller),
+    klv: createKlvClient(engineCaller),
     metrics: createApiMetrics({ sseClients: () => deps.events.feed.followers }),
     engineMetrics: createEngineMetrics(engineCaller),
     pipelines: createPipelineRepository(database),
@@ -106,7 +108,10 @@ const serve = async (configuration: Configuration, takeOver: boolean): Promise<v
       await reconcile({ ...deps, engine, pictures, licensing: createLicensing({ source: ports.license, engine, clock }) }, occasion)
       await deps.events.resync(await engine.list())
     },
-    onEvent: deps.events.push,
+    onEvent: (event) => {
+      deps.events.push(event)
+      deps.geolocations.push(event)
+    },
   })
   engineAddress = link.address
 

@@ -86,7 +86,7 @@ export const createEngineClient = ({ call, open }: EngineCaller): Engine => {
     view: (id) => call<PipelineView>('GET', pipeline(id)),
     list: () => call<readonly PipelineView[]>('GET', '/pipelines'),
     log: (id) => call<readonly LogLine[]>('GET', `${pipeline(id)}/log`),
-    events: (signal) => followEvents(open, signal),
+    events: (signal) => followLines<EngineEvent>(open, '/events', signal),
   }
 }
 
@@ -97,14 +97,15 @@ export const toApiError = (answer: unknown): ApiError => {
   return new ApiError(code, message, typeof details === 'object' && details !== null ? { ...details } : {})
 }
 
-async function* followEvents(open: EngineCaller['open'], signal: AbortSignal): AsyncGenerator<EngineEvent> {
+/** What the engine tells, one JSON object per line; throws when it falls silent, ends when the signal aborts. */
+export async function* followLines<T>(open: EngineCaller['open'], path: string, signal: AbortSignal): AsyncGenerator<T> {
   // One controller for both ends: a signal of AbortSignal.any() is lost to the garbage collector while a stream lasts.
   const ending = new AbortController()
   const end = (): void => ending.abort()
   signal.addEventListener('abort', end)
   let timer = setTimeout(end, SILENCE_MS)
   try {
-    const response = await open('GET', '/events', undefined, ending.signal)
+    const response = await open('GET', path, undefined, ending.signal)
     if (!response.ok || response.body === null) throw engineUnavailable()
     let rest = ''
     for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
@@ -113,7 +114,7 @@ async function* followEvents(open: EngineCaller['open'], signal: AbortSignal): A
       const lines = (rest + text).split('\n')
       rest = lines.pop() ?? ''
       if (rest.length > MAX_EVENT_LINE) throw engineUnavailable()
-      for (const line of lines) yield JSON.parse(line) as EngineEvent
+      for (const line of lines) yield JSON.parse(line) as T
     }
   } catch (error) {
     if (signal.aborted) return

@@ -40,6 +40,7 @@ type Translations = { readonly [Type in EngineEvent['type']]?: (event: Extract<E
 
 /** What the engine tells and clients get as it is. An event about a pipeline is told once that is stored. */
 const TRANSLATIONS: Translations = {
+  klv: ({ id, packet }) => ({ event: 'klv', pipelineId: id, data: packet, frequent: true }),
   pipeline_error: ({ id, message, code, cause }) => ({
     event: 'pipeline_error',
     pipelineId: id,

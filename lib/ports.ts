@@ -1,3 +1,4 @@
+import type { KlvFeatureRecord, KlvPacketRecord } from './schema/klv.ts'
 import type { ScreenshotFile, ScreenshotWish } from './schema/picture.ts'
 import type { Geolocation, PipelineConfig, PipelineView } from './schema/pipeline.ts'
 import type { Settings } from './schema/settings.ts'
@@ -57,6 +58,7 @@ export type EngineEvent =
   | { readonly type: 'pipeline_removed'; readonly id: string }
   | { readonly type: 'pipeline_error'; readonly id: string; readonly code: string; readonly message: string; readonly cause: string }
   | { readonly type: 'geolocation'; readonly id: string; readonly geolocation: Geolocation }
+  | { readonly type: 'klv'; readonly id: string; readonly packet: KlvPacketRecord }
   | { readonly type: 'heartbeat' }
 
 /**
@@ -117,4 +119,16 @@ export interface Pictures {
   remove(file: string): Promise<void>
   /** Answers how many were deleted. */
   removeOf(pipelineId: string): Promise<number>
+}
+
+/** The engine's KLV decoding. Every method throws ApiError, as of Engine. */
+export interface Klv {
+  /** Decodes from now on; CONFLICT with `details.reason` not_playing or no_klv. */
+  start(id: string): Promise<PipelineView>
+  stop(id: string): Promise<PipelineView>
+  /** The last packet with its age; NOT_FOUND before the first. */
+  latest(id: string): Promise<KlvPacketRecord>
+  latestFeature(id: string): Promise<KlvFeatureRecord>
+  /** Every packet decoded from now on; ends when the signal aborts or the engine goes away. */
+  follow(id: string, signal: AbortSignal): AsyncIterable<KlvPacketRecord>
 }

@@ -11,6 +11,7 @@ import { sha256 } from '../../lib/digest.ts'
 import type { Log, LogFields, PasswordHasher } from '../../lib/ports.ts'
 import { keepCredentialInMemory, keepPipelinesInMemory } from '../../lib/write-through.ts'
 import { createFakeEngine, type FakeEngine } from './fake-engine.ts'
+import { createFakeKlv, type FakeKlv } from './fake-klv.ts'
 import { createFakePictures, type FakePictures } from './fake-pictures.ts'
 import { fetchHost, type TestHost } from './hosts.ts'
 
@@ -28,6 +29,7 @@ export interface TestApi extends AsyncDisposable {
   readonly deps: AppDeps
   readonly engine: FakeEngine
   readonly pictures: FakePictures
+  readonly klv: FakeKlv
   readonly database: Database
   readonly folder: string
   readonly logged: LoggedLine[]
@@ -57,10 +59,12 @@ export const createTestApi = async (host: TestHost = fetchHost): Promise<TestApi
   const database = await openDatabase({ url: `file:${join(folder, 'service.db')}` })
   const engine = createFakeEngine()
   const pictures = createFakePictures(engine)
+  const klv = createFakeKlv(engine)
   const logged: LoggedLine[] = []
   const deps = assemble({
     engine,
     pictures,
+    klv,
     pipelines: keepPipelinesInMemory(createPipelineRepository(database)),
     settings: createSettingsRepository(database),
     credentials: keepCredentialInMemory(createCredentialRepository(database)),
@@ -81,6 +85,7 @@ export const createTestApi = async (host: TestHost = fetchHost): Promise<TestApi
     deps,
     engine,
     pictures,
+    klv,
     database,
     folder,
     logged,
