@@ -1,3 +1,5 @@
+import { STATUS_REASONS } from './status.ts'
+
 /** RTSP/1.0 messages (RFC 2326) and interleaved frames (section 10.12), for both ends of a connection. */
 
 export interface RtspRequest {
@@ -259,30 +261,4 @@ export const formatInterleaved = (channel: number, payload: Buffer): Buffer => {
   frame.writeUInt16BE(payload.length, 2)
   payload.copy(frame, 4)
   return frame
-}
-
-export const STATUS_REASONS: Readonly<Record<number, string>> = {
-  200: 'OK',
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  406: 'Not Acceptable',
-  408: 'Request Time-out',
-  413: 'Request Entity Too Large',
-  414: 'Request-URI Too Large',
-  451: 'Parameter Not Understood',
-  453: 'Not Enough Bandwidth',
-  454: 'Session Not Found',
-  455: 'Method Not Valid in This State',
-  456: 'Header Field Not Valid for Resource',
-  457: 'Invalid Range',
-  459: 'Aggregate operation not allowed',
-  460: 'Only aggregate operation allowed',
-  461: 'Unsupported transport',
-  500: 'Internal Server Error',
-  501: 'Not Implemented',
-  503: 'Service Unavailable',
-  505: 'RTSP Version not supported',
-  551: 'Option not supported',
 }

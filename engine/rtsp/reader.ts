@@ -31,6 +31,8 @@ interface Track {
 interface Entry {
   readonly track: number
   readonly unit: AccessUnit
+  /** Monotonic milliseconds since when it waits. */
+  readonly sinceMs: number
 }
 
 /** Where one track begins, for RTP-Info; without a sequence number when the next key frame decides. */
@@ -91,16 +93,16 @@ export class Reader {
     })
     this.#clear()
     this.#catchUp = planCatchUp(gops, nowMs)
-    for (const [at, units] of gops.entries()) this.#enqueueGop(at, units)
+    for (const [at, units] of gops.entries()) this.#enqueueGop(at, units, nowMs)
     return this.#tracks.map((track, at) => track && this.#startOf(track, gops[at]?.[0], nowMs))
   }
 
-  #enqueueGop(at: number, units: readonly AccessUnit[]): void {
+  #enqueueGop(at: number, units: readonly AccessUnit[], nowMs: number): void {
     const track = this.#tracks[at]
     if (!track) return
     track.waitsForKey = units.length === 0
     track.catchUpIndex = units.at(-1)?.index ?? -1
-    for (const unit of units) this.#enqueue(at, unit)
+    for (const unit of units) this.#enqueue(at, unit, nowMs)
   }
 
   // One moment for all tracks, so that a player lines them up before the first sender report (RFC 2326 section 12.33).
@@ -136,7 +138,7 @@ export class Reader {
       this.#drop()
       track.waitsForKey = false
     }
-    this.#enqueue(at, unit)
+    this.#enqueue(at, unit, unit.arrivedMs)
     if (this.#queuedBytes > this.#limits.queuedBytes) this.#dropToKey()
   }
 
@@ -152,11 +154,11 @@ export class Reader {
 
   #lagMs(newest: AccessUnit): number {
     const oldest = this.#queue[this.#head]
-    return oldest === undefined ? 0 : newest.arrivedMs - oldest.unit.arrivedMs
+    return oldest === undefined ? 0 : newest.arrivedMs - oldest.sinceMs
   }
 
-  #enqueue(track: number, unit: AccessUnit): void {
-    this.#queue.push({ track, unit })
+  #enqueue(track: number, unit: AccessUnit, sinceMs: number): void {
+    this.#queue.push({ track, unit, sinceMs })
     this.#queuedBytes += unit.bytes
   }
 
@@ -201,7 +203,7 @@ export class Reader {
       const track = this.#tracks[entry.track]
       if (track === undefined || (track.waitsForKey && !entry.unit.key)) continue
       track.waitsForKey = false
-      this.#enqueue(entry.track, entry.unit)
+      this.#enqueue(entry.track, entry.unit, entry.sinceMs)
     }
     if (this.#queuedBytes > this.#limits.queuedBytes) this.#drop()
   }

@@ -151,6 +151,18 @@ describe('a reader', () => {
     expect(counters.gopDrops).toBe(1)
   })
 
+  it('is still given an old cached GOP whole when the next key frame comes while it is sent', () => {
+    const { sink, feed, play, kinds, counters } = setUp({ queuedBytes: 1_000_000, lagMs: 500 })
+    feed(`K${'d'.repeat(30)}`)
+    sink.busy = true
+    play()
+    feed('Kd')
+    sink.busy = false
+    sink.onReady()
+    expect(kinds()).toBe(`K${'d'.repeat(30)}Kd`)
+    expect(counters.gopDrops).toBe(0)
+  })
+
   it('only ever starts or goes on at a key frame, whatever happens', () => {
     const { sink, feed, play, kinds, reader } = setUp({ queuedBytes: 1500, lagMs: 300 })
     play()
