@@ -11,9 +11,11 @@ import type { Clock, Engine, Klv, Log, PasswordHasher, Pictures } from '../lib/p
 import { createRateLimiter } from '../lib/rate-limit.ts'
 import type { ReconcileDeps } from '../lib/reconcile.ts'
 import type { CredentialRepository, PipelineRepository, SessionRepository, SettingsRepository } from '../lib/repositories.ts'
+import type { MediaServer } from '../lib/schema/trigger.ts'
 import type { SessionDeps } from '../lib/sessions.ts'
 import type { SettingsDeps } from '../lib/settings.ts'
 import { withSharedReads } from '../lib/shared-reads.ts'
+import { createTriggers } from '../lib/triggers.ts'
 import { withEvents } from '../lib/with-events.ts'
 import { authRoutes } from './auth.ts'
 import { type EventDeps, eventRoutes } from './events.ts'
@@ -30,6 +32,7 @@ import { pipelineRoutes } from './pipelines.ts'
 import { createRouter, type RouterDeps } from './router.ts'
 import { screenshotRoutes } from './screenshots.ts'
 import { settingsRoutes } from './settings.ts'
+import { type TriggerDeps, triggerRoutes } from './triggers.ts'
 
 export type { FetchHandler, RequestContext, Route } from './http/route.ts'
 
@@ -44,6 +47,8 @@ export interface HostPorts extends MetricsDeps {
   readonly sessions: SessionRepository
   readonly hasher: PasswordHasher
   readonly license: LicenseSource
+  /** Where the triggers' streams are read; 127.0.0.1:8554 by default. */
+  readonly mediaServer?: MediaServer
   /** The key of automation and of the media server; never empty. */
   readonly apiKey: string
   readonly clock: Clock
@@ -69,12 +74,15 @@ export interface AppDeps
     ReconcileDeps,
     KlvRouteDeps,
     EventDeps,
+    TriggerDeps,
     MetricsDeps {
   readonly pictures: Pictures
   readonly pipelines: PipelineRepository
   readonly geolocations: GeolocationKeeper
   readonly corsOrigins?: readonly string[]
 }
+
+const LOCAL_MEDIA_SERVER: MediaServer = { host: '127.0.0.1', port: 8554 }
 
 /** Builds, once per process, what the parts of the API share: queues, counts, bounds and the guard. */
 export const assemble = (ports: HostPorts): AppDeps => {
@@ -87,16 +95,20 @@ export const assemble = (ports: HostPorts): AppDeps => {
     for (const part of [events.feed, klvFollowers, geolocations]) part.close()
   }
   ports.stopping?.addEventListener('abort', close, { once: true })
-  return {
+  const shared = {
     ...ports,
     engine,
     pipelines: withEvents(ports.pipelines, events),
+    licensing: createLicensing({ source: license, engine, clock }),
+    changes: createKeyedQueue(),
+  }
+  return {
+    ...shared,
     events,
+    triggers: createTriggers({ mediaServer: LOCAL_MEDIA_SERVER, ...shared }),
     klvFollowers,
     geolocations,
     hasher: boundHasher(ports.hasher),
-    licensing: createLicensing({ source: license, engine, clock }),
-    changes: createKeyedQueue(),
     onAnswer: recordAnswers(ports),
     guard: createGuard({ ...ports, limiter: createRateLimiter(clock) }),
   }
@@ -108,6 +120,7 @@ export const apiRoutes = (deps: AppDeps): readonly Route[] => [
   ...authRoutes(deps),
   ...pipelineRoutes(deps),
   ...settingsRoutes(deps),
+  ...triggerRoutes(deps),
   ...screenshotRoutes(deps),
   ...klvRoutes(deps),
   ...fileRoutes(deps),

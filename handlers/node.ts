@@ -88,6 +88,7 @@ const serve = async (configuration: Configuration, takeOver: boolean): Promise<v
     sessions: createSessionRepository(database),
     hasher: createPasswordHasher(),
     license: { read: async () => (configuration.licenseFile === undefined ? null : readFile(configuration.licenseFile, 'utf8')) },
+    mediaServer: configuration.mediaServer,
     apiKey,
     clock,
     log,
@@ -111,6 +112,7 @@ const serve = async (configuration: Configuration, takeOver: boolean): Promise<v
     onEvent: (event) => {
       deps.events.push(event)
       deps.geolocations.push(event)
+      deps.triggers.notice(event)
     },
   })
   engineAddress = link.address

@@ -1,0 +1,44 @@
+import type { Triggers } from '../lib/triggers.ts'
+import { readQuery } from './http/query.ts'
+import { json } from './http/respond.ts'
+import type { Exchange, FetchHandler, Route } from './http/route.ts'
+import { createRouter, type RouterDeps } from './router.ts'
+
+export interface TriggerDeps {
+  readonly triggers: Triggers
+}
+
+const trigger = { access: 'api_key', path: '/svc/triggers/mediaServer/publish', status: 200 } as const
+
+/** The calls of a media server when a stream is published to it and when it ends. */
+export const triggerRoutes = ({ triggers }: TriggerDeps): readonly Route[] => [
+  {
+    ...trigger,
+    method: 'PUT',
+    operation: 'publishStream',
+    summary: 'A stream was published at `path`: create its pipeline (or the one named `pipelineId`) and start it',
+    errors: [
+      'VALIDATION_ERROR',
+      'LICENSE_ERROR',
+      'LICENSE_LIMIT_EXCEEDED',
+      'CONFLICT',
+      'ENGINE_ERROR',
+      'SERVICE_UNAVAILABLE',
+      'PIPELINE_START_TIMEOUT',
+    ],
+    handle: async (exchange) => json(await triggers.publish(queryOf(exchange))),
+  },
+  {
+    ...trigger,
+    method: 'DELETE',
+    operation: 'unpublishStream',
+    summary: 'The stream at `path` ended: stop and remove its pipeline, also one that is still starting',
+    errors: ['VALIDATION_ERROR', 'CONFLICT', 'SERVICE_UNAVAILABLE'],
+    handle: async (exchange) => json(await triggers.unpublish(queryOf(exchange))),
+  },
+]
+
+/** The triggers alone, for embedding. */
+export const createTriggerHandlers = (deps: TriggerDeps & RouterDeps): FetchHandler => createRouter(triggerRoutes(deps), deps)
+
+const queryOf = ({ url }: Exchange): Record<string, string> => readQuery(url, ['path', 'pipelineId'])
