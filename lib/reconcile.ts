@@ -62,8 +62,7 @@ const settle = async (deps: ReconcileDeps, when: Occasion, id: string, view: Pip
 
 /** Pipelines of triggers live as long as the service that took the trigger, or the engine that still plays them and has not given up. */
 const hasOutlivedItsService = ({ config }: PipelineRecord, when: Occasion, view: PipelineView | undefined): boolean =>
-  config.ephemeral &&
-  (when === 'service_start' || (when === 'engine_found' && view === undefined) || view?.runtime.phase === 'failed')
+  config.ephemeral && (when === 'service_start' || (when === 'engine_found' && view === undefined) || view?.runtime.phase === 'failed')
 
 const forget = async (deps: ReconcileDeps, id: string, view: PipelineView | undefined): Promise<void> => {
   if (view !== undefined) await deps.engine.remove(id, { force: true })
