@@ -66,6 +66,13 @@ const out = (fd: number, paced: boolean, preroll = paced): Words =>
 
 const from = (name: string): Words => [`${name}.`]
 
+/**
+ * A thread for each track of a recording: its sinks wait, for the first picture and then for the clock, and one that
+ * waits in the demuxer's own thread would keep the other tracks from coming.
+ */
+const apart = (facts: SourceFacts): Words =>
+  facts.paced ? element('queue', { 'max-size-buffers': 0, 'max-size-bytes': 32 * 1024 * 1024, 'max-size-time': 3_000_000_000 }) : []
+
 /** The launch line of a simple pipeline. Fault unsupported when the source cannot be passed through, missing_element without an encoder. */
 export const simpleLaunch = (config: SimpleConfig, facts: SourceFacts, encoder: Encoder | null): Launch => {
   const line = sourceLine(config.source, facts)
@@ -109,7 +116,7 @@ const passThrough = (line: SourceLine, facts: SourceFacts): Words => {
 
 /** Only the data tells whether it is H.264 or H.265: a branch for each, of which one gets linked, joined into one `pay0`. */
 const eitherCodec = (facts: SourceFacts): Words => {
-  const branch = (codec: Codec): Words => [...chain(from(TRACKS), [`video/x-${codec}`], pay(codec)), '!', 'either.']
+  const branch = (codec: Codec): Words => [...chain(from(TRACKS), [`video/x-${codec}`], apart(facts), pay(codec)), '!', 'either.']
   const joined = chain(element('funnel', { name: 'either' }), element('capsfilter', { name: 'pay0', caps: 'application/x-rtp' }))
   return [...branch('h264'), ...branch('h265'), ...chain(joined, out(3, facts.paced))]
 }
@@ -143,7 +150,7 @@ const encode = (line: SourceLine, facts: SourceFacts, encoding: Encoding, encode
 const decode = (line: SourceLine, facts: SourceFacts): Words => {
   if (line.form === 'raw') return []
   if (line.ends === 'video') return element('decodebin')
-  if (line.form === 'parsed') return chain(from(TRACKS), element('capsfilter', { caps: ANY_VIDEO }), element('decodebin'))
+  if (line.form === 'parsed') return chain(from(TRACKS), element('capsfilter', { caps: ANY_VIDEO }), apart(facts), element('decodebin'))
   const depay = DEPAY[facts.video ?? ''] ?? ['application/x-rtp,media=video']
   return chain(from(TRACKS), depay, element('decodebin'))
 }
@@ -153,6 +160,7 @@ const klvBranch = (line: SourceLine, facts: SourceFacts): Words =>
   chain(
     from(TRACKS),
     line.form === 'rtp' ? element('rtpklvdepay') : ['meta/x-klv'],
+    apart(facts),
     element('rtpklvpay', payloaderProperties('pay1', 97)),
     out(4, facts.paced, false),
   )

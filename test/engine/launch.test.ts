@@ -341,6 +341,23 @@ describe('files and HTTP', () => {
     expect((await play(await plan(uri))).caps.get('pay0')).toContain(`encoding-name=(string)${codec}`)
   })
 
+  it('a recording gives its KLV track beside the video, passed through and re-encoded', async () => {
+    const source = await startRtspSource()
+    try {
+      const file = join(folder, 'klv.ts').replaceAll(' ', '\\ ')
+      await record(
+        `rtspsrc location=${source.url('/mp2t')} protocols=tcp latency=0 ! rtpmp2tdepay ! identity eos-after=600 ! filesink location=${file}`,
+      )
+    } finally {
+      await source.stop()
+    }
+    const uri = `file://${encodeURI(join(folder, 'klv.ts'))}`
+    for (const encoding of [null, H264]) {
+      const { caps } = await play(await plan(uri, encoding), ['pay0', 'pay1'])
+      expect(caps.get('pay1')).toContain('SMPTE336M')
+    }
+  })
+
   it.each([
     ['recording.m3u8', 'H264'],
     ['live.ts', 'H264'],
