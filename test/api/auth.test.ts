@@ -203,6 +203,8 @@ describe('which route needs what', () => {
     it(`with ${name} every route is ${opens ? 'open' : 'closed unless it is public'} while a password is set`, async () => {
       await using api = await createTestApi()
       for (const { method, path, access } of apiRoutes(api.deps)) {
+        // The triggers look at the key alone; their own tests try every credential.
+        if (access === 'api_key') continue
         await enabled(api)
         const headers = await headersOf(api)
         const response = await api.send(

@@ -119,6 +119,9 @@ const QUERIES = [
   '?__proto__=1',
   '?mode[]=simple',
   '?%00=%00',
+  '?path=a%2Fb',
+  '?path=%00&pipelineId=a',
+  '?path=a&path=b',
   `?${'a=1&'.repeat(500)}`,
 ]
 const HEADERS: readonly Record<string, string>[] = [
@@ -183,6 +186,8 @@ const check = async (response: Response, method: string, expected: ReadonlySet<n
   const text = await response.text()
   expect(text).not.toMatch(/hunter2|INTERNAL_ERROR|SQLITE|\.ts:|node_modules|p{50}/)
   if (response.status < 400 || method === 'HEAD') return
+  // The refusal of a trigger has a shape of its own.
+  if (response.status === 401 && text === '{"error":"Unauthorized"}') return
   const body: Record<string, unknown> = JSON.parse(text)
   expect(Object.keys(body)).toEqual(['message', 'code', 'details'])
   expect(isErrorCode(body.code) && ERROR_STATUS[body.code]).toBe(response.status)
