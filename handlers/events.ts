@@ -58,7 +58,11 @@ export const eventRoutes = ({ pipelines, events }: EventDeps): readonly Route[] 
 ]
 
 /** What a stream needs to know of the client that follows it. */
-export const clientOf = ({ request }: Exchange) => ({ lastEventId: request.headers.get('last-event-id'), signal: request.signal })
+export const clientOf = ({ request, context }: Exchange) => ({
+  lastEventId: request.headers.get('last-event-id'),
+  signal: request.signal,
+  disconnect: context.disconnect,
+})
 
 /** The event streams alone, for embedding. */
 export const createEventHandlers = (deps: EventDeps & RouterDeps): FetchHandler => createRouter(eventRoutes(deps), deps)

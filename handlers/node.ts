@@ -176,9 +176,11 @@ const listen = (server: Server, { host, port }: Configuration): Promise<void> =>
 /** No new connections; those with a request in flight may end it. */
 const drain = async (server: Server): Promise<void> => {
   const closed = new Promise((resolve) => server.close(resolve))
-  server.closeIdleConnections()
+  // A connection whose request ends after the server was closed stays open for another one.
+  const idle = setInterval(() => server.closeIdleConnections(), 20)
   const timer = setTimeout(() => server.closeAllConnections(), DRAIN_MS)
   await closed
+  clearInterval(idle)
   clearTimeout(timer)
 }
 

@@ -24,6 +24,8 @@ export interface EventStreamOptions {
   readonly isLast?: (event: ApiEvent) => boolean
   /** The client went away. */
   readonly signal: AbortSignal
+  /** As of the request's context: an error of the stream is not seen by who waits for the client to read. */
+  readonly disconnect?: (() => void) | undefined
 }
 
 /** An answer of Server-Sent Events (WHATWG HTML section 9.2): ids, replay, retry, a keepalive every 30 s, bounded backlog. */
@@ -90,6 +92,7 @@ class Client {
   #cut(): void {
     this.forget()
     this.#controller.error(new Error('The client does not read its events'))
+    this.#options.disconnect?.()
   }
 
   #onEvent(event: ApiEvent): void {

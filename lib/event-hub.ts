@@ -143,7 +143,8 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
     const known = told.get(id)?.status
     const view = inOrder(views.get(id), fresh)
     const { state, runtime, klv, screenshots } = view
-    const data = known === undefined ? represent(record, view) : { ...known, state, runtime, klv, screenshots }
+    const { geolocation } = record
+    const data = known === undefined ? represent(record, view) : { ...known, geolocation, state, runtime, klv, screenshots }
     return feed.aside({ event: 'pipeline_status', pipelineId: id, data })
   }
 

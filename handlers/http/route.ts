@@ -7,6 +7,8 @@ export interface RequestContext {
   readonly clientAddress?: string
   /** Appears in the log and in the answer to an internal error. */
   readonly requestId?: string
+  /** Ends the connection at once: the client gets nothing of what it has not read. */
+  readonly disconnect?: () => void
   /** Keeps a worker alive for work that outlives the answer. */
   readonly waitUntil?: (work: Promise<unknown>) => void
 }

@@ -31,7 +31,11 @@ export interface HttpServerOptions {
 /** node:http in front of the fetch app: what a whatwg adapter lets through and should not is refused here. */
 export const createHttpServer = ({ app, trustProxy, log }: HttpServerOptions): Server => {
   const adapter = createServerAdapter<{ req: IncomingMessage; res: ServerResponse }>((request, { req, res }) =>
-    app(request, { clientAddress: clientAddress(req, trustProxy), requestId: String(res.getHeader(REQUEST_ID)) }),
+    app(request, {
+      clientAddress: clientAddress(req, trustProxy),
+      requestId: String(res.getHeader(REQUEST_ID)),
+      disconnect: () => res.destroy(),
+    }),
   )
   const server = createServer({ maxHeaderSize: LIMITS.headerBytes }, (request, response) => {
     const requestId = requestIdOf(request)
