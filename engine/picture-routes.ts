@@ -4,7 +4,7 @@ import { screenshotsStartSchema } from '../lib/schema/picture.ts'
 import { geolocationSchema } from '../lib/schema/pipeline.ts'
 import { validate } from '../lib/validate.ts'
 import type { FileStore } from './pictures/file-store.ts'
-import { pictureTrouble } from './pictures/picture-trouble.ts'
+import { diskTrouble } from './pictures/picture-trouble.ts'
 import { pipelinePath } from './pipeline-routes.ts'
 import { type EngineCall, type EngineRoute, RawAnswer } from './server.ts'
 import type { Supervisor } from './supervisor.ts'
@@ -106,12 +106,7 @@ const orTrouble = async <T>(work: Promise<T>): Promise<T> => {
     return await work
   } catch (error) {
     if (error instanceof ApiError) throw error
-    const cause = pictureTrouble(error)?.cause ?? 'disk_error'
-    throw new ApiError(
-      'SERVICE_UNAVAILABLE',
-      'The disk does not let the screenshots be read or deleted.',
-      { reason: cause },
-      { cause: error },
-    )
+    const { cause, what } = diskTrouble(error)
+    throw new ApiError('SERVICE_UNAVAILABLE', `The screenshots cannot be read or deleted: ${what}.`, { reason: cause }, { cause: error })
   }
 }

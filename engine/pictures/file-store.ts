@@ -1,14 +1,17 @@
 import { constants } from 'node:fs'
-import { type FileHandle, mkdir, open, opendir, rename, stat, unlink } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, opendir, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ApiError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/ports.ts'
 import type { ScreenshotFile } from '../../lib/schema/picture.ts'
 import type { Geolocation } from '../../lib/schema/pipeline.ts'
-import { decodeGeolocation, encodeExif } from './exif.ts'
+import { encodeExif } from './exif.ts'
 import { FileIndex, type FileQuery, type IndexedFile, type PictureFacts } from './file-index.ts'
 import { formatFileName, parseFileName } from './file-name.ts'
-import { findExif, readJpeg, withExif } from './jpeg.ts'
+import { codeOf } from './fs-error.ts'
+import { withExif } from './jpeg.ts'
+import { readPictureFacts } from './picture-facts.ts'
+import { PART, writeWhole } from './write-whole.ts'
 
 export interface Retention {
   readonly max_files: number
@@ -37,7 +40,6 @@ const TOGETHER = 16
 const HEAD_BYTES = 4096
 /** How far a time is moved to be the only one of its millisecond. */
 const MAX_NUDGE_MS = 1000
-const PART = '.part'
 
 /** The screenshot files in one folder. What is listed is whole; the index, not the folder, is asked. */
 export class FileStore {
@@ -71,7 +73,7 @@ export class FileStore {
     try {
       const name = formatFileName({ pipelineId: picture.pipelineId, createdAt })
       const bytes = withExif(picture.jpeg, encodeExif(createdAt, picture.geolocation))
-      await writeWhole(join(this.#folder, name), bytes)
+      await this.#write(join(this.#folder, name), bytes)
       const { pipelineId, width, height, geolocation } = picture
       const file: IndexedFile = { name, pipelineId, createdAt, bytes: bytes.length, facts: { width, height, geolocation } }
       this.#index.add(file)
@@ -153,8 +155,19 @@ export class FileStore {
     return this.#index.count > 1 && (this.#index.count > max_files || this.#index.bytes > max_megabytes * MEGABYTE)
   }
 
+  /** Somebody may have taken the folder away. */
+  async #write(path: string, bytes: Buffer): Promise<void> {
+    try {
+      await writeWhole(path, bytes)
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') throw error
+      await makeFolder(this.#folder)
+      await writeWhole(path, bytes)
+    }
+  }
+
   async #read(): Promise<void> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+    await makeFolder(this.#folder)
     const found: IndexedFile[] = []
     let batch: string[] = []
     const look = async (): Promise<void> => {
@@ -192,7 +205,7 @@ export class FileStore {
       const handle = await this.#openIndexed(file.name)
       try {
         const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
-        file.facts = factsOf(buffer.subarray(0, bytesRead))
+        file.facts = readPictureFacts(buffer.subarray(0, bytesRead))
       } finally {
         await handle.close()
       }
@@ -228,6 +241,8 @@ export class FileStore {
   }
 }
 
+const makeFolder = (folder: string) => mkdir(folder, { recursive: true, mode: 0o700 })
+
 const toRecord = ({ name, pipelineId, createdAt, bytes }: IndexedFile, facts: PictureFacts): ScreenshotFile => ({
   file: name,
   pipeline_id: pipelineId,
@@ -235,30 +250,6 @@ const toRecord = ({ name, pipelineId, createdAt, bytes }: IndexedFile, facts: Pi
   size_bytes: bytes,
   ...facts,
 })
-
-const factsOf = (head: Buffer): PictureFacts => {
-  const size = readJpeg(head)
-  const exif = findExif(head)
-  return { width: size?.width ?? null, height: size?.height ?? null, geolocation: (exif && decodeGeolocation(exif)) ?? null }
-}
-
-/** Under another name first, and on the disk before it gets its own: a picture is listed whole or not at all. */
-const writeWhole = async (path: string, bytes: Buffer): Promise<void> => {
-  const part = `${path}${PART}`
-  try {
-    const handle = await open(part, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW, 0o600)
-    try {
-      await handle.writeFile(bytes)
-      await handle.datasync()
-    } finally {
-      await handle.close()
-    }
-    await rename(part, path)
-  } catch (error) {
-    await unlink(part).catch(() => {})
-    throw error
-  }
-}
 
 /** Goes through the items, `TOGETHER` at a time. */
 const together = async <T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> => {
@@ -271,7 +262,3 @@ const together = async <T>(items: readonly T[], work: (item: T) => Promise<unkno
 }
 
 const unknownFile = (): ApiError => new ApiError('NOT_FOUND', 'There is no such screenshot.')
-
-/** Code of a file system's error: ENOSPC, EROFS … */
-export const codeOf = (error: unknown): string | undefined =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined

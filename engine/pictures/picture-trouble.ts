@@ -1,5 +1,5 @@
 import { ApiError, type ErrorCode } from '../../lib/errors.ts'
-import { codeOf } from './file-store.ts'
+import { codeOf } from './fs-error.ts'
 
 export interface PictureTrouble {
   readonly code: ErrorCode
@@ -19,16 +19,16 @@ const DISK: Readonly<Record<string, { readonly cause: string; readonly what: str
   EMFILE: { cause: 'too_many_open_files', what: 'too many files are open' },
 }
 
+/** What is wrong with the disk, by the code of the file system's error; `cause` is for programs. */
+export const diskTrouble = (error: unknown): { readonly cause: string; readonly what: string } =>
+  DISK[codeOf(error) ?? ''] ?? { cause: 'disk_error', what: 'the disk answers with an error' }
+
 /** What a user is told of a periodic picture that failed; undefined when there is nothing to tell, as of a source that is away. */
 export const pictureTrouble = (error: unknown): PictureTrouble | undefined => {
   if (error instanceof ApiError) {
     if (error.code === 'CONFLICT') return undefined
     return { code: error.code, message: `A screenshot failed. ${error.message}`, cause: String(error.details.reason ?? 'failed') }
   }
-  const known = DISK[codeOf(error) ?? '']
-  return {
-    code: 'ENGINE_ERROR',
-    message: `The screenshot could not be stored: ${known?.what ?? 'the disk answers with an error'}. ${GOES_ON}`,
-    cause: known?.cause ?? 'disk_error',
-  }
+  const { cause, what } = diskTrouble(error)
+  return { code: 'ENGINE_ERROR', message: `The screenshot could not be stored: ${what}. ${GOES_ON}`, cause }
 }

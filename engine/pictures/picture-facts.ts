@@ -1,0 +1,10 @@
+import { decodeGeolocation } from './exif.ts'
+import type { PictureFacts } from './file-index.ts'
+import { findExif, readJpeg } from './jpeg.ts'
+
+/** What the first bytes of a picture's file tell; null where they do not. */
+export const readPictureFacts = (head: Buffer): PictureFacts => {
+  const size = readJpeg(head)
+  const exif = findExif(head)
+  return { width: size?.width ?? null, height: size?.height ?? null, geolocation: (exif && decodeGeolocation(exif)) ?? null }
+}
