@@ -165,6 +165,10 @@ const klvBranch = (line: SourceLine, facts: SourceFacts): Words =>
     out(4, facts.paced, false),
   )
 
+// As gst-rtsp-server has it: a description whose source is not live is shown at its own speed. Without the sinks' usual
+// allowance of 20 ms a live one waits for nothing but the latency that its own elements declare.
+const onTheClock = (fd: number): Words => element('fdsink', { fd, sync: true, async: false, 'processing-deadline': 0 })
+
 const PAYLOADER_FD = { pay0: 3, pay1: 4 } as const
 
 /** The launch line of an advanced pipeline: the description as it was written, and its payloaders led out. */
@@ -172,7 +176,7 @@ export const advancedLaunch = (config: Pick<AdvancedConfig, 'raw_pipeline'>): La
   const payloaders = namedPayloaders(config.raw_pipeline)
   const publishes = payloaders.includes('pay0')
   const led = publishes ? payloaders : []
-  const tail = led.flatMap((payloader) => chain(from(payloader), out(PAYLOADER_FD[payloader], false)))
+  const tail = led.flatMap((payloader) => chain(from(payloader), element('rtpstreampay'), onTheClock(PAYLOADER_FD[payloader])))
   return {
     args: ['--', ...toArguments([config.raw_pipeline, ...tail])],
     streams: led.map((payloader) => ({ payloader, fd: PAYLOADER_FD[payloader], caps: null })),

@@ -12,7 +12,7 @@ import { classifyEnd } from '../../engine/bus-errors.ts'
 import { runToEnd, startChild } from '../../engine/child.ts'
 import { chooseEncoder } from '../../engine/encoders.ts'
 import type { Fault } from '../../engine/fault.ts'
-import { encodedCodec, type Launch, simpleLaunch } from '../../engine/launch.ts'
+import { advancedLaunch, encodedCodec, type Launch, simpleLaunch } from '../../engine/launch.ts'
 import { probeSource } from '../../engine/source.ts'
 import { chain, element, toArguments } from '../../engine/sources/element.ts'
 import { TCP_REFUSED } from '../../engine/sources/facts.ts'
@@ -394,6 +394,27 @@ describe('the test source', () => {
     expect(
       (await play(await plan('test://ball?width=320&height=240', { codec: 'h265', bitrate: 500, quality: 1 }))).caps.get('pay0'),
     ).toContain('H265')
+  })
+})
+
+describe('an advanced pipeline', () => {
+  it('gives what its payloaders make', async () => {
+    const raw = `( videotestsrc is-live=true ! ${PICTURES} ! x264enc tune=zerolatency ! rtph264pay name="pay0"  videotestsrc is-live=true ! ${PICTURES} ! jpegenc ! rtpjpegpay name=pay1 )`
+    const { caps, firstPacket } = await play(advancedLaunch({ raw_pipeline: raw }), ['pay0', 'pay1'])
+    expect(caps.get('pay0')).toContain('H264')
+    expect(caps.get('pay1')).toContain('JPEG')
+    expect(rtpOf(firstPacket).version).toBe(2)
+  })
+
+  it('runs at the speed of its pictures when its source is not live', async () => {
+    const raw = `videotestsrc num-buffers=26 ! ${PICTURES} ! x264enc tune=zerolatency ! rtph264pay name=pay0`
+    const launch = advancedLaunch({ raw_pipeline: raw })
+    const began = performance.now()
+    const child = startChild('gst-launch-1.0', launch.args, { mediaPipes: 1 })
+    for (const pipe of [...child.media, child.stdout, child.stderr]) pipe.resume()
+    expect(await child.ended).toMatchObject({ exitCode: 0 })
+    // The last of 26 pictures is shown one second after the first; a busy host takes longer, never less.
+    expect(performance.now() - began).toBeGreaterThan(900)
   })
 })
 
