@@ -16,6 +16,7 @@ import { createLog } from '../lib/log.ts'
 import { createEngineMetrics } from '../lib/metrics.ts'
 import { createPicturesClient } from '../lib/pictures-client.ts'
 import { reconcile } from '../lib/reconcile.ts'
+import { keepCredentialInMemory, keepPipelinesInMemory } from '../lib/write-through.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { type AppDeps, assemble, createApp } from './app.ts'
 import { helpText, readArguments } from './node/arguments.ts'
@@ -69,8 +70,9 @@ const serve = async (configuration: Configuration, takeOver: boolean): Promise<v
   let handOver = (): void => process.exit(0)
   await takeInstanceLock(dataDir, { takeOver, onHandover: () => handOver() })
   const apiKey = configuration.apiKey ?? keyOf(dataDir)
+  const databaseUrl = configuration.databaseUrl ?? pathToFileURL(join(dataDir, 'service.db')).href
   const database = await openDatabase({
-    url: configuration.databaseUrl ?? pathToFileURL(join(dataDir, 'service.db')).href,
+    url: databaseUrl,
     ...(configuration.databaseAuthToken !== undefined && { authToken: configuration.databaseAuthToken }),
   })
   const stopping = new AbortController()
@@ -82,9 +84,15 @@ const serve = async (configuration: Configuration, takeOver: boolean): Promise<v
     klv: createKlvClient(engineCaller),
     metrics: createApiMetrics({ sseClients: () => deps.events.feed.followers }),
     engineMetrics: createEngineMetrics(engineCaller),
-    pipelines: createPipelineRepository(database),
+    // A file has this process alone for a writer, so reads need not ask it; a server may have others.
+    pipelines: databaseUrl.startsWith('file:')
+      ? keepPipelinesInMemory(createPipelineRepository(database))
+      : createPipelineRepository(database),
     settings: createSettingsRepository(database),
-    credentials: createCredentialRepository(database),
+    credentials: databaseUrl.startsWith('file:')
+      ? keepCredentialInMemory(createCredentialRepository(database))
+      : createCredentialRepository(database),
+    corsOrigins: configuration.corsOrigins,
     sessions: createSessionRepository(database),
     hasher: createPasswordHasher(),
     license: { read: async () => (configuration.licenseFile === undefined ? null : readFile(configuration.licenseFile, 'utf8')) },

@@ -6,7 +6,7 @@ import { type Service, startService } from '../helpers/service.ts'
 /** Runs a measurement on a service of its own, and takes everything away afterwards. */
 export const withService = async <T>(work: (service: Service) => Promise<T>): Promise<T> => {
   const dataDir = mkdtempSync(join(tmpdir(), 'bench-'))
-  const service = await startService({ dataDir, env: { SVC_LOG_LEVEL: 'warn', SVC_OUTPUT_PORTS: '20000-20999' } })
+  const service = await startService({ dataDir, env: { SVC_OUTPUT_PORTS: '20000-20999' } })
   try {
     return await work(service)
   } finally {
