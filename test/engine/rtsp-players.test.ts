@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process'
+import type { EventEmitter } from 'node:events'
+import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseRtcp } from '../../engine/rtp/rtcp.ts'
@@ -8,6 +10,14 @@ import { Random } from '../helpers/rtsp-random.ts'
 import { openReader, sequenceGaps, timestampSteps } from '../helpers/rtsp-reader.ts'
 
 const run = promisify(execFile)
+interface YellowstoneClient extends EventEmitter {
+  connect(url: string): Promise<{ readonly format: string }>
+  play(): Promise<unknown>
+  close(immediately: boolean): unknown
+}
+const { RtspClient } = createRequire(import.meta.url)('yellowstone') as {
+  RtspClient: new (user: string, password: string) => YellowstoneClient
+}
 const H265 =
   'videotestsrc is-live=true ! video/x-raw,format=I420,width=320,height=240,framerate=30/1 ! x265enc tune=zerolatency speed-preset=ultrafast key-int-max=30 ! rtph265pay name=pay0 pt=96 config-interval=-1'
 /** A second stream beside the video, as KLV is: sparse, with random offsets of its own. */
@@ -73,6 +83,28 @@ describe('players', () => {
     const args = ['-v', 'error', '-rtsp_transport', 'tcp', '-show_entries', 'stream=codec_name,width,height,r_frame_rate', '-of', 'csv=p=0']
     const { stdout } = await run('ffprobe', [...args, `${base}/h264`], { timeout: 20_000 })
     expect(stdout.trim()).toBe('h264,320,240,30/1')
+  })
+
+  it('that share no code with us, ffmpeg or GStreamer play too', async () => {
+    // It takes a packet of less than 16 bytes, such as an access unit delimiter, for broken framing.
+    const plain = startMedia([h264Media(30).replace('x264enc ', 'x264enc aud=false ')])
+    const port = await freePort()
+    const address = { host: '127.0.0.1', port, path: 'plain' }
+    const published = await publisher.mount(address, { streams: plain.streams, maxReaders: () => 9, describeTimeoutMs: () => 10_000 })
+    const client = new RtspClient('', '')
+    const sequences: number[] = []
+    const enough = new Promise<void>((resolve) =>
+      client.on('data', (_channel, _payload, packet: { readonly id: number }) => {
+        if (sequences.push(packet.id) > 100) resolve()
+      }),
+    )
+    expect(await client.connect(`rtsp://127.0.0.1:${port}/plain`)).toEqual({ format: 'H264' })
+    await client.play()
+    await enough
+    expect(sequences.filter((id, at) => at > 0 && id !== (((sequences[at - 1] ?? 0) + 1) & 0xffff))).toEqual([])
+    client.close(true)
+    await published.close()
+    await plain.stop()
   })
 
   it('that are killed leave nothing behind', async () => {
