@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { freePort } from '../helpers/rtsp-media.ts'
 import { framedPackets, IDR, rtpPacket, SLICE } from '../helpers/rtsp-packets.ts'
 import { openReader } from '../helpers/rtsp-reader.ts'
-import { quantile, sleep } from './rtsp-measure.ts'
+import { quantile, sleep } from './measure.ts'
 
 const units = Number(process.argv[2] ?? 300)
 /** 8 Mbit/s at 30 fps. */
