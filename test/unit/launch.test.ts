@@ -90,12 +90,14 @@ const ROWS: readonly Row[] = [
     uri: 'rtsp://h/s',
     facts: { ...rtsp, video: 'MP2T', klv: null },
     contains: [
-      'rtpmp2tdepay ! tsdemux name=tracks',
+      'rtpmp2tdepay ! tee name=transport ! tsdemux name=tracks',
       'tracks. ! video/x-h264',
       'tracks. ! video/x-h265',
       'capsfilter name=pay0',
-      'meta/x-klv',
+      'transport. ! queue',
+      'rtpmp2tpay pt=33',
     ],
+    lacks: ['meta/x-klv'],
   },
   {
     name: 'credentials are kept apart and decoded',
@@ -130,7 +132,14 @@ const ROWS: readonly Row[] = [
     name: 'HLS is paced',
     uri: 'https://h/a.m3u8',
     facts: facts('http', { http: 'hls', paced: true }),
-    contains: ['souphttpsrc', 'parsebin name=tracks', 'fd=3 sync=true async=true', 'fd=4 sync=true async=false'],
+    contains: [
+      'souphttpsrc',
+      'parsebin name=tracks',
+      'fd=3 sync=true async=true',
+      'fd=4 sync=true async=false',
+      'meta/x-klv ! queue',
+      'video/x-h264 ! queue',
+    ],
   },
   {
     name: 'live MPEG-TS over HTTP is not',
