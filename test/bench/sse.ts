@@ -19,7 +19,7 @@ interface Service {
 
 const startService = (dataDir: string): Promise<Service> =>
   new Promise((resolveService, reject) => {
-    const child = spawn(process.execPath, ['--expose-gc', resolve(import.meta.dirname, '../../dist/node.js')], {
+    const child = spawn(process.execPath, [resolve(import.meta.dirname, '../../dist/node.js')], {
       stdio: ['ignore', 'ignore', 'pipe'],
       env: { ...process.env, SVC_PORT: '0', SVC_DATA_DIR: dataDir },
     })
