@@ -1,0 +1,52 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+
+/** Bits of the frame number that are drawn, as black and white columns; the first is the lowest. */
+const BITS = 16
+const FPS = 30
+
+/** Frames with their number burnt in, 320x240 at 30 fps, in real time, as H.264 in MPEG-TS over UDP. */
+export const frameClockArguments = (port: number, keyEvery: number): readonly string[] => [
+  ...'-v error -re -f lavfi -i'.split(' '),
+  `color=c=black:s=320x240:r=${FPS},geq=lum='if(mod(floor(N/pow(2,floor(X/20))),2),235,16)':cb=128:cr=128`,
+  ...`-c:v libx264 -preset ultrafast -tune zerolatency -g ${keyEvery} -pix_fmt yuv420p -f mpegts`.split(' '),
+  `udp://127.0.0.1:${port}?pkt_size=1316`,
+]
+
+export interface FrameClock {
+  /** When ffmpeg was started, milliseconds since the epoch. */
+  readonly startedAt: number
+  stop(): Promise<void>
+}
+
+export const startFrameClock = (port: number, keyEvery: number): FrameClock => {
+  const child: ChildProcess = spawn('ffmpeg', frameClockArguments(port, keyEvery), { stdio: 'ignore' })
+  const exited = once(child, 'exit')
+  return {
+    startedAt: Date.now(),
+    stop: async () => {
+      child.kill('SIGKILL')
+      await exited
+    },
+  }
+}
+
+/** The frame number that a picture of the clock shows, whatever its size. */
+export const frameShownIn = (jpeg: Buffer): number => {
+  const width = 320
+  const gray = execFileSync(
+    'ffmpeg',
+    ['-v', 'error', '-f', 'mjpeg', '-i', '-', '-vf', `scale=${width}:16,format=gray`, '-f', 'rawvideo', '-'],
+    {
+      input: jpeg,
+    },
+  )
+  let frame = 0
+  for (let bit = 0; bit < BITS; bit += 1) {
+    const column = Math.floor(((bit + 0.5) * width) / BITS)
+    if ((gray[8 * width + column] ?? 0) > 128) frame += 2 ** bit
+  }
+  return frame
+}
+
+export const framesPerSecond = FPS
