@@ -5,7 +5,7 @@ import type { Encoder } from './encoders.ts'
 import { Fault } from './fault.ts'
 import { chain, element, frameRateFraction, toArguments, type Words } from './sources/element.ts'
 import type { SourceFacts } from './sources/facts.ts'
-import { type SourceLine, sourceLine, TRACKS } from './sources/line.ts'
+import { type SourceLine, sourceLine, TRACKS, TRANSPORT } from './sources/line.ts'
 
 export interface LaunchStream {
   readonly payloader: 'pay0' | 'pay1'
@@ -13,6 +13,8 @@ export interface LaunchStream {
   readonly fd: number
   /** RTP caps known in advance, for a track that may stay silent; null when the child prints them. */
   readonly caps: string | null
+  /** What comes is the whole MPEG-TS that the KLV is in, as RTP whose timestamps are the running time of its arrival. */
+  readonly carries?: 'transport'
 }
 
 /** What is run: the arguments of gst-launch-1.0, and what comes out where. */
@@ -22,6 +24,8 @@ export interface Launch {
   /** Media pipes in order: fd 3, fd 4. */
   readonly streams: readonly LaunchStream[]
   readonly publishes: boolean
+  /** The engine itself makes the KLV: a test source has none in its child. */
+  readonly klvFlight?: true
   /** The description with credentials masked, a shell word each. */
   readonly shown: readonly string[]
 }
@@ -34,6 +38,8 @@ const LEAST_FRAME_RATE = 10
 
 export const KLV_CAPS =
   'application/x-rtp, media=(string)application, clock-rate=(int)90000, encoding-name=(string)SMPTE336M, payload=(int)97'
+/** Of KLV that the engine puts into RTP: its timestamps count running time, as those of the payloaders do. */
+export const OWN_KLV_CAPS = `${KLV_CAPS}, timestamp-offset=(uint)0`
 
 const PASSED_THROUGH: Readonly<Record<string, Codec>> = { H264: 'h264', H265: 'h265' }
 
@@ -79,14 +85,13 @@ export const simpleLaunch = (config: SimpleConfig, facts: SourceFacts, encoder: 
   const encoding = config.encoding ?? (facts.kind === 'test' ? TEST_ENCODING : null)
   const video = encoding === null ? passThrough(line, facts) : encode(line, facts, encoding, encoder)
   const klv = facts.klv === false || line.ends === 'video' ? [] : klvBranch(line, facts)
+  const klvStream = line.transport ? ({ caps: OWN_KLV_CAPS, carries: 'transport' } as const) : { caps: KLV_CAPS }
   const words = [...line.words, ...(line.ends === 'video' ? ['!'] : []), ...video, ...klv]
   return {
     args: ['--', ...toArguments(words)],
-    streams: [
-      { payloader: 'pay0', fd: 3, caps: null },
-      ...(klv.length === 0 ? [] : [{ payloader: 'pay1' as const, fd: 4, caps: KLV_CAPS }]),
-    ],
+    streams: [{ payloader: 'pay0', fd: 3, caps: null }, ...(klv.length === 0 ? [] : [{ payloader: 'pay1' as const, fd: 4, ...klvStream }])],
     publishes: true,
+    ...(facts.kind === 'test' && facts.klv === true && { klvFlight: true as const }),
     shown: words.map(mask),
   }
 }
@@ -156,13 +161,34 @@ const decode = (line: SourceLine, facts: SourceFacts): Words => {
 }
 
 /** async=false: a KLV track that is silent, or not there, neither costs anything nor holds the video back. */
-const klvBranch = (line: SourceLine, facts: SourceFacts): Words =>
-  chain(
+const klvBranch = (line: SourceLine, facts: SourceFacts): Words => {
+  if (line.transport) return transportBranch()
+  return chain(
     from(TRACKS),
-    line.form === 'rtp' ? element('rtpklvdepay') : ['meta/x-klv'],
+    line.form === 'rtp' ? klvDepay(facts) : ['meta/x-klv'],
     apart(facts),
     element('rtpklvpay', payloaderProperties('pay1', 97)),
     out(4, facts.paced, false),
+  )
+}
+
+/** rtpklvdepay takes one spelling only. */
+const klvDepay = ({ klvName }: SourceFacts): Words =>
+  klvName === undefined
+    ? element('rtpklvdepay')
+    : chain(
+        [`application/x-rtp,media=application,encoding-name=${klvName}`],
+        element('capssetter', { caps: 'application/x-rtp,encoding-name=SMPTE336M' }),
+        element('rtpklvdepay'),
+      )
+
+/** The engine finds KLV in a TS itself: tsdemux has no pad for the synchronous kind. What the engine cannot take is dropped here, never waited for. */
+const transportBranch = (): Words =>
+  chain(
+    from(TRANSPORT),
+    element('queue', { 'max-size-buffers': 0, 'max-size-time': 0, 'max-size-bytes': 4 * 1024 * 1024, leaky: 'downstream' }),
+    element('rtpmp2tpay', payloaderProperties(undefined, 33)),
+    out(4, false),
   )
 
 // As gst-rtsp-server has it: a description whose source is not live is shown at its own speed. Without the sinks' usual

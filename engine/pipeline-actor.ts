@@ -248,6 +248,7 @@ export class PipelineActor {
           this.#pid = pid
           this.#ring.add(number, 'engine', `started process ${pid}`)
         },
+        onKlv: () => this.klv.announce(true),
         onMedia: () => {
           onMedia()
           this.#onReaders(this.#output.readers)

@@ -1,7 +1,9 @@
 import { classifyEnd } from './bus-errors.ts'
 import { type Child, type Ended, startChild } from './child.ts'
 import { Fault } from './fault.ts'
-import type { Launch } from './launch.ts'
+import { flyAlong } from './klv-flight.ts'
+import { KlvTransport } from './klv-transport.ts'
+import { type Launch, type LaunchStream, OWN_KLV_CAPS } from './launch.ts'
 import { onLine } from './lines.ts'
 import type { LogRing } from './log-ring.ts'
 import { parseRtpCaps } from './rtp/caps.ts'
@@ -37,6 +39,8 @@ export interface RunOptions {
   readonly onStarted: (pid: number) => void
   /** A key frame came out (or, of a pipeline without pay0, the child reported PLAYING). */
   readonly onMedia: () => void
+  /** The source announces KLV that need not have come yet. */
+  readonly onKlv?: () => void
 }
 
 /** Why the engine itself ended a run; recorded before the first signal, since a stop and a natural end both exit 0. */
@@ -125,14 +129,17 @@ const connectMedia = (child: Child, options: RunOptions, onMedia: (key: boolean)
     for (const stream of streams) stream.end()
   })
   for (const stream of streams) stream.begin()
-  for (const [position, { payloader, caps }] of launch.streams.entries()) {
+  if (launch.klvFlight) void child.ended.then(startFlight(streams))
+  for (const [position, described] of launch.streams.entries()) {
+    const { payloader, caps } = described
     const stream = streams[payloader === 'pay0' ? 0 : 1]
+    const ingest = ingestOf(described, stream, options)
     const known = caps === null ? undefined : parseRtpCaps(caps)
     if (known !== undefined) stream.setCaps(known)
     child.media[position]?.on('error', () => {})
     child.media[position]?.on('data', (chunk: Buffer) => {
       try {
-        stream.ingest(chunk)
+        ingest(chunk)
       } catch (error) {
         ring.add(number, 'engine', `unreadable media from the child: ${error instanceof Error ? error.message : 'unknown'}`)
         onBroken()
@@ -146,6 +153,18 @@ const connectMedia = (child: Child, options: RunOptions, onMedia: (key: boolean)
     if (!CHATTER.test(line)) ring.add(number, 'stdout', line)
     if (!launch.publishes && line.startsWith('Setting pipeline to PLAYING')) onMedia(true)
   })
+}
+
+const startFlight = ([video, klv]: RunOptions['streams']): (() => void) => {
+  const caps = parseRtpCaps(OWN_KLV_CAPS)
+  if (caps !== undefined) klv.setCaps(caps)
+  return flyAlong(video, klv)
+}
+
+const ingestOf = ({ carries }: LaunchStream, stream: RtpStream, { onKlv }: RunOptions): ((chunk: Buffer) => void) => {
+  if (carries !== 'transport') return (chunk) => stream.ingest(chunk)
+  const transport = new KlvTransport(stream, () => onKlv?.())
+  return (chunk) => transport.ingest(chunk)
 }
 
 const toFault = (reason: Reason | undefined, ended: Ended, options: RunOptions): Fault | undefined => {

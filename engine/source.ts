@@ -61,7 +61,7 @@ const PROBES: Readonly<Record<SourceKind, Probe>> = {
     await checkFile(address, context.allowFiles)
     return { kind: 'file', ...unknownUntilData, paced: true }
   },
-  test: async (address) => ({ kind: 'test', ...unknownUntilData, klv: false, frameRate: parseTestSource(address).fps }),
+  test: async (address) => testFacts(address),
   v4l2: async (_address, source) => cameraFacts(source),
 }
 
@@ -109,6 +109,11 @@ const cameraFacts = ({ uri }: Source): SourceFacts => {
   return { kind: 'v4l2', video: CAMERA_VIDEO[encoding ?? 'raw'] ?? null, klv: false, frameRate: fps ?? null, paced: false }
 }
 
+const testFacts = (address: Address): SourceFacts => {
+  const { fps, klv } = parseTestSource(address)
+  return { kind: 'test', ...unknownUntilData, klv, frameRate: fps }
+}
+
 /** Facts for a dry run: what a source usually is, where only the source could tell. */
 const presumedFacts = (address: Address, source: Source): SourceFacts => {
   const kind = kindOf(address)
@@ -118,7 +123,7 @@ const presumedFacts = (address: Address, source: Source): SourceFacts => {
   if (kind === 'http') return { ...presumed, http: 'other' }
   if (kind === 'file') return { ...presumed, paced: true }
   if (kind === 'rtmp') return { ...presumed, klv: false }
-  if (kind === 'test') return { ...presumed, klv: false, frameRate: parseTestSource(address).fps }
+  if (kind === 'test') return testFacts(address)
   return kind === 'v4l2' ? cameraFacts(source) : presumed
 }
 

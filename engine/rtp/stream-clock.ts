@@ -31,6 +31,11 @@ export class StreamClock {
     this.#base = base
   }
 
+  /** Media time at which the running time of the present run began, monotonic milliseconds. */
+  get runStartMs(): number {
+    return this.#anchorMs
+  }
+
   begin(nowMs: number): void {
     this.#begunMs = nowMs
     this.#last = undefined

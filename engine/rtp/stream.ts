@@ -256,6 +256,11 @@ export class RtpStream {
     return this.#nextSequence
   }
 
+  /** Media time at which the running time of the present run began, monotonic milliseconds; known with its first unit. */
+  get runStartMs(): number {
+    return this.#clock.runStartMs
+  }
+
   /** RTP timestamp of a media time of this stream, monotonic milliseconds. */
   timestampAt(mediaMs: number): number {
     return this.#clock.timestampAt(mediaMs)

@@ -10,6 +10,8 @@ export interface SourceFacts {
   readonly video: string | null
   /** Whether there is a KLV track; null when only the data tells. */
   readonly klv: boolean | null
+  /** RTP encoding name of the KLV track where it is not that of RFC 6597. */
+  readonly klvName?: string
   /** Frames per second, null when unknown. */
   readonly frameRate: number | null
   /** How RTSP carries the media. */

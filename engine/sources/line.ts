@@ -8,6 +8,8 @@ import { parseTestSource } from './test-source.ts'
 
 /** Name of the element whose pads carry the tracks. */
 export const TRACKS = 'tracks'
+/** Name of the tee that hands out a whole MPEG-TS. */
+export const TRANSPORT = 'transport'
 
 /** Caps of a track of the source before any conversion. */
 export type VideoForm = 'rtp' | 'parsed' | 'raw'
@@ -18,6 +20,8 @@ export interface SourceLine {
   /** `tracks`: pads are picked by caps; `video`: the line ends with the video itself. */
   readonly ends: 'tracks' | 'video'
   readonly form: VideoForm
+  /** There is a tee named `transport`, for what tsdemux passes over. */
+  readonly transport?: true
 }
 
 const SECONDS_TO_MICROSECONDS = 1_000_000
@@ -50,12 +54,16 @@ const rtsp = (address: Address, source: Source, facts: SourceFacts): SourceLine 
     // Cameras sign their certificates themselves: TLS here keeps the stream private, it does not prove who sends it.
     'tls-validation-flags': secure ? 'no-flags' : undefined,
   })
-  if (insideTs) return { words: chain(rtspsrc, element('rtpmp2tdepay'), tsdemux()), ends: 'tracks', form: 'parsed' }
+  if (insideTs) return { words: chain(rtspsrc, element('rtpmp2tdepay'), tee(), tsdemux()), ends: 'tracks', form: 'parsed', transport: true }
   return { words: rtspsrc, ends: 'tracks', form: 'rtp' }
 }
 
 // latency=0: tsdemux would otherwise ask sinks to wait 700 ms for jitter that a live passthrough does not smooth.
 const tsdemux = (): Words => element('tsdemux', { name: TRACKS, latency: 0 })
+
+const tee = (): Words => element('tee', { name: TRANSPORT })
+
+const TRANSPORT_CAPS = 'video/mpegts,systemstream=(boolean)true,packetsize=(int)188'
 
 const udp = (address: Address): SourceLine => ({
   words: chain(
@@ -65,12 +73,14 @@ const udp = (address: Address): SourceLine => ({
       'multicast-iface': address.query.get('iface') ?? undefined,
       // A burst of an access unit of 4K at 1 Gbit/s; the kernel grants what net.core.rmem_max allows.
       'buffer-size': 4 * 1024 * 1024,
-      caps: 'video/mpegts,systemstream=(boolean)true,packetsize=(int)188',
+      caps: TRANSPORT_CAPS,
     }),
+    tee(),
     tsdemux(),
   ),
   ends: 'tracks',
   form: 'parsed',
+  transport: true,
 })
 
 const srt = (address: Address, source: Source): SourceLine => ({
@@ -81,10 +91,13 @@ const srt = (address: Address, source: Source): SourceLine => ({
       // A lost connection ends the child with its cause; the engine's own backoff connects again.
       'auto-reconnect': false,
     }),
+    [TRANSPORT_CAPS],
+    tee(),
     tsdemux(),
   ),
   ends: 'tracks',
   form: 'parsed',
+  transport: true,
 })
 
 const rtmp = (address: Address): SourceLine => ({

@@ -7,8 +7,13 @@ import { frameRateOfSps } from './sps.ts'
 
 const encodingName = (media: SdpMedia): string | undefined => rtpmap(media)?.encodingName.toUpperCase()
 
-const isKlv = (media: SdpMedia): boolean =>
-  media.formats.some((format) => rtpmap(media, Number(format))?.encodingName.toUpperCase() === 'SMPTE336M')
+/** RFC 6597 section 9; the second is how MediaMTX once spelled it. */
+const KLV_NAMES = ['SMPTE336M', 'SMTPE336M']
+
+const klvName = (media: SdpMedia): string | undefined =>
+  media.formats
+    .map((format) => rtpmap(media, Number(format))?.encodingName.toUpperCase())
+    .find((name) => name !== undefined && KLV_NAMES.includes(name))
 
 const plausible = (text: string | undefined): number | null => {
   const rate = Number(text)
@@ -33,11 +38,13 @@ export const factsOfSdp = (sdp: SessionDescription, address: Address, transport:
     throw new Fault('unsupported', `${redact(address.bare)} has no video${has.length > 0 ? ` (only ${has.join(', ')})` : ''}.`)
   }
   const name = encodingName(video) ?? null
+  const klv = sdp.media.map(klvName).find((known) => known !== undefined)
   return {
     kind: 'rtsp',
     video: name,
     // What is inside MPEG-TS only the data tells.
-    klv: sdp.media.some(isKlv) ? true : name === 'MP2T' ? null : false,
+    klv: klv !== undefined ? true : name === 'MP2T' ? null : false,
+    ...(klv === 'SMTPE336M' && { klvName: klv }),
     frameRate: frameRate(video),
     transport,
     paced: false,
