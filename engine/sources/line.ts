@@ -136,7 +136,11 @@ const http = (address: Address, facts: SourceFacts): SourceLine => {
 }
 
 const file = (address: Address): SourceLine => ({
-  words: chain(element('filesrc', { location: filePath(address) }), element('parsebin', { name: TRACKS })),
+  // parsebin loses a KLV track now and then; what is MPEG-TS by its name goes without it.
+  words: chain(
+    element('filesrc', { location: filePath(address) }),
+    /\.(?:ts|mts|m2ts)$/i.test(filePath(address)) ? tsdemux() : element('parsebin', { name: TRACKS }),
+  ),
   ends: 'tracks',
   form: 'parsed',
 })
