@@ -26,7 +26,7 @@ export const triggerRoutes = ({ triggers }: TriggerDeps): readonly Route[] => [
       'SERVICE_UNAVAILABLE',
       'PIPELINE_START_TIMEOUT',
     ],
-    handle: async (exchange) => json(await triggers.publish(queryOf(exchange))),
+    handle: async (exchange) => json(await triggers.publish(queryOf(exchange), exchange.began)),
   },
   {
     ...trigger,
@@ -34,7 +34,7 @@ export const triggerRoutes = ({ triggers }: TriggerDeps): readonly Route[] => [
     operation: 'unpublishStream',
     summary: 'The stream at `path` ended: stop and remove its pipeline, also one that is still starting',
     errors: ['VALIDATION_ERROR', 'CONFLICT', 'SERVICE_UNAVAILABLE'],
-    handle: async (exchange) => json(await triggers.unpublish(queryOf(exchange))),
+    handle: async (exchange) => json(await triggers.unpublish(queryOf(exchange), exchange.began)),
   },
 ]
 

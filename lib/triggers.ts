@@ -1,3 +1,4 @@
+import { createArrivalOrder } from './arrival-order.ts'
 import { createPlaces } from './ephemeral-places.ts'
 import { ApiError } from './errors.ts'
 import { addPipeline, type PipelineDeps } from './pipelines.ts'
@@ -11,12 +12,14 @@ export interface TriggersDeps extends PipelineDeps {
   readonly mediaServer: MediaServer
 }
 
-/** The streams of a media server as pipelines that live as long as the stream. */
+type Query = Readonly<Record<string, unknown>>
+
+/** The streams of a media server as pipelines that live as long as the stream. `arrivedAt`: when the call came, monotonic milliseconds. */
 export interface Triggers {
   /** A stream was published: its pipeline plays, or nothing is left of it and the error tells why. */
-  publish(query: Readonly<Record<string, unknown>>): Promise<TriggerAnswer>
+  publish(query: Query, arrivedAt: number): Promise<TriggerAnswer>
   /** A stream ended: its pipeline is gone, also one that is still starting. */
-  unpublish(query: Readonly<Record<string, unknown>>): Promise<TriggerAnswer>
+  unpublish(query: Query, arrivedAt: number): Promise<TriggerAnswer>
   /** Removes a triggered pipeline whose source has been away for too long. */
   notice(event: EngineEvent): void
 }
@@ -31,6 +34,9 @@ interface Start {
 export const createTriggers = (deps: TriggersDeps): Triggers => {
   const places = createPlaces(deps)
   const starts = new Map<string, Start>()
+  const arrivals = createArrivalOrder()
+  const isCurrent = ({ id, path }: Trigger, action: 'play' | 'stop', arrivedAt: number): boolean =>
+    arrivals.take(`${id} ${path}`, action, arrivedAt)
 
   const begin = (trigger: Trigger): Start => {
     const abort = new AbortController()
@@ -46,17 +52,19 @@ export const createTriggers = (deps: TriggersDeps): Triggers => {
   }
 
   return {
-    async publish(query) {
+    async publish(query, arrivedAt) {
       const trigger = validate(triggerQuerySchema, query, 'query')
+      if (!isCurrent(trigger, 'play', arrivedAt)) throw cancelled()
       const running = starts.get(trigger.id)
       if (running !== undefined && running.path !== trigger.path) throw takenBy(trigger.id, running.path)
       await (running ?? begin(trigger)).done
       return { status: 'ok', pipelineId: trigger.id, action: 'play' }
     },
-    async unpublish(query) {
+    async unpublish(query, arrivedAt) {
       const trigger = validate(triggerQuerySchema, query, 'query')
       const running = starts.get(trigger.id)
-      if (running === undefined || running.path === trigger.path) {
+      const isOthers = running !== undefined && running.path !== trigger.path
+      if (!isOthers && isCurrent(trigger, 'stop', arrivedAt)) {
         // A publish that comes from now on is another one, and has its turn after this.
         starts.delete(trigger.id)
         running?.cancel()
@@ -156,7 +164,9 @@ const cancellable = (engine: Engine, signal: AbortSignal): Engine => ({
     }
     signal.addEventListener('abort', onAbort, { once: true })
     try {
-      return await engine.play(id, options)
+      const view = await engine.play(id, options)
+      signal.throwIfAborted()
+      return view
     } catch (error) {
       throw signal.aborted ? signal.reason : error
     } finally {

@@ -20,6 +20,8 @@ export interface Exchange {
   /** Decoded path parameters. */
   readonly params: Readonly<Record<string, string>>
   readonly context: RequestContext
+  /** When it came, monotonic milliseconds. */
+  readonly began: number
 }
 
 /**
