@@ -57,6 +57,8 @@ const x264 = ({ bitrate, quality, keyInterval }: EncoderOptions): Words => {
     'vbv-buf-capacity': 1000,
     'key-int-max': keyInterval,
     bframes: 0,
+    // Two bytes before each picture that RTP does not need, and that some readers choke on as a packet of their own.
+    aud: false,
     // The element's own default of 10 starves simple pictures of the bitrate that was asked for.
     'qp-min': 0,
     // nal-hrd=cbr fills up, with NAL units of type 12, what an empty picture leaves of the bitrate that was asked for.

@@ -52,6 +52,7 @@ export class PipelineActor {
   #idleTimer: NodeJS.Timeout | undefined
   #commands: Promise<unknown> = Promise.resolve()
   #removed = false
+  #previousFault: Fault | undefined
 
   constructor(config: PipelineConfig, deps: ActorDeps) {
     this.#deps = deps
@@ -233,7 +234,11 @@ export class PipelineActor {
     const began = performance.now()
     try {
       await this.#output.open(this.#config)
-      const { launch, klv } = await this.#deps.plan(this.#config, this.#deps.settings(), signal, startTimeoutMs)
+      const { launch, klv } = await this.#deps.plan(this.#config, this.#deps.settings(), {
+        signal,
+        timeoutMs: startTimeoutMs,
+        previousFault: this.#previousFault,
+      })
       if (signal.aborted) return undefined
       if (klv !== null) this.klv.announce(klv)
       return await runChild({
@@ -296,6 +301,7 @@ export class PipelineActor {
   #noteFault(fault: Fault): void {
     const { id } = this.#config
     const { code } = faultToApiError(fault)
+    this.#previousFault = fault
     this.#lastError = { code, message: fault.message, at: new Date(this.#deps.now()).toISOString() }
     this.#ring.add(this.#runs, 'engine', `${fault.reason}: ${fault.message}`)
     this.#deps.log.warn('pipeline_fault', { pipeline_id: id, run: this.#runs, reason: fault.reason, message: fault.message })

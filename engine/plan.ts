@@ -4,8 +4,9 @@ import type { Settings } from '../lib/schema/settings.ts'
 import { checkAdvanced } from './advanced.ts'
 import { runToEnd } from './child.ts'
 import { chooseEncoder } from './encoders.ts'
+import type { Fault } from './fault.ts'
 import { advancedLaunch, encodedCodec, type Launch, showLaunch, simpleLaunch } from './launch.ts'
-import { checkSimple, probeSource } from './source.ts'
+import { checkSimple, type ProbeContext, probeSource } from './source.ts'
 
 /** The line that serves a pipeline, and what its source said. */
 export interface Plan {
@@ -17,8 +18,12 @@ export interface Plan {
 export interface Planner {
   /** Parses a configuration without running it and without asking its source. Throws VALIDATION_ERROR. */
   readonly check: (config: PipelineConfig, settings: Settings) => Promise<EngineCheck>
-  /** Asks the source what it carries and answers the line that serves it. Throws Fault. */
-  readonly plan: (config: PipelineConfig, settings: Settings, signal: AbortSignal, timeoutMs: number) => Promise<Plan>
+  /** Asks the source what it carries and answers the line that serves it; the fault of the run before may change it. Throws Fault. */
+  readonly plan: (
+    config: PipelineConfig,
+    settings: Settings,
+    attempt: { readonly signal: AbortSignal; readonly timeoutMs: number; readonly previousFault: Fault | undefined },
+  ) => Promise<Plan>
 }
 
 /** Decides what is run for a pipeline on this host. */
@@ -28,17 +33,13 @@ export const createPlanner = (options: { readonly allowFiles: boolean }): Planne
       config.mode === 'advanced' ? await checkAdvanced(config, settings, options) : await checkSimple(config, settings, options)
     return { launch: showLaunch(launch), publishes: launch.publishes }
   },
-  plan: (config, settings, signal, timeoutMs) =>
+  plan: (config, settings, attempt) =>
     config.mode === 'advanced'
       ? Promise.resolve({ launch: advancedLaunch(config), klv: null })
-      : planSimple(config, settings, { ...options, signal, timeoutMs }),
+      : planSimple(config, settings, { ...options, ...attempt }),
 })
 
-const planSimple = async (
-  config: SimpleConfig,
-  settings: Settings,
-  context: { readonly allowFiles: boolean; readonly signal: AbortSignal; readonly timeoutMs: number },
-): Promise<Plan> => {
+const planSimple = async (config: SimpleConfig, settings: Settings, context: ProbeContext): Promise<Plan> => {
   const facts = await probeSource(config.source, context)
   const codec = encodedCodec(config, facts)
   const encoder = codec === null ? null : await chooseEncoder(codec, settings.encoder.preference, runToEnd)
