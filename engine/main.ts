@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { readConfiguration } from '../lib/configuration.ts'
 import { createLog } from '../lib/log.ts'
 import packageJson from '../package.json' with { type: 'json' }
+import { cameraRoutes } from './camera-routes.ts'
+import { startCameraMonitor } from './cameras/monitor.ts'
 import { runToEnd } from './child.ts'
 import { klvRoutes } from './klv-routes.ts'
 import { createEngineMetrics, metricsRoutes } from './metrics.ts'
@@ -43,7 +45,9 @@ process.stderr.on('error', () => {})
 process.stdout.on('error', () => {})
 
 const publisher = createPublisher({ log })
-const planner = createPlanner({ allowFiles: configuration.allowFileSources })
+// It starts a process when somebody asks for the first time.
+const cameras = startCameraMonitor({ log })
+const planner = createPlanner({ allowFiles: configuration.allowFileSources, cameras })
 const files = new FileStore({
   folder: join(configuration.dataDir, 'screenshots'),
   retention: () => supervisor.settings.screenshots,
@@ -69,6 +73,7 @@ const server = createEngineServer({
     })),
     ...pictureRoutes({ supervisor, files }),
     ...klvRoutes(supervisor),
+    ...cameraRoutes(cameras),
     ...metricsRoutes(createEngineMetrics({ supervisor, publisher, klv: () => supervisor.klvCounts() })),
   ],
   subscribe: (listener) => supervisor.subscribe(listener),
@@ -109,6 +114,7 @@ const shutDown = async (reason: string): Promise<void> => {
   log.info('engine_stopping', { reason })
   server.close()
   await supervisor.close()
+  await cameras.close()
   await publisher.close()
   rmSync(addressFile, { force: true })
   process.exit(0)

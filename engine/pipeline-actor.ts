@@ -21,6 +21,7 @@ export interface ActorDeps {
   readonly publisher: Publisher
   readonly settings: () => Settings
   readonly plan: Planner['plan']
+  readonly onReturn: Planner['onReturn']
   readonly emit: (event: EngineEvent) => void
   readonly now: () => number
   readonly log: Log
@@ -222,6 +223,7 @@ export class PipelineActor {
         onEvent: (event) => this.#move(event),
         onFault: (fault) => this.#noteFault(fault),
         onPause: (delayMs) => this.#notePause(delayMs),
+        onReturn: (callback) => this.#deps.onReturn(this.#config, callback),
         onFailed: (event) => this.#onFailed(event),
       },
       { patient, byReader },

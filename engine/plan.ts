@@ -1,7 +1,8 @@
 import type { EngineCheck } from '../lib/ports.ts'
-import type { PipelineConfig, SimpleConfig } from '../lib/schema/pipeline.ts'
+import { type PipelineConfig, type SimpleConfig, sourceScheme } from '../lib/schema/pipeline.ts'
 import type { Settings } from '../lib/schema/settings.ts'
 import { checkAdvanced } from './advanced.ts'
+import type { CameraMonitor } from './cameras/monitor.ts'
 import { runToEnd } from './child.ts'
 import { chooseEncoder } from './encoders.ts'
 import type { Fault } from './fault.ts'
@@ -24,10 +25,17 @@ export interface Planner {
     settings: Settings,
     attempt: { readonly signal: AbortSignal; readonly timeoutMs: number; readonly previousFault: Fault | undefined },
   ) => Promise<Plan>
+  /** Calls back when a source that went away may be back, so that nobody waits longer for it; answers how to end that. */
+  readonly onReturn: (config: PipelineConfig, callback: () => void) => () => void
+}
+
+export interface PlannerOptions {
+  readonly allowFiles: boolean
+  readonly cameras?: Pick<CameraMonitor, 'capabilities' | 'onChange'>
 }
 
 /** Decides what is run for a pipeline on this host. */
-export const createPlanner = (options: { readonly allowFiles: boolean }): Planner => ({
+export const createPlanner = (options: PlannerOptions): Planner => ({
   check: async (config, settings) => {
     const launch =
       config.mode === 'advanced' ? await checkAdvanced(config, settings, options) : await checkSimple(config, settings, options)
@@ -36,7 +44,14 @@ export const createPlanner = (options: { readonly allowFiles: boolean }): Planne
   plan: (config, settings, attempt) =>
     config.mode === 'advanced'
       ? Promise.resolve({ launch: advancedLaunch(config), klv: null })
-      : planSimple(config, settings, { ...options, ...attempt }),
+      : planSimple(config, settings, { ...options, ...attempt, reencode: config.encoding !== null }),
+  onReturn: (config, callback) => {
+    const isCamera = config.mode === 'simple' && sourceScheme(config.source.uri) === 'v4l2'
+    if (!isCamera || options.cameras === undefined) return () => {}
+    return options.cameras.onChange(({ type }) => {
+      if (type === 'camera_added') callback()
+    })
+  },
 })
 
 const planSimple = async (config: SimpleConfig, settings: Settings, context: ProbeContext): Promise<Plan> => {

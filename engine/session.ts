@@ -17,6 +17,8 @@ export interface SessionHost {
   readonly onFault: (fault: Fault) => void
   /** A pause before the next attempt begins (milliseconds), or it is over (null). */
   readonly onPause: (delayMs: number | null) => void
+  /** Calls back when the source may be back before a pause is over; answers how to end that. */
+  readonly onReturn?: (callback: () => void) => () => void
   /** The session ends by itself: `event` is fault, timeout or give_up. */
   readonly onFailed: (event: LifecycleEvent) => Promise<void>
 }
@@ -134,7 +136,12 @@ export class Session {
     const timer = setTimeout(over.resolve, delayMs)
     const onAbort = (): void => over.resolve()
     signal.addEventListener('abort', onAbort)
+    const forget = this.#host.onReturn?.(() => {
+      this.#backoff.reset()
+      over.resolve()
+    })
     await over.promise
+    forget?.()
     clearTimeout(timer)
     signal.removeEventListener('abort', onAbort)
     this.#host.onPause(null)

@@ -3,7 +3,8 @@ import { redact } from '../lib/redact.ts'
 import type { SimpleConfig, Source } from '../lib/schema/pipeline.ts'
 import type { Settings } from '../lib/schema/settings.ts'
 import { validationError } from '../lib/validate.ts'
-import { parseCameraUri } from './cameras/source.ts'
+import { type CameraQuestion, checkCamera, probeCamera } from './cameras/probe.ts'
+import { type CameraMode, parseCameraUri } from './cameras/source.ts'
 import { runToEnd } from './child.ts'
 import { chooseEncoder } from './encoders.ts'
 import { Fault } from './fault.ts'
@@ -24,6 +25,10 @@ export interface ProbeContext {
   readonly allowFiles: boolean
   /** What ended the run before this one: a source that takes no RTSP over TCP is then asked for UDP. */
   readonly previousFault?: Fault | undefined
+  /** Who knows what the cameras of this host offer. */
+  readonly cameras?: CameraQuestion['cameras']
+  /** Whether the video is encoded anew, so that a camera may send any format. */
+  readonly reencode?: boolean
 }
 
 const KINDS: Readonly<Record<string, SourceKind>> = {
@@ -62,7 +67,8 @@ const PROBES: Readonly<Record<SourceKind, Probe>> = {
     return { kind: 'file', ...unknownUntilData, paced: true }
   },
   test: async (address) => testFacts(address),
-  v4l2: async (_address, source) => cameraFacts(source),
+  v4l2: async (_address, source, { cameras, reencode = true, signal }) =>
+    cameraFacts(source, await probeCamera(source.uri, { cameras, reencode, signal }), reencode),
 }
 
 /** What is at a source address. Throws Fault: what is wrong with it and what to do. */
@@ -104,9 +110,18 @@ const checkFile = async (address: Address, allowed: boolean): Promise<void> => {
 
 const CAMERA_VIDEO: Readonly<Record<string, string>> = { h264: 'H264', h265: 'H265', mjpeg: 'JPEG' }
 
-const cameraFacts = ({ uri }: Source): SourceFacts => {
-  const { encoding, fps } = parseCameraUri(uri)
-  return { kind: 'v4l2', video: CAMERA_VIDEO[encoding ?? 'raw'] ?? null, klv: false, frameRate: fps ?? null, paced: false }
+/** Of a camera that nobody could ask, H.264 is presumed when its video is to be passed through. */
+const cameraFacts = ({ uri }: Source, camera: CameraMode | undefined, reencode: boolean): SourceFacts => {
+  const asked = parseCameraUri(uri)
+  const encoding = camera?.kind ?? asked.encoding ?? (reencode ? 'raw' : 'h264')
+  const video = CAMERA_VIDEO[encoding] ?? null
+  const frameRate = camera?.fps ?? asked.fps ?? null
+  return { kind: 'v4l2', video, klv: false, frameRate, paced: false, ...(camera && { camera }) }
+}
+
+const checkedCamera = async ({ source, encoding }: SimpleConfig, cameras: CameraQuestion['cameras']): Promise<SourceFacts> => {
+  const reencode = encoding !== null
+  return cameraFacts(source, await checkCamera(source.uri, { cameras, reencode }), reencode)
 }
 
 const testFacts = (address: Address): SourceFacts => {
@@ -115,7 +130,7 @@ const testFacts = (address: Address): SourceFacts => {
 }
 
 /** Facts for a dry run: what a source usually is, where only the source could tell. */
-const presumedFacts = (address: Address, source: Source): SourceFacts => {
+const presumedFacts = (address: Address): SourceFacts => {
   const kind = kindOf(address)
   const presumed = { kind, ...unknownUntilData }
   if (kind === 'rtsp') return { ...presumed, video: 'H264', klv: null, transport: 'tcp' }
@@ -124,18 +139,22 @@ const presumedFacts = (address: Address, source: Source): SourceFacts => {
   if (kind === 'file') return { ...presumed, paced: true }
   if (kind === 'rtmp') return { ...presumed, klv: false }
   if (kind === 'test') return testFacts(address)
-  return kind === 'v4l2' ? cameraFacts(source) : presumed
+  return presumed
 }
 
 /**
  * Dry run of a simple pipeline: everything that can be known without asking the source. Answers the line it would run, with
- * H.264 presumed of an RTSP source. Throws VALIDATION_ERROR; Fault missing_element without an encoder.
+ * H.264 presumed of an RTSP source; a camera that is attached is held to what it offers. Throws VALIDATION_ERROR; Fault missing_element without an encoder.
  */
-export const checkSimple = async (config: SimpleConfig, settings: Settings, options: { readonly allowFiles: boolean }): Promise<Launch> => {
+export const checkSimple = async (
+  config: SimpleConfig,
+  settings: Settings,
+  options: Pick<ProbeContext, 'allowFiles' | 'cameras'>,
+): Promise<Launch> => {
   try {
     const address = parseAddress(config.source.uri)
     if (address.scheme === 'file' && !options.allowFiles) throw new Fault('permission', FILES_OFF)
-    const facts = presumedFacts(address, config.source)
+    const facts = kindOf(address) === 'v4l2' ? await checkedCamera(config, options.cameras) : presumedFacts(address)
     const codec = encodedCodec(config, facts)
     const encoder = codec === null ? null : await chooseEncoder(codec, settings.encoder.preference, runToEnd)
     return simpleLaunch(config, facts, encoder)

@@ -10,7 +10,7 @@ import { findFreePort, isOwnAddress } from './output-ports.ts'
 import type { PipelinePictures } from './pictures/pipeline-pictures.ts'
 import { type ActorDeps, PipelineActor } from './pipeline-actor.ts'
 
-export interface SupervisorOptions extends Pick<ActorDeps, 'publisher' | 'plan' | 'now' | 'log' | 'pictures'> {
+export interface SupervisorOptions extends Pick<ActorDeps, 'publisher' | 'plan' | 'onReturn' | 'now' | 'log' | 'pictures'> {
   readonly ports: PortRange
   readonly check: (config: PipelineConfig, settings: Settings) => Promise<EngineCheck>
 }
@@ -151,10 +151,11 @@ export class Supervisor {
   }
 
   #newActor(config: PipelineConfig): PipelineActor {
-    const { publisher, plan, now, log, pictures } = this.#options
+    const { publisher, plan, onReturn, now, log, pictures } = this.#options
     return new PipelineActor(config, {
       publisher,
       plan,
+      onReturn,
       now,
       log,
       pictures,

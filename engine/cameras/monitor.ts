@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { ApiError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/ports.ts'
-import type { Camera, CameraCapabilities, CameraEvent } from '../../lib/schema/camera.ts'
+import { type Camera, type CameraCapabilities, type CameraEvent, isDevicePath } from '../../lib/schema/camera.ts'
 import { Backoff } from '../backoff.ts'
 import type { Ended } from '../child.ts'
 import { enumerateDevices } from './enumerate.ts'
@@ -72,7 +72,7 @@ class DeviceMonitor implements CameraMonitor {
   }
 
   async capabilities(devicePath: string): Promise<CameraCapabilities> {
-    const cameras = await this.#current()
+    const cameras = isDevicePath(devicePath) ? await this.#current() : []
     // udev's links are stable over restarts; the monitor knows only the nodes they point to.
     const path = devicePath.startsWith('/dev/v4l/') ? await realpath(devicePath).catch(() => devicePath) : devicePath
     const camera = cameras.find(({ device_paths }) => device_paths.includes(path))

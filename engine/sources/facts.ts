@@ -1,3 +1,5 @@
+import type { CameraMode } from '../cameras/source.ts'
+
 export type SourceKind = 'rtsp' | 'mpegts' | 'rtmp' | 'http' | 'file' | 'test' | 'v4l2'
 
 /** What is behind an HTTP address, by its content type and name. */
@@ -17,6 +19,8 @@ export interface SourceFacts {
   /** How RTSP carries the media. */
   readonly transport?: 'tcp' | 'udp'
   readonly http?: HttpContent
+  /** What the camera is to deliver; undefined when nobody could ask it. */
+  readonly camera?: CameraMode
   /** A recording: it would come as fast as it can be read, so the launch line paces it. */
   readonly paced: boolean
 }

@@ -1,8 +1,9 @@
 import type { Source } from '../../lib/schema/pipeline.ts'
+import { cameraLaunchHead, presumedLaunchHead } from '../cameras/launch-head.ts'
 import { parseCameraUri } from '../cameras/source.ts'
 import { Fault } from '../fault.ts'
 import { type Address, parseAddress } from './address.ts'
-import { chain, element, frameRateFraction, type Words } from './element.ts'
+import { chain, element, type Words } from './element.ts'
 import type { SourceFacts } from './facts.ts'
 import { parseTestSource } from './test-source.ts'
 
@@ -170,24 +171,14 @@ const test = (address: Address): SourceLine => {
   }
 }
 
-const CAMERA_CAPS: Readonly<Record<string, string>> = { h264: 'video/x-h264', h265: 'video/x-h265', mjpeg: 'image/jpeg' }
-
-const v4l2 = (source: Source): SourceLine => {
-  const { device_path, encoding = 'raw', width, height, fps } = parseCameraUri(source.uri)
-  const compressed = CAMERA_CAPS[encoding]
-  const caps = [
-    compressed ?? 'video/x-raw',
-    ...(compressed === undefined && encoding !== 'raw' ? [`format=${encoding.toUpperCase()}`] : []),
-    ...(width === undefined ? [] : [`width=${width}`]),
-    ...(height === undefined ? [] : [`height=${height}`]),
-    ...(fps === undefined ? [] : [`framerate=${frameRateFraction(fps)}`]),
-  ].join(',')
-  return {
-    words: chain(element('v4l2src', { device: device_path }), [caps]),
-    ends: 'video',
-    form: compressed === undefined ? 'raw' : 'parsed',
-  }
+const v4l2 = (source: Source, { camera, video }: SourceFacts): SourceLine => {
+  if (camera !== undefined) return { words: cameraLaunchHead(camera), ends: 'video', form: camera.kind === 'raw' ? 'raw' : 'parsed' }
+  const asked = parseCameraUri(source.uri)
+  const presumed = asked.encoding === undefined && video === 'H264' ? { ...asked, encoding: 'h264' } : asked
+  return { words: presumedLaunchHead(presumed), ends: 'video', form: isEncoded(presumed.encoding) ? 'parsed' : 'raw' }
 }
+
+const isEncoded = (encoding: string | undefined): boolean => encoding === 'h264' || encoding === 'h265' || encoding === 'mjpeg'
 
 /** The elements that bring the source in. Fault unsupported when its address cannot be read. */
 export const sourceLine = (source: Source, facts: SourceFacts): SourceLine => {
@@ -198,5 +189,5 @@ export const sourceLine = (source: Source, facts: SourceFacts): SourceLine => {
   if (facts.kind === 'rtmp') return rtmp(address)
   if (facts.kind === 'http') return http(address, facts)
   if (facts.kind === 'file') return file(address)
-  return facts.kind === 'test' ? test(address) : v4l2(source)
+  return facts.kind === 'test' ? test(address) : v4l2(source, facts)
 }

@@ -61,11 +61,12 @@ export const cameraSchema = v.object({
 
 export const cameraCapabilitiesSchema = v.object({ ...identityEntries, formats: v.array(cameraFormatSchema) })
 
-/** Query of GET camera. */
+/** Query of GET camera. What is no device path at all is no known camera either. */
 export const cameraQuerySchema = v.strictObject({
   path: v.pipe(
-    v.string('Use a string'),
-    v.check(isDevicePath, 'Use the path of a video device such as /dev/video0'),
+    v.string('Use the path of a video device such as /dev/video0'),
+    v.minLength(1, 'Use the path of a video device such as /dev/video0'),
+    v.maxLength(512, 'Use at most 512 characters'),
     v.description('Device path of a camera'),
   ),
 })
@@ -86,3 +87,5 @@ export type CameraCapabilities = v.InferOutput<typeof cameraCapabilitiesSchema>
 export type CameraEvent =
   | ({ readonly type: 'camera_added' } & v.InferOutput<typeof cameraAddedSchema>)
   | ({ readonly type: 'camera_removed' } & v.InferOutput<typeof cameraRemovedSchema>)
+/** What a follower of the engine's cameras is told: first what is attached, then each change. */
+export type CameraReport = { readonly type: 'cameras'; readonly cameras: readonly Camera[] } | CameraEvent | { readonly type: 'heartbeat' }

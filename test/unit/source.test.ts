@@ -188,7 +188,7 @@ describe('checkSimple', () => {
     ['test://nope', /test:\/\/smpte/],
     ['v4l2:///etc/passwd', /v4l2/],
     ['v4l2:///dev/video0?colour=1', /encoding/],
-    ['v4l2:///dev/video0', /[Ss]et encoding/],
+    ['v4l2:///dev/video0?encoding=raw', /[Ss]et encoding/],
     ['rtsp://h:99999/x', /port/],
     ['rtsp://a%0ab@h/x', /control character/],
   ])('refuses %s', async (uri, message) => {
