@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { flightPacket } from '../../engine/klv/flight.ts'
+import { toHex } from '../fixtures/klv/hex.ts'
+import { ffmpegKlv, gstKlv } from '../helpers/klv-reader.ts'
+import { ffmpegDecode, ffprobe } from '../helpers/players.ts'
+import { startRtspRewriter } from '../helpers/rtsp-rewriter.ts'
+import { type RtspSource, startRtspSource } from '../helpers/rtsp-source.ts'
+import { type Service, startService } from '../helpers/service.ts'
+import { followSse } from '../helpers/sse-client.ts'
+import { startTsKlvSender } from '../helpers/ts-klv-sender.ts'
+import { until } from '../helpers/until.ts'
+
+let source: RtspSource
+
+beforeAll(async () => {
+  source = await startRtspSource()
+})
+afterAll(async () => {
+  await source.stop()
+})
+
+const PASSED = { klv_config: { pass_klv: true } }
+
+/** Creates a pipeline and answers where it can be read. */
+const create = async (service: Service, id: string, uri: string, more: Record<string, unknown> = {}): Promise<string> => {
+  const { status, body } = await service.request('POST', '/svc/pipeline', { id, mode: 'simple', source: { uri, latency_ms: 50 }, ...more })
+  expect({ status, message: body.message }).toEqual({ status: 201, message: undefined })
+  return body.output.uri.replace('0.0.0.0', '127.0.0.1')
+}
+
+/** The next packets that are decoded. */
+const decoded = async (service: Service, id: string, count: number) => {
+  expect(await service.request('PUT', `/svc/pipeline/${id}/klv/start`)).toMatchObject({ status: 200, body: { klv: { state: 'playing' } } })
+  const client = followSse(await fetch(`${service.url}/svc/pipeline/${id}/klv/events`))
+  const packets: { readonly values: Record<string, number | string> }[] = []
+  while (packets.length < count) packets.push((await client.nextOf('klv')).data)
+  await client.leave()
+  return packets
+}
+
+const latitudeSteps = (packets: Awaited<ReturnType<typeof decoded>>): number[] =>
+  packets.slice(1).map(({ values }, at) => Math.round((Number(values.sensor_latitude) - Number(packets[at]?.values.sensor_latitude)) * 1e4))
+
+/** `part` occurs in `whole`, without a gap. */
+const expectPartOf = (part: readonly string[], whole: readonly string[]): void => {
+  const at = whole.indexOf(part[0] ?? '')
+  expect(at).toBeGreaterThanOrEqual(0)
+  expect(part).toEqual(whole.slice(at, at + part.length))
+}
+
+describe('KLV of every kind of source', () => {
+  it('comes from an RTSP track however it is spelled', async () => {
+    const service = await startService()
+    for (const name of ['smpte336m', 'Smpte336M', 'smtpe336m']) {
+      const rewriter = await startRtspRewriter(source.port, 'SMPTE336M', name)
+      onTestFinished(() => rewriter.close())
+      await create(service, name, `rtsp://127.0.0.1:${rewriter.port}/klv`)
+      expect(latitudeSteps(await decoded(service, name, 5))).toEqual([1, 1, 1, 1])
+    }
+    await service.stop()
+  })
+
+  it('comes from an MPEG-TS inside RTSP, also while the video is re-encoded', async () => {
+    const service = await startService()
+    await create(service, 'inside', source.url('/mp2t'), { encoding: { codec: 'h264', width: 320, height: 180, quality: 1 } })
+    await until(
+      () => service.request('GET', '/svc/pipeline/inside'),
+      ({ body }) => body.klv.available,
+    )
+    expect(latitudeSteps(await decoded(service, 'inside', 10))).toEqual(new Array(9).fill(1))
+    await service.stop()
+  })
+
+  it('comes from a synchronous track of an MPEG-TS over UDP, and passes', async () => {
+    const service = await startService()
+    const sender = await startTsKlvSender({ synchronous: true, klv: (index) => flightPacket(index * 100) })
+    onTestFinished(() => sender.stop())
+    const url = await create(service, 'drone', sender.uri, PASSED)
+    expectPartOf(
+      await gstKlv(url, 10),
+      sender.sent.map(({ klv }) => toHex(klv)),
+    )
+    const packets = await decoded(service, 'drone', 5)
+    expect(packets.map(({ values }) => values.mission_id)).toEqual(new Array(5).fill('SYNTHETIC'))
+    await service.stop()
+  })
+
+  it('is a synthetic flight beside the test picture', async () => {
+    const service = await startService()
+    const url = await create(service, 'flight', 'test://ball?width=320&height=240&fps=25&klv=1', PASSED)
+    const packets = await decoded(service, 'flight', 12)
+    const times = packets.map(({ values }) => Number(values.precision_time_stamp) / 1000)
+    expect(Math.abs((times[11] ?? 0) - (times[0] ?? 0) - 1100)).toBeLessThan(300)
+    expect(packets.every(({ values }) => Math.abs(Number(values.sensor_latitude) + 27.6) < 0.02)).toBe(true)
+    expect(await gstKlv(url, 10)).toHaveLength(10)
+    await service.stop()
+  })
+})
+
+describe('KLV that is passed through', () => {
+  it('comes out byte for byte over TCP and UDP, whether it is decoded or not, and ffmpeg reads it too', async () => {
+    const service = await startService()
+    const url = await create(service, 'passed', source.url('/klv'), PASSED)
+    const direct = gstKlv(source.url('/klv'), 60)
+    expect((await ffmpegDecode(url, 20)).frames).toBe(20)
+    const [tcp, udp, ffmpeg] = await Promise.all([gstKlv(url, 15), gstKlv(url, 15, 'udp'), ffmpegKlv(url, 2)])
+    await service.request('PUT', '/svc/pipeline/passed/klv/start')
+    const decoding = await gstKlv(url, 10)
+    const whole = await direct
+    for (const part of [tcp, udp, ffmpeg, decoding]) expectPartOf(part, whole)
+    expect([tcp.length, udp.length, decoding.length]).toEqual([15, 15, 10])
+    expect(ffmpeg.length).toBeGreaterThan(10)
+    await service.stop()
+  })
+
+  it('is no track of the output unless it was asked for', async () => {
+    const service = await startService()
+    expect(await ffprobe(await create(service, 'video-only', source.url('/klv')))).toMatchObject([{ codec_type: 'video' }])
+    const both = await create(service, 'both', source.url('/klv'), PASSED)
+    expect((await ffprobe(both)).map(({ codec_type }) => codec_type)).toEqual(['video', 'data'])
+    await service.stop()
+  })
+
+  it('holds nothing up when it is silent', async () => {
+    const service = await startService()
+    const sender = await startTsKlvSender({ synchronous: true, klv: () => undefined })
+    onTestFinished(() => sender.stop())
+    const url = await create(service, 'silent', sender.uri, PASSED)
+    expect((await ffmpegDecode(url, 20)).frames).toBe(20)
+    expect(await service.request('PUT', '/svc/pipeline/silent/klv/start')).toMatchObject({
+      status: 200,
+      body: { klv: { available: true, state: 'playing' } },
+    })
+    expect((await service.request('GET', '/svc/pipeline/silent/klv')).status).toBe(404)
+    await service.stop()
+  })
+})
