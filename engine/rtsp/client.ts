@@ -199,9 +199,8 @@ const readAnswer = (address: Address, response: RtspResponse): SessionDescriptio
 /** What a status of RTSP or HTTP means to a user; undefined for success. */
 export const statusFault = (status: number, where: string, hasCredentials: boolean): Fault | undefined => {
   if (status >= 200 && status < 300) return undefined
-  const scheme = where.split('://')[0] ?? 'rtsp'
   if (status === 401 && !hasCredentials) {
-    const advice = `put them into source.uri as ${scheme}://user:password@host/…`
+    const advice = 'put them into source.uri in front of the host, as user:password@'
     return new Fault('unauthorized', `The source at ${where} asks for a user name and password (401): ${advice}`)
   }
   if (status === 401) return new Fault('unauthorized', `The source at ${where} refuses the user name or password (401).`)

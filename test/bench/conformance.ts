@@ -3,7 +3,7 @@
  * conformance.ts [FRAMES]
  */
 
-import { ffmpegDecode, ffprobe, gstDecode, yellowstoneRead } from '../helpers/players.ts'
+import { ffmpegDecode, ffprobe, gstDecode } from '../helpers/players.ts'
 import { openReader } from '../helpers/rtsp-reader.ts'
 import { startRtspSource } from '../helpers/rtsp-source.ts'
 import { sleep } from './measure.ts'
@@ -42,12 +42,9 @@ await withService(async (service) => {
       const [stream] = await ffprobe(url)
       const [tcp, udp] = await Promise.all([ffmpegDecode(url, frames, 'tcp'), ffmpegDecode(url, frames, 'udp')])
       const gst = await Promise.all((['tcp', 'udp', undefined] as const).map((protocols) => gstDecode(url, 100, codec, protocols)))
-      const yellowstone = (await yellowstoneRead(url, 100)).length
       const rate = await rates(url)
       await service.request('PUT', `/svc/pipeline/${id}/stop`)
-      console.log(
-        JSON.stringify({ id, size: `${stream?.width}x${stream?.height}`, ...rate, tcp, udp, gst_tcp_udp_default: gst, yellowstone }),
-      )
+      console.log(JSON.stringify({ id, size: `${stream?.width}x${stream?.height}`, ...rate, tcp, udp, gst_tcp_udp_default: gst }))
     }
   }
 })

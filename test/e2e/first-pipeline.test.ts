@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { ffmpegDecode, ffprobe, gstDecode, yellowstoneRead } from '../helpers/players.ts'
+import { ffmpegDecode, ffprobe, gstDecode } from '../helpers/players.ts'
 import { childrenOf, isAlive } from '../helpers/processes.ts'
 import { type RtspSource, startRtspSource } from '../helpers/rtsp-source.ts'
 import { type Service, startService } from '../helpers/service.ts'
@@ -65,20 +65,15 @@ describe('a pipeline on the running service', () => {
     )
   })
 
-  it.each(['h264', 'h265'] as const)(
-    'passes %s of a third-party RTSP source through to ffmpeg, GStreamer and a client of another make',
-    async (codec) => {
-      const service = await startService()
-      const url = await create(service, `pass-${codec}`, { source: { uri: source.url(`/${codec}`), latency_ms: 50 } })
-      expect(await ffmpegDecode(url, 60, 'tcp')).toEqual({ frames: 60, errors: [] })
-      expect(await ffmpegDecode(url, 60, 'udp')).toEqual({ frames: 60, errors: [] })
-      const sequences = await yellowstoneRead(url, 100)
-      for (const [at, sequence] of sequences.entries()) expect(sequence).toBe(((sequences[0] ?? 0) + at) & 0xffff)
-      for (const protocols of ['tcp', 'udp', undefined] as const)
-        expect(await gstDecode(url, 30, codec, protocols)).toBeGreaterThanOrEqual(30)
-      await service.stop()
-    },
-  )
+  it.each(['h264', 'h265'] as const)('passes %s of a third-party RTSP source through to ffmpeg and GStreamer', async (codec) => {
+    const service = await startService()
+    const url = await create(service, `pass-${codec}`, { source: { uri: source.url(`/${codec}`), latency_ms: 50 } })
+    expect(await ffmpegDecode(url, 60, 'tcp')).toEqual({ frames: 60, errors: [] })
+    expect(await ffmpegDecode(url, 60, 'udp')).toEqual({ frames: 60, errors: [] })
+    for (const protocols of ['tcp', 'udp', undefined] as const)
+      expect(await gstDecode(url, 30, codec, protocols)).toBeGreaterThanOrEqual(30)
+    await service.stop()
+  })
 
   it.each(['h264', 'h265'] as const)('re-encodes to %s with the size and frame rate that were asked for', async (codec) => {
     const service = await startService()

@@ -156,7 +156,8 @@ describe('screenshots on the running service', () => {
     await service.request('POST', '/svc/pipeline', {
       id: 'jpeg',
       mode: 'advanced',
-      raw_pipeline: 'videotestsrc is-live=true ! video/x-raw,format=I420,width=208,height=104,framerate=10/1 ! jpegenc ! rtpjpegpay name=pay0',
+      raw_pipeline:
+        'videotestsrc is-live=true ! video/x-raw,format=I420,width=208,height=104,framerate=10/1 ! jpegenc ! rtpjpegpay name=pay0',
     })
     await service.request('POST', '/svc/pipeline', { id: 'none', mode: 'advanced', raw_pipeline: 'videotestsrc is-live=true ! fakesink' })
     for (const [id, width, height] of [

@@ -77,10 +77,10 @@ describe('a source', () => {
       '-keyout',
       key,
     ])
-    const source = await startRtspSource(['--tls', certificate, key])
+    const source = await startRtspSource(['--auth', 'basic', '--tls', certificate, key])
     onTestFinished(() => source.stop())
     const service = await startService()
-    await plays(service, { uri: source.url('/h264') })
+    await plays(service, { uri: source.url('/h264', 'user:secret') })
     await service.stop()
   })
 

@@ -42,7 +42,7 @@ group('a third-party RTSP server', () => {
   })
 
   it.each([
-    ['no credentials', '', /asks for a user name and password \(401\): put them into source\.uri as rtsp:\/\/user:password@host/],
+    ['no credentials', '', /asks for a user name and password \(401\): put them into source\.uri in front of the host, as user:password@/],
     ['wrong ones', 'user:hunter2', /refuses the user name or password \(401\)/],
   ])('refuses %s, and the message shows none', async (_what, userInfo, message) => {
     for (const source of [digest, basic]) {

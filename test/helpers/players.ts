@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process'
-import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
@@ -78,30 +77,4 @@ export const gstDecode = async (url: string, frames: number, codec: 'h264' | 'h2
     maxBuffer: 64 * 1024 * 1024,
   })
   return [...stdout.matchAll(/GstFakeSink:out: last-message = chain/g)].length
-}
-
-interface YellowstoneClient {
-  connect(url: string): Promise<{ readonly codec?: string; readonly format?: string }>
-  play(): Promise<void>
-  close(): Promise<void>
-  on(event: 'data', listener: (channel: number, data: Buffer, packet: { readonly id: number }) => void): void
-}
-
-const { RtspClient } = createRequire(import.meta.url)('yellowstone') as { RtspClient: new () => YellowstoneClient }
-
-/** Lets the npm package yellowstone, an RTSP client of its own make, read so many packets; answers their sequence numbers. */
-export const yellowstoneRead = async (url: string, packets: number): Promise<readonly number[]> => {
-  const client = new RtspClient()
-  const sequences: number[] = []
-  const enough = new Promise<void>((resolve) => {
-    client.on('data', (_channel, _data, { id }) => {
-      sequences.push(id)
-      if (sequences.length === packets) resolve()
-    })
-  })
-  await client.connect(url)
-  await client.play()
-  await enough
-  await client.close()
-  return sequences.slice(0, packets)
 }
