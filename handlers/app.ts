@@ -1,4 +1,5 @@
 import { boundHasher } from '../lib/bounded-hasher.ts'
+import { createCameraWatch } from '../lib/cameras-watch.ts'
 import { createEventHub } from '../lib/event-hub.ts'
 import { createGeolocationKeeper, type GeolocationKeeper } from '../lib/geolocation-keeper.ts'
 import type { HealthDeps } from '../lib/health.ts'
@@ -7,7 +8,7 @@ import { createKlvFollowers } from '../lib/klv-followers.ts'
 import { createLicensing, type LicenseSource } from '../lib/license.ts'
 import type { MetricsDeps } from '../lib/metrics.ts'
 import type { PipelineDeps } from '../lib/pipelines.ts'
-import type { Clock, Engine, Klv, Log, PasswordHasher, Pictures } from '../lib/ports.ts'
+import type { Cameras, Clock, Engine, Klv, Log, PasswordHasher, Pictures } from '../lib/ports.ts'
 import { createRateLimiter } from '../lib/rate-limit.ts'
 import type { ReconcileDeps } from '../lib/reconcile.ts'
 import type { CredentialRepository, PipelineRepository, SessionRepository, SettingsRepository } from '../lib/repositories.ts'
@@ -18,6 +19,7 @@ import { withSharedReads } from '../lib/shared-reads.ts'
 import { createTriggers } from '../lib/triggers.ts'
 import { withEvents } from '../lib/with-events.ts'
 import { authRoutes } from './auth.ts'
+import { type CameraRouteDeps, cameraRoutes } from './cameras.ts'
 import { type EventDeps, eventRoutes } from './events.ts'
 import { fileRoutes } from './files.ts'
 import { healthRoutes } from './health.ts'
@@ -41,6 +43,7 @@ export interface HostPorts extends MetricsDeps {
   readonly engine: Engine
   readonly pictures: Pictures
   readonly klv: Klv
+  readonly cameras: Cameras
   readonly pipelines: PipelineRepository
   readonly settings: SettingsRepository
   readonly credentials: CredentialRepository
@@ -73,6 +76,7 @@ export interface AppDeps
     RouterDeps,
     ReconcileDeps,
     KlvRouteDeps,
+    CameraRouteDeps,
     EventDeps,
     TriggerDeps,
     MetricsDeps {
@@ -91,8 +95,9 @@ export const assemble = (ports: HostPorts): AppDeps => {
   const events = createEventHub({ ...ports, engine })
   const klvFollowers = createKlvFollowers({ ...ports, events })
   const geolocations = createGeolocationKeeper(ports)
+  const cameraWatch = createCameraWatch({ ...ports, events })
   const close = (): void => {
-    for (const part of [events.feed, klvFollowers, geolocations]) part.close()
+    for (const part of [events.feed, klvFollowers, geolocations, cameraWatch]) part.close()
   }
   ports.stopping?.addEventListener('abort', close, { once: true })
   const shared = {
@@ -107,6 +112,7 @@ export const assemble = (ports: HostPorts): AppDeps => {
     events,
     triggers: createTriggers({ mediaServer: LOCAL_MEDIA_SERVER, ...shared }),
     klvFollowers,
+    cameraWatch,
     geolocations,
     hasher: boundHasher(ports.hasher),
     onAnswer: recordAnswers(ports),
@@ -123,6 +129,7 @@ export const apiRoutes = (deps: AppDeps): readonly Route[] => [
   ...triggerRoutes(deps),
   ...screenshotRoutes(deps),
   ...klvRoutes(deps),
+  ...cameraRoutes(deps),
   ...fileRoutes(deps),
   ...eventRoutes(deps),
   ...logRoutes(deps),

@@ -1,3 +1,4 @@
+import type { CameraWatch } from '../lib/cameras-watch.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { EventHub } from '../lib/event-hub.ts'
 import type { PipelineRepository } from '../lib/repositories.ts'
@@ -10,13 +11,14 @@ import { eventStream } from './sse.ts'
 export interface EventDeps {
   readonly pipelines: Pick<PipelineRepository, 'find'>
   readonly events: EventHub
+  readonly cameraWatch: Pick<CameraWatch, 'begin'>
 }
 
 /** Events that come with every packet have a stream of their own. */
 const FREQUENT: ReadonlySet<string> = new Set(['klv'])
 
 /** The events of one pipeline, and of everything. */
-export const eventRoutes = ({ pipelines, events }: EventDeps): readonly Route[] => [
+export const eventRoutes = ({ pipelines, events, cameraWatch }: EventDeps): readonly Route[] => [
   {
     access: 'session',
     method: 'GET',
@@ -47,6 +49,8 @@ export const eventRoutes = ({ pipelines, events }: EventDeps): readonly Route[] 
     errors: [],
     handle: (exchange) => {
       const client = clientOf(exchange)
+      // Pipelines are told of also on a host that cannot tell its cameras.
+      cameraWatch.begin().catch(() => {})
       return eventStream({
         ...client,
         feed: events.feed,

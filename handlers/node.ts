@@ -8,6 +8,7 @@ import { createCredentialRepository } from '../db/credential.ts'
 import { createPipelineRepository } from '../db/pipelines.ts'
 import { createSessionRepository } from '../db/sessions.ts'
 import { createSettingsRepository } from '../db/settings.ts'
+import { createCamerasClient } from '../lib/cameras-client.ts'
 import { type Configuration, readConfiguration } from '../lib/configuration.ts'
 import { createEngineCaller, createEngineClient, type EngineAddress } from '../lib/engine-client.ts'
 import { createKlvClient } from '../lib/klv-client.ts'
@@ -82,6 +83,7 @@ const serve = async (configuration: Configuration, takeOver: boolean): Promise<v
     engine: createEngineClient(engineCaller),
     pictures: createPicturesClient(engineCaller),
     klv: createKlvClient(engineCaller),
+    cameras: createCamerasClient(engineCaller),
     metrics: createApiMetrics({ sseClients: () => deps.events.feed.followers }),
     engineMetrics: createEngineMetrics(engineCaller),
     // A file has this process alone for a writer, so reads need not ask it; a server may have others.

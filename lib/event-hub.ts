@@ -41,6 +41,8 @@ type Translations = { readonly [Type in EngineEvent['type']]?: (event: Extract<E
 /** What the engine tells and clients get as it is. An event about a pipeline is told once that is stored. */
 const TRANSLATIONS: Translations = {
   klv: ({ id, packet }) => ({ event: 'klv', pipelineId: id, data: packet, frequent: true }),
+  camera_added: ({ type, ...data }) => ({ event: type, pipelineId: undefined, data }),
+  camera_removed: ({ type, ...data }) => ({ event: type, pipelineId: undefined, data }),
   pipeline_error: ({ id, message, code, cause }) => ({
     event: 'pipeline_error',
     pipelineId: id,

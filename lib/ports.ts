@@ -1,3 +1,4 @@
+import type { Camera, CameraCapabilities, CameraEvent, CameraReport } from './schema/camera.ts'
 import type { KlvFeatureRecord, KlvPacketRecord } from './schema/klv.ts'
 import type { ScreenshotFile, ScreenshotWish } from './schema/picture.ts'
 import type { Geolocation, PipelineConfig, PipelineView } from './schema/pipeline.ts'
@@ -59,6 +60,7 @@ export type EngineEvent =
   | { readonly type: 'pipeline_error'; readonly id: string; readonly code: string; readonly message: string; readonly cause: string }
   | { readonly type: 'geolocation'; readonly id: string; readonly geolocation: Geolocation }
   | { readonly type: 'klv'; readonly id: string; readonly packet: KlvPacketRecord }
+  | CameraEvent
   | { readonly type: 'heartbeat' }
 
 /**
@@ -92,7 +94,7 @@ export interface Engine {
 /** A JPEG on its way: `etag`, `last-modified`, `content-length`, `x-created-at` and, of a snapshot, `x-age-ms` are in the headers. */
 export interface PictureAnswer {
   readonly headers: Headers
-  readonly body: ReadableStream<Uint8Array> | null
+  readonly body: ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> | null
 }
 
 /** The engine's pictures: snapshots, periodic screenshots and their files. Every method throws ApiError, as of Engine. */
@@ -131,4 +133,13 @@ export interface Klv {
   latestFeature(id: string): Promise<KlvFeatureRecord>
   /** Every packet decoded from now on; ends when the signal aborts or the engine goes away. */
   follow(id: string, signal: AbortSignal): AsyncIterable<KlvPacketRecord>
+}
+
+/** The cameras of the engine's host. Every method throws ApiError, as of Engine; SERVICE_UNAVAILABLE too when the host cannot tell. */
+export interface Cameras {
+  list(): Promise<readonly Camera[]>
+  /** What the camera at a device path can do; NOT_FOUND. */
+  capabilities(devicePath: string): Promise<CameraCapabilities>
+  /** What is attached, then each change from now on; ends when the signal aborts or the engine goes away. */
+  follow(signal: AbortSignal): AsyncIterable<CameraReport>
 }

@@ -72,10 +72,7 @@ class DeviceMonitor implements CameraMonitor {
   }
 
   async capabilities(devicePath: string): Promise<CameraCapabilities> {
-    const cameras = isDevicePath(devicePath) ? await this.#current() : []
-    // udev's links are stable over restarts; the monitor knows only the nodes they point to.
-    const path = devicePath.startsWith('/dev/v4l/') ? await realpath(devicePath).catch(() => devicePath) : devicePath
-    const camera = cameras.find(({ device_paths }) => device_paths.includes(path))
+    const camera = isDevicePath(devicePath) ? await this.#find(devicePath) : undefined
     if (camera === undefined) throw new ApiError('NOT_FOUND', 'No camera has this device path. GET cameras lists those that are attached.')
     return camera
   }
@@ -103,6 +100,13 @@ class DeviceMonitor implements CameraMonitor {
     const fresh = this.#hasUdev() || performance.now() - this.#renewedAt < FRESH_MS
     if (this.#follower === undefined || this.#renewal !== undefined || !fresh) await this.#renew()
     return this.#cameras()
+  }
+
+  async #find(devicePath: string): Promise<CameraCapabilities | undefined> {
+    const cameras = await this.#current()
+    // udev's links are stable over restarts; the monitor knows only the nodes they point to.
+    const path = devicePath.startsWith('/dev/v4l/') ? await realpath(devicePath).catch(() => devicePath) : devicePath
+    return cameras.find(({ device_paths }) => device_paths.includes(path))
   }
 
   #cameras(): readonly CameraCapabilities[] {

@@ -10,6 +10,7 @@ import { type AppDeps, assemble, createApp, type FetchHandler } from '../../hand
 import { sha256 } from '../../lib/digest.ts'
 import type { Log, LogFields, PasswordHasher } from '../../lib/ports.ts'
 import { keepCredentialInMemory, keepPipelinesInMemory } from '../../lib/write-through.ts'
+import { createFakeCameras, type FakeCameras } from './fake-cameras.ts'
 import { createFakeEngine, type FakeEngine } from './fake-engine.ts'
 import { createFakeKlv, type FakeKlv } from './fake-klv.ts'
 import { createFakePictures, type FakePictures } from './fake-pictures.ts'
@@ -30,6 +31,7 @@ export interface TestApi extends AsyncDisposable {
   readonly engine: FakeEngine
   readonly pictures: FakePictures
   readonly klv: FakeKlv
+  readonly cameras: FakeCameras
   readonly database: Database
   readonly folder: string
   readonly logged: LoggedLine[]
@@ -60,11 +62,13 @@ export const createTestApi = async (host: TestHost = fetchHost): Promise<TestApi
   const engine = createFakeEngine()
   const pictures = createFakePictures(engine)
   const klv = createFakeKlv(engine)
+  const cameras = createFakeCameras()
   const logged: LoggedLine[] = []
   const deps = assemble({
     engine,
     pictures,
     klv,
+    cameras,
     pipelines: keepPipelinesInMemory(createPipelineRepository(database)),
     settings: createSettingsRepository(database),
     credentials: keepCredentialInMemory(createCredentialRepository(database)),
@@ -86,6 +90,7 @@ export const createTestApi = async (host: TestHost = fetchHost): Promise<TestApi
     engine,
     pictures,
     klv,
+    cameras,
     database,
     folder,
     logged,

@@ -1,0 +1,13 @@
+import { type EngineCaller, followLines } from './engine-client.ts'
+import type { Cameras } from './ports.ts'
+import type { Camera, CameraCapabilities, CameraReport } from './schema/camera.ts'
+
+/** Longest wait, milliseconds: the first question starts the monitor, and a camera may take its time to answer it. */
+const ASK_MS = 15_000
+
+/** The Cameras port over HTTP. Every method throws the engine's ApiError, or SERVICE_UNAVAILABLE. */
+export const createCamerasClient = ({ call, open }: EngineCaller): Cameras => ({
+  list: () => call<readonly Camera[]>('GET', '/cameras', undefined, ASK_MS),
+  capabilities: (devicePath) => call<CameraCapabilities>('GET', `/camera?path=${encodeURIComponent(devicePath)}`, undefined, ASK_MS),
+  follow: (signal) => followLines<CameraReport>(open, '/cameras/events', signal),
+})
