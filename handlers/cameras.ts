@@ -1,4 +1,3 @@
-import type { CameraWatch } from '../lib/cameras-watch.ts'
 import type { Cameras } from '../lib/ports.ts'
 import { cameraQuerySchema } from '../lib/schema/camera.ts'
 import { validate } from '../lib/validate.ts'
@@ -9,9 +8,8 @@ import type { FetchHandler, Route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './router.ts'
 import { eventStream } from './sse.ts'
 
-export interface CameraRouteDeps extends Pick<EventDeps, 'events'> {
+export interface CameraRouteDeps extends Pick<EventDeps, 'events' | 'cameraWatch'> {
   readonly cameras: Pick<Cameras, 'list' | 'capabilities'>
-  readonly cameraWatch: CameraWatch
 }
 
 /** The cameras of the host: which there are, what one can do, and which come and go. */
