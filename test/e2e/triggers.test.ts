@@ -1,0 +1,194 @@
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join, resolve } from 'node:path'
+import { createClient } from '@libsql/client/sqlite3'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { type MediaServer, type Publisher, publishWithFfmpeg, publishWithGstreamer, startMediaServer } from '../helpers/media-server.ts'
+import { ffmpegDecode, ffprobe } from '../helpers/players.ts'
+import { childrenOf } from '../helpers/processes.ts'
+import { startRtspSource } from '../helpers/rtsp-source.ts'
+import { type Service, startService } from '../helpers/service.ts'
+import { until } from '../helpers/until.ts'
+
+const API_KEY = 'a key of the triggers, long enough'.replaceAll(' ', '-').replaceAll(',', '')
+const README = readFileSync(resolve(import.meta.dirname, '../../README.md'), 'utf8')
+const PATH = '/svc/triggers/mediaServer/publish'
+
+/** A folded block (`name: >-`) of the mediamtx.yml that has it. */
+const hookOf = (name: string): string => {
+  const folded = new RegExp(`^( *)${name}: >-\\n((?:\\1 +.*\\n)+)`, 'm').exec(README)?.[2]
+  if (folded === undefined) throw new Error(`The README has no ${name}`)
+  return folded.trim().replace(/\s*\n\s*/g, ' ')
+}
+
+const trigger = (service: Service, method: 'PUT' | 'DELETE', path: string) =>
+  service.request(method, `${PATH}?path=${encodeURIComponent(path)}`, undefined, { 'x-api-key': API_KEY })
+
+const portIsFree = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const probe = createServer()
+    probe.once('error', () => resolve(false))
+    probe.listen(port, () => probe.close(() => resolve(true)))
+  })
+
+const rows = async (service: Service): Promise<number> => {
+  const client = createClient({ url: `file:${join(service.dataDir, 'service.db')}` })
+  try {
+    return Number((await client.execute('SELECT count(*) AS n FROM pipelines')).rows[0]?.n)
+  } finally {
+    client.close()
+  }
+}
+
+const left = async (service: Service, port: number) => ({
+  processes: childrenOf(service.enginePid()).length,
+  list: (await service.request('GET', '/svc/pipeline')).body,
+  rows: await rows(service),
+  portIsFree: await portIsFree(port),
+})
+const NOTHING = { processes: 0, list: [], rows: 0, portIsFree: true }
+
+const mediaServer = async (...args: Parameters<typeof startMediaServer>): Promise<MediaServer> => {
+  const server = await startMediaServer(...args)
+  onTestFinished(() => server.stop())
+  return server
+}
+const publish = async (server: MediaServer, path: string, start: (url: string) => Publisher): Promise<Publisher> => {
+  const publisher = start(server.publishUrl(path))
+  onTestFinished(() => publisher.kill())
+  await server.line(({ available }) => available === path)
+  return publisher
+}
+const serviceFor = (server: MediaServer, env: Record<string, string> = {}): Promise<Service> =>
+  startService({ env: { SVC_API_KEY: API_KEY, SVC_MEDIA_SERVER: `127.0.0.1:${server.port}`, ...env } })
+
+const outputOf = (pipeline: { output: { uri: string } }): string => pipeline.output.uri.replace('0.0.0.0', '127.0.0.1')
+const portOf = (url: string): number => Number(new URL(url.replace('rtsp:', 'http:')).port)
+
+describe('a media server that calls the triggers', () => {
+  it('has one set of hooks for both generations of names', () => {
+    expect(hookOf('runOnReady')).toBe(hookOf('runOnAvailable'))
+    expect(hookOf('runOnNotReady')).toBe(hookOf('runOnUnavailable'))
+  })
+
+  it('makes a pipeline of a published stream with the hooks of the README, and leaves nothing when it ends', async () => {
+    // The hooks need the address of the service, and the service that of the media server: a port is found for the service first.
+    const port = await freePort()
+    const adapted = (name: string): string => hookOf(name).replace('127.0.0.1:8080', `127.0.0.1:${port}`)
+    const server = await mediaServer({
+      onAvailable: adapted('runOnAvailable'),
+      onUnavailable: adapted('runOnUnavailable'),
+      env: { SVC_API_KEY: API_KEY },
+    })
+    const service = await serviceFor(server, { SVC_PORT: String(port) })
+    const publisher = await publish(server, 'live/cam&1.a', (url) => publishWithFfmpeg(url))
+    const hookFor = (method: string) => server.line(({ hook }) => hook?.includes(method) ?? false)
+    expect(await hookFor('PUT')).toMatchObject({ code: 0, output: '' })
+
+    const { body } = await service.request('GET', '/svc/pipeline/livecam1a')
+    expect(body).toMatchObject({ state: 'playing', ephemeral: true, source: { uri: `rtsp://127.0.0.1:${server.port}/live/cam&1.a` } })
+    const url = outputOf(body)
+    expect(await ffprobe(url)).toMatchObject([{ codec_name: 'h264', width: 1920, height: 1080, avg_frame_rate: '30/1' }])
+    expect((await ffmpegDecode(url, 30)).errors).toEqual([])
+
+    await publisher.unpublish()
+    expect(await hookFor('DELETE')).toMatchObject({ code: 0, output: '' })
+    expect(await left(service, portOf(url))).toEqual(NOTHING)
+    await service.stop()
+  })
+
+  it('gets its KLV passed through and its position shown', async () => {
+    const source = await startRtspSource(['--fps', '15', '--width', '320', '--height', '240'])
+    onTestFinished(() => source.stop())
+    const server = await mediaServer()
+    const service = await serviceFor(server)
+    const publisher = await publish(server, 'klv/uav', (url) => publishWithGstreamer(url, source.url('/klv')))
+    expect((await trigger(service, 'PUT', 'klv/uav')).body).toEqual({ status: 'ok', pipelineId: 'klvuav', action: 'play' })
+
+    const { body } = await until(
+      () => service.request('GET', '/svc/pipeline/klvuav'),
+      (answer) => answer.body.geolocation !== null,
+    )
+    expect(body.klv).toEqual({ available: true, state: 'playing' })
+    expect(body.geolocation.latitude).toBeCloseTo(-27.6, 0)
+    expect(body.geolocation.longitude).toBeCloseTo(-48.5, 0)
+    const streams = await ffprobe(outputOf(body))
+    expect(streams.map(({ codec_type, width, height }) => [codec_type, width, height])).toEqual([
+      ['video', 1920, 1080],
+      ['data', undefined, undefined],
+    ])
+    await publisher.unpublish()
+    expect((await trigger(service, 'DELETE', 'klv/uav')).status).toBe(200)
+    expect(await left(service, portOf(outputOf(body)))).toEqual(NOTHING)
+    await service.stop()
+  })
+
+  it('that sends no DELETE: the pipeline is waited for and then removed, and the stream may come again', async () => {
+    const server = await mediaServer()
+    const service = await serviceFor(server)
+    await service.request('PUT', '/svc/settings', { triggers: { give_up_after_seconds: 2 } })
+    const publisher = await publish(server, 'cam', (url) => publishWithFfmpeg(url, '160x120', 5))
+    expect((await trigger(service, 'PUT', 'cam')).status).toBe(200)
+    const url = outputOf((await service.request('GET', '/svc/pipeline/cam')).body)
+
+    await publisher.kill()
+    await until(
+      () => service.request('GET', '/svc/pipeline/cam'),
+      ({ body }) => body.runtime?.phase === 'reconnecting',
+    )
+    await service.waitForLog('triggered_pipeline_given_up')
+    await until(
+      () => left(service, portOf(url)),
+      ({ rows, processes }) => rows + processes === 0,
+    )
+    expect(await left(service, portOf(url))).toEqual(NOTHING)
+    expect(await trigger(service, 'PUT', 'cam')).toMatchObject({ status: 500, body: { details: { reason: 'not_found' } } })
+    expect(await left(service, portOf(url))).toEqual(NOTHING)
+    await service.stop()
+  })
+
+  it('whose DELETE comes first cannot start what is gone, and one that comes meanwhile cancels the start', async () => {
+    const server = await mediaServer()
+    const service = await serviceFor(server)
+    expect((await trigger(service, 'DELETE', 'cam')).body).toEqual({ status: 'ok', pipelineId: 'cam', action: 'stop' })
+    expect(await trigger(service, 'PUT', 'cam')).toMatchObject({ status: 500, body: { code: 'ENGINE_ERROR' } })
+
+    const hanging = await startRtspSource(['--hang'])
+    onTestFinished(() => hanging.stop())
+    const slow = await serviceFor({ ...server, port: hanging.port })
+    const put = trigger(slow, 'PUT', 'cam')
+    await slow.waitForLog('pipeline_phase')
+    const began = performance.now()
+    expect(await trigger(slow, 'DELETE', 'cam')).toMatchObject({ status: 200, body: { action: 'stop' } })
+    expect(performance.now() - began).toBeLessThan(5000)
+    expect(await put).toMatchObject({ status: 409, body: { code: 'CONFLICT', details: { reason: 'stopped' } } })
+    for (const one of [service, slow]) {
+      expect([childrenOf(one.enginePid()).length, await rows(one)]).toEqual([0, 0])
+      await one.stop()
+    }
+  })
+
+  it('finds no port when the range is exhausted, and one when a port is free again', async () => {
+    const server = await mediaServer()
+    const first = await freePort()
+    const service = await serviceFor(server, { SVC_OUTPUT_PORTS: `${first}-${first}` })
+    await service.request('POST', '/svc/pipeline', { id: 'user', mode: 'simple', on_demand: true, source: { uri: 'test://ball' } })
+    await publish(server, 'cam', (url) => publishWithFfmpeg(url, '160x120', 5))
+    const refused = await trigger(service, 'PUT', 'cam')
+    expect(refused).toMatchObject({ status: 503, body: { code: 'SERVICE_UNAVAILABLE', details: { reason: 'no_free_port' } } })
+    expect(refused.headers.get('retry-after')).toBe('1')
+    expect(await rows(service)).toBe(1)
+    await service.request('DELETE', '/svc/pipeline/user')
+    expect((await trigger(service, 'PUT', 'cam')).status).toBe(200)
+    expect((await service.request('GET', '/svc/pipeline/cam')).body.output.uri).toBe(`rtsp://0.0.0.0:${first}/cam`)
+    expect((await trigger(service, 'DELETE', 'cam')).status).toBe(200)
+    expect(await left(service, first)).toEqual(NOTHING)
+    await service.stop()
+  })
+})
+
+/** A port below the ephemeral ones, so that no outgoing connection takes it in the meantime. */
+const freePort = async (): Promise<number> => {
+  for (let port = 10_100 + (process.pid % 800); port < 12_000; port += 1) if (await portIsFree(port)) return port
+  throw new Error('No port is free')
+}
