@@ -1,3 +1,6 @@
+import { SESSION } from '../lib/openapi-examples.ts'
+import { emptyAnswer, jsonAnswer } from '../lib/openapi-operation.ts'
+import { authStatusSchema, passwordSchema, sessionSchema } from '../lib/schema/auth.ts'
 import { isAuthEnabled, login, logout, removePassword, type SessionDeps, setPassword } from '../lib/sessions.ts'
 import { readJson } from './http/body.ts'
 import { presentedBy } from './http/guard.ts'
@@ -17,6 +20,7 @@ export const authRoutes = (deps: SessionDeps): readonly Route[] => [
     summary: 'Whether a password is set',
     status: 200,
     errors: ['SERVICE_UNAVAILABLE'],
+    answer: jsonAnswer('Whether a password is set', authStatusSchema, { off: { auth_enabled: false } }),
     handle: async () => json({ auth_enabled: await isAuthEnabled(deps) }),
   },
   {
@@ -28,6 +32,8 @@ export const authRoutes = (deps: SessionDeps): readonly Route[] => [
     summary: 'Begin a session of 24 hours',
     status: 200,
     errors: ['VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
+    body: { schema: passwordSchema, examples: { password: { password: 'correct horse battery staple' } } },
+    answer: jsonAnswer('The session', sessionSchema, { session: SESSION }),
     handle: async ({ request }) => json(await login(deps, await readJson(request))),
   },
   {
@@ -38,6 +44,7 @@ export const authRoutes = (deps: SessionDeps): readonly Route[] => [
     summary: 'End the session of the token sent',
     status: 204,
     errors: ['SERVICE_UNAVAILABLE'],
+    answer: emptyAnswer('The token is worth nothing any more'),
     handle: async ({ request }) => {
       await logout(deps, presentedBy(request))
       return noContent()
@@ -51,6 +58,8 @@ export const authRoutes = (deps: SessionDeps): readonly Route[] => [
     summary: 'Set or change the password; every session ends',
     status: 200,
     errors: ['VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
+    body: { schema: passwordSchema, examples: { password: { password: 'correct horse battery staple' } } },
+    answer: jsonAnswer('The password is set', authStatusSchema, { on: { auth_enabled: true } }),
     handle: async ({ request }) => {
       await setPassword(deps, presentedBy(request), await readJson(request))
       return json({ auth_enabled: true })
@@ -64,6 +73,7 @@ export const authRoutes = (deps: SessionDeps): readonly Route[] => [
     summary: 'Remove the password and every session',
     status: 204,
     errors: ['SERVICE_UNAVAILABLE'],
+    answer: emptyAnswer('Authentication is off'),
     handle: async ({ request }) => {
       await removePassword(deps, presentedBy(request))
       return noContent()

@@ -1,5 +1,9 @@
+import * as v from 'valibot'
+import { CAMERA_EVENTS } from '../lib/openapi-answers.ts'
+import { CAMERA, CAMERA_CAPABILITIES } from '../lib/openapi-examples.ts'
+import { eventsAnswer, jsonAnswer } from '../lib/openapi-operation.ts'
 import type { Cameras } from '../lib/ports.ts'
-import { cameraQuerySchema } from '../lib/schema/camera.ts'
+import { cameraCapabilitiesSchema, cameraQuerySchema, cameraSchema } from '../lib/schema/camera.ts'
 import { validate } from '../lib/validate.ts'
 import { clientOf, type EventDeps } from './events.ts'
 import { readQuery } from './http/query.ts'
@@ -22,6 +26,7 @@ export const cameraRoutes = ({ cameras, cameraWatch, events }: CameraRouteDeps):
     summary: 'List the cameras attached to the host',
     status: 200,
     errors: ['SERVICE_UNAVAILABLE'],
+    answer: jsonAnswer('The cameras', v.array(cameraSchema), { one: [CAMERA] }),
     handle: async () => json(await cameras.list()),
   },
   {
@@ -32,6 +37,8 @@ export const cameraRoutes = ({ cameras, cameraWatch, events }: CameraRouteDeps):
     summary: 'What a camera can do: its formats with their sizes and frame rates',
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    query: cameraQuerySchema,
+    answer: jsonAnswer('What the camera can do', cameraCapabilitiesSchema, { webcam: CAMERA_CAPABILITIES }),
     handle: async ({ url }) => {
       const { path } = validate(cameraQuerySchema, readQuery(url, ['path']), 'query')
       return json(await cameras.capabilities(path))
@@ -45,6 +52,7 @@ export const cameraRoutes = ({ cameras, cameraWatch, events }: CameraRouteDeps):
     summary: 'Server-Sent Events of the cameras: camera_added, camera_removed',
     status: 200,
     errors: ['SERVICE_UNAVAILABLE'],
+    answer: eventsAnswer('Events of the cameras', CAMERA_EVENTS),
     handle: async (exchange) => {
       // Who connects and then plugs in a camera is told; who asks a host that cannot tell learns why.
       await cameraWatch.begin()

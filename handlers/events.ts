@@ -1,6 +1,8 @@
 import type { CameraWatch } from '../lib/cameras-watch.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { EventHub } from '../lib/event-hub.ts'
+import { CAMERA_EVENTS, PIPELINE_EVENTS } from '../lib/openapi-answers.ts'
+import { eventsAnswer } from '../lib/openapi-operation.ts'
 import type { PipelineRepository } from '../lib/repositories.ts'
 import { pipelineIdSchema } from '../lib/schema/pipeline.ts'
 import { validate } from '../lib/validate.ts'
@@ -27,6 +29,7 @@ export const eventRoutes = ({ pipelines, events, cameraWatch }: EventDeps): read
     summary: 'Server-Sent Events of a pipeline: pipeline_status (the present one at once), pipeline_error, pipeline_not_found',
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    answer: eventsAnswer('Events of the pipeline; the stream ends after pipeline_not_found', PIPELINE_EVENTS),
     handle: async (exchange) => {
       const id = validate(pipelineIdSchema, exchange.params.id, 'pipeline id')
       if ((await pipelines.find(id)) === undefined) throw new ApiError('NOT_FOUND', `There is no pipeline with the id ${id}.`)
@@ -47,6 +50,7 @@ export const eventRoutes = ({ pipelines, events, cameraWatch }: EventDeps): read
     summary: 'Server-Sent Events of all pipelines and cameras; the present status of each pipeline at once, unless Last-Event-ID resumes',
     status: 200,
     errors: [],
+    answer: eventsAnswer('Events of all pipelines and cameras', { ...PIPELINE_EVENTS, ...CAMERA_EVENTS }),
     handle: (exchange) => {
       const client = clientOf(exchange)
       // Pipelines are told of also on a host that cannot tell its cameras.

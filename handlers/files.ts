@@ -1,4 +1,8 @@
+import * as v from 'valibot'
+import { SCREENSHOT } from '../lib/openapi-examples.ts'
+import { emptyAnswer, jpegAnswer, jsonAnswer, knownPictureAnswer } from '../lib/openapi-operation.ts'
 import { deleteScreenshotsOf, FILES_PATH, listScreenshots, type PictureDeps, parseFile } from '../lib/pictures.ts'
+import { deletedSchema, screenshotDeleteSchema, screenshotListSchema, screenshotRecordSchema } from '../lib/schema/picture.ts'
 import { picture } from './http/picture.ts'
 import { readQuery } from './http/query.ts'
 import { json, noContent } from './http/respond.ts'
@@ -17,6 +21,13 @@ export const fileRoutes = (deps: FileDeps): readonly Route[] => [
     summary: 'List screenshot files, the newest first; at most limit (1000) of them, older than before, of pipeline_id',
     status: 200,
     errors: ['VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
+    query: screenshotListSchema,
+    answer: jsonAnswer(
+      'The files, the newest first',
+      v.array(screenshotRecordSchema),
+      { one: [SCREENSHOT] },
+      { link: 'The next page (RFC 8288), when there may be one' },
+    ),
     handle: async ({ url }) => {
       const { files, limit } = await listScreenshots(deps, readQuery(url, ['pipeline_id', 'limit', 'before']))
       const last = files.length < limit ? undefined : files.at(-1)?.created_at
@@ -32,6 +43,8 @@ export const fileRoutes = (deps: FileDeps): readonly Route[] => [
     summary: 'Delete the screenshot files of a pipeline (pipeline_id)',
     status: 200,
     errors: ['VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
+    query: screenshotDeleteSchema,
+    answer: jsonAnswer('How many were deleted', deletedSchema, { some: { deleted: 12 } }),
     handle: async ({ url }) => json({ deleted: await deleteScreenshotsOf(deps, readQuery(url, ['pipeline_id'])) }),
   },
   {
@@ -42,6 +55,8 @@ export const fileRoutes = (deps: FileDeps): readonly Route[] => [
     summary: 'Download a screenshot file',
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    answer: jpegAnswer('The picture'),
+    otherAnswers: { 304: knownPictureAnswer() },
     handle: async (exchange) => {
       const file = fileOf(exchange)
       return picture(exchange.request, await deps.pictures.read(file), { 'content-disposition': `inline; filename="${file}"` })
@@ -56,6 +71,7 @@ export const fileRoutes = (deps: FileDeps): readonly Route[] => [
     summary: 'Delete a screenshot file',
     status: 204,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    answer: emptyAnswer('The file is deleted'),
     handle: async (exchange) => {
       await deps.pictures.remove(fileOf(exchange))
       return noContent()

@@ -1,4 +1,7 @@
 import { type HealthDeps, readHealth, readVersion } from '../lib/health.ts'
+import { HEALTH, VERSION } from '../lib/openapi-examples.ts'
+import { jsonAnswer } from '../lib/openapi-operation.ts'
+import { healthSchema, probeSchema, versionSchema } from '../lib/schema/health.ts'
 import { json } from './http/respond.ts'
 import type { FetchHandler, Route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './router.ts'
@@ -12,6 +15,10 @@ export const healthRoutes = (deps: HealthDeps): readonly Route[] => [
     path: '/svc/health',
     operation: 'getHealth',
     summary: 'What works and what does not; 503 when degraded',
+    answer: jsonAnswer('Everything works', healthSchema, { ok: HEALTH }),
+    otherAnswers: {
+      503: jsonAnswer('Engine or database is down', healthSchema, { degraded: { ...HEALTH, status: 'degraded', engine: 'unavailable' } }),
+    },
     handle: async () => {
       const health = await readHealth(deps)
       return json(health, health.status === 'ok' ? 200 : 503)
@@ -22,6 +29,8 @@ export const healthRoutes = (deps: HealthDeps): readonly Route[] => [
     path: '/svc/healthz',
     operation: 'probe',
     summary: 'Whether this process takes requests; 503 while it stops',
+    answer: jsonAnswer('It takes requests', probeSchema, { ok: { status: 'ok' } }),
+    otherAnswers: { 503: jsonAnswer('It stops', probeSchema, { stopping: { status: 'stopping' } }) },
     handle: () => (deps.isStopping?.() ? json({ status: 'stopping' }, 503) : json({ status: 'ok' })),
   },
   {
@@ -29,6 +38,7 @@ export const healthRoutes = (deps: HealthDeps): readonly Route[] => [
     path: '/svc/version',
     operation: 'getVersion',
     summary: 'Versions of the service, its API and its engine',
+    answer: jsonAnswer('The versions', versionSchema, { version: VERSION }),
     handle: async () => json(await readVersion(deps)),
   },
 ]

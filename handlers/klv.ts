@@ -1,5 +1,10 @@
 import { findRecord, type KlvDeps, readKlv, startKlv, stopKlv } from '../lib/klv.ts'
 import type { KlvFollowers } from '../lib/klv-followers.ts'
+import { PIPELINE_ANSWER } from '../lib/openapi-answers.ts'
+import { KLV_FEATURE, KLV_PACKET } from '../lib/openapi-examples.ts'
+import { eventsAnswer } from '../lib/openapi-operation.ts'
+import { pipelineNotFoundSchema } from '../lib/schema/event.ts'
+import { klvFeatureSchema, klvPacketSchema, klvQuerySchema } from '../lib/schema/klv.ts'
 import { pipelineIdSchema } from '../lib/schema/pipeline.ts'
 import { validate } from '../lib/validate.ts'
 import { clientOf, type EventDeps } from './events.ts'
@@ -25,6 +30,7 @@ export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
     summary: 'Start to decode the KLV metadata of a playing pipeline',
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', 'SERVICE_UNAVAILABLE'],
+    answer: PIPELINE_ANSWER,
     handle: async (exchange) => json(await startKlv(deps, idOf(exchange))),
   },
   {
@@ -35,6 +41,7 @@ export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
     summary: 'Stop to decode KLV metadata; the last packet stays',
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    answer: PIPELINE_ANSWER,
     handle: async (exchange) => json(await stopKlv(deps, idOf(exchange))),
   },
   {
@@ -45,6 +52,14 @@ export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
     summary: 'The last decoded KLV packet with its age; format=geojson answers a GeoJSON Feature',
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    query: klvQuerySchema,
+    answer: {
+      description: 'The last packet',
+      content: {
+        'application/json': { schema: klvPacketSchema, examples: { packet: KLV_PACKET } },
+        'application/geo+json': { schema: klvFeatureSchema, examples: { feature: KLV_FEATURE } },
+      },
+    },
     handle: async (exchange) => {
       const answer = await readKlv(deps, idOf(exchange), readQuery(exchange.url, ['format']))
       return 'feature' in answer ? json(answer.feature, 200, { 'content-type': 'application/geo+json' }) : json(answer.packet)
@@ -58,6 +73,10 @@ export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
     summary: 'Server-Sent Events: klv for each packet while decoding runs, pipeline_not_found when the pipeline is deleted',
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    answer: eventsAnswer('Every packet of the pipeline; the stream ends after pipeline_not_found', {
+      klv: klvPacketSchema,
+      pipeline_not_found: pipelineNotFoundSchema,
+    }),
     handle: async (exchange) => {
       const id = idOf(exchange)
       await findRecord(deps, id)

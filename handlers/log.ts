@@ -1,5 +1,9 @@
-import { type PipelineLogDeps, readPipelineLog } from '../lib/pipeline-log.ts'
+import * as v from 'valibot'
+import { LOG_LINE } from '../lib/openapi-examples.ts'
+import { jsonAnswer } from '../lib/openapi-operation.ts'
+import { logQuerySchema, type PipelineLogDeps, readPipelineLog } from '../lib/pipeline-log.ts'
 import { pipelineIdSchema } from '../lib/schema/pipeline.ts'
+import { logLineSchema } from '../lib/schema/representation.ts'
 import { validate } from '../lib/validate.ts'
 import { readQuery } from './http/query.ts'
 import { json } from './http/respond.ts'
@@ -16,6 +20,8 @@ export const logRoutes = (deps: PipelineLogDeps): readonly Route[] => [
     summary: 'The last lines of the child process, this run and the previous ones; credentials masked',
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    query: logQuerySchema,
+    answer: jsonAnswer('The lines, the oldest first', v.array(logLineSchema), { one: [LOG_LINE] }),
     handle: async ({ params, url }) => {
       const id = validate(pipelineIdSchema, params.id, 'pipeline id')
       return json(await readPipelineLog(deps, id, readQuery(url, ['limit'])))

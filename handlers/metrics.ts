@@ -1,3 +1,4 @@
+import * as v from 'valibot'
 import { METRICS_CONTENT_TYPE, type MetricsDeps, readMetrics } from '../lib/metrics.ts'
 import type { FetchHandler, Route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './router.ts'
@@ -12,6 +13,7 @@ export const metricsRoutes = (deps: MetricsDeps): readonly Route[] => [
     summary: 'Metrics of the API and of its engine in the text format of Prometheus',
     status: 200,
     errors: [],
+    answer: { description: 'Prometheus text format 0.0.4', content: { 'text/plain': { schema: v.string() } } },
     handle: async () =>
       new Response(await readMetrics(deps), { headers: { 'content-type': METRICS_CONTENT_TYPE, 'cache-control': 'no-store' } }),
   },

@@ -1,3 +1,5 @@
+import { CREATED_ANSWER, GEOLOCATION_EXAMPLES, PIPELINE_ANSWER, PIPELINE_BODY, PIPELINES_ANSWER } from '../lib/openapi-answers.ts'
+import { emptyAnswer, jsonAnswer } from '../lib/openapi-operation.ts'
 import {
   createPipeline,
   deletePipeline,
@@ -10,7 +12,8 @@ import {
   stopPipeline,
   validatePipeline,
 } from '../lib/pipelines.ts'
-import { pipelineIdSchema } from '../lib/schema/pipeline.ts'
+import { pipelineFilterSchema, pipelineIdSchema, pipelinePatchSchema } from '../lib/schema/pipeline.ts'
+import { validationSchema } from '../lib/schema/representation.ts'
 import { validate } from '../lib/validate.ts'
 import { readJson } from './http/body.ts'
 import { readQuery } from './http/query.ts'
@@ -31,6 +34,8 @@ export const pipelineRoutes = (deps: PipelineDeps): readonly Route[] => [
     summary: 'List pipelines',
     status: 200,
     errors: ['VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
+    query: pipelineFilterSchema,
+    answer: PIPELINES_ANSWER,
     handle: async ({ url }) => json(await listPipelines(deps, readQuery(url, ['mode', 'on_demand', 'state']))),
   },
   {
@@ -50,6 +55,8 @@ export const pipelineRoutes = (deps: PipelineDeps): readonly Route[] => [
       'SERVICE_UNAVAILABLE',
       'PIPELINE_START_TIMEOUT',
     ],
+    body: PIPELINE_BODY,
+    answer: CREATED_ANSWER,
     handle: async ({ request }) => {
       const pipeline = await createPipeline(deps, await readJson(request))
       return json(pipeline, 201, { location: `${BASE}/${pipeline.id}` })
@@ -63,6 +70,8 @@ export const pipelineRoutes = (deps: PipelineDeps): readonly Route[] => [
     summary: 'Check a pipeline without creating it',
     status: 200,
     errors: ['VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
+    body: PIPELINE_BODY,
+    answer: jsonAnswer('A create with this body would be taken', validationSchema, { valid: { valid: true, launch: 'gst-launch-1.0 …' } }),
     handle: async ({ request }) => json(await validatePipeline(deps, await readJson(request))),
   },
   ...['', '/status'].map(
@@ -74,6 +83,7 @@ export const pipelineRoutes = (deps: PipelineDeps): readonly Route[] => [
       summary: suffix === '' ? 'Read a pipeline' : 'Read a pipeline; the same as without /status',
       status: 200,
       errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+      answer: PIPELINE_ANSWER,
       handle: async (exchange) => json(await getPipeline(deps, idOf(exchange))),
     }),
   ),
@@ -85,6 +95,8 @@ export const pipelineRoutes = (deps: PipelineDeps): readonly Route[] => [
     summary: 'Replace the configuration of a pipeline that does not run',
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
+    body: PIPELINE_BODY,
+    answer: PIPELINE_ANSWER,
     handle: async (exchange) => json(await replacePipeline(deps, idOf(exchange), await readJson(exchange.request))),
   },
   {
@@ -95,6 +107,8 @@ export const pipelineRoutes = (deps: PipelineDeps): readonly Route[] => [
     summary: 'Set or remove the geolocation of a pipeline',
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
+    body: { schema: pipelinePatchSchema, examples: GEOLOCATION_EXAMPLES },
+    answer: PIPELINE_ANSWER,
     handle: async (exchange) => json(await patchPipeline(deps, idOf(exchange), await readJson(exchange.request))),
   },
   {
@@ -105,6 +119,7 @@ export const pipelineRoutes = (deps: PipelineDeps): readonly Route[] => [
     summary: 'Delete a pipeline that does not run',
     status: 204,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', 'SERVICE_UNAVAILABLE'],
+    answer: emptyAnswer('The pipeline is deleted; its screenshots stay'),
     handle: async (exchange) => {
       await deletePipeline(deps, idOf(exchange))
       return noContent()
@@ -127,6 +142,7 @@ export const pipelineRoutes = (deps: PipelineDeps): readonly Route[] => [
       'SERVICE_UNAVAILABLE',
       'PIPELINE_START_TIMEOUT',
     ],
+    answer: PIPELINE_ANSWER,
     handle: async (exchange) => json(await playPipeline(deps, idOf(exchange))),
   },
   {
@@ -137,6 +153,7 @@ export const pipelineRoutes = (deps: PipelineDeps): readonly Route[] => [
     summary: 'Stop a pipeline',
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    answer: PIPELINE_ANSWER,
     handle: async (exchange) => json(await stopPipeline(deps, idOf(exchange))),
   },
 ]

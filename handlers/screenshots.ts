@@ -1,4 +1,7 @@
+import { PIPELINE_ANSWER } from '../lib/openapi-answers.ts'
+import { jpegAnswer, knownPictureAnswer } from '../lib/openapi-operation.ts'
 import { type PictureDeps, startScreenshots, stopScreenshots, takeSnapshot } from '../lib/pictures.ts'
+import { screenshotsStartSchema, snapshotQuerySchema } from '../lib/schema/picture.ts'
 import { pipelineIdSchema } from '../lib/schema/pipeline.ts'
 import { validate } from '../lib/validate.ts'
 import { readOptionalJson } from './http/body.ts'
@@ -20,6 +23,8 @@ export const screenshotRoutes = (deps: PictureDeps): readonly Route[] => [
     summary: 'Start periodic screenshots of a playing pipeline, or change their interval and quality',
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
+    body: { schema: screenshotsStartSchema, optional: true, examples: { every_minute: { interval_seconds: 60, quality: 90 } } },
+    answer: PIPELINE_ANSWER,
     handle: async (exchange) => json(await startScreenshots(deps, idOf(exchange), await readOptionalJson(exchange.request))),
   },
   {
@@ -30,6 +35,7 @@ export const screenshotRoutes = (deps: PictureDeps): readonly Route[] => [
     summary: 'Stop periodic screenshots',
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    answer: PIPELINE_ANSWER,
     handle: async (exchange) => json(await stopScreenshots(deps, idOf(exchange))),
   },
   {
@@ -40,6 +46,9 @@ export const screenshotRoutes = (deps: PictureDeps): readonly Route[] => [
     summary: 'The current picture as JPEG; quality (1 to 100) and width (pixels at most) are optional',
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', 'ENGINE_ERROR', 'SERVICE_UNAVAILABLE'],
+    query: snapshotQuerySchema,
+    answer: jpegAnswer('The picture of now, at most a second old'),
+    otherAnswers: { 304: knownPictureAnswer() },
     handle: async (exchange) =>
       picture(exchange.request, await takeSnapshot(deps, idOf(exchange), readQuery(exchange.url, ['quality', 'width']))),
   },

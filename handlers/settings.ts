@@ -1,3 +1,5 @@
+import { jsonAnswer } from '../lib/openapi-operation.ts'
+import { DEFAULT_SETTINGS, settingsPatchSchema, settingsSchema } from '../lib/schema/settings.ts'
 import { changeSettings, readSettings, type SettingsDeps } from '../lib/settings.ts'
 import { readJson } from './http/body.ts'
 import { json } from './http/respond.ts'
@@ -14,6 +16,7 @@ export const settingsRoutes = (deps: SettingsDeps): readonly Route[] => [
     summary: 'Read the settings',
     status: 200,
     errors: ['SERVICE_UNAVAILABLE'],
+    answer: jsonAnswer('The settings', settingsSchema, { defaults: DEFAULT_SETTINGS }),
     handle: async () => json(await readSettings(deps.settings)),
   },
   {
@@ -24,6 +27,8 @@ export const settingsRoutes = (deps: SettingsDeps): readonly Route[] => [
     summary: 'Change the settings given; the others stay',
     status: 200,
     errors: ['VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
+    body: { schema: settingsPatchSchema, examples: { longer: { start_timeout_seconds: 20, reconnect: { max_delay_seconds: 60 } } } },
+    answer: jsonAnswer('All settings as they are now', settingsSchema, { changed: { ...DEFAULT_SETTINGS, start_timeout_seconds: 20 } }),
     handle: async ({ request }) => json(await changeSettings(deps, await readJson(request))),
   },
 ]

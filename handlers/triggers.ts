@@ -1,3 +1,5 @@
+import { jsonAnswer } from '../lib/openapi-operation.ts'
+import { triggerAnswerSchema, triggerQuerySchema } from '../lib/schema/trigger.ts'
 import type { Triggers } from '../lib/triggers.ts'
 import { readQuery } from './http/query.ts'
 import { json } from './http/respond.ts'
@@ -26,6 +28,8 @@ export const triggerRoutes = ({ triggers }: TriggerDeps): readonly Route[] => [
       'SERVICE_UNAVAILABLE',
       'PIPELINE_START_TIMEOUT',
     ],
+    query: triggerQuerySchema,
+    answer: jsonAnswer('It plays', triggerAnswerSchema, { play: { status: 'ok', pipelineId: 'drone7', action: 'play' } }),
     handle: async (exchange) => json(await triggers.publish(queryOf(exchange), exchange.began)),
   },
   {
@@ -34,6 +38,8 @@ export const triggerRoutes = ({ triggers }: TriggerDeps): readonly Route[] => [
     operation: 'unpublishStream',
     summary: 'The stream at `path` ended: stop and remove its pipeline, also one that is still starting',
     errors: ['VALIDATION_ERROR', 'CONFLICT', 'SERVICE_UNAVAILABLE'],
+    query: triggerQuerySchema,
+    answer: jsonAnswer('It is stopped and removed', triggerAnswerSchema, { stop: { status: 'ok', pipelineId: 'drone7', action: 'stop' } }),
     handle: async (exchange) => json(await triggers.unpublish(queryOf(exchange), exchange.began)),
   },
 ]

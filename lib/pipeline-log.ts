@@ -13,8 +13,18 @@ export interface PipelineLogDeps {
 
 const MAX_LINES = 1000
 
-const querySchema = v.strictObject({
-  limit: v.optional(v.pipe(v.string(), v.regex(/^\d{1,9}$/, 'Use a whole number'), v.transform(Number), integerBetween(1, MAX_LINES))),
+/** Query of the log. */
+export const logQuerySchema = v.strictObject({
+  limit: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^\d{1,9}$/, 'Use a whole number'),
+      // In an address it is written as text.
+      v.metadata({ type: 'integer', pattern: undefined, minimum: 1, maximum: MAX_LINES, description: 'Most lines in the answer' }),
+      v.transform(Number),
+      integerBetween(1, MAX_LINES),
+    ),
+  ),
 })
 
 /** The newest lines that a pipeline's runs wrote, the oldest first; NOT_FOUND when it is not stored. Credentials are masked. */
@@ -23,7 +33,7 @@ export const readPipelineLog = async (
   id: string,
   query: Readonly<Record<string, string>>,
 ): Promise<readonly LogLine[]> => {
-  const { limit = MAX_LINES } = validate(querySchema, query, 'query')
+  const { limit = MAX_LINES } = validate(logQuerySchema, query, 'query')
   if ((await pipelines.find(id)) === undefined) throw new ApiError('NOT_FOUND', `There is no pipeline with the id ${id}.`)
   const lines = await engine.log(id).catch(noneOfUnknown)
   return lines.slice(-limit).map(({ at, run, stream, line }) => ({ at, run, stream, line: redact(line) }))

@@ -1,5 +1,4 @@
-import type { ErrorCode } from '../../lib/errors.ts'
-import type { RateLimit } from '../../lib/rate-limit.ts'
+import type { Operation } from '../../lib/openapi-operation.ts'
 
 /** What a host knows about a request beside the request itself. */
 export interface RequestContext {
@@ -24,26 +23,10 @@ export interface Exchange {
   readonly began: number
 }
 
-/**
- * public: nobody is asked. session: a session token or the API key, while a password is set.
- * api_key: the API key, always.
- */
-export type Access = 'public' | 'session' | 'api_key'
+export type { Access } from '../../lib/openapi-operation.ts'
 
 /** One operation of the API. The router, the guard and the API document all read this table. */
-export interface Route {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Path with `:name` for a parameter. */
-  readonly path: string
-  readonly access: Access
-  readonly limit?: RateLimit
-  /** Unique name of the operation in the API document. */
-  readonly operation: string
-  readonly summary: string
-  /** Status of a success. */
-  readonly status: number
-  /** The errors beyond UNAUTHORIZED, RATE_LIMITED and INTERNAL_ERROR that this operation answers. */
-  readonly errors: readonly ErrorCode[]
+export interface Route extends Operation {
   readonly handle: (exchange: Exchange) => Response | Promise<Response>
 }
 

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
+import { described } from './described.ts'
 import { integerBetween, numberBetween } from './number.ts'
-import { type Geolocation, pipelineIdSchema } from './pipeline.ts'
+import { type Geolocation, geolocationSchema, pipelineIdSchema } from './pipeline.ts'
 
 /** Characters of a file name: an id of 64, the time, the ending. */
 export const MAX_FILE_NAME = 96
@@ -8,29 +9,35 @@ export const MAX_FILE_NAME = 96
 /** Most files that one answer lists; also when no limit is given. */
 export const MAX_LISTED = 1000
 
-const interval = numberBetween(1, 86400)
-const quality = integerBetween(1, 100)
+const interval = described(numberBetween(1, 86400), 'Time between two screenshots, seconds; of the settings when absent')
+const quality = described(integerBetween(1, 100), 'JPEG quality; of the settings when absent')
 
 /** Body of screenshots/start; what is left out comes from the settings. */
 export const screenshotsStartSchema = v.strictObject({ interval_seconds: v.optional(interval), quality: v.optional(quality) })
 
-const wholeNumber = (least: number, most: number) =>
+const wholeNumber = (least: number, most: number, description: string) =>
   v.pipe(
     v.string('Use a whole number'),
     v.regex(/^\d{1,9}$/, 'Use a whole number'),
+    // In an address it is written as text.
+    v.metadata({ type: 'integer', pattern: undefined, minimum: least, maximum: most, description }),
     v.transform(Number),
     v.minValue(least, `Use at least ${least}`),
     v.maxValue(most, `Use at most ${most}`),
   )
 
 /** Query of the snapshot. */
-export const snapshotQuerySchema = v.strictObject({ quality: v.optional(wholeNumber(1, 100)), width: v.optional(wholeNumber(16, 8192)) })
+export const snapshotQuerySchema = v.strictObject({
+  quality: v.optional(wholeNumber(1, 100, 'JPEG quality; of the settings when absent')),
+  width: v.optional(wholeNumber(16, 8192, 'Largest width, pixels')),
+})
 
 /** `<pipeline id>_<yyyymmddThhmmssSSSZ>.jpg` */
 export const screenshotFileSchema = v.pipe(
   v.string('Use the name of a file'),
   v.maxLength(MAX_FILE_NAME, `Use at most ${MAX_FILE_NAME} characters`),
   v.regex(/^[a-zA-Z0-9_-]{1,64}_\d{8}T\d{9}Z\.jpg$/, 'Use the name of a file as the list shows it'),
+  v.description('Name of a file: <pipeline id>_<yyyymmddThhmmssSSSZ>.jpg'),
 )
 
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)$/
@@ -38,7 +45,7 @@ const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d
 /** Query of the list of files. */
 export const screenshotListSchema = v.strictObject({
   pipeline_id: v.optional(pipelineIdSchema),
-  limit: v.optional(wholeNumber(1, MAX_LISTED)),
+  limit: v.optional(wholeNumber(1, MAX_LISTED, 'Most files in the answer')),
   before: v.optional(
     v.pipe(
       v.string(),
@@ -46,6 +53,7 @@ export const screenshotListSchema = v.strictObject({
         (text) => ISO_TIME.test(text) && !Number.isNaN(Date.parse(text)),
         'Use the created_at of a file, such as 2026-11-20T10:00:00.000Z',
       ),
+      v.metadata({ format: 'date-time', description: 'Only files made before; the created_at of the last one gives the next page' }),
     ),
   ),
 })
@@ -70,3 +78,20 @@ export interface ScreenshotFile {
   readonly height: number | null
   readonly geolocation: Geolocation | null
 }
+
+const size = v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0)))
+
+/** A screenshot file as the API lists it. */
+export const screenshotRecordSchema = v.object({
+  file: screenshotFileSchema,
+  pipeline_id: pipelineIdSchema,
+  created_at: described(v.pipe(v.string(), v.isoTimestamp()), 'When the picture came from the source'),
+  size_bytes: v.pipe(v.number(), v.integer(), v.minValue(0)),
+  width: described(size, 'Pixels; null when the head of the file does not tell'),
+  height: described(size, 'Pixels; null when the head of the file does not tell'),
+  geolocation: described(v.nullable(geolocationSchema), 'Where the camera was'),
+  url: described(v.string(), 'Path of the file'),
+})
+
+/** Answer of the deletion of a pipeline's files. */
+export const deletedSchema = v.object({ deleted: described(v.pipe(v.number(), v.integer(), v.minValue(0)), 'Files deleted') })

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { described } from './described.ts'
 import { integerBetween, numberBetween } from './number.ts'
 
 export const PIPELINE_MODES = ['simple', 'advanced'] as const
@@ -16,6 +17,7 @@ export const pipelineIdSchema = v.pipe(
   v.minLength(1, 'Use 1 to 64 characters'),
   v.maxLength(64, 'Use 1 to 64 characters'),
   v.regex(/^[a-zA-Z0-9_-]+$/, 'Use letters, digits, dash and underscore only'),
+  v.description('Id of the pipeline: letters, digits, dash and underscore'),
 )
 
 const SCHEME = /^([a-zA-Z][a-zA-Z0-9+.-]*):\/\//
@@ -27,7 +29,7 @@ export const sourceScheme = (uri: string): string | undefined => SCHEME.exec(uri
 // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the point
 const NOT_IN_A_URI = /[\u0000-\u0020\u007f]/
 
-const sourceSchema = v.strictObject({
+export const sourceSchema = v.strictObject({
   uri: v.pipe(
     text,
     v.minLength(1, 'Use a stream address such as rtsp://host/path'),
@@ -38,8 +40,9 @@ const sourceSchema = v.strictObject({
       `Use an address that starts with one of: ${SOURCE_SCHEMES.map((scheme) => `${scheme}://`).join(', ')}`,
     ),
     v.check((uri) => URL.canParse(uri), 'Use a complete stream address such as rtsp://host:554/path'),
+    v.description(`Stream address; schemes: ${SOURCE_SCHEMES.join(', ')}. Answers mask its credentials (***)`),
   ),
-  latency_ms: v.optional(integerBetween(0, 60000), 200),
+  latency_ms: v.optional(described(integerBetween(0, 60000), 'Buffer against jitter, milliseconds'), 200),
 })
 
 const evenSize = v.pipe(
@@ -47,14 +50,14 @@ const evenSize = v.pipe(
   v.check((size) => size % 2 === 0, 'Use an even number'),
 )
 
-const encodingSchema = v.pipe(
+export const encodingSchema = v.pipe(
   v.strictObject({
-    codec: oneOf(CODECS),
-    bitrate: v.optional(integerBetween(50, 200000), 2000),
-    width: v.optional(evenSize),
-    height: v.optional(evenSize),
-    fps: v.optional(numberBetween(1, 240)),
-    quality: v.optional(integerBetween(1, 10), 7),
+    codec: described(oneOf(CODECS), 'Codec of the output'),
+    bitrate: v.optional(described(integerBetween(50, 200000), 'Bitrate, kbit/s'), 2000),
+    width: v.optional(described(evenSize, "Width, pixels, even; with height or not at all: the source's")),
+    height: v.optional(described(evenSize, "Height, pixels, even; with width or not at all: the source's")),
+    fps: v.optional(described(numberBetween(1, 240), "Frames per second; when absent the source's")),
+    quality: v.optional(described(integerBetween(1, 10), 'Effort of the encoder: 1 is the fastest preset, 10 the best'), 7),
   }),
   v.forward(
     v.check((encoding) => encoding.height === undefined || encoding.width !== undefined, 'Give width and height, or neither'),
@@ -85,43 +88,45 @@ export const parseOutputUri = (uri: string): OutputAddress | undefined => {
   return { host: host.replace(/^\[|\]$/g, ''), port: Number(port), path }
 }
 
-const outputSchema = v.strictObject({
+export const outputSchema = v.strictObject({
   uri: v.pipe(
     text,
     v.maxLength(2048, 'Use at most 2048 characters'),
     v.check((uri) => parseOutputUri(uri) !== undefined, 'Use rtsp://0.0.0.0:<port>/<pipeline id> with a port of 1024 to 65535'),
+    v.description('Where the pipeline is served: rtsp://0.0.0.0:<port>/<pipeline id>, port 1024 to 65535'),
   ),
 })
 
-const klvConfigSchema = v.strictObject({
-  pass_klv: v.optional(boolean, false),
-  auto_extract_geolocation: v.optional(boolean, false),
+export const klvConfigSchema = v.strictObject({
+  pass_klv: v.optional(described(boolean, "Serve the source's KLV metadata beside the video"), false),
+  auto_extract_geolocation: v.optional(described(boolean, 'Keep geolocation up to date from the KLV metadata'), false),
 })
 
 export const geolocationSchema = v.strictObject({
-  latitude: numberBetween(-90, 90),
-  longitude: numberBetween(-180, 180),
-  altitude: v.optional(v.nullable(numberBetween(-1000, 100000)), null),
-  heading: v.optional(v.nullable(numberBetween(0, 360)), null),
+  latitude: described(numberBetween(-90, 90), 'Degrees north (WGS 84)'),
+  longitude: described(numberBetween(-180, 180), 'Degrees east (WGS 84)'),
+  altitude: v.optional(described(v.nullable(numberBetween(-1000, 100000)), 'Metres; null when unknown'), null),
+  heading: v.optional(described(v.nullable(numberBetween(0, 360)), 'Degrees from north, clockwise; null when unknown'), null),
 })
 
 /** Fields a client may send back as it read them; they are ignored. */
+const ignored = v.optional(described(v.unknown(), 'Read-only: taken and ignored, so that what was read can be sent back'))
 const readOnlyEntries = {
-  state: v.optional(v.unknown()),
-  klv: v.optional(v.unknown()),
-  screenshots: v.optional(v.unknown()),
-  runtime: v.optional(v.unknown()),
-  ephemeral: v.optional(v.unknown()),
-  created_at: v.optional(v.unknown()),
-  updated_at: v.optional(v.unknown()),
+  state: ignored,
+  klv: ignored,
+  screenshots: ignored,
+  runtime: ignored,
+  ephemeral: ignored,
+  created_at: ignored,
+  updated_at: ignored,
 }
 
 const commonEntries = {
   id: pipelineIdSchema,
-  on_demand: v.optional(boolean, false),
-  output: v.optional(outputSchema),
+  on_demand: v.optional(described(boolean, 'Started by its first reader or by play instead of at creation and with the service'), false),
+  output: v.optional(described(outputSchema, 'A free port of the range when absent')),
   klv_config: v.optional(klvConfigSchema, { pass_klv: false, auto_extract_geolocation: false }),
-  geolocation: v.optional(v.nullable(geolocationSchema), null),
+  geolocation: v.optional(described(v.nullable(geolocationSchema), 'Where the camera is; null when unknown'), null),
 }
 
 export const simplePipelineSchema = v.strictObject({
@@ -129,7 +134,7 @@ export const simplePipelineSchema = v.strictObject({
   ...commonEntries,
   mode: v.literal('simple'),
   source: sourceSchema,
-  encoding: v.optional(v.nullable(encodingSchema), null),
+  encoding: v.optional(described(v.nullable(encodingSchema), 'null passes the video through without re-encoding'), null),
 })
 
 export const advancedPipelineSchema = v.strictObject({
@@ -141,6 +146,7 @@ export const advancedPipelineSchema = v.strictObject({
     v.minLength(1, 'Use 1 to 16384 characters'),
     v.maxLength(16384, 'Use 1 to 16384 characters'),
     v.check((description) => !description.includes('\u0000'), 'A NUL character cannot be part of a description'),
+    v.description('Pipeline description in the syntax of gst-launch-1.0; elements named pay0 and pay1 are served at output.uri'),
   ),
 })
 
@@ -161,14 +167,16 @@ export const pipelinePatchSchema = v.strictObject({ geolocation: v.nullable(geol
 
 /** Query of the list. */
 export const pipelineFilterSchema = v.strictObject({
-  mode: v.optional(oneOf(PIPELINE_MODES)),
+  mode: v.optional(described(oneOf(PIPELINE_MODES), 'Only pipelines of this mode')),
   on_demand: v.optional(
     v.pipe(
       oneOf(['true', 'false']),
+      // In an address it is written as text.
+      v.metadata({ type: 'boolean', enum: undefined, description: 'Only pipelines that are, or are not, on-demand' }),
       v.transform((value) => value === 'true'),
     ),
   ),
-  state: v.optional(oneOf(PIPELINE_STATES)),
+  state: v.optional(described(oneOf(PIPELINE_STATES), 'Only pipelines in this state')),
 })
 
 export type Phase = (typeof PHASES)[number]

@@ -16,6 +16,7 @@ const pathSchema = v.pipe(
   v.check((path) => !path.includes('?'), 'Use the path without a query'),
   // RFC 3986 section 5.2.4: no address can name them, every client removes them.
   v.check((path) => !path.split('/').some(isDotSegment), 'Use a path without the segments . and ..'),
+  v.description('Path of the stream on the media server, such as drone/7'),
   v.transform((path) => path.replace(/^\/+/, '')),
   v.minLength(1, 'Use the path of the stream on the media server'),
 )
@@ -51,11 +52,9 @@ export interface MediaServer {
 }
 
 /** Answer of publish and unpublish. */
-export interface TriggerAnswer {
-  readonly status: 'ok'
-  readonly pipelineId: string
-  readonly action: 'play' | 'stop'
-}
+export const triggerAnswerSchema = v.object({ status: v.literal('ok'), pipelineId: pipelineIdSchema, action: v.picklist(['play', 'stop']) })
+
+export type TriggerAnswer = Readonly<v.InferOutput<typeof triggerAnswerSchema>>
 
 /** A path with every character removed that an id cannot have; separators and dots go, nothing takes their place. */
 export const derivedId = (path: string): string => path.replace(/[^a-zA-Z0-9_-]/g, '')

@@ -1,0 +1,145 @@
+/** The examples of the API document; a test holds each to its schema. */
+
+const TIME = '2026-11-20T10:00:00.000Z'
+
+export const SIMPLE_PIPELINE = {
+  id: 'gate',
+  mode: 'simple',
+  source: { uri: 'rtsp://10.0.0.5/stream1', latency_ms: 100 },
+  encoding: { codec: 'h264', bitrate: 1500, width: 1280, height: 720, fps: 25 },
+}
+
+export const TEST_PIPELINE = { id: 'first', mode: 'simple', source: { uri: 'test://ball' } }
+
+export const ADVANCED_PIPELINE = {
+  id: 'own',
+  mode: 'advanced',
+  on_demand: true,
+  raw_pipeline: 'videotestsrc is-live=true ! x264enc tune=zerolatency ! rtph264pay name=pay0',
+}
+
+export const REPRESENTED_PIPELINE = {
+  id: 'gate',
+  mode: 'simple',
+  on_demand: false,
+  state: 'playing',
+  source: { uri: 'rtsp://10.0.0.5/stream1', latency_ms: 100 },
+  encoding: { codec: 'h264', bitrate: 1500, width: 1280, height: 720, fps: 25, quality: 7 },
+  output: { uri: 'rtsp://0.0.0.0:50000/gate' },
+  klv: { available: false },
+  klv_config: { pass_klv: false, auto_extract_geolocation: false },
+  geolocation: { latitude: 60.1768, longitude: 128.4268, altitude: 14190.7, heading: null },
+  screenshots: { state: 'stopped', interval_seconds: 10, quality: 85 },
+  runtime: {
+    phase: 'playing',
+    desired: 'playing',
+    since: TIME,
+    restarts: 0,
+    next_retry_at: null,
+    last_error: null,
+    readers: 2,
+    frames: 1500,
+    fps: 25,
+    bitrate_kbps: 1498.2,
+    last_frame_age_ms: 12,
+  },
+  ephemeral: false,
+  created_at: TIME,
+  updated_at: TIME,
+}
+
+export const GEOLOCATION_PATCH = { geolocation: { latitude: 60.1768, longitude: 128.4268, altitude: 14190.7, heading: 90 } }
+
+export const HEALTH = { status: 'ok', engine: 'ok', database: 'ok', uptime_seconds: 3600, pipelines: { total: 4, playing: 3 } }
+
+export const VERSION = {
+  name: 'video-pipeline-service',
+  version: '0.1.0',
+  api_version: '1',
+  engine: { name: 'gstreamer', version: '1.22.0' },
+}
+
+export const SESSION = { token: 'hTmFcE3Hq0mWjBq1T0K8Yw2bqg5dV9nXxJr4sLZkO7A', expires: '2026-11-21T10:00:00.000Z' }
+
+export const SCREENSHOT = {
+  file: 'gate_20261120T100000000Z.jpg',
+  pipeline_id: 'gate',
+  created_at: TIME,
+  size_bytes: 183204,
+  width: 1280,
+  height: 720,
+  geolocation: null,
+  url: '/svc/files/screenshots/gate_20261120T100000000Z.jpg',
+}
+
+export const KLV_PACKET = {
+  pipeline_id: 'uav-1',
+  received_at: TIME,
+  age_ms: 87,
+  stale: false,
+  timestamp: '2008-10-24T00:13:29.913Z',
+  checksum_ok: true,
+  values: { sensor_latitude: 60.1768, sensor_longitude: 128.4268 },
+  items: [{ tag: 13, name: 'Sensor Latitude', value: 60.1768, unit: 'deg', raw: '5595b66d' }],
+}
+
+export const KLV_FEATURE = {
+  type: 'Feature',
+  geometry: { type: 'Point', coordinates: [128.4268, 60.1768, 14190.7] },
+  properties: { pipeline_id: 'uav-1', received_at: TIME, stale: false },
+}
+
+const CAMERA_IDENTITY = {
+  device_path: '/dev/video0',
+  device_paths: ['/dev/video0'],
+  device_name: 'HD Pro Webcam',
+  driver: 'uvcvideo',
+  bus_info: 'usb-0000:00:14.0-1',
+  serial: 'Maker_HD_Pro_Webcam_0A1B2C3D',
+}
+
+export const CAMERA = { ...CAMERA_IDENTITY, formats: 1 }
+
+export const CAMERA_CAPABILITIES = {
+  ...CAMERA_IDENTITY,
+  formats: [
+    {
+      encoding: 'mjpeg',
+      media_type: 'image/jpeg',
+      pixel_format: null,
+      device_path: '/dev/video0',
+      sizes: [{ width: 1920, height: 1080, frame_rates: [30, 15], frame_rate_range: null, size_range: null }],
+    },
+  ],
+}
+
+export const LOG_LINE = { at: TIME, run: 1, stream: 'stderr', line: 'ERROR: from element /GstPipeline:pipeline0/GstRTSPSrc:src: Not found' }
+
+/** Messages of errors, by code. */
+export const ERROR_MESSAGES = {
+  VALIDATION_ERROR: 'The pipeline is not valid at source.uri. Use a complete stream address such as rtsp://host:554/path',
+  UNAUTHORIZED: 'Log in and send the token as Authorization: Bearer, or send the API key as X-API-Key.',
+  LICENSE_ERROR: 'The license does not allow the codec h265.',
+  LICENSE_LIMIT_EXCEEDED: 'The license allows 4 running pipelines.',
+  NOT_FOUND: 'There is no pipeline with the id gate.',
+  METHOD_NOT_ALLOWED: 'This address knows GET, HEAD only.',
+  CONFLICT: 'Pipeline gate runs. Stop it first.',
+  PAYLOAD_TOO_LARGE: 'The body is larger than 1048576 bytes.',
+  RATE_LIMITED: 'Too many requests. Try again in 17 s.',
+  ENGINE_ERROR: 'The source answered 401: check user and password.',
+  INTERNAL_ERROR: 'Something went wrong inside the service. Its log has more.',
+  SERVICE_UNAVAILABLE: 'The media engine does not answer. Try again in a moment.',
+  PIPELINE_START_TIMEOUT: 'No media within 10 s.',
+} as const
+
+/** Details of errors that always have some. */
+export const ERROR_DETAILS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  VALIDATION_ERROR: {
+    issues: [{ path: 'source.uri', message: 'Use a complete stream address such as rtsp://host:554/path' }],
+  },
+  CONFLICT: { reason: 'running' },
+  PAYLOAD_TOO_LARGE: { limit_bytes: 1048576 },
+  RATE_LIMITED: { retry_after_seconds: 17 },
+  SERVICE_UNAVAILABLE: { reason: 'engine_unavailable' },
+  PIPELINE_START_TIMEOUT: { cause: 'Connection refused' },
+}

@@ -1,0 +1,13 @@
+import * as v from 'valibot'
+import { described } from './described.ts'
+
+/** Data of `pipeline_error`. */
+export const pipelineErrorSchema = v.object({
+  pipeline_id: v.string(),
+  message: described(v.string(), 'What happened; free of credentials'),
+  code: described(v.string(), 'As in an error body'),
+  cause: described(v.string(), "The media engine's own words"),
+})
+
+/** Data of `pipeline_not_found`. */
+export const pipelineNotFoundSchema = v.object({ pipeline_id: v.string() })

@@ -1,0 +1,23 @@
+import * as v from 'valibot'
+import { described } from './described.ts'
+
+const count = v.pipe(v.number(), v.integer(), v.minValue(0))
+const part = v.picklist(['ok', 'unavailable'])
+
+export const healthSchema = v.object({
+  status: described(v.picklist(['ok', 'degraded']), 'degraded when engine or database is down'),
+  engine: part,
+  database: part,
+  uptime_seconds: count,
+  pipelines: v.object({ total: count, playing: count }),
+  license: v.optional(described(v.picklist(['valid', 'expired', 'unreadable']), 'State of the license file; absent when there is none')),
+})
+
+export const probeSchema = v.object({ status: v.picklist(['ok', 'stopping']) })
+
+export const versionSchema = v.object({
+  name: v.string(),
+  version: v.string(),
+  api_version: described(v.literal('1'), 'Changes only when a client of before would break'),
+  engine: v.object({ name: v.literal('gstreamer'), version: described(v.nullable(v.string()), 'null while it cannot be asked') }),
+})

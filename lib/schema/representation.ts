@@ -1,0 +1,80 @@
+import * as v from 'valibot'
+import { described } from './described.ts'
+import {
+  encodingSchema,
+  geolocationSchema,
+  klvConfigSchema,
+  outputSchema,
+  PHASES,
+  PIPELINE_MODES,
+  PIPELINE_STATES,
+  pipelineIdSchema,
+} from './pipeline.ts'
+
+/** ISO 8601 UTC with milliseconds, as every time of the API. */
+export const timeSchema = v.pipe(v.string(), v.isoTimestamp())
+
+const count = v.pipe(v.number(), v.integer(), v.minValue(0))
+const rate = v.pipe(v.number(), v.minValue(0))
+
+const lastErrorSchema = v.object({ code: v.string(), message: v.string(), at: timeSchema })
+
+export const runtimeSchema = v.object({
+  phase: described(v.picklist(PHASES), 'What the pipeline is doing; reconnecting: its source is away'),
+  desired: described(v.picklist(PIPELINE_STATES), 'What was last asked for'),
+  since: described(timeSchema, 'When the phase began'),
+  restarts: described(count, 'Restarts since it was last started'),
+  next_retry_at: described(v.nullable(timeSchema), 'When the next restart is due'),
+  last_error: described(v.nullable(lastErrorSchema), 'Why the last run ended or did not begin; free of credentials'),
+  readers: described(count, 'RTSP readers connected now'),
+  frames: described(count, 'Frames since it was last started'),
+  fps: described(rate, 'Frames per second, as measured'),
+  bitrate_kbps: described(rate, 'kbit/s, as measured'),
+  last_frame_age_ms: described(v.nullable(rate), 'Time since the last frame, milliseconds'),
+})
+
+/** The one shape in which a pipeline leaves the API. */
+export const pipelineRepresentationSchema = v.object({
+  id: pipelineIdSchema,
+  mode: v.picklist(PIPELINE_MODES),
+  on_demand: v.boolean(),
+  state: described(v.picklist(PIPELINE_STATES), 'playing from the moment media flowed until it is stopped or gives up'),
+  source: v.optional(
+    v.object({
+      uri: described(v.string(), 'Stream address; credentials are masked (***)'),
+      latency_ms: described(count, 'Buffer against jitter, milliseconds'),
+    }),
+  ),
+  encoding: v.optional(described(v.nullable(encodingSchema), 'Simple mode; null: passed through')),
+  raw_pipeline: v.optional(described(v.string(), 'Advanced mode: the description; credentials are masked (***)')),
+  output: v.optional(described(outputSchema, 'Absent when an advanced pipeline names no pay0')),
+  klv: v.object({
+    available: described(v.boolean(), 'Whether the source carries KLV metadata'),
+    state: v.optional(described(v.picklist(['playing', 'stopped']), 'Whether it is decoded; only when available')),
+  }),
+  klv_config: klvConfigSchema,
+  geolocation: v.nullable(geolocationSchema),
+  screenshots: v.object({
+    state: described(v.picklist(['playing', 'stopped']), 'Whether periodic screenshots are taken'),
+    interval_seconds: described(rate, 'Time between two screenshots, seconds'),
+    quality: described(count, 'JPEG quality, 1 to 100'),
+  }),
+  runtime: described(runtimeSchema, 'What the engine sees right now'),
+  ephemeral: described(v.boolean(), 'True when a trigger created it'),
+  created_at: timeSchema,
+  updated_at: timeSchema,
+})
+
+/** Answer of a dry run. */
+export const validationSchema = v.object({
+  valid: v.literal(true),
+  launch: described(v.string(), 'The gst-launch-1.0 line, credentials masked, ready to paste'),
+})
+
+/** A line that a pipeline's child process wrote. */
+export const logLineSchema = v.object({
+  at: timeSchema,
+  run: described(v.pipe(v.number(), v.integer()), 'Which run wrote it, 1 for the first since the engine knows the pipeline'),
+  stream: v.picklist(['stdout', 'stderr', 'engine']),
+  line: described(v.string(), 'Credentials are masked (***)'),
+})
