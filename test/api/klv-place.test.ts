@@ -1,0 +1,106 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createGeolocationKeeper } from '../../lib/geolocation-keeper.ts'
+import type { PipelineRecord } from '../../lib/repositories.ts'
+import type { Geolocation } from '../../lib/schema/pipeline.ts'
+import { createTestApi, simple } from '../helpers/api.ts'
+
+const place = (latitude: number): Geolocation => ({ latitude, longitude: 2, altitude: 3, heading: null })
+const told = (latitude: number, id = 'uav-1') => ({ type: 'geolocation', id, geolocation: place(latitude) }) as const
+
+const keeperOf = (stored: readonly string[]) => {
+  const records = new Map(stored.map((id) => [id, { config: { id }, geolocation: null, updated_at: 7 } as unknown as PipelineRecord]))
+  const written: [id: string, latitude: number | undefined][] = []
+  const keeper = createGeolocationKeeper({
+    pipelines: {
+      find: async (id) => records.get(id),
+      setGeolocation: async (id, geolocation, updatedAt) => {
+        expect(updatedAt).toBe(7)
+        written.push([id, geolocation?.latitude])
+        byHand(id, geolocation)
+        return true
+      },
+    },
+    log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
+  })
+  const byHand = (id: string, geolocation: Geolocation | null): void => {
+    const record = records.get(id)
+    if (record !== undefined) records.set(id, { ...record, geolocation })
+  }
+  return { keeper, written, byHand }
+}
+
+describe('the last known place', () => {
+  beforeEach(() => {
+    vi.useFakeTimers()
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  it('is written at once, then at most once a second, the newest of all in the end', async () => {
+    const { keeper, written } = keeperOf(['uav-1', 'uav-2'])
+    for (let step = 1; step <= 30; step++) {
+      keeper.push(told(step))
+      if (step === 5) keeper.push(told(50, 'uav-2'))
+      await vi.advanceTimersByTimeAsync(100)
+    }
+    await vi.advanceTimersByTimeAsync(5000)
+    expect(written.filter(([id]) => id === 'uav-1').map(([, latitude]) => latitude)).toEqual([1, 10, 20, 30])
+    expect(written.filter(([id]) => id === 'uav-2')).toEqual([['uav-2', 50]])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('is not written when it is the same, nor for what is not stored', async () => {
+    const { keeper, written } = keeperOf(['uav-1'])
+    for (let step = 0; step < 3; step++) {
+      keeper.push(told(1))
+      keeper.push(told(1, 'gone'))
+      await vi.advanceTimersByTimeAsync(1500)
+    }
+    expect(written).toEqual([['uav-1', 1]])
+  })
+
+  it('set by hand holds against what was told before, until the next one is told', async () => {
+    const { keeper, written, byHand } = keeperOf(['uav-1'])
+    keeper.push(told(1))
+    await vi.advanceTimersByTimeAsync(200)
+    keeper.push(told(2))
+    byHand('uav-1', null)
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(written).toEqual([['uav-1', 1]])
+    keeper.push(told(3))
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(written).toEqual([
+      ['uav-1', 1],
+      ['uav-1', 3],
+    ])
+  })
+
+  it('leaves nothing running when it is closed', async () => {
+    const { keeper, written } = keeperOf(['uav-1'])
+    keeper.push(told(1))
+    keeper.push(told(2))
+    keeper.close()
+    expect(vi.getTimerCount()).toBe(0)
+    await vi.advanceTimersByTimeAsync(5000)
+    expect(written).toEqual([['uav-1', 1]])
+  })
+})
+
+describe('a place that the engine tells', () => {
+  it('is in every answer, leaves updated_at alone, and is no news of the configuration', async () => {
+    await using api = await createTestApi()
+    const created = await api.given(simple('uav-1'))
+    const statuses: unknown[] = []
+    api.deps.events.feed.subscribe({ onEvent: (event) => statuses.push(event), onEnd: () => {} })
+    api.deps.geolocations.push(told(60))
+    await vi.waitFor(async () => {
+      const read = (await (await api.send('GET', '/svc/pipeline/uav-1')).json()) as Record<string, unknown>
+      expect(read).toMatchObject({ geolocation: place(60), updated_at: created.updated_at })
+    })
+    const greeting = await api.deps.events.greet('uav-1')
+    expect(greeting()).toMatchObject([{ data: { geolocation: place(60) } }])
+    expect(statuses).toEqual([])
+    api.deps.geolocations.close()
+  })
+})
