@@ -10,7 +10,7 @@ import { startRtspSource } from '../helpers/rtsp-source.ts'
 import { type Service, startService } from '../helpers/service.ts'
 import { until } from '../helpers/until.ts'
 
-const API_KEY = 'a key of the triggers, long enough'.replaceAll(' ', '-').replaceAll(',', '')
+const API_KEY = 'a-key-of-the-triggers-long-enough'
 const README = readFileSync(resolve(import.meta.dirname, '../../README.md'), 'utf8')
 const PATH = '/svc/triggers/mediaServer/publish'
 

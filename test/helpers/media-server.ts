@@ -98,8 +98,8 @@ export const publishWithFfmpeg = (url: string, size = '640x360', rate = 25): Pub
 /** GStreamer's rtspclientsink publishes the H.264 and the KLV of another RTSP source. */
 export const publishWithGstreamer = (url: string, sourceUrl: string): Publisher => {
   const line = `rtspsrc location=${sourceUrl} protocols=tcp latency=0 name=in
-    in. ! application/x-rtp,media=video ! rtph264depay ! h264parse ! out.
-    in. ! application/x-rtp,media=application ! rtpklvdepay ! out.
+    in. ! application/x-rtp,media=video ! rtph264depay ! h264parse ! out.sink_0
+    in. ! application/x-rtp,media=application ! rtpklvdepay ! out.sink_1
     rtspclientsink name=out protocols=tcp latency=0 location=${url}`
   return publisher(spawn('gst-launch-1.0', ['-q', ...line.trim().split(/\s+/)], { stdio: 'ignore' }))
 }
