@@ -2,25 +2,22 @@ import { type PipelineConfig, parseOutputUri } from '../lib/schema/pipeline.ts'
 import type { Settings } from '../lib/schema/settings.ts'
 import { Fault } from './fault.ts'
 import type { RtpStream } from './rtp/stream.ts'
-import type { MountStats } from './rtsp/mount.ts'
+import type { MountOptions, MountStats } from './rtsp/mount.ts'
 import type { Mount, Publisher } from './rtsp/publisher.ts'
+
+type OutputHooks = Required<Pick<MountOptions, 'onDescribe' | 'onReaders'>>
 
 /** The RTSP output of one pipeline: its mount while it plays, or while it waits for a reader. */
 export class Output {
   readonly #publisher: Publisher
   readonly #settings: () => Settings
   readonly #streams: readonly [RtpStream, RtpStream]
-  readonly #hooks: { readonly onDescribe: () => void; readonly onReaders: (count: number) => void }
+  readonly #hooks: OutputHooks
   #mount: Mount | undefined
   /** What mounts before the present one have sent. */
   #sentBefore = { bytesOut: 0, gopDrops: 0 }
 
-  constructor(
-    publisher: Publisher,
-    settings: () => Settings,
-    streams: readonly [RtpStream, RtpStream],
-    hooks: { readonly onDescribe: () => void; readonly onReaders: (count: number) => void },
-  ) {
+  constructor(publisher: Publisher, settings: () => Settings, streams: readonly [RtpStream, RtpStream], hooks: OutputHooks) {
     this.#publisher = publisher
     this.#settings = settings
     this.#streams = streams

@@ -51,6 +51,7 @@ export class PipelineActor {
   #nextRetryAt: number | null = null
   #lastError: { readonly code: string; readonly message: string; readonly at: string } | null = null
   #idleTimer: NodeJS.Timeout | undefined
+  #readers = 0
   #commands: Promise<unknown> = Promise.resolve()
   #removed = false
   #previousFault: Fault | undefined
@@ -145,9 +146,19 @@ export class PipelineActor {
     return this.#command(() => this.#listenWhileReady())
   }
 
+  /** Takes note of changed settings: whether it listens while it is ready, and for how long it plays without a reader. */
+  settingsChanged(): Promise<void> {
+    return this.#command(async () => {
+      if (this.#session !== undefined) this.#closeWhenIdle()
+      else if (this.#listensWhileReady()) await this.#listenWhileReady()
+      else await this.#output.close()
+    })
+  }
+
   /** Replaces the configuration; CONFLICT while it runs. */
   replace(config: PipelineConfig): Promise<void> {
     return this.#command(async () => {
+      if (this.#removed) throw new ApiError('NOT_FOUND', `There is no pipeline "${this.#config.id}".`)
       if (this.#session !== undefined) throw runningConflict(this.#config.id)
       await this.#output.close()
       this.#config = config
@@ -258,7 +269,7 @@ export class PipelineActor {
         onKlv: () => this.klv.announce(true),
         onMedia: () => {
           onMedia()
-          this.#onReaders(this.#output.readers)
+          this.#closeWhenIdle()
         },
       })
     } catch (error) {
@@ -276,7 +287,8 @@ export class PipelineActor {
 
   /** The session ended without a stop: the port goes, the reason stays. */
   async #onFailed(event: LifecycleEvent): Promise<void> {
-    if (!this.#listensWhileReady()) await this.#output.close()
+    if (this.#listensWhileReady()) this.#output.disconnectReaders()
+    else await this.#output.close()
     this.klv.end()
     this.#session = undefined
     this.#move(event)
@@ -335,7 +347,7 @@ export class PipelineActor {
 
   /** A port that another program holds must not keep a pipeline from being known: the next play tells. */
   async #listenWhileReady(): Promise<void> {
-    if (!this.#listensWhileReady()) return
+    if (this.#removed || this.#session !== undefined || !this.#listensWhileReady()) return
     try {
       await this.#output.open(this.#config)
     } catch (error) {
@@ -343,19 +355,37 @@ export class PipelineActor {
     }
   }
 
-  #onDescribe(): void {
-    if (this.#session !== undefined || !this.#listensWhileReady()) return
-    this.play({ wait: true, byReader: true }).catch((error: unknown) => {
+  /** The start that a reader waits for; undefined when it runs already, or no reader may start it. */
+  #onDescribe(): Promise<unknown> | undefined {
+    const session = this.#session
+    if (session !== undefined && this.#phase !== 'stopping') return session.patient || session.hadMedia ? undefined : session.started()
+    return this.#listensWhileReady() ? this.#startForReader() : undefined
+  }
+
+  #startForReader(): Promise<unknown> {
+    const start = this.play({ wait: true, byReader: true })
+    start.catch((error: unknown) => {
       const message = error instanceof Error ? error.message : 'unknown'
       this.#deps.log.warn('on_demand_start_failed', { pipeline_id: this.#config.id, message })
     })
+    return start
+  }
+
+  #onReaders(count: number): void {
+    const joined = count > this.#readers
+    this.#readers = count
+    // One that described the stream while it played, and plays it after it was stopped, asks for it no less than one that describes it now.
+    if (joined && this.#session === undefined && this.#listensWhileReady()) {
+      this.#startForReader().catch(() => this.#output.disconnectReaders())
+    }
+    this.#closeWhenIdle()
   }
 
   /** Of a pipeline that a reader started: it goes back to ready when the last reader has been gone for a while. */
-  #onReaders(count: number): void {
+  #closeWhenIdle(): void {
     clearTimeout(this.#idleTimer)
     const session = this.#session
-    if (session === undefined || count > 0 || !session.byReader) return
+    if (session === undefined || this.#output.readers > 0 || !session.byReader) return
     this.#idleTimer = setTimeout(() => {
       if (this.#session === session && session.byReader && this.#output.readers === 0) void this.stop()
     }, this.#deps.settings().on_demand.close_after_seconds * 1000)

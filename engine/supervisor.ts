@@ -46,6 +46,7 @@ export class Supervisor {
   configure(settings: Settings): void {
     this.#settings = settings
     this.#configured = true
+    for (const actor of this.#actors.values()) void actor.settingsChanged()
     void this.#options.pictures.store.trim()
   }
 

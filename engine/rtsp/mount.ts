@@ -1,3 +1,4 @@
+import { ApiError } from '../../lib/errors.ts'
 import { sameFormat } from '../rtp/caps.ts'
 import { formatGoodbye, formatSenderReport } from '../rtp/rtcp.ts'
 import type { RtpStream } from '../rtp/stream.ts'
@@ -10,8 +11,8 @@ export interface MountOptions {
   readonly maxReaders: () => number
   /** How long a DESCRIBE waits until stream 0 has caps and a key frame, milliseconds. */
   readonly describeTimeoutMs: () => number
-  /** A reader asks while stream 0 has no key frame. */
-  readonly onDescribe?: () => void
+  /** A reader asks while stream 0 has no key frame; answers the start that it waits for, if there is one. It rejects with ApiError. */
+  readonly onDescribe?: () => Promise<unknown> | undefined
   /** Sessions that play or pause, whenever their number changes. */
   readonly onReaders?: (count: number) => void
 }
@@ -95,24 +96,32 @@ export class MountPoint {
     return video?.caps !== undefined && video.live
   }
 
-  /** Resolves when the mount is ready, closed, timed out or no longer asked for. */
+  /**
+   * Resolves when the mount is ready, closed, timed out or no longer asked for; at once when its source is away and the
+   * description is known. Rejects with ApiError when the start that the reader waits for fails or takes too long.
+   */
   async untilReady(signal: AbortSignal): Promise<void> {
     const [video] = this.options.streams
     if (this.ready || this.#closed || signal.aborted || !video) return
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, this.options.describeTimeoutMs())
+    const start = this.options.onDescribe?.()
+    if (start === undefined && video.caps !== undefined) return
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    start?.catch(reject)
+    const timer = setTimeout(() => (start === undefined ? resolve() : reject(startTimeout())), this.options.describeTimeoutMs())
     const unsubscribe = video.onUnit(() => {
       if (this.ready) resolve()
     })
     const aborted = () => resolve()
     signal.addEventListener('abort', aborted, { once: true })
     this.#enders.add(resolve)
-    this.options.onDescribe?.()
-    await promise
-    clearTimeout(timer)
-    unsubscribe()
-    signal.removeEventListener('abort', aborted)
-    this.#enders.delete(resolve)
+    try {
+      await promise
+    } finally {
+      clearTimeout(timer)
+      unsubscribe()
+      signal.removeEventListener('abort', aborted)
+      this.#enders.delete(resolve)
+    }
   }
 
   add(session: MountedSession): void {
@@ -172,3 +181,5 @@ export class MountPoint {
     }
   }
 }
+
+const startTimeout = (): ApiError => new ApiError('PIPELINE_START_TIMEOUT', 'The pipeline did not start in time.')

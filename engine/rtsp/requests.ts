@@ -1,3 +1,4 @@
+import { ApiError } from '../../lib/errors.ts'
 import type { Connection } from './connection.ts'
 import { describeMount, trackControl, trackOf } from './describe.ts'
 import type { HeaderFields, RtspRequest } from './message.ts'
@@ -50,11 +51,18 @@ const describe: Handler = async (connection, request, target) => {
   if (accept !== undefined && !/application\/sdp|application\/\*|\*\/\*/i.test(accept)) return { status: 406 }
   const mount = connection.findMount(target.mountPath)
   if (mount === undefined || target.control !== '') return NOT_FOUND
-  await mount.untilReady(connection.signal)
+  const refusal = await mount.untilReady(connection.signal).then(() => undefined, refuseStart)
   if (mount.closed) return NOT_FOUND
+  if (refusal !== undefined) return refusal
   const body = describeMount(mount, connection.localAddress)
   if (body === undefined) return { status: 503, headers: { 'Retry-After': 1 } }
   return { status: 200, headers: { 'Content-Type': 'application/sdp', 'Content-Base': `${baseUrl(connection, target)}/` }, body }
+}
+
+/** A start that failed, in the statuses that RTSP has: 402 (license), 404 (the pipeline is gone), 504, else 503. */
+const refuseStart = (error: unknown): Answer => {
+  const status = error instanceof ApiError ? error.status : 503
+  return status === 402 || status === 404 || status === 504 ? { status } : { status: 503, headers: { 'Retry-After': 1 } }
 }
 
 const setup: Handler = async (connection, request, target) => {

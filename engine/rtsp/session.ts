@@ -111,8 +111,9 @@ export class Session implements MountedSession {
   overdue(nowMs: number): 'timeout' | 'stalled' | undefined {
     const stuck = this.#sink?.stuckSinceMs
     if (stuck !== undefined && nowMs - stuck > this.#limits.stalledMs) return 'stalled'
-    // Over TCP the open connection shows that the player lives; many send no keepalive, least of all while the source is away.
-    if (this.transport === 'interleaved' && this.#playing) this.touch()
+    // Over TCP the open connection shows that the player lives; many send no keepalive. Over UDP it shows as much while the
+    // source is away: who receives nothing has nothing to report, and ffmpeg sends its keepalive only between two packets.
+    if (this.#playing && (this.transport === 'interleaved' || !this.mount.ready)) this.touch()
     return nowMs - this.#aliveMs > this.#limits.sessionTimeoutMs ? 'timeout' : undefined
   }
 

@@ -3,6 +3,7 @@ export const STATUS_REASONS: Readonly<Record<number, string>> = {
   200: 'OK',
   400: 'Bad Request',
   401: 'Unauthorized',
+  402: 'Payment Required',
   404: 'Not Found',
   405: 'Method Not Allowed',
   406: 'Not Acceptable',
@@ -21,6 +22,7 @@ export const STATUS_REASONS: Readonly<Record<number, string>> = {
   500: 'Internal Server Error',
   501: 'Not Implemented',
   503: 'Service Unavailable',
+  504: 'Gateway Time-out',
   505: 'RTSP Version not supported',
   551: 'Option not supported',
 }
