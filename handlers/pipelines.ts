@@ -1,4 +1,11 @@
-import { CREATED_ANSWER, GEOLOCATION_EXAMPLES, PIPELINE_ANSWER, PIPELINE_BODY, PIPELINES_ANSWER } from '../lib/openapi-answers.ts'
+import {
+  CREATED_ANSWER,
+  GEOLOCATION_EXAMPLES,
+  PIPELINE_ANSWER,
+  PIPELINE_BODY,
+  PIPELINES_ANSWER,
+  REPLACEMENT_BODY,
+} from '../lib/openapi-answers.ts'
 import { emptyAnswer, jsonAnswer } from '../lib/openapi-operation.ts'
 import {
   createPipeline,
@@ -95,7 +102,7 @@ export const pipelineRoutes = (deps: PipelineDeps): readonly Route[] => [
     summary: 'Replace the configuration of a pipeline that does not run',
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
-    body: PIPELINE_BODY,
+    body: REPLACEMENT_BODY,
     answer: PIPELINE_ANSWER,
     handle: async (exchange) => json(await replacePipeline(deps, idOf(exchange), await readJson(exchange.request))),
   },

@@ -3,13 +3,19 @@ import { ADVANCED_PIPELINE, GEOLOCATION_PATCH, REPRESENTED_PIPELINE, SIMPLE_PIPE
 import { type Answer, type Body, jsonAnswer } from './openapi-operation.ts'
 import { cameraAddedSchema, cameraRemovedSchema } from './schema/camera.ts'
 import { pipelineErrorSchema, pipelineNotFoundSchema } from './schema/event.ts'
-import { pipelineSchema } from './schema/pipeline.ts'
+import { advancedPipelineSchema, pipelineSchema, simplePipelineSchema } from './schema/pipeline.ts'
 import { pipelineRepresentationSchema } from './schema/representation.ts'
 
 /** The body of everything that describes a whole pipeline. */
 export const PIPELINE_BODY: Body = {
   schema: pipelineSchema,
   examples: { test_picture: TEST_PIPELINE, camera: SIMPLE_PIPELINE, advanced: ADVANCED_PIPELINE },
+}
+
+/** The body of a replacement: the path names the pipeline, so the body need not. */
+export const REPLACEMENT_BODY: Body = {
+  schema: v.variant('mode', [v.partial(simplePipelineSchema, ['id']), v.partial(advancedPipelineSchema, ['id'])]),
+  examples: { camera: SIMPLE_PIPELINE, advanced: ADVANCED_PIPELINE },
 }
 
 /** The answer of everything that changes or reads one pipeline. */

@@ -56,7 +56,8 @@ export const absentView = (record: PipelineRecord, defaults: { interval_seconds:
   id: record.config.id,
   state: 'ready',
   klv: { available: false },
-  screenshots: { state: 'stopped', ...defaults },
+  // Callers hand over settings, which have more fields than a pipeline shows.
+  screenshots: { state: 'stopped', interval_seconds: defaults.interval_seconds, quality: defaults.quality },
   runtime: {
     phase: 'idle',
     desired: 'ready',

@@ -110,7 +110,9 @@ export const geolocationSchema = v.strictObject({
 })
 
 /** Fields a client may send back as it read them; they are ignored. */
-const ignored = v.optional(described(v.unknown(), 'Read-only: taken and ignored, so that what was read can be sent back'))
+const ignored = v.optional(
+  v.pipe(v.unknown(), v.metadata({ readOnly: true, description: 'Taken and ignored, so that what was read can be sent back' })),
+)
 const readOnlyEntries = {
   state: ignored,
   klv: ignored,

@@ -170,18 +170,8 @@ const hostileRequest = (random: Random, routes: readonly Route[]) => {
   return { method, path: `${path}${noise}${random.pick(QUERIES)}`, body, headers: random.pick(HEADERS) }
 }
 
-/** The statuses that the document promises for whatever route an address leads to. */
-const ANYWHERE = [401, 404, 405, 429]
-const documented = (routes: readonly Route[], method: string): ReadonlySet<number> =>
-  new Set([
-    ...ANYWHERE,
-    ...routes
-      .filter((route) => route.method === (method === 'HEAD' ? 'GET' : method))
-      .flatMap(({ status, errors }) => [status, ...errors.map((code) => ERROR_STATUS[code])]),
-  ])
-
-const check = async (response: Response, method: string, expected: ReadonlySet<number>) => {
-  expect(expected).toContain(response.status)
+// That status, header fields and body are those of the API document is seen to by the helper that sends.
+const check = async (response: Response, method: string) => {
   if (response.headers.get('content-type')?.startsWith('text/event-stream')) return response.body?.cancel()
   const text = await response.text()
   expect(text).not.toMatch(/hunter2|INTERNAL_ERROR|SQLITE|\.ts:|node_modules|p{50}/)
@@ -201,7 +191,7 @@ const attack = async (api: TestApi, seed: number) => {
     api.time += 10_000
     try {
       const response = await api.send(method, path, body, headers)
-      await check(response, method, documented(routes, method))
+      await check(response, method)
     } catch (error) {
       throw new Error(
         `Request ${count} of seed ${seed}: ${method} ${path.slice(0, 200)} ${JSON.stringify(headers)} ${body?.slice(0, 500)}`,

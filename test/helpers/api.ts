@@ -6,10 +6,11 @@ import { createCredentialRepository } from '../../db/credential.ts'
 import { createPipelineRepository } from '../../db/pipelines.ts'
 import { createSessionRepository } from '../../db/sessions.ts'
 import { createSettingsRepository } from '../../db/settings.ts'
-import { type AppDeps, assemble, createApp, type FetchHandler } from '../../handlers/app.ts'
+import { type AppDeps, apiRoutes, assemble, createApp, type FetchHandler } from '../../handlers/app.ts'
 import { sha256 } from '../../lib/digest.ts'
 import type { Log, LogFields, PasswordHasher } from '../../lib/ports.ts'
 import { keepCredentialInMemory, keepPipelinesInMemory } from '../../lib/write-through.ts'
+import { type AnswerCheck, createAnswerCheck } from './api-document.ts'
 import { createFakeCameras, type FakeCameras } from './fake-cameras.ts'
 import { createFakeEngine, type FakeEngine } from './fake-engine.ts'
 import { createFakeKlv, type FakeKlv } from './fake-klv.ts'
@@ -39,7 +40,9 @@ export interface TestApi extends AsyncDisposable {
   time: number
   /** The license file's text; null: there is none. */
   license: string | null
-  /** Sends a request as a client would. */
+  /** What the API document says. */
+  readonly answers: AnswerCheck
+  /** Sends a request as a client would; fails when the answer is not as the API document says. */
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>
   /** Creates a pipeline and answers it; fails when that does not work. */
   given(body: Record<string, unknown>): Promise<Record<string, unknown>>
@@ -55,6 +58,9 @@ const hasher: PasswordHasher = {
   hash: async (password) => `$fake$${await sha256(password)}`,
   verify: async (hash, password) => hash === `$fake$${await sha256(password)}`,
 }
+
+// The routes are the same for every API; schemas take a while to compile.
+let answerCheck: AnswerCheck | undefined
 
 export const createTestApi = async (host: TestHost = fetchHost): Promise<TestApi> => {
   const folder = await mkdtemp(join(tmpdir(), 'api-'))
@@ -82,6 +88,8 @@ export const createTestApi = async (host: TestHost = fetchHost): Promise<TestApi
     startedAt: START,
   })
   const app = createApp(deps)
+  answerCheck ??= createAnswerCheck(apiRoutes(deps))
+  const answers = answerCheck
   const served = await host.serve(app, deps.log)
   const api: TestApi = {
     app,
@@ -96,7 +104,13 @@ export const createTestApi = async (host: TestHost = fetchHost): Promise<TestApi
     logged,
     time: START,
     license: null,
-    send: (method, path, body, headers = {}) => served.fetch(toRequest(method, path, body, headers, served.origin)),
+    answers,
+    send: async (method, path, body, headers = {}) => {
+      const request = toRequest(method, path, body, headers, served.origin)
+      const response = await served.fetch(request)
+      await answers.check(method, request.url, response)
+      return response
+    },
     given: async (body) => {
       const response = await api.send('POST', '/svc/pipeline', body)
       if (response.status !== 201) throw new Error(`Not created: ${await response.text()}`)
