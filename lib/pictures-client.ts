@@ -3,6 +3,7 @@ import { ApiError } from './errors.ts'
 import type { PictureAnswer, Pictures } from './ports.ts'
 import type { ScreenshotFile } from './schema/picture.ts'
 import type { PipelineView } from './schema/pipeline.ts'
+import { shareReads } from './shared-reads.ts'
 
 /** Longest wait, milliseconds: for a picture that has to wait for its turn, for a file to be read to its end, for many files to be deleted. */
 const SNAPSHOT_MS = 30_000
@@ -23,13 +24,18 @@ export const createPicturesClient = ({ call, open }: EngineCaller): Pictures => 
       throw error instanceof ApiError ? error : engineUnavailable(error)
     }
   }
+  // Many who ask at once get the same bytes: the engine is asked once, and the picture is in memory once.
+  const snapshot = shareReads(async (path): Promise<PictureAnswer> => {
+    const { headers, body } = await picture(path, SNAPSHOT_MS)
+    return { headers, body: await bytesOf(body) }
+  })
   return {
     start: (id, wish, { resume }) => call<PipelineView>('POST', `${pipeline(id)}/screenshots/start${resume ? '?resume' : ''}`, wish),
     stop: (id) => call<PipelineView>('POST', `${pipeline(id)}/screenshots/stop`),
     locate: async (id, geolocation) => {
       await call('PUT', `${pipeline(id)}/geolocation`, { geolocation })
     },
-    snapshot: (id, format) => picture(`${pipeline(id)}/snapshot${queryOf(format)}`, SNAPSHOT_MS),
+    snapshot: (id, format) => snapshot(`${pipeline(id)}/snapshot${queryOf(format)}`),
     list: (query) => call<readonly ScreenshotFile[]>('GET', `/screenshots${queryOf(query)}`, undefined, LIST_MS),
     read: (name) => picture(file(name), FILE_MS),
     remove: async (name) => {
@@ -37,6 +43,14 @@ export const createPicturesClient = ({ call, open }: EngineCaller): Pictures => 
     },
     removeOf: async (pipeline_id) =>
       (await call<{ deleted: number }>('DELETE', `/screenshots${queryOf({ pipeline_id })}`, undefined, DELETE_MS)).deleted,
+  }
+}
+
+const bytesOf = async (body: PictureAnswer['body']): Promise<Uint8Array<ArrayBuffer>> => {
+  try {
+    return new Uint8Array(await new Response(body).arrayBuffer())
+  } catch (error) {
+    throw engineUnavailable(error)
   }
 }
 

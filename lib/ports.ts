@@ -31,6 +31,8 @@ export interface PasswordHasher {
 
 export interface EngineStatus {
   readonly version: string
+  /** What the calls mean, `ENGINE_PROTOCOL` of the engine's program. */
+  readonly protocol?: number
   /** Version of gst-launch-1.0, null when the program is missing. */
   readonly gstreamer_version: string | null
   readonly pid: number

@@ -21,7 +21,7 @@ export const picture = async (
   const ageMs = Number(headers.get('x-age-ms') ?? Number.NaN)
   if (Number.isFinite(ageMs)) passed.set('age', String(Math.floor(ageMs / 1000)))
   if (isKnown(request, headers.get('etag'))) {
-    await body?.cancel()
+    if (body instanceof ReadableStream) await body.cancel()
     return new Response(null, { status: 304, headers: passed })
   }
   passed.set('content-type', 'image/jpeg')
