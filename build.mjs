@@ -1,5 +1,5 @@
 // Bundles the service with esbuild and checks on the way that imports only point where the layers allow.
-//   node build.mjs           dist/handlers/<group>.js, dist/app.js (neutral), dist/node.js, dist/engine.js (Node)
+//   node build.mjs           dist/handlers/<group>.js, dist/app.js, dist/worker.js (neutral), dist/node.js, dist/engine.js (Node)
 //   node build.mjs --check   the layer check alone, nothing is written
 import { readdirSync, rmSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -74,7 +74,7 @@ const bundles = () => [
     platform: 'neutral',
     mainFields: ['browser', 'module', 'main'],
     conditions: ['workerd', 'worker', 'import'],
-    entryPoints: Object.fromEntries([['app', 'handlers/app.ts'], ...groups().map((file) => [file.replace(/\.ts$/, ''), file])]),
+    entryPoints: Object.fromEntries([['app', 'handlers/app.ts'], ['worker', 'handlers/worker.ts'], ...groups().map((file) => [file.replace(/\.ts$/, ''), file])]),
   },
   {
     ...shared,

@@ -1,27 +1,15 @@
-import type { Client } from '@libsql/client'
-import type { LibSQLDatabase } from 'drizzle-orm/libsql/driver-core'
-import { openingError, query } from './database-error.ts'
+import { type Connection, type Database, toDatabase } from './connection.ts'
+import { openingError } from './database-error.ts'
 import { migrate } from './migrate.ts'
 import { MIGRATIONS } from './migrations.ts'
+
+export type { Database } from './connection.ts'
 
 export interface DatabaseOptions {
   /** `file:<path>`, `libsql://`, `https://` or `http://`. */
   readonly url: string
   /** For a libSQL server. */
   readonly authToken?: string
-}
-
-/** An open, migrated database. */
-export interface Database {
-  readonly orm: LibSQLDatabase
-  /** Answers when the database does; throws SERVICE_UNAVAILABLE. */
-  ping(): Promise<void>
-  close(): void
-}
-
-interface Connection {
-  readonly client: Client
-  readonly orm: LibSQLDatabase
 }
 
 /** How long a statement waits for a lock of another process. */
@@ -40,10 +28,10 @@ export const openDatabase = async (options: DatabaseOptions): Promise<Database> 
   }
 }
 
-const connect = (options: DatabaseOptions): Promise<Connection> =>
-  options.url.startsWith('file:') ? connectToFile(options) : connectToServer(options)
+// Imported when needed: who has a file loads no HTTP client, and the file client is a native add-on that other runtimes do not have.
+const connect = async (options: DatabaseOptions): Promise<Connection> =>
+  options.url.startsWith('file:') ? connectToFile(options) : (await import('./server.ts')).connectToServer(options)
 
-// Imported when needed: the file client is a native add-on that other runtimes do not have.
 const connectToFile = async ({ url }: DatabaseOptions): Promise<Connection> => {
   const [{ createClient }, { drizzle }] = await Promise.all([import('@libsql/client/sqlite3'), import('drizzle-orm/libsql/sqlite3')])
   // One connection: with a pool a write during an open transaction stalls the event loop for the busy timeout, and then fails.
@@ -58,18 +46,6 @@ const connectToFile = async ({ url }: DatabaseOptions): Promise<Connection> => {
   }
   return { client, orm: drizzle(client) }
 }
-
-const connectToServer = async ({ url, authToken }: DatabaseOptions): Promise<Connection> => {
-  const [{ createClient }, { drizzle }] = await Promise.all([import('@libsql/client/http'), import('drizzle-orm/libsql/http')])
-  const client = createClient({ url, ...(authToken === undefined ? {} : { authToken }) })
-  return { client, orm: drizzle(client) }
-}
-
-const toDatabase = ({ client, orm }: Connection): Database => ({
-  orm,
-  ping: () => query(async () => void (await client.execute('SELECT 1'))),
-  close: () => client.close(),
-})
 
 /** The file, or the server without user name and password. */
 const placeOf = (url: string): string =>

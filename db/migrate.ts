@@ -1,4 +1,4 @@
-import type { Client } from '@libsql/client'
+import type { DatabaseClient } from './connection.ts'
 import { DatabaseError } from './database-error.ts'
 import type { Migration } from './migrations.ts'
 
@@ -10,7 +10,7 @@ const LEDGER =
  * run it at once: the ledger's primary key lets one of them apply a step. Throws DatabaseError when the
  * database was written by a newer program.
  */
-export const migrate = async (client: Client, migrations: readonly Migration[]): Promise<void> => {
+export const migrate = async (client: DatabaseClient, migrations: readonly Migration[]): Promise<void> => {
   await client.execute(LEDGER)
   const newest = migrations.at(-1)?.version ?? 0
   let version = await currentVersion(client)
@@ -25,7 +25,7 @@ export const migrate = async (client: Client, migrations: readonly Migration[]):
   }
 }
 
-const apply = async (client: Client, migration: Migration): Promise<number> => {
+const apply = async (client: DatabaseClient, migration: Migration): Promise<number> => {
   const record = {
     sql: 'INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, unixepoch() * 1000)',
     args: [migration.version, migration.name],
@@ -40,7 +40,7 @@ const apply = async (client: Client, migration: Migration): Promise<number> => {
   }
 }
 
-const currentVersion = async (client: Client): Promise<number> => {
+const currentVersion = async (client: DatabaseClient): Promise<number> => {
   const { rows } = await client.execute('SELECT coalesce(max(version), 0) AS version FROM schema_migrations')
   return Number(rows[0]?.version ?? 0)
 }

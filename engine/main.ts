@@ -3,6 +3,7 @@ import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { readConfiguration } from '../lib/configuration.ts'
+import { ENGINE_PROTOCOL } from '../lib/engine-client.ts'
 import { createLog } from '../lib/log.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { cameraRoutes } from './camera-routes.ts'
@@ -10,6 +11,7 @@ import { startCameraMonitor } from './cameras/monitor.ts'
 import { runToEnd } from './child.ts'
 import { klvRoutes } from './klv-routes.ts'
 import { createEngineMetrics, metricsRoutes } from './metrics.ts'
+import { passwordRoutes } from './password-routes.ts'
 import { pictureRoutes } from './picture-routes.ts'
 import { createDecodeSlots } from './pictures/decode-slots.ts'
 import { FileStore } from './pictures/file-store.ts'
@@ -68,12 +70,14 @@ const server = createEngineServer({
   routes: [
     ...pipelineRoutes(supervisor, async () => ({
       version: packageJson.version,
+      protocol: ENGINE_PROTOCOL,
       gstreamer_version: await gstreamerVersion(),
       pid: process.pid,
     })),
     ...pictureRoutes({ supervisor, files }),
     ...klvRoutes(supervisor),
     ...cameraRoutes(cameras),
+    ...passwordRoutes(),
     ...metricsRoutes(createEngineMetrics({ supervisor, publisher, klv: () => supervisor.klvCounts() })),
   ],
   subscribe: (listener) => supervisor.subscribe(listener),

@@ -11,6 +11,9 @@ const PLAY_MS = 150_000
 const SILENCE_MS = 15_000
 const MAX_EVENT_LINE = 1024 * 1024
 
+/** Grows with every change that makes API and engine of different versions misunderstand each other. */
+export const ENGINE_PROTOCOL = 1
+
 export interface EngineAddress {
   readonly url: string
   readonly token: string

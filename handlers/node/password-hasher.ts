@@ -1,11 +1,9 @@
 import { hash, verify } from '@node-rs/argon2'
+import { ARGON2ID } from '../../lib/argon2id.ts'
 import type { PasswordHasher } from '../../lib/ports.ts'
 
-/** argon2id with the parameters OWASP names first: 19 MiB, two passes, one lane; about 20 ms on a small core, off the event loop. */
-const PARAMETERS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
-
-/** Hashes passwords in libuv's thread pool. */
+/** Hashes passwords in libuv's thread pool, off the event loop. */
 export const createPasswordHasher = (): PasswordHasher => ({
-  hash: (password) => hash(password, PARAMETERS),
+  hash: (password) => hash(password, ARGON2ID),
   verify: (phc, password) => verify(phc, password),
 })

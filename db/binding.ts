@@ -1,0 +1,62 @@
+import type { Client, InStatement, ResultSet, Row } from '@libsql/client'
+import { drizzle } from 'drizzle-orm/libsql/http'
+import type { Connection, DatabaseClient } from './connection.ts'
+
+/** The part of a D1 binding that is used. https://developers.cloudflare.com/d1/worker-api/ */
+export interface DatabaseBinding {
+  prepare(sql: string): BoundStatement
+  /** All or nothing. */
+  batch(statements: BoundStatement[]): Promise<BoundResult[]>
+}
+
+export interface BoundStatement {
+  bind(...values: unknown[]): BoundStatement
+  all(): Promise<BoundResult>
+}
+
+export interface BoundResult {
+  readonly results: readonly unknown[]
+  readonly meta: { readonly changes?: number }
+}
+
+/** A D1 binding of a worker as the libSQL client that the repositories work with. */
+export const connectToBinding = (binding: DatabaseBinding): Connection => {
+  const prepare = (statement: InStatement | string): BoundStatement => {
+    if (typeof statement === 'string') return binding.prepare(statement)
+    const { sql, args = [] } = statement
+    if (!Array.isArray(args)) throw new Error('Named parameters are not bound here')
+    return args.length === 0 ? binding.prepare(sql) : binding.prepare(sql).bind(...args)
+  }
+  const client = {
+    execute: (statement: InStatement) => withCode(async () => toResultSet(await prepare(statement).all())),
+    batch: (statements: InStatement[]) => withCode(async () => (await binding.batch(statements.map(prepare))).map(toResultSet)),
+    close: () => {},
+  } as DatabaseClient
+  return { client, orm: drizzle(client as Client) }
+}
+
+const toResultSet = ({ results, meta }: BoundResult): ResultSet => {
+  const rows = results.map(toRow)
+  const columns = Object.keys(results[0] ?? {})
+  return {
+    columns,
+    columnTypes: [],
+    rows,
+    rowsAffected: meta.changes ?? 0,
+    lastInsertRowid: undefined,
+    toJSON: () => ({ columns, rows }),
+  }
+}
+
+/** libSQL rows are read by position and by name; an object keeps the order of its columns. */
+const toRow = (record: unknown): Row => Object.assign(Object.values(record as object), record) as unknown as Row
+
+/** The code of SQLite, which the binding tells in the message alone. */
+const withCode = async <T>(run: () => Promise<T>): Promise<T> => {
+  try {
+    return await run()
+  } catch (cause) {
+    const [code] = /SQLITE_[A-Z_]+/.exec(cause instanceof Error ? cause.message : '') ?? []
+    throw code === undefined ? cause : Object.assign(new Error('The bound database refused a statement', { cause }), { code })
+  }
+}

@@ -1,0 +1,26 @@
+import type { Client } from '@libsql/client'
+import type { LibSQLDatabase } from 'drizzle-orm/libsql/driver-core'
+import { query } from './database-error.ts'
+
+/** An open, migrated database. */
+export interface Database {
+  readonly orm: LibSQLDatabase
+  /** Answers when the database does; throws SERVICE_UNAVAILABLE. */
+  ping(): Promise<void>
+  close(): void
+}
+
+/** What the repositories and the migrations use of a libSQL client. */
+export type DatabaseClient = Pick<Client, 'execute' | 'batch' | 'close'>
+
+/** A database that is there, perhaps not migrated yet. */
+export interface Connection {
+  readonly client: DatabaseClient
+  readonly orm: LibSQLDatabase
+}
+
+export const toDatabase = ({ client, orm }: Connection): Database => ({
+  orm,
+  ping: () => query(async () => void (await client.execute('SELECT 1'))),
+  close: () => client.close(),
+})
