@@ -1,0 +1,84 @@
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { type MediaServer, type Publisher, publishWithFfmpeg, startMediaServer } from '../helpers/media-server.ts'
+import { childrenOf } from '../helpers/processes.ts'
+import { type Service, startService } from '../helpers/service.ts'
+import { temporaryDataDir } from '../helpers/temporary-data-dir.ts'
+import { agree, type Holdings, holdings, storm, TRIGGER_KEY, trigger } from '../helpers/trigger-storm.ts'
+import { until } from '../helpers/until.ts'
+
+let server: MediaServer
+let publishers: readonly Publisher[]
+const PATHS = ['one', 'two']
+// Each test file of the suite that names ports has some of its own.
+const RANGE = [11_900, 11_919] as const
+const EMPTY: Holdings = { processes: 0, ports: [], database: [], list: [] }
+
+beforeEach(async () => {
+  server = await startMediaServer()
+  onTestFinished(() => server.stop())
+  publishers = PATHS.map((path) => publishWithFfmpeg(server.publishUrl(path), '160x120', 5))
+  onTestFinished(async () => {
+    await Promise.all(publishers.map((publisher) => publisher.kill()))
+  })
+  for (const path of PATHS) await server.line(({ available }) => available === path)
+})
+
+const start = (dataDir = temporaryDataDir()): Promise<Service> =>
+  startService({
+    dataDir,
+    env: { SVC_API_KEY: TRIGGER_KEY, SVC_MEDIA_SERVER: `127.0.0.1:${server.port}`, SVC_OUTPUT_PORTS: RANGE.join('-') },
+  })
+const phase = async (service: Service, id: string) => (await service.request('GET', `/svc/pipeline/${id}`)).body.runtime?.phase
+
+describe('triggered pipelines', () => {
+  it('do not survive a restart of the service, and are made again by the next publish', async () => {
+    const dataDir = temporaryDataDir()
+    const first = await start(dataDir)
+    await first.request('POST', '/svc/pipeline', { id: 'user', mode: 'simple', on_demand: true, source: { uri: 'test://ball' } })
+    expect((await trigger(first, 'PUT', 'one')).status).toBe(200)
+    await first.stop()
+    const second = await start(dataDir)
+    expect((await second.request('GET', '/svc/pipeline')).body).toMatchObject([{ id: 'user' }])
+    expect((await holdings(second, RANGE)).database).toEqual(['user'])
+    expect(childrenOf(second.enginePid())).toEqual([])
+    expect((await trigger(second, 'PUT', 'one')).body.action).toBe('play')
+    await second.stop()
+  })
+
+  it('go on when the API process is killed and when the engine is, and can be ended then', async () => {
+    const dataDir = temporaryDataDir()
+    const first = await start(dataDir)
+    expect((await trigger(first, 'PUT', 'one')).status).toBe(200)
+    const [child] = childrenOf(first.enginePid())
+    await first.kill()
+    const second = await start(dataDir)
+    expect(childrenOf(second.enginePid()).map(({ pid }) => pid)).toEqual([child?.pid])
+    expect(await trigger(second, 'PUT', 'one')).toMatchObject({ status: 200, body: { action: 'play' } })
+    expect(childrenOf(second.enginePid()).map(({ pid }) => pid)).toEqual([child?.pid])
+
+    process.kill(second.enginePid(), 'SIGKILL')
+    await second.waitForLog('engine_ready', 2)
+    await until(
+      () => phase(second, 'one'),
+      (now) => now === 'playing',
+    )
+    expect((await trigger(second, 'DELETE', 'one')).status).toBe(200)
+    expect(await holdings(second, RANGE)).toEqual(EMPTY)
+    await second.stop()
+  })
+
+  it('agree in processes, ports, database and list after a storm of calls', async () => {
+    const service = await start()
+    await service.request('PUT', '/svc/settings', { triggers: { max_ephemeral: 1 } })
+    const paths = [...PATHS, 'o/n/e', 'three', 'four', 'five']
+    const answers = await storm(service, { seed: 8, calls: 60, clients: 4, paths, pauseMs: 100 })
+    for (const answer of Object.keys(answers)) expect(answer).toMatch(/^(PUT (200|409 |500 not_found|503 max_ephemeral)|DELETE 200)/)
+    const after = await until(() => holdings(service, RANGE), agree)
+    expect(after.list.length).toBeLessThanOrEqual(1)
+    for (const path of paths) expect((await trigger(service, 'DELETE', path)).status).toBe(200)
+    expect(await holdings(service, RANGE)).toEqual(EMPTY)
+    expect((await trigger(service, 'PUT', 'two')).status).toBe(200)
+    expect(await holdings(service, RANGE)).toEqual({ processes: 1, ports: [RANGE[0]], database: ['two'], list: ['two'] })
+    await service.stop()
+  })
+})
