@@ -1,0 +1,189 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import * as v from 'valibot'
+import { describe, expect, it } from 'vitest'
+import { apiRoutes } from '../../handlers/app.ts'
+import { ERROR_STATUS } from '../../lib/errors.ts'
+import { documentedPath } from '../../lib/openapi.ts'
+import { createTestApi, simple, type TestApi } from '../helpers/api.ts'
+import { klvPacket } from '../helpers/fake-klv.ts'
+import { followSse } from '../helpers/sse-client.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: a document is walked as any JSON
+type Json = any
+
+const documentOf = (api: TestApi): Json => api.answers.document
+
+/** Every operation of the document with the place where it stands. */
+const operationsOf = (api: TestApi) =>
+  Object.entries<Json>(documentOf(api).paths).flatMap(([path, item]) =>
+    Object.entries<Json>(item).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, path, method, operation })),
+  )
+
+const routeNames = (api: TestApi) => apiRoutes(api.deps).map(({ method, path }) => `${method} ${documentedPath(path)}`)
+
+describe('the API document', () => {
+  it('has an operation for each route and no other, each with a name of its own', async () => {
+    await using api = await createTestApi()
+    const operations = operationsOf(api)
+    expect(operations.map(({ name }) => name).sort()).toEqual(routeNames(api).sort())
+    expect(new Set(operations.map(({ operation }) => operation.operationId)).size).toBe(operations.length)
+  })
+
+  it('refers to nothing that it does not hold', async () => {
+    await using api = await createTestApi()
+    const references = [...JSON.stringify(documentOf(api)).matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference = '']) => reference)
+    expect(references.length).toBeGreaterThan(50)
+    for (const reference of references) {
+      const found = reference
+        .slice(2)
+        .split('/')
+        .reduce<Json>((node, part) => node?.[part], documentOf(api))
+      expect([reference, typeof found]).toEqual([reference, 'object'])
+    }
+  })
+
+  it('describes each parameter, and each field of a body that is not read-only', async () => {
+    await using api = await createTestApi()
+    const bare: string[] = []
+    const look = (where: string, schema: Json): void => {
+      for (const [name, property] of Object.entries<Json>(schema?.properties ?? {})) {
+        const group = property.type === 'object' || property.$ref !== undefined
+        if (property.const === undefined && !group && !property.description) bare.push(`${where}.${name}`)
+        if (property.type === 'object') look(`${where}.${name}`, property)
+      }
+    }
+    for (const { name, operation } of operationsOf(api)) {
+      for (const parameter of operation.parameters ?? []) if (!parameter.description) bare.push(`${name} ${parameter.name}`)
+    }
+    const { schemas } = documentOf(api).components
+    for (const name of ['SimplePipelineRequest', 'AdvancedPipelineRequest', 'Encoding', 'Geolocation', 'SettingsChange'])
+      look(name, schemas[name])
+    expect(bare).toEqual([])
+  })
+
+  it('has examples of every body and JSON answer, and each is what its schema says', async () => {
+    await using api = await createTestApi()
+    for (const { name, path, method, operation } of operationsOf(api)) {
+      const contents = [
+        ...(operation.requestBody === undefined ? [] : [[['requestBody'], operation.requestBody] as const]),
+        ...Object.entries<Json>(operation.responses).map(([status, response]) => [['responses', status], response] as const),
+      ]
+      for (const [at, { content = {} }] of contents) {
+        for (const [type, { examples }] of Object.entries<Json>(content)) {
+          if (!type.endsWith('json')) continue
+          expect([name, at, Object.keys(examples ?? {}).length > 0]).toEqual([name, at, true])
+          for (const { value } of Object.values<Json>(examples))
+            api.answers.checkValue(['paths', path, method, ...at, 'content', type, 'schema'], value)
+        }
+      }
+    }
+    for (const { operation, body } of apiRoutes(api.deps)) {
+      for (const example of Object.values(body?.examples ?? {})) {
+        expect([operation, body && v.safeParse(body.schema, example).issues]).toEqual([operation, undefined])
+      }
+    }
+  })
+
+  it('tells where each error code can occur, at its own status', async () => {
+    await using api = await createTestApi()
+    const found = new Set<string>()
+    for (const { name, operation } of operationsOf(api)) {
+      for (const [status, { content }] of Object.entries<Json>(operation.responses)) {
+        for (const code of content?.['application/json']?.schema?.properties?.code?.enum ?? []) {
+          expect([name, code, String(ERROR_STATUS[code as keyof typeof ERROR_STATUS])]).toEqual([name, code, status])
+          found.add(code)
+        }
+      }
+    }
+    // No operation is at an address without the method.
+    expect([...found, 'METHOD_NOT_ALLOWED'].sort()).toEqual(Object.keys(ERROR_STATUS).sort())
+  })
+
+  it('asks for the credentials that the guard asks for', async () => {
+    await using api = await createTestApi()
+    const expected = { public: [], session: [{ session: [] }, { apiKey: [] }], api_key: [{ apiKey: [] }] }
+    const { paths } = documentOf(api)
+    for (const { method, path, access } of apiRoutes(api.deps)) {
+      expect([path, paths[documentedPath(path)][method.toLowerCase()].security]).toEqual([path, expected[access]])
+    }
+  })
+
+  it('names the query parameters that the operations read', async () => {
+    await using api = await createTestApi()
+    await api.given(simple('gate', { on_demand: true }))
+    let count = 0
+    for (const { path, method, operation } of operationsOf(api)) {
+      for (const { name, in: place } of operation.parameters ?? []) {
+        if (place !== 'query') continue
+        count += 1
+        const address = `${path.replace('{id}', 'gate').replace('{file}', 'gate_20261120T100000000Z.jpg')}?${name}=1&${name}=2`
+        const response = await api.send(method.toUpperCase(), address, undefined, { 'x-api-key': 'the-api-key-of-the-tests' })
+        expect([address, response.status, await response.text()]).toEqual([address, 400, expect.stringContaining(`"path":"${name}"`)])
+      }
+    }
+    expect(count).toBeGreaterThan(10)
+  })
+
+  it('tells the bounds of the settings as they are enforced', async () => {
+    await using api = await createTestApi()
+    const numbers: [path: string[], minimum: number, maximum: number][] = []
+    const look = (path: string[], schema: Json): void => {
+      for (const option of schema.anyOf ?? []) look(path, option)
+      if (schema.minimum !== undefined) numbers.push([path, schema.minimum, schema.maximum])
+      for (const [name, property] of Object.entries<Json>(schema.properties ?? {})) look([...path, name], property)
+    }
+    look([], documentOf(api).components.schemas.SettingsChange)
+    expect(numbers.length).toBeGreaterThan(10)
+    for (const [path, minimum, maximum] of numbers) {
+      const put = async (value: number) => {
+        const body = path.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value)
+        return (await api.send('PUT', '/svc/settings', body)).status
+      }
+      const statuses = [await put(minimum - 1), await put(minimum), await put(maximum), await put(maximum + 1)]
+      expect([path, statuses]).toEqual([path, [400, 200, 200, 400]])
+    }
+  })
+
+  it('has the same list of operations as the README', async () => {
+    await using api = await createTestApi()
+    const readme = readFileSync(resolve(import.meta.dirname, '../../README.md'), 'utf8')
+    const reference = readme.split('\n## The API\n')[1]?.split('\n## ')[0] ?? ''
+    const listed = [...reference.matchAll(/^\| `([A-Z]+) (\/svc\/[^`]*)` \|/gm)].map(([, method, path]) => `${method} ${path}`)
+    expect(listed.sort()).toEqual(routeNames(api).sort())
+  })
+})
+
+describe('events', () => {
+  it('carry the data that the API document says', async () => {
+    await using api = await createTestApi()
+    const streams = await Promise.all(['/svc/events', '/svc/cameras/events'].map((path) => api.send('GET', path)))
+    await api.given(simple('gate'))
+    streams.push(
+      ...(await Promise.all(['/svc/pipeline/gate/status/events', '/svc/pipeline/gate/klv/events'].map((path) => api.send('GET', path)))),
+    )
+    await api.send('PATCH', '/svc/pipeline/gate', { geolocation: { latitude: 1, longitude: 2 } })
+    api.deps.events.push({ type: 'pipeline_error', id: 'gate', code: 'ENGINE_ERROR', message: 'It failed.', cause: 'Not found' })
+    api.deps.events.push({ type: 'camera_added', device_path: '/dev/video0', device_name: 'Webcam', formats: 2 })
+    api.deps.events.push({ type: 'camera_removed', device_path: '/dev/video0' })
+    api.deps.events.push({ type: 'klv', id: 'gate', packet: klvPacket('gate', 60) })
+    await api.send('PUT', '/svc/pipeline/gate/stop')
+    await api.send('DELETE', '/svc/pipeline/gate')
+    const seen = new Set<string>()
+    const follow = async (response: Response, path: string, last: string) => {
+      const client = followSse(response)
+      for (let block = await client.next(); block !== undefined; block = await client.next()) {
+        if (block.event === undefined) continue
+        seen.add(block.event)
+        api.answers.checkEvent(`${api.origin}${path}`, block.event, block.data)
+        if (block.event === last) return client.leave()
+      }
+    }
+    const [everything, cameras, status, klv] = streams as [Response, Response, Response, Response]
+    await follow(everything, '/svc/events', 'pipeline_not_found')
+    await follow(cameras, '/svc/cameras/events', 'camera_removed')
+    await follow(status, '/svc/pipeline/gate/status/events', 'pipeline_not_found')
+    await follow(klv, '/svc/pipeline/gate/klv/events', 'pipeline_not_found')
+    expect([...seen].sort()).toEqual(['camera_added', 'camera_removed', 'klv', 'pipeline_error', 'pipeline_not_found', 'pipeline_status'])
+  })
+})
