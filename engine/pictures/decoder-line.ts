@@ -37,9 +37,11 @@ const ONLY_NEWEST = chain(
   element('identity', { 'drop-buffer-flags': 'discont' }),
 )
 
-// JPEG (JFIF) is full range BT.601. From I420 to I420 videoconvert leaves the values of a stream that names no colorimetry as they
-// are; NV21, which no decoder here gives, makes it convert.
-const JPEG_COLOURS = chain(element('videoconvert'), ['video/x-raw,format=NV21,colorimetry=1:4:0:0'])
+// JPEG (JFIF) is full range BT.601. Between YUV formats videoconvert leaves the values of a stream that names no colorimetry as
+// they are; the step over RGB makes it convert.
+const JPEG_COLOURS = chain(element('videoconvert'), ['video/x-raw,format=RGB'], element('videoconvert'), [
+  'video/x-raw,format=I420,colorimetry=1:4:0:0',
+])
 
 /** argv of the gst-launch-1.0 that reads RFC 4571 on its stdin and writes a JPEG to its stdout. */
 export const decoderLine = ({ caps, single, generic, quality, width }: DecoderLine): readonly string[] => {
