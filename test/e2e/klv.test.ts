@@ -69,6 +69,10 @@ describe('KLV of a playing pipeline', () => {
     })
     await expectRun(client, 25)
 
+    const metrics: string = (await service.request('GET', '/svc/metrics')).body
+    expect(Number(/^svc_klv_packets_total\{pipeline_id="uav",result="decoded"\} (\d+)$/m.exec(metrics)?.[1])).toBeGreaterThanOrEqual(25)
+    expect(metrics).toContain('svc_klv_packets_total{pipeline_id="uav",result="bad_checksum"} 0')
+
     const stopped = await service.request('PUT', '/svc/pipeline/uav/klv/stop')
     expect(stopped).toMatchObject({ status: 200, body: { klv: { available: true, state: 'stopped' } } })
     expect((await service.request('PUT', '/svc/pipeline/uav/klv/stop')).status).toBe(200)
@@ -148,6 +152,29 @@ describe('KLV of a playing pipeline', () => {
     await expectRun(await followKlv(service, 'survives'), 5)
     await service.request('PUT', '/svc/pipeline/survives/stop')
     expect((await service.request('PUT', '/svc/pipeline/survives/play')).body.klv.state).toBe('stopped')
+    await client.leave()
+    await service.stop()
+  })
+
+  it('is decoded again by an engine that replaces another where the place is wanted, and goes on to those who follow', async () => {
+    const service = await startService()
+    await create(service, 'auto', source.url('/klv'), { klv_config: { auto_extract_geolocation: true } })
+    await create(service, 'manual', source.url('/klv'))
+    await service.request('PUT', '/svc/pipeline/manual/klv/start')
+    const client = await followKlv(service, 'auto')
+    await expectRun(client, 3)
+    const killed = service.enginePid()
+    process.kill(killed, 'SIGKILL')
+    await until(
+      () => service.enginePid(),
+      (pid) => pid !== killed,
+    )
+    let { data } = await client.nextOf('klv')
+    const before = Date.now()
+    while (Date.parse(data.received_at) < before) ({ data } = await client.nextOf('klv'))
+    await expectRun(client, 3)
+    expect((await klvStates(service, 'auto', 'playing')).body.geolocation).not.toBeNull()
+    expect((await klvStates(service, 'manual', 'stopped')).body.state).toBe('playing')
     await client.leave()
     await service.stop()
   })
