@@ -16,12 +16,14 @@ import { createLicensing } from '../lib/license.ts'
 import { createLog } from '../lib/log.ts'
 import { createEngineMetrics } from '../lib/metrics.ts'
 import { createPicturesClient } from '../lib/pictures-client.ts'
+import type { Log } from '../lib/ports.ts'
 import { reconcile } from '../lib/reconcile.ts'
 import { keepCredentialInMemory, keepPipelinesInMemory } from '../lib/write-through.ts'
 import packageJson from '../package.json' with { type: 'json' }
-import { type AppDeps, assemble, createApp } from './app.ts'
+import { type AppDeps, apiRoutes, assemble, createApp } from './app.ts'
 import { helpText, readArguments } from './node/arguments.ts'
 import { openDataDirectory, readOrCreateApiKey } from './node/data-directory.ts'
+import { type DocsServer, serveDocs } from './node/docs-server.ts'
 import { type EngineLink, keepSidecar, type LinkOptions, linkRemoteEngine } from './node/engine-link.ts'
 import { createHttpServer } from './node/http-server.ts'
 import { takeInstanceLock } from './node/instance-lock.ts'
@@ -108,7 +110,9 @@ const serve = async (configuration: Configuration, takeOver: boolean): Promise<v
     stopping: stopping.signal,
   }
   const deps: AppDeps = assemble(ports)
-  const server = createHttpServer({ app: createApp(deps), trustProxy: configuration.trustProxy, log })
+  const docs = await docsOf(configuration, { deps, log, apiPort: () => portOf(server) })
+  const corsOrigins = [...configuration.corsOrigins, ...(docs?.origins ?? [])]
+  const server = createHttpServer({ app: createApp({ ...deps, corsOrigins }), trustProxy: configuration.trustProxy, log })
   await listen(server, configuration)
 
   const link = linkEngine(configuration, dataDir, {
@@ -132,7 +136,7 @@ const serve = async (configuration: Configuration, takeOver: boolean): Promise<v
     log.info('service_stopping', { reason })
     stopping.abort()
     setTimeout(() => process.exit(1), SHUT_DOWN_MS).unref()
-    await drain(server)
+    await Promise.all([server, ...(docs === undefined ? [] : [docs.server])].map(drain))
     await letGo()
     database.close()
     process.exit(0)
@@ -144,6 +148,7 @@ const serve = async (configuration: Configuration, takeOver: boolean): Promise<v
   await link.first
   log.info('service_ready', {
     url: urlOf(server),
+    ...(docs !== undefined && { docs_url: docs.url }),
     version: packageJson.version,
     data_dir: dataDir,
     start_ms: Math.round(performance.now()),
@@ -160,6 +165,17 @@ const linkEngine = ({ engineUrl, engineToken }: Configuration, dataDir: string, 
         version: packageJson.version,
         environment: engineEnvironment(dataDir),
       })
+
+/** The explorer, with the docs profile only. */
+const docsOf = async (
+  { profile, host, docsPort }: Configuration,
+  { deps, log, apiPort }: { readonly deps: AppDeps; readonly log: Log; readonly apiPort: () => number },
+): Promise<DocsServer | undefined> =>
+  profile === 'docs'
+    ? serveDocs({ host, port: docsPort, apiPort, operations: apiRoutes(deps), version: packageJson.version, log })
+    : undefined
+
+const portOf = (server: Server): number => (server.address() as AddressInfo).port
 
 const urlOf = (server: Server): string => {
   const { address, port, family } = server.address() as AddressInfo

@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { Server } from 'node:http'
+import { createRequire } from 'node:module'
+import type { AddressInfo } from 'node:net'
+import { hostname, networkInterfaces } from 'node:os'
+import { dirname, extname, join } from 'node:path'
+import { createOpenApiDocument } from '../../lib/openapi.ts'
+import type { Operation } from '../../lib/openapi-operation.ts'
+import type { Log } from '../../lib/ports.ts'
+import { type Asset, createDocsHandlers } from '../docs.ts'
+import { createHttpServer } from './http-server.ts'
+
+export interface DocsServerOptions {
+  readonly host: string
+  /** 0 takes a free one. */
+  readonly port: number
+  /** Port of the API, once it listens. */
+  readonly apiPort: () => number
+  readonly operations: readonly Operation[]
+  readonly version: string
+  readonly log: Log
+}
+
+export interface DocsServer {
+  readonly server: Server
+  /** Where the explorer is. */
+  readonly url: string
+  /** The origins its page can have: they may call the API. */
+  readonly origins: readonly string[]
+}
+
+/** Serves the API explorer at an address of its own. Rejects when the port is taken or the explorer's package is missing. */
+export const serveDocs = async (options: DocsServerOptions): Promise<DocsServer> => {
+  const { host, operations, version, log } = options
+  const app = createDocsHandlers({
+    assets: readAssets(),
+    document: (serverUrl) => createOpenApiDocument(operations, { version, serverUrl }),
+    apiOrigin: ({ protocol, hostname: name }) => `${protocol}//${name}:${options.apiPort()}`,
+  })
+  const server = createHttpServer({ app, trustProxy: false, log })
+  await listen(server, options)
+  const { port } = server.address() as AddressInfo
+  const origins = namesOf(host).map((name) => `http://${name}:${port}`)
+  return { server, origins, url: origins[0] ?? `http://${host}:${port}` }
+}
+
+const ASSETS = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'] as const
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.png': 'image/png',
+}
+
+/** The explorer's files, read once: a request never touches the disk. */
+const readAssets = (): ReadonlyMap<string, Asset> => {
+  const folder = explorerFolder()
+  return new Map(
+    ASSETS.map((name) => {
+      const bytes = new Uint8Array(readFileSync(join(folder, name)))
+      const etag = `"${createHash('sha256').update(bytes).digest('base64url')}"`
+      return [`/${name}`, { type: TYPES[extname(name)] ?? 'application/octet-stream', etag, bytes }]
+    }),
+  )
+}
+
+const explorerFolder = (): string => {
+  try {
+    return dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+  } catch (cause) {
+    throw new Error('the docs profile needs the npm package swagger-ui-dist; install it or leave SVC_PROFILE out', { cause })
+  }
+}
+
+const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
+const ANY: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
+
+/** The names under which a browser reaches a server that listens at this host. */
+const namesOf = (host: string): readonly string[] => {
+  if (LOOPBACK.has(host)) return [...new Set([inUrl(host), 'localhost'])]
+  if (!ANY.has(host)) return [inUrl(host)]
+  const addresses = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses.map(({ address }) => inUrl(address)))
+  return [...new Set(['127.0.0.1', 'localhost', hostname().toLowerCase(), ...addresses])]
+}
+
+const inUrl = (host: string): string => (host.includes(':') ? `[${host.replace(/%.*$/, '')}]` : host)
+
+const listen = (server: Server, { host, port }: DocsServerOptions): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const taken = error.code === 'EADDRINUSE' ? 'another program has this port; set SVC_DOCS_PORT' : error.message
+      reject(new Error(`cannot serve the API explorer at ${host}:${port}: ${taken}`))
+    })
+    server.listen({ host, port }, resolve)
+  })
