@@ -26,26 +26,23 @@ export interface Triggers {
 
 /** A publish on its way; those that come meanwhile for the same stream share it. */
 interface Start {
-  readonly path: string
   readonly done: Promise<void>
   readonly cancel: () => void
 }
 
 export const createTriggers = (deps: TriggersDeps): Triggers => {
   const places = createPlaces(deps)
-  const starts = new Map<string, Start>()
   const arrivals = createArrivalOrder()
-  const isCurrent = ({ id, path }: Trigger, action: 'play' | 'stop', arrivedAt: number): boolean =>
-    arrivals.take(`${id} ${path}`, action, arrivedAt)
+  const starts = new Map<string, Start>()
 
-  const begin = (trigger: Trigger): Start => {
+  const begin = (key: string, trigger: Trigger): Start => {
     const abort = new AbortController()
     const engine = cancellable(deps.engine, abort.signal)
     const done = deps.changes(trigger.id, () => bringUp({ ...deps, engine }, places, trigger, abort.signal))
-    const start = { path: trigger.path, done, cancel: () => abort.abort(cancelled()) }
-    starts.set(trigger.id, start)
+    const start = { done, cancel: () => abort.abort(cancelled()) }
+    starts.set(key, start)
     const forgetStart = (): void => {
-      if (starts.get(trigger.id) === start) starts.delete(trigger.id)
+      if (starts.get(key) === start) starts.delete(key)
     }
     done.then(forgetStart, forgetStart)
     return start
@@ -54,20 +51,18 @@ export const createTriggers = (deps: TriggersDeps): Triggers => {
   return {
     async publish(query, arrivedAt) {
       const trigger = validate(triggerQuerySchema, query, 'query')
-      if (!isCurrent(trigger, 'play', arrivedAt)) throw cancelled()
-      const running = starts.get(trigger.id)
-      if (running !== undefined && running.path !== trigger.path) throw takenBy(trigger.id, running.path)
-      await (running ?? begin(trigger)).done
+      const key = keyOf(trigger)
+      if (!arrivals.take(key, 'play', arrivedAt)) throw cancelled()
+      await (starts.get(key) ?? begin(key, trigger)).done
       return { status: 'ok', pipelineId: trigger.id, action: 'play' }
     },
     async unpublish(query, arrivedAt) {
       const trigger = validate(triggerQuerySchema, query, 'query')
-      const running = starts.get(trigger.id)
-      const isOthers = running !== undefined && running.path !== trigger.path
-      if (!isOthers && isCurrent(trigger, 'stop', arrivedAt)) {
+      const key = keyOf(trigger)
+      if (arrivals.take(key, 'stop', arrivedAt)) {
+        starts.get(key)?.cancel()
         // A publish that comes from now on is another one, and has its turn after this.
-        starts.delete(trigger.id)
-        running?.cancel()
+        starts.delete(key)
         await deps.changes(trigger.id, () => takeDown(deps, trigger))
       }
       return { status: 'ok', pipelineId: trigger.id, action: 'stop' }
@@ -77,6 +72,9 @@ export const createTriggers = (deps: TriggersDeps): Triggers => {
     },
   }
 }
+
+/** One stream with one id: paths that derive the same id are streams of their own. */
+const keyOf = ({ id, path }: Trigger): string => `${id} ${path}`
 
 type Places = ReturnType<typeof createPlaces>
 

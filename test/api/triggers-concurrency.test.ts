@@ -98,16 +98,43 @@ describe('publish and unpublish at once', () => {
     expect(api.engine.calls.filter((call) => call === 'play cam')).toHaveLength(1)
   })
 
-  it('of two paths that derive one id, the second is refused while the first starts, and cannot end it', async () => {
+  it('of two paths that derive one id, the second is refused once the first plays, and cannot end it', async () => {
     await using api = await createTestApi()
     const open = gate(api, 'ab')
     const first = send(api, 'PUT', 'a/b')
     await called(api, 'play ab')
-    expect(await send(api, 'PUT', 'a.b')).toMatchObject({ status: 409, body: { details: { path: 'a/b' } } })
-    expect((await send(api, 'DELETE', 'a.b')).status).toBe(200)
+    const [second, unpublish] = [send(api, 'PUT', 'a.b'), send(api, 'DELETE', 'a,b')]
     open()
     expect((await first).status).toBe(200)
+    expect(await second).toMatchObject({ status: 409, body: { details: { path: 'a/b' } } })
+    expect((await unpublish).status).toBe(200)
     expect(await stored(api)).toEqual(['ab'])
+  })
+
+  it('of two paths that derive one id, the first can be ended while the second is being refused', async () => {
+    for (let step = 0; step < 12; step += 1) {
+      await using api = await createTestApi()
+      await send(api, 'PUT', 'a/b')
+      const second = send(api, 'PUT', 'a.b')
+      for (let turn = 0; turn < step; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+      const unpublish = send(api, 'DELETE', 'a/b')
+      expect([(await unpublish).status, (await api.deps.pipelines.find('ab'))?.trigger_path]).not.toContain('a/b')
+      expect([200, 409]).toContain((await second).status)
+    }
+  })
+
+  it('of two paths that derive one id, the second plays when the first cannot', async () => {
+    await using api = await createTestApi()
+    const open = gate(api, 'ab')
+    api.engine.startFaults.set('ab', new ApiError('ENGINE_ERROR', 'There is no such stream.'))
+    const first = send(api, 'PUT', 'a/b')
+    await called(api, 'play ab')
+    const second = send(api, 'PUT', 'a.b')
+    open()
+    expect((await first).status).toBe(500)
+    api.engine.startFaults.clear()
+    expect((await second).status).toBe(200)
+    expect((await api.deps.pipelines.find('ab'))?.trigger_path).toBe('a.b')
   })
 
   it('of a trigger and a user who want one id, one gets it', async () => {
