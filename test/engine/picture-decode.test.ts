@@ -121,11 +121,12 @@ describe('a decoder', () => {
   })
 
   it('that gets nonsense, or nothing, is an error that tells so', async () => {
-    const order = { caps, single: false, quality: 85, width: null }
+    const order = { caps, single: false, quality: 85, width: null, timeoutMs: 2000 }
     for (const nonsense of [Buffer.alloc(0), Buffer.from('nonsense'), Buffer.alloc(100_000, 0x47)]) {
       await expect(decodePicture({ ...order, media: nonsense })).rejects.toMatchObject({
         code: 'ENGINE_ERROR',
-        details: { reason: 'decoder_failed' },
+        // gst-launch-1.0 now and then waits for ever after an error this early; then it is killed.
+        details: { reason: expect.stringMatching(/^decoder_(failed|hung)$/) },
       })
     }
   })

@@ -9,8 +9,6 @@ export interface FakePictures extends Pictures {
   readonly places: Map<string, Geolocation | null>
   /** Newest first. */
   readonly files: ScreenshotFile[]
-  /** Bodies that were cancelled instead of read. */
-  cancelled: number
 }
 
 export const JPEG_BYTES = Uint8Array.of(0xff, 0xd8, 0xff, 0xd9)
@@ -18,18 +16,12 @@ export const JPEG_BYTES = Uint8Array.of(0xff, 0xd8, 0xff, 0xd9)
 export const createFakePictures = (engine: Engine): FakePictures => {
   const answer = (etag: string, more: Record<string, string> = {}): PictureAnswer => ({
     headers: new Headers({ etag, 'content-type': 'image/jpeg', 'content-length': String(JPEG_BYTES.length), 'x-secret': 'no', ...more }),
-    body: new ReadableStream(
-      {
-        pull: (controller) => {
-          controller.enqueue(JPEG_BYTES)
-          controller.close()
-        },
-        cancel: () => {
-          fake.cancelled += 1
-        },
+    body: new ReadableStream({
+      pull: (controller) => {
+        controller.enqueue(JPEG_BYTES)
+        controller.close()
       },
-      { highWaterMark: 0 },
-    ),
+    }),
   })
   const requirePlaying = async (id: string) => {
     const view = await engine.view(id)
@@ -45,7 +37,6 @@ export const createFakePictures = (engine: Engine): FakePictures => {
     wishes: new Map(),
     places: new Map(),
     files: [],
-    cancelled: 0,
     start: async (id, { geolocation, ...wish }, { resume }) => {
       const view = resume ? await engine.view(id) : await requirePlaying(id)
       fake.wishes.set(id, wish)
