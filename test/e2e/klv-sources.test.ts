@@ -3,7 +3,7 @@ import { flightPacket } from '../../engine/klv/flight.ts'
 import { toHex } from '../fixtures/klv/hex.ts'
 import { ffmpegKlv, gstKlv } from '../helpers/klv-reader.ts'
 import { ffmpegDecode, ffprobe } from '../helpers/players.ts'
-import { startRtspRewriter } from '../helpers/rtsp-rewriter.ts'
+import { replaceText, startRtspRewriter } from '../helpers/rtsp-rewriter.ts'
 import { type RtspSource, startRtspSource } from '../helpers/rtsp-source.ts'
 import { type Service, startService } from '../helpers/service.ts'
 import { followSse } from '../helpers/sse-client.ts'
@@ -52,7 +52,7 @@ describe('KLV of every kind of source', () => {
   it('comes from an RTSP track however it is spelled', async () => {
     const service = await startService()
     for (const name of ['smpte336m', 'Smpte336M', 'smtpe336m']) {
-      const rewriter = await startRtspRewriter(source.port, 'SMPTE336M', name)
+      const rewriter = await startRtspRewriter(source.port, replaceText('SMPTE336M', name))
       onTestFinished(() => rewriter.close())
       await create(service, name, `rtsp://127.0.0.1:${rewriter.port}/klv`)
       expect(latitudeSteps(await decoded(service, name, 5))).toEqual([1, 1, 1, 1])

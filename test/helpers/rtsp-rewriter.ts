@@ -6,9 +6,11 @@ export interface RtspRewriter {
   close(): Promise<void>
 }
 
-/** Stands before an RTSP server (over TCP) and puts one text for another of the same length into what it answers. */
-export const startRtspRewriter = async (serverPort: number, from: string, to: string): Promise<RtspRewriter> => {
-  if (from.length !== to.length) throw new RangeError('Content-Length would be wrong')
+/** What becomes of one whole RTSP message, or one whole interleaved frame (which begins with `$`), of the server. */
+export type Rewrite = (message: Buffer) => Buffer
+
+/** Stands before an RTSP server (over TCP) and changes what it says. */
+export const startRtspRewriter = async (serverPort: number, rewrite: Rewrite): Promise<RtspRewriter> => {
   const sockets = new Set<Socket>()
   const server = createServer((client) => {
     const upstream = connect(serverPort, '127.0.0.1')
@@ -22,10 +24,13 @@ export const startRtspRewriter = async (serverPort: number, from: string, to: st
       })
     }
     client.pipe(upstream)
+    let rest: Buffer = Buffer.alloc(0)
     upstream.on('data', (chunk: Buffer) => {
-      const at = chunk.indexOf(from)
-      if (at >= 0) chunk.write(to, at, 'latin1')
-      client.write(chunk)
+      rest = Buffer.concat([rest, chunk])
+      for (let length = messageLength(rest); length > 0 && length <= rest.length; length = messageLength(rest)) {
+        client.write(rewrite(Buffer.from(rest.subarray(0, length))))
+        rest = rest.subarray(length)
+      }
     })
   })
   server.listen(0, '127.0.0.1')
@@ -38,3 +43,35 @@ export const startRtspRewriter = async (serverPort: number, from: string, to: st
     },
   }
 }
+
+/** How long the message at the start of `bytes` is; 0 while that cannot be told. */
+const messageLength = (bytes: Buffer): number => {
+  if (bytes[0] === 0x24) return bytes.length < 4 ? 0 : 4 + bytes.readUInt16BE(2)
+  const head = bytes.indexOf('\r\n\r\n')
+  if (head < 0) return 0
+  const contentLength = /^content-length: *(\d+)/im.exec(bytes.toString('latin1', 0, head))?.[1]
+  return head + 4 + Number(contentLength ?? 0)
+}
+
+/** Puts one text for another of the same length into every RTSP message. */
+export const replaceText =
+  (from: string, to: string): Rewrite =>
+  (message) => {
+    if (from.length !== to.length) throw new RangeError('Content-Length would be wrong')
+    return message[0] === 0x24 ? message : Buffer.from(message.toString('latin1').replace(from, to), 'latin1')
+  }
+
+/** Puts other bytes in the place of the RTP payload of an interleaved channel. */
+export const replacePayload =
+  (
+    channel: number,
+    payload: (original: Uint8Array, marker: boolean) => { readonly payload: Uint8Array; readonly marker: boolean },
+  ): Rewrite =>
+  (message) => {
+    if (message[0] !== 0x24 || message[1] !== channel || message.length < 16) return message
+    const changed = payload(message.subarray(16), ((message[5] ?? 0) & 0x80) !== 0)
+    const frame = Buffer.concat([message.subarray(0, 16), changed.payload])
+    frame.writeUInt16BE(frame.length - 4, 2)
+    frame[5] = ((frame[5] ?? 0) & 0x7f) | (changed.marker ? 0x80 : 0)
+    return frame
+  }
