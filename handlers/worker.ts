@@ -74,8 +74,9 @@ export default {
       })
       return withRequestId(answer, requestId)
     } catch (error) {
-      if (error instanceof ApiError) return withRequestId(errorResponse(error), requestId)
-      throw error
+      if (!(error instanceof ApiError)) console.error(error)
+      const told = error instanceof ApiError ? error : new ApiError('INTERNAL_ERROR', 'Something went wrong inside the service.')
+      return withRequestId(errorResponse(told), requestId)
     }
   },
 

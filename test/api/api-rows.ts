@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { createTestApi, type TestApi } from '../helpers/api.ts'
-import { fetchHost, nodeHost, type TestHost } from '../helpers/hosts.ts'
+import { fetchHost, nodeHost, type TestHost, workerHost } from '../helpers/hosts.ts'
 
 /** One request and what must be true of its answer. */
 export interface ApiRow {
   readonly name: string
+  /** Turns or reads something of this very process (clock, license, log, a method of a fake), which a host elsewhere does not have. */
+  readonly inProcess?: true
   readonly given?: (api: TestApi) => Promise<unknown>
   readonly request: readonly [method: string, path: string, body?: unknown, headers?: Record<string, string>]
   readonly status: number
@@ -20,13 +22,14 @@ export interface ApiRow {
 /** No answer of any kind may hold these: stacks, SQL, paths of the host. */
 const NEVER = ['at file:', 'node_modules', '.ts:', 'SQLITE', 'insert into', 'select "', '/tmp/']
 
-const HOSTS: readonly TestHost[] = [fetchHost, nodeHost]
+const HOSTS: readonly TestHost[] = [fetchHost, nodeHost, workerHost]
 
 /** Declares a test for each row on each host, every one on an API and a database of its own. */
 export const testRows = (rows: readonly ApiRow[], hosts = HOSTS): void => {
   for (const host of hosts) {
     describe(`on ${host.name}`, () => {
-      for (const row of rows) it(row.name, () => runRow(row, host))
+      for (const row of rows.filter(({ inProcess }) => inProcess !== true || host.openDatabase === undefined))
+        it(row.name, () => runRow(row, host))
     })
   }
 }

@@ -12,6 +12,7 @@ describe('replacing a pipeline', () => {
   testRows([
     {
       name: 'replaces the whole configuration and does not start it',
+      inProcess: true,
       given: async (api) => {
         await api.given(simple('cam-1', { on_demand: true, encoding: { codec: 'h264' }, geolocation: { latitude: 1, longitude: 2 } }))
         api.time += 5000
@@ -174,6 +175,7 @@ describe('patching a pipeline', () => {
   testRows([
     {
       name: 'sets the geolocation, also while it plays',
+      inProcess: true,
       given: async (api) => {
         await playing(api)
         api.time += 1000

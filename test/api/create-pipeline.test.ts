@@ -11,6 +11,7 @@ describe('creating a pipeline', () => {
   testRows([
     {
       name: 'starts a pipeline that is not on-demand and answers it whole, in the documented order',
+      inProcess: true,
       request: create(simple('cam-1')),
       status: 201,
       headers: { location: '/svc/pipeline/cam-1', 'cache-control': 'no-store', 'content-type': 'application/json' },
@@ -71,6 +72,7 @@ describe('creating a pipeline', () => {
     },
     {
       name: 'ignores the read-only fields of a pipeline that was read elsewhere',
+      inProcess: true,
       request: create(
         simple('cam-1', { state: 'playing', klv: 1, screenshots: null, runtime: {}, ephemeral: true, created_at: 'x', updated_at: 3 }),
       ),
@@ -148,6 +150,7 @@ describe('creating a pipeline', () => {
     },
     {
       name: 'answers 503 with Retry-After when no output port is free',
+      inProcess: true,
       given: async (api) => {
         api.deps.engine.put = async () => {
           throw new ApiError('SERVICE_UNAVAILABLE', 'Every output port is taken.', { reason: 'no_free_port' })

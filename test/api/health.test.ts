@@ -9,6 +9,7 @@ describe('health', () => {
   testRows([
     {
       name: 'is ok and counts the pipelines',
+      inProcess: true,
       given: async (api) => {
         await api.given(simple('a'))
         await api.given(simple('b', { on_demand: true }))
@@ -45,6 +46,7 @@ describe('health', () => {
     },
     {
       name: 'is degraded while the database does not answer',
+      inProcess: true,
       given: async (api) => api.database.close(),
       request: health,
       status: 503,
@@ -52,6 +54,7 @@ describe('health', () => {
     },
     {
       name: 'tells of a license that cannot be read',
+      inProcess: true,
       given: async (api) => {
         api.license = 'not a license'
       },
@@ -61,6 +64,7 @@ describe('health', () => {
     },
     {
       name: 'tells of a license that has expired',
+      inProcess: true,
       given: async (api) => {
         api.license = '{"licensee":"x","codecs":[],"expires":"2020-01-01"}'
       },

@@ -144,6 +144,7 @@ describe('failures inside', () => {
   testRows([
     {
       name: 'tell nothing but a request id, and log the rest',
+      inProcess: true,
       given: broken,
       request: ['GET', '/svc/pipeline'],
       status: 500,

@@ -129,6 +129,7 @@ describe('the license', () => {
     },
     {
       name: 'refuses another codec at create',
+      inProcess: true,
       given: licensed(h264Only),
       request: ['POST', '/svc/pipeline', h265('a')],
       status: 402,
@@ -137,6 +138,7 @@ describe('the license', () => {
     },
     {
       name: 'refuses another codec at the create of an on-demand pipeline',
+      inProcess: true,
       given: licensed(h264Only),
       request: ['POST', '/svc/pipeline', h265('a', { on_demand: true })],
       status: 402,
@@ -144,6 +146,7 @@ describe('the license', () => {
     },
     {
       name: 'refuses another codec at play',
+      inProcess: true,
       given: licensed(h264Only, (api) => api.given(h265('a', { on_demand: true }))),
       request: play('a'),
       status: 402,
@@ -151,6 +154,7 @@ describe('the license', () => {
     },
     {
       name: 'sees the encoder of an advanced pipeline',
+      inProcess: true,
       given: licensed(h264Only),
       request: ['POST', '/svc/pipeline', { id: 'a', mode: 'advanced', raw_pipeline: 'videotestsrc!x265enc!rtph265pay name=pay0' }],
       status: 402,
@@ -158,6 +162,7 @@ describe('the license', () => {
     },
     {
       name: 'refuses one stream more at create, and stores nothing',
+      inProcess: true,
       given: licensed(h264Only, twoPlaying),
       request: ['POST', '/svc/pipeline', simple('three')],
       status: 402,
@@ -172,6 +177,7 @@ describe('the license', () => {
     },
     {
       name: 'refuses one stream more at play',
+      inProcess: true,
       given: licensed(h264Only, async (api) => {
         await twoPlaying(api)
         await api.given(simple('three', { on_demand: true }))
@@ -188,6 +194,7 @@ describe('the license', () => {
     },
     {
       name: 'is over on the day after it expires',
+      inProcess: true,
       given: licensed({ ...h264Only, expires: '2026-11-19' }, ready),
       request: play(),
       status: 402,
@@ -196,6 +203,7 @@ describe('the license', () => {
     { name: 'is good on the day it expires', given: licensed({ ...h264Only, expires: '2026-11-20' }, ready), request: play(), status: 200 },
     {
       name: 'licenses nothing when it cannot be read',
+      inProcess: true,
       given: licensed('{ "licensee": ', ready),
       request: play(),
       status: 402,
@@ -203,6 +211,7 @@ describe('the license', () => {
     },
     {
       name: 'licenses nothing when it is not one',
+      inProcess: true,
       given: licensed({ codecs: 'all' }, ready),
       request: play(),
       status: 402,

@@ -15,7 +15,7 @@ import { createFakeCameras, type FakeCameras } from './fake-cameras.ts'
 import { createFakeEngine, type FakeEngine } from './fake-engine.ts'
 import { createFakeKlv, type FakeKlv } from './fake-klv.ts'
 import { createFakePictures, type FakePictures } from './fake-pictures.ts'
-import { fetchHost, type TestHost } from './hosts.ts'
+import { API_KEY, fetchHost, type TestHost } from './hosts.ts'
 
 export interface LoggedLine {
   readonly level: string
@@ -51,7 +51,7 @@ export interface TestApi extends AsyncDisposable {
 export const ORIGIN = 'http://api.test'
 export const START = Date.parse('2026-11-20T10:00:00.000Z')
 
-export const API_KEY = 'the-api-key-of-the-tests'
+export { API_KEY } from './hosts.ts'
 
 // The real hash is made slow on purpose; here only its shape matters.
 const hasher: PasswordHasher = {
@@ -64,7 +64,8 @@ let answerCheck: AnswerCheck | undefined
 
 export const createTestApi = async (host: TestHost = fetchHost): Promise<TestApi> => {
   const folder = await mkdtemp(join(tmpdir(), 'api-'))
-  const database = await openDatabase({ url: `file:${join(folder, 'service.db')}` })
+  const database = await (host.openDatabase?.() ?? openDatabase({ url: `file:${join(folder, 'service.db')}` }))
+  const alone = host.openDatabase === undefined
   const engine = createFakeEngine()
   const pictures = createFakePictures(engine)
   const klv = createFakeKlv(engine)
@@ -75,9 +76,9 @@ export const createTestApi = async (host: TestHost = fetchHost): Promise<TestApi
     pictures,
     klv,
     cameras,
-    pipelines: keepPipelinesInMemory(createPipelineRepository(database)),
+    pipelines: alone ? keepPipelinesInMemory(createPipelineRepository(database)) : createPipelineRepository(database),
     settings: createSettingsRepository(database),
-    credentials: keepCredentialInMemory(createCredentialRepository(database)),
+    credentials: alone ? keepCredentialInMemory(createCredentialRepository(database)) : createCredentialRepository(database),
     sessions: createSessionRepository(database),
     hasher,
     license: { read: async () => api.license },
@@ -90,7 +91,7 @@ export const createTestApi = async (host: TestHost = fetchHost): Promise<TestApi
   const app = createApp(deps)
   answerCheck ??= createAnswerCheck(apiRoutes(deps))
   const answers = answerCheck
-  const served = await host.serve(app, deps.log)
+  const served = await host.serve(app, deps.log, { engine, pictures, klv, cameras, hasher })
   const api: TestApi = {
     app,
     origin: served.origin,

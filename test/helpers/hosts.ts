@@ -1,13 +1,18 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
+import type { Database } from '../../db/client.ts'
 import type { FetchHandler } from '../../handlers/app.ts'
 import { createHttpServer } from '../../handlers/node/http-server.ts'
 import type { Log } from '../../lib/ports.ts'
+import type { EngineParts } from './engine-face.ts'
+import { sharedWorker } from './worker-host.ts'
 
 /** Something that runs the API's fetch handler; the same rows are true of every one. */
 export interface TestHost {
   readonly name: string
-  serve(app: FetchHandler, log: Log): Promise<ServedApp>
+  serve(app: FetchHandler, log: Log, parts: EngineParts): Promise<ServedApp>
+  /** The host's own database, empty; without one the API gets a file. */
+  readonly openDatabase?: () => Promise<Database>
 }
 
 export interface ServedApp {
@@ -15,6 +20,8 @@ export interface ServedApp {
   readonly fetch: (request: Request) => Promise<Response>
   close(): Promise<void>
 }
+
+export const API_KEY = 'the-api-key-of-the-tests'
 
 export const CLIENT_ADDRESS = '192.0.2.1'
 
@@ -45,3 +52,28 @@ export const nodeHost: TestHost = {
     }
   },
 }
+
+let clients = 0
+
+/** The bundled worker in workerd. It wires its own API, with the same fakes behind its engine binding. */
+export const workerHost: TestHost = {
+  name: 'workerd',
+  openDatabase: async () => (await sharedWorker(WORKER_VARIABLES)).database,
+  serve: async (_app, _log, parts) => {
+    const { miniflare, use } = await sharedWorker(WORKER_VARIABLES)
+    use(parts)
+    const { origin } = await miniflare.ready
+    // The worker lives as long as the test file, and remembers how often a client came.
+    const client = `192.0.2.${(clients++ % 250) + 1}`
+    return {
+      origin,
+      fetch: (request) => {
+        request.headers.set('x-forwarded-for', client)
+        return fetch(request)
+      },
+      close: async () => undefined,
+    }
+  },
+}
+
+const WORKER_VARIABLES = { SVC_API_KEY: API_KEY, SVC_TRUST_PROXY: '1', SVC_LOG_LEVEL: 'error' }
