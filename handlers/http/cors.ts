@@ -2,7 +2,7 @@ import type { FetchHandler } from './route.ts'
 
 /** The request header fields that a page may send, and the answer's that it may read. */
 const SENT = 'authorization, content-type, x-api-key, last-event-id, if-none-match'
-const READ = 'location, retry-after, allow, etag, age'
+const READ = 'location, retry-after, allow, etag, age, link, x-request-id'
 const PREFLIGHT_SECONDS = '600'
 
 /**
