@@ -1,6 +1,6 @@
 /**
  * Triggers on the running service, with a third-party media server: how long a publish takes to its answer and to the first
- * packet at a reader, and storms of 300 random calls over 20 paths from 8 clients, after each of which processes, ports,
+ * packet at a reader, 200 publishes at once, and storms of 300 random calls over 20 paths from 8 clients, after each of which processes, ports,
  * database and list must agree. Six of the paths are published and three pipelines may play. triggers.ts [ROUNDS] [SEEDS]
  */
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -49,8 +49,25 @@ const timings = async (service: Service): Promise<void> => {
   report({ rounds, put_to_answer_ms: of(answered), put_to_first_packet_ms: of(shown), delete_to_answer_ms: of(removed) })
 }
 
+/** 200 publishes at once, each with an id of its own, where three may play. */
+const surge = async (service: Service): Promise<void> => {
+  const began = performance.now()
+  const refused: number[] = []
+  const publish = async (index: number): Promise<number> => {
+    const { status } = await trigger(service, 'PUT', 's/1', `surge-${index}`)
+    if (status === 503) refused.push(performance.now() - began)
+    return status
+  }
+  const statuses = await Promise.all(Array.from({ length: 200 }, (_, index) => publish(index)))
+  const playing = statuses.filter((status) => status === 200).length
+  const held = await holdings(service, RANGE)
+  if (playing !== PLACES || refused.length !== 200 - PLACES || held.list.length !== PLACES || !agree(held))
+    throw new Error(JSON.stringify({ playing, refused: refused.length, held }))
+  report({ publishes: 200, playing, refused: refused.length, last_refusal_ms: Math.round(Math.max(...refused)), held })
+  await Promise.all(held.list.map((id) => trigger(service, 'DELETE', 's/1', id)))
+}
+
 const storms = async (service: Service): Promise<void> => {
-  await service.request('PUT', '/svc/settings', { triggers: { max_ephemeral: PLACES } })
   for (let seed = 1; seed <= seeds; seed += 1) {
     const began = performance.now()
     const answers = await storm(service, { seed, calls: 300, clients: 8, paths: PATHS, pauseMs: 500 })
@@ -74,6 +91,8 @@ const publishers = PATHS.slice(2, 2 + PUBLISHED).map((path) => publishWithFfmpeg
 try {
   for (const path of PATHS.slice(2, 2 + PUBLISHED)) await server.line(({ available }) => available === path)
   await timings(service)
+  await service.request('PUT', '/svc/settings', { triggers: { max_ephemeral: PLACES } })
+  await surge(service)
   await storms(service)
 } finally {
   await Promise.all(publishers.map((publisher) => publisher.kill()))

@@ -8,8 +8,10 @@ import type { Answer, Service } from './service.ts'
 export const TRIGGER_KEY = 'a-key-of-the-triggers-long-enough'
 
 /** Calls a trigger as the media server's hook does. */
-export const trigger = (service: Service, method: 'PUT' | 'DELETE', path: string): Promise<Answer> =>
-  service.request(method, `/svc/triggers/mediaServer/publish?path=${encodeURIComponent(path)}`, undefined, { 'x-api-key': TRIGGER_KEY })
+export const trigger = (service: Service, method: 'PUT' | 'DELETE', path: string, pipelineId?: string): Promise<Answer> => {
+  const query = new URLSearchParams({ path, ...(pipelineId !== undefined && { pipelineId }) })
+  return service.request(method, `/svc/triggers/mediaServer/publish?${query}`, undefined, { 'x-api-key': TRIGGER_KEY })
+}
 
 /** What is there of pipelines, seen from four sides. */
 export interface Holdings {
