@@ -31,10 +31,12 @@ export interface CameraMock {
 export const startCameraMock = (command: readonly string[], environment: NodeJS.ProcessEnv = {}): CameraMock => {
   const child = spawn('umockdev-wrapper', ['/usr/bin/python3', MOCK, '--', ...command], {
     stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
-    env: { ...process.env, ...environment },
+    // GStreamer reads its plugin for V4L2 anew whenever nodes came or went, in a helper that hangs when the mock takes one away meanwhile.
+    env: { ...process.env, GST_REGISTRY_UPDATE: 'no', ...environment },
   })
   const [stdin, stdout, stderr, answers, commands] = child.stdio as [Writable, Readable, Readable, Readable, Writable]
-  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  // Not `close`: what the command left behind may hold its pipes.
+  const closed = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const waiting = new Map<string, { resolve(at: number): void; reject(error: Error): void }>()
   let text = ''
   stderr.setEncoding('utf8').on('data', (more: string) => {
@@ -66,7 +68,7 @@ export const startCameraMock = (command: readonly string[], environment: NodeJS.
     free: (camera) => tell(`free ${camera}`),
     close: async () => {
       commands.end()
-      const timer = setTimeout(() => child.kill('SIGKILL'), 5000)
+      const timer = setTimeout(() => child.kill('SIGKILL'), 15_000)
       await closed
       clearTimeout(timer)
     },

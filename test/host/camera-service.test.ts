@@ -1,0 +1,190 @@
+import { join, resolve } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type CameraMock, startCameraMock } from '../helpers/camera-mock.ts'
+import { ffmpegDecode, ffprobe } from '../helpers/players.ts'
+import { request } from '../helpers/service.ts'
+import { followSse, type SseBlock, type SseClient } from '../helpers/sse-client.ts'
+import { temporaryDataDir } from '../helpers/temporary-data-dir.ts'
+import { until } from '../helpers/until.ts'
+
+const READY = /^.*"event":"service_ready".*$/m
+const ENTRY = resolve(import.meta.dirname, '../../dist/node.js')
+
+let running: CameraMock | undefined
+
+/** The built service as a program that sees the mock's cameras and no others. */
+const startService = async () => {
+  const dataDir = join(temporaryDataDir(), 'data')
+  // The engine binds before it promises, so whoever else has one of them does no harm.
+  const firstPort = 10_000 + (process.pid % 40) * 50
+  const environment = { SVC_PORT: '0', SVC_DATA_DIR: dataDir, SVC_OUTPUT_PORTS: `${firstPort}-${firstPort + 49}` }
+  const mock = startCameraMock([process.execPath, ENTRY], environment)
+  running = mock
+  const log = await until(mock.stderr, (text) => READY.test(text))
+  const [ready = ''] = READY.exec(log) ?? []
+  const { url } = JSON.parse(ready) as { url: string }
+  return {
+    mock,
+    ask: (method: string, path: string, body?: unknown) => request(`${url}${path}`, method, body),
+    follow: async (path: string, headers: Record<string, string> = {}): Promise<SseClient> => {
+      const response = await fetch(`${url}${path}`, { headers })
+      expect(response.status).toBe(200)
+      return followSse(response)
+    },
+  }
+}
+
+afterEach(async () => {
+  await running?.close()
+  running = undefined
+})
+
+const H264 = { codec: 'h264', bitrate: 800, width: 320, height: 240, quality: 1 }
+const camera = (id: string, uri: string, more: Record<string, unknown> = {}) => ({ id, mode: 'simple', source: { uri }, ...more })
+
+/** The next status in this phase; what comes before it is passed over. */
+const phase = async (client: SseClient, wanted: string): Promise<SseBlock> => {
+  for (;;) {
+    const block = await client.nextOf('pipeline_status')
+    if (block.data.runtime.phase === wanted) return block
+  }
+}
+
+const readable = (output: string): string => output.replace('0.0.0.0', '127.0.0.1')
+
+describe('the cameras of the running service', () => {
+  it('are none on a host without cameras, then listed with what they can do', async () => {
+    const { mock, ask } = await startService()
+    expect(await ask('GET', '/svc/cameras')).toMatchObject({ status: 200, body: [] })
+    expect(await ask('GET', '/svc/camera?path=/dev/video0')).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } })
+    expect(await ask('GET', '/svc/camera?path=/etc/passwd')).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } })
+
+    await mock.plug('onboard')
+    const listed = await until(
+      () => ask('GET', '/svc/cameras'),
+      ({ body }) => body.length === 1,
+    )
+    const identity = {
+      device_path: '/dev/video2',
+      device_paths: ['/dev/video2', '/dev/video4'],
+      device_name: 'Mock H264 Camera',
+      driver: 'uvcvideo',
+      bus_info: 'usb-0000:00:14.0-2',
+      serial: '32e4_Mock_H264',
+    }
+    expect(listed.body).toEqual([{ ...identity, formats: 2 }])
+    const { status, body } = await ask('GET', '/svc/camera?path=/dev/video4')
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      ...identity,
+      formats: [
+        {
+          encoding: 'mjpeg',
+          media_type: 'image/jpeg',
+          sizes: [
+            { width: 1280, height: 720, frame_rates: [30, 15] },
+            { width: 640, height: 480 },
+          ],
+        },
+        {
+          encoding: 'h264',
+          media_type: 'video/x-h264',
+          device_path: '/dev/video4',
+          sizes: [{ width: 640, height: 480, frame_rates: [30] }],
+        },
+      ],
+    })
+  })
+
+  it('tell within a second that one was plugged in or unplugged, to every stream, and again to who missed it', async () => {
+    const { mock, follow } = await startService()
+    const [cameras, everything] = [await follow('/svc/cameras/events'), await follow('/svc/events')]
+    expect(await cameras.next()).toEqual({ retry: '2000' })
+    const plugged = await mock.plug('webcam')
+    const added = await cameras.nextOf('camera_added')
+    expect(Date.now() - plugged).toBeLessThan(1000)
+    expect(added.data).toEqual({ device_path: '/dev/video0', device_name: 'Mock UVC Camera', formats: 2 })
+    expect(await everything.nextOf('camera_added')).toEqual(added)
+
+    const unplugged = await mock.unplug('webcam')
+    const removed = await cameras.nextOf('camera_removed')
+    expect(Date.now() - unplugged).toBeLessThan(1000)
+    expect(removed.data).toEqual({ device_path: '/dev/video0' })
+
+    const again = await follow('/svc/cameras/events', { 'last-event-id': added.id ?? '' })
+    expect([await again.next(), await again.next()]).toEqual([{ retry: '2000' }, removed])
+  })
+
+  it('hold a pipeline to what they offer, and to anything that may be plugged in later when they are not there', async () => {
+    const { mock, ask } = await startService()
+    await mock.plug('webcam')
+    await until(
+      () => ask('GET', '/svc/cameras'),
+      ({ body }) => body.length === 1,
+    )
+    const validate = (uri: string, more?: Record<string, unknown>) => ask('POST', '/svc/pipeline/validate', camera('cam', uri, more))
+
+    const unencoded = await validate('v4l2:///dev/video0')
+    expect(unencoded).toMatchObject({ status: 400, body: { code: 'VALIDATION_ERROR', details: { issues: [{ path: 'encoding' }] } } })
+    expect(unencoded.body.message).toMatch(/set encoding/)
+    const tooLarge = await validate('v4l2:///dev/video0?width=1920&height=1080', { encoding: H264 })
+    expect(tooLarge).toMatchObject({ status: 400, body: { details: { issues: [{ path: 'source.uri' }] } } })
+    expect(tooLarge.body.details.offers).toContain('mjpeg 1280x720 at 30, 15 fps')
+    const good = await validate('v4l2:///dev/video0?fps=15', { encoding: H264 })
+    expect(good).toMatchObject({ status: 200, body: { valid: true } })
+    expect(good.body.launch).toContain('image/jpeg,width=1280,height=720,framerate=[14990/1000,15010/1000]')
+
+    expect(await validate('v4l2:///dev/video9')).toMatchObject({ status: 200 })
+    expect((await ask('POST', '/svc/pipeline', camera('later', 'v4l2:///dev/video9', { on_demand: true }))).status).toBe(201)
+    const began = performance.now()
+    const missing = await ask('PUT', '/svc/pipeline/later/play')
+    expect(missing).toMatchObject({ status: 500, body: { code: 'ENGINE_ERROR', details: { reason: 'device_missing' } } })
+    expect(missing.body.details.cause).toContain('/dev/video9')
+    expect(performance.now() - began).toBeLessThan(5000)
+
+    await mock.busy('webcam')
+    const busy = await ask('POST', '/svc/pipeline', camera('busy', 'v4l2:///dev/video0?encoding=mjpeg', { encoding: H264 }))
+    expect(busy).toMatchObject({ status: 500, body: { code: 'ENGINE_ERROR', details: { reason: 'device_busy' } } })
+    expect(busy.body.details.cause).toContain('another program')
+  })
+
+  it('are re-encoded for readers, reconnect when they are unplugged, and play by themselves when they are back', async () => {
+    const { mock, ask, follow } = await startService()
+    await mock.plug('webcam')
+    const created = await ask(
+      'POST',
+      '/svc/pipeline',
+      camera('cam', 'v4l2:///dev/video0?encoding=mjpeg&width=640&height=480', { encoding: H264 }),
+    )
+    expect(created).toMatchObject({ status: 201, body: { state: 'playing' } })
+    const address = readable(created.body.output.uri)
+    expect(await ffprobe(address)).toMatchObject([{ codec_name: 'h264', width: 320, height: 240 }])
+    expect((await ffmpegDecode(address, 30)).frames).toBe(30)
+
+    const events = await follow('/svc/pipeline/cam/status/events')
+    await phase(events, 'playing')
+    await mock.unplug('webcam')
+    const lost = await phase(events, 'reconnecting')
+    expect(lost.data).toMatchObject({ state: 'playing', runtime: { last_error: { message: expect.stringContaining('not attached') } } })
+
+    // From here on it waits longer each time, and yet begins at once when the camera is back.
+    await until(
+      () => ask('GET', '/svc/pipeline/cam'),
+      ({ body }) => body.runtime.restarts >= 3,
+    )
+    await mock.plug('webcam')
+    await phase(events, 'playing')
+    expect(await ffprobe(address)).toMatchObject([{ codec_name: 'h264', width: 320, height: 240 }])
+    expect((await ask('PUT', '/svc/pipeline/cam/stop')).status).toBe(200)
+  })
+
+  it('send H.264 on as it is', async () => {
+    const { mock, ask } = await startService()
+    await mock.plug('onboard')
+    const { status, body } = await ask('POST', '/svc/pipeline', camera('h264', 'v4l2:///dev/video2'))
+    expect({ status, encoding: body.encoding }).toEqual({ status: 201, encoding: null })
+    const decoded = await ffmpegDecode(readable(body.output.uri), 60)
+    expect(decoded.frames).toBe(60)
+    expect(decoded.errors.filter((line) => line.includes('h264'))).toEqual([])
+  })
+})
