@@ -13,7 +13,7 @@ import { eventStream } from './sse.ts'
 export interface EventDeps {
   readonly pipelines: Pick<PipelineRepository, 'find'>
   readonly events: EventHub
-  readonly cameraWatch: Pick<CameraWatch, 'begin'>
+  readonly cameraWatch: CameraWatch
 }
 
 /** Events that come with every packet have a stream of their own. */
