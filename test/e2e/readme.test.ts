@@ -63,8 +63,8 @@ describe('the README', () => {
     const { scripts } = JSON.parse(readFileSync(resolve(import.meta.dirname, '../../package.json'), 'utf8')) as {
       scripts: Record<string, string>
     }
-    for (const [, name = ''] of README.matchAll(/npm (?:run )?([a-z]+)/g)) {
-      if (name !== 'run' && name !== 'packages') expect(Object.keys(scripts)).toContain(name)
-    }
+    const named = [...README.matchAll(/(?:^|`)npm (?:run )?([a-z:-]+)/gm)].map(([, name]) => name)
+    expect(named.length).toBeGreaterThan(2)
+    for (const name of named) if (name !== 'install' && name !== 'pack') expect(Object.keys(scripts)).toContain(name)
   })
 })
