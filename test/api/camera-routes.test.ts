@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ApiError } from '../../lib/errors.ts'
 import { createTestApi, simple, type TestApi } from '../helpers/api.ts'
 import { fakeCamera } from '../helpers/fake-cameras.ts'
+import { fetchHost, nodeHost, workerHost } from '../helpers/hosts.ts'
 import { followSse, type SseClient } from '../helpers/sse-client.ts'
 import { until } from '../helpers/until.ts'
 
@@ -17,9 +18,9 @@ const NO_MONITOR = new ApiError('SERVICE_UNAVAILABLE', 'gst-device-monitor-1.0 i
   reason: 'monitor_missing',
 })
 
-describe('GET /svc/cameras', () => {
-  it('answers an empty list on a host without cameras, else one record each', async () => {
-    await using api = await createTestApi()
+describe.each([fetchHost, nodeHost, workerHost])('the cameras on $name', (host) => {
+  it('are an empty list on a host without cameras, else one record each', async () => {
+    await using api = await createTestApi(host)
     expect(await (await api.send('GET', '/svc/cameras')).json()).toEqual([])
     api.cameras.plug(fakeCamera(0))
     const response = await api.send('GET', '/svc/cameras')
@@ -36,9 +37,7 @@ describe('GET /svc/cameras', () => {
       },
     ])
   })
-})
 
-describe('GET /svc/camera', () => {
   it.each([
     ['?path=/dev/video0', 200, '"frame_rates":[30,15]'],
     ['?path=%2Fdev%2Fvideo0', 200, '"encoding":"mjpeg"'],
@@ -48,17 +47,15 @@ describe('GET /svc/camera', () => {
     ['?path=', 400, '"code":"VALIDATION_ERROR"'],
     ['?path=/dev/video0&path=/dev/video1', 400, 'Give this parameter once'],
     [`?path=/${'x'.repeat(600)}`, 400, '"code":"VALIDATION_ERROR"'],
-  ])('%s is answered %i', async (query, status, contains) => {
-    await using api = await createTestApi()
+  ])('are told what they can do by %s: %i', async (query, status, contains) => {
+    await using api = await createTestApi(host)
     api.cameras.plug(fakeCamera(0))
     const response = await api.send('GET', `/svc/camera${query}`)
     expect([response.status, await response.text()]).toEqual([status, expect.stringContaining(contains)])
   })
-})
 
-describe('a host that cannot tell its cameras', () => {
-  it.each(['/svc/cameras', '/svc/camera?path=/dev/video0', '/svc/cameras/events'])('answers 503 with what to do at %s', async (path) => {
-    await using api = await createTestApi()
+  it.each(['/svc/cameras', '/svc/camera?path=/dev/video0', '/svc/cameras/events'])('are 503 at %s when nobody can tell', async (path) => {
+    await using api = await createTestApi(host)
     api.cameras.trouble = NO_MONITOR
     const response = await api.send('GET', path)
     expect(response.status).toBe(503)
@@ -69,6 +66,18 @@ describe('a host that cannot tell its cameras', () => {
     })
   })
 
+  it('are told of when they come and go', async () => {
+    await using api = await createTestApi(host)
+    const client = await follow(api)
+    api.cameras.plug(fakeCamera(0))
+    expect(await client.nextOf('camera_added')).toMatchObject({ data: { device_path: '/dev/video0', formats: 1 } })
+    api.cameras.unplug('/dev/video0')
+    expect(await client.nextOf('camera_removed')).toMatchObject({ data: { device_path: '/dev/video0' } })
+    await client.leave()
+  })
+})
+
+describe('a host that cannot tell its cameras', () => {
   it('tells them as soon as it can, and /svc/events of pipelines meanwhile', async () => {
     await using api = await createTestApi()
     api.cameras.trouble = NO_MONITOR
