@@ -27,6 +27,8 @@ const CHECK_EVERY_MS = 1000
 
 /** EX_CONFIG of sysexits.h. */
 const EXIT_CONFIGURATION = 78
+/** EX_UNAVAILABLE. */
+const EXIT_UNAVAILABLE = 69
 
 const configuration = readConfiguration(process.env)
 if ('mistakes' in configuration) {
@@ -101,13 +103,14 @@ const addressFile = join(configuration.dataDir, 'engine.json')
 
 /** Tells the API processes, now and later ones, where this engine is; readable by the owner alone. */
 const announce = (): void => {
-  const { port } = server.address() as AddressInfo
+  const { address: host, family, port } = server.address() as AddressInfo
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : family === 'IPv6' ? `[${host}]` : host
   mkdirSync(configuration.dataDir, { recursive: true, mode: 0o700 })
   const draft = `${addressFile}.${process.pid}`
-  const address = { url: `http://127.0.0.1:${port}`, token, pid: process.pid, version: packageJson.version }
+  const address = { url: `http://${reachable}:${port}`, token, pid: process.pid, version: packageJson.version }
   writeFileSync(draft, JSON.stringify(address), { mode: 0o600 })
   renameSync(draft, addressFile)
-  log.info('engine_started', { pid: process.pid, port, version: packageJson.version })
+  log.info('engine_started', { pid: process.pid, host, port, version: packageJson.version })
   process.stdout.write('ready\n')
 }
 
@@ -132,8 +135,15 @@ process.on('uncaughtException', (error) => {
   process.exit(1)
 })
 
+const { engineListen } = configuration
+
+// One that runs by itself goes on through a cut of the network, however long.
 setInterval(() => {
-  if (performance.now() - lastContact > ABANDONED_AFTER_MS) void shutDown('no API process for 60 s')
+  if (engineListen === undefined && performance.now() - lastContact > ABANDONED_AFTER_MS) void shutDown('no API process for 60 s')
 }, CHECK_EVERY_MS)
 
-server.listen({ host: '127.0.0.1', port: 0 }, announce)
+server.on('error', (error) => {
+  log.error('engine_cannot_listen', { ...engineListen, error })
+  process.exit(EXIT_UNAVAILABLE)
+})
+server.listen(engineListen ?? { host: '127.0.0.1', port: 0 }, announce)

@@ -5,7 +5,7 @@ import { ApiError, errorBody } from '../lib/errors.ts'
 import type { EngineEvent, Log } from '../lib/ports.ts'
 
 const MAX_BODY_BYTES = 2 * 1024 * 1024
-const HEARTBEAT_MS = 5000
+const HEARTBEAT_MS = 1000
 /** A subscriber that reads this slowly is cut off; it comes back and asks for the state anew. */
 const MAX_EVENT_BACKLOG_BYTES = 4 * 1024 * 1024
 
@@ -118,7 +118,7 @@ const sendJson = (response: ServerResponse, status: number, value: unknown): voi
   response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }).end(body)
 }
 
-/** One JSON object per line, a heartbeat every 5 s so that both sides notice a dead peer. */
+/** One JSON object per line, a heartbeat every second so that both sides notice a dead peer. */
 const streamEvents = (request: IncomingMessage, response: ServerResponse, { subscribe, onContact }: EngineServerOptions): void => {
   response.writeHead(200, { 'content-type': 'application/x-ndjson' })
   const send = (event: EngineEvent): void => {

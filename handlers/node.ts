@@ -10,7 +10,7 @@ import { createSessionRepository } from '../db/sessions.ts'
 import { createSettingsRepository } from '../db/settings.ts'
 import { createCamerasClient } from '../lib/cameras-client.ts'
 import { type Configuration, readConfiguration } from '../lib/configuration.ts'
-import { createEngineCaller, createEngineClient, type EngineAddress } from '../lib/engine-client.ts'
+import { createEngineCaller, createEngineClient } from '../lib/engine-client.ts'
 import { createKlvClient } from '../lib/klv-client.ts'
 import { createLicensing } from '../lib/license.ts'
 import { createLog } from '../lib/log.ts'
@@ -24,11 +24,12 @@ import { type AppDeps, apiRoutes, assemble, createApp } from './app.ts'
 import { helpText, readArguments } from './node/arguments.ts'
 import { openDataDirectory, readOrCreateApiKey } from './node/data-directory.ts'
 import { type DocsServer, serveDocs } from './node/docs-server.ts'
-import { type EngineLink, keepSidecar, type LinkOptions, linkRemoteEngine } from './node/engine-link.ts'
+import { type EngineLink, keepSidecar, type LinkOptions } from './node/engine-link.ts'
 import { createHttpServer } from './node/http-server.ts'
 import { takeInstanceLock } from './node/instance-lock.ts'
 import { createApiMetrics } from './node/metrics.ts'
 import { createPasswordHasher } from './node/password-hasher.ts'
+import { linkRemoteEngine } from './node/remote-engine.ts'
 
 /** sysexits.h: EX_USAGE, EX_UNAVAILABLE, EX_CONFIG. */
 const EXIT = { usage: 64, unavailable: 69, configuration: 78 } as const
@@ -79,8 +80,11 @@ const serve = async (configuration: Configuration, takeOver: boolean): Promise<v
     ...(configuration.databaseAuthToken !== undefined && { authToken: configuration.databaseAuthToken }),
   })
   const stopping = new AbortController()
-  let engineAddress: () => EngineAddress | undefined = () => undefined
-  const engineCaller = createEngineCaller({ address: () => engineAddress() })
+  let link: EngineLink | undefined
+  const engineCaller = createEngineCaller({
+    address: () => link?.address(),
+    fetch: (url, init) => (link?.fetch ?? fetch)(url, init),
+  })
   const ports = {
     engine: createEngineClient(engineCaller),
     pictures: createPicturesClient(engineCaller),
@@ -115,7 +119,7 @@ const serve = async (configuration: Configuration, takeOver: boolean): Promise<v
   const server = createHttpServer({ app: createApp({ ...deps, corsOrigins }), trustProxy: configuration.trustProxy, log })
   await listen(server, configuration)
 
-  const link = linkEngine(configuration, dataDir, {
+  const kept = linkEngine(configuration, dataDir, {
     log,
     // The API is shown the engine only when the two agree.
     onReady: async (engine, occasion, caller) => {
@@ -129,7 +133,7 @@ const serve = async (configuration: Configuration, takeOver: boolean): Promise<v
       deps.triggers.notice(event)
     },
   })
-  engineAddress = link.address
+  link = kept
 
   const shutDown = async (reason: string, letGo: () => Promise<void>): Promise<void> => {
     if (stopping.signal.aborted) return process.exit(1)
@@ -141,11 +145,11 @@ const serve = async (configuration: Configuration, takeOver: boolean): Promise<v
     database.close()
     process.exit(0)
   }
-  handOver = () => void shutDown('another process takes over', link.leave)
-  process.on('SIGTERM', () => void shutDown('SIGTERM', link.stop))
-  process.on('SIGINT', () => void shutDown('SIGINT', link.stop))
+  handOver = () => void shutDown('another process takes over', kept.leave)
+  process.on('SIGTERM', () => void shutDown('SIGTERM', kept.stop))
+  process.on('SIGINT', () => void shutDown('SIGINT', kept.stop))
 
-  await link.first
+  await kept.first
   log.info('service_ready', {
     url: urlOf(server),
     ...(docs !== undefined && { docs_url: docs.url }),
@@ -186,7 +190,7 @@ const keyOf = (dataDir: string): string => readOrCreateApiKey(dataDir).key
 
 /** What the engine is told of our environment: nothing that only the API needs to know. */
 const engineEnvironment = (dataDir: string): NodeJS.ProcessEnv => {
-  const { SVC_API_KEY, SVC_DATABASE_URL, SVC_DATABASE_AUTH_TOKEN, SVC_LICENSE_FILE, ...rest } = process.env
+  const { SVC_API_KEY, SVC_ENGINE_LISTEN, SVC_DATABASE_URL, SVC_DATABASE_AUTH_TOKEN, SVC_LICENSE_FILE, ...rest } = process.env
   return { ...rest, SVC_DATA_DIR: dataDir }
 }
 

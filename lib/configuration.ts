@@ -13,6 +13,8 @@ export interface Configuration {
   readonly apiKey: string | undefined
   readonly engineUrl: string | undefined
   readonly engineToken: string | undefined
+  /** Where the sidecar listens; given: it runs by itself, whether an API process is there or not. */
+  readonly engineListen: { readonly host: string; readonly port: number } | undefined
   readonly mediaServer: { readonly host: string; readonly port: number }
   readonly outputPorts: PortRange
   readonly licenseFile: string | undefined
@@ -59,6 +61,12 @@ const hostAndPort = (value: string): Parsed<{ host: string; port: number }> => {
   const match = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})$/.exec(value)
   const port = Number(match?.[2])
   return match?.[1] !== undefined && port >= 1 && port <= 65535 ? ok({ host: match[1], port }) : mistake('use host:port')
+}
+
+const listenAddress = (value: string): Parsed<{ host: string; port: number }> => {
+  const match = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})$/.exec(value)
+  const port = Number(match?.[2])
+  return match?.[1] !== undefined && port <= 65535 ? ok({ host: match[1].replace(/^\[|\]$/g, ''), port }) : mistake('use host:port')
 }
 
 const originList = (value: string): Parsed<readonly string[]> => {
@@ -113,6 +121,12 @@ const VARIABLES = {
     parse: url(['http:', 'https:']),
   }),
   engineToken: optional({ name: 'SVC_ENGINE_TOKEN', about: 'its bearer secret', secret: true, parse: text }),
+  engineListen: optional({
+    name: 'SVC_ENGINE_LISTEN',
+    shown: 'a free port of 127.0.0.1',
+    about: 'for a sidecar that runs by itself: host:port it listens on, with SVC_ENGINE_TOKEN',
+    parse: listenAddress,
+  }),
   mediaServer: withDefault({
     name: 'SVC_MEDIA_SERVER',
     default: '127.0.0.1:8554',
@@ -172,6 +186,9 @@ export const readConfiguration = (environment: Environment): Configuration | { r
   }
   if (values.engineUrl !== undefined && environment.SVC_ENGINE_TOKEN === undefined) {
     mistakes.push('SVC_ENGINE_TOKEN: give the bearer secret of the engine at SVC_ENGINE_URL')
+  }
+  if (values.engineListen !== undefined && (environment.SVC_ENGINE_TOKEN ?? '').length < 16) {
+    mistakes.push('SVC_ENGINE_TOKEN: give the engine that listens at SVC_ENGINE_LISTEN a secret of at least 16 characters')
   }
   return mistakes.length > 0 ? { mistakes } : (values as unknown as Configuration)
 }

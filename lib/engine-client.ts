@@ -7,7 +7,7 @@ const QUICK_MS = 5000
 const CHECK_MS = 30_000
 const STOP_MS = 30_000
 const PLAY_MS = 150_000
-/** The engine sends a heartbeat every 5 s; three missing ones mean that it is gone. */
+/** Streams of the engine carry a heartbeat at least every 5 s; three missing ones mean that it is gone. */
 const SILENCE_MS = 15_000
 const MAX_EVENT_LINE = 1024 * 1024
 

@@ -1,7 +1,14 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createEngineCaller, createEngineClient, type EngineAddress, type EngineCaller } from '../../lib/engine-client.ts'
+import {
+  createEngineCaller,
+  createEngineClient,
+  type EngineAddress,
+  type EngineCaller,
+  type EngineCallerOptions,
+  engineUnavailable,
+} from '../../lib/engine-client.ts'
 import type { Engine, EngineEvent, Log } from '../../lib/ports.ts'
 import type { Occasion } from '../../lib/reconcile.ts'
 
@@ -15,6 +22,8 @@ const SOUND_AFTER_MS = 10_000
 export interface EngineLink {
   /** Where the engine is; undefined while it is not there or not yet reconciled. */
   readonly address: () => EngineAddress | undefined
+  /** How it is called; the runtime's own fetch when not given. */
+  readonly fetch?: EngineCallerOptions['fetch']
   /** Settles when the first engine is ready, or the first attempt has failed (it goes on trying). */
   readonly first: Promise<void>
   /** Lets go of the engine: it goes on with its streams. */
@@ -31,15 +40,17 @@ export interface LinkOptions {
 }
 
 /** Where an engine comes from: an own sidecar, or one that runs elsewhere. */
-interface EnginePlace {
+export interface EnginePlace {
   /** Finds or starts the engine; `found`: it lived before us. */
   readonly obtain: () => Promise<{ readonly address: EngineAddress; readonly found: boolean }>
   readonly end: () => Promise<void>
+  readonly fetch?: EngineCallerOptions['fetch']
+  /** The engine was lost: whatever still waits for it is given up. */
+  readonly lost?: () => void
+  /** Silence after which the engine counts as lost, milliseconds; else as the client of its events has it. */
+  readonly silenceMs?: number
+  readonly maxRestartDelayMs?: number
 }
-
-/** Keeps to an engine that runs elsewhere; its life is not ours. */
-export const linkRemoteEngine = (address: EngineAddress, options: LinkOptions): EngineLink =>
-  keepLink({ obtain: async () => ({ address, found: true }), end: async () => {} }, options)
 
 export interface SidecarOptions extends LinkOptions {
   /** The bundled engine. */
@@ -67,30 +78,43 @@ export const keepSidecar = (options: SidecarOptions): EngineLink => {
   )
 }
 
-const keepLink = (place: EnginePlace, { log, onReady, onEvent }: LinkOptions): EngineLink => {
+/** Finds the engine, brings it to agreement and follows it, again and again until it is let go. */
+export const keepLink = (place: EnginePlace, { log, onReady, onEvent }: LinkOptions): EngineLink => {
   const stopping = new AbortController()
   const first = Promise.withResolvers<void>()
   let ready: EngineAddress | undefined
   let attempts = 0
+  /** What the log was told last of an engine that is away; undefined while it is there. */
+  let trouble: string | undefined
+
+  /** Each attempt may fail in the same way; once is enough to know. */
+  const tellTrouble = (error: unknown): void => {
+    const message = String(error)
+    log[message === trouble ? 'debug' : 'error']('engine_lost', { error })
+    trouble = message
+  }
 
   /** From finding the engine to losing it. */
   const follow = async (occasion: Occasion): Promise<void> => {
     const { address, found } = await place.obtain()
     if (stopping.signal.aborted) return
-    const caller = createEngineCaller({ address: () => address })
+    const caller = createEngineCaller({ address: () => address, ...(place.fetch !== undefined && { fetch: place.fetch }) })
     const engine = createEngineClient(caller)
-    const events = engine.events(stopping.signal)[Symbol.asyncIterator]()
+    const { events, next, end } = followWithin(engine, place.silenceMs, stopping.signal)
     try {
       // The engine greets a subscriber at once; from here on no event is missed.
-      await events.next()
+      await next()
       await onReady(engine, found ? 'engine_found' : occasion, caller)
       ready = address
       attempts = 0
+      trouble = undefined
       log.info('engine_ready', { occasion: found ? 'engine_found' : occasion })
       first.resolve()
-      for (let next = await events.next(); next.done !== true; next = await events.next()) onEvent(next.value)
+      for (let event = await next(); event.done !== true; event = await next()) onEvent(event.value)
     } finally {
       ready = undefined
+      end()
+      place.lost?.()
       await events.return?.()
     }
   }
@@ -99,11 +123,11 @@ const keepLink = (place: EnginePlace, { log, onReady, onEvent }: LinkOptions): E
     let occasion: Occasion = 'service_start'
     while (!stopping.signal.aborted) {
       const began = performance.now()
-      await follow(occasion).catch((error: unknown) => log.error('engine_lost', { error }))
+      await follow(occasion).catch(tellTrouble)
       first.resolve()
       if (performance.now() - began > SOUND_AFTER_MS) attempts = 0
       occasion = 'engine_restarted'
-      await sleep(Math.min(MAX_RESTART_DELAY_MS, FIRST_RESTART_DELAY_MS * 2 ** attempts), stopping.signal)
+      await sleep(Math.min(place.maxRestartDelayMs ?? MAX_RESTART_DELAY_MS, FIRST_RESTART_DELAY_MS * 2 ** attempts), stopping.signal)
       attempts = Math.min(attempts + 1, 16)
     }
   }
@@ -115,11 +139,38 @@ const keepLink = (place: EnginePlace, { log, onReady, onEvent }: LinkOptions): E
   }
   return {
     address: () => ready,
+    ...(place.fetch !== undefined && { fetch: place.fetch }),
     first: first.promise,
     leave,
     stop: async () => {
       await leave()
       await place.end()
+    },
+  }
+}
+
+/** The engine's events; `next` rejects when none, not even a heartbeat, comes within `silenceMs`. */
+const followWithin = (engine: Engine, silenceMs: number | undefined, stopping: AbortSignal) => {
+  const ending = new AbortController()
+  const end = (): void => ending.abort()
+  stopping.addEventListener('abort', end, { once: true })
+  const events = engine.events(ending.signal)[Symbol.asyncIterator]()
+  const next = async (): Promise<IteratorResult<EngineEvent>> => {
+    if (silenceMs === undefined) return events.next()
+    const silence = Promise.withResolvers<never>()
+    const timer = setTimeout(() => silence.reject(engineUnavailable()), silenceMs)
+    try {
+      return await Promise.race([events.next(), silence.promise])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+  return {
+    events,
+    next,
+    end: () => {
+      stopping.removeEventListener('abort', end)
+      end()
     },
   }
 }

@@ -30,11 +30,18 @@ export interface Service {
 
 /** Starts the built service on a free port, as `npm start` does, and waits until it is ready. */
 export const startService = async (
-  options: { readonly dataDir?: string; readonly env?: Record<string, string>; readonly args?: readonly string[] } = {},
+  options: {
+    readonly dataDir?: string
+    readonly env?: Record<string, string>
+    readonly args?: readonly string[]
+    readonly prefix?: readonly string[]
+  } = {},
 ): Promise<Service> => {
   // Only tests have an end to clean up at; a benchmark brings its own directory.
   const dataDir = options.dataDir ?? (await import('./temporary-data-dir.ts')).temporaryDataDir()
-  const child = spawn(NODE, [ENTRY, ...(options.args ?? [])], {
+  // The prefix replaces itself by what follows, as `ip netns exec` does.
+  const [program = NODE, ...args] = [...(options.prefix ?? []), NODE, ENTRY, ...(options.args ?? [])]
+  const child = spawn(program, args, {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, SVC_PORT: '0', SVC_DATA_DIR: dataDir, SVC_OUTPUT_PORTS: freeRange(), ...options.env },
   })
