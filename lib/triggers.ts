@@ -34,18 +34,28 @@ export const createTriggers = (deps: TriggersDeps): Triggers => {
   const places = createPlaces(deps)
   const arrivals = createArrivalOrder()
   const starts = new Map<string, Start>()
+  const ends = new Map<string, Promise<void>>()
 
   const begin = (key: string, trigger: Trigger): Start => {
     const abort = new AbortController()
     const engine = cancellable(deps.engine, abort.signal)
     const done = deps.changes(trigger.id, () => bringUp({ ...deps, engine }, places, trigger, abort.signal))
     const start = { done, cancel: () => abort.abort(cancelled()) }
-    starts.set(key, start)
-    const forgetStart = (): void => {
-      if (starts.get(key) === start) starts.delete(key)
-    }
-    done.then(forgetStart, forgetStart)
+    keepWhile(starts, key, start, done)
     return start
+  }
+
+  /** Unpublishes of a stream share one removal, as long as no publish has come between them. */
+  const end = (key: string, trigger: Trigger): Promise<void> => {
+    const running = starts.get(key)
+    const ending = ends.get(key)
+    if (running === undefined && ending !== undefined) return ending
+    running?.cancel()
+    // A publish that comes from now on is another one, and has its turn after this.
+    starts.delete(key)
+    const done = deps.changes(trigger.id, () => takeDown(deps, trigger))
+    keepWhile(ends, key, done, done)
+    return done
   }
 
   return {
@@ -59,12 +69,7 @@ export const createTriggers = (deps: TriggersDeps): Triggers => {
     async unpublish(query, arrivedAt) {
       const trigger = validate(triggerQuerySchema, query, 'query')
       const key = keyOf(trigger)
-      if (arrivals.take(key, 'stop', arrivedAt)) {
-        starts.get(key)?.cancel()
-        // A publish that comes from now on is another one, and has its turn after this.
-        starts.delete(key)
-        await deps.changes(trigger.id, () => takeDown(deps, trigger))
-      }
+      if (arrivals.take(key, 'stop', arrivedAt)) await end(key, trigger)
       return { status: 'ok', pipelineId: trigger.id, action: 'stop' }
     },
     notice(event) {
@@ -75,6 +80,15 @@ export const createTriggers = (deps: TriggersDeps): Triggers => {
 
 /** One stream with one id: paths that derive the same id are streams of their own. */
 const keyOf = ({ id, path }: Trigger): string => `${id} ${path}`
+
+/** Keeps an entry until its work is done. */
+const keepWhile = <T>(entries: Map<string, T>, key: string, entry: T, work: Promise<unknown>): void => {
+  entries.set(key, entry)
+  const drop = (): void => {
+    if (entries.get(key) === entry) entries.delete(key)
+  }
+  work.then(drop, drop)
+}
 
 type Places = ReturnType<typeof createPlaces>
 

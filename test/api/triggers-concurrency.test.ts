@@ -98,6 +98,16 @@ describe('publish and unpublish at once', () => {
     expect(api.engine.calls.filter((call) => call === 'play cam')).toHaveLength(1)
   })
 
+  it('many unpublishes of one stream share one removal, and none of them ends a later publish', async () => {
+    await using api = await createTestApi()
+    await send(api, 'PUT', 'cam')
+    const unpublishes = Array.from({ length: 100 }, () => send(api, 'DELETE', 'cam'))
+    const publish = send(api, 'PUT', 'cam')
+    expect(new Set((await Promise.all(unpublishes)).map(({ status }) => status))).toEqual(new Set([200]))
+    expect((await publish).status).toBe(200)
+    expect([await stored(api), api.engine.ids()]).toEqual([['cam'], ['cam']])
+  })
+
   it('of two paths that derive one id, the second is refused once the first plays, and cannot end it', async () => {
     await using api = await createTestApi()
     const open = gate(api, 'ab')
