@@ -55,9 +55,11 @@ export const startFollower = (options: {
   return { pid: child.pid, ended: child.ended, stop: () => stopChild(child) }
 }
 
+/** Waits no longer than twice its patience: a helper of the monitor that hangs in a driver may hold its pipes. */
 const stopChild = async (child: Child): Promise<void> => {
   child.kill('SIGTERM')
-  const timer = setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS)
-  await child.ended
-  clearTimeout(timer)
+  const given = Promise.withResolvers<void>()
+  const timers = [setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS), setTimeout(given.resolve, 2 * KILL_AFTER_MS)]
+  await Promise.race([child.ended, given.promise])
+  for (const timer of timers) clearTimeout(timer)
 }

@@ -85,6 +85,18 @@ describe('a host', () => {
     expect(monitors()).toEqual([])
   })
 
+  it('whose monitor leaves a helper behind that hangs is given up in time, and watched no more', async () => {
+    const helper = `sleep 60 & echo $! >> ${join(folder, 'helpers')}; wait`
+    hostWith({ listing: helper, following: helper })
+    const started = performance.now()
+    const unavailable = { code: 'SERVICE_UNAVAILABLE', details: { reason: 'monitor_timeout' } }
+    await expect(start(300).list()).rejects.toMatchObject(unavailable)
+    await expect(monitor?.list()).rejects.toMatchObject(unavailable)
+    await monitor?.close()
+    expect(performance.now() - started).toBeLessThan(20_000)
+    for (const pid of readFileSync(join(folder, 'helpers'), 'utf8').trim().split('\n')) process.kill(Number(pid), 'SIGKILL')
+  })
+
   it('whose follower hangs before it starts still lists its cameras, and tries it again', async () => {
     const runs = hostWith({ listing: `cat ${WEBCAM}`, following: 'exec sleep 60' })
     const { list } = bound(start(200))
