@@ -13,8 +13,12 @@ const LIMITS = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 60_000,
   keepAliveTimeoutMs: 75_000,
+  /** How often the two are looked at. */
+  checkIntervalMs: 2000,
   connections: 10_000,
-} as const
+}
+
+type Limits = typeof LIMITS
 
 /** RFC 9110 section 7.2: a host, perhaps with a port; nothing that could break out of a URL. */
 const HOST = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/
@@ -26,10 +30,13 @@ export interface HttpServerOptions {
   readonly app: (request: Request, context: RequestContext) => Promise<Response>
   readonly trustProxy: boolean
   readonly log: Log
+  /** Other bounds than the usual ones. */
+  readonly limits?: Partial<Limits>
 }
 
 /** node:http in front of the fetch app: what a whatwg adapter lets through and should not is refused here. */
-export const createHttpServer = ({ app, trustProxy, log }: HttpServerOptions): Server => {
+export const createHttpServer = ({ app, trustProxy, log, ...options }: HttpServerOptions): Server => {
+  const limits = { ...LIMITS, ...options.limits }
   const adapter = createServerAdapter<{ req: IncomingMessage; res: ServerResponse }>((request, { req, res }) =>
     app(request, {
       clientAddress: clientAddress(req, trustProxy),
@@ -37,7 +44,7 @@ export const createHttpServer = ({ app, trustProxy, log }: HttpServerOptions): S
       disconnect: () => res.destroy(),
     }),
   )
-  const server = createServer({ maxHeaderSize: LIMITS.headerBytes }, (request, response) => {
+  const server = createServer(serverOptions(limits), (request, response) => {
     const requestId = requestIdOf(request)
     response.setHeader(REQUEST_ID, requestId)
     const refusal = refuse(request)
@@ -50,13 +57,20 @@ export const createHttpServer = ({ app, trustProxy, log }: HttpServerOptions): S
       sendError(response, new ApiError('INTERNAL_ERROR', 'The service failed to answer.'))
     })
   })
-  server.headersTimeout = LIMITS.headersTimeoutMs
-  server.requestTimeout = LIMITS.requestTimeoutMs
-  server.keepAliveTimeout = LIMITS.keepAliveTimeoutMs
-  server.maxConnections = LIMITS.connections
+  server.headersTimeout = limits.headersTimeoutMs
+  server.requestTimeout = limits.requestTimeoutMs
+  server.keepAliveTimeout = limits.keepAliveTimeoutMs
+  server.maxConnections = limits.connections
   server.on('clientError', onClientError)
   return server
 }
+
+// Node's own answer to a missing Host has no body; ours tells what is missing.
+const serverOptions = ({ headerBytes, checkIntervalMs }: Limits) => ({
+  maxHeaderSize: headerBytes,
+  connectionsCheckingInterval: checkIntervalMs,
+  requireHostHeader: false,
+})
 
 const REQUEST_ID = 'x-request-id'
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:/+=-]{1,128}$/
@@ -71,9 +85,13 @@ const refuse = (request: IncomingMessage): ApiError | undefined => {
   if (REFUSED_METHODS.has(request.method ?? '')) return new ApiError('METHOD_NOT_ALLOWED', `${request.method} is not allowed here.`)
   if ((request.url ?? '').length > LIMITS.urlBytes) return new ApiError('VALIDATION_ERROR', 'The address of the request is too long.')
   if (!(request.url ?? '').startsWith('/')) return new ApiError('VALIDATION_ERROR', 'Use a path that starts with a slash.')
-  if (!HOST.test(request.headers.host ?? '')) return new ApiError('VALIDATION_ERROR', 'The Host header is missing or not valid.')
+  if (!hasValidHost(request)) return new ApiError('VALIDATION_ERROR', 'The Host header is missing or not valid.')
   return undefined
 }
+
+/** One Host (RFC 9112 section 3.2) of which a URL can be made: the adapter answers another one with a stack trace. */
+const hasValidHost = ({ headers: { host = '' }, headersDistinct, url = '' }: IncomingMessage): boolean =>
+  HOST.test(host) && headersDistinct.host?.length === 1 && URL.canParse(`http://${host}${url}`)
 
 const sendError = (response: ServerResponse, error: ApiError): void => {
   if (response.headersSent) {
@@ -91,21 +109,20 @@ const sendError = (response: ServerResponse, error: ApiError): void => {
   response.end(body)
 }
 
+const NOT_HTTP = { status: '400 Bad Request', message: 'The request is not valid HTTP.' }
+const BROKEN: Readonly<Record<string, typeof NOT_HTTP>> = {
+  HPE_HEADER_OVERFLOW: { status: '431 Request Header Fields Too Large', message: 'The request headers are too large.' },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: '408 Request Timeout', message: 'The request took too long.' },
+}
+
 /** What is no HTTP at all still gets an answer that a person can read. */
 const onClientError = (error: NodeJS.ErrnoException, socket: NodeJS.WritableStream & { writable: boolean; destroy(): void }): void => {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
   }
-  const tooLarge = error.code === 'HPE_HEADER_OVERFLOW'
-  const body = JSON.stringify(
-    errorBody(new ApiError('VALIDATION_ERROR', tooLarge ? 'The request headers are too large.' : 'The request is not valid HTTP.')),
-  )
-  const status = tooLarge
-    ? '431 Request Header Fields Too Large'
-    : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-      ? '408 Request Timeout'
-      : '400 Bad Request'
+  const { status, message } = BROKEN[error.code ?? ''] ?? NOT_HTTP
+  const body = JSON.stringify(errorBody(new ApiError('VALIDATION_ERROR', message)))
   socket.end(
     `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   )
