@@ -101,5 +101,5 @@ export const freeUdpPort = async (): Promise<number> => {
 export const PICTURES = 'video/x-raw,format=I420,width=320,height=180,framerate=25/1'
 export const TS = {
   H264: `videotestsrc is-live=true ! ${PICTURES} ! x264enc tune=zerolatency speed-preset=ultrafast key-int-max=10 ! h264parse ! mpegtsmux alignment=7`,
-  H265: `videotestsrc is-live=true ! ${PICTURES} ! x265enc tune=zerolatency speed-preset=ultrafast key-int-max=10 ! h265parse ! mpegtsmux alignment=7`,
+  H265: `videotestsrc is-live=true ! ${PICTURES} ! x265enc tune=zerolatency speed-preset=ultrafast key-int-max=10 ! h265parse config-interval=-1 ! mpegtsmux alignment=7`,
 }
