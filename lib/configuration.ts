@@ -184,11 +184,15 @@ export const readConfiguration = (environment: Environment): Configuration | { r
     if ('value' in parsed) values[field] = parsed.value
     else mistakes.push(`${variable.name}${variable.secret ? '' : `=${redact(value)}`}: ${parsed.mistake}`)
   }
-  if (values.engineUrl !== undefined && environment.SVC_ENGINE_TOKEN === undefined) {
+  // Also when the URL itself is a mistake: whoever mends that would meet this one next.
+  if (environment.SVC_ENGINE_URL && !environment.SVC_ENGINE_TOKEN) {
     mistakes.push('SVC_ENGINE_TOKEN: give the bearer secret of the engine at SVC_ENGINE_URL')
   }
   if (values.engineListen !== undefined && (environment.SVC_ENGINE_TOKEN ?? '').length < 16) {
     mistakes.push('SVC_ENGINE_TOKEN: give the engine that listens at SVC_ENGINE_LISTEN a secret of at least 16 characters')
+  }
+  if (values.profile === 'docs' && values.port === values.docsPort && values.port !== 0) {
+    mistakes.push(`SVC_DOCS_PORT=${values.docsPort}: use another port than SVC_PORT`)
   }
   return mistakes.length > 0 ? { mistakes } : (values as unknown as Configuration)
 }
