@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { flightPacket } from '../../engine/klv/flight.ts'
 import { toHex } from '../fixtures/klv/hex.ts'
 import { ffmpegKlv, gstKlv } from '../helpers/klv-reader.ts'
+import { freeUdpPort, send } from '../helpers/play-launch.ts'
 import { ffmpegDecode, ffprobe } from '../helpers/players.ts'
 import { replaceText, startRtspRewriter } from '../helpers/rtsp-rewriter.ts'
 import { type RtspSource, startRtspSource } from '../helpers/rtsp-source.ts'
@@ -34,7 +35,8 @@ const decoded = async (service: Service, id: string, count: number) => {
   const client = followSse(await fetch(`${service.url}/svc/pipeline/${id}/klv/events`))
   const packets: { readonly values: Record<string, number | string> }[] = []
   while (packets.length < count) packets.push((await client.nextOf('klv')).data)
-  await client.leave()
+  // Read on: the stream ends with the service.
+  void client.rest()
   return packets
 }
 
@@ -82,6 +84,21 @@ describe('KLV of every kind of source', () => {
     )
     const packets = await decoded(service, 'drone', 5)
     expect(packets.map(({ values }) => values.mission_id)).toEqual(new Array(5).fill('SYNTHETIC'))
+    await service.stop()
+  })
+
+  it('comes from an MPEG-TS over SRT', async () => {
+    const service = await startService()
+    const sender = await startTsKlvSender({ synchronous: true, klv: (index) => flightPacket(index * 100) })
+    onTestFinished(() => sender.stop())
+    const [udpPort, srtPort] = [new URL(sender.uri.replace('udp:', 'http:')).port, await freeUdpPort()]
+    onTestFinished(send(`udpsrc port=${udpPort} ! srtsink uri=srt://127.0.0.1:${srtPort}?mode=listener wait-for-connection=false`))
+    const url = await create(service, 'srt', `srt://127.0.0.1:${srtPort}`, PASSED)
+    expectPartOf(
+      await gstKlv(url, 5),
+      sender.sent.map(({ klv }) => toHex(klv)),
+    )
+    expect(await decoded(service, 'srt', 5)).toHaveLength(5)
     await service.stop()
   })
 

@@ -91,7 +91,6 @@ describe('KLV of a playing pipeline', () => {
       last.body.values.sensor_latitude,
       last.body.values.sensor_true_altitude,
     ])
-    await client.leave()
     await service.stop()
   })
 
@@ -152,7 +151,6 @@ describe('KLV of a playing pipeline', () => {
     await expectRun(await followKlv(service, 'survives'), 5)
     await service.request('PUT', '/svc/pipeline/survives/stop')
     expect((await service.request('PUT', '/svc/pipeline/survives/play')).body.klv.state).toBe('stopped')
-    await client.leave()
     await service.stop()
   })
 
@@ -175,7 +173,6 @@ describe('KLV of a playing pipeline', () => {
     await expectRun(client, 3)
     expect((await klvStates(service, 'auto', 'playing')).body.geolocation).not.toBeNull()
     expect((await klvStates(service, 'manual', 'stopped')).body.state).toBe('playing')
-    await client.leave()
     await service.stop()
   })
 })

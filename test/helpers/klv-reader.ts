@@ -13,13 +13,16 @@ const run = promisify(execFile)
 /** Lets GStreamer read so many KLV packets from an RTSP address; answers each as hexadecimal text. */
 export const gstKlv = async (url: string, packets: number, protocols: 'tcp' | 'udp' = 'tcp'): Promise<readonly string[]> => {
   const line = `rtspsrc location=${url} latency=50 protocols=${protocols} ! application/x-rtp,media=application ! rtpklvdepay ! identity eos-after=${packets + 1} ! fdsink fd=1`
-  const { stdout } = await run('gst-launch-1.0', ['-q', ...line.split(' ')], {
-    timeout: 20_000 + packets * 200,
-    encoding: 'buffer',
-    maxBuffer: 16 * 1024 * 1024,
-    killSignal: 'SIGKILL',
-  })
-  return splitPackets(stdout)
+  const options = { timeout: 20_000 + packets * 200, encoding: 'buffer', maxBuffer: 16 * 1024 * 1024, killSignal: 'SIGKILL' } as const
+  try {
+    return splitPackets((await run('gst-launch-1.0', ['-q', ...line.split(' ')], options)).stdout)
+  } catch (error) {
+    // rtspsrc says TEARDOWN at EOS, and sometimes PAUSE on the connection that was closed then: an error after all was read.
+    const { stdout } = error as { stdout?: Buffer }
+    const read = stdout === undefined ? [] : splitPackets(stdout)
+    if (read.length < packets) throw error
+    return read
+  }
 }
 
 /** Lets ffmpeg read the data track of an RTSP address for so many seconds. ffmpeg 5.1 does not know the format, only its bytes. */
