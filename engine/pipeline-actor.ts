@@ -290,6 +290,8 @@ export class PipelineActor {
     if (this.#listensWhileReady()) this.#output.disconnectReaders()
     else await this.#output.close()
     this.klv.end()
+    // Whoever waited for the start was told that it failed: nobody expects it to come by itself later.
+    if (this.#session !== undefined && !this.#session.patient && !this.#session.hadMedia) this.#desired = 'ready'
     this.#session = undefined
     this.#move(event)
   }

@@ -138,10 +138,10 @@ export const playPipeline = async (deps: PipelineDeps, id: string): Promise<Pipe
   const slot = await deps.licensing.admit(record.config)
   try {
     const view = await onEngine(deps, id, () => deps.engine.play(id, { wait: true }))
-    await deps.pipelines.setDesired(id, 'playing')
     return represent(record, view)
   } finally {
     slot.release()
+    await storeDesired(deps, id)
   }
 }
 
@@ -150,6 +150,7 @@ export const stopPipeline = async (deps: PipelineDeps, id: string): Promise<Pipe
   const record = await findRecord(deps, id)
   await deps.pipelines.setDesired(id, 'ready')
   const view = await onEngine(deps, id, () => deps.engine.stop(id))
+  await storeDesired(deps, id)
   // Screenshots end with what they show; the next play begins without them.
   if (record.screenshots) await deps.pipelines.setScreenshots(id, null)
   return represent(record, view)
@@ -160,6 +161,21 @@ const tellLocation = (deps: PipelineDeps, id: string, geolocation: Geolocation |
   deps.pictures
     .locate(id, geolocation)
     .catch((cause: unknown) => deps.log.warn('pipeline_location_not_told', { id, error: messageOf(cause) }))
+
+/**
+ * Stores what the engine was last asked for. Plays and stops that end at the same time do so one after the other, each with
+ * what holds by then, so that the last one leaves the truth. An engine that is gone is told what was stored before.
+ */
+const storeDesired = async (deps: PipelineDeps, id: string): Promise<void> => {
+  try {
+    await deps.changes(`${id} desired`, async () => {
+      const { runtime } = await deps.engine.view(id)
+      await deps.pipelines.setDesired(id, runtime.desired)
+    })
+  } catch (cause) {
+    if (!isNotFound(cause)) deps.log.warn('pipeline_wish_not_stored', { id, error: messageOf(cause) })
+  }
+}
 
 const findRecord = async (deps: PipelineDeps, id: string): Promise<PipelineRecord> => {
   const record = await deps.pipelines.find(id)

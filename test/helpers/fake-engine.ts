@@ -68,7 +68,7 @@ export const createFakeEngine = (): FakeEngine => {
       if (pipeline.phase !== 'starting') throw new ApiError('CONFLICT', `The start of ${id} was cancelled.`, { reason: 'stopped' })
       pipeline.phase = 'playing'
     } catch (error) {
-      if (pipeline.phase === 'starting') pipeline.phase = 'failed'
+      if (pipeline.phase === 'starting') Object.assign(pipeline, { phase: 'failed', desired: 'ready' })
       throw error
     } finally {
       pipeline.starting = undefined

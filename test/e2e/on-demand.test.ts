@@ -1,0 +1,170 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { listeningPorts, mediaChildren } from '../helpers/host-truth.ts'
+import { connectReader, openReader, type RtspReader } from '../helpers/rtsp-reader.ts'
+import { startRtspSource } from '../helpers/rtsp-source.ts'
+import { type Service, startService } from '../helpers/service.ts'
+import { until } from '../helpers/until.ts'
+
+const BALL = { uri: 'test://ball?width=160&height=120&fps=15' }
+const NOWHERE = { uri: 'rtsp://127.0.0.1:1/away' }
+
+const createOnDemand = async (service: Service, id: string, source = BALL): Promise<string> => {
+  const { status, body } = await service.request('POST', '/svc/pipeline', { id, mode: 'simple', on_demand: true, source })
+  expect({ status, state: body.state }).toEqual({ status: 201, state: 'ready' })
+  return body.output.uri.replace('0.0.0.0', '127.0.0.1')
+}
+
+const view = async (service: Service, id: string) => (await service.request('GET', `/svc/pipeline/${id}`)).body
+
+const comesTo = (service: Service, id: string, phase: string) =>
+  until(
+    () => view(service, id),
+    ({ runtime }) => runtime.phase === phase,
+  )
+
+const attach = async (url: string): Promise<RtspReader> => {
+  const reader = await openReader(url)
+  onTestFinished(() => reader.close())
+  return reader
+}
+
+const portOf = (url: string): number => Number(new URL(url.replace(/^rtsp/, 'http')).port)
+
+describe('an on-demand pipeline', () => {
+  it('is started by its first reader, shared by the others, and closed some time after the last', async () => {
+    const service = await startService()
+    await service.request('PUT', '/svc/settings', { on_demand: { close_after_seconds: 1 } })
+    const url = await createOnDemand(service, 'demanded')
+    expect(mediaChildren(service.enginePid())).toEqual([])
+    const readers = await Promise.all([attach(url), attach(url), attach(url)])
+    expect(mediaChildren(service.enginePid())).toHaveLength(1)
+    expect(await view(service, 'demanded')).toMatchObject({ state: 'playing', runtime: { desired: 'ready', readers: 3 } })
+    for (const reader of readers) {
+      await reader.until(() => reader.count > 20)
+      await reader.close()
+    }
+    expect(await comesTo(service, 'demanded', 'idle')).toMatchObject({ state: 'ready', runtime: { readers: 0, last_error: null } })
+    expect(mediaChildren(service.enginePid())).toEqual([])
+    const again = await attach(url)
+    await again.until(() => again.count > 20)
+    await service.stop()
+  })
+
+  it('stays when the next reader comes before it is closed', async () => {
+    const service = await startService()
+    await service.request('PUT', '/svc/settings', { on_demand: { close_after_seconds: 1 } })
+    const url = await createOnDemand(service, 'demanded')
+    const [child] = await attach(url).then(async (first) => {
+      await first.close()
+      return mediaChildren(service.enginePid())
+    })
+    const second = await attach(url)
+    const since = performance.now()
+    await second.until(() => performance.now() - since > 1500)
+    expect(mediaChildren(service.enginePid())).toEqual([child])
+    await service.stop()
+  })
+
+  it('that a user plays stays without readers, and one that a user stops sends its readers away', async () => {
+    const service = await startService()
+    await service.request('PUT', '/svc/settings', { on_demand: { close_after_seconds: 1 } })
+    const url = await createOnDemand(service, 'demanded')
+    const reader = await attach(url)
+    expect((await service.request('PUT', '/svc/pipeline/demanded/play')).body.runtime.desired).toBe('playing')
+    await reader.close()
+    const watcher = await attach(await createOnDemand(service, 'clock'))
+    const since = performance.now()
+    await watcher.until(() => performance.now() - since > 1500)
+    expect((await view(service, 'demanded')).state).toBe('playing')
+
+    const other = await attach(url)
+    expect((await service.request('PUT', '/svc/pipeline/demanded/stop')).body).toMatchObject({
+      state: 'ready',
+      runtime: { desired: 'ready' },
+    })
+    await other.closed
+    expect(await view(service, 'demanded')).toMatchObject({ state: 'ready', runtime: { phase: 'idle', readers: 0 } })
+    await service.stop()
+  })
+
+  it('answers its readers with an error when the start fails, at once when it cannot succeed', async () => {
+    const service = await startService()
+    await service.request('PUT', '/svc/settings', { start_timeout_seconds: 2 })
+    const source = await startRtspSource()
+    onTestFinished(() => source.stop())
+    const absent = await createOnDemand(service, 'absent', { uri: source.url('/no-such-path') })
+    const away = await createOnDemand(service, 'away', NOWHERE)
+    const [first, second] = [await connectReader(absent), await connectReader(away)]
+    onTestFinished(() => first.close())
+    onTestFinished(() => second.close())
+    const asked = performance.now()
+    expect((await first.describe()).status).toBe(503)
+    expect(performance.now() - asked).toBeLessThan(1500)
+    expect((await second.describe()).status).toBe(504)
+    expect(await view(service, 'away')).toMatchObject({
+      state: 'ready',
+      runtime: { phase: 'failed', last_error: { message: expect.stringContaining('refuses') } },
+    })
+    expect(first.open).toBe(true)
+    await service.stop()
+  })
+
+  it('tells a reader that it failed also when it has played before and the description is known', async () => {
+    const service = await startService()
+    await service.request('PUT', '/svc/settings', { start_timeout_seconds: 1, on_demand: { close_after_seconds: 1 } })
+    const source = await startRtspSource(['--gop-seconds', '0.5'])
+    const url = await createOnDemand(service, 'left', { uri: source.url('/h264') })
+    const reader = await attach(url)
+    await reader.close()
+    await comesTo(service, 'left', 'idle')
+    await source.stop()
+    const late = await connectReader(url)
+    onTestFinished(() => late.close())
+    expect((await late.describe()).status).toBe(504)
+    await service.stop()
+  })
+
+  it('is started by a reader that plays what it described before it was stopped', async () => {
+    const service = await startService()
+    const url = await createOnDemand(service, 'demanded')
+    const reader = await connectReader(url)
+    onTestFinished(() => reader.close())
+    expect((await reader.describe()).status).toBe(200)
+    expect((await reader.setUp(0)).status).toBe(200)
+    await service.request('PUT', '/svc/pipeline/demanded/stop')
+    expect((await reader.play()).status).toBe(200)
+    await reader.until(() => reader.count > 20)
+    expect((await view(service, 'demanded')).runtime).toMatchObject({ phase: 'playing', desired: 'ready', readers: 1 })
+    await service.stop()
+  })
+
+  it('sends its readers away when its source is gone for good, so that they can ask again', async () => {
+    const service = await startService()
+    await service.request('PUT', '/svc/settings', { reconnect: { initial_delay_ms: 100, max_delay_seconds: 1, give_up_after_seconds: 1 } })
+    const source = await startRtspSource(['--gop-seconds', '0.5'])
+    const reader = await attach(await createOnDemand(service, 'gone', { uri: source.url('/h264') }))
+    await source.stop()
+    await reader.closed
+    expect(await comesTo(service, 'gone', 'failed')).toMatchObject({ state: 'ready', runtime: { readers: 0 } })
+    await service.stop()
+  })
+
+  it('listens or not as the settings say, from the moment they are changed', async () => {
+    const service = await startService()
+    const ready = await createOnDemand(service, 'ready')
+    const playing = await createOnDemand(service, 'playing')
+    const reader = await attach(playing)
+    const open = () => listeningPorts(service.enginePid())
+    expect(open()).toEqual(expect.arrayContaining([portOf(ready), portOf(playing)]))
+    await service.request('PUT', '/svc/settings', { on_demand: { start_on_read: false, close_after_seconds: 1 } })
+    await until(open, (ports) => !ports.includes(portOf(ready)))
+    expect(reader.open).toBe(true)
+    await reader.close()
+    await until(open, (ports) => !ports.includes(portOf(playing)))
+    await service.request('PUT', '/svc/settings', { on_demand: { start_on_read: true } })
+    await until(open, (ports) => ports.includes(portOf(ready)) && ports.includes(portOf(playing)))
+    const again = await attach(ready)
+    await again.until(() => again.count > 5)
+    await service.stop()
+  })
+})
