@@ -178,6 +178,21 @@ describe('the cameras of the running service', () => {
     expect((await ask('PUT', '/svc/pipeline/cam/stop')).status).toBe(200)
   })
 
+  it('of raw video are encoded: any size of a driver that lists none, and 16-bit grey', async () => {
+    const { mock, ask } = await startService()
+    for (const [name, id, uri] of [
+      ['stepwise', 'csi', 'v4l2:///dev/video6'],
+      ['thermal', 'thermal', 'v4l2:///dev/video5?encoding=y16'],
+    ] as const) {
+      await mock.plug(name)
+      const listed = () => ask('GET', '/svc/cameras')
+      await until(listed, ({ body }) => body.some((one: { device_path: string }) => uri.includes(one.device_path)))
+      const { status, body } = await ask('POST', '/svc/pipeline', camera(id, uri, { encoding: H264 }))
+      expect({ status, cause: body.details?.cause }).toEqual({ status: 201, cause: undefined })
+      expect(await ffprobe(readable(body.output.uri))).toMatchObject([{ codec_name: 'h264', width: 320, height: 240 }])
+    }
+  })
+
   it('send H.264 on as it is', async () => {
     const { mock, ask } = await startService()
     await mock.plug('onboard')
