@@ -5,7 +5,10 @@ export const KLV_FORMATS = ['json', 'geojson'] as const
 /** Query of the latest packet. */
 export const klvQuerySchema = v.strictObject({
   format: v.optional(
-    v.pipe(v.picklist(KLV_FORMATS, `Use one of: ${KLV_FORMATS.join(', ')}`), v.description('geojson: a Feature with the place of the sensor')),
+    v.pipe(
+      v.picklist(KLV_FORMATS, `Use one of: ${KLV_FORMATS.join(', ')}`),
+      v.description('geojson: a Feature with the place of the sensor'),
+    ),
     'json',
   ),
 })
