@@ -121,12 +121,15 @@ export class Session {
   #judgeLoss(fault: Fault, lostAt: number): number | LifecycleEvent {
     if (!worthRetrying(fault)) return 'fault'
     const patience = this.#host.patienceMs()
-    if (patience !== null && performance.now() - lostAt >= patience) return 'give_up'
+    const left = patience === null ? Number.POSITIVE_INFINITY : patience - (performance.now() - lostAt)
+    if (left <= 0) return 'give_up'
     this.#host.onEvent('lost')
     const first = this.#backoff.fresh
     const delay = this.#backoff.next(this.#host.settings().reconnect)
     // A child that crashed says nothing against its source: its first retry comes at once.
-    return fault.reason === 'crashed' && first && this.hadMedia ? 0 : delay
+    if (fault.reason === 'crashed' && first && this.hadMedia) return 0
+    // The last attempt comes when the patience ends, not a whole delay after that.
+    return Math.min(delay, Math.ceil(left))
   }
 
   async #pause(delayMs: number, signal: AbortSignal): Promise<void> {

@@ -193,7 +193,7 @@ describe('a session that had media', () => {
         patienceMs: 60_000,
       },
     )
-    await vi.advanceTimersByTimeAsync(120_000)
+    await vi.advanceTimersByTimeAsync(60_200)
     await session.ended
     expect(events.at(-1)).toBe('give_up')
   })
