@@ -1,6 +1,8 @@
 // Bundles the service with esbuild and checks on the way that imports only point where the layers allow.
-//   node build.mjs           dist/handlers/<group>.js, dist/app.js, dist/worker.js (neutral), dist/node.js, dist/engine.js (Node)
+//   node build.mjs           dist/handlers/<group>.js, dist/app.js, dist/worker.js (neutral), dist/node.js, dist/service.js, dist/engine.js (Node)
 //   node build.mjs --check   the layer check alone, nothing is written
+//   node build.mjs --declarations   dist/types, for programs that embed the package
+import { execFileSync } from 'node:child_process'
 import { readdirSync, rmSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -23,7 +25,10 @@ const LAYERS = [
   { from: /^db\//, to: [/^db\//, /^lib\//] },
   { from: /^engine\/klv\//, to: [/^engine\/klv\//, /^lib\/schema\//] },
   { from: /^engine\/rtp\//, to: [/^engine\/rtp\//, /^lib\//] },
-  { from: /^engine\/rtsp\/client\.ts$/, to: [/^engine\/(rtsp|rtp)\//, /^engine\/sources\/(address|authorization)\.ts$/, /^engine\/fault\.ts$/, /^lib\//] },
+  {
+    from: /^engine\/rtsp\/client\.ts$/,
+    to: [/^engine\/(rtsp|rtp)\//, /^engine\/sources\/(address|authorization)\.ts$/, /^engine\/fault\.ts$/, /^lib\//],
+  },
   { from: /^engine\/rtsp\//, to: [/^engine\/(rtsp|rtp)\//, /^engine\/fault\.ts$/, /^lib\//] },
   { from: /^engine\//, to: [/^engine\//, /^lib\//, /^package\.json$/] },
 ]
@@ -41,8 +46,10 @@ export const layerViolations = (metafile) => {
       const name = original ?? path
       const complaints = []
       if (bare && name.startsWith('node:') && NEUTRAL.test(file)) complaints.push(`${file} imports ${name}: this folder is runtime-neutral`)
-      if (bare && ONLY.some(({ target, from }) => target.test(name) && !from.test(file))) complaints.push(`${file} imports ${name}: only one file may`)
-      if (!bare && !path.startsWith('node_modules/') && !layer.to.some((allowed) => allowed.test(path))) complaints.push(`${file} imports ${path}: the layers forbid it`)
+      if (bare && ONLY.some(({ target, from }) => target.test(name) && !from.test(file)))
+        complaints.push(`${file} imports ${name}: only one file may`)
+      if (!bare && !path.startsWith('node_modules/') && !layer.to.some((allowed) => allowed.test(path)))
+        complaints.push(`${file} imports ${path}: the layers forbid it`)
       return complaints
     }),
   )
@@ -68,26 +75,42 @@ const shared = {
   logLevel: 'warning',
 }
 
+const neutral = {
+  ...shared,
+  platform: 'neutral',
+  mainFields: ['browser', 'module', 'main'],
+  conditions: ['workerd', 'worker', 'import'],
+}
+
 const bundles = () => [
   {
-    ...shared,
-    platform: 'neutral',
-    mainFields: ['browser', 'module', 'main'],
-    conditions: ['workerd', 'worker', 'import'],
-    entryPoints: Object.fromEntries([['app', 'handlers/app.ts'], ['worker', 'handlers/worker.ts'], ...groups().map((file) => [file.replace(/\.ts$/, ''), file])]),
+    ...neutral,
+    // Groups that are used together share what they have in common.
+    splitting: true,
+    entryPoints: Object.fromEntries([['app', 'handlers/app.ts'], ...groups().map((file) => [file.replace(/\.ts$/, ''), file])]),
   },
+  // One file, as worker runtimes take it.
+  { ...neutral, entryPoints: { worker: 'handlers/worker.ts' } },
   {
     ...shared,
     platform: 'node',
+    splitting: true,
     target: 'node24',
     // Native add-ons cannot be bundled; everything else is, which halves the start time.
     external: ['libsql', '@node-rs/argon2'],
     banner: { js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);" },
-    entryPoints: { node: 'handlers/node.ts', engine: 'engine/main.ts' },
+    entryPoints: { node: 'handlers/node.ts', service: 'handlers/node/service.ts', engine: 'engine/main.ts' },
   },
 ]
 
+/** The declarations of what the package exports, into dist/types. */
+const emitDeclarations = () => {
+  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  execFileSync(process.execPath, [tsc, '-p', join(root, 'engine', 'deploy', 'tsconfig.declarations.json')], { stdio: 'inherit' })
+}
+
 const main = async () => {
+  if (process.argv.includes('--declarations')) return emitDeclarations()
   const checkOnly = process.argv.includes('--check')
   if (!checkOnly) rmSync(join(root, 'dist'), { recursive: true, force: true })
   const results = await Promise.all(bundles().map((options) => build({ ...options, write: !checkOnly })))

@@ -19,6 +19,8 @@ export type ErrorCode = keyof typeof ERROR_STATUS
 
 export type ErrorDetails = Readonly<Record<string, unknown>>
 
+const BRAND = Symbol.for('video-pipeline-service.ApiError')
+
 /**
  * A failure the client is told about. `message` says what happened and what to do; neither it nor
  * `details` may hold a credential, a path of the host, SQL or a stack (see `redact`).
@@ -26,6 +28,12 @@ export type ErrorDetails = Readonly<Record<string, unknown>>
 export class ApiError extends Error {
   readonly code: ErrorCode
   readonly details: ErrorDetails
+  readonly [BRAND] = true
+
+  /** Each bundle of the package has this class; an error of one is an error of all. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === 'object' && value !== null && BRAND in value
+  }
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}, options?: ErrorOptions) {
     super(message, options)

@@ -113,13 +113,13 @@ const installSystemPackages = () => {
   if (!done || still.length > 0) stop(`system packages could not be installed (${still.join(' ') || 'apt-get failed'}); install them with: ${byHand}`)
 }
 
-const installNodePackages = () => {
-  const stamp = join(modules, '.set-up-stamp')
-  const hash = createHash('sha256').update(readFileSync(join(root, 'package-lock.json'))).digest('hex')
+const installNodePackages = (folder) => {
+  const stamp = join(folder, 'node_modules', '.set-up-stamp')
+  const hash = createHash('sha256').update(readFileSync(join(folder, 'package-lock.json'))).digest('hex')
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === hash) return
-  say('installing npm packages')
+  say(`installing npm packages${folder === root ? '' : ' of others that the tests run against'}`)
   // Every package ships its binaries inside, so no install script has to run.
-  if (!run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'])) stop('npm ci failed; see above')
+  if (!run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: folder })) stop('npm ci failed; see above')
   writeFileSync(stamp, hash)
 }
 
@@ -181,6 +181,7 @@ const withLock = (work) => {
 
 withLock(() => {
   installSystemPackages()
-  installNodePackages()
+  installNodePackages(root)
+  if (forTests) installNodePackages(join(root, 'test', 'fixtures', 'third-party'))
   build()
 })

@@ -35,8 +35,21 @@ export interface HttpServerOptions {
 }
 
 /** node:http in front of the fetch app: what a whatwg adapter lets through and should not is refused here. */
-export const createHttpServer = ({ app, trustProxy, log, ...options }: HttpServerOptions): Server => {
+export const createHttpServer = (options: HttpServerOptions): Server => {
   const limits = { ...LIMITS, ...options.limits }
+  const server = createServer(serverOptions(limits), createRequestListener(options))
+  server.headersTimeout = limits.headersTimeoutMs
+  server.requestTimeout = limits.requestTimeoutMs
+  server.keepAliveTimeout = limits.keepAliveTimeoutMs
+  server.maxConnections = limits.connections
+  server.on('clientError', onClientError)
+  return server
+}
+
+type RequestListener = (request: IncomingMessage, response: ServerResponse) => void
+
+/** The listener of a node:http server, for servers of others too. */
+export const createRequestListener = ({ app, trustProxy, log }: HttpServerOptions): RequestListener => {
   const adapter = createServerAdapter<{ req: IncomingMessage; res: ServerResponse }>((request, { req, res }) =>
     app(request, {
       clientAddress: clientAddress(req, trustProxy),
@@ -44,7 +57,7 @@ export const createHttpServer = ({ app, trustProxy, log, ...options }: HttpServe
       disconnect: () => res.destroy(),
     }),
   )
-  const server = createServer(serverOptions(limits), (request, response) => {
+  return (request, response) => {
     const requestId = requestIdOf(request)
     response.setHeader(REQUEST_ID, requestId)
     const refusal = refuse(request)
@@ -56,13 +69,7 @@ export const createHttpServer = ({ app, trustProxy, log, ...options }: HttpServe
       log.error('http_adapter_failed', { request_id: requestId, method: request.method, error })
       sendError(response, new ApiError('INTERNAL_ERROR', 'The service failed to answer.'))
     })
-  })
-  server.headersTimeout = limits.headersTimeoutMs
-  server.requestTimeout = limits.requestTimeoutMs
-  server.keepAliveTimeout = limits.keepAliveTimeoutMs
-  server.maxConnections = limits.connections
-  server.on('clientError', onClientError)
-  return server
+  }
 }
 
 // Node's own answer to a missing Host has no body; ours tells what is missing.

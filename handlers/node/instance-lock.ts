@@ -22,14 +22,15 @@ export const takeInstanceLock = async (
   // Through the descriptor the path is short whatever the directory is called: a socket address holds 107 bytes (unix(7)).
   const descriptor = openSync(directory, 'r')
   const path = `/proc/self/fd/${descriptor}/${SOCKET_NAME}`
+  const asking = new Set<Socket>()
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const server = await listen(path, options.onHandover)
+    const server = await listen(path, options.onHandover, asking)
     if (server !== undefined) {
       server.unref()
       return {
         release: () => {
-          server.close()
-          closeSync(descriptor)
+          server.close(() => closeSync(descriptor))
+          for (const socket of asking) socket.destroy()
         },
       }
     }
@@ -44,10 +45,13 @@ export const takeInstanceLock = async (
   throw new Error(`the data directory ${directory} is still in use by another service process`)
 }
 
-const listen = (path: string, onHandover: () => void): Promise<Server | undefined> =>
+const listen = (path: string, onHandover: () => void, asking: Set<Socket>): Promise<Server | undefined> =>
   new Promise((resolve, reject) => {
     const server = createServer((socket) => {
       socket.on('error', () => {})
+      // They are told by the end of their connection.
+      asking.add(socket)
+      socket.once('close', () => asking.delete(socket))
       socket.setEncoding('utf8').once('data', (text) => {
         if (String(text) === TAKE_OVER) onHandover()
         else socket.destroy()

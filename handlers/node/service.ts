@@ -1,0 +1,192 @@
+import { readFile } from 'node:fs/promises'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { openDatabase } from '../../db/client.ts'
+import { createCredentialRepository } from '../../db/credential.ts'
+import { createPipelineRepository } from '../../db/pipelines.ts'
+import { createSessionRepository } from '../../db/sessions.ts'
+import { createSettingsRepository } from '../../db/settings.ts'
+import { createCamerasClient } from '../../lib/cameras-client.ts'
+import { type Configuration, readConfiguration } from '../../lib/configuration.ts'
+import { createEngineCaller, createEngineClient } from '../../lib/engine-client.ts'
+import { createKlvClient } from '../../lib/klv-client.ts'
+import { createLicensing } from '../../lib/license.ts'
+import { createLog } from '../../lib/log.ts'
+import { createEngineMetrics } from '../../lib/metrics.ts'
+import { createPicturesClient } from '../../lib/pictures-client.ts'
+import type { Log } from '../../lib/ports.ts'
+import { reconcile } from '../../lib/reconcile.ts'
+import { keepCredentialInMemory, keepPipelinesInMemory } from '../../lib/write-through.ts'
+import packageJson from '../../package.json' with { type: 'json' }
+import { type AppDeps, assemble, createApp, type FetchHandler } from '../app.ts'
+import { openDataDirectory, readOrCreateApiKey } from './data-directory.ts'
+import type { EngineLink, LinkOptions } from './engine-link.ts'
+import { createRequestListener } from './http-server.ts'
+import { takeInstanceLock } from './instance-lock.ts'
+import { createApiMetrics } from './metrics.ts'
+import { createPasswordHasher } from './password-hasher.ts'
+import { linkRemoteEngine } from './remote-engine.ts'
+import { keepSidecar } from './sidecar.ts'
+
+const clock = { now: () => Date.now() }
+
+/** The API with its database and its engine, without an HTTP server. */
+export interface Service {
+  /** Answers requests for /svc/…; before the engine is there, with 503 where it is needed. */
+  readonly app: FetchHandler
+  /** `app` for node:http, with the checks that a fetch handler cannot make. */
+  readonly listener: (request: IncomingMessage, response: ServerResponse) => void
+  /** What the groups of handlers take. */
+  readonly deps: AppDeps
+  readonly apiKey: string
+  readonly dataDir: string
+  /** Finds or starts the engine; settles when it is ready, or the first attempt has failed (it goes on trying). */
+  connect(): Promise<void>
+  /** From now on streams of events end and healthz answers 503; then stop or leave. */
+  prepareToStop(): void
+  /** Ends the streams and an own engine, and closes the database. */
+  stop(): Promise<void>
+  /** As `stop`, but the engine goes on with its streams; the next service on this data directory finds it. */
+  leave(): Promise<void>
+}
+
+export interface OpenOptions {
+  readonly log: Log
+  /** Asks the process that has the data directory to hand over. */
+  readonly takeOver?: boolean
+  /** Another process asks for the data directory: leave, and end. By default the service leaves. */
+  readonly onHandover?: () => void
+  /** The environment of an own engine. */
+  readonly environment?: NodeJS.ProcessEnv
+}
+
+export interface CreateOptions {
+  /** The variables that `--help` lists; those of the process by default. */
+  readonly environment?: Readonly<Record<string, string | undefined>>
+  /** One JSON line per event; standard error by default. */
+  readonly writeLog?: (line: string) => void
+}
+
+/** Opens the service to be embedded in a program, with its engine. Throws when a variable is wrong, the data directory is in use or the database unusable. */
+export const createService = async ({ environment = process.env, writeLog }: CreateOptions = {}): Promise<Service> => {
+  const configuration = readConfiguration(environment)
+  if ('mistakes' in configuration) throw new Error(configuration.mistakes.join('\n'))
+  const log = createServiceLog(configuration, writeLog)
+  const service = await openService(configuration, { log, environment: { ...process.env, ...environment } })
+  await service.connect()
+  return service
+}
+
+export const createServiceLog = (
+  { logLevel: level }: Configuration,
+  write = (line: string): unknown => process.stderr.write(`${line}\n`),
+): Log => createLog({ level, clock, write: (line) => void write(line), fields: { process: 'api' } })
+
+/** Wires data directory, database and handlers; the engine comes with `connect`. */
+export const openService = async (configuration: Configuration, options: OpenOptions): Promise<Service> => {
+  const { log, takeOver = false } = options
+  const dataDir = openDataDirectory(configuration.dataDir)
+  let onHandover = options.onHandover ?? ((): void => {})
+  const lock = await takeInstanceLock(dataDir, { takeOver, onHandover: () => onHandover() })
+  const apiKey = configuration.apiKey ?? readOrCreateApiKey(dataDir).key
+  const databaseUrl = configuration.databaseUrl ?? pathToFileURL(join(dataDir, 'service.db')).href
+  const database = await openDatabase({
+    url: databaseUrl,
+    ...(configuration.databaseAuthToken !== undefined && { authToken: configuration.databaseAuthToken }),
+  })
+  // A file has this process alone for a writer, so reads need not ask it; a server may have others.
+  const alone = databaseUrl.startsWith('file:')
+  const stopping = new AbortController()
+  let link: EngineLink | undefined
+  const caller = createEngineCaller({
+    address: () => link?.address(),
+    fetch: (url, init) => (link?.fetch ?? fetch)(url, init),
+  })
+  const pipelines = createPipelineRepository(database)
+  const credentials = createCredentialRepository(database)
+  const ports = {
+    engine: createEngineClient(caller),
+    pictures: createPicturesClient(caller),
+    klv: createKlvClient(caller),
+    cameras: createCamerasClient(caller),
+    metrics: createApiMetrics({ sseClients: () => deps.events.feed.followers }),
+    engineMetrics: createEngineMetrics(caller),
+    pipelines: alone ? keepPipelinesInMemory(pipelines) : pipelines,
+    settings: createSettingsRepository(database),
+    credentials: alone ? keepCredentialInMemory(credentials) : credentials,
+    corsOrigins: configuration.corsOrigins,
+    sessions: createSessionRepository(database),
+    hasher: createPasswordHasher(),
+    license: { read: async () => (configuration.licenseFile === undefined ? null : readFile(configuration.licenseFile, 'utf8')) },
+    mediaServer: configuration.mediaServer,
+    apiKey,
+    clock,
+    log,
+    version: packageJson.version,
+    startedAt: clock.now(),
+    isStopping: () => stopping.signal.aborted,
+    stopping: stopping.signal,
+  }
+  const deps: AppDeps = assemble(ports)
+  const app = createApp(deps)
+  const connect = (): EngineLink =>
+    linkEngine(configuration, dataDir, options.environment ?? process.env, {
+      log,
+      // The API is shown the engine only when the two agree.
+      onReady: async (engine, occasion, direct) => {
+        const pictures = createPicturesClient(direct)
+        await reconcile({ ...deps, engine, pictures, licensing: createLicensing({ source: ports.license, engine, clock }) }, occasion)
+        await deps.events.resync(await engine.list())
+      },
+      onEvent: (event) => {
+        deps.events.push(event)
+        deps.geolocations.push(event)
+        deps.triggers.notice(event)
+      },
+    })
+  const end = async (how: 'stop' | 'leave'): Promise<void> => {
+    stopping.abort()
+    await link?.[how]()
+    database.close()
+    lock.release()
+  }
+  const service: Service = {
+    app,
+    listener: createRequestListener({ app, trustProxy: configuration.trustProxy, log }),
+    deps,
+    apiKey,
+    dataDir,
+    connect: () => {
+      link ??= connect()
+      return link.first
+    },
+    prepareToStop: () => stopping.abort(),
+    stop: () => end('stop'),
+    leave: () => end('leave'),
+  }
+  if (options.onHandover === undefined) onHandover = () => void service.leave()
+  return service
+}
+
+const linkEngine = (
+  { engineUrl, engineToken }: Configuration,
+  dataDir: string,
+  environment: NodeJS.ProcessEnv,
+  options: LinkOptions,
+): EngineLink =>
+  engineUrl !== undefined
+    ? linkRemoteEngine({ url: engineUrl, token: engineToken ?? '' }, options)
+    : keepSidecar({
+        ...options,
+        entry: join(dirname(fileURLToPath(import.meta.url)), 'engine.js'),
+        dataDir,
+        version: packageJson.version,
+        environment: engineEnvironment(environment, dataDir),
+      })
+
+/** What the engine is told of our environment: nothing that only the API needs to know. */
+const engineEnvironment = (environment: NodeJS.ProcessEnv, dataDir: string): NodeJS.ProcessEnv => {
+  const { SVC_API_KEY, SVC_ENGINE_LISTEN, SVC_DATABASE_URL, SVC_DATABASE_AUTH_TOKEN, SVC_LICENSE_FILE, ...rest } = environment
+  return { ...rest, SVC_DATA_DIR: dataDir }
+}
