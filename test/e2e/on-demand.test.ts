@@ -52,7 +52,7 @@ describe('an on-demand pipeline', () => {
 
   it('stays when the next reader comes before it is closed', async () => {
     const service = await startService()
-    await service.request('PUT', '/svc/settings', { on_demand: { close_after_seconds: 1 } })
+    await service.request('PUT', '/svc/settings', { on_demand: { close_after_seconds: 3 } })
     const url = await createOnDemand(service, 'demanded')
     const [child] = await attach(url).then(async (first) => {
       await first.close()
@@ -60,7 +60,7 @@ describe('an on-demand pipeline', () => {
     })
     const second = await attach(url)
     const since = performance.now()
-    await second.until(() => performance.now() - since > 1500)
+    await second.until(() => performance.now() - since > 3500)
     expect(mediaChildren(service.enginePid())).toEqual([child])
     await service.stop()
   })

@@ -1,0 +1,195 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { mediaChildren } from '../helpers/host-truth.ts'
+import { childrenOf } from '../helpers/processes.ts'
+import { connectReader, openReader, type RtspReader, sequenceGaps, timestampSteps } from '../helpers/rtsp-reader.ts'
+import { type RtspSource, startRtspSource } from '../helpers/rtsp-source.ts'
+import { type Service, startService } from '../helpers/service.ts'
+import { temporaryDataDir } from '../helpers/temporary-data-dir.ts'
+import { until } from '../helpers/until.ts'
+
+const SIZE = ['--width', '320', '--height', '240', '--gop-seconds', '0.5']
+
+/** A source that can be killed and started again on its port. */
+const startSource = async (port = 0): Promise<RtspSource> => {
+  const source = await startRtspSource(['--port', String(port), ...SIZE])
+  onTestFinished(() => source.stop())
+  return source
+}
+
+const create = async (service: Service, id: string, source: Record<string, unknown>): Promise<string> => {
+  const { status, body } = await service.request('POST', '/svc/pipeline', { id, mode: 'simple', source })
+  expect({ status, message: body.message }).toEqual({ status: 201, message: undefined })
+  return body.output.uri.replace('0.0.0.0', '127.0.0.1')
+}
+
+const view = async (service: Service, id: string) => (await service.request('GET', `/svc/pipeline/${id}`)).body
+
+const comesTo = (service: Service, id: string, phase: string) =>
+  until(
+    () => view(service, id),
+    ({ runtime }) => runtime.phase === phase,
+  )
+
+const attach = async (url: string, transport: 'tcp' | 'udp'): Promise<RtspReader> => {
+  const reader = await openReader(url, { transport })
+  onTestFinished(() => reader.close())
+  return reader
+}
+
+/** ffmpeg that decodes until it is told to quit; answers how many frames there were, and its complaints. */
+const startDecoder = (url: string, transport: 'tcp' | 'udp') => {
+  const options = [
+    '-v',
+    'error',
+    '-rtsp_transport',
+    transport,
+    '-i',
+    url,
+    '-map',
+    '0:v',
+    '-enc_time_base',
+    '1:90000',
+    '-fps_mode',
+    'passthrough',
+  ]
+  const child: ChildProcess = spawn('ffmpeg', [...options, '-progress', 'pipe:1', '-f', 'null', '-'], { stdio: ['pipe', 'pipe', 'pipe'] })
+  const exited = once(child, 'exit')
+  onTestFinished(async () => {
+    child.kill('SIGKILL')
+    await exited
+  })
+  const seen = { frames: 0, complaints: '' }
+  child.stdout?.on('data', (text: Buffer) => {
+    seen.frames = Number([...text.toString().matchAll(/^frame=(\d+)$/gm)].at(-1)?.[1] ?? seen.frames)
+  })
+  child.stderr?.on('data', (text: Buffer) => {
+    // Of the source itself ffmpeg's muxer says this at each of its key frames; what matters is what the decoder says.
+    seen.complaints += text.toString().replace(/^.*non monotonically increasing dts to muxer.*\n/gm, '')
+  })
+  return seen
+}
+
+const hasMoreThan = (count: number) => (frames: readonly number[]) => frames.every((each) => each > count)
+
+describe('a source that goes away', () => {
+  it('costs no reader its connection: over TCP and UDP the same streams go on when it is back', async () => {
+    const source = await startSource()
+    const service = await startService()
+    const url = await create(service, 'outage', { uri: source.url('/h264'), latency_ms: 0 })
+    const readers = await Promise.all((['tcp', 'tcp', 'tcp', 'udp', 'udp'] as const).map((transport) => attach(url, transport)))
+    const decoders = [startDecoder(url, 'tcp'), startDecoder(url, 'udp')]
+    await until(() => decoders.map(({ frames }) => frames), hasMoreThan(20))
+    await source.stop()
+    const away = await comesTo(service, 'outage', 'reconnecting')
+    expect(away).toMatchObject({
+      state: 'playing',
+      runtime: { desired: 'playing', restarts: 1, readers: 7, last_error: { message: expect.any(String) } },
+    })
+    expect(Date.parse(away.runtime.next_retry_at)).toBeGreaterThan(Date.parse(away.runtime.since))
+
+    const late = await connectReader(url)
+    onTestFinished(() => late.close())
+    expect((await late.describe()).status).toBe(200)
+    const refused = await until(
+      () => view(service, 'outage'),
+      ({ runtime }) => runtime.restarts >= 2,
+    )
+    expect(refused.runtime.last_error.message).toContain('refuses the connection')
+    const counts = readers.map(({ count }) => count)
+    const framesBefore = Math.max(...decoders.map(({ frames }) => frames))
+    await startSource(source.port)
+
+    await Promise.all(readers.map((reader, at) => reader.until(() => reader.count > (counts[at] ?? 0) + 60)))
+    await until(() => decoders.map(({ frames }) => frames), hasMoreThan(framesBefore + 20))
+    for (const { packets } of readers) {
+      expect(sequenceGaps(packets)).toEqual([])
+      expect(timestampSteps(packets).filter((step) => step <= 0)).toEqual([])
+      expect(new Set(packets.map(({ ssrc }) => ssrc)).size).toBe(1)
+      // The timestamp goes on by the time that passed, so that a player neither rushes nor lags.
+      const pause = packets.reduce(
+        (longest, { arrivedMs }, at) => Math.max(longest, arrivedMs - (packets[at - 1]?.arrivedMs ?? arrivedMs)),
+        0,
+      )
+      expect(Math.abs(Math.max(...timestampSteps(packets)) / 90 - pause)).toBeLessThan(500)
+    }
+    expect(decoders.map(({ complaints }) => complaints)).toEqual(['', ''])
+    expect(await view(service, 'outage')).toMatchObject({
+      state: 'playing',
+      runtime: { phase: 'playing', next_retry_at: null, readers: 7 },
+    })
+    for (const track of late.sdp?.media.keys() ?? []) await late.setUp(track)
+    expect((await late.play()).status).toBe(200)
+    await late.until(() => late.count > 30)
+    await service.stop()
+  })
+
+  it('and hangs without closing is found by the watchdog, as soon as the setting says', async () => {
+    const source = await startSource()
+    const service = await startService()
+    await service.request('PUT', '/svc/settings', { stall_timeout_seconds: 300 })
+    const reader = await attach(await create(service, 'hangs', { uri: source.url('/h264'), latency_ms: 0 }), 'tcp')
+    await reader.until(() => reader.count > 20)
+    source.pause()
+    // In the middle of the wait: it counts from the last frame, not from the change.
+    await service.request('PUT', '/svc/settings', { stall_timeout_seconds: 2 })
+    const stalled = await comesTo(service, 'hangs', 'reconnecting')
+    expect(stalled).toMatchObject({
+      state: 'playing',
+      runtime: { restarts: 1, last_error: { message: expect.stringContaining('stopped sending') } },
+    })
+    expect(stalled.runtime.last_frame_age_ms).toBeGreaterThanOrEqual(2000)
+    const count = reader.count
+    source.resume()
+    await reader.until(() => reader.count > count + 30)
+    expect(sequenceGaps(reader.packets)).toEqual([])
+    await service.stop()
+  })
+
+  it('and was away when the service started is taken as soon as it is there', async () => {
+    const source = await startSource()
+    const dataDir = temporaryDataDir()
+    const first = await startService({ dataDir })
+    await create(first, 'boots', { uri: source.url('/h264') })
+    await first.stop()
+    await source.stop()
+    const second = await startService({ dataDir })
+    const waiting = await until(
+      () => view(second, 'boots'),
+      ({ runtime }) => runtime.restarts >= 2,
+    )
+    expect(waiting).toMatchObject({
+      state: 'ready',
+      runtime: { phase: 'reconnecting', desired: 'playing', last_error: { message: expect.stringContaining('refuses') } },
+    })
+    await startSource(source.port)
+    expect(await comesTo(second, 'boots', 'playing')).toMatchObject({ state: 'playing', runtime: { next_retry_at: null } })
+    await second.stop()
+  })
+})
+
+describe('a child that is killed', () => {
+  it('is replaced at once, and its readers get the next key frame in the same session', async () => {
+    const service = await startService()
+    // A retry that waited would come after a minute.
+    await service.request('PUT', '/svc/settings', { reconnect: { initial_delay_ms: 60_000, max_delay_seconds: 60 } })
+    const reader = await attach(await create(service, 'killed', { uri: 'test://ball?width=160&height=120&fps=15' }), 'tcp')
+    await reader.until(() => reader.count > 20)
+    const [victim = 0] = mediaChildren(service.enginePid())
+    process.kill(victim, 'SIGKILL')
+    await until(
+      () => childrenOf(service.enginePid()),
+      (children) => children.every(({ pid }) => pid !== victim),
+    )
+    const count = reader.count
+    await reader.until(() => reader.count > count + 20)
+    expect(sequenceGaps(reader.packets)).toEqual([])
+    expect((await view(service, 'killed')).runtime).toMatchObject({
+      phase: 'playing',
+      restarts: 1,
+      last_error: { code: 'ENGINE_ERROR', message: expect.stringContaining('SIGKILL') },
+    })
+    await service.stop()
+  })
+})
