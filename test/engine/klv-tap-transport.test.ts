@@ -61,9 +61,9 @@ describe.each([
     // Every tenth picture is a key frame; only those have a packet, so that each can be told from its neighbours.
     const sender = await startTsKlvSender({
       synchronous,
-      fps: 20,
-      keyInterval: KEY_INTERVAL,
-      klv: (index) => (index % KEY_INTERVAL === 0 ? flightPacket(index * 50) : undefined),
+      fps: 8,
+      keyInterval: 4,
+      klv: (index) => (index % 4 === 0 ? flightPacket(index * 125) : undefined),
     })
     onTestFinished(() => sender.stop())
     const { keyFrames, klv, seen } = await watch(sender.uri)
@@ -75,9 +75,9 @@ describe.each([
     const first = sender.sent.findIndex((sent) => toHex(sent.klv) === klv[0]?.bytes)
     expect(first).toBeGreaterThanOrEqual(0)
     expect(klv.map(({ bytes }) => bytes)).toEqual(sender.sent.slice(first, first + klv.length).map((sent) => toHex(sent.klv)))
-    // tsdemux and we judge the sender's clock each for itself: they agree to a fraction of the 50 ms between two pictures.
+    // tsdemux and we judge the sender's clock each for itself: they agree to a fraction of the 125 ms between two pictures.
     for (const pictureMs of keyFrames.slice(1, -1)) {
-      expect(Math.min(...klv.map(({ mediaMs }) => Math.abs(mediaMs - pictureMs)))).toBeLessThan(20)
+      expect(Math.min(...klv.map(({ mediaMs }) => Math.abs(mediaMs - pictureMs)))).toBeLessThan(60)
     }
   })
 
