@@ -6,14 +6,13 @@ import packageJson from '../package.json' with { type: 'json' }
 import { type AppDeps, apiRoutes, createApp } from './app.ts'
 import { helpText, readArguments } from './node/arguments.ts'
 import { type DocsServer, serveDocs } from './node/docs-server.ts'
+import { drain } from './node/drain.ts'
 import { createHttpServer } from './node/http-server.ts'
 import { createServiceLog, openService } from './node/service.ts'
 
 /** sysexits.h: EX_USAGE, EX_UNAVAILABLE, EX_CONFIG. */
 const EXIT = { usage: 64, unavailable: 69, configuration: 78 } as const
 
-/** How long requests may take to end after SIGTERM before their connections are closed, milliseconds. */
-const DRAIN_MS = 5000
 /** Whatever hangs: the whole shutdown ends after this, milliseconds. */
 const SHUT_DOWN_MS = 40_000
 
@@ -99,16 +98,5 @@ const listen = (server: Server, { host, port }: Configuration): Promise<void> =>
     })
     server.listen({ host, port }, resolve)
   })
-
-/** No new connections; those with a request in flight may end it. */
-const drain = async (server: Server): Promise<void> => {
-  const closed = new Promise((resolve) => server.close(resolve))
-  // A connection whose request ends after the server was closed stays open for another one.
-  const idle = setInterval(() => server.closeIdleConnections(), 20)
-  const timer = setTimeout(() => server.closeAllConnections(), DRAIN_MS)
-  await closed
-  clearInterval(idle)
-  clearTimeout(timer)
-}
 
 await main()

@@ -4,6 +4,7 @@ import { createServerAdapter } from '@whatwg-node/server'
 import { ApiError, errorBody } from '../../lib/errors.ts'
 import type { Log } from '../../lib/ports.ts'
 import type { RequestContext } from '../router.ts'
+import { followConnections } from './drain.ts'
 
 /** Bounds of the HTTP face; the body limit is the router's. */
 const LIMITS = {
@@ -43,6 +44,7 @@ export const createHttpServer = (options: HttpServerOptions): Server => {
   server.keepAliveTimeout = limits.keepAliveTimeoutMs
   server.maxConnections = limits.connections
   server.on('clientError', onClientError)
+  followConnections(server)
   return server
 }
 
