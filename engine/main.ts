@@ -10,6 +10,7 @@ import { cameraRoutes } from './camera-routes.ts'
 import { startCameraMonitor } from './cameras/monitor.ts'
 import { runToEnd } from './child.ts'
 import { klvRoutes } from './klv-routes.ts'
+import { licenseRoutes } from './license-routes.ts'
 import { createEngineMetrics, metricsRoutes } from './metrics.ts'
 import { passwordRoutes } from './password-routes.ts'
 import { pictureRoutes } from './picture-routes.ts'
@@ -76,6 +77,7 @@ const server = createEngineServer({
       gstreamer_version: await gstreamerVersion(),
       pid: process.pid,
     })),
+    ...licenseRoutes(supervisor),
     ...pictureRoutes({ supervisor, files }),
     ...klvRoutes(supervisor),
     ...cameraRoutes(cameras),

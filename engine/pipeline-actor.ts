@@ -20,6 +20,8 @@ import { Vitals } from './vitals.ts'
 export interface ActorDeps {
   readonly publisher: Publisher
   readonly settings: () => Settings
+  /** Throws ApiError when the license has no place for a start by a reader. */
+  readonly admitReaderStart: (config: PipelineConfig) => void
   readonly plan: Planner['plan']
   readonly onReturn: Planner['onReturn']
   readonly emit: (event: EngineEvent) => void
@@ -187,6 +189,7 @@ export class PipelineActor {
     const byReader = options.byReader ?? false
     const session = await this.#command(async () => {
       if (this.#removed) throw new ApiError('NOT_FOUND', `There is no pipeline "${this.#config.id}".`)
+      if (byReader && this.#session === undefined) this.#deps.admitReaderStart(this.#config)
       if (!byReader) this.#desired = 'playing'
       this.#session ??= this.#begin(!options.wait, byReader)
       if (!byReader) this.#session.byReader = false

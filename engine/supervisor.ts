@@ -1,4 +1,5 @@
 import { ApiError } from '../lib/errors.ts'
+import { type LicenseState, requireLicense } from '../lib/license.ts'
 import type { PortRange } from '../lib/port-range.ts'
 import type { EngineCheck, EngineEvent, Log, LogLine } from '../lib/ports.ts'
 import { type PipelineConfig, type PipelineView, parseOutputUri } from '../lib/schema/pipeline.ts'
@@ -22,6 +23,7 @@ export class Supervisor {
   readonly #actors = new Map<string, PipelineActor>()
   readonly #listeners = new Set<(event: EngineEvent) => void>()
   #settings: Settings = DEFAULT_SETTINGS
+  #license: LicenseState = { status: 'unlimited' }
   #configured = false
   #allocations: Promise<unknown> = Promise.resolve()
 
@@ -39,6 +41,10 @@ export class Supervisor {
     return this.list().filter(({ state }) => state === 'playing').length
   }
 
+  get #running(): number {
+    return [...this.#actors.values()].filter(({ running }) => running).length
+  }
+
   get settings(): Settings {
     return this.#settings
   }
@@ -48,6 +54,11 @@ export class Supervisor {
     this.#configured = true
     for (const actor of this.#actors.values()) void actor.settingsChanged()
     void this.#options.pictures.store.trim()
+  }
+
+  /** What starts by readers are held to; the API process holds every other start to it. */
+  holdToLicense(license: LicenseState): void {
+    this.#license = license
   }
 
   subscribe(listener: (event: EngineEvent) => void): () => void {
@@ -161,6 +172,7 @@ export class Supervisor {
       log,
       pictures,
       settings: () => this.#settings,
+      admitReaderStart: (config) => requireLicense(this.#license, config, this.#running),
       emit: (event) => this.#emit(event),
     })
   }

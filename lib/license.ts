@@ -58,13 +58,7 @@ export const createLicensing = (deps: { source: LicenseSource; engine: Engine; c
     for (const view of await deps.engine.list()) if (isRunning(view)) counted.add(view.id)
     for (const id of reserved.keys()) counted.add(id)
     if (counted.has(config.id)) return reserve(config.id)
-    requireCodecs(current, config)
-    const limit = current.status === 'valid' ? current.license.max_streams : null
-    if (limit !== null && counted.size >= limit) {
-      throw new ApiError('LICENSE_LIMIT_EXCEEDED', `The license allows ${limit} running pipelines. Stop one, or extend the license.`, {
-        max_streams: limit,
-      })
-    }
+    requireLicense(current, config, counted.size)
     return reserve(config.id)
   }
 
@@ -100,6 +94,16 @@ const isExpired = ({ expires }: License, now: number): boolean => {
   if (expires === null) return false
   const end = Date.parse(expires) + (expires.length === 'yyyy-mm-dd'.length ? DAY_MS : 0)
   return now >= end
+}
+
+/** Whether one more pipeline may start while so many others run. Throws LICENSE_ERROR or LICENSE_LIMIT_EXCEEDED. */
+export const requireLicense = (state: LicenseState, config: PipelineConfig, running: number): void => {
+  requireCodecs(state, config)
+  const limit = state.status === 'valid' ? state.license.max_streams : null
+  if (limit === null || running < limit) return
+  throw new ApiError('LICENSE_LIMIT_EXCEEDED', `The license allows ${limit} running pipelines. Stop one, or extend the license.`, {
+    max_streams: limit,
+  })
 }
 
 const requireCodecs = (state: LicenseState, config: PipelineConfig): void => {

@@ -12,6 +12,7 @@ import { type Configuration, readConfiguration } from '../../lib/configuration.t
 import { createEngineCaller, createEngineClient } from '../../lib/engine-client.ts'
 import { createKlvClient } from '../../lib/klv-client.ts'
 import { createLicensing } from '../../lib/license.ts'
+import { createLicenseWatch } from '../../lib/license-watch.ts'
 import { createLog } from '../../lib/log.ts'
 import { createEngineMetrics } from '../../lib/metrics.ts'
 import { createPicturesClient } from '../../lib/pictures-client.ts'
@@ -129,17 +130,20 @@ export const openService = async (configuration: Configuration, options: OpenOpt
     stopping: stopping.signal,
   }
   const deps: AppDeps = assemble(ports)
+  const license = createLicenseWatch({ source: ports.license, clock, log })
   const app = createApp(deps)
   const connect = (): EngineLink =>
     linkEngine(configuration, dataDir, options.environment ?? process.env, {
       log,
       // The API is shown the engine only when the two agree.
       onReady: async (engine, occasion, direct) => {
+        await license.begin(direct)
         const pictures = createPicturesClient(direct)
         await reconcile({ ...deps, engine, pictures, licensing: createLicensing({ source: ports.license, engine, clock }) }, occasion)
         await deps.events.resync(await engine.list())
       },
       onEvent: (event) => {
+        if (event.type === 'heartbeat') void license.look()
         deps.events.push(event)
         deps.geolocations.push(event)
         deps.triggers.notice(event)

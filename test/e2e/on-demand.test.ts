@@ -1,8 +1,11 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { listeningPorts, mediaChildren } from '../helpers/host-truth.ts'
 import { connectReader, openReader, type RtspReader } from '../helpers/rtsp-reader.ts'
 import { startRtspSource } from '../helpers/rtsp-source.ts'
 import { type Service, startService } from '../helpers/service.ts'
+import { temporaryDataDir } from '../helpers/temporary-data-dir.ts'
 import { until } from '../helpers/until.ts'
 
 const BALL = { uri: 'test://ball?width=160&height=120&fps=15' }
@@ -165,6 +168,40 @@ describe('an on-demand pipeline', () => {
     await until(open, (ports) => ports.includes(portOf(ready)) && ports.includes(portOf(playing)))
     const again = await attach(ready)
     await again.until(() => again.count > 5)
+    await service.stop()
+  })
+
+  it('is not started by a reader beyond the license, and is as soon as the license allows it', async () => {
+    const dataDir = temporaryDataDir()
+    const licenseFile = join(dataDir, 'license.json')
+    const allow = (license: Record<string, unknown>) =>
+      writeFileSync(licenseFile, JSON.stringify({ licensee: 'test', codecs: [], ...license }))
+    allow({ max_streams: 1 })
+    const service = await startService({ dataDir, env: { SVC_LICENSE_FILE: licenseFile } })
+    const [one, other] = [await createOnDemand(service, 'one'), await createOnDemand(service, 'other')]
+    await attach(one)
+    const asking = await connectReader(other)
+    onTestFinished(() => asking.close())
+    expect((await asking.describe()).status).toBe(402)
+    expect(await view(service, 'other')).toMatchObject({ state: 'ready', runtime: { phase: 'idle' } })
+    allow({ max_streams: 2 })
+    await until(
+      () => asking.describe(),
+      ({ status }) => status === 200,
+    )
+    await service.request('PUT', '/svc/pipeline/other/stop')
+    allow({ max_streams: 2, expires: '2020-01-01' })
+    await until(
+      async () => {
+        const again = await connectReader(other)
+        const { status } = await again.describe()
+        await again.close()
+        if (status === 200) await service.request('PUT', '/svc/pipeline/other/stop')
+        return status
+      },
+      (status) => status === 402,
+    )
+    expect((await view(service, 'one')).state).toBe('playing')
     await service.stop()
   })
 })
