@@ -1,14 +1,15 @@
 import { ApiError } from '../lib/errors.ts'
 import type { EngineEvent, Log, LogLine } from '../lib/ports.ts'
-import type { Phase, PipelineConfig, PipelineState, PipelineView } from '../lib/schema/pipeline.ts'
+import type { PipelineConfig, PipelineState, PipelineView } from '../lib/schema/pipeline.ts'
 import type { Settings } from '../lib/schema/settings.ts'
-import { Fault, faultToApiError } from './fault.ts'
+import { Fault } from './fault.ts'
 import { KlvTap } from './klv-tap.ts'
-import { type LifecycleEvent, nextPhase, stateOf } from './lifecycle.ts'
+import type { LifecycleEvent } from './lifecycle.ts'
 import { LogRing } from './log-ring.ts'
 import type { PipelineFacts } from './metrics-table.ts'
 import { Output } from './output.ts'
 import { type PictureDeps, PipelinePictures } from './pictures/pipeline-pictures.ts'
+import { PipelineStatus } from './pipeline-status.ts'
 import type { Planner } from './plan.ts'
 import { RtpStream } from './rtp/stream.ts'
 import { Timeline } from './rtp/timeline.ts'
@@ -42,16 +43,11 @@ export class PipelineActor {
   readonly #vitals = new Vitals()
   readonly #streams: readonly [RtpStream, RtpStream]
   readonly #output: Output
+  readonly #status: PipelineStatus
   #config: PipelineConfig
-  #phase: Phase = 'idle'
-  #since: number
-  #desired: PipelineState = 'ready'
   #session: Session | undefined
   #runs = 0
-  #restarts = 0
   #pid: number | undefined
-  #nextRetryAt: number | null = null
-  #lastError: { readonly code: string; readonly message: string; readonly at: string } | null = null
   #idleTimer: NodeJS.Timeout | undefined
   #readers = 0
   #commands: Promise<unknown> = Promise.resolve()
@@ -61,7 +57,7 @@ export class PipelineActor {
   constructor(config: PipelineConfig, deps: ActorDeps) {
     this.#deps = deps
     this.#config = config
-    this.#since = deps.now()
+    this.#status = new PipelineStatus(deps.now)
     this.#ring = new LogRing(deps.now)
     const timeline = new Timeline()
     const video = new RtpStream({ timeline })
@@ -113,12 +109,7 @@ export class PipelineActor {
       id: this.#config.id,
       state: this.#state(),
       runtime: {
-        phase: this.#phase,
-        desired: this.#desired,
-        since: new Date(this.#since).toISOString(),
-        restarts: this.#restarts,
-        next_retry_at: this.#nextRetryAt === null ? null : new Date(this.#nextRetryAt).toISOString(),
-        last_error: this.#lastError,
+        ...this.#status.read(),
         readers: this.#output.readers,
         ...this.#vitals.read(),
       },
@@ -164,7 +155,7 @@ export class PipelineActor {
       if (this.#session !== undefined) throw runningConflict(this.#config.id)
       await this.#output.close()
       this.#config = config
-      this.#lastError = null
+      this.#status.forgetError()
       this.klv.forget()
       this.#settle()
       await this.#listenWhileReady()
@@ -190,7 +181,7 @@ export class PipelineActor {
     const session = await this.#command(async () => {
       if (this.#removed) throw new ApiError('NOT_FOUND', `There is no pipeline "${this.#config.id}".`)
       if (byReader && this.#session === undefined) this.#deps.admitReaderStart(this.#config)
-      if (!byReader) this.#desired = 'playing'
+      if (!byReader) this.#status.desired = 'playing'
       this.#session ??= this.#begin(!options.wait, byReader)
       if (!byReader) this.#session.byReader = false
       return this.#session
@@ -203,7 +194,7 @@ export class PipelineActor {
   stop(): Promise<PipelineView> {
     this.#session?.stop()
     return this.#command(async () => {
-      this.#desired = 'ready'
+      this.#status.desired = 'ready'
       await this.#endSession()
       this.#settle()
       if (this.#listensWhileReady()) this.#output.disconnectReaders()
@@ -213,7 +204,7 @@ export class PipelineActor {
   }
 
   #state(): PipelineState {
-    return stateOf(this.#phase, this.#session?.hadMedia ?? false)
+    return this.#status.state(this.#session?.hadMedia ?? false)
   }
 
   #command<T>(work: () => Promise<T>): Promise<T> {
@@ -223,8 +214,7 @@ export class PipelineActor {
   }
 
   #begin(patient: boolean, byReader: boolean): Session {
-    this.#restarts = 0
-    this.#lastError = null
+    this.#status.begin()
     this.#vitals.reset()
     this.klv.begin()
     this.#move('play')
@@ -294,7 +284,7 @@ export class PipelineActor {
     else await this.#output.close()
     this.klv.end()
     // Whoever waited for the start was told that it failed: nobody expects it to come by itself later.
-    if (this.#session !== undefined && !this.#session.patient && !this.#session.hadMedia) this.#desired = 'ready'
+    if (this.#session !== undefined && !this.#session.patient && !this.#session.hadMedia) this.#status.desired = 'ready'
     this.#session = undefined
     this.#move(event)
   }
@@ -319,26 +309,22 @@ export class PipelineActor {
 
   #noteFault(fault: Fault): void {
     const { id } = this.#config
-    const { code } = faultToApiError(fault)
     this.#previousFault = fault
-    this.#lastError = { code, message: fault.message, at: new Date(this.#deps.now()).toISOString() }
+    const { code } = this.#status.noteFault(fault)
     this.#ring.add(this.#runs, 'engine', `${fault.reason}: ${fault.message}`)
     this.#deps.log.warn('pipeline_fault', { pipeline_id: id, run: this.#runs, reason: fault.reason, message: fault.message })
     this.#deps.emit({ type: 'pipeline_error', id, code, message: fault.message, cause: fault.reason })
   }
 
   #notePause(delayMs: number | null): void {
-    this.#nextRetryAt = delayMs === null ? null : this.#deps.now() + delayMs
+    this.#status.notePause(delayMs)
     if (delayMs !== null) this.#emitStatus()
   }
 
   #move(event: LifecycleEvent): void {
-    if (event === 'lost') this.#restarts += 1
-    const next = nextPhase(this.#phase, event)
-    if (next === undefined || next === this.#phase) return
-    this.#phase = next
-    this.#since = this.#deps.now()
-    this.#deps.log.info('pipeline_phase', { pipeline_id: this.#config.id, phase: next, after: event })
+    const phase = this.#status.move(event)
+    if (phase === undefined) return
+    this.#deps.log.info('pipeline_phase', { pipeline_id: this.#config.id, phase, after: event })
     this.#emitStatus()
   }
 
@@ -363,7 +349,8 @@ export class PipelineActor {
   /** The start that a reader waits for; undefined when it runs already, or no reader may start it. */
   #onDescribe(): Promise<unknown> | undefined {
     const session = this.#session
-    if (session !== undefined && this.#phase !== 'stopping') return session.patient || session.hadMedia ? undefined : session.started()
+    if (session !== undefined && this.#status.phase !== 'stopping')
+      return session.patient || session.hadMedia ? undefined : session.started()
     return this.#listensWhileReady() ? this.#startForReader() : undefined
   }
 
