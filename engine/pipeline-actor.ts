@@ -2,7 +2,8 @@ import { ApiError } from '../lib/errors.ts'
 import type { EngineEvent, Log, LogLine } from '../lib/ports.ts'
 import type { PipelineConfig, PipelineState, PipelineView } from '../lib/schema/pipeline.ts'
 import type { Settings } from '../lib/schema/settings.ts'
-import { Fault } from './fault.ts'
+import { attemptRun, toFault } from './attempt.ts'
+import type { Fault } from './fault.ts'
 import { KlvTap } from './klv-tap.ts'
 import type { LifecycleEvent } from './lifecycle.ts'
 import { LogRing } from './log-ring.ts'
@@ -14,7 +15,6 @@ import type { Planner } from './plan.ts'
 import { RtpStream } from './rtp/stream.ts'
 import { Timeline } from './rtp/timeline.ts'
 import type { Publisher } from './rtsp/publisher.ts'
-import { runChild } from './run.ts'
 import { Session } from './session.ts'
 import { Vitals } from './vitals.ts'
 
@@ -234,39 +234,28 @@ export class PipelineActor {
     )
   }
 
-  /** One child, from the question to its source until it is reaped. Undefined: the stop that was asked for. */
   async #attempt(startTimeoutMs: number, signal: AbortSignal, onMedia: () => void): Promise<Fault | undefined> {
-    const number = ++this.#runs
-    const began = performance.now()
+    const { settings, plan, log } = this.#deps
+    const context = {
+      config: this.#config,
+      number: ++this.#runs,
+      settings,
+      plan,
+      output: this.#output,
+      streams: this.#streams,
+      klv: this.klv,
+      ring: this.#ring,
+      log,
+      previousFault: this.#previousFault,
+      onStarted: (pid: number) => {
+        this.#pid = pid
+      },
+    }
     try {
-      await this.#output.open(this.#config)
-      const { launch, klv } = await this.#deps.plan(this.#config, this.#deps.settings(), {
-        signal,
-        timeoutMs: startTimeoutMs,
-        previousFault: this.#previousFault,
+      return await attemptRun(context, startTimeoutMs, signal, () => {
+        onMedia()
+        this.#closeWhenIdle()
       })
-      if (signal.aborted) return undefined
-      if (klv !== null) this.klv.announce(klv)
-      return await runChild({
-        number,
-        launch,
-        streams: this.#streams,
-        ring: this.#ring,
-        signal,
-        startTimeoutMs: Math.max(1, Math.round(startTimeoutMs - (performance.now() - began))),
-        stallTimeoutMs: () => this.#deps.settings().stall_timeout_seconds * 1000,
-        onStarted: (pid) => {
-          this.#pid = pid
-          this.#ring.add(number, 'engine', `started process ${pid}`)
-        },
-        onKlv: () => this.klv.announce(true),
-        onMedia: () => {
-          onMedia()
-          this.#closeWhenIdle()
-        },
-      })
-    } catch (error) {
-      return signal.aborted ? undefined : this.#toFault(error)
     } finally {
       this.#pid = undefined
     }
@@ -342,7 +331,7 @@ export class PipelineActor {
     try {
       await this.#output.open(this.#config)
     } catch (error) {
-      this.#noteFault(this.#toFault(error))
+      this.#noteFault(toFault(error, this.#config.id, this.#deps.log))
     }
   }
 
@@ -381,15 +370,6 @@ export class PipelineActor {
     this.#idleTimer = setTimeout(() => {
       if (this.#session === session && session.byReader && this.#output.readers === 0) void this.stop()
     }, this.#deps.settings().on_demand.close_after_seconds * 1000)
-  }
-
-  #toFault(error: unknown): Fault {
-    if (error instanceof Fault) return error
-    if (error instanceof ApiError) {
-      return new Fault(error.details.reason === 'port_in_use' ? 'port_in_use' : 'bad_description', error.message, { cause: error })
-    }
-    this.#deps.log.error('pipeline_start_broke', { pipeline_id: this.#config.id, error })
-    return new Fault('crashed', 'The engine failed while it started the pipeline; its log tells more.', { cause: error })
   }
 }
 
