@@ -1,19 +1,23 @@
+import { spawnSync } from 'node:child_process'
 import { closeSync, openSync, rmSync } from 'node:fs'
-import { connect, createServer, type Server, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 const SOCKET_NAME = 'api.sock'
 const TAKE_OVER = 'take over\n'
 /** A process that hands over may finish its requests first. */
 const HANDOVER_PATIENCE_MS = 20_000
-const ATTEMPTS = 5
+/** One that holds the lock without a socket is about to open it, or to end. */
+const ATTEMPTS = 20
+const ATTEMPT_EVERY_MS = 50
 
 export interface InstanceLock {
   release(): void
 }
 
 /**
- * One API process per data directory, by a socket in it: a process that dies frees it, whatever way it dies.
- * With `takeOver` the process that has it is asked to hand over (`onHandover` there) and its end is awaited.
+ * One API process per data directory, by flock(2) on it: a process that dies frees it, whatever way it dies. Through a socket
+ * in it the process that has it is asked, with `takeOver`, to hand over (`onHandover` there), and its end is awaited.
  */
 export const takeInstanceLock = async (
   directory: string,
@@ -22,44 +26,60 @@ export const takeInstanceLock = async (
   // Through the descriptor the path is short whatever the directory is called: a socket address holds 107 bytes (unix(7)).
   const descriptor = openSync(directory, 'r')
   const path = `/proc/self/fd/${descriptor}/${SOCKET_NAME}`
-  const asking = new Set<Socket>()
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const server = await listen(path, options.onHandover, asking)
-    if (server !== undefined) {
-      server.unref()
-      return {
-        release: () => {
-          server.close(() => closeSync(descriptor))
-          for (const socket of asking) socket.destroy()
-        },
+  try {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      if (lock(descriptor)) return await holdLock(descriptor, path, options.onHandover)
+      const other = await reach(path)
+      if (other === undefined) await sleep(ATTEMPT_EVERY_MS)
+      else if (options.takeOver) await handOver(other)
+      else {
+        other.destroy()
+        throw new Error(`another service process uses the data directory ${directory}; stop it, or start this one with --takeover`)
       }
     }
-    const other = await reach(path)
-    if (other === undefined) rmSync(path, { force: true })
-    else if (options.takeOver) await handOver(other)
-    else {
-      other.destroy()
-      throw new Error(`another service process uses the data directory ${directory}; stop it, or start this one with --takeover`)
-    }
+    throw new Error(`the data directory ${directory} is still in use by another service process`)
+  } catch (error) {
+    closeSync(descriptor)
+    throw error
   }
-  throw new Error(`the data directory ${directory} is still in use by another service process`)
 }
 
-const listen = (path: string, onHandover: () => void, asking: Set<Socket>): Promise<Server | undefined> =>
-  new Promise((resolve, reject) => {
-    const server = createServer((socket) => {
-      socket.on('error', () => {})
-      // They are told by the end of their connection.
-      asking.add(socket)
-      socket.once('close', () => asking.delete(socket))
-      socket.setEncoding('utf8').once('data', (text) => {
-        if (String(text) === TAKE_OVER) onHandover()
-        else socket.destroy()
-      })
+/** Node has no flock(2). The lock that flock(1) takes belongs to the open directory, so it stays when that program ends, and ends with us. */
+const lock = (descriptor: number): boolean => {
+  const { status, error } = spawnSync('flock', ['--exclusive', '--nonblock', '3'], { stdio: ['ignore', 'ignore', 'ignore', descriptor] })
+  const HELD_BY_ANOTHER = 1
+  if (status === 0) return true
+  if (status === HELD_BY_ANOTHER) return false
+  throw new Error('the data directory cannot be locked: flock of the package util-linux failed', { cause: error })
+}
+
+/** What the socket says counts only for who holds the lock, so one that a dead process left may go. */
+const holdLock = async (descriptor: number, path: string, onHandover: () => void): Promise<InstanceLock> => {
+  rmSync(path, { force: true })
+  const asking = new Set<Socket>()
+  const server = createServer((socket) => {
+    asking.add(socket)
+    socket.once('close', () => asking.delete(socket))
+    socket.on('error', () => {})
+    socket.setEncoding('utf8').once('data', (text) => {
+      if (String(text) === TAKE_OVER) onHandover()
+      else socket.destroy()
     })
-    server.once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? resolve(undefined) : reject(error)))
-    server.listen(path, () => resolve(server))
   })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(path, resolve)
+  })
+  server.unref()
+  return {
+    release: () => {
+      server.close()
+      closeSync(descriptor)
+      // Who waits for the directory sees it free when its connection ends.
+      for (const socket of asking) socket.destroy()
+    },
+  }
+}
 
 /** The process behind the socket, undefined when it is dead and only its socket is left. */
 const reach = (path: string): Promise<Socket | undefined> =>
