@@ -1,9 +1,9 @@
 // Bundles the service with esbuild and checks on the way that imports only point where the layers allow.
-//   node build.mjs           dist/handlers/<group>.js, dist/app.js, dist/worker.js (neutral), dist/node.js, dist/service.js, dist/engine.js (Node)
+//   node build.mjs           dist/handlers/<group>.js, dist/app.js, dist/worker.js (neutral), dist/node.js, dist/service.js, dist/engine.js, dist/cli.js … (Node)
 //   node build.mjs --check   the layer check alone, nothing is written
 //   node build.mjs --declarations   dist/types, for programs that embed the package
 import { execFileSync } from 'node:child_process'
-import { readdirSync, rmSync } from 'node:fs'
+import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -99,9 +99,25 @@ const bundles = () => [
     // Native add-ons cannot be bundled; everything else is, which halves the start time.
     external: ['libsql', '@node-rs/argon2'],
     banner: { js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);" },
-    entryPoints: { node: 'handlers/node.ts', service: 'handlers/node/service.ts', engine: 'engine/main.ts' },
+    entryPoints: {
+      node: 'handlers/node.ts',
+      service: 'handlers/node/service.ts',
+      engine: 'engine/main.ts',
+      // The command, and what it loads when asked for.
+      cli: 'handlers/node/cli.ts',
+      doctor: 'engine/doctor/main.ts',
+      openapi: 'handlers/node/print-openapi.ts',
+      install: 'handlers/node/install/main.ts',
+    },
   },
 ]
+
+/** dist/cli.js can be run as it is, from a checkout too. */
+const makeCommand = () => {
+  const file = join(root, 'dist', 'cli.js')
+  writeFileSync(file, `#!/usr/bin/env node\n${readFileSync(file, 'utf8')}`)
+  chmodSync(file, 0o755)
+}
 
 /** The declarations of what the package exports, into dist/types. */
 const emitDeclarations = () => {
@@ -114,6 +130,7 @@ const main = async () => {
   const checkOnly = process.argv.includes('--check')
   if (!checkOnly) rmSync(join(root, 'dist'), { recursive: true, force: true })
   const results = await Promise.all(bundles().map((options) => build({ ...options, write: !checkOnly })))
+  if (!checkOnly) makeCommand()
   const violations = [...new Set(results.flatMap(({ metafile }) => layerViolations(metafile)))]
   for (const line of violations) process.stderr.write(`layer check: ${line}\n`)
   if (violations.length > 0) process.exit(1)

@@ -11,20 +11,22 @@ type Run = typeof runToEnd
 
 const PROBE_MS = 5000
 
-const exists = async (name: string, run: Run): Promise<boolean> => {
+/** Whether GStreamer here has an element. */
+export const exists = async (name: string, run: Run): Promise<boolean> => {
   const { exitCode, missing } = await run('gst-inspect-1.0', ['--exists', name], { timeoutMs: PROBE_MS })
   if (missing) throw new Fault('engine_missing', 'GStreamer is not installed. Install it: apt-get install gstreamer1.0-tools')
   return exitCode === 0
 }
 
 /** The driver of a hardware encoder may be there and still refuse to work: only a frame that comes out counts. */
-const encodes = async (encoder: Encoder, run: Run): Promise<boolean> => {
+export const encodes = async (encoder: Encoder, run: Run): Promise<boolean> => {
   const line = chain(
     element('videotestsrc', { 'num-buffers': 8 }),
     [`video/x-raw,format=${encoder.pixelFormat},width=640,height=360,framerate=30/1`],
     encoder.words({ bitrate: 1000, quality: 7, keyInterval: 60 }),
     [`video/x-${encoder.codec}`],
-    element('filesink', { location: '/dev/stdout' }),
+    // By descriptor: ours is a socket, and /dev/stdout cannot be opened then (ENXIO).
+    element('fdsink', { fd: 1 }),
   )
   const { exitCode, stdout } = await run('gst-launch-1.0', ['-q', '--', ...toArguments(line)], { timeoutMs: PROBE_MS })
   return exitCode === 0 && stdout.length > 0

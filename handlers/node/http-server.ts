@@ -5,6 +5,7 @@ import { ApiError, errorBody } from '../../lib/errors.ts'
 import type { Log } from '../../lib/ports.ts'
 import type { RequestContext } from '../router.ts'
 import { followConnections } from './drain.ts'
+import { inTurns } from './turns.ts'
 
 /** Bounds of the HTTP face; the body limit is the router's. */
 const LIMITS = {
@@ -38,7 +39,7 @@ export interface HttpServerOptions {
 /** node:http in front of the fetch app: what a whatwg adapter lets through and should not is refused here. */
 export const createHttpServer = (options: HttpServerOptions): Server => {
   const limits = { ...LIMITS, ...options.limits }
-  const server = createServer(serverOptions(limits), createRequestListener(options))
+  const server = createServer(serverOptions(limits), inTurns(createRequestListener(options)))
   server.headersTimeout = limits.headersTimeoutMs
   server.requestTimeout = limits.requestTimeoutMs
   server.keepAliveTimeout = limits.keepAliveTimeoutMs

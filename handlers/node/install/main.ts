@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto'
+import { realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { conflicts, type Step, take } from './steps.ts'
+import { apiEnvironment, apiUnit, engineEnvironment, engineUnit, PLACES, type Program } from './units.ts'
+
+/** sysexits.h: EX_USAGE, EX_CANTCREAT, EX_NOPERM. */
+const EXIT = { usage: 64, exists: 73, permission: 77 } as const
+
+const { user, configuration, state, units } = PLACES
+const UNITS = [PLACES.engineUnit, PLACES.apiUnit] as const
+
+const secret = (): string => randomBytes(32).toString('base64url')
+
+const installSteps = (program: Program): readonly Step[] => {
+  const engineToken = secret()
+  const apiKey = secret()
+  const secretFile = { kind: 'file', mode: 0o600, keep: true } as const
+  const unitFile = { kind: 'file', mode: 0o644, keep: false } as const
+  return [
+    {
+      kind: 'run',
+      command: ['useradd', '--system', '--user-group', '--home-dir', state, '--shell', '/usr/sbin/nologin', user],
+      unless: ['id', user],
+    },
+    { kind: 'directory', path: configuration, mode: 0o755 },
+    { kind: 'directory', path: state, mode: 0o700 },
+    { kind: 'directory', path: `${state}/api`, mode: 0o700 },
+    { kind: 'directory', path: `${state}/engine`, mode: 0o700 },
+    { kind: 'run', command: ['chown', '-R', `${user}:${user}`, state] },
+    { ...secretFile, path: `${configuration}/api.env`, text: () => apiEnvironment(apiKey, engineToken) },
+    { ...secretFile, path: `${configuration}/engine.env`, text: () => engineEnvironment(engineToken) },
+    { ...unitFile, path: join(units, PLACES.engineUnit), text: () => engineUnit(program) },
+    { ...unitFile, path: join(units, PLACES.apiUnit), text: () => apiUnit(program) },
+    { kind: 'run', command: ['systemd-analyze', 'verify', ...UNITS.map((name) => join(units, name))], mayFail: true },
+    { kind: 'run', command: ['systemctl', 'daemon-reload'], mayFail: true },
+  ]
+}
+
+const uninstallSteps = (purge: boolean): readonly Step[] => [
+  { kind: 'run', command: ['systemctl', 'disable', '--now', ...UNITS], mayFail: true },
+  ...UNITS.map((name): Step => ({ kind: 'remove', path: join(units, name) })),
+  { kind: 'run', command: ['systemctl', 'daemon-reload'], mayFail: true },
+  ...(purge
+    ? ([
+        { kind: 'remove', path: configuration },
+        { kind: 'remove', path: state },
+        { kind: 'run', command: ['userdel', user], mayFail: true },
+      ] as const)
+    : []),
+]
+
+const fail = (code: number, line: string): never => {
+  process.stderr.write(`video-pipeline-service: ${line}\n`)
+  process.exit(code)
+}
+
+const readOptions = () => {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        'dry-run': { type: 'boolean', default: false },
+        force: { type: 'boolean', default: false },
+        purge: { type: 'boolean', default: false },
+        root: { type: 'string', default: '/' },
+      },
+    })
+  } catch (error) {
+    return fail(EXIT.usage, error instanceof Error ? error.message : String(error))
+  }
+}
+
+const main = (): void => {
+  const { values, positionals } = readOptions()
+  const options = {
+    root: values.root,
+    dryRun: values['dry-run'],
+    force: values.force,
+    say: (line: string): void => void process.stdout.write(`${line}\n`),
+  }
+  if (!options.dryRun && options.root === '/' && process.getuid?.() !== 0) fail(EXIT.permission, 'run this as root, or look with --dry-run')
+  const program = { node: realpathSync(process.execPath), entry: fileURLToPath(new URL('./cli.js', import.meta.url)) }
+  const isInstall = positionals[0] === 'install'
+  const steps = isInstall ? installSteps(program) : uninstallSteps(values.purge)
+  const different = conflicts(steps, options)
+  if (different.length > 0 && !options.dryRun) {
+    fail(
+      EXIT.exists,
+      `these differ from what would be written, nothing was changed: ${different.join(', ')}. --force replaces them and keeps the old ones`,
+    )
+  }
+  for (const path of different) options.say(`conflict: ${path} is there and differs; --force replaces it`)
+  take(steps, options)
+  if (isInstall) options.say(`next: systemctl enable --now ${UNITS.join(' ')}; the API key is in ${configuration}/api.env`)
+  else if (!values.purge) options.say(`kept: ${configuration} and ${state}; --purge removes them`)
+}
+
+main()

@@ -1,0 +1,156 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { temporaryDataDir } from '../helpers/temporary-data-dir.ts'
+
+const COMMAND = resolve(import.meta.dirname, '../../dist/cli.js')
+
+const run = (args: readonly string[], env: Record<string, string> = {}) => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [COMMAND, ...args], {
+    encoding: 'utf8',
+    env: { ...process.env, SVC_DATA_DIR: join(tmpdir(), 'nothing-here'), ...env },
+  })
+  return { status, stdout, stderr }
+}
+
+const temporaryFolder = (): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'cli-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+interface Report {
+  readonly status: string
+  readonly findings: readonly { readonly name: string; readonly status: string; readonly message: string }[]
+  readonly packages: readonly string[]
+}
+
+const doctor = (env: Record<string, string> = {}) => {
+  const { status, stdout } = run(['doctor', '--json'], env)
+  const report = JSON.parse(stdout) as Report
+  return { status, report, find: (name: string) => report.findings.find((finding) => finding.name === name) }
+}
+
+describe('video-pipeline-service doctor', () => {
+  it('finds this host able to do everything the tests do', () => {
+    const { status, report, find } = doctor({ SVC_PORT: '0' })
+    expect([status, report.status === 'failed']).toEqual([0, false])
+    expect(find('GStreamer')).toMatchObject({ status: 'ok', message: expect.stringMatching(/^1\.\d+/) })
+    expect(find('encoder x264enc')).toEqual({ name: 'encoder x264enc', status: 'ok', message: 'software h264, encodes' })
+    expect(find('encoder x265enc')?.status).toBe('ok')
+  })
+
+  it('names the packages that a bare host needs, and fails', () => {
+    const bare = temporaryFolder()
+    symlinkSync(execFileSync('which', ['setpriv'], { encoding: 'utf8' }).trim(), join(bare, 'setpriv'))
+    const { status, report, find } = doctor({ PATH: bare, SVC_PORT: '0' })
+    expect([status, report.status]).toEqual([1, 'failed'])
+    expect(find('program gst-launch-1.0')).toMatchObject({ status: 'failed' })
+    expect(find('program v4l2-ctl')).toMatchObject({ status: 'warning' })
+    expect(report.packages).toEqual(['gstreamer1.0-plugins-base-apps', 'gstreamer1.0-tools', 'v4l-utils'])
+    const text = run(['doctor'], { PATH: bare, SVC_PORT: '0' }).stdout
+    expect(text).toContain('sudo apt-get install -y --no-install-recommends gstreamer1.0-plugins-base-apps gstreamer1.0-tools v4l-utils')
+  })
+
+  it('tells of a port that is taken and of a variable that is wrong', async () => {
+    const { createServer } = await import('node:net')
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const address = taken.address()
+    const port = typeof address === 'object' && address !== null ? String(address.port) : ''
+    expect(doctor({ SVC_PORT: port }).find('port of the API')).toMatchObject({
+      status: 'warning',
+      message: expect.stringContaining('EADDRINUSE'),
+    })
+    taken.close()
+    expect(doctor({ SVC_PORT: 'x' })).toMatchObject({ status: 1, report: { status: 'failed' } })
+  })
+})
+
+const ENVIRONMENTS = ['etc/video-pipeline-service/api.env', 'etc/video-pipeline-service/engine.env']
+const UNITS = ['etc/systemd/system/video-pipeline-engine.service', 'etc/systemd/system/video-pipeline-api.service']
+
+const variables = (file: string): Record<string, string> =>
+  Object.fromEntries([...readFileSync(file, 'utf8').matchAll(/^(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]))
+
+describe('video-pipeline-service install', () => {
+  it('writes keys for root alone, unique to the host, and units that systemd accepts', () => {
+    const [root, other] = [temporaryFolder(), temporaryFolder()]
+    expect(run(['install', '--root', root])).toMatchObject({ status: 0, stderr: '' })
+    run(['install', '--root', other])
+    for (const file of ENVIRONMENTS) expect(statSync(join(root, file)).mode & 0o777).toBe(0o600)
+    expect(statSync(join(root, 'var/lib/video-pipeline-service/engine')).mode & 0o777).toBe(0o700)
+    const [api, engine] = ENVIRONMENTS.map((file) => variables(join(root, file)))
+    expect(api?.SVC_API_KEY).toMatch(/^[\w-]{43}$/)
+    expect(api?.SVC_ENGINE_TOKEN).toBe(engine?.SVC_ENGINE_TOKEN)
+    expect(api?.SVC_API_KEY).not.toBe(variables(join(other, ENVIRONMENTS[0] ?? '')).SVC_API_KEY)
+    const verified = spawnSync('systemd-analyze', ['verify', '--man=no', ...UNITS.map((file) => join(root, file))], { encoding: 'utf8' })
+    expect(verified.stderr.split('\n').filter((line) => line.includes('video-pipeline'))).toEqual([])
+    expect(verified.status).toBe(0)
+  })
+
+  it('keeps what is there, refuses to replace what differs, and with --force keeps the old one', () => {
+    const root = temporaryFolder()
+    run(['install', '--root', root])
+    const key = variables(join(root, ENVIRONMENTS[0] ?? '')).SVC_API_KEY
+    expect(run(['install', '--root', root]).stdout).not.toMatch(/^(write|replace|create)/m)
+    const unit = join(root, UNITS[1] ?? '')
+    writeFileSync(unit, '# edited by hand\n')
+    expect(run(['install', '--root', root])).toMatchObject({ status: 73, stderr: expect.stringContaining('video-pipeline-api.service') })
+    expect(readFileSync(unit, 'utf8')).toBe('# edited by hand\n')
+    expect(run(['install', '--root', root, '--force'])).toMatchObject({ status: 0 })
+    expect(readFileSync(`${unit}.previous`, 'utf8')).toBe('# edited by hand\n')
+    expect(variables(join(root, ENVIRONMENTS[0] ?? '')).SVC_API_KEY).toBe(key)
+  })
+
+  it('changes nothing with --dry-run', () => {
+    const root = temporaryFolder()
+    const { status, stdout } = run(['install', '--dry-run', '--root', root])
+    expect([status, stdout.includes('would write /etc/video-pipeline-service/api.env (0600)')]).toEqual([0, true])
+    expect(spawnSync('find', [root, '-mindepth', '1'], { encoding: 'utf8' }).stdout).toBe('')
+    expect(stdout).not.toMatch(/SVC_API_KEY=/)
+  })
+
+  it('is undone by uninstall, which leaves keys and data until --purge', () => {
+    const root = temporaryFolder()
+    run(['install', '--root', root])
+    expect(run(['uninstall', '--root', root]).status).toBe(0)
+    expect(spawnSync('find', [root, '-type', 'f', '-printf', '%P\n'], { encoding: 'utf8' }).stdout.trim().split('\n').sort()).toEqual(
+      ENVIRONMENTS,
+    )
+    run(['uninstall', '--purge', '--root', root])
+    expect(spawnSync('find', [root, '-type', 'f'], { encoding: 'utf8' }).stdout).toBe('')
+  })
+})
+
+describe('video-pipeline-service', () => {
+  it('serves, and ends at SIGTERM', async () => {
+    const dataDir = temporaryDataDir()
+    const child = spawn(COMMAND, ['serve'], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: { ...process.env, SVC_PORT: '0', SVC_DATA_DIR: dataDir },
+    })
+    let log = ''
+    const ready = Promise.withResolvers<void>()
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      log += text
+      if (log.includes('"event":"service_ready"')) ready.resolve()
+    })
+    const exited = once(child, 'exit')
+    await Promise.race([ready.promise, exited])
+    expect(log).toContain('"event":"service_ready"')
+    child.kill('SIGTERM')
+    expect((await exited)[0]).toBe(0)
+  })
+
+  it('prints the OpenAPI document', () => {
+    expect(JSON.parse(run(['openapi']).stdout)).toMatchObject({ openapi: '3.1.0', paths: { '/svc/pipeline': { post: {} } } })
+  })
+
+  it('refuses a command that it does not know', () => {
+    expect(run(['explode'])).toMatchObject({ status: 64, stderr: expect.stringContaining('unknown command explode') })
+  })
+})
