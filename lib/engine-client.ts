@@ -9,6 +9,8 @@ const STOP_MS = 30_000
 const PLAY_MS = 150_000
 /** Streams of the engine carry a heartbeat at least every 5 s; three missing ones mean that it is gone. */
 const SILENCE_MS = 15_000
+/** Its events carry one every second: an engine that hangs is found before its readers give up. */
+const EVENTS_SILENCE_MS = 5000
 const MAX_EVENT_LINE = 1024 * 1024
 
 /** Grows with every change that makes API and engine of different versions misunderstand each other. */
@@ -89,7 +91,7 @@ export const createEngineClient = ({ call, open }: EngineCaller): Engine => {
     view: (id) => call<PipelineView>('GET', pipeline(id)),
     list: () => call<readonly PipelineView[]>('GET', '/pipelines'),
     log: (id) => call<readonly LogLine[]>('GET', `${pipeline(id)}/log`),
-    events: (signal) => followLines<EngineEvent>(open, '/events', signal),
+    events: (signal) => followLines<EngineEvent>(open, '/events', signal, EVENTS_SILENCE_MS),
   }
 }
 
@@ -101,19 +103,24 @@ export const toApiError = (answer: unknown): ApiError => {
 }
 
 /** What the engine tells, one JSON object per line; throws when it falls silent, ends when the signal aborts. */
-export async function* followLines<T>(open: EngineCaller['open'], path: string, signal: AbortSignal): AsyncGenerator<T> {
+export async function* followLines<T>(
+  open: EngineCaller['open'],
+  path: string,
+  signal: AbortSignal,
+  silenceMs: number = SILENCE_MS,
+): AsyncGenerator<T> {
   // One controller for both ends: a signal of AbortSignal.any() is lost to the garbage collector while a stream lasts.
   const ending = new AbortController()
   const end = (): void => ending.abort()
   signal.addEventListener('abort', end)
-  let timer = setTimeout(end, SILENCE_MS)
+  let timer = setTimeout(end, silenceMs)
   try {
     const response = await open('GET', path, undefined, ending.signal)
     if (!response.ok || response.body === null) throw engineUnavailable()
     let rest = ''
     for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
       clearTimeout(timer)
-      timer = setTimeout(end, SILENCE_MS)
+      timer = setTimeout(end, silenceMs)
       const lines = (rest + text).split('\n')
       rest = lines.pop() ?? ''
       if (rest.length > MAX_EVENT_LINE) throw engineUnavailable()

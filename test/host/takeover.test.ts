@@ -1,0 +1,93 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { mediaChildren } from '../helpers/host-truth.ts'
+import { isAlive, processesWith } from '../helpers/processes.ts'
+import { openReader, type RtspReader, sequenceGaps } from '../helpers/rtsp-reader.ts'
+import { type Service, startService } from '../helpers/service.ts'
+import { temporaryDataDir } from '../helpers/temporary-data-dir.ts'
+import { until } from '../helpers/until.ts'
+
+const BALL = { mode: 'simple', source: { uri: 'test://ball?width=160&height=120&fps=15' } }
+
+const create = async (service: Service, id: string): Promise<string> => {
+  const { status, body } = await service.request('POST', '/svc/pipeline', { id, ...BALL })
+  expect({ status, message: body.message }).toEqual({ status: 201, message: undefined })
+  return body.output.uri.replace('0.0.0.0', '127.0.0.1')
+}
+
+const attach = async (url: string, transport: 'tcp' | 'udp'): Promise<RtspReader> => {
+  const reader = await openReader(url, { transport })
+  onTestFinished(() => reader.close())
+  return reader
+}
+
+describe('one data directory', () => {
+  it('is served by one of several that start at once after its process was killed', async () => {
+    const dataDir = temporaryDataDir()
+    const first = await startService({ dataDir })
+    await first.kill()
+    const starts = await Promise.allSettled(Array.from({ length: 4 }, () => startService({ dataDir })))
+    expect(starts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    for (const start of starts) if (start.status === 'rejected') expect(String(start.reason)).toContain('--takeover')
+    // The one that serves and its engine.
+    expect(processesWith(`SVC_DATA_DIR=${dataDir}`)).toHaveLength(2)
+  })
+
+  it('changes hands under load without a gap for any reader, and no request gets a wrong answer', async () => {
+    const dataDir = temporaryDataDir()
+    const first = await startService({ dataDir })
+    const urls = [await create(first, 'a'), await create(first, 'b'), await create(first, 'c')]
+    const readers = await Promise.all(urls.map((url, at) => attach(url, at === 2 ? 'udp' : 'tcp')))
+    const children = mediaChildren(first.enginePid())
+    const events = await fetch(`${first.url}/svc/events`)
+    const eventsEnd = events.text().then(
+      () => 'ended',
+      () => 'cut',
+    )
+    const answers = new Set<number>()
+    const hammer = async (path: string, method: string): Promise<void> => {
+      for (;;) {
+        const answer = await first.request(method, path).catch(() => undefined)
+        if (answer === undefined) return
+        answers.add(answer.status)
+      }
+    }
+    const hammers = [hammer('/svc/pipeline', 'GET'), hammer('/svc/pipeline/a/play', 'PUT'), hammer('/svc/pipeline/b', 'GET')]
+    const second = await startService({ dataDir, args: ['--takeover'] })
+    await Promise.all(hammers)
+    expect(await eventsEnd).toBe('ended')
+    expect([...answers]).toEqual([200])
+    await until(
+      () => isAlive(first.pid),
+      (alive) => !alive,
+    )
+    const list = (await second.request('GET', '/svc/pipeline')).body as readonly {
+      state: string
+      runtime: { readers: number; restarts: number }
+    }[]
+    expect(list.map(({ state, runtime }) => [state, runtime.readers, runtime.restarts])).toEqual(Array(3).fill(['playing', 1, 0]))
+    expect(mediaChildren(second.enginePid())).toEqual(children)
+    for (const reader of readers) {
+      const count = reader.count
+      await reader.until(() => reader.count > count + 20)
+      expect(sequenceGaps(reader.packets)).toEqual([])
+    }
+    await second.stop()
+    expect(processesWith(`SVC_DATA_DIR=${dataDir}`)).toEqual([])
+  })
+
+  it('ends with one process when several take it over at once', async () => {
+    const dataDir = temporaryDataDir()
+    const first = await startService({ dataDir })
+    const reader = await attach(await create(first, 'uncut'), 'tcp')
+    const engine = first.enginePid()
+    await Promise.allSettled(Array.from({ length: 3 }, () => startService({ dataDir, args: ['--takeover'] })))
+    await until(
+      () => processesWith(`SVC_DATA_DIR=${dataDir}`),
+      (pids) => pids.length === 2,
+    )
+    expect(processesWith(`SVC_DATA_DIR=${dataDir}`)).toContain(engine)
+    const count = reader.count
+    await reader.until(() => reader.count > count + 20)
+    expect(sequenceGaps(reader.packets)).toEqual([])
+  })
+})
