@@ -1,0 +1,79 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { temporaryDataDir } from '../helpers/temporary-data-dir.ts'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+const DOCKERFILE = readFileSync(join(ROOT, 'engine/deploy/Dockerfile'), 'utf8')
+
+/** Lines that a backslash continues as one; comments left out. */
+const INSTRUCTIONS = DOCKERFILE.replace(/^#.*\n/gm, '')
+  .replace(/\\\n/g, ' ')
+  .split('\n')
+  .filter((line) => line.trim() !== '')
+
+describe('the container image', () => {
+  it('copies only what is there, and runs as a user without rights under a health check', () => {
+    const sources = INSTRUCTIONS.filter((line) => /^COPY (?!--from)/.test(line)).flatMap((line) => line.split(/\s+/).slice(1, -1))
+    expect(sources.length).toBeGreaterThan(5)
+    expect(sources.filter((source) => !existsSync(join(ROOT, source)))).toEqual([])
+    const ignored = readFileSync(join(ROOT, 'engine/deploy/Dockerfile.dockerignore'), 'utf8')
+    expect(sources.filter((source) => !ignored.split('\n').includes(`!${source}`))).toEqual([])
+    expect(INSTRUCTIONS.filter((line) => /^(USER|HEALTHCHECK)/.test(line))).toEqual([
+      'USER 10001:10001',
+      expect.stringContaining('/svc/healthz'),
+    ])
+  })
+
+  it('has every Debian package that the set-up asks for', () => {
+    const setup = readFileSync(join(ROOT, 'engine/deploy/setup.mjs'), 'utf8')
+    const needed = [...setup.slice(setup.indexOf('REQUIRED ='), setup.indexOf('TESTS =')).matchAll(/^ {2}\['([\w.+-]+)'/gm)].map(
+      ([, name]) => name,
+    )
+    const installed = (INSTRUCTIONS.find((line) => line.includes('apt-get install')) ?? '').split(/\s+/)
+    expect(needed.length).toBeGreaterThan(7)
+    expect(needed.filter((name) => !installed.includes(String(name)))).toEqual([])
+  })
+
+  it('holds all that the service loads: laid out as the image has it, it serves and plays', async () => {
+    const image = mkdtempSync(join(tmpdir(), 'image-'))
+    onTestFinished(() => rmSync(image, { recursive: true, force: true }))
+    const layout = (INSTRUCTIONS.find((line) => line.includes('mkdir -p /app')) ?? '')
+      .replace(/^RUN npm ci[^&]*&&/, '')
+      .replaceAll('/app', image)
+    execFileSync('sh', ['-ec', layout], { cwd: ROOT })
+    const child = spawn(process.execPath, [join(image, 'dist/cli.js'), 'serve'], {
+      cwd: image,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: {
+        ...process.env,
+        SVC_PORT: '0',
+        SVC_DOCS_PORT: '0',
+        SVC_PROFILE: 'docs',
+        SVC_DATA_DIR: temporaryDataDir(),
+        SVC_OUTPUT_PORTS: '11100-11149',
+      },
+    })
+    let log = ''
+    const ready = Promise.withResolvers<string>()
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      log += text
+      const url = /"event":"service_ready".*?"url":"([^"]+)"/.exec(log)?.[1]
+      if (url !== undefined) ready.resolve(url)
+    })
+    const exited = once(child, 'exit')
+    void exited.then(() => ready.reject(new Error(log)))
+    const url = await ready.promise
+    const created = await fetch(`${url}/svc/pipeline`, {
+      method: 'POST',
+      body: JSON.stringify({ id: 'boxed', mode: 'simple', source: { uri: 'test://ball?width=320&height=240' } }),
+    })
+    expect(created.status).toBe(201)
+    expect((await fetch(`${url}/svc/auth/password`, { method: 'PUT', body: '{"password":"correct horse battery"}' })).status).toBe(200)
+    child.kill('SIGTERM')
+    expect((await exited)[0]).toBe(0)
+  })
+})
