@@ -12,6 +12,7 @@ import { Output } from './output.ts'
 import { type PictureDeps, PipelinePictures } from './pictures/pipeline-pictures.ts'
 import { PipelineStatus } from './pipeline-status.ts'
 import type { Planner } from './plan.ts'
+import { ReaderDemand } from './reader-demand.ts'
 import { RtpStream } from './rtp/stream.ts'
 import { Timeline } from './rtp/timeline.ts'
 import type { Publisher } from './rtsp/publisher.ts'
@@ -43,13 +44,12 @@ export class PipelineActor {
   readonly #vitals = new Vitals()
   readonly #streams: readonly [RtpStream, RtpStream]
   readonly #output: Output
+  readonly #demand: ReaderDemand
   readonly #status: PipelineStatus
   #config: PipelineConfig
   #session: Session | undefined
   #runs = 0
   #pid: number | undefined
-  #idleTimer: NodeJS.Timeout | undefined
-  #readers = 0
   #commands: Promise<unknown> = Promise.resolve()
   #removed = false
   #previousFault: Fault | undefined
@@ -65,8 +65,18 @@ export class PipelineActor {
     video.onUnit((unit) => this.#vitals.record(unit.bytes))
     this.#streams = [video, klv]
     this.#output = new Output(deps.publisher, deps.settings, this.#streams, {
-      onDescribe: () => this.#onDescribe(),
-      onReaders: (count) => this.#onReaders(count),
+      onDescribe: () => this.#demand.describe(),
+      onReaders: (count) => this.#demand.count(count),
+    })
+    this.#demand = new ReaderDemand({
+      session: () => (this.#status.phase === 'stopping' ? undefined : this.#session),
+      listens: () => this.#listensWhileReady(),
+      readers: () => this.#output.readers,
+      start: () => this.play({ wait: true, byReader: true }),
+      stop: () => void this.stop(),
+      disconnectReaders: () => this.#output.disconnectReaders(),
+      closeAfterMs: () => deps.settings().on_demand.close_after_seconds * 1000,
+      onStartFailed: (error) => deps.log.warn('on_demand_start_failed', { pipeline_id: this.#config.id, error }),
     })
     this.pictures = new PipelinePictures({
       ...deps.pictures,
@@ -142,7 +152,7 @@ export class PipelineActor {
   /** Takes note of changed settings: whether it listens while it is ready, and for how long it plays without a reader. */
   settingsChanged(): Promise<void> {
     return this.#command(async () => {
-      if (this.#session !== undefined) this.#closeWhenIdle()
+      if (this.#session !== undefined) this.#demand.closeWhenIdle()
       else if (this.#listensWhileReady()) await this.#listenWhileReady()
       else await this.#output.close()
     })
@@ -254,7 +264,7 @@ export class PipelineActor {
     try {
       return await attemptRun(context, startTimeoutMs, signal, () => {
         onMedia()
-        this.#closeWhenIdle()
+        this.#demand.closeWhenIdle()
       })
     } finally {
       this.#pid = undefined
@@ -279,7 +289,7 @@ export class PipelineActor {
   }
 
   async #endSession(): Promise<void> {
-    clearTimeout(this.#idleTimer)
+    this.#demand.forget()
     const session = this.#session
     if (session === undefined) return
     this.#move('stop')
@@ -333,43 +343,6 @@ export class PipelineActor {
     } catch (error) {
       this.#noteFault(toFault(error, this.#config.id, this.#deps.log))
     }
-  }
-
-  /** The start that a reader waits for; undefined when it runs already, or no reader may start it. */
-  #onDescribe(): Promise<unknown> | undefined {
-    const session = this.#session
-    if (session !== undefined && this.#status.phase !== 'stopping')
-      return session.patient || session.hadMedia ? undefined : session.started()
-    return this.#listensWhileReady() ? this.#startForReader() : undefined
-  }
-
-  #startForReader(): Promise<unknown> {
-    const start = this.play({ wait: true, byReader: true })
-    start.catch((error: unknown) => {
-      const message = error instanceof Error ? error.message : 'unknown'
-      this.#deps.log.warn('on_demand_start_failed', { pipeline_id: this.#config.id, message })
-    })
-    return start
-  }
-
-  #onReaders(count: number): void {
-    const joined = count > this.#readers
-    this.#readers = count
-    // One that described the stream while it played, and plays it after it was stopped, asks for it no less than one that describes it now.
-    if (joined && this.#session === undefined && this.#listensWhileReady()) {
-      this.#startForReader().catch(() => this.#output.disconnectReaders())
-    }
-    this.#closeWhenIdle()
-  }
-
-  /** Of a pipeline that a reader started: it goes back to ready when the last reader has been gone for a while. */
-  #closeWhenIdle(): void {
-    clearTimeout(this.#idleTimer)
-    const session = this.#session
-    if (session === undefined || this.#output.readers > 0 || !session.byReader) return
-    this.#idleTimer = setTimeout(() => {
-      if (this.#session === session && session.byReader && this.#output.readers === 0) void this.stop()
-    }, this.#deps.settings().on_demand.close_after_seconds * 1000)
   }
 }
 
