@@ -63,7 +63,9 @@ function libraryFolders() {
 function plugin(name) {
   return () => {
     const own = (process.env.GST_PLUGIN_SYSTEM_PATH_1_0 ?? process.env.GST_PLUGIN_PATH_1_0 ?? '').split(':').filter(Boolean)
-    return [...own, ...libraryFolders().map((folder) => join(folder, 'gstreamer-1.0'))].some((folder) => existsSync(join(folder, `libgst${name}.so`)))
+    return [...own, ...libraryFolders().map((folder) => join(folder, 'gstreamer-1.0'))].some((folder) =>
+      existsSync(join(folder, `libgst${name}.so`)),
+    )
   }
 }
 
@@ -106,21 +108,36 @@ const installSystemPackages = () => {
     return
   }
   say(`installing ${wanted.join(' ')}`)
-  const apt = (...args) => run(prefix[0] ?? 'apt-get', [...(prefix.length > 0 ? [...prefix.slice(1), 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get'] : []), '-qq', '-o', 'DPkg::Lock::Timeout=300', ...args], {
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-  })
+  const apt = (...args) =>
+    run(
+      prefix[0] ?? 'apt-get',
+      [
+        ...(prefix.length > 0 ? [...prefix.slice(1), 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get'] : []),
+        '-qq',
+        '-o',
+        'DPkg::Lock::Timeout=300',
+        ...args,
+      ],
+      {
+        env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+      },
+    )
   const done = apt('update') && apt('install', '-y', '--no-install-recommends', ...wanted)
   const still = missing([...REQUIRED, ...RECOMMENDED, ...(forTests ? TESTS : [])])
-  if (!done || still.length > 0) stop(`system packages could not be installed (${still.join(' ') || 'apt-get failed'}); install them with: ${byHand}`)
+  if (!done || still.length > 0)
+    stop(`system packages could not be installed (${still.join(' ') || 'apt-get failed'}); install them with: ${byHand}`)
 }
 
 const installNodePackages = (folder) => {
   const stamp = join(folder, 'node_modules', '.set-up-stamp')
-  const hash = createHash('sha256').update(readFileSync(join(folder, 'package-lock.json'))).digest('hex')
+  const hash = createHash('sha256')
+    .update(readFileSync(join(folder, 'package-lock.json')))
+    .digest('hex')
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === hash) return
   say(`installing npm packages${folder === root ? '' : ' of others that the tests run against'}`)
   // Every package ships its binaries inside, so no install script has to run.
-  if (!run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: folder })) stop('npm ci failed; see above')
+  if (!run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: folder }))
+    stop('npm ci failed; see above')
   writeFileSync(stamp, hash)
 }
 
