@@ -20,6 +20,8 @@ const errorsOf = ({ access, limit, errors }: Operation): readonly ErrorCode[] =>
   ...new Set<ErrorCode>([
     ...errors,
     ...(access === 'public' ? [] : (['UNAUTHORIZED'] as const)),
+    // A token is looked up in the database, which may be away.
+    ...(access === 'session' ? (['SERVICE_UNAVAILABLE'] as const) : []),
     ...(limit === undefined ? [] : (['RATE_LIMITED'] as const)),
     'INTERNAL_ERROR',
   ]),

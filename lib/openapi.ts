@@ -38,7 +38,7 @@ export const createOpenApiDocument = (
 const DESCRIPTION = `A control API for video pipelines, cameras and settings on one host.
 
 **Errors** have one shape, \`{ "message", "code", "details" }\`. Beside what each operation lists, an address that does not exist is 404 NOT_FOUND, one
-without the method 405 METHOD_NOT_ALLOWED with \`Allow\`, and what is no HTTP request 400, 408 or 431.
+without the method 405 METHOD_NOT_ALLOWED with \`Allow\`, and what is no HTTP request of ours 400, 408, 417 or 431.
 
 **Authentication** is off until a password is set. Then every operation that is not public needs a session token (\`Authorization: Bearer\`, from login)
 or the API key (\`X-API-Key\`). The triggers always need the API key.

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import * as v from 'valibot'
 import { describe, expect, it } from 'vitest'
 import { apiRoutes } from '../../handlers/app.ts'
-import { ERROR_STATUS } from '../../lib/errors.ts'
+import { ApiError, ERROR_STATUS } from '../../lib/errors.ts'
 import { documentedPath } from '../../lib/openapi.ts'
 import { createTestApi, simple, type TestApi } from '../helpers/api.ts'
 import { klvPacket } from '../helpers/fake-klv.ts'
@@ -106,6 +106,19 @@ describe('the API document', () => {
     const { paths } = documentOf(api)
     for (const { method, path, access } of apiRoutes(api.deps)) {
       expect([path, paths[documentedPath(path)][method.toLowerCase()].security]).toEqual([path, expected[access]])
+    }
+  })
+
+  it('knows on each closed route that the database may be away when a token is looked up', async () => {
+    await using api = await createTestApi()
+    await api.send('PUT', '/svc/auth/password', { password: 'correct horse' })
+    api.deps.sessions.find = async () => {
+      throw new ApiError('SERVICE_UNAVAILABLE', 'The database does not answer. Try again in a moment.', { reason: 'database' })
+    }
+    for (const { method, path, access } of apiRoutes(api.deps)) {
+      if (access !== 'session') continue
+      const { status } = await api.send(method, path.replace(/:\w+/g, 'x'), undefined, { authorization: `Bearer ${'A'.repeat(43)}` })
+      expect([method, path, status]).toEqual([method, path, 503])
     }
   })
 
