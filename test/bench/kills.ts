@@ -109,9 +109,15 @@ try {
     const children = childrenOf(engine).map(({ pid }) => pid)
     const killed = performance.now()
     process.kill(engine, 'SIGKILL')
-    await until(() => children.some(isAlive), (alive) => !alive)
+    await until(
+      () => children.some(isAlive),
+      (alive) => !alive,
+    )
     const childrenGone = performance.now() - killed
-    await until(() => isAlive(engine), (alive) => !alive)
+    await until(
+      () => isAlive(engine),
+      (alive) => !alive,
+    )
     await service.waitForLog('engine_ready', 2 + round)
     const ready = performance.now() - killed
     await allPlaying(service)
@@ -130,7 +136,10 @@ try {
     await service.kill()
     const killed = performance.now()
     service = await startService({ dataDir, env })
-    const list = (await service.request('GET', '/svc/pipeline')).body as readonly { state: string; runtime: { restarts: number; readers: number } }[]
+    const list = (await service.request('GET', '/svc/pipeline')).body as readonly {
+      state: string
+      runtime: { restarts: number; readers: number }
+    }[]
     say(`kill -9 of the API with ${count} playing`, {
       truth_ms: Math.round(performance.now() - killed),
       same_engine: service.enginePid() === engine,
@@ -146,7 +155,10 @@ try {
     while (hammering) {
       const outcome = await service
         .request(worker % 2 === 0 ? 'GET' : 'PUT', worker % 2 === 0 ? '/svc/pipeline' : `/svc/pipeline/many-${worker}/play`)
-        .then(({ status }) => String(status), (error: Error) => (error.cause as { code?: string } | undefined)?.code ?? error.message)
+        .then(
+          ({ status }) => String(status),
+          (error: Error) => (error.cause as { code?: string } | undefined)?.code ?? error.message,
+        )
       answers.set(outcome, (answers.get(outcome) ?? 0) + 1)
       if (!/^\d+$/.test(outcome)) await sleep(5)
     }
