@@ -7,11 +7,6 @@ export const GOOD_MEDIA_MS = 30_000
 export class Backoff {
   #attempts = 0
 
-  /** No attempt has failed since the last good media. */
-  get fresh(): boolean {
-    return this.#attempts === 0
-  }
-
   next(settings: Settings['reconnect']): number {
     const delay = settings.initial_delay_ms * 2 ** Math.min(this.#attempts, 30)
     this.#attempts += 1

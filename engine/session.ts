@@ -4,6 +4,11 @@ import { Backoff, GOOD_MEDIA_MS } from './backoff.ts'
 import { Fault, faultToApiError, worthRetrying, worthWaiting } from './fault.ts'
 import type { LifecycleEvent } from './lifecycle.ts'
 
+/** A child that crashed after this much media was sound, milliseconds. */
+const SOUND_MEDIA_MS = 2000
+/** Crashes in a row, each sooner than that, after which the next child comes at once all the same. */
+const MAX_QUICK_CRASHES = 5
+
 /** What a session needs of its pipeline. Times are monotonic milliseconds. */
 export interface SessionHost {
   readonly settings: () => Settings
@@ -35,6 +40,7 @@ export class Session {
   readonly ended: Promise<void>
   readonly #abort = new AbortController()
   readonly #backoff = new Backoff()
+  #quickCrashes = 0
   readonly #host: SessionHost
   readonly #started = Promise.withResolvers<void>()
 
@@ -85,14 +91,13 @@ export class Session {
         },
       )
       if (fault === undefined) break
-      if (mediaAt !== undefined) {
-        lostAt = this.#host.lastMediaAt()
-        if (lostAt - mediaAt >= GOOD_MEDIA_MS) this.#backoff.reset()
-      }
+      if (mediaAt !== undefined) lostAt = this.#host.lastMediaAt()
+      const mediaMs = mediaAt === undefined ? undefined : lostAt - mediaAt
+      if (mediaMs !== undefined && mediaMs >= GOOD_MEDIA_MS) this.#backoff.reset()
       // What the source said tells more than that time ran out.
       if (this.lastFault === undefined || fault.reason !== 'timeout' || this.hadMedia) this.lastFault = fault
       this.#host.onFault(fault)
-      const verdict = waiting && !this.hadMedia ? this.#judgeStart(fault, deadline) : this.#judgeLoss(fault, lostAt)
+      const verdict = waiting && !this.hadMedia ? this.#judgeStart(fault, deadline) : this.#judgeLoss(fault, lostAt, mediaMs)
       if (typeof verdict === 'string') {
         await this.#host.onFailed(verdict)
         this.#started.reject(verdict === 'timeout' ? startTimeout(this.lastFault, this.#startTimeoutMs()) : faultToApiError(fault))
@@ -118,18 +123,22 @@ export class Session {
   }
 
   /** Of a run that nobody waits for: the pause before the next attempt, or the event that ends it. */
-  #judgeLoss(fault: Fault, lostAt: number): number | LifecycleEvent {
+  #judgeLoss(fault: Fault, lostAt: number, mediaMs: number | undefined): number | LifecycleEvent {
     if (!worthRetrying(fault)) return 'fault'
     const patience = this.#host.patienceMs()
     const left = patience === null ? Number.POSITIVE_INFINITY : patience - (performance.now() - lostAt)
     if (left <= 0) return 'give_up'
     this.#host.onEvent('lost')
-    const first = this.#backoff.fresh
-    const delay = this.#backoff.next(this.#host.settings().reconnect)
-    // A child that crashed says nothing against its source: its first retry comes at once.
-    if (fault.reason === 'crashed' && first && this.hadMedia) return 0
+    if (this.#comesBackAtOnce(fault, mediaMs)) return 0
     // The last attempt comes when the patience ends, not a whole delay after that.
-    return Math.min(delay, Math.ceil(left))
+    return Math.min(this.#backoff.next(this.#host.settings().reconnect), Math.ceil(left))
+  }
+
+  /** A child that crashed says nothing against its source, so the next one need not wait, unless they keep crashing right after their first media. */
+  #comesBackAtOnce(fault: Fault, mediaMs: number | undefined): boolean {
+    if (fault.reason !== 'crashed' || mediaMs === undefined) return false
+    this.#quickCrashes = mediaMs >= SOUND_MEDIA_MS ? 0 : this.#quickCrashes + 1
+    return this.#quickCrashes <= MAX_QUICK_CRASHES
   }
 
   async #pause(delayMs: number, signal: AbortSignal): Promise<void> {

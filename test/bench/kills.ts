@@ -61,6 +61,33 @@ const killChildren = async (service: Service, what: string, source: string, time
   say(`kill -9 of a child (${what}): media again`, rounded(until1))
 }
 
+/** kill -9 of the children of one pipeline, each as soon as there was media of it for a second. */
+const killAgainAndAgain = async (service: Service, source: string, times: number): Promise<void> => {
+  const reader = await openReader(await createPipeline(service, { id: 'again', source: { uri: source } }))
+  const pauses: number[] = []
+  for (let round = 0; round < times; round += 1) {
+    const count = reader.count
+    await reader.until(() => reader.count > count + 20, 60_000)
+    await sleep(1000)
+    const pid = await childPid(service, 'again')
+    const killed = performance.now()
+    process.kill(pid, 'SIGKILL')
+    await until(
+      () => childrenOf(service.enginePid()),
+      (children) => children.every((child) => child.pid !== pid),
+    )
+    const gone = performance.now()
+    await reader.until(() => (reader.packets.at(-1)?.arrivedMs ?? 0) > gone + 5, 60_000)
+    pauses.push(performance.now() - killed)
+  }
+  say('kill -9 of the child of one pipeline again and again: media again', {
+    ...rounded(pauses),
+    gaps: sequenceGaps(reader.packets).length,
+  })
+  await reader.close()
+  await service.request('PUT', '/svc/pipeline/again/stop')
+}
+
 const hang = async (service: Service): Promise<void> => {
   const source = await startRtspSource()
   await service.request('PUT', '/svc/settings', { stall_timeout_seconds: 3 })
@@ -98,6 +125,7 @@ try {
   await killChildren(service, 'test', SMALL.uri, 10)
   const source = await startRtspSource(['--gop-seconds', '1'])
   await killChildren(service, 'rtsp-gop-1s', source.url('/h264'), 10)
+  await killAgainAndAgain(service, source.url('/h264'), 10)
   await source.stop()
   await hang(service)
   for (const { id } of (await service.request('GET', '/svc/pipeline')).body) await service.request('DELETE', `/svc/pipeline/${id}`)

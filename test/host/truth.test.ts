@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { disagreements, mediaChildren, shownPipelines } from '../helpers/host-truth.ts'
 import { processesWith } from '../helpers/processes.ts'
 import { createRandom } from '../helpers/random.ts'
+import { startRtspSource } from '../helpers/rtsp-source.ts'
 import { type Service, startService } from '../helpers/service.ts'
 import { until } from '../helpers/until.ts'
 
@@ -24,26 +25,29 @@ const agree = (service: Service): Promise<readonly string[]> =>
   )
 
 describe('what the service tells', () => {
-  it('is playing only while the process lives, whoever ends it', async () => {
+  it('is playing with a process, and reconnecting without one, whoever ends it', async () => {
+    const source = await startRtspSource(['--gop-seconds', '0.5'])
+    onTestFinished(() => source.stop())
     const service = await startService({ env })
     // A retry that does not come while the test looks.
     await service.request('PUT', '/svc/settings', { reconnect: { initial_delay_ms: 60_000, max_delay_seconds: 60 } })
-    await create(service, 'watched')
-    for (const [at, expected] of ['playing', 'reconnecting'].entries()) {
-      const [victim = 0] = mediaChildren(service.enginePid())
-      process.kill(victim, 'SIGKILL')
-      await until(
-        () => mediaChildren(service.enginePid()),
-        (children) => !children.includes(victim),
-      )
-      // The first crash is made good at once, the second one waits for its turn.
-      const shown = await until(
-        () => view(service, 'watched'),
-        ({ runtime }) => runtime.phase === expected && runtime.restarts === at + 1,
-      )
-      expect(mediaChildren(service.enginePid())).toHaveLength(expected === 'playing' ? 1 : 0)
-      expect(shown).toMatchObject({ state: 'playing', runtime: { last_error: { message: expect.stringContaining('SIGKILL') } } })
-    }
+    await create(service, 'watched', { source: { uri: source.url('/h264'), latency_ms: 0 } })
+    const [victim = 0] = mediaChildren(service.enginePid())
+    process.kill(victim, 'SIGKILL')
+    const replaced = await until(
+      () => view(service, 'watched'),
+      ({ runtime }) => runtime.phase === 'playing' && runtime.restarts === 1,
+    )
+    expect(mediaChildren(service.enginePid())).toHaveLength(1)
+    expect(mediaChildren(service.enginePid())).not.toContain(victim)
+    expect(replaced.runtime.last_error.message).toContain('SIGKILL')
+    await source.stop()
+    const waiting = await until(
+      () => view(service, 'watched'),
+      ({ runtime }) => runtime.phase === 'reconnecting' && runtime.next_retry_at !== null,
+    )
+    expect(mediaChildren(service.enginePid())).toEqual([])
+    expect(waiting).toMatchObject({ state: 'playing', runtime: { desired: 'playing', restarts: 2 } })
     const stopped = await service.request('PUT', '/svc/pipeline/watched/stop')
     expect(stopped.body).toMatchObject({ state: 'ready', runtime: { phase: 'idle', next_retry_at: null } })
     expect(await agree(service)).toEqual([])

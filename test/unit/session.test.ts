@@ -133,17 +133,23 @@ describe('a session that somebody waits for', () => {
 })
 
 describe('a session that had media', () => {
-  it('retries a crashed child at once and then with doubling delays', async () => {
-    const { session, pauses, events } = run([
-      { mediaMs: 1000, fault: 'crashed' },
+  it('replaces a crashed child at once, however often, when each was sound', async () => {
+    const { session, pauses, attempts } = run(Array.from({ length: 12 }, () => ({ mediaMs: 2500, fault: 'crashed' as const })))
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect([pauses, attempts()]).toEqual([[], 13])
+    session.stop()
+    await session.ended
+  })
+
+  it('waits with doubling delays for a child that keeps crashing right after its first media, or before it', async () => {
+    const { session, pauses } = run([
+      ...Array.from({ length: 7 }, () => ({ mediaMs: 100, fault: 'crashed' as const })),
       { fault: 'crashed' },
-      { fault: 'unreachable' },
-      { fault: 'timeout', afterMs: 50 },
+      { mediaMs: 2500, fault: 'crashed' },
+      { mediaMs: 100, fault: 'crashed' },
     ])
-    await vi.advanceTimersByTimeAsync(20_000)
-    expect(pauses).toEqual([1000, 2000, 4000])
-    expect(events.filter((event) => event === 'lost')).toHaveLength(4)
-    expect(events.at(-1)).toBe('media')
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(pauses).toEqual([500, 1000, 2000])
     session.stop()
     await session.ended
   })
