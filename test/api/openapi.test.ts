@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import * as v from 'valibot'
 import { describe, expect, it } from 'vitest'
-import { apiRoutes } from '../../handlers/app.ts'
-import { ApiError, ERROR_STATUS } from '../../lib/errors.ts'
+import { apiRoutes, createApp } from '../../handlers/app.ts'
+import { ApiError, ERROR_STATUS, type ErrorCode } from '../../lib/errors.ts'
 import { documentedPath } from '../../lib/openapi.ts'
-import { createTestApi, simple, type TestApi } from '../helpers/api.ts'
+import { API_KEY, createTestApi, simple, type TestApi, toRequest } from '../helpers/api.ts'
 import { klvPacket } from '../helpers/fake-klv.ts'
 import { followSse } from '../helpers/sse-client.ts'
 
@@ -122,6 +122,30 @@ describe('the API document', () => {
     }
   })
 
+  it('has the answers that only trouble brings', async () => {
+    await using api = await createTestApi()
+    const trouble = (code: ErrorCode) => async (): Promise<never> => {
+      throw new ApiError(code, 'It does not work now.')
+    }
+    const { snapshot } = api.pictures
+    await api.given(simple('gate'))
+    api.pictures.snapshot = trouble('ENGINE_ERROR')
+    expect((await api.send('GET', '/svc/pipeline/gate/snapshot')).status).toBe(500)
+    api.pictures.snapshot = snapshot
+    api.license = JSON.stringify({ licensee: 'Test', codecs: ['h264'], max_streams: 1 })
+    const publish = await api.send('PUT', '/svc/triggers/mediaServer/publish?path=live', undefined, { 'x-api-key': API_KEY })
+    expect([publish.status, await publish.text()]).toEqual([402, expect.stringContaining('LICENSE_LIMIT_EXCEEDED')])
+    for (let count = 0; count < 10; count += 1) await api.send('POST', '/svc/auth/login', { password: 'guess' })
+    expect((await api.send('POST', '/svc/auth/login', { password: 'guess' })).status).toBe(429)
+    api.time += 60_000
+    api.deps.credentials.find = trouble('SERVICE_UNAVAILABLE')
+    expect((await api.send('GET', '/svc/auth/status')).status).toBe(503)
+    expect((await api.send('POST', '/svc/auth/login', { password: 'guess' })).status).toBe(503)
+    const stopping = await createApp({ ...api.deps, isStopping: () => true })(toRequest('GET', '/svc/healthz'))
+    expect(stopping.status).toBe(503)
+    await api.answers.check('GET', `${api.origin}/svc/healthz`, stopping)
+  })
+
   it('names the query parameters that the operations read', async () => {
     await using api = await createTestApi()
     await api.given(simple('gate', { on_demand: true }))
@@ -131,7 +155,7 @@ describe('the API document', () => {
         if (place !== 'query') continue
         count += 1
         const address = `${path.replace('{id}', 'gate').replace('{file}', 'gate_20261120T100000000Z.jpg')}?${name}=1&${name}=2`
-        const response = await api.send(method.toUpperCase(), address, undefined, { 'x-api-key': 'the-api-key-of-the-tests' })
+        const response = await api.send(method.toUpperCase(), address, undefined, { 'x-api-key': API_KEY })
         expect([address, response.status, await response.text()]).toEqual([address, 400, expect.stringContaining(`"path":"${name}"`)])
       }
     }
