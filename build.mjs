@@ -119,6 +119,16 @@ const makeCommand = () => {
   chmodSync(file, 0o755)
 }
 
+/** What an earlier build left. After the new files are there, so that whoever starts meanwhile finds one or the other. */
+const removeStale = (outputs) => {
+  const kept = new Set(outputs)
+  const present = readdirSync(join(root, 'dist'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  for (const entry of present) {
+    const file = relative(root, join(entry.parentPath, entry.name))
+    if (!kept.has(file) && /\.js(\.map)?$/.test(file)) rmSync(join(root, file))
+  }
+}
+
 /** The declarations of what the package exports, into dist/types. */
 const emitDeclarations = () => {
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
@@ -128,9 +138,11 @@ const emitDeclarations = () => {
 const main = async () => {
   if (process.argv.includes('--declarations')) return emitDeclarations()
   const checkOnly = process.argv.includes('--check')
-  if (!checkOnly) rmSync(join(root, 'dist'), { recursive: true, force: true })
   const results = await Promise.all(bundles().map((options) => build({ ...options, write: !checkOnly })))
-  if (!checkOnly) makeCommand()
+  if (!checkOnly) {
+    makeCommand()
+    removeStale(results.flatMap(({ metafile }) => Object.keys(metafile.outputs)))
+  }
   const violations = [...new Set(results.flatMap(({ metafile }) => layerViolations(metafile)))]
   for (const line of violations) process.stderr.write(`layer check: ${line}\n`)
   if (violations.length > 0) process.exit(1)

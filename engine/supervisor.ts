@@ -97,7 +97,10 @@ export class Supervisor {
     const assigned = publishes && config.output === null ? await this.#withOutput(config) : config
     if (known !== undefined) await known.replace(assigned)
     else this.#actors.set(config.id, this.#newActor(assigned))
-    await this.#actors.get(config.id)?.listen()
+    const actor = this.#actors.get(config.id)
+    await actor?.listen()
+    // Whoever else follows learns that it is there; a replacement told so itself.
+    if (known === undefined && actor !== undefined) this.#emit({ type: 'pipeline', view: actor.view() })
     return assigned
   }
 

@@ -11,6 +11,7 @@ import type { PipelineDeps } from '../lib/pipelines.ts'
 import type { Cameras, Clock, Engine, Klv, Log, PasswordHasher, Pictures } from '../lib/ports.ts'
 import { createRateLimiter } from '../lib/rate-limit.ts'
 import type { ReconcileDeps } from '../lib/reconcile.ts'
+import { withRemoteChanges } from '../lib/remote-changes.ts'
 import type { CredentialRepository, PipelineRepository, SessionRepository, SettingsRepository } from '../lib/repositories.ts'
 import type { MediaServer } from '../lib/schema/trigger.ts'
 import type { SessionDeps } from '../lib/sessions.ts'
@@ -45,6 +46,8 @@ export interface HostPorts extends MetricsDeps {
   readonly klv: Klv
   readonly cameras: Cameras
   readonly pipelines: PipelineRepository
+  /** Other processes write to the database too. */
+  readonly sharedDatabase?: boolean
   readonly settings: SettingsRepository
   readonly credentials: CredentialRepository
   readonly sessions: SessionRepository
@@ -92,7 +95,8 @@ const LOCAL_MEDIA_SERVER: MediaServer = { host: '127.0.0.1', port: 8554 }
 export const assemble = (ports: HostPorts): AppDeps => {
   const { clock, license } = ports
   const engine = withSharedReads(ports.engine)
-  const events = createEventHub({ ...ports, engine })
+  const hub = createEventHub({ ...ports, engine })
+  const events = ports.sharedDatabase === true ? withRemoteChanges(hub, ports) : hub
   const klvFollowers = createKlvFollowers({ ...ports, events })
   const geolocations = createGeolocationKeeper(ports)
   const cameraWatch = createCameraWatch({ ...ports, events })

@@ -112,6 +112,7 @@ const wire = async (environment: WorkerEnvironment): Promise<Wiring> => {
     engineMetrics: createEngineMetrics(caller),
     hasher: createRemoteHasher(caller),
     pipelines: createPipelineRepository(database),
+    sharedDatabase: true,
     settings: createSettingsRepository(database),
     credentials: createCredentialRepository(database),
     sessions: createSessionRepository(database),

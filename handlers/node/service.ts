@@ -114,6 +114,7 @@ export const openService = async (configuration: Configuration, options: OpenOpt
     metrics: createApiMetrics({ sseClients: () => deps.events.feed.followers }),
     engineMetrics: createEngineMetrics(caller),
     pipelines: alone ? keepPipelinesInMemory(pipelines) : pipelines,
+    sharedDatabase: !alone,
     settings: createSettingsRepository(database),
     credentials: alone ? keepCredentialInMemory(credentials) : credentials,
     corsOrigins: configuration.corsOrigins,

@@ -8,6 +8,7 @@ import { credential } from '../../db/tables.ts'
 import { ENGINE_TOKEN, startEngine } from '../helpers/engine-process.ts'
 import { startLibsqlServer } from '../helpers/libsql-server.ts'
 import { startService } from '../helpers/service.ts'
+import { followSse } from '../helpers/sse-client.ts'
 import { until } from '../helpers/until.ts'
 
 const resting = (id: string) => ({ id, mode: 'simple', on_demand: true, source: { uri: 'test://ball' } })
@@ -54,6 +55,25 @@ describe('a libSQL server', () => {
     const after = await two.request('GET', '/svc/pipeline/shared', undefined, { authorization: `Bearer ${token}` })
     expect(after.body).toMatchObject({ state: 'playing', runtime: { restarts: 0 } })
     await Promise.all([two.stop(), three.stop()])
+    await engine.kill()
+  })
+
+  it('lets whoever follows one API process see what another one adds and removes', async () => {
+    const server = await startLibsqlServer()
+    const engine = await startEngine()
+    const env = { SVC_DATABASE_URL: server.url, SVC_ENGINE_URL: engine.url, SVC_ENGINE_TOKEN: ENGINE_TOKEN }
+    const [one, two] = await Promise.all([startService({ env }), startService({ env })])
+    const everything = followSse(await fetch(`${two.url}/svc/events`))
+    await everything.next()
+    await one.request('POST', '/svc/pipeline', resting('theirs'))
+    expect((await everything.nextOf('pipeline_status')).data).toMatchObject({ id: 'theirs', state: 'ready' })
+    const its = followSse(await fetch(`${two.url}/svc/pipeline/theirs/status/events`))
+    await its.nextOf('pipeline_status')
+    await one.request('DELETE', '/svc/pipeline/theirs')
+    expect((await its.nextOf('pipeline_not_found')).data).toEqual({ pipeline_id: 'theirs' })
+    expect((await everything.nextOf('pipeline_not_found')).data).toEqual({ pipeline_id: 'theirs' })
+    await Promise.all([everything.leave(), its.leave()])
+    await Promise.all([one.stop(), two.stop()])
     await engine.kill()
   })
 
