@@ -37,6 +37,7 @@ const TESTS = [
   ['curl', program('curl')],
   ['iproute2', program('ip')],
   ['systemd', program('systemd-analyze')],
+  ['openssl', program('openssl')],
   ['gstreamer1.0-rtsp', plugin('rtspclientsink')],
   ['python3-gi', () => existsSync('/usr/lib/python3/dist-packages/gi')],
   ['gir1.2-gst-rtsp-server-1.0', typelib('GstRtspServer-1.0')],

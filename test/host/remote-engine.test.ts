@@ -1,12 +1,16 @@
-import { execFile, spawn } from 'node:child_process'
+import { execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { readFileSync } from 'node:fs'
+import { createServer, request as httpRequest } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { ENGINE_TOKEN, startEngine } from '../helpers/engine-process.ts'
 import { childrenOf } from '../helpers/processes.ts'
 import { startService } from '../helpers/service.ts'
+import { temporaryDataDir } from '../helpers/temporary-data-dir.ts'
 import { createTwoHosts, type TwoHosts } from '../helpers/two-hosts.ts'
 import { until } from '../helpers/until.ts'
 
@@ -133,6 +137,36 @@ describe('an engine on another host', () => {
     expect((await service.request('GET', '/svc/pipeline/resting')).body.state).toBe('ready')
     await service.stop()
     await anew.kill()
+  })
+
+  it('behind a TLS proxy is reached by https, and only with its certificate authority known', async () => {
+    const engine = await startEngine()
+    const folder = temporaryDataDir()
+    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-days', '1']
+    execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', cert, ...subject], {
+      stdio: 'ignore',
+    })
+    const proxy = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) }, (asked, answer) => {
+      const { method, headers } = asked
+      const passed = httpRequest(`${engine.url}${asked.url}`, { method, headers }, (reply) => {
+        answer.writeHead(reply.statusCode ?? 502, reply.headers)
+        reply.pipe(answer)
+      })
+      answer.once('close', () => passed.destroy())
+      passed.once('error', () => answer.destroy())
+      asked.pipe(passed)
+    }).listen(0, 'localhost')
+    await once(proxy, 'listening')
+    const env = { SVC_ENGINE_URL: `https://localhost:${(proxy.address() as AddressInfo).port}`, SVC_ENGINE_TOKEN: ENGINE_TOKEN }
+    const trusting = await startService({ env: { ...env, NODE_EXTRA_CA_CERTS: cert } })
+    expect((await trusting.request('GET', '/svc/health')).body).toMatchObject({ status: 'ok', engine: 'ok' })
+    const stranger = await startService({ env })
+    expect((await stranger.request('GET', '/svc/health')).body).toMatchObject({ engine: 'unavailable' })
+    await Promise.all([trusting.stop(), stranger.stop()])
+    proxy.closeAllConnections()
+    proxy.close()
+    await engine.kill()
   })
 
   it('that speaks another protocol is not used, and the log tells why', async () => {
