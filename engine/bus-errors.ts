@@ -51,6 +51,12 @@ const RULES: readonly Rule[] = [
     message: 'There is no stream at this address (404). Check the path, and that something publishes to it.',
   },
   {
+    // rtspsrc: "Unhandled error", for a server that is busy with the session of a child that was killed, say.
+    pattern: / \((45\d|5\d\d)\)$/,
+    reason: 'source_error',
+    message: 'The source answered with an error ($1).',
+  },
+  {
     pattern: /You might need to allow more transport protocols/,
     reason: 'source_error',
     message: 'The source does not send over its RTSP connection; the next try asks for UDP.',

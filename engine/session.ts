@@ -5,7 +5,7 @@ import { Fault, faultToApiError, worthRetrying, worthWaiting } from './fault.ts'
 import type { LifecycleEvent } from './lifecycle.ts'
 
 /** A child that crashed after this much media was sound, milliseconds. */
-const SOUND_MEDIA_MS = 2000
+const SOUND_MEDIA_MS = 1000
 /** Crashes in a row, each sooner than that, after which the next child comes at once all the same. */
 const MAX_QUICK_CRASHES = 5
 

@@ -17,6 +17,11 @@ const RECORDED: readonly (readonly [what: string, reason: string, stderr: string
     'ERROR: from element /GstPipeline:pipeline0/GstRTSPSrc:rtspsrc0: Not found\nAdditional debug info:\n../gst/rtsp/gstrtspsrc.c(6895): gst_rtspsrc_send (): /GstPipeline:pipeline0/GstRTSPSrc:rtspsrc0:\nNot Found (404)',
   ],
   [
+    'RTSP 503',
+    'source_error',
+    "ERROR: from element /GstPipeline:pipeline0/GstRTSPSrc:rtspsrc0: Unhandled error\nAdditional debug info:\n../gst/rtsp/gstrtspsrc.c(6954): gst_rtspsrc_send (): /GstPipeline:pipeline0/GstRTSPSrc:rtspsrc0:\nService Unavailable (503)\nERROR: pipeline doesn't want to preroll.",
+  ],
+  [
     'RTSP refused',
     'unreachable',
     'ERROR: from element /GstPipeline:pipeline0/GstRTSPSrc:rtspsrc0: Could not open resource for reading and writing.\nAdditional debug info:\n../gst/rtsp/gstrtspsrc.c(8336): gst_rtspsrc_retrieve_sdp (): /GstPipeline:pipeline0/GstRTSPSrc:rtspsrc0:\nFailed to connect. (Generic error)',
