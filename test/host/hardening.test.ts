@@ -207,6 +207,22 @@ describe('slow and many clients', () => {
     await isSound(api)
   })
 
+  it('connections that send nothing are all closed, also while others come and go', async () => {
+    await using api = await createTestApi()
+    const origin = await serveWith(api, SHORT)
+    // Fewer than the kernel holds for a server that has not accepted them yet (511): it may drop others without a word.
+    const sockets = await Promise.all(Array.from({ length: 300 }, () => open(origin)))
+    let closed = 0
+    for (const socket of sockets) socket.resume().once('close', () => (closed += 1))
+    await until(
+      async () => {
+        await (await fetch(`${origin}/svc/version`)).text()
+        return closed
+      },
+      (count) => count === sockets.length,
+    )
+  })
+
   it('300 clients that send one byte at a time keep nobody else from being served', async () => {
     await using api = await createTestApi()
     const origin = await serveWith(api, { ...SHORT, headersTimeoutMs: 1000, requestTimeoutMs: 1500 })
