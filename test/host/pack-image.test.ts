@@ -1,9 +1,11 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { CONFIGURATION_VARIABLES } from '../../lib/configuration.ts'
 import { temporaryDataDir } from '../helpers/temporary-data-dir.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -75,5 +77,33 @@ describe('the container image', () => {
     expect((await fetch(`${url}/svc/auth/password`, { method: 'PUT', body: '{"password":"correct horse battery"}' })).status).toBe(200)
     child.kill('SIGTERM')
     expect((await exited)[0]).toBe(0)
+  })
+})
+
+describe('the manifests for Kubernetes', () => {
+  const FOLDER = join(ROOT, 'engine/deploy/kubernetes')
+  const THIRD_PARTY = join(ROOT, 'test/fixtures/third-party/node_modules')
+  const { parse } = createRequire(import.meta.url)(join(THIRD_PARTY, 'yaml')) as { parse: (text: string, options: object) => unknown }
+  const manifest = (name: string): unknown => parse(readFileSync(join(FOLDER, name), 'utf8'), { merge: true })
+  type Model = new (manifest: unknown) => { validate(): void }
+
+  it.each([
+    ['stateful-set.yaml', 'apps/v1/StatefulSet.js', 'StatefulSet'],
+    ['service.yaml', 'v1/Service.js', 'Service'],
+  ])('hold a %s that its schema allows', async (file, module, kind) => {
+    // Modules of another project, so they are named by their place.
+    const Kind = ((await import(join(THIRD_PARTY, 'kubernetes-models', module))) as Record<string, Model>)[kind]
+    if (Kind === undefined) throw new Error(`no model of ${kind}`)
+    expect(() => new Kind(manifest(file)).validate()).not.toThrow()
+    expect(() => new Kind({ ...(manifest(file) as object), metadata: { name: 5 } }).validate()).toThrow()
+  })
+
+  it('name files that are there, variables that exist, and probe what the API answers', () => {
+    const { resources } = manifest('kustomization.yaml') as { resources: readonly string[] }
+    expect(resources.filter((name) => !existsSync(join(FOLDER, name)))).toEqual([])
+    const text = readFileSync(join(FOLDER, 'stateful-set.yaml'), 'utf8')
+    const known = new Set(CONFIGURATION_VARIABLES.map(({ name }) => name))
+    expect([...text.matchAll(/name: (SVC_\w+)/g)].map(([, name = '']) => name).filter((name) => !known.has(name))).toEqual([])
+    expect(text.match(/path: \/svc\/healthz/g)).toHaveLength(3)
   })
 })
