@@ -39,7 +39,7 @@ const startInMock = async (environment: NodeJS.ProcessEnv): Promise<{ mock: Came
 const startService = async () => {
   const dataDir = join(temporaryDataDir(), 'data')
   // The engine binds before it promises, so whoever else has one of them does no harm.
-  const firstPort = 10_000 + (process.pid % 40) * 50
+  const firstPort = 10_000 + (process.pid % 36) * 50
   const environment = { SVC_PORT: '0', SVC_DATA_DIR: dataDir, SVC_OUTPUT_PORTS: `${firstPort}-${firstPort + 49}` }
   const { mock, url } = await startInMock(environment)
   return {
