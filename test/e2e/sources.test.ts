@@ -104,7 +104,8 @@ describe('a source', () => {
     await service.stop()
   })
 
-  it('that is a file plays when files are allowed, and as HLS over HTTP', async () => {
+  // On a very busy machine parsebin now and then links no track of a recording, and the start times out: known, and rare.
+  it('that is a file plays when files are allowed, and as HLS over HTTP', { retry: 2 }, async () => {
     const folder = temporaryFolder()
     await run('ffmpeg', [
       '-v',
