@@ -3,56 +3,178 @@
 //   node build.mjs --check   the layer check alone, nothing is written
 //   node build.mjs --declarations   dist/types, for programs that embed the package
 import { execFileSync } from 'node:child_process'
-import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
 const root = dirname(fileURLToPath(import.meta.url))
 
-/** Hosts wire things together; the other files of handlers/ are neutral. */
-const HOSTS = ['handlers/node.ts', 'handlers/worker.ts']
-const NOT_A_GROUP = [...HOSTS, 'handlers/app.ts', 'handlers/router.ts', 'handlers/sse.ts']
+/** Endpoint groups: the files of handlers/ itself, one bundle each. */
+const NOT_A_GROUP = ['handlers/app.ts']
 
 /**
- * What a file may import, first rule that fits decides: hosts → handlers → lib ← engine, lib ← db.
- * `only`: nobody but these files may import the target.
+ * The rooms of the house and what each may import; its own files always. A room is a folder, or one file where a subject has
+ * only one. `x` names the room x alone, `x/` also the rooms inside it.
  */
-const LAYERS = [
-  { from: /^handlers\/(node|worker)\.ts$|^handlers\/node\//, to: [/^handlers\//, /^lib\//, /^db\//, /^package\.json$/] },
-  { from: /^handlers\//, to: [/^handlers\/(?!node\.ts|worker\.ts|node\/)/, /^lib\//] },
-  { from: /^lib\//, to: [/^lib\//] },
-  { from: /^db\//, to: [/^db\//, /^lib\//] },
-  { from: /^engine\/klv\//, to: [/^engine\/klv\//, /^lib\/schema\//] },
-  { from: /^engine\/rtp\//, to: [/^engine\/rtp\//, /^lib\//] },
-  {
-    from: /^engine\/rtsp\/client\.ts$/,
-    to: [/^engine\/(rtsp|rtp)\//, /^engine\/sources\/(address|authorization)\.ts$/, /^engine\/fault\.ts$/, /^lib\//],
-  },
-  { from: /^engine\/rtsp\//, to: [/^engine\/(rtsp|rtp)\//, /^engine\/fault\.ts$/, /^lib\//] },
-  { from: /^engine\//, to: [/^engine\//, /^lib\//, /^package\.json$/] },
-]
-const NEUTRAL = /^(lib|db)\/|^engine\/klv\/|^handlers\/(?!node\.ts|node\/)/
-const ONLY = [{ target: /^execa$/, from: /^engine\/child\.ts$/ }]
+export const ROOMS = {
+  // Endpoint groups and the application made of them; HTTP plumbing; pages; hosts.
+  handlers: ['handlers/http', 'lib/'],
+  'handlers/http': ['lib/'],
+  'handlers/pages': ['handlers/http', 'lib/'],
+  'handlers/node': ['handlers', 'handlers/http', 'handlers/pages', 'handlers/node/link', 'db/', 'lib/', 'package.json'],
+  'handlers/node/link': ['lib/'],
+  'handlers/worker': ['handlers', 'handlers/http', 'db/', 'lib/', 'package.json'],
+  'handlers/cli': ['handlers', 'lib/', 'package.json'],
 
-/** The imports of an esbuild metafile that the layers forbid, as readable lines. */
-export const layerViolations = (metafile) => {
-  const ours = Object.entries(metafile.inputs).filter(([file]) => !file.startsWith('node_modules/'))
-  return ours.flatMap(([file, { imports }]) =>
-    imports.flatMap(({ path, external, original }) => {
-      const layer = LAYERS.find(({ from }) => from.test(file))
-      if (layer === undefined) return []
-      const bare = external === true || path.startsWith('node_modules/')
-      const name = original ?? path
-      const complaints = []
-      if (bare && name.startsWith('node:') && NEUTRAL.test(file)) complaints.push(`${file} imports ${name}: this folder is runtime-neutral`)
-      if (bare && ONLY.some(({ target, from }) => target.test(name) && !from.test(file)))
-        complaints.push(`${file} imports ${name}: only one file may`)
-      if (!bare && !path.startsWith('node_modules/') && !layer.to.some((allowed) => allowed.test(path)))
-        complaints.push(`${file} imports ${path}: the layers forbid it`)
-      return complaints
-    }),
+  // The ground: ports, errors, configuration and what everything uses.
+  lib: ['lib/schema'],
+  'lib/schema': ['lib'],
+  'lib/engine': ['lib', 'lib/schema'],
+  'lib/access': ['lib', 'lib/schema'],
+  'lib/openapi': ['lib', 'lib/access', 'lib/schema'],
+  'lib/license': ['lib', 'lib/engine', 'lib/schema'],
+  'lib/settings.ts': ['lib', 'lib/schema'],
+  'lib/health.ts': ['lib', 'lib/engine', 'lib/license'],
+  'lib/metrics.ts': ['lib', 'lib/engine'],
+  'lib/pipelines': ['lib', 'lib/engine', 'lib/license', 'lib/schema', 'lib/settings.ts'],
+  'lib/triggers': ['lib', 'lib/engine', 'lib/pipelines', 'lib/schema', 'lib/settings.ts'],
+  'lib/events': ['lib', 'lib/engine', 'lib/pipelines', 'lib/schema', 'lib/settings.ts'],
+
+  // The sidecar, from its entry down to the standards.
+  engine: ['engine/', 'lib/', 'package.json'],
+  'engine/http': ['engine/cameras', 'engine/klv', 'engine/pipelines', 'engine/screenshots', 'engine/screenshots/files', 'lib/'],
+  'engine/metrics': ['engine/klv', 'engine/pipelines', 'lib/'],
+  'engine/pipelines': [
+    'engine/fault.ts',
+    'engine/gst',
+    'engine/klv',
+    'engine/launch',
+    'engine/outputs',
+    'engine/rtp',
+    'engine/rtsp/publisher',
+    'engine/screenshots',
+    'lib/',
+  ],
+  'engine/launch': ['engine/cameras', 'engine/fault.ts', 'engine/gst', 'engine/sources', 'lib/'],
+  'engine/sources': ['engine/fault.ts', 'engine/gst', 'engine/rtsp/protocol', 'engine/sources/camera', 'lib/'],
+  'engine/sources/camera': ['engine/cameras', 'engine/fault.ts', 'engine/gst', 'lib/'],
+  'engine/cameras': ['engine/gst', 'lib/'],
+  'engine/outputs': ['engine/fault.ts', 'engine/rtp', 'engine/rtsp/publisher', 'lib/'],
+  'engine/screenshots': ['engine/rtp', 'engine/screenshots/decode', 'engine/screenshots/files', 'lib/'],
+  'engine/screenshots/decode': ['engine/gst', 'engine/rtp', 'engine/screenshots/jpeg', 'lib/'],
+  'engine/screenshots/files': ['engine/screenshots/jpeg', 'lib/'],
+  'engine/screenshots/jpeg': ['lib/schema'],
+  'engine/klv': ['engine/klv/mpegts', 'engine/klv/st0601', 'engine/rtp', 'lib/'],
+  'engine/klv/st0601': ['lib/schema'],
+  'engine/klv/mpegts': [],
+  'engine/rtsp/publisher': ['engine/rtp', 'engine/rtsp/protocol', 'lib/'],
+  'engine/rtsp/protocol': [],
+  'engine/rtp': ['lib/'],
+  'engine/gst': ['engine/fault.ts', 'lib/'],
+  'engine/fault.ts': ['lib'],
+  'engine/deploy/doctor': ['engine/gst', 'lib/'],
+  'engine/deploy/install': ['lib/'],
+
+  db: ['db/connect', 'db/migrations', 'lib', 'lib/schema'],
+  'db/migrations': ['db/connect'],
+  'db/connect': ['lib'],
+}
+
+/** Rooms that run on every fetch runtime, or in a browser: nothing of Node in them. */
+const NEUTRAL = /^(lib|db)\/|^engine\/klv\/(st0601|mpegts)\/|^handlers\/(?!node\/|cli\/)/
+
+/** Packages that one file alone may import. */
+const ONLY = [{ package: 'execa', file: 'engine/gst/child.ts' }]
+
+const MAX_FILES_PER_FOLDER = 15
+
+const roomOf = (file) => [file, dirname(file)].find((place) => Object.hasOwn(ROOMS, place))
+
+/** At the root of lib/ and engine/ every file is a room of its own. */
+const placeOf = (file) => (['lib', 'engine'].includes(dirname(file)) ? file : dirname(file))
+
+/** The first circle of a graph of imports as `a → b → a`; undefined when there is none. */
+const findCircle = (graph) => {
+  const done = new Set()
+  const visit = (node, path) => {
+    if (path.includes(node)) return [...path.slice(path.indexOf(node)), node]
+    if (done.has(node)) return undefined
+    for (const next of graph.get(node) ?? []) {
+      const circle = visit(next, [...path, node])
+      if (circle !== undefined) return circle
+    }
+    done.add(node)
+    return undefined
+  }
+  for (const node of graph.keys()) {
+    const circle = visit(node, [])
+    if (circle !== undefined) return circle.join(' → ')
+  }
+  return undefined
+}
+
+const arrowViolation = (file, path) => {
+  if (/^\.|^\//.test(path) || path.startsWith('node_modules')) return `${file} imports ${path}: not a file of this project`
+  const [room, target] = [roomOf(file), roomOf(path) ?? path]
+  if (room === undefined) return `${file} is in no room: give its folder a row in ROOMS of build.mjs`
+  const allowed = ROOMS[room].some((entry) => (entry.endsWith('/') ? `${target}/`.startsWith(entry) : target === entry))
+  return room === target || allowed ? undefined : `${file} imports ${path}: ${room} may not import ${target}`
+}
+
+const packageViolation = (file, name) => {
+  if (name.startsWith('node:') && NEUTRAL.test(file)) return `${file} imports ${name}: this room runs on every runtime`
+  const only = ONLY.find((rule) => rule.package === name)
+  return only !== undefined && only.file !== file ? `${file} imports ${name}: only ${only.file} may` : undefined
+}
+
+/**
+ * What is wrong with the imports of a tree, as readable lines.
+ * @param imports a file's path → what it imports: paths of the project, `node:` modules and packages
+ */
+export const layerViolations = (imports) => {
+  const isOurs = (name) => /^(handlers|lib|engine|db)\//.test(name) || name === 'package.json' || name.startsWith('.')
+  const lines = [...imports].flatMap(([file, names]) =>
+    [...names].flatMap((name) => (isOurs(name) ? arrowViolation(file, name) : packageViolation(file, name)) ?? []),
   )
+  const files = new Map([...imports].map(([file, names]) => [file, [...names].filter((name) => imports.has(name))]))
+  const places = new Map()
+  for (const [file, names] of files) {
+    const place = placeOf(file)
+    const others = names.map(placeOf).filter((other) => other !== place)
+    places.set(place, new Set([...(places.get(place) ?? []), ...others]))
+  }
+  for (const circle of [findCircle(files), findCircle(places)]) if (circle !== undefined) lines.push(`circle: ${circle}`)
+  return lines
+}
+
+const sources = () =>
+  ['handlers', 'lib', 'engine', 'db'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name) && !entry.name.endsWith('.d.ts'))
+      .map((entry) => relative(root, join(entry.parentPath, entry.name))),
+  )
+
+const IMPORT = /^(?:import|export)\b[^'"]*?\bfrom '([^']+)'|^import '([^']+)'|\bimport\('([^']+)'\)/gm
+
+/** Read from the text, since esbuild drops `import type`; biome keeps imports in this form. */
+const importsOf = (file) => {
+  const names = [...readFileSync(join(root, file), 'utf8').matchAll(IMPORT)].map((match) => match[1] ?? match[2] ?? match[3])
+  return names
+    .filter((name) => !name.includes('.sql'))
+    .map((name) => (name.startsWith('.') ? relative(root, join(root, dirname(file), name)) : name))
+}
+
+const checkLayers = () => {
+  const files = sources()
+  const perFolder = Map.groupBy(files, (file) => dirname(file))
+  const crowded = [...perFolder].filter(([, list]) => list.length > MAX_FILES_PER_FOLDER)
+  const empty = Object.keys(ROOMS).filter((room) => !files.some((file) => roomOf(file) === room))
+  return [
+    ...layerViolations(new Map(files.map((file) => [file, importsOf(file)]))),
+    ...crowded.map(([folder, list]) => `${folder} holds ${list.length} files: at most ${MAX_FILES_PER_FOLDER}`),
+    ...empty.map((room) => `ROOMS has a row for ${room}, which does not exist`),
+  ]
 }
 
 const groups = () =>
@@ -87,10 +209,14 @@ const bundles = () => [
     ...neutral,
     // Groups that are used together share what they have in common.
     splitting: true,
-    entryPoints: Object.fromEntries([['app', 'handlers/app.ts'], ...groups().map((file) => [file.replace(/\.ts$/, ''), file])]),
+    entryPoints: Object.fromEntries([
+      ['app', 'handlers/app.ts'],
+      ['handlers/docs', 'handlers/pages/docs.ts'],
+      ...groups().map((file) => [file.replace(/\.ts$/, ''), file]),
+    ]),
   },
   // One file, as worker runtimes take it.
-  { ...neutral, entryPoints: { worker: 'handlers/worker.ts' } },
+  { ...neutral, entryPoints: { worker: 'handlers/worker/worker.ts' } },
   {
     ...shared,
     platform: 'node',
@@ -100,14 +226,14 @@ const bundles = () => [
     external: ['libsql', '@node-rs/argon2'],
     banner: { js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);" },
     entryPoints: {
-      node: 'handlers/node.ts',
+      node: 'handlers/node/main.ts',
       service: 'handlers/node/service.ts',
       engine: 'engine/main.ts',
       // The command, and what it loads when asked for.
-      cli: 'handlers/node/cli.ts',
-      doctor: 'engine/doctor/main.ts',
-      openapi: 'handlers/node/print-openapi.ts',
-      install: 'handlers/node/install/main.ts',
+      cli: 'handlers/cli/cli.ts',
+      doctor: 'engine/deploy/doctor/main.ts',
+      openapi: 'handlers/cli/print-openapi.ts',
+      install: 'engine/deploy/install/main.ts',
     },
   },
 ]
@@ -131,21 +257,31 @@ const removeStale = (outputs) => {
 
 /** The declarations of what the package exports, into dist/types. */
 const emitDeclarations = () => {
+  const project = join(root, 'dist', 'tsconfig.declarations.json')
+  const exported = ['handlers/app.ts', 'handlers/pages/docs.ts', 'handlers/worker/worker.ts', 'handlers/node/service.ts', ...groups()]
+  mkdirSync(dirname(project), { recursive: true })
+  writeFileSync(
+    project,
+    JSON.stringify({
+      extends: '../tsconfig.json',
+      compilerOptions: { noEmit: false, emitDeclarationOnly: true, declaration: true, rootDir: '..', outDir: 'types' },
+      files: [...exported, 'db/migrations/sql.d.ts'].map((file) => `../${file}`),
+      include: [],
+    }),
+  )
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-  execFileSync(process.execPath, [tsc, '-p', join(root, 'engine', 'deploy', 'tsconfig.declarations.json')], { stdio: 'inherit' })
+  execFileSync(process.execPath, [tsc, '-p', project], { stdio: 'inherit' })
 }
 
 const main = async () => {
   if (process.argv.includes('--declarations')) return emitDeclarations()
-  const checkOnly = process.argv.includes('--check')
-  const results = await Promise.all(bundles().map((options) => build({ ...options, write: !checkOnly })))
-  if (!checkOnly) {
-    makeCommand()
-    removeStale(results.flatMap(({ metafile }) => Object.keys(metafile.outputs)))
-  }
-  const violations = [...new Set(results.flatMap(({ metafile }) => layerViolations(metafile)))]
+  const violations = checkLayers()
   for (const line of violations) process.stderr.write(`layer check: ${line}\n`)
   if (violations.length > 0) process.exit(1)
+  if (process.argv.includes('--check')) return
+  const results = await Promise.all(bundles().map((options) => build(options)))
+  makeCommand()
+  removeStale(results.flatMap(({ metafile }) => Object.keys(metafile.outputs)))
 }
 
 if (process.argv[1] !== undefined && relative(process.argv[1], fileURLToPath(import.meta.url)) === '') await main()

@@ -1,6 +1,6 @@
 import type { CredentialRepository } from '../lib/repositories.ts'
-import type { Database } from './client.ts'
-import { query } from './database-error.ts'
+import { query } from './connect/database-error.ts'
+import type { Database } from './open.ts'
 import { credential, sessions } from './tables.ts'
 
 /** The hash of the password, while one is set. */

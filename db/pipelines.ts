@@ -2,8 +2,8 @@ import { asc, count, eq, sql } from 'drizzle-orm'
 import { ApiError } from '../lib/errors.ts'
 import type { PipelineChange, PipelineRecord, PipelineRepository } from '../lib/repositories.ts'
 import type { PipelineConfig } from '../lib/schema/pipeline.ts'
-import type { Database } from './client.ts'
-import { isDuplicate, query } from './database-error.ts'
+import { isDuplicate, query } from './connect/database-error.ts'
+import type { Database } from './open.ts'
 import { pipelines } from './tables.ts'
 
 type Row = typeof pipelines.$inferSelect

@@ -1,7 +1,7 @@
 import { eq, lte, sql } from 'drizzle-orm'
 import type { SessionRepository } from '../lib/repositories.ts'
-import type { Database } from './client.ts'
-import { query } from './database-error.ts'
+import { query } from './connect/database-error.ts'
+import type { Database } from './open.ts'
 import { sessions } from './tables.ts'
 
 /** The sessions that logins began. */

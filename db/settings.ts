@@ -1,6 +1,6 @@
 import type { SettingsRepository } from '../lib/repositories.ts'
-import type { Database } from './client.ts'
-import { query } from './database-error.ts'
+import { query } from './connect/database-error.ts'
+import type { Database } from './open.ts'
 import { settings } from './tables.ts'
 
 /** What was changed from the default settings. */

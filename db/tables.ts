@@ -1,7 +1,7 @@
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import type { ScreenshotWish } from '../lib/schema/picture.ts'
 import type { Encoding, Geolocation, KlvConfig, Source } from '../lib/schema/pipeline.ts'
 import { PIPELINE_MODES, PIPELINE_STATES } from '../lib/schema/pipeline.ts'
+import type { ScreenshotWish } from '../lib/schema/screenshot.ts'
 import type { PartialSettings } from '../lib/schema/settings.ts'
 
 /** The columns the repositories read and write; `migrations/` creates them. */

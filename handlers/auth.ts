@@ -1,12 +1,12 @@
-import { SESSION } from '../lib/openapi-examples.ts'
-import { emptyAnswer, jsonAnswer } from '../lib/openapi-operation.ts'
+import { isAuthEnabled, login, logout, removePassword, type SessionDeps, setPassword } from '../lib/access/sessions.ts'
+import { SESSION } from '../lib/openapi/examples.ts'
+import { emptyAnswer, jsonAnswer } from '../lib/openapi/operation.ts'
 import { authStatusSchema, passwordSchema, sessionSchema } from '../lib/schema/auth.ts'
-import { isAuthEnabled, login, logout, removePassword, type SessionDeps, setPassword } from '../lib/sessions.ts'
 import { readJson } from './http/body.ts'
 import { presentedBy } from './http/guard.ts'
 import { json, noContent } from './http/respond.ts'
 import type { FetchHandler, Route } from './http/route.ts'
-import { createRouter, type RouterDeps } from './router.ts'
+import { createRouter, type RouterDeps } from './http/router.ts'
 
 const LOGINS = { name: 'login', requests: 10, window_seconds: 60 } as const
 

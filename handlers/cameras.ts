@@ -1,7 +1,7 @@
 import * as v from 'valibot'
-import { CAMERA_EVENTS } from '../lib/openapi-answers.ts'
-import { CAMERA, CAMERA_CAPABILITIES } from '../lib/openapi-examples.ts'
-import { eventsAnswer, jsonAnswer } from '../lib/openapi-operation.ts'
+import { CAMERA_EVENTS } from '../lib/openapi/answers.ts'
+import { CAMERA, CAMERA_CAPABILITIES } from '../lib/openapi/examples.ts'
+import { eventsAnswer, jsonAnswer } from '../lib/openapi/operation.ts'
 import type { Cameras } from '../lib/ports.ts'
 import { cameraCapabilitiesSchema, cameraQuerySchema, cameraSchema } from '../lib/schema/camera.ts'
 import { validate } from '../lib/validate.ts'
@@ -9,8 +9,8 @@ import { clientOf, type EventDeps } from './events.ts'
 import { readQuery } from './http/query.ts'
 import { json } from './http/respond.ts'
 import type { FetchHandler, Route } from './http/route.ts'
-import { createRouter, type RouterDeps } from './router.ts'
-import { eventStream } from './sse.ts'
+import { createRouter, type RouterDeps } from './http/router.ts'
+import { eventStream } from './http/sse.ts'
 
 export interface CameraRouteDeps extends Pick<EventDeps, 'events' | 'cameraWatch'> {
   readonly cameras: Pick<Cameras, 'list' | 'capabilities'>

@@ -1,14 +1,14 @@
-import type { CameraWatch } from '../lib/cameras-watch.ts'
 import { ApiError } from '../lib/errors.ts'
-import type { EventHub } from '../lib/event-hub.ts'
-import { CAMERA_EVENTS, PIPELINE_EVENTS } from '../lib/openapi-answers.ts'
-import { eventsAnswer } from '../lib/openapi-operation.ts'
+import type { CameraWatch } from '../lib/events/cameras.ts'
+import type { EventHub } from '../lib/events/hub.ts'
+import { CAMERA_EVENTS, PIPELINE_EVENTS } from '../lib/openapi/answers.ts'
+import { eventsAnswer } from '../lib/openapi/operation.ts'
 import type { PipelineRepository } from '../lib/repositories.ts'
 import { pipelineIdSchema } from '../lib/schema/pipeline.ts'
 import { validate } from '../lib/validate.ts'
 import type { Exchange, FetchHandler, Route } from './http/route.ts'
-import { createRouter, type RouterDeps } from './router.ts'
-import { eventStream } from './sse.ts'
+import { createRouter, type RouterDeps } from './http/router.ts'
+import { eventStream } from './http/sse.ts'
 
 export interface EventDeps {
   readonly pipelines: Pick<PipelineRepository, 'find'>

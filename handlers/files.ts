@@ -1,13 +1,13 @@
 import * as v from 'valibot'
-import { SCREENSHOT } from '../lib/openapi-examples.ts'
-import { emptyAnswer, jpegAnswer, jsonAnswer, knownPictureAnswer } from '../lib/openapi-operation.ts'
-import { deleteScreenshotsOf, FILES_PATH, listScreenshots, type PictureDeps, parseFile } from '../lib/pictures.ts'
-import { deletedSchema, screenshotDeleteSchema, screenshotListSchema, screenshotRecordSchema } from '../lib/schema/picture.ts'
+import { SCREENSHOT } from '../lib/openapi/examples.ts'
+import { emptyAnswer, jpegAnswer, jsonAnswer, knownPictureAnswer } from '../lib/openapi/operation.ts'
+import { deleteScreenshotsOf, FILES_PATH, listScreenshots, type PictureDeps, parseFile } from '../lib/pipelines/screenshots.ts'
+import { deletedSchema, screenshotDeleteSchema, screenshotListSchema, screenshotRecordSchema } from '../lib/schema/screenshot.ts'
 import { picture } from './http/picture.ts'
 import { readQuery } from './http/query.ts'
 import { json, noContent } from './http/respond.ts'
 import type { Exchange, FetchHandler, Route } from './http/route.ts'
-import { createRouter, type RouterDeps } from './router.ts'
+import { createRouter, type RouterDeps } from './http/router.ts'
 
 type FileDeps = Pick<PictureDeps, 'pictures'>
 

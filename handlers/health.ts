@@ -1,10 +1,10 @@
 import { type HealthDeps, readHealth, readVersion } from '../lib/health.ts'
-import { HEALTH, VERSION } from '../lib/openapi-examples.ts'
-import { jsonAnswer } from '../lib/openapi-operation.ts'
+import { HEALTH, VERSION } from '../lib/openapi/examples.ts'
+import { jsonAnswer } from '../lib/openapi/operation.ts'
 import { healthSchema, probeSchema, versionSchema } from '../lib/schema/health.ts'
 import { json } from './http/respond.ts'
 import type { FetchHandler, Route } from './http/route.ts'
-import { createRouter, type RouterDeps } from './router.ts'
+import { createRouter, type RouterDeps } from './http/router.ts'
 
 const open = { access: 'public', method: 'GET', status: 200, errors: [] } as const
 

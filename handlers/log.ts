@@ -1,14 +1,14 @@
 import * as v from 'valibot'
-import { LOG_LINE } from '../lib/openapi-examples.ts'
-import { jsonAnswer } from '../lib/openapi-operation.ts'
-import { logQuerySchema, type PipelineLogDeps, readPipelineLog } from '../lib/pipeline-log.ts'
+import { LOG_LINE } from '../lib/openapi/examples.ts'
+import { jsonAnswer } from '../lib/openapi/operation.ts'
+import { logQuerySchema, type PipelineLogDeps, readPipelineLog } from '../lib/pipelines/log.ts'
 import { pipelineIdSchema } from '../lib/schema/pipeline.ts'
 import { logLineSchema } from '../lib/schema/representation.ts'
 import { validate } from '../lib/validate.ts'
 import { readQuery } from './http/query.ts'
 import { json } from './http/respond.ts'
 import type { FetchHandler, Route } from './http/route.ts'
-import { createRouter, type RouterDeps } from './router.ts'
+import { createRouter, type RouterDeps } from './http/router.ts'
 
 /** What a pipeline's child processes wrote. */
 export const logRoutes = (deps: PipelineLogDeps): readonly Route[] => [

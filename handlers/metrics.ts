@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { METRICS_CONTENT_TYPE, type MetricsDeps, readMetrics } from '../lib/metrics.ts'
 import type { FetchHandler, Route } from './http/route.ts'
-import { createRouter, type RouterDeps } from './router.ts'
+import { createRouter, type RouterDeps } from './http/router.ts'
 
 /** What the service counts, for Prometheus. */
 export const metricsRoutes = (deps: MetricsDeps): readonly Route[] => [

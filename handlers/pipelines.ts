@@ -5,8 +5,8 @@ import {
   PIPELINE_BODY,
   PIPELINES_ANSWER,
   REPLACEMENT_BODY,
-} from '../lib/openapi-answers.ts'
-import { emptyAnswer, jsonAnswer } from '../lib/openapi-operation.ts'
+} from '../lib/openapi/answers.ts'
+import { emptyAnswer, jsonAnswer } from '../lib/openapi/operation.ts'
 import {
   createPipeline,
   deletePipeline,
@@ -18,7 +18,7 @@ import {
   replacePipeline,
   stopPipeline,
   validatePipeline,
-} from '../lib/pipelines.ts'
+} from '../lib/pipelines/pipelines.ts'
 import { pipelineFilterSchema, pipelineIdSchema, pipelinePatchSchema } from '../lib/schema/pipeline.ts'
 import { validationSchema } from '../lib/schema/representation.ts'
 import { validate } from '../lib/validate.ts'
@@ -26,7 +26,7 @@ import { readJson } from './http/body.ts'
 import { readQuery } from './http/query.ts'
 import { json, noContent } from './http/respond.ts'
 import type { Exchange, FetchHandler, Route } from './http/route.ts'
-import { createRouter, type RouterDeps } from './router.ts'
+import { createRouter, type RouterDeps } from './http/router.ts'
 
 const BASE = '/svc/pipeline'
 const session = { access: 'session' } as const

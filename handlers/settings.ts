@@ -1,10 +1,10 @@
-import { jsonAnswer } from '../lib/openapi-operation.ts'
+import { jsonAnswer } from '../lib/openapi/operation.ts'
 import { DEFAULT_SETTINGS, settingsPatchSchema, settingsSchema } from '../lib/schema/settings.ts'
 import { changeSettings, readSettings, type SettingsDeps } from '../lib/settings.ts'
 import { readJson } from './http/body.ts'
 import { json } from './http/respond.ts'
 import type { FetchHandler, Route } from './http/route.ts'
-import { createRouter, type RouterDeps } from './router.ts'
+import { createRouter, type RouterDeps } from './http/router.ts'
 
 /** The settings of the service. */
 export const settingsRoutes = (deps: SettingsDeps): readonly Route[] => [

@@ -1,10 +1,10 @@
-import { jsonAnswer } from '../lib/openapi-operation.ts'
+import { jsonAnswer } from '../lib/openapi/operation.ts'
 import { triggerAnswerSchema, triggerQuerySchema } from '../lib/schema/trigger.ts'
-import type { Triggers } from '../lib/triggers.ts'
+import type { Triggers } from '../lib/triggers/triggers.ts'
 import { readQuery } from './http/query.ts'
 import { json } from './http/respond.ts'
 import type { Exchange, FetchHandler, Route } from './http/route.ts'
-import { createRouter, type RouterDeps } from './router.ts'
+import { createRouter, type RouterDeps } from './http/router.ts'
 
 export interface TriggerDeps {
   readonly triggers: Triggers

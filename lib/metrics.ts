@@ -1,4 +1,4 @@
-import type { EngineCaller } from './engine-client.ts'
+import type { EngineCaller } from './engine/client.ts'
 
 /** One answered request. */
 export interface Answered {

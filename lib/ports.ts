@@ -1,7 +1,7 @@
 import type { Camera, CameraCapabilities, CameraEvent, CameraReport } from './schema/camera.ts'
 import type { KlvFeatureRecord, KlvPacketRecord } from './schema/klv.ts'
-import type { ScreenshotFile, ScreenshotWish } from './schema/picture.ts'
 import type { Geolocation, PipelineConfig, PipelineView } from './schema/pipeline.ts'
+import type { ScreenshotFile, ScreenshotWish } from './schema/screenshot.ts'
 import type { Settings } from './schema/settings.ts'
 
 /** The outside world as lib sees it. Hosts bring the implementations; nothing here imports one. */

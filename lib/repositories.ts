@@ -1,5 +1,5 @@
-import type { ScreenshotWish } from './schema/picture.ts'
 import type { Geolocation, Pipeline, PipelineConfig, PipelineState } from './schema/pipeline.ts'
+import type { ScreenshotWish } from './schema/screenshot.ts'
 import type { PartialSettings } from './schema/settings.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { ApiError } from '../../lib/errors.ts'
-import { type Finished, runToEnd } from '../child.ts'
+import { type Finished, runToEnd } from '../gst/child.ts'
 import { createMonitorParser, type ListedDevice } from './monitor-output.ts'
 
 export const MONITOR_PROGRAM = 'gst-device-monitor-1.0'

@@ -1,5 +1,5 @@
+import { devicePathOf, isFromV4l2 } from './device-node.ts'
 import type { ListedDevice } from './monitor-output.ts'
-import { devicePathOf, isFromV4l2 } from './node.ts'
 
 const MAX_DEVICES = 256
 

@@ -1,6 +1,6 @@
 import type { Camera, CameraCapabilities, CameraEvent } from '../../lib/schema/camera.ts'
+import { type CameraNode, isFromV4l2, toCameraNode } from './device-node.ts'
 import type { ListedDevice } from './monitor-output.ts'
-import { type CameraNode, isFromV4l2, toCameraNode } from './node.ts'
 
 /** The nodes among the listed devices, by number; a node that PipeWire and V4L2 both list is taken from V4L2. */
 export const cameraNodes = (devices: readonly ListedDevice[]): readonly CameraNode[] => {

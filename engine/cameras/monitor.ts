@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
+import { Backoff } from '../../lib/backoff.ts'
 import { ApiError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/ports.ts'
 import { type Camera, type CameraCapabilities, type CameraEvent, isDevicePath } from '../../lib/schema/camera.ts'
-import { Backoff } from '../backoff.ts'
-import type { Ended } from '../child.ts'
+import type { Ended } from '../gst/child.ts'
 import { enumerateDevices } from './enumerate.ts'
-import { type DeviceChange, type Follower, startFollower } from './follower.ts'
 import { Inventory } from './inventory.ts'
 import { cameraChanges, cameraNodes, joinNodes, toCamera } from './join.ts'
 import type { ListedDevice } from './monitor-output.ts'
+import { type DeviceChange, type Follower, startFollower } from './monitor-process.ts'
 import { completeFromV4l2Ctl, lacksDriver } from './v4l2-ctl.ts'
 
 export interface CameraMonitor {

@@ -1,6 +1,6 @@
-import { runToEnd } from '../child.ts'
+import { runToEnd } from '../gst/child.ts'
+import { devicePathOf, isFromV4l2 } from './device-node.ts'
 import type { ListedDevice } from './monitor-output.ts'
-import { devicePathOf, isFromV4l2 } from './node.ts'
 
 const TIMEOUT_MS = 2000
 const MAX_OUTPUT_BYTES = 64 * 1024

@@ -1,4 +1,4 @@
-import type { CameraMode } from '../cameras/source.ts'
+import type { CameraMode } from './camera/mode.ts'
 
 export type SourceKind = 'rtsp' | 'mpegts' | 'rtmp' | 'http' | 'file' | 'test' | 'v4l2'
 
@@ -24,6 +24,3 @@ export interface SourceFacts {
   /** A recording: it would come as fast as it can be read, so the launch line paces it. */
   readonly paced: boolean
 }
-
-/** The `cause` of a fault that says: the source refuses to send RTP over its RTSP connection. */
-export const TCP_REFUSED = 'tcp_refused'

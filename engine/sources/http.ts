@@ -2,10 +2,10 @@ import { type IncomingMessage, request } from 'node:http'
 import { request as requestTls } from 'node:https'
 import { redact } from '../../lib/redact.ts'
 import { Fault } from '../fault.ts'
-import { connectionFault, statusFault } from '../rtsp/client.ts'
 import { type Address, parseAddress } from './address.ts'
 import { authorize } from './authorization.ts'
 import type { HttpContent, SourceFacts } from './facts.ts'
+import { connectionFault, statusFault } from './rtsp-client.ts'
 
 const MAX_REQUESTS = 6
 

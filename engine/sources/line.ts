@@ -1,9 +1,9 @@
 import type { Source } from '../../lib/schema/pipeline.ts'
-import { cameraLaunchHead, presumedLaunchHead } from '../cameras/launch-head.ts'
-import { parseCameraUri } from '../cameras/source.ts'
 import { Fault } from '../fault.ts'
+import { chain, element, type Words } from '../gst/element.ts'
 import { type Address, parseAddress } from './address.ts'
-import { chain, element, type Words } from './element.ts'
+import { cameraLaunchHead, presumedLaunchHead } from './camera/line.ts'
+import { parseCameraUri } from './camera/mode.ts'
 import type { SourceFacts } from './facts.ts'
 import { parseTestSource } from './test-source.ts'
 

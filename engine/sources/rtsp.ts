@@ -1,6 +1,6 @@
 import { redact } from '../../lib/redact.ts'
 import { Fault } from '../fault.ts'
-import { attribute, fmtp, rtpmap, type SdpMedia, type SessionDescription } from '../rtsp/sdp.ts'
+import { attribute, fmtp, rtpmap, type SdpMedia, type SessionDescription } from '../rtsp/protocol/sdp.ts'
 import type { Address } from './address.ts'
 import type { SourceFacts } from './facts.ts'
 import { frameRateOfSps } from './sps.ts'

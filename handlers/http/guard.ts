@@ -1,5 +1,5 @@
-import { type AccessDeps, hasApiKey, type Presented, requireAccess } from '../../lib/access.ts'
-import type { RateLimiter } from '../../lib/rate-limit.ts'
+import { type AccessDeps, hasApiKey, type Presented, requireAccess } from '../../lib/access/access.ts'
+import type { RateLimiter } from '../../lib/access/rate-limit.ts'
 import { json } from './respond.ts'
 import type { Exchange, Route } from './route.ts'
 

@@ -1,4 +1,4 @@
-import type { Operation } from '../../lib/openapi-operation.ts'
+import type { Operation } from '../../lib/openapi/operation.ts'
 
 /** What a host knows about a request beside the request itself. */
 export interface RequestContext {
@@ -23,7 +23,7 @@ export interface Exchange {
   readonly began: number
 }
 
-export type { Access } from '../../lib/openapi-operation.ts'
+export type { Access } from '../../lib/openapi/operation.ts'
 
 /** One operation of the API. The router, the guard and the API document all read this table. */
 export interface Route extends Operation {

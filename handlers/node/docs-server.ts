@@ -5,10 +5,10 @@ import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { hostname, networkInterfaces } from 'node:os'
 import { dirname, extname, join } from 'node:path'
-import { createOpenApiDocument } from '../../lib/openapi.ts'
-import type { Operation } from '../../lib/openapi-operation.ts'
+import { createOpenApiDocument } from '../../lib/openapi/document.ts'
+import type { Operation } from '../../lib/openapi/operation.ts'
 import type { Log } from '../../lib/ports.ts'
-import { type Asset, createDocsHandlers } from '../docs.ts'
+import { type Asset, createDocsHandlers } from '../pages/docs.ts'
 import { createHttpServer } from './http-server.ts'
 
 export interface DocsServerOptions {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServerAdapter } from '@whatwg-node/server'
 import { ApiError, errorBody } from '../../lib/errors.ts'
 import type { Log } from '../../lib/ports.ts'
-import type { RequestContext } from '../router.ts'
+import type { RequestContext } from '../http/router.ts'
 import { followConnections } from './drain.ts'
 import { inTurns } from './turns.ts'
 

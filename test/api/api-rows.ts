@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createTestApi, type TestApi } from '../helpers/api.ts'
-import { fetchHost, nodeHost, type TestHost, workerHost } from '../helpers/hosts.ts'
+import { createTestApi, type TestApi } from '../helpers/api/api.ts'
+import { fetchHost, nodeHost, type TestHost, workerHost } from '../helpers/api/hosts.ts'
 
 /** One request and what must be true of its answer. */
 export interface ApiRow {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { sessions } from '../../db/tables.ts'
 import { apiRoutes } from '../../handlers/app.ts'
-import { API_KEY, createTestApi, START, type TestApi } from '../helpers/api.ts'
+import { API_KEY, createTestApi, START, type TestApi } from '../helpers/api/api.ts'
 import { testRows } from './api-rows.ts'
 
 const PASSWORD = 'correct horse battery staple'

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { ApiError } from '../../lib/errors.ts'
-import { createTestApi, simple, type TestApi } from '../helpers/api.ts'
-import { fakeCamera } from '../helpers/fake-cameras.ts'
-import { fetchHost, nodeHost, workerHost } from '../helpers/hosts.ts'
-import { followSse, type SseClient } from '../helpers/sse-client.ts'
+import { createTestApi, simple, type TestApi } from '../helpers/api/api.ts'
+import { fetchHost, nodeHost, workerHost } from '../helpers/api/hosts.ts'
+import { followSse, type SseClient } from '../helpers/api/sse-client.ts'
+import { fakeCamera } from '../helpers/fakes/cameras.ts'
 import { until } from '../helpers/until.ts'
 
 const follow = async (api: TestApi, path = '/svc/cameras/events', headers: Record<string, string> = {}): Promise<SseClient> => {

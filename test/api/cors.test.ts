@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createApp } from '../../handlers/app.ts'
-import { createTestApi, toRequest } from '../helpers/api.ts'
+import { createTestApi, toRequest } from '../helpers/api/api.ts'
 
 const EXPLORER = 'http://127.0.0.1:8081'
 

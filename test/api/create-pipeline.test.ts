@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ApiError } from '../../lib/errors.ts'
-import { advanced, createTestApi, simple, type TestApi } from '../helpers/api.ts'
+import { advanced, createTestApi, simple, type TestApi } from '../helpers/api/api.ts'
 import { type ApiRow, testRows } from './api-rows.ts'
 
 const create = (body: unknown) => ['POST', '/svc/pipeline', body] as const

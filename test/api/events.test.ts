@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { EngineEvent } from '../../lib/ports.ts'
-import { createTestApi, simple, type TestApi } from '../helpers/api.ts'
-import { followSse, type SseClient } from '../helpers/sse-client.ts'
+import { createTestApi, simple, type TestApi } from '../helpers/api/api.ts'
+import { followSse, type SseClient } from '../helpers/api/sse-client.ts'
 import { testRows } from './api-rows.ts'
 
 const STREAM = '/svc/pipeline/cam-1/status/events'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { ScreenshotFile } from '../../lib/schema/picture.ts'
-import { createTestApi, START, type TestApi } from '../helpers/api.ts'
+import type { ScreenshotFile } from '../../lib/schema/screenshot.ts'
+import { createTestApi, START, type TestApi } from '../helpers/api/api.ts'
 import { testRows } from './api-rows.ts'
 
 const BASE = '/svc/files/screenshots'

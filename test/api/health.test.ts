@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createApp } from '../../handlers/app.ts'
-import { createTestApi, simple, toRequest } from '../helpers/api.ts'
+import { createTestApi, simple, toRequest } from '../helpers/api/api.ts'
 import { testRows } from './api-rows.ts'
 
 const health = ['GET', '/svc/health'] as const

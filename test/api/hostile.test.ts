@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { apiRoutes, type Route } from '../../handlers/app.ts'
 import { ERROR_STATUS, isErrorCode } from '../../lib/errors.ts'
-import { API_KEY, advanced, createTestApi, simple, type TestApi } from '../helpers/api.ts'
+import { API_KEY, advanced, createTestApi, simple, type TestApi } from '../helpers/api/api.ts'
 import { createRandom, type Random } from '../helpers/random.ts'
 
 const REQUESTS = 6000

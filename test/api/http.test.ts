@@ -1,8 +1,8 @@
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { apiRoutes } from '../../handlers/app.ts'
-import { createTestApi, ORIGIN, simple, type TestApi } from '../helpers/api.ts'
-import { nodeHost } from '../helpers/hosts.ts'
+import { createTestApi, ORIGIN, simple, type TestApi } from '../helpers/api/api.ts'
+import { nodeHost } from '../helpers/api/hosts.ts'
 import { testRows } from './api-rows.ts'
 
 const ready = (api: TestApi) => api.given(simple('cam-1', { on_demand: true }))

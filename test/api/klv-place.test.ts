@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createGeolocationKeeper } from '../../lib/geolocation-keeper.ts'
+import { createGeolocationKeeper } from '../../lib/events/geolocation.ts'
 import type { PipelineRecord } from '../../lib/repositories.ts'
 import type { Geolocation } from '../../lib/schema/pipeline.ts'
-import { createTestApi, simple } from '../helpers/api.ts'
+import { createTestApi, simple } from '../helpers/api/api.ts'
 
 const place = (latitude: number): Geolocation => ({ latitude, longitude: 2, altitude: 3, heading: null })
 const told = (latitude: number, id = 'uav-1') => ({ type: 'geolocation', id, geolocation: place(latitude) }) as const

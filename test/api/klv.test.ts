@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { createTestApi, simple, type TestApi } from '../helpers/api.ts'
-import { klvPacket } from '../helpers/fake-klv.ts'
-import { followSse, type SseClient } from '../helpers/sse-client.ts'
+import { createTestApi, simple, type TestApi } from '../helpers/api/api.ts'
+import { followSse, type SseClient } from '../helpers/api/sse-client.ts'
+import { klvPacket } from '../helpers/fakes/klv.ts'
 import { until } from '../helpers/until.ts'
 import { testRows } from './api-rows.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createTestApi, simple, type TestApi } from '../helpers/api.ts'
-import { nodeHost } from '../helpers/hosts.ts'
+import { createTestApi, simple, type TestApi } from '../helpers/api/api.ts'
+import { nodeHost } from '../helpers/api/hosts.ts'
 import { type ApiRow, testRows } from './api-rows.ts'
 
 const lines = Array.from({ length: 5 }, (_, at) => ({

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { createApp } from '../../handlers/app.ts'
 import { recordAnswers } from '../../handlers/http/record-answers.ts'
 import { createApiMetrics } from '../../handlers/node/metrics.ts'
-import { createTestApi, simple, type TestApi, toRequest } from '../helpers/api.ts'
-import { parseMetrics } from '../helpers/prometheus.ts'
+import { createTestApi, simple, type TestApi, toRequest } from '../helpers/api/api.ts'
+import { parseMetrics } from '../helpers/api/prometheus.ts'
 
 const ENGINE = '# HELP svc_pipelines Registered pipelines by phase.\n# TYPE svc_pipelines gauge\nsvc_pipelines{phase="playing"} 2\n'
 

@@ -4,10 +4,10 @@ import * as v from 'valibot'
 import { describe, expect, it } from 'vitest'
 import { apiRoutes, createApp } from '../../handlers/app.ts'
 import { ApiError, ERROR_STATUS, type ErrorCode } from '../../lib/errors.ts'
-import { documentedPath } from '../../lib/openapi.ts'
-import { API_KEY, createTestApi, simple, type TestApi, toRequest } from '../helpers/api.ts'
-import { klvPacket } from '../helpers/fake-klv.ts'
-import { followSse } from '../helpers/sse-client.ts'
+import { documentedPath } from '../../lib/openapi/document.ts'
+import { API_KEY, createTestApi, simple, type TestApi, toRequest } from '../helpers/api/api.ts'
+import { followSse } from '../helpers/api/sse-client.ts'
+import { klvPacket } from '../helpers/fakes/klv.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is walked as any JSON
 type Json = any

@@ -1,5 +1,5 @@
 import { describe } from 'vitest'
-import { advanced, simple } from '../helpers/api.ts'
+import { advanced, simple } from '../helpers/api/api.ts'
 import { type ApiRow, testRows } from './api-rows.ts'
 
 type Field = readonly [name: string, body: Record<string, unknown>, path: string]

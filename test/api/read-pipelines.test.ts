@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { advanced, createTestApi, simple, type TestApi } from '../helpers/api.ts'
+import { advanced, createTestApi, simple, type TestApi } from '../helpers/api/api.ts'
 import { testRows } from './api-rows.ts'
 
 const four = async (api: TestApi) => {

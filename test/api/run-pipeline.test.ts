@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ApiError } from '../../lib/errors.ts'
-import { createTestApi, simple, type TestApi } from '../helpers/api.ts'
+import { createTestApi, simple, type TestApi } from '../helpers/api/api.ts'
 import { testRows } from './api-rows.ts'
 
 const playing = (api: TestApi) => api.given(simple('cam-1'))

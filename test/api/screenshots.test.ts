@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createPipelineRepository } from '../../db/pipelines.ts'
-import { reconcile } from '../../lib/reconcile.ts'
-import { advanced, createTestApi, simple, type TestApi } from '../helpers/api.ts'
+import { reconcile } from '../../lib/pipelines/reconcile.ts'
+import { advanced, createTestApi, simple, type TestApi } from '../helpers/api/api.ts'
 import { testRows } from './api-rows.ts'
 
 const PLACE = { latitude: 60.5, longitude: -128.25, altitude: 12.5, heading: null }

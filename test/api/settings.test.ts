@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { DEFAULT_SETTINGS } from '../../lib/schema/settings.ts'
-import { createTestApi, type TestApi } from '../helpers/api.ts'
+import { createTestApi, type TestApi } from '../helpers/api/api.ts'
 import { type ApiRow, testRows } from './api-rows.ts'
 
 const put = (body: unknown) => ['PUT', '/svc/settings', body] as const

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { pipelines } from '../../db/tables.ts'
 import { ApiError } from '../../lib/errors.ts'
-import { API_KEY, createTestApi, simple, type TestApi } from '../helpers/api.ts'
+import { API_KEY, createTestApi, simple, type TestApi } from '../helpers/api/api.ts'
 import { createRandom } from '../helpers/random.ts'
 import { until } from '../helpers/until.ts'
 

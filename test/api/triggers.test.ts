@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { ApiError } from '../../lib/errors.ts'
-import { reconcile } from '../../lib/reconcile.ts'
-import { API_KEY, createTestApi, simple, type TestApi } from '../helpers/api.ts'
-import { fetchHost, nodeHost } from '../helpers/hosts.ts'
+import { reconcile } from '../../lib/pipelines/reconcile.ts'
+import { API_KEY, createTestApi, simple, type TestApi } from '../helpers/api/api.ts'
+import { fetchHost, nodeHost } from '../helpers/api/hosts.ts'
 import { until } from '../helpers/until.ts'
 import { testRows } from './api-rows.ts'
 

@@ -3,9 +3,9 @@
  * conformance.ts [FRAMES]
  */
 
-import { ffmpegDecode, ffprobe, gstDecode } from '../helpers/players.ts'
-import { openReader } from '../helpers/rtsp-reader.ts'
-import { startRtspSource } from '../helpers/rtsp-source.ts'
+import { ffmpegDecode, ffprobe, gstDecode } from '../helpers/media/players.ts'
+import { openReader } from '../helpers/rtsp/reader.ts'
+import { startRtspSource } from '../helpers/rtsp/source.ts'
 import { sleep } from './measure.ts'
 import { createPipeline, withService } from './service-run.ts'
 

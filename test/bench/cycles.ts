@@ -1,5 +1,5 @@
 /** Play and stop again and again: processes, file descriptors and memory of the engine must be level. cycles.ts [CYCLES] */
-import { childrenOf, openFiles, residentBytes } from '../helpers/processes.ts'
+import { childrenOf, openFiles, residentBytes } from '../helpers/process/processes.ts'
 import { createPipeline, withService } from './service-run.ts'
 
 const cycles = Number(process.argv[2] ?? 50)

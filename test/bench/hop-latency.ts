@@ -2,8 +2,8 @@
  * What a passthrough hop adds: the same access unit at the source and at our output, one process reading both over TCP.
  * hop-latency.ts [UNITS]. Units are matched by their payload, and timed at their last packet.
  */
-import { openReader, type RecordedPacket } from '../helpers/rtsp-reader.ts'
-import { startRtspSource } from '../helpers/rtsp-source.ts'
+import { openReader, type RecordedPacket } from '../helpers/rtsp/reader.ts'
+import { startRtspSource } from '../helpers/rtsp/source.ts'
 import { quantile } from './measure.ts'
 import { createPipeline, withService } from './service-run.ts'
 

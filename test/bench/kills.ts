@@ -3,10 +3,10 @@
  * kills.ts [PIPELINES]
  */
 import { rmSync } from 'node:fs'
-import { childrenOf, isAlive, processesWith } from '../helpers/processes.ts'
-import { openReader, type RtspReader, sequenceGaps } from '../helpers/rtsp-reader.ts'
-import { startRtspSource } from '../helpers/rtsp-source.ts'
-import { type Service, startService } from '../helpers/service.ts'
+import { childrenOf, isAlive, processesWith } from '../helpers/process/processes.ts'
+import { type Service, startService } from '../helpers/process/service.ts'
+import { openReader, type RtspReader, sequenceGaps } from '../helpers/rtsp/reader.ts'
+import { startRtspSource } from '../helpers/rtsp/source.ts'
 import { until } from '../helpers/until.ts'
 import { quantile, sleep } from './measure.ts'
 import { createPipeline } from './service-run.ts'

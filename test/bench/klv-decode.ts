@@ -4,11 +4,11 @@
  */
 import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
-import { encodePacket } from '../../engine/klv/encode.ts'
-import { flightPacket } from '../../engine/klv/flight.ts'
-import { klvPacketJson } from '../../engine/klv/json.ts'
-import { decodePacket } from '../../engine/klv/packet.ts'
-import { KlvStream } from '../../engine/klv/stream.ts'
+import { encodePacket } from '../../engine/klv/st0601/encode.ts'
+import { klvPacketJson } from '../../engine/klv/st0601/json.ts'
+import { decodePacket } from '../../engine/klv/st0601/packet.ts'
+import { KlvStream } from '../../engine/klv/st0601/stream.ts'
+import { flightPacket } from '../../engine/klv/st0601/synthetic-flight.ts'
 import { flightItems } from '../fixtures/klv/local-set.ts'
 import { DYNAMIC_CONSTANT } from '../fixtures/klv/st0902-packets.ts'
 

@@ -2,12 +2,13 @@
  * A million mutated ST 0601 packets through the decoder, the stream reader and the MPEG-TS walk. Run: node --expose-gc test/bench/klv-fuzz.ts [count] [seed]
  * Fails on a throw, on a single packet that takes longer than a second and on memory that grows.
  */
-import { encodePacket } from '../../engine/klv/encode.ts'
-import { geolocationOf } from '../../engine/klv/geolocation.ts'
-import { klvPacketJson } from '../../engine/klv/json.ts'
-import { decodePacket } from '../../engine/klv/packet.ts'
-import { KlvStream } from '../../engine/klv/stream.ts'
-import { TsKlvReader } from '../../engine/klv/ts.ts'
+
+import { TsKlvReader } from '../../engine/klv/mpegts/ts.ts'
+import { encodePacket } from '../../engine/klv/st0601/encode.ts'
+import { geolocationOf } from '../../engine/klv/st0601/geolocation.ts'
+import { klvPacketJson } from '../../engine/klv/st0601/json.ts'
+import { decodePacket } from '../../engine/klv/st0601/packet.ts'
+import { KlvStream } from '../../engine/klv/st0601/stream.ts'
 import { flightItems, resealed } from '../fixtures/klv/local-set.ts'
 import { mutate, seededRandom } from '../fixtures/klv/random.ts'
 import { DYNAMIC_CONSTANT, DYNAMIC_ONLY } from '../fixtures/klv/st0902-packets.ts'

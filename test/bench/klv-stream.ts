@@ -2,9 +2,9 @@
 //   node build.mjs && node test/bench/klv-stream.ts [seconds of the long run] [pipelines at once] [seconds of each CPU figure]
 // The service runs as it is built, the source is gst-rtsp-server at 10 packets per second; the clients live in this process.
 import { readFileSync } from 'node:fs'
-import { startRtspSource } from '../helpers/rtsp-source.ts'
-import type { Service } from '../helpers/service.ts'
-import { followSse } from '../helpers/sse-client.ts'
+import { followSse } from '../helpers/api/sse-client.ts'
+import type { Service } from '../helpers/process/service.ts'
+import { startRtspSource } from '../helpers/rtsp/source.ts'
 import { createPipeline, withService } from './service-run.ts'
 
 const SECONDS = Number(process.argv[2] ?? 60)

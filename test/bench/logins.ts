@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startService } from '../helpers/service.ts'
+import { startService } from '../helpers/process/service.ts'
 import { cpuSeconds } from './measure.ts'
 
 const LOGINS = Number(process.argv[2] ?? 1000)

@@ -4,9 +4,9 @@
  */
 
 import { readFileSync } from 'node:fs'
-import { childrenOf, residentBytes } from '../helpers/processes.ts'
-import { openReader, sequenceGaps } from '../helpers/rtsp-reader.ts'
-import { startRtspSource } from '../helpers/rtsp-source.ts'
+import { childrenOf, residentBytes } from '../helpers/process/processes.ts'
+import { openReader, sequenceGaps } from '../helpers/rtsp/reader.ts'
+import { startRtspSource } from '../helpers/rtsp/source.ts'
 import { cpuSeconds, sleep } from './measure.ts'
 import { createPipeline, withService } from './service-run.ts'
 

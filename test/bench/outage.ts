@@ -3,8 +3,8 @@
  * who stays connected, how soon there is video again, what the readers see of it. outage.ts [SECONDS AWAY …]
  */
 import { spawn } from 'node:child_process'
-import { connectReader, openReader, type RtspReader, sequenceGaps, timestampSteps } from '../helpers/rtsp-reader.ts'
-import { startRtspSource } from '../helpers/rtsp-source.ts'
+import { connectReader, openReader, type RtspReader, sequenceGaps, timestampSteps } from '../helpers/rtsp/reader.ts'
+import { startRtspSource } from '../helpers/rtsp/source.ts'
 import { until } from '../helpers/until.ts'
 import { sleep } from './measure.ts'
 import { createPipeline, withService } from './service-run.ts'

@@ -3,8 +3,8 @@
  * play-latency.ts [ROUNDS]. Ours: the play request until the packet is at a reader that waits in DESCRIBE.
  */
 import { spawn } from 'node:child_process'
-import { connectReader } from '../helpers/rtsp-reader.ts'
-import { startRtspSource } from '../helpers/rtsp-source.ts'
+import { connectReader } from '../helpers/rtsp/reader.ts'
+import { startRtspSource } from '../helpers/rtsp/source.ts'
 import { quantile } from './measure.ts'
 import { createPipeline, withService } from './service-run.ts'
 

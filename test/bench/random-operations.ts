@@ -1,5 +1,5 @@
 /** 200 random operations of 10 clients at once per seed; tells what is not as it must be. random-operations.ts [SEED …] */
-import { runRandomOperations } from '../helpers/random-operations.ts'
+import { runRandomOperations } from '../helpers/api/random-operations.ts'
 import { withService } from './service-run.ts'
 
 const seeds = process.argv.length > 2 ? process.argv.slice(2).map(Number) : Array.from({ length: 10 }, (_, at) => at + 1)

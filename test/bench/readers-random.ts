@@ -2,10 +2,10 @@
  * Readers that join and leave at random, TCP and UDP, beside two that stay and an ffmpeg that decodes: nobody may be disturbed.
  * readers-random.ts [READERS] [SECONDS] [SEED]
  */
-import { ffmpegDecode } from '../helpers/players.ts'
+import { ffmpegDecode } from '../helpers/media/players.ts'
 import { createRandom } from '../helpers/random.ts'
-import { openReader, sequenceGaps } from '../helpers/rtsp-reader.ts'
-import { startRtspSource } from '../helpers/rtsp-source.ts'
+import { openReader, sequenceGaps } from '../helpers/rtsp/reader.ts'
+import { startRtspSource } from '../helpers/rtsp/source.ts'
 import { sleep } from './measure.ts'
 import { createPipeline, withService } from './service-run.ts'
 

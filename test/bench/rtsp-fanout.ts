@@ -3,7 +3,7 @@
  * rtsp-fanout.ts [READERS,…] [ROUNDS] [SECONDS]
  */
 import { join } from 'node:path'
-import { freePort } from '../helpers/rtsp-media.ts'
+import { freePort } from '../helpers/rtsp/media.ts'
 import { cpuSeconds, quantile, sleep, sourceLine, start, startServer, startSource } from './measure.ts'
 
 const [readerCounts = '1,25,100,200', rounds = '3', seconds = '6'] = process.argv.slice(2)

@@ -4,8 +4,8 @@
  */
 
 import { keyFrameDetector } from '../../engine/rtp/keyframe.ts'
-import { freePort } from '../helpers/rtsp-media.ts'
-import { connectReader } from '../helpers/rtsp-reader.ts'
+import { freePort } from '../helpers/rtsp/media.ts'
+import { connectReader } from '../helpers/rtsp/reader.ts'
 import { quantile, sleep, sourceLine, startServer, startSource } from './measure.ts'
 
 const [joins = '30', transport = 'tcp'] = process.argv.slice(2)

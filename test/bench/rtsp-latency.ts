@@ -4,9 +4,9 @@
  */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { freePort } from '../helpers/rtsp-media.ts'
-import { framedPackets, IDR, rtpPacket, SLICE } from '../helpers/rtsp-packets.ts'
-import { openReader } from '../helpers/rtsp-reader.ts'
+import { freePort } from '../helpers/rtsp/media.ts'
+import { framedPackets, IDR, rtpPacket, SLICE } from '../helpers/rtsp/packets.ts'
+import { openReader } from '../helpers/rtsp/reader.ts'
 import { quantile, sleep } from './measure.ts'
 
 const units = Number(process.argv[2] ?? 300)

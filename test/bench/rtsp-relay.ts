@@ -2,9 +2,9 @@
 
 import { parseRtpCaps } from '../../engine/rtp/caps.ts'
 import { RtpStream } from '../../engine/rtp/stream.ts'
-import { createPublisher } from '../../engine/rtsp/publisher.ts'
-import { silentLog } from '../helpers/rtsp-media.ts'
-import { H264_CAPS } from '../helpers/rtsp-packets.ts'
+import { createPublisher } from '../../engine/rtsp/publisher/publisher.ts'
+import { silentLog } from '../helpers/rtsp/media.ts'
+import { H264_CAPS } from '../helpers/rtsp/packets.ts'
 
 const stream = new RtpStream()
 const caps = parseRtpCaps(H264_CAPS)

@@ -4,12 +4,12 @@
  */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { engineFiles, mediaChildren } from '../helpers/host-truth.ts'
-import { openFiles, residentBytes } from '../helpers/processes.ts'
+import { engineFiles, mediaChildren } from '../helpers/api/host-truth.ts'
+import { openFiles, residentBytes } from '../helpers/process/processes.ts'
+import type { Service } from '../helpers/process/service.ts'
 import { createRandom } from '../helpers/random.ts'
-import { openReader } from '../helpers/rtsp-reader.ts'
-import { startRtspSource } from '../helpers/rtsp-source.ts'
-import type { Service } from '../helpers/service.ts'
+import { openReader } from '../helpers/rtsp/reader.ts'
+import { startRtspSource } from '../helpers/rtsp/source.ts'
 import { until } from '../helpers/until.ts'
 import { createPipeline, withService } from './service-run.ts'
 

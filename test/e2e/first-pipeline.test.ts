@@ -1,9 +1,9 @@
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { ffmpegDecode, ffprobe, gstDecode } from '../helpers/players.ts'
-import { childrenOf, isAlive } from '../helpers/processes.ts'
-import { type RtspSource, startRtspSource } from '../helpers/rtsp-source.ts'
-import { type Service, startService } from '../helpers/service.ts'
+import { ffmpegDecode, ffprobe, gstDecode } from '../helpers/media/players.ts'
+import { childrenOf, isAlive } from '../helpers/process/processes.ts'
+import { type Service, startService } from '../helpers/process/service.ts'
+import { type RtspSource, startRtspSource } from '../helpers/rtsp/source.ts'
 import { until } from '../helpers/until.ts'
 
 let source: RtspSource

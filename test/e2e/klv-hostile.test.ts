@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { mutate, seededRandom } from '../fixtures/klv/random.ts'
-import { ffmpegDecode } from '../helpers/players.ts'
-import { replacePayload, startRtspRewriter } from '../helpers/rtsp-rewriter.ts'
-import { type RtspSource, startRtspSource } from '../helpers/rtsp-source.ts'
-import { startService } from '../helpers/service.ts'
+import { ffmpegDecode } from '../helpers/media/players.ts'
+import { startService } from '../helpers/process/service.ts'
+import { replacePayload, startRtspRewriter } from '../helpers/rtsp/rewriter.ts'
+import { type RtspSource, startRtspSource } from '../helpers/rtsp/source.ts'
 import { until } from '../helpers/until.ts'
 
 let source: RtspSource

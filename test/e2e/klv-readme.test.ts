@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
-import { startService } from '../helpers/service.ts'
+import { startService } from '../helpers/process/service.ts'
 
 const run = promisify(execFile)
 const README = readFileSync(resolve(import.meta.dirname, '../../README.md'), 'utf8')

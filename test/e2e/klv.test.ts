@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { childrenOf } from '../helpers/processes.ts'
-import { type RtspSource, startRtspSource } from '../helpers/rtsp-source.ts'
-import { type Service, startService } from '../helpers/service.ts'
-import { followSse, type SseClient } from '../helpers/sse-client.ts'
+import { followSse, type SseClient } from '../helpers/api/sse-client.ts'
+import { childrenOf } from '../helpers/process/processes.ts'
+import { type Service, startService } from '../helpers/process/service.ts'
+import { type RtspSource, startRtspSource } from '../helpers/rtsp/source.ts'
 import { until } from '../helpers/until.ts'
 
 let source: RtspSource

@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { listeningPorts, mediaChildren } from '../helpers/host-truth.ts'
-import { connectReader, openReader, type RtspReader } from '../helpers/rtsp-reader.ts'
-import { startRtspSource } from '../helpers/rtsp-source.ts'
-import { type Service, startService } from '../helpers/service.ts'
-import { temporaryDataDir } from '../helpers/temporary-data-dir.ts'
+import { listeningPorts, mediaChildren } from '../helpers/api/host-truth.ts'
+import { type Service, startService } from '../helpers/process/service.ts'
+import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
+import { connectReader, openReader, type RtspReader } from '../helpers/rtsp/reader.ts'
+import { startRtspSource } from '../helpers/rtsp/source.ts'
 import { until } from '../helpers/until.ts'
 
 const BALL = { uri: 'test://ball?width=160&height=120&fps=15' }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { runRandomOperations } from '../helpers/random-operations.ts'
-import { startService } from '../helpers/service.ts'
+import { runRandomOperations } from '../helpers/api/random-operations.ts'
+import { startService } from '../helpers/process/service.ts'
 
 describe('clients that do random things at once', () => {
   // Seed 8 once left a pipeline stored as playing that had been stopped.

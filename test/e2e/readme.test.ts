@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { CONFIGURATION_VARIABLES } from '../../lib/configuration.ts'
-import { startService } from '../helpers/service.ts'
+import { startService } from '../helpers/process/service.ts'
 
 const run = promisify(execFile)
 const README = readFileSync(resolve(import.meta.dirname, '../../README.md'), 'utf8')

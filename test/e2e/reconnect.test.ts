@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { mediaChildren } from '../helpers/host-truth.ts'
-import { childrenOf } from '../helpers/processes.ts'
-import { connectReader, openReader, type RtspReader, sequenceGaps, timestampSteps } from '../helpers/rtsp-reader.ts'
-import { type RtspSource, startRtspSource } from '../helpers/rtsp-source.ts'
-import { type Service, startService } from '../helpers/service.ts'
-import { temporaryDataDir } from '../helpers/temporary-data-dir.ts'
+import { mediaChildren } from '../helpers/api/host-truth.ts'
+import { childrenOf } from '../helpers/process/processes.ts'
+import { type Service, startService } from '../helpers/process/service.ts'
+import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
+import { connectReader, openReader, type RtspReader, sequenceGaps, timestampSteps } from '../helpers/rtsp/reader.ts'
+import { type RtspSource, startRtspSource } from '../helpers/rtsp/source.ts'
 import { until } from '../helpers/until.ts'
 
 const SIZE = ['--width', '320', '--height', '240', '--gop-seconds', '0.5']

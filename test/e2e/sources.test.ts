@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { ffmpegDecode } from '../helpers/players.ts'
-import { freePort } from '../helpers/rtsp-media.ts'
-import { startRtspSource } from '../helpers/rtsp-source.ts'
-import { type Service, startService } from '../helpers/service.ts'
+import { ffmpegDecode } from '../helpers/media/players.ts'
+import { type Service, startService } from '../helpers/process/service.ts'
+import { freePort } from '../helpers/rtsp/media.ts'
+import { startRtspSource } from '../helpers/rtsp/source.ts'
 
 const run = promisify(execFile)
 const TEST_VIDEO = ['-f', 'lavfi', '-i', 'testsrc2=size=320x240:rate=25']

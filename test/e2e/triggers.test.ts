@@ -3,11 +3,17 @@ import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { createClient } from '@libsql/client/sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type MediaServer, type Publisher, publishWithFfmpeg, publishWithGstreamer, startMediaServer } from '../helpers/media-server.ts'
-import { ffmpegDecode, ffprobe } from '../helpers/players.ts'
-import { childrenOf } from '../helpers/processes.ts'
-import { startRtspSource } from '../helpers/rtsp-source.ts'
-import { type Service, startService } from '../helpers/service.ts'
+import {
+  type MediaServer,
+  type Publisher,
+  publishWithFfmpeg,
+  publishWithGstreamer,
+  startMediaServer,
+} from '../helpers/media/media-server.ts'
+import { ffmpegDecode, ffprobe } from '../helpers/media/players.ts'
+import { childrenOf } from '../helpers/process/processes.ts'
+import { type Service, startService } from '../helpers/process/service.ts'
+import { startRtspSource } from '../helpers/rtsp/source.ts'
 import { until } from '../helpers/until.ts'
 
 const API_KEY = 'a-key-of-the-triggers-long-enough'

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { type Service, startService } from '../helpers/service.ts'
+import { type Service, startService } from '../helpers/process/service.ts'
 
 const PASSWORD = 'correct horse battery staple'
 const GUESS = 'a guess that is wrong'

@@ -1,10 +1,10 @@
 import { join, resolve } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type CameraMock, startCameraMock } from '../helpers/camera-mock.ts'
-import { ffmpegDecode, ffprobe } from '../helpers/players.ts'
-import { request } from '../helpers/service.ts'
-import { followSse, type SseBlock, type SseClient } from '../helpers/sse-client.ts'
-import { temporaryDataDir } from '../helpers/temporary-data-dir.ts'
+import { followSse, type SseBlock, type SseClient } from '../helpers/api/sse-client.ts'
+import { type CameraMock, startCameraMock } from '../helpers/media/camera-mock.ts'
+import { ffmpegDecode, ffprobe } from '../helpers/media/players.ts'
+import { request } from '../helpers/process/service.ts'
+import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
 import { until } from '../helpers/until.ts'
 
 const READY = /^.*"event":"service_ready".*$/m

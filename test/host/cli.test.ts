@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { temporaryDataDir } from '../helpers/temporary-data-dir.ts'
+import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
 
 const COMMAND = resolve(import.meta.dirname, '../../dist/cli.js')
 

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { CONFIGURATION_VARIABLES } from '../../lib/configuration.ts'
-import { temporaryDataDir } from '../helpers/temporary-data-dir.ts'
+import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
 
 const run = (args: readonly string[], env: Record<string, string> = {}) =>
   spawnSync(process.execPath, [resolve(import.meta.dirname, '../../dist/node.js'), ...args], {

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import type { OpenApiDocument } from '../../lib/openapi.ts'
-import { request, type Service, startService } from '../helpers/service.ts'
+import type { OpenApiDocument } from '../../lib/openapi/document.ts'
+import { request, type Service, startService } from '../helpers/process/service.ts'
 
 const startWithDocs = async (env: Record<string, string> = {}) => {
   const service = await startService({ env: { SVC_PROFILE: 'docs', SVC_DOCS_PORT: '0', ...env } })

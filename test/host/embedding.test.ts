@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync,
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { temporaryDataDir } from '../helpers/temporary-data-dir.ts'
+import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const FIXTURES = join(ROOT, 'test/fixtures/embedding')

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { childrenOf } from '../helpers/processes.ts'
-import { parseMetrics } from '../helpers/prometheus.ts'
-import { openReader } from '../helpers/rtsp-reader.ts'
-import { type Service, startService } from '../helpers/service.ts'
+import { parseMetrics } from '../helpers/api/prometheus.ts'
+import { childrenOf } from '../helpers/process/processes.ts'
+import { type Service, startService } from '../helpers/process/service.ts'
+import { openReader } from '../helpers/rtsp/reader.ts'
 import { until } from '../helpers/until.ts'
 
 const BALL = { mode: 'simple', source: { uri: 'test://ball?width=160&height=120&fps=15' } }

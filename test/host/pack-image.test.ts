@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { CONFIGURATION_VARIABLES } from '../../lib/configuration.ts'
-import { temporaryDataDir } from '../helpers/temporary-data-dir.ts'
+import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const DOCKERFILE = readFileSync(join(ROOT, 'engine/deploy/Dockerfile'), 'utf8')

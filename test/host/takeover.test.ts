@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { mediaChildren } from '../helpers/host-truth.ts'
-import { isAlive, processesWith } from '../helpers/processes.ts'
-import { openReader, type RtspReader, sequenceGaps } from '../helpers/rtsp-reader.ts'
-import { type Service, startService } from '../helpers/service.ts'
-import { temporaryDataDir } from '../helpers/temporary-data-dir.ts'
+import { mediaChildren } from '../helpers/api/host-truth.ts'
+import { isAlive, processesWith } from '../helpers/process/processes.ts'
+import { type Service, startService } from '../helpers/process/service.ts'
+import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
+import { openReader, type RtspReader, sequenceGaps } from '../helpers/rtsp/reader.ts'
 import { until } from '../helpers/until.ts'
 
 const BALL = { mode: 'simple', source: { uri: 'test://ball?width=160&height=120&fps=15' } }

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { type MediaServer, type Publisher, publishWithFfmpeg, startMediaServer } from '../helpers/media-server.ts'
-import { childrenOf } from '../helpers/processes.ts'
-import { type Service, startService } from '../helpers/service.ts'
-import { temporaryDataDir } from '../helpers/temporary-data-dir.ts'
-import { agree, type Holdings, holdings, storm, TRIGGER_KEY, trigger } from '../helpers/trigger-storm.ts'
+import { agree, type Holdings, holdings, storm, TRIGGER_KEY, trigger } from '../helpers/api/trigger-storm.ts'
+import { type MediaServer, type Publisher, publishWithFfmpeg, startMediaServer } from '../helpers/media/media-server.ts'
+import { childrenOf } from '../helpers/process/processes.ts'
+import { type Service, startService } from '../helpers/process/service.ts'
+import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
 import { until } from '../helpers/until.ts'
 
 let server: MediaServer

@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { disagreements, mediaChildren, shownPipelines } from '../helpers/host-truth.ts'
-import { processesWith } from '../helpers/processes.ts'
+import { disagreements, mediaChildren, shownPipelines } from '../helpers/api/host-truth.ts'
+import { processesWith } from '../helpers/process/processes.ts'
+import { type Service, startService } from '../helpers/process/service.ts'
 import { createRandom } from '../helpers/random.ts'
-import { startRtspSource } from '../helpers/rtsp-source.ts'
-import { type Service, startService } from '../helpers/service.ts'
+import { startRtspSource } from '../helpers/rtsp/source.ts'
 import { until } from '../helpers/until.ts'
 
 const BALL = { mode: 'simple', source: { uri: 'test://ball?width=160&height=120&fps=15' } }

@@ -4,9 +4,9 @@ import { join, resolve } from 'node:path'
 import { Miniflare } from 'miniflare'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { apiRoutes } from '../../handlers/app.ts'
-import { createTestApi } from '../helpers/api.ts'
-import { ENGINE_TOKEN, type EngineProcess, startEngine } from '../helpers/engine-process.ts'
-import { followSse } from '../helpers/sse-client.ts'
+import { createTestApi } from '../helpers/api/api.ts'
+import { followSse } from '../helpers/api/sse-client.ts'
+import { ENGINE_TOKEN, type EngineProcess, startEngine } from '../helpers/process/engine-process.ts'
 import { until } from '../helpers/until.ts'
 
 const SCRIPT = readFileSync(resolve(import.meta.dirname, '../../dist/worker.js'), 'utf8')

@@ -1,0 +1,46 @@
+import { ApiError } from '../../lib/errors.ts'
+
+/** The database cannot be used at all; the message is for the operator who starts the program. */
+export class DatabaseError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'DatabaseError'
+  }
+}
+
+const NOT_A_DATABASE = new Set(['SQLITE_NOTADB', 'SQLITE_CORRUPT'])
+const NOT_OPENED = new Set(['SQLITE_CANTOPEN', 'SQLITE_PERM', 'SQLITE_READONLY', 'SQLITE_AUTH'])
+// The native add-on has no code for a file that it cannot open.
+const NOT_CONNECTED = /unable to open/i
+
+const codeOf = (error: unknown): string => {
+  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
+    if ('code' in at && typeof at.code === 'string') return at.code
+  }
+  return ''
+}
+
+/** Why a database could not be opened, in words for the operator. */
+export const openingError = (place: string, error: unknown): DatabaseError => {
+  if (error instanceof DatabaseError) return error
+  const code = codeOf(error)
+  const [primary = code] = /^SQLITE_[A-Z]+/.exec(code) ?? []
+  if (NOT_A_DATABASE.has(primary))
+    return new DatabaseError(`${place} is damaged or not a database. Restore it, or move it away to begin anew.`, { cause: error })
+  if (NOT_OPENED.has(primary) || (error instanceof Error && NOT_CONNECTED.test(error.message)))
+    return new DatabaseError(`${place} cannot be opened. Check that its folder exists and may be written.`, { cause: error })
+  return new DatabaseError(`${place} cannot be used (${code || 'unknown reason'}).`, { cause: error })
+}
+
+/** Whether a write failed because the row exists already. */
+export const isDuplicate = (error: unknown): boolean => /^SQLITE_CONSTRAINT(_PRIMARYKEY|_UNIQUE)?$/.test(codeOf(error))
+
+/** Runs a query; whatever fails in the database becomes SERVICE_UNAVAILABLE without a word of SQL. */
+export const query = async <T>(run: () => Promise<T>): Promise<T> => {
+  try {
+    return await run()
+  } catch (cause) {
+    if (cause instanceof ApiError) throw cause
+    throw new ApiError('SERVICE_UNAVAILABLE', 'The database does not answer. Try again in a moment.', { reason: 'database' }, { cause })
+  }
+}

@@ -1,0 +1,54 @@
+import type { DatabaseClient } from '../connect/connection.ts'
+import { DatabaseError } from '../connect/database-error.ts'
+import type { Migration } from './migrations.ts'
+
+const LEDGER =
+  'CREATE TABLE IF NOT EXISTS schema_migrations (version INTEGER PRIMARY KEY NOT NULL, name TEXT NOT NULL, applied_at INTEGER NOT NULL)'
+
+/**
+ * Brings the database to the newest version, each step in a transaction of its own. Several processes may
+ * run it at once: the ledger's primary key lets one of them apply a step. Throws DatabaseError when the
+ * database was written by a newer program.
+ */
+export const migrate = async (client: DatabaseClient, migrations: readonly Migration[]): Promise<void> => {
+  await client.execute(LEDGER)
+  const newest = migrations.at(-1)?.version ?? 0
+  let version = await currentVersion(client)
+  if (version > newest) {
+    throw new DatabaseError(
+      `The database has version ${version}, this program knows versions up to ${newest}. Use the program that wrote it, or a newer one.`,
+    )
+  }
+  for (const migration of migrations) {
+    if (migration.version <= version) continue
+    version = await apply(client, migration)
+  }
+}
+
+const apply = async (client: DatabaseClient, migration: Migration): Promise<number> => {
+  const record = {
+    sql: 'INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, unixepoch() * 1000)',
+    args: [migration.version, migration.name],
+  }
+  try {
+    await client.batch([record, ...statements(migration.sql)], 'write')
+    return migration.version
+  } catch (cause) {
+    const version = await currentVersion(client)
+    if (version >= migration.version) return version
+    throw new DatabaseError(`The database could not be brought to version ${migration.version} (${migration.name}).`, { cause })
+  }
+}
+
+const currentVersion = async (client: DatabaseClient): Promise<number> => {
+  const { rows } = await client.execute('SELECT coalesce(max(version), 0) AS version FROM schema_migrations')
+  return Number(rows[0]?.version ?? 0)
+}
+
+/** A migration file ends each statement with a semicolon at the end of a line. */
+const statements = (sql: string): string[] =>
+  sql
+    .replace(/^--.*$/gm, '')
+    .split(/;\s*$/m)
+    .map((statement) => statement.trim())
+    .filter((statement) => statement !== '')

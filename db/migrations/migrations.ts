@@ -1,0 +1,11 @@
+import initial from './0001-initial.sql?raw' with { type: 'text' }
+
+export interface Migration {
+  /** 1, 2, 3 … without a gap; the version of the database after it. */
+  readonly version: number
+  readonly name: string
+  readonly sql: string
+}
+
+/** Every step from an empty database to this program's, in order. Released steps are never edited. */
+export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: 'initial', sql: initial }]

@@ -1,0 +1,52 @@
+import { type Connection, type Database, toDatabase } from './connect/connection.ts'
+import { openingError } from './connect/database-error.ts'
+import { migrate } from './migrations/migrate.ts'
+import { MIGRATIONS } from './migrations/migrations.ts'
+
+export type { Database } from './connect/connection.ts'
+
+export interface DatabaseOptions {
+  /** `file:<path>`, `libsql://`, `https://` or `http://`. */
+  readonly url: string
+  /** For a libSQL server. */
+  readonly authToken?: string
+}
+
+/** How long a statement waits for a lock of another process. */
+const BUSY_TIMEOUT_MS = 5000
+
+/** Opens a libSQL file or server and applies the migrations. Throws DatabaseError with a message for the operator. */
+export const openDatabase = async (options: DatabaseOptions): Promise<Database> => {
+  let connection: Connection | undefined
+  try {
+    connection = await connect(options)
+    await migrate(connection.client, MIGRATIONS)
+    return toDatabase(connection)
+  } catch (error) {
+    connection?.client.close()
+    throw openingError(placeOf(options.url), error)
+  }
+}
+
+// Imported when needed: who has a file loads no HTTP client, and the file client is a native add-on that other runtimes do not have.
+const connect = async (options: DatabaseOptions): Promise<Connection> =>
+  options.url.startsWith('file:') ? connectToFile(options) : (await import('./connect/server.ts')).connectToServer(options)
+
+const connectToFile = async ({ url }: DatabaseOptions): Promise<Connection> => {
+  const [{ createClient }, { drizzle }] = await Promise.all([import('@libsql/client/sqlite3'), import('drizzle-orm/libsql/sqlite3')])
+  // One connection: with a pool a write during an open transaction stalls the event loop for the busy timeout, and then fails.
+  const client = createClient({ url, concurrency: 1, timeout: BUSY_TIMEOUT_MS })
+  try {
+    await client.execute('PRAGMA journal_mode = WAL')
+    // With WAL a killed process loses nothing; only a power cut can take the last writes.
+    await client.execute('PRAGMA synchronous = NORMAL')
+  } catch (error) {
+    client.close()
+    throw error
+  }
+  return { client, orm: drizzle(client) }
+}
+
+/** The file, or the server without user name and password. */
+const placeOf = (url: string): string =>
+  url.startsWith('file:') ? url.slice('file:'.length) : URL.canParse(url) ? new URL(url).host : 'The database'

@@ -1,0 +1,73 @@
+import type { CredentialRepository, PipelineRecord, PipelineRepository } from '../lib/repositories.ts'
+
+/**
+ * Repositories that read from memory and write to the database first. Only for a process that is the
+ * one writer of its database: what another process writes is not seen.
+ */
+
+/** `count` alone still asks the database, so that health tells the truth about it. */
+export const keepPipelinesInMemory = (stored: PipelineRepository): PipelineRepository => {
+  const records = once(async () => new Map((await stored.list()).map((record) => [record.config.id, record])))
+  const amend = async (id: string, change: Partial<PipelineRecord>): Promise<void> => {
+    const known = await records()
+    const record = known.get(id)
+    if (record !== undefined) known.set(id, { ...record, ...change })
+  }
+  const write = async (id: string, change: Partial<PipelineRecord>, written: Promise<boolean>): Promise<boolean> => {
+    const done = await written
+    if (done) await amend(id, change)
+    return done
+  }
+  return {
+    list: async () => [...(await records()).values()],
+    count: () => stored.count(),
+    find: async (id) => (await records()).get(id),
+    insert: async (record) => {
+      const known = await records()
+      await stored.insert(record)
+      known.set(record.config.id, record)
+    },
+    replace: async (id, change) => write(id, change, stored.replace(id, change)),
+    setGeolocation: (id, geolocation, updated_at) =>
+      write(id, { geolocation, updated_at }, stored.setGeolocation(id, geolocation, updated_at)),
+    setDesired: (id, desired) => write(id, { desired }, stored.setDesired(id, desired)),
+    setScreenshots: (id, screenshots) => write(id, { screenshots }, stored.setScreenshots(id, screenshots)),
+    remove: async (id) => {
+      const known = await records()
+      const removed = await stored.remove(id)
+      known.delete(id)
+      return removed
+    },
+  }
+}
+
+/** The password's hash is asked for at every request. */
+export const keepCredentialInMemory = (stored: CredentialRepository): CredentialRepository => {
+  const memory = { hash: once(() => stored.find()) }
+  const afterwards = (hash: string | undefined): void => {
+    memory.hash = async () => hash
+  }
+  return {
+    find: () => memory.hash(),
+    set: async (hash, updatedAt) => {
+      await stored.set(hash, updatedAt)
+      afterwards(hash)
+    },
+    clear: async () => {
+      await stored.clear()
+      afterwards(undefined)
+    },
+  }
+}
+
+/** Loads at the first call; a load that failed is tried again by the next. */
+const once = <T>(load: () => Promise<T>): (() => Promise<T>) => {
+  let loaded: Promise<T> | undefined
+  return () => {
+    loaded ??= load().catch((error: unknown) => {
+      loaded = undefined
+      throw error
+    })
+    return loaded
+  }
+}

@@ -1,0 +1,112 @@
+import type { runToEnd } from '../../gst/child.ts'
+import { ENCODERS, type Encoder } from '../../gst/encoder-table.ts'
+import { encodes, exists } from '../../gst/encoders.ts'
+import type { Finding } from './report.ts'
+
+type Run = typeof runToEnd
+type PackagedFinding = Finding & { readonly packages?: readonly string[] }
+
+const OLDEST_GSTREAMER = [1, 18] as const
+const LOOK_MS = 5000
+
+/** What pipelines are made of: element, its Debian package, what does not work without it (undefined: nothing works). */
+const ELEMENTS: readonly (readonly [element: string, aptPackage: string, without?: string])[] = [
+  ['rtspsrc', 'gstreamer1.0-plugins-good'],
+  ['rtpstreampay', 'gstreamer1.0-plugins-good'],
+  ['rtph264pay', 'gstreamer1.0-plugins-good'],
+  ['rtph265pay', 'gstreamer1.0-plugins-good'],
+  ['h264parse', 'gstreamer1.0-plugins-bad'],
+  ['h265parse', 'gstreamer1.0-plugins-bad'],
+  ['videotestsrc', 'gstreamer1.0-plugins-base'],
+  ['tsdemux', 'gstreamer1.0-plugins-bad', 'MPEG-TS sources'],
+  ['srtsrc', 'gstreamer1.0-plugins-bad', 'SRT sources'],
+  ['rtmpsrc', 'gstreamer1.0-plugins-bad', 'RTMP sources'],
+  ['souphttpsrc', 'gstreamer1.0-plugins-good', 'HTTP and HLS sources'],
+  ['v4l2src', 'gstreamer1.0-plugins-good', 'cameras'],
+  ['jpegenc', 'gstreamer1.0-plugins-good', 'screenshots'],
+  ['avdec_h264', 'gstreamer1.0-libav', 'screenshots and re-encoding of H.264'],
+  ['avdec_h265', 'gstreamer1.0-libav', 'screenshots and re-encoding of H.265'],
+]
+
+const PROGRAMS: readonly (readonly [program: string, aptPackage: string, without?: string])[] = [
+  ['setpriv', 'util-linux'],
+  ['gst-launch-1.0', 'gstreamer1.0-tools'],
+  ['gst-inspect-1.0', 'gstreamer1.0-tools'],
+  ['gst-device-monitor-1.0', 'gstreamer1.0-plugins-base-apps', 'cameras'],
+  ['v4l2-ctl', 'v4l-utils', 'the capabilities of some cameras'],
+]
+
+/** Programs, GStreamer and its elements, and the encoders, each of which encodes a picture. */
+export const checkMedia = async (run: Run): Promise<readonly PackagedFinding[]> => {
+  const programs = await Promise.all(PROGRAMS.map((entry) => checkProgram(run, ...entry)))
+  const version = await checkVersion(run)
+  if (version.status === 'failed') return [...programs, version]
+  return [...programs, version, ...(await checkElements(run)), ...(await checkEncoders(run))]
+}
+
+const checkProgram = async (run: Run, program: string, aptPackage: string, without?: string): Promise<PackagedFinding> => {
+  // setpriv starts every program, so it finds itself missing too.
+  const { missing } = await run(program, ['--help'], { timeoutMs: LOOK_MS })
+  const name = `program ${program}`
+  if (!missing) return { name, status: 'ok', message: 'found' }
+  return { name, ...lacking(without), packages: [aptPackage] }
+}
+
+const lacking = (without: string | undefined): Pick<Finding, 'status' | 'message'> =>
+  without === undefined
+    ? { status: 'failed', message: 'missing; nothing plays without it' }
+    : { status: 'warning', message: `missing; ${without} will not work` }
+
+const checkVersion = async (run: Run): Promise<PackagedFinding> => {
+  const name = 'GStreamer'
+  const { stdout } = await run('gst-launch-1.0', ['--version'], { timeoutMs: LOOK_MS })
+  const version = /GStreamer (\d+)\.(\d+)\S*/.exec(stdout)
+  if (version === null) return { name, status: 'failed', message: 'not installed', packages: ['gstreamer1.0-tools'] }
+  const [major, minor] = [Number(version[1]), Number(version[2])]
+  const [oldestMajor, oldestMinor] = OLDEST_GSTREAMER
+  const recent = major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)
+  const message = version[0].replace('GStreamer ', '')
+  return recent
+    ? { name, status: 'ok', message }
+    : { name, status: 'warning', message, advice: `older than ${OLDEST_GSTREAMER.join('.')}, which is not tried any more` }
+}
+
+const checkElements = async (run: Run): Promise<readonly PackagedFinding[]> => {
+  const found = await Promise.all(ELEMENTS.map(async (entry) => ({ entry, there: await exists(entry[0], run) })))
+  const missing = found.filter(({ there }) => !there)
+  const ok: PackagedFinding = { name: 'elements', status: 'ok', message: `${found.length - missing.length} of ${found.length} are there` }
+  return [
+    ...(missing.length < found.length ? [ok] : []),
+    ...missing.map(({ entry: [element, aptPackage, without] }) => ({
+      name: `element ${element}`,
+      ...lacking(without),
+      packages: [aptPackage],
+    })),
+  ]
+}
+
+const checkEncoders = async (run: Run): Promise<readonly PackagedFinding[]> => {
+  const tried: { readonly encoder: Encoder; readonly there: boolean; readonly works: boolean }[] = []
+  // One after the other: each takes what cores there are.
+  for (const encoder of ENCODERS) {
+    const there = await exists(encoder.name, run)
+    tried.push({ encoder, there, works: there && (await encodes(encoder, run)) })
+  }
+  const each = tried
+    .filter(({ there }) => there)
+    .map(({ encoder: { codec, name, hardware }, works }): PackagedFinding => {
+      const kind = `${hardware ? 'hardware' : 'software'} ${codec}`
+      return works
+        ? { name: `encoder ${name}`, status: 'ok', message: `${kind}, encodes` }
+        : { name: `encoder ${name}`, status: 'warning', message: `${kind}, is there and does not encode`, advice: 'it will not be used' }
+    })
+  const lacking = (['h264', 'h265'] as const).filter((codec) => !tried.some(({ encoder, works }) => works && encoder.codec === codec))
+  return [
+    ...each,
+    ...lacking.map((codec): PackagedFinding => {
+      const software = ENCODERS.filter((encoder) => encoder.codec === codec && !encoder.hardware)
+      const packages = software.slice(0, 1).map(({ aptPackage }) => aptPackage)
+      return { name: `encoding to ${codec}`, status: 'warning', message: 'no encoder works', packages }
+    }),
+  ]
+}

@@ -1,0 +1,198 @@
+import type { Codec } from '../../lib/schema/pipeline.ts'
+import { element, type Words } from './element.ts'
+
+/** What is asked of an encoder. */
+export interface EncoderOptions {
+  /** kbit/s */
+  readonly bitrate: number
+  /** 1 (fastest) to 10 (best). */
+  readonly quality: number
+  /** Frames from one key frame to the next. */
+  readonly keyInterval: number
+}
+
+/** An encoder that this host has. */
+export interface Encoder {
+  readonly codec: Codec
+  /** Name of the GStreamer element. */
+  readonly name: string
+  readonly hardware: boolean
+  /** What the element takes: 4:2:0 in any case, as every player decodes it. */
+  readonly pixelFormat: 'I420' | 'NV12'
+  /** Debian and Ubuntu package. */
+  readonly aptPackage: string
+  words(options: EncoderOptions): Words
+}
+
+/** The entry of a table of ten for a quality of 1 to 10. */
+const at = <T>(table: readonly [T, ...T[]], quality: number): T => table[Math.min(table.length, Math.max(1, quality)) - 1] ?? table[0]
+
+/** 1–10 → 7 (fastest) – 1 (best): VA and Quick Sync count the other way, in seven steps. */
+const targetUsage = (quality: number): number => 7 - Math.round(((quality - 1) * 6) / 9)
+
+type Preset = readonly [preset: string, more: string]
+type Presets = readonly [Preset, ...Preset[]]
+
+// Each step costs more than the one before (measured at 1080p on two cores: 119, 98, 82 … 63 … 17 frames per second). 7 leaves
+// room to decode the source as well; `slow` is the last preset that a live picture can wait for.
+const X264_QUALITY: Presets = [
+  ['ultrafast', ''],
+  ['superfast', ''],
+  ['superfast', 'subme=2'],
+  ['veryfast', 'subme=1'],
+  ['veryfast', ''],
+  ['veryfast', 'subme=3'],
+  ['veryfast', 'subme=4'],
+  ['faster', ''],
+  ['medium', ''],
+  ['slow', ''],
+]
+
+const x264 = ({ bitrate, quality, keyInterval }: EncoderOptions): Words => {
+  const [preset, more] = at(X264_QUALITY, quality)
+  return element('x264enc', {
+    tune: 'zerolatency',
+    'speed-preset': preset,
+    bitrate,
+    'vbv-buf-capacity': 1000,
+    'key-int-max': keyInterval,
+    bframes: 0,
+    // Two bytes before each picture that RTP does not need, and that some readers choke on as a packet of their own.
+    aud: false,
+    // The element's own default of 10 starves simple pictures of the bitrate that was asked for.
+    'qp-min': 0,
+    // nal-hrd=cbr fills up, with NAL units of type 12, what an empty picture leaves of the bitrate that was asked for.
+    'option-string': ['scenecut=0:nal-hrd=cbr', more].filter((option) => option !== '').join(':'),
+  })
+}
+
+// x265 at `superfast` costs what x264 costs at `medium`, so seven values share its fastest preset.
+const X265_QUALITY: Presets = [
+  ['ultrafast', 'deblock=0'],
+  ['ultrafast', ''],
+  ['ultrafast', 'subme=1'],
+  ['ultrafast', 'subme=1:signhide=1'],
+  ['ultrafast', 'subme=1:signhide=1:me=hex'],
+  ['ultrafast', 'subme=1:signhide=1:me=hex:rd=3'],
+  ['ultrafast', 'subme=1:signhide=1:me=hex:rd=3:rdoq-level=1'],
+  ['superfast', ''],
+  ['veryfast', ''],
+  ['medium', ''],
+]
+
+const x265 = ({ bitrate, quality, keyInterval }: EncoderOptions): Words => {
+  const [preset, more] = at(X265_QUALITY, quality)
+  const rate = `vbv-maxrate=${bitrate}:vbv-bufsize=${bitrate}:strict-cbr=1`
+  const shape = `keyint=${keyInterval}:min-keyint=${keyInterval}:scenecut=0:bframes=0:repeat-headers=1`
+  return element('x265enc', {
+    tune: 'zerolatency',
+    'speed-preset': preset,
+    bitrate,
+    'key-int-max': keyInterval,
+    'option-string': [shape, rate, more].filter((option) => option !== '').join(':'),
+  })
+}
+
+const openh264 = ({ bitrate, quality, keyInterval }: EncoderOptions): Words => {
+  const steps = Math.min(10, Math.max(1, quality))
+  return element('openh264enc', {
+    bitrate: bitrate * 1000,
+    'max-bitrate': Math.round(bitrate * 1100),
+    'rate-control': 'bitrate',
+    'gop-size': keyInterval,
+    complexity: steps <= 3 ? 'low' : steps <= 7 ? 'medium' : 'high',
+    'adaptive-quantization': steps % 2 === 0,
+    'background-detection': steps > 1 && steps !== 4 && steps !== 8,
+    'scene-change-detection': false,
+    deblocking: steps <= 1 ? 'off' : steps <= 5 ? 'not-slice-boundaries' : 'on',
+  })
+}
+
+const va =
+  (name: string) =>
+  ({ bitrate, quality, keyInterval }: EncoderOptions): Words =>
+    element(name, {
+      'rate-control': 'cbr',
+      bitrate,
+      'key-int-max': keyInterval,
+      'b-frames': 0,
+      'target-usage': targetUsage(quality),
+    })
+
+const vaapi =
+  (name: string) =>
+  ({ bitrate, quality, keyInterval }: EncoderOptions): Words =>
+    element(name, {
+      'rate-control': 'cbr',
+      bitrate,
+      'keyframe-period': keyInterval,
+      'max-bframes': 0,
+      'quality-level': targetUsage(quality),
+    })
+
+const nvenc =
+  (name: string) =>
+  ({ bitrate, quality, keyInterval }: EncoderOptions): Words =>
+    element(name, {
+      'rc-mode': 'cbr',
+      bitrate,
+      'gop-size': keyInterval,
+      zerolatency: true,
+      preset: quality <= 3 ? 'low-latency-hp' : quality <= 7 ? 'low-latency' : 'low-latency-hq',
+      'spatial-aq': quality % 2 === 0,
+    })
+
+const quickSync =
+  (name: string) =>
+  ({ bitrate, quality, keyInterval }: EncoderOptions): Words =>
+    element(name, {
+      'rate-control': 'cbr',
+      bitrate,
+      'gop-size': keyInterval,
+      'b-frames': 0,
+      'low-latency': true,
+      'target-usage': targetUsage(quality),
+    })
+
+// Stateful V4L2 encoders (Raspberry Pi, i.MX) have controls, not properties; they know no speed presets.
+const v4l2 =
+  (name: string) =>
+  ({ bitrate, keyInterval }: EncoderOptions): Words =>
+    element(name, {
+      'extra-controls': `controls,video_bitrate_mode=1,video_bitrate=${bitrate * 1000},video_gop_size=${keyInterval},h264_i_frame_period=${keyInterval},repeat_sequence_header=1`,
+    })
+
+const BAD = 'gstreamer1.0-plugins-bad'
+const hardware = (codec: Codec, name: string, aptPackage: string, words: Encoder['words']): Encoder => ({
+  codec,
+  name,
+  hardware: true,
+  pixelFormat: 'NV12',
+  aptPackage,
+  words,
+})
+const software = (codec: Codec, name: string, aptPackage: string, words: Encoder['words']): Encoder => ({
+  codec,
+  name,
+  hardware: false,
+  pixelFormat: 'I420',
+  aptPackage,
+  words,
+})
+
+/** Every encoder we can drive, best first. */
+export const ENCODERS: readonly Encoder[] = [
+  hardware('h264', 'vah264enc', BAD, va('vah264enc')),
+  hardware('h264', 'nvh264enc', BAD, nvenc('nvh264enc')),
+  hardware('h264', 'qsvh264enc', BAD, quickSync('qsvh264enc')),
+  hardware('h264', 'vaapih264enc', 'gstreamer1.0-vaapi', vaapi('vaapih264enc')),
+  hardware('h264', 'v4l2h264enc', 'gstreamer1.0-plugins-good', v4l2('v4l2h264enc')),
+  hardware('h265', 'vah265enc', BAD, va('vah265enc')),
+  hardware('h265', 'nvh265enc', BAD, nvenc('nvh265enc')),
+  hardware('h265', 'qsvh265enc', BAD, quickSync('qsvh265enc')),
+  hardware('h265', 'vaapih265enc', 'gstreamer1.0-vaapi', vaapi('vaapih265enc')),
+  hardware('h265', 'v4l2h265enc', 'gstreamer1.0-plugins-good', v4l2('v4l2h265enc')),
+  software('h264', 'x264enc', 'gstreamer1.0-plugins-ugly', x264),
+  software('h264', 'openh264enc', BAD, openh264),
+  software('h265', 'x265enc', BAD, x265),
+]

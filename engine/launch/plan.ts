@@ -1,0 +1,63 @@
+import type { EngineCheck } from '../../lib/ports.ts'
+import { type PipelineConfig, type SimpleConfig, sourceScheme } from '../../lib/schema/pipeline.ts'
+import type { Settings } from '../../lib/schema/settings.ts'
+import type { CameraMonitor } from '../cameras/monitor.ts'
+import type { Fault } from '../fault.ts'
+import { runToEnd } from '../gst/child.ts'
+import { chooseEncoder } from '../gst/encoders.ts'
+import { type ProbeContext, probeSource } from '../sources/probe.ts'
+import { advancedLaunch, checkAdvanced } from './advanced.ts'
+import { type Launch, showLaunch } from './launch.ts'
+import { checkSimple, encodedCodec, simpleLaunch } from './simple.ts'
+
+/** The line that serves a pipeline, and what its source said. */
+export interface Plan {
+  readonly launch: Launch
+  /** Whether the source carries KLV; null when only its data tells. */
+  readonly klv: boolean | null
+}
+
+export interface Planner {
+  /** Parses a configuration without running it and without asking its source. Throws VALIDATION_ERROR. */
+  readonly check: (config: PipelineConfig, settings: Settings) => Promise<EngineCheck>
+  /** Asks the source what it carries and answers the line that serves it; the fault of the run before may change it. Throws Fault. */
+  readonly plan: (
+    config: PipelineConfig,
+    settings: Settings,
+    attempt: { readonly signal: AbortSignal; readonly timeoutMs: number; readonly previousFault: Fault | undefined },
+  ) => Promise<Plan>
+  /** Calls back when a source that went away may be back, so that nobody waits longer for it; answers how to end that. */
+  readonly onReturn: (config: PipelineConfig, callback: () => void) => () => void
+}
+
+export interface PlannerOptions {
+  readonly allowFiles: boolean
+  readonly cameras?: Pick<CameraMonitor, 'capabilities' | 'onChange'>
+}
+
+/** Decides what is run for a pipeline on this host. */
+export const createPlanner = (options: PlannerOptions): Planner => ({
+  check: async (config, settings) => {
+    const launch =
+      config.mode === 'advanced' ? await checkAdvanced(config, settings, options) : await checkSimple(config, settings, options)
+    return { launch: showLaunch(launch), publishes: launch.publishes }
+  },
+  plan: (config, settings, attempt) =>
+    config.mode === 'advanced'
+      ? Promise.resolve({ launch: advancedLaunch(config), klv: null })
+      : planSimple(config, settings, { ...options, ...attempt, reencode: config.encoding !== null }),
+  onReturn: (config, callback) => {
+    const isCamera = config.mode === 'simple' && sourceScheme(config.source.uri) === 'v4l2'
+    if (!isCamera || options.cameras === undefined) return () => {}
+    return options.cameras.onChange(({ type }) => {
+      if (type === 'camera_added') callback()
+    })
+  },
+})
+
+const planSimple = async (config: SimpleConfig, settings: Settings, context: ProbeContext): Promise<Plan> => {
+  const facts = await probeSource(config.source, context)
+  const codec = encodedCodec(config, facts)
+  const encoder = codec === null ? null : await chooseEncoder(codec, settings.encoder.preference, runToEnd)
+  return { launch: simpleLaunch(config, facts, encoder), klv: facts.klv }
+}

@@ -1,0 +1,50 @@
+import type { EngineEvent } from '../../lib/ports.ts'
+import type { PipelineView } from '../../lib/schema/pipeline.ts'
+
+interface History {
+  /** When the present start began, milliseconds since the epoch; undefined when none waits for its first frame. */
+  startingSince: number | undefined
+  /** As the newest status told it; begins anew with each play. */
+  restarts: number
+  lastFault: string
+  readonly restartsByReason: Map<string, number>
+}
+
+/** What can only be counted while it happens: restarts by reason, and how long starts took. Read from the engine's own events. */
+export class MetricsEvents {
+  readonly #pipelines = new Map<string, History>()
+  readonly #onFirstFrame: (seconds: number) => void
+
+  constructor(onFirstFrame: (seconds: number) => void) {
+    this.#onFirstFrame = onFirstFrame
+  }
+
+  record(event: EngineEvent): void {
+    if (event.type === 'pipeline') this.#recordStatus(event.view)
+    else if (event.type === 'pipeline_error') this.#of(event.id).lastFault = event.cause
+    else if (event.type === 'pipeline_removed') this.#pipelines.delete(event.id)
+  }
+
+  restarts(id: string): ReadonlyMap<string, number> {
+    return this.#pipelines.get(id)?.restartsByReason ?? new Map()
+  }
+
+  #recordStatus({ id, runtime }: PipelineView): void {
+    const history = this.#of(id)
+    const more = runtime.restarts - history.restarts
+    history.restarts = runtime.restarts
+    if (more > 0) history.restartsByReason.set(history.lastFault, (history.restartsByReason.get(history.lastFault) ?? 0) + more)
+    if (runtime.phase === 'playing' && history.startingSince !== undefined) {
+      this.#onFirstFrame(Math.max(0, Date.parse(runtime.since) - history.startingSince) / 1000)
+    }
+    history.startingSince = runtime.phase === 'starting' ? Date.parse(runtime.since) : undefined
+  }
+
+  #of(id: string): History {
+    const known = this.#pipelines.get(id)
+    if (known !== undefined) return known
+    const fresh: History = { startingSince: undefined, restarts: 0, lastFault: 'unknown', restartsByReason: new Map() }
+    this.#pipelines.set(id, fresh)
+    return fresh
+  }
+}

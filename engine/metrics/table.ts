@@ -1,0 +1,133 @@
+import { PHASES } from '../../lib/schema/pipeline.ts'
+import type { KlvCounts } from '../klv/tap.ts'
+import type { PipelineFacts } from '../pipelines/media-stats.ts'
+import type { ProcessUsage } from './process-usage.ts'
+
+export interface MeasuredPipeline extends PipelineFacts {
+  readonly process: ProcessUsage | undefined
+  /** Restarts by the reason of the fault before. */
+  readonly restarts: ReadonlyMap<string, number>
+}
+
+/** One look at everything, from which all metrics of a scrape are made. */
+export interface EngineFacts {
+  readonly pipelines: readonly MeasuredPipeline[]
+  readonly klv: readonly KlvCounts[]
+  readonly rtspConnections: number
+}
+
+type Sample = readonly [labels: Readonly<Record<string, string>>, value: number]
+
+export interface MetricRow {
+  readonly kind: 'gauge' | 'counter'
+  readonly name: string
+  readonly help: string
+  readonly labels: readonly string[]
+  readonly samples: (facts: EngineFacts) => readonly Sample[]
+}
+
+/** A metric with one sample per pipeline; undefined: nothing is known of that one. */
+const perPipeline = (
+  kind: MetricRow['kind'],
+  name: string,
+  help: string,
+  value: (pipeline: MeasuredPipeline) => number | undefined,
+): MetricRow => ({
+  kind,
+  name,
+  help,
+  labels: ['pipeline_id'],
+  samples: ({ pipelines }) =>
+    pipelines.flatMap((pipeline): readonly Sample[] => {
+      const known = value(pipeline)
+      return known === undefined ? [] : [[{ pipeline_id: pipeline.view.id }, known]]
+    }),
+})
+
+const inSeconds = (ms: number | null): number | undefined => (ms === null ? undefined : ms / 1000)
+
+/** The engine's metrics that are read from what is there; those that count events are in metrics-events.ts. */
+export const ENGINE_METRICS: readonly MetricRow[] = [
+  {
+    kind: 'gauge',
+    name: 'svc_pipelines',
+    help: 'Registered pipelines by phase.',
+    labels: ['phase'],
+    samples: ({ pipelines }) =>
+      PHASES.map((phase) => [{ phase }, pipelines.filter(({ view }) => view.runtime.phase === phase).length] as const),
+  },
+  perPipeline('gauge', 'svc_pipeline_playing', 'Whether media flows now (1) or not (0).', ({ view }) =>
+    view.runtime.phase === 'playing' ? 1 : 0,
+  ),
+  perPipeline('gauge', 'svc_pipeline_readers', 'RTSP readers of the output.', ({ view }) => view.runtime.readers),
+  perPipeline('counter', 'svc_pipeline_frames_total', 'Access units of video that came out of the child.', ({ media }) => media.frames),
+  perPipeline('counter', 'svc_pipeline_received_bytes_total', 'RTP that came out of the child.', ({ media }) => media.bytesIn),
+  perPipeline('counter', 'svc_pipeline_sent_bytes_total', 'RTP that was sent to readers.', ({ media }) => media.bytesOut),
+  perPipeline(
+    'counter',
+    'svc_pipeline_malformed_packets_total',
+    'Packets from the child that are no RTP.',
+    ({ media }) => media.malformedPackets,
+  ),
+  perPipeline(
+    'counter',
+    'svc_pipeline_gop_drops_total',
+    'Times at which a reader that was behind lost what waited for it.',
+    ({ media }) => media.gopDrops,
+  ),
+  perPipeline(
+    'gauge',
+    'svc_pipeline_reader_loss_ratio',
+    'The worst packet loss that a UDP reader reported last, 0 to 1.',
+    ({ media }) => media.worstLoss,
+  ),
+  perPipeline('gauge', 'svc_pipeline_last_frame_age_seconds', 'Time since the newest frame of the present play.', ({ view }) =>
+    inSeconds(view.runtime.last_frame_age_ms),
+  ),
+  perPipeline(
+    'counter',
+    'svc_pipeline_cpu_seconds_total',
+    'CPU time of the present child, user and system.',
+    ({ process }) => process?.cpuSeconds,
+  ),
+  perPipeline(
+    'gauge',
+    'svc_pipeline_resident_memory_bytes',
+    'Resident memory of the present child.',
+    ({ process }) => process?.residentBytes,
+  ),
+  {
+    kind: 'counter',
+    name: 'svc_pipeline_restarts_total',
+    help: 'Restarts of the child by the reason of the fault before.',
+    labels: ['pipeline_id', 'reason'],
+    samples: ({ pipelines }) =>
+      pipelines.flatMap(({ view, restarts }) => [...restarts].map(([reason, count]) => [{ pipeline_id: view.id, reason }, count] as const)),
+  },
+  {
+    kind: 'gauge',
+    name: 'svc_rtsp_connections',
+    help: 'RTSP connections, with and without a session.',
+    labels: [],
+    samples: ({ rtspConnections }) => [[{}, rtspConnections]],
+  },
+  {
+    kind: 'counter',
+    name: 'svc_klv_packets_total',
+    help: 'KLV packets by what became of them.',
+    labels: ['pipeline_id', 'result'],
+    samples: ({ klv }) =>
+      klv.flatMap(({ pipelineId: pipeline_id, decoded, badChecksum, malformed }) => [
+        [{ pipeline_id, result: 'decoded' }, decoded] as const,
+        [{ pipeline_id, result: 'bad_checksum' }, badChecksum] as const,
+        [{ pipeline_id, result: 'malformed' }, malformed] as const,
+      ]),
+  },
+  {
+    kind: 'counter',
+    name: 'svc_klv_gaps_total',
+    help: 'Times at which KLV packets were missing.',
+    labels: ['pipeline_id'],
+    samples: ({ klv }) => klv.map(({ pipelineId, gaps }) => [{ pipeline_id: pipelineId }, gaps] as const),
+  },
+]

@@ -1,0 +1,63 @@
+import { type PipelineConfig, parseOutputUri } from '../../lib/schema/pipeline.ts'
+import type { Settings } from '../../lib/schema/settings.ts'
+import { Fault } from '../fault.ts'
+import type { RtpStream } from '../rtp/stream.ts'
+import type { MountOptions, MountStats } from '../rtsp/publisher/mount.ts'
+import type { Mount, Publisher } from '../rtsp/publisher/publisher.ts'
+
+type OutputHooks = Required<Pick<MountOptions, 'onDescribe' | 'onReaders'>>
+
+/** The RTSP output of one pipeline: its mount while it plays, or while it waits for a reader. */
+export class Output {
+  readonly #publisher: Publisher
+  readonly #settings: () => Settings
+  readonly #streams: readonly [RtpStream, RtpStream]
+  readonly #hooks: OutputHooks
+  #mount: Mount | undefined
+  /** What mounts before the present one have sent. */
+  #sentBefore = { bytesOut: 0, gopDrops: 0 }
+
+  constructor(publisher: Publisher, settings: () => Settings, streams: readonly [RtpStream, RtpStream], hooks: OutputHooks) {
+    this.#publisher = publisher
+    this.#settings = settings
+    this.#streams = streams
+    this.#hooks = hooks
+  }
+
+  get readers(): number {
+    return this.#mount?.readers ?? 0
+  }
+
+  /** What was sent to readers since the pipeline was registered. */
+  get sent(): Pick<MountStats, 'bytesOut' | 'gopDrops' | 'worstLoss'> {
+    const { bytesOut = 0, gopDrops = 0, worstLoss = 0 } = this.#mount?.stats ?? {}
+    return { bytesOut: this.#sentBefore.bytesOut + bytesOut, gopDrops: this.#sentBefore.gopDrops + gopDrops, worstLoss }
+  }
+
+  /** Listens at the output address; nothing to do when it does already or the pipeline has none. */
+  async open(config: PipelineConfig): Promise<void> {
+    if (this.#mount !== undefined || config.output === null) return
+    const address = parseOutputUri(config.output.uri)
+    if (address === undefined) throw new Fault('bad_description', 'The output address is not valid.')
+    const settings = this.#settings
+    const passesKlv = config.mode === 'advanced' || config.klv_config.pass_klv
+    this.#mount = await this.#publisher.mount(address, {
+      streams: passesKlv ? this.#streams : [this.#streams[0]],
+      maxReaders: () => settings().readers.max_per_pipeline,
+      describeTimeoutMs: () => settings().start_timeout_seconds * 1000,
+      ...this.#hooks,
+    })
+  }
+
+  disconnectReaders(): void {
+    this.#mount?.disconnectReaders()
+  }
+
+  /** Disconnects the readers; when it resolves the port is free, unless another pipeline shares it. */
+  async close(): Promise<void> {
+    const mount = this.#mount
+    this.#sentBefore = this.sent
+    this.#mount = undefined
+    await mount?.close()
+  }
+}

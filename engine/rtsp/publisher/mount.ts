@@ -1,0 +1,185 @@
+import { ApiError } from '../../../lib/errors.ts'
+import { sameFormat } from '../../rtp/caps.ts'
+import { formatGoodbye, formatSenderReport } from '../../rtp/rtcp.ts'
+import type { RtpStream } from '../../rtp/stream.ts'
+import type { Reader, ReaderCounters } from './reader.ts'
+
+export interface MountOptions {
+  /** Stream 0 is the video; one whose caps are not known is left out of the description. */
+  readonly streams: readonly RtpStream[]
+  /** A reader beyond it is answered 453. */
+  readonly maxReaders: () => number
+  /** How long a DESCRIBE waits until stream 0 has caps and a key frame, milliseconds. */
+  readonly describeTimeoutMs: () => number
+  /** A reader asks while stream 0 has no key frame; answers the start that it waits for, if there is one. It rejects with ApiError. */
+  readonly onDescribe?: () => Promise<unknown> | undefined
+  /** Sessions that play or pause, whenever their number changes. */
+  readonly onReaders?: (count: number) => void
+}
+
+export interface MountStats {
+  readonly bytesOut: number
+  readonly unitsOut: number
+  /** How often a reader that was behind lost what waited for it. */
+  readonly gopDrops: number
+  /** Newest part of packets lost that any UDP reader has reported, 0 to 1. */
+  readonly worstLoss: number
+}
+
+/** What a mount needs of a session: its media, and a way to end it. */
+export interface MountedSession {
+  readonly reader: Reader
+  /** Loss that the reader reported last, 0 to 1. */
+  readonly reportedLoss: number
+  end(): void
+}
+
+/** One path: its streams, and the readers they are handed to. */
+export class MountPoint {
+  readonly host: string
+  readonly port: number
+  readonly path: string
+  readonly options: MountOptions
+  readonly counters: ReaderCounters = { bytesOut: 0, unitsOut: 0, gopDrops: 0 }
+  readonly #cname: string
+  readonly #wallMs: (monotonicMs: number) => number
+  readonly #sessions = new Set<MountedSession>()
+  readonly #enders = new Set<() => void>()
+  readonly #unsubscribe: readonly (() => void)[]
+  readonly #reports: NodeJS.Timeout
+  #closed = false
+
+  constructor(
+    address: { readonly host: string; readonly port: number; readonly path: string },
+    options: MountOptions,
+    context: { readonly cname: string; readonly wallMs: (monotonicMs: number) => number; readonly reportMs: number },
+  ) {
+    this.host = address.host
+    this.port = address.port
+    this.path = address.path
+    this.options = options
+    this.#cname = context.cname
+    this.#wallMs = context.wallMs
+    this.#unsubscribe = options.streams.flatMap((stream, at) => [
+      stream.onUnit((unit) => {
+        for (const session of this.#sessions) session.reader.offer(at, unit)
+      }),
+      stream.onCaps((caps, previous) => {
+        // The description that the readers hold is of another codec now.
+        if (previous && !sameFormat(caps, previous)) this.disconnectReaders()
+      }),
+    ])
+    this.#reports = setInterval(() => this.#report(), context.reportMs)
+    this.#reports.unref()
+  }
+
+  get readers(): number {
+    return this.#sessions.size
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  get stats(): MountStats {
+    const worstLoss = [...this.#sessions].reduce((worst, session) => Math.max(worst, session.reportedLoss), 0)
+    return { ...this.counters, worstLoss }
+  }
+
+  get full(): boolean {
+    return this.#sessions.size >= this.options.maxReaders()
+  }
+
+  /** Stream 0 has caps and a key frame. */
+  get ready(): boolean {
+    const [video] = this.options.streams
+    return video?.caps !== undefined && video.live
+  }
+
+  /**
+   * Resolves when the mount is ready, closed, timed out or no longer asked for; at once when its source is away and the
+   * description is known. Rejects with ApiError when the start that the reader waits for fails or takes too long.
+   */
+  async untilReady(signal: AbortSignal): Promise<void> {
+    const [video] = this.options.streams
+    if (this.ready || this.#closed || signal.aborted || !video) return
+    const start = this.options.onDescribe?.()
+    if (start === undefined && video.caps !== undefined) return
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    start?.catch(reject)
+    const timer = setTimeout(() => (start === undefined ? resolve() : reject(startTimeout())), this.options.describeTimeoutMs())
+    const unsubscribe = video.onUnit(() => {
+      if (this.ready) resolve()
+    })
+    const aborted = () => resolve()
+    signal.addEventListener('abort', aborted, { once: true })
+    this.#enders.add(resolve)
+    try {
+      await promise
+    } finally {
+      clearTimeout(timer)
+      unsubscribe()
+      signal.removeEventListener('abort', aborted)
+      this.#enders.delete(resolve)
+    }
+  }
+
+  add(session: MountedSession): void {
+    this.#sessions.add(session)
+    this.options.onReaders?.(this.#sessions.size)
+  }
+
+  remove(session: MountedSession): void {
+    if (this.#sessions.delete(session)) this.options.onReaders?.(this.#sessions.size)
+  }
+
+  disconnectReaders(): void {
+    for (const session of [...this.#sessions]) session.end()
+  }
+
+  /** Ends what hangs on the mount; the port is the publisher's. */
+  close(): void {
+    this.#closed = true
+    clearInterval(this.#reports)
+    for (const unsubscribe of this.#unsubscribe) unsubscribe()
+    for (const end of this.#enders) end()
+    this.disconnectReaders()
+  }
+
+  /**
+   * The present sender report of a stream, undefined before its first unit. It goes on while the source is away: it is
+   * what keeps a player over UDP waiting.
+   */
+  senderReport(stream: RtpStream): Buffer | undefined {
+    const nowMs = performance.now()
+    const { packets, bytes, units } = stream.stats
+    if (units === 0) return undefined
+    const report = { ssrc: stream.ssrc, wallMs: this.#wallMs(nowMs), timestamp: stream.timestampNow(nowMs), packets, bytes }
+    return formatSenderReport(report, this.#cname)
+  }
+
+  reportTo(reader: Reader): void {
+    for (const [at, stream] of this.options.streams.entries()) {
+      const report = this.senderReport(stream)
+      if (report) reader.report(at, report)
+    }
+  }
+
+  goodbyeTo(reader: Reader): void {
+    for (const [at, stream] of this.options.streams.entries()) {
+      const report = this.senderReport(stream)
+      // Alone, BYE is no valid compound packet (RFC 3550 section 6.1).
+      if (report) reader.report(at, Buffer.concat([report, formatGoodbye(stream.ssrc)]))
+    }
+  }
+
+  #report(): void {
+    if (this.#sessions.size === 0) return
+    for (const [at, stream] of this.options.streams.entries()) {
+      const report = this.senderReport(stream)
+      if (report) for (const session of this.#sessions) session.reader.report(at, report)
+    }
+  }
+}
+
+const startTimeout = (): ApiError => new ApiError('PIPELINE_START_TIMEOUT', 'The pipeline did not start in time.')

@@ -1,0 +1,146 @@
+import { randomBytes } from 'node:crypto'
+import type { Socket } from 'node:net'
+import { parseRtcp } from '../../rtp/rtcp.ts'
+import { InterleavedSink } from './interleaved-sink.ts'
+import type { PublisherLimits } from './limits.ts'
+import type { MountedSession, MountPoint } from './mount.ts'
+import { Reader, type TrackStart } from './reader.ts'
+import type { Sink } from './sink.ts'
+import type { UdpPair } from './udp-ports.ts'
+import { UdpSink } from './udp-sink.ts'
+
+export type TrackTransport = { readonly kind: 'interleaved'; readonly channel: number } | { readonly kind: 'udp'; readonly pair: UdpPair }
+
+/** One RTSP session (RFC 2326 section 3): the tracks that were set up, and their reader while it plays. It ends with its connection. */
+export class RtspSession implements MountedSession {
+  /** Unguessable (RFC 2326 section 3.4). */
+  readonly id = randomBytes(16).toString('hex')
+  readonly mount: MountPoint
+  readonly #socket: Socket
+  readonly #limits: PublisherLimits
+  readonly #onEnd: () => void
+  /** By number of the mount's stream. */
+  readonly #tracks = new Map<number, TrackTransport>()
+  #reader: Reader | undefined
+  #sink: Sink | undefined
+  #playing = false
+  #ended = false
+  #aliveMs = performance.now()
+  reportedLoss = 0
+
+  constructor(mount: MountPoint, socket: Socket, limits: PublisherLimits, onEnd: () => void) {
+    this.mount = mount
+    this.#socket = socket
+    this.#limits = limits
+    this.#onEnd = onEnd
+  }
+
+  get tracks(): ReadonlyMap<number, TrackTransport> {
+    return this.#tracks
+  }
+
+  get transport(): TrackTransport['kind'] | undefined {
+    return this.#tracks.values().next().value?.kind
+  }
+
+  get playing(): boolean {
+    return this.#playing
+  }
+
+  /** Has played: no track may be added any more. */
+  get started(): boolean {
+    return this.#sink !== undefined
+  }
+
+  get reader(): Reader {
+    this.#reader ??= this.#createReader()
+    return this.#reader
+  }
+
+  setUp(track: number, transport: TrackTransport): void {
+    this.#tracks.set(track, transport)
+    if (transport.kind !== 'udp') return
+    transport.pair.rtcp.on('message', (packet) => this.receiveReport(packet))
+  }
+
+  #createReader(): Reader {
+    const { streams } = this.mount.options
+    const transports = streams.map((_, at) => this.#tracks.get(at))
+    this.#sink = this.transport === 'udp' ? udpSink(transports) : interleavedSink(this.#socket, transports)
+    const setUp = streams.map((stream, at) => (this.#tracks.has(at) ? stream : undefined))
+    return new Reader(setUp, this.#sink, this.#limits, this.mount.counters)
+  }
+
+  /** Joins the mount; what is due comes when `begin` is called, after the answer. */
+  play(): readonly (TrackStart | undefined)[] {
+    const starts = this.reader.prepare(performance.now())
+    this.#playing = true
+    this.mount.add(this)
+    return starts
+  }
+
+  begin(): void {
+    if (!this.#playing || this.#ended) return
+    this.reader.start()
+    this.mount.reportTo(this.reader)
+  }
+
+  pause(): void {
+    this.#playing = false
+    this.#reader?.pause()
+  }
+
+  /** A request or a report came: the reader lives. */
+  touch(): void {
+    this.#aliveMs = performance.now()
+  }
+
+  /** RTCP from the reader (RFC 3550 section 6.4.2); anything else is passed over. */
+  receiveReport(packet: Buffer): void {
+    const packets = parseRtcp(packet)
+    if (packets === undefined) return
+    this.touch()
+    for (const report of packets) {
+      if (report.type !== 'receiver_report' && report.type !== 'sender_report') continue
+      const ours = report.blocks.filter((block) => this.mount.options.streams.some((stream) => stream.ssrc === block.ssrc))
+      if (ours.length > 0) this.reportedLoss = Math.max(...ours.map((block) => block.fractionLost))
+    }
+  }
+
+  /** Why the session should end now, undefined when it need not. */
+  overdue(nowMs: number): 'timeout' | 'stalled' | undefined {
+    const stuck = this.#sink?.stuckSinceMs
+    if (stuck !== undefined && nowMs - stuck > this.#limits.stalledMs) return 'stalled'
+    // Over TCP the open connection shows that the player lives; many send no keepalive. Over UDP it shows as much while the
+    // source is away: who receives nothing has nothing to report, and ffmpeg sends its keepalive only between two packets.
+    if (this.#playing && (this.transport === 'interleaved' || !this.mount.ready)) this.touch()
+    return nowMs - this.#aliveMs > this.#limits.sessionTimeoutMs ? 'timeout' : undefined
+  }
+
+  /** Says goodbye, frees the ports and leaves the mount. The connection decides what becomes of itself. */
+  end(): void {
+    if (this.#ended) return
+    this.#ended = true
+    if (this.#playing && this.#reader) this.mount.goodbyeTo(this.#reader)
+    this.#reader?.pause()
+    this.#playing = false
+    this.mount.remove(this)
+    if (this.#sink) this.#sink.close()
+    else for (const track of this.#tracks.values()) if (track.kind === 'udp') closePair(track.pair)
+    this.#onEnd()
+  }
+}
+
+const closePair = (pair: UdpPair): void => {
+  pair.rtp.close()
+  pair.rtcp.close()
+}
+
+const interleavedSink = (socket: Socket, tracks: readonly (TrackTransport | undefined)[]): Sink =>
+  new InterleavedSink(
+    socket,
+    tracks.map((track) => (track?.kind === 'interleaved' ? track.channel : 0)),
+  )
+
+const udpSink = (tracks: readonly (TrackTransport | undefined)[]): Sink =>
+  new UdpSink(tracks.map((track) => (track?.kind === 'udp' ? track.pair : undefined)))

@@ -1,0 +1,67 @@
+import { spawn } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { constants } from 'node:os'
+import { fileURLToPath } from 'node:url'
+
+/** The other bundles, beside this one. */
+const bundle = (name: string): Promise<unknown> => import(new URL(`../node/${name}.js`, import.meta.url).href)
+
+/** The commands; each reads the rest of the command line itself. */
+const COMMANDS: Readonly<Record<string, { readonly about: string; readonly run: () => Promise<unknown> }>> = {
+  serve: {
+    about: 'the API, with an engine of its own unless SVC_ENGINE_URL is set (--help lists the variables)',
+    run: () => bundle('node'),
+  },
+  engine: { about: 'the engine alone; SVC_ENGINE_LISTEN and SVC_ENGINE_TOKEN say how it is reached', run: () => bundle('engine') },
+  doctor: { about: 'what this host can do and what is missing [--json]', run: () => bundle('doctor') },
+  openapi: { about: 'the OpenAPI document, as JSON', run: () => bundle('openapi') },
+  install: { about: 'user, directories, keys and systemd units [--dry-run] [--force] [--root DIR]', run: () => bundle('install') },
+  uninstall: { about: 'removes the units; the data too with --purge [--dry-run] [--root DIR]', run: () => bundle('install') },
+}
+
+const OLDEST_NODE = 24
+/** EX_USAGE of sysexits.h. */
+const EXIT_USAGE = 64
+
+const usage = (): string => {
+  const lines = Object.entries(COMMANDS).map(([name, { about }]) => `  ${name.padEnd(10)} ${about}`)
+  return ['usage: video-pipeline-service <command>', '', ...lines, '', 'Without a command it serves.', ''].join('\n')
+}
+
+/** The Node that comes with the package, when the one that runs is too old. */
+const newerNode = (): string | undefined => {
+  try {
+    return createRequire(import.meta.url).resolve(`node-linux-${process.arch}/bin/node`)
+  } catch {
+    return undefined
+  }
+}
+
+const runAgainWith = (node: string): void => {
+  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
+  // The terminal sends its own SIGINT to both.
+  process.on('SIGINT', () => {})
+  for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
+  child.once('exit', (code, signal) => process.exit(code ?? 128 + (signal === null ? 0 : constants.signals[signal])))
+}
+
+const main = async (): Promise<void> => {
+  if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
+    const node = newerNode()
+    if (node !== undefined) return runAgainWith(node)
+    process.stderr.write(`video-pipeline-service: Node.js ${OLDEST_NODE} or later is needed, this is ${process.versions.node}\n`)
+    process.exit(EXIT_USAGE)
+  }
+  const [name = 'serve'] = process.argv.slice(2)
+  if (name === '--help' || name === '-h' || name === 'help') return void process.stdout.write(usage())
+  // Options without a command are those of serve.
+  const command = COMMANDS[name.startsWith('-') ? 'serve' : name]
+  if (command === undefined) {
+    process.stderr.write(`video-pipeline-service: unknown command ${name}\n${usage()}`)
+    process.exit(EXIT_USAGE)
+  }
+  if (command === COMMANDS[name] && name !== 'install' && name !== 'uninstall') process.argv.splice(2, 1)
+  await command.run()
+}
+
+await main()

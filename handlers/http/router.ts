@@ -1,0 +1,121 @@
+import { type IRequest, type RouteEntry, Router } from 'itty-router'
+import { ApiError } from '../../lib/errors.ts'
+import type { Answered } from '../../lib/metrics.ts'
+import type { Log } from '../../lib/ports.ts'
+import { validationError } from '../../lib/validate.ts'
+import type { Guard } from './guard.ts'
+import { errorResponse } from './respond.ts'
+import type { FetchHandler, RequestContext, Route } from './route.ts'
+
+export type { FetchHandler, RequestContext } from './route.ts'
+
+export interface RouterDeps {
+  readonly guard: Guard
+  readonly log: Log
+  /** Told of every answer, at its head. */
+  readonly onAnswer?: (answered: Answered, context: RequestContext) => void
+}
+
+/** What travels beside the object that itty matches on, so that the Request itself stays untouched. */
+interface Call {
+  readonly request: Request
+  readonly context: RequestContext
+  /** Monotonic milliseconds. */
+  readonly began: number
+}
+
+/**
+ * The routes behind one fetch handler: guard, then handler, then the stages that every answer passes.
+ * HEAD is answered for every GET; a trailing slash names the same resource.
+ */
+export const createRouter = (routes: readonly Route[], deps: RouterDeps): FetchHandler => {
+  const table: RouteEntry[] = []
+  const router = Router<IRequest, [Call]>({
+    routes: table,
+    catch: (error: unknown, _matched: unknown, call: Call) => toResponse(error, call, deps.log),
+    finally: [
+      (response: Response | undefined, _matched: unknown, call: Call) => response ?? errorResponse(unmatched(table, call)),
+      (response: Response, _matched: unknown, { request }: Call) => (request.method === 'HEAD' ? withoutBody(response) : response),
+      (response: Response, { route }: IRequest, { request, context, began }: Call) => {
+        const seconds = (performance.now() - began) / 1000
+        deps.onAnswer?.({ method: request.method, route, status: response.status, seconds }, context)
+      },
+    ],
+  })
+  for (const route of routes) {
+    router[METHODS[route.method]](route.path, ({ params }, call) => dispatch(route, params, call, deps.guard))
+  }
+  return async (request, context = {}) => {
+    const method = request.method === 'HEAD' ? 'GET' : request.method
+    return router.fetch({ method, url: request.url }, { request, context, began: performance.now() })
+  }
+}
+
+const METHODS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'delete' } as const
+
+const dispatch = async (route: Route, params: Readonly<Record<string, string>>, call: Call, guard: Guard): Promise<Response> => {
+  const exchange = { ...call, url: new URL(call.request.url), params: decodeParams(params) }
+  return (await guard(route, exchange)) ?? route.handle(exchange)
+}
+
+const decodeParams = (raw: Readonly<Record<string, string>>): Record<string, string> => {
+  const params: Record<string, string> = {}
+  for (const name of Object.keys(raw)) params[name] = decodeParam(name, raw[name] ?? '')
+  return params
+}
+
+const decodeParam = (name: string, value: string): string => {
+  try {
+    return decodeURIComponent(value)
+  } catch (cause) {
+    throw validationError('path', [{ path: name, message: 'The percent-encoding is broken' }], {}, { cause })
+  }
+}
+
+/** 405 with the methods that the path has, or 404. */
+const unmatched = (table: readonly RouteEntry[], { request: { url } }: Call): ApiError => {
+  const { pathname } = new URL(url)
+  const methods = new Set(table.filter(([, pattern]) => pattern.test(pathname)).map(([method]) => method))
+  if (methods.size === 0) return new ApiError('NOT_FOUND', 'There is nothing at this address.')
+  const allow = [...methods].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+  return new ApiError('METHOD_NOT_ALLOWED', `This address knows ${allow.join(', ')} only.`, { allow })
+}
+
+/** As RFC 9110 section 9.3.2: the header fields of the GET, and no content. A stream that was begun is ended. */
+const withoutBody = async (response: Response): Promise<Response> => {
+  const { status, headers } = response
+  await response.body?.cancel()
+  return new Response(null, { status, headers })
+}
+
+const toResponse = (error: unknown, { request, context }: Call, log: Log): Response => {
+  if (error instanceof ApiError && error.code !== 'INTERNAL_ERROR') {
+    // The engine's own absence is logged once where it is noticed; the database has no other voice.
+    if (error.details.reason === 'database') log.error('database_failed', { ...whereOf(request, context), error: chainOf(error) })
+    return errorResponse(error)
+  }
+  // The client went away while its request was worked on: nobody reads the answer, and nothing is wrong.
+  if (request.signal.aborted) return new Response(null, { status: 499 })
+  const requestId = context.requestId ?? crypto.randomUUID()
+  log.error('request_failed', { ...whereOf(request, { ...context, requestId }), code: 'INTERNAL_ERROR', error: chainOf(error) })
+  return errorResponse(
+    new ApiError('INTERNAL_ERROR', 'Something went wrong inside the service. Its log has more.', { request_id: requestId }),
+  )
+}
+
+const whereOf = (request: Request, { requestId }: RequestContext) => ({
+  request_id: requestId,
+  method: request.method,
+  path: new URL(request.url).pathname,
+})
+
+/** Most causes of one error that a log line tells. */
+const MAX_CAUSES = 5
+
+const chainOf = (error: unknown): string[] => {
+  const chain: string[] = []
+  for (let at = error; at !== undefined && chain.length < MAX_CAUSES; at = at instanceof Error ? at.cause : undefined) {
+    chain.push(at instanceof Error ? (at.stack ?? at.message) : String(at))
+  }
+  return chain
+}

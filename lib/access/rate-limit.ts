@@ -1,0 +1,61 @@
+import { ApiError } from '../errors.ts'
+import type { Clock } from '../ports.ts'
+
+/** At most so many requests within any window of so many seconds, per client address. */
+export interface RateLimit {
+  /** Routes that share a name share the count. */
+  readonly name: string
+  readonly requests: number
+  readonly window_seconds: number
+}
+
+export interface RateLimiter {
+  /** Counts a request; RATE_LIMITED with `details.retry_after_seconds` when it is one too many (it is not counted then). */
+  take(limit: RateLimit, clientAddress: string | undefined): void
+}
+
+/** Clients remembered at most; beyond it the one that was quiet for longest is forgotten. */
+const MAX_CLIENTS = 10_000
+
+/** A sliding window: the times of each client's last requests, as many as the limit allows. */
+export const createRateLimiter = (clock: Clock, maxClients = MAX_CLIENTS): RateLimiter => {
+  // A Map keeps the order of insertion; a client is put to its end whenever it is counted.
+  const times = new Map<string, number[]>()
+  return {
+    take: (limit, clientAddress) => {
+      const key = `${limit.name} ${clientOf(clientAddress)}`
+      const now = clock.now()
+      const windowMs = limit.window_seconds * 1000
+      const recent = (times.get(key) ?? []).filter((time) => now - time < windowMs)
+      const oldest = recent[recent.length - limit.requests]
+      if (oldest !== undefined) throw limited(Math.ceil((oldest + windowMs - now) / 1000))
+      recent.push(now)
+      times.delete(key)
+      times.set(key, recent)
+      if (times.size > maxClients) times.delete(times.keys().next().value ?? key)
+    },
+  }
+}
+
+const limited = (seconds: number): ApiError =>
+  new ApiError('RATE_LIMITED', `Too many requests. Try again in ${seconds} s.`, { retry_after_seconds: seconds })
+
+const MAPPED_IPV4 = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i
+
+/** Who counts as one client: an IPv4 address, or an IPv6 network of 64 bits, which is the least that one subscriber has. */
+export const clientOf = (address: string | undefined): string => {
+  if (address === undefined) return 'unknown'
+  const plain = MAPPED_IPV4.exec(address)?.[1] ?? address
+  return plain.includes(':') ? `${networkOf(plain)}::/64` : plain
+}
+
+const networkOf = (address: string): string => {
+  const [head = '', tail] = address.replace(/%.*$/, '').toLowerCase().split('::')
+  const before = head === '' ? [] : head.split(':')
+  const after = tail === undefined || tail === '' ? [] : tail.split(':')
+  const zeros = tail === undefined ? [] : Array<string>(Math.max(0, 8 - before.length - after.length)).fill('0')
+  return [...before, ...zeros, ...after]
+    .slice(0, 4)
+    .map((group) => group.replace(/^0+(?=.)/, ''))
+    .join(':')
+}

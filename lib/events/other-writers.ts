@@ -1,0 +1,82 @@
+import type { Log } from '../ports.ts'
+import type { PipelineRepository } from '../repositories.ts'
+import type { EventHub } from './hub.ts'
+
+/** The other process writes its record right after the engine told of it; milliseconds. */
+const SETTLES_MS = 300
+/** Second and last look, for a database that is slow. */
+const SETTLES_LATE_MS = 3000
+
+export interface RemoteChangesDeps {
+  readonly pipelines: Pick<PipelineRepository, 'find' | 'list'>
+  readonly log: Log
+}
+
+/**
+ * A hub for a database that other processes write too: what they add and remove shows in what the engine tells, so the
+ * database is asked a moment later. Changes that never reach the engine (a geolocation) are not noticed.
+ */
+export const withRemoteChanges = (hub: EventHub, deps: RemoteChangesDeps): EventHub => {
+  /** Pipelines whose record was seen. */
+  const known = new Set<string>()
+  const timers = new Map<string, ReturnType<typeof setTimeout>>()
+  let closed = false
+
+  const look = async (id: string): Promise<void> => {
+    const record = await deps.pipelines.find(id)
+    if (record === undefined) {
+      if (known.delete(id)) hub.removed(id)
+      return
+    }
+    known.add(id)
+    hub.changed(id)
+  }
+
+  const lookLater = (id: string, delays: readonly number[]): void => {
+    const [delay, ...more] = delays
+    if (delay === undefined || closed) return
+    clearTimeout(timers.get(id))
+    const timer = setTimeout(() => {
+      timers.delete(id)
+      look(id).catch((error: unknown) => deps.log.warn('event_not_sent', { pipeline_id: id, error }))
+      lookLater(id, more)
+    }, delay)
+    timers.set(id, timer)
+  }
+
+  return {
+    ...hub,
+    feed: {
+      subscribe: hub.feed.subscribe,
+      missedSince: hub.feed.missedSince,
+      resumes: hub.feed.resumes,
+      get followers() {
+        return hub.feed.followers
+      },
+      close() {
+        closed = true
+        for (const timer of timers.values()) clearTimeout(timer)
+        timers.clear()
+        hub.feed.close()
+      },
+    },
+    push(event) {
+      hub.push(event)
+      if (event.type === 'pipeline' && !known.has(event.view.id)) lookLater(event.view.id, [SETTLES_MS, SETTLES_LATE_MS])
+      if (event.type === 'pipeline_removed') lookLater(event.id, [SETTLES_MS, SETTLES_LATE_MS])
+    },
+    async resync(views) {
+      await hub.resync(views)
+      known.clear()
+      for (const { config } of await deps.pipelines.list()) known.add(config.id)
+    },
+    changed(id) {
+      known.add(id)
+      hub.changed(id)
+    },
+    removed(id) {
+      known.delete(id)
+      hub.removed(id)
+    },
+  }
+}

@@ -1,0 +1,44 @@
+import * as v from 'valibot'
+import { cameraAddedSchema, cameraRemovedSchema } from '../schema/camera.ts'
+import { pipelineErrorSchema, pipelineNotFoundSchema } from '../schema/event.ts'
+import { advancedPipelineSchema, pipelineSchema, simplePipelineSchema } from '../schema/pipeline.ts'
+import { pipelineRepresentationSchema } from '../schema/representation.ts'
+import { ADVANCED_PIPELINE, GEOLOCATION_PATCH, REPRESENTED_PIPELINE, SIMPLE_PIPELINE, TEST_PIPELINE } from './examples.ts'
+import { type Answer, type Body, jsonAnswer } from './operation.ts'
+
+/** The body of everything that describes a whole pipeline. */
+export const PIPELINE_BODY: Body = {
+  schema: pipelineSchema,
+  examples: { test_picture: TEST_PIPELINE, camera: SIMPLE_PIPELINE, advanced: ADVANCED_PIPELINE },
+}
+
+/** The body of a replacement: the path names the pipeline, so the body need not. */
+export const REPLACEMENT_BODY: Body = {
+  schema: v.variant('mode', [v.partial(simplePipelineSchema, ['id']), v.partial(advancedPipelineSchema, ['id'])]),
+  examples: { camera: SIMPLE_PIPELINE, advanced: ADVANCED_PIPELINE },
+}
+
+/** The answer of everything that changes or reads one pipeline. */
+export const PIPELINE_ANSWER: Answer = jsonAnswer('The pipeline', pipelineRepresentationSchema, { playing: REPRESENTED_PIPELINE })
+
+export const PIPELINES_ANSWER: Answer = jsonAnswer('The pipelines, the oldest first', v.array(pipelineRepresentationSchema), {
+  one: [REPRESENTED_PIPELINE],
+})
+
+export const CREATED_ANSWER: Answer = jsonAnswer(
+  'The pipeline; it plays unless it is on-demand',
+  pipelineRepresentationSchema,
+  { playing: REPRESENTED_PIPELINE },
+  { location: 'Path of the pipeline' },
+)
+
+export const GEOLOCATION_EXAMPLES = { known: GEOLOCATION_PATCH, unknown: { geolocation: null } }
+
+/** What the streams of events tell of pipelines and of cameras. */
+export const PIPELINE_EVENTS = {
+  pipeline_status: pipelineRepresentationSchema,
+  pipeline_error: pipelineErrorSchema,
+  pipeline_not_found: pipelineNotFoundSchema,
+}
+
+export const CAMERA_EVENTS = { camera_added: cameraAddedSchema, camera_removed: cameraRemovedSchema }

@@ -1,0 +1,127 @@
+import { pipelineIdSchema } from '../schema/pipeline.ts'
+import { screenshotFileSchema } from '../schema/screenshot.ts'
+import type { Body, Fields, Operation } from './operation.ts'
+import { documentedResponses, toExamples } from './responses.ts'
+import { type JsonSchema, schemaComponents, toDocumentSchema } from './schemas.ts'
+
+/** An OpenAPI 3.1 document; only what our own code reads of it is typed. */
+export interface OpenApiDocument {
+  readonly openapi: '3.1.0'
+  readonly info: { readonly title: string; readonly version: string; readonly description: string }
+  readonly servers: readonly { readonly url: string }[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> }
+}
+
+export interface DocumentedOperation {
+  readonly operationId: string
+  readonly responses: Readonly<Record<string, JsonSchema>>
+}
+
+/** Makes the API document from the route table and the schemas that the routes name. */
+export const createOpenApiDocument = (
+  operations: readonly Operation[],
+  { version, serverUrl }: { readonly version: string; readonly serverUrl: string },
+): OpenApiDocument => {
+  const document = {
+    openapi: '3.1.0',
+    info: { title: 'Video Pipeline Service', version, license: { name: 'MIT', identifier: 'MIT' }, description: DESCRIPTION },
+    servers: [{ url: serverUrl }],
+    tags: TAGS.map(([, name, description]) => ({ name, description })),
+    paths: pathsOf(operations),
+    components: { schemas: schemaComponents(), securitySchemes: SECURITY_SCHEMES },
+  } as const
+  // What is undefined is left out, as it would be on its way to a client.
+  return JSON.parse(JSON.stringify(document)) as OpenApiDocument
+}
+
+const DESCRIPTION = `A control API for video pipelines, cameras and settings on one host.
+
+**Errors** have one shape, \`{ "message", "code", "details" }\`. Beside what each operation lists, an address that does not exist is 404 NOT_FOUND, one
+without the method 405 METHOD_NOT_ALLOWED with \`Allow\`, and what is no HTTP request of ours 400, 408, 417 or 431.
+
+**Authentication** is off until a password is set. Then every operation that is not public needs a session token (\`Authorization: Bearer\`, from login)
+or the API key (\`X-API-Key\`). The triggers always need the API key.
+
+**Times** are ISO 8601 UTC with milliseconds. **HEAD** works wherever GET does. **Request bodies** are JSON of at most 1 MiB; unknown fields are refused by name.`
+
+/** First that fits. */
+const TAGS: readonly (readonly [prefix: RegExp, name: string, description: string])[] = [
+  [/^\/svc\/(?:health|healthz|version|metrics)$/, 'Service', 'Health, version, metrics'],
+  [/^\/svc\/auth\//, 'Authentication', 'Password, login, logout'],
+  [/^\/svc\/pipeline\/:id\/klv/, 'KLV', 'KLV metadata (MISB ST 0601) of a pipeline'],
+  [/^\/svc\/(?:pipeline\/:id\/(?:screenshots|snapshot)|files\/)/, 'Screenshots', 'Pictures of a pipeline, and their files'],
+  [/\/events$/, 'Events', 'Server-Sent Events; endless, so follow them with curl -N or EventSource rather than here'],
+  [/^\/svc\/pipeline/, 'Pipelines', 'Create, read, change, start and stop pipelines'],
+  [/^\/svc\/camera/, 'Cameras', 'Cameras attached to the host'],
+  [/^\/svc\/settings$/, 'Settings', 'Settings of the whole service'],
+  [/^\/svc\/triggers\//, 'Triggers', 'Calls of a media server'],
+]
+
+const SECURITY_SCHEMES = {
+  session: { type: 'http', scheme: 'bearer', description: 'The token of a login, valid for 24 hours' },
+  apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'SVC_API_KEY, or the content of <data dir>/api-key' },
+} as const
+
+const SECURITY = {
+  public: [],
+  session: [{ session: [] }, { apiKey: [] }],
+  api_key: [{ apiKey: [] }],
+} as const
+
+const PATH_PARAMETERS = { id: pipelineIdSchema, file: screenshotFileSchema } as const
+
+const isPathParameter = (name: string): name is keyof typeof PATH_PARAMETERS => Object.hasOwn(PATH_PARAMETERS, name)
+
+/** `/svc/pipeline/:id` as the document and the README write it: `/svc/pipeline/{id}`. */
+export const documentedPath = (path: string): string => path.replace(/:(\w+)/g, '{$1}')
+
+const pathsOf = (operations: readonly Operation[]) => {
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const operation of operations) {
+    const path = documentedPath(operation.path)
+    paths[path] = { ...paths[path], [operation.method.toLowerCase()]: operationOf(operation) }
+  }
+  return paths
+}
+
+const operationOf = (operation: Operation) => {
+  const { path, query, body, limit } = operation
+  const parameters = [...pathParameters(path), ...(query === undefined ? [] : queryParameters(query))]
+  return {
+    operationId: operation.operation,
+    summary: operation.summary,
+    ...(limit !== undefined && { description: `At most ${limit.requests} requests per ${limit.window_seconds} s and client address.` }),
+    tags: [tagOf(path)],
+    security: SECURITY[operation.access],
+    ...(parameters.length > 0 && { parameters }),
+    ...(body !== undefined && { requestBody: requestBody(body) }),
+    responses: documentedResponses(operation),
+  }
+}
+
+const tagOf = (path: string): string => {
+  const tag = TAGS.find(([prefix]) => prefix.test(path))
+  if (tag === undefined) throw new Error(`${path} belongs to no group of the API document: add it to TAGS`)
+  return tag[1]
+}
+
+const pathParameters = (path: string) =>
+  [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => {
+    if (!isPathParameter(name)) throw new Error(`${path} has a parameter that the API document does not know: add it to PATH_PARAMETERS`)
+    const { description, ...schema } = toDocumentSchema(PATH_PARAMETERS[name])
+    return { name, in: 'path', required: true, description, schema }
+  })
+
+const OPTIONAL: ReadonlySet<string> = new Set(['optional', 'exact_optional', 'nullish'])
+
+const queryParameters = ({ entries }: Fields) =>
+  Object.entries(entries).map(([name, entry]) => {
+    const { description, ...schema } = toDocumentSchema(entry)
+    return { name, in: 'query', required: !OPTIONAL.has(entry.type), description, schema }
+  })
+
+const requestBody = ({ schema, optional, examples }: Body) => ({
+  required: optional !== true,
+  content: { 'application/json': { schema: toDocumentSchema(schema), examples: toExamples(examples) } },
+})

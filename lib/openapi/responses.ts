@@ -1,0 +1,89 @@
+import { ERROR_STATUS, type ErrorCode } from '../errors.ts'
+import { errorSchema, triggerRefusalSchema } from '../schema/error.ts'
+import { ERROR_DETAILS, ERROR_MESSAGES } from './examples.ts'
+import type { Answer, Content, Examples, Operation, Schema } from './operation.ts'
+import { type JsonSchema, toDocumentSchema } from './schemas.ts'
+
+/** An OpenAPI Response Object. */
+export type DocumentedResponse = JsonSchema
+
+/** The responses of an operation by status: its answers and its errors. */
+export const documentedResponses = (operation: Operation): Readonly<Record<string, DocumentedResponse>> => {
+  const answers = { [operation.status]: operation.answer, ...operation.otherAnswers }
+  const errors = Map.groupBy<number, ErrorCode>(errorsOf(operation), (code) => ERROR_STATUS[code])
+  const statuses = [...new Set([...Object.keys(answers).map(Number), ...errors.keys()])].sort((one, other) => one - other)
+  return Object.fromEntries(statuses.map((status) => [status, responseOf(operation, answers[status], errors.get(status) ?? [])] as const))
+}
+
+/** The errors that an operation answers, also those that come with its access and its limit. */
+const errorsOf = ({ access, limit, errors }: Operation): readonly ErrorCode[] => [
+  ...new Set<ErrorCode>([
+    ...errors,
+    ...(access === 'public' ? [] : (['UNAUTHORIZED'] as const)),
+    // A token is looked up in the database, which may be away.
+    ...(access === 'session' ? (['SERVICE_UNAVAILABLE'] as const) : []),
+    ...(limit === undefined ? [] : (['RATE_LIMITED'] as const)),
+    'INTERNAL_ERROR',
+  ]),
+]
+
+const responseOf = ({ access, operation }: Operation, answer: Answer | undefined, codes: readonly ErrorCode[]): DocumentedResponse => {
+  if (answer !== undefined && codes.length > 0) throw new Error(`${operation} answers one status in two shapes: ${codes.join(', ')}`)
+  if (answer !== undefined) return toResponse(answer)
+  return access === 'api_key' && codes.includes('UNAUTHORIZED') ? triggerRefusal() : toResponse(errorAnswer(codes))
+}
+
+const triggerRefusal = (): DocumentedResponse =>
+  toResponse({
+    description: 'The API key is missing or wrong',
+    headers: { 'www-authenticate': 'ApiKey' },
+    content: { 'application/json': { schema: triggerRefusalSchema, examples: { refused: { error: 'Unauthorized' } } } },
+  })
+
+interface ErrorAnswer extends Answer {
+  readonly codes: readonly ErrorCode[]
+}
+
+const errorAnswer = (codes: readonly ErrorCode[]): ErrorAnswer => ({
+  codes,
+  description: codes.join(' or '),
+  content: { 'application/json': { schema: errorSchema, examples: Object.fromEntries(codes.map((code) => [code, exampleOf(code)])) } },
+  headers: Object.assign({}, ...codes.map((code) => ERROR_HEADERS[code] ?? {})) as Record<string, string>,
+})
+
+const RETRY_AFTER = { 'retry-after': 'Seconds after which it is worth another try' }
+const ERROR_HEADERS: { readonly [Code in ErrorCode]?: Readonly<Record<string, string>> } = {
+  UNAUTHORIZED: { 'www-authenticate': 'Bearer' },
+  RATE_LIMITED: RETRY_AFTER,
+  SERVICE_UNAVAILABLE: RETRY_AFTER,
+}
+
+const exampleOf = (code: ErrorCode) => ({ message: ERROR_MESSAGES[code], code, details: ERROR_DETAILS[code] ?? {} })
+
+const toResponse = (answer: Answer & { readonly codes?: readonly ErrorCode[] }): DocumentedResponse => ({
+  description: answer.description,
+  ...(answer.headers !== undefined && Object.keys(answer.headers).length > 0 && { headers: toHeaders(answer.headers) }),
+  ...(Object.keys(answer.content).length > 0 && {
+    content: Object.fromEntries(Object.entries(answer.content).map(([type, content]) => [type, toContent(content, answer.codes)])),
+  }),
+})
+
+const toHeaders = (headers: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]))
+
+const toContent = ({ schema, examples, events }: Content, codes: readonly ErrorCode[] | undefined) => ({
+  ...(schema !== undefined && { schema: codes === undefined ? toDocumentSchema(schema) : onlyCodes(schema, codes) }),
+  ...(events !== undefined && { schema: { type: 'string' }, 'x-events': toEvents(events) }),
+  ...(examples !== undefined && { examples: toExamples(examples) }),
+})
+
+const onlyCodes = (schema: Schema, codes: readonly ErrorCode[]): JsonSchema => ({
+  ...toDocumentSchema(schema),
+  properties: { code: { enum: codes } },
+})
+
+const toEvents = (events: Readonly<Record<string, Schema>>) =>
+  Object.fromEntries(Object.entries(events).map(([name, schema]) => [name, toDocumentSchema(schema)]))
+
+/** OpenAPI Example Objects. */
+export const toExamples = (examples: Examples) => Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }]))

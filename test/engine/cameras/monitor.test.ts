@@ -1,0 +1,174 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type CameraMonitor, startCameraMonitor } from '../../../engine/cameras/monitor.ts'
+import type { Log } from '../../../lib/ports.ts'
+import type { CameraEvent } from '../../../lib/schema/camera.ts'
+import { childrenOf } from '../../helpers/process/processes.ts'
+import { until } from '../../helpers/until.ts'
+
+const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} }
+const WEBCAM = new URL('../../fixtures/cameras/uvc-webcam.txt', import.meta.url).pathname
+const path = process.env.PATH
+let folder: string
+let monitor: CameraMonitor | undefined
+
+/** A host whose gst-device-monitor-1.0 is this shell script; `listing` and `following` are what it does without and with -f. */
+const hostWith = (script: { readonly listing: string; readonly following: string }): string => {
+  const runs = join(folder, 'runs')
+  const program = join(folder, 'gst-device-monitor-1.0')
+  writeFileSync(runs, '')
+  writeFileSync(program, `#!/bin/sh\necho "$1" >> ${runs}\nif [ "$1" = -f ]; then\n${script.following}\nelse\n${script.listing}\nfi\n`)
+  chmodSync(program, 0o755)
+  return runs
+}
+
+/** How many followers were started so far. */
+const followers = (runs: string): number => readFileSync(runs, 'utf8').split('-f').length - 1
+
+const start = (patienceMs?: number): CameraMonitor => {
+  monitor = startCameraMonitor({ log: SILENT, hasUdev: () => true, ...(patienceMs !== undefined && { patienceMs }) })
+  return monitor
+}
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'camera-host-'))
+  for (const program of ['setpriv', 'sh', 'cat', 'sleep']) symlinkSync(findProgram(program), join(folder, program))
+  process.env.PATH = folder
+})
+
+afterEach(async () => {
+  await monitor?.close()
+  monitor = undefined
+  process.env.PATH = path
+  rmSync(folder, { recursive: true })
+})
+
+const findProgram = (name: string): string => {
+  for (const place of (path ?? '').split(':')) {
+    try {
+      readFileSync(join(place, name))
+      return join(place, name)
+    } catch {}
+  }
+  throw new Error(`${name} is not installed`)
+}
+
+/** The scripts become sleep when they have told what they tell. */
+const monitors = () => childrenOf(process.pid).filter(({ command }) => /gst-device-monitor|sleep 60/.test(command))
+
+describe('a host', () => {
+  it('without the monitor program answers SERVICE_UNAVAILABLE with the package to install, and lists once it is there', async () => {
+    const { list, capabilities } = bound(start())
+    const unavailable = { code: 'SERVICE_UNAVAILABLE', message: expect.stringContaining('gstreamer1.0-plugins-base-apps') }
+    await expect(list()).rejects.toMatchObject(unavailable)
+    await expect(capabilities('/dev/video0')).rejects.toMatchObject(unavailable)
+    hostWith({ listing: `cat ${WEBCAM}`, following: `echo "Monitoring devices"; cat ${WEBCAM}; exec sleep 60` })
+    expect(await list()).toMatchObject([{ device_path: '/dev/video0' }])
+  })
+
+  it('without the V4L2 plugin says which package is missing', async () => {
+    hostWith({ listing: 'echo "Failed to start device monitor!" >&2; exit 1', following: 'exit 1' })
+    await expect(start().list()).rejects.toMatchObject({
+      code: 'SERVICE_UNAVAILABLE',
+      message: expect.stringContaining('gstreamer1.0-plugins-good'),
+    })
+  })
+
+  it('whose monitor hangs answers within its patience, and leaves no process behind', async () => {
+    hostWith({ listing: 'exec sleep 60', following: 'exec sleep 60' })
+    const started = performance.now()
+    await expect(start(300).list()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE', details: { reason: 'monitor_timeout' } })
+    expect(performance.now() - started).toBeLessThan(10_000)
+    await monitor?.close()
+    expect(monitors()).toEqual([])
+  })
+
+  it('whose monitor leaves a helper behind that hangs is given up in time, and watched no more', async () => {
+    const helper = `sleep 60 & echo $! >> ${join(folder, 'helpers')}; wait`
+    hostWith({ listing: helper, following: helper })
+    const started = performance.now()
+    const unavailable = { code: 'SERVICE_UNAVAILABLE', details: { reason: 'monitor_timeout' } }
+    await expect(start(300).list()).rejects.toMatchObject(unavailable)
+    await expect(monitor?.list()).rejects.toMatchObject(unavailable)
+    await monitor?.close()
+    expect(performance.now() - started).toBeLessThan(20_000)
+    for (const pid of readFileSync(join(folder, 'helpers'), 'utf8').trim().split('\n')) process.kill(Number(pid), 'SIGKILL')
+  })
+
+  it('whose follower hangs before it starts still lists its cameras, and tries it again', async () => {
+    const runs = hostWith({ listing: `cat ${WEBCAM}`, following: 'exec sleep 60' })
+    const { list } = bound(start(200))
+    expect(await list()).toHaveLength(1)
+    await until(
+      () => followers(runs),
+      (count) => count >= 2,
+    )
+    expect(await list()).toHaveLength(1)
+  })
+
+  it('whose monitor dies at once is not asked in a tight loop', async () => {
+    const runs = hostWith({ listing: 'exit 0', following: 'exit 0' })
+    const { onChange } = bound(start())
+    onChange(() => {})
+    const started = performance.now()
+    await until(
+      () => followers(runs),
+      (count) => count >= 3,
+    )
+    // 0.5 s and 1 s between three attempts.
+    expect(performance.now() - started).toBeGreaterThan(1400)
+  })
+
+  it('where a camera went away just before the follower started tells so', async () => {
+    hostWith({ listing: `cat ${WEBCAM}`, following: 'echo "Monitoring devices"; exec sleep 60' })
+    const events: CameraEvent[] = []
+    const { onChange, list } = bound(start())
+    onChange((event) => events.push(event))
+    expect(await list()).toHaveLength(1)
+    await until(
+      () => events,
+      (told) => told.length > 0,
+    )
+    expect(events).toEqual([{ type: 'camera_removed', device_path: '/dev/video0' }])
+    expect(await list()).toEqual([])
+  })
+
+  it('where nothing changed tells nothing when its monitor is replaced', async () => {
+    const runs = hostWith({ listing: `cat ${WEBCAM}`, following: `echo "Monitoring devices"; cat ${WEBCAM}; exec sleep 60` })
+    const events: CameraEvent[] = []
+    const { onChange, list } = bound(start())
+    onChange((event) => events.push(event))
+    await list()
+    const [first] = await until(monitors, (found) => found.length === 1)
+    if (first !== undefined) process.kill(first.pid, 'SIGKILL')
+    await until(
+      () => followers(runs),
+      (count) => count === 2,
+    )
+    expect(await list()).toHaveLength(1)
+    expect(events).toEqual([])
+  })
+
+  it('that stops no longer calls its listeners, and asks nothing more of the system', async () => {
+    const runs = hostWith({ listing: `cat ${WEBCAM}`, following: 'exec sleep 60' })
+    const stopped = start()
+    await stopped.list()
+    await stopped.close()
+    const before = readFileSync(runs, 'utf8')
+    await expect(stopped.list()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+    expect(readFileSync(runs, 'utf8')).toBe(before)
+    expect(monitors()).toEqual([])
+  })
+})
+
+/** The methods of a monitor, to be called on their own. */
+function bound(started: CameraMonitor): CameraMonitor {
+  return {
+    list: () => started.list(),
+    capabilities: (devicePath) => started.capabilities(devicePath),
+    onChange: (listener) => started.onChange(listener),
+    close: () => started.close(),
+  }
+}

@@ -1,0 +1,108 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { flightPacket } from '../../../engine/klv/st0601/synthetic-flight.ts'
+import { LogRing } from '../../../engine/pipelines/log-ring.ts'
+import { runChild } from '../../../engine/pipelines/run.ts'
+import { RtpStream } from '../../../engine/rtp/stream.ts'
+import { Timeline } from '../../../engine/rtp/timeline.ts'
+import { toHex } from '../../fixtures/klv/hex.ts'
+import { seededRandom } from '../../fixtures/klv/random.ts'
+import { startTsKlvSender } from '../../helpers/klv/ts-sender.ts'
+import { plan } from '../../helpers/media/play-launch.ts'
+import { until } from '../../helpers/until.ts'
+
+interface Unit {
+  readonly mediaMs: number
+  readonly bytes: string
+}
+
+/** Runs the child of a source and collects what comes out, until the test ends. */
+const watch = async (uri: string) => {
+  const timeline = new Timeline()
+  const streams = [new RtpStream({ timeline }), new RtpStream({ timeline })] as const
+  const keyFrames: number[] = []
+  const klv: Unit[] = []
+  const seen = { pictures: 0, announced: false, ended: false }
+  streams[0].onUnit(({ mediaMs, key }) => {
+    seen.pictures += 1
+    if (key) keyFrames.push(mediaMs)
+  })
+  streams[1].onUnit((unit) => klv.push({ mediaMs: unit.mediaMs, bytes: toHex(unit.payload()) }))
+  const abort = new AbortController()
+  const run = runChild({
+    number: 1,
+    launch: await plan(uri),
+    streams,
+    ring: new LogRing(() => Date.now()),
+    signal: abort.signal,
+    startTimeoutMs: 15_000,
+    stallTimeoutMs: () => 15_000,
+    onStarted: () => {},
+    onMedia: () => {},
+    onKlv: () => {
+      seen.announced = true
+    },
+  }).finally(() => {
+    seen.ended = true
+  })
+  onTestFinished(async () => {
+    abort.abort()
+    await run
+  })
+  return { keyFrames, klv, seen }
+}
+
+const KEY_INTERVAL = 10
+
+describe.each([
+  ['synchronous', true],
+  ['asynchronous', false],
+])('%s KLV of an MPEG-TS over UDP', (_name, synchronous) => {
+  it('comes out whole, in order, at the time of the picture that it was sent with', async () => {
+    // Every tenth picture is a key frame; only those have a packet, so that each can be told from its neighbours.
+    const sender = await startTsKlvSender({
+      synchronous,
+      fps: 8,
+      keyInterval: 4,
+      klv: (index) => (index % 4 === 0 ? flightPacket(index * 125) : undefined),
+    })
+    onTestFinished(() => sender.stop())
+    const { keyFrames, klv, seen } = await watch(sender.uri)
+    await until(
+      () => keyFrames.length,
+      (count) => count >= 6,
+    )
+    expect(seen.announced).toBe(true)
+    const first = sender.sent.findIndex((sent) => toHex(sent.klv) === klv[0]?.bytes)
+    expect(first).toBeGreaterThanOrEqual(0)
+    expect(klv.map(({ bytes }) => bytes)).toEqual(sender.sent.slice(first, first + klv.length).map((sent) => toHex(sent.klv)))
+    // tsdemux and we judge the sender's clock each for itself: they agree to a fraction of the 125 ms between two pictures.
+    for (const pictureMs of keyFrames.slice(1, -1)) {
+      expect(Math.min(...klv.map(({ mediaMs }) => Math.abs(mediaMs - pictureMs)))).toBeLessThan(60)
+    }
+  })
+
+  it('leaves the video alone when it is garbage', async () => {
+    const random = seededRandom(synchronous ? 7 : 8)
+    const bytes = (most: number): Uint8Array => Uint8Array.from({ length: 1 + random(most) }, () => random(256))
+    const sender = await startTsKlvSender({
+      synchronous,
+      fps: 25,
+      keyInterval: KEY_INTERVAL,
+      klv: (index) => (index % 2 === 0 ? bytes(3000) : Uint8Array.of(...flightPacket(index).subarray(0, 20), ...bytes(500))),
+      damage: (transport) => {
+        const at = random(transport.length)
+        // Not the first four bytes of a packet: a wrong PID would hit the video itself.
+        if (at % 188 >= 4) transport[at] = random(256)
+        return transport
+      },
+    })
+    onTestFinished(() => sender.stop())
+    const { seen } = await watch(sender.uri)
+    await until(
+      () => seen.pictures,
+      (count) => count >= 75,
+    )
+    expect(seen.ended).toBe(false)
+    expect(sender.sent.length).toBeGreaterThan(50)
+  })
+})

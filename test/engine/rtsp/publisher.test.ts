@@ -1,0 +1,350 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { parseRtpCaps } from '../../../engine/rtp/caps.ts'
+import { RtpStream } from '../../../engine/rtp/stream.ts'
+import type { PublisherLimits } from '../../../engine/rtsp/publisher/limits.ts'
+import type { MountOptions } from '../../../engine/rtsp/publisher/mount.ts'
+import { createPublisher, type Mount, type Publisher } from '../../../engine/rtsp/publisher/publisher.ts'
+import { freePort, h264Media, type Media, silentLog, startMedia } from '../../helpers/rtsp/media.ts'
+import { connectReader, openReader, type RtspReader } from '../../helpers/rtsp/reader.ts'
+
+let media: Media
+let publishers: Publisher[] = []
+let readers: RtspReader[] = []
+
+beforeAll(() => {
+  media = startMedia([h264Media()])
+})
+afterAll(() => media.stop())
+afterEach(async () => {
+  await Promise.all(readers.map((reader) => reader.close()))
+  await Promise.all(publishers.map((publisher) => publisher.close()))
+  readers = []
+  publishers = []
+})
+
+const publish = async (options: Partial<MountOptions> = {}, limits: Partial<PublisherLimits> = {}, host = '127.0.0.1') => {
+  const publisher = createPublisher({ log: silentLog, limits })
+  publishers.push(publisher)
+  const port = await freePort()
+  const mountOptions = { streams: media.streams, maxReaders: () => 100, describeTimeoutMs: () => 5000, ...options }
+  const mount = await publisher.mount({ host, port, path: 'cam' }, mountOptions)
+  return { publisher, port, mount, mountOptions, url: `rtsp://127.0.0.1:${port}/cam` }
+}
+
+const reader = async (url: string, options = {}) => {
+  const connected = await connectReader(url, options)
+  readers.push(connected)
+  return connected
+}
+
+const player = async (url: string, options = {}) => {
+  const playing = await openReader(url, options)
+  readers.push(playing)
+  return playing
+}
+
+/** Resolves when the value is there; looked at on every event of the loop's timer, bounded. */
+const until = async (condition: () => boolean, timeoutMs = 5000) => {
+  const end = performance.now() + timeoutMs
+  while (!condition()) {
+    if (performance.now() > end) throw new Error('waited too long')
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+const bindable = async (port: number, host = '127.0.0.1') => {
+  const server = createServer().listen(port, host)
+  await once(server, 'listening')
+  server.close()
+  await once(server, 'close')
+}
+
+describe('the RTSP dialogue', () => {
+  it('follows RFC 2326 from OPTIONS to TEARDOWN', async () => {
+    const { url, mount } = await publish()
+    const client = await reader(url)
+    const options = await client.request('OPTIONS')
+    expect(options.headers.get('public')).toBe('OPTIONS, DESCRIBE, SETUP, PLAY, PAUSE, TEARDOWN, GET_PARAMETER, SET_PARAMETER')
+    expect([options.headers.get('cseq'), options.headers.get('server')]).toEqual(['1', 'video-pipeline-service'])
+    expect(Number.isNaN(Date.parse(options.headers.get('date') ?? ''))).toBe(false)
+    const described = await client.describe()
+    expect([described.status, described.headers.get('content-type'), described.headers.get('content-base')]).toEqual([
+      200,
+      'application/sdp',
+      `${url}/`,
+    ])
+    expect(client.description).toMatch(
+      /m=video 0 RTP\/AVP 96\r\na=rtpmap:96 H264\/90000\r\na=fmtp:96 packetization-mode=1;sprop-parameter-sets=\S+\r\n[\s\S]*a=control:stream=0\r\n$/,
+    )
+    const setup = await client.setUp(0)
+    expect(setup.headers.get('transport')).toMatch(/^RTP\/AVP\/TCP;unicast;interleaved=0-1;ssrc=[0-9A-F]{8};mode="PLAY"$/)
+    expect(setup.headers.get('session')).toMatch(/^[0-9a-f]{32};timeout=60$/)
+    expect(mount.readers).toBe(0)
+    const played = await client.play()
+    expect([played.headers.get('range'), mount.readers]).toEqual(['npt=now-', 1])
+    await client.until(() => client.count > 30 && client.reports.length > 0)
+    const [first] = client.packets
+    const info = /url=(\S+);seq=(\d+);rtptime=(\d+)/.exec(played.headers.get('rtp-info') ?? '')
+    expect(info?.slice(1)).toEqual([`${url}/stream=0`, String(first?.sequence), String(first?.timestamp)])
+    for (const method of ['GET_PARAMETER', 'SET_PARAMETER', 'OPTIONS']) expect((await client.request(method)).status).toBe(200)
+    expect((await client.request('PAUSE')).status).toBe(200)
+    const paused = client.count
+    expect([(await client.request('OPTIONS')).status, client.count, mount.readers]).toEqual([200, paused, 1])
+    expect((await client.request('PLAY')).status).toBe(200)
+    await client.until(() => client.count > paused + 20)
+    expect((await client.request('TEARDOWN')).status).toBe(200)
+    await until(() => mount.readers === 0)
+    expect(mount.stats.bytesOut).toBeGreaterThan(1000)
+  })
+
+  it.each([
+    ['a path that is not mounted', 'DESCRIBE', 'rtsp://127.0.0.1/other', {}, 404],
+    ['a track that is not there', 'SETUP', 'rtsp://127.0.0.1/cam/stream=7', { Transport: 'RTP/AVP/TCP' }, 404],
+    ['a URL of another scheme', 'DESCRIBE', 'http://127.0.0.1/cam', {}, 400],
+    ['multicast', 'SETUP', 'rtsp://127.0.0.1/cam/stream=0', { Transport: 'RTP/AVP;multicast' }, 461],
+    ['no transport', 'SETUP', 'rtsp://127.0.0.1/cam/stream=0', {}, 461],
+    ['a session that is not there', 'PLAY', 'rtsp://127.0.0.1/cam', { Session: 'x' }, 454],
+    ['play without a session', 'PLAY', 'rtsp://127.0.0.1/cam', {}, 454],
+    ['keepalive of a session that is not there', 'GET_PARAMETER', 'rtsp://127.0.0.1/cam', { Session: 'x' }, 454],
+    ['a method of a recorder', 'ANNOUNCE', 'rtsp://127.0.0.1/cam', {}, 405],
+    ['a method nobody knows', 'FROBNICATE', 'rtsp://127.0.0.1/cam', {}, 501],
+    ['an option it does not have', 'OPTIONS', '*', { Require: 'implicit-play' }, 551],
+    ['a description of another type', 'DESCRIBE', 'rtsp://127.0.0.1/cam', { Accept: 'text/html' }, 406],
+    ['no sequence number', 'OPTIONS', '*', { CSeq: '' }, 400],
+  ])('answers %s with its status', async (_, method, target, headers, status) => {
+    const { url } = await publish()
+    const client = await reader(url)
+    const answer = await client.request(method, target, headers)
+    expect(answer.status).toBe(status)
+    if (status === 405) expect(answer.headers.get('allow')).toContain('DESCRIBE')
+    if (status === 551) expect(answer.headers.get('unsupported')).toBe('implicit-play')
+    expect((await client.request('OPTIONS')).status).toBe(200)
+  })
+
+  it('answers another version, a parameter nobody knows, a pause before play and a play of another mount', async () => {
+    const { url } = await publish()
+    const client = await reader(url)
+    client.write('OPTIONS * RTSP/2.0\r\nCSeq: 9\r\n\r\n')
+    expect((await client.answer()).status).toBe(505)
+    await client.describe()
+    expect((await client.request('SET_PARAMETER', url, {}, 'volume: 11\r\n')).status).toBe(451)
+    expect((await client.setUp(0)).status).toBe(200)
+    expect((await client.request('PAUSE')).status).toBe(455)
+    expect((await client.request('PLAY', url.replace('cam', 'other'))).status).toBe(404)
+  })
+})
+
+describe('several mounts', () => {
+  it('share a port, and free it when the last one has gone', async () => {
+    const { publisher, port, mount, mountOptions, url } = await publish()
+    const second = await publisher.mount({ host: '127.0.0.1', port, path: 'two' }, mountOptions)
+    await expect(publisher.mount({ host: '0.0.0.0', port, path: 'two' }, mountOptions)).rejects.toMatchObject({ code: 'CONFLICT' })
+    const [one, two] = [await player(url), await player(url.replace('cam', 'two'))]
+    await mount.close()
+    await one.closed
+    await two.until(() => two.count > 40)
+    expect((await two.request('DESCRIBE', url)).status).toBe(404)
+    await second.close()
+    await two.closed
+    expect(publisher.listening).toEqual([])
+    await bindable(port)
+  })
+
+  it('listen where they were told: IPv4, IPv6, one address or all', async () => {
+    const { publisher, port, mountOptions } = await publish({}, {}, '0.0.0.0')
+    const status = async (host: string, path: string) => {
+      const client = await reader(`rtsp://${host}:${port}/${path}`)
+      return (await client.describe()).status
+    }
+    const all = await publisher.mount({ host: '::', port, path: 'all' }, mountOptions)
+    const local = await publisher.mount({ host: '127.0.0.1', port, path: 'local' }, mountOptions)
+    expect(publisher.listening).toEqual([{ host: '::', port }])
+    expect([await status('127.0.0.1', 'cam'), await status('127.0.0.2', 'local'), await status('127.0.0.1', 'local')]).toEqual([
+      200, 404, 200,
+    ])
+    expect([await status('[::1]', 'all'), await status('[::1]', 'cam'), await status('127.0.0.1', 'all')]).toEqual([200, 404, 200])
+    await all.close()
+    expect(publisher.listening).toEqual([{ host: '0.0.0.0', port }])
+    await expect(status('[::1]', 'all')).rejects.toThrow()
+    expect(await status('127.0.0.1', 'cam')).toBe(200)
+    await local.close()
+  })
+
+  it('say whose port it is, and which address is not ours', async () => {
+    const { publisher, mountOptions } = await publish()
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const address = other.address()
+    const port = typeof address === 'object' && address ? address.port : 0
+    const mount = (host: string): Promise<Mount> => publisher.mount({ host, port, path: 'cam' }, mountOptions)
+    await expect(mount('127.0.0.1')).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE', details: { reason: 'port_in_use' } })
+    await expect(mount('192.0.2.1')).rejects.toMatchObject({ code: 'VALIDATION_ERROR' })
+    other.close()
+    await once(other, 'close')
+    await (await mount('127.0.0.1')).close()
+    await bindable(port)
+  })
+})
+
+describe('a mount', () => {
+  it('lets DESCRIBE wait for the first key frame, and asks for it once', async () => {
+    const stream = new RtpStream()
+    let asked = 0
+    const { url } = await publish({
+      streams: [stream],
+      onDescribe: () => {
+        asked += 1
+      },
+    })
+    const client = await reader(url)
+    const described = client.describe()
+    await until(() => asked === 1)
+    const relay = startMedia([h264Media()])
+    const caps = parseRtpCaps('application/x-rtp, media=(string)video, clock-rate=(int)90000, encoding-name=(string)H264, payload=(int)96')
+    stream.begin()
+    relay.child.media[0]?.on('data', (chunk: Buffer) => stream.ingest(Buffer.from(chunk)))
+    if (caps) stream.setCaps(caps)
+    expect((await described).status).toBe(200)
+    await relay.stop()
+  })
+
+  it('answers 503 when no key frame comes in time', async () => {
+    const { url } = await publish({ streams: [new RtpStream()], describeTimeoutMs: () => 20 })
+    expect((await (await reader(url)).describe()).status).toBe(503)
+  })
+
+  it('takes no more readers than it may, and tells their number', async () => {
+    const counts: number[] = []
+    const { url } = await publish({ maxReaders: () => 2, onReaders: (count) => counts.push(count) })
+    const first = await player(url)
+    await player(url)
+    await expect(openReader(url)).rejects.toThrow('453')
+    await first.close()
+    await until(() => counts.at(-1) === 1)
+    await player(url)
+    expect(counts).toEqual([1, 2, 1, 2])
+  })
+
+  it('disconnects its readers with a goodbye', async () => {
+    const { url, mount } = await publish()
+    const client = await player(url)
+    await client.until(() => client.count > 0)
+    mount.disconnectReaders()
+    await client.closed
+    expect(client.reports.at(-1)?.data.subarray(-8, -4)).toEqual(Buffer.from([0x81, 203, 0, 1]))
+    expect(mount.readers).toBe(0)
+  })
+
+  it('keeps its readers when parameter sets change and disconnects them when the codec does', async () => {
+    const stream = new RtpStream()
+    const caps = (name: string, more = '') =>
+      parseRtpCaps(`application/x-rtp, media=(string)video, clock-rate=(int)90000, encoding-name=(string)${name}, payload=(int)96${more}`)
+    const [first, second, other] = [caps('H264'), caps('H264', ', profile-level-id=(string)640028'), caps('H265')]
+    if (!first || !second || !other) throw new Error('caps')
+    stream.begin()
+    stream.setCaps(first)
+    const { url, mount } = await publish({ streams: [stream], describeTimeoutMs: () => 20 })
+    const client = await player(url)
+    stream.setCaps(second)
+    expect(mount.readers).toBe(1)
+    stream.setCaps(other)
+    await client.closed
+    expect(mount.readers).toBe(0)
+  })
+})
+
+describe('a publisher under attack', () => {
+  const raw = async (port: number, bytes: string | Buffer) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => {})
+    let answer = ''
+    socket.on('data', (data) => {
+      answer += data.toString('latin1')
+    })
+    const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+    await once(socket, 'connect')
+    socket.write(bytes)
+    return { socket, closed, answer: () => answer }
+  }
+
+  it.each([
+    ['HTTP', 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['TLS', Buffer.concat([Buffer.from('160301020001', 'hex'), Buffer.alloc(600, 10)])],
+    ['a line without an end', 'A'.repeat(100_000)],
+    ['headers without an end', `OPTIONS * RTSP/1.0\r\n${'X: y\r\n'.repeat(20_000)}`],
+    ['a body without a bound', 'OPTIONS * RTSP/1.0\r\nCSeq: 1\r\nContent-Length: 4000000000\r\n\r\n'],
+  ])('closes on %s without an answer', async (_, bytes) => {
+    const { port, publisher } = await publish()
+    const attack = await raw(port, bytes)
+    await attack.closed
+    expect(attack.answer()).toBe('')
+    await until(() => publisher.connections === 0)
+  })
+
+  it('closes who says nothing, who drips a request, and who floods', async () => {
+    const { port, publisher } = await publish({}, { firstRequestMs: 50, requestsPerSecond: 5, pipelinedRequests: 64 })
+    const silent = await raw(port, '')
+    const drip = await raw(port, 'OPTIONS * RT')
+    const flood = await raw(port, 'OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n'.repeat(2000))
+    await Promise.all([silent.closed, drip.closed, flood.closed])
+    await until(() => publisher.connections === 0)
+  })
+
+  it('lets only so many requests wait behind a DESCRIBE', async () => {
+    const { port } = await publish({ streams: [new RtpStream()] }, { pipelinedRequests: 4 })
+    const flood = await raw(port, `DESCRIBE rtsp://h/cam RTSP/1.0\r\nCSeq: 1\r\n\r\n${'OPTIONS * RTSP/1.0\r\nCSeq: 2\r\n\r\n'.repeat(10)}`)
+    await flood.closed
+  })
+
+  it('keeps its number of connections, in all and per address', async () => {
+    const { port, publisher } = await publish({}, { connections: 20, connectionsPerAddress: 10 })
+    const sockets = await Promise.all(
+      Array.from({ length: 300 }, () => raw(port, 'OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n').catch(() => undefined)),
+    )
+    await until(() => publisher.connections <= 10)
+    for (const entry of sockets) entry?.socket.destroy()
+    await until(() => publisher.connections === 0)
+  })
+
+  it('gives one connection one session, whatever it sets up', async () => {
+    const { url } = await publish()
+    const client = await reader(url)
+    await client.describe()
+    const first = await client.setUp(0)
+    const again = await client.setUp(0)
+    client.session = undefined
+    const another = await client.request('SETUP', `${url}/stream=0`, { Transport: 'RTP/AVP/TCP' })
+    expect([first.status, again.status, another.status]).toEqual([200, 455, 455])
+  })
+
+  it('bounds the sessions over UDP and frees their ports', async () => {
+    const { url } = await publish({}, { udpSessions: 1 })
+    const first = await player(url, { transport: 'udp' })
+    await expect(openReader(url, { transport: 'udp' })).rejects.toThrow('453')
+    await first.close()
+    const second = await player(url, { transport: 'udp' })
+    await second.until(() => second.count > 10)
+  })
+
+  it('ends a session over UDP that shows no sign of life, and takes RTCP from its reader alone as one', async () => {
+    const { url, mount } = await publish({}, { sessionTimeoutMs: 1500 })
+    const client = await reader(url, { transport: 'udp' })
+    await client.describe()
+    const transport = (await client.setUp(0)).headers.get('transport') ?? ''
+    await client.play()
+    await client.until(() => client.count > 5)
+    const port = Number(/server_port=\d+-(\d+)/.exec(transport)?.[1])
+    const stranger = createSocket('udp4')
+    const knock = setInterval(
+      () => stranger.send(Buffer.from('81c90001000000010000000000000000', 'hex').subarray(0, 8), port, '127.0.0.1'),
+      100,
+    )
+    await client.closed
+    clearInterval(knock)
+    stranger.close()
+    await until(() => mount.readers === 0)
+  })
+})

@@ -1,0 +1,101 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { parseRtpCaps } from '../../../engine/rtp/caps.ts'
+import { RtpStream } from '../../../engine/rtp/stream.ts'
+import type { PublisherLimits } from '../../../engine/rtsp/publisher/limits.ts'
+import { createPublisher, type Publisher } from '../../../engine/rtsp/publisher/publisher.ts'
+import { freePort, silentLog } from '../../helpers/rtsp/media.ts'
+import { framedPackets, H264_CAPS, rtpPacket } from '../../helpers/rtsp/packets.ts'
+import { openReader, type RecordedPacket, type RtspReader, sequenceGaps } from '../../helpers/rtsp/reader.ts'
+
+const UNIT_PACKETS = 70
+const GOP = 10
+let publisher: Publisher
+let readers: RtspReader[] = []
+
+afterEach(async () => {
+  await Promise.all(readers.map((reader) => reader.close()))
+  readers = []
+  await publisher.close()
+})
+
+/** A stream of 100 kB units that is written as fast as the good reader takes it. */
+const setUp = async (limits: Partial<PublisherLimits>) => {
+  publisher = createPublisher({ log: silentLog, limits })
+  const stream = new RtpStream()
+  const caps = parseRtpCaps(H264_CAPS)
+  stream.begin()
+  if (caps) stream.setCaps(caps)
+  const port = await freePort()
+  const mount = await publisher.mount(
+    { host: '127.0.0.1', port, path: 'cam' },
+    { streams: [stream], maxReaders: () => 10, describeTimeoutMs: () => 1000 },
+  )
+  let sequence = 0
+  let unit = 0
+  const feedUnit = () => {
+    const key = unit % GOP === 0
+    const packets = Array.from({ length: UNIT_PACKETS }, (_, at) =>
+      rtpPacket({
+        sequence: sequence++,
+        timestamp: unit * 3000,
+        marker: at === UNIT_PACKETS - 1,
+        payload: Buffer.alloc(1400, key ? 0x65 : 0x41),
+      }),
+    )
+    unit += 1
+    stream.ingest(framedPackets(...packets))
+  }
+  feedUnit()
+  const open = async (record: boolean) => {
+    const reader = await openReader(`rtsp://127.0.0.1:${port}/cam`, { record })
+    readers.push(reader)
+    return reader
+  }
+  const feed = async (units: number, pace: RtspReader) => {
+    for (let at = 0; at < units; at += 1) {
+      feedUnit()
+      await pace.until(() => pace.count >= unit * UNIT_PACKETS)
+    }
+  }
+  return { mount, open, feed }
+}
+
+/** Where a packet does not follow the one before it. */
+const breaks = (packets: readonly RecordedPacket[]) =>
+  packets.filter((packet, at) => at > 0 && packet.sequence !== (((packets[at - 1]?.sequence ?? 0) + 1) & 0xffff))
+
+describe('a reader over TCP that does not keep up', () => {
+  it('loses whole GOPs, gets whole units, and takes nothing from the others', async () => {
+    const { mount, open, feed } = await setUp({ queuedBytes: 1_500_000, lagMs: 60_000, stalledMs: 60_000 })
+    const good = await open(true)
+    const slow = await open(true)
+    await slow.until(() => slow.count === UNIT_PACKETS)
+    slow.stopReading()
+    // More than the kernel holds for a connection, and more than the bound.
+    await feed(150, good)
+    slow.resumeReading()
+    await feed(3 * GOP, good)
+    const last = good.packets.at(-1)?.sequence
+    await slow.until(() => slow.packets.at(-1)?.sequence === last)
+    expect(sequenceGaps(good.packets)).toEqual([])
+    expect(mount.stats.gopDrops).toBeGreaterThan(0)
+    const gaps = breaks(slow.packets)
+    expect(gaps.length).toBeGreaterThan(0)
+    for (const packet of gaps) expect(packet.data[12]).toBe(0x65)
+    const units = Map.groupBy(slow.packets, (packet) => packet.timestamp)
+    for (const packets of units.values()) expect(packets.length).toBe(UNIT_PACKETS)
+  })
+
+  it('is dropped when it takes nothing at all, and all that hung on it is freed', async () => {
+    const { mount, open, feed } = await setUp({ queuedBytes: 1_500_000, stalledMs: 200 })
+    const good = await open(true)
+    const stuck = await open(false)
+    await stuck.until(() => stuck.count > 0)
+    stuck.stopReading()
+    await feed(150, good)
+    // The check runs every second; the good reader goes on meanwhile.
+    const end = performance.now() + 10_000
+    while (mount.readers > 1 && performance.now() < end) await feed(1, good)
+    expect([mount.readers, publisher.connections, sequenceGaps(good.packets)]).toEqual([1, 1, []])
+  })
+})

@@ -1,0 +1,82 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { RtpStream } from '../../../engine/rtp/stream.ts'
+import type { PublisherLimits } from '../../../engine/rtsp/publisher/limits.ts'
+import type { MountOptions } from '../../../engine/rtsp/publisher/mount.ts'
+import { createPublisher } from '../../../engine/rtsp/publisher/publisher.ts'
+import type { ErrorCode } from '../../../lib/errors.ts'
+import { ApiError } from '../../../lib/errors.ts'
+import { freePort, h264Media, silentLog, startMedia } from '../../helpers/rtsp/media.ts'
+import { connectReader, openReader } from '../../helpers/rtsp/reader.ts'
+
+const ends: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end()
+})
+
+const publish = async (streams: readonly RtpStream[], options: Partial<MountOptions> = {}, limits: Partial<PublisherLimits> = {}) => {
+  const publisher = createPublisher({ log: silentLog, limits })
+  ends.push(() => publisher.close())
+  const port = await freePort()
+  const mount = await publisher.mount(
+    { host: '127.0.0.1', port, path: 'cam' },
+    { streams, maxReaders: () => 100, describeTimeoutMs: () => 5000, ...options },
+  )
+  return { mount, url: `rtsp://127.0.0.1:${port}/cam` }
+}
+
+const sourceWithMedia = async () => {
+  const media = startMedia([h264Media()])
+  ends.push(() => media.stop())
+  return media
+}
+
+describe('readers while the source is away', () => {
+  it('keep their session over UDP, which has nothing to report then, and lose it when media flows and they are silent', async () => {
+    const media = await sourceWithMedia()
+    const { mount, url } = await publish(media.streams, {}, { sessionTimeoutMs: 1500, reportMs: 100 })
+    const reader = await openReader(url, { transport: 'udp' })
+    ends.push(() => reader.close())
+    await reader.until(() => reader.count > 10)
+    await media.stop()
+    // Sender reports go on: 35 of them are more than twice the session's time.
+    const reports = reader.reports.length
+    await reader.until(() => reader.reports.length > reports + 35)
+    expect([reader.open, mount.readers]).toEqual([true, 1])
+    await media.restart()
+    await reader.closed
+  })
+
+  it('are answered at once with the description that is known', async () => {
+    const media = await sourceWithMedia()
+    const { url } = await publish(media.streams)
+    const first = await openReader(url)
+    ends.push(() => first.close())
+    await media.stop()
+    const late = await openReader(url)
+    ends.push(() => late.close())
+    expect(late.description).toBe(first.description)
+  })
+})
+
+describe('readers of a stream that is started for them', () => {
+  it.each<[ErrorCode, number]>([
+    ['LICENSE_LIMIT_EXCEEDED', 402],
+    ['NOT_FOUND', 404],
+    ['ENGINE_ERROR', 503],
+    ['PIPELINE_START_TIMEOUT', 504],
+  ])('are told of a start that failed with %s by %i', async (code, status) => {
+    const { url } = await publish([new RtpStream()], { onDescribe: () => Promise.reject(new ApiError(code, 'It did not start.')) })
+    const reader = await connectReader(url)
+    ends.push(() => reader.close())
+    const answer = await reader.describe()
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([status, status === 503 ? '1' : undefined])
+    expect((await reader.request('OPTIONS')).status).toBe(200)
+  })
+
+  it('wait no longer than the bound for a start that never ends', async () => {
+    const { url } = await publish([new RtpStream()], { onDescribe: () => new Promise(() => {}), describeTimeoutMs: () => 50 })
+    const reader = await connectReader(url)
+    ends.push(() => reader.close())
+    expect((await reader.describe()).status).toBe(504)
+  })
+})

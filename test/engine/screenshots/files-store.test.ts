@@ -1,0 +1,155 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { FileStore, type Retention } from '../../../engine/screenshots/files/store.ts'
+import { silentLog } from '../../helpers/rtsp/media.ts'
+
+const JPEG = execFileSync('gst-launch-1.0', [
+  '-q',
+  ...'videotestsrc num-buffers=1 ! video/x-raw,format=I420,width=64,height=48 ! jpegenc ! fdsink fd=1'.split(' '),
+])
+const BASE = Date.parse('2026-11-20T10:00:00.000Z')
+const PLACE = { latitude: 60.5, longitude: -128.25, altitude: 12.5, heading: null }
+
+const folderOf = (): string => {
+  const parent = mkdtempSync(join(tmpdir(), 'files-'))
+  onTestFinished(() => rmSync(parent, { recursive: true, force: true }))
+  return join(parent, 'screenshots')
+}
+const storeIn = (folder: string, retention: Partial<Retention> = {}): FileStore =>
+  new FileStore({ folder, retention: () => ({ max_files: 100, max_megabytes: 10, ...retention }), log: silentLog })
+const picture = (at: number, more: { pipelineId?: string; geolocation?: typeof PLACE | null } = {}) => ({
+  pipelineId: 'cam-1',
+  createdAt: BASE + at,
+  jpeg: JPEG,
+  width: 64,
+  height: 48,
+  geolocation: null,
+  ...more,
+})
+const read = async (store: FileStore, name: string): Promise<Buffer> => {
+  const { handle } = await store.openFile(name)
+  try {
+    return await handle.readFile()
+  } finally {
+    await handle.close()
+  }
+}
+
+describe('the store of screenshot files', () => {
+  it('lists what it stored, and lists the same after a restart', async () => {
+    const folder = folderOf()
+    const store = storeIn(folder)
+    const record = await store.put(picture(0, { geolocation: PLACE }))
+    expect(record).toEqual({
+      file: 'cam-1_20261120T100000000Z.jpg',
+      pipeline_id: 'cam-1',
+      created_at: '2026-11-20T10:00:00.000Z',
+      size_bytes: statSync(join(folder, record.file)).size,
+      width: 64,
+      height: 48,
+      geolocation: PLACE,
+    })
+    await store.put(picture(1, { pipelineId: 'other' }))
+    const listed = await store.list({ limit: 10 })
+    expect(listed).toHaveLength(2)
+    expect(await storeIn(folder).list({ limit: 10 })).toEqual(listed)
+    expect(await storeIn(folder).list({ limit: 10, pipelineId: 'cam-1' })).toEqual([record])
+    expect(await read(store, record.file)).toEqual(readFileSync(join(folder, record.file)))
+  })
+
+  it('keeps times unique, so that a page ends where the next begins', async () => {
+    const store = storeIn(folderOf())
+    const ids = ['a', 'b', 'c', 'd', 'e']
+    const records = await Promise.all(ids.map((pipelineId) => store.put(picture(0, { pipelineId }))))
+    expect(new Set(records.map(({ created_at }) => created_at)).size).toBe(5)
+    expect(Math.max(...records.map(({ created_at }) => Date.parse(created_at) - BASE))).toBe(4)
+  })
+
+  it('drops the oldest when there are too many, or too many bytes', async () => {
+    const folder = folderOf()
+    const limits = { max_files: 3, max_megabytes: 10 }
+    const store = storeIn(folder, limits)
+    for (let at = 0; at < 5; at += 1) await store.put(picture(at))
+    await store.trim()
+    const names = (): string[] => readdirSync(folder).sort()
+    expect(names().map((name) => name.slice(-8, -4))).toEqual(['002Z', '003Z', '004Z'])
+    const lowered = storeIn(folder, { max_megabytes: JPEG.length * 1.5e-6 })
+    await lowered.trim()
+    expect(names().map((name) => name.slice(-8, -4))).toEqual(['004Z'])
+    expect(await lowered.list({ limit: 10 })).toHaveLength(1)
+  })
+
+  it('removes what a process that died left half written, and leaves alone what is not its own', async () => {
+    const folder = folderOf()
+    mkdirSync(folder)
+    writeFileSync(join(folder, 'cam-1_20261120T100000000Z.jpg.part'), 'half')
+    writeFileSync(join(folder, 'notes.txt'), 'mine')
+    mkdirSync(join(folder, 'cam-1_20261120T100000001Z.jpg'))
+    expect(await storeIn(folder).list({ limit: 10 })).toEqual([])
+    expect(readdirSync(folder).sort()).toEqual(['cam-1_20261120T100000001Z.jpg', 'notes.txt'])
+  })
+
+  it('lists a file that is no picture without its facts', async () => {
+    const folder = folderOf()
+    mkdirSync(folder)
+    writeFileSync(join(folder, 'cam-1_20261120T100000000Z.jpg'), 'no picture at all')
+    expect(await storeIn(folder).list({ limit: 1 })).toMatchObject([{ size_bytes: 17, width: null, height: null, geolocation: null }])
+  })
+
+  it('follows no link out of its folder, whether it was there before or came later', async () => {
+    const folder = folderOf()
+    mkdirSync(folder)
+    const secret = join(folder, '../..', 'secret')
+    writeFileSync(secret, 'secret')
+    symlinkSync(secret, join(folder, 'cam-1_20261120T100000000Z.jpg'))
+    const store = storeIn(folder)
+    expect(await store.list({ limit: 10 })).toEqual([])
+    await expect(store.openFile('cam-1_20261120T100000000Z.jpg')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    const { file } = await store.put(picture(5))
+    rmSync(join(folder, file))
+    symlinkSync(secret, join(folder, file))
+    await expect(store.openFile(file)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    expect(await store.list({ limit: 10 })).toEqual([])
+    expect(readFileSync(secret, 'utf8')).toBe('secret')
+  })
+
+  it.each(['../..', '../secret', '/etc/passwd', 'cam-1_20261120T100000000Z.jpg/../../secret', '\0', '', 'x'.repeat(10_000)])(
+    'knows no file %j',
+    async (name) => {
+      const store = storeIn(folderOf())
+      await store.put(picture(0))
+      await expect(store.openFile(name)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+      await expect(store.remove(name)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    },
+  )
+
+  it('deletes one file, and those of a pipeline', async () => {
+    const folder = folderOf()
+    const store = storeIn(folder)
+    const { file } = await store.put(picture(0))
+    for (let at = 1; at < 40; at += 1) await store.put(picture(at, { pipelineId: at % 2 === 0 ? 'cam-1' : 'cam-2' }))
+    await store.remove(file)
+    await expect(store.remove(file)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    expect(await store.removeOf('cam-1')).toBe(19)
+    expect(await store.removeOf('cam-1')).toBe(0)
+    expect(readdirSync(folder)).toHaveLength(20)
+    expect(await store.list({ limit: 100 })).toHaveLength(20)
+  })
+
+  it('makes its folder anew when somebody took it away, and goes on once the disk answers again', async () => {
+    const folder = folderOf()
+    const store = storeIn(folder)
+    await store.put(picture(0))
+    renameSync(folder, `${folder}-away`)
+    await store.put(picture(1))
+    rmSync(folder, { recursive: true })
+    writeFileSync(folder, 'a file where the folder was')
+    await expect(store.put(picture(2))).rejects.toMatchObject({ code: 'ENOTDIR' })
+    rmSync(folder)
+    const { file } = await store.put(picture(3))
+    expect(readdirSync(folder)).toEqual([file])
+  })
+})

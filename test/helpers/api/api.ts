@@ -1,0 +1,162 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createCredentialRepository } from '../../../db/credential.ts'
+import { type Database, openDatabase } from '../../../db/open.ts'
+import { createPipelineRepository } from '../../../db/pipelines.ts'
+import { createSessionRepository } from '../../../db/sessions.ts'
+import { createSettingsRepository } from '../../../db/settings.ts'
+import { keepCredentialInMemory, keepPipelinesInMemory } from '../../../db/write-through.ts'
+import { type AppDeps, apiRoutes, assemble, createApp, type FetchHandler } from '../../../handlers/app.ts'
+import { sha256 } from '../../../lib/access/digest.ts'
+import type { Log, LogFields, PasswordHasher } from '../../../lib/ports.ts'
+import { createFakeCameras, type FakeCameras } from '../fakes/cameras.ts'
+import { createFakeEngine, type FakeEngine } from '../fakes/engine.ts'
+import { createFakeKlv, type FakeKlv } from '../fakes/klv.ts'
+import { createFakePictures, type FakePictures } from '../fakes/screenshots.ts'
+import { type AnswerCheck, createAnswerCheck } from './document.ts'
+import { API_KEY, fetchHost, type TestHost } from './hosts.ts'
+
+export interface LoggedLine {
+  readonly level: string
+  readonly event: string
+  readonly fields: LogFields
+}
+
+/** An API over a fake engine and a real libSQL file, with everything a test may turn. */
+export interface TestApi extends AsyncDisposable {
+  readonly app: FetchHandler
+  /** Where the host serves it. */
+  readonly origin: string
+  readonly deps: AppDeps
+  readonly engine: FakeEngine
+  readonly pictures: FakePictures
+  readonly klv: FakeKlv
+  readonly cameras: FakeCameras
+  readonly database: Database
+  readonly folder: string
+  readonly logged: LoggedLine[]
+  /** The clock, milliseconds since the epoch. */
+  time: number
+  /** The license file's text; null: there is none. */
+  license: string | null
+  /** What the API document says. */
+  readonly answers: AnswerCheck
+  /** Sends a request as a client would; fails when the answer is not as the API document says. */
+  send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>
+  /** Creates a pipeline and answers it; fails when that does not work. */
+  given(body: Record<string, unknown>): Promise<Record<string, unknown>>
+}
+
+export const ORIGIN = 'http://api.test'
+export const START = Date.parse('2026-11-20T10:00:00.000Z')
+
+export { API_KEY } from './hosts.ts'
+
+// The real hash is made slow on purpose; here only its shape matters.
+const hasher: PasswordHasher = {
+  hash: async (password) => `$fake$${await sha256(password)}`,
+  verify: async (hash, password) => hash === `$fake$${await sha256(password)}`,
+}
+
+// The routes are the same for every API; schemas take a while to compile.
+let answerCheck: AnswerCheck | undefined
+
+export const createTestApi = async (host: TestHost = fetchHost): Promise<TestApi> => {
+  const folder = await mkdtemp(join(tmpdir(), 'api-'))
+  const database = await (host.openDatabase?.() ?? openDatabase({ url: `file:${join(folder, 'service.db')}` }))
+  const alone = host.openDatabase === undefined
+  const engine = createFakeEngine()
+  const pictures = createFakePictures(engine)
+  const klv = createFakeKlv(engine)
+  const cameras = createFakeCameras()
+  const logged: LoggedLine[] = []
+  const deps = assemble({
+    engine,
+    pictures,
+    klv,
+    cameras,
+    pipelines: alone ? keepPipelinesInMemory(createPipelineRepository(database)) : createPipelineRepository(database),
+    settings: createSettingsRepository(database),
+    credentials: alone ? keepCredentialInMemory(createCredentialRepository(database)) : createCredentialRepository(database),
+    sessions: createSessionRepository(database),
+    hasher,
+    license: { read: async () => api.license },
+    apiKey: API_KEY,
+    clock: { now: () => api.time },
+    log: recordingLog(logged),
+    version: '0.1.0',
+    startedAt: START,
+  })
+  const app = createApp(deps)
+  answerCheck ??= createAnswerCheck(apiRoutes(deps))
+  const answers = answerCheck
+  const served = await host.serve(app, deps.log, { engine, pictures, klv, cameras, hasher })
+  const api: TestApi = {
+    app,
+    origin: served.origin,
+    deps,
+    engine,
+    pictures,
+    klv,
+    cameras,
+    database,
+    folder,
+    logged,
+    time: START,
+    license: null,
+    answers,
+    send: async (method, path, body, headers = {}) => {
+      const request = toRequest(method, path, body, headers, served.origin)
+      const response = await served.fetch(request)
+      await answers.check(method, request.url, response)
+      return response
+    },
+    given: async (body) => {
+      const response = await api.send('POST', '/svc/pipeline', body)
+      if (response.status !== 201) throw new Error(`Not created: ${await response.text()}`)
+      return (await response.json()) as Record<string, unknown>
+    },
+    [Symbol.asyncDispose]: async () => {
+      await served.close()
+      database.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+  return api
+}
+
+/** A body that is a string is sent as it is, anything else as JSON. */
+export const toRequest = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}, origin = ORIGIN): Request => {
+  const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
+  return new Request(`${origin}${path}`, {
+    method,
+    headers: text === undefined ? headers : { 'content-type': 'application/json', ...headers },
+    ...(text === undefined ? {} : { body: text }),
+  })
+}
+
+const recordingLog = (lines: LoggedLine[]): Log => {
+  const write =
+    (level: string) =>
+    (event: string, fields: LogFields = {}) => {
+      lines.push({ level, event, fields })
+    }
+  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
+}
+
+/** The body of a simple pipeline. */
+export const simple = (id: string, more: Record<string, unknown> = {}) => ({
+  id,
+  mode: 'simple',
+  source: { uri: 'rtsp://10.0.0.5/stream' },
+  ...more,
+})
+
+/** The body of an advanced pipeline that publishes. */
+export const advanced = (id: string, more: Record<string, unknown> = {}) => ({
+  id,
+  mode: 'advanced',
+  raw_pipeline: 'videotestsrc is-live=true ! x264enc ! rtph264pay name=pay0',
+  ...more,
+})

@@ -1,0 +1,79 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import type { Database } from '../../../db/open.ts'
+import type { FetchHandler } from '../../../handlers/app.ts'
+import { createHttpServer } from '../../../handlers/node/http-server.ts'
+import type { Log } from '../../../lib/ports.ts'
+import type { EngineParts } from '../fakes/engine-server.ts'
+import { sharedWorker } from '../process/worker-host.ts'
+
+/** Something that runs the API's fetch handler; the same rows are true of every one. */
+export interface TestHost {
+  readonly name: string
+  serve(app: FetchHandler, log: Log, parts: EngineParts): Promise<ServedApp>
+  /** The host's own database, empty; without one the API gets a file. */
+  readonly openDatabase?: () => Promise<Database>
+}
+
+export interface ServedApp {
+  readonly origin: string
+  readonly fetch: (request: Request) => Promise<Response>
+  close(): Promise<void>
+}
+
+export const API_KEY = 'the-api-key-of-the-tests'
+
+export const CLIENT_ADDRESS = '192.0.2.1'
+
+/** The handler itself, in this process. */
+export const fetchHost: TestHost = {
+  name: 'fetch',
+  serve: async (app) => ({
+    origin: 'http://api.test',
+    fetch: (request) => app(request, { clientAddress: CLIENT_ADDRESS }),
+    close: async () => undefined,
+  }),
+}
+
+/** The HTTP server of the Node host, over a socket. */
+export const nodeHost: TestHost = {
+  name: 'node:http',
+  serve: async (app, log) => {
+    const server = createHttpServer({ app, trustProxy: false, log }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    return {
+      origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      fetch: (request) => fetch(request),
+      close: async () => {
+        server.close()
+        server.closeAllConnections()
+        await once(server, 'close')
+      },
+    }
+  },
+}
+
+let clients = 0
+
+/** The bundled worker in workerd. It wires its own API, with the same fakes behind its engine binding. */
+export const workerHost: TestHost = {
+  name: 'workerd',
+  openDatabase: async () => (await sharedWorker(WORKER_VARIABLES)).database,
+  serve: async (_app, _log, parts) => {
+    const { miniflare, use } = await sharedWorker(WORKER_VARIABLES)
+    use(parts)
+    const { origin } = await miniflare.ready
+    // The worker lives as long as the test file, and remembers how often a client came.
+    const client = `192.0.2.${(clients++ % 250) + 1}`
+    return {
+      origin,
+      fetch: (request) => {
+        request.headers.set('x-forwarded-for', client)
+        return fetch(request)
+      },
+      close: async () => undefined,
+    }
+  },
+}
+
+const WORKER_VARIABLES = { SVC_API_KEY: API_KEY, SVC_TRUST_PROXY: '1', SVC_LOG_LEVEL: 'error' }

@@ -1,0 +1,221 @@
+import { ApiError } from '../../../lib/errors.ts'
+import type { Engine, EngineEvent, LogLine } from '../../../lib/ports.ts'
+import { type Phase, type PipelineConfig, type PipelineView, parseOutputUri, sourceScheme } from '../../../lib/schema/pipeline.ts'
+import { DEFAULT_SETTINGS, type Settings } from '../../../lib/schema/settings.ts'
+
+interface Held {
+  config: PipelineConfig
+  phase: Phase
+  desired: 'ready' | 'playing'
+  starting: Promise<void> | undefined
+}
+
+/** An Engine without media: the rules of the port are real, the streams are not. */
+export interface FakeEngine extends Engine {
+  /** Every call that reached the engine, as `method id`. */
+  readonly calls: string[]
+  /** The settings last handed over. */
+  settings(): Settings | undefined
+  /** The configuration held for an id. */
+  config(id: string): PipelineConfig | undefined
+  ids(): string[]
+  /** Whether the engine can be reached at all. */
+  reachable: boolean
+  /** Whether gst-launch-1.0 is installed. */
+  installed: boolean
+  allowFileSources: boolean
+  /** What the next start of this pipeline ends with, until cleared. */
+  readonly startFaults: Map<string, ApiError>
+  /** Starts of this pipeline wait for the promise. */
+  readonly startGates: Map<string, Promise<void>>
+  /** What every pipeline's log holds. */
+  logLines: LogLine[]
+  /** The sidecar died and another took its place: it knows nothing. */
+  restart(): void
+  /** Registers a pipeline behind the service's back. */
+  plant(config: PipelineConfig, phase: Phase): void
+}
+
+const FIRST_PORT = 50000
+const LAST_PORT = 55000
+const RUNNING: ReadonlySet<Phase> = new Set(['starting', 'playing', 'reconnecting', 'stopping'])
+const SINCE = '2026-11-20T10:00:00.000Z'
+
+export const createFakeEngine = (): FakeEngine => {
+  const pipelines = new Map<string, Held>()
+  const calls: string[] = []
+  let settings: Settings | undefined
+
+  const reach = (method: string, id = ''): void => {
+    calls.push(`${method} ${id}`.trim())
+    if (!fake.reachable) throw new ApiError('SERVICE_UNAVAILABLE', 'The media engine does not answer. Try again in a moment.')
+  }
+  const held = (id: string): Held => {
+    const found = pipelines.get(id)
+    if (found === undefined) throw new ApiError('NOT_FOUND', `The engine has no pipeline ${id}.`)
+    return found
+  }
+  const launchOf = (config: PipelineConfig): string => {
+    refuse(config, settings ?? DEFAULT_SETTINGS, fake.allowFileSources)
+    return `gst-launch-1.0 -v ${config.mode === 'advanced' ? config.raw_pipeline : `rtspsrc location=${config.source.uri.replace(/\/\/.*@/, '//***@')}`}`
+  }
+  const start = async (id: string, pipeline: Held): Promise<void> => {
+    pipeline.phase = 'starting'
+    try {
+      await fake.startGates.get(id)
+      const fault = fake.startFaults.get(id)
+      if (fault !== undefined) throw fault
+      if (pipeline.phase !== 'starting') throw new ApiError('CONFLICT', `The start of ${id} was cancelled.`, { reason: 'stopped' })
+      pipeline.phase = 'playing'
+    } catch (error) {
+      if (pipeline.phase === 'starting') Object.assign(pipeline, { phase: 'failed', desired: 'ready' })
+      throw error
+    } finally {
+      pipeline.starting = undefined
+    }
+  }
+
+  const fake: FakeEngine = {
+    calls,
+    reachable: true,
+    installed: true,
+    allowFileSources: false,
+    logLines: [],
+    startFaults: new Map(),
+    startGates: new Map(),
+    settings: () => settings,
+    config: (id) => pipelines.get(id)?.config,
+    ids: () => [...pipelines.keys()].sort(),
+    restart: () => {
+      pipelines.clear()
+      settings = undefined
+    },
+    plant: (config, phase) => {
+      pipelines.set(config.id, { config, phase, desired: RUNNING.has(phase) ? 'playing' : 'ready', starting: undefined })
+    },
+    status: async () => {
+      reach('status')
+      const playing = [...pipelines.values()].filter(({ phase }) => stateOf(phase) === 'playing').length
+      return {
+        version: '0.1.0',
+        gstreamer_version: fake.installed ? '1.22.0' : null,
+        pid: 4711,
+        configured: settings !== undefined,
+        playing,
+      }
+    },
+    configure: async (given) => {
+      reach('configure')
+      settings = structuredClone(given)
+    },
+    check: async (config) => {
+      reach('check', config.id)
+      const publishes = config.mode === 'simple' || /\bname=pay0\b/.test(config.raw_pipeline)
+      return { launch: launchOf(config), publishes }
+    },
+    put: async (config, { create }) => {
+      reach('put', config.id)
+      const existing = pipelines.get(config.id)
+      if (create && existing !== undefined)
+        throw new ApiError('CONFLICT', `The engine has a pipeline ${config.id} already.`, { reason: 'exists' })
+      if (!create && existing === undefined) throw new ApiError('NOT_FOUND', `The engine has no pipeline ${config.id}.`)
+      if (existing !== undefined && RUNNING.has(existing.phase))
+        throw new ApiError('CONFLICT', `Pipeline ${config.id} runs. Stop it first.`, { reason: 'running' })
+      launchOf(config)
+      const assigned = { ...config, output: config.output ?? freeOutput(config, pipelines) }
+      pipelines.set(config.id, { config: assigned, phase: 'idle', desired: 'ready', starting: undefined })
+      return assigned
+    },
+    remove: async (id, { force }) => {
+      reach('remove', id)
+      if (RUNNING.has(held(id).phase) && !force)
+        throw new ApiError('CONFLICT', `Pipeline ${id} runs. Stop it first.`, { reason: 'running' })
+      pipelines.delete(id)
+    },
+    play: async (id, { wait }) => {
+      reach('play', id)
+      const pipeline = held(id)
+      pipeline.desired = 'playing'
+      if (pipeline.phase !== 'playing') {
+        pipeline.starting ??= start(id, pipeline)
+        if (wait) await pipeline.starting
+        else pipeline.starting.catch(() => undefined)
+      }
+      return viewOf(pipeline)
+    },
+    stop: async (id) => {
+      reach('stop', id)
+      const pipeline = held(id)
+      pipeline.desired = 'ready'
+      pipeline.phase = 'idle'
+      return viewOf(pipeline)
+    },
+    view: async (id) => {
+      reach('view', id)
+      return viewOf(held(id))
+    },
+    list: async () => {
+      reach('list')
+      return [...pipelines.values()].map(viewOf)
+    },
+    log: async (id) => {
+      reach('log', id)
+      held(id)
+      return fake.logLines
+    },
+    async *events(signal): AsyncGenerator<EngineEvent> {
+      reach('events')
+      if (!signal.aborted) yield { type: 'heartbeat' }
+    },
+  }
+  return fake
+}
+
+const stateOf = (phase: Phase) => (phase === 'playing' || phase === 'reconnecting' ? 'playing' : 'ready')
+
+const viewOf = ({ config, phase, desired }: Held): PipelineView => ({
+  id: config.id,
+  state: stateOf(phase),
+  klv: { available: false },
+  screenshots: { state: 'stopped', interval_seconds: 10, quality: 85 },
+  runtime: {
+    phase,
+    desired,
+    since: SINCE,
+    restarts: 0,
+    next_retry_at: null,
+    last_error: null,
+    readers: 0,
+    frames: 0,
+    fps: 0,
+    bitrate_kbps: 0,
+    last_frame_age_ms: null,
+  },
+})
+
+const LOCAL_HOSTS: ReadonlySet<string> = new Set(['0.0.0.0', '127.0.0.1', '::', '::1'])
+
+const refuse = (config: PipelineConfig, settings: Settings, allowFileSources: boolean): void => {
+  const invalid = (path: string, message: string) =>
+    new ApiError('VALIDATION_ERROR', `The pipeline is not valid. ${path}: ${message}`, { issues: [{ path, message }] })
+  const output = config.output === null ? undefined : parseOutputUri(config.output.uri)
+  if (output !== undefined && !LOCAL_HOSTS.has(output.host)) throw invalid('output.uri', 'Use 0.0.0.0 or an address of this host')
+  if (config.mode === 'simple') {
+    if (sourceScheme(config.source.uri) === 'file' && !allowFileSources) throw invalid('source.uri', 'Files are not allowed as sources')
+    return
+  }
+  const denied = settings.advanced.denied_elements.find((element) => new RegExp(`\\b${element}\\b`).test(config.raw_pipeline))
+  if (denied !== undefined) throw invalid('raw_pipeline', `The element ${denied} is not allowed`)
+  if (config.raw_pipeline.includes('nosuchelement')) throw invalid('raw_pipeline', 'no element "nosuchelement"')
+}
+
+const freeOutput = (config: PipelineConfig, pipelines: ReadonlyMap<string, Held>): { uri: string } | null => {
+  if (config.mode === 'advanced' && !/\bname=pay0\b/.test(config.raw_pipeline)) return null
+  const taken = new Set(
+    [...pipelines.values()].map((other) => (other.config.output === null ? 0 : parseOutputUri(other.config.output.uri)?.port)),
+  )
+  for (let port = FIRST_PORT; port <= LAST_PORT; port += 1) {
+    if (!taken.has(port)) return { uri: `rtsp://0.0.0.0:${port}/${config.id}` }
+  }
+  throw new ApiError('SERVICE_UNAVAILABLE', 'Every output port is taken.', { reason: 'no_free_port' })
+}

@@ -1,0 +1,89 @@
+import { ApiError } from '../../../lib/errors.ts'
+import type { Klv } from '../../../lib/ports.ts'
+import type { KlvPacketRecord } from '../../../lib/schema/klv.ts'
+import type { FakeEngine } from './engine.ts'
+
+/** KLV without media: the rules of the port are real, the packets are the test's. */
+export interface FakeKlv extends Klv {
+  /** Pipelines whose source carries KLV. */
+  readonly carriers: Set<string>
+  /** Pipelines whose KLV is decoded. */
+  readonly decoding: Set<string>
+  /** Hands a packet to those who follow its pipeline, and keeps it as the last one. */
+  send(packet: KlvPacketRecord): void
+  /** How many follow a pipeline. */
+  following(id: string): number
+}
+
+export const klvPacket = (id: string, latitude: number): KlvPacketRecord => ({
+  pipeline_id: id,
+  received_at: '2026-11-20T10:00:00.000Z',
+  age_ms: 0,
+  stale: false,
+  timestamp: '2026-11-20T09:59:59.900Z',
+  checksum_ok: true,
+  values: { sensor_latitude: latitude },
+  items: [{ tag: 13, name: 'Sensor Latitude', value: latitude, unit: 'deg', raw: '5595b66d' }],
+})
+
+export const createFakeKlv = (engine: FakeEngine): FakeKlv => {
+  const followers = new Map<string, Set<(packet: KlvPacketRecord) => void>>()
+  const packets = new Map<string, KlvPacketRecord>()
+  const viewOf = async (id: string) => {
+    const view = await engine.view(id)
+    if (!fake.carriers.has(id)) return view
+    return { ...view, klv: { available: true, state: fake.decoding.has(id) ? ('playing' as const) : ('stopped' as const) } }
+  }
+  const last = (id: string): KlvPacketRecord => {
+    const packet = packets.get(id)
+    if (packet === undefined) throw new ApiError('NOT_FOUND', `No KLV packet of the pipeline "${id}" has been decoded yet.`)
+    return packet
+  }
+  const fake: FakeKlv = {
+    carriers: new Set(),
+    decoding: new Set(),
+    send(packet) {
+      packets.set(packet.pipeline_id, packet)
+      for (const follower of followers.get(packet.pipeline_id) ?? []) follower(packet)
+    },
+    following: (id) => followers.get(id)?.size ?? 0,
+    start: async (id) => {
+      if ((await engine.view(id)).state !== 'playing') throw new ApiError('CONFLICT', 'Not playing.', { reason: 'not_playing' })
+      if (!fake.carriers.has(id)) throw new ApiError('CONFLICT', 'No KLV so far.', { reason: 'no_klv' })
+      fake.decoding.add(id)
+      return viewOf(id)
+    },
+    stop: async (id) => {
+      fake.decoding.delete(id)
+      return viewOf(id)
+    },
+    latest: async (id) => last(id),
+    latestFeature: async (id) => {
+      const { values, pipeline_id } = last(id)
+      return { type: 'Feature', geometry: null, properties: { ...values, pipeline_id } }
+    },
+    async *follow(id, signal) {
+      const waiting: KlvPacketRecord[] = []
+      let wake = (): void => {}
+      const follower = (packet: KlvPacketRecord): void => {
+        waiting.push(packet)
+        wake()
+      }
+      const known = followers.get(id) ?? new Set()
+      followers.set(id, known.add(follower))
+      signal.addEventListener('abort', () => wake())
+      try {
+        while (!signal.aborted) {
+          yield* waiting.splice(0)
+          if (waiting.length > 0 || signal.aborted) continue
+          await new Promise<void>((resolve) => {
+            wake = resolve
+          })
+        }
+      } finally {
+        known.delete(follower)
+      }
+    },
+  }
+  return fake
+}

@@ -1,0 +1,93 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { DESCRIPTORS, KLV_PID, TsMuxer } from '../../fixtures/klv/ts-muxer.ts'
+import { freeUdpPort, send } from '../media/play-launch.ts'
+
+const PACKET = 188
+const PMT_PID = 0x20
+
+export interface TsKlvSender {
+  /** Where the pipeline listens. */
+  readonly uri: string
+  /** Every KLV packet sent so far, with the presentation time of the picture that it belongs to. */
+  readonly sent: { readonly pts: number; readonly klv: Uint8Array }[]
+  stop(): Promise<void>
+}
+
+export interface TsKlvOptions {
+  readonly synchronous: boolean
+  /** The packet that goes with picture `index`; undefined: none. */
+  readonly klv: (index: number) => Uint8Array | undefined
+  readonly fps?: number
+  /** Pictures from one key frame to the next. */
+  readonly keyInterval?: number
+  readonly bitrate?: number
+  /** Bytes instead of the usual PES with the packet, for a sender that is broken. */
+  readonly damage?: (transport: Uint8Array) => Uint8Array
+}
+
+/** A live MPEG-TS over UDP: H.264 by GStreamer, into which KLV is put with the presentation time of each picture. */
+export const startTsKlvSender = async ({
+  synchronous,
+  klv,
+  fps = 10,
+  keyInterval = fps,
+  bitrate = 500,
+  damage,
+}: TsKlvOptions): Promise<TsKlvSender> => {
+  const [relayPort, port] = [await freeUdpPort(), await freeUdpPort()]
+  const relay = createSocket({ type: 'udp4', recvBufferSize: 1024 * 1024 })
+  const muxer = new TsMuxer()
+  const sent: { pts: number; klv: Uint8Array }[] = []
+  let pictures = 0
+
+  const withKlv = (pts: number): Uint8Array[] => {
+    const packet = klv(pictures++)
+    if (packet === undefined) return []
+    sent.push({ pts, klv: packet })
+    const transport = synchronous ? muxer.synchronous(pts, packet) : muxer.asynchronous(pts, packet)
+    return [damage === undefined ? transport : damage(transport)]
+  }
+  const tables = (): Uint8Array =>
+    synchronous ? muxer.tables(0x15, DESCRIPTORS.synchronous) : muxer.tables(0x06, DESCRIPTORS.asynchronous, KLV_PID)
+  const rewrite = (packet: Buffer): Uint8Array[] => {
+    const pid = packet.readUInt16BE(1) & 0x1fff
+    if (pid === 0) return []
+    if (pid === PMT_PID) return [tables()]
+    const pts = ptsOf(packet)
+    return pts === undefined ? [packet] : [packet, ...withKlv(pts)]
+  }
+
+  relay.on('message', (message) => {
+    const parts: Uint8Array[] = []
+    for (let at = 0; at + PACKET <= message.length; at += PACKET) parts.push(...rewrite(message.subarray(at, at + PACKET)))
+    const out = Buffer.concat(parts)
+    for (let at = 0; at < out.length; at += 7 * PACKET) relay.send(out.subarray(at, at + 7 * PACKET), port, '127.0.0.1')
+  })
+  relay.bind(relayPort, '127.0.0.1')
+  await once(relay, 'listening')
+  const pictureCaps = `video/x-raw,format=I420,width=320,height=180,framerate=${fps}/1`
+  const encoder = `x264enc tune=zerolatency speed-preset=ultrafast bitrate=${bitrate} key-int-max=${keyInterval}`
+  const stopSource = send(
+    `videotestsrc is-live=true pattern=snow ! ${pictureCaps} ! ${encoder} ! h264parse ! mpegtsmux alignment=7 ! udpsink host=127.0.0.1 port=${relayPort} sync=false`,
+  )
+  return {
+    uri: `udp://127.0.0.1:${port}`,
+    sent,
+    stop: async () => {
+      await stopSource()
+      await new Promise<void>((resolve) => relay.close(() => resolve()))
+    },
+  }
+}
+
+/** The PTS of a transport packet that begins a PES packet of the video; undefined for every other. */
+const ptsOf = (packet: Buffer): number | undefined => {
+  const starts = ((packet[1] ?? 0) & 0x40) !== 0
+  const hasField = ((packet[3] ?? 0) & 0x20) !== 0
+  const at = hasField ? 5 + (packet[4] ?? 0) : 4
+  if (!starts || at + 14 > PACKET || packet.readUIntBE(at, 3) !== 1 || ((packet[at + 3] ?? 0) & 0xf0) !== 0xe0) return undefined
+  if (((packet[at + 7] ?? 0) & 0x80) === 0) return undefined
+  const p = packet.subarray(at + 9, at + 14)
+  return (((p[0] ?? 0) >> 1) & 7) * 2 ** 30 + ((p.readUInt16BE(1) >> 1) << 15) + (p.readUInt16BE(3) >> 1)
+}

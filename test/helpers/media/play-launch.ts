@@ -1,0 +1,106 @@
+import { spawn } from 'node:child_process'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import type { Fault } from '../../../engine/fault.ts'
+import { classifyEnd } from '../../../engine/gst/bus-errors.ts'
+import { runToEnd, startChild } from '../../../engine/gst/child.ts'
+import { chooseEncoder } from '../../../engine/gst/encoders.ts'
+import type { Launch } from '../../../engine/launch/launch.ts'
+import { encodedCodec, simpleLaunch } from '../../../engine/launch/simple.ts'
+import { probeSource } from '../../../engine/sources/probe.ts'
+import type { Encoding, SimpleConfig } from '../../../lib/schema/pipeline.ts'
+
+export const configure = (uri: string, encoding: Encoding | null): SimpleConfig => ({
+  id: 'cam-1',
+  mode: 'simple',
+  on_demand: false,
+  output: null,
+  klv_config: { pass_klv: false, auto_extract_geolocation: false },
+  ephemeral: false,
+  source: { uri, latency_ms: 0 },
+  encoding,
+})
+
+export const plan = async (uri: string, encoding: Encoding | null = null, previousFault?: Fault): Promise<Launch> => {
+  const config = configure(uri, encoding)
+  const context = { signal: new AbortController().signal, timeoutMs: 10_000, allowFiles: true, previousFault }
+  const facts = await probeSource(config.source, context)
+  const codec = encodedCodec(config, facts)
+  return simpleLaunch(config, facts, codec === null ? null : await chooseEncoder(codec, 'software', runToEnd))
+}
+
+export interface Played {
+  /** Caps that the child printed, by payloader. */
+  readonly caps: ReadonlyMap<string, string>
+  readonly firstPacket: Buffer
+}
+
+/** Runs a line until its payloaders have printed caps and sent bytes; throws the fault when the child ends before. */
+export const play = async (launch: Launch, wanted: readonly string[] = ['pay0']): Promise<Played> => {
+  const child = startChild('gst-launch-1.0', ['-v', ...launch.args], { mediaPipes: launch.streams.length })
+  const caps = new Map<string, string>()
+  let stderr = ''
+  let stdout = ''
+  let resolveCaps = (): void => {}
+  const printed = new Promise<void>((resolve) => {
+    resolveCaps = resolve
+  })
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk
+  })
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk
+    for (const [, name = '', text = ''] of stdout.matchAll(/:(pay\d)\.GstPad:src: caps = (application\/x-rtp, .*)/g)) caps.set(name, text)
+    if (wanted.every((name) => caps.has(name))) resolveCaps()
+  })
+  const firsts = launch.streams.map(({ payloader }, index) => {
+    const pipe = child.media[index]
+    if (pipe === undefined) throw new Error(`no pipe for ${payloader}`)
+    const first = once(pipe, 'data') as Promise<[Buffer]>
+    pipe.on('data', () => {})
+    return wanted.includes(payloader) ? first : Promise.resolve([Buffer.alloc(0)] as [Buffer])
+  })
+  try {
+    const ended = child.ended.then((end) => {
+      throw classifyEnd(end, stderr.split('\n'))
+    })
+    const [packets] = await Promise.race([Promise.all([Promise.all(firsts), printed]), ended])
+    return { caps, firstPacket: packets[0]?.[0] ?? Buffer.alloc(0) }
+  } finally {
+    child.kill('SIGKILL')
+    await child.ended
+  }
+}
+
+/** RTP version and payload type of the first RFC 4571 packet. */
+export const rtpOf = (packet: Buffer) => ({
+  length: packet.readUInt16BE(0) > 12,
+  version: (packet[2] ?? 0) >> 6,
+  payload: (packet[3] ?? 0) & 0x7f,
+})
+
+export const H264: Encoding = { codec: 'h264', bitrate: 500, width: 320, height: 180, fps: 10, quality: 1 }
+
+/** A gst-launch that sends; ended by the returned function. */
+export const send = (description: string): (() => Promise<void>) => {
+  const child = spawn('gst-launch-1.0', ['-q', ...description.split(' ')], { stdio: 'ignore' })
+  const exited = once(child, 'exit')
+  return async () => {
+    child.kill('SIGKILL')
+    await exited
+  }
+}
+
+export const freeUdpPort = async (): Promise<number> => {
+  const socket = createSocket('udp4')
+  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))
+  const { port } = socket.address()
+  await new Promise<void>((resolve) => socket.close(() => resolve()))
+  return port
+}
+
+export const PICTURES = 'video/x-raw,format=I420,width=320,height=180,framerate=25/1'
+export const TS = {
+  H264: `videotestsrc is-live=true ! ${PICTURES} ! x264enc tune=zerolatency speed-preset=ultrafast key-int-max=10 ! h264parse ! mpegtsmux alignment=7`,
+  H265: `videotestsrc is-live=true ! ${PICTURES} ! x265enc tune=zerolatency speed-preset=ultrafast key-int-max=10 ! h265parse config-interval=-1 ! mpegtsmux alignment=7`,
+}

@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { Miniflare } from 'miniflare'
+import { afterAll } from 'vitest'
+import { connectToBinding, type DatabaseBinding } from '../../../db/connect/binding.ts'
+import { type Database, toDatabase } from '../../../db/connect/connection.ts'
+import { migrate } from '../../../db/migrations/migrate.ts'
+import { MIGRATIONS } from '../../../db/migrations/migrations.ts'
+import { type EngineParts, engineFace } from '../fakes/engine-server.ts'
+
+const SCRIPT = resolve(import.meta.dirname, '../../../dist/worker.js')
+const ENGINE_TOKEN = 'the-bearer-secret-of-the-engine'
+const TABLES = ['pipelines', 'settings', 'credential', 'sessions']
+
+/** The built worker in workerd: its engine is a service binding to fakes of this process, its database a D1 binding. */
+export interface RunningWorker {
+  readonly miniflare: Miniflare
+  readonly database: Database
+  /** What the engine is from now on. */
+  use(parts: EngineParts): void
+}
+
+let running: Promise<RunningWorker> | undefined
+
+/** One workerd for a whole test file, since starting one takes most of a second; the database is emptied for each caller. */
+export const sharedWorker = async (variables: Record<string, string>): Promise<RunningWorker> => {
+  running ??= startWorker(variables)
+  const worker = await running
+  const { $client } = worker.database.orm as unknown as { $client: ReturnType<typeof connectToBinding>['client'] }
+  await $client.batch(TABLES.map((table) => `DELETE FROM ${table}`))
+  return worker
+}
+
+const startWorker = async (variables: Record<string, string>): Promise<RunningWorker> => {
+  let current: EngineParts | undefined
+  const parts = (): EngineParts => {
+    if (current === undefined) throw new Error('No engine is there yet')
+    return current
+  }
+  const face = engineFace(parts, ENGINE_TOKEN)
+  const miniflare = new Miniflare({
+    modules: [{ type: 'ESModule', path: 'worker.js', contents: readFileSync(SCRIPT, 'utf8') }],
+    compatibilityDate: '2026-07-01',
+    bindings: { SVC_ENGINE_TOKEN: ENGINE_TOKEN, ...variables },
+    d1Databases: ['DATABASE'],
+    serviceBindings: {
+      // Miniflare brings the Request and Response of another copy of undici.
+      ENGINE: async (request: Request) => {
+        const { url, method, headers } = request
+        const body = method === 'GET' ? null : await request.arrayBuffer()
+        return (await face(new Request(url, { method, headers: [...headers], body }))) as never
+      },
+    },
+  })
+  afterAll(() => miniflare.dispose())
+  const connection = connectToBinding((await miniflare.getD1Database('DATABASE')) as unknown as DatabaseBinding)
+  await migrate(connection.client, MIGRATIONS)
+  return {
+    miniflare,
+    database: toDatabase(connection),
+    use: (next) => {
+      current = next
+    },
+  }
+}

@@ -1,0 +1,202 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createClient } from '@libsql/client/sqlite3'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { migrate } from '../../../db/migrations/migrate.ts'
+import { MIGRATIONS } from '../../../db/migrations/migrations.ts'
+import { openDatabase } from '../../../db/open.ts'
+import { createPipelineRepository } from '../../../db/pipelines.ts'
+import { createSettingsRepository } from '../../../db/settings.ts'
+import type { PipelineRecord } from '../../../lib/repositories.ts'
+
+let folder = ''
+const url = () => `file:${join(folder, 'service.db')}`
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'database-'))
+})
+afterEach(() => rm(folder, { recursive: true, force: true }))
+
+const simple: PipelineRecord = {
+  config: {
+    id: 'cam-1',
+    mode: 'simple',
+    on_demand: true,
+    output: { uri: 'rtsp://0.0.0.0:50000/cam-1' },
+    klv_config: { pass_klv: true, auto_extract_geolocation: false },
+    ephemeral: false,
+    source: { uri: "rtsp://10.0.0.5/a'b;--", latency_ms: 50 },
+    encoding: { codec: 'h265', bitrate: 2000, width: 640, height: 480, fps: 29.97, quality: 7 },
+  },
+  geolocation: { latitude: 60.1768, longitude: 128.4268, altitude: null, heading: 0 },
+  desired: 'ready',
+  trigger_path: null,
+  created_at: 1_795_000_000_000,
+  updated_at: 1_795_000_000_001,
+}
+const advanced: PipelineRecord = {
+  config: {
+    id: 'adv',
+    mode: 'advanced',
+    on_demand: false,
+    output: null,
+    klv_config: { pass_klv: false, auto_extract_geolocation: false },
+    ephemeral: true,
+    raw_pipeline: 'videotestsrc ! fakesink',
+  },
+  geolocation: null,
+  desired: 'playing',
+  trigger_path: 'live/drone',
+  created_at: 1_795_000_000_002,
+  updated_at: 1_795_000_000_002,
+}
+
+describe('stored pipelines', () => {
+  it('come back as they were, also after the file was closed', async () => {
+    const first = await openDatabase({ url: url() })
+    for (const record of [simple, advanced]) await createPipelineRepository(first).insert(record)
+    first.close()
+    const second = await openDatabase({ url: url() })
+    const pipelines = createPipelineRepository(second)
+    expect(await pipelines.list()).toEqual([simple, advanced])
+    expect(await pipelines.find('adv')).toEqual(advanced)
+    expect(await pipelines.count()).toBe(2)
+    second.close()
+  })
+
+  it('are unknown when they are not there', async () => {
+    const database = await openDatabase({ url: url() })
+    const pipelines = createPipelineRepository(database)
+    expect(await pipelines.find('x')).toBeUndefined()
+    expect(await pipelines.remove('x')).toBe(false)
+    expect(await pipelines.setDesired('x', 'playing')).toBe(false)
+    expect(await pipelines.setGeolocation('x', null, 0)).toBe(false)
+    database.close()
+  })
+
+  it('refuse an id twice with CONFLICT', async () => {
+    const database = await openDatabase({ url: url() })
+    const pipelines = createPipelineRepository(database)
+    await pipelines.insert(simple)
+    await expect(pipelines.insert({ ...simple, desired: 'playing' })).rejects.toMatchObject({ code: 'CONFLICT' })
+    expect(await pipelines.list()).toEqual([simple])
+    database.close()
+  })
+
+  it('are SERVICE_UNAVAILABLE, without a word of SQL, when the database is gone', async () => {
+    const database = await openDatabase({ url: url() })
+    database.close()
+    const error = await createPipelineRepository(database)
+      .list()
+      .catch((reason: unknown) => reason)
+    expect(error).toMatchObject({ code: 'SERVICE_UNAVAILABLE', message: expect.not.stringMatching(/select|sql/i) })
+    await expect(database.ping()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+  })
+})
+
+describe('stored settings', () => {
+  it('are nothing at first, then what was written last', async () => {
+    const database = await openDatabase({ url: url() })
+    const settings = createSettingsRepository(database)
+    expect(await settings.read()).toEqual({})
+    await settings.write({ start_timeout_seconds: 5 }, 1)
+    await settings.write({ encoder: { preference: 'software' } }, 2)
+    expect(await settings.read()).toEqual({ encoder: { preference: 'software' } })
+    database.close()
+  })
+})
+
+describe('opening a database', () => {
+  it('may be done by several at once on a new file', async () => {
+    const opened = await Promise.all(Array.from({ length: 5 }, () => openDatabase({ url: url() })))
+    for (const database of opened) {
+      expect(await createPipelineRepository(database).count()).toBe(0)
+      database.close()
+    }
+  })
+
+  it('refuses a file that is no database, in words for the operator', async () => {
+    await writeFile(
+      join(folder, 'service.db'),
+      'this is a text file that is long enough to be looked at as a header of a database\n'.repeat(20),
+    )
+    await expect(openDatabase({ url: url() })).rejects.toThrow(/service\.db is damaged or not a database/)
+  })
+
+  it('refuses a place that cannot be opened', async () => {
+    await expect(openDatabase({ url: `file:${join(folder, 'missing', 'service.db')}` })).rejects.toThrow(/cannot be opened/)
+  })
+
+  it('refuses a database of a newer program', async () => {
+    const client = createClient({ url: url() })
+    await migrate(client, [...MIGRATIONS, { version: MIGRATIONS.length + 1, name: 'future', sql: 'CREATE TABLE future (id INTEGER);' }])
+    client.close()
+    await expect(openDatabase({ url: url() })).rejects.toThrow(/version \d+.*newer/)
+  })
+
+  it('does not name the credentials of a server', async () => {
+    const error = await openDatabase({ url: 'http://user:secret@127.0.0.1:1', authToken: 'token-secret' }).catch(
+      (reason: unknown) => reason,
+    )
+    expect(String(error)).toContain('127.0.0.1:1')
+    expect(String(error)).not.toContain('secret')
+  })
+})
+
+describe('a migration', () => {
+  it('is undone as a whole when a statement of it fails, and can be repeated', async () => {
+    const client = createClient({ url: url() })
+    const broken = { version: 1, name: 'broken', sql: 'CREATE TABLE one (id INTEGER);\nCREATE TABLE one (id INTEGER);' }
+    await expect(migrate(client, [broken])).rejects.toThrow(/version 1 \(broken\)/)
+    await migrate(client, [{ ...broken, sql: 'CREATE TABLE one (id INTEGER);' }])
+    expect((await client.execute('SELECT version, name FROM schema_migrations')).rows).toMatchObject([{ version: 1, name: 'broken' }])
+    client.close()
+  })
+
+  it('is applied once', async () => {
+    const client = createClient({ url: url() })
+    const step = { version: 1, name: 'one', sql: 'CREATE TABLE one (id INTEGER);\nINSERT INTO one VALUES (1);' }
+    await migrate(client, [step])
+    await migrate(client, [step])
+    expect((await client.execute('SELECT count(*) AS n FROM one')).rows[0]?.n).toBe(1)
+    client.close()
+  })
+})
+
+/** Inserts rows into a table and prints each number once it is acknowledged. */
+const WRITER = `
+  import { createClient } from '@libsql/client/sqlite3'
+  const client = createClient({ url: process.argv[1], concurrency: 1, timeout: 5000 })
+  await client.execute('PRAGMA journal_mode = WAL')
+  await client.execute('PRAGMA synchronous = NORMAL')
+  for (let n = 1; ; n += 1) {
+    await client.execute({ sql: 'INSERT INTO acknowledged VALUES (?)', args: [n] })
+    process.stdout.write(n + '\\n')
+  }
+`
+
+describe('a killed process', () => {
+  it('loses no acknowledged write', async () => {
+    const client = createClient({ url: url() })
+    await client.execute('CREATE TABLE acknowledged (n INTEGER PRIMARY KEY)')
+    const writer = spawn(process.execPath, ['--input-type=module', '-e', WRITER, url()], {
+      cwd: join(import.meta.dirname, '../../..'),
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let output = ''
+    writer.stdout.setEncoding('utf8')
+    for await (const text of writer.stdout) {
+      output += text
+      if (output.split('\n').length > 200 && !writer.killed) writer.kill('SIGKILL')
+    }
+    if (writer.exitCode === null && writer.signalCode === null) await once(writer, 'exit')
+    const acknowledged = Math.max(...output.split('\n').map(Number))
+    expect(acknowledged).toBeGreaterThanOrEqual(200)
+    const { rows } = await client.execute('SELECT count(*) AS n FROM acknowledged')
+    expect(Number(rows[0]?.n)).toBeGreaterThanOrEqual(acknowledged)
+    client.close()
+  })
+})

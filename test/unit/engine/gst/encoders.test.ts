@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest'
+import type { Finished } from '../../../../engine/gst/child.ts'
+import { ENCODERS } from '../../../../engine/gst/encoder-table.ts'
+import { chooseEncoder } from '../../../../engine/gst/encoders.ts'
+
+const finished = (exitCode: number, stdout = ''): Finished => ({
+  exitCode,
+  signal: null,
+  missing: false,
+  stdout,
+  stderr: '',
+  timedOut: false,
+})
+
+/** A host that has these elements, of which these encode. */
+const host = (has: readonly string[], encodes: readonly string[] = has) => {
+  const calls: string[] = []
+  const run = async (file: string, args: readonly string[]): Promise<Finished> => {
+    calls.push([file, ...args].join(' '))
+    if (file === 'gst-inspect-1.0') return finished(has.includes(args[1] ?? '') ? 0 : 1)
+    return finished(encodes.some((name) => args.includes(name)) ? 0 : 1, encodes.some((name) => args.includes(name)) ? 'frame' : '')
+  }
+  return { run, calls }
+}
+
+describe('chooseEncoder', () => {
+  it.each([
+    ['h264', 'auto', ['x264enc', 'openh264enc'], ['x264enc', 'openh264enc'], 'x264enc'],
+    ['h264', 'auto', ['openh264enc'], ['openh264enc'], 'openh264enc'],
+    ['h264', 'auto', ['vah264enc', 'x264enc'], ['vah264enc', 'x264enc'], 'vah264enc'],
+    ['h264', 'auto', ['vah264enc', 'x264enc'], ['x264enc'], 'x264enc'],
+    ['h264', 'software', ['vah264enc', 'x264enc'], ['vah264enc', 'x264enc'], 'x264enc'],
+    ['h264', 'hardware', ['v4l2h264enc', 'x264enc'], ['v4l2h264enc', 'x264enc'], 'v4l2h264enc'],
+    ['h265', 'auto', ['x264enc', 'x265enc'], ['x264enc', 'x265enc'], 'x265enc'],
+  ] as const)('chooses for %s with preference %s among %j, of which %j work: %s', async (codec, preference, has, works, name) => {
+    expect((await chooseEncoder(codec, preference, host(has, works).run)).name).toBe(name)
+  })
+
+  it.each([
+    ['h264', 'auto', 'gstreamer1.0-plugins-ugly'],
+    ['h264', 'software', 'gstreamer1.0-plugins-ugly or gstreamer1.0-plugins-bad'],
+    ['h265', 'auto', 'apt-get install gstreamer1.0-plugins-bad'],
+    ['h264', 'hardware', 'encoder.preference'],
+  ] as const)('names what to do when there is none for %s with preference %s', async (codec, preference, advice) => {
+    await expect(chooseEncoder(codec, preference, host([]).run)).rejects.toMatchObject({
+      reason: 'missing_element',
+      message: expect.stringContaining(advice),
+    })
+  })
+
+  it('finds out once what works, and looks again for what was missing', async () => {
+    const has: string[] = []
+    const { run, calls } = host(has)
+    await expect(chooseEncoder('h265', 'software', run)).rejects.toMatchObject({ reason: 'missing_element' })
+    has.push('x265enc')
+    await chooseEncoder('h265', 'software', run)
+    const asked = calls.length
+    await Promise.all([chooseEncoder('h265', 'software', run), chooseEncoder('h265', 'software', run)])
+    expect(calls).toHaveLength(asked)
+  })
+
+  it('says that GStreamer is missing when its programs are', async () => {
+    const run = async (): Promise<Finished> => ({ ...finished(127), missing: true })
+    await expect(chooseEncoder('h264', 'auto', run)).rejects.toMatchObject({ reason: 'engine_missing' })
+  })
+})
+
+describe('the encoders', () => {
+  // V4L2's stateful encoders have no speed presets.
+  const graded = ENCODERS.filter(({ hardware }) => !hardware)
+
+  it.each(graded.map((encoder) => [encoder.name, encoder] as const))('%s does something else for every quality', (_name, encoder) => {
+    const lines = Array.from({ length: 10 }, (_, index) => encoder.words({ bitrate: 2000, quality: index + 1, keyInterval: 60 }).join(' '))
+    expect(new Set(lines).size).toBe(10)
+  })
+
+  it.each(ENCODERS.map((encoder) => [encoder.name, encoder] as const))(
+    '%s is told the bitrate and the key frame interval',
+    (_name, encoder) => {
+      const line = encoder.words({ bitrate: 1234, quality: 7, keyInterval: 57 }).join(' ')
+      expect(line).toMatch(/1234/)
+      expect(line).toMatch(/57/)
+      expect(line).not.toMatch(/undefined|NaN/)
+    },
+  )
+})

@@ -1,0 +1,311 @@
+import { describe, expect, it } from 'vitest'
+import { element, frameRateFraction, property, toArguments } from '../../../../engine/gst/element.ts'
+import { ENCODERS } from '../../../../engine/gst/encoder-table.ts'
+import { showLaunch } from '../../../../engine/launch/launch.ts'
+import { simpleLaunch } from '../../../../engine/launch/simple.ts'
+import type { SourceFacts } from '../../../../engine/sources/facts.ts'
+import type { Encoding, SimpleConfig } from '../../../../lib/schema/pipeline.ts'
+
+const configure = (uri: string, encoding: Encoding | null = null, latency_ms = 200): SimpleConfig => ({
+  id: 'cam-1',
+  mode: 'simple',
+  on_demand: false,
+  output: null,
+  klv_config: { pass_klv: false, auto_extract_geolocation: false },
+  ephemeral: false,
+  source: { uri, latency_ms },
+  encoding,
+})
+
+const facts = (kind: SourceFacts['kind'], more: Partial<SourceFacts> = {}): SourceFacts => ({
+  kind,
+  video: null,
+  klv: null,
+  frameRate: null,
+  paced: false,
+  ...more,
+})
+
+const rtsp = facts('rtsp', { video: 'H264', klv: false, frameRate: 30, transport: 'tcp' })
+const H264: Encoding = { codec: 'h264', bitrate: 1500, width: 1280, height: 720, fps: 25, quality: 7 }
+const x264 = ENCODERS.find(({ name }) => name === 'x264enc') ?? null
+const line = (config: SimpleConfig, source: SourceFacts) =>
+  simpleLaunch(config, source, config.encoding || source.kind === 'test' ? x264 : null).args.join(' ')
+
+interface Row {
+  readonly name: string
+  readonly uri: string
+  readonly facts: SourceFacts
+  readonly encoding?: Encoding
+  readonly contains: readonly string[]
+  readonly lacks?: readonly string[]
+}
+
+const ROWS: readonly Row[] = [
+  {
+    name: 'H.264 over RTSP is payloaded again, parameter sets before every key frame',
+    uri: 'rtsp://10.0.0.5/stream',
+    facts: rtsp,
+    contains: [
+      'location=rtsp://10.0.0.5/stream',
+      'latency=200',
+      'protocols=tcp',
+      'rtph264depay ! h264parse ! rtph264pay name=pay0 pt=96 mtu=1400',
+      'config-interval=-1',
+      'fd=3 sync=false async=false',
+    ],
+    lacks: ['pay1', 'enc ', 'user-id'],
+  },
+  {
+    name: 'H.265 over RTSP',
+    uri: 'rtsp://h/s',
+    facts: { ...rtsp, video: 'H265' },
+    contains: ['rtph265depay ! h265parse ! rtph265pay name=pay0'],
+  },
+  { name: 'UDP when the source wants it', uri: 'rtsp://h/s', facts: { ...rtsp, transport: 'udp' }, contains: ['protocols=udp'] },
+  { name: 'rtspt is RTSP', uri: 'rtspt://h/s', facts: rtsp, contains: ['location=rtsp://h/s', 'protocols=tcp'] },
+  {
+    name: 'rtsps takes certificates as they are',
+    uri: 'rtsps://h/s',
+    facts: rtsp,
+    contains: ['location=rtsps://h:322/s', 'tls-validation-flags=no-flags'],
+  },
+  {
+    name: 'another codec passes untouched',
+    uri: 'rtsp://h/s',
+    facts: { ...rtsp, video: 'VP8' },
+    contains: ['tracks. ! capsfilter name=pay0 caps=application/x-rtp,media=video ! rtpstreampay'],
+    lacks: ['depay'],
+  },
+  {
+    name: 'a KLV track',
+    uri: 'rtsp://h/s',
+    facts: { ...rtsp, klv: true },
+    contains: [
+      'tracks. ! rtpklvdepay ! rtpklvpay name=pay1 pt=97 mtu=1400 timestamp-offset=0 seqnum-offset=0',
+      'fd=4 sync=false async=false',
+    ],
+  },
+  {
+    name: 'MPEG-TS inside RTSP',
+    uri: 'rtsp://h/s',
+    facts: { ...rtsp, video: 'MP2T', klv: null },
+    contains: [
+      'rtpmp2tdepay ! tee name=transport ! tsdemux name=tracks',
+      'tracks. ! video/x-h264',
+      'tracks. ! video/x-h265',
+      'capsfilter name=pay0',
+      'transport. ! queue',
+      'rtpmp2tpay pt=33',
+    ],
+    lacks: ['meta/x-klv'],
+  },
+  {
+    name: 'credentials are kept apart and decoded',
+    uri: 'rtsp://ad%40min:p%3Aw@h/s',
+    facts: rtsp,
+    contains: ['location=rtsp://h/s', 'user-id=ad@min', 'user-pw=p:w'],
+  },
+  { name: 'unicast UDP', uri: 'udp://0.0.0.0:5000', facts: facts('mpegts'), contains: ['udpsrc address=0.0.0.0 port=5000', 'tsdemux'] },
+  {
+    name: 'multicast UDP',
+    uri: 'udp://@239.1.1.1:5000?iface=eth1',
+    facts: facts('mpegts'),
+    contains: ['address=239.1.1.1 port=5000 multicast-iface=eth1'],
+  },
+  { name: 'IPv6 UDP', uri: 'udp://[::1]:5000', facts: facts('mpegts'), contains: ['address=::1 port=5000'] },
+  {
+    name: 'SRT with its own latency',
+    uri: 'srt://h:9000?mode=caller&latency=50&streamid=a%2Fb',
+    facts: facts('mpegts'),
+    contains: ['srtsrc uri=srt://h:9000?mode=caller&latency=50&streamid=a%2Fb auto-reconnect=false'],
+    lacks: ['latency=200'],
+  },
+  { name: 'SRT with ours', uri: 'srt://h:9000', facts: facts('mpegts'), contains: ['srtsrc uri=srt://h:9000 latency=200'] },
+  {
+    name: 'RTMP',
+    uri: 'rtmp://h/app/key',
+    facts: facts('rtmp', { klv: false }),
+    contains: ['rtmp2src location=rtmp://h/app/key', 'flvdemux name=tracks'],
+    lacks: ['meta/x-klv'],
+  },
+  {
+    name: 'HLS is paced',
+    uri: 'https://h/a.m3u8',
+    facts: facts('http', { http: 'hls', paced: true }),
+    contains: [
+      'souphttpsrc',
+      'parsebin name=tracks',
+      'fd=3 sync=true async=true',
+      'fd=4 sync=true async=false',
+      'meta/x-klv ! queue',
+      'video/x-h264 ! queue',
+    ],
+  },
+  {
+    name: 'live MPEG-TS over HTTP is not',
+    uri: 'http://h/a.ts',
+    facts: facts('http', { http: 'mpegts' }),
+    contains: ['tsdemux name=tracks', 'fd=3 sync=false'],
+  },
+  {
+    name: 'MJPEG over HTTP is re-encoded',
+    uri: 'http://h/m',
+    facts: facts('http', { http: 'mjpeg', video: 'JPEG', klv: false }),
+    encoding: H264,
+    contains: ['multipartdemux single-stream=true ! image/jpeg ! decodebin'],
+  },
+  {
+    name: 'a file is paced',
+    uri: 'file:///srv/a%20b.mp4',
+    facts: facts('file', { paced: true }),
+    contains: ['filesrc location=/srv/a\\ b.mp4 ! parsebin', 'sync=true'],
+  },
+  {
+    name: 'a test picture is encoded even when nothing is asked for',
+    uri: 'test://ball?width=320&height=240&fps=10',
+    facts: facts('test', { klv: false, frameRate: 10 }),
+    contains: ['pattern=ball', 'width=320,height=240,framerate=10/1', 'x264enc', 'key-int-max=20'],
+  },
+  {
+    name: 'an H.264 camera passes through',
+    uri: 'v4l2:///dev/video0?encoding=h264&width=1280&height=720&fps=30',
+    facts: facts('v4l2', { video: 'H264', klv: false }),
+    contains: ['v4l2src device=/dev/video0 ! video/x-h264,width=1280,height=720,framerate=30/1 ! h264parse ! rtph264pay name=pay0'],
+  },
+  {
+    name: 'an MJPEG camera is re-encoded',
+    uri: 'v4l2:///dev/video0?encoding=mjpeg',
+    facts: facts('v4l2', { video: 'JPEG', klv: false }),
+    encoding: H264,
+    contains: ['image/jpeg ! decodebin ! queue'],
+  },
+  {
+    name: 'a raw camera is re-encoded',
+    uri: 'v4l2:///dev/video0',
+    facts: facts('v4l2', { klv: false }),
+    encoding: H264,
+    contains: ['video/x-raw ! queue'],
+  },
+  {
+    name: 'every field of encoding',
+    uri: 'rtsp://h/s',
+    facts: rtsp,
+    encoding: H264,
+    contains: [
+      'decodebin',
+      'leaky=downstream',
+      'videorate ! video/x-raw,framerate=25/1',
+      'format=I420,width=1280,height=720',
+      'bitrate=1500',
+      'key-int-max=50',
+      'bframes=0',
+      'tune=zerolatency',
+    ],
+  },
+  {
+    name: 'a recording loses no picture',
+    uri: 'file:///a.mp4',
+    facts: facts('file', { paced: true }),
+    encoding: H264,
+    contains: ['queue'],
+    lacks: ['leaky'],
+  },
+  {
+    name: 'what is not asked for stays as it is',
+    uri: 'rtsp://h/s',
+    facts: rtsp,
+    encoding: { codec: 'h264', bitrate: 500, quality: 1 },
+    contains: ['video/x-raw,format=I420 !', 'key-int-max=60'],
+    lacks: ['videorate', 'width='],
+  },
+  {
+    name: 'an unknown rate is taken for a low one',
+    uri: 'udp://h:1',
+    facts: facts('mpegts'),
+    encoding: { codec: 'h264', bitrate: 500, quality: 1 },
+    contains: ['key-int-max=20'],
+  },
+]
+
+describe('simpleLaunch', () => {
+  it.each(ROWS.map((row) => [row.name, row] as const))('%s', (_name, row) => {
+    const text = line(configure(row.uri, row.encoding), row.facts)
+    for (const part of row.contains) expect(text).toContain(part)
+    for (const part of row.lacks ?? []) expect(text).not.toContain(part)
+    expect(text).not.toMatch(/undefined|null|NaN/)
+  })
+
+  it.each([
+    ['http://h/m', facts('http', { http: 'mjpeg', video: 'JPEG', klv: false })],
+    ['v4l2:///dev/video0?encoding=mjpeg', facts('v4l2', { video: 'JPEG', klv: false })],
+    ['v4l2:///dev/video0', facts('v4l2', { klv: false })],
+  ])('asks for encoding when %s cannot be passed through', (uri, source) => {
+    expect(() => simpleLaunch(configure(uri), source, null)).toThrow(/Set encoding/)
+  })
+
+  it('leads the KLV track out with caps that are known before it speaks', () => {
+    const { streams } = simpleLaunch(configure('rtsp://h/s'), { ...rtsp, klv: true }, null)
+    expect(streams.map(({ payloader, fd, caps }) => [payloader, fd, caps !== null])).toEqual([
+      ['pay0', 3, false],
+      ['pay1', 4, true],
+    ])
+  })
+
+  it('puts everything behind --, and no blank into an argument', () => {
+    const { args } = simpleLaunch(configure('rtsp://a%20b:c%20%22%27%5C%20d@h/s'), rtsp, null)
+    expect(args[0]).toBe('--')
+    expect(args.every((argument) => !/\s/.test(argument))).toBe(true)
+  })
+
+  it('refuses credentials that hold a line break', () => {
+    expect(() => simpleLaunch(configure('rtsp://a%0d%0ab@h/s'), rtsp, null)).toThrow(/control character/)
+  })
+})
+
+describe('showLaunch', () => {
+  it('shows a line to paste without a credential', () => {
+    const shown = showLaunch(simpleLaunch(configure('rtsp://admin:hun%20ter2@h/s'), { ...rtsp, klv: true }, null))
+    expect(shown).toMatch(/^gst-launch-1\.0 -v rtspsrc /)
+    expect(shown).not.toMatch(/admin|hun|ter2/)
+    expect(shown).toMatch(/ 3>\/dev\/null 4>\/dev\/null$/)
+    expect(shown).toContain(" '!' ")
+  })
+
+  it('masks the passphrase of SRT', () => {
+    expect(showLaunch(simpleLaunch(configure('srt://h:1?passphrase=topsecret99'), facts('mpegts'), null))).not.toContain('topsecret99')
+  })
+})
+
+describe('property', () => {
+  it.each([
+    ['plain', 'a=plain'],
+    ['', 'a=""'],
+    ['a b', 'a=a\\ b'],
+    ["it's", "a=it\\'s"],
+    ['NULL', 'a=\\"NULL\\"'],
+  ])('writes %j as %s', (value, text) => {
+    expect(property('a', value)).toBe(text)
+  })
+
+  it('refuses what cannot be said', () => {
+    expect(() => property('a', 'b\nc')).toThrow()
+    expect(() => property('a', 'b\0c')).toThrow()
+  })
+
+  it('joins to the same text again however it is cut', () => {
+    const words = element('filesrc', { location: 'a "b c" \\ d' })
+    expect(toArguments(words).join(' ')).toBe(words.join(' '))
+  })
+})
+
+describe('frameRateFraction', () => {
+  it.each([
+    [25, '25/1'],
+    [29.97, '30000/1001'],
+    [12.5, '12500/1000'],
+    [1, '1/1'],
+  ])('%d is %s', (fps, fraction) => {
+    expect(frameRateFraction(fps)).toBe(fraction)
+  })
+})

@@ -1,0 +1,234 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { describe, expect, it } from 'vitest'
+import dashboard from '../../../../engine/deploy/grafana-dashboard.json' with { type: 'json' }
+import { MetricsEvents } from '../../../../engine/metrics/history.ts'
+import { createEngineMetrics, type EngineMetricsSources } from '../../../../engine/metrics/metrics.ts'
+import { readProcessUsage } from '../../../../engine/metrics/process-usage.ts'
+import type { PipelineFacts } from '../../../../engine/pipelines/media-stats.ts'
+import { createApiMetrics } from '../../../../handlers/node/metrics.ts'
+import { readMetrics } from '../../../../lib/metrics.ts'
+import type { EngineEvent } from '../../../../lib/ports.ts'
+import type { PipelineView, Runtime } from '../../../../lib/schema/pipeline.ts'
+import { type ParsedMetrics, parseMetrics } from '../../../helpers/api/prometheus.ts'
+
+const view = (id: string, runtime: Partial<Runtime>): PipelineView => ({
+  id,
+  state: 'ready',
+  klv: { available: false },
+  screenshots: { state: 'stopped', interval_seconds: 10, quality: 85 },
+  runtime: {
+    phase: 'idle',
+    desired: 'ready',
+    since: '2026-11-20T10:00:00.000Z',
+    restarts: 0,
+    next_retry_at: null,
+    last_error: null,
+    readers: 0,
+    frames: 0,
+    fps: 0,
+    bitrate_kbps: 0,
+    last_frame_age_ms: null,
+    ...runtime,
+  },
+})
+
+const MEDIA = { frames: 10, bytesIn: 2000, malformedPackets: 1, bytesOut: 6000, gopDrops: 2, worstLoss: 0.25 }
+const PLAYING: PipelineFacts = { view: view('a', { phase: 'playing', readers: 3, last_frame_age_ms: 40 }), pid: process.pid, media: MEDIA }
+const IDLE: PipelineFacts = { view: view('b', {}), pid: undefined, media: { ...MEDIA, frames: 0 } }
+
+/** The engine's metrics over pipelines that a test sets, and what the engine tells of them. */
+const setUp = (more: Partial<EngineMetricsSources> = {}) => {
+  const world = { pipelines: [PLAYING, IDLE] as PipelineFacts[], tell: (_event: EngineEvent): void => {} }
+  const text = createEngineMetrics({
+    supervisor: {
+      measure: () => world.pipelines,
+      subscribe: (listener) => {
+        world.tell = listener
+        return () => {}
+      },
+    },
+    publisher: { connections: 4 },
+    ...more,
+  })
+  return { world, text, scrape: async () => parseMetrics(await text()) }
+}
+
+const status = (runtime: Partial<Runtime>, id = 'a'): EngineEvent => ({ type: 'pipeline', view: view(id, runtime) })
+const fault = (cause: string, id = 'a'): EngineEvent => ({ type: 'pipeline_error', id, code: 'ENGINE_ERROR', message: 'm', cause })
+
+describe("the engine's metrics", () => {
+  it('tell of each pipeline what is there at the scrape', async () => {
+    const { scrape } = setUp({
+      klv: () => [{ pipelineId: 'a', decoded: 7, badChecksum: 1, malformed: 0, gaps: 2 }],
+    })
+    const { value } = await scrape()
+    const a = { pipeline_id: 'a' }
+    expect(value('svc_pipelines', { phase: 'playing' })).toBe(1)
+    expect(value('svc_pipelines', { phase: 'idle' })).toBe(1)
+    expect(value('svc_pipelines', { phase: 'failed' })).toBe(0)
+    expect(value('svc_pipeline_playing', a)).toBe(1)
+    expect(value('svc_pipeline_readers', a)).toBe(3)
+    expect(value('svc_pipeline_frames_total', a)).toBe(10)
+    expect(value('svc_pipeline_received_bytes_total', a)).toBe(2000)
+    expect(value('svc_pipeline_sent_bytes_total', a)).toBe(6000)
+    expect(value('svc_pipeline_malformed_packets_total', a)).toBe(1)
+    expect(value('svc_pipeline_gop_drops_total', a)).toBe(2)
+    expect(value('svc_pipeline_reader_loss_ratio', a)).toBe(0.25)
+    expect(value('svc_pipeline_last_frame_age_seconds', a)).toBe(0.04)
+    expect(value('svc_pipeline_last_frame_age_seconds', { pipeline_id: 'b' })).toBeUndefined()
+    expect(value('svc_pipeline_resident_memory_bytes', a)).toBeGreaterThan(10_000_000)
+    expect(value('svc_pipeline_resident_memory_bytes', { pipeline_id: 'b' })).toBeUndefined()
+    expect(value('svc_rtsp_connections')).toBe(4)
+    expect(value('svc_klv_packets_total', { ...a, result: 'decoded' })).toBe(7)
+    expect(value('svc_klv_packets_total', { ...a, result: 'bad_checksum' })).toBe(1)
+    expect(value('svc_klv_gaps_total', a)).toBe(2)
+  })
+
+  it('are the same when nothing happened between two scrapes: totals are not added up', async () => {
+    const { scrape } = setUp()
+    await scrape()
+    const { value } = await scrape()
+    expect(value('svc_pipeline_frames_total', { pipeline_id: 'a' })).toBe(10)
+  })
+
+  it('forget a pipeline that is gone, so that labels do not pile up', async () => {
+    const { world, text } = setUp()
+    world.tell(fault('crashed'))
+    world.tell(status({ phase: 'reconnecting', restarts: 1 }))
+    expect(await text()).toContain('pipeline_id="a",reason="crashed"')
+    world.tell({ type: 'pipeline_removed', id: 'a' })
+    world.pipelines = [IDLE]
+    expect(await text()).not.toContain('pipeline_id="a"')
+  })
+
+  it('count restarts by the reason of the fault before, over any number of plays', async () => {
+    const { world, scrape } = setUp()
+    for (const event of [
+      fault('ended'),
+      status({ phase: 'reconnecting', restarts: 1 }),
+      fault('unreachable'),
+      status({ phase: 'reconnecting', restarts: 2 }),
+      status({ phase: 'playing', restarts: 2 }),
+      status({ phase: 'idle' }),
+      fault('ended'),
+      status({ phase: 'reconnecting', restarts: 1 }),
+    ]) {
+      world.tell(event)
+    }
+    const { value } = await scrape()
+    expect(value('svc_pipeline_restarts_total', { pipeline_id: 'a', reason: 'ended' })).toBe(2)
+    expect(value('svc_pipeline_restarts_total', { pipeline_id: 'a', reason: 'unreachable' })).toBe(1)
+  })
+})
+
+describe('the time to the first frame', () => {
+  const observed = (...events: EngineEvent[]): number[] => {
+    const seconds: number[] = []
+    const metrics = new MetricsEvents((value) => void seconds.push(value))
+    for (const event of events) metrics.record(event)
+    return seconds
+  }
+  const at = (ms: number) => new Date(Date.parse('2026-11-20T10:00:00.000Z') + ms).toISOString()
+
+  it('runs from the begin of a start to playing', () => {
+    expect(observed(status({ phase: 'starting', since: at(0) }), status({ phase: 'playing', since: at(750) }))).toEqual([0.75])
+  })
+
+  it('counts each start once, and neither a recovery nor a start that failed', () => {
+    expect(
+      observed(
+        status({ phase: 'starting', since: at(0) }),
+        status({ phase: 'playing', since: at(100) }),
+        status({ phase: 'playing', since: at(100) }),
+        status({ phase: 'reconnecting', since: at(200) }),
+        status({ phase: 'playing', since: at(300) }),
+        status({ phase: 'starting', since: at(400) }, 'b'),
+        status({ phase: 'failed', since: at(500) }, 'b'),
+      ),
+    ).toEqual([0.1])
+  })
+
+  it('is not negative when the clock is set back', () => {
+    expect(observed(status({ phase: 'starting', since: at(900) }), status({ phase: 'playing', since: at(0) }))).toEqual([0])
+  })
+})
+
+describe('the usage of a process', () => {
+  it('is that of /proc', () => {
+    const usage = readProcessUsage(process.pid)
+    const own = process.cpuUsage()
+    // proc(5) tells hundredths of a second.
+    expect(usage?.cpuSeconds).toBeCloseTo((own.user + own.system) / 1e6, 0)
+    expect(usage?.residentBytes).toBeGreaterThan(10_000_000)
+  })
+
+  it('is unknown when the process is gone', async () => {
+    const child = spawn('true')
+    await once(child, 'exit')
+    expect(readProcessUsage(child.pid ?? 0)).toBeUndefined()
+  })
+})
+
+/** All metrics of a service, each with at least one sample. */
+const everything = async (): Promise<ParsedMetrics> => {
+  const { world, text } = setUp({ klv: () => [{ pipelineId: 'a', decoded: 1, badChecksum: 0, malformed: 0, gaps: 0 }] })
+  world.tell(fault('crashed'))
+  world.tell(status({ phase: 'reconnecting', restarts: 1 }))
+  const metrics = createApiMetrics({ sseClients: () => 1 })
+  metrics.answered({ method: 'GET', route: '/svc/pipeline', status: 200, seconds: 0.01 })
+  return parseMetrics(await readMetrics({ metrics, engineMetrics: text }))
+}
+
+describe('the names', () => {
+  it('begin with svc_, are declared once, and totals end with _total', async () => {
+    const { names, repeated, text } = await everything()
+    expect(repeated).toEqual([])
+    for (const name of names) expect(name).toMatch(/^svc_[a-z0-9_]+$/)
+    for (const [, name = ''] of text.matchAll(/^# TYPE (\S+) counter$/gm)) expect(name).toMatch(/_total$/)
+    for (const name of names) expect(name).not.toMatch(/_(ms|milliseconds|kb|kbps|mb|percent)(_|$)/)
+  })
+})
+
+describe('the Grafana dashboard', () => {
+  const expressions = dashboard.panels.flatMap((panel) => ('targets' in panel ? (panel.targets ?? []) : [])).map(({ expr }) => expr)
+  const queries = [
+    ...expressions,
+    ...dashboard.templating.list.flatMap((variable) => ('definition' in variable ? [variable.definition ?? ''] : [])),
+  ]
+
+  it('uses only metrics and labels that exist', async () => {
+    const { samples } = await everything()
+    for (const query of queries) {
+      const used = [...query.matchAll(/\b(svc_\w+)(?:\{([^}]*)\})?/g)]
+      expect(used.length, query).toBeGreaterThan(0)
+      for (const [, name = '', selector = ''] of used) {
+        expect([...samples.keys()]).toContain(name)
+        for (const [, label = ''] of selector.matchAll(/(\w+)(?==~?")/g)) expect([...(samples.get(name) ?? [])]).toContain(label)
+      }
+      const grouped = [...query.matchAll(/\b(?:by|on) \(([^)]*)\)/g)].flatMap(([, labels = '']) => labels.split(', '))
+      const known = new Set(used.flatMap(([, name = '']) => [...(samples.get(name) ?? [])]))
+      for (const label of grouped) expect([...known], query).toContain(label)
+    }
+  })
+
+  it('takes counters as rates, and shows every metric of the pipelines', async () => {
+    const { names, text } = await everything()
+    const counters = [...text.matchAll(/^# TYPE (\S+) counter$/gm)].map(([, name = '']) => name)
+    for (const query of expressions) {
+      for (const [name] of query.matchAll(/svc_\w+_total/g))
+        expect([counters.includes(name), /(rate|increase)\(/.test(query)]).toEqual([true, true])
+    }
+    const shown = new Set(
+      queries.flatMap((query) => [...query.matchAll(/svc_\w+/g)].map(([name]) => name.replace(/_(bucket|count|sum)$/, ''))),
+    )
+    const own = [...names].filter((name) => !/^svc_(api|engine)_/.test(name))
+    expect(own.filter((name) => !shown.has(name))).toEqual([])
+  })
+
+  it('has panels with a place and an id of their own', () => {
+    const ids = dashboard.panels.map(({ id }) => id)
+    expect(new Set(ids).size).toBe(ids.length)
+    for (const { gridPos } of dashboard.panels) expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24)
+  })
+})

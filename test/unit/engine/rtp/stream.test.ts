@@ -1,0 +1,219 @@
+import { describe, expect, it } from 'vitest'
+import type { AccessUnit } from '../../../../engine/rtp/access-unit.ts'
+import { parseRtpCaps } from '../../../../engine/rtp/caps.ts'
+import { Rfc4571Reader } from '../../../../engine/rtp/rfc4571.ts'
+import { RtpFramingError, RtpStream, type RtpStreamOptions } from '../../../../engine/rtp/stream.ts'
+import { Timeline } from '../../../../engine/rtp/timeline.ts'
+import { framedPackets, H264_CAPS, IDR, KLV_CAPS, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
+import { Random } from '../../../helpers/rtsp/random-requests.ts'
+
+const FRAME = 3000
+
+const setUp = (options: RtpStreamOptions & { caps?: string } = {}) => {
+  const clock = { ms: 1000 }
+  const stream = new RtpStream({ now: () => clock.ms, ...options })
+  const units: AccessUnit[] = []
+  stream.onUnit((unit) => units.push(unit))
+  const caps = parseRtpCaps(options.caps ?? H264_CAPS)
+  const begin = () => {
+    stream.begin()
+    if (caps) stream.setCaps(caps)
+  }
+  begin()
+  /** One frame per packet; the clock moves with the frames. */
+  const frames = (count: number, from: { sequence: number; timestamp: number }, key = 0) => {
+    for (let at = 0; at < count; at += 1) {
+      stream.ingest(
+        framedPackets(
+          rtpPacket({ sequence: from.sequence + at, timestamp: from.timestamp + at * FRAME, payload: at === key ? IDR : SLICE }),
+        ),
+      )
+      clock.ms += 1000 / 30
+    }
+  }
+  return { stream, units, clock, begin, frames, caps }
+}
+
+const sequences = (units: readonly AccessUnit[]) => units.flatMap((unit) => unit.packets().map((packet) => packet.readUInt16BE(2)))
+const isContinuous = (numbers: readonly number[]) =>
+  numbers.every((number, at) => at === 0 || number === (((numbers[at - 1] ?? 0) + 1) & 0xffff))
+const steps = (units: readonly AccessUnit[]) => units.slice(1).map((unit, at) => (unit.timestamp - (units[at]?.timestamp ?? 0)) | 0)
+
+describe('the RFC 4571 reader', () => {
+  it('finds the same packets whatever the pieces are', () => {
+    const packets = [
+      rtpPacket({ sequence: 1, timestamp: 1 }),
+      rtpPacket({ sequence: 2, timestamp: 1, payload: 'x'.repeat(3000) }),
+      rtpPacket({ sequence: 3, timestamp: 2 }),
+    ]
+    const bytes = Buffer.concat([framedPackets(...packets), Buffer.from([0, 0]), framedPackets(...packets)])
+    for (let seed = 1; seed <= 100; seed += 1) {
+      const found: Buffer[] = []
+      const reader = new Rfc4571Reader()
+      for (const piece of new Random(seed).pieces(bytes, 700)) reader.push(piece, (packet) => found.push(Buffer.from(packet)))
+      expect(found, `seed ${seed}`).toEqual([...packets, ...packets])
+    }
+  })
+})
+
+describe('an RTP stream', () => {
+  it('gathers packets into access units by marker and by timestamp', () => {
+    const { stream, units } = setUp()
+    stream.ingest(
+      framedPackets(
+        rtpPacket({ sequence: 10, timestamp: 0, marker: false, payload: IDR }),
+        rtpPacket({ sequence: 11, timestamp: 0 }),
+        rtpPacket({ sequence: 12, timestamp: FRAME, marker: false }),
+        rtpPacket({ sequence: 13, timestamp: 2 * FRAME }),
+      ),
+    )
+    expect(units.map((unit) => [unit.packetCount, unit.key])).toEqual([
+      [2, true],
+      [1, false],
+      [1, false],
+    ])
+    expect(isContinuous(sequences(units))).toBe(true)
+    expect(steps(units)).toEqual([FRAME, FRAME])
+  })
+
+  it('closes a unit that no marker ends without waiting for the next one', async () => {
+    const { stream, units } = setUp({ now: () => performance.now() })
+    const closed = new Promise<void>((resolve) => stream.onUnit(() => resolve()))
+    stream.ingest(framedPackets(rtpPacket({ sequence: 1, timestamp: 5, marker: false, payload: IDR })))
+    expect(units).toHaveLength(0)
+    await closed
+    expect(units).toHaveLength(1)
+  })
+
+  it('frames a unit once per channel, and writes SSRC, payload type and sequence anew', () => {
+    const { stream, units, frames } = setUp()
+    frames(1, { sequence: 500, timestamp: 777 })
+    const [unit] = units
+    if (!unit) throw new Error('A unit was expected')
+    expect(unit.framed(0)).toBe(unit.framed(0))
+    const framed = unit.framed(4)
+    expect([...framed.subarray(0, 4)]).toEqual([0x24, 4, 0, 14])
+    expect([framed.readUInt32BE(12), framed.subarray(16)]).toEqual([stream.ssrc, IDR])
+    expect(unit.rfc4571()).toEqual(Buffer.concat([Buffer.from([0, 14]), framed.subarray(4)]))
+    expect(unit.payload()).toEqual(IDR)
+  })
+
+  it('goes on over a new child: same SSRC, no gap, time moved on by what passed', () => {
+    const { units, clock, begin, frames } = setUp()
+    frames(5, { sequence: 65_533, timestamp: 0 })
+    clock.ms += 700
+    begin()
+    frames(5, { sequence: 9, timestamp: 0 })
+    expect(isContinuous(sequences(units))).toBe(true)
+    const [before, after] = [units[4], units[5]]
+    const passedMs = 700 + 1000 / 30
+    expect(steps(units)[4]).toBe(Math.round(passedMs * 90))
+    expect(before?.packets()[0]?.readUInt32BE(8)).toBe(after?.packets()[0]?.readUInt32BE(8))
+  })
+
+  it('never goes back in time when the new child is faster than its timestamps', () => {
+    const { units, begin, frames, clock } = setUp()
+    clock.ms += 500
+    frames(1, { sequence: 0, timestamp: 0 })
+    // Ten frames in no time: media runs ahead of the clock.
+    const before = clock.ms
+    frames(10, { sequence: 1, timestamp: FRAME })
+    clock.ms = before
+    begin()
+    frames(3, { sequence: 0, timestamp: 0 })
+    expect(Math.min(...steps(units))).toBeGreaterThan(0)
+  })
+
+  it('shows a loss as the gap it is, and goes on behind a jump of the source', () => {
+    const { units, frames } = setUp()
+    frames(2, { sequence: 100, timestamp: 0 })
+    frames(1, { sequence: 105, timestamp: 5 * FRAME })
+    frames(1, { sequence: 40_000, timestamp: 6 * FRAME })
+    const [, b = 0, c = 0, d = 0] = sequences(units)
+    expect([(c - b) & 0xffff, (d - c) & 0xffff]).toEqual([4, 1])
+  })
+
+  it('follows a source whose timestamps begin anew', () => {
+    const { units, frames } = setUp()
+    frames(3, { sequence: 0, timestamp: 900_000_000 })
+    frames(3, { sequence: 3, timestamp: 5 })
+    expect(steps(units)).toEqual([FRAME, FRAME, FRAME, FRAME, FRAME].map((step, at) => (at === 2 ? expect.closeTo(step, -1) : step)))
+  })
+
+  it('holds media that comes before the caps', () => {
+    const { stream, units, frames, caps } = setUp({ caps: 'other/caps' })
+    frames(3, { sequence: 0, timestamp: 0 })
+    expect([units.length, stream.live, caps]).toEqual([0, false, undefined])
+    const late = parseRtpCaps(H264_CAPS)
+    if (late) stream.setCaps(late)
+    expect([units.length, stream.live]).toEqual([3, true])
+  })
+
+  it('keeps the GOP since the newest key frame, within its bounds, for this run only', () => {
+    const { stream, frames, begin } = setUp({ gop: { units: 5 } })
+    frames(4, { sequence: 0, timestamp: 0 })
+    frames(3, { sequence: 4, timestamp: 4 * FRAME })
+    expect(stream.gop?.units.map((unit) => unit.key)).toEqual([true, false, false])
+    expect(stream.gop?.rfc4571({ keyFrameOnly: true })).toHaveLength(16)
+    expect(stream.gop?.rfc4571()).toHaveLength(3 * 16)
+    frames(3, { sequence: 7, timestamp: 7 * FRAME }, -1)
+    expect(stream.gop).toBeUndefined()
+    frames(2, { sequence: 10, timestamp: 10 * FRAME })
+    expect([stream.gop?.units.length, stream.live]).toEqual([2, true])
+    begin()
+    expect([stream.gop, stream.live]).toEqual([undefined, false])
+  })
+
+  it('lets every unit of KLV stand for itself, however many packets it has', () => {
+    const { stream, units } = setUp({ caps: KLV_CAPS })
+    stream.ingest(
+      framedPackets(
+        rtpPacket({ sequence: 1, timestamp: 0, marker: false, payload: 'ab' }),
+        rtpPacket({ sequence: 2, timestamp: 0, payload: 'cd' }),
+      ),
+    )
+    stream.ingest(framedPackets(rtpPacket({ sequence: 3, timestamp: 90_000, payload: 'ef' })))
+    expect(units.map((unit) => [unit.key, unit.payload().toString()])).toEqual([
+      [true, 'abcd'],
+      [true, 'ef'],
+    ])
+    expect(stream.gop?.units).toHaveLength(1)
+  })
+
+  it('gives the streams of one child one time, whatever their offsets and whichever comes first', () => {
+    const timeline = new Timeline(0)
+    const video = setUp({ timeline })
+    const klv = setUp({ timeline, caps: KLV_CAPS.replace('timestamp-offset=(uint)0', 'timestamp-offset=(uint)4294967000') })
+    klv.clock.ms = 1300
+    klv.stream.ingest(framedPackets(rtpPacket({ sequence: 1, timestamp: 4_294_967_000 + 90_000 })))
+    video.clock.ms = 1340
+    video.stream.ingest(framedPackets(rtpPacket({ sequence: 1, timestamp: 90_000 + 1800, payload: IDR })))
+    expect((video.units[0]?.mediaMs ?? 0) - (klv.units[0]?.mediaMs ?? 0)).toBeCloseTo(20)
+    // One moment has one place on both, and sender reports say so.
+    const lag = (stream: RtpStream, unit: AccessUnit | undefined) => (stream.timestampNow(2000) - (unit?.timestamp ?? 0)) | 0
+    expect(lag(klv.stream, klv.units[0]) - lag(video.stream, video.units[0])).toBe(1800)
+  })
+
+  it('counts what is no RTP, and gives up when the framing is lost', () => {
+    const { stream, units } = setUp()
+    stream.ingest(framedPackets(Buffer.from('nonsense'), rtpPacket({ sequence: 1, timestamp: 1, payload: IDR })))
+    expect([units.length, stream.stats.malformedPackets]).toEqual([1, 1])
+    expect(() => stream.ingest(Buffer.alloc(100_000, 1))).toThrow(RtpFramingError)
+  })
+
+  it('survives any broken bytes with an error of its own or none', () => {
+    const good = framedPackets(
+      ...Array.from({ length: 20 }, (_, at) => rtpPacket({ sequence: at, timestamp: at * FRAME, payload: at ? SLICE : IDR })),
+    )
+    for (let seed = 1; seed <= 500; seed += 1) {
+      const random = new Random(seed)
+      const { stream } = setUp()
+      try {
+        for (const piece of random.pieces(random.mutate(good), 50)) stream.ingest(piece)
+      } catch (error) {
+        expect(error, `seed ${seed}`).toBeInstanceOf(RtpFramingError)
+      }
+      stream.end()
+    }
+  })
+})

@@ -1,0 +1,196 @@
+import { describe, expect, it } from 'vitest'
+import type { AccessUnit } from '../../../../../engine/rtp/access-unit.ts'
+import { parseRtpCaps } from '../../../../../engine/rtp/caps.ts'
+import { RtpStream } from '../../../../../engine/rtp/stream.ts'
+import { Timeline } from '../../../../../engine/rtp/timeline.ts'
+import { Reader } from '../../../../../engine/rtsp/publisher/reader.ts'
+import type { Sink } from '../../../../../engine/rtsp/publisher/sink.ts'
+import { framedPackets, H264_CAPS, IDR, KLV_CAPS, rtpPacket, SLICE } from '../../../../helpers/rtsp/packets.ts'
+
+interface Sent {
+  readonly track: number
+  readonly unit: AccessUnit
+  readonly timestamp: number
+}
+
+class FakeSink implements Sink {
+  busy = false
+  stuckSinceMs = undefined
+  onReady: () => void = () => {}
+  readonly sent: Sent[] = []
+  readonly reports: Buffer[] = []
+
+  send(track: number, unit: AccessUnit, timestamp: number | undefined): number {
+    this.sent.push({ track, unit, timestamp: timestamp ?? unit.timestamp })
+    return unit.bytes
+  }
+
+  sendReport(_: number, packet: Buffer): void {
+    this.reports.push(packet)
+  }
+
+  close(): void {}
+}
+
+const setUp = (limits = { queuedBytes: 1_000_000, lagMs: 2000 }) => {
+  const clock = { ms: 1000 }
+  const timeline = new Timeline(0)
+  const [video, klv] = [H264_CAPS, KLV_CAPS].map((text) => {
+    const stream = new RtpStream({ timeline, now: () => clock.ms })
+    const caps = parseRtpCaps(text)
+    stream.begin()
+    if (caps) stream.setCaps(caps)
+    return stream
+  })
+  if (!video || !klv) throw new Error('two streams')
+  const sink = new FakeSink()
+  const counters = { bytesOut: 0, unitsOut: 0, gopDrops: 0 }
+  const reader = new Reader([video, klv], sink, limits, counters)
+  video.onUnit((unit) => reader.offer(0, unit))
+  klv.onUnit((unit) => reader.offer(1, unit))
+  let frame = 0
+  /** `K` a key frame, `d` a delta frame, `m` a KLV packet, `.` a frame's time without one. */
+  const feed = (pattern: string, payloadBytes = 100) => {
+    for (const kind of pattern) {
+      const start = kind === 'K' ? IDR : SLICE
+      const packet = rtpPacket({ sequence: frame, timestamp: frame * 3000, payload: Buffer.concat([start, Buffer.alloc(payloadBytes)]) })
+      if (kind !== '.') (kind === 'm' ? klv : video).ingest(framedPackets(packet))
+      if (kind === 'm') continue
+      frame += 1
+      clock.ms += 1000 / 30
+    }
+  }
+  const play = () => {
+    const starts = reader.prepare(clock.ms)
+    reader.start()
+    return starts
+  }
+  const kinds = () => sink.sent.map(({ track, unit }) => (track === 1 ? 'm' : unit.key ? 'K' : 'd')).join('')
+  return { reader, sink, counters, feed, play, kinds, video, clock }
+}
+
+describe('a reader', () => {
+  it('gets the cached GOP at once, drawn together in its order, and live media after it without a gap', () => {
+    const { sink, feed, play, kinds } = setUp()
+    feed('ddKddddddddd')
+    const [start] = play()
+    feed('dd')
+    expect(kinds()).toBe('Kddddddddddd')
+    const first = sink.sent[0]
+    expect(start).toEqual({ timestamp: first?.timestamp, sequence: first?.unit.firstSequence })
+    const steps = sink.sent.slice(1).map(({ timestamp }, at) => (timestamp - (sink.sent[at]?.timestamp ?? 0)) | 0)
+    expect(steps.slice(0, 9).reduce((sum, step) => sum + step, 0)).toBe(40 * 90)
+    expect(Math.min(...steps)).toBeGreaterThan(0)
+    expect(steps.slice(9)).toEqual([3000, 3000])
+    const sequences = sink.sent.map(({ unit }) => unit.firstSequence)
+    expect(sequences).toEqual(sequences.map((_, at) => ((sequences[0] ?? 0) + at) & 0xffff))
+  })
+
+  it('waits for the next key frame when there is no GOP to start with', () => {
+    const { feed, play, kinds } = setUp()
+    feed('dd')
+    expect(play()[0]?.sequence).toBeUndefined()
+    feed('ddKd')
+    expect(kinds()).toBe('Kd')
+  })
+
+  it('gets the newest KLV packet with the GOP, no earlier than its key frame', () => {
+    const { sink, feed, play, kinds } = setUp()
+    feed('mKdd')
+    const starts = play()
+    expect(kinds()).toBe('Kddm')
+    expect(sink.sent.at(-1)?.timestamp).toBe(starts[1]?.timestamp)
+  })
+
+  it('that is behind keeps its order, and gets everything when it catches up within the bounds', () => {
+    const { sink, feed, play, kinds, counters } = setUp()
+    feed('K')
+    play()
+    sink.busy = true
+    feed('ddmdKdd')
+    expect(kinds()).toBe('K')
+    sink.busy = false
+    sink.onReady()
+    expect(kinds()).toBe('KddmdKdd')
+    expect(counters.gopDrops).toBe(0)
+  })
+
+  it('that is further behind than its bound of bytes loses what waits and goes on at a key frame', () => {
+    const { sink, feed, play, kinds, counters } = setUp({ queuedBytes: 1000, lagMs: 2000 })
+    feed('K')
+    play()
+    sink.busy = true
+    feed('dddddddddddd')
+    sink.busy = false
+    sink.onReady()
+    feed('dddKdd')
+    expect(kinds()).toBe('KKdd')
+    expect(counters.gopDrops).toBe(1)
+  })
+
+  it('over its bound goes on from a key frame that waits already', () => {
+    const { sink, feed, play, kinds } = setUp({ queuedBytes: 1000, lagMs: 2000 })
+    feed('K')
+    play()
+    sink.busy = true
+    feed('dddddKddd')
+    sink.busy = false
+    sink.onReady()
+    expect(kinds()).toBe('KKddd')
+  })
+
+  it('that lags for seconds goes on at the next key frame, though its bytes are within the bound', () => {
+    const { sink, feed, play, kinds, counters } = setUp({ queuedBytes: 1_000_000, lagMs: 500 })
+    feed('K')
+    play()
+    sink.busy = true
+    feed(`${'d'.repeat(20)}Kd`)
+    sink.busy = false
+    sink.onReady()
+    expect(kinds()).toBe('KKd')
+    expect(counters.gopDrops).toBe(1)
+  })
+
+  it('is still given an old cached GOP whole when the next key frame comes while it is sent', () => {
+    const { sink, feed, play, kinds, counters } = setUp({ queuedBytes: 1_000_000, lagMs: 500 })
+    feed(`K${'d'.repeat(30)}`)
+    sink.busy = true
+    play()
+    feed('Kd')
+    sink.busy = false
+    sink.onReady()
+    expect(kinds()).toBe(`K${'d'.repeat(30)}Kd`)
+    expect(counters.gopDrops).toBe(0)
+  })
+
+  it('only ever starts or goes on at a key frame, whatever happens', () => {
+    const { sink, feed, play, kinds, reader } = setUp({ queuedBytes: 1500, lagMs: 300 })
+    play()
+    for (let at = 0; at < 300; at += 1) {
+      sink.busy = (at * 7919) % 13 < 9
+      if (!sink.busy) sink.onReady()
+      if (at % 97 === 50) reader.pause()
+      if (at % 97 === 53) play()
+      feed(at % 12 === 5 ? 'K' : 'd')
+    }
+    const video = sink.sent.filter(({ track }) => track === 0)
+    for (const [at, { unit }] of video.entries()) {
+      const before = video[at - 1]?.unit
+      const follows = before !== undefined && ((before.lastSequence + 1) & 0xffff) === unit.firstSequence
+      expect(follows || unit.key, kinds()).toBe(true)
+    }
+    expect(video.length).toBeGreaterThan(50)
+  })
+
+  it('is not sent again after a pause what it had before', () => {
+    const { feed, play, kinds, reader } = setUp()
+    feed('K')
+    play()
+    feed('dd')
+    reader.pause()
+    feed('d')
+    expect(play()[0]?.sequence).toBeUndefined()
+    feed('dKd')
+    expect(kinds()).toBe('KddKd')
+  })
+})

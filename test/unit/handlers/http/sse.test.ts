@@ -1,0 +1,192 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { type EventStreamOptions, eventStream } from '../../../../handlers/http/sse.ts'
+import { createEventFeed } from '../../../../lib/events/feed.ts'
+import { followSse } from '../../../helpers/api/sse-client.ts'
+
+const message = (data: unknown, event = 'pipeline_status') => ({ event, pipelineId: 'a', data })
+
+const setUp = (more: Partial<EventStreamOptions> = {}) => {
+  const feed = createEventFeed('p')
+  const leaving = new AbortController()
+  const open = (again: Partial<EventStreamOptions> = {}) =>
+    eventStream({ feed, filter: () => true, lastEventId: null, signal: leaving.signal, ...more, ...again })
+  return { feed, leaving, open }
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe('a stream of events', () => {
+  it('has the header fields of Server-Sent Events, and nobody keeps or buffers it', async () => {
+    const { open, leaving } = setUp()
+    const response = open()
+    expect(Object.fromEntries(response.headers)).toEqual({
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+    })
+    leaving.abort()
+  })
+
+  it('tells the retry time once, then every event with its id', async () => {
+    const { feed, open, leaving } = setUp()
+    const client = followSse(open())
+    feed.publish(message({ text: 'line 1\nline 2' }))
+    feed.publish(message(2, 'pipeline_error'))
+    leaving.abort()
+    expect(await client.rest()).toEqual([
+      { retry: '2000' },
+      { id: 'p-1', event: 'pipeline_status', data: { text: 'line 1\nline 2' } },
+      { id: 'p-2', event: 'pipeline_error', data: 2 },
+    ])
+  })
+
+  it('replays what was missed, then greets, then goes on; what comes while it is greeted keeps its place', async () => {
+    const { feed, open, leaving } = setUp()
+    for (const data of ['seen', 'missed']) feed.publish(message(data))
+    const asked = Promise.withResolvers<void>()
+    const client = followSse(
+      open({
+        lastEventId: 'p-1',
+        greet: async () => {
+          await asked.promise
+          return () => [feed.aside(message('now'))]
+        },
+      }),
+    )
+    feed.publish(message('early'))
+    asked.resolve()
+    expect(await client.nextOf('pipeline_status')).toMatchObject({ data: 'missed' })
+    expect(await client.next()).toMatchObject({ id: 'p-3', data: 'early' })
+    expect(await client.next()).toMatchObject({ id: 'p-3', data: 'now' })
+    feed.publish(message('later'))
+    expect(await client.next()).toMatchObject({ id: 'p-4', data: 'later' })
+    leaving.abort()
+  })
+
+  it('passes on only what fits', async () => {
+    const { feed, open, leaving } = setUp({ filter: ({ event }) => event === 'camera_added' })
+    const client = followSse(open())
+    feed.publish(message('no'))
+    feed.publish(message('yes', 'camera_added'))
+    leaving.abort()
+    expect(await client.rest()).toMatchObject([{ retry: '2000' }, { id: 'p-2', data: 'yes' }])
+  })
+
+  it('sends a comment every 30 seconds', async () => {
+    const { open, leaving } = setUp()
+    const client = followSse(open())
+    vi.advanceTimersByTime(29_999)
+    leaving.signal.throwIfAborted()
+    vi.advanceTimersByTime(30_001)
+    leaving.abort()
+    expect(await client.rest()).toEqual([{ retry: '2000' }, { comment: 'keepalive' }, { comment: 'keepalive' }])
+  })
+
+  it('asks for a greeting that failed again with the keepalive, and passes events on meanwhile', async () => {
+    let reachable = false
+    const { feed, open, leaving } = setUp()
+    const greet = vi.fn(async () => {
+      if (!reachable) throw new Error('away')
+      return () => [feed.aside(message('now'))]
+    })
+    const client = followSse(open({ greet }))
+    feed.publish(message('meanwhile'))
+    expect(await client.nextOf('pipeline_status')).toMatchObject({ data: 'meanwhile' })
+    reachable = true
+    vi.advanceTimersByTime(30_000)
+    expect(await client.nextOf('pipeline_status')).toMatchObject({ data: 'now' })
+    vi.advanceTimersByTime(30_000)
+    expect(greet).toHaveBeenCalledTimes(2)
+    leaving.abort()
+  })
+
+  it('ends after the last event, also when that was missed, and forgets the client', async () => {
+    const { feed, open } = setUp({ isLast: ({ event }) => event === 'pipeline_not_found' })
+    const client = followSse(open())
+    for (const event of ['pipeline_status', 'pipeline_not_found', 'pipeline_status']) feed.publish(message(event, event))
+    expect((await client.rest()).map(({ event }) => event)).toEqual([undefined, 'pipeline_status', 'pipeline_not_found'])
+    const late = followSse(open({ lastEventId: 'p-0', greet: async () => () => [feed.aside(message('never'))] }))
+    expect((await late.rest()).map(({ event }) => event)).toEqual([undefined, 'pipeline_status', 'pipeline_not_found'])
+    expect([feed.followers, vi.getTimerCount()]).toEqual([0, 0])
+  })
+
+  it('ends when the service stops, and at once for who comes then', async () => {
+    const { feed, open } = setUp()
+    const client = followSse(open())
+    feed.close()
+    expect(await client.rest()).toEqual([{ retry: '2000' }])
+    expect(await followSse(open()).rest()).toEqual([{ retry: '2000' }])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+})
+
+describe('a client that goes away', () => {
+  const ways = {
+    'is cancelled': (client: ReturnType<typeof followSse>) => client.leave(),
+    'aborts its request': async (_client: unknown, leaving: AbortController) => leaving.abort(),
+    'aborts its request after it was cancelled': async (client: ReturnType<typeof followSse>, leaving: AbortController) => {
+      await client.leave()
+      leaving.abort()
+    },
+  }
+  for (const [way, leave] of Object.entries(ways)) {
+    it(`leaves no timer and no listener behind when it ${way}`, async () => {
+      const { feed, open, leaving } = setUp()
+      const remove = vi.spyOn(leaving.signal, 'removeEventListener')
+      const client = followSse(open({ greet: () => new Promise(() => {}) }))
+      await client.next()
+      expect([feed.followers, vi.getTimerCount()]).toEqual([1, 1])
+      await leave(client, leaving)
+      expect([feed.followers, vi.getTimerCount()]).toEqual([0, 0])
+      expect(remove).toHaveBeenCalled()
+      feed.publish(message('nobody'))
+    })
+  }
+
+  it('before it was answered is never followed', async () => {
+    const { feed, open, leaving } = setUp()
+    leaving.abort()
+    await followSse(open()).rest()
+    expect([feed.followers, vi.getTimerCount()]).toEqual([0, 0])
+  })
+})
+
+describe('a client that does not read', () => {
+  it('is cut off with what it has not read, and the others go on', async () => {
+    const { feed, open } = setUp()
+    const slow = open()
+    const quick = followSse(open())
+    await quick.next()
+    const big = 'x'.repeat(100_000)
+    for (let count = 1; count <= 50; count += 1) {
+      feed.publish(message(big))
+      expect((await quick.next())?.id).toBe(`p-${count}`)
+    }
+    expect(feed.followers).toBe(1)
+    expect(vi.getTimerCount()).toBe(1)
+    await expect(slow.text()).rejects.toThrow('does not read')
+    await quick.leave()
+  })
+
+  it('can catch up with more than the backlog holds', async () => {
+    const { feed, open, leaving } = setUp()
+    for (let count = 0; count < 30; count += 1) feed.publish(message('x'.repeat(100_000)))
+    const client = followSse(open({ lastEventId: 'p-0', greet: async () => () => [feed.aside(message('now'))] }))
+    for (let count = 1; count <= 30; count += 1) expect((await client.nextOf('pipeline_status')).id).toBe(`p-${count}`)
+    expect(feed.followers).toBe(1)
+    leaving.abort()
+  })
+
+  it('is cut off when more comes before its greeting than is worth keeping', async () => {
+    const { feed, open } = setUp({ greet: () => new Promise(() => {}) })
+    const response = open()
+    for (let count = 0; count <= 1000; count += 1) feed.publish(message(count))
+    expect(feed.followers).toBe(0)
+    await expect(response.text()).rejects.toThrow('does not read')
+  })
+})

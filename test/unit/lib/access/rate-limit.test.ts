@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest'
+import { clientOf, createRateLimiter } from '../../../../lib/access/rate-limit.ts'
+
+const limit = { name: 'delete', requests: 60, window_seconds: 60 }
+
+const clockAt = (time: number) => ({
+  time,
+  now() {
+    return this.time
+  },
+})
+
+describe('a rate limit', () => {
+  it('refuses the 61st request of a minute until the time it tells, and then lets it pass', () => {
+    const clock = clockAt(1000)
+    const limiter = createRateLimiter(clock)
+    for (let count = 0; count < 60; count += 1) {
+      limiter.take(limit, '192.0.2.1')
+      clock.time += 100
+    }
+    expect(() => limiter.take(limit, '192.0.2.1')).toThrow(
+      expect.objectContaining({ code: 'RATE_LIMITED', details: { retry_after_seconds: 54 } }),
+    )
+    clock.time += 54_000
+    expect(() => limiter.take(limit, '192.0.2.1')).not.toThrow()
+  })
+
+  it('never lets more through within any window, also across a boundary', () => {
+    const clock = clockAt(0)
+    const limiter = createRateLimiter(clock)
+    const passed: number[] = []
+    for (clock.time = 0; clock.time < 300_000; clock.time += 250) {
+      try {
+        limiter.take(limit, 'a')
+        passed.push(clock.time)
+      } catch {}
+    }
+    for (const [index, time] of passed.entries()) {
+      const sixtieth = passed[index + 60]
+      if (sixtieth !== undefined) expect(sixtieth - time).toBeGreaterThanOrEqual(60_000)
+    }
+    expect(passed.length).toBe(300)
+  })
+
+  it('counts names and clients apart, and clients without address together', () => {
+    const limiter = createRateLimiter(clockAt(0))
+    const one = { ...limit, requests: 1 }
+    limiter.take(one, 'a')
+    limiter.take(one, 'b')
+    limiter.take({ ...one, name: 'other' }, 'a')
+    limiter.take(one, undefined)
+    expect(() => limiter.take(one, 'a')).toThrow()
+    expect(() => limiter.take(one, undefined)).toThrow()
+  })
+
+  it('forgets the quietest client when there are too many', () => {
+    const limiter = createRateLimiter(clockAt(0), 3)
+    const one = { ...limit, requests: 1 }
+    for (const client of ['a', 'b', 'c', 'd']) limiter.take(one, client)
+    expect(() => limiter.take(one, 'a')).not.toThrow()
+    expect(() => limiter.take(one, 'd')).toThrow()
+  })
+})
+
+describe('who counts as one client', () => {
+  for (const [address, client] of [
+    ['192.0.2.1', '192.0.2.1'],
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:0DB8:0001:0002::9', '2001:db8:1:2::/64'],
+    ['2001:db8::1', '2001:db8:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    [undefined, 'unknown'],
+  ] as const) {
+    it(`${address} counts as ${client}`, () => expect(clientOf(address)).toBe(client))
+  }
+})

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest'
+import { CONFIGURATION_VARIABLES, readConfiguration } from '../../../lib/configuration.ts'
+
+describe('the configuration', () => {
+  it('has a default for everything', () => {
+    expect(readConfiguration({})).toEqual({
+      host: '127.0.0.1',
+      port: 8080,
+      dataDir: './data',
+      databaseUrl: undefined,
+      databaseAuthToken: undefined,
+      apiKey: undefined,
+      engineUrl: undefined,
+      engineToken: undefined,
+      mediaServer: { host: '127.0.0.1', port: 8554 },
+      outputPorts: { first: 50000, last: 55000 },
+      licenseFile: undefined,
+      profile: undefined,
+      docsPort: 8081,
+      allowFileSources: false,
+      trustProxy: false,
+      corsOrigins: [],
+      logLevel: 'info',
+    })
+  })
+
+  it('takes an empty variable as one that is not set', () => {
+    expect(readConfiguration({ SVC_PORT: '', SVC_API_KEY: '' })).toMatchObject({ port: 8080, apiKey: undefined })
+  })
+
+  it.each([
+    ['SVC_PORT', '99999', 'port number'],
+    ['SVC_PORT', '80a', 'port number'],
+    ['SVC_OUTPUT_PORTS', '5000', 'first-last'],
+    ['SVC_OUTPUT_PORTS', '600-700', 'first-last'],
+    ['SVC_OUTPUT_PORTS', '6000-5000', 'first-last'],
+    ['SVC_ALLOW_FILE_SOURCES', 'yes', '0 or 1'],
+    ['SVC_LOG_LEVEL', 'loud', 'debug, info, warn, error'],
+    ['SVC_MEDIA_SERVER', 'nowhere', 'host:port'],
+    ['SVC_DATABASE_URL', 'mysql://x', 'libsql:'],
+    ['SVC_PROFILE', 'dev', 'docs'],
+    ['SVC_CORS_ORIGINS', 'https://a.example/path', 'origins'],
+  ])('refuses %s=%s with a line that says what to use', (name, value, hint) => {
+    const read = readConfiguration({ [name]: value })
+    expect(read).toEqual({ mistakes: [expect.stringContaining(`${name}=${value}: use`)] })
+    expect('mistakes' in read && read.mistakes[0]).toContain(hint)
+  })
+
+  it('tells every mistake in one go', () => {
+    const read = readConfiguration({ SVC_PORT: 'x', SVC_DOCS_PORT: 'y', SVC_LOG_LEVEL: 'z' })
+    expect('mistakes' in read && read.mistakes).toHaveLength(3)
+  })
+
+  it('quotes no secret', () => {
+    const read = readConfiguration({ SVC_API_KEY: 'short', SVC_DATABASE_URL: 'mysql://me:hidden@db' })
+    const text = JSON.stringify(read)
+    expect(text).toContain('SVC_API_KEY: use 16 to 512')
+    expect(text).not.toContain('short')
+    expect(text).not.toContain('hidden')
+  })
+
+  it('asks for the secret of an engine that runs elsewhere', () => {
+    expect(readConfiguration({ SVC_ENGINE_URL: 'http://10.0.0.7:9100' })).toEqual({
+      mistakes: [expect.stringContaining('SVC_ENGINE_TOKEN')],
+    })
+  })
+
+  it('describes each variable once', () => {
+    const names = CONFIGURATION_VARIABLES.map(({ name }) => name)
+    expect(new Set(names).size).toBe(names.length)
+    for (const { about } of CONFIGURATION_VARIABLES) expect(about).not.toBe('')
+  })
+})

@@ -1,0 +1,302 @@
+import { describe, expect, it } from 'vitest'
+import { ApiError } from '../../../../lib/errors.ts'
+import { type ApiEvent, createEventFeed } from '../../../../lib/events/feed.ts'
+import { createEventHub } from '../../../../lib/events/hub.ts'
+import type { PipelineRecord } from '../../../../lib/repositories.ts'
+import type { Phase, PipelineView, Runtime } from '../../../../lib/schema/pipeline.ts'
+import { until } from '../../../helpers/until.ts'
+
+const START = Date.parse('2026-11-20T10:00:00.000Z')
+
+const view = (id: string, phase: Phase, more: Partial<Runtime> = {}): PipelineView => ({
+  id,
+  state: phase === 'playing' || phase === 'reconnecting' ? 'playing' : 'ready',
+  klv: { available: false },
+  screenshots: { state: 'stopped', interval_seconds: 10, quality: 85 },
+  runtime: {
+    phase,
+    desired: 'playing',
+    since: `since ${phase}`,
+    restarts: 0,
+    next_retry_at: null,
+    last_error: null,
+    readers: 0,
+    frames: 0,
+    fps: 0,
+    bitrate_kbps: 0,
+    last_frame_age_ms: null,
+    ...more,
+  },
+})
+
+const record = (id: string): PipelineRecord => ({
+  config: {
+    id,
+    mode: 'simple',
+    on_demand: false,
+    source: { uri: 'rtsp://user:hunter2@10.0.0.5/stream', latency_ms: 200 },
+    encoding: null,
+    output: { uri: `rtsp://0.0.0.0:50000/${id}` },
+    klv_config: { pass_klv: false, auto_extract_geolocation: false },
+    ephemeral: false,
+  },
+  geolocation: null,
+  desired: 'playing',
+  trigger_path: null,
+  created_at: START,
+  updated_at: START,
+})
+
+/** A hub over a database and an engine in memory; `database` is awaited by every read. */
+const setUp = (...ids: string[]) => {
+  const world = {
+    stored: new Map(ids.map((id) => [id, record(id)])),
+    held: new Map<string, PipelineView>(),
+    reachable: true,
+    database: async (_id: string): Promise<void> => undefined,
+    events: [] as ApiEvent[],
+    warnings: [] as string[],
+  }
+  const ask = <T>(answer: () => T): T => {
+    if (!world.reachable) throw new ApiError('SERVICE_UNAVAILABLE', 'The media engine is not available right now.')
+    return answer()
+  }
+  const hub = createEventHub({
+    pipelines: {
+      find: async (id) => {
+        await world.database(id)
+        return world.stored.get(id)
+      },
+      list: async () => [...world.stored.values()],
+    },
+    engine: {
+      view: async (id) =>
+        ask(() => {
+          const held = world.held.get(id)
+          if (held === undefined) throw new ApiError('NOT_FOUND', 'The engine has no such pipeline.')
+          return held
+        }),
+      list: async () => ask(() => [...world.held.values()]),
+    },
+    log: { debug: () => {}, info: () => {}, error: () => {}, warn: (event) => void world.warnings.push(event) },
+    startedAt: START,
+  })
+  const unsubscribe = hub.feed.subscribe({ onEvent: (event) => void world.events.push(event), onEnd: () => {} })
+  const phases = () => world.events.map(({ event, data }) => (event === 'pipeline_status' ? (data as PipelineView).runtime.phase : event))
+  const untilTold = (count: number) => until(phases, ({ length }) => length >= count, 5000)
+  return { world, hub, phases, untilTold, unsubscribe }
+}
+
+/** Nothing here waits for more than promises. */
+const everythingDone = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+describe('the events of a pipeline', () => {
+  it('come in the order in which the engine told them, each change once', async () => {
+    const { hub, untilTold } = setUp('a')
+    for (const phase of ['starting', 'playing', 'playing', 'reconnecting', 'playing', 'stopping', 'idle'] as const) {
+      hub.push({ type: 'pipeline', view: view('a', phase) })
+    }
+    expect(await untilTold(6)).toEqual(['starting', 'playing', 'reconnecting', 'playing', 'stopping', 'idle'])
+  })
+
+  it('do not tell of counters, but of restarts, errors, KLV, screenshots and a phase that began anew', async () => {
+    const { hub, phases } = setUp('a')
+    const base = view('a', 'playing')
+    const counted = { frames: 9, fps: 25, readers: 3, bitrate_kbps: 100, last_frame_age_ms: 4 }
+    const changes: PipelineView[] = [
+      view('a', 'playing', { restarts: 1 }),
+      view('a', 'playing', { restarts: 1, last_error: { code: 'ENGINE_ERROR', message: 'broken', at: 'now' } }),
+      { ...base, klv: { available: true, state: 'stopped' } },
+      { ...base, screenshots: { state: 'playing', interval_seconds: 1, quality: 85 } },
+      view('a', 'playing', { since: 'later' }),
+    ]
+    hub.push({ type: 'pipeline', view: base })
+    hub.push({ type: 'pipeline', view: view('a', 'playing', counted) })
+    for (const changed of changes) hub.push({ type: 'pipeline', view: changed })
+    hub.removed('a')
+    await until(phases, (told) => told.includes('pipeline_not_found'), 5000)
+    expect(phases()).toHaveLength(1 + changes.length + 1)
+  })
+
+  it('are not sent before the pipeline is stored, and then with what the engine told meanwhile', async () => {
+    const { world, hub, untilTold, phases } = setUp()
+    hub.push({ type: 'pipeline', view: view('a', 'starting') })
+    hub.push({ type: 'pipeline_error', id: 'a', code: 'ENGINE_ERROR', message: 'not yet', cause: 'unreachable' })
+    await everythingDone()
+    expect(phases()).toEqual([])
+    world.stored.set('a', record('a'))
+    world.held.set('a', view('a', 'playing'))
+    hub.changed('a')
+    hub.push({ type: 'pipeline', view: view('a', 'playing') })
+    // The engine is ahead of its own events: what they tell comes first.
+    expect(await untilTold(2)).toEqual(['starting', 'playing'])
+  })
+
+  it('tell errors with message and cause, credentials masked', async () => {
+    const { world, hub, untilTold } = setUp('a')
+    hub.push({ type: 'pipeline_error', id: 'a', code: 'ENGINE_ERROR', message: 'rtsp://bob:hunter2@h/ is away', cause: 'unreachable' })
+    await untilTold(1)
+    expect(world.events[0]).toMatchObject({
+      event: 'pipeline_error',
+      pipelineId: 'a',
+      data: { pipeline_id: 'a', message: 'rtsp://***@h/ is away', code: 'ENGINE_ERROR', cause: 'unreachable' },
+    })
+    hub.push({ type: 'pipeline', view: view('a', 'playing') })
+    await untilTold(2)
+    expect(JSON.stringify(world.events)).not.toContain('hunter2')
+  })
+
+  it('do not wait for those of another pipeline', async () => {
+    const { world, hub, untilTold } = setUp('slow', 'quick')
+    const gate = Promise.withResolvers<void>()
+    world.database = (id) => (id === 'slow' ? gate.promise : Promise.resolve())
+    hub.push({ type: 'pipeline', view: view('slow', 'playing') })
+    hub.push({ type: 'pipeline', view: view('quick', 'playing') })
+    await untilTold(1)
+    expect(world.events[0]?.pipelineId).toBe('quick')
+    gate.resolve()
+    await untilTold(2)
+  })
+
+  it('end with the truth when they come faster than the database answers', async () => {
+    const { world, hub, phases } = setUp('a')
+    const gate = Promise.withResolvers<void>()
+    world.database = () => gate.promise
+    for (let restarts = 0; restarts < 1000; restarts += 1) hub.push({ type: 'pipeline', view: view('a', 'reconnecting', { restarts }) })
+    world.held.set('a', view('a', 'playing', { restarts: 1000 }))
+    gate.resolve()
+    await until(phases, (told) => told.at(-1) === 'playing', 5000)
+    expect(phases().length).toBeLessThan(100)
+    expect(world.warnings).toEqual([])
+  })
+
+  it('go on after the database failed once', async () => {
+    const { world, hub, untilTold } = setUp('a')
+    world.database = () => Promise.reject(new Error('locked'))
+    hub.push({ type: 'pipeline', view: view('a', 'starting') })
+    await until(
+      () => world.warnings,
+      ({ length }) => length === 1,
+      5000,
+    )
+    world.database = async () => undefined
+    hub.push({ type: 'pipeline', view: view('a', 'playing') })
+    expect(await untilTold(1)).toEqual(['playing'])
+  })
+})
+
+describe('when the engine was lost and found again', () => {
+  it('what changed is told, what did not is not', async () => {
+    const { world, hub, phases } = setUp('same', 'stopped', 'lost', 'deleted')
+    const before = ['same', 'stopped', 'lost', 'deleted'].map((id) => view(id, 'playing'))
+    await hub.resync(before)
+    world.events.length = 0
+    world.stored.delete('deleted')
+    await hub.resync([view('same', 'playing', { frames: 7 }), view('stopped', 'idle')])
+    expect(world.events.map(({ pipelineId }) => pipelineId)).toEqual(['stopped', 'lost', 'deleted'])
+    expect(phases()).toEqual(['idle', 'idle', 'pipeline_not_found'])
+  })
+
+  it('a client that could not be greeted is told then, also when nothing changed', async () => {
+    const { world, hub, phases } = setUp('a')
+    await hub.resync([view('a', 'playing')])
+    world.reachable = false
+    await expect(hub.greet('a')).rejects.toThrow('not available')
+    await expect(hub.greetAll()).rejects.toThrow('not available')
+    world.reachable = true
+    await hub.resync([view('a', 'playing')])
+    await hub.resync([view('a', 'playing')])
+    expect(phases()).toEqual(['playing', 'playing'])
+  })
+})
+
+describe('the greeting', () => {
+  it('is the present status with the counters of now', async () => {
+    const { world, hub } = setUp('a')
+    await hub.resync([view('a', 'playing')])
+    world.held.set('a', view('a', 'playing', { frames: 100 }))
+    const greeting = await hub.greet('a')
+    expect(greeting()).toMatchObject([{ event: 'pipeline_status', id: world.events.at(-1)?.id, data: { runtime: { frames: 100 } } }])
+  })
+
+  it('is never ahead of the events that follow it', async () => {
+    const { world, hub } = setUp('a')
+    await hub.resync([view('a', 'idle')])
+    world.held.set('a', view('a', 'playing'))
+    const greeting = await hub.greet('a')
+    expect(greeting()).toMatchObject([{ data: { runtime: { phase: 'idle' } } }])
+  })
+
+  it('is made when it is sent, so that what was told while it was asked for is in it', async () => {
+    const { world, hub, untilTold } = setUp('a')
+    await hub.resync([view('a', 'idle')])
+    const greeting = await hub.greet('a')
+    world.held.set('a', view('a', 'playing'))
+    hub.push({ type: 'pipeline', view: view('a', 'playing') })
+    await untilTold(2)
+    expect(greeting()).toMatchObject([{ data: { runtime: { phase: 'playing' } } }])
+  })
+
+  it('of everything has one status per pipeline, also of one that the engine does not hold', async () => {
+    const { world, hub } = setUp('a', 'b')
+    world.held.set('a', view('a', 'playing'))
+    const greeting = await hub.greetAll()
+    expect(greeting().map(({ data }) => data)).toMatchObject([
+      { id: 'a', state: 'playing' },
+      { id: 'b', state: 'ready' },
+    ])
+  })
+
+  it('of a pipeline that is gone is nothing', async () => {
+    const { hub } = setUp()
+    expect((await hub.greet('nobody'))()).toEqual([])
+  })
+})
+
+describe('the feed', () => {
+  const publish = (count: number, more: { frequent?: boolean } = {}) => {
+    const feed = createEventFeed('p')
+    for (let at = 0; at < count; at += 1) feed.publish({ event: 'e', pipelineId: 'a', data: at, ...more })
+    return feed
+  }
+  const all = () => true
+
+  it('replays what came after an id', () => {
+    const feed = publish(5)
+    expect(feed.missedSince('p-3', all).map(({ id }) => id)).toEqual(['p-4', 'p-5'])
+    expect(feed.missedSince('p-0', all)).toHaveLength(5)
+    expect(feed.missedSince('p-5', all)).toEqual([])
+  })
+
+  it('replays nothing for an id that it did not give', () => {
+    const feed = publish(5)
+    for (const id of [null, '', 'q-3', 'p-', 'p-x', 'p-6', 'p--1', 'p-1e3', '3', `p-${'9'.repeat(400)}`]) {
+      expect([id, feed.missedSince(id, all), feed.resumes(id)]).toEqual([id, [], false])
+    }
+  })
+
+  it('keeps a bounded number and knows when it cannot resume', () => {
+    const feed = publish(3000)
+    expect(feed.missedSince('p-10', all)).toHaveLength(1000)
+    expect(feed.resumes('p-1999')).toBe(false)
+    expect(feed.resumes('p-2000')).toBe(true)
+  })
+
+  it('does not let frequent events push out the others, and replays both in order', () => {
+    const feed = publish(10)
+    for (let count = 0; count < 5000; count += 1) feed.publish({ event: 'klv', pipelineId: 'a', data: count, frequent: true })
+    feed.publish({ event: 'e', pipelineId: 'a', data: 'last' })
+    expect(feed.resumes('p-0')).toBe(true)
+    expect(feed.missedSince('p-0', ({ event }) => event === 'e')).toHaveLength(11)
+    expect(feed.missedSince('p-5000', all).map(({ id }) => id)).toEqual([...Array(11).keys()].map((at) => `p-${5001 + at}`))
+  })
+
+  it('ends its followers, also those that come later', () => {
+    const feed = publish(0)
+    const ended: string[] = []
+    feed.subscribe({ onEvent: () => {}, onEnd: () => void ended.push('first') })
+    feed.close()
+    feed.subscribe({ onEvent: () => {}, onEnd: () => void ended.push('late') })
+    expect([ended, feed.followers]).toEqual([['first', 'late'], 0])
+  })
+})

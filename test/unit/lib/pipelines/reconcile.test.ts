@@ -1,0 +1,178 @@
+import { describe, expect, it } from 'vitest'
+import { ApiError } from '../../../../lib/errors.ts'
+import { reconcile } from '../../../../lib/pipelines/reconcile.ts'
+import type { PipelineRecord } from '../../../../lib/repositories.ts'
+import type { PipelineConfig } from '../../../../lib/schema/pipeline.ts'
+import { createTestApi, START, type TestApi } from '../../../helpers/api/api.ts'
+
+const config = (id: string, more: Partial<PipelineConfig> = {}): PipelineConfig =>
+  ({
+    id,
+    mode: 'simple',
+    on_demand: false,
+    output: { uri: `rtsp://0.0.0.0:50100/${id}` },
+    klv_config: { pass_klv: false, auto_extract_geolocation: false },
+    ephemeral: false,
+    source: { uri: 'rtsp://10.0.0.5/stream', latency_ms: 200 },
+    encoding: null,
+    ...more,
+  }) as PipelineConfig
+
+const record = (of: PipelineConfig, desired: PipelineRecord['desired']): PipelineRecord => ({
+  config: of,
+  geolocation: null,
+  desired,
+  trigger_path: of.ephemeral ? of.id : null,
+  created_at: START,
+  updated_at: START,
+})
+
+const store = async (api: TestApi, ...records: PipelineRecord[]) => {
+  for (const one of records) await api.deps.pipelines.insert(one)
+}
+const phases = async (api: TestApi) => Object.fromEntries((await api.engine.list()).map(({ id, runtime }) => [id, runtime.phase]))
+const desires = async (api: TestApi) =>
+  Object.fromEntries((await api.deps.pipelines.list()).map(({ config: { id }, desired }) => [id, desired]))
+
+describe('when the service starts', () => {
+  it('plays what is not on-demand, registers the rest, and forgets what triggers had made', async () => {
+    await using api = await createTestApi()
+    await store(
+      api,
+      record(config('always'), 'playing'),
+      record(config('stopped'), 'ready'),
+      record(config('demand', { on_demand: true }), 'playing'),
+      record(config('published', { ephemeral: true }), 'playing'),
+    )
+    await reconcile(api.deps, 'service_start')
+    expect(await phases(api)).toEqual({ always: 'playing', stopped: 'playing', demand: 'idle' })
+    expect(await desires(api)).toEqual({ always: 'playing', stopped: 'playing', demand: 'ready' })
+  })
+
+  it('hands over the settings first', async () => {
+    await using api = await createTestApi()
+    await api.deps.settings.write({ start_timeout_seconds: 42 }, START)
+    await store(api, record(config('a'), 'playing'))
+    await reconcile(api.deps, 'service_start')
+    expect(api.engine.calls.filter((call) => !call.startsWith('view'))[0]).toBe('configure')
+    expect(api.engine.settings()).toMatchObject({ start_timeout_seconds: 42, stall_timeout_seconds: 10 })
+  })
+
+  it('never lets one that fails keep the others', async () => {
+    await using api = await createTestApi()
+    await store(
+      api,
+      record(config('a'), 'playing'),
+      record(config('file', { source: { uri: 'file:///x', latency_ms: 0 } }), 'playing'),
+      record(config('z'), 'playing'),
+    )
+    api.engine.startFaults.set('a', new ApiError('PIPELINE_START_TIMEOUT', 'Nothing came.'))
+    await reconcile(api.deps, 'service_start')
+    expect(await phases(api)).toEqual({ a: 'failed', z: 'playing' })
+    expect(api.logged).toContainEqual({ level: 'warn', event: 'pipeline_not_reconciled', fields: expect.objectContaining({ id: 'file' }) })
+  })
+
+  it('starts no more than the license allows', async () => {
+    await using api = await createTestApi()
+    await store(api, ...['a', 'b', 'c'].map((id) => record(config(id), 'playing')))
+    api.license = '{"licensee":"x","codecs":["h264"],"max_streams":2}'
+    await reconcile(api.deps, 'service_start')
+    expect(await phases(api)).toEqual({ a: 'playing', b: 'playing', c: 'idle' })
+  })
+
+  it('fails as a whole when the engine is gone, so that it is tried again', async () => {
+    await using api = await createTestApi()
+    await store(api, record(config('a'), 'playing'))
+    const put = api.deps.engine.put
+    api.deps.engine.put = async (...given) => {
+      api.engine.reachable = false
+      return put(...given)
+    }
+    await expect(reconcile(api.deps, 'service_start')).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+  })
+})
+
+describe('when the engine was restarted', () => {
+  it('plays what was wanted, whatever its kind', async () => {
+    await using api = await createTestApi()
+    await store(
+      api,
+      record(config('always'), 'playing'),
+      record(config('stopped'), 'ready'),
+      record(config('demand', { on_demand: true }), 'playing'),
+      record(config('published', { ephemeral: true }), 'playing'),
+    )
+    await reconcile(api.deps, 'engine_restarted')
+    expect(await phases(api)).toEqual({ always: 'playing', stopped: 'idle', demand: 'playing', published: 'playing' })
+  })
+
+  it('brings back what plays and stops of the API asked for', async () => {
+    await using api = await createTestApi()
+    for (const id of ['a', 'b']) await api.given({ id, mode: 'simple', source: { uri: 'rtsp://h/' } })
+    await api.send('PUT', '/svc/pipeline/b/stop')
+    api.engine.restart()
+    await reconcile(api.deps, 'engine_restarted')
+    expect(await phases(api)).toEqual({ a: 'playing', b: 'idle' })
+  })
+})
+
+describe('when a living engine is found', () => {
+  it('leaves alone what plays, adds what it lacks, removes what nobody stored', async () => {
+    await using api = await createTestApi()
+    await store(
+      api,
+      record(config('kept'), 'playing'),
+      record(config('lacking'), 'playing'),
+      record(config('lost', { ephemeral: true }), 'playing'),
+    )
+    api.engine.plant(config('kept'), 'playing')
+    api.engine.plant(config('stranger'), 'playing')
+    await reconcile(api.deps, 'engine_found')
+    expect(await phases(api)).toEqual({ kept: 'playing', lacking: 'playing' })
+    expect(api.engine.calls).not.toContain('play kept')
+    expect(await desires(api)).toEqual({ kept: 'playing', lacking: 'playing' })
+  })
+
+  it('keeps a pipeline of a trigger that still plays', async () => {
+    await using api = await createTestApi()
+    await store(api, record(config('published', { ephemeral: true }), 'playing'))
+    api.engine.plant(config('published', { ephemeral: true }), 'playing')
+    await reconcile(api.deps, 'engine_found')
+    expect(await phases(api)).toEqual({ published: 'playing' })
+  })
+
+  it('makes up for a replacement that was cut short, and learns what was asked for meanwhile', async () => {
+    await using api = await createTestApi()
+    const stored = config('a', { source: { uri: 'rtsp://10.0.0.5/old', latency_ms: 0 } })
+    await store(api, record(stored, 'playing'))
+    api.engine.plant(config('a', { source: { uri: 'rtsp://10.0.0.5/new', latency_ms: 0 } }), 'idle')
+    await reconcile(api.deps, 'engine_found')
+    expect(api.engine.config('a')).toEqual(stored)
+    expect(await desires(api)).toEqual({ a: 'ready' })
+  })
+
+  it('does not remove a pipeline that is being created right now', async () => {
+    await using api = await createTestApi()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const listed = Promise.withResolvers<void>()
+    api.engine.startGates.set('new', promise)
+    const created = api.send('POST', '/svc/pipeline', { id: 'new', mode: 'simple', source: { uri: 'rtsp://h/' } })
+    await waitForCall(api, 'play new')
+    const list = api.deps.engine.list
+    api.deps.engine.list = async () => {
+      const views = await list()
+      listed.resolve()
+      return views
+    }
+    const reconciled = reconcile(api.deps, 'engine_found')
+    await listed.promise
+    resolve()
+    await reconciled
+    expect((await created).status).toBe(201)
+    expect(await phases(api)).toEqual({ new: 'playing' })
+  })
+})
+
+const waitForCall = async (api: TestApi, call: string) => {
+  while (!api.engine.calls.includes(call)) await new Promise((resolve) => setImmediate(resolve))
+}
