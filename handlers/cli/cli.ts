@@ -4,7 +4,7 @@ import { constants } from 'node:os'
 import { fileURLToPath } from 'node:url'
 
 /** The other bundles, beside this one. */
-const bundle = (name: string): Promise<unknown> => import(new URL(`../node/${name}.js`, import.meta.url).href)
+const bundle = (name: string): Promise<unknown> => import(new URL(`./${name}.js`, import.meta.url).href)
 
 /** The commands; each reads the rest of the command line itself. */
 const COMMANDS: Readonly<Record<string, { readonly about: string; readonly run: () => Promise<unknown> }>> = {

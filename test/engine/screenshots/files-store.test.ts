@@ -102,7 +102,7 @@ describe('the store of screenshot files', () => {
   it('follows no link out of its folder, whether it was there before or came later', async () => {
     const folder = folderOf()
     mkdirSync(folder)
-    const secret = join(folder, '../..', 'secret')
+    const secret = join(folder, '..', 'secret')
     writeFileSync(secret, 'secret')
     symlinkSync(secret, join(folder, 'cam-1_20261120T100000000Z.jpg'))
     const store = storeIn(folder)
@@ -116,7 +116,7 @@ describe('the store of screenshot files', () => {
     expect(readFileSync(secret, 'utf8')).toBe('secret')
   })
 
-  it.each(['../..', '../secret', '/etc/passwd', 'cam-1_20261120T100000000Z.jpg/../../secret', '\0', '', 'x'.repeat(10_000)])(
+  it.each(['..', '../secret', '/etc/passwd', 'cam-1_20261120T100000000Z.jpg/../../secret', '\0', '', 'x'.repeat(10_000)])(
     'knows no file %j',
     async (name) => {
       const store = storeIn(folderOf())

