@@ -1,4 +1,4 @@
-import { type Connection, type Database, toDatabase } from './connect/connection.ts'
+import { type Database, type DatabaseConnection, toDatabase } from './connect/connection.ts'
 import { openingError } from './connect/database-error.ts'
 import { migrate } from './migrations/migrate.ts'
 import { MIGRATIONS } from './migrations/migrations.ts'
@@ -17,7 +17,7 @@ const BUSY_TIMEOUT_MS = 5000
 
 /** Opens a libSQL file or server and applies the migrations. Throws DatabaseError with a message for the operator. */
 export const openDatabase = async (options: DatabaseOptions): Promise<Database> => {
-  let connection: Connection | undefined
+  let connection: DatabaseConnection | undefined
   try {
     connection = await connect(options)
     await migrate(connection.client, MIGRATIONS)
@@ -29,10 +29,10 @@ export const openDatabase = async (options: DatabaseOptions): Promise<Database> 
 }
 
 // Imported when needed: who has a file loads no HTTP client, and the file client is a native add-on that other runtimes do not have.
-const connect = async (options: DatabaseOptions): Promise<Connection> =>
+const connect = async (options: DatabaseOptions): Promise<DatabaseConnection> =>
   options.url.startsWith('file:') ? connectToFile(options) : (await import('./connect/server.ts')).connectToServer(options)
 
-const connectToFile = async ({ url }: DatabaseOptions): Promise<Connection> => {
+const connectToFile = async ({ url }: DatabaseOptions): Promise<DatabaseConnection> => {
   const [{ createClient }, { drizzle }] = await Promise.all([import('@libsql/client/sqlite3'), import('drizzle-orm/libsql/sqlite3')])
   // One connection: with a pool a write during an open transaction stalls the event loop for the busy timeout, and then fails.
   const client = createClient({ url, concurrency: 1, timeout: BUSY_TIMEOUT_MS })

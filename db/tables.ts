@@ -1,7 +1,7 @@
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { Encoding, Geolocation, KlvConfig, Source } from '../lib/schema/pipeline.ts'
 import { PIPELINE_MODES, PIPELINE_STATES } from '../lib/schema/pipeline.ts'
-import type { ScreenshotWish } from '../lib/schema/screenshot.ts'
+import type { ScreenshotSchedule } from '../lib/schema/screenshot.ts'
 import type { PartialSettings } from '../lib/schema/settings.ts'
 
 /** The columns the repositories read and write; `migrations/` creates them. */
@@ -17,7 +17,7 @@ export const pipelines = sqliteTable('pipelines', {
   klv_config: text({ mode: 'json' }).$type<KlvConfig>().notNull(),
   geolocation: text({ mode: 'json' }).$type<Geolocation>(),
   desired: text({ enum: PIPELINE_STATES }).notNull(),
-  screenshots: text({ mode: 'json' }).$type<ScreenshotWish>(),
+  screenshots: text({ mode: 'json' }).$type<ScreenshotSchedule>(),
   ephemeral: integer({ mode: 'boolean' }).notNull(),
   trigger_path: text(),
   created_at: integer().notNull(),

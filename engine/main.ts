@@ -13,7 +13,7 @@ import { klvRoutes } from './http/klv.ts'
 import { metricsRoutes } from './http/metrics.ts'
 import { passwordRoutes } from './http/passwords.ts'
 import { licenseRoutes, pipelineRoutes } from './http/pipelines.ts'
-import { pictureRoutes } from './http/screenshots.ts'
+import { screenshotRoutes } from './http/screenshots.ts'
 import { createEngineServer } from './http/server.ts'
 import { createPlanner } from './launch/plan.ts'
 import { createEngineMetrics } from './metrics/metrics.ts'
@@ -64,7 +64,7 @@ const supervisor = new Supervisor({
   now: clock.now,
   log,
   ports: configuration.outputPorts,
-  pictures: { store: files, slots: createDecodeSlots() },
+  screenshots: { store: files, slots: createDecodeSlots() },
 })
 
 let lastContact = performance.now()
@@ -78,7 +78,7 @@ const server = createEngineServer({
       pid: process.pid,
     })),
     ...licenseRoutes(supervisor),
-    ...pictureRoutes({ supervisor, files }),
+    ...screenshotRoutes({ supervisor, files }),
     ...klvRoutes(supervisor),
     ...cameraRoutes(cameras),
     ...passwordRoutes(),

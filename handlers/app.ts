@@ -14,7 +14,7 @@ import { createLicensing, type LicenseSource } from '../lib/license/license.ts'
 import type { MetricsDeps } from '../lib/metrics.ts'
 import type { PipelineDeps } from '../lib/pipelines/pipelines.ts'
 import type { ReconcileDeps } from '../lib/pipelines/reconcile.ts'
-import type { Cameras, Clock, Engine, Klv, Log, PasswordHasher, Pictures } from '../lib/ports.ts'
+import type { Cameras, Clock, Engine, Klv, Log, PasswordHasher, Screenshots } from '../lib/ports.ts'
 import type { CredentialRepository, PipelineRepository, SessionRepository, SettingsRepository } from '../lib/repositories.ts'
 import type { MediaServer } from '../lib/schema/trigger.ts'
 import type { SettingsDeps } from '../lib/settings.ts'
@@ -42,7 +42,7 @@ export type { FetchHandler, RequestContext, Route } from './http/route.ts'
 /** What a host brings: the outside world. */
 export interface HostPorts extends MetricsDeps {
   readonly engine: Engine
-  readonly pictures: Pictures
+  readonly screenshots: Screenshots
   readonly klv: Klv
   readonly cameras: Cameras
   readonly pipelines: PipelineRepository
@@ -83,7 +83,7 @@ export interface AppDeps
     EventDeps,
     TriggerDeps,
     MetricsDeps {
-  readonly pictures: Pictures
+  readonly screenshots: Screenshots
   readonly pipelines: PipelineRepository
   readonly geolocations: GeolocationKeeper
   readonly corsOrigins?: readonly string[]

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { SCREENSHOT } from '../lib/openapi/examples.ts'
 import { emptyAnswer, jpegAnswer, jsonAnswer, knownPictureAnswer } from '../lib/openapi/operation.ts'
-import { deleteScreenshotsOf, FILES_PATH, listScreenshots, type PictureDeps, parseFile } from '../lib/pipelines/screenshots.ts'
+import { deleteScreenshotsOf, FILES_PATH, listScreenshots, parseFile, type ScreenshotDeps } from '../lib/pipelines/screenshots.ts'
 import { deletedSchema, screenshotDeleteSchema, screenshotListSchema, screenshotRecordSchema } from '../lib/schema/screenshot.ts'
 import { picture } from './http/picture.ts'
 import { readQuery } from './http/query.ts'
@@ -9,7 +9,7 @@ import { json, noContent } from './http/respond.ts'
 import type { Exchange, FetchHandler, Route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 
-type FileDeps = Pick<PictureDeps, 'pictures'>
+type FileDeps = Pick<ScreenshotDeps, 'screenshots'>
 
 /** The screenshot files: list, download and delete. */
 export const fileRoutes = (deps: FileDeps): readonly Route[] => [
@@ -59,7 +59,7 @@ export const fileRoutes = (deps: FileDeps): readonly Route[] => [
     otherAnswers: { 304: knownPictureAnswer() },
     handle: async (exchange) => {
       const file = fileOf(exchange)
-      return picture(exchange.request, await deps.pictures.read(file), { 'content-disposition': `inline; filename="${file}"` })
+      return picture(exchange.request, await deps.screenshots.read(file), { 'content-disposition': `inline; filename="${file}"` })
     },
   },
   {
@@ -73,7 +73,7 @@ export const fileRoutes = (deps: FileDeps): readonly Route[] => [
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     answer: emptyAnswer('The file is deleted'),
     handle: async (exchange) => {
-      await deps.pictures.remove(fileOf(exchange))
+      await deps.screenshots.remove(fileOf(exchange))
       return noContent()
     },
   },

@@ -1,6 +1,6 @@
 import { PIPELINE_ANSWER } from '../lib/openapi/answers.ts'
 import { jpegAnswer, knownPictureAnswer } from '../lib/openapi/operation.ts'
-import { type PictureDeps, startScreenshots, stopScreenshots, takeSnapshot } from '../lib/pipelines/screenshots.ts'
+import { type ScreenshotDeps, startScreenshots, stopScreenshots, takeSnapshot } from '../lib/pipelines/screenshots.ts'
 import { pipelineIdSchema } from '../lib/schema/pipeline.ts'
 import { screenshotsStartSchema, snapshotQuerySchema } from '../lib/schema/screenshot.ts'
 import { validate } from '../lib/validate.ts'
@@ -14,7 +14,7 @@ import { createRouter, type RouterDeps } from './http/router.ts'
 const BASE = '/svc/pipeline/:id'
 
 /** Periodic screenshots of a pipeline, and its picture of now. */
-export const screenshotRoutes = (deps: PictureDeps): readonly Route[] => [
+export const screenshotRoutes = (deps: ScreenshotDeps): readonly Route[] => [
   {
     method: 'PUT',
     path: `${BASE}/screenshots/start`,
@@ -55,6 +55,6 @@ export const screenshotRoutes = (deps: PictureDeps): readonly Route[] => [
 ]
 
 /** The picture operations of pipelines alone, for embedding. */
-export const createScreenshotHandlers = (deps: PictureDeps & RouterDeps): FetchHandler => createRouter(screenshotRoutes(deps), deps)
+export const createScreenshotHandlers = (deps: ScreenshotDeps & RouterDeps): FetchHandler => createRouter(screenshotRoutes(deps), deps)
 
 const idOf = ({ params }: Exchange): string => validate(pipelineIdSchema, params.id, 'pipeline id')

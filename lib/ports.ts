@@ -1,7 +1,7 @@
 import type { Camera, CameraCapabilities, CameraEvent, CameraReport } from './schema/camera.ts'
 import type { KlvFeatureRecord, KlvPacketRecord } from './schema/klv.ts'
 import type { Geolocation, PipelineConfig, PipelineView } from './schema/pipeline.ts'
-import type { ScreenshotFile, ScreenshotWish } from './schema/screenshot.ts'
+import type { ScreenshotFile, ScreenshotSchedule } from './schema/screenshot.ts'
 import type { Settings } from './schema/settings.ts'
 
 /** The outside world as lib sees it. Hosts bring the implementations; nothing here imports one. */
@@ -94,24 +94,24 @@ export interface Engine {
 }
 
 /** A JPEG on its way: `etag`, `last-modified`, `content-length`, `x-created-at` and, of a snapshot, `x-age-ms` are in the headers. */
-export interface PictureAnswer {
+export interface JpegAnswer {
   readonly headers: Headers
   readonly body: ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> | null
 }
 
 /** The engine's pictures: snapshots, periodic screenshots and their files. Every method throws ApiError, as of Engine. */
-export interface Pictures {
+export interface Screenshots {
   /** Periodic screenshots from now on; CONFLICT with `details.reason` unless it plays. `resume`: it may come to play later. */
   start(
     id: string,
-    wish: ScreenshotWish & { readonly geolocation: Geolocation | null },
+    wish: ScreenshotSchedule & { readonly geolocation: Geolocation | null },
     options: { readonly resume: boolean },
   ): Promise<PipelineView>
   stop(id: string): Promise<PipelineView>
   /** Where the camera is, for the screenshots from now on. */
   locate(id: string, geolocation: Geolocation | null): Promise<void>
   /** The picture of now, at most a second old; CONFLICT with `details.reason` when there is none. */
-  snapshot(id: string, format: { readonly quality?: number | undefined; readonly width?: number | undefined }): Promise<PictureAnswer>
+  snapshot(id: string, format: { readonly quality?: number | undefined; readonly width?: number | undefined }): Promise<JpegAnswer>
   /** The newest first; `before` in milliseconds since the epoch. */
   list(query: {
     readonly pipeline_id?: string | undefined
@@ -119,7 +119,7 @@ export interface Pictures {
     readonly limit: number
   }): Promise<readonly ScreenshotFile[]>
   /** NOT_FOUND for a name that is not listed. */
-  read(file: string): Promise<PictureAnswer>
+  read(file: string): Promise<JpegAnswer>
   remove(file: string): Promise<void>
   /** Answers how many were deleted. */
   removeOf(pipelineId: string): Promise<number>

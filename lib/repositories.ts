@@ -1,5 +1,5 @@
 import type { Geolocation, Pipeline, PipelineConfig, PipelineState } from './schema/pipeline.ts'
-import type { ScreenshotWish } from './schema/screenshot.ts'
+import type { ScreenshotSchedule } from './schema/screenshot.ts'
 import type { PartialSettings } from './schema/settings.ts'
 
 /**
@@ -12,7 +12,7 @@ export interface PipelineRecord extends Pipeline {
   /** What was last asked for, so that it is wanted again after the engine crashed. */
   readonly desired: PipelineState
   /** The periodic screenshots that were last asked for; null when they were stopped, or the pipeline was. */
-  readonly screenshots?: ScreenshotWish | null
+  readonly screenshots?: ScreenshotSchedule | null
   /** The media server's stream that created it; null for a pipeline of a user. */
   readonly trigger_path: string | null
 }
@@ -34,7 +34,7 @@ export interface PipelineRepository {
   replace(id: string, change: PipelineChange): Promise<boolean>
   setGeolocation(id: string, geolocation: Geolocation | null, updatedAt: number): Promise<boolean>
   setDesired(id: string, desired: PipelineState): Promise<boolean>
-  setScreenshots(id: string, screenshots: ScreenshotWish | null): Promise<boolean>
+  setScreenshots(id: string, screenshots: ScreenshotSchedule | null): Promise<boolean>
   remove(id: string): Promise<boolean>
 }
 
@@ -53,7 +53,7 @@ export interface CredentialRepository {
   clear(): Promise<void>
 }
 
-export interface Session {
+export interface LoginSession {
   /** SHA-256 of the token, base64url. */
   readonly token_hash: string
   readonly created_at: number
@@ -61,8 +61,8 @@ export interface Session {
 }
 
 export interface SessionRepository {
-  find(tokenHash: string): Promise<Session | undefined>
+  find(tokenHash: string): Promise<LoginSession | undefined>
   /** Stores a session and forgets those that have expired by `created_at`. */
-  insert(session: Session): Promise<void>
+  insert(session: LoginSession): Promise<void>
   remove(tokenHash: string): Promise<void>
 }

@@ -1,6 +1,6 @@
 import type { Client, InStatement, ResultSet, Row } from '@libsql/client'
 import { drizzle } from 'drizzle-orm/libsql/http'
-import type { Connection, DatabaseClient } from './connection.ts'
+import type { DatabaseClient, DatabaseConnection } from './connection.ts'
 
 /** The part of a D1 binding that is used. https://developers.cloudflare.com/d1/worker-api/ */
 export interface DatabaseBinding {
@@ -20,7 +20,7 @@ export interface BoundResult {
 }
 
 /** A D1 binding of a worker as the libSQL client that the repositories work with. */
-export const connectToBinding = (binding: DatabaseBinding): Connection => {
+export const connectToBinding = (binding: DatabaseBinding): DatabaseConnection => {
   const prepare = (statement: InStatement | string): BoundStatement => {
     if (typeof statement === 'string') return binding.prepare(statement)
     const { sql, args = [] } = statement

@@ -14,12 +14,12 @@ export interface Database {
 export type DatabaseClient = Pick<Client, 'execute' | 'batch' | 'close'>
 
 /** A database that is there, perhaps not migrated yet. */
-export interface Connection {
+export interface DatabaseConnection {
   readonly client: DatabaseClient
   readonly orm: LibSQLDatabase
 }
 
-export const toDatabase = ({ client, orm }: Connection): Database => ({
+export const toDatabase = ({ client, orm }: DatabaseConnection): Database => ({
   orm,
   ping: () => query(async () => void (await client.execute('SELECT 1'))),
   close: () => client.close(),

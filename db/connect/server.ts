@@ -1,6 +1,6 @@
 import { createClient } from '@libsql/client/http'
 import { drizzle } from 'drizzle-orm/libsql/http'
-import type { Connection } from './connection.ts'
+import type { DatabaseConnection } from './connection.ts'
 
 export interface ServerOptions {
   /** `libsql://`, `https://` or `http://`. */
@@ -14,7 +14,7 @@ export interface ServerOptions {
 const ANSWER_MS = 10_000
 
 /** A libSQL server over HTTP, in any fetch runtime; nothing is asked yet. */
-export const connectToServer = ({ url, authToken, fetch: given }: ServerOptions): Connection => {
+export const connectToServer = ({ url, authToken, fetch: given }: ServerOptions): DatabaseConnection => {
   const send = given ?? ((request: Request) => fetch(request))
   const client = createClient({
     url,

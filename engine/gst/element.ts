@@ -1,5 +1,5 @@
 /** Words of a gst-launch description: elements, properties, caps, links. A word may hold blanks. */
-export type Words = readonly string[]
+export type LaunchTokens = readonly string[]
 
 type PropertyValue = string | number | boolean | undefined
 
@@ -27,20 +27,20 @@ export const property = (name: string, value: string | number | boolean): string
 }
 
 /** One element with its properties; undefined ones are left out. */
-export const element = (factory: string, properties: Readonly<Record<string, PropertyValue>> = {}): Words => [
+export const element = (factory: string, properties: Readonly<Record<string, PropertyValue>> = {}): LaunchTokens => [
   factory,
   ...Object.entries(properties).flatMap(([name, value]) => (value === undefined ? [] : [property(name, value)])),
 ]
 
 /** Elements joined by `!`; empty parts are passed over. */
-export const chain = (...parts: readonly Words[]): Words =>
+export const chain = (...parts: readonly LaunchTokens[]): LaunchTokens =>
   parts.filter((part) => part.length > 0).flatMap((part, index) => (index === 0 ? part : ['!', ...part]))
 
 /**
  * Words → argv. gst-launch joins its arguments with blanks again, after a backslash before each blank outside of
  * double quotes; cut at every blank no argument has one, and the description arrives byte for byte.
  */
-export const toArguments = (words: Words): readonly string[] => words.flatMap((word) => word.split(' '))
+export const toArguments = (words: LaunchTokens): readonly string[] => words.flatMap((word) => word.split(' '))
 
 const NTSC_RATES: Readonly<Record<string, string>> = {
   '23.976': '24000/1001',

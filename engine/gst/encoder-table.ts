@@ -1,5 +1,5 @@
 import type { Codec } from '../../lib/schema/pipeline.ts'
-import { element, type Words } from './element.ts'
+import { element, type LaunchTokens } from './element.ts'
 
 /** What is asked of an encoder. */
 export interface EncoderOptions {
@@ -21,7 +21,7 @@ export interface Encoder {
   readonly pixelFormat: 'I420' | 'NV12'
   /** Debian and Ubuntu package. */
   readonly aptPackage: string
-  words(options: EncoderOptions): Words
+  words(options: EncoderOptions): LaunchTokens
 }
 
 /** The entry of a table of ten for a quality of 1 to 10. */
@@ -48,7 +48,7 @@ const X264_QUALITY: Presets = [
   ['slow', ''],
 ]
 
-const x264 = ({ bitrate, quality, keyInterval }: EncoderOptions): Words => {
+const x264 = ({ bitrate, quality, keyInterval }: EncoderOptions): LaunchTokens => {
   const [preset, more] = at(X264_QUALITY, quality)
   return element('x264enc', {
     tune: 'zerolatency',
@@ -80,7 +80,7 @@ const X265_QUALITY: Presets = [
   ['medium', ''],
 ]
 
-const x265 = ({ bitrate, quality, keyInterval }: EncoderOptions): Words => {
+const x265 = ({ bitrate, quality, keyInterval }: EncoderOptions): LaunchTokens => {
   const [preset, more] = at(X265_QUALITY, quality)
   const rate = `vbv-maxrate=${bitrate}:vbv-bufsize=${bitrate}:strict-cbr=1`
   const shape = `keyint=${keyInterval}:min-keyint=${keyInterval}:scenecut=0:bframes=0:repeat-headers=1`
@@ -93,7 +93,7 @@ const x265 = ({ bitrate, quality, keyInterval }: EncoderOptions): Words => {
   })
 }
 
-const openh264 = ({ bitrate, quality, keyInterval }: EncoderOptions): Words => {
+const openh264 = ({ bitrate, quality, keyInterval }: EncoderOptions): LaunchTokens => {
   const steps = Math.min(10, Math.max(1, quality))
   return element('openh264enc', {
     bitrate: bitrate * 1000,
@@ -110,7 +110,7 @@ const openh264 = ({ bitrate, quality, keyInterval }: EncoderOptions): Words => {
 
 const va =
   (name: string) =>
-  ({ bitrate, quality, keyInterval }: EncoderOptions): Words =>
+  ({ bitrate, quality, keyInterval }: EncoderOptions): LaunchTokens =>
     element(name, {
       'rate-control': 'cbr',
       bitrate,
@@ -121,7 +121,7 @@ const va =
 
 const vaapi =
   (name: string) =>
-  ({ bitrate, quality, keyInterval }: EncoderOptions): Words =>
+  ({ bitrate, quality, keyInterval }: EncoderOptions): LaunchTokens =>
     element(name, {
       'rate-control': 'cbr',
       bitrate,
@@ -132,7 +132,7 @@ const vaapi =
 
 const nvenc =
   (name: string) =>
-  ({ bitrate, quality, keyInterval }: EncoderOptions): Words =>
+  ({ bitrate, quality, keyInterval }: EncoderOptions): LaunchTokens =>
     element(name, {
       'rc-mode': 'cbr',
       bitrate,
@@ -144,7 +144,7 @@ const nvenc =
 
 const quickSync =
   (name: string) =>
-  ({ bitrate, quality, keyInterval }: EncoderOptions): Words =>
+  ({ bitrate, quality, keyInterval }: EncoderOptions): LaunchTokens =>
     element(name, {
       'rate-control': 'cbr',
       bitrate,
@@ -157,7 +157,7 @@ const quickSync =
 // Stateful V4L2 encoders (Raspberry Pi, i.MX) have controls, not properties; they know no speed presets.
 const v4l2 =
   (name: string) =>
-  ({ bitrate, keyInterval }: EncoderOptions): Words =>
+  ({ bitrate, keyInterval }: EncoderOptions): LaunchTokens =>
     element(name, {
       'extra-controls': `controls,video_bitrate_mode=1,video_bitrate=${bitrate * 1000},video_gop_size=${keyInterval},h264_i_frame_period=${keyInterval},repeat_sequence_header=1`,
     })

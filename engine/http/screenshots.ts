@@ -5,12 +5,12 @@ import { screenshotsStartSchema } from '../../lib/schema/screenshot.ts'
 import { validate } from '../../lib/validate.ts'
 import type { Supervisor } from '../pipelines/supervisor.ts'
 import type { FileStore } from '../screenshots/files/store.ts'
-import { diskTrouble } from '../screenshots/screenshot-fault.ts'
+import { diskFault } from '../screenshots/screenshot-fault.ts'
 import { pipelinePath } from './pipelines.ts'
 import { type EngineCall, type EngineRoute, RawAnswer } from './server.ts'
 
-export interface PictureRoutesDeps {
-  readonly supervisor: Pick<Supervisor, 'pictures' | 'settings' | 'view'>
+export interface ScreenshotRoutesDeps {
+  readonly supervisor: Pick<Supervisor, 'screenshots' | 'settings' | 'view'>
   readonly files: FileStore
 }
 
@@ -18,15 +18,15 @@ const startSchema = v.required(v.strictObject({ ...screenshotsStartSchema.entrie
 const locationSchema = v.strictObject({ geolocation: v.nullable(geolocationSchema) })
 
 /** Snapshots, periodic screenshots and their files. */
-export const pictureRoutes = ({ supervisor, files }: PictureRoutesDeps): readonly EngineRoute[] => [
+export const screenshotRoutes = ({ supervisor, files }: ScreenshotRoutesDeps): readonly EngineRoute[] => [
   {
     method: 'POST',
     path: pipelinePath('/screenshots/start'),
     answer: async ({ id, query, body }) => {
       const { geolocation, ...wish } = validate(startSchema, await body(), 'screenshot request')
-      const pictures = supervisor.pictures(id)
-      pictures.locate(geolocation)
-      pictures.start(wish, { resume: query.has('resume') })
+      const screenshots = supervisor.screenshots(id)
+      screenshots.locate(geolocation)
+      screenshots.start(wish, { resume: query.has('resume') })
       return supervisor.view(id)
     },
   },
@@ -34,22 +34,22 @@ export const pictureRoutes = ({ supervisor, files }: PictureRoutesDeps): readonl
     method: 'POST',
     path: pipelinePath('/screenshots/stop'),
     answer: ({ id }) => {
-      supervisor.pictures(id).stop()
+      supervisor.screenshots(id).stop()
       return supervisor.view(id)
     },
   },
   {
     method: 'PUT',
     path: pipelinePath('/geolocation'),
-    answer: async ({ id, body }) => supervisor.pictures(id).locate(validate(locationSchema, await body(), 'geolocation').geolocation),
+    answer: async ({ id, body }) => supervisor.screenshots(id).locate(validate(locationSchema, await body(), 'geolocation').geolocation),
   },
   {
     method: 'GET',
     path: pipelinePath('/snapshot'),
     answer: async ({ id, query }) => {
       const quality = numberOf(query, 'quality') ?? supervisor.settings.screenshots.quality
-      const { jpeg, etag, takenAt } = await supervisor.pictures(id).snapshot({ quality, width: numberOf(query, 'width') ?? null })
-      const headers = { ...pictureHeaders(etag, takenAt), 'x-age-ms': Math.max(0, Date.now() - takenAt) }
+      const { jpeg, etag, takenAt } = await supervisor.screenshots(id).snapshot({ quality, width: numberOf(query, 'width') ?? null })
+      const headers = { ...jpegHeaders(etag, takenAt), 'x-age-ms': Math.max(0, Date.now() - takenAt) }
       return new RawAnswer(200, { ...headers, 'content-length': jpeg.length }, jpeg)
     },
   },
@@ -79,7 +79,7 @@ const download = async (files: FileStore, { id }: EngineCall): Promise<RawAnswer
   try {
     const { size } = await handle.stat()
     // The name of a file is given once: time and size are enough to tell two contents apart.
-    const headers = pictureHeaders(`"${file.createdAt.toString(36)}-${size.toString(36)}"`, file.createdAt)
+    const headers = jpegHeaders(`"${file.createdAt.toString(36)}-${size.toString(36)}"`, file.createdAt)
     const stream = handle.createReadStream({ end: Math.max(0, size - 1) })
     return new RawAnswer(200, { ...headers, 'content-length': size }, stream)
   } catch (error) {
@@ -88,7 +88,7 @@ const download = async (files: FileStore, { id }: EngineCall): Promise<RawAnswer
   }
 }
 
-const pictureHeaders = (etag: string, createdAt: number) => ({
+const jpegHeaders = (etag: string, createdAt: number) => ({
   'content-type': 'image/jpeg',
   etag,
   'last-modified': new Date(createdAt).toUTCString(),
@@ -106,7 +106,7 @@ const orTrouble = async <T>(work: Promise<T>): Promise<T> => {
     return await work
   } catch (error) {
     if (error instanceof ApiError) throw error
-    const { cause, what } = diskTrouble(error)
+    const { cause, what } = diskFault(error)
     throw new ApiError('SERVICE_UNAVAILABLE', `The screenshots cannot be read or deleted: ${what}.`, { reason: cause }, { cause: error })
   }
 }

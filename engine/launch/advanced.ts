@@ -5,12 +5,12 @@ import { validationError } from '../../lib/validate.ts'
 import { Fault } from '../fault.ts'
 import { type Finished, runToEnd } from '../gst/child.ts'
 import { namedPayloaders, type Token, tokenize } from '../gst/description.ts'
-import { chain, element, toArguments, type Words } from '../gst/element.ts'
+import { chain, element, type LaunchTokens, toArguments } from '../gst/element.ts'
 import { from, type Launch, maskDescription } from './launch.ts'
 
 // As gst-rtsp-server has it: a description whose source is not live is shown at its own speed. Without the sinks' usual
 // allowance of 20 ms a live one waits for nothing but the latency that its own elements declare.
-const onTheClock = (fd: number): Words => element('fdsink', { fd, sync: true, async: false, 'processing-deadline': 0 })
+const onTheClock = (fd: number): LaunchTokens => element('fdsink', { fd, sync: true, async: false, 'processing-deadline': 0 })
 
 const PAYLOADER_FD = { pay0: 3, pay1: 4 } as const
 

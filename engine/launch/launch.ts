@@ -1,6 +1,6 @@
 import { redact } from '../../lib/redact.ts'
 import { tokenize } from '../gst/description.ts'
-import type { Words } from '../gst/element.ts'
+import type { LaunchTokens } from '../gst/element.ts'
 
 export interface LaunchStream {
   readonly payloader: 'pay0' | 'pay1'
@@ -31,7 +31,7 @@ export const KLV_CAPS =
 export const OWN_KLV_CAPS = `${KLV_CAPS}, timestamp-offset=(uint)0`
 
 /** A pad of the element with this name: `name.` */
-export const from = (name: string): Words => [`${name}.`]
+export const from = (name: string): LaunchTokens => [`${name}.`]
 
 const SECRET_NAMES =
   /^(?:user-?id|user-?pw|username|password|pass|passphrase|streamid|proxy-id|proxy-pw|token|secret|access-key|secret-access-key)$/i

@@ -4,7 +4,7 @@ import type { Settings } from '../../lib/schema/settings.ts'
 import { validationError } from '../../lib/validate.ts'
 import { Fault } from '../fault.ts'
 import { runToEnd } from '../gst/child.ts'
-import { chain, element, frameRateFraction, toArguments, type Words } from '../gst/element.ts'
+import { chain, element, frameRateFraction, type LaunchTokens, toArguments } from '../gst/element.ts'
 import { chooseEncoder, type Encoder } from '../gst/encoders.ts'
 import type { SourceFacts } from '../sources/facts.ts'
 import { type SourceLine, sourceLine, TRACKS, TRANSPORT } from '../sources/line.ts'
@@ -20,7 +20,7 @@ const LEAST_FRAME_RATE = 10
 const PASSED_THROUGH: Readonly<Record<string, Codec>> = { H264: 'h264', H265: 'h265' }
 
 /** Depayloader and parser by RTP encoding name; what is not here decodebin finds itself. */
-const DEPAY: Readonly<Record<string, Words>> = {
+const DEPAY: Readonly<Record<string, LaunchTokens>> = {
   H264: chain(element('rtph264depay'), element('h264parse')),
   H265: chain(element('rtph265depay'), element('h265parse')),
   JPEG: element('rtpjpegdepay'),
@@ -40,17 +40,17 @@ const ANY_VIDEO = ['x-h264', 'x-h265', 'mpeg', 'x-vp8', 'x-vp9', 'x-av1', 'x-h26
 const payloaderProperties = (name?: 'pay0' | 'pay1', pt = 96) => ({ name, pt, mtu: MTU, 'timestamp-offset': 0, 'seqnum-offset': 0 })
 
 /** Parser and payloader; parameter sets go before every key frame, so that a reader can begin at any of them. */
-const pay = (codec: Codec, name?: 'pay0'): Words =>
+const pay = (codec: Codec, name?: 'pay0'): LaunchTokens =>
   chain(element(`${codec}parse`), element(`rtp${codec}pay`, { ...payloaderProperties(name), 'config-interval': -1 }))
 
-const out = (fd: number, paced: boolean, preroll = paced): Words =>
+const out = (fd: number, paced: boolean, preroll = paced): LaunchTokens =>
   chain(element('rtpstreampay'), element('fdsink', { fd, sync: paced, async: preroll }))
 
 /**
  * A thread for each track of a recording: its sinks wait, for the first picture and then for the clock, and one that
  * waits in the demuxer's own thread would keep the other tracks from coming.
  */
-const apart = (facts: SourceFacts): Words =>
+const apart = (facts: SourceFacts): LaunchTokens =>
   facts.paced ? element('queue', { 'max-size-buffers': 0, 'max-size-bytes': 32 * 1024 * 1024, 'max-size-time': 3_000_000_000 }) : []
 
 /** The launch line of a simple pipeline. Fault unsupported when the source cannot be passed through, missing_element without an encoder. */
@@ -80,7 +80,7 @@ export const encodedCodec = (config: SimpleConfig, facts: Pick<SourceFacts, 'kin
 const needsEncoding = (what: string): Fault =>
   new Fault('unsupported', `${what} Set encoding (for example {"codec":"h264"}) to have it re-encoded.`)
 
-const passThrough = (line: SourceLine, facts: SourceFacts): Words => {
+const passThrough = (line: SourceLine, facts: SourceFacts): LaunchTokens => {
   const codec = PASSED_THROUGH[facts.video ?? '']
   const isRtp = line.form === 'rtp'
   if (isRtp && codec) return chain(from(TRACKS), element(`rtp${codec}depay`), pay(codec, 'pay0'), out(3, false))
@@ -94,13 +94,13 @@ const passThrough = (line: SourceLine, facts: SourceFacts): Words => {
 }
 
 /** Only the data tells whether it is H.264 or H.265: a branch for each, of which one gets linked, joined into one `pay0`. */
-const eitherCodec = (facts: SourceFacts): Words => {
-  const branch = (codec: Codec): Words => [...chain(from(TRACKS), [`video/x-${codec}`], apart(facts), pay(codec)), '!', 'either.']
+const eitherCodec = (facts: SourceFacts): LaunchTokens => {
+  const branch = (codec: Codec): LaunchTokens => [...chain(from(TRACKS), [`video/x-${codec}`], apart(facts), pay(codec)), '!', 'either.']
   const joined = chain(element('funnel', { name: 'either' }), element('capsfilter', { name: 'pay0', caps: 'application/x-rtp' }))
   return [...branch('h264'), ...branch('h265'), ...chain(joined, out(3, facts.paced))]
 }
 
-const encode = (line: SourceLine, facts: SourceFacts, encoding: Encoding, encoder: Encoder | null): Words => {
+const encode = (line: SourceLine, facts: SourceFacts, encoding: Encoding, encoder: Encoder | null): LaunchTokens => {
   if (encoder === null) throw new Fault('missing_element', `No encoder for ${encoding.codec} was found on this host.`)
   const fps = encoding.fps ?? facts.frameRate
   const options = {
@@ -126,7 +126,7 @@ const encode = (line: SourceLine, facts: SourceFacts, encoding: Encoding, encode
 }
 
 /** decodebin takes a hardware decoder where there is one that works. */
-const decode = (line: SourceLine, facts: SourceFacts): Words => {
+const decode = (line: SourceLine, facts: SourceFacts): LaunchTokens => {
   if (line.form === 'raw') return []
   if (line.ends === 'video') return element('decodebin')
   if (line.form === 'parsed') return chain(from(TRACKS), element('capsfilter', { caps: ANY_VIDEO }), apart(facts), element('decodebin'))
@@ -135,7 +135,7 @@ const decode = (line: SourceLine, facts: SourceFacts): Words => {
 }
 
 /** async=false: a KLV track that is silent, or not there, neither costs anything nor holds the video back. */
-const klvBranch = (line: SourceLine, facts: SourceFacts): Words => {
+const klvBranch = (line: SourceLine, facts: SourceFacts): LaunchTokens => {
   if (line.transport) return transportBranch()
   return chain(
     from(TRACKS),
@@ -147,7 +147,7 @@ const klvBranch = (line: SourceLine, facts: SourceFacts): Words => {
 }
 
 /** rtpklvdepay takes one spelling only. */
-const klvDepay = ({ klvName }: SourceFacts): Words =>
+const klvDepay = ({ klvName }: SourceFacts): LaunchTokens =>
   klvName === undefined
     ? element('rtpklvdepay')
     : chain(
@@ -157,7 +157,7 @@ const klvDepay = ({ klvName }: SourceFacts): Words =>
       )
 
 /** The engine finds KLV in a TS itself: tsdemux has no pad for the synchronous kind. What the engine cannot take is dropped here, never waited for. */
-const transportBranch = (): Words =>
+const transportBranch = (): LaunchTokens =>
   chain(
     from(TRANSPORT),
     element('queue', { 'max-size-buffers': 0, 'max-size-time': 0, 'max-size-bytes': 4 * 1024 * 1024, leaky: 'downstream' }),

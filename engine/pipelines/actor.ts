@@ -9,12 +9,12 @@ import { Output } from '../outputs/rtsp.ts'
 import { RtpStream } from '../rtp/stream.ts'
 import { Timeline } from '../rtp/timeline.ts'
 import type { Publisher } from '../rtsp/publisher/publisher.ts'
-import { type PictureDeps, PipelinePictures } from '../screenshots/pipeline-screenshots.ts'
+import { PipelineScreenshots, type ScreenshotDeps } from '../screenshots/pipeline-screenshots.ts'
 import { attemptRun, toFault } from './attempt.ts'
 import { ReaderDemand } from './demand.ts'
 import type { LifecycleEvent } from './lifecycle.ts'
 import { LogRing } from './log-ring.ts'
-import { type PipelineFacts, Vitals } from './media-stats.ts'
+import { MediaStats, type PipelineFacts } from './media-stats.ts'
 import { Session } from './play.ts'
 import { PipelineStatus } from './status.ts'
 
@@ -28,7 +28,7 @@ export interface ActorDeps {
   readonly emit: (event: EngineEvent) => void
   readonly now: () => number
   readonly log: Log
-  readonly pictures: PictureDeps
+  readonly screenshots: ScreenshotDeps
 }
 
 /**
@@ -36,11 +36,11 @@ export interface ActorDeps {
  * the other; only the wait for a start happens outside of that, so that a stop can cancel it.
  */
 export class PipelineActor {
-  readonly pictures: PipelinePictures
+  readonly screenshots: PipelineScreenshots
   readonly klv: KlvTap
   readonly #deps: ActorDeps
   readonly #ring: LogRing
-  readonly #vitals = new Vitals()
+  readonly #vitals = new MediaStats()
   readonly #streams: readonly [RtpStream, RtpStream]
   readonly #output: Output
   readonly #demand: ReaderDemand
@@ -77,8 +77,8 @@ export class PipelineActor {
       closeAfterMs: () => deps.settings().on_demand.close_after_seconds * 1000,
       onStartFailed: (error) => deps.log.warn('on_demand_start_failed', { pipeline_id: this.#config.id, error }),
     })
-    this.pictures = new PipelinePictures({
-      ...deps.pictures,
+    this.screenshots = new PipelineScreenshots({
+      ...deps.screenshots,
       id: config.id,
       stream: video,
       status: () => ({ playing: this.#state() === 'playing', publishes: this.#config.output !== null }),
@@ -123,7 +123,7 @@ export class PipelineActor {
         ...this.#vitals.read(),
       },
       klv: this.klv.view(),
-      screenshots: this.pictures.view(screenshots),
+      screenshots: this.screenshots.view(screenshots),
     }
   }
 
@@ -179,7 +179,7 @@ export class PipelineActor {
       if (this.#session !== undefined && !force) throw runningConflict(this.#config.id)
       await this.#endSession()
       await this.#output.close()
-      this.pictures.close()
+      this.screenshots.close()
       this.#removed = true
     })
   }

@@ -1,5 +1,5 @@
 import type { PipelineView, Runtime } from '../../lib/schema/pipeline.ts'
-import { Meter } from './rate-meter.ts'
+import { RateMeter } from './rate-meter.ts'
 
 /** Media of one pipeline since it was registered. */
 export interface MediaTotals {
@@ -21,8 +21,8 @@ export interface PipelineFacts {
 }
 
 /** The media counters of a pipeline since its last play. Times are monotonic milliseconds. */
-export class Vitals {
-  readonly #meter = new Meter()
+export class MediaStats {
+  readonly #meter = new RateMeter()
   #frames = 0
   #lastFrameAt: number | null = null
 

@@ -2,7 +2,7 @@ const BUCKET_MS = 250
 const BUCKETS = 9
 
 /** Rates over the last two seconds, kept in quarter-second buckets: nothing ticks while nobody asks. */
-export class Meter {
+export class RateMeter {
   #buckets: { index: number; units: number; bytes: number }[] = []
 
   record(nowMs: number, bytes: number): void {

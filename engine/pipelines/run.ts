@@ -10,7 +10,7 @@ import type { RtpStream } from '../rtp/stream.ts'
 import type { LogRing } from './log-ring.ts'
 
 /** How long a child may take to obey each signal of the stop ladder. */
-const LADDER = [
+const STOP_SIGNALS = [
   { signal: 'SIGINT', patienceMs: 2000 },
   { signal: 'SIGTERM', patienceMs: 2000 },
   { signal: 'SIGKILL', patienceMs: 5000 },
@@ -54,7 +54,7 @@ export const runChild = async (options: RunOptions): Promise<Fault | undefined> 
   const end = (why: Reason): void => {
     if (reason !== undefined) return
     reason = why
-    void descend(child)
+    void stopChild(child)
   }
   const watch = watchMedia(options, end)
   const onAbort = (): void => end('stop')
@@ -74,8 +74,8 @@ export const runChild = async (options: RunOptions): Promise<Fault | undefined> 
 }
 
 /** SIGINT, then SIGTERM, then SIGKILL, each with its patience; returns when the child is reaped. */
-const descend = async (child: Child): Promise<void> => {
-  for (const { signal, patienceMs } of LADDER) {
+const stopChild = async (child: Child): Promise<void> => {
+  for (const { signal, patienceMs } of STOP_SIGNALS) {
     child.kill(signal)
     if (await endsWithin(child.ended, patienceMs)) return
   }

@@ -7,11 +7,11 @@ import { DEFAULT_SETTINGS, type Settings } from '../../lib/schema/settings.ts'
 import { validationError } from '../../lib/validate.ts'
 import type { KlvCounts, KlvTap } from '../klv/tap.ts'
 import { findFreePort, isOwnAddress } from '../outputs/ports.ts'
-import type { PipelinePictures } from '../screenshots/pipeline-screenshots.ts'
+import type { PipelineScreenshots } from '../screenshots/pipeline-screenshots.ts'
 import { type ActorDeps, PipelineActor } from './actor.ts'
 import type { PipelineFacts } from './media-stats.ts'
 
-export interface SupervisorOptions extends Pick<ActorDeps, 'publisher' | 'plan' | 'onReturn' | 'now' | 'log' | 'pictures'> {
+export interface SupervisorOptions extends Pick<ActorDeps, 'publisher' | 'plan' | 'onReturn' | 'now' | 'log' | 'screenshots'> {
   readonly ports: PortRange
   readonly check: (config: PipelineConfig, settings: Settings) => Promise<EngineCheck>
 }
@@ -53,7 +53,7 @@ export class Supervisor {
     this.#settings = settings
     this.#configured = true
     for (const actor of this.#actors.values()) void actor.settingsChanged()
-    void this.#options.pictures.store.trim()
+    void this.#options.screenshots.store.trim()
   }
 
   /** What starts by readers are held to; the API process holds every other start to it. */
@@ -118,12 +118,12 @@ export class Supervisor {
   /** Ends the periodic screenshots too: who plays it again asks for them again. */
   stop(id: string): Promise<PipelineView> {
     const actor = this.#find(id)
-    actor.pictures.stop()
+    actor.screenshots.stop()
     return actor.stop()
   }
 
-  pictures(id: string): PipelinePictures {
-    return this.#find(id).pictures
+  screenshots(id: string): PipelineScreenshots {
+    return this.#find(id).screenshots
   }
 
   klv(id: string): KlvTap {
@@ -166,14 +166,14 @@ export class Supervisor {
   }
 
   #newActor(config: PipelineConfig): PipelineActor {
-    const { publisher, plan, onReturn, now, log, pictures } = this.#options
+    const { publisher, plan, onReturn, now, log, screenshots } = this.#options
     return new PipelineActor(config, {
       publisher,
       plan,
       onReturn,
       now,
       log,
-      pictures,
+      screenshots,
       settings: () => this.#settings,
       admitReaderStart: (config) => requireLicense(this.#license, config, this.#running),
       emit: (event) => this.#emit(event),
@@ -199,7 +199,7 @@ export class Supervisor {
   }
 
   #emit(event: EngineEvent): void {
-    if (event.type === 'geolocation') this.#actors.get(event.id)?.pictures.locate(event.geolocation)
+    if (event.type === 'geolocation') this.#actors.get(event.id)?.screenshots.locate(event.geolocation)
     for (const listener of this.#listeners) listener(event)
   }
 }

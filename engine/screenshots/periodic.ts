@@ -1,4 +1,4 @@
-import type { ScreenshotWish } from '../../lib/schema/screenshot.ts'
+import type { ScreenshotSchedule } from '../../lib/schema/screenshot.ts'
 import type { Gop } from '../rtp/gop-cache.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import type { Picture, PictureMaker } from './decode/picture-maker.ts'
@@ -19,7 +19,7 @@ const RETURN_PATIENCE = 9 / 10
 /** Makes a picture per interval as long as it is wished, and pauses while the source is away. */
 export class Periodic {
   readonly #host: PeriodicHost
-  #wish: ScreenshotWish | undefined
+  #wish: ScreenshotSchedule | undefined
   #abort: AbortController | undefined
   #lastFrameMs = Number.NEGATIVE_INFINITY
 
@@ -27,12 +27,12 @@ export class Periodic {
     this.#host = host
   }
 
-  get wish(): ScreenshotWish | undefined {
+  get wish(): ScreenshotSchedule | undefined {
     return this.#wish
   }
 
   /** Begins at once; a wish that runs already is replaced. */
-  start(wish: ScreenshotWish): void {
+  start(wish: ScreenshotSchedule): void {
     this.stop()
     this.#wish = wish
     this.#abort = new AbortController()
@@ -45,7 +45,7 @@ export class Periodic {
     this.#abort = undefined
   }
 
-  async #run(wish: ScreenshotWish, signal: AbortSignal): Promise<void> {
+  async #run(wish: ScreenshotSchedule, signal: AbortSignal): Promise<void> {
     const intervalMs = wish.interval_seconds * 1000
     let dueMs = performance.now()
     while (!signal.aborted) {
@@ -60,7 +60,7 @@ export class Periodic {
     }
   }
 
-  async #one({ quality }: ScreenshotWish, intervalMs: number, signal: AbortSignal): Promise<void> {
+  async #one({ quality }: ScreenshotSchedule, intervalMs: number, signal: AbortSignal): Promise<void> {
     const { stream, maker, store } = this.#host
     const patience = stream.gop === undefined ? RETURN_PATIENCE : KEY_FRAME_PATIENCE
     const keyFrameOf = await this.#nextKeyFrame(intervalMs * patience, signal)

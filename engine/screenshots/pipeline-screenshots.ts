@@ -1,7 +1,7 @@
 import { ApiError } from '../../lib/errors.ts'
 import type { EngineEvent, Log } from '../../lib/ports.ts'
 import type { Geolocation, ScreenshotsView } from '../../lib/schema/pipeline.ts'
-import type { ScreenshotWish } from '../../lib/schema/screenshot.ts'
+import type { ScreenshotSchedule } from '../../lib/schema/screenshot.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import { type Picture, PictureMaker } from './decode/picture-maker.ts'
 import type { DecodeSlots } from './decode/slots.ts'
@@ -11,12 +11,12 @@ import { pictureTrouble } from './screenshot-fault.ts'
 import { type Snapshot, Snapshots } from './snapshots.ts'
 
 /** What the pictures of all pipelines share. */
-export interface PictureDeps {
+export interface ScreenshotDeps {
   readonly store: Pick<FileStore, 'put' | 'trim'>
   readonly slots: DecodeSlots
 }
 
-export interface PicturesHost extends PictureDeps {
+export interface ScreenshotHost extends ScreenshotDeps {
   readonly id: string
   readonly stream: RtpStream
   /** Whether it plays, and whether it has an RTP output that pictures could be made from. */
@@ -32,14 +32,14 @@ export interface PicturesHost extends PictureDeps {
 const REPEAT_TROUBLE_MS = 60_000
 
 /** The pictures of one pipeline: snapshots, and the periodic ones that become files. */
-export class PipelinePictures {
-  readonly #host: PicturesHost
+export class PipelineScreenshots {
+  readonly #host: ScreenshotHost
   readonly #snapshots: Snapshots
   readonly #periodic: Periodic
   #geolocation: Geolocation | null = null
   #trouble: { readonly cause: string; readonly toldMs: number } | undefined
 
-  constructor(host: PicturesHost) {
+  constructor(host: ScreenshotHost) {
     this.#host = host
     const maker = new PictureMaker(host.stream, host.slots)
     this.#snapshots = new Snapshots(maker)
@@ -51,14 +51,14 @@ export class PipelinePictures {
     })
   }
 
-  view(defaults: ScreenshotWish): ScreenshotsView {
+  view(defaults: ScreenshotSchedule): ScreenshotsView {
     const { wish } = this.#periodic
     const { interval_seconds, quality } = wish ?? defaults
     return { state: wish !== undefined && this.#host.status().playing ? 'playing' : 'stopped', interval_seconds, quality }
   }
 
   /** Periodic pictures from now on; CONFLICT with `details.reason` unless it plays (`resume`: it may come to play later). */
-  start(wish: ScreenshotWish, options: { readonly resume: boolean }): void {
+  start(wish: ScreenshotSchedule, options: { readonly resume: boolean }): void {
     if (!options.resume) this.#requirePictures()
     this.#trouble = undefined
     this.#periodic.start(wish)
@@ -93,7 +93,7 @@ export class PipelinePictures {
     const { playing, publishes } = this.#host.status()
     const { id } = this.#host
     if (!publishes) {
-      throw new ApiError('CONFLICT', `The description of the pipeline "${id}" names no pay0 that pictures could be made from.`, {
+      throw new ApiError('CONFLICT', `The description of the pipeline "${id}" names no pay0, so there are no pictures of it.`, {
         reason: 'no_pay0',
       })
     }

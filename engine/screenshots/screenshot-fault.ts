@@ -20,7 +20,7 @@ const DISK: Readonly<Record<string, { readonly cause: string; readonly what: str
 }
 
 /** What is wrong with the disk, by the code of the file system's error; `cause` is for programs. */
-export const diskTrouble = (error: unknown): { readonly cause: string; readonly what: string } =>
+export const diskFault = (error: unknown): { readonly cause: string; readonly what: string } =>
   DISK[codeOf(error) ?? ''] ?? { cause: 'disk_error', what: 'the disk answers with an error' }
 
 /** What a user is told of a periodic picture that failed; undefined when there is nothing to tell, as of a source that is away. */
@@ -29,6 +29,6 @@ export const pictureTrouble = (error: unknown): PictureTrouble | undefined => {
     if (error.code === 'CONFLICT') return undefined
     return { code: error.code, message: `A screenshot failed. ${error.message}`, cause: String(error.details.reason ?? 'failed') }
   }
-  const { cause, what } = diskTrouble(error)
+  const { cause, what } = diskFault(error)
   return { code: 'ENGINE_ERROR', message: `The screenshot could not be stored: ${what}. ${GOES_ON}`, cause }
 }

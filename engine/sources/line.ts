@@ -1,6 +1,6 @@
 import type { Source } from '../../lib/schema/pipeline.ts'
 import { Fault } from '../fault.ts'
-import { chain, element, type Words } from '../gst/element.ts'
+import { chain, element, type LaunchTokens } from '../gst/element.ts'
 import { type Address, parseAddress } from './address.ts'
 import { cameraLaunchHead, presumedLaunchHead } from './camera/line.ts'
 import { parseCameraUri } from './camera/mode.ts'
@@ -17,7 +17,7 @@ export type VideoForm = 'rtp' | 'parsed' | 'raw'
 
 export interface SourceLine {
   /** The elements up to the one named `tracks`, or up to the video when there is but one track. */
-  readonly words: Words
+  readonly words: LaunchTokens
   /** `tracks`: pads are picked by caps; `video`: the line ends with the video itself. */
   readonly ends: 'tracks' | 'video'
   readonly form: VideoForm
@@ -60,9 +60,9 @@ const rtsp = (address: Address, source: Source, facts: SourceFacts): SourceLine 
 }
 
 // latency=0: tsdemux would otherwise ask sinks to wait 700 ms for jitter that a live passthrough does not smooth.
-const tsdemux = (): Words => element('tsdemux', { name: TRACKS, latency: 0 })
+const tsdemux = (): LaunchTokens => element('tsdemux', { name: TRACKS, latency: 0 })
 
-const tee = (): Words => element('tee', { name: TRANSPORT })
+const tee = (): LaunchTokens => element('tee', { name: TRANSPORT })
 
 const TRANSPORT_CAPS = 'video/mpegts,systemstream=(boolean)true,packetsize=(int)188'
 

@@ -1,4 +1,4 @@
-import type { PictureAnswer } from '../../lib/ports.ts'
+import type { JpegAnswer } from '../../lib/ports.ts'
 import { isKnown } from './conditional.ts'
 
 /** What the engine says of a picture and a client may know. */
@@ -10,7 +10,7 @@ const ALWAYS = { 'cache-control': 'private, no-cache', 'x-content-type-options':
 /** A JPEG as it comes from the engine, or 304 when the client has it. */
 export const picture = async (
   request: Request,
-  { headers, body }: PictureAnswer,
+  { headers, body }: JpegAnswer,
   more: Readonly<Record<string, string>> = {},
 ): Promise<Response> => {
   const passed = new Headers({ ...ALWAYS, ...more })

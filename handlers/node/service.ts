@@ -12,7 +12,7 @@ import { type Configuration, readConfiguration } from '../../lib/configuration.t
 import { createCamerasClient } from '../../lib/engine/cameras-client.ts'
 import { createEngineCaller, createEngineClient } from '../../lib/engine/client.ts'
 import { createKlvClient } from '../../lib/engine/klv-client.ts'
-import { createPicturesClient } from '../../lib/engine/pictures-client.ts'
+import { createScreenshotsClient } from '../../lib/engine/screenshots-client.ts'
 import { createLicensing } from '../../lib/license/license.ts'
 import { createLicenseWatch } from '../../lib/license/tell-engine.ts'
 import { createLog } from '../../lib/log.ts'
@@ -108,7 +108,7 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   const credentials = createCredentialRepository(database)
   const ports = {
     engine: createEngineClient(caller),
-    pictures: createPicturesClient(caller),
+    screenshots: createScreenshotsClient(caller),
     klv: createKlvClient(caller),
     cameras: createCamerasClient(caller),
     metrics: createApiMetrics({ sseClients: () => deps.events.feed.followers }),
@@ -139,8 +139,8 @@ export const openService = async (configuration: Configuration, options: OpenOpt
       // The API is shown the engine only when the two agree.
       onReady: async (engine, occasion, direct) => {
         await license.begin(direct)
-        const pictures = createPicturesClient(direct)
-        await reconcile({ ...deps, engine, pictures, licensing: createLicensing({ source: ports.license, engine, clock }) }, occasion)
+        const screenshots = createScreenshotsClient(direct)
+        await reconcile({ ...deps, engine, screenshots, licensing: createLicensing({ source: ports.license, engine, clock }) }, occasion)
         await deps.events.resync(await engine.list())
       },
       onEvent: (event) => {

@@ -1,5 +1,5 @@
 import { connectToBinding, type DatabaseBinding } from '../../db/connect/binding.ts'
-import { type Connection, type Database, toDatabase } from '../../db/connect/connection.ts'
+import { type Database, type DatabaseConnection, toDatabase } from '../../db/connect/connection.ts'
 import { connectToServer } from '../../db/connect/server.ts'
 import { createCredentialRepository } from '../../db/credential.ts'
 import { migrate } from '../../db/migrations/migrate.ts'
@@ -13,8 +13,8 @@ import { createCamerasClient } from '../../lib/engine/cameras-client.ts'
 import { createEngineCaller, createEngineClient, type EngineCaller } from '../../lib/engine/client.ts'
 import { type Agreement, withHandshake } from '../../lib/engine/handshake.ts'
 import { createKlvClient } from '../../lib/engine/klv-client.ts'
-import { createPicturesClient } from '../../lib/engine/pictures-client.ts'
 import { createRemoteHasher } from '../../lib/engine/remote-hasher.ts'
+import { createScreenshotsClient } from '../../lib/engine/screenshots-client.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { followOnDemand } from '../../lib/events/upstreams.ts'
 import { createLog } from '../../lib/log.ts'
@@ -106,7 +106,7 @@ const wire = async (environment: WorkerEnvironment): Promise<Wiring> => {
   })
   const ports = {
     engine: createEngineClient(caller),
-    pictures: createPicturesClient(caller),
+    screenshots: createScreenshotsClient(caller),
     klv: createKlvClient(caller),
     cameras: createCamerasClient(caller),
     engineMetrics: createEngineMetrics(caller),
@@ -127,7 +127,7 @@ const wire = async (environment: WorkerEnvironment): Promise<Wiring> => {
   }
   const assembled = assemble(ports)
   const reconcileAs = (occasion: Occasion): Promise<void> =>
-    reconcile({ ...assembled, engine: createEngineClient(direct), pictures: createPicturesClient(direct) }, occasion)
+    reconcile({ ...assembled, engine: createEngineClient(direct), screenshots: createScreenshotsClient(direct) }, occasion)
   const deps = {
     ...assembled,
     events: followOnDemand(assembled.events, ports),
@@ -174,7 +174,10 @@ const openDatabase = async (environment: WorkerEnvironment, configuration: Confi
   }
 }
 
-const connect = ({ DATABASE, DATABASE_SERVER }: WorkerEnvironment, { databaseUrl, databaseAuthToken }: Configuration): Connection => {
+const connect = (
+  { DATABASE, DATABASE_SERVER }: WorkerEnvironment,
+  { databaseUrl, databaseAuthToken }: Configuration,
+): DatabaseConnection => {
   if (DATABASE !== undefined) return connectToBinding(DATABASE)
   const url = databaseUrl ?? (DATABASE_SERVER === undefined ? undefined : 'http://database')
   if (url === undefined || url.startsWith('file:')) throw misconfigured(['SVC_DATABASE_URL: give the libSQL server, or bind DATABASE'])

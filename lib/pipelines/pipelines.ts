@@ -1,7 +1,7 @@
 import { ApiError } from '../errors.ts'
 import type { KeyedQueue } from '../keyed-queue.ts'
 import type { Licensing } from '../license/license.ts'
-import type { Clock, Engine, EngineCheck, Log, Pictures } from '../ports.ts'
+import type { Clock, Engine, EngineCheck, Log, Screenshots } from '../ports.ts'
 import type { PipelineRecord, PipelineRepository } from '../repositories.ts'
 import { type Geolocation, type PipelineConfig, type PipelineView, pipelineFilterSchema, pipelinePatchSchema } from '../schema/pipeline.ts'
 import { DEFAULT_SETTINGS } from '../schema/settings.ts'
@@ -12,7 +12,7 @@ import { absentView, type PipelineRepresentation, represent } from './representa
 
 export interface PipelineDeps {
   readonly engine: Engine
-  readonly pictures: Pick<Pictures, 'locate'>
+  readonly screenshots: Pick<Screenshots, 'locate'>
   readonly pipelines: PipelineRepository
   readonly licensing: Licensing
   /** One change of a pipeline at a time, so that engine and database agree afterwards. */
@@ -158,7 +158,7 @@ export const stopPipeline = async (deps: PipelineDeps, id: string): Promise<Pipe
 
 /** Screenshots carry the place; that the engine does not hold the pipeline right now is no reason to refuse a change. */
 const tellLocation = (deps: PipelineDeps, id: string, geolocation: Geolocation | null): Promise<void> =>
-  deps.pictures
+  deps.screenshots
     .locate(id, geolocation)
     .catch((cause: unknown) => deps.log.warn('pipeline_location_not_told', { id, error: messageOf(cause) }))
 

@@ -1,7 +1,7 @@
 import { ApiError } from '../errors.ts'
 import type { KeyedQueue } from '../keyed-queue.ts'
 import type { Licensing } from '../license/license.ts'
-import type { Engine, Log, Pictures } from '../ports.ts'
+import type { Engine, Log, Screenshots } from '../ports.ts'
 import type { PipelineRecord, PipelineRepository, SettingsRepository } from '../repositories.ts'
 import type { PipelineView } from '../schema/pipeline.ts'
 import { readSettings } from '../settings.ts'
@@ -14,7 +14,7 @@ export type Occasion = 'service_start' | 'engine_restarted' | 'engine_found'
 
 export interface ReconcileDeps {
   readonly engine: Engine
-  readonly pictures: Pick<Pictures, 'start'>
+  readonly screenshots: Pick<Screenshots, 'start'>
   readonly pipelines: PipelineRepository
   readonly settings: SettingsRepository
   readonly licensing: Licensing
@@ -86,7 +86,7 @@ const start = async (deps: ReconcileDeps, record: PipelineRecord, when: Occasion
     slot.release()
   }
   if (record.screenshots) {
-    await deps.pictures.start(config.id, { ...record.screenshots, geolocation: record.geolocation }, { resume: true })
+    await deps.screenshots.start(config.id, { ...record.screenshots, geolocation: record.geolocation }, { resume: true })
   }
 }
 

@@ -1,6 +1,6 @@
 import { ApiError } from '../errors.ts'
 import type { KeyedQueue } from '../keyed-queue.ts'
-import type { PictureAnswer, Pictures } from '../ports.ts'
+import type { JpegAnswer, Screenshots } from '../ports.ts'
 import type { PipelineRecord, PipelineRepository, SettingsRepository } from '../repositories.ts'
 import {
   MAX_LISTED,
@@ -15,8 +15,8 @@ import { readSettings } from '../settings.ts'
 import { validate } from '../validate.ts'
 import { type PipelineRepresentation, represent } from './representation.ts'
 
-export interface PictureDeps {
-  readonly pictures: Pictures
+export interface ScreenshotDeps {
+  readonly screenshots: Screenshots
   readonly pipelines: PipelineRepository
   readonly settings: SettingsRepository
   readonly changes: KeyedQueue
@@ -25,7 +25,7 @@ export interface PictureDeps {
 type Query = Readonly<Record<string, unknown>>
 
 /** Starts periodic screenshots, or gives running ones new values; CONFLICT with `details.reason` unless the pipeline plays. */
-export const startScreenshots = async (deps: PictureDeps, id: string, input: unknown): Promise<PipelineRepresentation> =>
+export const startScreenshots = async (deps: ScreenshotDeps, id: string, input: unknown): Promise<PipelineRepresentation> =>
   deps.changes(id, async () => {
     const record = await findRecord(deps, id)
     const given = validate(screenshotsStartSchema, input, 'screenshot request')
@@ -35,32 +35,36 @@ export const startScreenshots = async (deps: PictureDeps, id: string, input: unk
       quality: given.quality ?? defaults.quality,
     }
     const { geolocation } = record
-    const view = await deps.pictures.start(id, { ...wish, geolocation }, { resume: false }).catch(lostIsNotPlaying(id))
+    const view = await deps.screenshots.start(id, { ...wish, geolocation }, { resume: false }).catch(lostIsNotPlaying(id))
     await deps.pipelines.setScreenshots(id, wish)
     return represent({ ...record, screenshots: wish }, view)
   })
 
 /** Ends periodic screenshots; nothing to do when there are none. */
-export const stopScreenshots = async (deps: PictureDeps, id: string): Promise<PipelineRepresentation> =>
+export const stopScreenshots = async (deps: ScreenshotDeps, id: string): Promise<PipelineRepresentation> =>
   deps.changes(id, async () => {
     const record = await findRecord(deps, id)
     await deps.pipelines.setScreenshots(id, null)
-    return represent({ ...record, screenshots: null }, await deps.pictures.stop(id))
+    return represent({ ...record, screenshots: null }, await deps.screenshots.stop(id))
   })
 
 /** The picture of now; CONFLICT with `details.reason` when there is none. */
-export const takeSnapshot = async (deps: Pick<PictureDeps, 'pictures' | 'pipelines'>, id: string, query: Query): Promise<PictureAnswer> => {
+export const takeSnapshot = async (
+  deps: Pick<ScreenshotDeps, 'screenshots' | 'pipelines'>,
+  id: string,
+  query: Query,
+): Promise<JpegAnswer> => {
   const format = validate(snapshotQuerySchema, query, 'query')
   await findRecord(deps, id)
-  return deps.pictures.snapshot(id, format).catch(lostIsNotPlaying(id))
+  return deps.screenshots.snapshot(id, format).catch(lostIsNotPlaying(id))
 }
 
 export const FILES_PATH = '/svc/files/screenshots'
 
 /** A page of screenshot files, the newest first. */
-export const listScreenshots = async ({ pictures }: Pick<PictureDeps, 'pictures'>, query: Query) => {
+export const listScreenshots = async ({ screenshots }: Pick<ScreenshotDeps, 'screenshots'>, query: Query) => {
   const { pipeline_id, before, limit = MAX_LISTED } = validate(screenshotListSchema, query, 'query')
-  const files = await pictures.list({ pipeline_id, limit, ...(before !== undefined && { before: Date.parse(before) }) })
+  const files = await screenshots.list({ pipeline_id, limit, ...(before !== undefined && { before: Date.parse(before) }) })
   return { files: files.map(withUrl), limit }
 }
 
@@ -70,12 +74,12 @@ const withUrl = (file: ScreenshotFile) => ({ ...file, url: `${FILES_PATH}/${file
 export const parseFile = (name: string | undefined): string => validate(screenshotFileSchema, name, 'file name')
 
 /** Deletes the files of a pipeline, also of one that is no more; VALIDATION_ERROR without its id. */
-export const deleteScreenshotsOf = async ({ pictures }: Pick<PictureDeps, 'pictures'>, query: Query): Promise<number> => {
+export const deleteScreenshotsOf = async ({ screenshots }: Pick<ScreenshotDeps, 'screenshots'>, query: Query): Promise<number> => {
   const { pipeline_id } = validate(screenshotDeleteSchema, query, 'query')
-  return pictures.removeOf(pipeline_id)
+  return screenshots.removeOf(pipeline_id)
 }
 
-const findRecord = async ({ pipelines }: Pick<PictureDeps, 'pipelines'>, id: string): Promise<PipelineRecord> => {
+const findRecord = async ({ pipelines }: Pick<ScreenshotDeps, 'pipelines'>, id: string): Promise<PipelineRecord> => {
   const record = await pipelines.find(id)
   if (record === undefined) throw new ApiError('NOT_FOUND', `There is no pipeline with the id ${id}.`)
   return record

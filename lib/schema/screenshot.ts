@@ -62,7 +62,7 @@ export const screenshotListSchema = v.strictObject({
 export const screenshotDeleteSchema = v.strictObject({ pipeline_id: pipelineIdSchema })
 
 /** What was asked for with screenshots/start, and is asked for again after the engine was restarted. */
-export interface ScreenshotWish {
+export interface ScreenshotSchedule {
   readonly interval_seconds: number
   readonly quality: number
 }

@@ -19,7 +19,7 @@ const fileOf = (pipeline_id: string, at: number): ScreenshotFile => {
 const NAME = 'a_20261120T100000000Z.jpg'
 /** Newest first: a 5, b 4, a 3, b 2, a 1, a 0. */
 const some = async (api: TestApi) => {
-  api.pictures.files.push(...['a5', 'b4', 'a3', 'b2', 'a1', 'a0'].map((text) => fileOf(text.charAt(0), Number(text.charAt(1)))))
+  api.screenshots.files.push(...['a5', 'b4', 'a3', 'b2', 'a1', 'a0'].map((text) => fileOf(text.charAt(0), Number(text.charAt(1)))))
 }
 const namesIn = (text: string): string[] => (JSON.parse(text) as { file: string }[]).map(({ file }) => file.charAt(0) + file.slice(-6, -5))
 
@@ -131,7 +131,7 @@ describe('a screenshot file', () => {
       given: some,
       request: ['DELETE', `${BASE}/${NAME}`],
       status: 204,
-      after: (api) => expect(api.pictures.files).toHaveLength(5),
+      after: (api) => expect(api.screenshots.files).toHaveLength(5),
     },
     { name: 'cannot be deleted twice', request: ['DELETE', `${BASE}/${NAME}`], status: 404 },
     { name: 'knows no PUT', request: ['PUT', `${BASE}/${NAME}`, {}], status: 405, headers: { allow: 'GET, HEAD, DELETE' } },
@@ -157,7 +157,7 @@ describe('a screenshot file', () => {
       const response = await api.send(method, `${BASE}/${path}`)
       expect(statuses).toContain(response.status)
     }
-    expect(api.pictures.files).toHaveLength(6)
+    expect(api.screenshots.files).toHaveLength(6)
   })
 })
 
@@ -169,7 +169,7 @@ describe('the files of a pipeline', () => {
       request: ['DELETE', `${BASE}?pipeline_id=a`],
       status: 200,
       contains: ['{"deleted":4}'],
-      after: (api) => expect(api.pictures.files).toHaveLength(2),
+      after: (api) => expect(api.screenshots.files).toHaveLength(2),
     },
     { name: 'may be none', given: some, request: ['DELETE', `${BASE}?pipeline_id=c`], status: 200, contains: ['{"deleted":0}'] },
     {
@@ -178,7 +178,7 @@ describe('the files of a pipeline', () => {
       request: ['DELETE', BASE],
       status: 400,
       contains: ['"path":"pipeline_id"'],
-      after: (api) => expect(api.pictures.files).toHaveLength(6),
+      after: (api) => expect(api.screenshots.files).toHaveLength(6),
     },
     { name: 'are not deleted with an id that cannot be one', given: some, request: ['DELETE', `${BASE}?pipeline_id=a%2fb`], status: 400 },
   ])

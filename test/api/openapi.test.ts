@@ -127,11 +127,11 @@ describe('the API document', () => {
     const trouble = (code: ErrorCode) => async (): Promise<never> => {
       throw new ApiError(code, 'It does not work now.')
     }
-    const { snapshot } = api.pictures
+    const { snapshot } = api.screenshots
     await api.given(simple('gate'))
-    api.pictures.snapshot = trouble('ENGINE_ERROR')
+    api.screenshots.snapshot = trouble('ENGINE_ERROR')
     expect((await api.send('GET', '/svc/pipeline/gate/snapshot')).status).toBe(500)
-    api.pictures.snapshot = snapshot
+    api.screenshots.snapshot = snapshot
     api.license = JSON.stringify({ licensee: 'Test', codecs: ['h264'], max_streams: 1 })
     const publish = await api.send('PUT', '/svc/triggers/mediaServer/publish?path=live', undefined, { 'x-api-key': API_KEY })
     expect([publish.status, await publish.text()]).toEqual([402, expect.stringContaining('LICENSE_LIMIT_EXCEEDED')])

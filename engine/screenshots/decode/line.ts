@@ -1,4 +1,4 @@
-import { chain, element, toArguments, type Words } from '../../gst/element.ts'
+import { chain, element, type LaunchTokens, toArguments } from '../../gst/element.ts'
 import type { RtpCaps } from '../../rtp/caps.ts'
 
 export interface PictureFormat {
@@ -17,7 +17,7 @@ export interface DecoderLine extends PictureFormat {
 }
 
 /** Named decoders start faster than decodebin, stay on one thread and keep hardware decoders for the streams. */
-const DECODERS: Readonly<Record<string, Words>> = {
+const DECODERS: Readonly<Record<string, LaunchTokens>> = {
   H264: chain(element('rtph264depay'), element('h264parse'), element('avdec_h264', { 'max-threads': 1 })),
   H265: chain(element('rtph265depay'), element('h265parse'), element('avdec_h265', { 'max-threads': 1 })),
   JPEG: chain(element('rtpjpegdepay'), element('jpegdec')),

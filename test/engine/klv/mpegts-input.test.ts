@@ -21,9 +21,9 @@ const watch = async (uri: string) => {
   const streams = [new RtpStream({ timeline }), new RtpStream({ timeline })] as const
   const keyFrames: number[] = []
   const klv: Unit[] = []
-  const seen = { pictures: 0, announced: false, ended: false }
+  const seen = { screenshots: 0, announced: false, ended: false }
   streams[0].onUnit(({ mediaMs, key }) => {
-    seen.pictures += 1
+    seen.screenshots += 1
     if (key) keyFrames.push(mediaMs)
   })
   streams[1].onUnit((unit) => klv.push({ mediaMs: unit.mediaMs, bytes: toHex(unit.payload()) }))
@@ -99,7 +99,7 @@ describe.each([
     onTestFinished(() => sender.stop())
     const { seen } = await watch(sender.uri)
     await until(
-      () => seen.pictures,
+      () => seen.screenshots,
       (count) => count >= 75,
     )
     expect(seen.ended).toBe(false)

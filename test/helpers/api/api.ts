@@ -13,7 +13,7 @@ import type { Log, LogFields, PasswordHasher } from '../../../lib/ports.ts'
 import { createFakeCameras, type FakeCameras } from '../fakes/cameras.ts'
 import { createFakeEngine, type FakeEngine } from '../fakes/engine.ts'
 import { createFakeKlv, type FakeKlv } from '../fakes/klv.ts'
-import { createFakePictures, type FakePictures } from '../fakes/screenshots.ts'
+import { createFakeScreenshots, type FakeScreenshots } from '../fakes/screenshots.ts'
 import { type AnswerCheck, createAnswerCheck } from './document.ts'
 import { API_KEY, fetchHost, type TestHost } from './hosts.ts'
 
@@ -30,7 +30,7 @@ export interface TestApi extends AsyncDisposable {
   readonly origin: string
   readonly deps: AppDeps
   readonly engine: FakeEngine
-  readonly pictures: FakePictures
+  readonly screenshots: FakeScreenshots
   readonly klv: FakeKlv
   readonly cameras: FakeCameras
   readonly database: Database
@@ -67,13 +67,13 @@ export const createTestApi = async (host: TestHost = fetchHost): Promise<TestApi
   const database = await (host.openDatabase?.() ?? openDatabase({ url: `file:${join(folder, 'service.db')}` }))
   const alone = host.openDatabase === undefined
   const engine = createFakeEngine()
-  const pictures = createFakePictures(engine)
+  const screenshots = createFakeScreenshots(engine)
   const klv = createFakeKlv(engine)
   const cameras = createFakeCameras()
   const logged: LoggedLine[] = []
   const deps = assemble({
     engine,
-    pictures,
+    screenshots,
     klv,
     cameras,
     pipelines: alone ? keepPipelinesInMemory(createPipelineRepository(database)) : createPipelineRepository(database),
@@ -91,13 +91,13 @@ export const createTestApi = async (host: TestHost = fetchHost): Promise<TestApi
   const app = createApp(deps)
   answerCheck ??= createAnswerCheck(apiRoutes(deps))
   const answers = answerCheck
-  const served = await host.serve(app, deps.log, { engine, pictures, klv, cameras, hasher })
+  const served = await host.serve(app, deps.log, { engine, screenshots, klv, cameras, hasher })
   const api: TestApi = {
     app,
     origin: served.origin,
     deps,
     engine,
-    pictures,
+    screenshots,
     klv,
     cameras,
     database,

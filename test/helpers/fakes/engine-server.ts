@@ -1,10 +1,10 @@
 import { ApiError, errorBody } from '../../../lib/errors.ts'
-import type { Cameras, Engine, EngineEvent, Klv, PasswordHasher, PictureAnswer, Pictures } from '../../../lib/ports.ts'
+import type { Cameras, Engine, EngineEvent, JpegAnswer, Klv, PasswordHasher, Screenshots } from '../../../lib/ports.ts'
 
 /** What stands behind the face. */
 export interface EngineParts {
   readonly engine: Engine
-  readonly pictures: Pictures
+  readonly screenshots: Screenshots
   readonly klv: Klv
   readonly cameras: Cameras
   readonly hasher: PasswordHasher
@@ -22,7 +22,7 @@ interface Call {
 const numbers = (query: URLSearchParams, ...names: string[]): Record<string, number> =>
   Object.fromEntries(names.flatMap((name) => (query.has(name) ? [[name, Number(query.get(name))]] : [])))
 
-const pictureResponse = ({ headers, body }: PictureAnswer): Response => new Response(body, { headers })
+const pictureResponse = ({ headers, body }: JpegAnswer): Response => new Response(body, { headers })
 
 /** One JSON object per line, as the engine streams them; the greeting comes first. */
 const lines = (source: AsyncIterable<unknown>, ended: () => void, greeting: readonly EngineEvent[] = []): Response => {
@@ -68,20 +68,21 @@ const CALLS: Readonly<Record<string, (call: Call) => unknown>> = {
   'POST /pipelines/:id/stop': ({ parts, id }) => parts.engine.stop(id),
   'GET /pipelines/:id/log': ({ parts, id }) => parts.engine.log(id),
   'GET /events': ({ parts }) => follow((signal) => parts.engine.events(signal), [HEARTBEAT]),
-  'POST /pipelines/:id/screenshots/start': ({ parts, id, query, body }) => parts.pictures.start(id, body, { resume: query.has('resume') }),
-  'POST /pipelines/:id/screenshots/stop': ({ parts, id }) => parts.pictures.stop(id),
-  'PUT /pipelines/:id/geolocation': ({ parts, id, body }) => parts.pictures.locate(id, body.geolocation),
+  'POST /pipelines/:id/screenshots/start': ({ parts, id, query, body }) =>
+    parts.screenshots.start(id, body, { resume: query.has('resume') }),
+  'POST /pipelines/:id/screenshots/stop': ({ parts, id }) => parts.screenshots.stop(id),
+  'PUT /pipelines/:id/geolocation': ({ parts, id, body }) => parts.screenshots.locate(id, body.geolocation),
   'GET /pipelines/:id/snapshot': async ({ parts, id, query }) =>
-    pictureResponse(await parts.pictures.snapshot(id, numbers(query, 'quality', 'width'))),
+    pictureResponse(await parts.screenshots.snapshot(id, numbers(query, 'quality', 'width'))),
   'GET /screenshots': ({ parts, query }) =>
-    parts.pictures.list({
+    parts.screenshots.list({
       pipeline_id: query.get('pipeline_id') ?? undefined,
       limit: Number(query.get('limit') ?? 1),
       ...numbers(query, 'before'),
     }),
-  'DELETE /screenshots': async ({ parts, query }) => ({ deleted: await parts.pictures.removeOf(query.get('pipeline_id') ?? '') }),
-  'GET /screenshots/:id': async ({ parts, id }) => pictureResponse(await parts.pictures.read(id)),
-  'DELETE /screenshots/:id': ({ parts, id }) => parts.pictures.remove(id),
+  'DELETE /screenshots': async ({ parts, query }) => ({ deleted: await parts.screenshots.removeOf(query.get('pipeline_id') ?? '') }),
+  'GET /screenshots/:id': async ({ parts, id }) => pictureResponse(await parts.screenshots.read(id)),
+  'DELETE /screenshots/:id': ({ parts, id }) => parts.screenshots.remove(id),
   'POST /pipelines/:id/klv/start': ({ parts, id }) => parts.klv.start(id),
   'POST /pipelines/:id/klv/stop': ({ parts, id }) => parts.klv.stop(id),
   'GET /pipelines/:id/klv': ({ parts, id, query }) => (query.has('format') ? parts.klv.latestFeature(id) : parts.klv.latest(id)),

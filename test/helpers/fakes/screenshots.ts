@@ -1,11 +1,11 @@
 import { ApiError } from '../../../lib/errors.ts'
-import type { Engine, PictureAnswer, Pictures } from '../../../lib/ports.ts'
+import type { Engine, JpegAnswer, Screenshots } from '../../../lib/ports.ts'
 import type { Geolocation } from '../../../lib/schema/pipeline.ts'
-import type { ScreenshotFile, ScreenshotWish } from '../../../lib/schema/screenshot.ts'
+import type { ScreenshotFile, ScreenshotSchedule } from '../../../lib/schema/screenshot.ts'
 
 /** Pictures without media: wishes, places and files are kept, a picture is a few bytes. */
-export interface FakePictures extends Pictures {
-  readonly wishes: Map<string, ScreenshotWish>
+export interface FakeScreenshots extends Screenshots {
+  readonly wishes: Map<string, ScreenshotSchedule>
   readonly places: Map<string, Geolocation | null>
   /** Newest first. */
   readonly files: ScreenshotFile[]
@@ -13,8 +13,8 @@ export interface FakePictures extends Pictures {
 
 export const JPEG_BYTES = Uint8Array.of(0xff, 0xd8, 0xff, 0xd9)
 
-export const createFakePictures = (engine: Engine): FakePictures => {
-  const answer = (etag: string, more: Record<string, string> = {}): PictureAnswer => ({
+export const createFakeScreenshots = (engine: Engine): FakeScreenshots => {
+  const answer = (etag: string, more: Record<string, string> = {}): JpegAnswer => ({
     headers: new Headers({ etag, 'content-type': 'image/jpeg', 'content-length': String(JPEG_BYTES.length), 'x-secret': 'no', ...more }),
     body: new ReadableStream({
       pull: (controller) => {
@@ -33,7 +33,7 @@ export const createFakePictures = (engine: Engine): FakePictures => {
     if (at === -1) throw new ApiError('NOT_FOUND', 'There is no such screenshot.')
     return at
   }
-  const fake: FakePictures = {
+  const fake: FakeScreenshots = {
     wishes: new Map(),
     places: new Map(),
     files: [],

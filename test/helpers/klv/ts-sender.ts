@@ -39,10 +39,10 @@ export const startTsKlvSender = async ({
   const relay = createSocket({ type: 'udp4', recvBufferSize: 1024 * 1024 })
   const muxer = new TsMuxer()
   const sent: { pts: number; klv: Uint8Array }[] = []
-  let pictures = 0
+  let screenshots = 0
 
   const withKlv = (pts: number): Uint8Array[] => {
-    const packet = klv(pictures++)
+    const packet = klv(screenshots++)
     if (packet === undefined) return []
     sent.push({ pts, klv: packet })
     const transport = synchronous ? muxer.synchronous(pts, packet) : muxer.asynchronous(pts, packet)

@@ -4,7 +4,7 @@ import { RtpStream } from '../../../../engine/rtp/stream.ts'
 import type { Picture, PictureOrder } from '../../../../engine/screenshots/decode/picture-maker.ts'
 import { DecodeSlots } from '../../../../engine/screenshots/decode/slots.ts'
 import { Periodic } from '../../../../engine/screenshots/periodic.ts'
-import { PipelinePictures } from '../../../../engine/screenshots/pipeline-screenshots.ts'
+import { PipelineScreenshots } from '../../../../engine/screenshots/pipeline-screenshots.ts'
 import { Snapshots } from '../../../../engine/screenshots/snapshots.ts'
 import { ApiError } from '../../../../lib/errors.ts'
 import type { EngineEvent } from '../../../../lib/ports.ts'
@@ -177,7 +177,7 @@ describe('the pictures of a pipeline', () => {
   ) => {
     const events: EngineEvent[] = []
     let changes = 0
-    const pictures = new PipelinePictures({
+    const screenshots = new PipelineScreenshots({
       id: 'cam-1',
       stream,
       store: { put, trim: async () => {} },
@@ -190,8 +190,8 @@ describe('the pictures of a pipeline', () => {
       now: () => Date.now(),
       log: silentLog,
     })
-    onTestFinished(() => pictures.close())
-    return { pictures, events, changes: () => changes }
+    onTestFinished(() => screenshots.close())
+    return { screenshots, events, changes: () => changes }
   }
   const wish = { interval_seconds: 7, quality: 50 }
   const defaults = { interval_seconds: 10, quality: 85 }
@@ -202,15 +202,15 @@ describe('the pictures of a pipeline', () => {
       [{ playing: true, publishes: false }, 'no_pay0'],
       [{ playing: false, publishes: false }, 'no_pay0'],
     ] as const) {
-      const { pictures } = picturesOf(status)
-      expect(() => pictures.start(wish, { resume: false })).toThrow(expect.objectContaining({ code: 'CONFLICT', details: { reason } }))
-      await expect(pictures.snapshot({ quality: 85, width: null })).rejects.toMatchObject({ code: 'CONFLICT', details: { reason } })
+      const { screenshots } = picturesOf(status)
+      expect(() => screenshots.start(wish, { resume: false })).toThrow(expect.objectContaining({ code: 'CONFLICT', details: { reason } }))
+      await expect(screenshots.snapshot({ quality: 85, width: null })).rejects.toMatchObject({ code: 'CONFLICT', details: { reason } })
     }
   })
 
   it('are refused with a reason while no frame has come', async () => {
-    const { pictures } = picturesOf({ playing: true, publishes: true })
-    await expect(pictures.snapshot({ quality: 85, width: null })).rejects.toMatchObject({
+    const { screenshots } = picturesOf({ playing: true, publishes: true })
+    await expect(screenshots.snapshot({ quality: 85, width: null })).rejects.toMatchObject({
       code: 'CONFLICT',
       details: { reason: 'no_frame' },
     })
@@ -218,14 +218,14 @@ describe('the pictures of a pipeline', () => {
 
   it('show as playing while they are wished and it plays', () => {
     const status = { playing: false, publishes: true }
-    const { pictures, changes } = picturesOf(status)
-    pictures.start(wish, { resume: true })
-    expect(pictures.view(defaults)).toEqual({ state: 'stopped', ...wish })
+    const { screenshots, changes } = picturesOf(status)
+    screenshots.start(wish, { resume: true })
+    expect(screenshots.view(defaults)).toEqual({ state: 'stopped', ...wish })
     status.playing = true
-    expect(pictures.view(defaults)).toEqual({ state: 'playing', ...wish })
-    pictures.stop()
-    pictures.stop()
-    expect(pictures.view(defaults)).toEqual({ state: 'stopped', ...defaults })
+    expect(screenshots.view(defaults)).toEqual({ state: 'playing', ...wish })
+    screenshots.stop()
+    screenshots.stop()
+    expect(screenshots.view(defaults)).toEqual({ state: 'stopped', ...defaults })
     expect(changes()).toBe(2)
   })
 
@@ -238,12 +238,12 @@ describe('the pictures of a pipeline', () => {
       await media.stop()
     })
     let attempts = 0
-    const { pictures, events } = picturesOf({ playing: true, publishes: true }, media.streams[0], async () => {
+    const { screenshots, events } = picturesOf({ playing: true, publishes: true }, media.streams[0], async () => {
       attempts += 1
       writeSync(full, 'x')
       throw new Error('not full')
     })
-    pictures.start({ interval_seconds: 0.05, quality: 50 }, { resume: false })
+    screenshots.start({ interval_seconds: 0.05, quality: 50 }, { resume: false })
     await until(
       () => attempts,
       (made) => made >= 3,

@@ -1,5 +1,5 @@
 import { ApiError } from '../errors.ts'
-import type { PictureAnswer, Pictures } from '../ports.ts'
+import type { JpegAnswer, Screenshots } from '../ports.ts'
 import type { PipelineView } from '../schema/pipeline.ts'
 import type { ScreenshotFile } from '../schema/screenshot.ts'
 import { type EngineCaller, engineUnavailable, toApiError } from './client.ts'
@@ -12,10 +12,10 @@ const LIST_MS = 30_000
 const DELETE_MS = 120_000
 
 /** The Pictures port over HTTP. Every method throws the engine's ApiError, or SERVICE_UNAVAILABLE. */
-export const createPicturesClient = ({ call, open }: EngineCaller): Pictures => {
+export const createScreenshotsClient = ({ call, open }: EngineCaller): Screenshots => {
   const pipeline = (id: string): string => `/pipelines/${encodeURIComponent(id)}`
   const file = (name: string): string => `/screenshots/${encodeURIComponent(name)}`
-  const picture = async (path: string, timeoutMs: number): Promise<PictureAnswer> => {
+  const picture = async (path: string, timeoutMs: number): Promise<JpegAnswer> => {
     try {
       const response = await open('GET', path, undefined, AbortSignal.timeout(timeoutMs))
       if (!response.ok) throw toApiError(await response.json())
@@ -25,7 +25,7 @@ export const createPicturesClient = ({ call, open }: EngineCaller): Pictures => 
     }
   }
   // Many who ask at once get the same bytes: the engine is asked once, and the picture is in memory once.
-  const snapshot = shareReads(async (path): Promise<PictureAnswer> => {
+  const snapshot = shareReads(async (path): Promise<JpegAnswer> => {
     const { headers, body } = await picture(path, SNAPSHOT_MS)
     return { headers, body: await bytesOf(body) }
   })
@@ -46,7 +46,7 @@ export const createPicturesClient = ({ call, open }: EngineCaller): Pictures => 
   }
 }
 
-const bytesOf = async (body: PictureAnswer['body']): Promise<Uint8Array<ArrayBuffer>> => {
+const bytesOf = async (body: JpegAnswer['body']): Promise<Uint8Array<ArrayBuffer>> => {
   try {
     return new Uint8Array(await new Response(body).arrayBuffer())
   } catch (error) {
