@@ -1,6 +1,6 @@
 import type { runToEnd } from '../../gst/child.ts'
+import { canEncode, hasElement } from '../../gst/choose-encoder.ts'
 import { ENCODERS, type Encoder } from '../../gst/encoder-table.ts'
-import { encodes, exists } from '../../gst/encoders.ts'
 import type { Finding } from './report.ts'
 
 type Run = typeof runToEnd
@@ -72,7 +72,7 @@ const checkVersion = async (run: Run): Promise<PackagedFinding> => {
 }
 
 const checkElements = async (run: Run): Promise<readonly PackagedFinding[]> => {
-  const found = await Promise.all(ELEMENTS.map(async (entry) => ({ entry, there: await exists(entry[0], run) })))
+  const found = await Promise.all(ELEMENTS.map(async (entry) => ({ entry, there: await hasElement(entry[0], run) })))
   const missing = found.filter(({ there }) => !there)
   const ok: PackagedFinding = { name: 'elements', status: 'ok', message: `${found.length - missing.length} of ${found.length} are there` }
   return [
@@ -89,8 +89,8 @@ const checkEncoders = async (run: Run): Promise<readonly PackagedFinding[]> => {
   const tried: { readonly encoder: Encoder; readonly there: boolean; readonly works: boolean }[] = []
   // One after the other: each takes what cores there are.
   for (const encoder of ENCODERS) {
-    const there = await exists(encoder.name, run)
-    tried.push({ encoder, there, works: there && (await encodes(encoder, run)) })
+    const there = await hasElement(encoder.name, run)
+    tried.push({ encoder, there, works: there && (await canEncode(encoder, run)) })
   }
   const each = tried
     .filter(({ there }) => there)
