@@ -22,8 +22,8 @@ export class Inventory {
   }
 
   /**
-   * Removes a device by its name. While only some of several nodes with one name were removed, the inventory cannot know which
-   * ones and is unresolved. False when no device has the name.
+   * Removes a device by its name. While only some of several nodes with one name were removed, all of them stay and the
+   * inventory is unresolved. False when no device has the name.
    */
   remove(name: string): boolean {
     const named = this.#devices.filter((device) => device.name === name)

@@ -115,7 +115,7 @@ const RULES: readonly Rule[] = [
   {
     pattern: /Secure connection setup failed|TLS|certificate/i,
     reason: 'source_error',
-    message: 'The TLS connection to the source failed. Check that its port speaks TLS.',
+    message: 'The TLS connection to the source failed. Check the scheme and the port of source.uri.',
   },
   {
     pattern: /missing a plug-in|No decoder available|Missing element|missing plugin/i,

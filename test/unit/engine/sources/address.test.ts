@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseAddress } from '../../../../engine/sources/address.ts'
+import { parseAddress, redirectedAddress } from '../../../../engine/sources/address.ts'
 
 describe('parseAddress', () => {
   it.each([
@@ -23,5 +23,20 @@ describe('parseAddress', () => {
 
   it.each(['rtsp:x', 'rtsp://h:99999/', 'rtsp://h:0/', 'rtsp://[::1/x'])('rejects %s', (uri) => {
     expect(() => parseAddress(uri)).toThrow()
+  })
+})
+
+describe('redirectedAddress', () => {
+  const RTSP = { name: 'RTSP', schemes: ['rtsp', 'rtsps'] } as const
+  const from = parseAddress('rtsp://u:p@h/x')
+
+  it('keeps the credentials for the same host and drops them for any other', () => {
+    expect(redirectedAddress(from, 'rtsp://h:8554/y', RTSP)).toMatchObject({ user: 'u', password: 'p', bare: 'rtsp://h:8554/y' })
+    expect(redirectedAddress(from, 'rtsp://other/y', RTSP)).toMatchObject({ user: undefined, password: undefined })
+  })
+
+  it('rejects another protocol, and shows no credentials', () => {
+    const redirect = () => redirectedAddress(parseAddress('rtsp://u:p@h/x?token=secret'), 'http://h/', RTSP)
+    expect(redirect).toThrow(/^rtsp:\/\/h\/x\?token=\*\*\* redirects to an address that is not RTSP\./)
   })
 })
