@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { PLACES } from '../../engine/deploy/install/units.ts'
-import { FAULTS } from '../../engine/fault.ts'
+import { Fault, type FaultCause, worthRetrying } from '../../engine/fault.ts'
 import { ENGINE_METRICS } from '../../engine/metrics/table.ts'
 import { createApiMetrics } from '../../handlers/node/metrics.ts'
 import { CONFIGURATION_VARIABLES } from '../../lib/configuration.ts'
@@ -24,6 +24,26 @@ const leaves = (record: object, path = ''): readonly (readonly [name: string, va
       ? leaves(value, `${path}${name}.`)
       : [[`${path}${name}`, value] as const],
   )
+
+/** All of them, by their type. */
+const REASONS = Object.keys({
+  unreachable: true,
+  timeout: true,
+  stalled: true,
+  ended: true,
+  crashed: true,
+  source_error: true,
+  port_in_use: true,
+  device_busy: true,
+  device_missing: true,
+  unauthorized: true,
+  not_found: true,
+  bad_description: true,
+  missing_element: true,
+  unsupported: true,
+  permission: true,
+  engine_missing: true,
+} satisfies Record<FaultCause, true>) as FaultCause[]
 
 describe('the README', () => {
   it.each(['README.md', 'CONTRIBUTING.md', 'SECURITY.md'] as const)('and its companion %s have no line over 120 columns', (name) => {
@@ -47,9 +67,7 @@ describe('the README', () => {
   })
 
   it('lists every reason of a fault, and whether a pipeline is tried again after it', () => {
-    // A media server answers 404 until its publisher is back.
-    const isRetried = (reason: string, kind: string): boolean => kind === 'transient' || reason === 'not_found'
-    const expected = Object.entries(FAULTS).map(([reason, kind]) => [`\`${reason}\``, isRetried(reason, kind) ? 'yes' : 'no'])
+    const expected = REASONS.map((reason) => [`\`${reason}\``, worthRetrying(new Fault(reason, 'A fault.')) ? 'yes' : 'no'])
     const listed = rowsOf('### Reasons of a fault', /^`/).map(([reason, , retried]) => [reason, retried])
     expect(listed.sort()).toEqual(expected.sort())
   })
