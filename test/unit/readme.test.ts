@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { PLACES } from '../../engine/deploy/install/units.ts'
+import { LAYOUT } from '../../engine/deploy/install/units.ts'
 import { Fault, type FaultCause, worthRetrying } from '../../engine/fault.ts'
 import { ENGINE_METRICS } from '../../engine/metrics/table.ts'
 import { createApiMetrics } from '../../handlers/node/metrics.ts'
@@ -95,7 +95,7 @@ describe('the README', () => {
     for (const name of commands) expect(known).toContain(name)
     const units = [...README.matchAll(/\bvideo-pipeline-[a-z]+\.service\b/g)].map(([name]) => name)
     expect(units.length).toBeGreaterThan(1)
-    for (const name of units) expect([PLACES.apiUnit, PLACES.engineUnit]).toContain(name)
+    for (const name of units) expect([LAYOUT.apiUnit, LAYOUT.engineUnit]).toContain(name)
     expect(README).toContain(`./video-pipeline-service-${packageJson.version}.tgz`)
   })
 
