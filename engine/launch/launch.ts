@@ -9,7 +9,7 @@ export interface LaunchStream {
   /** RTP caps known in advance, for a track that may stay silent; null when the child prints them. */
   readonly caps: string | null
   /** What comes is the whole MPEG-TS that the KLV is in, as RTP whose timestamps are the running time of its arrival. */
-  readonly carries?: 'transport'
+  readonly carries?: 'mpegts'
 }
 
 /** What is run: the arguments of gst-launch-1.0, and what comes out where. */

@@ -59,7 +59,7 @@ export const simpleLaunch = (config: SimpleConfig, facts: SourceFacts, encoder: 
   const encoding = config.encoding ?? (facts.kind === 'test' ? TEST_ENCODING : null)
   const video = encoding === null ? passThrough(line, facts) : encode(line, facts, encoding, encoder)
   const klv = facts.klv === false || line.ends === 'video' ? [] : klvBranch(line, facts)
-  const klvStream = line.transport ? ({ caps: OWN_KLV_CAPS, carries: 'transport' } as const) : { caps: KLV_CAPS }
+  const klvStream = line.transport ? ({ caps: OWN_KLV_CAPS, carries: 'mpegts' } as const) : { caps: KLV_CAPS }
   const words = [...line.words, ...(line.ends === 'video' ? ['!'] : []), ...video, ...klv]
   return {
     args: ['--', ...toArguments(words)],

@@ -11,9 +11,8 @@ import type { PipelineScreenshots } from '../screenshots/pipeline-screenshots.ts
 import { type ActorDeps, PipelineActor } from './actor.ts'
 import type { PipelineFacts } from './media-stats.ts'
 
-export interface SupervisorOptions extends Pick<ActorDeps, 'publisher' | 'plan' | 'onReturn' | 'now' | 'log' | 'screenshots'> {
+export interface SupervisorOptions extends Omit<ActorDeps, 'settings' | 'admitReaderStart' | 'emit'> {
   readonly ports: PortRange
-  readonly check: (config: PipelineConfig, settings: Settings) => Promise<EngineCheck>
 }
 
 /** The registered pipelines and their actors; the one place that knows which output ports are taken. */
@@ -71,7 +70,7 @@ export class Supervisor {
   /** Parses a configuration without running it. VALIDATION_ERROR tells what to mend. */
   async check(config: PipelineConfig): Promise<EngineCheck> {
     this.#checkOutputHost(config)
-    const checked = await this.#options.check(config, this.#settings)
+    const checked = await this.#options.planner.check(config, this.#settings)
     if (!checked.publishes && config.output !== null) {
       throw validationError('pipeline', [{ path: 'output.uri', message: 'Name an element pay0 in raw_pipeline, or leave output out' }])
     }
@@ -166,14 +165,8 @@ export class Supervisor {
   }
 
   #newActor(config: PipelineConfig): PipelineActor {
-    const { publisher, plan, onReturn, now, log, screenshots } = this.#options
     return new PipelineActor(config, {
-      publisher,
-      plan,
-      onReturn,
-      now,
-      log,
-      screenshots,
+      ...this.#options,
       settings: () => this.#settings,
       admitReaderStart: (config) => requireLicense(this.#license, config, this.#running),
       emit: (event) => this.#emit(event),
