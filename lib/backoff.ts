@@ -1,4 +1,4 @@
-export interface BackoffDelays {
+interface BackoffDelays {
   readonly initial_delay_ms: number
   readonly max_delay_seconds: number
 }

@@ -9,7 +9,7 @@ import { toFault } from './start-fault.ts'
 import type { PipelineStatus } from './status.ts'
 
 /** The parts of a pipeline that its on-demand policy works with. */
-export interface DemandParts {
+interface DemandParts {
   readonly config: () => PipelineConfig
   readonly settings: () => Settings
   readonly status: PipelineStatus

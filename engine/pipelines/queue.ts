@@ -1,4 +1,4 @@
-export type Queue = <T>(task: () => Promise<T>) => Promise<T>
+type Queue = <T>(task: () => Promise<T>) => Promise<T>
 
 /** Runs tasks one after the other; one that fails does not keep the next from running. */
 export const createQueue = (): Queue => {

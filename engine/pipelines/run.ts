@@ -121,7 +121,7 @@ const feedStreams = (child: Child, run: Run, onBroken: () => void): void => {
     for (const stream of streams) stream.end()
   })
   for (const stream of streams) stream.begin()
-  if (launch.klvFlight) void child.ended.then(startFlight(streams))
+  if (launch.syntheticKlv) void child.ended.then(startFlight(streams))
   for (const [position, described] of launch.streams.entries()) {
     const { payloader, caps } = described
     const stream = streams[payloader === 'pay0' ? 0 : 1]

@@ -4,7 +4,7 @@ import { type Fault, faultToApiError } from '../fault.ts'
 import { type LifecycleEvent, nextPhase, stateOf } from './lifecycle.ts'
 import type { LogRing } from './log-ring.ts'
 
-export interface StatusParts {
+interface StatusParts {
   readonly id: string
   readonly logRing: LogRing
   readonly log: Log
