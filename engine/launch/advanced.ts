@@ -50,7 +50,7 @@ export const checkAdvanced = async (
   const tokens = tokenize(description)
   refuseUnfinished(tokens)
   refuseTokens(tokens, denied, options.allowFiles)
-  // First without the branches of the engine: an open quote or a link without an end would include them.
+  // First without the appended branches: an open quote or a link without an end would include them.
   refuseCreated(await dryRun([...toArguments([description]), CHECK]), denied)
   if (namedPayloaders(description).includes('pay1') && !namedPayloaders(description).includes('pay0')) {
     throw refuse('A description that names pay1 must name pay0 too')
@@ -98,7 +98,7 @@ const refuseCreated = ({ stderr }: Finished, denied: ReadonlySet<string>): void 
 
 const notAllowed = (name: string): string => `The element ${name} is not allowed here (settings: advanced.denied_elements)`
 
-/** The branches of the engine end in fdsink. */
+/** The appended branches end in fdsink. */
 const withoutFdsink = (denied: ReadonlySet<string>): ReadonlySet<string> => {
   const others = new Set(denied)
   others.delete('fdsink')
