@@ -1,4 +1,4 @@
-interface BackoffDelays {
+export interface BackoffLimits {
   readonly initial_delay_ms: number
   readonly max_delay_seconds: number
 }
@@ -7,10 +7,10 @@ interface BackoffDelays {
 export class Backoff {
   #attempts = 0
 
-  next(delays: BackoffDelays): number {
-    const delay = delays.initial_delay_ms * 2 ** Math.min(this.#attempts, 30)
+  next(limits: BackoffLimits): number {
+    const delay = limits.initial_delay_ms * 2 ** Math.min(this.#attempts, 30)
     this.#attempts += 1
-    return Math.min(delay, delays.max_delay_seconds * 1000)
+    return Math.min(delay, limits.max_delay_seconds * 1000)
   }
 
   reset(): void {
