@@ -1,21 +1,21 @@
 import { payloadRange, timestampOf } from '../rtp/packet.ts'
 import { Rfc4571Reader } from '../rtp/rfc4571.ts'
 import type { RtpStream } from '../rtp/stream.ts'
-import { TsKlvReader } from './mpegts/ts.ts'
-import { KlvPacketizer } from './payloader.ts'
-import { TransportClock } from './pcr-clock.ts'
+import { KlvDemuxer } from './mpegts/klv-demuxer.ts'
+import { KlvPayloader } from './payloader.ts'
+import { PcrClock } from './pcr-clock.ts'
 
 /**
  * Gives the KLV of an MPEG-TS to a KLV stream, synchronous (stream type 0x15) and asynchronous (0x06). tsdemux 1.22 has no pad for
  * the synchronous, so the child hands over the whole TS as RTP whose timestamps are the running time of its arrival.
  */
-export class KlvTransport {
+export class MpegTsInput {
   readonly #klv: RtpStream
   readonly #onTrack: () => void
   readonly #framing = new Rfc4571Reader()
-  readonly #reader = new TsKlvReader()
-  readonly #clock = new TransportClock()
-  readonly #packetizer = new KlvPacketizer()
+  readonly #reader = new KlvDemuxer()
+  readonly #clock = new PcrClock()
+  readonly #packetizer = new KlvPayloader()
   #announced = false
   #damaged = 0
 

@@ -8,7 +8,7 @@ const MARKER = 0x80
 const PAYLOAD_TYPE = 97
 
 /** Turns KLV units into RTP as a child writes it: split over packets with the marker on the last (RFC 6597 section 4.2), framed by RFC 4571. */
-export class KlvPacketizer {
+export class KlvPayloader {
   #sequence = 0
 
   /** `timestamp`: 90 kHz ticks of running time. */

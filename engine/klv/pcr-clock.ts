@@ -21,7 +21,7 @@ interface Reference {
 }
 
 /** Maps the time stamps of an MPEG-TS to running time, as tsdemux does: by its clock references (PCR) and the least lateness of their arrival. */
-export class TransportClock {
+export class PcrClock {
   readonly #lateness = new Skew()
   #arrival: number | undefined
   #rawArrival = 0

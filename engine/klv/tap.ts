@@ -6,7 +6,7 @@ import type { RtpStream } from '../rtp/stream.ts'
 import { geolocationOf } from './st0601/geolocation.ts'
 import { type KlvFeature, type KlvPacketJson, klvFeature, klvPacketJson } from './st0601/json.ts'
 import type { KlvPacket } from './st0601/packet.ts'
-import { KlvStream } from './st0601/stream.ts'
+import { KlvStreamParser } from './st0601/stream-parser.ts'
 
 /** What a KLV decoder has counted since its pipeline was registered. */
 export interface KlvCounts {
@@ -43,7 +43,7 @@ interface Received {
 /** The KLV of one pipeline: whether there is any, and, while it is asked for, what it says. Passing it on is not its business. */
 export class KlvTap {
   readonly #options: KlvTapOptions
-  readonly #decoder = new KlvStream()
+  readonly #decoder = new KlvStreamParser()
   readonly #followers = new Set<(packet: KlvPacketJson) => void>()
   #available = false
   /** Extraction is asked for, from klv/start (or play, when automatic) until klv/stop or the end of the play. */

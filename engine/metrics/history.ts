@@ -11,7 +11,7 @@ interface History {
 }
 
 /** What can only be counted while it happens: restarts by reason, and how long starts took. Read from the engine's own events. */
-export class MetricsEvents {
+export class MetricsHistory {
   readonly #pipelines = new Map<string, History>()
   readonly #onFirstFrame: (seconds: number) => void
 

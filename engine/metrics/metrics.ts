@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { KlvCounts } from '../klv/tap.ts'
 import type { Supervisor } from '../pipelines/supervisor.ts'
-import { MetricsEvents } from './history.ts'
+import { MetricsHistory } from './history.ts'
 import { readProcessUsage } from './process-usage.ts'
 import { ENGINE_METRICS, type EngineFacts, type MetricRow } from './table.ts'
 
@@ -24,7 +24,7 @@ export const createEngineMetrics = ({ supervisor, publisher, klv }: EngineMetric
     buckets: FIRST_FRAME_BUCKETS,
     registers: [registry],
   })
-  const events = new MetricsEvents((seconds) => firstFrame.observe(seconds))
+  const events = new MetricsHistory((seconds) => firstFrame.observe(seconds))
   supervisor.subscribe((event) => events.record(event))
   const fills = ENGINE_METRICS.map((row) => toFill(row, registry))
   collectDefaultMetrics({ register: registry, prefix: 'svc_engine_' })

@@ -2,8 +2,8 @@ import { Fault } from '../fault.ts'
 import { classifyEnd } from '../gst/bus-errors.ts'
 import { type Child, type Ended, startChild } from '../gst/child.ts'
 import { onLine } from '../gst/on-line.ts'
-import { flyAlong } from '../klv/fly-along.ts'
-import { KlvTransport } from '../klv/mpegts-input.ts'
+import { MpegTsInput } from '../klv/mpegts-input.ts'
+import { sendSyntheticFlight } from '../klv/send-synthetic-flight.ts'
 import { type Launch, type LaunchStream, OWN_KLV_CAPS } from '../launch/launch.ts'
 import { parseRtpCaps } from '../rtp/caps.ts'
 import type { RtpStream } from '../rtp/stream.ts'
@@ -158,12 +158,12 @@ const connectMedia = (child: Child, options: RunOptions, onMedia: (key: boolean)
 const startFlight = ([video, klv]: RunOptions['streams']): (() => void) => {
   const caps = parseRtpCaps(OWN_KLV_CAPS)
   if (caps !== undefined) klv.setCaps(caps)
-  return flyAlong(video, klv)
+  return sendSyntheticFlight(video, klv)
 }
 
 const ingestOf = ({ carries }: LaunchStream, stream: RtpStream, { onKlv }: RunOptions): ((chunk: Buffer) => void) => {
   if (carries !== 'transport') return (chunk) => stream.ingest(chunk)
-  const transport = new KlvTransport(stream, () => onKlv?.())
+  const transport = new MpegTsInput(stream, () => onKlv?.())
   return (chunk) => transport.ingest(chunk)
 }
 

@@ -3,11 +3,11 @@ import type { EngineEvent, Log } from '../../lib/ports.ts'
 import type { Geolocation, ScreenshotsView } from '../../lib/schema/pipeline.ts'
 import type { ScreenshotSchedule } from '../../lib/schema/screenshot.ts'
 import type { RtpStream } from '../rtp/stream.ts'
-import { type Picture, PictureMaker } from './decode/picture-maker.ts'
+import { type Picture, ScreenshotDecoder } from './decode/screenshot-decoder.ts'
 import type { DecodeSlots } from './decode/slots.ts'
-import type { FileStore } from './files/store.ts'
-import { Periodic } from './periodic.ts'
-import { pictureTrouble } from './screenshot-fault.ts'
+import type { FileStore } from './files/file-store.ts'
+import { PeriodicScreenshots } from './periodic-screenshots.ts'
+import { screenshotFault } from './screenshot-fault.ts'
 import { type Snapshot, Snapshots } from './snapshots.ts'
 
 /** What the pictures of all pipelines share. */
@@ -35,15 +35,15 @@ const REPEAT_TROUBLE_MS = 60_000
 export class PipelineScreenshots {
   readonly #host: ScreenshotHost
   readonly #snapshots: Snapshots
-  readonly #periodic: Periodic
+  readonly #periodic: PeriodicScreenshots
   #geolocation: Geolocation | null = null
   #trouble: { readonly cause: string; readonly toldMs: number } | undefined
 
   constructor(host: ScreenshotHost) {
     this.#host = host
-    const maker = new PictureMaker(host.stream, host.slots)
+    const maker = new ScreenshotDecoder(host.stream, host.slots)
     this.#snapshots = new Snapshots(maker)
-    this.#periodic = new Periodic({
+    this.#periodic = new PeriodicScreenshots({
       stream: host.stream,
       maker,
       store: (picture) => this.#store(picture),
@@ -113,7 +113,7 @@ export class PipelineScreenshots {
 
   /** Told once, and again each minute that it lasts: a full disk is no reason for an event per second. */
   #onFault(error: unknown): void {
-    const trouble = pictureTrouble(error)
+    const trouble = screenshotFault(error)
     if (trouble === undefined) return
     const { id, log, emit } = this.#host
     const nowMs = performance.now()

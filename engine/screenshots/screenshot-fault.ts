@@ -1,7 +1,7 @@
 import { ApiError, type ErrorCode } from '../../lib/errors.ts'
 import { codeOf } from './files/disk-error.ts'
 
-export interface PictureTrouble {
+export interface ScreenshotFault {
   readonly code: ErrorCode
   readonly message: string
   readonly cause: string
@@ -24,7 +24,7 @@ export const diskFault = (error: unknown): { readonly cause: string; readonly wh
   DISK[codeOf(error) ?? ''] ?? { cause: 'disk_error', what: 'the disk answers with an error' }
 
 /** What a user is told of a periodic picture that failed; undefined when there is nothing to tell, as of a source that is away. */
-export const pictureTrouble = (error: unknown): PictureTrouble | undefined => {
+export const screenshotFault = (error: unknown): ScreenshotFault | undefined => {
   if (error instanceof ApiError) {
     if (error.code === 'CONFLICT') return undefined
     return { code: error.code, message: `A screenshot failed. ${error.message}`, cause: String(error.details.reason ?? 'failed') }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Picture, PictureMaker } from './decode/picture-maker.ts'
+import type { Picture, ScreenshotDecoder } from './decode/screenshot-decoder.ts'
 
 export interface Snapshot extends Picture {
   /** Strong validator of exactly these bytes (RFC 9110 section 8.8.3). */
@@ -19,16 +19,16 @@ interface Entry {
 
 /** The pictures of now of one pipeline: however many ask at once, each format is decoded once a second at most. */
 export class Snapshots {
-  readonly #maker: Pick<PictureMaker, 'make'>
+  readonly #maker: Pick<ScreenshotDecoder, 'make'>
   readonly #now: () => number
   readonly #entries = new Map<string, Entry>()
 
-  constructor(maker: Pick<PictureMaker, 'make'>, now: () => number = () => performance.now()) {
+  constructor(maker: Pick<ScreenshotDecoder, 'make'>, now: () => number = () => performance.now()) {
     this.#maker = maker
     this.#now = now
   }
 
-  /** Shares a picture that is being made, or that was made within the last second; see PictureMaker for the errors. */
+  /** Shares a picture that is being made, or that was made within the last second; see ScreenshotDecoder for the errors. */
   take(format: { readonly quality: number; readonly width: number | null }): Promise<Snapshot> {
     const key = `${format.quality} ${format.width}`
     const known = this.#entries.get(key)

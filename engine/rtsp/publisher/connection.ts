@@ -4,7 +4,7 @@ import { formatResponse, MessageParser, type RtspMessage, RtspProtocolError, typ
 import type { PublisherLimits } from './limits.ts'
 import { REQUEST_LIMITS } from './limits.ts'
 import type { MountPoint } from './mount.ts'
-import { type Answer, answerRequest, type Requester } from './requests.ts'
+import { type Answer, answerRequest, type Requester } from './respond.ts'
 import { RtspSession } from './session.ts'
 
 /** What a connection needs of its publisher. */

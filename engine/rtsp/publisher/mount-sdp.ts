@@ -14,7 +14,7 @@ export const trackOf = (control: string): number | undefined => {
 }
 
 /** The session description of a mount, undefined while the caps of its first stream are not known (RFC 2326 appendix C). */
-export const describeMount = (mount: MountPoint, host: string): string | undefined => {
+export const mountSdp = (mount: MountPoint, host: string): string | undefined => {
   if (mount.options.streams[0]?.caps === undefined) return undefined
   const media = mount.options.streams.flatMap((stream, at) => {
     const caps = stream.caps

@@ -1,6 +1,6 @@
 import type { AccessUnit } from '../../rtp/access-unit.ts'
 import type { RtpStream } from '../../rtp/stream.ts'
-import type { Sink } from './sink.ts'
+import type { Sink } from './sinks/sink.ts'
 
 /** The cached GOP of a reader that joins spans at most this much of media time. */
 const CATCH_UP_MS = 40

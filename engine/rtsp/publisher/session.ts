@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { parseRtcp } from '../../rtp/rtcp.ts'
-import { InterleavedSink } from './interleaved-sink.ts'
 import type { PublisherLimits } from './limits.ts'
 import type { MountedSession, MountPoint } from './mount.ts'
 import { Reader, type TrackStart } from './reader.ts'
-import type { Sink } from './sink.ts'
-import type { UdpPair } from './udp-ports.ts'
-import { UdpSink } from './udp-sink.ts'
+import { InterleavedSink } from './sinks/interleaved-sink.ts'
+import type { Sink } from './sinks/sink.ts'
+import type { UdpPair } from './sinks/udp-ports.ts'
+import { UdpSink } from './sinks/udp-sink.ts'
 
 export type TrackTransport = { readonly kind: 'interleaved'; readonly channel: number } | { readonly kind: 'udp'; readonly pair: UdpPair }
 

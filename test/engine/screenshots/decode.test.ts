@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { RtpCaps } from '../../../engine/rtp/caps.ts'
 import type { RtpStream } from '../../../engine/rtp/stream.ts'
-import { decodePicture } from '../../../engine/screenshots/decode/decode.ts'
-import { decoderLine } from '../../../engine/screenshots/decode/line.ts'
-import { PictureMaker } from '../../../engine/screenshots/decode/picture-maker.ts'
+import { decodeToJpeg } from '../../../engine/screenshots/decode/decode-to-jpeg.ts'
+import { decoderLine } from '../../../engine/screenshots/decode/decoder-line.ts'
+import { ScreenshotDecoder } from '../../../engine/screenshots/decode/screenshot-decoder.ts'
 import { DecodeSlots } from '../../../engine/screenshots/decode/slots.ts'
 import { readJpeg } from '../../../engine/screenshots/jpeg/jpeg.ts'
 import { frameShownIn } from '../../helpers/media/frame-clock.ts'
@@ -55,7 +55,7 @@ describe('a picture of a stream', () => {
     if (gop === undefined || caps === undefined) throw new Error('no GOP')
     for (const keyFrameOnly of [true, false]) {
       const single = keyFrameOnly || gop.units.length === 1
-      const { jpeg, width, height } = await decodePicture({ caps, media: gop.rfc4571({ keyFrameOnly }), single, quality: 90, width: null })
+      const { jpeg, width, height } = await decodeToJpeg({ caps, media: gop.rfc4571({ keyFrameOnly }), single, quality: 90, width: null })
       expect({ width, height, end: jpeg.length }).toEqual({ width: 320, height: 240, end: readJpeg(jpeg)?.end })
       // White is 255, not the 235 of video range.
       expect(red(jpeg)).toBeGreaterThan(250)
@@ -75,14 +75,14 @@ describe('a picture of a stream', () => {
     )
     const caps: RtpCaps = { media: 'video', encodingName: 'H264', payload: 96, clockRate: 90000, parameters: new Map() }
     const order = { caps, media: rtp, quality: 85, width: null }
-    expect(frameShownIn((await decodePicture({ ...order, single: false })).jpeg)).toBe(144)
-    const narrow = await decodePicture({ ...order, single: false, width: 160 })
+    expect(frameShownIn((await decodeToJpeg({ ...order, single: false })).jpeg)).toBe(144)
+    const narrow = await decodeToJpeg({ ...order, single: false, width: 160 })
     expect([narrow.width, narrow.height, frameShownIn(narrow.jpeg)]).toEqual([160, 120, 144])
   })
 
   it('is smaller with less quality and width, and never wider than the stream', async () => {
     const stream = await streamOf(h264Media(), 3)
-    const maker = new PictureMaker(stream, new DecodeSlots({ running: 1, waiting: 10 }))
+    const maker = new ScreenshotDecoder(stream, new DecodeSlots({ running: 1, waiting: 10 }))
     const [low, high, narrow, wide] = [
       await maker.make({ quality: 10, width: null }),
       await maker.make({ quality: 95, width: null }),
@@ -96,7 +96,7 @@ describe('a picture of a stream', () => {
 
   it('tells when its frame came', async () => {
     const stream = await streamOf(h264Media(300), 20)
-    const maker = new PictureMaker(stream, new DecodeSlots({ running: 1, waiting: 10 }))
+    const maker = new ScreenshotDecoder(stream, new DecodeSlots({ running: 1, waiting: 10 }))
     const { gop } = stream
     const before = gop?.newestArrivedMs ?? 0
     expect((await maker.make({ quality: 50, width: null })).frameMs).toBeGreaterThanOrEqual(before)
@@ -112,7 +112,7 @@ describe('a decoder', () => {
     const stream = await streamOf(h264Media(300), 10)
     const order = { caps: stream.caps ?? caps, media: stream.gop?.rfc4571() ?? Buffer.alloc(0), single: false, quality: 85, width: null }
     const decoders = () => childrenOf(process.pid).filter(({ command }) => command.includes('jpegenc'))
-    const decoded = decodePicture({ ...order, timeoutMs: 2000 }).catch((error: unknown) => error)
+    const decoded = decodeToJpeg({ ...order, timeoutMs: 2000 }).catch((error: unknown) => error)
     // Stopped, it is as silent as one that hangs; SIGKILL ends it all the same.
     const [decoder] = await until(decoders, (found) => found.length > 0)
     process.kill(decoder?.pid ?? 0, 'SIGSTOP')
@@ -123,7 +123,7 @@ describe('a decoder', () => {
   it('that gets nonsense, or nothing, is an error that tells so', async () => {
     const order = { caps, single: false, quality: 85, width: null, timeoutMs: 2000 }
     for (const nonsense of [Buffer.alloc(0), Buffer.from('nonsense'), Buffer.alloc(100_000, 0x47)]) {
-      await expect(decodePicture({ ...order, media: nonsense })).rejects.toMatchObject({
+      await expect(decodeToJpeg({ ...order, media: nonsense })).rejects.toMatchObject({
         code: 'ENGINE_ERROR',
         // gst-launch-1.0 now and then waits for ever after an error this early; then it is killed.
         details: { reason: expect.stringMatching(/^decoder_(failed|hung)$/) },

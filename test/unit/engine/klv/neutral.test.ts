@@ -9,14 +9,14 @@ const folder = fileURLToPath(new URL('../../../../engine/klv/', import.meta.url)
 const PROGRAM = `
   import { flightPacket } from './st0601/synthetic-flight.ts'
   import { klvFeature, klvPacketJson } from './st0601/json.ts'
-  import { KlvStream } from './st0601/stream.ts'
-  import { TsKlvReader } from './mpegts/ts.ts'
-  const [packet] = new KlvStream().push(flightPacket(1000))
+  import { KlvStreamParser } from './st0601/stream.ts'
+  import { KlvDemuxer } from './mpegts/ts.ts'
+  const [packet] = new KlvStreamParser().push(flightPacket(1000))
   const arrival = { pipelineId: 'p', receivedAt: 0, now: 0 }
   globalThis.found = JSON.stringify({
     mission: klvPacketJson(packet, arrival).values.mission_id,
     geometry: klvFeature(packet, arrival).geometry.type,
-    units: new TsKlvReader().push(new Uint8Array(400)).length,
+    units: new KlvDemuxer().push(new Uint8Array(400)).length,
   })
 `
 

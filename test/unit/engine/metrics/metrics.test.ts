@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import dashboard from '../../../../engine/deploy/grafana-dashboard.json' with { type: 'json' }
-import { MetricsEvents } from '../../../../engine/metrics/history.ts'
+import { MetricsHistory } from '../../../../engine/metrics/history.ts'
 import { createEngineMetrics, type EngineMetricsSources } from '../../../../engine/metrics/metrics.ts'
 import { readProcessUsage } from '../../../../engine/metrics/process-usage.ts'
 import type { PipelineFacts } from '../../../../engine/pipelines/media-stats.ts'
@@ -125,7 +125,7 @@ describe("the engine's metrics", () => {
 describe('the time to the first frame', () => {
   const observed = (...events: EngineEvent[]): number[] => {
     const seconds: number[] = []
-    const metrics = new MetricsEvents((value) => void seconds.push(value))
+    const metrics = new MetricsHistory((value) => void seconds.push(value))
     for (const event of events) metrics.record(event)
     return seconds
   }

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type KlvUnit, TsKlvReader } from '../../../../../engine/klv/mpegts/ts.ts'
-import { KlvStream } from '../../../../../engine/klv/st0601/stream.ts'
+import { KlvDemuxer, type KlvUnit } from '../../../../../engine/klv/mpegts/klv-demuxer.ts'
+import { KlvStreamParser } from '../../../../../engine/klv/st0601/stream-parser.ts'
 import { flightPacket } from '../../../../../engine/klv/st0601/synthetic-flight.ts'
 import { toHex } from '../../../../fixtures/klv/hex.ts'
 import { DESCRIPTORS, TsMuxer } from '../../../../fixtures/klv/ts-muxer.ts'
@@ -42,7 +42,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 describe.each(['ffmpeg', 'gstreamer'])('a stream with video, multiplexed by %s', (muxer) => {
   const read = async (): Promise<KlvUnit[]> => {
     const bytes = await readFile(join(folder, `${muxer}.ts`))
-    const reader = new TsKlvReader()
+    const reader = new KlvDemuxer()
     const units: KlvUnit[] = []
     for (let at = 0; at < bytes.length; at += 1316) units.push(...reader.push(bytes.subarray(at, at + 1316)))
     expect(reader.tracks).toHaveLength(1)
@@ -51,7 +51,7 @@ describe.each(['ffmpeg', 'gstreamer'])('a stream with video, multiplexed by %s',
   }
 
   it('gives every KLV packet, byte for byte', async () => {
-    const stream = new KlvStream()
+    const stream = new KlvStreamParser()
     const packets = (await read()).flatMap((unit) => stream.push(unit.bytes))
     expect(packets.map((packet) => toHex(packet.bytes))).toEqual(PACKETS.map(toHex))
   })

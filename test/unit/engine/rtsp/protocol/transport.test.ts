@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { parseTransport } from '../../../../../engine/rtsp/protocol/transport.ts'
-import { parseTarget } from '../../../../../engine/rtsp/publisher/requests.ts'
+import { parseTarget } from '../../../../../engine/rtsp/publisher/respond.ts'
 
 describe('the Transport header', () => {
   it.each([

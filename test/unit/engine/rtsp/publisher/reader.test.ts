@@ -4,7 +4,7 @@ import { parseRtpCaps } from '../../../../../engine/rtp/caps.ts'
 import { RtpStream } from '../../../../../engine/rtp/stream.ts'
 import { Timeline } from '../../../../../engine/rtp/timeline.ts'
 import { Reader } from '../../../../../engine/rtsp/publisher/reader.ts'
-import type { Sink } from '../../../../../engine/rtsp/publisher/sink.ts'
+import type { Sink } from '../../../../../engine/rtsp/publisher/sinks/sink.ts'
 import { framedPackets, H264_CAPS, IDR, KLV_CAPS, rtpPacket, SLICE } from '../../../../helpers/rtsp/packets.ts'
 
 interface Sent {

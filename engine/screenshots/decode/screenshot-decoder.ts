@@ -2,8 +2,8 @@ import { ApiError } from '../../../lib/errors.ts'
 import type { AccessUnit } from '../../rtp/access-unit.ts'
 import type { Gop } from '../../rtp/gop-cache.ts'
 import type { RtpStream } from '../../rtp/stream.ts'
-import { type DecodedPicture, decodePicture } from './decode.ts'
-import type { PictureFormat } from './line.ts'
+import { type DecodedPicture, decodeToJpeg } from './decode-to-jpeg.ts'
+import type { JpegFormat } from './decoder-line.ts'
 import { DecodeSlots } from './slots.ts'
 
 export interface Picture extends DecodedPicture {
@@ -11,7 +11,7 @@ export interface Picture extends DecodedPicture {
   readonly frameMs: number
 }
 
-export interface PictureOrder extends PictureFormat {
+export interface DecodeRequest extends JpegFormat {
   /** A GOP whose key frame alone is wanted; else the newest frame at the moment of the decoding. */
   readonly keyFrameOf?: Gop
   readonly signal?: AbortSignal
@@ -21,7 +21,7 @@ export interface PictureOrder extends PictureFormat {
 const MAX_WAITING = 8
 
 /** Makes the pictures of one stream from its cached GOP, one at a time. */
-export class PictureMaker {
+export class ScreenshotDecoder {
   readonly #stream: RtpStream
   readonly #all: DecodeSlots
   readonly #own = new DecodeSlots({ running: 1, waiting: MAX_WAITING })
@@ -32,18 +32,18 @@ export class PictureMaker {
   }
 
   /** CONFLICT when no key frame of the present run has come, SERVICE_UNAVAILABLE when too many wait, ENGINE_ERROR when it cannot be decoded. */
-  make(order: PictureOrder): Promise<Picture> {
+  make(order: DecodeRequest): Promise<Picture> {
     return this.#own.run(() => this.#all.run(() => this.#make(order)))
   }
 
-  async #make({ keyFrameOf, quality, width, signal }: PictureOrder): Promise<Picture> {
+  async #make({ keyFrameOf, quality, width, signal }: DecodeRequest): Promise<Picture> {
     const { caps } = this.#stream
     const gop = keyFrameOf ?? this.#stream.gop
     if (gop === undefined || caps === undefined || signal?.aborted) throw noFrame()
     const keyFrameOnly = keyFrameOf !== undefined
     const single = keyFrameOnly || gop.units.length === 1
     const media = gop.rfc4571({ keyFrameOnly })
-    const decoded = await decodePicture({ caps, media, single, quality, width, ...(signal && { signal }) })
+    const decoded = await decodeToJpeg({ caps, media, single, quality, width, ...(signal && { signal }) })
     return { ...decoded, frameMs: keyFrameOnly ? gop.keyArrivedMs : (lastShown(gop.units)?.arrivedMs ?? gop.newestArrivedMs) }
   }
 }

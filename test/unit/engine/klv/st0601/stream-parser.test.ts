@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { encodePacket } from '../../../../../engine/klv/st0601/encode.ts'
 import { type KlvPacket, ST0601_KEY } from '../../../../../engine/klv/st0601/packet.ts'
-import { KlvStream } from '../../../../../engine/klv/st0601/stream.ts'
+import { KlvStreamParser } from '../../../../../engine/klv/st0601/stream-parser.ts'
 import { toHex } from '../../../../fixtures/klv/hex.ts'
 import { flightItems, localSet, OTHER_KEYS } from '../../../../fixtures/klv/local-set.ts'
 import { seededRandom } from '../../../../fixtures/klv/random.ts'
@@ -13,7 +13,7 @@ const hexes = (packets: readonly (KlvPacket | Uint8Array)[]): string[] =>
   packets.map((packet) => toHex('bytes' in packet ? packet.bytes : packet))
 
 /** Feeds `bytes` in pieces of `size` and returns the packets that come out. */
-const feed = (stream: KlvStream, bytes: Uint8Array, size = bytes.length): KlvPacket[] => {
+const feed = (stream: KlvStreamParser, bytes: Uint8Array, size = bytes.length): KlvPacket[] => {
   const packets: KlvPacket[] = []
   for (let at = 0; at < bytes.length; at += size) packets.push(...stream.push(bytes.subarray(at, at + size)))
   return packets
@@ -21,14 +21,14 @@ const feed = (stream: KlvStream, bytes: Uint8Array, size = bytes.length): KlvPac
 
 describe('packets in a stream', () => {
   it.each([1, 2, 7, 16, 17, 18, 69, 70, 71, 1000, 100_000])('come out whole when the stream is cut every %d bytes', (size) => {
-    const stream = new KlvStream()
+    const stream = new KlvStreamParser()
     expect(hexes(feed(stream, glue(...PACKETS), size))).toEqual(hexes(PACKETS))
     expect(stream.counters).toEqual({ packets: 40, badChecksums: 0, malformed: 0, unknownSets: 0, skippedBytes: 0 })
     expect(stream.bufferedBytes).toBe(0)
   })
 
   it('come out with the chunk that completes them', () => {
-    const stream = new KlvStream()
+    const stream = new KlvStreamParser()
     expect(stream.push(DYNAMIC_ONLY.subarray(0, 113))).toEqual([])
     expect(stream.bufferedBytes).toBe(113)
     expect(hexes(stream.push(DYNAMIC_ONLY.subarray(113)))).toEqual(hexes([DYNAMIC_ONLY]))
@@ -36,7 +36,7 @@ describe('packets in a stream', () => {
 
   it('stay what they are when the chunk is written over', () => {
     const chunk = DYNAMIC_ONLY.slice()
-    const [packet] = new KlvStream().push(chunk)
+    const [packet] = new KlvStreamParser().push(chunk)
     chunk.fill(0)
     expect(hexes(packet === undefined ? [] : [packet])).toEqual(hexes([DYNAMIC_ONLY]))
   })
@@ -44,14 +44,14 @@ describe('packets in a stream', () => {
   it.each([1, 5, 64, 4096])('are found behind and between garbage, cut every %d bytes', (size) => {
     const random = seededRandom(7)
     const garbage = () => Uint8Array.from({ length: 1 + random(300) }, () => [random(256), 0x06, 0x0e, 0x2b, 0x34][random(5)] ?? 0)
-    const stream = new KlvStream()
+    const stream = new KlvStreamParser()
     const bytes = glue(...PACKETS.flatMap((packet) => [garbage(), packet]), garbage())
     expect(hexes(feed(stream, bytes, size))).toEqual(hexes(PACKETS))
   })
 
   it('are found behind other universal sets, which are skipped whole', () => {
     const others = OTHER_KEYS.map((key) => localSet('41 01 13', { key }))
-    const stream = new KlvStream()
+    const stream = new KlvStreamParser()
     expect(hexes(feed(stream, glue(others[0] ?? ST0601_KEY, DYNAMIC_ONLY, others[1] ?? ST0601_KEY, DYNAMIC_CONSTANT), 50))).toEqual(
       hexes([DYNAMIC_ONLY, DYNAMIC_CONSTANT]),
     )
@@ -59,7 +59,7 @@ describe('packets in a stream', () => {
   })
 
   it('are counted and dropped when their checksum is wrong', () => {
-    const stream = new KlvStream()
+    const stream = new KlvStreamParser()
     expect(hexes(feed(stream, glue(DYNAMIC_ONLY, DYNAMIC_CONSTANT_BAD_CHECKSUM, DYNAMIC_CONSTANT)))).toEqual(
       hexes([DYNAMIC_ONLY, DYNAMIC_CONSTANT]),
     )
@@ -67,7 +67,7 @@ describe('packets in a stream', () => {
   })
 
   it('are counted and dropped when their checksum is right and their items do not fit', () => {
-    const stream = new KlvStream()
+    const stream = new KlvStreamParser()
     expect(hexes(feed(stream, glue(localSet('8041 01 13'), DYNAMIC_ONLY)))).toEqual(hexes([DYNAMIC_ONLY]))
     expect(stream.counters).toMatchObject({ packets: 1, malformed: 1, badChecksums: 0 })
   })
@@ -78,14 +78,14 @@ describe('after a loss', () => {
     const [a, b, c] = PACKETS
     if (a === undefined || b === undefined || c === undefined) return expect.fail('three packets')
     for (const size of [1, 70, 1000]) {
-      const stream = new KlvStream()
+      const stream = new KlvStreamParser()
       expect(hexes(feed(stream, glue(a.subarray(0, -missing), b, c), size))).toEqual(hexes([b, c]))
     }
   })
 
   it('a length of 60 KiB where 53 was meant does not hold back the packets behind it', () => {
     const wrong = localSet('41 01 13', { length: '82F000' })
-    const stream = new KlvStream()
+    const stream = new KlvStreamParser()
     const [first] = PACKETS
     if (first === undefined) return expect.fail('a packet')
     stream.push(wrong)
@@ -94,13 +94,13 @@ describe('after a loss', () => {
   })
 
   it('a wrong length of another set does not hold back the packets behind it', () => {
-    const stream = new KlvStream()
+    const stream = new KlvStreamParser()
     const other = localSet('41 01 13', { key: OTHER_KEYS[0], length: '82F000' })
     expect(hexes(feed(stream, glue(other, ...PACKETS), 70))).toEqual(hexes(PACKETS))
   })
 
   it('an unfinished packet is forgotten on reset', () => {
-    const stream = new KlvStream()
+    const stream = new KlvStreamParser()
     stream.push(DYNAMIC_CONSTANT.subarray(0, 100))
     stream.reset()
     expect(stream.bufferedBytes).toBe(0)
@@ -111,20 +111,20 @@ describe('after a loss', () => {
 
 describe('bounds', () => {
   it('a packet longer than the maximum is garbage and is not waited for', () => {
-    const stream = new KlvStream({ maxPacketBytes: 113 })
+    const stream = new KlvStreamParser({ maxPacketBytes: 113 })
     expect(stream.push(DYNAMIC_ONLY)).toEqual([])
     expect(stream.bufferedBytes).toBeLessThan(16)
-    expect(new KlvStream({ maxPacketBytes: 114 }).push(DYNAMIC_ONLY)).toHaveLength(1)
+    expect(new KlvStreamParser({ maxPacketBytes: 114 }).push(DYNAMIC_ONLY)).toHaveLength(1)
   })
 
   it('a length of 4 GiB is not waited for', () => {
-    const stream = new KlvStream()
+    const stream = new KlvStreamParser()
     expect(hexes(stream.push(glue(localSet('', { length: '84FFFFFFFF' }), DYNAMIC_ONLY)))).toEqual(hexes([DYNAMIC_ONLY]))
   })
 
   it('no stream makes it hold more than one packet', () => {
     const max = 4096
-    const stream = new KlvStream({ maxPacketBytes: max })
+    const stream = new KlvStreamParser({ maxPacketBytes: max })
     const endless = localSet('', { length: '820FE0' }).subarray(0, -4)
     for (let i = 0; i < 200; i++) {
       stream.push(endless)
@@ -136,7 +136,7 @@ describe('bounds', () => {
   it('a megabyte of keys that all claim the rest of the stream is read in linear time', () => {
     // Each key announces a packet up to the end: summed up one by one they would cost the square of their number.
     const max = 256 * 1024
-    const stream = new KlvStream({ maxPacketBytes: max })
+    const stream = new KlvStreamParser({ maxPacketBytes: max })
     const evil = new Uint8Array(4 * max)
     for (let at = 0; at + 20 <= evil.length; at += 20) {
       evil.set(ST0601_KEY, at)

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { KlvPacketizer } from '../../../engine/klv/payloader.ts'
-import { encodePacket } from '../../../engine/klv/st0601/encode.ts'
-import { flightPacket } from '../../../engine/klv/st0601/synthetic-flight.ts'
-import { KlvTap } from '../../../engine/klv/tap.ts'
-import { OWN_KLV_CAPS } from '../../../engine/launch/launch.ts'
-import { parseRtpCaps } from '../../../engine/rtp/caps.ts'
-import { RtpStream } from '../../../engine/rtp/stream.ts'
-import { ApiError } from '../../../lib/errors.ts'
-import type { EngineEvent } from '../../../lib/ports.ts'
-import { mutate, seededRandom } from '../../fixtures/klv/random.ts'
+import { KlvPayloader } from '../../../../engine/klv/payloader.ts'
+import { encodePacket } from '../../../../engine/klv/st0601/encode.ts'
+import { flightPacket } from '../../../../engine/klv/st0601/synthetic-flight.ts'
+import { KlvTap } from '../../../../engine/klv/tap.ts'
+import { OWN_KLV_CAPS } from '../../../../engine/launch/launch.ts'
+import { parseRtpCaps } from '../../../../engine/rtp/caps.ts'
+import { RtpStream } from '../../../../engine/rtp/stream.ts'
+import { ApiError } from '../../../../lib/errors.ts'
+import type { EngineEvent } from '../../../../lib/ports.ts'
+import { mutate, seededRandom } from '../../../fixtures/klv/random.ts'
 
 /** A tap on a stream that the test writes, with a clock that the test turns. */
 const createTap = (status: { playing?: boolean; extractsGeolocation?: boolean } = {}) => {
@@ -27,7 +27,7 @@ const createTap = (status: { playing?: boolean; extractsGeolocation?: boolean } 
     emit: (event) => events.push(event),
     now: () => clock.ms,
   })
-  const packetizer = new KlvPacketizer()
+  const packetizer = new KlvPayloader()
   const caps = parseRtpCaps(OWN_KLV_CAPS)
   if (caps === undefined) throw new Error('The caps of our own KLV cannot be read')
   stream.begin()

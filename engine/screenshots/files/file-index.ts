@@ -1,11 +1,11 @@
-import type { PictureFacts } from '../jpeg/facts.ts'
-import type { FileName } from './name.ts'
+import type { JpegMetadata } from '../jpeg/metadata.ts'
+import type { FileName } from './file-name.ts'
 
 /** A stored picture. `facts` are read from the file's head when they are first asked for. */
 export interface IndexedFile extends FileName {
   readonly name: string
   readonly bytes: number
-  facts?: PictureFacts | undefined
+  facts?: JpegMetadata | undefined
 }
 
 export interface FileQuery {

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { FileStore, type Retention } from '../../../engine/screenshots/files/store.ts'
+import { FileStore, type Retention } from '../../../engine/screenshots/files/file-store.ts'
 import { silentLog } from '../../helpers/rtsp/media.ts'
 
 const JPEG = execFileSync('gst-launch-1.0', [

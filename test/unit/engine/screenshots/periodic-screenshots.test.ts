@@ -1,9 +1,9 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { RtpStream } from '../../../../engine/rtp/stream.ts'
-import type { Picture, PictureOrder } from '../../../../engine/screenshots/decode/picture-maker.ts'
+import type { DecodeRequest, Picture } from '../../../../engine/screenshots/decode/screenshot-decoder.ts'
 import { DecodeSlots } from '../../../../engine/screenshots/decode/slots.ts'
-import { Periodic } from '../../../../engine/screenshots/periodic.ts'
+import { PeriodicScreenshots } from '../../../../engine/screenshots/periodic-screenshots.ts'
 import { PipelineScreenshots } from '../../../../engine/screenshots/pipeline-screenshots.ts'
 import { Snapshots } from '../../../../engine/screenshots/snapshots.ts'
 import { ApiError } from '../../../../lib/errors.ts'
@@ -33,8 +33,8 @@ const streamOf = (): RtpStream => {
 
 /** Makes a picture of whatever was ordered, and remembers what that was. */
 const makerOf = (stream: RtpStream) => {
-  const orders: PictureOrder[] = []
-  const make = async (order: PictureOrder): Promise<Picture> => {
+  const orders: DecodeRequest[] = []
+  const make = async (order: DecodeRequest): Promise<Picture> => {
     orders.push(order)
     const gop = order.keyFrameOf ?? stream.gop
     if (gop === undefined) throw new ApiError('CONFLICT', 'nothing', { reason: 'no_frame' })
@@ -51,7 +51,7 @@ const makerOf = (stream: RtpStream) => {
 const start = (stream: RtpStream, intervalSeconds: number) => {
   const maker = makerOf(stream)
   const stored: Picture[] = []
-  const periodic = new Periodic({
+  const periodic = new PeriodicScreenshots({
     stream,
     maker,
     store: async (picture) => {

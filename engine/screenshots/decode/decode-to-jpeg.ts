@@ -3,7 +3,7 @@ import { redact } from '../../../lib/redact.ts'
 import { runFilter } from '../../gst/child.ts'
 import type { RtpCaps } from '../../rtp/caps.ts'
 import { lastJpeg } from '../jpeg/jpeg.ts'
-import { decoderLine, hasOwnDecoder, type PictureFormat } from './line.ts'
+import { decoderLine, hasOwnDecoder, type JpegFormat } from './decoder-line.ts'
 
 /** A decoder that takes longer hangs, and is killed. The longest GOP that is cached takes a few seconds. */
 const DECODE_TIMEOUT_MS = 15_000
@@ -13,7 +13,7 @@ const NICENESS = ['-n', '10'] as const
 
 const NO_ELEMENT = /no element "([^"]{1,64})"/
 
-export interface DecodeJob extends PictureFormat {
+export interface DecodeJob extends JpegFormat {
   readonly caps: RtpCaps
   /** One access unit or a whole GOP, RFC 4571 framed. */
   readonly media: Buffer
@@ -29,7 +29,7 @@ export interface DecodedPicture {
 }
 
 /** The newest picture of a GOP as JPEG. ENGINE_ERROR with `details.reason` when it cannot be decoded, SERVICE_UNAVAILABLE without GStreamer. */
-export const decodePicture = async (job: DecodeJob): Promise<DecodedPicture> => {
+export const decodeToJpeg = async (job: DecodeJob): Promise<DecodedPicture> => {
   const attempts = [
     { single: job.single, generic: false },
     // Two access units can be one picture (fields), which the line for many would let go as the first.

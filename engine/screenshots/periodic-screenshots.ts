@@ -1,11 +1,11 @@
 import type { ScreenshotSchedule } from '../../lib/schema/screenshot.ts'
 import type { Gop } from '../rtp/gop-cache.ts'
 import type { RtpStream } from '../rtp/stream.ts'
-import type { Picture, PictureMaker } from './decode/picture-maker.ts'
+import type { Picture, ScreenshotDecoder } from './decode/screenshot-decoder.ts'
 
-export interface PeriodicHost {
+export interface PeriodicScreenshotsHost {
   readonly stream: Pick<RtpStream, 'gop' | 'onUnit'>
-  readonly maker: Pick<PictureMaker, 'make'>
+  readonly maker: Pick<ScreenshotDecoder, 'make'>
   readonly store: (picture: Picture) => Promise<void>
   /** A picture could not be made or stored; it goes on with the next one. */
   readonly onFault: (error: unknown) => void
@@ -17,13 +17,13 @@ const KEY_FRAME_PATIENCE = 1 / 5
 const RETURN_PATIENCE = 9 / 10
 
 /** Makes a picture per interval as long as it is wished, and pauses while the source is away. */
-export class Periodic {
-  readonly #host: PeriodicHost
+export class PeriodicScreenshots {
+  readonly #host: PeriodicScreenshotsHost
   #wish: ScreenshotSchedule | undefined
   #abort: AbortController | undefined
   #lastFrameMs = Number.NEGATIVE_INFINITY
 
-  constructor(host: PeriodicHost) {
+  constructor(host: PeriodicScreenshotsHost) {
     this.#host = host
   }
 

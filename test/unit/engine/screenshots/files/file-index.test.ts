@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { FileIndex, type IndexedFile } from '../../../../../engine/screenshots/files/index.ts'
-import { formatFileName, parseFileName } from '../../../../../engine/screenshots/files/name.ts'
+import { FileIndex, type IndexedFile } from '../../../../../engine/screenshots/files/file-index.ts'
+import { formatFileName, parseFileName } from '../../../../../engine/screenshots/files/file-name.ts'
 import { createRandom } from '../../../../helpers/random.ts'
 
 const BASE = Date.parse('2026-11-20T10:00:00.000Z')

@@ -1,14 +1,14 @@
 import { chain, element, type LaunchTokens, toArguments } from '../../gst/element.ts'
 import type { RtpCaps } from '../../rtp/caps.ts'
 
-export interface PictureFormat {
+export interface JpegFormat {
   /** 1 (smallest) to 100 (best) of libjpeg. */
   readonly quality: number
   /** Pixels at most; null: as wide as the stream. */
   readonly width: number | null
 }
 
-export interface DecoderLine extends PictureFormat {
+export interface DecoderLine extends JpegFormat {
   readonly caps: RtpCaps
   /** The input holds one access unit; else only the newest picture of it is wanted. */
   readonly single: boolean

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { type KlvUnit, TsKlvReader } from '../../../../../engine/klv/mpegts/ts.ts'
+import { KlvDemuxer, type KlvUnit } from '../../../../../engine/klv/mpegts/klv-demuxer.ts'
 import { encodePacket } from '../../../../../engine/klv/st0601/encode.ts'
-import { KlvStream } from '../../../../../engine/klv/st0601/stream.ts'
+import { KlvStreamParser } from '../../../../../engine/klv/st0601/stream-parser.ts'
 import { toHex } from '../../../../fixtures/klv/hex.ts'
 import { flightItems } from '../../../../fixtures/klv/local-set.ts'
 import { DYNAMIC_CONSTANT, DYNAMIC_ONLY } from '../../../../fixtures/klv/st0902-packets.ts'
@@ -31,7 +31,7 @@ const multiplex = {
   },
 }
 
-const feed = (reader: TsKlvReader, bytes: Uint8Array, size = bytes.length): KlvUnit[] => {
+const feed = (reader: KlvDemuxer, bytes: Uint8Array, size = bytes.length): KlvUnit[] => {
   const units: KlvUnit[] = []
   for (let at = 0; at < bytes.length; at += size) units.push(...reader.push(bytes.subarray(at, at + size)))
   return units
@@ -42,7 +42,7 @@ describe.each(['asynchronous', 'synchronous'] as const)('%s KLV', (kind) => {
   const stream = multiplex[kind]()
 
   it.each([1, 187, 188, 189, 1316, 1_000_000])('comes out whole and with its time when the stream is cut every %d bytes', (size) => {
-    const reader = new TsKlvReader()
+    const reader = new KlvDemuxer()
     const units = feed(reader, stream, size)
     expect(hexes(units)).toEqual(hexes(PACKETS))
     expect(units.map(({ pts }) => pts)).toEqual(PACKETS.map((_, i) => ptsAt(i)))
@@ -51,7 +51,7 @@ describe.each(['asynchronous', 'synchronous'] as const)('%s KLV', (kind) => {
   })
 
   it('comes out in the packet that completes it, not with the next', () => {
-    const reader = new TsKlvReader()
+    const reader = new KlvDemuxer()
     expect(feed(reader, stream.subarray(0, -188))).toHaveLength(19)
     expect(reader.push(stream.subarray(-188))).toHaveLength(1)
   })
@@ -59,7 +59,7 @@ describe.each(['asynchronous', 'synchronous'] as const)('%s KLV', (kind) => {
   it('is found again behind garbage in the middle of the stream', () => {
     const half = Math.floor(stream.length / 376) * 188
     const garbage = new Uint8Array(1000).fill(0x47, 3, 600)
-    const reader = new TsKlvReader()
+    const reader = new KlvDemuxer()
     const units = feed(reader, glue(stream.subarray(0, half), garbage, stream.subarray(half)), 333)
     expect(units.length).toBeGreaterThanOrEqual(19)
     for (const hex of hexes(units)) expect(hexes(PACKETS)).toContain(hex)
@@ -67,7 +67,7 @@ describe.each(['asynchronous', 'synchronous'] as const)('%s KLV', (kind) => {
 
   it('stays what it is when the chunk is written over', () => {
     const chunk = stream.slice()
-    const units = new TsKlvReader().push(chunk)
+    const units = new KlvDemuxer().push(chunk)
     chunk.fill(0)
     expect(hexes(units)).toEqual(hexes(PACKETS))
   })
@@ -75,14 +75,14 @@ describe.each(['asynchronous', 'synchronous'] as const)('%s KLV', (kind) => {
 
 describe('a program map', () => {
   const tracksOf = (type: number, descriptors: readonly number[], pid?: number) => {
-    const reader = new TsKlvReader()
+    const reader = new KlvDemuxer()
     reader.push(new TsMuxer().tables(type, descriptors, pid))
     return reader.tracks
   }
 
   it('has not been seen at first', () => {
-    expect(new TsKlvReader().tracks).toBeNull()
-    const reader = new TsKlvReader()
+    expect(new KlvDemuxer().tracks).toBeNull()
+    const reader = new KlvDemuxer()
     reader.push(new TsMuxer().video())
     expect(reader.tracks).toBeNull()
   })
@@ -111,14 +111,14 @@ describe('a program map', () => {
   it('with a wrong CRC is not believed', () => {
     const tables = new TsMuxer().tables(0x06, DESCRIPTORS.asynchronous)
     tables[tables.length - 1] = (tables[tables.length - 1] ?? 0) ^ 1
-    const reader = new TsKlvReader()
+    const reader = new KlvDemuxer()
     reader.push(tables)
     expect(reader.tracks).toBeNull()
   })
 
   it('may change: a stream that moves to another PID is followed', () => {
     const mux = new TsMuxer()
-    const reader = new TsKlvReader()
+    const reader = new KlvDemuxer()
     feed(reader, mux.tables(0x06, DESCRIPTORS.asynchronous))
     feed(reader, mux.tables(0x15, DESCRIPTORS.synchronous, 0x55))
     expect(reader.tracks).toEqual([{ pid: 0x55, program: 1, synchronous: true }])
@@ -128,7 +128,7 @@ describe('a program map', () => {
 
   it('that spans two transport packets is put together', () => {
     const mux = new TsMuxer()
-    const reader = new TsKlvReader()
+    const reader = new KlvDemuxer()
     const filler = [0x80, 200, ...new Array<number>(200).fill(1)]
     feed(reader, mux.tables(0x06, DESCRIPTORS.asynchronous).subarray(0, 188))
     const streams = [0x06, 0xe0, KLV_PID, 0xf0, filler.length + 6, ...filler, ...DESCRIPTORS.asynchronous]
@@ -147,7 +147,7 @@ describe('damage', () => {
       mux.asynchronous(3, DYNAMIC_CONSTANT),
     ]
     expect(second).toHaveLength(2 * 188)
-    const reader = new TsKlvReader()
+    const reader = new KlvDemuxer()
     const units = feed(reader, glue(tables, first, second.subarray(188), third))
     expect(units.map(({ pts }) => pts)).toEqual([1, 3])
     expect(reader.counters.damaged).toBe(1)
@@ -157,7 +157,7 @@ describe('damage', () => {
     const mux = new TsMuxer()
     const tables = mux.tables(0x06, DESCRIPTORS.asynchronous)
     const packet = mux.asynchronous(1, DYNAMIC_CONSTANT)
-    const reader = new TsKlvReader()
+    const reader = new KlvDemuxer()
     expect(feed(reader, glue(tables, packet.subarray(0, 188), packet.subarray(0, 188), packet.subarray(188)))).toHaveLength(1)
   })
 
@@ -169,7 +169,7 @@ describe('damage', () => {
     const tables = mux.tables(0x06, DESCRIPTORS.asynchronous)
     const packet = mux.asynchronous(1, DYNAMIC_ONLY)
     packet[at] = (packet[at] ?? 0) | bit
-    const reader = new TsKlvReader()
+    const reader = new KlvDemuxer()
     expect(feed(reader, glue(tables, packet))).toEqual([])
     expect(reader.counters.damaged).toBe(1)
     expect(feed(reader, mux.asynchronous(2, DYNAMIC_ONLY))).toHaveLength(1)
@@ -179,7 +179,7 @@ describe('damage', () => {
 describe('metadata access units', () => {
   const reader = () => {
     const mux = new TsMuxer()
-    const ts = new TsKlvReader()
+    const ts = new KlvDemuxer()
     ts.push(mux.tables(0x15, DESCRIPTORS.synchronous))
     return (payload: Uint8Array) => feed(ts, mux.packets(KLV_PID, pes(0xfc, 90_000, payload)))
   }
@@ -223,14 +223,14 @@ describe('metadata access units', () => {
 describe('PES packets', () => {
   it('without a time stamp give their KLV without one', () => {
     const mux = new TsMuxer()
-    const reader = new TsKlvReader()
+    const reader = new KlvDemuxer()
     reader.push(mux.tables(0x06, DESCRIPTORS.asynchronous))
     expect(feed(reader, mux.asynchronous(null, DYNAMIC_ONLY))).toMatchObject([{ pts: null }])
   })
 
   it('without a length end where the next begins', () => {
     const mux = new TsMuxer()
-    const reader = new TsKlvReader()
+    const reader = new KlvDemuxer()
     reader.push(mux.tables(0x06, DESCRIPTORS.asynchronous))
     expect(feed(reader, mux.packets(KLV_PID, pes(0xbd, 5, DYNAMIC_CONSTANT, true)))).toEqual([])
     expect(hexes(feed(reader, mux.asynchronous(6, DYNAMIC_ONLY)))).toEqual(hexes([DYNAMIC_CONSTANT, DYNAMIC_ONLY]))
@@ -238,9 +238,9 @@ describe('PES packets', () => {
 
   it('can hold several packets, which the KLV stream takes apart', () => {
     const mux = new TsMuxer()
-    const reader = new TsKlvReader()
+    const reader = new KlvDemuxer()
     reader.push(mux.tables(0x06, DESCRIPTORS.asynchronous))
     const [unit] = feed(reader, mux.asynchronous(6, glue(DYNAMIC_ONLY, DYNAMIC_CONSTANT)))
-    expect(new KlvStream().push(unit?.bytes ?? new Uint8Array(0))).toHaveLength(2)
+    expect(new KlvStreamParser().push(unit?.bytes ?? new Uint8Array(0))).toHaveLength(2)
   })
 })

@@ -6,19 +6,19 @@ import type { Log } from '../../../lib/ports.ts'
 import type { Geolocation } from '../../../lib/schema/pipeline.ts'
 import type { ScreenshotFile } from '../../../lib/schema/screenshot.ts'
 import { encodeExif } from '../jpeg/exif.ts'
-import { type PictureFacts, readPictureFacts } from '../jpeg/facts.ts'
 import { withExif } from '../jpeg/jpeg.ts'
-import { PART, writeWhole } from './atomic-write.ts'
+import { type JpegMetadata, readJpegMetadata } from '../jpeg/metadata.ts'
+import { PART_SUFFIX, writeAtomically } from './atomic-write.ts'
 import { codeOf } from './disk-error.ts'
-import { FileIndex, type FileQuery, type IndexedFile } from './index.ts'
-import { formatFileName, parseFileName } from './name.ts'
+import { FileIndex, type FileQuery, type IndexedFile } from './file-index.ts'
+import { formatFileName, parseFileName } from './file-name.ts'
 
 export interface Retention {
   readonly max_files: number
   readonly max_megabytes: number
 }
 
-export interface NewPicture {
+export interface NewScreenshot {
   readonly pipelineId: string
   /** When the picture that it shows came from the source, milliseconds since the epoch. */
   readonly createdAt: number
@@ -67,7 +67,7 @@ export class FileStore {
   }
 
   /** Stores a picture under its time, with time and place in its Exif. Throws the file system's error. */
-  async put(picture: NewPicture): Promise<ScreenshotFile> {
+  async put(picture: NewScreenshot): Promise<ScreenshotFile> {
     await this.open()
     const createdAt = this.#freeTime(picture.createdAt)
     try {
@@ -158,11 +158,11 @@ export class FileStore {
   /** Somebody may have taken the folder away. */
   async #write(path: string, bytes: Buffer): Promise<void> {
     try {
-      await writeWhole(path, bytes)
+      await writeAtomically(path, bytes)
     } catch (error) {
       if (codeOf(error) !== 'ENOENT') throw error
       await makeFolder(this.#folder)
-      await writeWhole(path, bytes)
+      await writeAtomically(path, bytes)
     }
   }
 
@@ -189,7 +189,7 @@ export class FileStore {
 
   async #lookAt(name: string): Promise<IndexedFile | undefined> {
     // Left by a process that died while it wrote.
-    if (name.endsWith(PART)) return void (await this.#unlink(name).catch(() => {}))
+    if (name.endsWith(PART_SUFFIX)) return void (await this.#unlink(name).catch(() => {}))
     const parsed = parseFileName(name)
     if (parsed === undefined) return undefined
     const size = await stat(join(this.#folder, name)).then(
@@ -205,7 +205,7 @@ export class FileStore {
       const handle = await this.#openIndexed(file.name)
       try {
         const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
-        file.facts = readPictureFacts(buffer.subarray(0, bytesRead))
+        file.facts = readJpegMetadata(buffer.subarray(0, bytesRead))
       } finally {
         await handle.close()
       }
@@ -243,7 +243,7 @@ export class FileStore {
 
 const makeFolder = (folder: string) => mkdir(folder, { recursive: true, mode: 0o700 })
 
-const toRecord = ({ name, pipelineId, createdAt, bytes }: IndexedFile, facts: PictureFacts): ScreenshotFile => ({
+const toRecord = ({ name, pipelineId, createdAt, bytes }: IndexedFile, facts: JpegMetadata): ScreenshotFile => ({
   file: name,
   pipeline_id: pipelineId,
   created_at: new Date(createdAt).toISOString(),

@@ -4,10 +4,10 @@ import type { HeaderFields, RtspRequest } from '../protocol/message.ts'
 import { parseTransport, type TransportRequest } from '../protocol/transport.ts'
 import type { PublisherLimits } from './limits.ts'
 import type { MountPoint } from './mount.ts'
-import { describeMount, trackControl, trackOf } from './mount-sdp.ts'
+import { mountSdp, trackControl, trackOf } from './mount-sdp.ts'
 import type { TrackStart } from './reader.ts'
 import type { RtspSession, TrackTransport } from './session.ts'
-import { bindUdpPair, connectUdp } from './udp-ports.ts'
+import { bindUdpPair, connectUdp } from './sinks/udp-ports.ts'
 
 export interface Answer {
   readonly status: number
@@ -71,7 +71,7 @@ const describe: Handler = async (connection, request, target) => {
   const refusal = await mount.untilReady(connection.signal).then(() => undefined, refuseStart)
   if (mount.closed) return NOT_FOUND
   if (refusal !== undefined) return refusal
-  const body = describeMount(mount, connection.localAddress)
+  const body = mountSdp(mount, connection.localAddress)
   if (body === undefined) return { status: 503, headers: { 'Retry-After': 1 } }
   return { status: 200, headers: { 'Content-Type': 'application/sdp', 'Content-Base': `${baseUrl(connection, target)}/` }, body }
 }

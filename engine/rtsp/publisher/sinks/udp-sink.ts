@@ -1,4 +1,4 @@
-import type { AccessUnit } from '../../rtp/access-unit.ts'
+import type { AccessUnit } from '../../../rtp/access-unit.ts'
 import type { Sink } from './sink.ts'
 import type { UdpPair } from './udp-ports.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { TransportClock } from '../../../engine/klv/pcr-clock.ts'
+import { PcrClock } from '../../../../engine/klv/pcr-clock.ts'
 
 const SECOND = 90_000
 const PID = 0x41
@@ -13,8 +13,8 @@ const reference = (pcr: number, pid = PID): Buffer => {
   return packet
 }
 
-const clockWith = (...observed: readonly (readonly [pcr: number, arrival: number, pid?: number])[]): TransportClock => {
-  const clock = new TransportClock()
+const clockWith = (...observed: readonly (readonly [pcr: number, arrival: number, pid?: number])[]): PcrClock => {
+  const clock = new PcrClock()
   for (const [pcr, arrival, pid] of observed) clock.observe(reference(pcr, pid), arrival)
   return clock
 }

@@ -1,4 +1,4 @@
-import type { AccessUnit } from '../../rtp/access-unit.ts'
+import type { AccessUnit } from '../../../rtp/access-unit.ts'
 
 /** Where the packets of one session go: its RTSP connection, or UDP ports. */
 export interface Sink {

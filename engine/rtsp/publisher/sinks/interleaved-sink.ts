@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
-import type { AccessUnit } from '../../rtp/access-unit.ts'
-import { formatInterleaved } from '../protocol/message.ts'
+import type { AccessUnit } from '../../../rtp/access-unit.ts'
+import { formatInterleaved } from '../../protocol/message.ts'
 import type { Sink } from './sink.ts'
 
 /** RTP inside the RTSP connection (RFC 2326 section 10.12): one write of a whole access unit, so a reader never gets a part of one. */

@@ -1,13 +1,13 @@
 import { readBerLength } from './ber.ts'
 import { decodePacket, KEY_LENGTH, type KlvPacket, ST0601_KEY } from './packet.ts'
 
-export interface KlvStreamOptions {
+export interface StreamParserOptions {
   /** A longer packet is taken for garbage. Bytes, key included. */
   readonly maxPacketBytes?: number
 }
 
 /** What has happened since the stream was made. */
-export interface KlvStreamCounters {
+export interface StreamParserCounters {
   packets: number
   badChecksums: number
   /** The checksum was right and the items did not fit. */
@@ -35,8 +35,8 @@ type Found = { readonly next: number; readonly wait: boolean }
  * other universal sets. Holds at most one unfinished packet. A set that never becomes complete does not hide
  * the good packets behind it.
  */
-export class KlvStream {
-  readonly counters: KlvStreamCounters = { packets: 0, badChecksums: 0, malformed: 0, unknownSets: 0, skippedBytes: 0 }
+export class KlvStreamParser {
+  readonly counters: StreamParserCounters = { packets: 0, badChecksums: 0, malformed: 0, unknownSets: 0, skippedBytes: 0 }
   readonly #maxPacketBytes: number
   #buffer = NOTHING
   #length = 0
@@ -45,7 +45,7 @@ export class KlvStream {
   /** Bytes that failing checksums may still sum up. */
   #credit = 0
 
-  constructor(options: KlvStreamOptions = {}) {
+  constructor(options: StreamParserOptions = {}) {
     this.#maxPacketBytes = options.maxPacketBytes ?? DEFAULT_MAX_PACKET_BYTES
   }
 

@@ -11,7 +11,7 @@ export interface KlvUnit {
 }
 
 /** What has happened since the reader was made. */
-export interface TsKlvCounters {
+export interface DemuxerCounters {
   transportPackets: number
   /** Packets with a transport error, scrambled, or with bytes lost before them. */
   damaged: number
@@ -37,8 +37,8 @@ interface TrackState {
  * Walks an MPEG-TS (ISO/IEC 13818-1) cut anywhere and gives the KLV in it, synchronous (stream type 0x15 with metadata
  * access units) and asynchronous (0x06 registered as KLVA), as MISB ST 1402 maps them. Everything else is passed over.
  */
-export class TsKlvReader {
-  readonly counters: TsKlvCounters = { transportPackets: 0, damaged: 0, skippedBytes: 0, units: 0 }
+export class KlvDemuxer {
+  readonly counters: DemuxerCounters = { transportPackets: 0, damaged: 0, skippedBytes: 0, units: 0 }
   #rest: Uint8Array = NOTHING
   #sawProgramMap = false
   readonly #pat = new SectionAssembler()
