@@ -1,4 +1,4 @@
-import { Skew } from '../rtp/timeline.ts'
+import { Skew } from '../rtp/skew.ts'
 
 const PACKET_BYTES = 188
 const SYNC = 0x47

@@ -1,11 +1,11 @@
-/** Whether a packet's payload, the bytes `start` to `end` of `data`, holds (the begin of) a picture a decoder can start at. */
+/** Whether a packet's payload, the bytes [start, end) of `data`, contains or begins a picture that a decoder can start at. */
 type StartsKeyFrame = (data: Buffer, start: number, end: number) => boolean
 
 const byteAt = (data: Buffer, index: number, end: number): number => (index < end ? (data[index] ?? 0) : 0)
 
 const SEI_RECOVERY_POINT = 6
 
-/** ITU-T H.264 annex D: an SEI message of type 6 makes a picture that is no IDR a point to start at. */
+/** ITU-T H.264 annex D: an SEI message of type 6 marks a picture other than an IDR as a recovery point. */
 const hasRecoveryPoint = (data: Buffer, start: number, end: number): boolean => {
   let offset = start
   while (offset + 2 < end) {
@@ -26,7 +26,7 @@ const isH264KeyUnit = (data: Buffer, start: number, end: number): boolean => {
   return type === 5 || (type === 6 && hasRecoveryPoint(data, start + 1, end))
 }
 
-/** Goes through the NAL units of an aggregation packet: 16 bit size, unit, … */
+/** Tests each NAL unit of an aggregation packet: 16-bit size, unit, … */
 const someAggregated = (data: Buffer, start: number, end: number, test: StartsKeyFrame): boolean => {
   let offset = start
   while (offset + 2 < end) {
@@ -74,7 +74,7 @@ const vp8: StartsKeyFrame = (data, start, end) => {
   return offset < end && (byteAt(data, offset, end) & 0x01) === 0
 }
 
-/** RFC 9628 section 4.2: the begin of a frame (B) that is not inter-picture predicted (P), of spatial layer 0. */
+/** RFC 9628 section 4.2: the beginning of a frame (B) without inter-picture prediction (P), of spatial layer 0. */
 const vp9: StartsKeyFrame = (data, start, end) => {
   const descriptor = byteAt(data, start, end)
   if ((descriptor & 0x48) !== 0x08) return false
@@ -88,7 +88,7 @@ const vp9: StartsKeyFrame = (data, start, end) => {
 const av1: StartsKeyFrame = (data, start, end) => (byteAt(data, start, end) & 0x08) !== 0
 
 const SEQUENCE_HEADER = Buffer.from([0, 0, 1, 0xb3])
-/** RFC 2250 section 3.4. GStreamer's payloader leaves the picture type of the header 0, so the start code itself is looked for. */
+/** RFC 2250 section 3.4. GStreamer's payloader leaves the picture type of the header 0, so this searches for the start code itself. */
 const mpegVideo: StartsKeyFrame = (data, start, end) => data.subarray(start + 4, end).includes(SEQUENCE_HEADER)
 
 const VOP = Buffer.from([0, 0, 1, 0xb6])
@@ -111,7 +111,7 @@ const DETECTORS: Readonly<Record<string, StartsKeyFrame>> = {
 
 const always: StartsKeyFrame = () => true
 
-/** The test for an encoding name; codecs without prediction, or that are not known, can be started at any packet. */
+/** The test for an encoding name. A decoder of codecs without prediction, and of unknown ones, can start at any packet. */
 export const keyFrameDetector = (encodingName: string): StartsKeyFrame => {
   const name = encodingName.toUpperCase()
   return Object.hasOwn(DETECTORS, name) ? (DETECTORS[name] ?? always) : always

@@ -1,4 +1,4 @@
-/** RTCP (RFC 3550 section 6): the reports we send and what readers answer. */
+/** RTCP (RFC 3550 section 6): sender reports, and the receiver reports of readers. */
 
 const SENDER_REPORT = 200
 const RECEIVER_REPORT = 201
@@ -7,11 +7,11 @@ const GOODBYE = 203
 /** Seconds from 1900 to 1970. */
 const NTP_EPOCH_SECONDS = 2_208_988_800
 
-export interface SenderReport {
+interface SenderReport {
   readonly ssrc: number
   /** Wall clock, milliseconds since 1970. */
   readonly wallMs: number
-  /** The RTP timestamp of that moment. */
+  /** The RTP timestamp of the same moment. */
   readonly timestamp: number
   readonly packets: number
   readonly bytes: number
@@ -23,7 +23,7 @@ const header = (out: Buffer, offset: number, count: number, type: number, bytes:
   out.writeUInt16BE(bytes / 4 - 1, offset + 2)
 }
 
-/** A compound packet: sender report (section 6.4.1) and the CNAME (section 6.5), which every compound packet has. */
+/** A compound packet: sender report (section 6.4.1) and the CNAME (section 6.5) that every compound packet needs. */
 export const formatSenderReport = (report: SenderReport, cname: string): Buffer => {
   const name = Buffer.from(cname.slice(0, 255), 'latin1')
   const description = 4 + Math.ceil((4 + 2 + name.length + 1) / 4) * 4
@@ -43,7 +43,7 @@ export const formatSenderReport = (report: SenderReport, cname: string): Buffer 
   return out
 }
 
-/** Goodbye (section 6.6): the stream ends here. */
+/** BYE (section 6.6): the stream ends. */
 export const formatGoodbye = (ssrc: number): Buffer => {
   const out = Buffer.alloc(8)
   header(out, 0, 1, GOODBYE, 8)
@@ -51,9 +51,9 @@ export const formatGoodbye = (ssrc: number): Buffer => {
   return out
 }
 
-export interface ReportBlock {
+interface ReportBlock {
   readonly ssrc: number
-  /** Part of the packets lost since the report before, 0 to 1. */
+  /** Fraction of packets lost since the previous report, 0 to 1. */
   readonly fractionLost: number
   readonly cumulativeLost: number
   readonly highestSequence: number
@@ -61,7 +61,7 @@ export interface ReportBlock {
   readonly jitter: number
 }
 
-export type RtcpPacket =
+type RtcpPacket =
   | { readonly type: 'sender_report' | 'receiver_report'; readonly ssrc: number; readonly blocks: readonly ReportBlock[] }
   | { readonly type: 'goodbye'; readonly ssrcs: readonly number[] }
   | { readonly type: 'other'; readonly packetType: number }
@@ -94,7 +94,7 @@ const parseOne = (data: Buffer, start: number, end: number): RtcpPacket | undefi
   return { type, ssrc: data.readUInt32BE(start + 4), blocks: parseBlocks(data, blocks, end, count) }
 }
 
-/** The packets of a compound packet; undefined when any of it contradicts RFC 3550 appendix A.2, which makes all of it worthless. */
+/** The packets of a compound packet; undefined when any of them is invalid (RFC 3550 appendix A.2). */
 export const parseRtcp = (data: Buffer): readonly RtcpPacket[] | undefined => {
   const packets: RtcpPacket[] = []
   let offset = 0

@@ -9,8 +9,8 @@ const folder = fileURLToPath(new URL('../../../../engine/klv/', import.meta.url)
 const PROGRAM = `
   import { flightPacket } from './st0601/synthetic-flight.ts'
   import { klvFeature, klvPacketJson } from './st0601/json.ts'
-  import { KlvStreamParser } from './st0601/stream.ts'
-  import { KlvDemuxer } from './mpegts/ts.ts'
+  import { KlvStreamParser } from './st0601/stream-parser.ts'
+  import { KlvDemuxer } from './mpegts/klv-demuxer.ts'
   const [packet] = new KlvStreamParser().push(flightPacket(1000))
   const arrival = { pipelineId: 'p', receivedAt: 0, now: 0 }
   globalThis.found = JSON.stringify({

@@ -20,7 +20,7 @@ describe('RTCP', () => {
     expect(REPORT.toString('latin1')).toContain('cam@host\0')
   })
 
-  it('receiver reports tell losses', () => {
+  it('receiver reports carry losses', () => {
     const [report] = parseRtcp(RECEIVER) ?? []
     expect(report).toEqual({
       type: 'receiver_report',
@@ -29,21 +29,21 @@ describe('RTCP', () => {
     })
   })
 
-  it('goodbyes name their sources', () => {
+  it('BYE packets list their sources', () => {
     expect(parseRtcp(Buffer.concat([REPORT, formatGoodbye(7)]))?.at(-1)).toEqual({ type: 'goodbye', ssrcs: [7] })
   })
 
   it.each([
-    ['nothing', Buffer.alloc(0)],
+    ['an empty packet', Buffer.alloc(0)],
     ['another version', Buffer.from('41c90001', 'hex')],
     ['a length past the end', Buffer.from('80c9000700000001', 'hex')],
     ['more blocks than bytes', Buffer.from('9fc9000100000001', 'hex')],
-    ['a valid packet with garbage behind', Buffer.concat([RECEIVER, Buffer.from([1, 2])])],
-  ])('%s is refused whole', (_, data) => {
+    ['a valid packet followed by garbage', Buffer.concat([RECEIVER, Buffer.from([1, 2])])],
+  ])('%s invalidates the whole compound packet', (_, data) => {
     expect(parseRtcp(data)).toBeUndefined()
   })
 
-  it('that is broken never throws', () => {
+  it('parses malformed packets without throwing', () => {
     for (let seed = 1; seed <= 3000; seed += 1) {
       const data = new Random(seed).mutate(Buffer.concat([REPORT, RECEIVER, formatGoodbye(1)]))
       expect(() => parseRtcp(data), `seed ${seed}`).not.toThrow()
