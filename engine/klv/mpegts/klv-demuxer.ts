@@ -2,22 +2,20 @@ import { MetadataCellAssembler } from './metadata-cells.ts'
 import { PesAssembler, type PesPacket } from './pes.ts'
 import { type KlvTrack, klvTracksOf, MAX_TRACKS, programMapsOf, SectionAssembler } from './psi.ts'
 
-/** The KLV bytes of one access unit: one or more universal sets glued together. */
+/** The KLV bytes of one access unit: one or more universal sets in sequence. */
 export interface KlvUnit {
   readonly pid: number
-  /** Presentation time stamp, 90 kHz ticks modulo 2^33; null when the stream gives none (asynchronous KLV need not). */
+  /** Presentation time stamp, 90 kHz ticks modulo 2^33; null when it has none (optional for asynchronous KLV). */
   readonly pts: number | null
   readonly bytes: Uint8Array
 }
 
-/** What has happened since the reader was made. */
-export interface DemuxerCounters {
-  transportPackets: number
-  /** Packets with a transport error, scrambled, or with bytes lost before them. */
+/** Counters since the demuxer was created. */
+interface DemuxerCounters {
+  /** Packets with a transport error, scrambled, or after a loss. */
   damaged: number
   /** Bytes between transport packets. */
   skippedBytes: number
-  units: number
 }
 
 const PACKET = 188
@@ -34,25 +32,25 @@ interface TrackState {
 }
 
 /**
- * Walks an MPEG-TS (ISO/IEC 13818-1) cut anywhere and gives the KLV in it, synchronous (stream type 0x15 with metadata
- * access units) and asynchronous (0x06 registered as KLVA), as MISB ST 1402 maps them. Everything else is passed over.
+ * Demultiplexes the KLV of an MPEG-TS (ISO/IEC 13818-1) that arrives in arbitrary chunks: synchronous (stream type 0x15 with
+ * metadata access units) and asynchronous (0x06 registered as KLVA), as in MISB ST 1402. Ignores all other streams.
  */
 export class KlvDemuxer {
-  readonly counters: DemuxerCounters = { transportPackets: 0, damaged: 0, skippedBytes: 0, units: 0 }
+  readonly counters: DemuxerCounters = { damaged: 0, skippedBytes: 0 }
   #rest: Uint8Array = NOTHING
   #sawProgramMap = false
   readonly #pat = new SectionAssembler()
   readonly #programMaps = new Map<number, SectionAssembler>()
   readonly #tracks = new Map<number, TrackState>()
-  /** The last continuity counter of each PID that is looked at. */
+  /** The last continuity counter per PID. */
   readonly #continuity = new Map<number, number>()
 
-  /** The KLV streams announced so far; null until a program map has been read. */
+  /** The announced KLV streams; null until a program map has been read. */
   get tracks(): readonly KlvTrack[] | null {
     return this.#sawProgramMap ? [...this.#tracks.values()].map(({ track }) => track) : null
   }
 
-  /** The access units that are complete with this chunk. Their bytes are copies; the chunk may be reused. Never throws. */
+  /** The access units that this chunk completes. Their bytes are copies; the chunk may be reused. Never throws. */
   push(chunk: Uint8Array): KlvUnit[] {
     const units: KlvUnit[] = []
     const bytes = this.#rest.length === 0 ? chunk : concat(this.#rest, chunk)
@@ -72,17 +70,16 @@ export class KlvDemuxer {
   }
 
   #takePacket(packet: Uint8Array, units: KlvUnit[]): void {
-    this.counters.transportPackets += 1
     const pid = ((octet(packet, 1) & 0x1f) << 8) | octet(packet, 2)
     const wanted = pid === PAT_PID || this.#programMaps.has(pid) || this.#tracks.has(pid)
     if (!wanted) return
     const damaged = octet(packet, 1) >= 0x80 || (octet(packet, 3) & 0xc0) !== 0
     const payload = damaged ? null : payloadOf(packet)
-    if (damaged) this.#lose(pid)
+    if (damaged) this.#onLoss(pid)
     if (payload === null) return
     const order = this.#checkContinuity(pid, packet)
     if (order === 'repeated') return
-    if (order === 'lost') this.#lose(pid)
+    if (order === 'lost') this.#onLoss(pid)
     this.#takePayload(pid, payload, (octet(packet, 1) & 0x40) !== 0, units)
   }
 
@@ -92,47 +89,46 @@ export class KlvDemuxer {
       for (const pes of state.pes.push(payload, starts)) this.#takePes(state, pes, units)
       return
     }
-    if (pid === PAT_PID) for (const section of this.#pat.push(payload, starts)) this.#followPat(section)
-    else for (const section of this.#programMaps.get(pid)?.push(payload, starts) ?? []) this.#followProgramMap(section, pid)
+    if (pid === PAT_PID) for (const section of this.#pat.push(payload, starts)) this.#readPat(section)
+    else for (const section of this.#programMaps.get(pid)?.push(payload, starts) ?? []) this.#readProgramMap(section, pid)
   }
 
   #takePes({ track, cells }: TrackState, pes: PesPacket, units: KlvUnit[]): void {
     const complete = track.synchronous ? cells.push(pes.payload) : [pes.payload]
     for (const bytes of complete) {
       if (bytes.length === 0) continue
-      this.counters.units += 1
       units.push({ pid: track.pid, pts: pes.pts, bytes })
     }
   }
 
-  #followPat(section: Uint8Array): void {
+  #readPat(section: Uint8Array): void {
     const pids = programMapsOf(section)
     if (pids === null) return
     for (const pid of this.#programMaps.keys()) {
       if (pids.includes(pid)) continue
       this.#programMaps.delete(pid)
-      this.#forgetTracks(pid, [])
+      this.#removeTracks(pid, [])
     }
     for (const pid of pids) if (!this.#programMaps.has(pid)) this.#programMaps.set(pid, new SectionAssembler())
   }
 
-  #followProgramMap(section: Uint8Array, mapPid: number): void {
+  #readProgramMap(section: Uint8Array, mapPid: number): void {
     const map = klvTracksOf(section)
     if (map === null) return
     this.#sawProgramMap = true
-    this.#forgetTracks(mapPid, map.tracks)
+    this.#removeTracks(mapPid, map.tracks)
     for (const track of map.tracks)
       if (!this.#tracks.has(track.pid) && this.#tracks.size < MAX_TRACKS)
         this.#tracks.set(track.pid, { track, mapPid, pes: new PesAssembler(), cells: new MetadataCellAssembler() })
   }
 
-  /** Ends the streams of a program map that it no longer announces. */
-  #forgetTracks(mapPid: number, announced: readonly KlvTrack[]): void {
+  /** Removes the streams that a program map no longer announces. */
+  #removeTracks(mapPid: number, announced: readonly KlvTrack[]): void {
     for (const [pid, state] of this.#tracks)
       if (state.mapPid === mapPid && !announced.some((track) => sameTrack(track, state.track))) this.#tracks.delete(pid)
   }
 
-  /** ISO/IEC 13818-1 2.4.3.3: the counter grows by one with every payload; a packet may be sent twice. */
+  /** ISO/IEC 13818-1 section 2.4.3.3: the counter increases by one with every payload; a packet may be sent twice. */
   #checkContinuity(pid: number, packet: Uint8Array): 'next' | 'repeated' | 'lost' {
     const counter = octet(packet, 3) & 0x0f
     const last = this.#continuity.get(pid)
@@ -141,8 +137,8 @@ export class KlvDemuxer {
     return counter === last ? 'repeated' : 'lost'
   }
 
-  /** Bytes of this PID are missing: what is unfinished can no longer be completed. */
-  #lose(pid: number): void {
+  /** Drops what is unfinished of a PID after a loss. */
+  #onLoss(pid: number): void {
     this.counters.damaged += 1
     const state = this.#tracks.get(pid)
     state?.pes.reset()
@@ -163,7 +159,7 @@ const concat = (a: Uint8Array, b: Uint8Array): Uint8Array => {
 
 const sameTrack = (a: KlvTrack, b: KlvTrack): boolean => a.pid === b.pid && a.synchronous === b.synchronous
 
-/** 0x47 also occurs inside packets, so where the next packet can be seen it has to begin with it too. */
+/** 0x47 also occurs inside packets, so the next packet, if present, must begin with it too. */
 const inSync = (bytes: Uint8Array, at: number): boolean =>
   bytes[at] === SYNC && (at + PACKET >= bytes.length || bytes[at + PACKET] === SYNC)
 

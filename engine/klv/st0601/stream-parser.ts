@@ -1,60 +1,59 @@
 import { readBerLength } from './ber.ts'
 import { decodePacket, KEY_LENGTH, type KlvPacket, ST0601_KEY } from './packet.ts'
 
-export interface StreamParserOptions {
-  /** A longer packet is taken for garbage. Bytes, key included. */
+interface StreamParserOptions {
+  /** Longer packets are skipped as garbage. Bytes, key included. */
   readonly maxPacketBytes?: number
 }
 
-/** What has happened since the stream was made. */
-export interface StreamParserCounters {
+/** Counters since the parser was created. */
+interface StreamParserCounters {
   packets: number
   badChecksums: number
-  /** The checksum was right and the items did not fit. */
+  /** Packets with a valid checksum and invalid items. */
   malformed: number
   /** Sets under another universal key (ST 0102, ST 0806, …), skipped whole. */
   unknownSets: number
-  /** Bytes that belonged to no set. */
+  /** Bytes outside of any set. */
   skippedBytes: number
 }
 
-/** As much as a PES packet with a length can carry; real packets have some hundred bytes, with VMTI some thousand. */
+/** The most that a PES packet with a length can carry; real packets have some hundred bytes, with VMTI some thousand. */
 const DEFAULT_MAX_PACKET_BYTES = 64 * 1024
-/** A chunk is taken in slices, so that the buffer stays bounded however large the chunk is. */
+/** Chunks are read in slices, so that the buffer stays bounded. */
 const SLICE_BYTES = 64 * 1024
 /** Every SMPTE universal label begins with these (SMPTE ST 298). */
 const LABEL_PREFIX = ST0601_KEY.subarray(0, 4)
-/** Failed checksums may cost this many summed bytes per received byte, or crafted nested keys would cost the square of their number. */
+/** Bytes that failed checksums may sum per received byte; without a limit, crafted nested keys would cost quadratic time. */
 const SUMMED_PER_BYTE = 8
 const NOTHING = new Uint8Array(0)
 
 type Found = { readonly next: number; readonly wait: boolean }
 
 /**
- * Finds ST 0601 packets in a byte stream cut anywhere: garbage before and between, packets glued together or split,
- * other universal sets. Holds at most one unfinished packet. A set that never becomes complete does not hide
- * the good packets behind it.
+ * Finds ST 0601 packets in a byte stream that arrives in arbitrary chunks, between garbage and other universal sets. Buffers at
+ * most one unfinished packet. A set that never completes does not hide the valid packets after it.
  */
 export class KlvStreamParser {
   readonly counters: StreamParserCounters = { packets: 0, badChecksums: 0, malformed: 0, unknownSets: 0, skippedBytes: 0 }
   readonly #maxPacketBytes: number
   #buffer = NOTHING
   #length = 0
-  /** How far into the unfinished set a packet that begins inside it has been searched for. */
+  /** How far the unfinished set has been searched for a packet that begins inside it. */
   #searched = 0
-  /** Bytes that failing checksums may still sum up. */
+  /** Bytes that failed checksums may still sum. */
   #credit = 0
 
   constructor(options: StreamParserOptions = {}) {
     this.#maxPacketBytes = options.maxPacketBytes ?? DEFAULT_MAX_PACKET_BYTES
   }
 
-  /** Bytes held back until the rest of their packet comes. */
+  /** Bytes of the unfinished packet. */
   get bufferedBytes(): number {
     return this.#length
   }
 
-  /** The packets that are complete with this chunk. Their bytes are copies; the chunk may be reused. Never throws. */
+  /** The packets that this chunk completes. Their bytes are copies; the chunk may be reused. Never throws. */
   push(chunk: Uint8Array): KlvPacket[] {
     const only = this.#length === 0 ? this.#wholeChunk(chunk) : null
     if (only !== null) return [only]
@@ -66,14 +65,14 @@ export class KlvStreamParser {
     return packets
   }
 
-  /** Forgets an unfinished packet, for when the source says that bytes were lost. */
+  /** Drops the unfinished packet, after a loss in the source. */
   reset(): void {
     this.counters.skippedBytes += this.#length
     this.#searched = 0
     this.#drop(this.#length)
   }
 
-  /** The usual case, an access unit that is exactly one packet, needs no buffer. */
+  /** The usual case, an access unit of exactly one packet, needs no buffer. */
   #wholeChunk(chunk: Uint8Array): KlvPacket | null {
     if (chunk.length > this.#maxPacketBytes || !startsWith(chunk, 0, ST0601_KEY)) return null
     const packet = decodePacket(chunk.slice())
@@ -94,7 +93,7 @@ export class KlvStreamParser {
     this.#credit = Math.min(this.#credit + bytes.length * SUMMED_PER_BYTE, this.#maxPacketBytes * SUMMED_PER_BYTE)
   }
 
-  /** Drops what was consumed; the buffer itself is given back when nothing is left in a large one. */
+  /** Drops consumed bytes, and a large buffer once it is empty. */
   #drop(consumed: number): void {
     if (consumed === 0) return
     this.#buffer.copyWithin(0, consumed, this.#length)
@@ -102,7 +101,7 @@ export class KlvStreamParser {
     if (this.#length === 0 && this.#buffer.length > SLICE_BYTES) this.#buffer = NOTHING
   }
 
-  /** Reads all that is complete and returns how many bytes are done with. */
+  /** Parses all complete sets and returns the number of consumed bytes. */
   #take(packets: KlvPacket[]): number {
     const bytes = this.#buffer.subarray(0, this.#length)
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -118,7 +117,7 @@ export class KlvStreamParser {
     return at
   }
 
-  /** Looks at the set that begins at `at`, or may begin there when the rest of its key is still to come. */
+  /** Parses the set that begins at `at`, or that may begin there when its key is incomplete. */
   #takeSet(bytes: Uint8Array, view: DataView, at: number, packets: KlvPacket[]): Found {
     if (at + KEY_LENGTH >= bytes.length) return { next: at, wait: true }
     const length = readBerLength(view, at + KEY_LENGTH, bytes.length)
@@ -126,7 +125,7 @@ export class KlvStreamParser {
     if (length === 'malformed') return this.#skip(at)
     const end = length.next + length.value
     if (end - at > this.#maxPacketBytes) return this.#skip(at)
-    if (!startsWith(bytes, at, ST0601_KEY)) return this.#passOver(bytes, at, end)
+    if (!startsWith(bytes, at, ST0601_KEY)) return this.#skipOtherSet(bytes, at, end)
     if (end > bytes.length) return this.#searchInside(bytes, at)
     return this.#takePacket(bytes.slice(at, end), at, end, packets)
   }
@@ -140,14 +139,14 @@ export class KlvStreamParser {
     }
     if (packet === 'malformed') this.counters.malformed += 1
     else this.counters.badChecksums += 1
-    // The length may be what is wrong: the next packet can begin anywhere behind this key.
+    // The length may be wrong: the next packet can begin anywhere after this key.
     if (this.#spend(end - at)) return this.#skip(at)
     this.counters.skippedBytes += end - at
     return { next: end, wait: false }
   }
 
-  /** Skips a set of another kind. Garbage can look like the beginning of one, so it ends at the latest where an ST 0601 key begins. */
-  #passOver(bytes: Uint8Array, at: number, end: number): Found {
+  /** Skips a set of another kind. Garbage can resemble one, so skipping stops where an ST 0601 key begins. */
+  #skipOtherSet(bytes: Uint8Array, at: number, end: number): Found {
     const key = findPrefix(bytes, ST0601_KEY, at + Math.max(1, this.#searched))
     if (key < end && key + KEY_LENGTH <= bytes.length) {
       this.counters.skippedBytes += key - at
@@ -172,7 +171,7 @@ export class KlvStreamParser {
     return true
   }
 
-  /** A lost fragment or a wrong length makes a set swallow the next one: a whole packet with a right checksum inside it ends the wait. */
+  /** After a lost fragment or with a wrong length, a set includes the next one: a valid packet inside it ends the wait. */
   #searchInside(bytes: Uint8Array, at: number): Found {
     let inside = findPrefix(bytes, ST0601_KEY, at + Math.max(1, this.#searched))
     while (inside + KEY_LENGTH < bytes.length) {
@@ -195,7 +194,7 @@ const startsWith = (bytes: Uint8Array, at: number, prefix: Uint8Array): boolean 
   return true
 }
 
-/** Where `prefix` begins at or behind `from`, also where only its beginning is left at the end of `bytes`; else `bytes.length`. */
+/** Offset of `prefix` at or after `from`, or of a part of it at the end of `bytes`; else `bytes.length`. */
 const findPrefix = (bytes: Uint8Array, prefix: Uint8Array, from: number): number => {
   const first = prefix[0] ?? 0
   for (let at = bytes.indexOf(first, from); at !== -1; at = bytes.indexOf(first, at + 1)) if (startsWith(bytes, at, prefix)) return at

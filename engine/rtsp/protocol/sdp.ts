@@ -1,4 +1,4 @@
-/** Session descriptions (RFC 4566), as far as RTSP needs them (RFC 2326 appendix C). */
+/** Session descriptions (RFC 4566), as RTSP uses them (RFC 2326 appendix C). */
 
 export interface SdpAttribute {
   readonly name: string
@@ -25,7 +25,7 @@ export interface SessionDescription {
   readonly media: readonly SdpMedia[]
 }
 
-export interface RtpMap {
+interface RtpMap {
   readonly payload: number
   readonly encodingName: string
   readonly clockRate: number
@@ -33,7 +33,7 @@ export interface RtpMap {
   readonly parameters: string | undefined
 }
 
-/** The text is not a session description, or is larger than any real one. */
+/** The text is not a session description, or exceeds the limits. */
 export class SdpError extends Error {
   constructor(message: string) {
     super(message)
@@ -54,12 +54,12 @@ const parseAttribute = (text: string): SdpAttribute => {
 
 const parseMediaLine = (value: string) => {
   const match = MEDIA_LINE.exec(value)
-  if (!match) throw new SdpError('The session description has a media line that cannot be read')
+  if (!match) throw new SdpError('The session description has an invalid media line')
   const [, type = '', port = '', protocol = '', formats = ''] = match
   return { type, port: Number(port), protocol, formats: formats.trim().split(/ +/) }
 }
 
-/** Parses a session description from an untrusted peer. Throws SdpError; lines it does not know are passed over. */
+/** Parses a session description from an untrusted peer. Throws SdpError; ignores unknown lines. */
 export const parseSdp = (text: string): SessionDescription => {
   if (text.length > MAX_BYTES) throw new SdpError('The session description is too large')
   const lines = text.split(/\r\n|\n|\r/, MAX_LINES + 1)
@@ -80,7 +80,7 @@ export const parseSdp = (text: string): SessionDescription => {
     else if (line[0] === 'c') connection = value
     else if (line[0] === 's' && !current) name = value
   }
-  if (media.length === 0 && !/^v=/m.test(text)) throw new SdpError('The answer is not a session description')
+  if (media.length === 0 && !/^v=/m.test(text)) throw new SdpError('The response is not a session description')
   return { name, attributes, media }
 }
 
@@ -109,7 +109,7 @@ const STATIC_PAYLOADS: Readonly<Record<number, readonly [encodingName: string, c
 
 const RTPMAP = /^(\d{1,3})\s+([^\s/]{1,64})\/(\d{1,9})(?:\/(\S{1,32}))?/
 
-/** What a payload type of the media carries: its `a=rtpmap`, else the static assignment of RFC 3551. */
+/** The encoding of a payload type: its `a=rtpmap`, else the static assignment of RFC 3551. */
 export const rtpmap = (media: SdpMedia, payload = Number(media.formats[0])): RtpMap | undefined => {
   for (const entry of media.attributes) {
     if (entry.name.toLowerCase() !== 'rtpmap') continue
@@ -135,23 +135,8 @@ export const fmtp = (media: SdpMedia, payload = Number(media.formats[0])): Reado
   return parameters
 }
 
-/** The base of relative control URLs: Content-Base, else Content-Location, else the request URL (RFC 2326 appendix C.1.1). */
-export const controlBase = (headers: { get(name: string): string | undefined }, requestUrl: string): string =>
-  headers.get('content-base') || headers.get('content-location') || requestUrl
-
-/**
- * Where a control attribute points. Cameras append theirs to the base as text, queries and missing slashes
- * included, and clients do the same; RFC 3986 would cut the last segment off.
- */
-export const resolveControl = (base: string, control: string | undefined): string => {
-  if (control === undefined || control === '' || control === '*') return base
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(control)) return control
-  if (control.startsWith('/')) return base.replace(/^([a-z][a-z0-9+.-]*:\/\/[^/]*).*$/is, '$1') + control
-  return base.endsWith('/') ? base + control : `${base}/${control}`
-}
-
-export interface SdpInput {
-  /** Unique per session: NTP-like number of the description (RFC 4566 section 5.2). */
+interface SdpInput {
+  /** Identifies the session description (RFC 4566 section 5.2). */
   readonly sessionId: string
   readonly host: string
   readonly name: string
@@ -161,10 +146,10 @@ export interface SdpInput {
 
 const formatAttribute = ({ name, value }: SdpAttribute): string => (value === '' ? `a=${name}` : `a=${name}:${value}`)
 
-// A line break inside a value would begin a line of its own.
+// A line break inside a value would inject another line.
 const oneLine = (text: string): string => text.replace(/[\r\n\0]+/g, ' ')
 
-/** Writes a session description of streams whose transport RTSP settles (port 0, no address). */
+/** Writes a session description of streams whose transport RTSP negotiates (port 0, no address). */
 export const formatSdp = (input: SdpInput): string => {
   const [family, any] = input.host.includes(':') ? ['IP6', '::'] : ['IP4', '0.0.0.0']
   const lines = [

@@ -1,4 +1,4 @@
-/** Seeded numbers (mulberry32), so that a failing case can be had again. */
+/** Seeded random numbers (mulberry32), so that a failing case can be repeated. */
 export class Random {
   #state: number
 
@@ -23,7 +23,7 @@ export class Random {
     return Buffer.from(Array.from({ length }, () => this.integer(256)))
   }
 
-  /** The bytes with some of them changed, cut out or doubled. */
+  /** A copy with some bytes changed, removed or repeated. */
   mutate(data: Buffer): Buffer {
     const out = Buffer.from(data)
     for (let count = 1 + this.integer(6); count > 0 && out.length > 0; count -= 1) out[this.integer(out.length)] = this.integer(256)
@@ -33,7 +33,7 @@ export class Random {
     return out
   }
 
-  /** The bytes in pieces of 1 to `most`. */
+  /** Splits the bytes into pieces of 1 to `most`. */
   pieces(data: Buffer, most: number): Buffer[] {
     const pieces: Buffer[] = []
     for (let at = 0; at < data.length; ) {

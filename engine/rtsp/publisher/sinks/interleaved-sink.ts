@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net'
 import type { AccessUnit } from '../../../rtp/access-unit.ts'
-import { formatInterleaved } from '../../protocol/message.ts'
+import { formatInterleaved } from '../../protocol/interleaved.ts'
 import type { Sink } from './sink.ts'
 
-/** RTP inside the RTSP connection (RFC 2326 section 10.12): one write of a whole access unit, so a reader never gets a part of one. */
+/** RTP inside the RTSP connection (RFC 2326 section 10.12): one write per access unit, so a reader never gets part of one. */
 export class InterleavedSink implements Sink {
   readonly #socket: Socket
-  /** RTP channel per track; RTCP has the next one. */
+  /** RTP channel per track; RTCP uses the next one. */
   readonly channels: readonly number[]
   #waitingSinceMs: number | undefined
   onReady: () => void = () => {}
@@ -34,8 +34,8 @@ export class InterleavedSink implements Sink {
     if (!this.busy) this.#write(formatInterleaved((this.channels[track] ?? 0) + 1, packet))
   }
 
-  // The kernel takes most writes at once, and a write without a callback is the cheapest Node has. The first
-  // one behind a write that is still under way asks to be told.
+  // The kernel accepts most writes at once, and a write without a callback is the cheapest in Node. Only a write
+  // behind another that is still pending needs the callback.
   #write(data: Buffer): void {
     const socket = this.#socket
     if (socket.writableLength === 0) socket.write(data)

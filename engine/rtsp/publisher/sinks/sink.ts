@@ -1,16 +1,16 @@
 import type { AccessUnit } from '../../../rtp/access-unit.ts'
 
-/** Where the packets of one session go: its RTSP connection, or UDP ports. */
+/** Sends the packets of one session: over its RTSP connection, or over UDP. */
 export interface Sink {
-  /** True while what was given has not been taken; `onReady` follows. */
+  /** True until the last unit has been handed to the kernel; then `onReady` is called. */
   readonly busy: boolean
-  /** Monotonic milliseconds since when nothing was accepted although something waits; undefined when all is well. */
+  /** Monotonic milliseconds since when the reader has accepted nothing; undefined when nothing waits. */
   readonly stuckSinceMs: number | undefined
-  /** Passes one whole unit on and answers its bytes; with `timestamp` its packets carry that one instead of their own. */
+  /** Sends one whole unit and returns its bytes; `timestamp` replaces the one in its packets. */
   send(track: number, unit: AccessUnit, timestamp: number | undefined): number
-  /** Passes one RTCP compound packet on, or drops it when busy. */
+  /** Sends one RTCP compound packet, or drops it when busy. */
   sendReport(track: number, packet: Buffer): void
-  /** Called whenever `busy` has become false. */
+  /** Called whenever `busy` becomes false. */
   onReady: () => void
   close(): void
 }

@@ -19,13 +19,13 @@ const bind = (address: string, port: number): Promise<Socket> =>
     })
     socket.bind({ address, port, exclusive: true }, () => {
       socket.removeAllListeners('error')
-      // A reader that has closed its port is no error of ours: the session ends by timeout or with its connection.
+      // A reader that closed its port causes errors here: the session ends by timeout or with its connection.
       socket.on('error', () => {})
       resolve(socket)
     })
   })
 
-/** An even port and the odd one above it (RFC 3550 section 11), of the kernel's choice. Rejects when none is to be had. */
+/** An even port and the odd one above it (RFC 3550 section 11), chosen by the kernel. Rejects when no pair is free. */
 export const bindUdpPair = async (address: string): Promise<UdpPair> => {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const one = await bind(address, 0)
@@ -38,7 +38,12 @@ export const bindUdpPair = async (address: string): Promise<UdpPair> => {
   throw new Error('No pair of UDP ports is free')
 }
 
-/** Connects a socket to its reader: the kernel then passes on nothing that others send, and sends nowhere else. */
+export const closeUdpPair = (pair: UdpPair): void => {
+  pair.rtp.close()
+  pair.rtcp.close()
+}
+
+/** Connects a socket to its reader, so that the kernel drops packets from any other address. */
 export const connectUdp = (socket: Socket, port: number, address: string): Promise<void> =>
   new Promise((resolve, reject) => {
     const failed = (error: Error) => reject(error)

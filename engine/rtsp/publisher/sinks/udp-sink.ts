@@ -1,16 +1,16 @@
 import type { AccessUnit } from '../../../rtp/access-unit.ts'
 import type { Sink } from './sink.ts'
-import type { UdpPair } from './udp-ports.ts'
+import { closeUdpPair, type UdpPair } from './udp-ports.ts'
 
 /**
- * Linux gives a UDP socket 212,992 bytes by default, room for about 90 packets of video. A key frame is more
- * than that, a cached GOP much more: so many packets may go at once, the rest at a pace a reader can follow.
+ * Linux gives a UDP socket a buffer of 212,992 bytes by default, room for about 90 packets of video. A key frame is larger,
+ * a cached GOP much larger: this many packets are sent at once, the rest at a pace that the reader can follow.
  */
 const BURST_PACKETS = 40
 const MIN_PACKETS_PER_MS = 4
-/** What may wait in a socket because the network takes no more. */
+/** Bytes that may wait in a socket when the network is slower. */
 const MAX_SOCKET_BYTES = 256 * 1024
-/** The pace is at least this many times what the stream itself needs. */
+/** The pace is at least this many times the packet rate of the stream. */
 const PACE_FACTOR = 2
 
 /** RTP over UDP unicast (RFC 2326 section 12.39), paced. */
@@ -57,13 +57,10 @@ export class UdpSink implements Sink {
     clearTimeout(this.#timer)
     this.#waiting = undefined
     this.onReady = () => {}
-    for (const pair of this.#pairs) {
-      pair?.rtp.close()
-      pair?.rtcp.close()
-    }
+    for (const pair of this.#pairs) if (pair) closeUdpPair(pair)
   }
 
-  /** Follows the packet rate of the live stream, over seconds. */
+  /** Measures the packet rate of the live stream, over seconds. */
   #measure(packets: number): void {
     const now = performance.now()
     this.#livePackets += packets
@@ -104,7 +101,7 @@ export class UdpSink implements Sink {
     }
   }
 
-  // A port that nobody listens on answers with ICMP, which the kernel reports on a connected socket.
+  // A closed port of the reader responds with ICMP, which the kernel reports on a connected socket.
   readonly #sent = (error: Error | null): void => {
     if (error === null) this.#refusedSinceMs = undefined
     else this.#refusedSinceMs ??= performance.now()

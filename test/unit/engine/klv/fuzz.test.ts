@@ -13,7 +13,7 @@ const GOOD = [DYNAMIC_CONSTANT, DYNAMIC_ONLY, encodePacket(flightItems(3))] as c
 const arrival = { pipelineId: 'fuzz', receivedAt: 0, now: 1 }
 
 describe('mutated packets', () => {
-  it('are decoded or refused, never thrown at, also with the checksum made right again', () => {
+  it('are decoded or rejected without throwing, also with a corrected checksum', () => {
     const random = seededRandom(1)
     const seen = new Set<string>()
     for (let i = 0; i < 30_000; i++) {
@@ -31,7 +31,7 @@ describe('mutated packets', () => {
     expect([...seen].sort()).toEqual(['bad_checksum', 'malformed', 'not_st0601', 'packet', 'truncated'])
   })
 
-  it('in a stream cost only themselves: good packets behind them are found', () => {
+  it('in a stream do not hide the valid packets after them', () => {
     const random = seededRandom(2)
     const max = 8192
     const stream = new KlvStreamParser({ maxPacketBytes: max })
@@ -51,7 +51,7 @@ describe('mutated packets', () => {
 })
 
 describe('a mutated transport stream', () => {
-  it.each(['asynchronous', 'synchronous'] as const)('with %s KLV is walked without a throw and followed again afterwards', (kind) => {
+  it.each(['asynchronous', 'synchronous'] as const)('with %s KLV is read without throwing, and valid KLV after it is found', (kind) => {
     const random = seededRandom(3)
     const reader = new KlvDemuxer()
     const klv = new KlvStreamParser()

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 
 const folder = fileURLToPath(new URL('../../../../engine/klv/', import.meta.url))
 
-/** A program that uses every part of the folder and leaves its findings in `found`. */
+/** A program that uses the decoder and the demuxer and stores its results in `found`. */
 const PROGRAM = `
   import { flightPacket } from './st0601/synthetic-flight.ts'
   import { klvFeature, klvPacketJson } from './st0601/json.ts'
@@ -20,7 +20,7 @@ const PROGRAM = `
   })
 `
 
-it('decodes where there is nothing of Node: no module, no Buffer, no process', async () => {
+it('decodes without Node: no module, no Buffer, no process', async () => {
   const { outputFiles } = await build({
     stdin: { contents: PROGRAM, resolveDir: folder, loader: 'ts' },
     bundle: true,

@@ -10,7 +10,7 @@ import { ApiError } from '../../../../lib/errors.ts'
 import type { EngineEvent } from '../../../../lib/ports.ts'
 import { mutate, seededRandom } from '../../../fixtures/klv/random.ts'
 
-/** A tap on a stream that the test writes, with a clock that the test turns. */
+/** A tap on a stream that the test feeds, with a clock that the test sets. */
 const createTap = (status: { playing?: boolean; extractsGeolocation?: boolean } = {}) => {
   const clock = { ms: 1_000_000 }
   const stream = new RtpStream({ now: () => clock.ms })
@@ -27,16 +27,16 @@ const createTap = (status: { playing?: boolean; extractsGeolocation?: boolean } 
     emit: (event) => events.push(event),
     now: () => clock.ms,
   })
-  const packetizer = new KlvPayloader()
+  const payloader = new KlvPayloader()
   const caps = parseRtpCaps(OWN_KLV_CAPS)
-  if (caps === undefined) throw new Error('The caps of our own KLV cannot be read')
+  if (caps === undefined) throw new Error('The caps of the KLV payloader are invalid')
   stream.begin()
   stream.setCaps(caps)
-  const send = (unit: Uint8Array): void => stream.ingest(packetizer.frame(unit, clock.ms * 90))
+  const send = (unit: Uint8Array): void => stream.ingest(payloader.packetize(unit, clock.ms * 90))
   const later = (ms: number): void => {
     clock.ms += ms
   }
-  return { tap, stream, state, events, changes, send, later, packetizer }
+  return { tap, stream, state, events, changes, send, later, payloader }
 }
 
 const reasonOf = (act: () => void): unknown => {
@@ -56,7 +56,7 @@ const LARGE = encodePacket([
 ])
 
 describe('a KLV tap', () => {
-  it('knows that there is KLV when the first unit comes, and when the source says so', () => {
+  it('detects KLV with the first unit, and from the announcement of the source', () => {
     const { tap, send, changes } = createTap()
     expect(tap.view()).toEqual({ available: false })
     send(flightPacket(0))
@@ -67,7 +67,7 @@ describe('a KLV tap', () => {
     expect(tap.view()).toEqual({ available: false })
   })
 
-  it('decodes from start to stop and keeps the last packet, which ages', () => {
+  it('decodes from start to stop, and keeps the last packet with its age', () => {
     const { tap, send, later } = createTap()
     send(flightPacket(0))
     expect(reasonOf(() => tap.latest())).toEqual(['NOT_FOUND', undefined])
@@ -88,7 +88,7 @@ describe('a KLV tap', () => {
     expect(tap.counts()).toEqual({ pipelineId: 'uav-1', decoded: 2, badChecksum: 0, malformed: 0, gaps: 0 })
   })
 
-  it('refuses to start when nothing plays and when there is no KLV, and is no longer wanted after the play', () => {
+  it('rejects start without a play and without KLV, and stops extraction with the play', () => {
     const { tap, send, state } = createTap({ playing: false })
     expect(reasonOf(() => tap.start())).toEqual(['CONFLICT', 'not_playing'])
     state.playing = true
@@ -101,7 +101,7 @@ describe('a KLV tap', () => {
     expect(tap.view()).toEqual({ available: true, state: 'stopped' })
   })
 
-  it('turns on by itself where the place is wanted, and tells it once a second and in the end', () => {
+  it('starts by itself when geolocation is configured, and emits it once a second and at the end', () => {
     const { tap, send, later, events } = createTap({ extractsGeolocation: true })
     tap.begin()
     for (let at = 0; at < 3500; at += 100) {
@@ -117,24 +117,24 @@ describe('a KLV tap', () => {
     expect(events).toHaveLength(5)
   })
 
-  it('tells no place of a packet that has none, and none at all where it is not wanted', () => {
-    const wanted = createTap({ extractsGeolocation: true })
-    wanted.tap.begin()
-    wanted.send(LARGE)
-    const unwanted = createTap()
-    unwanted.send(LARGE)
-    unwanted.tap.start()
-    unwanted.send(flightPacket(0))
-    expect([wanted.tap.counts().decoded, unwanted.tap.counts().decoded]).toEqual([1, 1])
-    expect([...wanted.events, ...unwanted.events]).toEqual([])
+  it('emits no geolocation for packets without a position, or when it is not configured', () => {
+    const configured = createTap({ extractsGeolocation: true })
+    configured.tap.begin()
+    configured.send(LARGE)
+    const other = createTap()
+    other.send(LARGE)
+    other.tap.start()
+    other.send(flightPacket(0))
+    expect([configured.tap.counts().decoded, other.tap.counts().decoded]).toEqual([1, 1])
+    expect([...configured.events, ...other.events]).toEqual([])
   })
 
-  it('counts a packet with a wrong checksum and makes nothing of it', () => {
+  it('counts a packet with a wrong checksum and drops it', () => {
     const { tap, send } = createTap()
     send(flightPacket(0))
     tap.start()
     const packets: unknown[] = []
-    tap.follow((packet) => packets.push(packet))
+    tap.subscribe((packet) => packets.push(packet))
     const wrong = flightPacket(100)
     wrong[30] = (wrong[30] ?? 0) ^ 1
     send(wrong)
@@ -145,42 +145,42 @@ describe('a KLV tap', () => {
     expect(packets).toHaveLength(1)
   })
 
-  it('counts what was lost before it', () => {
-    const { tap, send, packetizer } = createTap()
+  it('counts a loss in the source as a gap', () => {
+    const { tap, send, payloader } = createTap()
     send(flightPacket(0))
     tap.start()
     send(flightPacket(100))
-    packetizer.skip()
+    payloader.skip()
     send(flightPacket(200))
     expect(tap.counts()).toMatchObject({ decoded: 2, gaps: 1 })
   })
 
-  it('tells its followers, until they leave, and makes nothing for nobody', () => {
+  it('calls subscribers until they unsubscribe', () => {
     const { tap, send } = createTap()
     send(flightPacket(0))
     tap.start()
     const packets: string[] = []
-    const leave = tap.follow(({ timestamp }) => packets.push(timestamp ?? ''))
+    const unsubscribe = tap.subscribe(({ timestamp }) => packets.push(timestamp ?? ''))
     send(flightPacket(0))
-    leave()
+    unsubscribe()
     send(flightPacket(100))
     expect(packets).toEqual(['1970-01-01T00:00:00.000Z'])
   })
 
-  it('takes any bytes: nothing is thrown, good packets between the bad ones are decoded, memory is bounded', () => {
+  it('accepts any bytes without throwing, and decodes the valid packets between the invalid ones', () => {
     const { tap, send, stream } = createTap({ extractsGeolocation: true })
     tap.begin()
     const random = seededRandom(4711)
-    let followed = 0
-    tap.follow(() => {
-      followed += 1
+    let received = 0
+    tap.subscribe(() => {
+      received += 1
     })
     for (let round = 0; round < 20_000; round++) send(mutate(random(10) === 0 ? LARGE : flightPacket(round * 100), random))
     send(new Uint8Array(2_000_000))
     send(new Uint8Array(0))
     const before = tap.counts()
     expect(before.badChecksum + before.malformed).toBeGreaterThan(10_000)
-    expect(followed).toBe(before.decoded)
+    expect(received).toBe(before.decoded)
     expect(stream.stats.malformedPackets).toBe(0)
     for (let round = 0; round < 10; round++) send(flightPacket(round * 100))
     expect(tap.counts().decoded).toBeGreaterThanOrEqual(before.decoded + 9)

@@ -8,7 +8,7 @@ import { DYNAMIC_CONSTANT, DYNAMIC_ONLY } from '../../../../fixtures/klv/st0902-
 import { cell, DESCRIPTORS, KLV_PID, pes, section, TsMuxer } from '../../../../fixtures/klv/ts-muxer.ts'
 
 const PACKETS = Array.from({ length: 20 }, (_, i) => encodePacket(flightItems(i)))
-/** Begins just below the wrap of the 33-bit clock. */
+/** Begins just before the 33-bit clock wraps. */
 const ptsAt = (i: number): number => (2 ** 33 - 45_000 + i * 9000) % 2 ** 33
 const glue = (...parts: readonly Uint8Array[]): Uint8Array => {
   const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0))
@@ -41,22 +41,22 @@ const hexes = (units: readonly (KlvUnit | Uint8Array)[]): string[] => units.map(
 describe.each(['asynchronous', 'synchronous'] as const)('%s KLV', (kind) => {
   const stream = multiplex[kind]()
 
-  it.each([1, 187, 188, 189, 1316, 1_000_000])('comes out whole and with its time when the stream is cut every %d bytes', (size) => {
+  it.each([1, 187, 188, 189, 1316, 1_000_000])('is complete and has its time stamps when the stream is split every %d bytes', (size) => {
     const reader = new KlvDemuxer()
     const units = feed(reader, stream, size)
     expect(hexes(units)).toEqual(hexes(PACKETS))
     expect(units.map(({ pts }) => pts)).toEqual(PACKETS.map((_, i) => ptsAt(i)))
     expect(reader.tracks).toEqual([{ pid: KLV_PID, program: 1, synchronous: kind === 'synchronous' }])
-    expect(reader.counters).toMatchObject({ transportPackets: stream.length / 188, damaged: 0, skippedBytes: 0, units: 20 })
+    expect(reader.counters).toMatchObject({ damaged: 0, skippedBytes: 0 })
   })
 
-  it('comes out in the packet that completes it, not with the next', () => {
+  it('is returned with the packet that completes it, not with the next one', () => {
     const reader = new KlvDemuxer()
     expect(feed(reader, stream.subarray(0, -188))).toHaveLength(19)
     expect(reader.push(stream.subarray(-188))).toHaveLength(1)
   })
 
-  it('is found again behind garbage in the middle of the stream', () => {
+  it('is found again after garbage in the middle of the stream', () => {
     const half = Math.floor(stream.length / 376) * 188
     const garbage = new Uint8Array(1000).fill(0x47, 3, 600)
     const reader = new KlvDemuxer()
@@ -65,7 +65,7 @@ describe.each(['asynchronous', 'synchronous'] as const)('%s KLV', (kind) => {
     for (const hex of hexes(units)) expect(hexes(PACKETS)).toContain(hex)
   })
 
-  it('stays what it is when the chunk is written over', () => {
+  it('does not change when the chunk is overwritten', () => {
     const chunk = stream.slice()
     const units = new KlvDemuxer().push(chunk)
     chunk.fill(0)
@@ -80,7 +80,7 @@ describe('a program map', () => {
     return reader.tracks
   }
 
-  it('has not been seen at first', () => {
+  it('is unknown until it arrives', () => {
     expect(new KlvDemuxer().tracks).toBeNull()
     const reader = new KlvDemuxer()
     reader.push(new TsMuxer().video())
@@ -91,24 +91,24 @@ describe('a program map', () => {
     ['private data without a registration', 0x06, DESCRIPTORS.none],
     ['ID3 as in HLS', 0x15, DESCRIPTORS.id3],
     ['audio', 0x0f, DESCRIPTORS.asynchronous],
-    ['a descriptor that is cut off', 0x06, DESCRIPTORS.asynchronous.slice(0, 5)],
+    ['a truncated descriptor', 0x06, DESCRIPTORS.asynchronous.slice(0, 5)],
   ] as const)('with %s announces no KLV', (_, type, descriptors) => {
     expect(tracksOf(type, descriptors)).toEqual([])
   })
 
   it.each([
     ['a synchronous stream that names no format', 0x15, DESCRIPTORS.none],
-    ['a synchronous stream that is registered only', 0x15, DESCRIPTORS.asynchronous],
-    ['registration behind another descriptor', 0x06, [0x0a, 4, 0x65, 0x6e, 0x67, 0, ...DESCRIPTORS.asynchronous]],
+    ['a synchronous stream with only a registration', 0x15, DESCRIPTORS.asynchronous],
+    ['a registration after another descriptor', 0x06, [0x0a, 4, 0x65, 0x6e, 0x67, 0, ...DESCRIPTORS.asynchronous]],
   ] as const)('with %s announces KLV', (_, type, descriptors) => {
     expect(tracksOf(type, descriptors)).toHaveLength(1)
   })
 
-  it.each([0, 1, 15, 0x1fff])('that puts KLV on the reserved PID %d is not believed', (pid) => {
+  it.each([0, 1, 15, 0x1fff])('with KLV on the reserved PID %d is ignored', (pid) => {
     expect(tracksOf(0x06, DESCRIPTORS.asynchronous, pid)).toEqual([])
   })
 
-  it('with a wrong CRC is not believed', () => {
+  it('with a wrong CRC is ignored', () => {
     const tables = new TsMuxer().tables(0x06, DESCRIPTORS.asynchronous)
     tables[tables.length - 1] = (tables[tables.length - 1] ?? 0) ^ 1
     const reader = new KlvDemuxer()
@@ -116,7 +116,7 @@ describe('a program map', () => {
     expect(reader.tracks).toBeNull()
   })
 
-  it('may change: a stream that moves to another PID is followed', () => {
+  it('may move the stream to another PID', () => {
     const mux = new TsMuxer()
     const reader = new KlvDemuxer()
     feed(reader, mux.tables(0x06, DESCRIPTORS.asynchronous))
@@ -126,7 +126,7 @@ describe('a program map', () => {
     expect(feed(reader, mux.asynchronous(1, DYNAMIC_ONLY))).toEqual([])
   })
 
-  it('that spans two transport packets is put together', () => {
+  it('may span two transport packets', () => {
     const mux = new TsMuxer()
     const reader = new KlvDemuxer()
     const filler = [0x80, 200, ...new Array<number>(200).fill(1)]
@@ -138,7 +138,7 @@ describe('a program map', () => {
 })
 
 describe('damage', () => {
-  it('a lost transport packet costs the packet it was part of and no other', () => {
+  it('a lost transport packet costs only the KLV packet that it was part of', () => {
     const mux = new TsMuxer()
     const tables = mux.tables(0x06, DESCRIPTORS.asynchronous)
     const [first, second, third] = [
@@ -153,7 +153,7 @@ describe('damage', () => {
     expect(reader.counters.damaged).toBe(1)
   })
 
-  it('a transport packet sent twice is taken once', () => {
+  it('a repeated transport packet is read once', () => {
     const mux = new TsMuxer()
     const tables = mux.tables(0x06, DESCRIPTORS.asynchronous)
     const packet = mux.asynchronous(1, DYNAMIC_CONSTANT)
@@ -164,7 +164,7 @@ describe('damage', () => {
   it.each([
     ['a transport error', 1, 0x80],
     ['scrambling', 3, 0x80],
-  ])('a packet with %s is left out', (_, at, bit) => {
+  ])('a packet with %s is dropped', (_, at, bit) => {
     const mux = new TsMuxer()
     const tables = mux.tables(0x06, DESCRIPTORS.asynchronous)
     const packet = mux.asynchronous(1, DYNAMIC_ONLY)
@@ -184,18 +184,18 @@ describe('metadata access units', () => {
     return (payload: Uint8Array) => feed(ts, mux.packets(KLV_PID, pes(0xfc, 90_000, payload)))
   }
 
-  it('come several to a PES packet', () => {
+  it('may share a PES packet', () => {
     expect(hexes(reader()(glue(cell(3, DYNAMIC_ONLY), cell(3, DYNAMIC_CONSTANT))))).toEqual(hexes([DYNAMIC_ONLY, DYNAMIC_CONSTANT]))
   })
 
-  it('come in cells over several PES packets', () => {
+  it('may span several PES packets', () => {
     const send = reader()
     expect(send(cell(2, DYNAMIC_CONSTANT.subarray(0, 100)))).toEqual([])
     expect(send(cell(0, DYNAMIC_CONSTANT.subarray(100, 200)))).toEqual([])
     expect(hexes(send(cell(1, DYNAMIC_CONSTANT.subarray(200))))).toEqual(hexes([DYNAMIC_CONSTANT]))
   })
 
-  it('whose first cell is lost are left out', () => {
+  it('whose first cell is lost are dropped', () => {
     const send = reader()
     expect(send(cell(1, DYNAMIC_CONSTANT))).toEqual([])
     expect(send(cell(3, DYNAMIC_ONLY))).toHaveLength(1)
@@ -205,13 +205,13 @@ describe('metadata access units', () => {
     expect(hexes(reader()(DYNAMIC_ONLY))).toEqual(hexes([DYNAMIC_ONLY]))
   })
 
-  it('that claim more than there is are left out', () => {
+  it('longer than their payload are dropped', () => {
     const send = reader()
     expect(send(cell(3, DYNAMIC_CONSTANT).subarray(0, 50))).toEqual([])
     expect(send(cell(3, DYNAMIC_ONLY))).toHaveLength(1)
   })
 
-  it('that never end are bounded', () => {
+  it('that never end are limited in size', () => {
     const send = reader()
     send(cell(2, DYNAMIC_CONSTANT))
     for (let i = 0; i < 100; i++) expect(send(cell(0, new Uint8Array(5000)))).toEqual([])
@@ -221,7 +221,7 @@ describe('metadata access units', () => {
 })
 
 describe('PES packets', () => {
-  it('without a time stamp give their KLV without one', () => {
+  it('without a time stamp yield KLV without one', () => {
     const mux = new TsMuxer()
     const reader = new KlvDemuxer()
     reader.push(mux.tables(0x06, DESCRIPTORS.asynchronous))
@@ -236,7 +236,7 @@ describe('PES packets', () => {
     expect(hexes(feed(reader, mux.asynchronous(6, DYNAMIC_ONLY)))).toEqual(hexes([DYNAMIC_CONSTANT, DYNAMIC_ONLY]))
   })
 
-  it('can hold several packets, which the KLV stream takes apart', () => {
+  it('may carry several KLV packets, which the stream parser splits', () => {
     const mux = new TsMuxer()
     const reader = new KlvDemuxer()
     reader.push(mux.tables(0x06, DESCRIPTORS.asynchronous))

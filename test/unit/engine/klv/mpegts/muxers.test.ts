@@ -13,7 +13,7 @@ import { DESCRIPTORS, TsMuxer } from '../../../../fixtures/klv/ts-muxer.ts'
 const run = promisify(execFile)
 const PACKETS = Array.from({ length: 20 }, (_, i) => flightPacket(i * 100))
 
-/** Our own stream of KLV, as the muxers of others take it in. */
+/** A KLV stream of the test muxer, as input for other muxers. */
 const ownStream = (): Uint8Array => {
   const mux = new TsMuxer()
   return Uint8Array.from(
@@ -50,13 +50,13 @@ describe.each(['ffmpeg', 'gstreamer'])('a stream with video, multiplexed by %s',
     return units
   }
 
-  it('gives every KLV packet, byte for byte', async () => {
+  it('yields every KLV packet, byte for byte', async () => {
     const stream = new KlvStreamParser()
     const packets = (await read()).flatMap((unit) => stream.push(unit.bytes))
     expect(packets.map((packet) => toHex(packet.bytes))).toEqual(PACKETS.map(toHex))
   })
 
-  it('gives their times, 100 ms apart', async () => {
+  it('yields their time stamps, 100 ms apart', async () => {
     const times = (await read()).map(({ pts }) => pts ?? Number.NaN)
     expect(times.slice(1).map((pts, i) => pts - (times[i] ?? 0))).toEqual(new Array<number>(PACKETS.length - 1).fill(9000))
   })

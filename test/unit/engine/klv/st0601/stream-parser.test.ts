@@ -20,28 +20,28 @@ const feed = (stream: KlvStreamParser, bytes: Uint8Array, size = bytes.length): 
 }
 
 describe('packets in a stream', () => {
-  it.each([1, 2, 7, 16, 17, 18, 69, 70, 71, 1000, 100_000])('come out whole when the stream is cut every %d bytes', (size) => {
+  it.each([1, 2, 7, 16, 17, 18, 69, 70, 71, 1000, 100_000])('are found when the stream is split every %d bytes', (size) => {
     const stream = new KlvStreamParser()
     expect(hexes(feed(stream, glue(...PACKETS), size))).toEqual(hexes(PACKETS))
     expect(stream.counters).toEqual({ packets: 40, badChecksums: 0, malformed: 0, unknownSets: 0, skippedBytes: 0 })
     expect(stream.bufferedBytes).toBe(0)
   })
 
-  it('come out with the chunk that completes them', () => {
+  it('are returned with the chunk that completes them', () => {
     const stream = new KlvStreamParser()
     expect(stream.push(DYNAMIC_ONLY.subarray(0, 113))).toEqual([])
     expect(stream.bufferedBytes).toBe(113)
     expect(hexes(stream.push(DYNAMIC_ONLY.subarray(113)))).toEqual(hexes([DYNAMIC_ONLY]))
   })
 
-  it('stay what they are when the chunk is written over', () => {
+  it('do not change when the chunk is overwritten', () => {
     const chunk = DYNAMIC_ONLY.slice()
     const [packet] = new KlvStreamParser().push(chunk)
     chunk.fill(0)
     expect(hexes(packet === undefined ? [] : [packet])).toEqual(hexes([DYNAMIC_ONLY]))
   })
 
-  it.each([1, 5, 64, 4096])('are found behind and between garbage, cut every %d bytes', (size) => {
+  it.each([1, 5, 64, 4096])('are found between garbage, split every %d bytes', (size) => {
     const random = seededRandom(7)
     const garbage = () => Uint8Array.from({ length: 1 + random(300) }, () => [random(256), 0x06, 0x0e, 0x2b, 0x34][random(5)] ?? 0)
     const stream = new KlvStreamParser()
@@ -49,7 +49,7 @@ describe('packets in a stream', () => {
     expect(hexes(feed(stream, bytes, size))).toEqual(hexes(PACKETS))
   })
 
-  it('are found behind other universal sets, which are skipped whole', () => {
+  it('are found after other universal sets, which are skipped whole', () => {
     const others = OTHER_KEYS.map((key) => localSet('41 01 13', { key }))
     const stream = new KlvStreamParser()
     expect(hexes(feed(stream, glue(others[0] ?? ST0601_KEY, DYNAMIC_ONLY, others[1] ?? ST0601_KEY, DYNAMIC_CONSTANT), 50))).toEqual(
@@ -66,7 +66,7 @@ describe('packets in a stream', () => {
     expect(stream.counters).toMatchObject({ packets: 2, badChecksums: 1, skippedBytes: 228 })
   })
 
-  it('are counted and dropped when their checksum is right and their items do not fit', () => {
+  it('are counted and dropped when their items are malformed', () => {
     const stream = new KlvStreamParser()
     expect(hexes(feed(stream, glue(localSet('8041 01 13'), DYNAMIC_ONLY)))).toEqual(hexes([DYNAMIC_ONLY]))
     expect(stream.counters).toMatchObject({ packets: 1, malformed: 1, badChecksums: 0 })
@@ -74,7 +74,7 @@ describe('packets in a stream', () => {
 })
 
 describe('after a loss', () => {
-  it.each([1, 30, 69])('a packet that misses its last %d bytes costs only itself', (missing) => {
+  it.each([1, 30, 69])('a packet without its last %d bytes does not hide the next one', (missing) => {
     const [a, b, c] = PACKETS
     if (a === undefined || b === undefined || c === undefined) return expect.fail('three packets')
     for (const size of [1, 70, 1000]) {
@@ -83,7 +83,7 @@ describe('after a loss', () => {
     }
   })
 
-  it('a length of 60 KiB where 53 was meant does not hold back the packets behind it', () => {
+  it('a wrong length of 60 KiB does not delay the packets after it', () => {
     const wrong = localSet('41 01 13', { length: '82F000' })
     const stream = new KlvStreamParser()
     const [first] = PACKETS
@@ -93,13 +93,13 @@ describe('after a loss', () => {
     expect(hexes(feed(stream, glue(...PACKETS), 70))).toEqual(hexes(PACKETS))
   })
 
-  it('a wrong length of another set does not hold back the packets behind it', () => {
+  it('a wrong length of another set does not delay the packets after it', () => {
     const stream = new KlvStreamParser()
     const other = localSet('41 01 13', { key: OTHER_KEYS[0], length: '82F000' })
     expect(hexes(feed(stream, glue(other, ...PACKETS), 70))).toEqual(hexes(PACKETS))
   })
 
-  it('an unfinished packet is forgotten on reset', () => {
+  it('reset drops an unfinished packet', () => {
     const stream = new KlvStreamParser()
     stream.push(DYNAMIC_CONSTANT.subarray(0, 100))
     stream.reset()
@@ -109,20 +109,20 @@ describe('after a loss', () => {
   })
 })
 
-describe('bounds', () => {
-  it('a packet longer than the maximum is garbage and is not waited for', () => {
+describe('limits', () => {
+  it('a packet longer than the maximum is skipped at once', () => {
     const stream = new KlvStreamParser({ maxPacketBytes: 113 })
     expect(stream.push(DYNAMIC_ONLY)).toEqual([])
     expect(stream.bufferedBytes).toBeLessThan(16)
     expect(new KlvStreamParser({ maxPacketBytes: 114 }).push(DYNAMIC_ONLY)).toHaveLength(1)
   })
 
-  it('a length of 4 GiB is not waited for', () => {
+  it('a length of 4 GiB is skipped at once', () => {
     const stream = new KlvStreamParser()
     expect(hexes(stream.push(glue(localSet('', { length: '84FFFFFFFF' }), DYNAMIC_ONLY)))).toEqual(hexes([DYNAMIC_ONLY]))
   })
 
-  it('no stream makes it hold more than one packet', () => {
+  it('the parser never buffers more than one packet', () => {
     const max = 4096
     const stream = new KlvStreamParser({ maxPacketBytes: max })
     const endless = localSet('', { length: '820FE0' }).subarray(0, -4)
@@ -133,8 +133,8 @@ describe('bounds', () => {
     }
   })
 
-  it('a megabyte of keys that all claim the rest of the stream is read in linear time', () => {
-    // Each key announces a packet up to the end: summed up one by one they would cost the square of their number.
+  it('a megabyte of keys that all claim the rest of the stream is parsed in linear time', () => {
+    // Each key announces a packet up to the end: checking all of them would take quadratic time.
     const max = 256 * 1024
     const stream = new KlvStreamParser({ maxPacketBytes: max })
     const evil = new Uint8Array(4 * max)
@@ -144,7 +144,7 @@ describe('bounds', () => {
       evil.set([0x83, rest >> 16, (rest >> 8) & 0xff, rest & 0xff], at + 16)
     }
     expect(feed(stream, evil, 65536)).toEqual([])
-    // One that summed up every claim would count all 52,428 of them.
+    // A parser that checked every claim would count all 52,428 of them.
     expect(stream.counters.badChecksums).toBeLessThan(100)
     expect(stream.counters.skippedBytes + stream.bufferedBytes).toBe(evil.length)
     expect(hexes(feed(stream, glue(new Uint8Array(max), DYNAMIC_ONLY)))).toEqual(hexes([DYNAMIC_ONLY]))

@@ -1,12 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import {
-  formatInterleaved,
-  formatRequest,
-  formatResponse,
-  MessageParser,
-  type RtspMessage,
-  RtspProtocolError,
-} from '../../../../../engine/rtsp/protocol/message.ts'
+import { formatRequest, formatResponse } from '../../../../../engine/rtsp/protocol/format-message.ts'
+import { formatInterleaved } from '../../../../../engine/rtsp/protocol/interleaved.ts'
+import type { RtspMessage } from '../../../../../engine/rtsp/protocol/message.ts'
+import { MessageParser, RtspProtocolError } from '../../../../../engine/rtsp/protocol/message-parser.ts'
 import { Random } from '../../../../helpers/rtsp/random-requests.ts'
 
 const SAMPLES = Buffer.concat([
@@ -37,18 +33,18 @@ const WHOLE = [
 ]
 
 describe('the RTSP message parser', () => {
-  it('reads requests, responses and interleaved frames out of one stream', () => {
+  it('parses requests, responses and interleaved frames from one stream', () => {
     expect(parse(SAMPLES)).toEqual(WHOLE)
   })
 
-  it('reads the same whatever the pieces are', () => {
+  it('parses the same messages however the bytes are split', () => {
     for (let seed = 1; seed <= 60; seed += 1) {
       const random = new Random(seed)
       expect(parse(...random.pieces(SAMPLES, 1 + random.integer(40))), `seed ${seed}`).toEqual(WHOLE)
     }
   })
 
-  it('takes bare line feeds, folded headers, any case of names and blank lines between messages', () => {
+  it('accepts bare line feeds, folded headers, header names in any case and blank lines between messages', () => {
     expect(parse('\r\n\r\noptions * RTSP/1.0\ncseq : 7\nX-Long: one\n two\n\n')).toEqual([['options', '*', '7', '']])
   })
 
@@ -64,17 +60,17 @@ describe('the RTSP message parser', () => {
     ['TLS', Buffer.from('16030100a5010000a10303\n', 'latin1')],
     ['a line that is too long', `OPTIONS ${'a'.repeat(5000)}`],
     ['headers that never end', `OPTIONS * RTSP/1.0\r\n${'A: b\r\n'.repeat(5000)}`],
-    ['a body over the bound', 'OPTIONS * RTSP/1.0\r\nContent-Length: 999999999\r\n\r\n'],
+    ['a body over the limit', 'OPTIONS * RTSP/1.0\r\nContent-Length: 999999999\r\n\r\n'],
     ['a negative length', 'OPTIONS * RTSP/1.0\r\nContent-Length: -1\r\n\r\n'],
-    ['two lengths that differ', 'OPTIONS * RTSP/1.0\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\n'],
+    ['two different lengths', 'OPTIONS * RTSP/1.0\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\n'],
     ['a header without a colon', 'OPTIONS * RTSP/1.0\r\nnonsense\r\n\r\n'],
-  ])('refuses %s, and everything after it', (_, bytes) => {
+  ])('throws on %s, and on all later input', (_, bytes) => {
     const parser = new MessageParser()
     expect(() => parser.push(Buffer.from(bytes))).toThrow(RtspProtocolError)
     expect(() => parser.push(SAMPLES)).toThrow(RtspProtocolError)
   })
 
-  it('only ever answers or throws its own error for broken input', () => {
+  it('throws nothing but RtspProtocolError for malformed input', () => {
     for (let seed = 1; seed <= 2000; seed += 1) {
       const random = new Random(seed)
       const parser = new MessageParser()
@@ -86,7 +82,7 @@ describe('the RTSP message parser', () => {
     }
   })
 
-  it('lets no value of a header begin another one', () => {
+  it('prevents header injection through a header value', () => {
     const bytes = formatResponse(551, { Unsupported: 'a\r\nX-Evil: 1' }).toString()
     expect(bytes).toBe('RTSP/1.0 551 Option not supported\r\nUnsupported: a X-Evil: 1\r\n\r\n')
   })
