@@ -1,25 +1,25 @@
 import type { ScreenshotSchedule } from '../../lib/schema/screenshot.ts'
 import type { Gop } from '../rtp/gop-cache.ts'
 import type { RtpStream } from '../rtp/stream.ts'
-import type { Picture, ScreenshotDecoder } from './decode/screenshot-decoder.ts'
+import type { Screenshot, ScreenshotDecoder } from './decode/screenshot-decoder.ts'
 
-export interface PeriodicScreenshotsHost {
+interface PeriodicScreenshotsHost {
   readonly stream: Pick<RtpStream, 'gop' | 'onUnit'>
-  readonly maker: Pick<ScreenshotDecoder, 'make'>
-  readonly store: (picture: Picture) => Promise<void>
-  /** A picture could not be made or stored; it goes on with the next one. */
+  readonly decoder: Pick<ScreenshotDecoder, 'decode'>
+  readonly store: (screenshot: Screenshot) => Promise<void>
+  /** Called when a screenshot could not be decoded or stored; the schedule continues. */
   readonly onFault: (error: unknown) => void
 }
 
-/** Part of the interval for which a key frame is waited for, since it alone is cheaper to decode than all up to now. */
-const KEY_FRAME_PATIENCE = 1 / 5
-/** While the source is away its first key frame is waited for, nearly until the next picture is due. */
-const RETURN_PATIENCE = 9 / 10
+/** Part of the interval to wait for the next key frame, which alone is cheaper to decode than the GOP so far. */
+const KEY_FRAME_WAIT = 1 / 5
+/** Part of the interval to wait for the first key frame while the source is away. */
+const SOURCE_AWAY_WAIT = 9 / 10
 
-/** Makes a picture per interval as long as it is wished, and pauses while the source is away. */
+/** Takes a screenshot per interval while a schedule is set. Pauses while the source is away. */
 export class PeriodicScreenshots {
   readonly #host: PeriodicScreenshotsHost
-  #wish: ScreenshotSchedule | undefined
+  #schedule: ScreenshotSchedule | undefined
   #abort: AbortController | undefined
   #lastFrameMs = Number.NEGATIVE_INFINITY
 
@@ -27,54 +27,54 @@ export class PeriodicScreenshots {
     this.#host = host
   }
 
-  get wish(): ScreenshotSchedule | undefined {
-    return this.#wish
+  get schedule(): ScreenshotSchedule | undefined {
+    return this.#schedule
   }
 
-  /** Begins at once; a wish that runs already is replaced. */
-  start(wish: ScreenshotSchedule): void {
+  /** Starts at once and replaces the present schedule. */
+  start(schedule: ScreenshotSchedule): void {
     this.stop()
-    this.#wish = wish
+    this.#schedule = schedule
     this.#abort = new AbortController()
-    void this.#run(wish, this.#abort.signal)
+    void this.#run(schedule, this.#abort.signal)
   }
 
   stop(): void {
-    this.#wish = undefined
+    this.#schedule = undefined
     this.#abort?.abort()
     this.#abort = undefined
   }
 
-  async #run(wish: ScreenshotSchedule, signal: AbortSignal): Promise<void> {
-    const intervalMs = wish.interval_seconds * 1000
+  async #run(schedule: ScreenshotSchedule, signal: AbortSignal): Promise<void> {
+    const intervalMs = schedule.interval_seconds * 1000
     let dueMs = performance.now()
     while (!signal.aborted) {
       try {
-        await this.#one(wish, intervalMs, signal)
+        await this.#take(schedule, intervalMs, signal)
       } catch (error) {
         if (!signal.aborted) this.#host.onFault(error)
       }
-      // What was missed meanwhile is not made up for.
+      // Missed screenshots are not made up for.
       dueMs += intervalMs * Math.max(1, Math.ceil((performance.now() - dueMs) / intervalMs))
       await pause(dueMs - performance.now(), signal)
     }
   }
 
-  async #one({ quality }: ScreenshotSchedule, intervalMs: number, signal: AbortSignal): Promise<void> {
-    const { stream, maker, store } = this.#host
-    const patience = stream.gop === undefined ? RETURN_PATIENCE : KEY_FRAME_PATIENCE
-    const keyFrameOf = await this.#nextKeyFrame(intervalMs * patience, signal)
+  async #take({ quality }: ScreenshotSchedule, intervalMs: number, signal: AbortSignal): Promise<void> {
+    const { stream, decoder, store } = this.#host
+    const wait = stream.gop === undefined ? SOURCE_AWAY_WAIT : KEY_FRAME_WAIT
+    const keyFrameOf = await this.#nextKeyFrame(intervalMs * wait, signal)
     const newest = stream.gop?.newestArrivedMs
-    // A source that is away, or that stalls, has nothing new to show.
+    // A source that is away or stalled has no new frame.
     if (signal.aborted || (keyFrameOf === undefined && (newest === undefined || newest <= this.#lastFrameMs))) return
-    const picture = await maker.make({ quality, width: null, signal, ...(keyFrameOf && { keyFrameOf }) })
-    if (signal.aborted || picture.frameMs <= this.#lastFrameMs) return
-    this.#lastFrameMs = picture.frameMs
-    await store(picture)
+    const screenshot = await decoder.decode({ quality, width: null, signal, ...(keyFrameOf && { keyFrameOf }) })
+    if (signal.aborted || screenshot.frameMs <= this.#lastFrameMs) return
+    this.#lastFrameMs = screenshot.frameMs
+    await store(screenshot)
   }
 
-  /** The GOP that begins within the patience, undefined when none does. */
-  #nextKeyFrame(patienceMs: number, signal: AbortSignal): Promise<Gop | undefined> {
+  /** The GOP that begins within this time, undefined when none does. */
+  #nextKeyFrame(waitMs: number, signal: AbortSignal): Promise<Gop | undefined> {
     const { stream } = this.#host
     const { gop } = stream
     if (gop?.units.length === 1 && gop.keyArrivedMs > this.#lastFrameMs) return Promise.resolve(gop)
@@ -86,7 +86,7 @@ export class PeriodicScreenshots {
         resolve(found)
       }
       const onAbort = (): void => settle(undefined)
-      const timer = setTimeout(settle, patienceMs, undefined)
+      const timer = setTimeout(settle, waitMs, undefined)
       const unsubscribe = stream.onUnit((unit) => {
         if (unit.key) settle(stream.gop)
       })

@@ -5,15 +5,15 @@ import type { RtpCaps } from '../../rtp/caps.ts'
 import { lastJpeg } from '../jpeg/jpeg.ts'
 import { decoderLine, hasOwnDecoder, type JpegFormat } from './decoder-line.ts'
 
-/** A decoder that takes longer hangs, and is killed. The longest GOP that is cached takes a few seconds. */
+/** A decoder that takes longer is killed. The longest cached GOP takes a few seconds. */
 const DECODE_TIMEOUT_MS = 15_000
 const MAX_JPEG_BYTES = 64 * 1024 * 1024
-/** setpriv(1) runs nice(1), which runs the decoder: streams and API go first. */
+/** setpriv(1) runs nice(1), which runs the decoder with a lower priority than streams and API. */
 const NICENESS = ['-n', '10'] as const
 
 const NO_ELEMENT = /no element "([^"]{1,64})"/
 
-export interface DecodeJob extends JpegFormat {
+interface DecodeJob extends JpegFormat {
   readonly caps: RtpCaps
   /** One access unit or a whole GOP, RFC 4571 framed. */
   readonly media: Buffer
@@ -22,17 +22,17 @@ export interface DecodeJob extends JpegFormat {
   readonly signal?: AbortSignal
 }
 
-export interface DecodedPicture {
+export interface DecodedJpeg {
   readonly jpeg: Buffer
   readonly width: number
   readonly height: number
 }
 
-/** The newest picture of a GOP as JPEG. ENGINE_ERROR with `details.reason` when it cannot be decoded, SERVICE_UNAVAILABLE without GStreamer. */
-export const decodeToJpeg = async (job: DecodeJob): Promise<DecodedPicture> => {
+/** Decodes the newest picture of a GOP to JPEG. ENGINE_ERROR with `details.reason` when that fails, SERVICE_UNAVAILABLE without GStreamer. */
+export const decodeToJpeg = async (job: DecodeJob): Promise<DecodedJpeg> => {
   const attempts = [
     { single: job.single, generic: false },
-    // Two access units can be one picture (fields), which the line for many would let go as the first.
+    // Two access units can be the fields of one picture, which the line for several units would drop as the first.
     ...(job.single ? [] : [{ single: true, generic: false }]),
     ...(hasOwnDecoder(job.caps) ? [{ single: true, generic: true }] : []),
   ]
@@ -43,10 +43,10 @@ export const decodeToJpeg = async (job: DecodeJob): Promise<DecodedPicture> => {
     failure = outcome
     if (outcome.details.reason === 'decoder_hung' || outcome.code === 'SERVICE_UNAVAILABLE') break
   }
-  throw failure ?? new ApiError('ENGINE_ERROR', 'No picture could be decoded.', { reason: 'decoder_failed' })
+  throw failure
 }
 
-const attemptDecode = async (job: DecodeJob & { readonly generic: boolean }): Promise<DecodedPicture | ApiError> => {
+const attemptDecode = async (job: DecodeJob & { readonly generic: boolean }): Promise<DecodedJpeg | ApiError> => {
   const timeoutMs = job.timeoutMs ?? DECODE_TIMEOUT_MS
   const result = await runFilter('nice', [...NICENESS, 'gst-launch-1.0', ...decoderLine(job)], {
     input: job.media,
@@ -55,16 +55,25 @@ const attemptDecode = async (job: DecodeJob & { readonly generic: boolean }): Pr
     ...(job.signal && { signal: job.signal }),
   })
   if (result.missing)
-    return new ApiError('SERVICE_UNAVAILABLE', 'The media engine is not installed on this host.', { reason: 'engine_missing' })
+    return new ApiError('SERVICE_UNAVAILABLE', 'GStreamer is not installed on this host. Install it and try again.', {
+      reason: 'engine_missing',
+    })
   if (result.timedOut) {
-    return new ApiError('ENGINE_ERROR', `The picture was not decoded within ${timeoutMs / 1000} s.`, { reason: 'decoder_hung' })
+    return new ApiError('ENGINE_ERROR', `The screenshot was not decoded within ${timeoutMs / 1000} s. Try again.`, {
+      reason: 'decoder_hung',
+    })
   }
-  const picture = lastJpeg(result.output)
-  if (picture !== undefined) return picture
+  const jpeg = lastJpeg(result.output)
+  if (jpeg !== undefined) return jpeg
   const element = NO_ELEMENT.exec(result.stderr)?.[1]
   if (element !== undefined) {
-    return new ApiError('ENGINE_ERROR', `The media engine lacks the element ${element}.`, { reason: 'missing_element' })
+    return new ApiError('ENGINE_ERROR', `GStreamer has no element "${element}" on this host. Install its plugin.`, {
+      reason: 'missing_element',
+    })
   }
   const cause = redact(result.stderr.split('\n').find((line) => line.startsWith('ERROR')) ?? '').slice(0, 300)
-  return new ApiError('ENGINE_ERROR', 'No picture could be decoded from the stream.', { reason: 'decoder_failed', ...(cause && { cause }) })
+  return new ApiError('ENGINE_ERROR', 'The stream could not be decoded. Check its codec and try again.', {
+    reason: 'decoder_failed',
+    ...(cause && { cause }),
+  })
 }

@@ -2,41 +2,42 @@ import { ApiError } from '../../../lib/errors.ts'
 import type { AccessUnit } from '../../rtp/access-unit.ts'
 import type { Gop } from '../../rtp/gop-cache.ts'
 import type { RtpStream } from '../../rtp/stream.ts'
-import { type DecodedPicture, decodeToJpeg } from './decode-to-jpeg.ts'
+import { type DecodedJpeg, decodeToJpeg } from './decode-to-jpeg.ts'
 import type { JpegFormat } from './decoder-line.ts'
 import { DecodeSlots } from './slots.ts'
 
-export interface Picture extends DecodedPicture {
-  /** When the frame that it shows came from the source, monotonic milliseconds. */
+export interface Screenshot extends DecodedJpeg {
+  /** Arrival of the frame that it shows, monotonic milliseconds. */
   readonly frameMs: number
 }
 
 export interface DecodeRequest extends JpegFormat {
-  /** A GOP whose key frame alone is wanted; else the newest frame at the moment of the decoding. */
+  /** A GOP of which to decode only the key frame; else the newest frame when decoding begins. */
   readonly keyFrameOf?: Gop
   readonly signal?: AbortSignal
 }
 
-/** Pictures of one pipeline that wait. */
+/** Requests of one pipeline that may wait. */
 const MAX_WAITING = 8
 
-/** Makes the pictures of one stream from its cached GOP, one at a time. */
+/** Decodes screenshots of one stream from its cached GOP, one at a time. */
 export class ScreenshotDecoder {
   readonly #stream: RtpStream
-  readonly #all: DecodeSlots
-  readonly #own = new DecodeSlots({ running: 1, waiting: MAX_WAITING })
+  readonly #hostSlots: DecodeSlots
+  readonly #ownSlots = new DecodeSlots({ running: 1, waiting: MAX_WAITING })
 
-  constructor(stream: RtpStream, all: DecodeSlots) {
+  /** `hostSlots` are shared by all pipelines. */
+  constructor(stream: RtpStream, hostSlots: DecodeSlots) {
     this.#stream = stream
-    this.#all = all
+    this.#hostSlots = hostSlots
   }
 
-  /** CONFLICT when no key frame of the present run has come, SERVICE_UNAVAILABLE when too many wait, ENGINE_ERROR when it cannot be decoded. */
-  make(order: DecodeRequest): Promise<Picture> {
-    return this.#own.run(() => this.#all.run(() => this.#make(order)))
+  /** CONFLICT before the first key frame of the present run, SERVICE_UNAVAILABLE when too many requests wait, ENGINE_ERROR when decoding fails. */
+  decode(request: DecodeRequest): Promise<Screenshot> {
+    return this.#ownSlots.run(() => this.#hostSlots.run(() => this.#decode(request)))
   }
 
-  async #make({ keyFrameOf, quality, width, signal }: DecodeRequest): Promise<Picture> {
+  async #decode({ keyFrameOf, quality, width, signal }: DecodeRequest): Promise<Screenshot> {
     const { caps } = this.#stream
     const gop = keyFrameOf ?? this.#stream.gop
     if (gop === undefined || caps === undefined || signal?.aborted) throw noFrame()
@@ -48,7 +49,7 @@ export class ScreenshotDecoder {
   }
 }
 
-/** With B-frames the unit that came last is not the one that is shown last. */
+/** The unit with the highest presentation time. With B-frames it is not the one that arrived last. */
 const lastShown = (units: readonly AccessUnit[]): AccessUnit | undefined => {
   let last = units[0]
   for (const unit of units) if (last === undefined || unit.mediaMs >= last.mediaMs) last = unit
@@ -56,4 +57,4 @@ const lastShown = (units: readonly AccessUnit[]): AccessUnit | undefined => {
 }
 
 const noFrame = (): ApiError =>
-  new ApiError('CONFLICT', 'The source sends no pictures right now. Try again when it is back.', { reason: 'no_frame' })
+  new ApiError('CONFLICT', 'The source sends no video right now. Try again when it is back.', { reason: 'no_frame' })

@@ -1,11 +1,11 @@
 import type { JpegMetadata } from '../jpeg/metadata.ts'
 import type { FileName } from './file-name.ts'
 
-/** A stored picture. `facts` are read from the file's head when they are first asked for. */
+/** A stored screenshot. `metadata` is read from the file's head when it is first listed. */
 export interface IndexedFile extends FileName {
   readonly name: string
   readonly bytes: number
-  facts?: JpegMetadata | undefined
+  metadata?: JpegMetadata | undefined
 }
 
 export interface FileQuery {
@@ -15,7 +15,7 @@ export interface FileQuery {
   readonly limit: number
 }
 
-/** The files in order of their time, over all and per pipeline, so that a page costs what it holds. */
+/** The files sorted by time, in total and per pipeline: the cost of a page depends on its length only. */
 export class FileIndex {
   readonly #byName = new Map<string, IndexedFile>()
   readonly #byPipeline = new Map<string, IndexedFile[]>()
@@ -38,7 +38,7 @@ export class FileIndex {
     return this.#byName.get(name)
   }
 
-  /** Takes what a folder holds, in any order; one sort instead of an insertion each. */
+  /** Adds many files in any order, with one sort instead of an insertion per file. */
   fill(files: readonly IndexedFile[]): void {
     const known = this.#all
     this.#all = []
@@ -48,7 +48,7 @@ export class FileIndex {
     for (const file of [...known, ...files].sort((one, other) => one.createdAt - other.createdAt)) this.add(file)
   }
 
-  /** Replaces a file of the same name. */
+  /** Adds a file, or replaces the one of the same name. */
   add(file: IndexedFile): void {
     this.remove(file.name)
     this.#byName.set(file.name, file)
@@ -72,7 +72,7 @@ export class FileIndex {
     return true
   }
 
-  /** Forgets many files of a pipeline at once. */
+  /** Removes many files of a pipeline at once. */
   removeMany(pipelineId: string, files: ReadonlySet<IndexedFile>): void {
     const kept = (this.#byPipeline.get(pipelineId) ?? []).filter((file) => !files.has(file))
     if (kept.length > 0) this.#byPipeline.set(pipelineId, kept)
@@ -90,7 +90,7 @@ export class FileIndex {
     return this.#all[firstNotBefore(this.#all, createdAt)]?.createdAt === createdAt
   }
 
-  /** The newest first. */
+  /** A page of files, the newest first. */
   list({ pipelineId, before, limit }: FileQuery): readonly IndexedFile[] {
     const files = pipelineId === undefined ? this.#all : (this.#byPipeline.get(pipelineId) ?? [])
     const end = before === undefined ? files.length : firstNotBefore(files, before)

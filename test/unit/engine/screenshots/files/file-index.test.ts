@@ -17,7 +17,7 @@ describe('the name of a screenshot file', () => {
     expect(formatFileName({ pipelineId: 'cam-1', createdAt: BASE + 7 })).toBe('cam-1_20261120T100000007Z.jpg')
   })
 
-  it.each(['cam-1', '_', '-', 'a_20261120T100000007Z', 'x'.repeat(64)])('gives the id %s back', (pipelineId) => {
+  it.each(['cam-1', '_', '-', 'a_20261120T100000007Z', 'x'.repeat(64)])('round-trips the id %s', (pipelineId) => {
     expect(parseFileName(formatFileName({ pipelineId, createdAt: BASE }))).toEqual({ pipelineId, createdAt: BASE })
   })
 
@@ -34,11 +34,11 @@ describe('the name of a screenshot file', () => {
     `${'x'.repeat(65)}_20261120T100000007Z.jpg`,
     'cam_20261120T100000007Z.jpg\n',
     'cam\0_20261120T100000007Z.jpg',
-  ])('is not %j', (name) => expect(parseFileName(name)).toBeUndefined())
+  ])('is not valid as %j', (name) => expect(parseFileName(name)).toBeUndefined())
 })
 
 describe('the index of screenshot files', () => {
-  it('lists the newest first, of all and of one pipeline, in pages that neither repeat nor miss a file', () => {
+  it('lists the newest first, of all and of one pipeline, in pages without repeated or missing files', () => {
     const index = new FileIndex()
     index.fill([5, 1, 4, 2, 3].map((at) => file(at % 2 === 0 ? 'even' : 'odd', BASE + at)))
     expect(times(index.list({ limit: 10 }))).toEqual([5, 4, 3, 2, 1])
@@ -49,7 +49,7 @@ describe('the index of screenshot files', () => {
     expect(index.list({ limit: 2, pipelineId: 'unknown' })).toEqual([])
   })
 
-  it('agrees with a plain list through a thousand random changes', () => {
+  it('matches a plain list after a thousand random changes', () => {
     const random = createRandom(20261120).next
     const index = new FileIndex()
     let plain: IndexedFile[] = []
@@ -74,7 +74,7 @@ describe('the index of screenshot files', () => {
     }
   })
 
-  it('pages through 100,000 files touching each once', () => {
+  it('pages through 100,000 files, each once', () => {
     const index = new FileIndex()
     index.fill(Array.from({ length: 100_000 }, (_, at) => file(`cam-${at % 7}`, BASE + at)))
     const seen: number[] = []
