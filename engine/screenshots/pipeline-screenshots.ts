@@ -93,13 +93,8 @@ export class PipelineScreenshots {
     const { playing, publishes } = this.#host.status()
     const { id } = this.#host
     if (!publishes) {
-      throw new ApiError(
-        'CONFLICT',
-        `The description of the pipeline "${id}" has no element named pay0. Name its payloader pay0 to get screenshots.`,
-        {
-          reason: 'no_pay0',
-        },
-      )
+      const message = `The description of the pipeline "${id}" has no element named pay0. Name its payloader pay0 to get screenshots.`
+      throw new ApiError('CONFLICT', message, { reason: 'no_pay0' })
     }
     if (!playing) throw new ApiError('CONFLICT', `The pipeline "${id}" is not playing. Start it first.`, { reason: 'not_playing' })
   }

@@ -1,7 +1,6 @@
 import type { InterleavedFrame } from './interleaved.ts'
 
-/** RTSP/1.0 messages (RFC 2326 sections 6 and 7) and interleaved frames, for both ends of a connection. */
-
+/** RFC 2326 section 6. */
 export interface RtspRequest {
   readonly kind: 'request'
   readonly method: string
@@ -12,6 +11,7 @@ export interface RtspRequest {
   readonly body: Buffer
 }
 
+/** RFC 2326 section 7. */
 export interface RtspResponse {
   readonly kind: 'response'
   readonly status: number
@@ -21,15 +21,12 @@ export interface RtspResponse {
   readonly body: Buffer
 }
 
+/** What either end of a connection may send. */
 export type RtspMessage = RtspRequest | RtspResponse | InterleavedFrame
 
 /** Header fields; names are case-insensitive (RFC 2326 section 4.2). */
 export class RtspHeaders {
   readonly #values = new Map<string, string[]>()
-
-  constructor(entries: Iterable<readonly [string, string]> = []) {
-    for (const [name, value] of entries) this.append(name, value)
-  }
 
   append(name: string, value: string): void {
     const key = name.toLowerCase()

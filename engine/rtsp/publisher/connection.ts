@@ -93,8 +93,8 @@ export class RtspConnection implements RequestContext {
     this.#socket.destroy()
   }
 
-  /** Drops a connection that is idle, stalled or timed out; called every second. */
-  dropIfOverdue(nowMs: number): void {
+  /** Called every second: refills the request allowance, and drops a connection that is idle, stalled or timed out. */
+  checkLimits(nowMs: number): void {
     const reason = this.#session ? this.#session.overdue(nowMs) : this.#idle(nowMs)
     this.#allowance = Math.min(this.limits.requestsPerSecond * 10, this.#allowance + this.limits.requestsPerSecond)
     if (reason === undefined) return

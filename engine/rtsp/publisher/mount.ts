@@ -19,7 +19,6 @@ export interface MountOptions {
 
 export interface MountStats {
   readonly bytesOut: number
-  readonly unitsOut: number
   /** How often a slow reader lost its queue. */
   readonly gopDrops: number
   /** Highest packet loss of the newest reports of UDP readers, 0 to 1. */
@@ -40,7 +39,7 @@ export class MountPoint {
   readonly port: number
   readonly path: string
   readonly options: MountOptions
-  readonly counters: ReaderCounters = { bytesOut: 0, unitsOut: 0, gopDrops: 0 }
+  readonly counters: ReaderCounters = { bytesOut: 0, gopDrops: 0 }
   readonly #cname: string
   readonly #wallMs: (monotonicMs: number) => number
   readonly #sessions = new Set<MountedSession>()

@@ -84,7 +84,7 @@ class RtspPublisher implements Publisher {
       mayOpenUdp: () => this.#udpSessions() < this.#host.limits.udpSessions,
       onClose: (connection) => this.#forget(connection),
     }
-    this.#checkTimer = setInterval(() => this.#dropOverdue(), CHECK_INTERVAL_MS)
+    this.#checkTimer = setInterval(() => this.#checkLimits(), CHECK_INTERVAL_MS)
     this.#checkTimer.unref()
   }
 
@@ -175,9 +175,9 @@ class RtspPublisher implements Publisher {
     return count
   }
 
-  #dropOverdue(): void {
+  #checkLimits(): void {
     const nowMs = performance.now()
-    for (const connection of this.#connections) connection.dropIfOverdue(nowMs)
+    for (const connection of this.#connections) connection.checkLimits(nowMs)
   }
 }
 

@@ -10,7 +10,6 @@ const COMPACT_AT = 256
 /** Counters of all readers of a mount. */
 export interface ReaderCounters {
   bytesOut: number
-  unitsOut: number
   gopDrops: number
 }
 
@@ -160,7 +159,6 @@ export class Reader {
     const timestamp = unit.index <= track.catchUpIndex ? track.stream.timestampAt(compress(this.#catchUp, unit.mediaMs)) : undefined
     track.lastIndex = unit.index
     this.#counters.bytesOut += this.#sink.send(at, unit, timestamp)
-    this.#counters.unitsOut += 1
   }
 
   /**

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
-import { parseRtcp } from '../../rtp/rtcp.ts'
+import { parseReports } from '../../rtp/rtcp.ts'
 import type { PublisherLimits } from './limits.ts'
 import type { MountedSession, MountPoint } from './mount.ts'
 import { Reader, type TrackStart } from './reader.ts'
@@ -97,14 +97,11 @@ export class RtspSession implements MountedSession {
 
   /** RTCP from the reader (RFC 3550 section 6.4.2); anything else is ignored. */
   receiveReport(packet: Buffer): void {
-    const packets = parseRtcp(packet)
-    if (packets === undefined) return
+    const blocks = parseReports(packet)
+    if (blocks === undefined) return
     this.touch()
-    for (const report of packets) {
-      if (report.type !== 'receiver_report' && report.type !== 'sender_report') continue
-      const ours = report.blocks.filter((block) => this.mount.options.streams.some((stream) => stream.ssrc === block.ssrc))
-      if (ours.length > 0) this.reportedLoss = Math.max(...ours.map((block) => block.fractionLost))
-    }
+    const ours = blocks.filter((block) => this.mount.options.streams.some((stream) => stream.ssrc === block.ssrc))
+    if (ours.length > 0) this.reportedLoss = Math.max(...ours.map((block) => block.fractionLost))
   }
 
   /** Why the session must end now, undefined when it need not. */

@@ -9,7 +9,7 @@ import { parseFileName } from './file-name.ts'
 
 /** Files processed at once: enough to hide the latency of the disk, few enough to leave the thread pool to others. */
 const CONCURRENCY = 16
-/** Directory entries read before their files are looked at. */
+/** Directory entries read before their files are examined. */
 const BATCH = 1024
 /** The headers and the Exif that the engine writes take less than 1 KiB. */
 const HEAD_BYTES = 4096

@@ -3,7 +3,6 @@ import type { EventEmitter } from 'node:events'
 import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { parseRtcp } from '../../../engine/rtp/rtcp.ts'
 import { createPublisher, type Mount, type Publisher } from '../../../engine/rtsp/publisher/publisher.ts'
 import { freePort, h264Media, type Media, silentLog, startMedia } from '../../helpers/rtsp/media.ts'
 import { Random } from '../../helpers/rtsp/random-requests.ts'
@@ -135,7 +134,7 @@ describe('two streams in one session', () => {
       // A report maps RTP time to NTP time: the ages of packets of both streams must agree.
       const ages = [0, 1].map((track) => {
         const report = reader.reports.findLast((entry) => entry.track === track)?.data
-        expect(report && parseRtcp(report)?.[0]?.type).toBe('sender_report')
+        expect(report?.[1]).toBe(200)
         const ntpMs = report ? report.readUInt32BE(8) * 1000 + (report.readUInt32BE(12) * 1000) / 2 ** 32 : 0
         const newest = reader.packets.findLast((packet) => packet.track === track)
         const wallMs = ntpMs + (((newest?.timestamp ?? 0) - (report?.readUInt32BE(16) ?? 0)) | 0) / 90

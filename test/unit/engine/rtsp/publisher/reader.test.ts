@@ -44,7 +44,7 @@ const setUp = (limits = { queuedBytes: 1_000_000, lagMs: 2000 }) => {
   })
   if (!video || !klv) throw new Error('two streams')
   const sink = new FakeSink()
-  const counters = { bytesOut: 0, unitsOut: 0, gopDrops: 0 }
+  const counters = { bytesOut: 0, gopDrops: 0 }
   const reader = new Reader([video, klv], sink, limits, counters)
   video.onUnit((unit) => reader.offer(0, unit))
   klv.onUnit((unit) => reader.offer(1, unit))

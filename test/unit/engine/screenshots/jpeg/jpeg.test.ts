@@ -18,11 +18,11 @@ const jpeg = (width: number, height: number, quality = 85): Buffer =>
 const TIME = Date.parse('2008-10-24T00:13:29.913Z')
 
 /** Tags as read by ffprobe, an independent reader. */
-const tagsOf = (picture: Buffer): Record<string, string> => {
+const tagsOf = (image: Buffer): Record<string, string> => {
   const folder = mkdtempSync(join(tmpdir(), 'exif-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
-  const path = join(folder, 'picture.jpg')
-  writeFileSync(path, picture)
+  const path = join(folder, 'image.jpg')
+  writeFileSync(path, image)
   const text = execFileSync('ffprobe', ['-v', 'error', '-show_entries', 'frame_tags', '-show_frames', '-of', 'json', path], {
     encoding: 'utf8',
   })
@@ -43,7 +43,7 @@ describe('reading a JPEG', () => {
     expect(lastJpeg(both.subarray(0, both.length - 1))?.jpeg.equals(first)).toBe(true)
     expect(lastJpeg(first.subarray(0, first.length - 2))).toBeUndefined()
     expect(lastJpeg(Buffer.alloc(0))).toBeUndefined()
-    expect(lastJpeg(Buffer.from('no picture'))).toBeUndefined()
+    expect(lastJpeg(Buffer.from('not a JPEG'))).toBeUndefined()
   })
 
   it('reads twenty thousand damaged files without throwing', () => {
