@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPublisher, type Mount, type Publisher } from '../../../engine/rtsp/publisher/publisher.ts'
 import { freePort, h264Media, type Media, silentLog, startMedia } from '../../helpers/rtsp/media.ts'
-import { Random } from '../../helpers/rtsp/random-requests.ts'
+import { Random } from '../../helpers/rtsp/random-bytes.ts'
 import { openReader, sequenceGaps, timestampSteps } from '../../helpers/rtsp/reader.ts'
 
 const run = promisify(execFile)

@@ -5,7 +5,7 @@ import { Rfc4571Reader } from '../../../../engine/rtp/rfc4571.ts'
 import { RtpFramingError, RtpStream, type RtpStreamOptions } from '../../../../engine/rtp/stream.ts'
 import { Timeline } from '../../../../engine/rtp/timeline.ts'
 import { framedPackets, H264_CAPS, IDR, KLV_CAPS, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
-import { Random } from '../../../helpers/rtsp/random-requests.ts'
+import { Random } from '../../../helpers/rtsp/random-bytes.ts'
 
 const FRAME = 3000
 

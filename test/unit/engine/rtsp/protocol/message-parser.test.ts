@@ -3,7 +3,7 @@ import { formatRequest, formatResponse } from '../../../../../engine/rtsp/protoc
 import { formatInterleaved } from '../../../../../engine/rtsp/protocol/interleaved.ts'
 import type { RtspMessage } from '../../../../../engine/rtsp/protocol/message.ts'
 import { MessageParser, RtspProtocolError } from '../../../../../engine/rtsp/protocol/message-parser.ts'
-import { Random } from '../../../../helpers/rtsp/random-requests.ts'
+import { Random } from '../../../../helpers/rtsp/random-bytes.ts'
 
 const SAMPLES = Buffer.concat([
   formatRequest('DESCRIBE', 'rtsp://host:554/cam', { CSeq: 1, Accept: 'application/sdp' }),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { attribute, fmtp, formatSdp, parseSdp, rtpmap, SdpError } from '../../../../../engine/rtsp/protocol/sdp.ts'
-import { Random } from '../../../../helpers/rtsp/random-requests.ts'
+import { Random } from '../../../../helpers/rtsp/random-bytes.ts'
 
 const CAMERA = `v=0
 o=- 1 1 IN IP4 10.0.0.5

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { parseRtpCaps } from '../../../../../engine/rtp/caps.ts'
 import { capsToSdpAttributes } from '../../../../../engine/rtsp/publisher/mount-sdp.ts'
-import { Random } from '../../../../helpers/rtsp/random-requests.ts'
+import { Random } from '../../../../helpers/rtsp/random-bytes.ts'
 
 // As gst-launch-1.0 -v of GStreamer 1.22 prints them.
 const H264 =

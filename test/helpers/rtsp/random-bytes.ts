@@ -1,22 +1,21 @@
-/** Seeded random numbers (mulberry32), so that a failing case can be repeated. */
+import { createRandom } from '../random.ts'
+
+/** Seeded random numbers and bytes, so that a failing case can be repeated. */
 export class Random {
-  #state: number
+  readonly #random: ReturnType<typeof createRandom>
 
   constructor(seed: number) {
-    this.#state = seed
+    this.#random = createRandom(seed)
   }
 
   /** 0 to 1. */
   next(): number {
-    this.#state = (this.#state + 0x6d2b79f5) | 0
-    let t = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+    return this.#random.next()
   }
 
   /** 0 to `below` - 1. */
   integer(below: number): number {
-    return Math.floor(this.next() * below)
+    return this.#random.integer(below)
   }
 
   bytes(length: number): Buffer {
