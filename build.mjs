@@ -71,7 +71,7 @@ export const ROOMS = {
   'engine/rtsp/publisher': ['engine/rtp', 'engine/rtsp/protocol', 'engine/rtsp/publisher/sinks', 'lib/'],
   'engine/rtsp/publisher/sinks': ['engine/rtp', 'engine/rtsp/protocol'],
   'engine/rtsp/protocol': [],
-  'engine/rtp': ['lib/'],
+  'engine/rtp': [],
   'engine/gst': ['engine/fault.ts', 'lib/'],
   'engine/fault.ts': ['lib'],
   'engine/deploy/doctor': ['engine/gst', 'lib/'],
