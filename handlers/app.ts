@@ -10,9 +10,9 @@ import { withRemoteChanges } from '../lib/events/other-writers.ts'
 import { withEvents } from '../lib/events/publish-changes.ts'
 import type { HealthDeps } from '../lib/health.ts'
 import { createKeyedQueue } from '../lib/keyed-queue.ts'
-import { createLicensing, type LicenseSource } from '../lib/license/license.ts'
+import type { LicenseSource } from '../lib/license/license.ts'
+import { createLicensing } from '../lib/license/licensing.ts'
 import type { MetricsDeps } from '../lib/metrics.ts'
-import type { PipelineDeps } from '../lib/pipelines/pipelines.ts'
 import type { ReconcileDeps } from '../lib/pipelines/reconcile.ts'
 import type { Cameras, Clock, Engine, Klv, Log, PasswordHasher, Screenshots } from '../lib/ports.ts'
 import type { CredentialRepository, PipelineRepository, SessionRepository, SettingsRepository } from '../lib/repositories.ts'
@@ -32,7 +32,7 @@ import { createRouter, type RouterDeps } from './http/router.ts'
 import { type KlvRouteDeps, klvRoutes } from './klv.ts'
 import { logRoutes } from './log.ts'
 import { metricsRoutes } from './metrics.ts'
-import { pipelineRoutes } from './pipelines.ts'
+import { type PipelineRouteDeps, pipelineRoutes } from './pipelines.ts'
 import { screenshotRoutes } from './screenshots.ts'
 import { settingsRoutes } from './settings.ts'
 import { type TriggerDeps, triggerRoutes } from './triggers.ts'
@@ -72,7 +72,7 @@ export interface HostPorts extends MetricsDeps {
 
 /** Everything the API works with; each group takes the part it uses. */
 export interface AppDeps
-  extends PipelineDeps,
+  extends PipelineRouteDeps,
     SettingsDeps,
     SessionDeps,
     HealthDeps,

@@ -1,8 +1,8 @@
-import { ApiError } from '../lib/errors.ts'
 import type { CameraWatch } from '../lib/events/cameras.ts'
 import type { EventHub } from '../lib/events/hub.ts'
 import { CAMERA_EVENTS, PIPELINE_EVENTS } from '../lib/openapi/answers.ts'
 import { eventsAnswer } from '../lib/openapi/operation.ts'
+import { findRecord } from '../lib/pipelines/find.ts'
 import type { PipelineRepository } from '../lib/repositories.ts'
 import { pipelineIdSchema } from '../lib/schema/pipeline.ts'
 import { validate } from '../lib/validate.ts'
@@ -32,7 +32,7 @@ export const eventRoutes = ({ pipelines, events, cameraWatch }: EventDeps): read
     answer: eventsAnswer('Events of the pipeline; the stream ends after pipeline_not_found', PIPELINE_EVENTS),
     handle: async (exchange) => {
       const id = validate(pipelineIdSchema, exchange.params.id, 'pipeline id')
-      if ((await pipelines.find(id)) === undefined) throw new ApiError('NOT_FOUND', `There is no pipeline with the id ${id}.`)
+      await findRecord(pipelines, id)
       return eventStream({
         ...clientOf(exchange),
         feed: events.feed,

@@ -2,7 +2,8 @@ import type { KlvFollowers } from '../lib/events/klv-upstreams.ts'
 import { PIPELINE_ANSWER } from '../lib/openapi/answers.ts'
 import { KLV_FEATURE, KLV_PACKET } from '../lib/openapi/examples.ts'
 import { eventsAnswer } from '../lib/openapi/operation.ts'
-import { findRecord, type KlvDeps, readKlv, startKlv, stopKlv } from '../lib/pipelines/klv.ts'
+import { findRecord } from '../lib/pipelines/find.ts'
+import { type KlvDeps, readKlv, startKlv, stopKlv } from '../lib/pipelines/klv.ts'
 import { pipelineNotFoundSchema } from '../lib/schema/event.ts'
 import { klvFeatureSchema, klvPacketSchema, klvQuerySchema } from '../lib/schema/klv.ts'
 import { pipelineIdSchema } from '../lib/schema/pipeline.ts'
@@ -79,7 +80,7 @@ export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
     }),
     handle: async (exchange) => {
       const id = idOf(exchange)
-      await findRecord(deps, id)
+      await findRecord(deps.pipelines, id)
       return eventStream({
         ...clientOf(exchange),
         feed: followedFeed(deps, id),

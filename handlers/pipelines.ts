@@ -7,18 +7,10 @@ import {
   REPLACEMENT_BODY,
 } from '../lib/openapi/answers.ts'
 import { emptyAnswer, jsonAnswer } from '../lib/openapi/operation.ts'
-import {
-  createPipeline,
-  deletePipeline,
-  getPipeline,
-  listPipelines,
-  type PipelineDeps,
-  patchPipeline,
-  playPipeline,
-  replacePipeline,
-  stopPipeline,
-  validatePipeline,
-} from '../lib/pipelines/pipelines.ts'
+import { type ChangeDeps, deletePipeline, patchPipeline, replacePipeline } from '../lib/pipelines/change.ts'
+import { type CreateDeps, createPipeline, validatePipeline } from '../lib/pipelines/create.ts'
+import { getPipeline, listPipelines } from '../lib/pipelines/find.ts'
+import { type PlayDeps, playPipeline, stopPipeline } from '../lib/pipelines/play.ts'
 import { pipelineFilterSchema, pipelineIdSchema, pipelinePatchSchema } from '../lib/schema/pipeline.ts'
 import { validationSchema } from '../lib/schema/representation.ts'
 import { validate } from '../lib/validate.ts'
@@ -28,11 +20,13 @@ import { json, noContent } from './http/respond.ts'
 import type { Exchange, FetchHandler, Route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 
+export interface PipelineRouteDeps extends CreateDeps, ChangeDeps, PlayDeps {}
+
 const BASE = '/svc/pipeline'
 const session = { access: 'session' } as const
 
 /** Create, read, replace, patch, delete, play and stop of pipelines. */
-export const pipelineRoutes = (deps: PipelineDeps): readonly Route[] => [
+export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
   {
     ...session,
     method: 'GET',
@@ -166,6 +160,6 @@ export const pipelineRoutes = (deps: PipelineDeps): readonly Route[] => [
 ]
 
 /** The pipeline operations alone, for embedding. */
-export const createPipelineHandlers = (deps: PipelineDeps & RouterDeps): FetchHandler => createRouter(pipelineRoutes(deps), deps)
+export const createPipelineHandlers = (deps: PipelineRouteDeps & RouterDeps): FetchHandler => createRouter(pipelineRoutes(deps), deps)
 
 const idOf = ({ params }: Exchange): string => validate(pipelineIdSchema, params.id, 'pipeline id')

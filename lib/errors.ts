@@ -22,7 +22,7 @@ export type ErrorDetails = Readonly<Record<string, unknown>>
 const BRAND = Symbol.for('video-pipeline-service.ApiError')
 
 /**
- * A failure the client is told about. `message` says what happened and what to do; neither it nor
+ * A failure that the client sees. `message` says what happened and what to do; neither it nor
  * `details` may hold a credential, a path of the host, SQL or a stack (see `redact`).
  */
 export class ApiError extends Error {
@@ -51,3 +51,9 @@ export class ApiError extends Error {
 export const errorBody = (error: ApiError) => ({ message: error.message, code: error.code, details: error.details })
 
 export const isErrorCode = (value: unknown): value is ErrorCode => typeof value === 'string' && Object.hasOwn(ERROR_STATUS, value)
+
+/** Whether a value is an ApiError with this code. */
+export const hasCode = (error: unknown, code: ErrorCode): boolean => error instanceof ApiError && error.code === code
+
+/** The message of anything that was thrown. */
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

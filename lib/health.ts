@@ -1,4 +1,4 @@
-import type { Licensing } from './license/license.ts'
+import type { Licensing } from './license/licensing.ts'
 import type { Clock, Engine, EngineStatus } from './ports.ts'
 import type { PipelineRepository } from './repositories.ts'
 

@@ -13,8 +13,8 @@ import { createCamerasClient } from '../../lib/engine/cameras-client.ts'
 import { createEngineCaller, createEngineClient } from '../../lib/engine/client.ts'
 import { createKlvClient } from '../../lib/engine/klv-client.ts'
 import { createScreenshotsClient } from '../../lib/engine/screenshots-client.ts'
-import { createLicensing } from '../../lib/license/license.ts'
-import { createLicenseWatch } from '../../lib/license/tell-engine.ts'
+import { createLicensing } from '../../lib/license/licensing.ts'
+import { createLicenseSender } from '../../lib/license/send-to-engine.ts'
 import { createLog } from '../../lib/log.ts'
 import { createEngineMetrics } from '../../lib/metrics.ts'
 import { reconcile } from '../../lib/pipelines/reconcile.ts'
@@ -131,20 +131,20 @@ export const openService = async (configuration: Configuration, options: OpenOpt
     stopping: stopping.signal,
   }
   const deps: AppDeps = assemble(ports)
-  const license = createLicenseWatch({ source: ports.license, clock, log })
+  const license = createLicenseSender({ source: ports.license, clock, log })
   const app = createApp(deps)
   const connect = (): EngineLink =>
     linkEngine(configuration, dataDir, options.environment ?? process.env, {
       log,
       // The API is shown the engine only when the two agree.
       onReady: async (engine, occasion, direct) => {
-        await license.begin(direct)
+        await license.send(direct)
         const screenshots = createScreenshotsClient(direct)
         await reconcile({ ...deps, engine, screenshots, licensing: createLicensing({ source: ports.license, engine, clock }) }, occasion)
         await deps.events.resync(await engine.list())
       },
       onEvent: (event) => {
-        if (event.type === 'heartbeat') void license.look()
+        if (event.type === 'heartbeat') void license.refresh()
         deps.events.push(event)
         deps.geolocations.push(event)
         deps.triggers.notice(event)

@@ -1,11 +1,10 @@
 import { ApiError } from '../errors.ts'
 import { createKeyedQueue } from '../keyed-queue.ts'
-import { absentView, type PipelineRepresentation, represent } from '../pipelines/representation.ts'
+import { idleView, type PipelineRepresentation, represent } from '../pipelines/representation.ts'
 import type { Engine, EngineEvent, Log } from '../ports.ts'
 import { redact } from '../redact.ts'
 import type { PipelineRecord, PipelineRepository } from '../repositories.ts'
 import type { PipelineView } from '../schema/pipeline.ts'
-import { DEFAULT_SETTINGS } from '../schema/settings.ts'
 import { type ApiEvent, createEventFeed, type EventFeed, type Message } from './feed.ts'
 
 /** What a client is told first, made at the moment it is sent: by then it may have been overtaken. */
@@ -103,7 +102,7 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
 
   const presentView = async (record: PipelineRecord): Promise<PipelineView> => {
     const { id } = record.config
-    const absent = views.get(id) ?? notHeld(record)
+    const absent = views.get(id) ?? idleView(record)
     // Nobody sees the counters, so the engine need not be asked.
     if (feed.followers === 0) return absent
     const fresh = await deps.engine.view(id).catch((error: unknown) => viewWithout(error, absent))
@@ -126,7 +125,7 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
     const record = await deps.pipelines.find(id)
     if (view === undefined) views.delete(id)
     else views.set(id, view)
-    if (record !== undefined) publishStatus(represent(record, view ?? notHeld(record)))
+    if (record !== undefined) publishStatus(represent(record, view ?? idleView(record)))
     else if (told.has(id)) publishRemoved(id)
   }
 
@@ -174,7 +173,7 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
       const record = await deps.pipelines.find(id)
       if (record === undefined) return () => []
       try {
-        const fresh = await deps.engine.view(id).catch((error: unknown) => viewWithout(error, notHeld(record)))
+        const fresh = await deps.engine.view(id).catch((error: unknown) => viewWithout(error, idleView(record)))
         return () => [statusAside(record, fresh)]
       } catch (error) {
         owed.add(id)
@@ -185,7 +184,7 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
       const records = await deps.pipelines.list()
       try {
         const held = new Map((await deps.engine.list()).map((view) => [view.id, view]))
-        return () => records.map((record) => statusAside(record, held.get(record.config.id) ?? notHeld(record)))
+        return () => records.map((record) => statusAside(record, held.get(record.config.id) ?? idleView(record)))
       } catch (error) {
         for (const { config } of records) owed.add(config.id)
         throw error
@@ -200,8 +199,6 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
  */
 const inOrder = (known: PipelineView | undefined, fresh: PipelineView): PipelineView =>
   known === undefined || (known.runtime.since === fresh.runtime.since && known.runtime.phase === fresh.runtime.phase) ? fresh : known
-
-const notHeld = (record: PipelineRecord): PipelineView => absentView(record, DEFAULT_SETTINGS.screenshots)
 
 /** The view of a pipeline that the engine does not hold; any other trouble of the engine is thrown on. */
 const viewWithout = (error: unknown, absent: PipelineView): PipelineView => {

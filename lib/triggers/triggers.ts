@@ -1,5 +1,5 @@
-import { ApiError } from '../errors.ts'
-import { addPipeline, type PipelineDeps } from '../pipelines/pipelines.ts'
+import { ApiError, hasCode } from '../errors.ts'
+import { addPipeline, type CreateDeps } from '../pipelines/create.ts'
 import type { Engine, EngineEvent } from '../ports.ts'
 import type { PipelineRecord, SettingsRepository } from '../repositories.ts'
 import { type MediaServer, type Trigger, type TriggerAnswer, triggeredConfig, triggerQuerySchema } from '../schema/trigger.ts'
@@ -7,7 +7,7 @@ import { validate } from '../validate.ts'
 import { createArrivalOrder } from './arrival-order.ts'
 import { createPlaces } from './slots.ts'
 
-export interface TriggersDeps extends PipelineDeps {
+export interface TriggersDeps extends CreateDeps {
   readonly settings: SettingsRepository
   readonly mediaServer: MediaServer
 }
@@ -110,7 +110,7 @@ const resume = async (deps: TriggersDeps, record: PipelineRecord, { id, path }: 
   if (record.trigger_path !== path) throw takenBy(id, record.trigger_path)
   const view = await deps.engine.view(id).catch(undefinedWhenUnknown)
   if (view?.state === 'playing') return
-  const slot = await deps.licensing.admit(record.config)
+  const slot = await deps.licensing.takeSlot(record.config)
   try {
     if (view === undefined) await deps.engine.put(record.config, { create: true })
     // The stream is there now: no need to sit out a pause between two attempts.
@@ -156,8 +156,8 @@ const forget = async (deps: TriggersDeps, id: string): Promise<void> => {
   try {
     await deps.engine.remove(id, { force: true })
   } catch (error) {
-    if (!isCode(error, 'NOT_FOUND')) {
-      if (isCode(error, 'SERVICE_UNAVAILABLE')) await deps.pipelines.remove(id)
+    if (!hasCode(error, 'NOT_FOUND')) {
+      if (hasCode(error, 'SERVICE_UNAVAILABLE')) await deps.pipelines.remove(id)
       throw error
     }
   }
@@ -188,16 +188,14 @@ const cancellable = (engine: Engine, signal: AbortSignal): Engine => ({
   },
   remove: (id, options) =>
     engine.remove(id, options).catch((error: unknown) => {
-      if (!signal.aborted || !isCode(error, 'NOT_FOUND')) throw error
+      if (!signal.aborted || !hasCode(error, 'NOT_FOUND')) throw error
     }),
 })
 
 const undefinedWhenUnknown = (error: unknown): undefined => {
-  if (!isCode(error, 'NOT_FOUND')) throw error
+  if (!hasCode(error, 'NOT_FOUND')) throw error
   return undefined
 }
-
-const isCode = (error: unknown, code: ApiError['code']): boolean => error instanceof ApiError && error.code === code
 
 const usersOwn = (id: string) =>
   new ApiError('CONFLICT', `The pipeline ${id} was not created by a trigger. Use another pipelineId.`, { reason: 'exists' })
