@@ -7,7 +7,7 @@ import { createGeolocationKeeper, type GeolocationKeeper } from '../lib/events/g
 import { createEventHub } from '../lib/events/hub.ts'
 import { createKlvFollowers } from '../lib/events/klv-upstreams.ts'
 import { withRemoteChanges } from '../lib/events/other-writers.ts'
-import { withEvents } from '../lib/events/publish-changes.ts'
+import { publishChanges } from '../lib/events/publish-changes.ts'
 import type { HealthDeps } from '../lib/health.ts'
 import { createKeyedQueue } from '../lib/keyed-queue.ts'
 import type { LicenseSource } from '../lib/license/license.ts'
@@ -107,7 +107,7 @@ export const assemble = (ports: HostPorts): AppDeps => {
   const shared = {
     ...ports,
     engine,
-    pipelines: withEvents(ports.pipelines, events),
+    pipelines: publishChanges(ports.pipelines, events),
     licensing: createLicensing({ source: license, engine, clock }),
     changes: createKeyedQueue(),
   }

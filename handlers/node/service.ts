@@ -147,7 +147,7 @@ export const openService = async (configuration: Configuration, options: OpenOpt
         if (event.type === 'heartbeat') void license.refresh()
         deps.events.push(event)
         deps.geolocations.push(event)
-        deps.triggers.notice(event)
+        deps.triggers.onEvent(event)
       },
     })
   const end = async (how: 'stop' | 'leave'): Promise<void> => {

@@ -342,7 +342,7 @@ describe('a pipeline whose source stays away', () => {
   const failed = async (api: TestApi, id: string) => {
     api.engine.plant(await configOf(api, id), 'failed')
     const view = await api.engine.view(id)
-    api.deps.triggers.notice({ type: 'pipeline', view })
+    api.deps.triggers.onEvent({ type: 'pipeline', view })
   }
 
   it('is removed when the engine has given it up', async () => {
@@ -366,7 +366,7 @@ describe('a pipeline whose source stays away', () => {
     api.engine.plant(await configOf(api, 'cam'), 'failed')
     const view = await api.engine.view('cam')
     const again = api.send(...put('cam'))
-    api.deps.triggers.notice({ type: 'pipeline', view })
+    api.deps.triggers.onEvent({ type: 'pipeline', view })
     expect((await again).status).toBe(200)
     await api.deps.changes('cam', async () => undefined)
     expect(await phaseOf(api, 'cam')).toBe('playing')
