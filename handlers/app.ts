@@ -3,7 +3,7 @@ import { createRateLimiter } from '../lib/access/rate-limit.ts'
 import type { SessionDeps } from '../lib/access/sessions.ts'
 import { withSharedReads } from '../lib/engine/shared-reads.ts'
 import { createCameraWatch } from '../lib/events/cameras.ts'
-import { createGeolocationKeeper, type GeolocationKeeper } from '../lib/events/geolocation.ts'
+import { createGeolocationRecorder, type GeolocationRecorder } from '../lib/events/geolocation.ts'
 import { createEventHub } from '../lib/events/hub.ts'
 import { createKlvFollowers } from '../lib/events/klv-upstreams.ts'
 import { withRemoteChanges } from '../lib/events/other-writers.ts'
@@ -85,7 +85,7 @@ export interface AppDeps
     MetricsDeps {
   readonly screenshots: Screenshots
   readonly pipelines: PipelineRepository
-  readonly geolocations: GeolocationKeeper
+  readonly geolocations: GeolocationRecorder
   readonly corsOrigins?: readonly string[]
 }
 
@@ -98,7 +98,7 @@ export const assemble = (ports: HostPorts): AppDeps => {
   const hub = createEventHub({ ...ports, engine })
   const events = ports.sharedDatabase === true ? withRemoteChanges(hub, ports) : hub
   const klvFollowers = createKlvFollowers({ ...ports, events })
-  const geolocations = createGeolocationKeeper(ports)
+  const geolocations = createGeolocationRecorder(ports)
   const cameraWatch = createCameraWatch({ ...ports, events })
   const close = (): void => {
     for (const part of [events.feed, klvFollowers, geolocations, cameraWatch]) part.close()

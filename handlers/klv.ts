@@ -8,12 +8,12 @@ import { pipelineNotFoundSchema } from '../lib/schema/event.ts'
 import { klvFeatureSchema, klvPacketSchema, klvQuerySchema } from '../lib/schema/klv.ts'
 import { pipelineIdSchema } from '../lib/schema/pipeline.ts'
 import { validate } from '../lib/validate.ts'
-import { clientOf, type EventDeps } from './events.ts'
+import type { EventDeps } from './events.ts'
 import { readQuery } from './http/query.ts'
 import { json } from './http/respond.ts'
 import type { Exchange, FetchHandler, Route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
-import { eventStream } from './http/sse.ts'
+import { clientOf, eventStream } from './http/sse.ts'
 
 export interface KlvRouteDeps extends KlvDeps, Pick<EventDeps, 'events'> {
   readonly klvFollowers: KlvFollowers
@@ -21,14 +21,14 @@ export interface KlvRouteDeps extends KlvDeps, Pick<EventDeps, 'events'> {
 
 const BASE = '/svc/pipeline/:id/klv'
 
-/** KLV metadata of a pipeline: decoding, the last packet, every packet. */
+/** KLV metadata of a pipeline: start and stop decoding, the last packet, the stream of packets. */
 export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
   {
     method: 'PUT',
     path: `${BASE}/start`,
     access: 'session',
     operation: 'startKlv',
-    summary: 'Start to decode the KLV metadata of a playing pipeline',
+    summary: 'Start decoding the KLV metadata of a playing pipeline',
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', 'SERVICE_UNAVAILABLE'],
     answer: PIPELINE_ANSWER,
@@ -39,7 +39,7 @@ export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
     path: `${BASE}/stop`,
     access: 'session',
     operation: 'stopKlv',
-    summary: 'Stop to decode KLV metadata; the last packet stays',
+    summary: 'Stop decoding KLV metadata; the last packet is kept',
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     answer: PIPELINE_ANSWER,
@@ -71,10 +71,10 @@ export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
     path: `${BASE}/events`,
     access: 'session',
     operation: 'followKlv',
-    summary: 'Server-Sent Events: klv for each packet while decoding runs, pipeline_not_found when the pipeline is deleted',
+    summary: 'Server-Sent Events: klv for each decoded packet, pipeline_not_found when the pipeline is deleted',
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
-    answer: eventsAnswer('Every packet of the pipeline; the stream ends after pipeline_not_found', {
+    answer: eventsAnswer('The decoded packets of the pipeline; the stream ends after pipeline_not_found', {
       klv: klvPacketSchema,
       pipeline_not_found: pipelineNotFoundSchema,
     }),
@@ -91,11 +91,11 @@ export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
   },
 ]
 
-/** The feed, which the engine sends the packets of a pipeline to exactly while this client is subscribed. */
+/** The feed; while a client is subscribed, the engine sends the packets of this pipeline. */
 const followedFeed = ({ events: { feed }, klvFollowers }: KlvRouteDeps, id: string): Pick<typeof feed, 'subscribe' | 'missedSince'> => ({
   missedSince: feed.missedSince,
-  subscribe: (follower) => {
-    const unsubscribe = feed.subscribe(follower)
+  subscribe: (subscriber) => {
+    const unsubscribe = feed.subscribe(subscriber)
     const unfollow = klvFollowers.follow(id)
     return () => {
       unsubscribe()

@@ -111,7 +111,7 @@ export const openService = async (configuration: Configuration, options: OpenOpt
     screenshots: createScreenshotsClient(caller),
     klv: createKlvClient(caller),
     cameras: createCamerasClient(caller),
-    metrics: createApiMetrics({ sseClients: () => deps.events.feed.followers }),
+    metrics: createApiMetrics({ sseClients: () => deps.events.feed.subscribers }),
     engineMetrics: createEngineMetrics(caller),
     pipelines: alone ? keepPipelinesInMemory(pipelines) : pipelines,
     sharedDatabase: !alone,

@@ -4,10 +4,10 @@ import type { Clock, Engine, Log, Screenshots } from '../ports.ts'
 import type { PipelineRecord, PipelineRepository } from '../repositories.ts'
 import { type Geolocation, type PipelineConfig, pipelinePatchSchema } from '../schema/pipeline.ts'
 import { validate } from '../validate.ts'
-import { restoreCredentials } from './credentials.ts'
 import { findRecord, findView, pipelineNotFound } from './find.ts'
 import { checkDescription, parsePipeline } from './input.ts'
 import { type PipelineRepresentation, represent } from './representation.ts'
+import { restoreCredentials } from './restore-credentials.ts'
 
 export interface ChangeDeps {
   readonly engine: Engine

@@ -3,9 +3,9 @@ import type { KeyedQueue } from '../keyed-queue.ts'
 import type { Licensing } from '../license/licensing.ts'
 import type { Clock, Engine, Log } from '../ports.ts'
 import type { PipelineRecord, PipelineRepository } from '../repositories.ts'
-import { restoreCredentials } from './credentials.ts'
 import { checkDescription, parsePipeline } from './input.ts'
 import { type PipelineRepresentation, represent } from './representation.ts'
+import { restoreCredentials } from './restore-credentials.ts'
 
 export interface CreateDeps {
   readonly engine: Engine

@@ -167,5 +167,5 @@ describe('the events of everything', () => {
 })
 
 function nobodyFollows(api: TestApi): void {
-  expect(api.deps.events.feed.followers).toBe(0)
+  expect(api.deps.events.feed.subscribers).toBe(0)
 }

@@ -52,9 +52,9 @@ describe('a stream of events', () => {
     const client = followSse(
       open({
         lastEventId: 'p-1',
-        greet: async () => {
+        status: async () => {
           await asked.promise
-          return () => [feed.aside(message('now'))]
+          return () => [feed.unpublished(message('now'))]
         },
       }),
     )
@@ -90,18 +90,18 @@ describe('a stream of events', () => {
   it('asks for a greeting that failed again with the keepalive, and passes events on meanwhile', async () => {
     let reachable = false
     const { feed, open, leaving } = setUp()
-    const greet = vi.fn(async () => {
+    const status = vi.fn(async () => {
       if (!reachable) throw new Error('away')
-      return () => [feed.aside(message('now'))]
+      return () => [feed.unpublished(message('now'))]
     })
-    const client = followSse(open({ greet }))
+    const client = followSse(open({ status }))
     feed.publish(message('meanwhile'))
     expect(await client.nextOf('pipeline_status')).toMatchObject({ data: 'meanwhile' })
     reachable = true
     vi.advanceTimersByTime(30_000)
     expect(await client.nextOf('pipeline_status')).toMatchObject({ data: 'now' })
     vi.advanceTimersByTime(30_000)
-    expect(greet).toHaveBeenCalledTimes(2)
+    expect(status).toHaveBeenCalledTimes(2)
     leaving.abort()
   })
 
@@ -110,9 +110,9 @@ describe('a stream of events', () => {
     const client = followSse(open())
     for (const event of ['pipeline_status', 'pipeline_not_found', 'pipeline_status']) feed.publish(message(event, event))
     expect((await client.rest()).map(({ event }) => event)).toEqual([undefined, 'pipeline_status', 'pipeline_not_found'])
-    const late = followSse(open({ lastEventId: 'p-0', greet: async () => () => [feed.aside(message('never'))] }))
+    const late = followSse(open({ lastEventId: 'p-0', status: async () => () => [feed.unpublished(message('never'))] }))
     expect((await late.rest()).map(({ event }) => event)).toEqual([undefined, 'pipeline_status', 'pipeline_not_found'])
-    expect([feed.followers, vi.getTimerCount()]).toEqual([0, 0])
+    expect([feed.subscribers, vi.getTimerCount()]).toEqual([0, 0])
   })
 
   it('ends when the service stops, and at once for who comes then', async () => {
@@ -138,11 +138,11 @@ describe('a client that goes away', () => {
     it(`leaves no timer and no listener behind when it ${way}`, async () => {
       const { feed, open, leaving } = setUp()
       const remove = vi.spyOn(leaving.signal, 'removeEventListener')
-      const client = followSse(open({ greet: () => new Promise(() => {}) }))
+      const client = followSse(open({ status: () => new Promise(() => {}) }))
       await client.next()
-      expect([feed.followers, vi.getTimerCount()]).toEqual([1, 1])
+      expect([feed.subscribers, vi.getTimerCount()]).toEqual([1, 1])
       await leave(client, leaving)
-      expect([feed.followers, vi.getTimerCount()]).toEqual([0, 0])
+      expect([feed.subscribers, vi.getTimerCount()]).toEqual([0, 0])
       expect(remove).toHaveBeenCalled()
       feed.publish(message('nobody'))
     })
@@ -152,7 +152,7 @@ describe('a client that goes away', () => {
     const { feed, open, leaving } = setUp()
     leaving.abort()
     await followSse(open()).rest()
-    expect([feed.followers, vi.getTimerCount()]).toEqual([0, 0])
+    expect([feed.subscribers, vi.getTimerCount()]).toEqual([0, 0])
   })
 })
 
@@ -167,7 +167,7 @@ describe('a client that does not read', () => {
       feed.publish(message(big))
       expect((await quick.next())?.id).toBe(`p-${count}`)
     }
-    expect(feed.followers).toBe(1)
+    expect(feed.subscribers).toBe(1)
     expect(vi.getTimerCount()).toBe(1)
     await expect(slow.text()).rejects.toThrow('does not read')
     await quick.leave()
@@ -176,17 +176,17 @@ describe('a client that does not read', () => {
   it('can catch up with more than the backlog holds', async () => {
     const { feed, open, leaving } = setUp()
     for (let count = 0; count < 30; count += 1) feed.publish(message('x'.repeat(100_000)))
-    const client = followSse(open({ lastEventId: 'p-0', greet: async () => () => [feed.aside(message('now'))] }))
+    const client = followSse(open({ lastEventId: 'p-0', status: async () => () => [feed.unpublished(message('now'))] }))
     for (let count = 1; count <= 30; count += 1) expect((await client.nextOf('pipeline_status')).id).toBe(`p-${count}`)
-    expect(feed.followers).toBe(1)
+    expect(feed.subscribers).toBe(1)
     leaving.abort()
   })
 
   it('is cut off when more comes before its greeting than is worth keeping', async () => {
-    const { feed, open } = setUp({ greet: () => new Promise(() => {}) })
+    const { feed, open } = setUp({ status: () => new Promise(() => {}) })
     const response = open()
     for (let count = 0; count <= 1000; count += 1) feed.publish(message(count))
-    expect(feed.followers).toBe(0)
+    expect(feed.subscribers).toBe(0)
     await expect(response.text()).rejects.toThrow('does not read')
   })
 })

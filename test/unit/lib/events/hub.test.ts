@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { ApiError } from '../../../../lib/errors.ts'
-import { type ApiEvent, createEventFeed } from '../../../../lib/events/feed.ts'
+import { createEventFeed } from '../../../../lib/events/feed.ts'
 import { createEventHub } from '../../../../lib/events/hub.ts'
+import type { ApiEvent } from '../../../../lib/events/replay-buffer.ts'
 import type { PipelineRecord } from '../../../../lib/repositories.ts'
 import type { Phase, PipelineView, Runtime } from '../../../../lib/schema/pipeline.ts'
 import { until } from '../../../helpers/until.ts'
@@ -201,8 +202,8 @@ describe('when the engine was lost and found again', () => {
     const { world, hub, phases } = setUp('a')
     await hub.resync([view('a', 'playing')])
     world.reachable = false
-    await expect(hub.greet('a')).rejects.toThrow('not available')
-    await expect(hub.greetAll()).rejects.toThrow('not available')
+    await expect(hub.status('a')).rejects.toThrow('not available')
+    await expect(hub.allStatuses()).rejects.toThrow('not available')
     world.reachable = true
     await hub.resync([view('a', 'playing')])
     await hub.resync([view('a', 'playing')])
@@ -215,33 +216,33 @@ describe('the greeting', () => {
     const { world, hub } = setUp('a')
     await hub.resync([view('a', 'playing')])
     world.held.set('a', view('a', 'playing', { frames: 100 }))
-    const greeting = await hub.greet('a')
-    expect(greeting()).toMatchObject([{ event: 'pipeline_status', id: world.events.at(-1)?.id, data: { runtime: { frames: 100 } } }])
+    const current = await hub.status('a')
+    expect(current()).toMatchObject([{ event: 'pipeline_status', id: world.events.at(-1)?.id, data: { runtime: { frames: 100 } } }])
   })
 
   it('is never ahead of the events that follow it', async () => {
     const { world, hub } = setUp('a')
     await hub.resync([view('a', 'idle')])
     world.held.set('a', view('a', 'playing'))
-    const greeting = await hub.greet('a')
-    expect(greeting()).toMatchObject([{ data: { runtime: { phase: 'idle' } } }])
+    const current = await hub.status('a')
+    expect(current()).toMatchObject([{ data: { runtime: { phase: 'idle' } } }])
   })
 
   it('is made when it is sent, so that what was told while it was asked for is in it', async () => {
     const { world, hub, untilTold } = setUp('a')
     await hub.resync([view('a', 'idle')])
-    const greeting = await hub.greet('a')
+    const current = await hub.status('a')
     world.held.set('a', view('a', 'playing'))
     hub.push({ type: 'pipeline', view: view('a', 'playing') })
     await untilTold(2)
-    expect(greeting()).toMatchObject([{ data: { runtime: { phase: 'playing' } } }])
+    expect(current()).toMatchObject([{ data: { runtime: { phase: 'playing' } } }])
   })
 
   it('of everything has one status per pipeline, also of one that the engine does not hold', async () => {
     const { world, hub } = setUp('a', 'b')
     world.held.set('a', view('a', 'playing'))
-    const greeting = await hub.greetAll()
-    expect(greeting().map(({ data }) => data)).toMatchObject([
+    const current = await hub.allStatuses()
+    expect(current().map(({ data }) => data)).toMatchObject([
       { id: 'a', state: 'playing' },
       { id: 'b', state: 'ready' },
     ])
@@ -249,7 +250,7 @@ describe('the greeting', () => {
 
   it('of a pipeline that is gone is nothing', async () => {
     const { hub } = setUp()
-    expect((await hub.greet('nobody'))()).toEqual([])
+    expect((await hub.status('nobody'))()).toEqual([])
   })
 })
 
@@ -297,6 +298,6 @@ describe('the feed', () => {
     feed.subscribe({ onEvent: () => {}, onEnd: () => void ended.push('first') })
     feed.close()
     feed.subscribe({ onEvent: () => {}, onEnd: () => void ended.push('late') })
-    expect([ended, feed.followers]).toEqual([['first', 'late'], 0])
+    expect([ended, feed.subscribers]).toEqual([['first', 'late'], 0])
   })
 })
