@@ -39,23 +39,23 @@ import { type TriggerDeps, triggerRoutes } from './triggers.ts'
 
 export type { FetchHandler, RequestContext, Route } from './http/route.ts'
 
-/** What a host brings: the outside world. */
+/** What a host provides. */
 export interface HostPorts extends MetricsDeps {
   readonly engine: Engine
   readonly screenshots: Screenshots
   readonly klv: Klv
   readonly cameras: Cameras
   readonly pipelines: PipelineRepository
-  /** Other processes write to the database too. */
+  /** Whether other processes write to the database too. */
   readonly sharedDatabase?: boolean
   readonly settings: SettingsRepository
   readonly credentials: CredentialRepository
   readonly sessions: SessionRepository
   readonly hasher: PasswordHasher
   readonly license: LicenseSource
-  /** Where the triggers' streams are read; 127.0.0.1:8554 by default. */
+  /** The media server of triggered streams; 127.0.0.1:8554 by default. */
   readonly mediaServer?: MediaServer
-  /** The key of automation and of the media server; never empty. */
+  /** The key for automation and for the media server; never empty. */
   readonly apiKey: string
   readonly clock: Clock
   readonly log: Log
@@ -64,13 +64,13 @@ export interface HostPorts extends MetricsDeps {
   readonly startedAt: number
   /** Origins whose pages may call the API; none by default. */
   readonly corsOrigins?: readonly string[]
-  /** True from the moment a shutdown was asked for. */
+  /** True once a shutdown was requested. */
   readonly isStopping?: () => boolean
-  /** Aborts when the service stops: streams of events end at once instead of holding it. */
+  /** Aborts when the service stops; event streams end at once. */
   readonly stopping?: AbortSignal
 }
 
-/** Everything the API works with; each group takes the part it uses. */
+/** Everything the API works with; each group of routes takes the part it uses. */
 export interface AppDeps
   extends PipelineRouteDeps,
     SettingsDeps,
@@ -91,7 +91,7 @@ export interface AppDeps
 
 const LOCAL_MEDIA_SERVER: MediaServer = { host: '127.0.0.1', port: 8554 }
 
-/** Builds, once per process, what the parts of the API share: queues, counts, bounds and the guard. */
+/** Builds what the groups of routes share: queues, counters, limits and the guard. */
 export const assemble = (ports: HostPorts): AppDeps => {
   const { clock, license } = ports
   const engine = withSharedReads(ports.engine)

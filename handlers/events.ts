@@ -4,8 +4,7 @@ import { CAMERA_EVENTS, PIPELINE_EVENTS } from '../lib/openapi/answers.ts'
 import { eventsAnswer } from '../lib/openapi/operation.ts'
 import { findRecord } from '../lib/pipelines/find.ts'
 import type { PipelineRepository } from '../lib/repositories.ts'
-import { pipelineIdSchema } from '../lib/schema/pipeline.ts'
-import { validate } from '../lib/validate.ts'
+import { pipelineIdOf } from './http/pipeline-id.ts'
 import type { FetchHandler, Route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 import { clientOf, eventStream } from './http/sse.ts'
@@ -31,7 +30,7 @@ export const eventRoutes = ({ pipelines, events, cameraWatch }: EventDeps): read
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     answer: eventsAnswer('Events of the pipeline; the stream ends after pipeline_not_found', PIPELINE_EVENTS),
     handle: async (exchange) => {
-      const id = validate(pipelineIdSchema, exchange.params.id, 'pipeline id')
+      const id = pipelineIdOf(exchange)
       await findRecord(pipelines, id)
       return eventStream({
         ...clientOf(exchange),

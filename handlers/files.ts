@@ -3,7 +3,7 @@ import { SCREENSHOT } from '../lib/openapi/examples.ts'
 import { emptyAnswer, jpegAnswer, jsonAnswer, knownPictureAnswer } from '../lib/openapi/operation.ts'
 import { deleteScreenshotsOf, FILES_PATH, listScreenshots, parseFile, type ScreenshotDeps } from '../lib/pipelines/screenshots.ts'
 import { deletedSchema, screenshotDeleteSchema, screenshotListSchema, screenshotRecordSchema } from '../lib/schema/screenshot.ts'
-import { picture } from './http/picture.ts'
+import { jpeg } from './http/jpeg.ts'
 import { readQuery } from './http/query.ts'
 import { json, noContent } from './http/respond.ts'
 import type { Exchange, FetchHandler, Route } from './http/route.ts'
@@ -59,7 +59,7 @@ export const fileRoutes = (deps: FileDeps): readonly Route[] => [
     otherAnswers: { 304: knownPictureAnswer() },
     handle: async (exchange) => {
       const file = fileOf(exchange)
-      return picture(exchange.request, await deps.screenshots.read(file), { 'content-disposition': `inline; filename="${file}"` })
+      return jpeg(exchange.request, await deps.screenshots.read(file), { 'content-disposition': `inline; filename="${file}"` })
     },
   },
   {

@@ -6,12 +6,11 @@ import { findRecord } from '../lib/pipelines/find.ts'
 import { type KlvDeps, readKlv, startKlv, stopKlv } from '../lib/pipelines/klv.ts'
 import { pipelineNotFoundSchema } from '../lib/schema/event.ts'
 import { klvFeatureSchema, klvPacketSchema, klvQuerySchema } from '../lib/schema/klv.ts'
-import { pipelineIdSchema } from '../lib/schema/pipeline.ts'
-import { validate } from '../lib/validate.ts'
 import type { EventDeps } from './events.ts'
+import { pipelineIdOf } from './http/pipeline-id.ts'
 import { readQuery } from './http/query.ts'
 import { json } from './http/respond.ts'
-import type { Exchange, FetchHandler, Route } from './http/route.ts'
+import type { FetchHandler, Route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 import { clientOf, eventStream } from './http/sse.ts'
 
@@ -32,7 +31,7 @@ export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', 'SERVICE_UNAVAILABLE'],
     answer: PIPELINE_ANSWER,
-    handle: async (exchange) => json(await startKlv(deps, idOf(exchange))),
+    handle: async (exchange) => json(await startKlv(deps, pipelineIdOf(exchange))),
   },
   {
     method: 'PUT',
@@ -43,7 +42,7 @@ export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     answer: PIPELINE_ANSWER,
-    handle: async (exchange) => json(await stopKlv(deps, idOf(exchange))),
+    handle: async (exchange) => json(await stopKlv(deps, pipelineIdOf(exchange))),
   },
   {
     method: 'GET',
@@ -62,7 +61,7 @@ export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
       },
     },
     handle: async (exchange) => {
-      const answer = await readKlv(deps, idOf(exchange), readQuery(exchange.url, ['format']))
+      const answer = await readKlv(deps, pipelineIdOf(exchange), readQuery(exchange.url, ['format']))
       return 'feature' in answer ? json(answer.feature, 200, { 'content-type': 'application/geo+json' }) : json(answer.packet)
     },
   },
@@ -79,7 +78,7 @@ export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
       pipeline_not_found: pipelineNotFoundSchema,
     }),
     handle: async (exchange) => {
-      const id = idOf(exchange)
+      const id = pipelineIdOf(exchange)
       await findRecord(deps.pipelines, id)
       return eventStream({
         ...clientOf(exchange),
@@ -106,5 +105,3 @@ const followedFeed = ({ events: { feed }, klvFollowers }: KlvRouteDeps, id: stri
 
 /** The KLV operations alone, for embedding. */
 export const createKlvHandlers = (deps: KlvRouteDeps & RouterDeps): FetchHandler => createRouter(klvRoutes(deps), deps)
-
-const idOf = ({ params }: Exchange): string => validate(pipelineIdSchema, params.id, 'pipeline id')

@@ -2,9 +2,8 @@ import * as v from 'valibot'
 import { LOG_LINE } from '../lib/openapi/examples.ts'
 import { jsonAnswer } from '../lib/openapi/operation.ts'
 import { logQuerySchema, type PipelineLogDeps, readPipelineLog } from '../lib/pipelines/log.ts'
-import { pipelineIdSchema } from '../lib/schema/pipeline.ts'
 import { logLineSchema } from '../lib/schema/representation.ts'
-import { validate } from '../lib/validate.ts'
+import { pipelineIdOf } from './http/pipeline-id.ts'
 import { readQuery } from './http/query.ts'
 import { json } from './http/respond.ts'
 import type { FetchHandler, Route } from './http/route.ts'
@@ -22,10 +21,7 @@ export const logRoutes = (deps: PipelineLogDeps): readonly Route[] => [
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     query: logQuerySchema,
     answer: jsonAnswer('The lines, the oldest first', v.array(logLineSchema), { one: [LOG_LINE] }),
-    handle: async ({ params, url }) => {
-      const id = validate(pipelineIdSchema, params.id, 'pipeline id')
-      return json(await readPipelineLog(deps, id, readQuery(url, ['limit'])))
-    },
+    handle: async (exchange) => json(await readPipelineLog(deps, pipelineIdOf(exchange), readQuery(exchange.url, ['limit']))),
   },
 ]
 

@@ -11,13 +11,13 @@ import { type ChangeDeps, deletePipeline, patchPipeline, replacePipeline } from 
 import { type CreateDeps, createPipeline, validatePipeline } from '../lib/pipelines/create.ts'
 import { getPipeline, listPipelines } from '../lib/pipelines/find.ts'
 import { type PlayDeps, playPipeline, stopPipeline } from '../lib/pipelines/play.ts'
-import { pipelineFilterSchema, pipelineIdSchema, pipelinePatchSchema } from '../lib/schema/pipeline.ts'
+import { pipelineFilterSchema, pipelinePatchSchema } from '../lib/schema/pipeline.ts'
 import { validationSchema } from '../lib/schema/representation.ts'
-import { validate } from '../lib/validate.ts'
 import { readJson } from './http/body.ts'
+import { pipelineIdOf } from './http/pipeline-id.ts'
 import { readQuery } from './http/query.ts'
 import { json, noContent } from './http/respond.ts'
-import type { Exchange, FetchHandler, Route } from './http/route.ts'
+import type { FetchHandler, Route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 
 export interface PipelineRouteDeps extends CreateDeps, ChangeDeps, PlayDeps {}
@@ -85,7 +85,7 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
       status: 200,
       errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
       answer: PIPELINE_ANSWER,
-      handle: async (exchange) => json(await getPipeline(deps, idOf(exchange))),
+      handle: async (exchange) => json(await getPipeline(deps, pipelineIdOf(exchange))),
     }),
   ),
   {
@@ -98,7 +98,7 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
     body: REPLACEMENT_BODY,
     answer: PIPELINE_ANSWER,
-    handle: async (exchange) => json(await replacePipeline(deps, idOf(exchange), await readJson(exchange.request))),
+    handle: async (exchange) => json(await replacePipeline(deps, pipelineIdOf(exchange), await readJson(exchange.request))),
   },
   {
     ...session,
@@ -110,7 +110,7 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
     body: { schema: pipelinePatchSchema, examples: GEOLOCATION_EXAMPLES },
     answer: PIPELINE_ANSWER,
-    handle: async (exchange) => json(await patchPipeline(deps, idOf(exchange), await readJson(exchange.request))),
+    handle: async (exchange) => json(await patchPipeline(deps, pipelineIdOf(exchange), await readJson(exchange.request))),
   },
   {
     ...session,
@@ -122,7 +122,7 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', 'SERVICE_UNAVAILABLE'],
     answer: emptyAnswer('The pipeline is deleted; its screenshots stay'),
     handle: async (exchange) => {
-      await deletePipeline(deps, idOf(exchange))
+      await deletePipeline(deps, pipelineIdOf(exchange))
       return noContent()
     },
   },
@@ -144,7 +144,7 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
       'PIPELINE_START_TIMEOUT',
     ],
     answer: PIPELINE_ANSWER,
-    handle: async (exchange) => json(await playPipeline(deps, idOf(exchange))),
+    handle: async (exchange) => json(await playPipeline(deps, pipelineIdOf(exchange))),
   },
   {
     ...session,
@@ -155,11 +155,9 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     answer: PIPELINE_ANSWER,
-    handle: async (exchange) => json(await stopPipeline(deps, idOf(exchange))),
+    handle: async (exchange) => json(await stopPipeline(deps, pipelineIdOf(exchange))),
   },
 ]
 
 /** The pipeline operations alone, for embedding. */
 export const createPipelineHandlers = (deps: PipelineRouteDeps & RouterDeps): FetchHandler => createRouter(pipelineRoutes(deps), deps)
-
-const idOf = ({ params }: Exchange): string => validate(pipelineIdSchema, params.id, 'pipeline id')

@@ -13,7 +13,7 @@ export interface Database {
 /** What the repositories and the migrations use of a libSQL client. */
 export type DatabaseClient = Pick<Client, 'execute' | 'batch' | 'close'>
 
-/** A database that is there, perhaps not migrated yet. */
+/** A connected database, perhaps not migrated yet. */
 export interface DatabaseConnection {
   readonly client: DatabaseClient
   readonly orm: LibSQLDatabase

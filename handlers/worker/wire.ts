@@ -30,7 +30,7 @@ export interface ServiceBinding {
   fetch(request: Request | string, init?: RequestInit): Promise<Response>
 }
 
-/** What the runtime hands over: bindings, and the variables that the Node host takes from its environment. */
+/** Bindings, and the variables that the Node host reads from its environment. */
 export interface WorkerEnvironment {
   /** Reaches the engine; without it SVC_ENGINE_URL is called. SVC_ENGINE_TOKEN is its bearer secret in both cases. */
   readonly ENGINE?: ServiceBinding
@@ -46,8 +46,8 @@ export interface WorkerEnvironment {
 const clock = { now: () => Date.now() }
 
 /**
- * What the requests of one isolate share: plain memory only. A runtime of this kind ties sockets, timers and
- * promises on them to the request that made them, so connections and the rest of the API are built per request.
+ * What the requests of one isolate share: plain memory only. Such a runtime ties sockets, timers and their promises to the
+ * request that created them, so connections and the rest of the API are built per request.
  */
 const shared = {
   limiter: createRateLimiter(clock),
@@ -113,10 +113,13 @@ const configure = (environment: WorkerEnvironment): Configuration => {
 }
 
 const misconfigured = (mistakes: readonly string[]): ApiError =>
-  new ApiError('SERVICE_UNAVAILABLE', 'The service is not configured.', { reason: 'configuration', mistakes })
+  new ApiError('SERVICE_UNAVAILABLE', 'The service is not configured correctly. Correct the variables in details.mistakes.', {
+    reason: 'configuration',
+    mistakes,
+  })
 
 const reachEngine = ({ ENGINE }: WorkerEnvironment, { engineUrl, engineToken = '' }: Configuration): EngineCaller => {
-  if (ENGINE === undefined && engineUrl === undefined) throw misconfigured(['SVC_ENGINE_URL: say where the engine is, or bind ENGINE'])
+  if (ENGINE === undefined && engineUrl === undefined) throw misconfigured(['SVC_ENGINE_URL: set the URL of the engine, or bind ENGINE'])
   const address = { url: engineUrl ?? 'http://engine', token: engineToken }
   return createEngineCaller({
     address: () => address,
@@ -148,7 +151,8 @@ const connect = (
 ): DatabaseConnection => {
   if (DATABASE !== undefined) return connectToBinding(DATABASE)
   const url = databaseUrl ?? (DATABASE_SERVER === undefined ? undefined : 'http://database')
-  if (url === undefined || url.startsWith('file:')) throw misconfigured(['SVC_DATABASE_URL: give the libSQL server, or bind DATABASE'])
+  if (url === undefined || url.startsWith('file:'))
+    throw misconfigured(['SVC_DATABASE_URL: set the URL of a libSQL server, or bind DATABASE'])
   return connectToServer({
     url,
     ...(databaseAuthToken !== undefined && { authToken: databaseAuthToken }),

@@ -25,19 +25,20 @@ export default {
       return withRequestId(answer, requestId)
     } catch (error) {
       if (!(error instanceof ApiError)) console.error(error)
-      const told = error instanceof ApiError ? error : new ApiError('INTERNAL_ERROR', 'Something went wrong inside the service.')
-      return withRequestId(errorResponse(told), requestId)
+      const failure =
+        error instanceof ApiError ? error : new ApiError('INTERNAL_ERROR', 'The service failed. Search its log for the request id.')
+      return withRequestId(errorResponse(failure), requestId)
     }
   },
 
-  /** For a timer of the runtime: brings engine and database to agreement without waiting for a request. */
+  /** For a scheduled trigger: reconciles engine and database without a request. */
   async scheduled(_event: unknown, environment: WorkerEnvironment): Promise<void> {
     const { reconcileAs } = await wire(environment)
     await reconcileAs('engine_found')
   },
 }
 
-/** Header fields name the client only when somebody in front of us is known to write them (SVC_TRUST_PROXY). */
+/** Header fields name the client only behind a proxy that sets them (SVC_TRUST_PROXY). */
 const addressOf = ({ headers }: Request, { trustProxy }: Configuration): { clientAddress?: string } => {
   const clientAddress = headers.get('cf-connecting-ip') ?? headers.get('x-forwarded-for')?.split(',').at(-1)?.trim()
   return trustProxy && clientAddress !== undefined && clientAddress !== '' ? { clientAddress } : {}
