@@ -5,7 +5,7 @@ import { MIGRATIONS } from './migrations/migrations.ts'
 
 export type { Database } from './connect/connection.ts'
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   /** `file:<path>`, `libsql://`, `https://` or `http://`. */
   readonly url: string
   /** For a libSQL server. */

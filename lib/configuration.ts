@@ -9,7 +9,7 @@ export interface PortRange {
 }
 
 /** Parses `first-last` (1024–65535, first not above last), undefined when it is not that. */
-export const parsePortRange = (text: string): PortRange | undefined => {
+const parsePortRange = (text: string): PortRange | undefined => {
   const match = /^(\d{1,5})-(\d{1,5})$/.exec(text.trim())
   if (match === null) return undefined
   const range = { first: Number(match[1]), last: Number(match[2]) }

@@ -17,7 +17,7 @@ export const ERROR_STATUS = {
 
 export type ErrorCode = keyof typeof ERROR_STATUS
 
-export type ErrorDetails = Readonly<Record<string, unknown>>
+type ErrorDetails = Readonly<Record<string, unknown>>
 
 const BRAND = Symbol.for('video-pipeline-service.ApiError')
 

@@ -53,7 +53,7 @@ export interface CredentialRepository {
   clear(): Promise<void>
 }
 
-export interface LoginSession {
+interface LoginSession {
   /** SHA-256 of the token, base64url. */
   readonly token_hash: string
   readonly created_at: number

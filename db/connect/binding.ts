@@ -9,12 +9,12 @@ export interface DatabaseBinding {
   batch(statements: BoundStatement[]): Promise<BoundResult[]>
 }
 
-export interface BoundStatement {
+interface BoundStatement {
   bind(...values: unknown[]): BoundStatement
   all(): Promise<BoundResult>
 }
 
-export interface BoundResult {
+interface BoundResult {
   readonly results: readonly unknown[]
   readonly meta: { readonly changes?: number }
 }

@@ -1,12 +1,9 @@
 import type { Client } from '@libsql/client'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql/driver-core'
-import { query } from './database-error.ts'
 
 /** An open, migrated database. */
 export interface Database {
   readonly orm: LibSQLDatabase
-  /** Answers when the database does; throws SERVICE_UNAVAILABLE. */
-  ping(): Promise<void>
   close(): void
 }
 
@@ -21,6 +18,5 @@ export interface DatabaseConnection {
 
 export const toDatabase = ({ client, orm }: DatabaseConnection): Database => ({
   orm,
-  ping: () => query(async () => void (await client.execute('SELECT 1'))),
   close: () => client.close(),
 })

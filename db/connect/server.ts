@@ -2,7 +2,7 @@ import { createClient } from '@libsql/client/http'
 import { drizzle } from 'drizzle-orm/libsql/http'
 import type { DatabaseConnection } from './connection.ts'
 
-export interface ServerOptions {
+interface ServerOptions {
   /** `libsql://`, `https://` or `http://`. */
   readonly url: string
   readonly authToken?: string

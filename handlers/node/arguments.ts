@@ -1,7 +1,7 @@
 import { CONFIGURATION_VARIABLES } from '../../lib/configuration.ts'
 
 /** The parsed command line. */
-export type Arguments =
+type Arguments =
   | { readonly kind: 'serve'; readonly takeOver: boolean }
   | { readonly kind: 'help' }
   | { readonly kind: 'version' }

@@ -12,7 +12,7 @@ import { createDocsHandlers } from '../pages/docs.ts'
 import { createHttpServer } from './http-server.ts'
 import { listen, portOf } from './listen.ts'
 
-export interface DocsServerOptions {
+interface DocsServerOptions {
   readonly host: string
   /** 0 takes a free port. */
   readonly port: number

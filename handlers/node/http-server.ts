@@ -28,7 +28,7 @@ const HOST = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/
 /** Methods of no resource; TRACE would echo credentials (RFC 9110 section 9.3.8). */
 const REFUSED_METHODS = new Set(['TRACE', 'TRACK', 'CONNECT'])
 
-export interface HttpServerOptions {
+interface HttpServerOptions {
   readonly app: (request: Request, context: RequestContext) => Promise<Response>
   readonly trustProxy: boolean
   readonly log: Log

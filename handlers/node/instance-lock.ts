@@ -11,7 +11,7 @@ const HANDOVER_PATIENCE_MS = 20_000
 const ATTEMPTS = 20
 const ATTEMPT_EVERY_MS = 50
 
-export interface InstanceLock {
+interface InstanceLock {
   release(): void
 }
 

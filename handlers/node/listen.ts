@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-export interface ListenOptions {
+interface ListenOptions {
   readonly host: string
   /** 0 takes a free port. */
   readonly port: number

@@ -1,7 +1,7 @@
 import { ApiError } from '../errors.ts'
 import type { PasswordHasher } from '../ports.ts'
 
-export interface HasherBounds {
+interface HasherBounds {
   /** Hashes computed at once; each takes a core and, with argon2id, tens of megabytes. */
   readonly running: number
   /** Callers that may wait; more are refused at once. */

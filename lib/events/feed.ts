@@ -6,7 +6,7 @@ export interface NewEvent extends Omit<ApiEvent, 'id'> {
   readonly frequent?: boolean
 }
 
-export interface Subscriber {
+interface Subscriber {
   readonly onEvent: (event: ApiEvent) => void
   /** The service stops; no event follows. */
   readonly onEnd: () => void

@@ -28,7 +28,7 @@ export interface EventHub {
   allStatuses(): Promise<CurrentStatus>
 }
 
-export interface EventHubDeps {
+interface EventHubDeps {
   readonly pipelines: Pick<PipelineRepository, 'find' | 'list'>
   readonly engine: Pick<Engine, 'view' | 'list'>
   readonly log: Log

@@ -10,7 +10,7 @@ export interface ApiEvent {
 
 export type EventFilter = (event: ApiEvent) => boolean
 
-export interface ReplayBuffer {
+interface ReplayBuffer {
   /** Keeps an event; `frequent` events have a buffer of their own, because they would push out all others. */
   keep(count: number, event: ApiEvent, frequent: boolean): void
   /** The kept events after this count, oldest first. */

@@ -3,7 +3,7 @@ import { messageOf } from '../errors.ts'
 import type { Clock, Log } from '../ports.ts'
 import { type LicenseSource, readLicense } from './license.ts'
 
-export interface LicenseSender {
+interface LicenseSender {
   /** Sends the license to an engine, before that starts any pipeline. Throws SERVICE_UNAVAILABLE. */
   send(caller: EngineCaller): Promise<void>
   /** Sends the license again when it has changed; a failure is logged. */

@@ -13,7 +13,7 @@ export interface OpenApiDocument {
   readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> }
 }
 
-export interface DocumentedOperation {
+interface DocumentedOperation {
   readonly operationId: string
   readonly responses: Readonly<Record<string, JsonSchema>>
 }

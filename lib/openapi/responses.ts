@@ -5,7 +5,7 @@ import type { Answer, Content, Examples, Operation, Schema } from './operation.t
 import { type JsonSchema, toDocumentSchema } from './schemas.ts'
 
 /** An OpenAPI Response Object. */
-export type DocumentedResponse = JsonSchema
+type DocumentedResponse = JsonSchema
 
 /** The responses of an operation by status: its answers and its errors. */
 export const documentedResponses = (operation: Operation): Readonly<Record<string, DocumentedResponse>> => {

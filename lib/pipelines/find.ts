@@ -5,7 +5,7 @@ import { type PipelineView, pipelineFilterSchema } from '../schema/pipeline.ts'
 import { validate } from '../validate.ts'
 import { idleView, type PipelineRepresentation, represent } from './representation.ts'
 
-export interface FindDeps {
+interface FindDeps {
   readonly engine: Pick<Engine, 'view' | 'list'>
   readonly pipelines: Pick<PipelineRepository, 'find' | 'list'>
 }

@@ -3,7 +3,7 @@ import type { Geolocation, PipelineConfig } from '../schema/pipeline.ts'
 import { pipelineSchema } from '../schema/pipeline.ts'
 import { validate, validationError } from '../validate.ts'
 
-export interface PipelineInput {
+interface PipelineInput {
   readonly config: PipelineConfig
   readonly geolocation: Geolocation | null
 }

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { count, described } from './primitives.ts'
 
 /** A V4L2 node, or one of udev's stable links to it; nothing else of the host may be named. */
 const DEVICE_PATH = /^\/dev\/(?:video\d{1,5}|v4l\/by-(?:id|path)\/[A-Za-z0-9_.:+@#=-]{1,255})$/
@@ -6,9 +7,8 @@ const DEVICE_PATH = /^\/dev\/(?:video\d{1,5}|v4l\/by-(?:id|path)\/[A-Za-z0-9_.:+
 export const isDevicePath = (path: string): boolean => DEVICE_PATH.test(path)
 
 /** Encodings a pipeline can take from a camera; `raw` stands for any uncompressed pixel format. */
-export const CAMERA_KINDS = ['h264', 'h265', 'mjpeg', 'raw'] as const
+const CAMERA_KINDS = ['h264', 'h265', 'mjpeg', 'raw'] as const
 
-const described = <const S extends v.GenericSchema>(schema: S, description: string) => v.pipe(schema, v.description(description))
 const pixels = v.pipe(v.number(), v.integer(), v.minValue(1))
 const rate = v.pipe(v.number(), v.minValue(0))
 
@@ -26,7 +26,7 @@ const sizeRangeSchema = v.object({
   step_height: described(pixels, 'Heights are min_height plus a multiple of this many pixels'),
 })
 
-export const cameraSizeSchema = v.object({
+const cameraSizeSchema = v.object({
   width: described(pixels, 'Width, pixels; the largest one when size_range is given'),
   height: described(pixels, 'Height, pixels; the largest one when size_range is given'),
   frame_rates: described(
@@ -37,7 +37,7 @@ export const cameraSizeSchema = v.object({
   size_range: described(v.nullable(sizeRangeSchema), 'Any size within these bounds; null when the size is one exact size'),
 })
 
-export const cameraFormatSchema = v.object({
+const cameraFormatSchema = v.object({
   encoding: described(v.string(), 'mjpeg, h264, h265, or the pixel format of raw video in lower case, such as yuy2, nv12, gray16_le'),
   media_type: described(v.string(), 'GStreamer media type, such as image/jpeg, video/x-h264, video/x-raw'),
   pixel_format: described(v.nullable(v.string()), 'GStreamer name of the pixel format of raw video; null for encoded video'),
@@ -56,7 +56,7 @@ const identityEntries = {
 
 export const cameraSchema = v.object({
   ...identityEntries,
-  formats: described(v.pipe(v.number(), v.integer(), v.minValue(0)), 'Number of formats; GET camera?path= lists them'),
+  formats: described(count, 'Number of formats; GET camera?path= lists them'),
 })
 
 export const cameraCapabilitiesSchema = v.object({ ...identityEntries, formats: v.array(cameraFormatSchema) })

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { ERROR_STATUS, type ErrorCode } from '../errors.ts'
-import { described } from './described.ts'
+import { described } from './primitives.ts'
 
 const CODES = Object.keys(ERROR_STATUS) as [ErrorCode, ...ErrorCode[]]
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { described } from './described.ts'
+import { described } from './primitives.ts'
 
 /** Data of `pipeline_error`. */
 export const pipelineErrorSchema = v.object({

@@ -1,13 +1,12 @@
 import * as v from 'valibot'
-import { described } from './described.ts'
+import { count, described } from './primitives.ts'
 
-const count = v.pipe(v.number(), v.integer(), v.minValue(0))
-const part = v.picklist(['ok', 'unavailable'])
+const partStatus = v.picklist(['ok', 'unavailable'])
 
 export const healthSchema = v.object({
   status: described(v.picklist(['ok', 'degraded']), 'degraded when engine or database is down'),
-  engine: part,
-  database: part,
+  engine: partStatus,
+  database: partStatus,
   uptime_seconds: count,
   pipelines: v.object({ total: count, playing: count }),
   license: v.optional(described(v.picklist(['valid', 'expired', 'unreadable']), 'State of the license file; absent when there is none')),

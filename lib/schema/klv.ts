@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 
-export const KLV_FORMATS = ['json', 'geojson'] as const
+const KLV_FORMATS = ['json', 'geojson'] as const
 
 /** Query of the latest packet. */
 export const klvQuerySchema = v.strictObject({
@@ -42,6 +42,5 @@ export const klvFeatureSchema = v.object({
   properties: v.record(v.string(), v.nullable(v.union([v.number(), v.string(), v.boolean()]))),
 })
 
-export type KlvFormat = (typeof KLV_FORMATS)[number]
 export type KlvPacketRecord = v.InferOutput<typeof klvPacketSchema>
 export type KlvFeatureRecord = v.InferOutput<typeof klvFeatureSchema>

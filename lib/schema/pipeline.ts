@@ -1,12 +1,11 @@
 import * as v from 'valibot'
-import { described } from './described.ts'
-import { integerBetween, numberBetween } from './number.ts'
+import { described, integerBetween, numberBetween } from './primitives.ts'
 
 export const PIPELINE_MODES = ['simple', 'advanced'] as const
 export const PIPELINE_STATES = ['ready', 'playing'] as const
 export const PHASES = ['idle', 'starting', 'playing', 'reconnecting', 'stopping', 'failed'] as const
 export const CODECS = ['h264', 'h265'] as const
-export const SOURCE_SCHEMES = ['rtsp', 'rtsps', 'rtspt', 'udp', 'srt', 'rtmp', 'rtmps', 'http', 'https', 'v4l2', 'test', 'file'] as const
+const SOURCE_SCHEMES = ['rtsp', 'rtsps', 'rtspt', 'udp', 'srt', 'rtmp', 'rtmps', 'http', 'https', 'v4l2', 'test', 'file'] as const
 
 const oneOf = <const T extends readonly string[]>(values: T) => v.picklist(values, `Use one of: ${values.join(', ')}`)
 const boolean = v.boolean('Use true or false')
@@ -29,7 +28,7 @@ export const sourceScheme = (uri: string): string | undefined => SCHEME.exec(uri
 // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the point
 const NOT_IN_A_URI = /[\u0000-\u0020\u007f]/
 
-export const sourceSchema = v.strictObject({
+const sourceSchema = v.strictObject({
   uri: v.pipe(
     text,
     v.minLength(1, 'Use a stream address such as rtsp://host/path'),
@@ -183,13 +182,11 @@ export const pipelineFilterSchema = v.strictObject({
 
 export type Phase = (typeof PHASES)[number]
 export type PipelineState = (typeof PIPELINE_STATES)[number]
-export type PipelineMode = (typeof PIPELINE_MODES)[number]
 export type Codec = (typeof CODECS)[number]
 export type Source = v.InferOutput<typeof sourceSchema>
 export type Encoding = v.InferOutput<typeof encodingSchema>
 export type Geolocation = v.InferOutput<typeof geolocationSchema>
 export type KlvConfig = v.InferOutput<typeof klvConfigSchema>
-export type PipelineFilter = v.InferOutput<typeof pipelineFilterSchema>
 
 interface CommonConfig {
   readonly id: string

@@ -1,5 +1,4 @@
 import * as v from 'valibot'
-import { described } from './described.ts'
 import {
   encodingSchema,
   geolocationSchema,
@@ -10,21 +9,18 @@ import {
   PIPELINE_STATES,
   pipelineIdSchema,
 } from './pipeline.ts'
+import { count, described, time } from './primitives.ts'
 
-/** ISO 8601 UTC with milliseconds, as every time of the API. */
-export const timeSchema = v.pipe(v.string(), v.isoTimestamp())
-
-const count = v.pipe(v.number(), v.integer(), v.minValue(0))
 const rate = v.pipe(v.number(), v.minValue(0))
 
-const lastErrorSchema = v.object({ code: v.string(), message: v.string(), at: timeSchema })
+const lastErrorSchema = v.object({ code: v.string(), message: v.string(), at: time })
 
 export const runtimeSchema = v.object({
   phase: described(v.picklist(PHASES), 'What the pipeline is doing; reconnecting: its source is away'),
   desired: described(v.picklist(PIPELINE_STATES), 'What was last asked for'),
-  since: described(timeSchema, 'When the phase began'),
+  since: described(time, 'When the phase began'),
   restarts: described(count, 'Restarts since it was last started'),
-  next_retry_at: described(v.nullable(timeSchema), 'When the next restart is due'),
+  next_retry_at: described(v.nullable(time), 'When the next restart is due'),
   last_error: described(v.nullable(lastErrorSchema), 'Why the last run ended or did not begin; free of credentials'),
   readers: described(count, 'RTSP readers connected now'),
   frames: described(count, 'Frames since it was last started'),
@@ -61,20 +57,12 @@ export const pipelineRepresentationSchema = v.object({
   }),
   runtime: described(runtimeSchema, 'What the engine sees right now'),
   ephemeral: described(v.boolean(), 'True when a trigger created it'),
-  created_at: timeSchema,
-  updated_at: timeSchema,
+  created_at: time,
+  updated_at: time,
 })
 
 /** Answer of a dry run. */
 export const validationSchema = v.object({
   valid: v.literal(true),
   launch: described(v.string(), 'The gst-launch-1.0 line, credentials masked, ready to paste'),
-})
-
-/** A line that a pipeline's child process wrote. */
-export const logLineSchema = v.object({
-  at: timeSchema,
-  run: described(v.pipe(v.number(), v.integer()), 'Which run wrote it, 1 for the first since the engine knows the pipeline'),
-  stream: v.picklist(['stdout', 'stderr', 'engine']),
-  line: described(v.string(), 'Credentials are masked (***)'),
 })

@@ -1,10 +1,9 @@
 import * as v from 'valibot'
-import { described } from './described.ts'
-import { integerBetween, numberBetween } from './number.ts'
 import { type Geolocation, geolocationSchema, pipelineIdSchema } from './pipeline.ts'
+import { count, described, integerBetween, integerInQuery, numberBetween, time } from './primitives.ts'
 
 /** Characters of a file name: an id of 64, the time, the ending. */
-export const MAX_FILE_NAME = 96
+const MAX_FILE_NAME = 96
 
 /** Most files that one answer lists; also when no limit is given. */
 export const MAX_LISTED = 1000
@@ -15,21 +14,10 @@ const quality = described(integerBetween(1, 100), 'JPEG quality; of the settings
 /** Body of screenshots/start; what is left out comes from the settings. */
 export const screenshotsStartSchema = v.strictObject({ interval_seconds: v.optional(interval), quality: v.optional(quality) })
 
-const wholeNumber = (least: number, most: number, description: string) =>
-  v.pipe(
-    v.string('Use a whole number'),
-    v.regex(/^\d{1,9}$/, 'Use a whole number'),
-    // In an address it is written as text.
-    v.metadata({ type: 'integer', pattern: undefined, minimum: least, maximum: most, description }),
-    v.transform(Number),
-    v.minValue(least, `Use at least ${least}`),
-    v.maxValue(most, `Use at most ${most}`),
-  )
-
 /** Query of the snapshot. */
 export const snapshotQuerySchema = v.strictObject({
-  quality: v.optional(wholeNumber(1, 100, 'JPEG quality; of the settings when absent')),
-  width: v.optional(wholeNumber(16, 8192, 'Largest width, pixels')),
+  quality: v.optional(integerInQuery(1, 100, 'JPEG quality; of the settings when absent')),
+  width: v.optional(integerInQuery(16, 8192, 'Largest width, pixels')),
 })
 
 /** `<pipeline id>_<yyyymmddThhmmssSSSZ>.jpg` */
@@ -45,7 +33,7 @@ const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d
 /** Query of the list of files. */
 export const screenshotListSchema = v.strictObject({
   pipeline_id: v.optional(pipelineIdSchema),
-  limit: v.optional(wholeNumber(1, MAX_LISTED, 'Most files in the answer')),
+  limit: v.optional(integerInQuery(1, MAX_LISTED, 'Most files in the answer')),
   before: v.optional(
     v.pipe(
       v.string(),
@@ -79,14 +67,14 @@ export interface ScreenshotFile {
   readonly geolocation: Geolocation | null
 }
 
-const size = v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0)))
+const size = v.nullable(count)
 
 /** A screenshot file as the API lists it. */
 export const screenshotRecordSchema = v.object({
   file: screenshotFileSchema,
   pipeline_id: pipelineIdSchema,
-  created_at: described(v.pipe(v.string(), v.isoTimestamp()), 'When the picture came from the source'),
-  size_bytes: v.pipe(v.number(), v.integer(), v.minValue(0)),
+  created_at: described(time, 'When the picture came from the source'),
+  size_bytes: count,
   width: described(size, 'Pixels; null when the head of the file does not tell'),
   height: described(size, 'Pixels; null when the head of the file does not tell'),
   geolocation: described(v.nullable(geolocationSchema), 'Where the camera was'),
@@ -94,4 +82,4 @@ export const screenshotRecordSchema = v.object({
 })
 
 /** Answer of the deletion of a pipeline's files. */
-export const deletedSchema = v.object({ deleted: described(v.pipe(v.number(), v.integer(), v.minValue(0)), 'Files deleted') })
+export const deletedSchema = v.object({ deleted: described(count, 'Files deleted') })

@@ -1,9 +1,8 @@
 import * as v from 'valibot'
-import { described } from './described.ts'
-import { integerBetween } from './number.ts'
+import { described, integerBetween } from './primitives.ts'
 
 /** Elements that read or write files, open file descriptors or run programs: refused in advanced pipelines by default. */
-export const DEFAULT_DENIED_ELEMENTS: readonly string[] = [
+const DEFAULT_DENIED_ELEMENTS: readonly string[] = [
   'filesrc',
   'filesink',
   'fdsrc',

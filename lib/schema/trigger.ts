@@ -57,7 +57,7 @@ export const triggerAnswerSchema = v.object({ status: v.literal('ok'), pipelineI
 export type TriggerAnswer = Readonly<v.InferOutput<typeof triggerAnswerSchema>>
 
 /** A path with every character removed that an id cannot have; separators and dots go, nothing takes their place. */
-export const derivedId = (path: string): string => path.replace(/[^a-zA-Z0-9_-]/g, '')
+const derivedId = (path: string): string => path.replace(/[^a-zA-Z0-9_-]/g, '')
 
 /** What a stream becomes: always 1080p30 H.264, whatever the source is, with its KLV. */
 export const triggeredConfig = ({ id, path }: Trigger, mediaServer: MediaServer): SimpleConfig => ({

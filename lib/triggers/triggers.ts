@@ -7,7 +7,7 @@ import { validate } from '../validate.ts'
 import { createArrivalOrder } from './arrival-order.ts'
 import { createTriggerSlots, type TriggerSlots } from './slots.ts'
 
-export interface TriggersDeps extends CreateDeps {
+interface TriggersDeps extends CreateDeps {
   readonly settings: SettingsRepository
   readonly mediaServer: MediaServer
 }
