@@ -18,15 +18,15 @@ export const fileRoutes = (deps: FileDeps): readonly Route[] => [
     path: FILES_PATH,
     access: 'session',
     operation: 'listScreenshots',
-    summary: 'List screenshot files, the newest first; at most limit (1000) of them, older than before, of pipeline_id',
+    summary: 'List screenshot files, newest first, in pages of at most 1000',
     status: 200,
     errors: ['VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
     query: screenshotListSchema,
     answer: jsonAnswer(
-      'The files, the newest first',
+      'The files, newest first',
       v.array(screenshotRecordSchema),
       { one: [SCREENSHOT] },
-      { link: 'The next page (RFC 8288), when there may be one' },
+      { link: 'The next page (RFC 8288), when there may be more files' },
     ),
     handle: async ({ url }) => {
       const { files, limit } = await listScreenshots(deps, readQuery(url, ['pipeline_id', 'limit', 'before']))
@@ -40,11 +40,11 @@ export const fileRoutes = (deps: FileDeps): readonly Route[] => [
     access: 'session',
     limit: { name: 'delete-screenshots', requests: 10, window_seconds: 60 },
     operation: 'deleteScreenshots',
-    summary: 'Delete the screenshot files of a pipeline (pipeline_id)',
+    summary: 'Delete all screenshot files of a pipeline',
     status: 200,
     errors: ['VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
     query: screenshotDeleteSchema,
-    answer: jsonAnswer('How many were deleted', deletedSchema, { some: { deleted: 12 } }),
+    answer: jsonAnswer('Number of deleted files', deletedSchema, { some: { deleted: 12 } }),
     handle: async ({ url }) => json({ deleted: await deleteScreenshotsOf(deps, readQuery(url, ['pipeline_id'])) }),
   },
   {

@@ -49,7 +49,7 @@ export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
     path: BASE,
     access: 'session',
     operation: 'getKlv',
-    summary: 'The last decoded KLV packet with its age; format=geojson answers a GeoJSON Feature',
+    summary: 'Read the last decoded KLV packet with its age, as JSON or as a GeoJSON Feature',
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     query: klvQuerySchema,

@@ -9,18 +9,18 @@ import { json } from './http/respond.ts'
 import type { FetchHandler, Route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 
-/** What a pipeline's child processes wrote. */
+/** The output of a pipeline's child processes. */
 export const logRoutes = (deps: PipelineLogDeps): readonly Route[] => [
   {
     access: 'session',
     method: 'GET',
     path: '/svc/pipeline/:id/log',
     operation: 'getPipelineLog',
-    summary: 'The last lines of the child process, this run and the previous ones; credentials masked',
+    summary: "Read the last output lines of the pipeline's child processes, of this run and previous ones; credentials are masked",
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     query: logQuerySchema,
-    answer: jsonAnswer('The lines, the oldest first', v.array(logLineSchema), { one: [LOG_LINE] }),
+    answer: jsonAnswer('The lines, oldest first', v.array(logLineSchema), { one: [LOG_LINE] }),
     handle: async (exchange) => json(await readPipelineLog(deps, pipelineIdOf(exchange), readQuery(exchange.url, ['limit']))),
   },
 ]

@@ -72,7 +72,9 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
     status: 200,
     errors: ['VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
     body: PIPELINE_BODY,
-    answer: jsonAnswer('A create with this body would be taken', validationSchema, { valid: { valid: true, launch: 'gst-launch-1.0 …' } }),
+    answer: jsonAnswer('A create with this body would be accepted', validationSchema, {
+      valid: { valid: true, launch: 'gst-launch-1.0 …' },
+    }),
     handle: async ({ request }) => json(await validatePipeline(deps, await readJson(request))),
   },
   ...['', '/status'].map(
@@ -93,7 +95,7 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
     method: 'PUT',
     path: `${BASE}/:id`,
     operation: 'replacePipeline',
-    summary: 'Replace the configuration of a pipeline that does not run',
+    summary: 'Replace the configuration of a pipeline that is not running',
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
     body: REPLACEMENT_BODY,
@@ -117,10 +119,10 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
     method: 'DELETE',
     path: `${BASE}/:id`,
     operation: 'deletePipeline',
-    summary: 'Delete a pipeline that does not run',
+    summary: 'Delete a pipeline that is not running',
     status: 204,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', 'SERVICE_UNAVAILABLE'],
-    answer: emptyAnswer('The pipeline is deleted; its screenshots stay'),
+    answer: emptyAnswer('The pipeline is deleted; its screenshots are kept'),
     handle: async (exchange) => {
       await deletePipeline(deps, pipelineIdOf(exchange))
       return noContent()

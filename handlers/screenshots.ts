@@ -12,7 +12,7 @@ import { createRouter, type RouterDeps } from './http/router.ts'
 
 const BASE = '/svc/pipeline/:id'
 
-/** Periodic screenshots of a pipeline, and its picture of now. */
+/** Periodic screenshots of a pipeline, and its current picture. */
 export const screenshotRoutes = (deps: ScreenshotDeps): readonly Route[] => [
   {
     method: 'PUT',
@@ -42,16 +42,16 @@ export const screenshotRoutes = (deps: ScreenshotDeps): readonly Route[] => [
     path: `${BASE}/snapshot`,
     access: 'session',
     operation: 'getSnapshot',
-    summary: 'The current picture as JPEG; quality (1 to 100) and width (pixels at most) are optional',
+    summary: 'Take a snapshot: the current picture as JPEG',
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', 'ENGINE_ERROR', 'SERVICE_UNAVAILABLE'],
     query: snapshotQuerySchema,
-    answer: jpegAnswer('The picture of now, at most a second old'),
+    answer: jpegAnswer('The current picture, at most one second old'),
     otherAnswers: { 304: knownPictureAnswer() },
     handle: async (exchange) =>
       jpeg(exchange.request, await takeSnapshot(deps, pipelineIdOf(exchange), readQuery(exchange.url, ['quality', 'width']))),
   },
 ]
 
-/** The picture operations of pipelines alone, for embedding. */
+/** Screenshots and snapshot alone, for embedding. */
 export const createScreenshotHandlers = (deps: ScreenshotDeps & RouterDeps): FetchHandler => createRouter(screenshotRoutes(deps), deps)

@@ -13,6 +13,6 @@ export const authStatusSchema = v.object({ auth_enabled: described(v.boolean(), 
 
 /** Answer of a login. */
 export const sessionSchema = v.object({
-  token: described(v.string(), 'For Authorization: Bearer'),
+  token: described(v.string(), 'Token for Authorization: Bearer'),
   expires: described(time, 'End of the session, ISO 8601 UTC'),
 })
