@@ -32,7 +32,7 @@ export const changeSettings = async (deps: SettingsDeps, input: unknown): Promis
     } catch (error) {
       await deps.engine
         .configure(withChanges(DEFAULT_SETTINGS, stored))
-        .catch((cause: unknown) => deps.log.warn('settings_not_put_back', { error: messageOf(cause) }))
+        .catch((cause: unknown) => deps.log.warn('settings_not_restored', { error: messageOf(cause) }))
       throw error
     }
     return changed

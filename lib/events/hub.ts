@@ -69,7 +69,7 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
   const views = new Map<string, PipelineView>()
   const published = new Map<string, Published>()
   /** Pipelines whose status a client asked for while the engine was gone. */
-  const owed = new Set<string>()
+  const requested = new Set<string>()
   /** Pipelines whose events came faster than the database answered. */
   const skipped = new Set<string>()
 
@@ -88,8 +88,8 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
   const publishStatus = (status: PipelineRepresentation): void => {
     const { id } = status
     const signature = signatureOf(status)
-    if (published.get(id)?.signature === signature && !owed.has(id)) return
-    owed.delete(id)
+    if (published.get(id)?.signature === signature && !requested.has(id)) return
+    requested.delete(id)
     published.set(id, { status, signature })
     feed.publish({ event: 'pipeline_status', pipelineId: id, data: status })
   }
@@ -131,7 +131,7 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
   }
 
   const publishRemoved = (id: string): void => {
-    for (const memory of [views, published, owed, skipped]) memory.delete(id)
+    for (const memory of [views, published, requested, skipped]) memory.delete(id)
     feed.publish({ event: 'pipeline_not_found', pipelineId: id, data: { pipeline_id: id } })
   }
 
@@ -177,7 +177,7 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
         const fresh = await deps.engine.view(id).catch((error: unknown) => absentWhenUnknown(error, idleView(record)))
         return () => [statusEvent(record, fresh)]
       } catch (error) {
-        owed.add(id)
+        requested.add(id)
         throw error
       }
     },
@@ -187,7 +187,7 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
         const known = new Map((await deps.engine.list()).map((view) => [view.id, view]))
         return () => records.map((record) => statusEvent(record, known.get(record.config.id) ?? idleView(record)))
       } catch (error) {
-        for (const { config } of records) owed.add(config.id)
+        for (const { config } of records) requested.add(config.id)
         throw error
       }
     },

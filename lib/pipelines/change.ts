@@ -34,7 +34,7 @@ export const replacePipeline = async (deps: ChangeDeps, id: string, input: unkno
     } catch (error) {
       await deps.engine
         .put(record.config, { create: false })
-        .catch((cause: unknown) => deps.log.warn('pipeline_not_put_back', { id, error: messageOf(cause) }))
+        .catch((cause: unknown) => deps.log.warn('pipeline_not_restored', { id, error: messageOf(cause) }))
       throw error
     }
     await locateScreenshots(deps, id, change.geolocation)
@@ -67,7 +67,7 @@ const putOrCreate = async (deps: ChangeDeps, record: PipelineRecord, config: Pip
     return await deps.engine.put(config, { create: false })
   } catch (error) {
     if (!hasCode(error, 'NOT_FOUND')) throw error
-    deps.log.warn('pipeline_was_lost', { id: record.config.id })
+    deps.log.warn('pipeline_lost', { id: record.config.id })
     return deps.engine.put(config, { create: true })
   }
 }

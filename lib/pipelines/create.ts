@@ -54,7 +54,7 @@ const removeOnFailure = async <T>(deps: CreateDeps, id: string, run: () => Promi
   } catch (error) {
     await deps.engine
       .remove(id, { force: true })
-      .catch((cause: unknown) => deps.log.warn('pipeline_not_undone', { id, error: messageOf(cause) }))
+      .catch((cause: unknown) => deps.log.warn('pipeline_not_removed', { id, error: messageOf(cause) }))
     throw error
   }
 }

@@ -29,7 +29,7 @@ const recorderOf = (stored: readonly string[]) => {
   return { recorder, written, byHand }
 }
 
-describe('the last known place', () => {
+describe('the last geolocation', () => {
   beforeEach(() => {
     vi.useFakeTimers()
   })
@@ -37,7 +37,7 @@ describe('the last known place', () => {
     vi.useRealTimers()
   })
 
-  it('is written at once, then at most once a second, the newest of all in the end', async () => {
+  it('is written at once, then at most once a second, and the newest one last', async () => {
     const { recorder, written } = recorderOf(['uav-1', 'uav-2'])
     for (let step = 1; step <= 30; step++) {
       recorder.push(told(step))
@@ -50,7 +50,7 @@ describe('the last known place', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('is not written when it is the same, nor for what is not stored', async () => {
+  it('is not written when it is unchanged or the pipeline is not stored', async () => {
     const { recorder, written } = recorderOf(['uav-1'])
     for (let step = 0; step < 3; step++) {
       recorder.push(told(1))
@@ -60,7 +60,7 @@ describe('the last known place', () => {
     expect(written).toEqual([['uav-1', 1]])
   })
 
-  it('set by hand holds against what was told before, until the next one is told', async () => {
+  it('set by a client is kept until the engine reports a newer one', async () => {
     const { recorder, written, byHand } = recorderOf(['uav-1'])
     recorder.push(told(1))
     await vi.advanceTimersByTimeAsync(200)
@@ -76,7 +76,7 @@ describe('the last known place', () => {
     ])
   })
 
-  it('leaves nothing running when it is closed', async () => {
+  it('leaves no timer after close', async () => {
     const { recorder, written } = recorderOf(['uav-1'])
     recorder.push(told(1))
     recorder.push(told(2))
@@ -87,8 +87,8 @@ describe('the last known place', () => {
   })
 })
 
-describe('a place that the engine tells', () => {
-  it('is in every answer, leaves updated_at alone, and is no news of the configuration', async () => {
+describe('a geolocation from the engine', () => {
+  it('is in every answer, does not change updated_at and causes no event', async () => {
     await using api = await createTestApi()
     const created = await api.given(simple('uav-1'))
     const statuses: unknown[] = []

@@ -36,7 +36,7 @@ describe('the log', () => {
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ uri: 'rtsp://***@cam/x' })
   })
 
-  it('writes a line even for what JSON cannot hold', () => {
+  it('writes a line even for values that JSON cannot represent', () => {
     const { lines, log } = collect('debug')
     const circle: Record<string, unknown> = { big: 1n }
     circle.self = circle

@@ -22,7 +22,7 @@ const failure = (input: unknown): ApiError => {
 const issuesOf = (input: unknown): readonly ValidationIssue[] => failure(input).details.issues as readonly ValidationIssue[]
 
 describe('validating', () => {
-  it('answers what the schema makes of the input', () => expect(validate(schema, { name: 'x' }, 'thing')).toEqual({ name: 'x' }))
+  it('returns the parsed input', () => expect(validate(schema, { name: 'x' }, 'thing')).toEqual({ name: 'x' }))
 
   for (const [name, input, issue] of [
     ['a missing field', {}, { path: 'name', message: 'This field is required' }],
@@ -40,11 +40,11 @@ describe('validating', () => {
     it(`names ${name}`, () => expect(issuesOf(input)).toEqual([issue]))
   }
 
-  it('says what is wrong first in the message, without a colon that would look like a credential', () => {
+  it('has the first issue in the message, without a colon that would look like a credential', () => {
     expect(failure({ name: '' }).message).toBe('The thing is not valid at name. Give a name')
   })
 
-  it('lists at most 20 issues, whatever was sent', () => {
+  it('lists at most 20 issues', () => {
     const input = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`field${index}`, 1]))
     expect(issuesOf({ name: 'x', list: Array(500).fill(1), ...input }).length).toBeLessThanOrEqual(20)
   })

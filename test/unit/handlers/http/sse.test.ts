@@ -21,7 +21,7 @@ afterEach(() => {
 })
 
 describe('a stream of events', () => {
-  it('has the header fields of Server-Sent Events, and nobody keeps or buffers it', async () => {
+  it('has the header fields of Server-Sent Events and is neither cached nor buffered', async () => {
     const { open, leaving } = setUp()
     const response = open()
     expect(Object.fromEntries(response.headers)).toEqual({
@@ -32,7 +32,7 @@ describe('a stream of events', () => {
     leaving.abort()
   })
 
-  it('tells the retry time once, then every event with its id', async () => {
+  it('sends the retry time once, then every event with its id', async () => {
     const { feed, open, leaving } = setUp()
     const client = followSse(open())
     feed.publish(message({ text: 'line 1\nline 2' }))
@@ -45,7 +45,7 @@ describe('a stream of events', () => {
     ])
   })
 
-  it('replays what was missed, then greets, then goes on; what comes while it is greeted keeps its place', async () => {
+  it('replays missed events, then sends the status, then new events in their order', async () => {
     const { feed, open, leaving } = setUp()
     for (const data of ['seen', 'missed']) feed.publish(message(data))
     const asked = Promise.withResolvers<void>()
@@ -68,7 +68,7 @@ describe('a stream of events', () => {
     leaving.abort()
   })
 
-  it('passes on only what fits', async () => {
+  it('sends only events that pass the filter', async () => {
     const { feed, open, leaving } = setUp({ filter: ({ event }) => event === 'camera_added' })
     const client = followSse(open())
     feed.publish(message('no'))
@@ -87,7 +87,7 @@ describe('a stream of events', () => {
     expect(await client.rest()).toEqual([{ retry: '2000' }, { comment: 'keepalive' }, { comment: 'keepalive' }])
   })
 
-  it('asks for a greeting that failed again with the keepalive, and passes events on meanwhile', async () => {
+  it('reads a failed status again at the keepalive, and sends events meanwhile', async () => {
     let reachable = false
     const { feed, open, leaving } = setUp()
     const status = vi.fn(async () => {
@@ -105,7 +105,7 @@ describe('a stream of events', () => {
     leaving.abort()
   })
 
-  it('ends after the last event, also when that was missed, and forgets the client', async () => {
+  it('ends after the last event, also when that was replayed, and unsubscribes', async () => {
     const { feed, open } = setUp({ isLast: ({ event }) => event === 'pipeline_not_found' })
     const client = followSse(open())
     for (const event of ['pipeline_status', 'pipeline_not_found', 'pipeline_status']) feed.publish(message(event, event))
@@ -115,7 +115,7 @@ describe('a stream of events', () => {
     expect([feed.subscribers, vi.getTimerCount()]).toEqual([0, 0])
   })
 
-  it('ends when the service stops, and at once for who comes then', async () => {
+  it('ends when the service stops, and at once for later clients', async () => {
     const { feed, open } = setUp()
     const client = followSse(open())
     feed.close()
@@ -125,7 +125,7 @@ describe('a stream of events', () => {
   })
 })
 
-describe('a client that goes away', () => {
+describe('a client that disconnects', () => {
   const ways = {
     'is cancelled': (client: ReturnType<typeof followSse>) => client.leave(),
     'aborts its request': async (_client: unknown, leaving: AbortController) => leaving.abort(),
@@ -135,7 +135,7 @@ describe('a client that goes away', () => {
     },
   }
   for (const [way, leave] of Object.entries(ways)) {
-    it(`leaves no timer and no listener behind when it ${way}`, async () => {
+    it(`leaves no timer and no listener when it ${way}`, async () => {
       const { feed, open, leaving } = setUp()
       const remove = vi.spyOn(leaving.signal, 'removeEventListener')
       const client = followSse(open({ status: () => new Promise(() => {}) }))
@@ -148,7 +148,7 @@ describe('a client that goes away', () => {
     })
   }
 
-  it('before it was answered is never followed', async () => {
+  it('before its answer is never subscribed', async () => {
     const { feed, open, leaving } = setUp()
     leaving.abort()
     await followSse(open()).rest()
@@ -157,7 +157,7 @@ describe('a client that goes away', () => {
 })
 
 describe('a client that does not read', () => {
-  it('is cut off with what it has not read, and the others go on', async () => {
+  it('is disconnected with its unread events, and the others continue', async () => {
     const { feed, open } = setUp()
     const slow = open()
     const quick = followSse(open())
@@ -173,7 +173,7 @@ describe('a client that does not read', () => {
     await quick.leave()
   })
 
-  it('can catch up with more than the backlog holds', async () => {
+  it('can catch up with more than the backlog limit', async () => {
     const { feed, open, leaving } = setUp()
     for (let count = 0; count < 30; count += 1) feed.publish(message('x'.repeat(100_000)))
     const client = followSse(open({ lastEventId: 'p-0', status: async () => () => [feed.unpublished(message('now'))] }))
@@ -182,7 +182,7 @@ describe('a client that does not read', () => {
     leaving.abort()
   })
 
-  it('is cut off when more comes before its greeting than is worth keeping', async () => {
+  it('is disconnected when too many events wait for its status', async () => {
     const { feed, open } = setUp({ status: () => new Promise(() => {}) })
     const response = open()
     for (let count = 0; count <= 1000; count += 1) feed.publish(message(count))

@@ -29,7 +29,7 @@ const start = async (): Promise<{ server: Server; open: () => Promise<Socket>; a
 const closed = (socket: Socket): Promise<void> =>
   new Promise((resolve) => (socket.closed ? resolve() : socket.once('close', () => resolve())))
 
-it('closes connections that never sent a request at once, and lets a request end', async () => {
+it('closes connections without a request at once, and lets requests finish', async () => {
   const { server, open, answer, asked } = await start()
   const silent = await open()
   const busy = await open()
