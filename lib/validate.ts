@@ -41,5 +41,8 @@ export const validationError = (
   const first = issues[0]
   // No colon after the name of a field: `redact` would mask what follows `password:`.
   const where = first?.path ? ` at ${first.path}` : ''
-  return new ApiError('VALIDATION_ERROR', `The ${what} is not valid${where}. ${first?.message ?? ''}`.trim(), { issues, ...more }, options)
+  const problem = first === undefined ? '' : ` ${asSentence(first.message)}`
+  return new ApiError('VALIDATION_ERROR', `The ${what} is not valid${where}.${problem}`, { issues, ...more }, options)
 }
+
+const asSentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)

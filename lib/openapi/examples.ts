@@ -117,7 +117,7 @@ export const LOG_LINE = { at: TIME, run: 1, stream: 'stderr', line: 'ERROR: from
 
 /** Example messages of errors by code. */
 export const ERROR_MESSAGES = {
-  VALIDATION_ERROR: 'The pipeline is not valid at source.uri. Use a complete stream address such as rtsp://host:554/path',
+  VALIDATION_ERROR: 'The pipeline is not valid at source.uri. Use a complete stream address such as rtsp://host:554/path.',
   UNAUTHORIZED: 'Authentication is required. Send the token of a login as Authorization: Bearer, or the API key as X-API-Key.',
   LICENSE_ERROR: 'The license does not cover the codec h265. Use another codec or extend the license.',
   LICENSE_LIMIT_EXCEEDED: 'The license allows 4 running pipelines. Stop one or extend the license.',
