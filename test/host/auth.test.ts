@@ -50,7 +50,7 @@ describe('the data directory', () => {
       }
     }
     search('while it runs')
-    // Other processes can read the arguments of a process.
+    // The log and the environment of the engine process are more readable than the API process.
     for (const secret of secrets) expect(service.log.join('\n')).not.toContain(secret)
     const engine = readFileSync(`/proc/${service.enginePid()}/environ`, 'latin1')
     expect(engine).not.toContain(apiKey)
