@@ -9,14 +9,11 @@ import { createSessionRepository } from '../../db/sessions.ts'
 import { createSettingsRepository } from '../../db/settings.ts'
 import { keepCredentialInMemory, keepPipelinesInMemory } from '../../db/write-through.ts'
 import { type Configuration, readConfiguration } from '../../lib/configuration.ts'
-import { createCamerasClient } from '../../lib/engine/cameras-client.ts'
-import { createEngineCaller, createEngineClient } from '../../lib/engine/client.ts'
-import { createKlvClient } from '../../lib/engine/klv-client.ts'
-import { createScreenshotsClient } from '../../lib/engine/screenshots-client.ts'
+import { createEngineCaller } from '../../lib/engine/caller.ts'
+import { createEngineClient } from '../../lib/engine/client.ts'
 import { createLicensing } from '../../lib/license/license.ts'
-import { createLicenseWatch } from '../../lib/license/tell-engine.ts'
+import { createEngineLicense } from '../../lib/license/tell-engine.ts'
 import { createLog } from '../../lib/log.ts'
-import { createEngineMetrics } from '../../lib/metrics.ts'
 import { reconcile } from '../../lib/pipelines/reconcile.ts'
 import type { Log } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -100,19 +97,21 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   const alone = databaseUrl.startsWith('file:')
   const stopping = new AbortController()
   let link: EngineLink | undefined
-  const caller = createEngineCaller({
-    address: () => link?.address(),
-    fetch: (url, init) => (link?.fetch ?? fetch)(url, init),
-  })
+  const client = createEngineClient(
+    createEngineCaller({
+      address: () => link?.address(),
+      fetch: (url, init) => (link?.fetch ?? fetch)(url, init),
+    }),
+  )
   const pipelines = createPipelineRepository(database)
   const credentials = createCredentialRepository(database)
   const ports = {
-    engine: createEngineClient(caller),
-    screenshots: createScreenshotsClient(caller),
-    klv: createKlvClient(caller),
-    cameras: createCamerasClient(caller),
+    engine: client.engine,
+    screenshots: client.screenshots,
+    klv: client.klv,
+    cameras: client.cameras,
     metrics: createApiMetrics({ sseClients: () => deps.events.feed.followers }),
-    engineMetrics: createEngineMetrics(caller),
+    engineMetrics: client.metrics.read,
     pipelines: alone ? keepPipelinesInMemory(pipelines) : pipelines,
     sharedDatabase: !alone,
     settings: createSettingsRepository(database),
@@ -131,20 +130,20 @@ export const openService = async (configuration: Configuration, options: OpenOpt
     stopping: stopping.signal,
   }
   const deps: AppDeps = assemble(ports)
-  const license = createLicenseWatch({ source: ports.license, clock, log })
+  const license = createEngineLicense({ source: ports.license, clock, log })
   const app = createApp(deps)
   const connect = (): EngineLink =>
     linkEngine(configuration, dataDir, options.environment ?? process.env, {
       log,
       // The API is shown the engine only when the two agree.
-      onReady: async (engine, occasion, direct) => {
-        await license.begin(direct)
-        const screenshots = createScreenshotsClient(direct)
+      onReady: async (direct, occasion) => {
+        const { engine, screenshots } = direct
+        await license.send(direct)
         await reconcile({ ...deps, engine, screenshots, licensing: createLicensing({ source: ports.license, engine, clock }) }, occasion)
         await deps.events.resync(await engine.list())
       },
       onEvent: (event) => {
-        if (event.type === 'heartbeat') void license.look()
+        if (event.type === 'heartbeat') void license.refresh()
         deps.events.push(event)
         deps.geolocations.push(event)
         deps.triggers.notice(event)

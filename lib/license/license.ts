@@ -1,6 +1,7 @@
+import type { Engine } from '../engine/protocol.ts'
 import { ApiError } from '../errors.ts'
-import type { Clock, Engine } from '../ports.ts'
-import { type License, licenseSchema } from '../schema/license.ts'
+import type { Clock } from '../ports.ts'
+import { type License, type LicenseState, licenseSchema } from '../schema/license.ts'
 import type { Codec, PipelineConfig, PipelineView } from '../schema/pipeline.ts'
 import { validate } from '../validate.ts'
 
@@ -9,11 +10,6 @@ export interface LicenseSource {
   /** The text of the license file, null when none is configured. Throws when it cannot be read. */
   read(): Promise<string | null>
 }
-
-export type LicenseState =
-  | { readonly status: 'unlimited' }
-  | { readonly status: 'valid'; readonly license: License }
-  | { readonly status: 'unreadable' | 'expired' }
 
 /** A place among the licensed streams; held from the check until the engine itself shows the start. */
 export interface Slot {

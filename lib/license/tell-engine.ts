@@ -1,33 +1,35 @@
-import type { EngineCaller } from '../engine/client.ts'
+import type { EngineClient } from '../engine/protocol.ts'
 import type { Clock, Log } from '../ports.ts'
-import { type LicenseSource, type LicenseState, readLicense } from './license.ts'
+import { type LicenseSource, readLicense } from './license.ts'
 
-export interface LicenseWatch {
-  /** Tells an engine the license before it starts anything. Throws SERVICE_UNAVAILABLE. */
-  begin(caller: EngineCaller): Promise<void>
-  /** Looks whether the license has changed, and tells the engine of it. */
-  look(): Promise<void>
+type LicensedEngine = Pick<EngineClient, 'license'>
+
+export interface EngineLicense {
+  /** Sends the license to an engine before it starts anything. Throws SERVICE_UNAVAILABLE. */
+  send(engine: LicensedEngine): Promise<void>
+  /** Reads the license again, and sends it to the engine if it has changed. */
+  refresh(): Promise<void>
 }
 
-/** Keeps the engine told of the license: it starts on-demand pipelines for their readers by itself, whether an API process lives or not. */
-export const createLicenseWatch = ({ source, clock, log }: { source: LicenseSource; clock: Clock; log: Log }): LicenseWatch => {
-  let caller: EngineCaller | undefined
-  let told: string | undefined
+/** Keeps the engine's copy of the license up to date: it starts on-demand pipelines by itself, with or without an API process. */
+export const createEngineLicense = ({ source, clock, log }: { source: LicenseSource; clock: Clock; log: Log }): EngineLicense => {
+  let engine: LicensedEngine | undefined
+  let sent: string | undefined
 
-  const tell = async (to: EngineCaller): Promise<void> => {
-    const state: LicenseState = await readLicense(source, clock)
+  const send = async (to: LicensedEngine): Promise<void> => {
+    const state = await readLicense(source, clock)
     const text = JSON.stringify(state)
-    if (to === caller && text === told) return
-    await to.call('PUT', '/license', state)
-    caller = to
-    told = text
+    if (to === engine && text === sent) return
+    await to.license.set(state)
+    engine = to
+    sent = text
   }
   return {
-    begin: tell,
-    look: async () => {
-      if (caller === undefined) return
-      await tell(caller).catch((error: unknown) =>
-        log.warn('license_not_told', { error: error instanceof Error ? error.message : String(error) }),
+    send,
+    refresh: async () => {
+      if (engine === undefined) return
+      await send(engine).catch((error: unknown) =>
+        log.warn('license_not_sent', { error: error instanceof Error ? error.message : String(error) }),
       )
     },
   }

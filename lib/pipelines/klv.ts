@@ -1,5 +1,5 @@
+import type { Klv } from '../engine/protocol.ts'
 import { ApiError } from '../errors.ts'
-import type { Klv } from '../ports.ts'
 import type { PipelineRecord, PipelineRepository } from '../repositories.ts'
 import { type KlvFeatureRecord, type KlvPacketRecord, klvQuerySchema } from '../schema/klv.ts'
 import { DEFAULT_SETTINGS } from '../schema/settings.ts'

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
+import type { LogLine } from '../engine/messages.ts'
+import type { Engine } from '../engine/protocol.ts'
 import { ApiError } from '../errors.ts'
-import type { Engine, LogLine } from '../ports.ts'
 import { redact } from '../redact.ts'
 import type { PipelineRepository } from '../repositories.ts'
 import { integerBetween } from '../schema/number.ts'

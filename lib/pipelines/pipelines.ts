@@ -1,7 +1,9 @@
+import type { EngineCheck } from '../engine/messages.ts'
+import type { Engine, Screenshots } from '../engine/protocol.ts'
 import { ApiError } from '../errors.ts'
 import type { KeyedQueue } from '../keyed-queue.ts'
 import type { Licensing } from '../license/license.ts'
-import type { Clock, Engine, EngineCheck, Log, Screenshots } from '../ports.ts'
+import type { Clock, Log } from '../ports.ts'
 import type { PipelineRecord, PipelineRepository } from '../repositories.ts'
 import { type Geolocation, type PipelineConfig, type PipelineView, pipelineFilterSchema, pipelinePatchSchema } from '../schema/pipeline.ts'
 import { DEFAULT_SETTINGS } from '../schema/settings.ts'
@@ -159,7 +161,7 @@ export const stopPipeline = async (deps: PipelineDeps, id: string): Promise<Pipe
 /** Screenshots carry the place; that the engine does not hold the pipeline right now is no reason to refuse a change. */
 const tellLocation = (deps: PipelineDeps, id: string, geolocation: Geolocation | null): Promise<void> =>
   deps.screenshots
-    .locate(id, geolocation)
+    .locate(id, { geolocation })
     .catch((cause: unknown) => deps.log.warn('pipeline_location_not_told', { id, error: messageOf(cause) }))
 
 /**

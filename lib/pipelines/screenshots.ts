@@ -1,6 +1,6 @@
+import type { JpegAnswer, Screenshots } from '../engine/protocol.ts'
 import { ApiError } from '../errors.ts'
 import type { KeyedQueue } from '../keyed-queue.ts'
-import type { JpegAnswer, Screenshots } from '../ports.ts'
 import type { PipelineRecord, PipelineRepository, SettingsRepository } from '../repositories.ts'
 import {
   MAX_LISTED,
@@ -75,8 +75,7 @@ export const parseFile = (name: string | undefined): string => validate(screensh
 
 /** Deletes the files of a pipeline, also of one that is no more; VALIDATION_ERROR without its id. */
 export const deleteScreenshotsOf = async ({ screenshots }: Pick<ScreenshotDeps, 'screenshots'>, query: Query): Promise<number> => {
-  const { pipeline_id } = validate(screenshotDeleteSchema, query, 'query')
-  return screenshots.removeOf(pipeline_id)
+  return (await screenshots.removeOf(validate(screenshotDeleteSchema, query, 'query'))).deleted
 }
 
 const findRecord = async ({ pipelines }: Pick<ScreenshotDeps, 'pipelines'>, id: string): Promise<PipelineRecord> => {

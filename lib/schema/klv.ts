@@ -43,5 +43,7 @@ export const klvFeatureSchema = v.object({
 })
 
 export type KlvFormat = (typeof KLV_FORMATS)[number]
-export type KlvPacketRecord = v.InferOutput<typeof klvPacketSchema>
-export type KlvFeatureRecord = v.InferOutput<typeof klvFeatureSchema>
+export type KlvPacketRecord = Immutable<v.InferOutput<typeof klvPacketSchema>>
+export type KlvFeatureRecord = Immutable<v.InferOutput<typeof klvFeatureSchema>>
+
+type Immutable<T> = T extends object ? { readonly [K in keyof T]: Immutable<T[K]> } : T

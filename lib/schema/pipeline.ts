@@ -246,7 +246,7 @@ export interface Runtime {
 
 export interface KlvView {
   readonly available: boolean
-  readonly state?: 'playing' | 'stopped'
+  readonly state?: 'playing' | 'stopped' | undefined
 }
 
 export interface ScreenshotsView {
