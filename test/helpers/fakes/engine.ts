@@ -120,7 +120,6 @@ export const createFakeEngine = (): FakeEngine => {
       const existing = pipelines.get(config.id)
       if (create && existing !== undefined)
         throw new ApiError('CONFLICT', `The engine has a pipeline ${config.id} already.`, { reason: 'exists' })
-      if (!create && existing === undefined) throw new ApiError('NOT_FOUND', `The engine has no pipeline ${config.id}.`)
       if (existing !== undefined && RUNNING.has(existing.phase))
         throw new ApiError('CONFLICT', `Pipeline ${config.id} runs. Stop it first.`, { reason: 'running' })
       launchOf(config)

@@ -48,6 +48,7 @@ export const createFakeScreenshots = (engine: Engine): FakeScreenshots => {
       return engine.view(id)
     },
     locate: async (id, { geolocation }) => {
+      await engine.view(id)
       fake.geolocations.set(id, geolocation)
     },
     snapshot: async (id, { quality, width }) => {
@@ -59,7 +60,8 @@ export const createFakeScreenshots = (engine: Engine): FakeScreenshots => {
         .filter((file) => pipeline_id === undefined || file.pipeline_id === pipeline_id)
         .filter((file) => before === undefined || Date.parse(file.created_at) < before)
         .slice(0, limit),
-    read: async (name) => answer(`"${indexOf(name)}"`, { 'last-modified': 'Fri, 20 Nov 2026 10:00:00 GMT' }),
+    read: async (name) =>
+      answer(`"${indexOf(name)}"`, { 'last-modified': 'Fri, 20 Nov 2026 10:00:00 GMT', 'x-created-at': '2026-11-20T10:00:00.000Z' }),
     remove: async (name) => {
       fake.files.splice(indexOf(name), 1)
     },
