@@ -1,17 +1,6 @@
 import type { Readable } from 'node:stream'
-import {
-  type AnswerOf,
-  type AnyCall,
-  type ArgumentsOf,
-  type EventOf,
-  type JsonCall,
-  type LinesCall,
-  type PartName,
-  type PictureCall,
-  PROTOCOL,
-  type Protocol,
-  type TextCall,
-} from '../../lib/engine/protocol.ts'
+import type { AnswerOf, AnyCall, ArgumentsOf, EventOf, JsonCall, LinesCall, PictureCall, TextCall } from '../../lib/engine/call.ts'
+import { type PartName, PROTOCOL, type Protocol } from '../../lib/engine/protocol.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { validate, validationError } from '../../lib/validate.ts'
 

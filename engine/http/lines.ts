@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { LinesCall } from '../../lib/engine/protocol.ts'
+import type { LinesCall } from '../../lib/engine/call.ts'
 import type { LineSource } from './dispatch.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { JpegAnswer } from '../../lib/engine/protocol.ts'
+import type { JpegAnswer } from '../../lib/engine/call.ts'
 import { isKnown } from './conditional.ts'
 
 /** What the engine says of a picture and a client may know. */

@@ -1,18 +1,9 @@
 import * as v from 'valibot'
 import type { PasswordHasher } from '../ports.ts'
+import type { AnswerOf, AnyCall, ArgumentsOf, EventOf, JpegAnswer, JsonCall, LinesCall } from './call.ts'
 import { asEngineError, type EngineCaller, engineUnavailable, errorOf } from './caller.ts'
 import { readLines } from './lines.ts'
-import {
-  type AnswerOf,
-  type AnyCall,
-  type ArgumentsOf,
-  type EngineClient,
-  type EventOf,
-  type JpegAnswer,
-  type JsonCall,
-  type LinesCall,
-  PROTOCOL,
-} from './protocol.ts'
+import { type EngineClient, PROTOCOL } from './protocol.ts'
 import { withSharedSnapshots } from './shared-reads.ts'
 
 /** The engine over HTTP, a method for each row of the protocol. Every method throws the engine's ApiError, or SERVICE_UNAVAILABLE. */

@@ -9,7 +9,7 @@ export interface LinesOptions {
   readonly signal: AbortSignal
 }
 
-/** A stream of JSON lines. Ends when the signal aborts; throws when the engine refuses it, ends it or falls silent. */
+/** A stream of JSON lines. Ends when the signal aborts or the engine ends it; throws when the engine refuses it, is lost or falls silent. */
 export async function* readLines(caller: EngineCaller, { path, silenceMs, signal }: LinesOptions): AsyncGenerator<unknown> {
   // One controller for both ends: a signal of AbortSignal.any() is lost to the garbage collector while a stream lasts.
   const ending = new AbortController()

@@ -1,5 +1,6 @@
+import type { JpegAnswer } from './call.ts'
 import { engineUnavailable } from './caller.ts'
-import type { Engine, JpegAnswer, Screenshots } from './protocol.ts'
+import type { Engine, Screenshots } from './protocol.ts'
 
 /**
  * Calls for the same key while an answer is on its way share the next one. So no caller gets an answer that is older

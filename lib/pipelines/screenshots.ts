@@ -1,4 +1,5 @@
-import type { JpegAnswer, Screenshots } from '../engine/protocol.ts'
+import type { JpegAnswer } from '../engine/call.ts'
+import type { Screenshots } from '../engine/protocol.ts'
 import { ApiError } from '../errors.ts'
 import type { KeyedQueue } from '../keyed-queue.ts'
 import type { PipelineRecord, PipelineRepository, SettingsRepository } from '../repositories.ts'

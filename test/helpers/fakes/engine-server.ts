@@ -4,16 +4,8 @@ import { Readable } from 'node:stream'
 import type { EngineAnswers, LineSource, Picture } from '../../../engine/http/dispatch.ts'
 import { createEngineServer } from '../../../engine/http/server.ts'
 import { sha256 } from '../../../lib/access/digest.ts'
-import {
-  type AnyCall,
-  type Cameras,
-  type Engine,
-  type EngineClient,
-  type JpegAnswer,
-  type Klv,
-  PROTOCOL,
-  type Screenshots,
-} from '../../../lib/engine/protocol.ts'
+import type { AnyCall, JpegAnswer } from '../../../lib/engine/call.ts'
+import { type Cameras, type Engine, type EngineClient, type Klv, PROTOCOL, type Screenshots } from '../../../lib/engine/protocol.ts'
 import type { PasswordHasher } from '../../../lib/ports.ts'
 
 /** The fakes behind the server. */

@@ -1,4 +1,5 @@
-import type { Engine, JpegAnswer, Screenshots } from '../../../lib/engine/protocol.ts'
+import type { JpegAnswer } from '../../../lib/engine/call.ts'
+import type { Engine, Screenshots } from '../../../lib/engine/protocol.ts'
 import { ApiError } from '../../../lib/errors.ts'
 import type { Geolocation } from '../../../lib/schema/pipeline.ts'
 import type { ScreenshotFile, ScreenshotSchedule } from '../../../lib/schema/screenshot.ts'
