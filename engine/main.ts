@@ -60,7 +60,7 @@ const files = new FileStore({
 })
 const supervisor = new Supervisor({
   publisher,
-  ...planner,
+  planner,
   now: clock.now,
   log,
   ports: configuration.outputPorts,
@@ -76,7 +76,7 @@ const answers: EngineAnswers = {
     gstreamer_version: await gstreamerVersion(),
     pid: process.pid,
   })),
-  license: { set: (state) => supervisor.holdToLicense(state) },
+  license: { set: (state) => supervisor.setLicense(state) },
   screenshots: screenshotAnswers({ supervisor, files }),
   klv: klvAnswers(supervisor),
   cameras: cameraAnswers(cameras),

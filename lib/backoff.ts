@@ -1,9 +1,7 @@
-import type { Settings } from './schema/settings.ts'
-
-/** How long good media must have flowed before a loss counts as a new one. */
-export const GOOD_MEDIA_MS = 30_000
-
-export type BackoffLimits = Pick<Settings['reconnect'], 'initial_delay_ms' | 'max_delay_seconds'>
+export interface BackoffLimits {
+  readonly initial_delay_ms: number
+  readonly max_delay_seconds: number
+}
 
 /** Doubling delays between attempts, milliseconds: initial_delay_ms, twice that … up to max_delay_seconds. */
 export class Backoff {

@@ -1,82 +1,95 @@
 import type { Readable } from 'node:stream'
 import { execa } from 'execa'
 
-/** How a child ended. Exactly one of `exitCode` and `signal` is set, unless it never ran. */
+/** The end of a child. Exactly one of `exitCode` and `signal` is set, unless it never ran. */
 export interface Ended {
   readonly exitCode: number | null
   readonly signal: NodeJS.Signals | null
-  /** The program does not exist or may not be run. */
+  /** The program does not exist or cannot be executed. */
   readonly missing: boolean
 }
 
-export interface Finished extends Ended {
-  readonly stdout: string
+/** The end of a program and its output. */
+export interface Finished<Output = string> extends Ended {
+  readonly stdout: Output
   readonly stderr: string
   readonly timedOut: boolean
 }
 
-// A child must not outlive the engine, not even after kill -9: the kernel sends it SIGKILL when its parent dies (prctl(2) PR_SET_PDEATHSIG).
-const DIES_WITH_PARENT = ['--pdeathsig', 'KILL', '--'] as const
-const LAUNCHER = 'setpriv'
+// The kernel kills a child whose parent dies (prctl(2) PR_SET_PDEATHSIG), so that no child outlives the engine, not even after kill -9.
+const LAUNCHER = ['setpriv', '--pdeathsig', 'KILL', '--'] as const
 
-/** Nothing of the engine's environment but what GStreamer and its drivers read; in no case our own secrets. */
+/** The engine's environment for GStreamer and its drivers, without the secrets of the service. */
 const childEnvironment = (): NodeJS.ProcessEnv => {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('SVC_') && !name.startsWith('npm_'))
   return { ...Object.fromEntries(kept), LC_ALL: 'C.UTF-8', GST_DEBUG_NO_COLOR: '1' }
 }
 
 const toEnded = (result: { exitCode?: number | undefined; signal?: string | undefined; code?: string | undefined }): Ended => ({
-  // setpriv exits 127 when the program it should run is not there, 126 when it may not be run.
+  // setpriv exits with 127 when the program does not exist, with 126 when it cannot be executed.
   exitCode: result.exitCode ?? null,
   signal: (result.signal as NodeJS.Signals | undefined) ?? null,
   missing: result.code === 'ENOENT' || result.exitCode === 127 || result.exitCode === 126,
 })
 
-/** Runs a short program to its end; its output is cut at `maxOutputBytes` and it is killed at `timeoutMs` or when the signal aborts. */
-export const runToEnd = async (
-  file: string,
-  args: readonly string[],
-  options: { readonly timeoutMs: number; readonly maxOutputBytes?: number; readonly signal?: AbortSignal },
-): Promise<Finished> => {
-  const result = await execa(LAUNCHER, [...DIES_WITH_PARENT, file, ...args], {
-    reject: false,
-    stdin: 'ignore',
-    timeout: options.timeoutMs,
-    killSignal: 'SIGKILL',
-    maxBuffer: options.maxOutputBytes ?? 1024 * 1024,
-    extendEnv: false,
-    env: childEnvironment(),
-    ...(options.signal && { cancelSignal: options.signal }),
-  })
-  return { ...toEnded(result), stdout: result.stdout ?? '', stderr: result.stderr ?? '', timedOut: result.timedOut }
+interface RunOptions {
+  /** Longer, and the program is killed. */
+  readonly timeoutMs: number
+  /** Output beyond this is cut off. */
+  readonly maxOutputBytes?: number
+  /** Kills the program. */
+  readonly signal?: AbortSignal
 }
 
-export interface Filtered extends Ended {
-  readonly output: Buffer
-  readonly stderr: string
-  readonly timedOut: boolean
+/** Runs a program to its end. Never rejects: see `missing`, `timedOut` and `exitCode` of the result. */
+export const runToEnd = async (file: string, args: readonly string[], options: RunOptions): Promise<Finished> => {
+  const result = await runFilter(file, args, options)
+  return { ...result, stdout: result.stdout.toString('utf8') }
 }
 
-/** Runs a short program that reads all of `input` and answers the bytes it wrote; bounds as of `runToEnd`. */
+/** Runs a program to its end, `input` on its stdin, and returns its stdout as bytes. */
 export const runFilter = async (
   file: string,
   args: readonly string[],
-  options: { readonly input: Buffer; readonly timeoutMs: number; readonly maxOutputBytes: number; readonly signal?: AbortSignal },
-): Promise<Filtered> => {
-  const result = await execa(LAUNCHER, [...DIES_WITH_PARENT, file, ...args], {
+  { timeoutMs, maxOutputBytes = 1024 * 1024, signal, input }: RunOptions & { readonly input?: Buffer },
+): Promise<Finished<Buffer>> => {
+  const [launcher, ...launcherArgs] = LAUNCHER
+  const result = await execa(launcher, [...launcherArgs, file, ...args], {
     reject: false,
-    input: options.input,
     encoding: 'buffer',
-    timeout: options.timeoutMs,
+    ...(input === undefined ? { stdin: 'ignore' as const } : { input }),
+    timeout: timeoutMs,
     killSignal: 'SIGKILL',
-    maxBuffer: options.maxOutputBytes,
+    maxBuffer: maxOutputBytes,
     extendEnv: false,
     env: childEnvironment(),
-    ...(options.signal && { cancelSignal: options.signal }),
+    ...(signal && { cancelSignal: signal }),
   })
-  const { buffer, byteOffset, byteLength } = result.stdout ?? new Uint8Array()
-  const stderr = Buffer.from(result.stderr ?? new Uint8Array()).toString('utf8')
-  return { ...toEnded(result), output: Buffer.from(buffer, byteOffset, byteLength), stderr, timedOut: result.timedOut }
+  return {
+    ...toEnded(result),
+    stdout: toBuffer(result.stdout),
+    stderr: toBuffer(result.stderr).toString('utf8'),
+    timedOut: result.timedOut,
+  }
+}
+
+const toBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBufferLike> = new Uint8Array()): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength)
+
+/**
+ * The result of a program, or undefined after this time: a process that the program started may hang in a driver, outlive it
+ * and keep its pipes open.
+ */
+export const within = async <T>(result: Promise<T>, ms: number): Promise<T | undefined> => {
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, ms, undefined)
+  })
+  try {
+    return await Promise.race([result, timeout])
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 export interface Child {
@@ -89,9 +102,10 @@ export interface Child {
   kill(signal: NodeJS.Signals): void
 }
 
-/** Starts a long-lived program with `mediaPipes` pipes at fd 3 and up. It never rejects: a program that is missing is an end. */
+/** Starts a long-lived program with `mediaPipes` pipes at fd 3 and up. Never fails: a missing program shows in `ended`. */
 export const startChild = (file: string, args: readonly string[], options: { readonly mediaPipes: number }): Child => {
-  const subprocess = execa(LAUNCHER, [...DIES_WITH_PARENT, file, ...args], {
+  const [launcher, ...launcherArgs] = LAUNCHER
+  const subprocess = execa(launcher, [...launcherArgs, file, ...args], {
     reject: false,
     buffer: false,
     cleanup: false,
