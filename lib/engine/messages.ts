@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { type Camera, type CameraEvent, type CameraReport, cameraAddedSchema, cameraRemovedSchema, cameraSchema } from '../schema/camera.ts'
-import { described } from '../schema/described.ts'
 import * as klv from '../schema/klv.ts'
+import { logLineSchema } from '../schema/log.ts'
 import {
   encodingSchema,
   type Geolocation,
@@ -13,7 +13,8 @@ import {
   pipelineIdSchema,
   sourceSchema,
 } from '../schema/pipeline.ts'
-import { logLineSchema, pipelineRepresentationSchema } from '../schema/representation.ts'
+import { described } from '../schema/primitives.ts'
+import { pipelineRepresentationSchema } from '../schema/representation.ts'
 import { type ScreenshotFile, screenshotRecordSchema, screenshotsStartSchema } from '../schema/screenshot.ts'
 
 /** A schema whose output is a type of ours by name. */

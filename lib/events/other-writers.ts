@@ -48,8 +48,8 @@ export const withOtherWriters = (hub: EventHub, deps: OtherWritersDeps): EventHu
       subscribe: hub.feed.subscribe,
       missedSince: hub.feed.missedSince,
       resumes: hub.feed.resumes,
-      get followers() {
-        return hub.feed.followers
+      get subscribers() {
+        return hub.feed.subscribers
       },
       close() {
         closed = true

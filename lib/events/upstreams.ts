@@ -106,8 +106,8 @@ export const followOnDemand = (
       missedSince: feed.missedSince,
       resumes: feed.resumes,
       close: feed.close,
-      get followers() {
-        return feed.followers
+      get subscribers() {
+        return feed.subscribers
       },
       subscribe(subscriber) {
         const unsubscribe = feed.subscribe(subscriber)

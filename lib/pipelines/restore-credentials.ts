@@ -3,8 +3,8 @@ import type { PipelineConfig } from '../schema/pipeline.ts'
 import { validationError } from '../validate.ts'
 
 /**
- * Answers show addresses with their credentials masked. A configuration that was read and is sent back
- * unchanged must keep the credentials it has, so a masked text that equals the mask of the stored one stands for it.
+ * Answers mask the credentials in addresses. A client may read a configuration and send it back unchanged, so a masked text
+ * that equals the masked form of the stored text is replaced by the stored text.
  */
 export const restoreCredentials = (config: PipelineConfig, stored?: PipelineConfig): PipelineConfig => {
   if (config.mode === 'advanced') {
@@ -17,11 +17,11 @@ export const restoreCredentials = (config: PipelineConfig, stored?: PipelineConf
 
 const restore = (text: string, stored: string | undefined, path: string): string => {
   if (stored !== undefined && text === redact(stored)) return stored
-  if (isMasked(text)) throw validationError('pipeline', [{ path, message: `The credentials are masked (${MASK}). Give them again` }])
+  if (isMasked(text)) throw validationError('pipeline', [{ path, message: `The credentials are masked (${MASK}); send the real ones` }])
   return text
 }
 
 const MASKED = /:\/\/\*\*\*@|[=:]\s*["']?\*\*\*/
 
-/** Whether the mask (`***`) stands where a credential belongs. */
+/** Whether the mask (`***`) is in the place of a credential. */
 const isMasked = (text: string): boolean => MASKED.test(text)

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createGeolocationKeeper } from '../../lib/events/geolocation.ts'
+import { createGeolocationRecorder } from '../../lib/events/geolocation.ts'
 import type { PipelineRecord } from '../../lib/repositories.ts'
 import type { Geolocation } from '../../lib/schema/pipeline.ts'
 import { createTestApi, simple } from '../helpers/api/api.ts'
@@ -7,10 +7,10 @@ import { createTestApi, simple } from '../helpers/api/api.ts'
 const place = (latitude: number): Geolocation => ({ latitude, longitude: 2, altitude: 3, heading: null })
 const told = (latitude: number, id = 'uav-1') => ({ type: 'geolocation', id, geolocation: place(latitude) }) as const
 
-const keeperOf = (stored: readonly string[]) => {
+const recorderOf = (stored: readonly string[]) => {
   const records = new Map(stored.map((id) => [id, { config: { id }, geolocation: null, updated_at: 7 } as unknown as PipelineRecord]))
   const written: [id: string, latitude: number | undefined][] = []
-  const keeper = createGeolocationKeeper({
+  const recorder = createGeolocationRecorder({
     pipelines: {
       find: async (id) => records.get(id),
       setGeolocation: async (id, geolocation, updatedAt) => {
@@ -26,10 +26,10 @@ const keeperOf = (stored: readonly string[]) => {
     const record = records.get(id)
     if (record !== undefined) records.set(id, { ...record, geolocation })
   }
-  return { keeper, written, byHand }
+  return { recorder, written, byHand }
 }
 
-describe('the last known place', () => {
+describe('the last geolocation', () => {
   beforeEach(() => {
     vi.useFakeTimers()
   })
@@ -37,11 +37,11 @@ describe('the last known place', () => {
     vi.useRealTimers()
   })
 
-  it('is written at once, then at most once a second, the newest of all in the end', async () => {
-    const { keeper, written } = keeperOf(['uav-1', 'uav-2'])
+  it('is written at once, then at most once a second, and the newest one last', async () => {
+    const { recorder, written } = recorderOf(['uav-1', 'uav-2'])
     for (let step = 1; step <= 30; step++) {
-      keeper.push(told(step))
-      if (step === 5) keeper.push(told(50, 'uav-2'))
+      recorder.push(told(step))
+      if (step === 5) recorder.push(told(50, 'uav-2'))
       await vi.advanceTimersByTimeAsync(100)
     }
     await vi.advanceTimersByTimeAsync(5000)
@@ -50,25 +50,25 @@ describe('the last known place', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('is not written when it is the same, nor for what is not stored', async () => {
-    const { keeper, written } = keeperOf(['uav-1'])
+  it('is not written when it is unchanged or the pipeline is not stored', async () => {
+    const { recorder, written } = recorderOf(['uav-1'])
     for (let step = 0; step < 3; step++) {
-      keeper.push(told(1))
-      keeper.push(told(1, 'gone'))
+      recorder.push(told(1))
+      recorder.push(told(1, 'gone'))
       await vi.advanceTimersByTimeAsync(1500)
     }
     expect(written).toEqual([['uav-1', 1]])
   })
 
-  it('set by hand holds against what was told before, until the next one is told', async () => {
-    const { keeper, written, byHand } = keeperOf(['uav-1'])
-    keeper.push(told(1))
+  it('set by a client is kept until the engine reports a newer one', async () => {
+    const { recorder, written, byHand } = recorderOf(['uav-1'])
+    recorder.push(told(1))
     await vi.advanceTimersByTimeAsync(200)
-    keeper.push(told(2))
+    recorder.push(told(2))
     byHand('uav-1', null)
     await vi.advanceTimersByTimeAsync(1000)
     expect(written).toEqual([['uav-1', 1]])
-    keeper.push(told(3))
+    recorder.push(told(3))
     await vi.advanceTimersByTimeAsync(1000)
     expect(written).toEqual([
       ['uav-1', 1],
@@ -76,19 +76,19 @@ describe('the last known place', () => {
     ])
   })
 
-  it('leaves nothing running when it is closed', async () => {
-    const { keeper, written } = keeperOf(['uav-1'])
-    keeper.push(told(1))
-    keeper.push(told(2))
-    keeper.close()
+  it('leaves no timer after close', async () => {
+    const { recorder, written } = recorderOf(['uav-1'])
+    recorder.push(told(1))
+    recorder.push(told(2))
+    recorder.close()
     expect(vi.getTimerCount()).toBe(0)
     await vi.advanceTimersByTimeAsync(5000)
     expect(written).toEqual([['uav-1', 1]])
   })
 })
 
-describe('a place that the engine tells', () => {
-  it('is in every answer, leaves updated_at alone, and is no news of the configuration', async () => {
+describe('a geolocation from the engine', () => {
+  it('is in every answer, does not change updated_at and causes no event', async () => {
     await using api = await createTestApi()
     const created = await api.given(simple('uav-1'))
     const statuses: unknown[] = []
@@ -98,8 +98,8 @@ describe('a place that the engine tells', () => {
       const read = (await (await api.send('GET', '/svc/pipeline/uav-1')).json()) as Record<string, unknown>
       expect(read).toMatchObject({ geolocation: place(60), updated_at: created.updated_at })
     })
-    const greeting = await api.deps.events.greet('uav-1')
-    expect(greeting()).toMatchObject([{ data: { geolocation: place(60) } }])
+    const status = await api.deps.events.status('uav-1')
+    expect(status()).toMatchObject([{ data: { geolocation: place(60) } }])
     expect(statuses).toEqual([])
     api.deps.geolocations.close()
   })

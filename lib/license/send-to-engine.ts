@@ -1,18 +1,19 @@
 import type { EngineClient } from '../engine/protocol.ts'
+import { messageOf } from '../errors.ts'
 import type { Clock, Log } from '../ports.ts'
 import { type LicenseSource, readLicense } from './license.ts'
 
 type LicensedEngine = Pick<EngineClient, 'license'>
 
-export interface EngineLicense {
-  /** Sends the license to an engine before it starts anything. Throws SERVICE_UNAVAILABLE. */
+interface LicenseSender {
+  /** Sends the license to an engine, before that starts any pipeline. Throws SERVICE_UNAVAILABLE. */
   send(engine: LicensedEngine): Promise<void>
-  /** Reads the license again, and sends it to the engine if it has changed. */
+  /** Sends the license again when it has changed; a failure is logged. */
   refresh(): Promise<void>
 }
 
-/** Keeps the engine's copy of the license up to date: it starts on-demand pipelines by itself, with or without an API process. */
-export const createEngineLicense = ({ source, clock, log }: { source: LicenseSource; clock: Clock; log: Log }): EngineLicense => {
+/** Keeps the engine's copy of the license up to date: the engine starts on-demand pipelines for their readers by itself. */
+export const createLicenseSender = ({ source, clock, log }: { source: LicenseSource; clock: Clock; log: Log }): LicenseSender => {
   let engine: LicensedEngine | undefined
   let sent: string | undefined
 
@@ -28,9 +29,7 @@ export const createEngineLicense = ({ source, clock, log }: { source: LicenseSou
     send,
     refresh: async () => {
       if (engine === undefined) return
-      await send(engine).catch((error: unknown) =>
-        log.warn('license_not_sent', { error: error instanceof Error ? error.message : String(error) }),
-      )
+      await send(engine).catch((error: unknown) => log.warn('license_not_sent', { error: messageOf(error) }))
     },
   }
 }

@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { inTurns } from '../../../../handlers/node/turns.ts'
+import { limitPerTurn } from '../../../../handlers/node/limit-per-turn.ts'
 
-describe('calls in turns', () => {
-  it('are made at once when there are few, and in their order over the next turns when there are many', async () => {
+describe('calls limited per turn', () => {
+  it('run at once when there are few, and in order over the next turns when there are many', async () => {
     const called: number[] = []
-    const call = inTurns((at: number) => called.push(at), 3)
+    const call = limitPerTurn((at: number) => called.push(at), 3)
     for (let at = 0; at < 8; at += 1) call(at)
     expect(called).toEqual([0, 1, 2])
     await setImmediate()
@@ -19,9 +19,9 @@ describe('calls in turns', () => {
     expect(called).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
   })
 
-  it('are all made, however many wait', async () => {
+  it('all run, however many wait', async () => {
     const called: number[] = []
-    const call = inTurns((at: number) => {
+    const call = limitPerTurn((at: number) => {
       called.push(at)
     }, 1)
     for (let at = 0; at < 100; at += 1) call(at)

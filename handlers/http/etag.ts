@@ -1,5 +1,5 @@
-/** Whether the client has this content already (RFC 9110 section 13.1.2): If-None-Match compares weakly. */
-export const isKnown = (request: Request, etag: string | null): boolean => {
+/** Whether If-None-Match names this ETag (RFC 9110 section 13.1.2; weak comparison). */
+export const matchesEtag = (request: Request, etag: string | null): boolean => {
   const header = request.headers.get('if-none-match')
   if (header === null || etag === null) return false
   const plain = (tag: string): string => tag.trim().replace(/^W\//, '')
