@@ -43,7 +43,7 @@ export const ROOMS = {
 
   // The sidecar, from its entry down to the standards.
   engine: ['engine/', 'lib/', 'package.json'],
-  'engine/http': ['engine/cameras', 'engine/klv', 'engine/pipelines', 'engine/screenshots', 'engine/screenshots/files', 'lib/'],
+  'engine/http': ['engine/cameras', 'engine/klv', 'engine/pipelines', 'engine/screenshots/files', 'lib/'],
   'engine/metrics': ['engine/klv', 'engine/pipelines', 'lib/'],
   'engine/pipelines': [
     'engine/fault.ts',
@@ -68,9 +68,10 @@ export const ROOMS = {
   'engine/klv': ['engine/klv/mpegts', 'engine/klv/st0601', 'engine/rtp', 'lib/'],
   'engine/klv/st0601': ['lib/schema'],
   'engine/klv/mpegts': [],
-  'engine/rtsp/publisher': ['engine/rtp', 'engine/rtsp/protocol', 'lib/'],
+  'engine/rtsp/publisher': ['engine/rtp', 'engine/rtsp/protocol', 'engine/rtsp/publisher/sinks', 'lib/'],
+  'engine/rtsp/publisher/sinks': ['engine/rtp', 'engine/rtsp/protocol'],
   'engine/rtsp/protocol': [],
-  'engine/rtp': ['lib/'],
+  'engine/rtp': [],
   'engine/gst': ['engine/fault.ts', 'lib/'],
   'engine/fault.ts': ['lib'],
   'engine/deploy/doctor': ['engine/gst', 'lib/'],

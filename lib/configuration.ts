@@ -134,7 +134,7 @@ const VARIABLES = {
     about: 'engine on another host, such as http://10.0.0.7:9100',
     parse: url(['http:', 'https:']),
   }),
-  engineToken: optional({ name: 'SVC_ENGINE_TOKEN', about: 'bearer secret of that engine', secret: true, parse: text }),
+  engineToken: optional({ name: 'SVC_ENGINE_TOKEN', about: 'bearer secret between API and engine', secret: true, parse: text }),
   engineListen: optional({
     name: 'SVC_ENGINE_LISTEN',
     shown: 'a free port of 127.0.0.1',

@@ -14,6 +14,6 @@ export const klvAnswers = (supervisor: Pick<Supervisor, 'klv' | 'view'>): Answer
   latestFeature: (id) => supervisor.klv(id).latestFeature(),
   events: (id) => {
     const tap = supervisor.klv(id)
-    return ({ push }) => tap.follow((packet) => push({ type: 'klv', id, packet }))
+    return ({ push }) => tap.subscribe((packet) => push({ type: 'klv', id, packet }))
   },
 })

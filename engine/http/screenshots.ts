@@ -1,7 +1,7 @@
 import { ApiError } from '../../lib/errors.ts'
 import type { Supervisor } from '../pipelines/supervisor.ts'
-import type { FileStore } from '../screenshots/files/store.ts'
-import { diskFault } from '../screenshots/screenshot-fault.ts'
+import { diskFault } from '../screenshots/files/disk-error.ts'
+import type { FileStore } from '../screenshots/files/file-store.ts'
 import type { Answers, Picture } from './dispatch.ts'
 
 export interface ScreenshotAnswersDeps {
