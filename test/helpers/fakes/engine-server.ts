@@ -33,6 +33,8 @@ export const startFakeEngineServer = async (parts: () => EngineParts, token: str
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: (event: string, fields: unknown) => console.error(event, fields) }
   const server = createEngineServer({ answers: answersOf(() => clientOf(parts())), token, log, onContact: () => {} })
   await once(server.listen(0, '127.0.0.1'), 'listening')
+  // It may be shared by all test files of a process.
+  server.unref()
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     close: () => {
