@@ -1,7 +1,8 @@
 // Brings a clean clone to where `npm start` and `npm test` can run: npm packages, system packages, build.
 // Runs on whatever Node the host has (its own Node comes with the npm packages), so it imports nothing but node:*.
 //   setup.mjs          what the service needs
-//   setup.mjs --test   also what the tests need
+//   setup.mjs --unit   what the unit tests need: npm packages and the build, nothing of the system
+//   setup.mjs --test   what all tests need
 // SVC_NO_INSTALL=1 never touches the system: a missing required package is an error, a missing recommended one a warning.
 
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -13,6 +14,7 @@ import { fileURLToPath } from 'node:url'
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 const modules = join(root, 'node_modules')
 const forTests = process.argv.includes('--test')
+const forUnitTests = process.argv.includes('--unit')
 const mayInstall = process.env.SVC_NO_INSTALL !== '1'
 
 /**
@@ -199,7 +201,7 @@ const withLock = (work) => {
 }
 
 withLock(() => {
-  installSystemPackages()
+  if (!forUnitTests) installSystemPackages()
   installNodePackages(root)
   if (forTests) installNodePackages(join(root, 'test', 'fixtures', 'third-party'))
   build()

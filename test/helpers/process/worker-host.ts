@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Miniflare } from 'miniflare'
-import { afterAll } from 'vitest'
 import { connectToBinding, type DatabaseBinding } from '../../../db/connect/binding.ts'
 import { type Database, toDatabase } from '../../../db/connect/connection.ts'
 import { migrate } from '../../../db/migrations/migrate.ts'
@@ -18,16 +17,17 @@ export interface RunningWorker {
   readonly database: Database
   /** What the engine is from now on. */
   use(parts: EngineParts): void
+  /** Deletes every row. */
+  empty(): Promise<void>
 }
 
 let running: Promise<RunningWorker> | undefined
 
-/** One workerd for a whole test file, since starting one takes most of a second; the database is emptied for each caller. */
+/** One workerd for all test files of this process; it ends with the process. The database is emptied for each caller. */
 export const sharedWorker = async (variables: Record<string, string>): Promise<RunningWorker> => {
   running ??= startWorker(variables)
   const worker = await running
-  const { $client } = worker.database.orm as unknown as { $client: ReturnType<typeof connectToBinding>['client'] }
-  await $client.batch(TABLES.map((table) => `DELETE FROM ${table}`))
+  await worker.empty()
   return worker
 }
 
@@ -52,14 +52,18 @@ const startWorker = async (variables: Record<string, string>): Promise<RunningWo
       },
     },
   })
-  afterAll(() => miniflare.dispose())
-  const connection = connectToBinding((await miniflare.getD1Database('DATABASE')) as unknown as DatabaseBinding)
+  const binding = await miniflare.getD1Database('DATABASE')
+  const connection = connectToBinding(binding as unknown as DatabaseBinding)
   await migrate(connection.client, MIGRATIONS)
   return {
     miniflare,
     database: toDatabase(connection),
     use: (next) => {
       current = next
+    },
+    // One call: each call of the binding is a request to workerd.
+    empty: async () => {
+      await binding.exec(TABLES.map((table) => `DELETE FROM ${table}`).join('\n'))
     },
   }
 }

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type KlvUnit, TsKlvReader } from '../../../../../engine/klv/mpegts/ts.ts'
-import { KlvStream } from '../../../../../engine/klv/st0601/stream.ts'
-import { flightPacket } from '../../../../../engine/klv/st0601/synthetic-flight.ts'
-import { toHex } from '../../../../fixtures/klv/hex.ts'
-import { DESCRIPTORS, TsMuxer } from '../../../../fixtures/klv/ts-muxer.ts'
+import { type KlvUnit, TsKlvReader } from '../../../engine/klv/mpegts/ts.ts'
+import { KlvStream } from '../../../engine/klv/st0601/stream.ts'
+import { flightPacket } from '../../../engine/klv/st0601/synthetic-flight.ts'
+import { toHex } from '../../fixtures/klv/hex.ts'
+import { DESCRIPTORS, TsMuxer } from '../../fixtures/klv/ts-muxer.ts'
 
 const run = promisify(execFile)
 const PACKETS = Array.from({ length: 20 }, (_, i) => flightPacket(i * 100))
