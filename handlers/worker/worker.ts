@@ -17,6 +17,7 @@ import { createRemoteHasher } from '../../lib/engine/remote-hasher.ts'
 import { createScreenshotsClient } from '../../lib/engine/screenshots-client.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { followOnDemand } from '../../lib/events/upstreams.ts'
+import { createKeyedQueue } from '../../lib/keyed-queue.ts'
 import { createLog } from '../../lib/log.ts'
 import { createEngineMetrics } from '../../lib/metrics.ts'
 import { type Occasion, reconcile } from '../../lib/pipelines/reconcile.ts'
@@ -126,8 +127,11 @@ const wire = async (environment: WorkerEnvironment): Promise<Wiring> => {
     startedAt: clock.now(),
   }
   const assembled = assemble(ports)
-  const reconcileAs = (occasion: Occasion): Promise<void> =>
-    reconcile({ ...assembled, engine: createEngineClient(direct), screenshots: createScreenshotsClient(direct) }, occasion)
+  const reconcileAs = (occasion: Occasion): Promise<void> => {
+    const [engine, screenshots] = [createEngineClient(direct), createScreenshotsClient(direct)]
+    // A queue of its own: the request that greets the engine may hold the turn of a pipeline that is reconciled, and would wait for itself.
+    return reconcile({ ...assembled, engine, screenshots, changes: createKeyedQueue() }, occasion)
+  }
   const deps = {
     ...assembled,
     events: followOnDemand(assembled.events, ports),

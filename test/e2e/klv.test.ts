@@ -172,7 +172,11 @@ describe('KLV of a playing pipeline', () => {
     while (Date.parse(data.received_at) < before) ({ data } = await client.nextOf('klv'))
     await expectRun(client, 3)
     expect((await klvStates(service, 'auto', 'playing')).body.geolocation).not.toBeNull()
-    expect((await klvStates(service, 'manual', 'stopped')).body.state).toBe('playing')
+    const manual = await until(
+      () => service.request('GET', '/svc/pipeline/manual'),
+      ({ body }) => body.state === 'playing',
+    )
+    expect(manual.body.klv).toEqual({ available: true, state: 'stopped' })
     await service.stop()
   })
 })

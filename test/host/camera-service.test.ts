@@ -79,9 +79,10 @@ describe('the cameras of the running service', { timeout: 60_000 }, () => {
     expect(await ask('GET', '/svc/camera?path=/etc/passwd')).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } })
 
     await mock.plug('onboard')
+    // The two nodes of this camera appear one after the other.
     const listed = await until(
       () => ask('GET', '/svc/cameras'),
-      ({ body }) => body.length === 1,
+      ({ body }) => body[0]?.device_paths.length === 2,
     )
     const identity = {
       device_path: '/dev/video2',

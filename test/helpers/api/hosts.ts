@@ -76,4 +76,4 @@ export const workerHost: TestHost = {
   },
 }
 
-const WORKER_VARIABLES = { SVC_API_KEY: API_KEY, SVC_TRUST_PROXY: '1', SVC_LOG_LEVEL: 'error' }
+export const WORKER_VARIABLES = { SVC_API_KEY: API_KEY, SVC_TRUST_PROXY: '1', SVC_LOG_LEVEL: 'error' }

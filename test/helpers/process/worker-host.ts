@@ -5,6 +5,7 @@ import { connectToBinding, type DatabaseBinding } from '../../../db/connect/bind
 import { type Database, toDatabase } from '../../../db/connect/connection.ts'
 import { migrate } from '../../../db/migrations/migrate.ts'
 import { MIGRATIONS } from '../../../db/migrations/migrations.ts'
+import type { Engine } from '../../../lib/ports.ts'
 import { type EngineParts, engineFace } from '../fakes/engine-server.ts'
 
 const SCRIPT = resolve(import.meta.dirname, '../../../dist/worker.js')
@@ -28,10 +29,14 @@ export const sharedWorker = async (variables: Record<string, string>): Promise<R
   running ??= startWorker(variables)
   const worker = await running
   await worker.empty()
-  return worker
+  // The worker greets its engine every two seconds and would hand its pipelines to one that is not configured: at any point of a test.
+  return { ...worker, use: (parts) => worker.use({ ...parts, engine: configured(parts.engine) }) }
 }
 
-const startWorker = async (variables: Record<string, string>): Promise<RunningWorker> => {
+const configured = (engine: Engine): Engine => ({ ...engine, status: async () => ({ ...(await engine.status()), configured: true }) })
+
+/** A worker of its own; its first call greets the engine. */
+export const startWorker = async (variables: Record<string, string>): Promise<RunningWorker> => {
   let current: EngineParts | undefined
   const parts = (): EngineParts => {
     if (current === undefined) throw new Error('No engine is there yet')
