@@ -7,6 +7,7 @@ export default defineConfig({
     maxWorkers: 2,
     hookTimeout: 60_000,
     teardownTimeout: 20_000,
+    expect: { requireAssertions: true },
     reporters: ['./test/helpers/process/retry-reporter.ts', 'default'],
     projects: [
       {

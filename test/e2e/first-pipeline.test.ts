@@ -32,8 +32,8 @@ const portIsFree = (port: number): Promise<boolean> =>
     probe.listen(port, () => probe.close(() => resolve(true)))
   })
 
-describe('a pipeline on the running service', () => {
-  it('serves the built-in source, tells the truth about it, and leaves nothing behind', async () => {
+describe('a pipeline', () => {
+  it('serves the built-in source, reports its state, and leaves nothing behind', async () => {
     const service = await startService()
     const url = await create(service, 'first', { source: { uri: 'test://ball?width=320&height=240&fps=15' } })
     expect(await ffprobe(url)).toMatchObject([{ codec_name: 'h264', width: 320, height: 240 }])
@@ -77,7 +77,7 @@ describe('a pipeline on the running service', () => {
     await service.stop()
   })
 
-  it.each(['h264', 'h265'] as const)('re-encodes to %s with the size and frame rate that were asked for', async (codec) => {
+  it.each(['h264', 'h265'] as const)('re-encodes to %s with the requested size and frame rate', async (codec) => {
     const service = await startService()
     const url = await create(service, `encode-${codec}`, {
       source: { uri: source.url('/h264'), latency_ms: 0 },
@@ -93,7 +93,7 @@ describe('a pipeline on the running service', () => {
     await service.stop()
   })
 
-  it('tells why a start failed, and stores nothing', async () => {
+  it('reports why a start failed, and is not stored', async () => {
     const service = await startService()
     await service.request('PUT', '/svc/settings', { start_timeout_seconds: 2 })
     const attempts = [
@@ -109,7 +109,7 @@ describe('a pipeline on the running service', () => {
     await service.stop()
   })
 
-  it('runs an advanced pipeline with pay0, and one with none', async () => {
+  it('can be advanced, with and without pay0', async () => {
     const service = await startService()
     const encoder = 'x264enc tune=zerolatency speed-preset=ultrafast key-int-max=30 ! video/x-h264,profile=baseline'
     const published = await service.request('POST', '/svc/pipeline', {
@@ -147,7 +147,7 @@ describe('a pipeline on the running service', () => {
     await service.stop()
   })
 
-  it('ends a child that obeys no signal within five seconds of stop', async () => {
+  it('stops a child that ignores signals within five seconds', async () => {
     const service = await startService()
     await create(service, 'stubborn', { source: { uri: 'test://ball' } })
     const [child] = childrenOf(service.enginePid())
@@ -160,7 +160,7 @@ describe('a pipeline on the running service', () => {
     await service.stop()
   })
 
-  it('cancels a start that is under way', async () => {
+  it('cancels a start in progress when it is stopped', async () => {
     const hanging = await startRtspSource(['--hang'])
     onTestFinished(() => hanging.stop())
     const service = await startService()

@@ -8,12 +8,12 @@ import { startService } from '../helpers/process/service.ts'
 const run = promisify(execFile)
 const README = readFileSync(resolve(import.meta.dirname, '../../README.md'), 'utf8')
 
-it('the lines of the README about KLV do what they say', async () => {
+it('the KLV examples of the README work', async () => {
   const block = /## KLV\n[\s\S]*?```sh\n([\s\S]*?)```/.exec(README)?.[1] ?? ''
   const service = await startService()
   const outputs: string[] = []
   for (const line of block.split('\n').filter((text) => text !== '')) {
-    // timeout(1) ends what follows events, with an exit code of its own.
+    // timeout(1) ends the commands that follow events; its exit code is 124.
     const command = `${line.replaceAll('http://127.0.0.1:8080', service.url)}${line.startsWith('timeout') ? ' || true' : ''}`
     const { stdout } = await run('sh', ['-c', command])
     outputs.push(stdout)

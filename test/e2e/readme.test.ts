@@ -16,11 +16,11 @@ const shellLines = (heading: string): readonly string[] => {
 }
 
 describe('the README', () => {
-  it('shows a first pipeline whose lines do what they say', async () => {
+  it('has a first pipeline whose commands work', async () => {
     const lines = shellLines('A first pipeline')
     expect(lines.filter((line) => line.startsWith('curl'))).toHaveLength(3)
     const service = await startService()
-    // A port of the range that this service was given, lest two runs of the suite meet.
+    // A port of this service's own range, so that two runs do not collide.
     const { body } = await service.request('POST', '/svc/pipeline', {
       id: 'probe',
       mode: 'simple',
@@ -42,7 +42,7 @@ describe('the README', () => {
     await service.stop()
   })
 
-  it('holds JSON that the API takes', async () => {
+  it('contains JSON that the API accepts', async () => {
     const bodies = [...README.matchAll(/```json\n([\s\S]*?)```/g)].map(([, text = '']) => JSON.parse(text) as unknown)
     expect(bodies.length).toBeGreaterThan(0)
     const advanced = /`(\{"mode": "advanced".*?\})`/.exec(README)?.[1]
@@ -59,7 +59,7 @@ describe('the README', () => {
     expect(named).toEqual(new Set(CONFIGURATION_VARIABLES.map(({ name }) => name)))
   })
 
-  it('names npm scripts that exist', () => {
+  it('names existing npm scripts', () => {
     const { scripts } = JSON.parse(readFileSync(resolve(import.meta.dirname, '../../package.json'), 'utf8')) as {
       scripts: Record<string, string>
     }

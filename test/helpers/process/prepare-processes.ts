@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { processes, processesWith } from './processes.ts'
+import { killProcess, processes, processesWith } from './processes.ts'
 import { setUp } from './set-up.ts'
 
 /** A killed process may take a moment to end, above all on a busy machine. */
@@ -12,7 +12,7 @@ export default () => {
   process.env.TEST_RUN = `${process.pid}-${Date.now()}`
   return async (): Promise<void> => {
     const left = await leftovers(`TEST_RUN=${process.env.TEST_RUN}`)
-    for (const { pid } of left) process.kill(pid, 'SIGKILL')
+    for (const { pid } of left) killProcess(pid)
     if (left.length === 0) return
     const lines = left.map(({ pid, command }) => `  ${pid} ${command}`)
     throw new Error(`Tests left ${left.length} processes behind (killed now):\n${lines.join('\n')}`)

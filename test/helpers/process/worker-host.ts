@@ -16,7 +16,7 @@ const TABLES = ['pipelines', 'settings', 'credential', 'sessions']
 export interface RunningWorker {
   readonly miniflare: Miniflare
   readonly database: Database
-  /** What the engine is from now on. */
+  /** Sets the fakes behind the engine binding. */
   use(parts: EngineParts): void
   /** Deletes every row. */
   empty(): Promise<void>
