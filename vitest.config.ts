@@ -16,7 +16,7 @@ export default defineConfig({
           name: 'unit',
           include: ['test/{unit,api}/**/*.test.ts'],
           globalSetup: ['test/helpers/process/prepare-unit.ts'],
-          testTimeout: 15_000,
+          testTimeout: 30_000,
           isolate: false,
           sequence: { groupOrder: 0 },
         },

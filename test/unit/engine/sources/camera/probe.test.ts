@@ -63,18 +63,6 @@ describe('a pipeline of a camera', () => {
       'v4l2src device=/dev/video1 ! video/x-h264,width=1280',
     ],
     [
-      'what is cheapest to decode, to re-encode it',
-      twoNodes,
-      configure('v4l2:///dev/video0?encoding=mjpeg', H264),
-      'v4l2src device=/dev/video0 ! image/jpeg,width=1280,height=720,framerate=[29990/1000,30010/1000] ! decodebin',
-    ],
-    [
-      'what the address says when the host cannot tell',
-      UNAVAILABLE,
-      configure('v4l2:///dev/video3?encoding=bgrx', H264),
-      'v4l2src device=/dev/video3 ! video/x-raw,format=BGRx ! queue',
-    ],
-    [
       'H.264 when the host cannot tell and nothing is to be encoded',
       UNAVAILABLE,
       configure('v4l2:///dev/video3'),
