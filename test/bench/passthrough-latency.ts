@@ -1,11 +1,12 @@
 /**
  * What a passthrough hop adds: the same access unit at the source and at our output, one process reading both over TCP.
- * hop-latency.ts [UNITS]. Units are matched by their payload, and timed at their last packet.
+ * passthrough-latency [UNITS]. Units are matched by their payload, and timed at their last packet.
  */
+
+import { quantile } from '../helpers/bench/measure.ts'
+import { createPipeline, withService } from '../helpers/bench/service-run.ts'
 import { openReader, type RecordedPacket } from '../helpers/rtsp/reader.ts'
 import { startRtspSource } from '../helpers/rtsp/source.ts'
-import { quantile } from './measure.ts'
-import { createPipeline, withService } from './service-run.ts'
 
 const units = Number(process.argv[2] ?? 300)
 

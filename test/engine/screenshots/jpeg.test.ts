@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { decodeGeolocation, encodeExif } from '../../../../../engine/screenshots/jpeg/exif.ts'
-import { findExif, lastJpeg, readJpeg, withExif } from '../../../../../engine/screenshots/jpeg/jpeg.ts'
-import { createRandom } from '../../../../helpers/random.ts'
+import { decodeGeolocation, encodeExif } from '../../../engine/screenshots/jpeg/exif.ts'
+import { findExif, lastJpeg, readJpeg, withExif } from '../../../engine/screenshots/jpeg/jpeg.ts'
+import { createRandom } from '../../helpers/random.ts'
 
 const jpeg = (width: number, height: number, quality = 85): Buffer =>
   execFileSync('gst-launch-1.0', [

@@ -1,15 +1,15 @@
 /**
  * kill -9 of everything there is, and a source that hangs: how soon there is media again, what the readers see, what is left over.
- * kills.ts [PIPELINES]
+ * kill-recovery [PIPELINES]
  */
 import { rmSync } from 'node:fs'
+import { quantile, sleep } from '../helpers/bench/measure.ts'
+import { createPipeline } from '../helpers/bench/service-run.ts'
 import { childrenOf, isAlive, processesWith } from '../helpers/process/processes.ts'
 import { type Service, startService } from '../helpers/process/service.ts'
 import { openReader, type RtspReader, sequenceGaps } from '../helpers/rtsp/reader.ts'
 import { startRtspSource } from '../helpers/rtsp/source.ts'
 import { until } from '../helpers/until.ts'
-import { quantile, sleep } from './measure.ts'
-import { createPipeline } from './service-run.ts'
 
 const count = Number(process.argv[2] ?? 20)
 const dataDir = `/tmp/bench-kills-${process.pid}`

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Service, startService } from '../helpers/process/service.ts'
+import { type Service, startService } from '../process/service.ts'
 
 /** Runs a measurement on a service of its own, and takes everything away afterwards. */
 export const withService = async <T>(work: (service: Service) => Promise<T>): Promise<T> => {

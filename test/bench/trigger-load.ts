@@ -1,17 +1,17 @@
 /**
  * Triggers on the running service, with a third-party media server: how long a publish takes to its answer and to the first
  * packet at a reader, 200 publishes at once, and storms of 300 random calls over 20 paths from 8 clients, after each of which processes, ports,
- * database and list must agree. Six of the paths are published and three pipelines may play. triggers.ts [ROUNDS] [SEEDS]
+ * database and list must agree. Six of the paths are published and three pipelines may play. trigger-load [ROUNDS] [SEEDS]
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { agree, holdings, storm, TRIGGER_KEY, trigger } from '../helpers/api/trigger-storm.ts'
+import { quantile } from '../helpers/bench/measure.ts'
 import { publishWithFfmpeg, startMediaServer } from '../helpers/media/media-server.ts'
 import { type Service, startService } from '../helpers/process/service.ts'
 import { openReader } from '../helpers/rtsp/reader.ts'
 import { until } from '../helpers/until.ts'
-import { quantile } from './measure.ts'
 
 const [rounds = 10, seeds = 10] = process.argv.slice(2).map(Number)
 const RANGE = [21_000, 21_099] as const

@@ -1,12 +1,14 @@
-// A thousand wrong logins at once: how long their answers take, what they cost, and whether others are served meanwhile.
-//   node build.mjs && node test/bench/logins.ts [logins] [rounds]
-// The service runs as it is built. Every login comes from another address, as the limit per client would end it too soon.
+/**
+ * A thousand wrong logins at once: how long their answers take, what they cost, and whether others are served meanwhile.
+ * login-load [LOGINS] [ROUNDS]
+ * The service runs as it is built. Every login comes from another address, as the limit per client would end it too soon.
+ */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { cpuSeconds } from '../helpers/bench/measure.ts'
 import { startService } from '../helpers/process/service.ts'
-import { cpuSeconds } from './measure.ts'
 
 const LOGINS = Number(process.argv[2] ?? 1000)
 const ROUNDS = Number(process.argv[3] ?? 5)

@@ -1,7 +1,7 @@
 /** The publisher as a process of its own, for measurements: rtsp-server.ts PORT PATH DESCRIPTION. Prints "ready" and the child's pid. */
 
-import { createPublisher } from '../../engine/rtsp/publisher/publisher.ts'
-import { silentLog, startMedia } from '../helpers/rtsp/media.ts'
+import { createPublisher } from '../../../engine/rtsp/publisher/publisher.ts'
+import { silentLog, startMedia } from '../rtsp/media.ts'
 
 const [port = '0', path = 'bench', description = ''] = process.argv.slice(2)
 const media = startMedia([description])

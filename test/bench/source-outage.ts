@@ -1,13 +1,13 @@
 /**
  * A source that is killed and comes back on the same port, with readers attached over TCP and UDP and two ffmpeg that decode:
- * who stays connected, how soon there is video again, what the readers see of it. outage.ts [SECONDS AWAY …]
+ * who stays connected, how soon there is video again, what the readers see of it. source-outage [SECONDS AWAY …]
  */
 import { spawn } from 'node:child_process'
+import { sleep } from '../helpers/bench/measure.ts'
+import { createPipeline, withService } from '../helpers/bench/service-run.ts'
 import { connectReader, openReader, type RtspReader, sequenceGaps, timestampSteps } from '../helpers/rtsp/reader.ts'
 import { startRtspSource } from '../helpers/rtsp/source.ts'
 import { until } from '../helpers/until.ts'
-import { sleep } from './measure.ts'
-import { createPipeline, withService } from './service-run.ts'
 
 const outages = process.argv.slice(2).map(Number)
 

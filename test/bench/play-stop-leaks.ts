@@ -1,6 +1,7 @@
-/** Play and stop again and again: processes, file descriptors and memory of the engine must be level. cycles.ts [CYCLES] */
+/** Play and stop again and again: processes, file descriptors and memory of the engine must be level. play-stop-leaks [CYCLES] */
+
+import { createPipeline, withService } from '../helpers/bench/service-run.ts'
 import { childrenOf, openFiles, residentBytes } from '../helpers/process/processes.ts'
-import { createPipeline, withService } from './service-run.ts'
 
 const cycles = Number(process.argv[2] ?? 50)
 

@@ -1,13 +1,14 @@
 /**
  * Readers that join and leave at random, TCP and UDP, beside two that stay and an ffmpeg that decodes: nobody may be disturbed.
- * readers-random.ts [READERS] [SECONDS] [SEED]
+ * random-readers [READERS] [SECONDS] [SEED]
  */
+
+import { sleep } from '../helpers/bench/measure.ts'
+import { createPipeline, withService } from '../helpers/bench/service-run.ts'
 import { ffmpegDecode } from '../helpers/media/players.ts'
 import { createRandom } from '../helpers/random.ts'
 import { openReader, sequenceGaps } from '../helpers/rtsp/reader.ts'
 import { startRtspSource } from '../helpers/rtsp/source.ts'
-import { sleep } from './measure.ts'
-import { createPipeline, withService } from './service-run.ts'
 
 const count = Number(process.argv[2] ?? 20)
 const seconds = Number(process.argv[3] ?? 30)

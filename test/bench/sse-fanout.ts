@@ -1,6 +1,8 @@
-// Many clients follow the events of one pipeline: how long until a change has reached all of them, and what they cost.
-//   node build.mjs && node test/bench/sse.ts [clients] [changes] [rounds]
-// The service runs as it is built; the clients live in this process.
+/**
+ * Many clients follow the events of one pipeline: how long until a change has reached all of them, and what they cost.
+ * sse-fanout [CLIENTS] [CHANGES] [ROUNDS]
+ * The service runs as it is built; the clients live in this process.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createConnection, type Socket } from 'node:net'

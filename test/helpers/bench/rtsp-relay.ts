@@ -1,10 +1,10 @@
 /** The publisher fed over its standard input with RFC 4571 framed H.264: rtsp-relay.ts PORT. Prints "ready". */
 
-import { parseRtpCaps } from '../../engine/rtp/caps.ts'
-import { RtpStream } from '../../engine/rtp/stream.ts'
-import { createPublisher } from '../../engine/rtsp/publisher/publisher.ts'
-import { silentLog } from '../helpers/rtsp/media.ts'
-import { H264_CAPS } from '../helpers/rtsp/packets.ts'
+import { parseRtpCaps } from '../../../engine/rtp/caps.ts'
+import { RtpStream } from '../../../engine/rtp/stream.ts'
+import { createPublisher } from '../../../engine/rtsp/publisher/publisher.ts'
+import { silentLog } from '../rtsp/media.ts'
+import { H264_CAPS } from '../rtsp/packets.ts'
 
 const stream = new RtpStream()
 const caps = parseRtpCaps(H264_CAPS)

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { KlvDemuxer, type KlvUnit } from '../../../../../engine/klv/mpegts/klv-demuxer.ts'
-import { KlvStreamParser } from '../../../../../engine/klv/st0601/stream-parser.ts'
-import { flightPacket } from '../../../../../engine/klv/st0601/synthetic-flight.ts'
-import { toHex } from '../../../../fixtures/klv/hex.ts'
-import { DESCRIPTORS, TsMuxer } from '../../../../fixtures/klv/ts-muxer.ts'
+import { KlvDemuxer, type KlvUnit } from '../../../engine/klv/mpegts/klv-demuxer.ts'
+import { KlvStreamParser } from '../../../engine/klv/st0601/stream-parser.ts'
+import { flightPacket } from '../../../engine/klv/st0601/synthetic-flight.ts'
+import { toHex } from '../../fixtures/klv/hex.ts'
+import { DESCRIPTORS, TsMuxer } from '../../fixtures/klv/ts-muxer.ts'
 
 const run = promisify(execFile)
 const PACKETS = Array.from({ length: 20 }, (_, i) => flightPacket(i * 100))

@@ -1,9 +1,9 @@
 /**
  * What pictures cost, and whom they disturb.
- *   pictures.ts cost [SECONDS]    CPU per screenshot of 1080p30 every 10 s and per snapshot, beside a branch that decodes all the time
- *   pictures.ts reader [SECONDS]  a reader's packets without pictures and with one every second
- *   pictures.ts crowd [CLIENTS]   snapshots asked for at once
- *   pictures.ts files [COUNT]     the store with so many files
+ *   screenshots cost [SECONDS]    CPU per screenshot of 1080p30 every 10 s and per snapshot, beside a branch that decodes all the time
+ *   screenshots reader [SECONDS]  a reader's packets without pictures and with one every second
+ *   screenshots crowd [CLIENTS]   snapshots asked for at once
+ *   screenshots files [COUNT]     the store with so many files
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -12,14 +12,14 @@ import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { formatFileName } from '../../engine/screenshots/files/file-name.ts'
 import { FileStore } from '../../engine/screenshots/files/file-store.ts'
+import { cpuSeconds, encodedStream, quantile, sleep, sourceLine, start } from '../helpers/bench/measure.ts'
+import { createPipeline, withService } from '../helpers/bench/service-run.ts'
 import { ffmpegDecode } from '../helpers/media/players.ts'
 import { residentBytes } from '../helpers/process/processes.ts'
 import type { Service } from '../helpers/process/service.ts'
 import { silentLog } from '../helpers/rtsp/media.ts'
 import { openReader, type RecordedPacket } from '../helpers/rtsp/reader.ts'
 import { until } from '../helpers/until.ts'
-import { cpuSeconds, encodedStream, quantile, sleep, sourceLine, start } from './measure.ts'
-import { createPipeline, withService } from './service-run.ts'
 
 const [, , part = 'cost', amount] = process.argv
 const PORTS = { service: 21_301, branch: 21_302 } as const

@@ -1,11 +1,13 @@
-// KLV of running pipelines: whether every packet arrives with the right values, how long it takes to its SSE event, and what it costs.
-//   node build.mjs && node test/bench/klv-stream.ts [seconds of the long run] [pipelines at once] [seconds of each CPU figure]
-// The service runs as it is built, the source is gst-rtsp-server at 10 packets per second; the clients live in this process.
+/**
+ * KLV of running pipelines: whether every packet arrives with the right values, how long it takes to its SSE event, and what it costs.
+ * klv-delivery [SECONDS OF THE LONG RUN] [PIPELINES] [SECONDS OF EACH CPU FIGURE]
+ * The service runs as it is built, the source is gst-rtsp-server at 10 packets per second; the clients live in this process.
+ */
 import { readFileSync } from 'node:fs'
 import { followSse } from '../helpers/api/sse-client.ts'
+import { createPipeline, withService } from '../helpers/bench/service-run.ts'
 import type { Service } from '../helpers/process/service.ts'
 import { startRtspSource } from '../helpers/rtsp/source.ts'
-import { createPipeline, withService } from './service-run.ts'
 
 const SECONDS = Number(process.argv[2] ?? 60)
 const PIPELINES = Number(process.argv[3] ?? 20)

@@ -95,14 +95,14 @@ export interface Server {
   stop(): Promise<void>
 }
 
-const BENCH = import.meta.dirname
+const HERE = import.meta.dirname
 
 /** Starts the publisher, or gst-rtsp-server, with one and the same description. */
 export const startServer = async (kind: 'publisher' | 'gst-rtsp-server', port: number, description: string): Promise<Server> => {
   const program =
     kind === 'publisher'
-      ? start(process.execPath, [join(BENCH, 'rtsp-server.ts'), String(port), 'bench', description])
-      : start('/usr/bin/python3', [join(BENCH, '../fixtures/gst-rtsp-server.py'), String(port), 'bench', description])
+      ? start(process.execPath, [join(HERE, 'rtsp-server.ts'), String(port), 'bench', description])
+      : start('/usr/bin/python3', [join(HERE, '../../fixtures/gst-rtsp-server.py'), String(port), 'bench', description])
   await program.until((lines) => lines.some((line) => line.startsWith('ready')))
   const child = Number(program.lines.find((line) => line.startsWith('ready'))?.split(' ')[1])
   return { url: `rtsp://127.0.0.1:${port}/bench`, pids: Number.isInteger(child) ? [program.pid, child] : [program.pid], stop: program.stop }

@@ -1,13 +1,13 @@
 /**
  * A third-party RTSP source passed through and re-encoded, read by every player at hand: sizes, frame rate, bitrate, decode errors.
- * conformance.ts [FRAMES]
+ * player-conformance [FRAMES]
  */
 
+import { sleep } from '../helpers/bench/measure.ts'
+import { createPipeline, withService } from '../helpers/bench/service-run.ts'
 import { ffmpegDecode, ffprobe, gstDecode } from '../helpers/media/players.ts'
 import { openReader } from '../helpers/rtsp/reader.ts'
 import { startRtspSource } from '../helpers/rtsp/source.ts'
-import { sleep } from './measure.ts'
-import { createPipeline, withService } from './service-run.ts'
 
 const frames = Number(process.argv[2] ?? 600)
 const SECONDS = 20
