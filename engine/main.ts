@@ -96,7 +96,7 @@ let foundVersion: string | null = null
 /** Version of gst-launch-1.0; asked again until it is found, since it may be installed while the service runs. */
 const gstreamerVersion = async (): Promise<string | null> => {
   if (foundVersion !== null) return foundVersion
-  const { stdout } = await runToEnd('gst-launch-1.0', ['--version'], { timeoutMs: 5000 })
+  const { stdout } = await runToEnd('gst-launch-1.0', ['--version'], { timeoutMs: 5000, reach: 'host' })
   foundVersion = /GStreamer (\S+)/.exec(stdout)?.[1] ?? null
   return foundVersion
 }

@@ -2,6 +2,7 @@ import type { Codec } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
 import { Fault } from '../fault.ts'
 import type { runToEnd } from './child.ts'
+import { codecNodes, graphicsNodes } from './device-nodes.ts'
 import { chain, element, toArguments } from './element.ts'
 import { ENCODERS, type Encoder } from './encoder-table.ts'
 
@@ -13,10 +14,13 @@ const PROBE_MS = 5000
 
 /** Whether GStreamer here has an element. */
 export const exists = async (name: string, run: Run): Promise<boolean> => {
-  const { exitCode, missing } = await run('gst-inspect-1.0', ['--exists', name], { timeoutMs: PROBE_MS })
+  const { exitCode, missing } = await run('gst-inspect-1.0', ['--exists', name], { timeoutMs: PROBE_MS, reach: {} })
   if (missing) throw new Fault('engine_missing', 'GStreamer is not installed. Install it: apt-get install gstreamer1.0-tools')
   return exitCode === 0
 }
+
+/** The device nodes that an encoder works over. */
+export const encoderNodes = ({ hardware }: Encoder): readonly string[] => (hardware ? [...graphicsNodes(), ...codecNodes()] : [])
 
 /** The driver of a hardware encoder may be there and still refuse to work: only a frame that comes out counts. */
 export const encodes = async (encoder: Encoder, run: Run): Promise<boolean> => {
@@ -28,7 +32,10 @@ export const encodes = async (encoder: Encoder, run: Run): Promise<boolean> => {
     // By descriptor: ours is a socket, and /dev/stdout cannot be opened then (ENXIO).
     element('fdsink', { fd: 1 }),
   )
-  const { exitCode, stdout } = await run('gst-launch-1.0', ['-q', '--', ...toArguments(line)], { timeoutMs: PROBE_MS })
+  const { exitCode, stdout } = await run('gst-launch-1.0', ['-q', '--', ...toArguments(line)], {
+    timeoutMs: PROBE_MS,
+    reach: { devices: encoderNodes(encoder) },
+  })
   return exitCode === 0 && stdout.length > 0
 }
 

@@ -72,7 +72,11 @@ const CREATED = /creating element "([^"]+)"/g
 
 const dryRun = async (args: readonly string[]): Promise<Finished> => {
   const options = ['--gst-debug-no-color', '--gst-debug=GST_ELEMENT_FACTORY:4', '--']
-  const result = await runToEnd('gst-launch-1.0', [...options, ...args], { timeoutMs: CHECK_MS, maxOutputBytes: 8 * 1024 * 1024 })
+  const result = await runToEnd('gst-launch-1.0', [...options, ...args], {
+    timeoutMs: CHECK_MS,
+    maxOutputBytes: 8 * 1024 * 1024,
+    reach: {},
+  })
   if (result.missing) throw new Fault('engine_missing', 'GStreamer is not installed. Install it: apt-get install gstreamer1.0-tools')
   if (result.timedOut) throw refuse('The engine did not finish reading the description')
   const complaint = COMPLAINT.exec(result.stderr)?.[1] ?? ''
@@ -149,7 +153,7 @@ let handlers: Promise<Handlers> | undefined
 
 /** gst-inspect-1.0 -u: `filesrc (read, rank 256): file`. */
 const readHandlers = async (): Promise<Handlers> => {
-  const { stdout } = await runToEnd('gst-inspect-1.0', ['-u'], { timeoutMs: CHECK_MS })
+  const { stdout } = await runToEnd('gst-inspect-1.0', ['-u'], { timeoutMs: CHECK_MS, reach: {} })
   const found = new Map<string, string[]>()
   for (const [, element = '', schemes = ''] of stdout.matchAll(/^(\S+) \([^)]*\): (.+)$/gm)) {
     for (const scheme of schemes.split(',').map((text) => text.trim().toLowerCase())) {

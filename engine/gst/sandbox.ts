@@ -1,0 +1,154 @@
+import { existsSync, lstatSync, readlinkSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+
+/** What a child may reach beyond the system's libraries and the descriptors it is given. */
+export interface Reach {
+  readonly network?: boolean
+  /** Device nodes, such as `/dev/video0`; those that do not exist are left out. */
+  readonly devices?: readonly string[]
+  /** Files and folders of the host, read-only. */
+  readonly files?: readonly string[]
+}
+
+export type SandboxState = 'on' | 'off' | 'unavailable'
+
+export interface SandboxHost {
+  /** Folders that stay hidden even where the system's folders hold them: the data directory. */
+  readonly hidden: readonly string[]
+  readonly environment: NodeJS.ProcessEnv
+}
+
+/** Of /etc: linker cache, alternatives (libav needs libblas through them), fonts, certificates, names of hosts and drivers. */
+const ETC = [
+  'ld.so.cache',
+  'alternatives',
+  'fonts',
+  'ssl/certs',
+  'ssl/openssl.cnf',
+  'ca-certificates',
+  'pki/tls/certs',
+  'pki/ca-trust/extracted',
+  'crypto-policies',
+  'gnutls',
+  'hosts',
+  'host.conf',
+  'resolv.conf',
+  'nsswitch.conf',
+  'gai.conf',
+  'localtime',
+  'OpenCL',
+  'vulkan',
+  'glvnd',
+  'libva.conf',
+] as const
+
+/** Names of the local network (.local) are resolved over this socket; a camera may have one. */
+const AVAHI_SOCKET = '/run/avahi-daemon/socket'
+
+/** What GStreamer and its drivers read of the environment; nothing that names a file to write. */
+const PASSED_VARIABLE =
+  /^(?:GST_(?!DEBUG_FILE$|DEBUG_DUMP_DOT_DIR$|REGISTRY)\w+|LIBVA_\w+|VDPAU_DRIVER|CUDA_VISIBLE_DEVICES|NVIDIA_\w+|TZ)$/
+
+const PLUGIN_PATHS = ['GST_PLUGIN_PATH', 'GST_PLUGIN_PATH_1_0', 'GST_PLUGIN_SYSTEM_PATH', 'GST_PLUGIN_SYSTEM_PATH_1_0'] as const
+
+/** Drivers of cameras and graphics look their device up here. */
+const DEVICE_FOLDERS = ['/sys/dev', '/sys/devices', '/sys/class/drm', '/sys/class/video4linux', '/sys/bus/pci', '/sys/bus/usb']
+
+/** On systems with a merged /usr these are links into it; elsewhere folders of their own. */
+const SYSTEM_FOLDERS = ['/lib', '/lib32', '/lib64', '/libx32', '/bin', '/sbin']
+
+const systemFolder = (path: string): readonly string[] => {
+  if (!existsSync(path)) return []
+  return lstatSync(path).isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path]
+}
+
+// Root's child has no capability but is still root to files, and some of /proc asks for no more than that to be written.
+const PROC_READ_ONLY = ['/proc/sys', '/proc/fs', '/proc/acpi', '/proc/scsi', '/proc/bus', '/proc/irq']
+const PROC_HIDDEN = ['/proc/sysrq-trigger', '/proc/kcore', '/proc/kmsg', '/proc/keys', '/proc/timer_list', '/proc/mtrr']
+
+const procOptions = (): readonly string[] => [
+  ...['--proc', '/proc'],
+  ...PROC_READ_ONLY.filter((path) => existsSync(path)).flatMap((path) => ['--ro-bind', path, path]),
+  ...PROC_HIDDEN.filter((path) => existsSync(path)).flatMap((path) => ['--ro-bind', '/dev/null', path]),
+]
+
+const readOnly = (path: string): readonly string[] => ['--ro-bind-try', path, path]
+
+const searchPath = (environment: NodeJS.ProcessEnv): readonly string[] =>
+  (environment.PATH ?? '/usr/bin:/bin').split(delimiter).filter(Boolean)
+
+/** The absolute path of a program, undefined when it is not installed. */
+export const findProgram = (name: string, environment: NodeJS.ProcessEnv): string | undefined =>
+  searchPath(environment)
+    .map((folder) => join(folder, name))
+    .find((path) => existsSync(path))
+
+const variables = (environment: NodeJS.ProcessEnv): readonly string[] =>
+  Object.entries(environment).flatMap(([name, value]) =>
+    value !== undefined && PASSED_VARIABLE.test(name) ? ['--setenv', name, value] : [],
+  )
+
+/**
+ * Options of bwrap(1) that every child gets: namespaces of its own for processes, IPC and mounts; read-only system folders; an
+ * empty /tmp; no home, no data directory, no environment of the service, no capability. It ends with this process.
+ */
+export const sandboxOptions = ({ hidden, environment }: SandboxHost): readonly string[] => [
+  ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
+  ...['--as-pid-1', '--die-with-parent', '--new-session', '--cap-drop', 'ALL'],
+  ...['--ro-bind', '/usr', '/usr'],
+  ...SYSTEM_FOLDERS.flatMap(systemFolder),
+  ...ETC.flatMap((name) => readOnly(`/etc/${name}`)),
+  ...PLUGIN_PATHS.flatMap((name) => (environment[name] ?? '').split(delimiter).filter(Boolean)).flatMap(readOnly),
+  ...hidden.filter((folder) => existsSync(folder) && isSystem(folder)).flatMap((folder) => ['--tmpfs', folder]),
+  ...procOptions(),
+  ...['--dev', '/dev', '--tmpfs', '/tmp', '--tmpfs', '/run', '--chdir', '/tmp'],
+  '--clearenv',
+  ...['--setenv', 'PATH', '/usr/local/bin:/usr/bin:/bin', '--setenv', 'HOME', '/tmp', '--setenv', 'LC_ALL', 'C.UTF-8'],
+  ...['--setenv', 'GST_DEBUG_NO_COLOR', '1'],
+  ...variables(environment),
+]
+
+const isSystem = (folder: string): boolean =>
+  ['/usr/', ...SYSTEM_FOLDERS.map((path) => `${path}/`)].some((root) => `${folder}/`.startsWith(root))
+
+/** Options of bwrap(1) for what one child may reach. */
+export const reachOptions = ({ network = false, devices = [], files = [] }: Reach): readonly string[] => [
+  ...(network ? readOnly(AVAHI_SOCKET) : ['--unshare-net']),
+  ...(devices.length > 0 ? DEVICE_FOLDERS.flatMap(readOnly) : []),
+  ...devices.flatMap((node) => ['--dev-bind-try', node, node]),
+  ...files.flatMap((path) => ['--ro-bind', path, path]),
+]
+
+/** A short program that only has to start. */
+const TRIAL = ['/usr/bin/true', '/bin/true']
+
+/** Where the kernel lets us, the child cannot make namespaces of its own either: fewer system calls to attack the kernel with. */
+const VARIANTS: readonly (readonly string[])[] = [['--unshare-user', '--disable-userns'], []]
+
+const INSTALL = 'bubblewrap is not installed. Install it: apt-get install bubblewrap'
+
+const REFUSED =
+  'Run the service as root, or allow user namespaces for its user (sysctl kernel.unprivileged_userns_clone=1, and on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0).'
+
+type Run = (file: string, args: readonly string[]) => Promise<{ readonly exitCode: number | null; readonly stderr: string }>
+
+/** How children of this process are confined. `reason`: why there is no sandbox, and what to do. */
+export type Sandbox =
+  | { readonly state: 'on'; readonly bubblewrap: string; readonly options: readonly string[] }
+  | { readonly state: 'off' | 'unavailable'; readonly reason: string }
+
+/** Tries a sandbox out on this host. `run` starts a program as it is. */
+export const openSandbox = async (mode: 'auto' | 'required' | 'off', host: SandboxHost, run: Run): Promise<Sandbox> => {
+  if (mode === 'off') return { state: 'off', reason: 'The sandbox is switched off (SVC_SANDBOX=off).' }
+  const bubblewrap = findProgram('bwrap', host.environment)
+  if (bubblewrap === undefined) return { state: 'unavailable', reason: INSTALL }
+  const program = TRIAL.find((path) => existsSync(path)) ?? 'true'
+  let words = ''
+  for (const variant of VARIANTS) {
+    const options = [...variant, ...sandboxOptions(host)]
+    const { exitCode, stderr } = await run(bubblewrap, [...options, ...reachOptions({}), '--', program])
+    if (exitCode === 0) return { state: 'on', bubblewrap, options }
+    words = stderr.trim().split('\n').at(-1) ?? ''
+  }
+  return { state: 'unavailable', reason: `bubblewrap cannot make a sandbox here (${words || 'it does not start'}). ${REFUSED}` }
+}
