@@ -2,24 +2,24 @@ import { ApiError } from '../lib/errors.ts'
 
 /**
  * Why a run could not start or ended. A transient fault is retried with backoff; a permanent one
- * (bad description, missing element, 401, 404, unsupported codec) needs a user and is not.
+ * (bad description, missing element, 401, 404, unsupported codec) is not, since a user has to correct it.
  */
-export const FAULTS = {
+const FAULTS = {
   unreachable: 'transient', // refused, no route, name not resolved
-  timeout: 'transient', // nothing came within the start timeout
-  stalled: 'transient', // media stopped coming
+  timeout: 'transient', // no media within the start timeout
+  stalled: 'transient', // no more media
   ended: 'transient', // EOS, or the source closed
-  crashed: 'transient', // the child died of a signal or of an unknown error
-  source_error: 'transient', // the source answered with a 5xx or broke the protocol
-  port_in_use: 'transient', // another program has the output port
+  crashed: 'transient', // the child was killed by a signal or failed with an unknown error
+  source_error: 'transient', // the source answered with a 5xx or violated the protocol
+  port_in_use: 'transient', // another program uses the output port
   device_busy: 'transient', // the camera is open in another program
   device_missing: 'transient', // the camera is unplugged
   unauthorized: 'permanent', // 401, 403
   not_found: 'permanent', // 404
   bad_description: 'permanent', // the engine rejects the description
   missing_element: 'permanent', // an element or encoder is not installed
-  unsupported: 'permanent', // codec or format that cannot be served as asked
-  permission: 'permanent', // the device or file may not be opened
+  unsupported: 'permanent', // codec or format that cannot be served as configured
+  permission: 'permanent', // no permission to open the device or file
   engine_missing: 'permanent', // gst-launch-1.0 itself is not installed
 } as const satisfies Record<string, 'transient' | 'permanent'>
 
@@ -28,7 +28,7 @@ export type FaultCause = keyof typeof FAULTS
 export class Fault extends Error {
   readonly reason: FaultCause
 
-  /** `message`: what happened and what to do, in words a user can act on, without credentials. */
+  /** `message` is shown to users: what happened, then what to do, without credentials. */
   constructor(reason: FaultCause, message: string, options?: ErrorOptions) {
     super(message, options)
     this.name = 'Fault'
@@ -40,19 +40,19 @@ export class Fault extends Error {
   }
 }
 
-/** Faults of the source that may pass while somebody waits for a start; every other one is answered at once. */
+/** Faults of the source that may pass while a request waits for the start; the others end the request at once. */
 const WORTH_WAITING: ReadonlySet<FaultCause> = new Set(['unreachable', 'timeout', 'stalled', 'source_error'])
 
-/** Whether a start that somebody waits for goes on trying after this fault. */
+/** Whether a start is tried again after this fault while a request waits for it. */
 export const worthWaiting = (fault: Fault): boolean => WORTH_WAITING.has(fault.reason)
 
 /**
- * Whether a pipeline that runs without anybody waiting goes on trying. A 404 passes: a media server answers it
- * until its publisher is back. A 401 does not: repeating a wrong password locks cameras.
+ * Whether a start is tried again after this fault while no request waits for it. Also after a 404, which a media server answers
+ * until its publisher is back; not after a 401, since cameras lock after repeated wrong passwords.
  */
 export const worthRetrying = (fault: Fault): boolean => !fault.permanent || fault.reason === 'not_found'
 
-/** The answer of a start that failed with this fault; `details.cause` tells why, `details.reason` is for programs. */
+/** The API error of a start that failed with this fault; `details.cause` is for users, `details.reason` for programs. */
 export const faultToApiError = (fault: Fault): ApiError => {
   const details = { cause: fault.message, reason: fault.reason }
   if (fault.reason === 'engine_missing' || fault.reason === 'port_in_use') {

@@ -1,6 +1,6 @@
 import type { CameraFormat, CameraSize } from '../../lib/schema/camera.ts'
 
-/** Bounds of what one device may make us hold and answer. */
+/** Bounds of the data kept of one device. */
 const MAX_FORMATS = 64
 const MAX_SIZES = 512
 const MAX_RATES = 64
@@ -16,14 +16,18 @@ interface Span {
 
 type Rates = Pick<CameraSize, 'frame_rates' | 'frame_rate_range'>
 
-/** Media type → encoding; a media type that is not here is listed by its subtype. */
-const ENCODINGS: Readonly<Record<string, string>> = { 'image/jpeg': 'mjpeg', 'video/x-h264': 'h264', 'video/x-h265': 'h265' }
+/** Media type → encoding; other media types are listed by their subtype. */
+const ENCODINGS: ReadonlyMap<string, string> = new Map([
+  ['image/jpeg', 'mjpeg'],
+  ['video/x-h264', 'h264'],
+  ['video/x-h265', 'h265'],
+])
 
 const RAW = 'video/x-raw'
 const MEDIA_TYPE = /^([a-z]+\/[a-zA-Z0-9.+-]{1,64})(?:\(([^)]*)\))?$/
 const TYPE_PREFIX = /^\((?:int|uint|string|gchararray|fraction|boolean|bool)\)\s*/
 
-/** The formats in caps lines such as `video/x-raw, format=YUY2, width=640, height=480, framerate={ (fraction)30/1, (fraction)15/1 }`. */
+/** Parses caps lines such as `video/x-raw, format=YUY2, width=640, height=480, framerate={ (fraction)30/1, (fraction)15/1 }`. */
 export const parseCapsLines = (lines: readonly string[], devicePath: string): readonly CameraFormat[] => {
   const formats = new Map<string, CameraFormat>()
   for (const line of lines) {
@@ -55,7 +59,7 @@ interface Structure {
 const parseStructure = (line: string): Structure | undefined => {
   const [head = '', ...rest] = splitTopLevel(line)
   const [, mediaType, features] = MEDIA_TYPE.exec(head) ?? []
-  // Memory of another kind (DMABuf) repeats the formats that system memory offers.
+  // Other kinds of memory (DMABuf) repeat the formats of system memory.
   if (mediaType === undefined || /memory:(?!SystemMemory)/.test(features ?? '')) return undefined
   const fields = new Map<string, string>()
   for (const field of rest) {
@@ -65,7 +69,7 @@ const parseStructure = (line: string): Structure | undefined => {
   return { mediaType, fields }
 }
 
-/** Splits at the commas that stand in no list, range or quoted string. */
+/** Splits at the commas outside of lists, ranges and quoted strings. */
 const splitTopLevel = (text: string): readonly string[] => {
   const parts: string[] = []
   let depth = 0
@@ -94,7 +98,7 @@ const alternatives = (text: string): readonly string[] => {
   return members.map((member) => member.replace(TYPE_PREFIX, '').replace(/^"(.*)"$/, '$1')).filter((member) => member !== '')
 }
 
-/** The members of `[ a, b ]` or `[ a, b, step ]`, undefined when it is no range. */
+/** The members of `[ a, b ]` or `[ a, b, step ]`, undefined for anything else. */
 const rangeOf = (text: string): readonly string[] | undefined =>
   text.startsWith('[') && text.endsWith(']') ? splitTopLevel(text.slice(1, -1)).map((bound) => bound.replace(TYPE_PREFIX, '')) : undefined
 
@@ -105,7 +109,7 @@ const pixelFormats = ({ mediaType, fields }: Structure): readonly (string | null
 }
 
 const encodingOf = (mediaType: string, pixelFormat: string | null): string =>
-  pixelFormat?.toLowerCase() ?? ENCODINGS[mediaType] ?? mediaType.replace(/^.*\/(x-)?/, '').toLowerCase()
+  pixelFormat?.toLowerCase() ?? ENCODINGS.get(mediaType) ?? mediaType.replace(/^.*\/(x-)?/, '').toLowerCase()
 
 const addSizes = (sizes: CameraSize[], fields: ReadonlyMap<string, string>): void => {
   const widths = spans(fields.get('width') ?? '')
@@ -127,7 +131,7 @@ const toSpan = (text: string): Span | undefined => {
   const [min = Number.NaN, max = min, step = 1] = (range ?? [text]).map(Number)
   const whole = [min, max, step].every((value) => Number.isInteger(value))
   if (!whole || min < 0 || max < min || max < 1 || step < 1 || (range === undefined && max > MAX_PIXELS)) return undefined
-  // A driver that tells no bounds gives 1 … 2147483647.
+  // A driver without bounds lists 1 … 2147483647.
   return { min: min === 0 ? step : min, max: Math.min(max, MAX_PIXELS), step }
 }
 
@@ -148,7 +152,7 @@ const toSize = (width: Span, height: Span, rates: Rates): CameraSize => ({
         },
 })
 
-/** Structures that differ in interlacing or colorimetry alone are one size. */
+/** Structures that differ only in interlacing or colorimetry are one size. */
 const addSize = (sizes: CameraSize[], size: CameraSize): void => {
   const same = sizes.find(
     (other) => other.width === size.width && other.height === size.height && (other.size_range === null) === (size.size_range === null),
@@ -161,8 +165,10 @@ const addSize = (sizes: CameraSize[], size: CameraSize): void => {
 }
 
 const parseRates = (text: string): Rates => {
-  const told = alternatives(text).slice(0, MAX_RATES).map(toRate)
-  const rates = told.filter((rate) => rate !== undefined)
+  const rates = alternatives(text)
+    .slice(0, MAX_RATES)
+    .map(toRate)
+    .filter((rate) => rate !== undefined)
   const ranges = rates.filter((rate) => rate.min !== rate.max)
   return {
     frame_rates: descending(rates.map(({ max }) => max)),
@@ -171,7 +177,7 @@ const parseRates = (text: string): Rates => {
   }
 }
 
-/** One rate, or the bounds of a range; undefined for what is no rate, such as the 0/1 … 2147483647/1 of a driver that tells none. */
+/** One rate, or the bounds of a range; undefined for anything else, such as the 0/1 … 2147483647/1 of a driver without bounds. */
 const toRate = (text: string): { readonly min: number; readonly max: number } | undefined => {
   const [min, max = min] = (rangeOf(text) ?? [text]).map(fraction)
   return min === undefined || max === undefined || max < min || max <= 0 || max > MAX_FPS ? undefined : { min, max }
@@ -179,7 +185,7 @@ const toRate = (text: string): { readonly min: number; readonly max: number } | 
 
 const descending = (rates: readonly number[]): number[] => [...new Set(rates)].sort((a, b) => b - a).slice(0, MAX_RATES)
 
-/** `30000/1001` → 29.97; frames per second with three decimals, undefined when it is no fraction. */
+/** `30000/1001` → 29.97; frames per second with three decimals, undefined for anything else. */
 const fraction = (text: string): number | undefined => {
   const [, over, under = '1'] = /^(\d{1,10})(?:\/(\d{1,10}))?$/.exec(text.trim()) ?? []
   if (over === undefined || Number(under) === 0) return undefined

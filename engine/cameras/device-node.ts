@@ -16,10 +16,10 @@ export interface CameraNode {
 const CAPTURE = 0x0000_0001 | 0x0000_1000
 const MEMORY_TO_MEMORY = 0x0000_8000 | 0x0000_4000
 
-/** Image processors of the Raspberry Pi: they announce capture nodes, but no camera is behind them. */
+/** Image processors of the Raspberry Pi: they have capture nodes, but are not cameras. */
 const NOT_CAMERAS: ReadonlySet<string> = new Set(['bcm2835-isp', 'bcm2835-codec', 'pispbe', 'rpi-hevc-dec', 'rpivid'])
 
-/** What the V4L2 provider and PipeWire call the same thing, the V4L2 provider's word first. */
+/** Names of the same property in the V4L2 provider and in PipeWire. */
 const PROPERTIES = {
   path: ['device.path', 'api.v4l2.path', 'object.path'],
   driver: ['v4l2.device.driver', 'api.v4l2.cap.driver'],
@@ -35,16 +35,16 @@ const property = (device: ListedDevice, key: keyof typeof PROPERTIES): string | 
   return null
 }
 
-/** The path v4l2src can open the device by, undefined when it has none (libcamera, screen capture). */
+/** The path for v4l2src, undefined for a device without one (libcamera, screen capture). */
 export const devicePathOf = (device: ListedDevice): string | undefined => {
   const path = property(device, 'path')?.replace(/^v4l2:/, '')
   return path !== undefined && isDevicePath(path) ? path : undefined
 }
 
-/** Whether the V4L2 provider told it, which knows more than PipeWire about the same node. */
+/** Whether the V4L2 provider listed the device; it has more properties of a node than PipeWire. */
 export const isFromV4l2 = (device: ListedDevice): boolean => device.properties.has('v4l2.device.driver')
 
-/** The node that a listed device is; undefined for metadata, output and codec nodes and for what v4l2src cannot open. */
+/** The camera node of a listed device; undefined for metadata, output and codec nodes and for devices that v4l2src cannot open. */
 export const toCameraNode = (device: ListedDevice): CameraNode | undefined => {
   const path = devicePathOf(device)
   const driver = property(device, 'driver')

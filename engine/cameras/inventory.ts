@@ -3,60 +3,60 @@ import type { ListedDevice } from './monitor-output.ts'
 
 const MAX_DEVICES = 256
 
-/** The devices the monitor told of, kept as they came: also those that are no cameras, since a removal tells only a name. */
+/** All devices that the monitor reported, including those that are not cameras: the report of a removal contains only a name. */
 export class Inventory {
   #devices: readonly ListedDevice[] = []
-  /** Name → removals that could not be told apart. */
-  readonly #departed = new Map<string, number>()
+  /** Name → number of removals that could not be matched to a device. */
+  readonly #unmatched = new Map<string, number>()
 
   get devices(): readonly ListedDevice[] {
     return this.#devices
   }
 
-  /** Adds a device, or renews a known one; true when it is new. */
+  /** Adds a device, or updates a known one; true when it is new. */
   add(device: ListedDevice): boolean {
     const known = this.#devices.find((other) => sameDevice(other, device))
-    const renewed = known === undefined ? device : complete(device, known)
-    this.#devices = [...this.#devices.filter((other) => other !== known), renewed].slice(-MAX_DEVICES)
+    const updated = known === undefined ? device : complete(device, known)
+    this.#devices = [...this.#devices.filter((other) => other !== known), updated].slice(-MAX_DEVICES)
     return known === undefined
   }
 
   /**
-   * Takes note that a device of this name went away. With several nodes of one name it is known which ones went when
-   * all did; until then the inventory is unresolved. False when no device has the name.
+   * Removes a device by its name. While only some of several nodes with one name were removed, all of them stay and the
+   * inventory is unresolved. False when no device has the name.
    */
   remove(name: string): boolean {
     const named = this.#devices.filter((device) => device.name === name)
     const [first] = named
     if (first === undefined) return false
-    const departed = (this.#departed.get(name) ?? 0) + 1
+    const removals = (this.#unmatched.get(name) ?? 0) + 1
     const sameNode = new Set(named.map(devicePathOf)).size === 1
     if (sameNode) this.#devices = this.#devices.filter((device) => device !== first)
-    else if (departed < named.length) this.#departed.set(name, departed)
+    else if (removals < named.length) this.#unmatched.set(name, removals)
     else {
       this.#devices = this.#devices.filter((device) => device.name !== name)
-      this.#departed.delete(name)
+      this.#unmatched.delete(name)
     }
     return true
   }
 
-  /** Whether some nodes of one name went away and others stayed: only a new list tells which. */
+  /** Whether some of several nodes with one name were removed: a new enumeration finds out which. */
   get unresolved(): boolean {
-    return this.#departed.size > 0
+    return this.#unmatched.size > 0
   }
 
-  /** Takes over a complete list. */
+  /** Replaces all devices by a complete list. */
   replace(listed: readonly ListedDevice[]): void {
     const before = this.#devices
     this.#devices = []
-    this.#departed.clear()
+    this.#unmatched.clear()
     for (const device of listed) {
       const known = before.find((other) => sameDevice(other, device))
       this.add(known === undefined ? device : complete(device, known))
     }
   }
 
-  /** The same devices, with what another inventory knows of them besides. */
+  /** The same devices, with the additional properties and caps that another inventory has of them. */
   completedFrom(other: Inventory): Inventory {
     const completed = new Inventory()
     completed.#devices = other.#devices
@@ -65,7 +65,7 @@ export class Inventory {
   }
 }
 
-/** A camera in use may hide its formats, and v4l2-ctl may have been asked for properties: what is known stays known. */
+/** A camera in use may hide its formats, and some properties come from v4l2-ctl: known values are kept. */
 const complete = (device: ListedDevice, known: ListedDevice): ListedDevice => ({
   name: device.name,
   caps: device.caps.length > 0 ? device.caps : known.caps,

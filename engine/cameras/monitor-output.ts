@@ -1,4 +1,4 @@
-/** A device as gst-device-monitor-1.0 prints it: names and values as they came, nothing interpreted. */
+/** A device as gst-device-monitor-1.0 prints it; names and values are not interpreted. */
 export interface ListedDevice {
   readonly name: string
   /** One line per caps structure. */
@@ -7,14 +7,14 @@ export interface ListedDevice {
 }
 
 export type MonitorEvent =
-  /** The providers run: every later change will be told. */
+  /** The providers run: every later change is reported. */
   | { readonly type: 'started' }
   | { readonly type: 'added'; readonly device: ListedDevice }
-  /** The monitor tells only the name of what went away (tools/gst-device-monitor.c, device_removed). */
+  /** Of a removed device the monitor prints only the name (tools/gst-device-monitor.c, device_removed). */
   | { readonly type: 'removed'; readonly name: string }
 
-export interface MonitorParser {
-  /** Takes the next piece of stdout, cut anywhere, and answers what it completes. */
+interface MonitorParser {
+  /** Parses the next chunk of stdout, which may end anywhere; returns the events it completes. */
   push(text: string): readonly MonitorEvent[]
 }
 
@@ -36,7 +36,7 @@ interface Block {
   readonly properties: Map<string, string>
 }
 
-// A USB descriptor may hold any character; what a terminal or a log would obey is not part of a name.
+// USB descriptors may contain any character; control characters would affect terminals and logs.
 const printable = (text: string): string =>
   text
     .replace(/\p{Cc}/gu, '')
@@ -52,7 +52,7 @@ const readField = (block: Block, line: string): void => {
   if (key !== undefined && block.properties.size < MAX_PROPERTIES) block.properties.set(key, printable(property))
 }
 
-/** Reads the output of gst-device-monitor-1.0 as it comes. A device that is cut off is not told; no input makes it throw or grow. */
+/** Parses the output of gst-device-monitor-1.0 as a stream. Truncated devices are not reported; no input makes it throw or use unbounded memory. */
 export const createMonitorParser = (): MonitorParser => {
   let rest = ''
   let block: Block | undefined
@@ -77,7 +77,7 @@ export const createMonitorParser = (): MonitorParser => {
   }
 
   const readInBlock = (open: Block, line: string, events: MonitorEvent[]): void => {
-    // An element that cannot be made prints no launch line: then the blank line behind the properties is the end.
+    // A device without a launch line ends with the blank line after its properties.
     const ends = LAUNCH_LINE.test(line) || (line.trim() === '' && open.name !== undefined)
     if (ends) {
       finish(events)
@@ -94,7 +94,7 @@ export const createMonitorParser = (): MonitorParser => {
     push(text) {
       const events: MonitorEvent[] = []
       const lines = (rest + text).split('\n')
-      // What stands behind the bound of a line is let go; the line keeps its meaning.
+      // The rest of an overlong line is dropped.
       rest = (lines.pop() ?? '').slice(0, MAX_LINE_LENGTH)
       for (const line of lines) readLine(line.slice(0, MAX_LINE_LENGTH).replace(/\r$/, ''), events)
       return events

@@ -1,33 +1,32 @@
-import { type Child, type Ended, startChild } from '../gst/child.ts'
+import { type Child, type Ended, startChild, within } from '../gst/child.ts'
 import { MONITOR_ARGUMENTS, MONITOR_PROGRAM } from './enumerate.ts'
 import { createMonitorParser, type MonitorEvent } from './monitor-output.ts'
 
 const KILL_AFTER_MS = 1000
-/** This long without a word after its start, and the monitor has told every device that is there. */
+/** Without output for this long after its start, the monitor has reported all attached devices. */
 const SETTLE_MS = 1000
 
 export type DeviceChange = Exclude<MonitorEvent, { type: 'started' }>
 
-export interface Follower {
-  readonly pid: number | undefined
+export interface MonitorProcess {
   readonly ended: Promise<Ended>
-  /** Ends the child; resolves when it is reaped. */
+  /** Ends the process; resolves when it is reaped. */
   stop(): Promise<void>
 }
 
 /**
- * Starts the one long-lived gst-device-monitor-1.0. It tells first the devices that are there, then each that comes or goes;
- * `onSettled` is called once, after the former. Killed when its providers do not start within `patienceMs`.
+ * Starts a long-lived gst-device-monitor-1.0. It reports the attached devices first, then each hot-plug; `onSettled` is called
+ * once, between the two. Killed when its providers do not start within `startTimeoutMs`.
  */
-export const startFollower = (options: {
-  readonly patienceMs: number
+export const startMonitorProcess = (options: {
+  readonly startTimeoutMs: number
   readonly onChange: (change: DeviceChange) => void
   readonly onSettled: () => void
-}): Follower => {
+}): MonitorProcess => {
   const child = startChild(MONITOR_PROGRAM, ['-f', ...MONITOR_ARGUMENTS], { mediaPipes: 0, reach: 'host' })
   const parser = createMonitorParser()
   let settled = false
-  let timer = setTimeout(() => child.kill('SIGKILL'), options.patienceMs)
+  let timer = setTimeout(() => child.kill('SIGKILL'), options.startTimeoutMs)
   const settleSoon = (): void => {
     clearTimeout(timer)
     timer = setTimeout(() => {
@@ -45,21 +44,19 @@ export const startFollower = (options: {
     if (started && !settled) settleSoon()
   })
   child.stdout.on('error', () => {})
-  // libcamera and PipeWire chat here; what matters is told by the end of the child.
+  // libcamera and PipeWire write diagnostics here; an error ends the process.
   child.stderr.resume()
   child.stderr.on('error', () => {})
   void child.ended.then(() => {
     clearTimeout(timer)
     settled = true
   })
-  return { pid: child.pid, ended: child.ended, stop: () => stopChild(child) }
+  return { ended: child.ended, stop: () => stopChild(child) }
 }
 
-/** Waits no longer than twice its patience: a helper of the monitor that hangs in a driver may hold its pipes. */
 const stopChild = async (child: Child): Promise<void> => {
   child.kill('SIGTERM')
-  const given = Promise.withResolvers<void>()
-  const timers = [setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS), setTimeout(given.resolve, 2 * KILL_AFTER_MS)]
-  await Promise.race([child.ended, given.promise])
-  for (const timer of timers) clearTimeout(timer)
+  const timer = setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS)
+  await within(child.ended, 2 * KILL_AFTER_MS)
+  clearTimeout(timer)
 }

@@ -7,64 +7,63 @@ import { type Camera, type CameraCapabilities, type CameraEvent, isDevicePath } 
 import type { Ended } from '../gst/child.ts'
 import { enumerateDevices } from './enumerate.ts'
 import { Inventory } from './inventory.ts'
-import { cameraChanges, cameraNodes, joinNodes, toCamera } from './join.ts'
+import { cameraChanges, cameraNodes, joinNodes, toCamera } from './join-nodes.ts'
 import type { ListedDevice } from './monitor-output.ts'
-import { type DeviceChange, type Follower, startFollower } from './monitor-process.ts'
+import { type DeviceChange, type MonitorProcess, startMonitorProcess } from './monitor-process.ts'
 import { completeFromV4l2Ctl, lacksDriver } from './v4l2-ctl.ts'
 
 export interface CameraMonitor {
-  /** Every camera attached to the host; SERVICE_UNAVAILABLE when the host cannot tell. */
+  /** All attached cameras; SERVICE_UNAVAILABLE when they cannot be listed. */
   list(): Promise<readonly Camera[]>
-  /** What the camera at a device path (any of its nodes, or a link of udev's to one) can do; NOT_FOUND when there is none. */
+  /** The formats of the camera at a device path (any of its nodes, or a udev link to one); NOT_FOUND without such a camera. */
   capabilities(devicePath: string): Promise<CameraCapabilities>
-  /** Calls back for each camera that comes or goes from now on; answers how to end that. */
+  /** Subscribes to hot-plug: cameras that are attached or removed from now on. Returns the function that unsubscribes. */
   onChange(listener: (event: CameraEvent) => void): () => void
   close(): Promise<void>
 }
 
-export interface CameraMonitorOptions {
+interface CameraMonitorOptions {
   readonly log: Log
-  /** Whether changes are told by the system; when not, a list older than a second is made anew. */
+  /** Whether the system reports hot-plug; otherwise a list older than a second is enumerated again. */
   readonly hasUdev?: () => boolean
-  /** How long the nodes of one camera may take to appear one after the other, milliseconds. */
-  readonly gatherMs?: number
   /** How long an enumeration may take, milliseconds. */
-  readonly patienceMs?: number
+  readonly timeoutMs?: number
 }
 
 const RESTART = { initial_delay_ms: 500, max_delay_seconds: 30, give_up_after_seconds: null }
-/** A monitor that lived this long was well: its next end is answered at once again. */
+/** After a monitor process ran this long, the backoff starts again from its first delay. */
 const HEALTHY_MS = 30_000
+/** Without udev: how long an enumeration is used. */
 const FRESH_MS = 1000
+/** The nodes of one camera appear one after the other within this time. */
+const GATHER_MS = 200
 
 const udevRuns = (): boolean => existsSync('/run/udev/control')
 
-/** Watches the cameras of the host through one gst-device-monitor-1.0, which starts when somebody asks for the first time. */
+/** Lists the cameras of the host and reports hot-plug, with one gst-device-monitor-1.0 that starts on first use. */
 export const startCameraMonitor = (options: CameraMonitorOptions): CameraMonitor => new DeviceMonitor(options)
 
 class DeviceMonitor implements CameraMonitor {
   readonly #log: Log
   readonly #hasUdev: () => boolean
-  readonly #gatherMs: number
-  readonly #patienceMs: number
+  readonly #timeoutMs: number
   readonly #closing = new AbortController()
   readonly #backoff = new Backoff()
   readonly #listeners = new Set<(event: CameraEvent) => void>()
   #inventory = new Inventory()
-  #follower: Follower | undefined
-  /** The renewal under way: everybody who asks meanwhile shares it. */
+  #process: MonitorProcess | undefined
+  /** The renewal under way, shared by all callers. */
   #renewal: Promise<void> | undefined
   #renewedAt = Number.NEGATIVE_INFINITY
   #retry: NodeJS.Timeout | undefined
   #gather: NodeJS.Timeout | undefined
-  /** What listeners know; undefined until the first enumeration, which is no change. */
+  /** The cameras known to listeners; undefined until the first enumeration, which is not a change. */
   #published: readonly CameraCapabilities[] | undefined
 
   constructor(options: CameraMonitorOptions) {
     this.#log = options.log
     this.#hasUdev = options.hasUdev ?? udevRuns
-    this.#gatherMs = options.gatherMs ?? 200
-    this.#patienceMs = options.patienceMs ?? 5000
+    this.#timeoutMs = options.timeoutMs ?? 5000
   }
 
   async list(): Promise<readonly Camera[]> {
@@ -73,13 +72,13 @@ class DeviceMonitor implements CameraMonitor {
 
   async capabilities(devicePath: string): Promise<CameraCapabilities> {
     const camera = isDevicePath(devicePath) ? await this.#find(devicePath) : undefined
-    if (camera === undefined) throw new ApiError('NOT_FOUND', 'No camera has this device path. GET cameras lists those that are attached.')
+    if (camera === undefined) throw new ApiError('NOT_FOUND', 'No camera has this device path. GET cameras lists the attached cameras.')
     return camera
   }
 
   onChange(listener: (event: CameraEvent) => void): () => void {
     this.#listeners.add(listener)
-    // Changes are told against a first list, so that must exist.
+    // Changes are relative to a first list.
     if (this.#published === undefined) this.#renewInBackground()
     return () => {
       this.#listeners.delete(listener)
@@ -92,19 +91,19 @@ class DeviceMonitor implements CameraMonitor {
     clearTimeout(this.#retry)
     clearTimeout(this.#gather)
     await this.#renewal?.catch(() => {})
-    await this.#follower?.stop()
+    await this.#process?.stop()
   }
 
   async #current(): Promise<readonly CameraCapabilities[]> {
-    if (this.#closing.signal.aborted) throw new ApiError('SERVICE_UNAVAILABLE', 'The engine is stopping.')
+    if (this.#closing.signal.aborted) throw new ApiError('SERVICE_UNAVAILABLE', 'The engine is stopping. Try again when it has restarted.')
     const fresh = this.#hasUdev() || performance.now() - this.#renewedAt < FRESH_MS
-    if (this.#follower === undefined || this.#renewal !== undefined || !fresh) await this.#renew()
+    if (this.#process === undefined || this.#renewal !== undefined || !fresh) await this.#renew()
     return this.#cameras()
   }
 
   async #find(devicePath: string): Promise<CameraCapabilities | undefined> {
     const cameras = await this.#current()
-    // udev's links are stable over restarts; the monitor knows only the nodes they point to.
+    // The monitor lists nodes, not the links of udev that point to them.
     const path = devicePath.startsWith('/dev/v4l/') ? await realpath(devicePath).catch(() => devicePath) : devicePath
     return cameras.find(({ device_paths }) => device_paths.includes(path))
   }
@@ -114,7 +113,7 @@ class DeviceMonitor implements CameraMonitor {
   }
 
   #renew(): Promise<void> {
-    this.#renewal ??= this.#enumerateAndFollow().finally(() => {
+    this.#renewal ??= this.#enumerateAndWatch().finally(() => {
       this.#renewal = undefined
     })
     return this.#renewal
@@ -125,51 +124,51 @@ class DeviceMonitor implements CameraMonitor {
   }
 
   /**
-   * A complete list with a definite end, then a follower for what comes after it. What went away between the two is
-   * found when the follower has told all that is there.
+   * Enumerates the devices once, then starts a monitor process for later changes. A device that is removed between the two is
+   * missing in what the process reports until it has settled.
    */
-  async #enumerateAndFollow(): Promise<void> {
+  async #enumerateAndWatch(): Promise<void> {
     clearTimeout(this.#retry)
-    const previous = this.#follower
-    this.#follower = undefined
+    const previous = this.#process
+    this.#process = undefined
     await previous?.stop()
     try {
-      const listed = await enumerateDevices(this.#patienceMs, this.#closing.signal)
+      const listed = await enumerateDevices(this.#timeoutMs, this.#closing.signal)
       this.#inventory.replace(await completeFromV4l2Ctl(listed, this.#closing.signal))
     } catch (error) {
-      // A program that is missing is looked for again when somebody asks.
+      // A missing program is tried again with the next call, not with backoff.
       if (!(error instanceof ApiError && error.details.reason === 'monitor_missing')) this.#retryLater()
       throw error
     }
     this.#renewedAt = performance.now()
     if (this.#published === undefined) this.#published = this.#cameras()
     else this.#publishSoon()
-    if (!this.#closing.signal.aborted) this.#follow()
+    if (!this.#closing.signal.aborted) this.#startProcess()
   }
 
-  #follow(): void {
-    const told = new Inventory()
+  #startProcess(): void {
+    const reported = new Inventory()
     const since = performance.now()
-    const follower = startFollower({
-      patienceMs: this.#patienceMs,
+    const monitor = startMonitorProcess({
+      startTimeoutMs: this.#timeoutMs,
       onChange: (change) => {
-        if (this.#follower === follower) this.#apply(change, told)
+        if (this.#process === monitor) this.#apply(change, reported)
       },
       onSettled: () => {
-        if (this.#follower !== follower) return
-        this.#inventory = told.completedFrom(this.#inventory)
+        if (this.#process !== monitor) return
+        this.#inventory = reported.completedFrom(this.#inventory)
         this.#publishSoon()
       },
     })
-    this.#follower = follower
-    void follower.ended.then((ended) => {
-      if (this.#follower === follower) this.#onFollowerEnd(ended, performance.now() - since)
+    this.#process = monitor
+    void monitor.ended.then((ended) => {
+      if (this.#process === monitor) this.#onProcessEnd(ended, performance.now() - since)
     })
   }
 
-  #onFollowerEnd(ended: Ended, livedMs: number): void {
-    this.#follower = undefined
-    if (livedMs > HEALTHY_MS) this.#backoff.reset()
+  #onProcessEnd(ended: Ended, uptimeMs: number): void {
+    this.#process = undefined
+    if (uptimeMs > HEALTHY_MS) this.#backoff.reset()
     if (this.#closing.signal.aborted) return
     this.#log.warn('camera_monitor_ended', { exit_code: ended.exitCode, signal: ended.signal })
     this.#retryLater()
@@ -181,35 +180,35 @@ class DeviceMonitor implements CameraMonitor {
     this.#retry = setTimeout(() => this.#renewInBackground(), this.#backoff.next(RESTART))
   }
 
-  #apply(change: DeviceChange, told: Inventory): void {
+  #apply(change: DeviceChange, reported: Inventory): void {
     if (change.type === 'added') {
-      told.add(change.device)
+      reported.add(change.device)
       if (this.#inventory.add(change.device) && lacksDriver(change.device)) this.#complete(change.device)
       this.#publishSoon()
       return
     }
-    told.remove(change.name)
+    reported.remove(change.name)
     if (this.#inventory.remove(change.name)) this.#publishSoon()
   }
 
   #complete(device: ListedDevice): void {
     completeFromV4l2Ctl([device], this.#closing.signal).then(
       ([completed]) => {
-        // It may have been unplugged again meanwhile.
+        // The device may have been removed in the meantime.
         if (completed !== undefined && this.#inventory.devices.includes(device)) this.#inventory.add(completed)
       },
       (error: unknown) => this.#log.warn('camera_details_unknown', { error }),
     )
   }
 
-  /** Gathers what belongs together: the nodes of one camera appear and disappear one after the other. */
+  /** Publishes after a short time, since the nodes of one camera appear and disappear one after the other. */
   #publishSoon(): void {
     if (this.#closing.signal.aborted) return
     this.#gather ??= setTimeout(() => {
       this.#gather = undefined
       if (this.#inventory.unresolved) this.#renewInBackground()
       else this.#publish()
-    }, this.#gatherMs)
+    }, GATHER_MS)
   }
 
   #publish(): void {

@@ -1,8 +1,8 @@
-// Brings a clean clone to where `npm start` and `npm test` can run: npm packages, system packages, build.
-// Runs on whatever Node the host has (its own Node comes with the npm packages), so it imports nothing but node:*.
+// Prepares a clean clone for `npm start` and `npm test`: system packages, npm packages, build.
+// Runs with any Node version of the host (Node 24 comes with the npm packages), so it imports only node:*.
 //   setup.mjs          what the service needs
 //   setup.mjs --test   also what the tests need
-// SVC_NO_INSTALL=1 never touches the system: a missing required package is an error, a missing recommended one a warning.
+// SVC_NO_INSTALL=1 installs no system packages: a missing required one is an error, a missing recommended one a warning.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -16,8 +16,8 @@ const forTests = process.argv.includes('--test')
 const mayInstall = process.env.SVC_NO_INSTALL !== '1'
 
 /**
- * Debian package → what shows that it is there: a program on PATH, a GStreamer plugin, or a typelib.
- * Looking at files takes a millisecond; asking dpkg or gst-inspect takes most of a second.
+ * Debian package → whether it is installed, by a program on PATH, a GStreamer plugin or a typelib.
+ * Checking files takes a millisecond, dpkg and gst-inspect most of a second.
  */
 const REQUIRED = [
   ['gstreamer1.0-tools', program('gst-launch-1.0')],
@@ -83,7 +83,7 @@ const stop = (line) => {
 
 const missing = (packages) => packages.filter(([, present]) => !present()).map(([name]) => name)
 
-/** How this user may install packages: as root, through sudo that asks nothing, or not at all. */
+/** The prefix of apt-get: empty for root, sudo without a password, or undefined when this user cannot install packages. */
 const aptPrefix = () => {
   if (!program('apt-get')()) return undefined
   if (process.getuid?.() === 0) return []
@@ -98,17 +98,17 @@ const run = (command, args, options = {}) => {
 const installSystemPackages = () => {
   const required = missing([...REQUIRED, ...(forTests ? TESTS : [])])
   const recommended = missing(RECOMMENDED)
-  const wanted = [...required, ...recommended]
-  if (wanted.length === 0) return
-  const byHand = `sudo apt-get install -y --no-install-recommends ${wanted.join(' ')}`
+  const packages = [...required, ...recommended]
+  if (packages.length === 0) return
+  const byHand = `sudo apt-get install -y --no-install-recommends ${packages.join(' ')}`
   const prefix = mayInstall ? aptPrefix() : undefined
   if (prefix === undefined) {
-    // Tests exercise the recommended packages too, so for them nothing is optional.
+    // The tests also need the recommended packages.
     if (required.length > 0 || forTests || mayInstall) stop(`missing system packages; install them with: ${byHand}`)
-    say(`some features are not available without: ${byHand}`)
+    say(`some features are not available; to enable them: ${byHand}`)
     return
   }
-  say(`installing ${wanted.join(' ')}`)
+  say(`installing ${packages.join(' ')}`)
   const apt = (...args) =>
     run(
       prefix[0] ?? 'apt-get',
@@ -123,10 +123,10 @@ const installSystemPackages = () => {
         env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
       },
     )
-  const done = apt('update') && apt('install', '-y', '--no-install-recommends', ...wanted)
-  const still = missing([...REQUIRED, ...RECOMMENDED, ...(forTests ? TESTS : [])])
-  if (!done || still.length > 0)
-    stop(`system packages could not be installed (${still.join(' ') || 'apt-get failed'}); install them with: ${byHand}`)
+  const done = apt('update') && apt('install', '-y', '--no-install-recommends', ...packages)
+  const stillMissing = missing([...REQUIRED, ...RECOMMENDED, ...(forTests ? TESTS : [])])
+  if (!done || stillMissing.length > 0)
+    stop(`system packages could not be installed (${stillMissing.join(' ') || 'apt-get failed'}); install them with: ${byHand}`)
 }
 
 const installNodePackages = (folder) => {
@@ -135,8 +135,8 @@ const installNodePackages = (folder) => {
     .update(readFileSync(join(folder, 'package-lock.json')))
     .digest('hex')
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === hash) return
-  say(`installing npm packages${folder === root ? '' : ' of others that the tests run against'}`)
-  // Every package ships its binaries inside, so no install script has to run.
+  say(`installing npm packages${folder === root ? '' : ' of third parties for the tests'}`)
+  // All packages contain their binaries, so no install script has to run.
   if (!run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: folder }))
     stop('npm ci failed; see above')
   writeFileSync(stamp, hash)
@@ -177,7 +177,7 @@ const isAlive = (pid) => {
 /** One set-up at a time in a clone: `npm start` and `npm test` may be called together. */
 const withLock = (work) => {
   const lock = join(root, '.set-up-lock')
-  const patience = Date.now() + 600_000
+  const deadline = Date.now() + 600_000
   for (;;) {
     try {
       writeFileSync(lock, String(process.pid), { flag: 'wx' })
@@ -186,7 +186,8 @@ const withLock = (work) => {
       if (error.code !== 'EEXIST') throw error
       const owner = existsSync(lock) ? Number(readFileSync(lock, 'utf8')) : 0
       if (owner > 0 && !isAlive(owner)) rmSync(lock, { force: true })
-      else if (Date.now() > patience) stop(`another set-up (process ${owner}) does not end; remove .set-up-lock if it hangs`)
+      else if (Date.now() > deadline)
+        stop(`another set-up (process ${owner}) is still running after 10 minutes; if it hangs, end it and remove .set-up-lock`)
       else execFileSync('sleep', ['0.2'])
     }
   }

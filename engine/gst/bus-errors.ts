@@ -3,18 +3,21 @@ import { Fault, type FaultCause } from '../fault.ts'
 import { classifyCameraFault } from './camera-errors.ts'
 import type { Ended } from './child.ts'
 
-/** The `cause` of a fault that says: the source refuses to send RTP over its RTSP connection. */
+/** `cause` of the fault of a source that refuses to send RTP interleaved in its RTSP connection (TCP). */
 export const TCP_REFUSED = 'tcp_refused'
 
 interface Rule {
   readonly pattern: RegExp
   readonly reason: FaultCause
-  /** In words for users; `$1` and so on are what the pattern captured. */
+  /** Shown to users; `$1` … are the groups of the pattern, `$package` is the package of the element `$1`. */
   readonly message: string
   readonly cause?: string
 }
 
-/** Debian and Ubuntu package of an element, by the beginning of its name. */
+export const gstreamerMissing = (): Fault =>
+  new Fault('engine_missing', 'GStreamer is not installed. Install it: apt-get install gstreamer1.0-tools')
+
+/** Debian and Ubuntu package of an element, by the beginning of its name; gstreamer1.0-plugins-bad has the others. */
 const PACKAGES: readonly (readonly [RegExp, string])[] = [
   [/^x264enc|^mpeg2dec|^asf|^rtmpsrc/, 'gstreamer1.0-plugins-ugly'],
   [/^avdec_|^avenc_|^avmux_|^avdemux_/, 'gstreamer1.0-libav'],
@@ -28,12 +31,11 @@ const PACKAGES: readonly (readonly [RegExp, string])[] = [
     'gstreamer1.0-plugins-good',
   ],
   [/^(?:text|time|clock)overlay|^textrender/, 'gstreamer1.0-x'],
-  [/./, 'gstreamer1.0-plugins-bad'],
 ]
 
 const packageOf = (element: string): string => PACKAGES.find(([pattern]) => pattern.test(element))?.[1] ?? 'gstreamer1.0-plugins-bad'
 
-/** What GStreamer 1.22 prints, from the particular to the general; the first that matches any line decides. */
+/** Messages on the bus as gst-launch-1.0 1.22 prints them, the most specific first: the first rule that matches any line decides. */
 const RULES: readonly Rule[] = [
   {
     pattern: /no element "([^"]+)"/,
@@ -44,16 +46,20 @@ const RULES: readonly Rule[] = [
   {
     pattern: /Unauthorized|\(401\)|Authentication (?:failed|required)/i,
     reason: 'unauthorized',
-    message: 'The source asks for a user name and password, or refuses those in source.uri (401).',
+    message: 'The source requires a user name and password, or rejects those in source.uri (401). Correct source.uri.',
   },
-  { pattern: /Forbidden|\(403\)/i, reason: 'unauthorized', message: 'The source does not allow this user to read it (403).' },
+  {
+    pattern: /Forbidden|\(403\)/i,
+    reason: 'unauthorized',
+    message: 'The source does not allow this user to read it (403). Use another user in source.uri.',
+  },
   {
     pattern: /NetStream\.Play\.StreamNotFound|\(404\)/i,
     reason: 'not_found',
     message: 'There is no stream at this address (404). Check the path, and that something publishes to it.',
   },
   {
-    // rtspsrc: "Unhandled error", for a server that is busy with the session of a child that was killed, say.
+    // rtspsrc: "Unhandled error", for example of a server that is still busy with the session of a killed child.
     pattern: / \((45\d|5\d\d)\)$/,
     reason: 'source_error',
     message: 'The source answered with an error ($1).',
@@ -61,20 +67,20 @@ const RULES: readonly Rule[] = [
   {
     pattern: /You might need to allow more transport protocols/,
     reason: 'source_error',
-    message: 'The source does not send over its RTSP connection; the next try asks for UDP.',
+    message: 'The source refuses to send over its RTSP connection (TCP). The next attempt uses UDP.',
     cause: TCP_REFUSED,
   },
   {
     pattern: /bind failed|Address already in use/i,
     reason: 'source_error',
-    message: 'The address of the source cannot be listened at: it is not one of this host, or another program has the port.',
+    message: 'The engine cannot listen on the address of the source: it is not an address of this host, or another program uses the port.',
   },
   {
     pattern: /Permission denied|Operation not permitted/i,
     reason: 'permission',
-    message: 'The device or file may not be opened. Add the user of the service to its group (cameras: video).',
+    message: 'The service has no permission to open the device or file. Add the user of the service to its group (video for cameras).',
   },
-  { pattern: /No such file/i, reason: 'not_found', message: 'The file does not exist.' },
+  { pattern: /No such file/i, reason: 'not_found', message: 'The file does not exist. Check its path.' },
   {
     pattern: /Connection refused/i,
     reason: 'unreachable',
@@ -83,60 +89,60 @@ const RULES: readonly Rule[] = [
   {
     pattern: /Error resolving|Name or service not known|Temporary failure in name resolution/i,
     reason: 'unreachable',
-    message: 'The host name of the source has no address.',
+    message: 'The host name of the source has no address. Check source.uri and the name server.',
   },
   {
     pattern: /No route to host|Network (?:is )?unreachable|Host (?:is )?unreachable/i,
     reason: 'unreachable',
-    message: 'There is no route to the source.',
+    message: 'There is no route to the host of the source. Check the network.',
   },
   {
     pattern: /bad secret|wrong password|Incorrect passphrase|encryption/i,
     reason: 'unauthorized',
-    message: 'The passphrase of the SRT source is wrong or missing.',
+    message: 'The passphrase of the SRT source is wrong or missing. Correct it in source.uri.',
   },
   {
     pattern: /SRT socket: Connection (?:timeout|was broken|rejected)|Connection setup failure/i,
     reason: 'unreachable',
-    message: 'The SRT source does not answer: nothing listens at its address and port, or it refuses the stream id or passphrase.',
+    message: 'The SRT source does not answer: nothing listens at its address and port, or it rejects the stream id or passphrase.',
   },
   {
     pattern: /Failed to connect|Could not connect|Could not establish connection/i,
     reason: 'unreachable',
-    message: 'The source cannot be reached.',
+    message: 'The source cannot be reached. Check its address and the network.',
   },
   { pattern: /Timeout while|timed? ?out/i, reason: 'timeout', message: 'The source stopped answering.' },
   {
     pattern: /Secure connection setup failed|TLS|certificate/i,
     reason: 'source_error',
-    message: 'No secure connection to the source could be made.',
+    message: 'The TLS connection to the source failed. Check the scheme and the port of source.uri.',
   },
   {
     pattern: /missing a plug-in|No decoder available|Missing element|missing plugin/i,
     reason: 'missing_element',
     message:
-      'A decoder for this source is not installed. Install the usual ones: apt-get install gstreamer1.0-libav gstreamer1.0-plugins-bad',
+      'A decoder for this source is not installed. Install the common ones: apt-get install gstreamer1.0-libav gstreamer1.0-plugins-bad',
   },
   {
     pattern: /reason not-linked/,
     reason: 'unsupported',
-    message: 'The source carries no H.264 or H.265 video. Set encoding (for example {"codec":"h264"}) to have another codec re-encoded.',
+    message: 'The source carries no H.264 or H.265 video. Set encoding (for example {"codec":"h264"}) to re-encode another codec.',
   },
   {
     pattern: /reason not-negotiated|could not (?:negotiate|link)|does not support .*format|Could not negotiate format/i,
     reason: 'unsupported',
-    message: 'The format of the source does not fit what was asked for. Check size, frame rate and codec.',
+    message: 'The source does not deliver the configured format. Check size, frame rate and codec.',
   },
   {
     pattern:
       /contains no data|Could not determine type|Could not demultiplex|could not be decoded|wrong type|not a (?:valid )?playlist|unable to decode/i,
     reason: 'source_error',
-    message: 'The source sends data that is no video stream.',
+    message: 'The source sends data that is not a video stream. Check its address.',
   },
   {
     pattern: /Not enough memory|No space left|Cannot allocate|resource.*exhausted/i,
     reason: 'crashed',
-    message: 'The host has too little memory or disk for this pipeline.',
+    message: 'The host has too little memory or disk space for this pipeline.',
   },
   {
     pattern:
@@ -151,18 +157,18 @@ const fill = (template: string, match: RegExpExecArray): string =>
     which === 'package' ? packageOf(match[1] ?? '') : (match[Number(which)] ?? ''),
   )
 
-/** GStreamer's own words: the first error and its debug text. */
-const engineWords = (lines: readonly string[]): string => {
+/** The first error that GStreamer printed, without credentials. */
+const firstError = (lines: readonly string[]): string => {
   const error = lines.find((line) => /^(?:ERROR|WARNING: erroneous pipeline)/.test(line)) ?? lines.find((line) => line.trim() !== '') ?? ''
   return redact(error.replace(/^ERROR: (?:from element \S+: )?/, '').slice(0, 300))
 }
 
 const MAX_LINES = 200
 
-/** Why a child that nobody stopped has ended. `stderrTail`: its last lines, oldest first. */
+/** The fault of a child that ended by itself. `stderrTail`: its last lines, oldest first. */
 export const classifyEnd = (ended: Ended, stderrTail: readonly string[]): Fault => {
-  if (ended.missing) return new Fault('engine_missing', 'GStreamer is not installed. Install it: apt-get install gstreamer1.0-tools')
-  // Delayed links that never came to be are warnings of every line that waits for one of several tracks.
+  if (ended.missing) return gstreamerMissing()
+  // A line that waits for one of several tracks warns about the links of the others: not a fault.
   const lines = stderrTail.slice(-MAX_LINES).filter((line) => !/Delayed linking failed/.test(line))
   const camera = lines.some((line) => line.includes('GstV4l2Src')) ? classifyCameraFault(lines) : undefined
   if (camera !== undefined) return camera
@@ -174,11 +180,9 @@ export const classifyEnd = (ended: Ended, stderrTail: readonly string[]): Fault 
     }
   }
   if (ended.exitCode === 0) return new Fault('ended', 'The source ended the stream.')
-  const words = engineWords(lines)
-  if (ended.signal !== null)
-    return new Fault('crashed', `The media engine died of ${ended.signal}.${words === '' ? '' : ` Its last words: ${words}`}`)
-  return new Fault(
-    'crashed',
-    words === '' ? `The media engine ended with exit code ${ended.exitCode}.` : `The media engine failed: ${words}`,
-  )
+  const error = firstError(lines)
+  if (ended.signal !== null) {
+    return new Fault('crashed', `The media engine was killed by ${ended.signal}.${error === '' ? '' : ` Its last error: ${error}`}`)
+  }
+  return new Fault('crashed', `The media engine ended with ${error === '' ? `exit code ${ended.exitCode}.` : `the error: ${error}`}`)
 }

@@ -1,83 +1,22 @@
 import { constants } from 'node:os'
-import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { execa } from 'execa'
+import { type Command, type Confinement, toCommand } from './confinement.ts'
 import { eraseArguments } from './erase-arguments.ts'
-import { createPluginRegistry, type PluginRegistry } from './registry.ts'
-import { findProgram, openSandbox, type Reach, reachOptions, type Sandbox } from './sandbox.ts'
 
-/** How a child ended. Exactly one of `exitCode` and `signal` is set, unless it never ran. */
+/** The end of a child. Exactly one of `exitCode` and `signal` is set, unless it never ran. */
 export interface Ended {
   readonly exitCode: number | null
   readonly signal: NodeJS.Signals | null
-  /** The program does not exist or may not be run. */
+  /** The program does not exist or cannot be executed. */
   readonly missing: boolean
 }
 
-export interface Finished extends Ended {
-  readonly stdout: string
+/** The end of a program and its output. */
+export interface Finished<Output = string> extends Ended {
+  readonly stdout: Output
   readonly stderr: string
   readonly timedOut: boolean
-}
-
-// A child must not outlive the engine, not even after kill -9: the kernel sends it SIGKILL when its parent dies (prctl(2) PR_SET_PDEATHSIG).
-const DIES_WITH_PARENT = ['--pdeathsig', 'KILL', '--'] as const
-const LAUNCHER = 'setpriv'
-
-/** What a program may reach: the host as the service sees it, or a sandbox with this much of it. */
-export type Confinement = 'host' | Reach
-
-interface Confined {
-  readonly bubblewrap: string
-  readonly options: readonly string[]
-  readonly registry: PluginRegistry
-}
-
-let confined: Confined | undefined
-
-/**
- * Opens the sandbox for all children of this process that are started from now on; the answer says whether there is one.
- * `folder` keeps the list of plugins.
- */
-export const confineChildren = async (mode: 'auto' | 'required' | 'off', folder: string): Promise<Sandbox> => {
-  const host = { hidden: [folder], environment: process.env }
-  const sandbox = await openSandbox(mode, host, (file, args) => runToEnd(file, args, { timeoutMs: 10_000, reach: 'host' }))
-  if (sandbox.state !== 'on') {
-    confined = undefined
-    return sandbox
-  }
-  const registry = createPluginRegistry(join(folder, 'gstreamer-registry.bin'), (file, args, options) =>
-    runToEnd(file, args, { ...options, reach: 'host' }),
-  )
-  await registry.refresh()
-  confined = { ...sandbox, registry }
-  return sandbox
-}
-
-interface Command {
-  readonly file: string
-  readonly args: readonly string[]
-  readonly environment: NodeJS.ProcessEnv
-  /** bwrap(1) reports a signal that ended its child as an exit code. */
-  readonly sandboxed: boolean
-}
-
-/** The command that runs a program under its confinement; `infoFd`: where bwrap(1) writes the program's pid. */
-const toCommand = (file: string, args: readonly string[], reach: Confinement, infoFd?: number): Command => {
-  const program = findProgram(file, process.env)
-  // A program that is missing is reported by setpriv in a way that can be told from its own end.
-  if (reach === 'host' || confined === undefined || program === undefined) {
-    return { file: LAUNCHER, args: [...DIES_WITH_PARENT, file, ...args], environment: childEnvironment(), sandboxed: false }
-  }
-  const info = infoFd === undefined ? [] : ['--info-fd', String(infoFd)]
-  const options = [...confined.options, ...confined.registry.options(), ...reachOptions(reach), ...info]
-  return { file: confined.bubblewrap, args: [...options, '--', program, ...args], environment: {}, sandboxed: true }
-}
-
-/** Nothing of the engine's environment but what GStreamer and its drivers read; in no case our own secrets. */
-const childEnvironment = (): NodeJS.ProcessEnv => {
-  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('SVC_') && !name.startsWith('npm_'))
-  return { ...Object.fromEntries(kept), LC_ALL: 'C.UTF-8', GST_DEBUG_NO_COLOR: '1' }
 }
 
 const SIGNAL_NAMES = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]))
@@ -90,71 +29,72 @@ const toEnded = (
   // As shells do, bwrap exits with 128 and the number of the signal that ended its child.
   const inner = sandboxed && exitCode !== null ? SIGNAL_NAMES.get(exitCode - 128) : undefined
   if (inner !== undefined) return { exitCode: null, signal: inner, missing: false }
-  // setpriv exits 127 when the program it should run is not there, 126 when it may not be run.
+  // setpriv exits with 127 when the program does not exist, with 126 when it cannot be executed.
   const missing = result.code === 'ENOENT' || (!sandboxed && (exitCode === 127 || exitCode === 126))
   return { exitCode, signal: (result.signal as NodeJS.Signals | undefined) ?? null, missing }
 }
 
-/** Runs a short program to its end; its output is cut at `maxOutputBytes` and it is killed at `timeoutMs` or when the signal aborts. */
-export const runToEnd = async (
-  file: string,
-  args: readonly string[],
-  options: {
-    readonly timeoutMs: number
-    readonly reach: Confinement
-    readonly maxOutputBytes?: number
-    readonly signal?: AbortSignal
-    /** Variables beside the usual ones; outside of a sandbox only. */
-    readonly environment?: Readonly<Record<string, string>>
-  },
-): Promise<Finished> => {
-  const command = toCommand(file, args, options.reach)
-  const result = await execa(command.file, command.args, {
-    reject: false,
-    stdin: 'ignore',
-    timeout: options.timeoutMs,
-    killSignal: 'SIGKILL',
-    maxBuffer: options.maxOutputBytes ?? 1024 * 1024,
-    extendEnv: false,
-    env: { ...command.environment, ...options.environment },
-    ...(options.signal && { cancelSignal: options.signal }),
-  })
-  return { ...toEnded(result, command), stdout: result.stdout ?? '', stderr: result.stderr ?? '', timedOut: result.timedOut }
+interface RunOptions {
+  readonly reach: Confinement
+  /** Longer, and the program is killed. */
+  readonly timeoutMs: number
+  /** Output beyond this is cut off. */
+  readonly maxOutputBytes?: number
+  /** Kills the program. */
+  readonly signal?: AbortSignal
+  /** Variables beside the usual ones; for programs outside of a sandbox. */
+  readonly environment?: Readonly<Record<string, string>>
 }
 
-export interface Filtered extends Ended {
-  readonly output: Buffer
-  readonly stderr: string
-  readonly timedOut: boolean
+/** Runs a program to its end. Never rejects: see `missing`, `timedOut` and `exitCode` of the result. */
+export const runToEnd = async (file: string, args: readonly string[], options: RunOptions): Promise<Finished> => {
+  const result = await runFilter(file, args, options)
+  return { ...result, stdout: result.stdout.toString('utf8') }
 }
 
-/** Runs a short program that reads all of `input` and answers the bytes it wrote; bounds as of `runToEnd`. */
+/** Runs a program to its end, `input` on its stdin, and returns its stdout as bytes. */
 export const runFilter = async (
   file: string,
   args: readonly string[],
-  options: {
-    readonly input: Buffer
-    readonly timeoutMs: number
-    readonly maxOutputBytes: number
-    readonly reach: Confinement
-    readonly signal?: AbortSignal
-  },
-): Promise<Filtered> => {
-  const command = toCommand(file, args, options.reach)
+  { timeoutMs, reach, maxOutputBytes = 1024 * 1024, signal, environment, input }: RunOptions & { readonly input?: Buffer },
+): Promise<Finished<Buffer>> => {
+  const command = toCommand(file, args, reach)
   const result = await execa(command.file, command.args, {
     reject: false,
-    input: options.input,
     encoding: 'buffer',
-    timeout: options.timeoutMs,
+    ...(input === undefined ? { stdin: 'ignore' as const } : { input }),
+    timeout: timeoutMs,
     killSignal: 'SIGKILL',
-    maxBuffer: options.maxOutputBytes,
+    maxBuffer: maxOutputBytes,
     extendEnv: false,
-    env: command.environment,
-    ...(options.signal && { cancelSignal: options.signal }),
+    env: { ...command.environment, ...environment },
+    ...(signal && { cancelSignal: signal }),
   })
-  const { buffer, byteOffset, byteLength } = result.stdout ?? new Uint8Array()
-  const stderr = Buffer.from(result.stderr ?? new Uint8Array()).toString('utf8')
-  return { ...toEnded(result, command), output: Buffer.from(buffer, byteOffset, byteLength), stderr, timedOut: result.timedOut }
+  return {
+    ...toEnded(result, command),
+    stdout: toBuffer(result.stdout),
+    stderr: toBuffer(result.stderr).toString('utf8'),
+    timedOut: result.timedOut,
+  }
+}
+
+const toBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBufferLike> = new Uint8Array()): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength)
+
+/**
+ * The result of a program, or undefined after this time: a process that the program started may hang in a driver, outlive it
+ * and keep its pipes open.
+ */
+export const within = async <T>(result: Promise<T>, ms: number): Promise<T | undefined> => {
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, ms, undefined)
+  })
+  try {
+    return await Promise.race([result, timeout])
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 export interface Child {
@@ -170,7 +110,7 @@ export interface Child {
   eraseArguments(): Promise<boolean>
 }
 
-/** Starts a long-lived program with `mediaPipes` pipes at fd 3 and up. It never rejects: a program that is missing is an end. */
+/** Starts a long-lived program with `mediaPipes` pipes at fd 3 and up. Never fails: a missing program shows in `ended`. */
 export const startChild = (
   file: string,
   args: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * The words of a gst-launch description, cut as GStreamer's own lexer cuts them (gst/parse/parse.l, 1.22):
- * at each place the longest of the patterns below wins, and the first of the longest.
+ * A token of a gst-launch description, as GStreamer's lexer splits it (gst/parse/parse.l, 1.22): at each position the longest
+ * match of the patterns below wins, and the first of equally long ones.
  */
 export type Token =
   | { readonly kind: 'element'; readonly text: string }
@@ -13,7 +13,7 @@ const IDENTIFIER = /[A-Za-z0-9_][A-Za-z0-9_%:-]*/y
 const ASSIGN = /[A-Za-z0-9_][A-Za-z0-9_%:-]*\s*=\s*/y
 const REFERENCE = /(?:[A-Za-z0-9_][A-Za-z0-9_%:-]*)?\.(?:[A-Za-z0-9_][A-Za-z0-9_%:-]*)?/y
 const PROTOCOL = /[A-Za-z][A-Za-z0-9+,.-]*:\/\//y
-// The lexer wants the longest match, so any backslash takes a blank along, be it escaped itself or not.
+// The lexer prefers the longest match, so a backslash joins the next blank even when the backslash itself is escaped.
 const CHARACTERS = /(?:\S|(?<=\\)[^\n])+/y
 const MIME = /[!:]\s*[A-Za-z0-9-]+\/[A-Za-z0-9-]+/y
 
@@ -22,14 +22,14 @@ const matchAt = (pattern: RegExp, text: string, at: number): string => {
   return pattern.exec(text)?.[0] ?? ''
 }
 
-/** For each place, where the next quote is that no backslash precedes; one pass, so that a hostile description costs no more than its length. */
+/** For each position, the next quote without a backslash before it; one pass, so that a hostile description takes linear time. */
 const quoteEnds = (text: string, quote: string): { readonly next: Int32Array; readonly last: number } => {
   const next = new Int32Array(text.length + 1).fill(-1)
   for (let at = text.length - 1; at >= 0; at--) next[at] = text[at] === quote && text[at - 1] !== '\\' ? at : (next[at + 1] ?? -1)
   return { next, last: text.lastIndexOf(quote) }
 }
 
-/** Length of what the lexer takes for a string: a quoted text or everything up to a blank, whichever is longer. */
+/** Length of the string at this position: a quoted text or everything up to a blank, the longer of the two. */
 const stringLength = (text: string, at: number, quotes: ReadonlyMap<string, ReturnType<typeof quoteEnds>>): number => {
   const plain = matchAt(CHARACTERS, text, at).length
   const ends = quotes.get(text[at] ?? '')
@@ -39,7 +39,7 @@ const stringLength = (text: string, at: number, quotes: ReadonlyMap<string, Retu
   return Math.max(plain, close > at ? close - at + 1 : 0)
 }
 
-/** The text an element gets: delimiting quotes and the backslashes outside of double quotes are gone. */
+/** The text that the element receives: without delimiting quotes and without the backslashes outside of double quotes. */
 export const unescapeValue = (raw: string): string => {
   const quote = raw[0]
   const delimited = raw.length >= 2 && (quote === '"' || quote === "'") && raw.endsWith(quote)
@@ -55,7 +55,7 @@ export const unescapeValue = (raw: string): string => {
   return text
 }
 
-/** Cuts a description into tokens; their texts joined are the description. Never throws: what is no word is `other`. */
+/** Splits a description into tokens; their joined texts are the description. Never throws: text that matches no pattern is `other`. */
 export const tokenize = (description: string): readonly Token[] => {
   const quotes = new Map(['"', "'"].map((quote) => [quote, quoteEnds(description, quote)]))
   const tokens: Token[] = []
@@ -107,7 +107,7 @@ const identifierAt = (text: string, at: number): Token | undefined => {
   return identifier === '' ? undefined : { kind: 'element', text: identifier }
 }
 
-/** `! caps !`: caps between two links are one token, up to the second link. */
+/** `! caps !`: the caps between two links are one token, up to the second link. */
 const capsAt = (text: string, at: number): Token | undefined => {
   const head = matchAt(MIME, text, at)
   if (head === '') return undefined
@@ -127,7 +127,7 @@ const urlAt = (text: string, at: number, quotes: ReadonlyMap<string, ReturnType<
   return { kind: 'url', text: raw, url: unescapeValue(raw) }
 }
 
-/** The payloaders (`pay0`, `pay1`) that a description names: what gst-rtsp-server would publish. */
+/** The payloaders (`pay0`, `pay1`) in a description: what gst-rtsp-server would publish. */
 export const namedPayloaders = (description: string): readonly ('pay0' | 'pay1')[] => {
   const names = new Set(
     tokenize(description).flatMap((token) => (token.kind === 'assignment' && token.name === 'name' ? [token.value] : [])),

@@ -1,11 +1,11 @@
-/** Words of a gst-launch description: elements, properties, caps, links. A word may hold blanks. */
+/** Tokens of a gst-launch description: elements, properties, caps, links. A token may contain blanks. */
 export type LaunchTokens = readonly string[]
 
 type PropertyValue = string | number | boolean | undefined
 
-// GStreamer reads a string property twice: the description's lexer takes backslashes off (gst_parse_unescape), then
-// gst_value_deserialize takes a leading quote or the word NULL for more than text; wrapped in quotes both are text again.
-// A backslash at the end would take the blank behind it into the word: the lexer prefers the longest match to the escapes.
+// GStreamer reads a string property twice: the lexer of descriptions removes backslashes (gst_parse_unescape), then
+// gst_value_deserialize interprets a leading quote and the word NULL; in quotes both are plain text.
+// A backslash at the end would join the next token: the lexer prefers the longest match to the escape.
 const NEEDS_WRAP = /^"|^NULL$|\\$/
 
 const octal = (byte: number): string => `\\${byte.toString(8).padStart(3, '0')}`
@@ -18,10 +18,10 @@ const wrap = (text: string): string => {
   return `"${inner.join('')}"`
 }
 
-/** `name=value` in the syntax of gst-launch, so that the element gets exactly this text whatever it holds. Line breaks and NUL cannot be said. */
+/** `name=value` in the syntax of gst-launch, so that the element receives exactly this text. TypeError for line breaks and NUL, which the syntax cannot express. */
 export const property = (name: string, value: string | number | boolean): string => {
   const text = String(value)
-  if (/[\0\r\n]/.test(text)) throw new TypeError(`The property ${name} holds a line break`)
+  if (/[\0\r\n]/.test(text)) throw new TypeError(`The property ${name} contains a line break or NUL`)
   const literal = NEEDS_WRAP.test(text) ? wrap(text) : text
   return `${name}=${literal === '' ? '""' : literal.replace(/[\s\\"']/g, '\\$&')}`
 }
@@ -32,15 +32,15 @@ export const element = (factory: string, properties: Readonly<Record<string, Pro
   ...Object.entries(properties).flatMap(([name, value]) => (value === undefined ? [] : [property(name, value)])),
 ]
 
-/** Elements joined by `!`; empty parts are passed over. */
+/** Elements linked by `!`; empty parts are skipped. */
 export const chain = (...parts: readonly LaunchTokens[]): LaunchTokens =>
   parts.filter((part) => part.length > 0).flatMap((part, index) => (index === 0 ? part : ['!', ...part]))
 
 /**
- * Words → argv. gst-launch joins its arguments with blanks again, after a backslash before each blank outside of
- * double quotes; cut at every blank no argument has one, and the description arrives byte for byte.
+ * Tokens → argv. gst-launch joins its arguments with blanks, after it has put a backslash before each blank outside of double
+ * quotes. Split at every blank, no argument contains one, and the description arrives unchanged.
  */
-export const toArguments = (words: LaunchTokens): readonly string[] => words.flatMap((word) => word.split(' '))
+export const toArguments = (tokens: LaunchTokens): readonly string[] => tokens.flatMap((token) => token.split(' '))
 
 const NTSC_RATES: Readonly<Record<string, string>> = {
   '23.976': '24000/1001',
@@ -49,6 +49,6 @@ const NTSC_RATES: Readonly<Record<string, string>> = {
   '119.88': '120000/1001',
 }
 
-/** Frames per second as a fraction of caps; the usual decimals of NTSC mean their exact rates. */
+/** Frames per second as a fraction for caps; the usual decimals of NTSC become their exact rates. */
 export const frameRateFraction = (fps: number): string =>
   NTSC_RATES[String(fps)] ?? (Number.isInteger(fps) ? `${fps}/1` : `${Math.round(fps * 1000)}/1000`)

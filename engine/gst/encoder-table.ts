@@ -1,23 +1,23 @@
 import type { Codec } from '../../lib/schema/pipeline.ts'
 import { element, type LaunchTokens } from './element.ts'
 
-/** What is asked of an encoder. */
-export interface EncoderOptions {
+/** Settings of one encoder element. */
+interface EncoderOptions {
   /** kbit/s */
   readonly bitrate: number
   /** 1 (fastest) to 10 (best). */
   readonly quality: number
-  /** Frames from one key frame to the next. */
+  /** GOP length in frames. */
   readonly keyInterval: number
 }
 
-/** An encoder that this host has. */
+/** How to use an encoder element. */
 export interface Encoder {
   readonly codec: Codec
   /** Name of the GStreamer element. */
   readonly name: string
   readonly hardware: boolean
-  /** What the element takes: 4:2:0 in any case, as every player decodes it. */
+  /** Raw format of its sink pad: always 4:2:0, which every player decodes. */
   readonly pixelFormat: 'I420' | 'NV12'
   /** Debian and Ubuntu package. */
   readonly aptPackage: string
@@ -27,14 +27,14 @@ export interface Encoder {
 /** The entry of a table of ten for a quality of 1 to 10. */
 const at = <T>(table: readonly [T, ...T[]], quality: number): T => table[Math.min(table.length, Math.max(1, quality)) - 1] ?? table[0]
 
-/** 1–10 → 7 (fastest) – 1 (best): VA and Quick Sync count the other way, in seven steps. */
+/** 1–10 → 7 (fastest) – 1 (best): VA and Quick Sync have seven steps in the opposite order. */
 const targetUsage = (quality: number): number => 7 - Math.round(((quality - 1) * 6) / 9)
 
 type Preset = readonly [preset: string, more: string]
 type Presets = readonly [Preset, ...Preset[]]
 
-// Each step costs more than the one before (measured at 1080p on two cores: 119, 98, 82 … 63 … 17 frames per second). 7 leaves
-// room to decode the source as well; `slow` is the last preset that a live picture can wait for.
+// Each step takes more CPU time than the one before (measured at 1080p on two cores: 119, 98, 82 … 63 … 17 frames per second).
+// 7 leaves time to decode the source as well; presets slower than `slow` are too slow for live video.
 const X264_QUALITY: Presets = [
   ['ultrafast', ''],
   ['superfast', ''],
@@ -57,16 +57,16 @@ const x264 = ({ bitrate, quality, keyInterval }: EncoderOptions): LaunchTokens =
     'vbv-buf-capacity': 1000,
     'key-int-max': keyInterval,
     bframes: 0,
-    // Two bytes before each picture that RTP does not need, and that some readers choke on as a packet of their own.
+    // RTP needs no access unit delimiters, and some readers fail on a packet that contains only one.
     aud: false,
-    // The element's own default of 10 starves simple pictures of the bitrate that was asked for.
+    // With the default of 10, simple pictures stay below the configured bitrate.
     'qp-min': 0,
-    // nal-hrd=cbr fills up, with NAL units of type 12, what an empty picture leaves of the bitrate that was asked for.
+    // nal-hrd=cbr pads simple pictures up to the configured bitrate with filler data (NAL unit type 12).
     'option-string': ['scenecut=0:nal-hrd=cbr', more].filter((option) => option !== '').join(':'),
   })
 }
 
-// x265 at `superfast` costs what x264 costs at `medium`, so seven values share its fastest preset.
+// x265 at `superfast` takes as much CPU time as x264 at `medium`, so seven values share its fastest preset.
 const X265_QUALITY: Presets = [
   ['ultrafast', 'deblock=0'],
   ['ultrafast', ''],
@@ -154,7 +154,7 @@ const quickSync =
       'target-usage': targetUsage(quality),
     })
 
-// Stateful V4L2 encoders (Raspberry Pi, i.MX) have controls, not properties; they know no speed presets.
+// Stateful V4L2 encoders (Raspberry Pi, i.MX) have controls instead of properties, and no speed presets.
 const v4l2 =
   (name: string) =>
   ({ bitrate, keyInterval }: EncoderOptions): LaunchTokens =>
@@ -180,7 +180,7 @@ const software = (codec: Codec, name: string, aptPackage: string, words: Encoder
   words,
 })
 
-/** Every encoder we can drive, best first. */
+/** Every supported encoder, best first. Add a new one here. */
 export const ENCODERS: readonly Encoder[] = [
   hardware('h264', 'vah264enc', BAD, va('vah264enc')),
   hardware('h264', 'nvh264enc', BAD, nvenc('nvh264enc')),

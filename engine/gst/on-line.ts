@@ -18,6 +18,6 @@ export const onLine = (input: Readable, listener: (line: string) => void): void 
   input.on('end', () => {
     if (rest !== '') listener(rest)
   })
-  // The end of the child says what happened; a broken pipe adds nothing.
+  // The end of the child is reported elsewhere; the error of its broken pipe adds nothing.
   input.on('error', () => {})
 }

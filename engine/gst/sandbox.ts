@@ -10,6 +10,7 @@ export interface Reach {
   readonly files?: readonly string[]
 }
 
+export type SandboxMode = 'auto' | 'required' | 'off'
 export type SandboxState = 'on' | 'off' | 'unavailable'
 
 export interface SandboxHost {
@@ -138,7 +139,7 @@ export type Sandbox =
   | { readonly state: 'off' | 'unavailable'; readonly reason: string }
 
 /** Tries a sandbox out on this host. `run` starts a program as it is. */
-export const openSandbox = async (mode: 'auto' | 'required' | 'off', host: SandboxHost, run: Run): Promise<Sandbox> => {
+export const openSandbox = async (mode: SandboxMode, host: SandboxHost, run: Run): Promise<Sandbox> => {
   if (mode === 'off') return { state: 'off', reason: 'The sandbox is switched off (SVC_SANDBOX=off).' }
   const bubblewrap = findProgram('bwrap', host.environment)
   if (bubblewrap === undefined) return { state: 'unavailable', reason: INSTALL }

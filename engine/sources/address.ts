@@ -1,6 +1,7 @@
+import { redact } from '../../lib/redact.ts'
 import { Fault } from '../fault.ts'
 
-/** A source address taken apart. Credentials are percent-decoded and kept apart, so that what is shown never holds them. */
+/** The parts of a source address; credentials are percent-decoded. */
 export interface Address {
   readonly scheme: string
   /** Without brackets. */
@@ -11,14 +12,16 @@ export interface Address {
   readonly query: URLSearchParams
   readonly user: string | undefined
   readonly password: string | undefined
-  /** The address without credentials: for properties and for messages. */
+  /** The address without user and password, for properties of elements. */
   readonly bare: string
+  /** The address for messages: also the credentials in its query are masked. */
+  readonly shown: string
 }
 
-// RFC 3986 appendix B. URL would normalize what a camera compares as text, and for schemes it does not know it keeps hosts as they are.
+// RFC 3986 appendix B. The URL class would normalize what some cameras compare as text, and does not parse the hosts of schemes it does not know.
 const URI = /^([a-z][a-z0-9+.-]*):\/\/(?:([^/?#]*)@)?(\[[^\]/?#]*\]|[^/?#:@]*)(?::(\d{0,5}))?([/?][^#]*)?(?:#.*)?$/i
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the point
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it rejects control characters
 const CONTROL = /[\u0000-\u001f\u007f]/
 
 const decode = (text: string | undefined): string | undefined => {
@@ -27,13 +30,17 @@ const decode = (text: string | undefined): string | undefined => {
   try {
     decoded = decodeURIComponent(text)
   } catch {
-    // A lone % is what a password looks like that was never encoded: taken as it is.
+    // A password with a lone % was not percent-encoded: use it as it is.
   }
-  if (CONTROL.test(decoded)) throw new Fault('unsupported', 'The user name or password in source.uri holds a control character.')
+  if (CONTROL.test(decoded))
+    throw new Fault('unsupported', 'The user name or password in source.uri contains a control character. Correct it.')
   return decoded
 }
 
-/** Splits a source address. Fault unsupported when it cannot be read. */
+/** RTSP over TLS (RFC 7826 section 19.2); rtspsrc would use 554. */
+export const RTSPS_PORT = 322
+
+/** Parses a source address. Fault unsupported when it is malformed. */
 export const parseAddress = (uri: string): Address => {
   const match = URI.exec(uri)
   if (!match) throw new Fault('unsupported', 'The source address cannot be read. Use scheme://host:port/path.')
@@ -43,6 +50,7 @@ export const parseAddress = (uri: string): Address => {
   const colon = userInfo?.indexOf(':') ?? -1
   const path = rest.startsWith('/') ? rest : `/${rest}`
   const question = path.indexOf('?')
+  const bare = `${scheme.toLowerCase()}://${bracketed}${portText === '' ? '' : `:${portText}`}${rest}`
   return {
     scheme: scheme.toLowerCase(),
     host: bracketed.replace(/^\[|\]$/g, ''),
@@ -51,6 +59,26 @@ export const parseAddress = (uri: string): Address => {
     query: new URLSearchParams(question === -1 ? '' : path.slice(question + 1)),
     user: decode(userInfo === undefined || colon === -1 ? userInfo : userInfo.slice(0, colon)),
     password: decode(userInfo === undefined || colon === -1 ? undefined : userInfo.slice(colon + 1)),
-    bare: `${scheme.toLowerCase()}://${bracketed}${portText === '' ? '' : `:${portText}`}${rest}`,
+    bare,
+    shown: redact(bare),
   }
+}
+
+/**
+ * The address that a redirect leads to. Credentials are sent only to the host that the user named.
+ * Fault unsupported when it leaves the protocol.
+ */
+export const redirectedAddress = (
+  from: Address,
+  location: string,
+  protocol: { readonly name: string; readonly schemes: readonly string[] },
+): Address => {
+  const to = parseAddress(location)
+  if (!protocol.schemes.includes(to.scheme)) {
+    throw new Fault(
+      'unsupported',
+      `${from.shown} redirects to an address that is not ${protocol.name}. Use the final address as source.uri.`,
+    )
+  }
+  return to.host === from.host ? { ...to, user: to.user ?? from.user, password: to.password ?? from.password } : to
 }

@@ -14,7 +14,7 @@ const SCHEME = /(?:^|,)\s*(basic|digest)\s+/gi
 const PARAMETER = /([a-z-]{1,32})\s*=\s*(?:"((?:\\.|[^"\\])*)"|([^\s,"]*))/gi
 const MAX_CHALLENGE = 4096
 
-/** Splits WWW-Authenticate, where one line may hold several challenges (RFC 7235 section 4.1). */
+/** Parses WWW-Authenticate, where one line may hold several challenges (RFC 7235 section 4.1). */
 const parseChallenges = (header: string): readonly Challenge[] => {
   const text = header.slice(0, MAX_CHALLENGE)
   const starts = [...text.matchAll(SCHEME)]
@@ -28,24 +28,24 @@ const parseChallenges = (header: string): readonly Challenge[] => {
   })
 }
 
-/** Hash by the name that `algorithm` has in a challenge (RFC 7616 section 6.1). */
+/** `algorithm` of a challenge → hash (RFC 7616 section 6.1). */
 const HASHES: Readonly<Record<string, string>> = { md5: 'md5', 'sha-256': 'sha256', 'sha-512-256': 'sha512-256' }
 
 const algorithmOf = ({ parameters }: Challenge): string => (parameters.get('algorithm') ?? 'MD5').toLowerCase()
 const hashOf = (challenge: Challenge): string | undefined => HASHES[algorithmOf(challenge).replace(/-sess$/, '')]
 
-/** Stronger first; a scheme we cannot answer is left out. */
+/** Higher is stronger; 0 for a challenge that is not supported. */
 const strength = (challenge: Challenge): number => {
   if (challenge.scheme === 'basic') return 1
   const hash = hashOf(challenge)
   const qop = challenge.parameters.get('qop')
-  const answerable = hash !== undefined && challenge.parameters.has('nonce') && (qop === undefined || /\bauth\b(?!-)/i.test(qop))
-  return answerable ? (hash === 'md5' ? 2 : 3) : 0
+  const supported = hash !== undefined && challenge.parameters.has('nonce') && (qop === undefined || /\bauth\b(?!-)/i.test(qop))
+  return supported ? (hash === 'md5' ? 2 : 3) : 0
 }
 
 const quote = (text: string): string => `"${text.replace(/["\\]/g, '\\$&')}"`
 
-// The first request with a nonce; each probe is a connection of its own and begins anew.
+// Each nonce is used for one request only.
 const NONCE_COUNT = '00000001'
 
 const digest = (challenge: Challenge, { user, password }: Credentials, method: string, uri: string): string => {
@@ -78,8 +78,8 @@ const digest = (challenge: Challenge, { user, password }: Credentials, method: s
 }
 
 /**
- * The Authorization header that answers a 401: Digest (RFC 7616, RFC 2617; MD5 and SHA-256, qop=auth or none) before Basic
- * (RFC 7617). Undefined when no challenge can be answered.
+ * The Authorization header for the challenges of a 401: Digest (RFC 7616, RFC 2617; MD5 and SHA-256, qop=auth or none) before Basic
+ * (RFC 7617). Undefined when no challenge is supported.
  */
 export const authorize = (
   headers: readonly string[],
@@ -93,6 +93,6 @@ export const authorize = (
   return `Basic ${Buffer.from(`${credentials.user}:${credentials.password}`).toString('base64')}`
 }
 
-/** A challenge that refuses only the age of the nonce: the credentials may well be right (RFC 7616 section 3.3). */
+/** Whether only the nonce has expired: the credentials may still be right (RFC 7616 section 3.3). */
 export const isStale = (headers: readonly string[]): boolean =>
   headers.flatMap(parseChallenges).some(({ parameters }) => parameters.get('stale')?.toLowerCase() === 'true')

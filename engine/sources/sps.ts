@@ -1,4 +1,4 @@
-/** Reads the bits of a NAL unit; past the end it reads zeros, so a cut parameter set gives a wrong rate instead of an exception. */
+/** Reads the bits of a NAL unit; past the end it reads zeros, so that a truncated parameter set causes no exception. */
 class Bits {
   readonly #bytes: Uint8Array
   #at = 0
@@ -38,7 +38,7 @@ class Bits {
   }
 }
 
-/** Emulation prevention bytes are no data (H.264 section 7.3.1). */
+/** Removes the emulation prevention bytes (H.264 section 7.3.1). */
 const withoutEmulation = (nal: Uint8Array): Uint8Array =>
   nal.filter((byte, at) => !(byte === 3 && at >= 2 && nal[at - 1] === 0 && nal[at - 2] === 0))
 
@@ -99,7 +99,7 @@ const skipToTiming = (bits: Bits): void => {
   }
 }
 
-/** Frames per second in the VUI of an H.264 sequence parameter set (section E.1.1), null when it tells none or an impossible one. */
+/** Frames per second in the VUI of an H.264 sequence parameter set (section E.1.1), null when there is none or it is out of range. */
 export const frameRateOfSps = (nal: Uint8Array): number | null => {
   const [header = 0, profile = 0] = nal
   if ((header & 0x1f) !== 7 || nal.length > 1024) return null
@@ -113,7 +113,7 @@ export const frameRateOfSps = (nal: Uint8Array): number | null => {
   skipToTiming(bits)
   if (bits.bit() === 0) return null
   const unitsInTick = bits.number(32)
-  // A frame is two ticks, one for each field.
+  // A frame lasts two ticks, one for each field.
   const rate = bits.number(32) / (2 * unitsInTick)
   return !bits.ended && rate >= 1 && rate <= 240 ? rate : null
 }

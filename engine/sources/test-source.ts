@@ -4,7 +4,7 @@ import type { Address } from './address.ts'
 
 const PATTERNS = ['smpte', 'ball', 'snow'] as const
 
-export interface TestSource {
+interface TestSource {
   readonly pattern: (typeof PATTERNS)[number]
   readonly width: number
   readonly height: number
@@ -13,28 +13,28 @@ export interface TestSource {
   readonly klv: boolean
 }
 
-const refuse = (message: string): ApiError => validationError('pipeline', [{ path: 'source.uri', message }])
+const invalid = (message: string): ApiError => validationError('pipeline', [{ path: 'source.uri', message }])
 
 const wholeNumber = (address: Address, name: string, least: number, most: number, fallback: number): number => {
   const text = address.query.get(name)
   if (text === null) return fallback
   const value = Number(text)
-  if (!/^\d{1,5}$/.test(text) || value < least || value > most) throw refuse(`${name} must be a whole number of ${least} to ${most}`)
+  if (!/^\d{1,5}$/.test(text) || value < least || value > most) throw invalid(`${name} must be a whole number from ${least} to ${most}`)
   return value
 }
 
 const KNOWN = new Set(['width', 'height', 'fps', 'klv'])
 
-/** `test://smpte?width=&height=&fps=&klv=1`. VALIDATION_ERROR for anything else. */
+/** Parses `test://smpte?width=&height=&fps=&klv=1`. VALIDATION_ERROR for anything else. */
 export const parseTestSource = (address: Address): TestSource => {
   const pattern = PATTERNS.find((known) => known === address.host)
-  if (pattern === undefined) throw refuse(`Use one of: ${PATTERNS.map((known) => `test://${known}`).join(', ')}`)
+  if (pattern === undefined) throw invalid(`Use one of: ${PATTERNS.map((known) => `test://${known}`).join(', ')}`)
   const unknown = [...address.query.keys()].find((name) => !KNOWN.has(name))
-  if (unknown !== undefined) throw refuse(`A test source has only these query fields: ${[...KNOWN].join(', ')}`)
+  if (unknown !== undefined) throw invalid(`Use only the parameters ${[...KNOWN].join(', ')}`)
   const width = wholeNumber(address, 'width', 16, 8192, 640)
   const height = wholeNumber(address, 'height', 16, 8192, 360)
-  if (width % 2 === 1 || height % 2 === 1) throw refuse('width and height must be even')
+  if (width % 2 === 1 || height % 2 === 1) throw invalid('width and height must be even')
   const klv = address.query.get('klv') ?? '0'
-  if (klv !== '0' && klv !== '1') throw refuse('klv must be 0 or 1')
+  if (klv !== '0' && klv !== '1') throw invalid('klv must be 0 or 1')
   return { pattern, width, height, fps: wholeNumber(address, 'fps', 1, 240, 30), klv: klv === '1' }
 }

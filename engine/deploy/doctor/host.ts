@@ -4,12 +4,12 @@ import { dirname, join, resolve } from 'node:path'
 import type { Configuration } from '../../../lib/configuration.ts'
 import type { Finding } from './report.ts'
 
-const OLDEST_NODE = 24
-const ENOUGH_BYTES = 1024 ** 3
-/** Ports of the range that are tried. */
+const MIN_NODE = 24
+const MIN_FREE_BYTES = 1024 ** 3
+/** How many ports of the range are checked. */
 const PORT_SAMPLE = 20
 
-/** Node, ports, directories, disk and devices. */
+/** Checks Node.js, ports, directories, disk and devices. */
 export const checkHost = async (configuration: Configuration): Promise<readonly Finding[]> => [
   checkNode(process.versions.node),
   await checkApiPort(configuration),
@@ -21,11 +21,12 @@ export const checkHost = async (configuration: Configuration): Promise<readonly 
 ]
 
 const checkNode = (version: string): Finding =>
-  Number.parseInt(version, 10) >= OLDEST_NODE
+  Number.parseInt(version, 10) >= MIN_NODE
     ? { name: 'Node.js', status: 'ok', message: version }
-    : { name: 'Node.js', status: 'failed', message: version, advice: `use Node.js ${OLDEST_NODE} or later` }
+    : { name: 'Node.js', status: 'failed', message: version, advice: `use Node.js ${MIN_NODE} or later` }
 
-const canBind = (host: string, port: number): Promise<string | undefined> =>
+/** The code of the error of listening on a port, undefined when the port is free. */
+const bindError = (host: string, port: number): Promise<string | undefined> =>
   new Promise((done) => {
     const probe = createServer()
     probe.once('error', (error: NodeJS.ErrnoException) => done(error.code ?? error.message))
@@ -34,23 +35,27 @@ const canBind = (host: string, port: number): Promise<string | undefined> =>
 
 const checkApiPort = async ({ host, port }: Configuration): Promise<Finding> => {
   const name = 'port of the API'
-  const trouble = await canBind(host, port)
-  if (trouble === undefined) return { name, status: 'ok', message: `${host}:${port} is free` }
+  const error = await bindError(host, port)
+  if (error === undefined) return { name, status: 'ok', message: `${host}:${port} is free` }
   const advice =
-    trouble === 'EADDRINUSE' ? 'the service runs already, or another program has it; set SVC_PORT' : 'set SVC_HOST and SVC_PORT'
-  return { name, status: 'warning', message: `${host}:${port} cannot be used (${trouble})`, advice }
+    error === 'EADDRINUSE'
+      ? 'if the service is not running yet, another program uses this port; set SVC_PORT to another one'
+      : 'set SVC_HOST and SVC_PORT to an address of this host and a permitted port'
+  return { name, status: 'warning', message: `${host}:${port} cannot be used (${error})`, advice }
 }
 
 const checkOutputPorts = async ({ outputPorts: { first, last } }: Configuration): Promise<Finding> => {
   const name = 'ports of outputs'
   const ports = Array.from({ length: Math.min(PORT_SAMPLE, last - first + 1) }, (_, index) => first + index)
-  const free = (await Promise.all(ports.map((port) => canBind('0.0.0.0', port)))).filter((trouble) => trouble === undefined).length
-  const message = `${free} of the first ${ports.length} of ${first}-${last} are free`
-  return free > 0 ? { name, status: 'ok', message } : { name, status: 'failed', message, advice: 'set SVC_OUTPUT_PORTS' }
+  const free = (await Promise.all(ports.map((port) => bindError('0.0.0.0', port)))).filter((error) => error === undefined).length
+  const message = `${free} of the first ${ports.length} ports of ${first}-${last} are free`
+  return free > 0
+    ? { name, status: 'ok', message }
+    : { name, status: 'failed', message, advice: 'set SVC_OUTPUT_PORTS to a range of free ports' }
 }
 
-/** The directory, or what is there of the way to it. */
-const present = (path: string): string => {
+/** The directory, or its nearest parent that exists. */
+const nearestExisting = (path: string): string => {
   let at = resolve(path)
   while (!existsSync(at) && at !== dirname(at)) at = dirname(at)
   return at
@@ -58,33 +63,38 @@ const present = (path: string): string => {
 
 const checkDirectory = (path: string): Finding => {
   const name = 'data directory'
-  const at = present(path)
+  const at = nearestExisting(path)
   try {
     accessSync(at, constants.W_OK | constants.X_OK)
-    return { name, status: 'ok', message: `${resolve(path)} ${at === resolve(path) ? 'may be written' : 'can be created'}` }
+    return { name, status: 'ok', message: `${resolve(path)} ${at === resolve(path) ? 'is writable' : 'can be created'}` }
   } catch {
-    return { name, status: 'failed', message: `${at} may not be written by this user`, advice: 'set SVC_DATA_DIR, or change its owner' }
+    return { name, status: 'failed', message: `${at} is not writable for this user`, advice: 'set SVC_DATA_DIR, or change its owner' }
   }
 }
 
 const checkDisk = (path: string): Finding => {
-  const { bavail, bsize } = statfsSync(present(path))
-  const message = `${(Number(bavail * bsize) / ENOUGH_BYTES).toFixed(1)} GiB free for data and screenshots`
-  return bavail * bsize >= ENOUGH_BYTES
+  const { bavail, bsize } = statfsSync(nearestExisting(path))
+  const message = `${(Number(bavail * bsize) / MIN_FREE_BYTES).toFixed(1)} GiB free for data and screenshots`
+  return bavail * bsize >= MIN_FREE_BYTES
     ? { name: 'disk', status: 'ok', message }
-    : { name: 'disk', status: 'warning', message, advice: 'lower screenshots.max_megabytes in the settings, or make room' }
+    : { name: 'disk', status: 'warning', message, advice: 'lower screenshots.max_megabytes in the settings, or free disk space' }
 }
 
 const checkDevices = (name: string, folder: string, pattern: RegExp, group: string): readonly Finding[] => {
   const devices = existsSync(folder) ? readdirSync(folder).filter((entry) => pattern.test(entry)) : []
-  if (devices.length === 0) return [{ name, status: 'ok', message: 'no device on this host' }]
+  if (devices.length === 0) return [{ name, status: 'ok', message: 'none on this host' }]
   return devices.map((device): Finding => {
     const path = join(folder, device)
     try {
       accessSync(path, constants.R_OK | constants.W_OK)
-      return { name, status: 'ok', message: `${path} may be used` }
+      return { name, status: 'ok', message: `${path} can be opened` }
     } catch {
-      return { name, status: 'warning', message: `${path} may not be used by this user`, advice: `add the user to the group ${group}` }
+      return {
+        name,
+        status: 'warning',
+        message: `this user has no permission to open ${path}`,
+        advice: `add the user to the group ${group}`,
+      }
     }
   })
 }

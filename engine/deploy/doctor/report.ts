@@ -1,22 +1,22 @@
-/** What one check found. `failed`: the service does not work like this; `warning`: a part of it does not. */
+/** The result of one check. `failed`: the service does not work; `warning`: a part of it does not work. */
 export interface Finding {
   readonly name: string
   readonly status: 'ok' | 'warning' | 'failed'
   readonly message: string
-  /** What to do about it. */
+  /** What to do. */
   readonly advice?: string
 }
 
-export interface Report {
+interface Report {
   readonly status: Finding['status']
   readonly findings: readonly Finding[]
-  /** Debian packages that would help, each once. */
+  /** Missing Debian packages, each once. */
   readonly packages: readonly string[]
 }
 
-const SIGNS = { ok: '  ok  ', warning: ' warn ', failed: 'FAILED' } as const
+const LABELS = { ok: '  ok  ', warning: ' warn ', failed: 'FAILED' } as const
 
-/** The worst of all findings, and the packages that they ask for. */
+/** The worst status of all findings, and the packages they need. */
 export const toReport = (findings: readonly (Finding & { readonly packages?: readonly string[] })[]): Report => {
   const has = (status: Finding['status']): boolean => findings.some((finding) => finding.status === status)
   return {
@@ -26,11 +26,11 @@ export const toReport = (findings: readonly (Finding & { readonly packages?: rea
   }
 }
 
-/** A report for a terminal. */
+/** The report as text for a terminal. */
 export const reportText = ({ findings, packages }: Report): string => {
   const width = Math.max(...findings.map(({ name }) => name.length))
   const lines = findings.flatMap(({ name, status, message, advice }) => [
-    `[${SIGNS[status]}] ${name.padEnd(width)}  ${message}`,
+    `[${LABELS[status]}] ${name.padEnd(width)}  ${message}`,
     ...(advice === undefined ? [] : [`${' '.repeat(width + 11)}→ ${advice}`]),
   ])
   const install = packages.length === 0 ? [] : ['', `sudo apt-get install -y --no-install-recommends ${packages.join(' ')}`]

@@ -3,14 +3,14 @@ import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { conflicts, type Step, take } from './steps.ts'
-import { apiEnvironment, apiUnit, engineEnvironment, engineUnit, PLACES, type Program } from './units.ts'
+import { conflicts, runSteps, type Step } from './steps.ts'
+import { apiEnvironment, apiUnit, engineEnvironment, engineUnit, LAYOUT, type Program } from './units.ts'
 
 /** sysexits.h: EX_USAGE, EX_CANTCREAT, EX_NOPERM. */
 const EXIT = { usage: 64, exists: 73, permission: 77 } as const
 
-const { user, configuration, state, units } = PLACES
-const UNITS = [PLACES.engineUnit, PLACES.apiUnit] as const
+const { user, configuration, state, units } = LAYOUT
+const UNITS = [LAYOUT.engineUnit, LAYOUT.apiUnit] as const
 
 const secret = (): string => randomBytes(32).toString('base64url')
 
@@ -32,8 +32,8 @@ const installSteps = (program: Program): readonly Step[] => {
     { kind: 'run', command: ['chown', '-R', `${user}:${user}`, state] },
     { ...secretFile, path: `${configuration}/api.env`, text: () => apiEnvironment(apiKey, engineToken) },
     { ...secretFile, path: `${configuration}/engine.env`, text: () => engineEnvironment(engineToken) },
-    { ...unitFile, path: join(units, PLACES.engineUnit), text: () => engineUnit(program) },
-    { ...unitFile, path: join(units, PLACES.apiUnit), text: () => apiUnit(program) },
+    { ...unitFile, path: join(units, LAYOUT.engineUnit), text: () => engineUnit(program) },
+    { ...unitFile, path: join(units, LAYOUT.apiUnit), text: () => apiUnit(program) },
     { kind: 'run', command: ['systemd-analyze', 'verify', ...UNITS.map((name) => join(units, name))], mayFail: true },
     { kind: 'run', command: ['systemctl', 'daemon-reload'], mayFail: true },
   ]
@@ -79,9 +79,10 @@ const main = (): void => {
     root: values.root,
     dryRun: values['dry-run'],
     force: values.force,
-    say: (line: string): void => void process.stdout.write(`${line}\n`),
+    print: (line: string): void => void process.stdout.write(`${line}\n`),
   }
-  if (!options.dryRun && options.root === '/' && process.getuid?.() !== 0) fail(EXIT.permission, 'run this as root, or look with --dry-run')
+  if (!options.dryRun && options.root === '/' && process.getuid?.() !== 0)
+    fail(EXIT.permission, 'root privileges are required; run it with sudo, or use --dry-run')
   const program = { node: realpathSync(process.execPath), entry: fileURLToPath(new URL('./cli.js', import.meta.url)) }
   const isInstall = positionals[0] === 'install'
   const steps = isInstall ? installSteps(program) : uninstallSteps(values.purge)
@@ -89,13 +90,13 @@ const main = (): void => {
   if (different.length > 0 && !options.dryRun) {
     fail(
       EXIT.exists,
-      `these differ from what would be written, nothing was changed: ${different.join(', ')}. --force replaces them and keeps the old ones`,
+      `these files exist and differ from those of this version: ${different.join(', ')}. Nothing was changed; use --force to replace them and keep the old ones as .previous`,
     )
   }
-  for (const path of different) options.say(`conflict: ${path} is there and differs; --force replaces it`)
-  take(steps, options)
-  if (isInstall) options.say(`next: systemctl enable --now ${UNITS.join(' ')}; the API key is in ${configuration}/api.env`)
-  else if (!values.purge) options.say(`kept: ${configuration} and ${state}; --purge removes them`)
+  for (const path of different) options.print(`conflict: ${path} exists and differs; use --force to replace it`)
+  runSteps(steps, options)
+  if (isInstall) options.print(`next: systemctl enable --now ${UNITS.join(' ')}; the API key is in ${configuration}/api.env`)
+  else if (!values.purge) options.print(`kept: ${configuration} and ${state}; use --purge to remove them`)
 }
 
 main()

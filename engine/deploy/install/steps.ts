@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** One thing that installing or uninstalling does; `path` is as on the host. */
+/** One step of install or uninstall; `path` is absolute on the host. */
 export type Step =
   | { readonly kind: 'directory'; readonly path: string; readonly mode: number }
-  /** `keep`: one that is there is left as it is, since it holds secrets or what an operator wrote. */
+  /** `keep`: an existing file is not replaced, since it contains secrets or changes of the operator. */
   | { readonly kind: 'file'; readonly path: string; readonly mode: number; readonly text: () => string; readonly keep: boolean }
   | { readonly kind: 'remove'; readonly path: string }
   | {
@@ -15,71 +15,71 @@ export type Step =
       readonly unless?: readonly [string, ...string[]]
     }
 
-export interface StepOptions {
-  /** Another root than /: files are written there and no command is run. */
+interface StepOptions {
+  /** With another root than / files are written there and no command runs. */
   readonly root: string
   readonly dryRun: boolean
-  /** Replaces files that differ; the old one stays beside it. */
+  /** Replaces files that differ and keeps the old ones as .previous. */
   readonly force: boolean
-  readonly say: (line: string) => void
+  readonly print: (line: string) => void
 }
 
-/** Files that are there, differ, and may not be replaced; found before anything is changed. */
+/** Existing files that differ and may not be replaced; to be checked before the first step. */
 export const conflicts = (steps: readonly Step[], { root, force }: Pick<StepOptions, 'root' | 'force'>): readonly string[] =>
   steps.flatMap((step) => (step.kind === 'file' && !step.keep && !force && differs(step, join(root, step.path)) ? [step.path] : []))
 
-const differs = (step: Extract<Step, { kind: 'file' }>, place: string): boolean =>
-  existsSync(place) && readFileSync(place, 'utf8') !== step.text()
+const differs = (step: Extract<Step, { kind: 'file' }>, target: string): boolean =>
+  existsSync(target) && readFileSync(target, 'utf8') !== step.text()
 
-/** Does the steps in order and says what each did; throws when a command fails. */
-export const take = (steps: readonly Step[], options: StepOptions): void => {
+/** Runs the steps in order and prints what each did; throws when a command fails. */
+export const runSteps = (steps: readonly Step[], options: StepOptions): void => {
   for (const step of steps) {
-    const done = takeOne(step, options)
-    options.say(options.dryRun && !/^(keep|leave|not)\b/.test(done) ? `would ${done}` : done)
+    const line = runStep(step, options)
+    options.print(options.dryRun && !/^(keep|not)\b/.test(line) ? `would ${line}` : line)
   }
 }
 
-const takeOne = (step: Step, options: StepOptions): string => {
+const runStep = (step: Step, options: StepOptions): string => {
   if (step.kind === 'run') return runCommand(step, options)
-  const place = join(options.root, step.path)
+  const target = join(options.root, step.path)
   if (step.kind === 'remove') {
-    if (!existsSync(place)) return `leave ${step.path}: not there`
-    if (!options.dryRun) rmSync(place, { recursive: true })
+    if (!existsSync(target)) return `not removed: ${step.path} does not exist`
+    if (!options.dryRun) rmSync(target, { recursive: true })
     return `remove ${step.path}`
   }
   const mode = step.mode.toString(8).padStart(4, '0')
   if (step.kind === 'directory') {
-    if (existsSync(place)) return `keep ${step.path}/: it is there`
-    if (!options.dryRun) mkdirSync(place, { recursive: true, mode: step.mode })
+    if (existsSync(target)) return `keep ${step.path}/: it exists`
+    if (!options.dryRun) mkdirSync(target, { recursive: true, mode: step.mode })
     return `create ${step.path}/ (${mode})`
   }
-  return writeFile(step, place, mode, options)
+  return writeFile(step, target, mode, options)
 }
 
-const writeFile = (step: Extract<Step, { kind: 'file' }>, place: string, mode: string, { dryRun }: StepOptions): string => {
-  const there = existsSync(place)
-  if (there && step.keep) return `keep ${step.path}: it is there`
-  if (there && !differs(step, place)) return `keep ${step.path}: unchanged`
+const writeFile = (step: Extract<Step, { kind: 'file' }>, target: string, mode: string, { dryRun }: StepOptions): string => {
+  const exists = existsSync(target)
+  if (exists && step.keep) return `keep ${step.path}: it exists`
+  if (exists && !differs(step, target)) return `keep ${step.path}: unchanged`
   if (!dryRun) {
-    mkdirSync(dirname(place), { recursive: true })
-    if (there) renameSync(place, `${place}.previous`)
-    writeFileSync(place, step.text(), { mode: step.mode })
-    chmodSync(place, step.mode)
+    mkdirSync(dirname(target), { recursive: true })
+    if (exists) renameSync(target, `${target}.previous`)
+    writeFileSync(target, step.text(), { mode: step.mode })
+    chmodSync(target, step.mode)
   }
-  return there ? `replace ${step.path} (${mode}); the old one is ${step.path}.previous` : `write ${step.path} (${mode})`
+  return exists ? `replace ${step.path} (${mode}); the old file is ${step.path}.previous` : `write ${step.path} (${mode})`
 }
 
 const runCommand = (step: Extract<Step, { kind: 'run' }>, { root, dryRun }: StepOptions): string => {
   const line = step.command.join(' ')
-  if (root !== '/') return `not run in another root: ${line}`
-  if (step.unless !== undefined && succeeds(step.unless)) return `not run: ${line} (done already)`
+  if (root !== '/') return `not run, because of --root: ${line}`
+  if (step.unless !== undefined && succeeds(step.unless)) return `not run: ${line} (already done)`
   if (dryRun) return `run: ${line}`
   const [program, ...args] = step.command
   const { status, stderr } = spawnSync(program, args, { encoding: 'utf8' })
   if (status === 0) return `run: ${line}`
-  const trouble = `${line} failed: ${(stderr ?? '').trim() || `exit code ${status ?? 'none'}`}`
-  if (step.mayFail !== true) throw new Error(trouble)
-  return `run: ${trouble}`
+  const failure = `${line} failed: ${(stderr ?? '').trim() || `exit code ${status ?? 'none'}`}`
+  if (step.mayFail !== true) throw new Error(failure)
+  return `run: ${failure}`
 }
 
 const succeeds = ([program, ...args]: readonly [string, ...string[]]): boolean => spawnSync(program, args, { stdio: 'ignore' }).status === 0

@@ -1,5 +1,5 @@
-/** Where things are on the host, and whose they are. */
-export const PLACES = {
+/** User, paths and unit names of an installation. */
+export const LAYOUT = {
   user: 'video-pipeline',
   configuration: '/etc/video-pipeline-service',
   state: '/var/lib/video-pipeline-service',
@@ -8,7 +8,7 @@ export const PLACES = {
   engineUnit: 'video-pipeline-engine.service',
 } as const
 
-export const ENGINE_ADDRESS = '127.0.0.1:9100'
+const ENGINE_ADDRESS = '127.0.0.1:9100'
 
 export interface Program {
   /** Absolute path of Node. */
@@ -17,7 +17,7 @@ export interface Program {
   readonly entry: string
 }
 
-/** systemd.exec(5): what both units have in common. `systemd-analyze security` judges them. */
+/** systemd.exec(5), for both units; `systemd-analyze security` rates them. */
 const HARDENING = [
   'NoNewPrivileges=yes',
   'CapabilityBoundingSet=',
@@ -40,11 +40,11 @@ const HARDENING = [
   'UMask=0077',
 ]
 
-/** A package in somebody's home can only run when units may look there. */
-const homeOf = ({ node, entry }: Program): string =>
+/** A package in a home directory runs only when the units may read it. */
+const protectHome = ({ node, entry }: Program): string =>
   [node, entry].some((path) => /^\/(home|root|run\/user)\//.test(path)) ? 'ProtectHome=read-only' : 'ProtectHome=yes'
 
-/** systemd.service(5) splits at blanks and expands % and $. */
+/** systemd.service(5) splits commands at blanks and expands % and $. */
 const quoted = (path: string): string =>
   `"${path.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('%', '%%').replaceAll('$', '$$$$')}"`
 
@@ -55,27 +55,27 @@ const unit = (sections: Readonly<Record<string, readonly string[]>>): string =>
 
 const service = (program: Program, command: string, part: string, more: readonly string[]): readonly string[] => [
   'Type=exec',
-  `User=${PLACES.user}`,
-  `Group=${PLACES.user}`,
-  `EnvironmentFile=${PLACES.configuration}/${part}.env`,
-  `Environment=SVC_DATA_DIR=${PLACES.state}/${part}`,
+  `User=${LAYOUT.user}`,
+  `Group=${LAYOUT.user}`,
+  `EnvironmentFile=${LAYOUT.configuration}/${part}.env`,
+  `Environment=SVC_DATA_DIR=${LAYOUT.state}/${part}`,
   `ExecStart=${quoted(program.node)} ${quoted(program.entry)} ${command}`,
   `StateDirectory=video-pipeline-service video-pipeline-service/${part}`,
   'StateDirectoryMode=0700',
   'Restart=on-failure',
   'RestartSec=1',
   'LimitNOFILE=65536',
-  homeOf(program),
+  protectHome(program),
   ...HARDENING,
   ...more,
 ]
 
-/** The engine: streams, cameras, graphics. It does not depend on the API, whose upgrade leaves the streams alone. */
+/** The engine, with access to cameras and GPUs. It does not depend on the API, so that streams continue while the API restarts. */
 export const engineUnit = (program: Program): string =>
   unit({
     Unit: ['Description=Video pipeline service: media engine', 'After=network-online.target', 'Wants=network-online.target'],
     Service: service(program, 'engine', 'engine', [
-      // Each child is stopped by the engine, in order; what is left after that is killed.
+      // The engine stops its children itself; systemd kills the remaining ones afterwards.
       'KillMode=mixed',
       'TimeoutStopSec=45',
       'SupplementaryGroups=video render',
@@ -91,13 +91,13 @@ export const engineUnit = (program: Program): string =>
     Install: ['WantedBy=multi-user.target'],
   })
 
-/** The API: no device, no child. */
+/** The API, without access to devices. */
 export const apiUnit = (program: Program): string =>
   unit({
     Unit: [
       'Description=Video pipeline service: API',
-      `After=network-online.target ${PLACES.engineUnit}`,
-      `Wants=network-online.target ${PLACES.engineUnit}`,
+      `After=network-online.target ${LAYOUT.engineUnit}`,
+      `Wants=network-online.target ${LAYOUT.engineUnit}`,
     ],
     Service: service(program, 'serve', 'api', [
       'TimeoutStopSec=45',
@@ -111,7 +111,7 @@ export const apiUnit = (program: Program): string =>
 
 export const apiEnvironment = (apiKey: string, engineToken: string): string =>
   [
-    '# Variables of the API; video-pipeline-service serve --help lists them. Holds secrets: mode 0600.',
+    '# Variables of the API; video-pipeline-service serve --help lists them. Contains secrets: keep mode 0600.',
     `SVC_API_KEY=${apiKey}`,
     `SVC_ENGINE_URL=http://${ENGINE_ADDRESS}`,
     `SVC_ENGINE_TOKEN=${engineToken}`,
@@ -122,7 +122,7 @@ export const apiEnvironment = (apiKey: string, engineToken: string): string =>
 
 export const engineEnvironment = (engineToken: string): string =>
   [
-    '# Variables of the engine. Holds a secret: mode 0600.',
+    '# Variables of the engine. Contains a secret: keep mode 0600.',
     `SVC_ENGINE_LISTEN=${ENGINE_ADDRESS}`,
     `SVC_ENGINE_TOKEN=${engineToken}`,
     '#SVC_OUTPUT_PORTS=50000-55000',

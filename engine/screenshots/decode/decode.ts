@@ -60,7 +60,7 @@ const attemptDecode = async (job: DecodeJob & { readonly generic: boolean }): Pr
   if (result.timedOut) {
     return new ApiError('ENGINE_ERROR', `The picture was not decoded within ${timeoutMs / 1000} s.`, { reason: 'decoder_hung' })
   }
-  const picture = lastJpeg(result.output)
+  const picture = lastJpeg(result.stdout)
   if (picture !== undefined) return picture
   const element = NO_ELEMENT.exec(result.stderr)?.[1]
   if (element !== undefined) {

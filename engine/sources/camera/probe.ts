@@ -2,31 +2,32 @@ import { ApiError } from '../../../lib/errors.ts'
 import type { CameraCapabilities } from '../../../lib/schema/camera.ts'
 import type { CameraMonitor } from '../../cameras/monitor.ts'
 import { Fault } from '../../fault.ts'
-import { accessFault } from './access.ts'
-import { type CameraMode, parseCameraUri, validateCameraSource } from './mode.ts'
+import { parseCameraAddress } from './address.ts'
+import { type CameraMode, chooseCameraMode } from './mode.ts'
+import { permissionFault } from './permission.ts'
 
-export interface CameraQuestion {
-  /** Undefined on a host that watches no cameras. */
+export interface CameraProbeOptions {
+  /** Undefined on a host without a camera monitor. */
   readonly cameras: Pick<CameraMonitor, 'capabilities'> | undefined
   readonly reencode: boolean
 }
 
 /**
- * The mode that a pipeline is to take from its camera now; undefined when the host cannot tell what is attached.
+ * The mode that a pipeline takes from its camera now; undefined when the capabilities of the host's cameras are unknown.
  * Fault device_missing, permission, or unsupported with what the camera offers.
  */
 export const probeCamera = async (
   uri: string,
-  { cameras, reencode, signal }: CameraQuestion & { readonly signal: AbortSignal },
+  { cameras, reencode, signal }: CameraProbeOptions & { readonly signal: AbortSignal },
 ): Promise<CameraMode | undefined> => {
-  const { device_path } = parseCameraUri(uri)
+  const { device_path } = parseCameraAddress(uri)
   try {
-    const camera = await unlessAborted(ask(cameras, device_path), signal)
-    return camera === undefined ? undefined : validateCameraSource(uri, camera, { reencode })
+    const camera = await unlessAborted(readCapabilities(cameras, device_path), signal)
+    return camera === undefined ? undefined : chooseCameraMode(uri, camera, { reencode })
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     if (error.code !== 'NOT_FOUND') throw new Fault('unsupported', error.message, { cause: error })
-    throw (await accessFault(device_path)) ?? missing(device_path)
+    throw (await permissionFault(device_path)) ?? missing(device_path)
   }
 }
 
@@ -34,16 +35,16 @@ export const probeCamera = async (
  * The same for a dry run: undefined also when the camera is not attached, since it may be plugged in later.
  * VALIDATION_ERROR with what the camera offers.
  */
-export const checkCamera = async (uri: string, { cameras, reencode }: CameraQuestion): Promise<CameraMode | undefined> => {
-  const camera = await ask(cameras, parseCameraUri(uri).device_path).catch((error: unknown) => {
+export const checkCamera = async (uri: string, { cameras, reencode }: CameraProbeOptions): Promise<CameraMode | undefined> => {
+  const camera = await readCapabilities(cameras, parseCameraAddress(uri).device_path).catch((error: unknown) => {
     if (error instanceof ApiError && error.code === 'NOT_FOUND') return undefined
     throw error
   })
-  return camera === undefined ? undefined : validateCameraSource(uri, camera, { reencode })
+  return camera === undefined ? undefined : chooseCameraMode(uri, camera, { reencode })
 }
 
-/** A host without the monitor program may have cameras all the same: then v4l2src itself is asked. */
-const ask = async (cameras: CameraQuestion['cameras'], devicePath: string): Promise<CameraCapabilities | undefined> => {
+/** Undefined on a host without the monitor program: it may have cameras all the same, and v4l2src finds out. */
+const readCapabilities = async (cameras: CameraProbeOptions['cameras'], devicePath: string): Promise<CameraCapabilities | undefined> => {
   try {
     return await cameras?.capabilities(devicePath)
   } catch (error) {
@@ -53,9 +54,9 @@ const ask = async (cameras: CameraQuestion['cameras'], devicePath: string): Prom
 }
 
 const missing = (devicePath: string): Fault =>
-  new Fault('device_missing', `No camera is attached at ${devicePath}. Plug it in; GET cameras lists those that are.`)
+  new Fault('device_missing', `The camera at ${devicePath} is not attached. Plug it in; GET cameras lists the attached cameras.`)
 
-/** A stop must not wait for a camera that hangs. */
+/** A stop does not wait for a camera that hangs. */
 const unlessAborted = async <T>(work: Promise<T>, signal: AbortSignal): Promise<T> => {
   const aborted = Promise.withResolvers<never>()
   const onAbort = (): void => aborted.reject(new Fault('timeout', 'The start was cancelled.'))

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 import { classifyCameraFault } from '../../../engine/gst/camera-errors.ts'
 import type { Finished } from '../../../engine/gst/child.ts'
-import { cameraLaunchHead } from '../../../engine/sources/camera/line.ts'
-import { validateCameraSource } from '../../../engine/sources/camera/mode.ts'
+import { cameraLine } from '../../../engine/sources/camera/launch-line.ts'
+import { chooseCameraMode } from '../../../engine/sources/camera/mode.ts'
 import type { Camera, CameraCapabilities, CameraEvent } from '../../../lib/schema/camera.ts'
 import { type CameraMock, startCameraMock } from '../../helpers/media/camera-mock.ts'
 import { childrenOf } from '../../helpers/process/processes.ts'
@@ -15,24 +15,24 @@ import { until } from '../../helpers/until.ts'
 
 const HOST = fileURLToPath(new URL('../../fixtures/cameras/monitor-host.ts', import.meta.url))
 
-interface Told {
+interface Reported {
   readonly event: CameraEvent
   /** milliseconds since the epoch */
   readonly at: number
 }
 
-/** A monitor that sees the mock's cameras. */
+/** A monitor process of the mock's cameras. */
 const startHost = (environment: NodeJS.ProcessEnv = {}) => {
   const mock = startCameraMock([process.execPath, HOST], environment)
   const answers = new Map<number, { resolve(result: unknown): void; reject(error: unknown): void }>()
-  const told: Told[] = []
-  const waiting: { matches(told: Told): boolean; resolve(told: Told): void }[] = []
+  const reported: Reported[] = []
+  const waiting: { matches(reported: Reported): boolean; resolve(reported: Reported): void }[] = []
   let next = 1
   createInterface({ input: mock.stdout }).on('line', (line) => {
-    const message = JSON.parse(line) as { id: number; result: unknown; error?: unknown } | Told
+    const message = JSON.parse(line) as { id: number; result: unknown; error?: unknown } | Reported
     if ('event' in message) {
       const waiter = waiting.findIndex(({ matches }) => matches(message))
-      if (waiter < 0) told.push(message)
+      if (waiter < 0) reported.push(message)
       else waiting.splice(waiter, 1)[0]?.resolve(message)
     } else if (message.error === undefined) answers.get(message.id)?.resolve(message.result)
     else answers.get(message.id)?.reject(message.error)
@@ -46,23 +46,23 @@ const startHost = (environment: NodeJS.ProcessEnv = {}) => {
   }
   return {
     mock,
-    told,
+    reported,
     list: () => call<readonly Camera[]>('list'),
     capabilities: (path: string) => call<CameraCapabilities>('capabilities', path),
     watch: () => call<null>('watch'),
     run: (...command: string[]) => call<Finished>('run', command),
     close: () => call<null>('close'),
     /** The next event of this kind about this device. */
-    event: (type: CameraEvent['type'], devicePath: string): Promise<Told> => {
-      const matches = ({ event }: Told): boolean => event.type === type && event.device_path === devicePath
-      const at = told.findIndex(matches)
-      const [found] = at < 0 ? [] : told.splice(at, 1)
+    event: (type: CameraEvent['type'], devicePath: string): Promise<Reported> => {
+      const matches = ({ event }: Reported): boolean => event.type === type && event.device_path === devicePath
+      const at = reported.findIndex(matches)
+      const [found] = at < 0 ? [] : reported.splice(at, 1)
       return found ? Promise.resolve(found) : new Promise((resolve) => waiting.push({ matches, resolve }))
     },
   }
 }
 
-/** The device monitors that the command of the mock has as children. */
+/** The gst-device-monitor-1.0 processes below the mock. */
 const monitorsOf = (mock: CameraMock) =>
   childrenOf(mock.pid)
     .flatMap(({ pid }) => childrenOf(pid))
@@ -87,7 +87,7 @@ describe('the camera monitor', () => {
     await expect(capabilities('/dev/video0')).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 
-  it('lists a webcam once, without its metadata node, and tells its formats', async () => {
+  it('lists a webcam once, without its metadata node, and its formats', async () => {
     const { mock, list, capabilities } = host()
     await mock.plug('webcam')
     expect(await list()).toEqual([
@@ -127,7 +127,7 @@ describe('the camera monitor', () => {
     ])
   })
 
-  it('reads stepwise sizes from a driver that has no list of them', async () => {
+  it('lists stepwise sizes of a driver without a list of sizes', async () => {
     const { mock, capabilities } = host()
     await mock.plug('stepwise')
     const camera = await capabilities('/dev/video6')
@@ -138,8 +138,8 @@ describe('the camera monitor', () => {
     })
   })
 
-  it('tells within a second that a camera was plugged in and that it was unplugged, once each time', async () => {
-    const { mock, watch, event, list, told } = host()
+  it('reports within a second, and once, that a camera was plugged in or unplugged', async () => {
+    const { mock, watch, event, list, reported } = host()
     await watch()
     const plugged = await mock.plug('onboard')
     const added = await event('camera_added', '/dev/video2')
@@ -154,10 +154,10 @@ describe('the camera monitor', () => {
 
     await mock.plug('onboard')
     expect((await event('camera_added', '/dev/video2')).event).toEqual(added.event)
-    expect(told).toEqual([])
+    expect(reported).toEqual([])
   })
 
-  it('finds out which of two cameras of the same name went away', async () => {
+  it('finds out which of two cameras of the same name was removed', async () => {
     const { mock, watch, event, list } = host()
     await watch()
     await mock.plug('twin-a')
@@ -169,7 +169,7 @@ describe('the camera monitor', () => {
     expect(await list()).toMatchObject([{ device_path: '/dev/video8', serial: '1111_Twin_B' }])
   })
 
-  it('goes on telling after its monitor was killed', async () => {
+  it('keeps reporting after its monitor process was killed', async () => {
     const { mock, watch, event } = host()
     await watch()
     await mock.plug('webcam')
@@ -185,7 +185,7 @@ describe('the camera monitor', () => {
     expect((await event('camera_added', '/dev/video5')).event).toMatchObject({ device_name: 'Mock Thermal' })
   })
 
-  it('lists anew each time on a host without udev, which tells no changes', async () => {
+  it('enumerates again on a host without udev, which reports no changes', async () => {
     const { mock, list } = host({ MOCK_UDEV: '0' })
     expect(await list()).toEqual([])
     await mock.plug('webcam')
@@ -200,7 +200,7 @@ describe('the camera monitor', () => {
     expect(monitorsOf(mock)).toEqual([])
   })
 
-  it('starts no process before somebody asks, and one however many ask', async () => {
+  it('starts no process before the first call, and one for concurrent calls', async () => {
     const { mock, list } = host()
     await mock.plug('webcam')
     expect(monitorsOf(mock)).toEqual([])
@@ -210,13 +210,11 @@ describe('the camera monitor', () => {
 })
 
 describe('capture from a camera', () => {
-  /** Records 60 frames of what the address asks for with gst-launch, and answers what ffprobe counts. */
+  /** Records 60 frames from the address with gst-launch and counts them with ffprobe. */
   const record = async (source: ReturnType<typeof host>, uri: string, reencode: boolean, tail: string) => {
     const folder = mkdtempSync(join(tmpdir(), 'camera-'))
     try {
-      const [element = '', ...rest] = cameraLaunchHead(
-        validateCameraSource(uri, await source.capabilities(new URL(uri).pathname), { reencode }),
-      )
+      const [element = '', ...rest] = cameraLine(chooseCameraMode(uri, await source.capabilities(new URL(uri).pathname), { reencode }))
       const file = join(folder, 'recorded.mkv')
       const line = [
         element,
@@ -233,7 +231,7 @@ describe('capture from a camera', () => {
       ]
       const recorded = await source.run('gst-launch-1.0', ...line)
       const probed = await source.run('ffprobe', ...FFPROBE, file)
-      return { recorded, frames: probed.stdout, complaints: probed.stderr }
+      return { recorded, frames: probed.stdout, errors: probed.stderr }
     } finally {
       rmSync(folder, { recursive: true })
     }
@@ -241,33 +239,28 @@ describe('capture from a camera', () => {
   const FFPROBE = ['-v', 'error', '-count_frames', '-show_entries', 'stream=codec_name,width,height,nb_read_frames', '-of', 'csv=p=0']
   const ENCODE = '! videoconvert ! x264enc tune=zerolatency speed-preset=ultrafast'
 
-  it('takes the MJPEG of the webcam and re-encodes every frame', async () => {
+  it('re-encodes every frame of the MJPEG of a webcam', async () => {
     const source = host()
     await source.mock.plug('webcam')
-    const { frames, complaints } = await record(
-      source,
-      'v4l2:///dev/video0?encoding=mjpeg&width=1280&height=720',
-      true,
-      `! jpegdec ${ENCODE}`,
-    )
-    expect([frames, complaints]).toEqual(['h264,1280,720,60', ''])
+    const { frames, errors } = await record(source, 'v4l2:///dev/video0?encoding=mjpeg&width=1280&height=720', true, `! jpegdec ${ENCODE}`)
+    expect([frames, errors]).toEqual(['h264,1280,720,60', ''])
   })
 
-  it('takes raw video', async () => {
+  it('encodes raw video', async () => {
     const source = host()
     await source.mock.plug('webcam')
-    const { frames, complaints } = await record(source, 'v4l2:///dev/video0?encoding=raw&fps=30', true, ENCODE)
-    expect([frames, complaints]).toEqual(['h264,640,480,60', ''])
+    const { frames, errors } = await record(source, 'v4l2:///dev/video0?encoding=raw&fps=30', true, ENCODE)
+    expect([frames, errors]).toEqual(['h264,640,480,60', ''])
   })
 
-  it('takes the H.264 of the second node of the camera without encoding anything', async () => {
+  it('passes through the H.264 of the second node of the camera', async () => {
     const source = host()
     await source.mock.plug('onboard')
-    const { frames, complaints } = await record(source, 'v4l2:///dev/video2', false, '! h264parse')
-    expect([frames, complaints]).toEqual(['h264,640,480,60', ''])
+    const { frames, errors } = await record(source, 'v4l2:///dev/video2', false, '! h264parse')
+    expect([frames, errors]).toEqual(['h264,640,480,60', ''])
   })
 
-  it('says so when the camera is open elsewhere, was unplugged meanwhile, or is not there', async () => {
+  it('reports a camera that is in use, was unplugged, or is not attached', async () => {
     const source = host()
     const launch = ['v4l2src', 'device=/dev/video0', '!', 'fakesink']
     const reason = ({ stderr }: Finished) => classifyCameraFault(stderr.split('\n'))?.reason

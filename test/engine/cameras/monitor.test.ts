@@ -14,21 +14,21 @@ const path = process.env.PATH
 let folder: string
 let monitor: CameraMonitor | undefined
 
-/** A host whose gst-device-monitor-1.0 is this shell script; `listing` and `following` are what it does without and with -f. */
-const hostWith = (script: { readonly listing: string; readonly following: string }): string => {
+/** A host whose gst-device-monitor-1.0 is this shell script; `listing` runs without -f, `watching` with it. */
+const hostWith = (script: { readonly listing: string; readonly watching: string }): string => {
   const runs = join(folder, 'runs')
   const program = join(folder, 'gst-device-monitor-1.0')
   writeFileSync(runs, '')
-  writeFileSync(program, `#!/bin/sh\necho "$1" >> ${runs}\nif [ "$1" = -f ]; then\n${script.following}\nelse\n${script.listing}\nfi\n`)
+  writeFileSync(program, `#!/bin/sh\necho "$1" >> ${runs}\nif [ "$1" = -f ]; then\n${script.watching}\nelse\n${script.listing}\nfi\n`)
   chmodSync(program, 0o755)
   return runs
 }
 
-/** How many followers were started so far. */
-const followers = (runs: string): number => readFileSync(runs, 'utf8').split('-f').length - 1
+/** How many monitor processes were started so far. */
+const monitorStarts = (runs: string): number => readFileSync(runs, 'utf8').split('-f').length - 1
 
-const start = (patienceMs?: number): CameraMonitor => {
-  monitor = startCameraMonitor({ log: SILENT, hasUdev: () => true, ...(patienceMs !== undefined && { patienceMs }) })
+const start = (timeoutMs?: number): CameraMonitor => {
+  monitor = startCameraMonitor({ log: SILENT, hasUdev: () => true, ...(timeoutMs !== undefined && { timeoutMs }) })
   return monitor
 }
 
@@ -55,29 +55,29 @@ const findProgram = (name: string): string => {
   throw new Error(`${name} is not installed`)
 }
 
-/** The scripts become sleep when they have told what they tell. */
+/** The scripts become sleep after their output. */
 const monitors = () => childrenOf(process.pid).filter(({ command }) => /gst-device-monitor|sleep 60/.test(command))
 
-describe('a host', () => {
-  it('without the monitor program answers SERVICE_UNAVAILABLE with the package to install, and lists once it is there', async () => {
+describe('the camera monitor on a host', () => {
+  it('without the monitor program answers SERVICE_UNAVAILABLE with the package to install, and lists after it was installed', async () => {
     const { list, capabilities } = bound(start())
     const unavailable = { code: 'SERVICE_UNAVAILABLE', message: expect.stringContaining('gstreamer1.0-plugins-base-apps') }
     await expect(list()).rejects.toMatchObject(unavailable)
     await expect(capabilities('/dev/video0')).rejects.toMatchObject(unavailable)
-    hostWith({ listing: `cat ${WEBCAM}`, following: `echo "Monitoring devices"; cat ${WEBCAM}; exec sleep 60` })
+    hostWith({ listing: `cat ${WEBCAM}`, watching: `echo "Monitoring devices"; cat ${WEBCAM}; exec sleep 60` })
     expect(await list()).toMatchObject([{ device_path: '/dev/video0' }])
   })
 
-  it('without the V4L2 plugin says which package is missing', async () => {
-    hostWith({ listing: 'echo "Failed to start device monitor!" >&2; exit 1', following: 'exit 1' })
+  it('without the V4L2 plugin names the missing package', async () => {
+    hostWith({ listing: 'echo "Failed to start device monitor!" >&2; exit 1', watching: 'exit 1' })
     await expect(start().list()).rejects.toMatchObject({
       code: 'SERVICE_UNAVAILABLE',
       message: expect.stringContaining('gstreamer1.0-plugins-good'),
     })
   })
 
-  it('whose monitor hangs answers within its patience, and leaves no process behind', async () => {
-    hostWith({ listing: 'exec sleep 60', following: 'exec sleep 60' })
+  it('where the enumeration hangs answers after the timeout and leaves no process behind', async () => {
+    hostWith({ listing: 'exec sleep 60', watching: 'exec sleep 60' })
     const started = performance.now()
     await expect(start(300).list()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE', details: { reason: 'monitor_timeout' } })
     expect(performance.now() - started).toBeLessThan(10_000)
@@ -85,9 +85,9 @@ describe('a host', () => {
     expect(monitors()).toEqual([])
   })
 
-  it('whose monitor leaves a helper behind that hangs is given up in time, and watched no more', async () => {
+  it('where a process that the monitor started hangs answers after the timeout', async () => {
     const helper = `sleep 60 & echo $! >> ${join(folder, 'helpers')}; wait`
-    hostWith({ listing: helper, following: helper })
+    hostWith({ listing: helper, watching: helper })
     const started = performance.now()
     const unavailable = { code: 'SERVICE_UNAVAILABLE', details: { reason: 'monitor_timeout' } }
     await expect(start(300).list()).rejects.toMatchObject(unavailable)
@@ -97,46 +97,46 @@ describe('a host', () => {
     for (const pid of readFileSync(join(folder, 'helpers'), 'utf8').trim().split('\n')) process.kill(Number(pid), 'SIGKILL')
   })
 
-  it('whose follower hangs before it starts still lists its cameras, and tries it again', async () => {
-    const runs = hostWith({ listing: `cat ${WEBCAM}`, following: 'exec sleep 60' })
+  it('where the monitor process hangs before it starts lists the cameras and starts another one', async () => {
+    const runs = hostWith({ listing: `cat ${WEBCAM}`, watching: 'exec sleep 60' })
     const { list } = bound(start(200))
     expect(await list()).toHaveLength(1)
     await until(
-      () => followers(runs),
+      () => monitorStarts(runs),
       (count) => count >= 2,
     )
     expect(await list()).toHaveLength(1)
   })
 
-  it('whose monitor dies at once is not asked in a tight loop', async () => {
-    const runs = hostWith({ listing: 'exit 0', following: 'exit 0' })
+  it('where the monitor process ends at once restarts it with backoff', async () => {
+    const runs = hostWith({ listing: 'exit 0', watching: 'exit 0' })
     const { onChange } = bound(start())
     onChange(() => {})
     const started = performance.now()
     await until(
-      () => followers(runs),
+      () => monitorStarts(runs),
       (count) => count >= 3,
     )
     // 0.5 s and 1 s between three attempts.
     expect(performance.now() - started).toBeGreaterThan(1400)
   })
 
-  it('where a camera went away just before the follower started tells so', async () => {
-    hostWith({ listing: `cat ${WEBCAM}`, following: 'echo "Monitoring devices"; exec sleep 60' })
+  it('reports a camera that was removed just before the monitor process started', async () => {
+    hostWith({ listing: `cat ${WEBCAM}`, watching: 'echo "Monitoring devices"; exec sleep 60' })
     const events: CameraEvent[] = []
     const { onChange, list } = bound(start())
     onChange((event) => events.push(event))
     expect(await list()).toHaveLength(1)
     await until(
       () => events,
-      (told) => told.length > 0,
+      (reported) => reported.length > 0,
     )
     expect(events).toEqual([{ type: 'camera_removed', device_path: '/dev/video0' }])
     expect(await list()).toEqual([])
   })
 
-  it('where nothing changed tells nothing when its monitor is replaced', async () => {
-    const runs = hostWith({ listing: `cat ${WEBCAM}`, following: `echo "Monitoring devices"; cat ${WEBCAM}; exec sleep 60` })
+  it('reports nothing when the monitor process is replaced and nothing changed', async () => {
+    const runs = hostWith({ listing: `cat ${WEBCAM}`, watching: `echo "Monitoring devices"; cat ${WEBCAM}; exec sleep 60` })
     const events: CameraEvent[] = []
     const { onChange, list } = bound(start())
     onChange((event) => events.push(event))
@@ -144,15 +144,15 @@ describe('a host', () => {
     const [first] = await until(monitors, (found) => found.length === 1)
     if (first !== undefined) process.kill(first.pid, 'SIGKILL')
     await until(
-      () => followers(runs),
+      () => monitorStarts(runs),
       (count) => count === 2,
     )
     expect(await list()).toHaveLength(1)
     expect(events).toEqual([])
   })
 
-  it('that stops no longer calls its listeners, and asks nothing more of the system', async () => {
-    const runs = hostWith({ listing: `cat ${WEBCAM}`, following: 'exec sleep 60' })
+  it('that is stopping starts no more processes', async () => {
+    const runs = hostWith({ listing: `cat ${WEBCAM}`, watching: 'exec sleep 60' })
     const stopped = start()
     await stopped.list()
     await stopped.close()

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runToEnd } from '../../../engine/gst/child.ts'
+import { chooseEncoder } from '../../../engine/gst/choose-encoder.ts'
 import { chain, element, toArguments } from '../../../engine/gst/element.ts'
 import { ENCODERS } from '../../../engine/gst/encoder-table.ts'
-import { chooseEncoder } from '../../../engine/gst/encoders.ts'
 
 const FPS = 25
 const SECONDS = 6
@@ -14,7 +14,7 @@ const KBPS = 800
 
 const software = ENCODERS.filter(({ hardware }) => !hardware)
 
-/** Elements that fill the bitrate up when the picture is empty; openh264enc cannot. */
+/** Elements that pad simple pictures up to the bitrate; openh264enc cannot. */
 const FILLS: readonly string[] = ['x264enc', 'x265enc']
 
 interface Frame {
@@ -56,7 +56,7 @@ describe('the encoders of this host', () => {
     for (let quality = 1; quality <= 10; quality++) expect(statSync(await encode(name, quality, 'ball', 5)).size).toBeGreaterThan(500)
   })
 
-  it.each(software.map(({ name }) => name))('%s: 4:2:0, no B-frames, a key frame every 50 frames, the bitrate asked for', async (name) => {
+  it.each(software.map(({ name }) => name))('%s: 4:2:0, no B-frames, a key frame every 50 frames, the configured bitrate', async (name) => {
     const file = await encode(name, 5, 'smpte')
     const seen = frames(file)
     expect(seen).toHaveLength(FPS * SECONDS)
@@ -68,13 +68,13 @@ describe('the encoders of this host', () => {
     expect(kbps).toBeLessThan(KBPS * 1.15)
   })
 
-  it.each(FILLS)('%s: the bitrate asked for also when the picture is nearly empty', async (name) => {
+  it.each(FILLS)('%s: the configured bitrate also for a nearly empty picture', async (name) => {
     const kbps = (statSync(await encode(name, 7, 'ball')).size * 8) / 1000 / SECONDS
     expect(kbps).toBeGreaterThan(KBPS * 0.85)
     expect(kbps).toBeLessThan(KBPS * 1.15)
   })
 
-  it('are found by really asking', async () => {
+  it('are chosen from the installed ones', async () => {
     expect((await chooseEncoder('h264', 'software', runToEnd)).name).toBe('x264enc')
     expect((await chooseEncoder('h265', 'auto', runToEnd)).codec).toBe('h265')
   })

@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { confineChildren, type Finished, runFilter, runToEnd, startChild } from '../../../engine/gst/child.ts'
+import { type Finished, runFilter, runToEnd, startChild } from '../../../engine/gst/child.ts'
+import { confineChildren } from '../../../engine/gst/confinement.ts'
 import type { Reach, Sandbox } from '../../../engine/gst/sandbox.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sandbox-test-'))
@@ -12,11 +13,11 @@ let sandbox: Sandbox
 
 beforeAll(async () => {
   writeFileSync(secret, 'the database of the service')
-  sandbox = await confineChildren('auto', folder)
+  sandbox = await confineChildren('auto', folder, runToEnd)
 })
 
 afterAll(async () => {
-  await confineChildren('off', folder)
+  await confineChildren('off', folder, runToEnd)
   rmSync(folder, { recursive: true })
 })
 
@@ -124,7 +125,7 @@ describe('a child in its sandbox', () => {
 
   it('passes input and output by their descriptors', async () => {
     const options = { input: Buffer.from('abc'), timeoutMs: 5000, maxOutputBytes: 100, reach: {} }
-    expect((await runFilter('cat', [], options)).output.toString()).toBe('abc')
+    expect((await runFilter('cat', [], options)).stdout.toString()).toBe('abc')
   })
 
   it('is reported missing when there is no such program', async () => {
@@ -149,7 +150,7 @@ describe('the answer of a host', () => {
     const path = process.env.PATH
     process.env.PATH = '/nonexistent'
     try {
-      expect(await confineChildren('auto', folder)).toEqual({
+      expect(await confineChildren('auto', folder, runToEnd)).toEqual({
         state: 'unavailable',
         reason: 'bubblewrap is not installed. Install it: apt-get install bubblewrap',
       })
@@ -159,7 +160,7 @@ describe('the answer of a host', () => {
   })
 
   it('is off when the operator switched it off', async () => {
-    expect(await confineChildren('off', folder)).toMatchObject({ state: 'off' })
+    expect(await confineChildren('off', folder, runToEnd)).toMatchObject({ state: 'off' })
     expect((await shell(`cat ${secret}`)).stdout).toBe('the database of the service')
   })
 })

@@ -20,7 +20,7 @@ describe('MPEG-TS sources', () => {
     }
   })
 
-  it('over UDP passes its video through when it carries sound as well', async () => {
+  it('over UDP with audio passes its video through', async () => {
     const port = await freeUdpPort()
     const [encode = '', mux = ''] = TS.H264.split(' ! mpegtsmux ')
     const stop = send(
@@ -43,7 +43,7 @@ describe('MPEG-TS sources', () => {
     }
   })
 
-  it('over SRT passes through when the sender calls, with a passphrase', async () => {
+  it('over SRT passes through when the sender is the caller, with a passphrase', async () => {
     const port = await freeUdpPort()
     const stop = send(`${TS.H264} ! srtsink uri=srt://127.0.0.1:${port}?mode=caller passphrase=correcthorse`)
     try {
@@ -54,13 +54,13 @@ describe('MPEG-TS sources', () => {
     }
   })
 
-  it('over SRT says that nothing answers', async () => {
+  it('over SRT is unreachable when nothing answers', async () => {
     await expect(play(await plan(`srt://127.0.0.1:${await freeUdpPort()}`))).rejects.toMatchObject({ reason: 'unreachable' })
   })
 })
 
 describe('RTMP sources', () => {
-  it('say that nothing listens', async () => {
+  it('are unreachable when nothing listens', async () => {
     await expect(play(await plan('rtmp://127.0.0.1:1/app/key'))).rejects.toMatchObject({ reason: 'unreachable' })
   })
 })
@@ -82,7 +82,7 @@ describe('files and HTTP', () => {
     const h264 = `${raw} ! x264enc tune=zerolatency speed-preset=ultrafast key-int-max=25 ! h264parse`
     const h265 = `${raw} ! x265enc tune=zerolatency speed-preset=ultrafast key-int-max=25 ! h265parse`
     const at = (name: string): string => join(folder, name).replaceAll(' ', '\\ ')
-    // Each joined argument reaches gst-launch as it is written, blanks escaped.
+    // gst-launch joins its arguments, so blanks in names are escaped.
     await Promise.all([
       record(`${h264} ! mp4mux ! filesink location=${at('a.mp4')}`),
       record(`${h265} ! matroskamux ! filesink location=${at('a.mkv')}`),
@@ -149,7 +149,7 @@ describe('files and HTTP', () => {
     expect((await play(await plan(`${base}/${name}`, H264))).caps.get('pay0')).toContain('encoding-name=(string)H264')
   })
 
-  it('another codec asks for encoding: MJPEG known by its type, MPEG-4 by its data', async () => {
+  it('another codec requires encoding: MJPEG, known by its type, and MPEG-4, known by its data', async () => {
     await expect(plan(`${base}/mjpeg`)).rejects.toMatchObject({ reason: 'unsupported', message: expect.stringContaining('encoding') })
     await expect(play(await plan(`${base}/mpeg4.ts`))).rejects.toMatchObject({
       reason: 'unsupported',
@@ -157,7 +157,7 @@ describe('files and HTTP', () => {
     })
   })
 
-  it('what is not there is said to be not there', async () => {
+  it('missing files and playlists are not_found', async () => {
     await expect(plan(`${base}/nope.m3u8`)).rejects.toMatchObject({ reason: 'not_found' })
     await expect(plan(`file://${encodeURI(folder)}/nope`)).rejects.toMatchObject({ reason: 'not_found' })
     await expect(plan(`file://${encodeURI(folder)}`)).rejects.toMatchObject({ reason: 'unsupported' })

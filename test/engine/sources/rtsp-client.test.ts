@@ -3,17 +3,17 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, describe as group, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseAddress } from '../../../engine/sources/address.ts'
 import { probeSource } from '../../../engine/sources/probe.ts'
-import { describe } from '../../../engine/sources/rtsp-client.ts'
+import { describeSource } from '../../../engine/sources/rtsp-client.ts'
 import { type RtspSource, startRtspSource } from '../../helpers/rtsp/source.ts'
 
 const never = new AbortController().signal
 const probe = (uri: string, timeoutMs = 10_000, signal = never) =>
   probeSource({ uri, latency_ms: 0 }, { signal, timeoutMs, allowFiles: false })
 
-group('a third-party RTSP server', () => {
+describe('a third-party RTSP server', () => {
   let digest: RtspSource
   let basic: RtspSource
   let hanging: RtspSource
@@ -27,7 +27,7 @@ group('a third-party RTSP server', () => {
   })
   afterAll(() => Promise.all([digest, basic, hanging].map((source) => source.stop())))
 
-  it('answers with the codec, the KLV track and the frame rate, by Digest', async () => {
+  it('describes codec, KLV track and frame rate, with Digest', async () => {
     expect(await probe(digest.url('/klv', 'user:secret'))).toMatchObject({
       kind: 'rtsp',
       video: 'H264',
@@ -37,14 +37,14 @@ group('a third-party RTSP server', () => {
     })
   })
 
-  it('answers by Basic', async () => {
+  it('accepts Basic', async () => {
     expect(await probe(basic.url('/h264', 'user:secret'))).toMatchObject({ video: 'H264', klv: false })
   })
 
   it.each([
-    ['no credentials', '', /asks for a user name and password \(401\): put them into source\.uri in front of the host, as user:password@/],
-    ['wrong ones', 'user:hunter2', /refuses the user name or password \(401\)/],
-  ])('refuses %s, and the message shows none', async (_what, userInfo, message) => {
+    ['no credentials', '', /requires a user name and password \(401\)\. Put them into source\.uri in front of the host, as user:password@/],
+    ['wrong credentials', 'user:hunter2', /rejects the user name or password in source\.uri \(401\)/],
+  ])('fails with %s, and the message shows none', async (_what, userInfo, message) => {
     for (const source of [digest, basic]) {
       const failure = probe(source.url('/h264', userInfo))
       await expect(failure).rejects.toMatchObject({ reason: 'unauthorized', message: expect.stringMatching(message) })
@@ -52,19 +52,19 @@ group('a third-party RTSP server', () => {
     }
   })
 
-  it('says that there is no such stream', async () => {
+  it('answers not_found for an unknown path', async () => {
     await expect(probe(digest.url('/nope', 'user:secret'))).rejects.toMatchObject({ reason: 'not_found' })
   })
 
-  it('says that there is no video', async () => {
+  it('answers unsupported for a stream without video', async () => {
     await expect(probe(digest.url('/audio', 'user:secret'))).rejects.toMatchObject({ reason: 'unsupported' })
   })
 
-  it('gives up on a server that never answers', async () => {
+  it('times out when the server never answers', async () => {
     await expect(probe(hanging.url('/h264'), 300)).rejects.toMatchObject({ reason: 'timeout' })
   })
 
-  it('ends at once when it is no longer wanted', async () => {
+  it('ends at once when it is cancelled', async () => {
     const abort = new AbortController()
     const failure = probe(hanging.url('/h264'), 60_000, abort.signal)
     abort.abort()
@@ -72,7 +72,7 @@ group('a third-party RTSP server', () => {
   })
 })
 
-group('a server with TLS and a certificate of its own', () => {
+describe('a server with TLS and a self-signed certificate', () => {
   let folder: string
   let source: RtspSource
 
@@ -102,16 +102,16 @@ group('a server with TLS and a certificate of its own', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it('is asked over TLS', async () => {
+  it('is described over TLS', async () => {
     expect(await probe(source.url('/h264', 'user:secret'))).toMatchObject({ video: 'H264' })
   })
 })
 
-group('servers that behave otherwise', () => {
+describe('a server with unusual behaviour', () => {
   const servers: Server[] = []
   const sockets = new Set<Socket>()
 
-  /** A server that answers the n-th request on any connection with the n-th text, then closes when `closes`. */
+  /** A server that answers the n-th request on any connection with the n-th text, then closes the connection if `closes`. */
   const serve = async (answers: readonly string[], closes = false): Promise<string> => {
     let count = 0
     const server = createServer((socket) => {
@@ -138,22 +138,22 @@ group('servers that behave otherwise', () => {
   const challenge =
     'RTSP/1.0 401 Unauthorized\r\nCSeq: 1\r\nWWW-Authenticate: Digest realm="r", nonce="n", algorithm=SHA-256, qop="auth"\r\n\r\n'
 
-  it('connects again when the server closes after its challenge', async () => {
+  it('gets the credentials on a new connection when it closes after the 401', async () => {
     const host = await serve([challenge, good], true)
-    expect((await describe(parseAddress(`rtsp://u:p@${host}/x`), { signal: never, timeoutMs: 5000 })).media).toHaveLength(1)
+    expect((await describeSource(parseAddress(`rtsp://u:p@${host}/x`), { signal: never, timeoutMs: 5000 })).media).toHaveLength(1)
   })
 
-  it('answers a nonce that became stale once more', async () => {
+  it('gets the credentials again for a stale nonce', async () => {
     const host = await serve([challenge, challenge.replace('qop', 'stale=true, qop'), good])
-    expect((await describe(parseAddress(`rtsp://u:p@${host}/x`), { signal: never, timeoutMs: 5000 })).media).toHaveLength(1)
+    expect((await describeSource(parseAddress(`rtsp://u:p@${host}/x`), { signal: never, timeoutMs: 5000 })).media).toHaveLength(1)
   })
 
-  it('follows a redirect, and not in circles', async () => {
+  it('is followed through a redirect, but not in circles', async () => {
     const target = await serve([good])
     const host = await serve([`RTSP/1.0 302 Found\r\nCSeq: 1\r\nLocation: rtsp://${target}/y\r\n\r\n`])
-    expect((await describe(parseAddress(`rtsp://${host}/x`), { signal: never, timeoutMs: 5000 })).media).toHaveLength(1)
+    expect((await describeSource(parseAddress(`rtsp://${host}/x`), { signal: never, timeoutMs: 5000 })).media).toHaveLength(1)
     const circle = await serve(['RTSP/1.0 302 Found\r\nCSeq: 1\r\nLocation: /x\r\n\r\n'])
-    await expect(describe(parseAddress(`rtsp://${circle}/x`), { signal: never, timeoutMs: 5000 })).rejects.toMatchObject({
+    await expect(describeSource(parseAddress(`rtsp://${circle}/x`), { signal: never, timeoutMs: 5000 })).rejects.toMatchObject({
       reason: 'source_error',
     })
   })
@@ -164,21 +164,21 @@ group('servers that behave otherwise', () => {
     ['another protocol', 'HTTP/1.1 400 Bad Request\r\n\r\n', 'source_error'],
     ['an endless line', 'x'.repeat(100_000), 'source_error'],
     ['a huge body', 'RTSP/1.0 200 OK\r\nContent-Length: 999999999\r\n\r\n', 'source_error'],
-    ['no description', 'RTSP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello', 'source_error'],
-    ['a redirect elsewhere', 'RTSP/1.0 302 Found\r\nLocation: http://127.0.0.1/\r\n\r\n', 'unsupported'],
-    ['a redirect nowhere', 'RTSP/1.0 302 Found\r\nLocation: nonsense\r\n\r\n', 'unsupported'],
+    ['an invalid session description', 'RTSP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello', 'source_error'],
+    ['a redirect to another protocol', 'RTSP/1.0 302 Found\r\nLocation: http://127.0.0.1/\r\n\r\n', 'unsupported'],
+    ['a redirect to a malformed address', 'RTSP/1.0 302 Found\r\nLocation: nonsense\r\n\r\n', 'unsupported'],
     ['silence', '', 'timeout'],
-  ])('classes %s', async (_what, answer, reason) => {
+  ])('is classified by %s', async (_what, answer, reason) => {
     const host = await serve([answer])
     await expect(probe(`rtsp://${host}/x`, 400)).rejects.toMatchObject({ reason })
   })
 
-  it('classes a connection that is closed without an answer', async () => {
+  it('is a source_error when it closes the connection without an answer', async () => {
     const host = await serve([''], true)
     await expect(probe(`rtsp://${host}/x`)).rejects.toMatchObject({ reason: 'source_error' })
   })
 
-  it('classes a port where nothing listens, and a name without address', async () => {
+  it('is unreachable at a port where nothing listens and at a name without address', async () => {
     const host = await serve([good])
     const server = servers.at(-1)
     await new Promise((resolve) => server?.close(resolve))

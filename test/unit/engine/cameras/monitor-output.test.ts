@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import * as v from 'valibot'
 import { describe, expect, it } from 'vitest'
-import { cameraNodes, joinNodes } from '../../../../engine/cameras/join.ts'
+import { cameraNodes, joinNodes } from '../../../../engine/cameras/join-nodes.ts'
 import { createMonitorParser, type ListedDevice, type MonitorEvent } from '../../../../engine/cameras/monitor-output.ts'
 import { parseV4l2Info } from '../../../../engine/cameras/v4l2-ctl.ts'
 import { type CameraCapabilities, type CameraSize, cameraCapabilitiesSchema } from '../../../../lib/schema/camera.ts'
@@ -20,7 +20,7 @@ const sizeText = ({ width, height, size_range: range }: CameraSize): string =>
   range === null
     ? `${width}x${height}`
     : `${range.min_width}..${width}/${range.step_width}x${range.min_height}..${height}/${range.step_height}`
-/** `encoding: size@rates, …` per format, and whose they are. */
+/** The camera, then `encoding: size@rates, …` per format. */
 const summary = (camera: CameraCapabilities): readonly string[] => [
   `${camera.device_paths.join('+')} ${camera.device_name} (${camera.driver}, ${camera.bus_info}, ${camera.serial})`,
   ...camera.formats.map(({ encoding, sizes }) => `${encoding}: ${sizes.map((size) => `${sizeText(size)}@${rateText(size)}`).join(', ')}`),
@@ -52,7 +52,7 @@ const KINDS: readonly { readonly title: string; readonly listing: string; readon
     ],
   },
   {
-    title: 'a CSI camera with stepwise sizes, apart from the codec and image processor nodes of the board',
+    title: 'a CSI camera with stepwise sizes, without the codec and image processor nodes of the board',
     listing: 'raspberry-pi-csi',
     cameras: [
       [
@@ -62,7 +62,7 @@ const KINDS: readonly { readonly title: string; readonly listing: string; readon
     ],
   },
   {
-    title: 'a capture card: ranged sizes, any rate, interlaced modes, and two channels that stay apart',
+    title: 'a capture card: ranged sizes, any rate, interlaced modes, and two channels that are separate cameras',
     listing: 'capture-card',
     cameras: [0, 1].map((channel) => [
       `/dev/video${channel} TW6869 Video (tw686x, PCI:0000:03:00.0, null)`,
@@ -92,7 +92,7 @@ const KINDS: readonly { readonly title: string; readonly listing: string; readon
     ],
   },
   {
-    title: 'a laptop where PipeWire lists the camera again, an infrared one alone, and libcamera ones without a device path',
+    title: 'a laptop where PipeWire lists the camera again, an infrared one only there, and libcamera ones without a device path',
     listing: 'pipewire-and-v4l2',
     cameras: [
       [
@@ -104,7 +104,7 @@ const KINDS: readonly { readonly title: string; readonly listing: string; readon
     ],
   },
   {
-    title: 'a webcam beside its metadata node and nodes without formats',
+    title: 'a webcam with a metadata node and nodes without formats',
     listing: 'metadata-node',
     cameras: [['/dev/video0 HD Pro Webcam C920 (uvcvideo, usb-0000:00:14.0-2, 046d_HD_Pro_Webcam_C920_A1B2C3D4)', 'mjpeg: 1280x720@30']],
   },
@@ -120,8 +120,8 @@ describe('the listing of', () => {
   }
 })
 
-describe('what the monitor prints', () => {
-  it('tells when it watches, what it finds and by name what went away', () => {
+describe('the output of the monitor', () => {
+  it('reports the start, added devices and the names of removed ones', () => {
     const text = `Monitoring devices, waiting for devices to be removed or new devices to be added...\n\n${listing('v4l2loopback')}Device removed:\n\tname  : OBS Virtual Camera\n`
     expect(
       createMonitorParser()
@@ -130,7 +130,7 @@ describe('what the monitor prints', () => {
     ).toEqual(['started', 'OBS Virtual Camera', 'Dummy video device (0x0001)', 'removed OBS Virtual Camera'])
   })
 
-  it('is read the same however the pipe cuts it', () => {
+  it('is parsed the same for chunks of any size', () => {
     for (const name of LISTINGS) {
       const text = readFileSync(new URL(name, FIXTURES), 'utf8')
       const whole = createMonitorParser().push(text)
@@ -142,7 +142,7 @@ describe('what the monitor prints', () => {
     }
   })
 
-  it('tells no device that is cut off', () => {
+  it('yields no truncated device', () => {
     const text = listing('uvc-onboard-h264')
     const whole = devicesIn(createMonitorParser().push(text))
     for (let length = 0; length <= text.length; length += 1) {
@@ -151,20 +151,20 @@ describe('what the monitor prints', () => {
     }
   })
 
-  it('may hold names with control characters, which do not become part of the name', () => {
+  it('may contain control characters, which are removed from names', () => {
     const [device] = devicesIn(
       createMonitorParser().push(listing('v4l2loopback').replace('OBS Virtual', '\u001b[31mOBS\u0000\u0085 Virtual')),
     )
     expect(device?.name).toBe('[31mOBS Virtual Camera')
   })
 
-  it('names no path but that of a video device', () => {
+  it('yields only paths of video devices', () => {
     for (const path of ['/etc/passwd', '/dev/../etc/passwd', '/dev/video0;reboot', '/dev/video', 'video0']) {
       expect(camerasIn(listing('uvc-webcam').replace('device.path = /dev/video0', `device.path = ${path}`))).toEqual([])
     }
   })
 
-  it('is bounded: endless lines, devices without end and huge lists of sizes', () => {
+  it('is parsed in bounded memory: endless lines, endless devices and huge lists of sizes', () => {
     const parser = createMonitorParser()
     for (let round = 0; round < 200; round += 1) expect(parser.push('x'.repeat(100_000))).toEqual([])
     expect(devicesIn(parser.push(`\n${listing('uvc-webcam')}`))).toHaveLength(1)
@@ -191,7 +191,7 @@ const random = (seed: number) => {
   }
 }
 
-describe('a listing that was damaged', () => {
+describe('a corrupted listing', () => {
   const SHREDS = [
     '{',
     '}',
@@ -216,11 +216,11 @@ describe('a listing that was damaged', () => {
     '4/0',
   ]
 
-  it('gives valid cameras or none, never an error', () => {
+  it('yields valid cameras or none, never an error', () => {
     for (let seed = 1; seed <= 400; seed += 1) {
       const below = random(seed)
       let text = readFileSync(new URL(LISTINGS[below(LISTINGS.length)] ?? '', FIXTURES), 'utf8')
-      for (let wound = 0; wound < 1 + below(30); wound += 1) {
+      for (let corruption = 0; corruption < 1 + below(30); corruption += 1) {
         const at = below(text.length)
         text = text.slice(0, at) + (SHREDS[below(SHREDS.length)] ?? '') + text.slice(at + below(12))
       }
@@ -234,7 +234,7 @@ describe('a listing that was damaged', () => {
 })
 
 describe('v4l2-ctl --info', () => {
-  it('tells driver and bus, by the names of PipeWire', () => {
+  it('has driver and bus, named as in PipeWire', () => {
     const output =
       'Driver Info:\n\tDriver name      : uvcvideo\n\tCard type        : Cam\n\tBus info         : usb-0000:00:14.0-1\n\tDriver version   : 6.6.18\nMedia Driver Info:\n\tDriver name      : other\n'
     expect([...parseV4l2Info(output)]).toEqual([

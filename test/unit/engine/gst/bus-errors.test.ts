@@ -3,7 +3,7 @@ import { classifyEnd, TCP_REFUSED } from '../../../../engine/gst/bus-errors.ts'
 
 const failed = { exitCode: 1, signal: null, missing: false } as const
 
-/** What gst-launch-1.0 1.22 really wrote to stderr; of the camera in use, what its source says it writes. */
+/** Recorded stderr of gst-launch-1.0 1.22; of the camera in use, according to its source code. */
 const RECORDED: readonly (readonly [what: string, reason: string, stderr: string])[] = [
   [
     'RTSP 401',
@@ -111,15 +111,15 @@ const RECORDED: readonly (readonly [what: string, reason: string, stderr: string
 ]
 
 describe('classifyEnd', () => {
-  it.each(RECORDED)('classes %s as %s', (_what, reason, stderr) => {
+  it.each(RECORDED)('classifies %s as %s', (_what, reason, stderr) => {
     const fault = classifyEnd(failed, stderr.split('\n'))
     expect(fault.reason).toBe(reason)
     expect(fault.message).not.toMatch(/\$\d|undefined|GstPipeline/)
   })
 
-  it('takes a file that is not there for no answer of a server', () => {
+  it('reports a missing file as a file, not as a response of a server', () => {
     const lines = ['ERROR: from element /GstPipeline:pipeline0/GstFileSrc:filesrc0: Resource not found.', 'No such file "/nope"']
-    expect(classifyEnd(failed, lines).message).toBe('The file does not exist.')
+    expect(classifyEnd(failed, lines).message).toContain('The file does not exist')
   })
 
   it('names the package of a missing element', () => {
@@ -129,7 +129,7 @@ describe('classifyEnd', () => {
     expect(classifyEnd(failed, ['WARNING: erroneous pipeline: no element "avdec_h264"']).message).toContain('gstreamer1.0-libav')
   })
 
-  it('marks a source that refuses TCP, so that UDP is asked for', () => {
+  it('marks a source that refuses TCP, so that UDP is used next', () => {
     const lines = [
       'ERROR: from element /GstRTSPSrc:rtspsrc0: No supported stream was found. You might need to allow more transport protocols or',
     ]
@@ -141,16 +141,16 @@ describe('classifyEnd', () => {
     ['a crash', { exitCode: null, signal: 'SIGSEGV', missing: false }, 'crashed'],
     ['an unknown error', { exitCode: 255, signal: null, missing: false }, 'crashed'],
     ['a missing program', { exitCode: 127, signal: null, missing: true }, 'engine_missing'],
-  ] as const)('classes %s without a word on stderr', (_what, ended, reason) => {
+  ] as const)('classifies %s with an empty stderr', (_what, ended, reason) => {
     expect(classifyEnd(ended, []).reason).toBe(reason)
   })
 
-  it('takes no warning about tracks that are not there for a fault', () => {
+  it('ignores warnings about tracks that do not exist', () => {
     const lines = ['WARNING: from element /GstPipeline:pipeline0/GstTSDemux:tracks: Delayed linking failed.', 'Additional debug info:']
     expect(classifyEnd({ exitCode: 0, signal: null, missing: false }, lines).reason).toBe('ended')
   })
 
-  it('masks credentials in the words of the engine', () => {
+  it('masks credentials in the error of GStreamer', () => {
     const fault = classifyEnd(failed, [
       'ERROR: from element /GstPipeline:pipeline0/GstX:x0: Strange thing at rtsp://admin:hunter2@10.0.0.5/x',
     ])

@@ -1,9 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Fault } from '../../../../../engine/fault.ts'
 import { createPlanner } from '../../../../../engine/launch/plan.ts'
-import { forbidden } from '../../../../../engine/sources/camera/access.ts'
-import { presumedLaunchHead } from '../../../../../engine/sources/camera/line.ts'
-import { parseCameraUri } from '../../../../../engine/sources/camera/mode.ts'
 import { ApiError } from '../../../../../lib/errors.ts'
 import type { CameraCapabilities, CameraEvent } from '../../../../../lib/schema/camera.ts'
 import type { SimpleConfig } from '../../../../../lib/schema/pipeline.ts'
@@ -35,7 +31,7 @@ type Answer = CameraCapabilities | ApiError
 const NOT_FOUND = new ApiError('NOT_FOUND', 'No camera has this device path.')
 const UNAVAILABLE = new ApiError('SERVICE_UNAVAILABLE', 'gst-device-monitor-1.0 is not installed.')
 
-/** A planner on a host whose cameras answer this to every question. */
+/** A planner on a host whose only camera has these capabilities, or fails like this. */
 const planner = (answer: Answer) =>
   createPlanner({
     allowFiles: false,
@@ -54,38 +50,38 @@ const check = async (answer: Answer, config: SimpleConfig): Promise<string> =>
 const plan = async (answer: Answer, config: SimpleConfig): Promise<string> =>
   (await planner(answer).plan(config, DEFAULT_SETTINGS, attempt)).launch.shown.join(' ')
 
-describe('a pipeline of a camera', () => {
+describe('the launch line of a camera', () => {
   it.each([
     [
-      'the node that sends H.264, to pass it through',
+      'the node that sends H.264 when it is passed through',
       twoNodes,
       configure('v4l2:///dev/video0'),
       'v4l2src device=/dev/video1 ! video/x-h264,width=1280',
     ],
     [
-      'what is cheapest to decode, to re-encode it',
+      'the format that is cheapest to decode when it is re-encoded',
       twoNodes,
       configure('v4l2:///dev/video0?encoding=mjpeg', H264),
       'v4l2src device=/dev/video0 ! image/jpeg,width=1280,height=720,framerate=[29990/1000,30010/1000] ! decodebin',
     ],
     [
-      'what the address says when the host cannot tell',
+      'the format in the address when capabilities are unavailable',
       UNAVAILABLE,
       configure('v4l2:///dev/video3?encoding=bgrx', H264),
       'v4l2src device=/dev/video3 ! video/x-raw,format=BGRx ! queue',
     ],
     [
-      'H.264 when the host cannot tell and nothing is to be encoded',
+      'H.264 when capabilities are unavailable and the video is passed through',
       UNAVAILABLE,
       configure('v4l2:///dev/video3'),
       'v4l2src device=/dev/video3 ! video/x-h264 ! h264parse',
     ],
-  ])('takes %s', async (_name, answer, config, line) => {
+  ])('uses %s', async (_name, answer, config, line) => {
     expect(await plan(answer, config)).toContain(line)
     expect((await check(answer, config)).replaceAll("'", '')).toContain(line)
   })
 
-  it('is held at its creation to what the camera offers', async () => {
+  it('is checked at creation against what the camera offers', async () => {
     const unencoded = {
       code: 'VALIDATION_ERROR',
       details: { issues: [{ path: 'encoding', message: expect.stringContaining('set encoding') }] },
@@ -95,19 +91,19 @@ describe('a pipeline of a camera', () => {
     await expect(check(fakeCamera(0), configure('v4l2:///dev/video0?width=1920&height=1080', H264))).rejects.toMatchObject(tooLarge)
   })
 
-  it('may be created while its camera is not attached, but for what can never be', async () => {
+  it('may be created while the camera is not attached, unless it can never work', async () => {
     expect(await check(NOT_FOUND, configure('v4l2:///dev/video9'))).toContain('device=/dev/video9')
     const never = { code: 'VALIDATION_ERROR', message: expect.stringContaining('Set encoding') }
     await expect(check(NOT_FOUND, configure('v4l2:///dev/video9?encoding=mjpeg'))).rejects.toMatchObject(never)
   })
 
-  it('is told at its start that the camera is not attached, or offers something else', async () => {
+  it('fails at start when the camera is not attached or offers other formats', async () => {
     await expect(plan(NOT_FOUND, configure('v4l2:///dev/video9'))).rejects.toMatchObject({ reason: 'device_missing', permanent: false })
     const other = { reason: 'unsupported', permanent: true, message: expect.stringContaining('It offers mjpeg 1280x720') }
     await expect(plan(fakeCamera(0), configure('v4l2:///dev/video0?encoding=h264', H264))).rejects.toMatchObject(other)
   })
 
-  it('that is stopped does not wait for a camera that hangs', async () => {
+  it('does not wait for a camera that hangs when the start is cancelled', async () => {
     const stop = new AbortController()
     const { plan: hang } = createPlanner({
       allowFiles: false,
@@ -135,48 +131,21 @@ describe('the return of a source', () => {
     for (const listener of listeners) listener(event)
   }
 
-  it('is told to the pipelines of cameras when one was plugged in, until they no longer wait', () => {
+  it('calls back pipelines of cameras when one was plugged in, until they unsubscribe', () => {
     let calls = 0
-    const forget = onReturn(configure('v4l2:///dev/video0'), () => {
+    const unsubscribe = onReturn(configure('v4l2:///dev/video0'), () => {
       calls += 1
     })
     change({ type: 'camera_removed', device_path: '/dev/video0' })
     expect(calls).toBe(0)
     change({ type: 'camera_added', device_path: '/dev/video0', device_name: 'Camera', formats: 1 })
     expect(calls).toBe(1)
-    forget()
+    unsubscribe()
     expect(listeners.size).toBe(0)
   })
 
-  it('concerns no other source', () => {
+  it('does not subscribe for other sources', () => {
     onReturn(configure('rtsp://h/s'), () => {})
     expect(listeners.size).toBe(0)
-  })
-})
-
-describe('a device node that may not be opened', () => {
-  const message = (gid: number, mode: number): Fault => forbidden({ gid, mode, groups: 'root:x:0:\nvideo:x:44:bob\ncameras:x:990:\n' })
-
-  it.each([
-    [44, 0o20660, 'usermod -aG video'],
-    [990, 0o20660, 'usermod -aG cameras'],
-    [991, 0o20660, 'usermod -aG 991'],
-    [44, 0o20600, 'root alone may'],
-    [0, 0o20660, 'root alone may'],
-  ])('of group %i with mode %o says what to do', (gid, mode, words) => {
-    expect(message(gid, mode)).toMatchObject({ reason: 'permission', message: expect.stringContaining(words) })
-  })
-})
-
-describe('the line for a camera that nobody could ask', () => {
-  it.each([
-    ['v4l2:///dev/video0', 'v4l2src device=/dev/video0 ! video/x-raw'],
-    ['v4l2:///dev/video0?encoding=raw&width=640&height=480', 'v4l2src device=/dev/video0 ! video/x-raw,width=640,height=480'],
-    ['v4l2:///dev/video0?encoding=yuyv&fps=29.97', 'v4l2src device=/dev/video0 ! video/x-raw,format=YUY2,framerate=30000/1001'],
-    ['v4l2:///dev/video0?encoding=Y16', 'v4l2src device=/dev/video0 ! video/x-raw,format=GRAY16_LE'],
-    ['v4l2:///dev/video0?encoding=xRGB', 'v4l2src device=/dev/video0 ! video/x-raw,format=xRGB'],
-    ['v4l2:///dev/video0?encoding=mjpg&fps=15', 'v4l2src device=/dev/video0 ! image/jpeg,framerate=15/1'],
-  ])('%s', (uri, line) => {
-    expect(presumedLaunchHead(parseCameraUri(uri)).join(' ')).toBe(line)
   })
 })

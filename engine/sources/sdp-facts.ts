@@ -1,4 +1,3 @@
-import { redact } from '../../lib/redact.ts'
 import { Fault } from '../fault.ts'
 import { attribute, fmtp, rtpmap, type SdpMedia, type SessionDescription } from '../rtsp/protocol/sdp.ts'
 import type { Address } from './address.ts'
@@ -7,7 +6,7 @@ import { frameRateOfSps } from './sps.ts'
 
 const encodingName = (media: SdpMedia): string | undefined => rtpmap(media)?.encodingName.toUpperCase()
 
-/** RFC 6597 section 9; the second is how MediaMTX once spelled it. */
+/** RFC 6597 section 9; the second is a spelling of older MediaMTX versions. */
 const KLV_NAMES = ['SMPTE336M', 'SMTPE336M']
 
 const klvName = (media: SdpMedia): string | undefined =>
@@ -30,19 +29,19 @@ const frameRate = (media: SdpMedia): number | null =>
   plausible(attribute(media, 'x-framerate')) ??
   (encodingName(media) === 'H264' ? spsFrameRate(media) : null)
 
-/** What a session description says of the video and the KLV track. Fault unsupported when there is no video. */
+/** The video and the KLV track of a session description. Fault unsupported when there is no video. */
 export const factsOfSdp = (sdp: SessionDescription, address: Address, transport: 'tcp' | 'udp'): SourceFacts => {
   const video = sdp.media.find((media) => media.type === 'video' && encodingName(media) !== undefined)
   if (video === undefined) {
     const has = sdp.media.map(({ type }) => type).filter((type) => /^[a-z]+$/.test(type))
-    throw new Fault('unsupported', `${redact(address.bare)} has no video${has.length > 0 ? ` (only ${has.join(', ')})` : ''}.`)
+    throw new Fault('unsupported', `${address.shown} has no video${has.length > 0 ? ` (only ${has.join(', ')})` : ''}.`)
   }
   const name = encodingName(video) ?? null
   const klv = sdp.media.map(klvName).find((known) => known !== undefined)
   return {
     kind: 'rtsp',
     video: name,
-    // What is inside MPEG-TS only the data tells.
+    // The tracks inside MPEG-TS are known only from its data.
     klv: klv !== undefined ? true : name === 'MP2T' ? null : false,
     ...(klv === 'SMTPE336M' && { klvName: klv }),
     frameRate: frameRate(video),

@@ -2,7 +2,7 @@ import type { Camera, CameraCapabilities, CameraEvent } from '../../lib/schema/c
 import { type CameraNode, isFromV4l2, toCameraNode } from './device-node.ts'
 import type { ListedDevice } from './monitor-output.ts'
 
-/** The nodes among the listed devices, by number; a node that PipeWire and V4L2 both list is taken from V4L2. */
+/** The camera nodes among the listed devices, by number; of a node that PipeWire and V4L2 both list, the V4L2 entry. */
 export const cameraNodes = (devices: readonly ListedDevice[]): readonly CameraNode[] => {
   const nodes = new Map<string, CameraNode>()
   const preferred = [...devices].sort((a, b) => Number(isFromV4l2(b)) - Number(isFromV4l2(a)))
@@ -14,8 +14,8 @@ export const cameraNodes = (devices: readonly ListedDevice[]): readonly CameraNo
 }
 
 /**
- * Cameras out of nodes. Nodes of one device with different encodings are one camera (MJPEG on one node, H.264 on another);
- * nodes that offer the same encoding are two inputs of a capture card, or two lenses, and stay apart.
+ * Joins nodes into cameras. Nodes of one device with different encodings are one camera (MJPEG on one node, H.264 on another);
+ * nodes with a common encoding are inputs of a capture card, or two lenses, and remain separate cameras.
  */
 export const joinNodes = (nodes: readonly CameraNode[]): readonly CameraCapabilities[] => {
   const cameras: CameraCapabilities[] = []
@@ -50,9 +50,9 @@ const toCapabilities = ({ path, name, driver, bus_info, serial, formats }: Camer
 
 export const toCamera = (camera: CameraCapabilities): Camera => ({ ...camera, formats: camera.formats.length })
 
-/** What a listener is told when the first list became the second: removals first. */
+/** The events of a change from one list to the next: removals first. */
 export const cameraChanges = (before: readonly CameraCapabilities[], after: readonly CameraCapabilities[]): readonly CameraEvent[] => {
-  // The same path with another camera behind it is a removal and an addition.
+  // Another camera at the same path is a removal and an addition.
   const among = (camera: CameraCapabilities, others: readonly CameraCapabilities[]): boolean =>
     others.some((other) => identity(other) === identity(camera))
   return [

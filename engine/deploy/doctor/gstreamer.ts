@@ -1,15 +1,15 @@
 import type { runToEnd } from '../../gst/child.ts'
+import { canEncode, hasElement } from '../../gst/choose-encoder.ts'
 import { ENCODERS, type Encoder } from '../../gst/encoder-table.ts'
-import { encodes, exists } from '../../gst/encoders.ts'
 import type { Finding } from './report.ts'
 
 type Run = typeof runToEnd
 type PackagedFinding = Finding & { readonly packages?: readonly string[] }
 
-const OLDEST_GSTREAMER = [1, 18] as const
-const LOOK_MS = 5000
+const MIN_GSTREAMER = [1, 18] as const
+const TIMEOUT_MS = 5000
 
-/** What pipelines are made of: element, its Debian package, what does not work without it (undefined: nothing works). */
+/** Element, its Debian package, and what does not work without it (undefined: no pipeline works). */
 const ELEMENTS: readonly (readonly [element: string, aptPackage: string, without?: string])[] = [
   ['rtspsrc', 'gstreamer1.0-plugins-good'],
   ['rtpstreampay', 'gstreamer1.0-plugins-good'],
@@ -33,11 +33,11 @@ const PROGRAMS: readonly (readonly [program: string, aptPackage: string, without
   ['gst-launch-1.0', 'gstreamer1.0-tools'],
   ['gst-inspect-1.0', 'gstreamer1.0-tools'],
   ['gst-device-monitor-1.0', 'gstreamer1.0-plugins-base-apps', 'cameras'],
-  ['v4l2-ctl', 'v4l-utils', 'the capabilities of some cameras'],
+  ['v4l2-ctl', 'v4l-utils', 'the drivers of some cameras'],
 ]
 
-/** Programs, GStreamer and its elements, and the encoders, each of which encodes a picture. */
-export const checkMedia = async (run: Run): Promise<readonly PackagedFinding[]> => {
+/** Checks programs, the version of GStreamer, its elements, and whether each encoder encodes a frame. */
+export const checkGstreamer = async (run: Run): Promise<readonly PackagedFinding[]> => {
   const programs = await Promise.all(PROGRAMS.map((entry) => checkProgram(run, ...entry)))
   const version = await checkVersion(run)
   if (version.status === 'failed') return [...programs, version]
@@ -45,8 +45,8 @@ export const checkMedia = async (run: Run): Promise<readonly PackagedFinding[]> 
 }
 
 const checkProgram = async (run: Run, program: string, aptPackage: string, without?: string): Promise<PackagedFinding> => {
-  // setpriv starts every program, so it finds itself missing too.
-  const { missing } = await run(program, ['--help'], { timeoutMs: LOOK_MS, reach: 'host' })
+  // Every program is started by setpriv, so without setpriv all of them are missing.
+  const { missing } = await run(program, ['--help'], { timeoutMs: TIMEOUT_MS, reach: 'host' })
   const name = `program ${program}`
   if (!missing) return { name, status: 'ok', message: 'found' }
   return { name, ...lacking(without), packages: [aptPackage] }
@@ -54,27 +54,36 @@ const checkProgram = async (run: Run, program: string, aptPackage: string, witho
 
 const lacking = (without: string | undefined): Pick<Finding, 'status' | 'message'> =>
   without === undefined
-    ? { status: 'failed', message: 'missing; nothing plays without it' }
-    : { status: 'warning', message: `missing; ${without} will not work` }
+    ? { status: 'failed', message: 'missing; pipelines do not work without it' }
+    : { status: 'warning', message: `missing; ${without} do not work without it` }
 
 const checkVersion = async (run: Run): Promise<PackagedFinding> => {
   const name = 'GStreamer'
-  const { stdout } = await run('gst-launch-1.0', ['--version'], { timeoutMs: LOOK_MS, reach: 'host' })
+  const { stdout } = await run('gst-launch-1.0', ['--version'], { timeoutMs: TIMEOUT_MS, reach: 'host' })
   const version = /GStreamer (\d+)\.(\d+)\S*/.exec(stdout)
   if (version === null) return { name, status: 'failed', message: 'not installed', packages: ['gstreamer1.0-tools'] }
   const [major, minor] = [Number(version[1]), Number(version[2])]
-  const [oldestMajor, oldestMinor] = OLDEST_GSTREAMER
-  const recent = major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)
+  const [minMajor, minMinor] = MIN_GSTREAMER
+  const recent = major > minMajor || (major === minMajor && minor >= minMinor)
   const message = version[0].replace('GStreamer ', '')
   return recent
     ? { name, status: 'ok', message }
-    : { name, status: 'warning', message, advice: `older than ${OLDEST_GSTREAMER.join('.')}, which is not tried any more` }
+    : {
+        name,
+        status: 'warning',
+        message,
+        advice: `upgrade GStreamer to ${MIN_GSTREAMER.join('.')} or later; the service is not tested with older versions`,
+      }
 }
 
 const checkElements = async (run: Run): Promise<readonly PackagedFinding[]> => {
-  const found = await Promise.all(ELEMENTS.map(async (entry) => ({ entry, there: await exists(entry[0], run) })))
-  const missing = found.filter(({ there }) => !there)
-  const ok: PackagedFinding = { name: 'elements', status: 'ok', message: `${found.length - missing.length} of ${found.length} are there` }
+  const found = await Promise.all(ELEMENTS.map(async (entry) => ({ entry, installed: await hasElement(entry[0], run) })))
+  const missing = found.filter(({ installed }) => !installed)
+  const ok: PackagedFinding = {
+    name: 'elements',
+    status: 'ok',
+    message: `${found.length - missing.length} of ${found.length} are installed`,
+  }
   return [
     ...(missing.length < found.length ? [ok] : []),
     ...missing.map(({ entry: [element, aptPackage, without] }) => ({
@@ -86,19 +95,24 @@ const checkElements = async (run: Run): Promise<readonly PackagedFinding[]> => {
 }
 
 const checkEncoders = async (run: Run): Promise<readonly PackagedFinding[]> => {
-  const tried: { readonly encoder: Encoder; readonly there: boolean; readonly works: boolean }[] = []
-  // One after the other: each takes what cores there are.
+  const tried: { readonly encoder: Encoder; readonly installed: boolean; readonly works: boolean }[] = []
+  // One after the other: each uses all cores.
   for (const encoder of ENCODERS) {
-    const there = await exists(encoder.name, run)
-    tried.push({ encoder, there, works: there && (await encodes(encoder, run)) })
+    const installed = await hasElement(encoder.name, run)
+    tried.push({ encoder, installed, works: installed && (await canEncode(encoder, run)) })
   }
   const each = tried
-    .filter(({ there }) => there)
+    .filter(({ installed }) => installed)
     .map(({ encoder: { codec, name, hardware }, works }): PackagedFinding => {
       const kind = `${hardware ? 'hardware' : 'software'} ${codec}`
       return works
         ? { name: `encoder ${name}`, status: 'ok', message: `${kind}, encodes` }
-        : { name: `encoder ${name}`, status: 'warning', message: `${kind}, is there and does not encode`, advice: 'it will not be used' }
+        : {
+            name: `encoder ${name}`,
+            status: 'warning',
+            message: `${kind}, is installed but does not encode`,
+            advice: 'check its driver; the service does not use this encoder',
+          }
     })
   const lacking = (['h264', 'h265'] as const).filter((codec) => !tried.some(({ encoder, works }) => works && encoder.codec === codec))
   return [

@@ -1,35 +1,34 @@
 import type { Codec } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
 import { Fault } from '../fault.ts'
+import { gstreamerMissing } from './bus-errors.ts'
 import type { runToEnd } from './child.ts'
 import { codecNodes, graphicsNodes } from './device-nodes.ts'
 import { chain, element, toArguments } from './element.ts'
 import { ENCODERS, type Encoder } from './encoder-table.ts'
 
-export type { Encoder } from './encoder-table.ts'
-
 type Run = typeof runToEnd
 
 const PROBE_MS = 5000
 
-/** Whether GStreamer here has an element. */
-export const exists = async (name: string, run: Run): Promise<boolean> => {
-  const { exitCode, missing } = await run('gst-inspect-1.0', ['--exists', name], { timeoutMs: PROBE_MS, reach: {} })
-  if (missing) throw new Fault('engine_missing', 'GStreamer is not installed. Install it: apt-get install gstreamer1.0-tools')
-  return exitCode === 0
-}
-
 /** The device nodes that an encoder works over. */
 export const encoderNodes = ({ hardware }: Encoder): readonly string[] => (hardware ? [...graphicsNodes(), ...codecNodes()] : [])
 
-/** The driver of a hardware encoder may be there and still refuse to work: only a frame that comes out counts. */
-export const encodes = async (encoder: Encoder, run: Run): Promise<boolean> => {
+/** Whether the host's GStreamer has an element. Fault engine_missing without GStreamer. */
+export const hasElement = async (name: string, run: Run): Promise<boolean> => {
+  const { exitCode, missing } = await run('gst-inspect-1.0', ['--exists', name], { timeoutMs: PROBE_MS, reach: {} })
+  if (missing) throw gstreamerMissing()
+  return exitCode === 0
+}
+
+/** Whether an encoder outputs a frame: a hardware encoder may exist and still fail, because of its driver. */
+export const canEncode = async (encoder: Encoder, run: Run): Promise<boolean> => {
   const line = chain(
     element('videotestsrc', { 'num-buffers': 8 }),
     [`video/x-raw,format=${encoder.pixelFormat},width=640,height=360,framerate=30/1`],
     encoder.words({ bitrate: 1000, quality: 7, keyInterval: 60 }),
     [`video/x-${encoder.codec}`],
-    // By descriptor: ours is a socket, and /dev/stdout cannot be opened then (ENXIO).
+    // stdout is a socket here, and opening /dev/stdout would fail with ENXIO.
     element('fdsink', { fd: 1 }),
   )
   const { exitCode, stdout } = await run('gst-launch-1.0', ['-q', '--', ...toArguments(line)], {
@@ -40,7 +39,7 @@ export const encodes = async (encoder: Encoder, run: Run): Promise<boolean> => {
 }
 
 const works = async (encoder: Encoder, run: Run): Promise<boolean> =>
-  (await exists(encoder.name, run)) && (!encoder.hardware || (await encodes(encoder, run)))
+  (await hasElement(encoder.name, run)) && (!encoder.hardware || (await canEncode(encoder, run)))
 
 type Preference = Settings['encoder']['preference']
 
@@ -55,7 +54,7 @@ const missing = (codec: Codec, candidates: readonly Encoder[], preference: Prefe
   const packages = [...new Set(candidates.map((encoder) => encoder.aptPackage))].join(' or ')
   const advice =
     preference === 'hardware'
-      ? `No hardware encoder for ${name} works on this host. Install its driver (${packages}), or set encoder.preference to auto in the settings.`
+      ? `No hardware encoder for ${name} works on this host. Install a driver (${packages}), or set encoder.preference to auto in the settings.`
       : `No encoder for ${name} is installed. Install one: apt-get install ${packages}`
   return new Fault('missing_element', advice)
 }
@@ -66,13 +65,13 @@ const findEncoder = async (codec: Codec, preference: Preference, run: Run): Prom
   throw missing(codec, preference === 'auto' ? candidates.filter((encoder) => !encoder.hardware) : candidates, preference)
 }
 
-// What works is found out once per process; what is missing is looked for again, since a user may install it meanwhile.
-const found = new WeakMap<Run, Map<string, Promise<Encoder>>>()
+// Found encoders are kept for the life of the process; missing ones are searched again, since the user may install them.
+const searches = new WeakMap<Run, Map<string, Promise<Encoder>>>()
 
-/** The best encoder that this host really has. Fault missing_element names the apt package. */
+/** The best encoder that works on this host. Fault missing_element names the apt package. */
 export const chooseEncoder = (codec: Codec, preference: Preference, run: Run): Promise<Encoder> => {
-  const known = found.get(run) ?? new Map<string, Promise<Encoder>>()
-  found.set(run, known)
+  const known = searches.get(run) ?? new Map<string, Promise<Encoder>>()
+  searches.set(run, known)
   const key = `${codec} ${preference}`
   const search = known.get(key) ?? findEncoder(codec, preference, run)
   known.set(key, search)

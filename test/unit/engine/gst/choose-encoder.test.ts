@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Finished } from '../../../../engine/gst/child.ts'
+import { chooseEncoder } from '../../../../engine/gst/choose-encoder.ts'
 import { ENCODERS } from '../../../../engine/gst/encoder-table.ts'
-import { chooseEncoder } from '../../../../engine/gst/encoders.ts'
 
 const finished = (exitCode: number, stdout = ''): Finished => ({
   exitCode,
@@ -12,7 +12,7 @@ const finished = (exitCode: number, stdout = ''): Finished => ({
   timedOut: false,
 })
 
-/** A host that has these elements, of which these encode. */
+/** A host with these elements, of which these encode. */
 const host = (has: readonly string[], encodes: readonly string[] = has) => {
   const calls: string[] = []
   const run = async (file: string, args: readonly string[]): Promise<Finished> => {
@@ -41,14 +41,14 @@ describe('chooseEncoder', () => {
     ['h264', 'software', 'gstreamer1.0-plugins-ugly or gstreamer1.0-plugins-bad'],
     ['h265', 'auto', 'apt-get install gstreamer1.0-plugins-bad'],
     ['h264', 'hardware', 'encoder.preference'],
-  ] as const)('names what to do when there is none for %s with preference %s', async (codec, preference, advice) => {
+  ] as const)('advises what to install when none works for %s with preference %s', async (codec, preference, advice) => {
     await expect(chooseEncoder(codec, preference, host([]).run)).rejects.toMatchObject({
       reason: 'missing_element',
       message: expect.stringContaining(advice),
     })
   })
 
-  it('finds out once what works, and looks again for what was missing', async () => {
+  it('probes a working encoder once, and a missing one again', async () => {
     const has: string[] = []
     const { run, calls } = host(has)
     await expect(chooseEncoder('h265', 'software', run)).rejects.toMatchObject({ reason: 'missing_element' })
@@ -59,7 +59,7 @@ describe('chooseEncoder', () => {
     expect(calls).toHaveLength(asked)
   })
 
-  it('says that GStreamer is missing when its programs are', async () => {
+  it('answers engine_missing without the programs of GStreamer', async () => {
     const run = async (): Promise<Finished> => ({ ...finished(127), missing: true })
     await expect(chooseEncoder('h264', 'auto', run)).rejects.toMatchObject({ reason: 'engine_missing' })
   })
@@ -69,13 +69,13 @@ describe('the encoders', () => {
   // V4L2's stateful encoders have no speed presets.
   const graded = ENCODERS.filter(({ hardware }) => !hardware)
 
-  it.each(graded.map((encoder) => [encoder.name, encoder] as const))('%s does something else for every quality', (_name, encoder) => {
+  it.each(graded.map((encoder) => [encoder.name, encoder] as const))('%s has ten different qualities', (_name, encoder) => {
     const lines = Array.from({ length: 10 }, (_, index) => encoder.words({ bitrate: 2000, quality: index + 1, keyInterval: 60 }).join(' '))
     expect(new Set(lines).size).toBe(10)
   })
 
   it.each(ENCODERS.map((encoder) => [encoder.name, encoder] as const))(
-    '%s is told the bitrate and the key frame interval',
+    '%s gets the bitrate and the key frame interval',
     (_name, encoder) => {
       const line = encoder.words({ bitrate: 1234, quality: 7, keyInterval: 57 }).join(' ')
       expect(line).toMatch(/1234/)

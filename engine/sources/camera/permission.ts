@@ -1,8 +1,8 @@
 import { access, constants, readFile, stat } from 'node:fs/promises'
 import { Fault } from '../../fault.ts'
 
-/** Who may open a device node, by its inode and the text of /etc/group. */
-export interface NodeOwner {
+/** Owner group and mode of a device node, and the text of /etc/group. */
+interface NodeOwner {
   readonly gid: number
   /** st_mode */
   readonly mode: number
@@ -11,8 +11,8 @@ export interface NodeOwner {
 
 const GROUP_READ_WRITE = 0o060
 
-/** The fault of a device node that exists and that the service may not open; undefined when it may, or when there is no such node. */
-export const accessFault = async (path: string): Promise<Fault | undefined> => {
+/** The fault of an existing device node that the service has no permission to open; undefined when it has, or without such a node. */
+export const permissionFault = async (path: string): Promise<Fault | undefined> => {
   try {
     await access(path, constants.R_OK | constants.W_OK)
     return undefined
@@ -21,18 +21,18 @@ export const accessFault = async (path: string): Promise<Fault | undefined> => {
     if (code !== 'EACCES' && code !== 'EPERM') return undefined
   }
   const [node, groups] = await Promise.all([stat(path), readFile('/etc/group', 'utf8').catch(() => '')])
-  return forbidden({ gid: node.gid, mode: node.mode, groups })
+  return noPermission({ gid: node.gid, mode: node.mode, groups })
 }
 
 /** Fault permission that names the group to join. */
-export const forbidden = ({ gid, mode, groups }: NodeOwner): Fault => {
+export const noPermission = ({ gid, mode, groups }: NodeOwner): Fault => {
   const group = groupName(gid, groups)
   const joinable = gid !== 0 && (mode & GROUP_READ_WRITE) === GROUP_READ_WRITE
   return new Fault(
     'permission',
     joinable
-      ? `The camera may not be opened: it belongs to the group ${group}. Add the user that runs the service to it (usermod -aG ${group} <user>), then start the service anew.`
-      : 'The camera may not be opened: root alone may. Give the device to the group video with a udev rule, and add the user that runs the service to that group.',
+      ? `The service has no permission to open the camera, which belongs to the group ${group}. Add the user of the service to that group (usermod -aG ${group} <user>), then restart the service.`
+      : 'Only root has permission to open the camera. Give the device to the group video with a udev rule, add the user of the service to that group, then restart the service.',
   )
 }
 

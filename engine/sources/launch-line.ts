@@ -1,39 +1,40 @@
 import type { Source } from '../../lib/schema/pipeline.ts'
-import { Fault } from '../fault.ts'
 import { chain, element, type LaunchTokens } from '../gst/element.ts'
-import { type Address, parseAddress } from './address.ts'
-import { cameraLaunchHead, presumedLaunchHead } from './camera/line.ts'
-import { parseCameraUri } from './camera/mode.ts'
+import { type Address, parseAddress, RTSPS_PORT } from './address.ts'
+import { parseCameraAddress } from './camera/address.ts'
+import { cameraLine, isEncoded, presumedCameraLine } from './camera/launch-line.ts'
 import type { SourceFacts } from './facts.ts'
+import { filePath } from './file.ts'
+import type { SourceKind } from './schemes.ts'
 import { parseTestSource } from './test-source.ts'
 
 /** Name of the element whose pads carry the tracks. */
 export const TRACKS = 'tracks'
-/** Name of the tee that hands out a whole MPEG-TS. */
+/** Name of the tee that carries the whole MPEG-TS. */
 export const TRANSPORT = 'transport'
 
 /** Caps of a track of the source before any conversion. */
-export type VideoForm = 'rtp' | 'parsed' | 'raw'
+type VideoForm = 'rtp' | 'parsed' | 'raw'
 
 export interface SourceLine {
-  /** The elements up to the one named `tracks`, or up to the video when there is but one track. */
+  /** The elements up to the one named `tracks`, or up to the video of a source with a single track. */
   readonly words: LaunchTokens
-  /** `tracks`: pads are picked by caps; `video`: the line ends with the video itself. */
+  /** `tracks`: the pads are linked by caps; `video`: the last element's pad is the video. */
   readonly ends: 'tracks' | 'video'
   readonly form: VideoForm
-  /** There is a tee named `transport`, for what tsdemux passes over. */
+  /** There is a tee named `transport`, for tracks that tsdemux ignores. */
   readonly transport?: true
 }
 
 const SECONDS_TO_MICROSECONDS = 1_000_000
-/** A source that has gone silent ends the child after this time at the latest; the stall watchdog of the settings is usually faster. */
+/** A silent source ends the child after this time at the latest; the stall watchdog of the settings is usually faster. */
 const SILENCE_SECONDS = 20
 
-// rtspsrc would take port 554 for rtsps as well; 322 is the port of the standard (RFC 7826 section 19.2), and the one our own question goes to.
+// rtspsrc would use port 554 for rtsps as well.
 const rtspLocation = (address: Address, scheme: string): string =>
   address.bare.replace(/^[a-z]+:\/\/[^/?]*/, (start) => {
     const authority = start.replace(/^[a-z]+/, scheme)
-    return scheme === 'rtsps' && address.port === undefined ? `${authority}:322` : authority
+    return scheme === 'rtsps' && address.port === undefined ? `${authority}:${RTSPS_PORT}` : authority
   })
 
 const rtsp = (address: Address, source: Source, facts: SourceFacts): SourceLine => {
@@ -45,9 +46,9 @@ const rtsp = (address: Address, source: Source, facts: SourceFacts): SourceLine 
     location: rtspLocation(address, scheme),
     'user-id': address.user,
     'user-pw': address.user === undefined ? undefined : (address.password ?? ''),
-    // Only a gap waits this long; packets in order pass at once. drop-on-latency stays off: it would drop the packets of a burst, such as a key frame.
+    // The jitter buffer waits this long for a missing packet. drop-on-latency stays off: it would drop packets of a burst such as a key frame.
     latency: source.latency_ms,
-    // rtspsrc tries UDP before TCP whatever the order here, and loses packets of key frames on small receive buffers.
+    // rtspsrc tries UDP before TCP whatever the order here, and loses packets of key frames in small receive buffers.
     protocols: facts.transport ?? 'tcp',
     'tcp-timeout': SILENCE_SECONDS * SECONDS_TO_MICROSECONDS,
     timeout: 5 * SECONDS_TO_MICROSECONDS,
@@ -59,7 +60,7 @@ const rtsp = (address: Address, source: Source, facts: SourceFacts): SourceLine 
   return { words: rtspsrc, ends: 'tracks', form: 'rtp' }
 }
 
-// latency=0: tsdemux would otherwise ask sinks to wait 700 ms for jitter that a live passthrough does not smooth.
+// latency=0: tsdemux would otherwise add 700 ms of latency for jitter, which passing through does not smooth.
 const tsdemux = (): LaunchTokens => element('tsdemux', { name: TRACKS, latency: 0 })
 
 const tee = (): LaunchTokens => element('tee', { name: TRANSPORT })
@@ -72,7 +73,7 @@ const udp = (address: Address): SourceLine => ({
       address: address.host,
       port: address.port ?? 1234,
       'multicast-iface': address.query.get('iface') ?? undefined,
-      // A burst of an access unit of 4K at 1 Gbit/s; the kernel grants what net.core.rmem_max allows.
+      // Holds a 4K access unit that arrives as a burst at 1 Gbit/s; net.core.rmem_max is the upper limit.
       'buffer-size': 4 * 1024 * 1024,
       caps: TRANSPORT_CAPS,
     }),
@@ -89,7 +90,7 @@ const srt = (address: Address, source: Source): SourceLine => ({
     element('srtsrc', {
       uri: address.bare,
       latency: address.query.has('latency') ? undefined : source.latency_ms,
-      // A lost connection ends the child with its cause; the engine's own backoff connects again.
+      // A lost connection ends the child with its cause; the engine reconnects with its own backoff.
       'auto-reconnect': false,
     }),
     [TRANSPORT_CAPS],
@@ -137,7 +138,7 @@ const http = (address: Address, facts: SourceFacts): SourceLine => {
 }
 
 const file = (address: Address): SourceLine => ({
-  // parsebin loses a KLV track now and then; what is MPEG-TS by its name goes without it.
+  // parsebin sometimes loses a KLV track, so files named as MPEG-TS are demuxed without it.
   words: chain(
     element('filesrc', { location: filePath(address) }),
     /\.(?:ts|mts|m2ts)$/i.test(filePath(address)) ? tsdemux() : element('parsebin', { name: TRACKS }),
@@ -145,20 +146,6 @@ const file = (address: Address): SourceLine => ({
   ends: 'tracks',
   form: 'parsed',
 })
-
-/** The path of a file:// address, percent-decoded. Fault unsupported for another host. */
-export const filePath = (address: Address): string => {
-  if (address.host !== '' && address.host !== 'localhost')
-    throw new Fault('unsupported', 'A file source must be on this host: file:///path')
-  const [path = '/'] = address.path.split('?')
-  try {
-    const decoded = decodeURIComponent(path)
-    if (!/[\0\r\n]/.test(decoded)) return decoded
-  } catch {
-    // falls through to the refusal
-  }
-  throw new Fault('unsupported', 'The path of the file source cannot be read.')
-}
 
 const test = (address: Address): SourceLine => {
   const { pattern, width, height, fps } = parseTestSource(address)
@@ -172,22 +159,21 @@ const test = (address: Address): SourceLine => {
 }
 
 const v4l2 = (source: Source, { camera, video }: SourceFacts): SourceLine => {
-  if (camera !== undefined) return { words: cameraLaunchHead(camera), ends: 'video', form: camera.kind === 'raw' ? 'raw' : 'parsed' }
-  const asked = parseCameraUri(source.uri)
-  const presumed = asked.encoding === undefined && video === 'H264' ? { ...asked, encoding: 'h264' } : asked
-  return { words: presumedLaunchHead(presumed), ends: 'video', form: isEncoded(presumed.encoding) ? 'parsed' : 'raw' }
+  if (camera !== undefined) return { words: cameraLine(camera), ends: 'video', form: camera.kind === 'raw' ? 'raw' : 'parsed' }
+  const address = parseCameraAddress(source.uri)
+  const presumed = address.encoding === undefined && video === 'H264' ? { ...address, encoding: 'h264' } : address
+  return { words: presumedCameraLine(presumed), ends: 'video', form: isEncoded(presumed.encoding) ? 'parsed' : 'raw' }
 }
 
-const isEncoded = (encoding: string | undefined): boolean => encoding === 'h264' || encoding === 'h265' || encoding === 'mjpeg'
-
-/** The elements that bring the source in. Fault unsupported when its address cannot be read. */
-export const sourceLine = (source: Source, facts: SourceFacts): SourceLine => {
-  const address = parseAddress(source.uri)
-  if (address.scheme === 'srt') return srt(address, source)
-  if (facts.kind === 'rtsp') return rtsp(address, source, facts)
-  if (facts.kind === 'mpegts') return udp(address)
-  if (facts.kind === 'rtmp') return rtmp(address)
-  if (facts.kind === 'http') return http(address, facts)
-  if (facts.kind === 'file') return file(address)
-  return facts.kind === 'test' ? test(address) : v4l2(source, facts)
+const LINES: Readonly<Record<SourceKind, (address: Address, source: Source, facts: SourceFacts) => SourceLine>> = {
+  rtsp,
+  mpegts: (address, source) => (address.scheme === 'srt' ? srt(address, source) : udp(address)),
+  rtmp,
+  http: (address, _source, facts) => http(address, facts),
+  file,
+  test,
+  v4l2: (_address, source, facts) => v4l2(source, facts),
 }
+
+/** The first elements of the launch line, which read the source. Fault unsupported when its address is malformed. */
+export const sourceLine = (source: Source, facts: SourceFacts): SourceLine => LINES[facts.kind](parseAddress(source.uri), source, facts)

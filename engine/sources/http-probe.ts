@@ -1,0 +1,94 @@
+import { type IncomingMessage, request } from 'node:http'
+import { request as requestTls } from 'node:https'
+import { Fault } from '../fault.ts'
+import { type Address, redirectedAddress } from './address.ts'
+import { authorize } from './authorization.ts'
+import type { HttpContent, SourceFacts } from './facts.ts'
+import { requestFault, statusFault } from './network-faults.ts'
+
+const HTTP = { name: 'HTTP', schemes: ['http', 'https'] } as const
+/** Redirects and the answer to a 401. */
+const MAX_REQUESTS = 6
+
+/** Probes an HTTP source by the status and headers of its response. Throws Fault. */
+export const probeHttp = async (
+  address: Address,
+  { signal, timeoutMs }: { readonly signal: AbortSignal; readonly timeoutMs: number },
+): Promise<SourceFacts> => {
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
+  const source = address.shown
+  const { response, path } = await requestHead(address, deadline).catch((error: unknown) => {
+    throw requestFault(error, { source, protocol: 'HTTP', signal, deadline, timeoutMs })
+  })
+  const fault = statusFault(response.status, source, address.user !== undefined)
+  if (fault !== undefined) throw fault
+  const type = response.headers['content-type'] ?? ''
+  if (/^text\/html\b/i.test(type)) throw new Fault('unsupported', `${source} is a web page. Use the address of its video stream.`)
+  const http = contentOf(type, path)
+  const klv = http === 'mjpeg' ? false : null
+  // A playlist, and a response with a length, are recordings or come in segments: faster than real time.
+  const paced = http === 'hls' || (http !== 'mjpeg' && response.headers['content-length'] !== undefined)
+  return { kind: 'http', http, video: http === 'mjpeg' ? 'JPEG' : null, klv, frameRate: null, paced }
+}
+
+interface ResponseHead {
+  readonly status: number
+  readonly headers: IncomingMessage['headers']
+}
+
+/** Sends GET and reads only the head of the response: the body of a live stream has no end. */
+const getHead = (address: Address, authorization: string | undefined, signal: AbortSignal): Promise<ResponseHead> =>
+  new Promise((resolve, reject) => {
+    const send = address.scheme === 'https' ? requestTls : request
+    const sent = send(address.bare, {
+      method: 'GET',
+      signal,
+      agent: false,
+      // Cameras sign their certificates themselves, as with rtsps.
+      rejectUnauthorized: false,
+      maxHeaderSize: 16 * 1024,
+      headers: { accept: '*/*', 'user-agent': 'video-pipeline-service', ...(authorization !== undefined && { authorization }) },
+    })
+    sent.once('error', reject)
+    sent.once('response', (response) => {
+      response.on('error', () => {})
+      sent.destroy()
+      resolve({ status: response.statusCode ?? 0, headers: response.headers })
+    })
+    sent.end()
+  })
+
+/** The final response after credentials and redirects, and the path it came from. */
+const requestHead = async (start: Address, signal: AbortSignal): Promise<{ readonly response: ResponseHead; readonly path: string }> => {
+  let address = start
+  let authorization: string | undefined
+  for (let requests = 1; ; requests++) {
+    const response = await getHead(address, authorization, signal)
+    const { location, 'www-authenticate': challenge } = response.headers
+    const last = requests >= MAX_REQUESTS
+    if (response.status === 401 && authorization === undefined && address.user !== undefined && !last) {
+      const credentials = { user: address.user, password: address.password ?? '' }
+      authorization = authorize(challenge === undefined ? [] : [challenge], credentials, { method: 'GET', uri: address.path })
+      if (authorization !== undefined) continue
+    }
+    const redirects = response.status >= 300 && response.status < 400 && location !== undefined
+    if (!redirects) return { response, path: address.path.split('?')[0] ?? '' }
+    if (last) throw new Fault('source_error', `${start.shown} redirects too often. Use the final address as source.uri.`)
+    const absolute = URL.canParse(location, address.bare) ? new URL(location, address.bare).href : location
+    address = redirectedAddress(address, absolute, HTTP)
+    authorization = undefined
+  }
+}
+
+const BY_TYPE: readonly (readonly [RegExp, HttpContent])[] = [
+  [/^(?:application|audio)\/(?:vnd\.apple\.mpegurl|x-mpegurl|mpegurl)\b/i, 'hls'],
+  [/^multipart\/x-mixed-replace\b/i, 'mjpeg'],
+  [/^video\/(?:mp2t|mpegts)\b/i, 'mpegts'],
+]
+const BY_NAME: readonly (readonly [RegExp, HttpContent])[] = [
+  [/\.m3u8?$/i, 'hls'],
+  [/\.(?:ts|mts|m2ts)$/i, 'mpegts'],
+]
+
+const contentOf = (type: string, path: string): HttpContent =>
+  BY_TYPE.find(([pattern]) => pattern.test(type))?.[1] ?? BY_NAME.find(([pattern]) => pattern.test(path))?.[1] ?? 'other'

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest'
+import { parseAddress, redirectedAddress } from '../../../../engine/sources/address.ts'
+
+describe('parseAddress', () => {
+  it.each([
+    [
+      'rtsp://10.0.0.5/stream',
+      { scheme: 'rtsp', host: '10.0.0.5', port: undefined, path: '/stream', user: undefined, bare: 'rtsp://10.0.0.5/stream' },
+    ],
+    [
+      'RTSP://u:p@[fe80::1]:8554/a?b=c#d',
+      { scheme: 'rtsp', host: 'fe80::1', port: 8554, path: '/a?b=c', user: 'u', password: 'p', bare: 'rtsp://[fe80::1]:8554/a?b=c' },
+    ],
+    ['rtsp://us%40er:p%2Fw%3A@h', { user: 'us@er', password: 'p/w:', host: 'h', bare: 'rtsp://h' }],
+    ['rtsp://u:p@ss@h/x', { user: 'u', password: 'p@ss', host: 'h', bare: 'rtsp://h/x' }],
+    ['rtsp://u:50%@h/x', { user: 'u', password: '50%', bare: 'rtsp://h/x' }],
+    ['rtsp://user@h/x', { user: 'user', password: undefined }],
+    ['udp://@239.1.1.1:5000', { host: '239.1.1.1', port: 5000, bare: 'udp://239.1.1.1:5000' }],
+    ['v4l2:///dev/video0', { host: '', path: '/dev/video0' }],
+  ])('parses %s', (uri, parts) => {
+    expect(parseAddress(uri)).toMatchObject(parts)
+  })
+
+  it.each(['rtsp:x', 'rtsp://h:99999/', 'rtsp://h:0/', 'rtsp://[::1/x'])('rejects %s', (uri) => {
+    expect(() => parseAddress(uri)).toThrow()
+  })
+})
+
+describe('redirectedAddress', () => {
+  const RTSP = { name: 'RTSP', schemes: ['rtsp', 'rtsps'] } as const
+  const from = parseAddress('rtsp://u:p@h/x')
+
+  it('keeps the credentials for the same host and drops them for any other', () => {
+    expect(redirectedAddress(from, 'rtsp://h:8554/y', RTSP)).toMatchObject({ user: 'u', password: 'p', bare: 'rtsp://h:8554/y' })
+    expect(redirectedAddress(from, 'rtsp://other/y', RTSP)).toMatchObject({ user: undefined, password: undefined })
+  })
+
+  it('rejects another protocol, and shows no credentials', () => {
+    const redirect = () => redirectedAddress(parseAddress('rtsp://u:p@h/x?token=secret'), 'http://h/', RTSP)
+    expect(redirect).toThrow(/^rtsp:\/\/h\/x\?token=\*\*\* redirects to an address that is not RTSP\./)
+  })
+})
