@@ -1,0 +1,225 @@
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { ReaderDemand } from '../../../../engine/pipelines/demand.ts'
+import { LogRing } from '../../../../engine/pipelines/log-ring.ts'
+import type { Play } from '../../../../engine/pipelines/play.ts'
+import { PipelineStatus } from '../../../../engine/pipelines/status.ts'
+import { RtpStream } from '../../../../engine/rtp/stream.ts'
+import type { MountOptions } from '../../../../engine/rtsp/publisher/mount.ts'
+import type { Publisher } from '../../../../engine/rtsp/publisher/publisher.ts'
+import { ApiError } from '../../../../lib/errors.ts'
+import { DEFAULT_SETTINGS } from '../../../../lib/schema/settings.ts'
+import { type PlayOptions, type ScriptedRun, startPlay } from '../../../helpers/fakes/play.ts'
+import { configure } from '../../../helpers/media/play-launch.ts'
+
+const CLOSE_AFTER_MS = DEFAULT_SETTINGS.on_demand.close_after_seconds * 1000
+const LOG = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+/** A publisher with one mount, whose readers the test counts. */
+const fakePublisher = (refuse?: ApiError) => {
+  const seen = { open: false, disconnects: 0, readers: 0 }
+  let options: MountOptions | undefined
+  const publisher: Publisher = {
+    listening: [],
+    connections: 0,
+    close: async () => {},
+    mount: async (_address, mountOptions) => {
+      if (refuse !== undefined) throw refuse
+      options = mountOptions
+      seen.open = true
+      return {
+        get readers() {
+          return seen.readers
+        },
+        stats: { bytesOut: 0, unitsOut: 0, gopDrops: 0, worstLoss: 0 },
+        disconnectReaders: () => {
+          seen.disconnects += 1
+        },
+        close: async () => {
+          seen.open = false
+        },
+      }
+    },
+  }
+  const setReaders = (count: number): void => {
+    seen.readers = count
+    options?.onReaders?.(count)
+  }
+  return { publisher, seen, setReaders, describe: () => options?.onDescribe?.() }
+}
+
+/** The on-demand policy of a pipeline with an output; `scripts` are the children of the play that a reader starts. */
+const setUp = (options: { onDemand?: boolean; refuse?: ApiError; startFails?: boolean; scripts?: readonly ScriptedRun[] } = {}) => {
+  const { seen, ...readers } = fakePublisher(options.refuse)
+  const commands: string[] = []
+  let play: Play | undefined
+  let settings = DEFAULT_SETTINGS
+  const logRing = new LogRing(() => 0)
+  const status = new PipelineStatus({ id: 'cam-1', logRing, log: LOG, now: () => 0, emit: () => {}, onChange: () => {} })
+  const begin = (playOptions: PlayOptions, byReader: boolean): Play => {
+    play = startPlay(options.scripts ?? [], playOptions).play
+    play.byReader = byReader
+    status.move('play')
+    return play
+  }
+  const demand = new ReaderDemand({
+    config: () => ({
+      ...configure('test://ball', null),
+      on_demand: options.onDemand ?? true,
+      output: { uri: 'rtsp://0.0.0.0:8554/cam-1' },
+    }),
+    settings: () => settings,
+    status,
+    publisher: readers.publisher,
+    streams: [new RtpStream(), new RtpStream()],
+    log: LOG,
+    play: () => play,
+    start: async () => {
+      commands.push('start')
+      if (options.startFails) throw new ApiError('LICENSE_LIMIT_EXCEEDED', 'No slot is free.')
+      await begin({ awaited: true }, true).started()
+    },
+    stop: () => commands.push('stop'),
+  })
+  onTestFinished(async () => {
+    demand.cancelStop()
+    play?.stop()
+    await play?.ended
+  })
+  const turnOff = (): void => {
+    settings = { ...settings, on_demand: { ...settings.on_demand, start_on_read: false } }
+  }
+  return { ...readers, seen, commands, demand, status, begin, turnOff }
+}
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe('a ready on-demand pipeline', () => {
+  it('× DESCRIBE: starts, and the reader waits for the first media', async () => {
+    const { demand, describe, commands } = setUp()
+    await demand.listen()
+    const start = describe()
+    expect(commands).toEqual(['start'])
+    await expect(start).resolves.toBeUndefined()
+  })
+
+  it('× DESCRIBE × a start that fails: the reader gets the error', async () => {
+    const { demand, describe } = setUp({ startFails: true })
+    await demand.listen()
+    await expect(describe()).rejects.toMatchObject({ code: 'LICENSE_LIMIT_EXCEEDED' })
+  })
+
+  it('× PLAY of a reader that has the description already: starts', async () => {
+    const { demand, setReaders, commands, seen } = setUp()
+    await demand.listen()
+    setReaders(1)
+    await vi.advanceTimersByTimeAsync(CLOSE_AFTER_MS * 2)
+    expect([commands, seen.disconnects]).toEqual([['start'], 0])
+  })
+
+  it('× PLAY × a start that fails: disconnects the readers', async () => {
+    const { demand, setReaders, seen } = setUp({ startFails: true })
+    await demand.listen()
+    setReaders(1)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(seen.disconnects).toBe(1)
+  })
+
+  it('× start_on_read turned off: closes its output', async () => {
+    const { demand, seen, turnOff } = setUp()
+    await demand.listen()
+    expect(seen.open).toBe(true)
+    turnOff()
+    await demand.settingsChanged()
+    expect(seen.open).toBe(false)
+  })
+
+  it('× port in use: notes the fault and stays registered', async () => {
+    const { demand, status } = setUp({ refuse: new ApiError('SERVICE_UNAVAILABLE', 'Port 8554 is used.', { reason: 'port_in_use' }) })
+    await demand.listen()
+    expect(status.lastFault).toMatchObject({ reason: 'port_in_use', message: 'Port 8554 is used.' })
+  })
+
+  it('× remove: never listens again', async () => {
+    const { demand, seen } = setUp()
+    await demand.close()
+    await demand.listen()
+    expect(seen.open).toBe(false)
+  })
+})
+
+describe('a ready pipeline that is not on demand', () => {
+  it('× listen: opens no output', async () => {
+    const { demand, seen } = setUp({ onDemand: false })
+    await demand.listen()
+    expect(seen.open).toBe(false)
+  })
+})
+
+describe('a pipeline that starts for a reader', () => {
+  it('× DESCRIBE: the next reader waits for the same start', async () => {
+    const { demand, describe, commands } = setUp({ scripts: [{ fault: 'unreachable' }] })
+    await demand.listen()
+    const starts = [describe(), describe()]
+    expect(starts.every((start) => start !== undefined)).toBe(true)
+    await vi.advanceTimersByTimeAsync(2000)
+    await Promise.all(starts)
+    expect(commands).toEqual(['start'])
+  })
+})
+
+describe('a pipeline that plays for readers', () => {
+  const playing = async () => {
+    const started = setUp()
+    await started.demand.listen()
+    await started.describe()
+    started.status.move('media')
+    started.setReaders(1)
+    return started
+  }
+
+  it('× DESCRIBE: the reader need not wait', async () => {
+    const { describe } = await playing()
+    expect(describe()).toBeUndefined()
+  })
+
+  it('× the last reader leaves: stops after close_after_seconds', async () => {
+    const { setReaders, commands } = await playing()
+    setReaders(0)
+    await vi.advanceTimersByTimeAsync(CLOSE_AFTER_MS - 1)
+    expect(commands).toEqual(['start'])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(commands).toEqual(['start', 'stop'])
+  })
+
+  it('× a reader comes back in time: goes on', async () => {
+    const { setReaders, commands } = await playing()
+    setReaders(0)
+    await vi.advanceTimersByTimeAsync(CLOSE_AFTER_MS - 1)
+    setReaders(1)
+    await vi.advanceTimersByTimeAsync(CLOSE_AFTER_MS * 2)
+    expect(commands).toEqual(['start'])
+  })
+
+  it('× end of the play: disconnects the readers and goes on listening', async () => {
+    const { demand, seen } = await playing()
+    await demand.release()
+    expect([seen.disconnects, seen.open]).toEqual([1, true])
+  })
+})
+
+describe('a pipeline that a command plays', () => {
+  it('× the last reader leaves: goes on', async () => {
+    const { demand, begin, setReaders, commands } = setUp()
+    await demand.listen()
+    begin({ awaited: false }, false)
+    setReaders(1)
+    setReaders(0)
+    await vi.advanceTimersByTimeAsync(CLOSE_AFTER_MS * 2)
+    expect(commands).toEqual([])
+  })
+})
