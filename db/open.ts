@@ -5,14 +5,14 @@ import { MIGRATIONS } from './migrations/migrations.ts'
 
 export type { Database } from './connect/connection.ts'
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   /** `file:<path>`, `libsql://`, `https://` or `http://`. */
   readonly url: string
   /** For a libSQL server. */
   readonly authToken?: string
 }
 
-/** How long a statement waits for a lock of another process. */
+/** How long a statement waits for a lock of another process, milliseconds. */
 const BUSY_TIMEOUT_MS = 5000
 
 /** Opens a libSQL file or server and applies the migrations. Throws DatabaseError with a message for the operator. */
@@ -28,7 +28,7 @@ export const openDatabase = async (options: DatabaseOptions): Promise<Database> 
   }
 }
 
-// Imported when needed: who has a file loads no HTTP client, and the file client is a native add-on that other runtimes do not have.
+// Imported on demand: the file client is a native add-on that other runtimes do not have, and a file needs no HTTP client.
 const connect = async (options: DatabaseOptions): Promise<DatabaseConnection> =>
   options.url.startsWith('file:') ? connectToFile(options) : (await import('./connect/server.ts')).connectToServer(options)
 
@@ -38,7 +38,7 @@ const connectToFile = async ({ url }: DatabaseOptions): Promise<DatabaseConnecti
   const client = createClient({ url, concurrency: 1, timeout: BUSY_TIMEOUT_MS })
   try {
     await client.execute('PRAGMA journal_mode = WAL')
-    // With WAL a killed process loses nothing; only a power cut can take the last writes.
+    // With WAL a killed process loses nothing; only a power failure can lose the last writes.
     await client.execute('PRAGMA synchronous = NORMAL')
   } catch (error) {
     client.close()

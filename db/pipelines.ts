@@ -10,7 +10,7 @@ type Row = typeof pipelines.$inferSelect
 
 /** The stored pipelines. */
 export const createPipelineRepository = ({ orm }: Database): PipelineRepository => {
-  // Prepared once: these two are most of the API's reads.
+  // Prepared once: most reads of the API are one of these two.
   const selectOne = orm
     .select()
     .from(pipelines)
@@ -41,7 +41,7 @@ export const createPipelineRepository = ({ orm }: Database): PipelineRepository 
 
 const refuseDuplicate = (id: string) => (error: unknown) => {
   if (isDuplicate(error))
-    throw new ApiError('CONFLICT', `A pipeline with the id ${id} exists already.`, { reason: 'exists' }, { cause: error })
+    throw new ApiError('CONFLICT', `A pipeline with the id ${id} already exists. Use another id.`, { reason: 'exists' }, { cause: error })
   throw error
 }
 

@@ -4,7 +4,7 @@ import { query } from './connect/database-error.ts'
 import type { Database } from './open.ts'
 import { sessions } from './tables.ts'
 
-/** The sessions that logins began. */
+/** The login sessions. */
 export const createSessionRepository = ({ orm }: Database): SessionRepository => {
   const selectOne = orm
     .select()

@@ -3,7 +3,7 @@ import { query } from './connect/database-error.ts'
 import type { Database } from './open.ts'
 import { settings } from './tables.ts'
 
-/** What was changed from the default settings. */
+/** The settings that differ from the defaults. */
 export const createSettingsRepository = ({ orm }: Database): SettingsRepository => ({
   read: () => query(async () => (await orm.select({ value: settings.value }).from(settings))[0]?.value ?? {}),
   write: (value, updated_at) =>

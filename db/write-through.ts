@@ -1,11 +1,11 @@
 import type { CredentialRepository, PipelineRecord, PipelineRepository } from '../lib/repositories.ts'
 
 /**
- * Repositories that read from memory and write to the database first. Only for a process that is the
- * one writer of its database: what another process writes is not seen.
+ * Repositories that read from memory and write to the database first. Only for a process that is the only writer of its
+ * database: they do not see what another process writes.
  */
 
-/** `count` alone still asks the database, so that health tells the truth about it. */
+/** `count` still reads the database, so that health reports the database's state. */
 export const keepPipelinesInMemory = (stored: PipelineRepository): PipelineRepository => {
   const records = once(async () => new Map((await stored.list()).map((record) => [record.config.id, record])))
   const amend = async (id: string, change: Partial<PipelineRecord>): Promise<void> => {
@@ -41,7 +41,7 @@ export const keepPipelinesInMemory = (stored: PipelineRepository): PipelineRepos
   }
 }
 
-/** The password's hash is asked for at every request. */
+/** Every request reads the hash of the password. */
 export const keepCredentialInMemory = (stored: CredentialRepository): CredentialRepository => {
   const memory = { hash: once(() => stored.find()) }
   const afterwards = (hash: string | undefined): void => {
@@ -60,7 +60,7 @@ export const keepCredentialInMemory = (stored: CredentialRepository): Credential
   }
 }
 
-/** Loads at the first call; a load that failed is tried again by the next. */
+/** Loads at the first call; the next call repeats a failed load. */
 const once = <T>(load: () => Promise<T>): (() => Promise<T>) => {
   let loaded: Promise<T> | undefined
   return () => {

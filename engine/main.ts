@@ -20,7 +20,7 @@ import { createEngineMetrics } from './metrics/metrics.ts'
 import { Supervisor } from './pipelines/supervisor.ts'
 import { createPublisher } from './rtsp/publisher/publisher.ts'
 import { createDecodeSlots } from './screenshots/decode/slots.ts'
-import { FileStore } from './screenshots/files/store.ts'
+import { FileStore } from './screenshots/files/file-store.ts'
 
 /** A sidecar that no API process has contacted for this long stops itself and its streams. */
 const ABANDONED_AFTER_MS = 60_000

@@ -3,16 +3,16 @@ import { createRateLimiter } from '../lib/access/rate-limit.ts'
 import type { SessionDeps } from '../lib/access/sessions.ts'
 import { withSharedReads } from '../lib/engine/shared-reads.ts'
 import { createCameraWatch } from '../lib/events/cameras.ts'
-import { createGeolocationKeeper, type GeolocationKeeper } from '../lib/events/geolocation.ts'
+import { createGeolocationRecorder, type GeolocationRecorder } from '../lib/events/geolocation.ts'
 import { createEventHub } from '../lib/events/hub.ts'
 import { createKlvFollowers } from '../lib/events/klv-upstreams.ts'
 import { withRemoteChanges } from '../lib/events/other-writers.ts'
-import { withEvents } from '../lib/events/publish-changes.ts'
+import { publishChanges } from '../lib/events/publish-changes.ts'
 import type { HealthDeps } from '../lib/health.ts'
 import { createKeyedQueue } from '../lib/keyed-queue.ts'
-import { createLicensing, type LicenseSource } from '../lib/license/license.ts'
+import type { LicenseSource } from '../lib/license/license.ts'
+import { createLicensing } from '../lib/license/licensing.ts'
 import type { MetricsDeps } from '../lib/metrics.ts'
-import type { PipelineDeps } from '../lib/pipelines/pipelines.ts'
 import type { ReconcileDeps } from '../lib/pipelines/reconcile.ts'
 import type { Cameras, Clock, Engine, Klv, Log, PasswordHasher, Screenshots } from '../lib/ports.ts'
 import type { CredentialRepository, PipelineRepository, SessionRepository, SettingsRepository } from '../lib/repositories.ts'
@@ -32,30 +32,30 @@ import { createRouter, type RouterDeps } from './http/router.ts'
 import { type KlvRouteDeps, klvRoutes } from './klv.ts'
 import { logRoutes } from './log.ts'
 import { metricsRoutes } from './metrics.ts'
-import { pipelineRoutes } from './pipelines.ts'
+import { type PipelineRouteDeps, pipelineRoutes } from './pipelines.ts'
 import { screenshotRoutes } from './screenshots.ts'
 import { settingsRoutes } from './settings.ts'
 import { type TriggerDeps, triggerRoutes } from './triggers.ts'
 
 export type { FetchHandler, RequestContext, Route } from './http/route.ts'
 
-/** What a host brings: the outside world. */
+/** What a host provides. */
 export interface HostPorts extends MetricsDeps {
   readonly engine: Engine
   readonly screenshots: Screenshots
   readonly klv: Klv
   readonly cameras: Cameras
   readonly pipelines: PipelineRepository
-  /** Other processes write to the database too. */
+  /** Whether other processes write to the database too. */
   readonly sharedDatabase?: boolean
   readonly settings: SettingsRepository
   readonly credentials: CredentialRepository
   readonly sessions: SessionRepository
   readonly hasher: PasswordHasher
   readonly license: LicenseSource
-  /** Where the triggers' streams are read; 127.0.0.1:8554 by default. */
+  /** The media server of triggered streams; 127.0.0.1:8554 by default. */
   readonly mediaServer?: MediaServer
-  /** The key of automation and of the media server; never empty. */
+  /** The key for automation and for the media server; never empty. */
   readonly apiKey: string
   readonly clock: Clock
   readonly log: Log
@@ -64,15 +64,15 @@ export interface HostPorts extends MetricsDeps {
   readonly startedAt: number
   /** Origins whose pages may call the API; none by default. */
   readonly corsOrigins?: readonly string[]
-  /** True from the moment a shutdown was asked for. */
+  /** True once a shutdown was requested. */
   readonly isStopping?: () => boolean
-  /** Aborts when the service stops: streams of events end at once instead of holding it. */
+  /** Aborts when the service stops; event streams end at once. */
   readonly stopping?: AbortSignal
 }
 
-/** Everything the API works with; each group takes the part it uses. */
+/** Everything the API works with; each group of routes takes the part it uses. */
 export interface AppDeps
-  extends PipelineDeps,
+  extends PipelineRouteDeps,
     SettingsDeps,
     SessionDeps,
     HealthDeps,
@@ -85,20 +85,20 @@ export interface AppDeps
     MetricsDeps {
   readonly screenshots: Screenshots
   readonly pipelines: PipelineRepository
-  readonly geolocations: GeolocationKeeper
+  readonly geolocations: GeolocationRecorder
   readonly corsOrigins?: readonly string[]
 }
 
 const LOCAL_MEDIA_SERVER: MediaServer = { host: '127.0.0.1', port: 8554 }
 
-/** Builds, once per process, what the parts of the API share: queues, counts, bounds and the guard. */
+/** Builds what the groups of routes share: queues, counters, limits and the guard. */
 export const assemble = (ports: HostPorts): AppDeps => {
   const { clock, license } = ports
   const engine = withSharedReads(ports.engine)
   const hub = createEventHub({ ...ports, engine })
   const events = ports.sharedDatabase === true ? withRemoteChanges(hub, ports) : hub
   const klvFollowers = createKlvFollowers({ ...ports, events })
-  const geolocations = createGeolocationKeeper(ports)
+  const geolocations = createGeolocationRecorder(ports)
   const cameraWatch = createCameraWatch({ ...ports, events })
   const close = (): void => {
     for (const part of [events.feed, klvFollowers, geolocations, cameraWatch]) part.close()
@@ -107,7 +107,7 @@ export const assemble = (ports: HostPorts): AppDeps => {
   const shared = {
     ...ports,
     engine,
-    pipelines: withEvents(ports.pipelines, events),
+    pipelines: publishChanges(ports.pipelines, events),
     licensing: createLicensing({ source: license, engine, clock }),
     changes: createKeyedQueue(),
   }

@@ -29,7 +29,7 @@ export const authRoutes = (deps: SessionDeps): readonly Route[] => [
     access: 'public',
     limit: LOGINS,
     operation: 'login',
-    summary: 'Begin a session of 24 hours',
+    summary: 'Log in: begin a session of 24 hours',
     status: 200,
     errors: ['VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
     body: { schema: passwordSchema, examples: { password: { password: 'correct horse battery staple' } } },
@@ -41,10 +41,10 @@ export const authRoutes = (deps: SessionDeps): readonly Route[] => [
     path: '/svc/auth/logout',
     access: 'session',
     operation: 'logout',
-    summary: 'End the session of the token sent',
+    summary: 'Log out: end the session of the token',
     status: 204,
     errors: ['SERVICE_UNAVAILABLE'],
-    answer: emptyAnswer('The token is worth nothing any more'),
+    answer: emptyAnswer('The session has ended'),
     handle: async ({ request }) => {
       await logout(deps, presentedBy(request))
       return noContent()
@@ -55,7 +55,7 @@ export const authRoutes = (deps: SessionDeps): readonly Route[] => [
     path: '/svc/auth/password',
     access: 'session',
     operation: 'setPassword',
-    summary: 'Set or change the password; every session ends',
+    summary: 'Set or change the password and end every session',
     status: 200,
     errors: ['VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
     body: { schema: passwordSchema, examples: { password: { password: 'correct horse battery staple' } } },
@@ -73,7 +73,7 @@ export const authRoutes = (deps: SessionDeps): readonly Route[] => [
     summary: 'Remove the password and every session',
     status: 204,
     errors: ['SERVICE_UNAVAILABLE'],
-    answer: emptyAnswer('Authentication is off'),
+    answer: emptyAnswer('The password is removed; authentication is off'),
     handle: async ({ request }) => {
       await removePassword(deps, presentedBy(request))
       return noContent()

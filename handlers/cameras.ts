@@ -5,18 +5,18 @@ import { eventsAnswer, jsonAnswer } from '../lib/openapi/operation.ts'
 import type { Cameras } from '../lib/ports.ts'
 import { cameraCapabilitiesSchema, cameraQuerySchema, cameraSchema } from '../lib/schema/camera.ts'
 import { validate } from '../lib/validate.ts'
-import { clientOf, type EventDeps } from './events.ts'
+import type { EventDeps } from './events.ts'
 import { readQuery } from './http/query.ts'
 import { json } from './http/respond.ts'
 import type { FetchHandler, Route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
-import { eventStream } from './http/sse.ts'
+import { clientOf, eventStream } from './http/sse.ts'
 
 export interface CameraRouteDeps extends Pick<EventDeps, 'events' | 'cameraWatch'> {
   readonly cameras: Pick<Cameras, 'list' | 'capabilities'>
 }
 
-/** The cameras of the host: which there are, what one can do, and which come and go. */
+/** The cameras of the host: list, capabilities, and events when one is added or removed. */
 export const cameraRoutes = ({ cameras, cameraWatch, events }: CameraRouteDeps): readonly Route[] => [
   {
     method: 'GET',
@@ -34,11 +34,11 @@ export const cameraRoutes = ({ cameras, cameraWatch, events }: CameraRouteDeps):
     path: '/svc/camera',
     access: 'session',
     operation: 'getCamera',
-    summary: 'What a camera can do: its formats with their sizes and frame rates',
+    summary: 'Read the capabilities of a camera: formats, sizes and frame rates',
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     query: cameraQuerySchema,
-    answer: jsonAnswer('What the camera can do', cameraCapabilitiesSchema, { webcam: CAMERA_CAPABILITIES }),
+    answer: jsonAnswer('The capabilities of the camera', cameraCapabilitiesSchema, { webcam: CAMERA_CAPABILITIES }),
     handle: async ({ url }) => {
       const { path } = validate(cameraQuerySchema, readQuery(url, ['path']), 'query')
       return json(await cameras.capabilities(path))
@@ -54,7 +54,7 @@ export const cameraRoutes = ({ cameras, cameraWatch, events }: CameraRouteDeps):
     errors: ['SERVICE_UNAVAILABLE'],
     answer: eventsAnswer('Events of the cameras', CAMERA_EVENTS),
     handle: async (exchange) => {
-      // Who connects and then plugs in a camera is told; who asks a host that cannot tell learns why.
+      // Answers 503 with a reason on hosts without camera discovery; otherwise no change after this answer is missed.
       await cameraWatch.begin()
       return eventStream({
         ...clientOf(exchange),

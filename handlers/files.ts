@@ -3,7 +3,7 @@ import { SCREENSHOT } from '../lib/openapi/examples.ts'
 import { emptyAnswer, jpegAnswer, jsonAnswer, knownPictureAnswer } from '../lib/openapi/operation.ts'
 import { deleteScreenshotsOf, FILES_PATH, listScreenshots, parseFile, type ScreenshotDeps } from '../lib/pipelines/screenshots.ts'
 import { deletedSchema, screenshotDeleteSchema, screenshotListSchema, screenshotRecordSchema } from '../lib/schema/screenshot.ts'
-import { picture } from './http/picture.ts'
+import { jpeg } from './http/jpeg.ts'
 import { readQuery } from './http/query.ts'
 import { json, noContent } from './http/respond.ts'
 import type { Exchange, FetchHandler, Route } from './http/route.ts'
@@ -18,15 +18,15 @@ export const fileRoutes = (deps: FileDeps): readonly Route[] => [
     path: FILES_PATH,
     access: 'session',
     operation: 'listScreenshots',
-    summary: 'List screenshot files, the newest first; at most limit (1000) of them, older than before, of pipeline_id',
+    summary: 'List screenshot files, newest first, in pages of at most 1000',
     status: 200,
     errors: ['VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
     query: screenshotListSchema,
     answer: jsonAnswer(
-      'The files, the newest first',
+      'The files, newest first',
       v.array(screenshotRecordSchema),
       { one: [SCREENSHOT] },
-      { link: 'The next page (RFC 8288), when there may be one' },
+      { link: 'The next page (RFC 8288), when there may be more files' },
     ),
     handle: async ({ url }) => {
       const { files, limit } = await listScreenshots(deps, readQuery(url, ['pipeline_id', 'limit', 'before']))
@@ -40,11 +40,11 @@ export const fileRoutes = (deps: FileDeps): readonly Route[] => [
     access: 'session',
     limit: { name: 'delete-screenshots', requests: 10, window_seconds: 60 },
     operation: 'deleteScreenshots',
-    summary: 'Delete the screenshot files of a pipeline (pipeline_id)',
+    summary: 'Delete all screenshot files of a pipeline',
     status: 200,
     errors: ['VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
     query: screenshotDeleteSchema,
-    answer: jsonAnswer('How many were deleted', deletedSchema, { some: { deleted: 12 } }),
+    answer: jsonAnswer('Number of deleted files', deletedSchema, { some: { deleted: 12 } }),
     handle: async ({ url }) => json({ deleted: await deleteScreenshotsOf(deps, readQuery(url, ['pipeline_id'])) }),
   },
   {
@@ -59,7 +59,7 @@ export const fileRoutes = (deps: FileDeps): readonly Route[] => [
     otherAnswers: { 304: knownPictureAnswer() },
     handle: async (exchange) => {
       const file = fileOf(exchange)
-      return picture(exchange.request, await deps.screenshots.read(file), { 'content-disposition': `inline; filename="${file}"` })
+      return jpeg(exchange.request, await deps.screenshots.read(file), { 'content-disposition': `inline; filename="${file}"` })
     },
   },
   {

@@ -8,16 +8,18 @@ import { createRouter, type RouterDeps } from './http/router.ts'
 
 const open = { access: 'public', method: 'GET', status: 200, errors: [] } as const
 
-/** Health, the orchestrator's probe and the version: public. */
+/** Health, liveness probe and version; all public. */
 export const healthRoutes = (deps: HealthDeps): readonly Route[] => [
   {
     ...open,
     path: '/svc/health',
     operation: 'getHealth',
-    summary: 'What works and what does not; 503 when degraded',
-    answer: jsonAnswer('Everything works', healthSchema, { ok: HEALTH }),
+    summary: 'Health of the service, its engine and its database; 503 when degraded',
+    answer: jsonAnswer('Engine and database work', healthSchema, { ok: HEALTH }),
     otherAnswers: {
-      503: jsonAnswer('Engine or database is down', healthSchema, { degraded: { ...HEALTH, status: 'degraded', engine: 'unavailable' } }),
+      503: jsonAnswer('Engine or database is unavailable', healthSchema, {
+        degraded: { ...HEALTH, status: 'degraded', engine: 'unavailable' },
+      }),
     },
     handle: async () => {
       const health = await readHealth(deps)
@@ -28,9 +30,9 @@ export const healthRoutes = (deps: HealthDeps): readonly Route[] => [
     ...open,
     path: '/svc/healthz',
     operation: 'probe',
-    summary: 'Whether this process takes requests; 503 while it stops',
-    answer: jsonAnswer('It takes requests', probeSchema, { ok: { status: 'ok' } }),
-    otherAnswers: { 503: jsonAnswer('It stops', probeSchema, { stopping: { status: 'stopping' } }) },
+    summary: 'Liveness: 200 while this process accepts requests, 503 while it stops',
+    answer: jsonAnswer('The process accepts requests', probeSchema, { ok: { status: 'ok' } }),
+    otherAnswers: { 503: jsonAnswer('The process stops', probeSchema, { stopping: { status: 'stopping' } }) },
     handle: () => (deps.isStopping?.() ? json({ status: 'stopping' }, 503) : json({ status: 'ok' })),
   },
   {

@@ -2,17 +2,17 @@ import type { KlvFollowers } from '../lib/events/klv-upstreams.ts'
 import { PIPELINE_ANSWER } from '../lib/openapi/answers.ts'
 import { KLV_FEATURE, KLV_PACKET } from '../lib/openapi/examples.ts'
 import { eventsAnswer } from '../lib/openapi/operation.ts'
-import { findRecord, type KlvDeps, readKlv, startKlv, stopKlv } from '../lib/pipelines/klv.ts'
+import { findRecord } from '../lib/pipelines/find.ts'
+import { type KlvDeps, readKlv, startKlv, stopKlv } from '../lib/pipelines/klv.ts'
 import { pipelineNotFoundSchema } from '../lib/schema/event.ts'
 import { klvFeatureSchema, klvPacketSchema, klvQuerySchema } from '../lib/schema/klv.ts'
-import { pipelineIdSchema } from '../lib/schema/pipeline.ts'
-import { validate } from '../lib/validate.ts'
-import { clientOf, type EventDeps } from './events.ts'
+import type { EventDeps } from './events.ts'
+import { pipelineIdOf } from './http/pipeline-id.ts'
 import { readQuery } from './http/query.ts'
 import { json } from './http/respond.ts'
-import type { Exchange, FetchHandler, Route } from './http/route.ts'
+import type { FetchHandler, Route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
-import { eventStream } from './http/sse.ts'
+import { clientOf, eventStream } from './http/sse.ts'
 
 export interface KlvRouteDeps extends KlvDeps, Pick<EventDeps, 'events'> {
   readonly klvFollowers: KlvFollowers
@@ -20,36 +20,36 @@ export interface KlvRouteDeps extends KlvDeps, Pick<EventDeps, 'events'> {
 
 const BASE = '/svc/pipeline/:id/klv'
 
-/** KLV metadata of a pipeline: decoding, the last packet, every packet. */
+/** KLV metadata of a pipeline: start and stop decoding, the last packet, the stream of packets. */
 export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
   {
     method: 'PUT',
     path: `${BASE}/start`,
     access: 'session',
     operation: 'startKlv',
-    summary: 'Start to decode the KLV metadata of a playing pipeline',
+    summary: 'Start decoding the KLV metadata of a playing pipeline',
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', 'SERVICE_UNAVAILABLE'],
     answer: PIPELINE_ANSWER,
-    handle: async (exchange) => json(await startKlv(deps, idOf(exchange))),
+    handle: async (exchange) => json(await startKlv(deps, pipelineIdOf(exchange))),
   },
   {
     method: 'PUT',
     path: `${BASE}/stop`,
     access: 'session',
     operation: 'stopKlv',
-    summary: 'Stop to decode KLV metadata; the last packet stays',
+    summary: 'Stop decoding KLV metadata; the last packet is kept',
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     answer: PIPELINE_ANSWER,
-    handle: async (exchange) => json(await stopKlv(deps, idOf(exchange))),
+    handle: async (exchange) => json(await stopKlv(deps, pipelineIdOf(exchange))),
   },
   {
     method: 'GET',
     path: BASE,
     access: 'session',
     operation: 'getKlv',
-    summary: 'The last decoded KLV packet with its age; format=geojson answers a GeoJSON Feature',
+    summary: 'Read the last decoded KLV packet with its age, as JSON or as a GeoJSON Feature',
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     query: klvQuerySchema,
@@ -61,7 +61,7 @@ export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
       },
     },
     handle: async (exchange) => {
-      const answer = await readKlv(deps, idOf(exchange), readQuery(exchange.url, ['format']))
+      const answer = await readKlv(deps, pipelineIdOf(exchange), readQuery(exchange.url, ['format']))
       return 'feature' in answer ? json(answer.feature, 200, { 'content-type': 'application/geo+json' }) : json(answer.packet)
     },
   },
@@ -70,16 +70,16 @@ export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
     path: `${BASE}/events`,
     access: 'session',
     operation: 'followKlv',
-    summary: 'Server-Sent Events: klv for each packet while decoding runs, pipeline_not_found when the pipeline is deleted',
+    summary: 'Server-Sent Events: klv for each decoded packet, pipeline_not_found when the pipeline is deleted',
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
-    answer: eventsAnswer('Every packet of the pipeline; the stream ends after pipeline_not_found', {
+    answer: eventsAnswer('The decoded packets of the pipeline; the stream ends after pipeline_not_found', {
       klv: klvPacketSchema,
       pipeline_not_found: pipelineNotFoundSchema,
     }),
     handle: async (exchange) => {
-      const id = idOf(exchange)
-      await findRecord(deps, id)
+      const id = pipelineIdOf(exchange)
+      await findRecord(deps.pipelines, id)
       return eventStream({
         ...clientOf(exchange),
         feed: followedFeed(deps, id),
@@ -90,11 +90,11 @@ export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
   },
 ]
 
-/** The feed, which the engine sends the packets of a pipeline to exactly while this client is subscribed. */
+/** The feed; while a client is subscribed, the engine sends the packets of this pipeline. */
 const followedFeed = ({ events: { feed }, klvFollowers }: KlvRouteDeps, id: string): Pick<typeof feed, 'subscribe' | 'missedSince'> => ({
   missedSince: feed.missedSince,
-  subscribe: (follower) => {
-    const unsubscribe = feed.subscribe(follower)
+  subscribe: (subscriber) => {
+    const unsubscribe = feed.subscribe(subscriber)
     const unfollow = klvFollowers.follow(id)
     return () => {
       unsubscribe()
@@ -105,5 +105,3 @@ const followedFeed = ({ events: { feed }, klvFollowers }: KlvRouteDeps, id: stri
 
 /** The KLV operations alone, for embedding. */
 export const createKlvHandlers = (deps: KlvRouteDeps & RouterDeps): FetchHandler => createRouter(klvRoutes(deps), deps)
-
-const idOf = ({ params }: Exchange): string => validate(pipelineIdSchema, params.id, 'pipeline id')

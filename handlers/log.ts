@@ -1,31 +1,27 @@
 import * as v from 'valibot'
 import { LOG_LINE } from '../lib/openapi/examples.ts'
 import { jsonAnswer } from '../lib/openapi/operation.ts'
-import { logQuerySchema, type PipelineLogDeps, readPipelineLog } from '../lib/pipelines/log.ts'
-import { pipelineIdSchema } from '../lib/schema/pipeline.ts'
-import { logLineSchema } from '../lib/schema/representation.ts'
-import { validate } from '../lib/validate.ts'
+import { type PipelineLogDeps, readPipelineLog } from '../lib/pipelines/log.ts'
+import { logLineSchema, logQuerySchema } from '../lib/schema/log.ts'
+import { pipelineIdOf } from './http/pipeline-id.ts'
 import { readQuery } from './http/query.ts'
 import { json } from './http/respond.ts'
 import type { FetchHandler, Route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 
-/** What a pipeline's child processes wrote. */
+/** The output of a pipeline's child processes. */
 export const logRoutes = (deps: PipelineLogDeps): readonly Route[] => [
   {
     access: 'session',
     method: 'GET',
     path: '/svc/pipeline/:id/log',
     operation: 'getPipelineLog',
-    summary: 'The last lines of the child process, this run and the previous ones; credentials masked',
+    summary: "Read the last output lines of the pipeline's child processes, of this run and previous ones; credentials are masked",
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     query: logQuerySchema,
-    answer: jsonAnswer('The lines, the oldest first', v.array(logLineSchema), { one: [LOG_LINE] }),
-    handle: async ({ params, url }) => {
-      const id = validate(pipelineIdSchema, params.id, 'pipeline id')
-      return json(await readPipelineLog(deps, id, readQuery(url, ['limit'])))
-    },
+    answer: jsonAnswer('The lines, oldest first', v.array(logLineSchema), { one: [LOG_LINE] }),
+    handle: async (exchange) => json(await readPipelineLog(deps, pipelineIdOf(exchange), readQuery(exchange.url, ['limit']))),
   },
 ]
 

@@ -3,14 +3,14 @@ import { METRICS_CONTENT_TYPE, type MetricsDeps, readMetrics } from '../lib/metr
 import type { FetchHandler, Route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 
-/** What the service counts, for Prometheus. */
+/** The metrics for Prometheus. */
 export const metricsRoutes = (deps: MetricsDeps): readonly Route[] => [
   {
     access: 'session',
     method: 'GET',
     path: '/svc/metrics',
     operation: 'getMetrics',
-    summary: 'Metrics of the API and of its engine in the text format of Prometheus',
+    summary: 'Metrics of the API and its engine in the Prometheus text format',
     status: 200,
     errors: [],
     answer: { description: 'Prometheus text format 0.0.4', content: { 'text/plain': { schema: v.string() } } },

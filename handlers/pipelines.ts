@@ -7,32 +7,26 @@ import {
   REPLACEMENT_BODY,
 } from '../lib/openapi/answers.ts'
 import { emptyAnswer, jsonAnswer } from '../lib/openapi/operation.ts'
-import {
-  createPipeline,
-  deletePipeline,
-  getPipeline,
-  listPipelines,
-  type PipelineDeps,
-  patchPipeline,
-  playPipeline,
-  replacePipeline,
-  stopPipeline,
-  validatePipeline,
-} from '../lib/pipelines/pipelines.ts'
-import { pipelineFilterSchema, pipelineIdSchema, pipelinePatchSchema } from '../lib/schema/pipeline.ts'
+import { type ChangeDeps, deletePipeline, patchPipeline, replacePipeline } from '../lib/pipelines/change.ts'
+import { type CreateDeps, createPipeline, validatePipeline } from '../lib/pipelines/create.ts'
+import { getPipeline, listPipelines } from '../lib/pipelines/find.ts'
+import { type PlayDeps, playPipeline, stopPipeline } from '../lib/pipelines/play.ts'
+import { pipelineFilterSchema, pipelinePatchSchema } from '../lib/schema/pipeline.ts'
 import { validationSchema } from '../lib/schema/representation.ts'
-import { validate } from '../lib/validate.ts'
 import { readJson } from './http/body.ts'
+import { pipelineIdOf } from './http/pipeline-id.ts'
 import { readQuery } from './http/query.ts'
 import { json, noContent } from './http/respond.ts'
-import type { Exchange, FetchHandler, Route } from './http/route.ts'
+import type { FetchHandler, Route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
+
+export interface PipelineRouteDeps extends CreateDeps, ChangeDeps, PlayDeps {}
 
 const BASE = '/svc/pipeline'
 const session = { access: 'session' } as const
 
 /** Create, read, replace, patch, delete, play and stop of pipelines. */
-export const pipelineRoutes = (deps: PipelineDeps): readonly Route[] => [
+export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
   {
     ...session,
     method: 'GET',
@@ -78,7 +72,9 @@ export const pipelineRoutes = (deps: PipelineDeps): readonly Route[] => [
     status: 200,
     errors: ['VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
     body: PIPELINE_BODY,
-    answer: jsonAnswer('A create with this body would be taken', validationSchema, { valid: { valid: true, launch: 'gst-launch-1.0 …' } }),
+    answer: jsonAnswer('A create with this body would be accepted', validationSchema, {
+      valid: { valid: true, launch: 'gst-launch-1.0 …' },
+    }),
     handle: async ({ request }) => json(await validatePipeline(deps, await readJson(request))),
   },
   ...['', '/status'].map(
@@ -91,7 +87,7 @@ export const pipelineRoutes = (deps: PipelineDeps): readonly Route[] => [
       status: 200,
       errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
       answer: PIPELINE_ANSWER,
-      handle: async (exchange) => json(await getPipeline(deps, idOf(exchange))),
+      handle: async (exchange) => json(await getPipeline(deps, pipelineIdOf(exchange))),
     }),
   ),
   {
@@ -99,12 +95,12 @@ export const pipelineRoutes = (deps: PipelineDeps): readonly Route[] => [
     method: 'PUT',
     path: `${BASE}/:id`,
     operation: 'replacePipeline',
-    summary: 'Replace the configuration of a pipeline that does not run',
+    summary: 'Replace the configuration of a pipeline that is not running',
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
     body: REPLACEMENT_BODY,
     answer: PIPELINE_ANSWER,
-    handle: async (exchange) => json(await replacePipeline(deps, idOf(exchange), await readJson(exchange.request))),
+    handle: async (exchange) => json(await replacePipeline(deps, pipelineIdOf(exchange), await readJson(exchange.request))),
   },
   {
     ...session,
@@ -116,19 +112,19 @@ export const pipelineRoutes = (deps: PipelineDeps): readonly Route[] => [
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
     body: { schema: pipelinePatchSchema, examples: GEOLOCATION_EXAMPLES },
     answer: PIPELINE_ANSWER,
-    handle: async (exchange) => json(await patchPipeline(deps, idOf(exchange), await readJson(exchange.request))),
+    handle: async (exchange) => json(await patchPipeline(deps, pipelineIdOf(exchange), await readJson(exchange.request))),
   },
   {
     ...session,
     method: 'DELETE',
     path: `${BASE}/:id`,
     operation: 'deletePipeline',
-    summary: 'Delete a pipeline that does not run',
+    summary: 'Delete a pipeline that is not running',
     status: 204,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', 'SERVICE_UNAVAILABLE'],
-    answer: emptyAnswer('The pipeline is deleted; its screenshots stay'),
+    answer: emptyAnswer('The pipeline is deleted; its screenshots are kept'),
     handle: async (exchange) => {
-      await deletePipeline(deps, idOf(exchange))
+      await deletePipeline(deps, pipelineIdOf(exchange))
       return noContent()
     },
   },
@@ -150,7 +146,7 @@ export const pipelineRoutes = (deps: PipelineDeps): readonly Route[] => [
       'PIPELINE_START_TIMEOUT',
     ],
     answer: PIPELINE_ANSWER,
-    handle: async (exchange) => json(await playPipeline(deps, idOf(exchange))),
+    handle: async (exchange) => json(await playPipeline(deps, pipelineIdOf(exchange))),
   },
   {
     ...session,
@@ -161,11 +157,9 @@ export const pipelineRoutes = (deps: PipelineDeps): readonly Route[] => [
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     answer: PIPELINE_ANSWER,
-    handle: async (exchange) => json(await stopPipeline(deps, idOf(exchange))),
+    handle: async (exchange) => json(await stopPipeline(deps, pipelineIdOf(exchange))),
   },
 ]
 
 /** The pipeline operations alone, for embedding. */
-export const createPipelineHandlers = (deps: PipelineDeps & RouterDeps): FetchHandler => createRouter(pipelineRoutes(deps), deps)
-
-const idOf = ({ params }: Exchange): string => validate(pipelineIdSchema, params.id, 'pipeline id')
+export const createPipelineHandlers = (deps: PipelineRouteDeps & RouterDeps): FetchHandler => createRouter(pipelineRoutes(deps), deps)

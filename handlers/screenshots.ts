@@ -1,19 +1,18 @@
 import { PIPELINE_ANSWER } from '../lib/openapi/answers.ts'
 import { jpegAnswer, knownPictureAnswer } from '../lib/openapi/operation.ts'
 import { type ScreenshotDeps, startScreenshots, stopScreenshots, takeSnapshot } from '../lib/pipelines/screenshots.ts'
-import { pipelineIdSchema } from '../lib/schema/pipeline.ts'
 import { screenshotsStartSchema, snapshotQuerySchema } from '../lib/schema/screenshot.ts'
-import { validate } from '../lib/validate.ts'
 import { readOptionalJson } from './http/body.ts'
-import { picture } from './http/picture.ts'
+import { jpeg } from './http/jpeg.ts'
+import { pipelineIdOf } from './http/pipeline-id.ts'
 import { readQuery } from './http/query.ts'
 import { json } from './http/respond.ts'
-import type { Exchange, FetchHandler, Route } from './http/route.ts'
+import type { FetchHandler, Route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 
 const BASE = '/svc/pipeline/:id'
 
-/** Periodic screenshots of a pipeline, and its picture of now. */
+/** Periodic screenshots of a pipeline, and its current picture. */
 export const screenshotRoutes = (deps: ScreenshotDeps): readonly Route[] => [
   {
     method: 'PUT',
@@ -25,7 +24,7 @@ export const screenshotRoutes = (deps: ScreenshotDeps): readonly Route[] => [
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
     body: { schema: screenshotsStartSchema, optional: true, examples: { every_minute: { interval_seconds: 60, quality: 90 } } },
     answer: PIPELINE_ANSWER,
-    handle: async (exchange) => json(await startScreenshots(deps, idOf(exchange), await readOptionalJson(exchange.request))),
+    handle: async (exchange) => json(await startScreenshots(deps, pipelineIdOf(exchange), await readOptionalJson(exchange.request))),
   },
   {
     method: 'PUT',
@@ -36,25 +35,23 @@ export const screenshotRoutes = (deps: ScreenshotDeps): readonly Route[] => [
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     answer: PIPELINE_ANSWER,
-    handle: async (exchange) => json(await stopScreenshots(deps, idOf(exchange))),
+    handle: async (exchange) => json(await stopScreenshots(deps, pipelineIdOf(exchange))),
   },
   {
     method: 'GET',
     path: `${BASE}/snapshot`,
     access: 'session',
     operation: 'getSnapshot',
-    summary: 'The current picture as JPEG; quality (1 to 100) and width (pixels at most) are optional',
+    summary: 'Take a snapshot: the current picture as JPEG',
     status: 200,
     errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', 'ENGINE_ERROR', 'SERVICE_UNAVAILABLE'],
     query: snapshotQuerySchema,
-    answer: jpegAnswer('The picture of now, at most a second old'),
+    answer: jpegAnswer('The current picture, at most one second old'),
     otherAnswers: { 304: knownPictureAnswer() },
     handle: async (exchange) =>
-      picture(exchange.request, await takeSnapshot(deps, idOf(exchange), readQuery(exchange.url, ['quality', 'width']))),
+      jpeg(exchange.request, await takeSnapshot(deps, pipelineIdOf(exchange), readQuery(exchange.url, ['quality', 'width']))),
   },
 ]
 
-/** The picture operations of pipelines alone, for embedding. */
+/** Screenshots and snapshot alone, for embedding. */
 export const createScreenshotHandlers = (deps: ScreenshotDeps & RouterDeps): FetchHandler => createRouter(screenshotRoutes(deps), deps)
-
-const idOf = ({ params }: Exchange): string => validate(pipelineIdSchema, params.id, 'pipeline id')

@@ -24,11 +24,11 @@ export const settingsRoutes = (deps: SettingsDeps): readonly Route[] => [
     path: '/svc/settings',
     access: 'session',
     operation: 'changeSettings',
-    summary: 'Change the settings given; the others stay',
+    summary: 'Change some settings; the others keep their values',
     status: 200,
     errors: ['VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
     body: { schema: settingsPatchSchema, examples: { longer: { start_timeout_seconds: 20, reconnect: { max_delay_seconds: 60 } } } },
-    answer: jsonAnswer('All settings as they are now', settingsSchema, { changed: { ...DEFAULT_SETTINGS, start_timeout_seconds: 20 } }),
+    answer: jsonAnswer('All settings after the change', settingsSchema, { changed: { ...DEFAULT_SETTINGS, start_timeout_seconds: 20 } }),
     handle: async ({ request }) => json(await changeSettings(deps, await readJson(request))),
   },
 ]

@@ -12,13 +12,13 @@ export interface TriggerDeps {
 
 const trigger = { access: 'api_key', path: '/svc/triggers/mediaServer/publish', status: 200 } as const
 
-/** The calls of a media server when a stream is published to it and when it ends. */
+/** Calls from a media server when a stream is published and when it ends. */
 export const triggerRoutes = ({ triggers }: TriggerDeps): readonly Route[] => [
   {
     ...trigger,
     method: 'PUT',
     operation: 'publishStream',
-    summary: 'A stream was published at `path`: create its pipeline (or the one named `pipelineId`) and start it',
+    summary: 'A stream was published at `path`: create its pipeline and start it',
     errors: [
       'VALIDATION_ERROR',
       'LICENSE_ERROR',
@@ -29,7 +29,7 @@ export const triggerRoutes = ({ triggers }: TriggerDeps): readonly Route[] => [
       'PIPELINE_START_TIMEOUT',
     ],
     query: triggerQuerySchema,
-    answer: jsonAnswer('It plays', triggerAnswerSchema, { play: { status: 'ok', pipelineId: 'drone7', action: 'play' } }),
+    answer: jsonAnswer('The pipeline is playing', triggerAnswerSchema, { play: { status: 'ok', pipelineId: 'drone7', action: 'play' } }),
     handle: async (exchange) => json(await triggers.publish(queryOf(exchange), exchange.began)),
   },
   {
@@ -39,7 +39,9 @@ export const triggerRoutes = ({ triggers }: TriggerDeps): readonly Route[] => [
     summary: 'The stream at `path` ended: stop and remove its pipeline, also one that is still starting',
     errors: ['VALIDATION_ERROR', 'CONFLICT', 'SERVICE_UNAVAILABLE'],
     query: triggerQuerySchema,
-    answer: jsonAnswer('It is stopped and removed', triggerAnswerSchema, { stop: { status: 'ok', pipelineId: 'drone7', action: 'stop' } }),
+    answer: jsonAnswer('The pipeline is stopped and removed', triggerAnswerSchema, {
+      stop: { status: 'ok', pipelineId: 'drone7', action: 'stop' },
+    }),
     handle: async (exchange) => json(await triggers.unpublish(queryOf(exchange), exchange.began)),
   },
 ]

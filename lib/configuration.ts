@@ -9,14 +9,18 @@ export interface PortRange {
 }
 
 /** Parses `first-last` (1024–65535, first not above last), undefined when it is not that. */
-export const parsePortRange = (text: string): PortRange | undefined => {
+const parsePortRange = (text: string): PortRange | undefined => {
   const match = /^(\d{1,5})-(\d{1,5})$/.exec(text.trim())
   if (match === null) return undefined
   const range = { first: Number(match[1]), last: Number(match[2]) }
   return range.first >= 1024 && range.last <= 65535 && range.first <= range.last ? range : undefined
 }
 
-/** What the environment says; every field is checked. */
+/** The configuration from the environment; every field is validated. */
+export const SANDBOX_MODES = ['auto', 'required', 'off'] as const
+/** auto: a sandbox where the host allows one; required: nothing runs without it. */
+export type SandboxMode = (typeof SANDBOX_MODES)[number]
+
 export interface Configuration {
   readonly host: string
   readonly port: number
@@ -26,14 +30,17 @@ export interface Configuration {
   readonly apiKey: string | undefined
   readonly engineUrl: string | undefined
   readonly engineToken: string | undefined
-  /** Where the sidecar listens; given: it runs by itself, whether an API process is there or not. */
+  /** Address at which a stand-alone engine listens. */
   readonly engineListen: { readonly host: string; readonly port: number } | undefined
   readonly mediaServer: { readonly host: string; readonly port: number }
   readonly outputPorts: PortRange
   readonly licenseFile: string | undefined
   readonly profile: 'docs' | undefined
   readonly docsPort: number
-  readonly allowFileSources: boolean
+  /** Whether file:// sources are allowed, or the folder in which they are. */
+  readonly allowFileSources: boolean | string
+  /** How children are confined. */
+  readonly sandbox: SandboxMode
   readonly trustProxy: boolean
   readonly corsOrigins: readonly string[]
   readonly logLevel: LogLevel
@@ -43,9 +50,9 @@ type Parsed<T> = { readonly value: T } | { readonly mistake: string }
 
 interface Variable<T> {
   readonly name: string
-  /** What stands in its place when it is not set; undefined: none. */
+  /** Value when the variable is not set; undefined: none. */
   readonly default: string | undefined
-  /** How `--help` and the README show the default. */
+  /** The default as `--help` and the README show it. */
   readonly shown: string
   readonly about: string
   readonly secret?: true
@@ -58,7 +65,7 @@ const mistake = <T>(text: string): Parsed<T> => ({ mistake: text })
 const text = (value: string): Parsed<string> => ok(value)
 
 const portNumber = (value: string): Parsed<number> =>
-  /^\d{1,5}$/.test(value) && Number(value) <= 65535 ? ok(Number(value)) : mistake('use a port number of 0 to 65535')
+  /^\d{1,5}$/.test(value) && Number(value) <= 65535 ? ok(Number(value)) : mistake('use a port number from 0 to 65535')
 
 const flag = (value: string): Parsed<boolean> =>
   value === '1' || value === 'true' ? ok(true) : value === '0' || value === 'false' ? ok(false) : mistake('use 0 or 1')
@@ -68,7 +75,7 @@ const url =
   (value: string): Parsed<string> =>
     URL.canParse(value) && schemes.includes(new URL(value).protocol)
       ? ok(value)
-      : mistake(`use a URL that starts with ${schemes.join(', ')}`)
+      : mistake(`use a URL that starts with one of: ${schemes.join(', ')}`)
 
 const hostAndPort = (value: string): Parsed<{ host: string; port: number }> => {
   const match = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})$/.exec(value)
@@ -86,6 +93,16 @@ const originList = (value: string): Parsed<readonly string[]> => {
   const origins = value.split(',').map((origin) => origin.trim())
   const wrong = origins.find((origin) => !URL.canParse(origin) || new URL(origin).origin !== origin)
   return wrong === undefined ? ok(origins) : mistake('use origins such as https://console.example.org, separated by commas')
+}
+
+const flagOrFolder = (value: string): Parsed<boolean | string> => {
+  if (value.startsWith('/')) return ok(value === '/' ? true : value.replace(/\/+$/, ''))
+  return value === '1' || value === '0' ? ok(value === '1') : mistake('use 0, 1 or the absolute path of a folder')
+}
+
+const sandboxMode = (value: string): Parsed<SandboxMode> => {
+  const mode = SANDBOX_MODES.find((candidate) => candidate === value)
+  return mode === undefined ? mistake(`use one of: ${SANDBOX_MODES.join(', ')}`) : ok(mode)
 }
 
 const logLevel = (value: string): Parsed<LogLevel> => {
@@ -106,11 +123,11 @@ const withDefault = <T>(variable: Omit<Variable<T>, 'shown' | 'default'> & { rea
 
 const VARIABLES = {
   host: withDefault({ name: 'SVC_HOST', default: '127.0.0.1', about: 'address the API listens on', parse: text }),
-  port: withDefault({ name: 'SVC_PORT', default: '8080', about: 'port the API listens on; 0 takes a free one', parse: portNumber }),
+  port: withDefault({ name: 'SVC_PORT', default: '8080', about: 'port the API listens on; 0 takes a free port', parse: portNumber }),
   dataDir: withDefault({
     name: 'SVC_DATA_DIR',
     default: './data',
-    about: 'database, API key, screenshots; created with mode 0700',
+    about: 'directory of database, API key and screenshots; created with mode 0700',
     parse: text,
   }),
   databaseUrl: optional({
@@ -119,25 +136,26 @@ const VARIABLES = {
     about: 'libSQL database: file:, libsql://, https:// or http://',
     parse: url(['file:', 'libsql:', 'https:', 'http:', 'wss:', 'ws:']),
   }),
-  databaseAuthToken: optional({ name: 'SVC_DATABASE_AUTH_TOKEN', about: 'token of a remote database', secret: true, parse: text }),
+  databaseAuthToken: optional({ name: 'SVC_DATABASE_AUTH_TOKEN', about: 'token for a remote database', secret: true, parse: text }),
   apiKey: optional({
     name: 'SVC_API_KEY',
     shown: 'generated into <data dir>/api-key',
     about: 'API key for automation and triggers, at least 16 characters',
     secret: true,
-    parse: (value) => (/^[\x21-\x7e]{16,512}$/.test(value) ? ok(value) : mistake('use 16 to 512 printable characters without blanks')),
+    parse: (value) =>
+      /^[\x21-\x7e]{16,512}$/.test(value) ? ok(value) : mistake('use 16 to 512 printable ASCII characters without blanks'),
   }),
   engineUrl: optional({
     name: 'SVC_ENGINE_URL',
     shown: 'own sidecar',
-    about: 'a sidecar that runs elsewhere, such as http://10.0.0.7:9100',
+    about: 'engine on another host, such as http://10.0.0.7:9100',
     parse: url(['http:', 'https:']),
   }),
   engineToken: optional({ name: 'SVC_ENGINE_TOKEN', about: 'bearer secret between API and engine', secret: true, parse: text }),
   engineListen: optional({
     name: 'SVC_ENGINE_LISTEN',
     shown: 'a free port of 127.0.0.1',
-    about: 'host:port of an engine that runs by itself; needs SVC_ENGINE_TOKEN',
+    about: 'host:port of a stand-alone engine; requires SVC_ENGINE_TOKEN',
     parse: listenAddress,
   }),
   mediaServer: withDefault({
@@ -149,7 +167,7 @@ const VARIABLES = {
   outputPorts: withDefault({
     name: 'SVC_OUTPUT_PORTS',
     default: '50000-55000',
-    about: 'ports given to outputs that ask for none',
+    about: 'ports for RTSP outputs without a port of their own',
     parse: (value): Parsed<PortRange> => {
       const range = parsePortRange(value)
       return range === undefined ? mistake('use first-last within 1024-65535, such as 50000-55000') : ok(range)
@@ -157,32 +175,48 @@ const VARIABLES = {
   }),
   licenseFile: optional({
     name: 'SVC_LICENSE_FILE',
-    about: 'license file (JSON); without one every codec is allowed, without a limit',
+    about: 'license file (JSON); without one, codecs and streams are not limited',
     parse: text,
   }),
   profile: optional({
     name: 'SVC_PROFILE',
-    about: 'docs: serve the API explorer at its own address',
-    parse: (value): Parsed<'docs'> => (value === 'docs' ? ok(value) : mistake('use docs, or leave it out')),
+    about: 'docs: also serve the API explorer',
+    parse: (value): Parsed<'docs'> => (value === 'docs' ? ok(value) : mistake('use docs or unset it')),
   }),
   docsPort: withDefault({ name: 'SVC_DOCS_PORT', default: '8081', about: 'port of the API explorer', parse: portNumber }),
-  allowFileSources: withDefault({ name: 'SVC_ALLOW_FILE_SOURCES', default: '0', about: '1 allows file:// sources', parse: flag }),
-  trustProxy: withDefault({ name: 'SVC_TRUST_PROXY', default: '0', about: '1 takes the client address from X-Forwarded-For', parse: flag }),
+  allowFileSources: withDefault({
+    name: 'SVC_ALLOW_FILE_SOURCES',
+    default: '0',
+    about: '1 allows file:// sources; a folder allows those inside it',
+    parse: flagOrFolder,
+  }),
+  sandbox: withDefault({
+    name: 'SVC_SANDBOX',
+    default: 'auto',
+    about: 'confinement of GStreamer processes: auto, required or off',
+    parse: sandboxMode,
+  }),
+  trustProxy: withDefault({
+    name: 'SVC_TRUST_PROXY',
+    default: '0',
+    about: '1 takes the client address from X-Forwarded-For (behind a proxy)',
+    parse: flag,
+  }),
   corsOrigins: withDefault({
     name: 'SVC_CORS_ORIGINS',
     default: '',
-    about: 'origins that may call the API from a browser',
+    about: 'origins that may call the API from a browser, separated by commas',
     parse: originList,
   }),
   logLevel: withDefault({ name: 'SVC_LOG_LEVEL', default: 'info', about: `one of ${LOG_LEVELS.join(', ')}`, parse: logLevel }),
 } satisfies { readonly [K in keyof Configuration]: Variable<Configuration[K]> }
 
-/** Every variable as `--help` and the README list it. */
+/** Every variable for `--help` and the README. */
 export const CONFIGURATION_VARIABLES: readonly Pick<Variable<unknown>, 'name' | 'shown' | 'about'>[] = Object.values(VARIABLES)
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Reads the environment: the whole configuration, or one clear line per mistake. A secret's value is never quoted. */
+/** Reads the environment: the configuration, or one line per mistake. Never quotes the value of a secret. */
 export const readConfiguration = (environment: Environment): Configuration | { readonly mistakes: readonly string[] } => {
   const mistakes: string[] = []
   const values: Record<string, unknown> = {}
@@ -197,12 +231,12 @@ export const readConfiguration = (environment: Environment): Configuration | { r
     if ('value' in parsed) values[field] = parsed.value
     else mistakes.push(`${variable.name}${variable.secret ? '' : `=${redact(value)}`}: ${parsed.mistake}`)
   }
-  // Also when the URL itself is a mistake: whoever mends that would meet this one next.
+  // Checked even when the URL is a mistake, so that one run lists all mistakes.
   if (environment.SVC_ENGINE_URL && !environment.SVC_ENGINE_TOKEN) {
-    mistakes.push('SVC_ENGINE_TOKEN: give the bearer secret of the engine at SVC_ENGINE_URL')
+    mistakes.push('SVC_ENGINE_TOKEN: set the bearer secret of the engine at SVC_ENGINE_URL')
   }
   if (values.engineListen !== undefined && (environment.SVC_ENGINE_TOKEN ?? '').length < 16) {
-    mistakes.push('SVC_ENGINE_TOKEN: give the engine that listens at SVC_ENGINE_LISTEN a secret of at least 16 characters')
+    mistakes.push('SVC_ENGINE_TOKEN: set a secret of at least 16 characters for the engine at SVC_ENGINE_LISTEN')
   }
   if (values.profile === 'docs' && values.port === values.docsPort && values.port !== 0) {
     mistakes.push(`SVC_DOCS_PORT=${values.docsPort}: use another port than SVC_PORT`)

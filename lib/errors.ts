@@ -1,7 +1,8 @@
-/** Every error code of the API and the HTTP status it is answered with. */
+/** Every error code of the API and its HTTP status. */
 export const ERROR_STATUS = {
   VALIDATION_ERROR: 400,
   UNAUTHORIZED: 401,
+  FORBIDDEN: 403,
   LICENSE_ERROR: 402,
   LICENSE_LIMIT_EXCEEDED: 402,
   NOT_FOUND: 404,
@@ -17,12 +18,12 @@ export const ERROR_STATUS = {
 
 export type ErrorCode = keyof typeof ERROR_STATUS
 
-export type ErrorDetails = Readonly<Record<string, unknown>>
+type ErrorDetails = Readonly<Record<string, unknown>>
 
 const BRAND = Symbol.for('video-pipeline-service.ApiError')
 
 /**
- * A failure the client is told about. `message` says what happened and what to do; neither it nor
+ * A failure that the client sees. `message` says what happened and what to do; neither it nor
  * `details` may hold a credential, a path of the host, SQL or a stack (see `redact`).
  */
 export class ApiError extends Error {
@@ -30,7 +31,7 @@ export class ApiError extends Error {
   readonly details: ErrorDetails
   readonly [BRAND] = true
 
-  /** Each bundle of the package has this class; an error of one is an error of all. */
+  /** Each bundle of the package has its own copy of this class; `instanceof` must accept the errors of all. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return typeof value === 'object' && value !== null && BRAND in value
   }
@@ -47,7 +48,13 @@ export class ApiError extends Error {
   }
 }
 
-/** The one shape of an error body: `{ message, code, details }`. */
+/** The shape of every error body: `{ message, code, details }`. */
 export const errorBody = (error: ApiError) => ({ message: error.message, code: error.code, details: error.details })
 
 export const isErrorCode = (value: unknown): value is ErrorCode => typeof value === 'string' && Object.hasOwn(ERROR_STATUS, value)
+
+/** Whether a value is an ApiError with this code. */
+export const hasCode = (error: unknown, code: ErrorCode): boolean => error instanceof ApiError && error.code === code
+
+/** The message of anything that was thrown. */
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

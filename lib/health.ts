@@ -1,4 +1,4 @@
-import type { Licensing } from './license/license.ts'
+import type { Licensing } from './license/licensing.ts'
 import type { Clock, Engine, EngineStatus } from './ports.ts'
 import type { PipelineRepository } from './repositories.ts'
 
@@ -10,14 +10,14 @@ export interface HealthDeps {
   /** Milliseconds since the epoch. */
   readonly startedAt: number
   readonly version: string
-  /** True from the moment a shutdown was asked for. */
+  /** True once a shutdown was requested. */
   readonly isStopping?: () => boolean
 }
 
 const PRODUCT = 'video-pipeline-service'
 const API_VERSION = '1'
 
-/** What works and what does not: `degraded` when engine or database is down. */
+/** The state of engine and database; `degraded` when one of them is down. */
 export const readHealth = async (deps: HealthDeps) => {
   const [engine, total, license] = await Promise.all([statusOf(deps.engine), countOf(deps.pipelines), deps.licensing.state()])
   const engineWorks = engine?.gstreamer_version != null
@@ -32,7 +32,7 @@ export const readHealth = async (deps: HealthDeps) => {
   }
 }
 
-/** Names and versions; the engine's is null while it cannot be asked. */
+/** Names and versions; the engine's is null while the engine is unavailable. */
 export const readVersion = async (deps: HealthDeps) => {
   const engine = await statusOf(deps.engine)
   return {

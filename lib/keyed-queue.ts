@@ -1,17 +1,17 @@
 import { ApiError } from './errors.ts'
 
-/** Most operations that wait for one key; beyond it a caller is turned away instead of kept. */
+/** Most operations that wait for one key; more are refused. */
 const MAX_WAITING = 64
 
 export type KeyedQueue = <T>(key: string, task: () => Promise<T>) => Promise<T>
 
-/** Runs the tasks of one key one after the other; different keys do not wait for each other. */
+/** Runs the tasks of one key one after the other; tasks of different keys run at once. */
 export const createKeyedQueue = (): KeyedQueue => {
   const tails = new Map<string, { last: Promise<unknown>; waiting: number }>()
   return async (key, task) => {
     const entry = tails.get(key) ?? { last: Promise.resolve(), waiting: 0 }
     if (entry.waiting >= MAX_WAITING) {
-      throw new ApiError('SERVICE_UNAVAILABLE', 'Too many changes of this pipeline are waiting. Try again in a moment.', { reason: 'busy' })
+      throw new ApiError('SERVICE_UNAVAILABLE', 'Too many changes are waiting. Try again in a moment.', { reason: 'busy' })
     }
     tails.set(key, entry)
     entry.waiting += 1

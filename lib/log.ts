@@ -5,7 +5,7 @@ export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const satisfies 
 
 const MAX_FIELD_LENGTH = 4000
 
-// An error is told by its message and, where it helps a maintainer, its stack: a log is not an answer to a client.
+// Errors keep their stack: the log is for maintainers, unlike an answer to a client.
 const toField = (_name: string, value: unknown): unknown => {
   if (value instanceof Error)
     return { name: value.name, message: value.message, stack: value.stack, ...(value.cause !== undefined && { cause: value.cause }) }
@@ -22,7 +22,7 @@ const format = (record: LogFields): string => {
   }
 }
 
-/** Structured log: one JSON line per event, credentials masked, nothing below `level`. */
+/** A structured log: one JSON line per event, credentials masked, events below `level` left out. */
 export const createLog = (options: {
   readonly level: LogLevel
   readonly clock: Clock

@@ -3,17 +3,17 @@ import type { ScreenshotSchedule } from './schema/screenshot.ts'
 import type { PartialSettings } from './schema/settings.ts'
 
 /**
- * What outlives the process, as lib sees it; db implements it. Every method throws SERVICE_UNAVAILABLE
- * when the database does not answer. Times are milliseconds since the epoch.
+ * The stored data; db implements these interfaces. Every method throws SERVICE_UNAVAILABLE when the database does not
+ * answer. Times are milliseconds since the epoch.
  */
 
-/** A pipeline and what the service remembers about it. */
+/** A stored pipeline with its state. */
 export interface PipelineRecord extends Pipeline {
-  /** What was last asked for, so that it is wanted again after the engine crashed. */
+  /** The state that was last requested; restored after the engine crashed. */
   readonly desired: PipelineState
-  /** The periodic screenshots that were last asked for; null when they were stopped, or the pipeline was. */
+  /** The schedule of the periodic screenshots; null when they, or the pipeline, were stopped. */
   readonly screenshots?: ScreenshotSchedule | null
-  /** The media server's stream that created it; null for a pipeline of a user. */
+  /** Path of the media server's stream that triggered it; null for a pipeline that a client created. */
   readonly trigger_path: string | null
 }
 
@@ -24,7 +24,7 @@ export interface PipelineChange {
 }
 
 export interface PipelineRepository {
-  /** All, the oldest first. */
+  /** All, oldest first. */
   list(): Promise<readonly PipelineRecord[]>
   count(): Promise<number>
   find(id: string): Promise<PipelineRecord | undefined>
@@ -39,7 +39,7 @@ export interface PipelineRepository {
 }
 
 export interface SettingsRepository {
-  /** What was changed from the defaults. */
+  /** The settings that differ from the defaults. */
   read(): Promise<PartialSettings>
   write(changes: PartialSettings, updatedAt: number): Promise<void>
 }
@@ -47,13 +47,13 @@ export interface SettingsRepository {
 export interface CredentialRepository {
   /** The password's hash (PHC string), undefined while none is set. */
   find(): Promise<string | undefined>
-  /** Sets the password and ends every session, together. */
+  /** Sets the password and ends every session in one transaction. */
   set(passwordHash: string, updatedAt: number): Promise<void>
-  /** Removes the password and every session, together. */
+  /** Removes the password and every session in one transaction. */
   clear(): Promise<void>
 }
 
-export interface LoginSession {
+interface LoginSession {
   /** SHA-256 of the token, base64url. */
   readonly token_hash: string
   readonly created_at: number
@@ -62,7 +62,7 @@ export interface LoginSession {
 
 export interface SessionRepository {
   find(tokenHash: string): Promise<LoginSession | undefined>
-  /** Stores a session and forgets those that have expired by `created_at`. */
+  /** Stores a session and deletes those that have expired by `created_at`. */
   insert(session: LoginSession): Promise<void>
   remove(tokenHash: string): Promise<void>
 }

@@ -1,3 +1,4 @@
+import { messageOf } from './errors.ts'
 import type { KeyedQueue } from './keyed-queue.ts'
 import type { Clock, Engine, Log } from './ports.ts'
 import type { SettingsRepository } from './repositories.ts'
@@ -12,13 +13,13 @@ export interface SettingsDeps {
   readonly log: Log
 }
 
-/** No pipeline id, so it has a place of its own in the queue of changes. */
+/** Key in the queue of changes; no pipeline id has a blank. */
 const QUEUE = ' settings'
 
-/** The whole record: the defaults and what was changed of them. */
+/** All settings: the defaults with the stored changes. */
 export const readSettings = async (settings: SettingsRepository): Promise<Settings> => withChanges(DEFAULT_SETTINGS, await settings.read())
 
-/** Changes the fields given and answers the whole record; the engine knows it before the database does. */
+/** Changes the given fields and answers all settings; sends them to the engine before it stores them. */
 export const changeSettings = async (deps: SettingsDeps, input: unknown): Promise<Settings> => {
   const patch = validate(settingsPatchSchema, input, 'settings')
   return deps.changes(QUEUE, async () => {
@@ -31,16 +32,14 @@ export const changeSettings = async (deps: SettingsDeps, input: unknown): Promis
     } catch (error) {
       await deps.engine
         .configure(withChanges(DEFAULT_SETTINGS, stored))
-        .catch((cause: unknown) =>
-          deps.log.warn('settings_not_put_back', { error: cause instanceof Error ? cause.message : String(cause) }),
-        )
+        .catch((cause: unknown) => deps.log.warn('settings_not_restored', { error: messageOf(cause) }))
       throw error
     }
     return changed
   })
 }
 
-/** A group is merged, anything else replaced; names that the defaults do not have (any more) are dropped. */
+/** Merges groups and replaces other fields; drops names that the defaults do not have (any more). */
 const withChanges = (defaults: Settings, changes: PartialSettings): Settings => ({
   start_timeout_seconds: changes.start_timeout_seconds ?? defaults.start_timeout_seconds,
   stall_timeout_seconds: changes.stall_timeout_seconds ?? defaults.stall_timeout_seconds,

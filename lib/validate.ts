@@ -9,8 +9,8 @@ export interface ValidationIssue {
 
 type AnySchema = v.GenericSchema
 
-// valibot's own messages quote what was received, which may be a secret; ours name only what is expected.
-const describe = (issue: v.BaseIssue<unknown>): string => {
+// valibot's own messages quote the input, which may be a secret; ours name only what is expected.
+const issueMessage = (issue: v.BaseIssue<unknown>): string => {
   if (issue.kind === 'schema' && issue.type === 'strict_object') {
     return issue.expected === 'never' ? 'Unknown field' : issue.input === undefined ? 'This field is required' : 'Use an object'
   }
@@ -18,12 +18,12 @@ const describe = (issue: v.BaseIssue<unknown>): string => {
   return issue.message.startsWith('Invalid ') ? `Expected ${issue.expected ?? 'another value'}` : issue.message
 }
 
-const toIssue = (issue: v.BaseIssue<unknown>): ValidationIssue => ({ path: v.getDotPath(issue) ?? '', message: describe(issue) })
+const toIssue = (issue: v.BaseIssue<unknown>): ValidationIssue => ({ path: v.getDotPath(issue) ?? '', message: issueMessage(issue) })
 
-/** Most issues one answer lists; the first ones are what a user mends first. */
+/** Most issues that one answer lists. */
 const MAX_ISSUES = 20
 
-/** Validates untrusted input. Throws VALIDATION_ERROR with `details.issues`; received values are never echoed. */
+/** Validates untrusted input. Throws VALIDATION_ERROR with `details.issues`, which never quote the input. */
 export const validate = <S extends AnySchema>(schema: S, input: unknown, what: string): v.InferOutput<S> => {
   const result = v.safeParse(schema, input)
   if (result.success) return result.output
@@ -31,7 +31,7 @@ export const validate = <S extends AnySchema>(schema: S, input: unknown, what: s
   throw validationError(what, issues)
 }
 
-/** The one way a 400 with field issues is made. */
+/** The VALIDATION_ERROR for a list of field issues. */
 export const validationError = (
   what: string,
   issues: readonly ValidationIssue[],
@@ -39,7 +39,10 @@ export const validationError = (
   options?: ErrorOptions,
 ): ApiError => {
   const first = issues[0]
-  // No colon after the name of a field: `password: …` would be taken for a credential and masked.
+  // No colon after the name of a field: `redact` would mask what follows `password:`.
   const where = first?.path ? ` at ${first.path}` : ''
-  return new ApiError('VALIDATION_ERROR', `The ${what} is not valid${where}. ${first?.message ?? ''}`.trim(), { issues, ...more }, options)
+  const problem = first === undefined ? '' : ` ${asSentence(first.message)}`
+  return new ApiError('VALIDATION_ERROR', `The ${what} is not valid${where}.${problem}`, { issues, ...more }, options)
 }
+
+const asSentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)

@@ -9,12 +9,12 @@ export interface DatabaseBinding {
   batch(statements: BoundStatement[]): Promise<BoundResult[]>
 }
 
-export interface BoundStatement {
+interface BoundStatement {
   bind(...values: unknown[]): BoundStatement
   all(): Promise<BoundResult>
 }
 
-export interface BoundResult {
+interface BoundResult {
   readonly results: readonly unknown[]
   readonly meta: { readonly changes?: number }
 }
@@ -51,7 +51,7 @@ const toResultSet = ({ results, meta }: BoundResult): ResultSet => {
 /** libSQL rows are read by position and by name; an object keeps the order of its columns. */
 const toRow = (record: unknown): Row => Object.assign(Object.values(record as object), record) as unknown as Row
 
-/** The code of SQLite, which the binding tells in the message alone. */
+/** Adds the SQLite error code, which D1 gives in the message only. */
 const withCode = async <T>(run: () => Promise<T>): Promise<T> => {
   try {
     return await run()

@@ -1,19 +1,16 @@
 import type { Client } from '@libsql/client'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql/driver-core'
-import { query } from './database-error.ts'
 
 /** An open, migrated database. */
 export interface Database {
   readonly orm: LibSQLDatabase
-  /** Answers when the database does; throws SERVICE_UNAVAILABLE. */
-  ping(): Promise<void>
   close(): void
 }
 
 /** What the repositories and the migrations use of a libSQL client. */
 export type DatabaseClient = Pick<Client, 'execute' | 'batch' | 'close'>
 
-/** A database that is there, perhaps not migrated yet. */
+/** A connected database, perhaps not migrated yet. */
 export interface DatabaseConnection {
   readonly client: DatabaseClient
   readonly orm: LibSQLDatabase
@@ -21,6 +18,5 @@ export interface DatabaseConnection {
 
 export const toDatabase = ({ client, orm }: DatabaseConnection): Database => ({
   orm,
-  ping: () => query(async () => void (await client.execute('SELECT 1'))),
   close: () => client.close(),
 })

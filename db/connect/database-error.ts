@@ -1,6 +1,6 @@
 import { ApiError } from '../../lib/errors.ts'
 
-/** The database cannot be used at all; the message is for the operator who starts the program. */
+/** The database cannot be used; the message is for the operator. */
 export class DatabaseError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
@@ -10,7 +10,7 @@ export class DatabaseError extends Error {
 
 const NOT_A_DATABASE = new Set(['SQLITE_NOTADB', 'SQLITE_CORRUPT'])
 const NOT_OPENED = new Set(['SQLITE_CANTOPEN', 'SQLITE_PERM', 'SQLITE_READONLY', 'SQLITE_AUTH'])
-// The native add-on has no code for a file that it cannot open.
+// The native add-on gives no code for a file that it cannot open.
 const NOT_CONNECTED = /unable to open/i
 
 const codeOf = (error: unknown): string => {
@@ -20,22 +20,24 @@ const codeOf = (error: unknown): string => {
   return ''
 }
 
-/** Why a database could not be opened, in words for the operator. */
+/** Why a database could not be opened, for the operator. */
 export const openingError = (place: string, error: unknown): DatabaseError => {
   if (error instanceof DatabaseError) return error
   const code = codeOf(error)
   const [primary = code] = /^SQLITE_[A-Z]+/.exec(code) ?? []
   if (NOT_A_DATABASE.has(primary))
-    return new DatabaseError(`${place} is damaged or not a database. Restore it, or move it away to begin anew.`, { cause: error })
+    return new DatabaseError(`${place} is damaged or not a database. Restore it, or move it away to start with an empty one.`, {
+      cause: error,
+    })
   if (NOT_OPENED.has(primary) || (error instanceof Error && NOT_CONNECTED.test(error.message)))
-    return new DatabaseError(`${place} cannot be opened. Check that its folder exists and may be written.`, { cause: error })
+    return new DatabaseError(`${place} cannot be opened. Check that its folder exists and is writable.`, { cause: error })
   return new DatabaseError(`${place} cannot be used (${code || 'unknown reason'}).`, { cause: error })
 }
 
-/** Whether a write failed because the row exists already. */
+/** Whether a write failed because the row already exists. */
 export const isDuplicate = (error: unknown): boolean => /^SQLITE_CONSTRAINT(_PRIMARYKEY|_UNIQUE)?$/.test(codeOf(error))
 
-/** Runs a query; whatever fails in the database becomes SERVICE_UNAVAILABLE without a word of SQL. */
+/** Runs a query; every database error becomes SERVICE_UNAVAILABLE without SQL in its message. */
 export const query = async <T>(run: () => Promise<T>): Promise<T> => {
   try {
     return await run()

@@ -6,9 +6,8 @@ const LEDGER =
   'CREATE TABLE IF NOT EXISTS schema_migrations (version INTEGER PRIMARY KEY NOT NULL, name TEXT NOT NULL, applied_at INTEGER NOT NULL)'
 
 /**
- * Brings the database to the newest version, each step in a transaction of its own. Several processes may
- * run it at once: the ledger's primary key lets one of them apply a step. Throws DatabaseError when the
- * database was written by a newer program.
+ * Migrates the database to the newest version, one transaction per step. Several processes may run it at once: the primary
+ * key of the ledger lets only one of them apply a step. Throws DatabaseError when a newer program wrote the database.
  */
 export const migrate = async (client: DatabaseClient, migrations: readonly Migration[]): Promise<void> => {
   await client.execute(LEDGER)
@@ -16,7 +15,7 @@ export const migrate = async (client: DatabaseClient, migrations: readonly Migra
   let version = await currentVersion(client)
   if (version > newest) {
     throw new DatabaseError(
-      `The database has version ${version}, this program knows versions up to ${newest}. Use the program that wrote it, or a newer one.`,
+      `The database has version ${version}, but this program supports versions up to ${newest}. Use the program that wrote it or a newer one.`,
     )
   }
   for (const migration of migrations) {
@@ -36,7 +35,7 @@ const apply = async (client: DatabaseClient, migration: Migration): Promise<numb
   } catch (cause) {
     const version = await currentVersion(client)
     if (version >= migration.version) return version
-    throw new DatabaseError(`The database could not be brought to version ${migration.version} (${migration.name}).`, { cause })
+    throw new DatabaseError(`The database could not be migrated to version ${migration.version} (${migration.name}).`, { cause })
   }
 }
 

@@ -7,5 +7,5 @@ export interface Migration {
   readonly sql: string
 }
 
-/** Every step from an empty database to this program's, in order. Released steps are never edited. */
+/** Every step from an empty database to the newest version, in order. Never edit a released step. */
 export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: 'initial', sql: initial }]

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
+import type { SandboxMode } from '../../lib/configuration.ts'
 import { createPluginRegistry, type PluginRegistry } from './registry.ts'
-import { findProgram, openSandbox, type Reach, reachOptions, type Sandbox, type SandboxMode } from './sandbox.ts'
+import { findProgram, openSandbox, type Reach, reachOptions, type Sandbox } from './sandbox.ts'
 
 // The kernel kills a child whose parent dies (prctl(2) PR_SET_PDEATHSIG), so that no child outlives the engine, not even after kill -9.
 const LAUNCHER = 'setpriv'

@@ -1,5 +1,6 @@
 import { existsSync, lstatSync, readlinkSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import type { SandboxMode } from '../../lib/configuration.ts'
 
 /** What a child may reach beyond the system's libraries and the descriptors it is given. */
 export interface Reach {
@@ -10,7 +11,6 @@ export interface Reach {
   readonly files?: readonly string[]
 }
 
-export type SandboxMode = 'auto' | 'required' | 'off'
 export type SandboxState = 'on' | 'off' | 'unavailable'
 
 export interface SandboxHost {

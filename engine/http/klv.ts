@@ -44,7 +44,7 @@ const klvLines = (id: string, tap: KlvTap): Readable => {
     read: () => {},
     destroy: (error, done) => {
       clearInterval(heartbeat)
-      unfollow()
+      unsubscribe()
       done(error)
     },
   })
@@ -53,7 +53,7 @@ const klvLines = (id: string, tap: KlvTap): Readable => {
     else lines.push(`${JSON.stringify(line)}\n`)
   }
   const heartbeat = setInterval(() => send({ type: 'heartbeat' }), HEARTBEAT_MS)
-  const unfollow = tap.follow((packet) => send({ type: 'klv', id, packet }))
+  const unsubscribe = tap.subscribe((packet) => send({ type: 'klv', id, packet }))
   send({ type: 'heartbeat' })
   return lines
 }

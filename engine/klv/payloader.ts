@@ -1,18 +1,18 @@
 import { RTP_HEADER_BYTES } from '../rtp/packet.ts'
 
-/** Stays under the MTU of Ethernet, as the payloaders of the children do. */
+/** Below the MTU of Ethernet, like GStreamer's payloaders. */
 const MAX_PACKET_BYTES = 1400
 const MAX_PAYLOAD_BYTES = MAX_PACKET_BYTES - RTP_HEADER_BYTES
 const VERSION_2 = 0x80
 const MARKER = 0x80
 const PAYLOAD_TYPE = 97
 
-/** Turns KLV units into RTP as a child writes it: split over packets with the marker on the last (RFC 6597 section 4.2), framed by RFC 4571. */
-export class KlvPacketizer {
+/** Payloads KLV units as RTP: split over packets with the marker on the last (RFC 6597 section 4.2), framed by RFC 4571 as a child writes them. */
+export class KlvPayloader {
   #sequence = 0
 
-  /** `timestamp`: 90 kHz ticks of running time. */
-  frame(unit: Uint8Array, timestamp: number): Buffer {
+  /** The framed RTP packets of one unit. `timestamp`: 90 kHz ticks of running time. */
+  packetize(unit: Uint8Array, timestamp: number): Buffer {
     const count = Math.max(1, Math.ceil(unit.length / MAX_PAYLOAD_BYTES))
     const framed = Buffer.alloc(unit.length + count * (2 + RTP_HEADER_BYTES))
     let at = 0
@@ -30,7 +30,7 @@ export class KlvPacketizer {
     return framed
   }
 
-  /** Something was lost before us: a gap that readers can see. */
+  /** Skips a sequence number, so that a loss in the source is visible to readers. */
   skip(): void {
     this.#sequence = (this.#sequence + 1) & 0xffff
   }

@@ -1,14 +1,14 @@
-import { Skew } from '../rtp/timeline.ts'
+import { Skew } from '../rtp/skew.ts'
 
 const PACKET_BYTES = 188
 const SYNC = 0x47
 const TICKS_PER_MS = 90
 const PTS_RANGE = 2 ** 33
-/** PCR and arrival that part by more than this are a new time base (ISO/IEC 13818-1 section 2.4.3.5), not jitter. */
+/** PCR and arrival that diverge by more than this mean a new time base (ISO/IEC 13818-1 section 2.4.3.5), not jitter. */
 const MAX_JUMP_TICKS = 1000 * TICKS_PER_MS
-/** A time stamp this far from the clock reference says nothing. */
+/** A presentation time stamp further from the PCR than this is ignored. */
 const MAX_LEAD_TICKS = 10_000 * TICKS_PER_MS
-/** Without its own clock reference for this long a program is gone, and another PID is followed. */
+/** After this long without a PCR of its PID, the clock switches to another PID. */
 const MAX_SILENCE_TICKS = 2000 * TICKS_PER_MS
 
 interface Reference {
@@ -20,24 +20,24 @@ interface Reference {
   readonly arrival: number
 }
 
-/** Maps the time stamps of an MPEG-TS to running time, as tsdemux does: by its clock references (PCR) and the least lateness of their arrival. */
-export class TransportClock {
+/** Maps the time stamps of an MPEG-TS to running time, as tsdemux does: by its program clock reference (PCR) and the smallest lateness of its arrival. */
+export class PcrClock {
   readonly #lateness = new Skew()
   #arrival: number | undefined
   #rawArrival = 0
   #reference: Reference | undefined
 
-  /** Takes whole transport packets and the running time of their arrival, 90 kHz ticks modulo 2^32. Others are passed over. */
+  /** Reads the PCR of whole transport packets. `rawArrival`: running time of their arrival, 90 kHz ticks modulo 2^32. Ignores other bytes. */
   observe(transport: Buffer, rawArrival: number): void {
     this.#arrival = this.#arrival === undefined ? rawArrival : this.#arrival + ((rawArrival - this.#rawArrival) | 0)
     this.#rawArrival = rawArrival
     for (let at = 0; at + PACKET_BYTES <= transport.length && transport[at] === SYNC; at += PACKET_BYTES) {
       const pcr = readPcr(transport, at)
-      if (pcr !== undefined) this.#follow(transport.readUInt16BE(at + 1) & 0x1fff, pcr, this.#arrival)
+      if (pcr !== undefined) this.#update(transport.readUInt16BE(at + 1) & 0x1fff, pcr, this.#arrival)
     }
   }
 
-  /** Running time of a presentation time stamp, 90 kHz ticks modulo 2^32; that of the last arrival where there is none. */
+  /** Running time of a presentation time stamp, 90 kHz ticks modulo 2^32; without a usable one, that of the last arrival. */
   runningTicks(pts: number | null): number {
     const arrival = this.#arrival ?? 0
     const reference = this.#reference
@@ -48,7 +48,7 @@ export class TransportClock {
     return toUint32(running)
   }
 
-  #follow(pid: number, pcr: number, arrival: number): void {
+  #update(pid: number, pcr: number, arrival: number): void {
     const known = this.#reference
     if (known !== undefined && known.pid !== pid && arrival - known.arrival < MAX_SILENCE_TICKS) return
     const step = known === undefined ? 0 : wrappedStep(pcr - known.pcr)
@@ -60,14 +60,14 @@ export class TransportClock {
   }
 }
 
-/** The PCR base of a transport packet, 33 bits of 90 kHz; undefined when it has none. */
+/** The PCR base of a transport packet, 33 bits, 90 kHz; undefined when it has none. */
 const readPcr = (transport: Buffer, at: number): number | undefined => {
   const hasField = ((transport[at + 3] ?? 0) & 0x20) !== 0
   const hasPcr = (transport[at + 4] ?? 0) >= 7 && ((transport[at + 5] ?? 0) & 0x10) !== 0
   return hasField && hasPcr ? transport.readUInt32BE(at + 6) * 2 + ((transport[at + 10] ?? 0) >> 7) : undefined
 }
 
-/** A difference of 33-bit time stamps, the short way round. */
+/** The signed difference of 33-bit time stamps, modulo 2^33. */
 const wrappedStep = (difference: number): number => {
   const step = ((difference % PTS_RANGE) + PTS_RANGE) % PTS_RANGE
   return step < PTS_RANGE / 2 ? step : step - PTS_RANGE

@@ -6,32 +6,32 @@ import type { RtpStream } from '../rtp/stream.ts'
 import { geolocationOf } from './st0601/geolocation.ts'
 import { type KlvFeature, type KlvPacketJson, klvFeature, klvPacketJson } from './st0601/json.ts'
 import type { KlvPacket } from './st0601/packet.ts'
-import { KlvStream } from './st0601/stream.ts'
+import { KlvStreamParser } from './st0601/stream-parser.ts'
 
-/** What a KLV decoder has counted since its pipeline was registered. */
+/** KLV counters of one pipeline since it was registered. */
 export interface KlvCounts {
   readonly pipelineId: string
   readonly decoded: number
   readonly badChecksum: number
   readonly malformed: number
-  /** Times at which packets were missing. */
+  /** Number of gaps in the RTP sequence. */
   readonly gaps: number
 }
 
-export interface KlvTapOptions {
+interface KlvTapOptions {
   readonly id: string
   readonly stream: RtpStream
   readonly status: () => { readonly playing: boolean; readonly extractsGeolocation: boolean }
-  /** What `view` says has changed. */
+  /** Called when `view` has changed. */
   readonly onChange: () => void
   readonly emit: (event: EngineEvent) => void
   /** Wall clock, milliseconds since the epoch. */
   readonly now: () => number
 }
 
-/** A position is told at most this often. */
-const PLACE_EVERY_MS = 1000
-/** No metadata is this large: a larger unit is not even gathered. Bytes. */
+/** Least time between two geolocation events. */
+const GEOLOCATION_INTERVAL_MS = 1000
+/** Larger units are dropped undecoded: no metadata is this large. Bytes. */
 const MAX_UNIT_BYTES = 256 * 1024
 
 interface Received {
@@ -40,20 +40,20 @@ interface Received {
   readonly at: number
 }
 
-/** The KLV of one pipeline: whether there is any, and, while it is asked for, what it says. Passing it on is not its business. */
+/** The KLV of one pipeline: detects whether the source sends any, and decodes it while extraction is on. */
 export class KlvTap {
   readonly #options: KlvTapOptions
-  readonly #decoder = new KlvStream()
-  readonly #followers = new Set<(packet: KlvPacketJson) => void>()
+  readonly #decoder = new KlvStreamParser()
+  readonly #subscribers = new Set<(packet: KlvPacketJson) => void>()
   #available = false
-  /** Extraction is asked for, from klv/start (or play, when automatic) until klv/stop or the end of the play. */
-  #wanted = false
+  /** Extraction is on, from klv/start (or play, when automatic) until klv/stop or the end of the play. */
+  #extracting = false
   #last: Received | undefined
   #nextSequence: number | undefined
   #gaps = 0
   #oversized = 0
-  #placeToldMs = Number.NEGATIVE_INFINITY
-  #untold: Geolocation | undefined
+  #geolocationSentMs = Number.NEGATIVE_INFINITY
+  #unsent: Geolocation | undefined
 
   constructor(options: KlvTapOptions) {
     this.#options = options
@@ -62,7 +62,7 @@ export class KlvTap {
 
   view(): KlvView {
     if (!this.#available) return { available: false }
-    return { available: true, state: this.#wanted && this.#options.status().playing ? 'playing' : 'stopped' }
+    return { available: true, state: this.#extracting && this.#options.status().playing ? 'playing' : 'stopped' }
   }
 
   counts(): KlvCounts {
@@ -71,46 +71,49 @@ export class KlvTap {
     return { pipelineId: id, decoded: packets, badChecksum: badChecksums, malformed: malformed + this.#oversized, gaps: this.#gaps }
   }
 
-  /** A play begins: extraction turns on by itself where the configuration says so. */
+  /** A play begins: starts extraction if the configuration asks for geolocation. */
   begin(): void {
-    this.#wanted = this.#options.status().extractsGeolocation
-    this.#placeToldMs = Number.NEGATIVE_INFINITY
+    this.#extracting = this.#options.status().extractsGeolocation
+    this.#geolocationSentMs = Number.NEGATIVE_INFINITY
   }
 
-  /** The play is over; the last packet stays. */
+  /** The play has ended: stops extraction; the last packet stays available. */
   end(): void {
-    this.#tellUntold()
-    this.#wanted = false
+    this.#sendGeolocation()
+    this.#extracting = false
   }
 
-  /** The configuration was replaced: what is known is about another source. */
+  /** The configuration was replaced: forgets what belongs to the previous source. */
   forget(): void {
     this.#available = false
     this.#last = undefined
   }
 
-  /** What the source says about itself, before or while it sends. */
+  /** Sets whether the source has KLV, as its description announces. */
   announce(available: boolean): void {
     if (this.#available === available) return
     this.#available = available
     this.#options.onChange()
   }
 
-  /** Begins to decode. CONFLICT when nothing plays or the source has no KLV, with `details.reason`. */
+  /** Starts extraction. CONFLICT with `details.reason` when the pipeline does not play or the source has no KLV. */
   start(): void {
     const { id, status } = this.#options
     if (!status().playing) throw new ApiError('CONFLICT', `The pipeline "${id}" is not playing. Start it first.`, { reason: 'not_playing' })
-    if (!this.#available) throw new ApiError('CONFLICT', `The source of "${id}" has sent no KLV so far.`, { reason: 'no_klv' })
-    this.#want(true)
+    if (!this.#available)
+      throw new ApiError('CONFLICT', `The source of the pipeline "${id}" has sent no KLV yet. Try again when it sends KLV.`, {
+        reason: 'no_klv',
+      })
+    this.#setExtracting(true)
   }
 
-  /** Ends decoding; nothing to do when it does not run. */
+  /** Stops extraction, if it is on. */
   stop(): void {
-    this.#tellUntold()
-    this.#want(false)
+    this.#sendGeolocation()
+    this.#setExtracting(false)
   }
 
-  /** The last packet with its age. NOT_FOUND before the first. */
+  /** The last packet as JSON, with its age. NOT_FOUND before the first. */
   latest(): KlvPacketJson {
     const { packet, arrival } = this.#lastArrival()
     return klvPacketJson(packet, arrival)
@@ -122,31 +125,32 @@ export class KlvTap {
     return klvFeature(packet, arrival)
   }
 
-  /** Calls back with every packet that is decoded from now on; returns what ends that. */
-  follow(listener: (packet: KlvPacketJson) => void): () => void {
-    this.#followers.add(listener)
+  /** Calls back with every packet decoded from now on; returns the function that unsubscribes. */
+  subscribe(listener: (packet: KlvPacketJson) => void): () => void {
+    this.#subscribers.add(listener)
     return () => {
-      this.#followers.delete(listener)
+      this.#subscribers.delete(listener)
     }
   }
 
-  #want(wanted: boolean): void {
-    if (this.#wanted === wanted) return
-    this.#wanted = wanted
+  #setExtracting(extracting: boolean): void {
+    if (this.#extracting === extracting) return
+    this.#extracting = extracting
     this.#options.onChange()
   }
 
   #lastArrival() {
     const { id, now } = this.#options
-    if (this.#last === undefined) throw new ApiError('NOT_FOUND', `No KLV packet of the pipeline "${id}" has been decoded yet.`)
+    if (this.#last === undefined)
+      throw new ApiError('NOT_FOUND', `No KLV packet of the pipeline "${id}" has been decoded yet. Start KLV extraction first.`)
     return { packet: this.#last.packet, arrival: { pipelineId: id, receivedAt: this.#last.at, now: now() } }
   }
 
   #onUnit(unit: AccessUnit): void {
     if (this.#options.stream.caps?.encodingName !== 'SMPTE336M') return
     this.announce(true)
-    this.#watchSequence(unit)
-    if (!this.#wanted) return
+    this.#detectGap(unit)
+    if (!this.#extracting) return
     if (unit.bytes > MAX_UNIT_BYTES) {
       this.#oversized += 1
       this.#decoder.reset()
@@ -155,7 +159,7 @@ export class KlvTap {
     for (const packet of this.#decoder.push(unit.payload())) this.#onPacket(packet, unit.arrivedMs)
   }
 
-  #watchSequence({ firstSequence, lastSequence }: AccessUnit): void {
+  #detectGap({ firstSequence, lastSequence }: AccessUnit): void {
     const lost = this.#nextSequence !== undefined && firstSequence !== this.#nextSequence
     this.#nextSequence = (lastSequence + 1) & 0xffff
     if (!lost) return
@@ -167,26 +171,26 @@ export class KlvTap {
     const { id, now, status } = this.#options
     const at = now()
     this.#last = { packet, at }
-    if (status().extractsGeolocation) this.#notePlace(packet, arrivedMs)
-    // Nobody follows most of the time, and making the object costs more than decoding.
-    if (this.#followers.size === 0) return
+    if (status().extractsGeolocation) this.#updateGeolocation(packet, arrivedMs)
+    // Most of the time there is no subscriber, and creating the object costs more than decoding.
+    if (this.#subscribers.size === 0) return
     const json = klvPacketJson(packet, { pipelineId: id, receivedAt: at, now: at })
-    for (const listener of this.#followers) listener(json)
+    for (const listener of this.#subscribers) listener(json)
   }
 
-  #notePlace(packet: KlvPacket, arrivedMs: number): void {
-    const place = geolocationOf(packet)
-    if (place === null) return
-    this.#untold = place
-    if (arrivedMs - this.#placeToldMs < PLACE_EVERY_MS) return
-    this.#placeToldMs = arrivedMs
-    this.#tellUntold()
+  #updateGeolocation(packet: KlvPacket, arrivedMs: number): void {
+    const geolocation = geolocationOf(packet)
+    if (geolocation === null) return
+    this.#unsent = geolocation
+    if (arrivedMs - this.#geolocationSentMs < GEOLOCATION_INTERVAL_MS) return
+    this.#geolocationSentMs = arrivedMs
+    this.#sendGeolocation()
   }
 
-  /** The last position of all is told when decoding ends, however soon after the one before. */
-  #tellUntold(): void {
-    const geolocation = this.#untold
-    this.#untold = undefined
+  /** Emits the newest position; when extraction ends, even if the previous event was sent just before. */
+  #sendGeolocation(): void {
+    const geolocation = this.#unsent
+    this.#unsent = undefined
     if (geolocation !== undefined) this.#options.emit({ type: 'geolocation', id: this.#options.id, geolocation })
   }
 }

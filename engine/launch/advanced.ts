@@ -7,6 +7,7 @@ import { type Finished, runToEnd } from '../gst/child.ts'
 import { namedPayloaders, type Token, tokenize } from '../gst/description.ts'
 import { chain, element, type LaunchTokens, toArguments } from '../gst/element.ts'
 import { type Launch, maskDescription, padOf } from './launch.ts'
+import { advancedReach } from './reach.ts'
 
 // Like gst-rtsp-server: a description whose source is not live runs at its own speed. Without the usual processing deadline
 // of 20 ms, a live one is delayed only by the latency that its own elements declare.
@@ -15,7 +16,7 @@ const clockedSink = (fd: number): LaunchTokens => element('fdsink', { fd, sync: 
 const PAYLOADER_FD = { pay0: 3, pay1: 4 } as const
 
 /** The launch line of an advanced pipeline: its description as it was written, and a branch to the engine for each payloader. */
-export const advancedLaunch = (config: Pick<AdvancedConfig, 'raw_pipeline'>): Launch => {
+export const advancedLaunch = (config: Pick<AdvancedConfig, 'raw_pipeline'>, fileFolder?: string): Launch => {
   const named = namedPayloaders(config.raw_pipeline)
   const publishes = named.includes('pay0')
   const payloaders = publishes ? named : []
@@ -24,6 +25,8 @@ export const advancedLaunch = (config: Pick<AdvancedConfig, 'raw_pipeline'>): La
     args: ['--', ...toArguments([config.raw_pipeline, ...branches])],
     streams: payloaders.map((payloader) => ({ payloader, fd: PAYLOADER_FD[payloader], caps: null })),
     publishes,
+    reach: advancedReach(config.raw_pipeline, fileFolder),
+    confidential: true,
     shown: [maskDescription(config.raw_pipeline), ...branches],
   }
 }
@@ -40,7 +43,7 @@ const refuse = (message: string, engine?: string): Error =>
 export const checkAdvanced = async (
   config: Pick<AdvancedConfig, 'raw_pipeline'>,
   settings: Settings,
-  options: { readonly allowFiles: boolean },
+  options: { readonly allowFiles: boolean | string },
 ): Promise<Launch> => {
   if (!settings.advanced.enabled) throw refuse('Advanced pipelines are switched off in the settings (advanced.enabled)')
   const description = config.raw_pipeline
@@ -49,15 +52,16 @@ export const checkAdvanced = async (
   const denied = new Set(settings.advanced.denied_elements.map((name) => name.toLowerCase()))
   const tokens = tokenize(description)
   refuseUnfinished(tokens)
-  refuseTokens(tokens, denied, options.allowFiles)
+  const allowFiles = options.allowFiles !== false
+  refuseTokens(tokens, denied, allowFiles)
   // First without the appended branches: an open quote or a link without an end would include them.
   refuseCreated(await dryRun([...toArguments([description]), CHECK]), denied)
   if (namedPayloaders(description).includes('pay1') && !namedPayloaders(description).includes('pay0')) {
     throw refuse('A description that names pay1 must name pay0 too')
   }
-  const launch = advancedLaunch(config)
+  const launch = advancedLaunch(config, typeof options.allowFiles === 'string' ? options.allowFiles : undefined)
   if (launch.publishes) refuseCreated(await dryRun([...launch.args.slice(1), CHECK]), withoutFdsink(denied))
-  await refuseSchemes(tokens, denied, options.allowFiles)
+  await refuseSchemes(tokens, denied, allowFiles)
   return launch
 }
 

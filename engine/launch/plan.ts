@@ -1,3 +1,4 @@
+import type { ApiError } from '../../lib/errors.ts'
 import type { EngineCheck } from '../../lib/ports.ts'
 import { type PipelineConfig, type SimpleConfig, sourceScheme } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
@@ -26,26 +27,33 @@ export interface Planner {
     settings: Settings,
     attempt: { readonly signal: AbortSignal; readonly timeoutMs: number; readonly previousFault: Fault | undefined },
   ) => Promise<Plan>
+  /** Throws ApiError when a pipeline cannot run on this host at all. */
+  readonly permit: (config: PipelineConfig) => void
   /** Calls back when a source that is away may be back: a camera was plugged in. Returns the function that unsubscribes. */
   readonly onReturn: (config: PipelineConfig, callback: () => void) => () => void
 }
 
 interface PlannerOptions {
-  readonly allowFiles: boolean
+  /** Whether file sources are allowed, or the folder in which they are. */
+  readonly allowFiles: boolean | string
+  /** Why advanced pipelines cannot run on this host; undefined where they can. */
+  readonly advancedRefusal?: () => ApiError | undefined
   readonly cameras?: Pick<CameraMonitor, 'capabilities' | 'onChange'>
 }
 
 /** Plans launches for the cameras, encoders and permissions of this host. */
 export const createPlanner = (options: PlannerOptions): Planner => ({
   check: async (config, settings) => {
+    permit(config, options)
     const launch =
       config.mode === 'advanced' ? await checkAdvanced(config, settings, options) : await checkSimple(config, settings, options)
     return { launch: showLaunch(launch), publishes: launch.publishes }
   },
   plan: (config, settings, attempt) =>
     config.mode === 'advanced'
-      ? Promise.resolve({ launch: advancedLaunch(config), klv: null })
+      ? Promise.resolve({ launch: advancedLaunch(config, folderOf(options)), klv: null })
       : planSimple(config, settings, { ...options, ...attempt, reencode: config.encoding !== null }),
+  permit: (config) => permit(config, options),
   onReturn: (config, callback) => {
     const isCamera = config.mode === 'simple' && sourceScheme(config.source.uri) === 'v4l2'
     if (!isCamera || options.cameras === undefined) return () => {}
@@ -54,6 +62,13 @@ export const createPlanner = (options: PlannerOptions): Planner => ({
     })
   },
 })
+
+const permit = (config: PipelineConfig, { advancedRefusal }: PlannerOptions): void => {
+  const refusal = config.mode === 'advanced' ? advancedRefusal?.() : undefined
+  if (refusal !== undefined) throw refusal
+}
+
+const folderOf = ({ allowFiles }: PlannerOptions): string | undefined => (typeof allowFiles === 'string' ? allowFiles : undefined)
 
 const planSimple = async (config: SimpleConfig, settings: Settings, context: ProbeContext): Promise<Plan> => {
   const facts = await probeSource(config.source, context)

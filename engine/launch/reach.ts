@@ -3,7 +3,7 @@ import { type Token, tokenize } from '../gst/description.ts'
 import { codecNodes, graphicsNodes } from '../gst/device-nodes.ts'
 import type { Reach } from '../gst/sandbox.ts'
 import { parseAddress } from '../sources/address.ts'
-import { parseCameraUri } from '../sources/camera/address.ts'
+import { parseCameraAddress } from '../sources/camera/address.ts'
 import type { SourceFacts } from '../sources/facts.ts'
 import { filePath } from '../sources/file.ts'
 
@@ -13,7 +13,7 @@ const codecDevices = (): readonly string[] => [...graphicsNodes(), ...codecNodes
 /** What the child of a simple pipeline may reach: its own source, and codec hardware when it re-encodes. */
 export const simpleReach = (config: SimpleConfig, facts: SourceFacts): Reach => {
   const { uri } = config.source
-  const camera = facts.kind === 'v4l2' ? [facts.camera?.device_path ?? parseCameraUri(uri).device_path] : []
+  const camera = facts.kind === 'v4l2' ? [facts.camera?.device_path ?? parseCameraAddress(uri).device_path] : []
   return {
     network: facts.kind !== 'test' && facts.kind !== 'file' && facts.kind !== 'v4l2',
     devices: [...camera, ...(config.encoding === null ? [] : codecDevices())],

@@ -11,6 +11,7 @@ import type { SourceFacts } from '../sources/facts.ts'
 import { type SourceLine, sourceLine, TRACKS, TRANSPORT } from '../sources/launch-line.ts'
 import { type ProbeContext, presumeFacts } from '../sources/probe.ts'
 import { KLV_CAPS, type Launch, maskToken, OWN_KLV_CAPS, padOf } from './launch.ts'
+import { simpleReach } from './reach.ts'
 
 /** Stays under the MTU of Ethernet with RTP, UDP, IPv6 and a tunnel around it. */
 const MTU = 1400

@@ -2,19 +2,20 @@ import type { EngineEvent } from '../../lib/ports.ts'
 import type { PipelineView } from '../../lib/schema/pipeline.ts'
 
 interface History {
-  /** When the present start began, milliseconds since the epoch; undefined when none waits for its first frame. */
+  /** Begin of the present start, milliseconds since the epoch; undefined unless it waits for its first frame. */
   startingSince: number | undefined
-  /** As the newest status told it; begins anew with each play. */
+  /** Restarts of the newest status; reset by each play. */
   restarts: number
   lastFault: string
   readonly restartsByReason: Map<string, number>
 }
 
-/** What can only be counted while it happens: restarts by reason, and how long starts took. Read from the engine's own events. */
-export class MetricsEvents {
+/** Metrics that need the engine's events: restarts by reason, and the duration of starts. */
+export class MetricsHistory {
   readonly #pipelines = new Map<string, History>()
   readonly #onFirstFrame: (seconds: number) => void
 
+  /** `onFirstFrame` gets the duration of a start. */
   constructor(onFirstFrame: (seconds: number) => void) {
     this.#onFirstFrame = onFirstFrame
   }
@@ -25,15 +26,16 @@ export class MetricsEvents {
     else if (event.type === 'pipeline_removed') this.#pipelines.delete(event.id)
   }
 
+  /** Restarts of a pipeline by reason. */
   restarts(id: string): ReadonlyMap<string, number> {
     return this.#pipelines.get(id)?.restartsByReason ?? new Map()
   }
 
   #recordStatus({ id, runtime }: PipelineView): void {
     const history = this.#of(id)
-    const more = runtime.restarts - history.restarts
+    const added = runtime.restarts - history.restarts
     history.restarts = runtime.restarts
-    if (more > 0) history.restartsByReason.set(history.lastFault, (history.restartsByReason.get(history.lastFault) ?? 0) + more)
+    if (added > 0) history.restartsByReason.set(history.lastFault, (history.restartsByReason.get(history.lastFault) ?? 0) + added)
     if (runtime.phase === 'playing' && history.startingSince !== undefined) {
       this.#onFirstFrame(Math.max(0, Date.parse(runtime.since) - history.startingSince) / 1000)
     }

@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs'
 
 export interface ProcessUsage {
-  /** User and system, since the process started. */
+  /** User and system time since the process started. */
   readonly cpuSeconds: number
   readonly residentBytes: number
 }
 
-/** USER_HZ, the unit in which proc(5) tells CPU time: 100 on every Linux architecture that Node runs on. */
+/** USER_HZ, the unit of CPU time in proc(5): 100 on every Linux architecture that Node supports. */
 const TICKS_PER_SECOND = 100
 
-/** What proc(5) tells of a process; undefined when it is gone. */
+/** CPU time and memory of a process (proc(5)); undefined when it has exited. */
 export const readProcessUsage = (pid: number): ProcessUsage | undefined => {
   try {
-    // The command's name stands in brackets and may hold anything; utime and stime are the 14th and 15th field.
+    // The command name is in parentheses and may contain any character; utime and stime are fields 14 and 15.
     const fields = readFileSync(`/proc/${pid}/stat`, 'latin1')
       .replace(/^.*\) /s, '')
       .split(' ')

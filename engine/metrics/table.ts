@@ -3,13 +3,13 @@ import type { KlvCounts } from '../klv/tap.ts'
 import type { PipelineFacts } from '../pipelines/media-stats.ts'
 import type { ProcessUsage } from './process-usage.ts'
 
-export interface MeasuredPipeline extends PipelineFacts {
+interface MeasuredPipeline extends PipelineFacts {
   readonly process: ProcessUsage | undefined
-  /** Restarts by the reason of the fault before. */
+  /** Restarts by the fault that caused them. */
   readonly restarts: ReadonlyMap<string, number>
 }
 
-/** One look at everything, from which all metrics of a scrape are made. */
+/** The input of one scrape. */
 export interface EngineFacts {
   readonly pipelines: readonly MeasuredPipeline[]
   readonly klv: readonly KlvCounts[]
@@ -26,7 +26,7 @@ export interface MetricRow {
   readonly samples: (facts: EngineFacts) => readonly Sample[]
 }
 
-/** A metric with one sample per pipeline; undefined: nothing is known of that one. */
+/** A metric with one sample per pipeline; none where the value is undefined. */
 const perPipeline = (
   kind: MetricRow['kind'],
   name: string,
@@ -46,7 +46,7 @@ const perPipeline = (
 
 const inSeconds = (ms: number | null): number | undefined => (ms === null ? undefined : ms / 1000)
 
-/** The engine's metrics that are read from what is there; those that count events are in metrics-events.ts. */
+/** The engine's metrics with a present value; the histogram of first frames is in metrics.ts. */
 export const ENGINE_METRICS: readonly MetricRow[] = [
   {
     kind: 'gauge',
@@ -56,29 +56,24 @@ export const ENGINE_METRICS: readonly MetricRow[] = [
     samples: ({ pipelines }) =>
       PHASES.map((phase) => [{ phase }, pipelines.filter(({ view }) => view.runtime.phase === phase).length] as const),
   },
-  perPipeline('gauge', 'svc_pipeline_playing', 'Whether media flows now (1) or not (0).', ({ view }) =>
+  perPipeline('gauge', 'svc_pipeline_playing', 'Whether media flows (1) or not (0).', ({ view }) =>
     view.runtime.phase === 'playing' ? 1 : 0,
   ),
   perPipeline('gauge', 'svc_pipeline_readers', 'RTSP readers of the output.', ({ view }) => view.runtime.readers),
-  perPipeline('counter', 'svc_pipeline_frames_total', 'Access units of video that came out of the child.', ({ media }) => media.frames),
-  perPipeline('counter', 'svc_pipeline_received_bytes_total', 'RTP that came out of the child.', ({ media }) => media.bytesIn),
-  perPipeline('counter', 'svc_pipeline_sent_bytes_total', 'RTP that was sent to readers.', ({ media }) => media.bytesOut),
+  perPipeline('counter', 'svc_pipeline_frames_total', 'Video access units received from the child.', ({ media }) => media.frames),
+  perPipeline('counter', 'svc_pipeline_received_bytes_total', 'RTP bytes received from the child.', ({ media }) => media.bytesIn),
+  perPipeline('counter', 'svc_pipeline_sent_bytes_total', 'RTP bytes sent to readers.', ({ media }) => media.bytesOut),
   perPipeline(
     'counter',
     'svc_pipeline_malformed_packets_total',
-    'Packets from the child that are no RTP.',
+    'Packets from the child that are not valid RTP.',
     ({ media }) => media.malformedPackets,
   ),
-  perPipeline(
-    'counter',
-    'svc_pipeline_gop_drops_total',
-    'Times at which a reader that was behind lost what waited for it.',
-    ({ media }) => media.gopDrops,
-  ),
+  perPipeline('counter', 'svc_pipeline_gop_drops_total', 'Times that a slow reader lost its queue.', ({ media }) => media.gopDrops),
   perPipeline(
     'gauge',
     'svc_pipeline_reader_loss_ratio',
-    'The worst packet loss that a UDP reader reported last, 0 to 1.',
+    'Highest packet loss in the newest reports of UDP readers, 0 to 1.',
     ({ media }) => media.worstLoss,
   ),
   perPipeline('gauge', 'svc_pipeline_last_frame_age_seconds', 'Time since the newest frame of the present play.', ({ view }) =>
@@ -99,7 +94,7 @@ export const ENGINE_METRICS: readonly MetricRow[] = [
   {
     kind: 'counter',
     name: 'svc_pipeline_restarts_total',
-    help: 'Restarts of the child by the reason of the fault before.',
+    help: 'Restarts of the child by the fault that caused them.',
     labels: ['pipeline_id', 'reason'],
     samples: ({ pipelines }) =>
       pipelines.flatMap(({ view, restarts }) => [...restarts].map(([reason, count]) => [{ pipeline_id: view.id, reason }, count] as const)),
@@ -114,7 +109,7 @@ export const ENGINE_METRICS: readonly MetricRow[] = [
   {
     kind: 'counter',
     name: 'svc_klv_packets_total',
-    help: 'KLV packets by what became of them.',
+    help: 'KLV packets by decoding result.',
     labels: ['pipeline_id', 'result'],
     samples: ({ klv }) =>
       klv.flatMap(({ pipelineId: pipeline_id, decoded, badChecksum, malformed }) => [
@@ -126,7 +121,7 @@ export const ENGINE_METRICS: readonly MetricRow[] = [
   {
     kind: 'counter',
     name: 'svc_klv_gaps_total',
-    help: 'Times at which KLV packets were missing.',
+    help: 'Gaps in the sequence of KLV packets.',
     labels: ['pipeline_id'],
     samples: ({ klv }) => klv.map(({ pipelineId, gaps }) => [{ pipeline_id: pipelineId }, gaps] as const),
   },

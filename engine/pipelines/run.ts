@@ -3,8 +3,8 @@ import { classifyEnd } from '../gst/bus-errors.ts'
 import { type Child, type Ended, startChild } from '../gst/child.ts'
 import { onLine } from '../gst/on-line.ts'
 import { stopChild } from '../gst/stop-child.ts'
-import { flyAlong } from '../klv/fly-along.ts'
-import { KlvTransport } from '../klv/mpegts-input.ts'
+import { MpegTsInput } from '../klv/mpegts-input.ts'
+import { sendSyntheticFlight } from '../klv/send-synthetic-flight.ts'
 import { type Launch, type LaunchStream, OWN_KLV_CAPS } from '../launch/launch.ts'
 import type { AccessUnit } from '../rtp/access-unit.ts'
 import { parseRtpCaps } from '../rtp/caps.ts'
@@ -155,13 +155,13 @@ const feedStreams = (child: Child, run: Run, onBroken: () => void): void => {
 const startFlight = ([video, klv]: Run['streams']): (() => void) => {
   const caps = parseRtpCaps(OWN_KLV_CAPS)
   if (caps !== undefined) klv.setCaps(caps)
-  return flyAlong(video, klv)
+  return sendSyntheticFlight(video, klv)
 }
 
 const ingestOf = ({ carries }: LaunchStream, stream: RtpStream, { report }: Run): ((chunk: Buffer) => void) => {
   if (carries !== 'mpegts') return (chunk) => stream.ingest(chunk)
-  const transport = new KlvTransport(stream, () => report({ type: 'klv' }))
-  return (chunk) => transport.ingest(chunk)
+  const input = new MpegTsInput(stream, () => report({ type: 'klv' }))
+  return (chunk) => input.ingest(chunk)
 }
 
 /** Sets the caps that the child prints, and logs the lines that are of use. */

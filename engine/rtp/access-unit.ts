@@ -3,29 +3,29 @@ import { payloadRange, RTP_HEADER_BYTES } from './packet.ts'
 const FRAME_HEADER_BYTES = 4
 const TIMESTAMP_OFFSET = FRAME_HEADER_BYTES + 4
 
-/** What the RTP headers of a unit's packets say. */
-export interface UnitHeader {
+/** The RTP header fields of a unit's packets. */
+interface UnitHeader {
   readonly payload: number
   readonly ssrc: number
-  /** Sequence number per packet. */
+  /** One per packet. */
   readonly sequences: readonly number[]
   readonly timestamp: number
 }
 
-export interface UnitFacts {
-  /** Counts the units of a stream, over all runs. */
+interface UnitFacts {
+  /** Number of the unit in its stream, over all runs. */
   readonly index: number
   /** A decoder can start here. */
   readonly key: boolean
-  /** Time of the picture on the stream's timeline, in the milliseconds of the monotonic clock. */
+  /** Time of the picture on the stream's timeline, monotonic milliseconds. */
   readonly mediaMs: number
-  /** When its last packet came, monotonic milliseconds. */
+  /** Arrival of its last packet, monotonic milliseconds. */
   readonly arrivedMs: number
 }
 
 /**
- * The RTP packets of one access unit, kept once, in the interleaved form of RFC 2326 section 10.12, because
- * that is what most readers are sent.
+ * The RTP packets of one access unit, stored once, in the interleaved framing of RFC 2326 section 10.12, because
+ * most readers receive it over TCP.
  */
 export class AccessUnit implements UnitFacts {
   readonly index: number
@@ -42,7 +42,7 @@ export class AccessUnit implements UnitFacts {
   readonly #starts: readonly number[]
   #otherChannel: { readonly channel: number; readonly framed: Buffer } | undefined
 
-  /** Copies the packets once and writes their RTP headers anew. */
+  /** Copies the packets once and rewrites their RTP headers. */
   constructor(packets: readonly Buffer[], header: UnitHeader, facts: UnitFacts) {
     this.index = facts.index
     this.key = facts.key
@@ -77,7 +77,7 @@ export class AccessUnit implements UnitFacts {
     return rtp + packet.length
   }
 
-  /** All packets framed for an interleaved channel: one buffer that all readers on it share. Not to be written to. */
+  /** All packets framed for an interleaved channel, in one buffer that all readers on this channel share. Read-only. */
   framed(channel: number): Buffer {
     if (channel === 0) return this.#framed
     if (this.#otherChannel?.channel === channel) return this.#otherChannel.framed
@@ -86,7 +86,7 @@ export class AccessUnit implements UnitFacts {
     return framed
   }
 
-  /** A copy framed for a channel whose packets carry another timestamp. */
+  /** A copy framed for a channel, with another RTP timestamp in its packets. */
   retimed(channel: number, timestamp: number): Buffer {
     const framed = this.#copy(channel)
     for (const start of this.#starts) framed.writeUInt32BE(timestamp >>> 0, start + TIMESTAMP_OFFSET)
@@ -107,7 +107,7 @@ export class AccessUnit implements UnitFacts {
     return payloads.length === 1 && payloads[0] ? payloads[0] : Buffer.concat(payloads)
   }
 
-  /** The packets with a 16 bit length before each (RFC 4571), for a decoder behind a pipe. */
+  /** The packets framed by RFC 4571 (a 16-bit length before each), for a decoder behind a pipe. */
   rfc4571(): Buffer {
     const out = Buffer.allocUnsafe(this.bytes + 2 * this.packetCount)
     let offset = 0
@@ -124,7 +124,7 @@ export class AccessUnit implements UnitFacts {
     return framed
   }
 
-  /** Lets go of what was made for other channels; the unit itself may stay in a cache. */
+  /** Frees the buffer of the other channel; the unit itself may stay in a cache. */
   release(): void {
     this.#otherChannel = undefined
   }

@@ -1,4 +1,4 @@
-/** RTP caps as `gst-launch-1.0 -v` prints them, and what an SDP says of them. */
+/** RTP caps as `gst-launch-1.0 -v` prints them. */
 
 export interface RtpCaps {
   readonly media: 'video' | 'audio' | 'application'
@@ -17,7 +17,7 @@ const FIELD_NAME = /[\s,;]*([A-Za-z][A-Za-z0-9_+/:.-]*)\s*=\s*(?:\([^()]{1,32}\)
 const BARE_VALUE = /(?:\\.|[^\\,;"\s])*/y
 const QUOTED_VALUE = /"((?:\\.|[^"\\])*)"/y
 
-/** GStreamer escapes with a backslash before a character, or three octal digits of a byte. */
+/** GStreamer escapes with a backslash, followed by the character or by three octal digits of a byte. */
 const unescapeValue = (text: string): string =>
   text.replace(/\\([0-7]{3}|.)/g, (_, escaped: string) =>
     escaped.length === 3 ? String.fromCharCode(Number.parseInt(escaped, 8)) : escaped,
@@ -55,8 +55,8 @@ const STATIC_CLOCK_RATES: Readonly<Record<number, number>> = {
 }
 
 /**
- * Parses the caps text of an RTP source pad. Undefined when it is not RTP, or not complete yet: payloaders
- * announce caps without a clock rate first (rtpmp4vpay).
+ * Parses the caps text of an RTP source pad. Undefined when it is not RTP, or still incomplete:
+ * rtpmp4vpay announces caps without a clock rate first.
  */
 export const parseRtpCaps = (text: string): RtpCaps | undefined => {
   const body = /^\s*application\/x-rtp\s*(?:\([^)]*\)\s*)?(?=,|$)/.exec(text)
@@ -65,7 +65,7 @@ export const parseRtpCaps = (text: string): RtpCaps | undefined => {
   const media = MEDIA.find((name) => name === fields?.get('media'))
   const encodingName = fields?.get('encoding-name')
   if (!fields || !media || !encodingName || !/^[\w.+-]{1,64}$/.test(encodingName)) return undefined
-  // A pad that does not say has the first dynamic payload type, as GStreamer's payloaders do.
+  // The default of GStreamer's payloaders is the first dynamic payload type.
   const payload = Number(fields.get('payload') ?? 96)
   const clockRate = Number(fields.get('clock-rate') ?? STATIC_CLOCK_RATES[payload])
   if (!Number.isInteger(payload) || payload < 0 || payload > 127) return undefined
@@ -74,45 +74,6 @@ export const parseRtpCaps = (text: string): RtpCaps | undefined => {
   return { media, encodingName: encodingName.toUpperCase(), payload, clockRate, parameters: fields }
 }
 
-/** Fields that describe the pad, not the format: GStreamer's own, and those that have their place in `a=rtpmap`. */
-const NOT_IN_FMTP = new Set([
-  'ssrc',
-  'clock-base',
-  'seqnum-base',
-  'timestamp-offset',
-  'seqnum-offset',
-  'npt-start',
-  'npt-stop',
-  'play-speed',
-  'play-scale',
-  'onvif-mode',
-  'encoding-params',
-  'framerate',
-  'profile',
-  'level',
-])
-const NOT_IN_FMTP_PREFIX = /^(?:a-|x-|rtcp-fb-|ssrc-|extmap-|srtp-|srtcp-|mid$)/
-
-export interface SdpLine {
-  readonly name: string
-  readonly value: string
-}
-
-/** The `a=` lines of a media: rtpmap, fmtp and what caps carry as `a-…` (the mapping of GStreamer's gst_sdp_media_set_media_from_caps). */
-export const capsToSdpAttributes = (caps: RtpCaps): readonly SdpLine[] => {
-  const channels = caps.parameters.get('encoding-params')
-  const parameters = [...caps.parameters].filter(([name]) => !NOT_IN_FMTP.has(name) && !NOT_IN_FMTP_PREFIX.test(name))
-  const fmtp = parameters.map(([name, value]) => (value === '' ? name : `${name}=${value}`)).join(';')
-  const attributes = [...caps.parameters].filter(([name]) => name.startsWith('a-'))
-  const extensions = [...caps.parameters].filter(([name]) => name.startsWith('extmap-'))
-  return [
-    { name: 'rtpmap', value: `${caps.payload} ${caps.encodingName}/${caps.clockRate}${channels ? `/${channels}` : ''}` },
-    ...(fmtp ? [{ name: 'fmtp', value: `${caps.payload} ${fmtp}` }] : []),
-    ...attributes.map(([name, value]) => ({ name: name.slice(2), value })),
-    ...extensions.map(([name, value]) => ({ name: 'extmap', value: `${name.slice(7)} ${value}` })),
-  ]
-}
-
-/** Whether readers of one can go on with the other: codec and clock are the same; parameter sets may differ, they are in the stream. */
+/** Whether readers of one can continue with the other: same codec and clock. Parameter sets may differ; the stream carries them. */
 export const sameFormat = (one: RtpCaps, other: RtpCaps): boolean =>
   one.media === other.media && one.encodingName === other.encodingName && one.clockRate === other.clockRate

@@ -5,26 +5,26 @@ export interface GopLimits {
   readonly units: number
 }
 
-export const DEFAULT_GOP_LIMITS: GopLimits = { bytes: 32 * 1024 * 1024, units: 3000 }
+const DEFAULT_LIMITS: GopLimits = { bytes: 32 * 1024 * 1024, units: 3000 }
 
 /** The access units since the newest key frame: what a decoder needs to show the present picture. */
 export interface Gop {
   readonly units: readonly AccessUnit[]
-  /** Monotonic milliseconds at which the key frame, and the newest unit, came. */
+  /** Arrival of the key frame and of the newest unit, monotonic milliseconds. */
   readonly keyArrivedMs: number
   readonly newestArrivedMs: number
-  /** RTP packets with a 16 bit length before each, for a decoder behind a pipe; only the key frame when asked. */
+  /** The RTP packets framed by RFC 4571, for a decoder behind a pipe; only the key frame on request. */
   rfc4571(options?: { readonly keyFrameOnly?: boolean }): Buffer
 }
 
-/** Keeps the present GOP. One that outgrows the bounds is dropped whole, and nothing is kept until the next key frame. */
+/** Caches the present GOP. One that exceeds the limits is dropped whole, and nothing is cached until the next key frame. */
 export class GopCache {
   readonly #limits: GopLimits
   #units: AccessUnit[] = []
   #bytes = 0
 
   constructor(limits: Partial<GopLimits> = {}) {
-    this.#limits = { ...DEFAULT_GOP_LIMITS, ...limits }
+    this.#limits = { ...DEFAULT_LIMITS, ...limits }
   }
 
   add(unit: AccessUnit): void {
@@ -40,7 +40,7 @@ export class GopCache {
     this.#bytes = 0
   }
 
-  /** A snapshot, undefined when there is none that a decoder could start with. */
+  /** A copy of the present GOP; undefined before its key frame. */
   get gop(): Gop | undefined {
     const units = this.#units.slice()
     const [key] = units

@@ -6,8 +6,14 @@ export const sequenceOf = (packet: Buffer): number => packet.readUInt16BE(2)
 export const timestampOf = (packet: Buffer): number => packet.readUInt32BE(4)
 export const hasMarker = (packet: Buffer): boolean => ((packet[1] ?? 0) & 0x80) !== 0
 
-/** Where the payload of a packet lies, undefined when the packet is no RTP version 2 or its lengths contradict each other. */
-export const payloadRange = (packet: Buffer): { readonly start: number; readonly end: number } | undefined => {
+/** Offsets of the payload in a packet: [start, end). */
+export interface PayloadRange {
+  readonly start: number
+  readonly end: number
+}
+
+/** The payload of a packet; undefined when the packet is not RTP version 2 or its lengths contradict each other. */
+export const payloadRange = (packet: Buffer): PayloadRange | undefined => {
   const first = packet[0] ?? 0
   if (packet.length < RTP_HEADER_BYTES || first >> 6 !== 2) return undefined
   let start = RTP_HEADER_BYTES + 4 * (first & 0x0f)

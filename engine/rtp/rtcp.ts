@@ -1,4 +1,4 @@
-/** RTCP (RFC 3550 section 6): the reports we send and what readers answer. */
+/** RTCP (RFC 3550 section 6): sender reports, and the receiver reports of readers. */
 
 const SENDER_REPORT = 200
 const RECEIVER_REPORT = 201
@@ -7,11 +7,11 @@ const GOODBYE = 203
 /** Seconds from 1900 to 1970. */
 const NTP_EPOCH_SECONDS = 2_208_988_800
 
-export interface SenderReport {
+interface SenderReport {
   readonly ssrc: number
   /** Wall clock, milliseconds since 1970. */
   readonly wallMs: number
-  /** The RTP timestamp of that moment. */
+  /** The RTP timestamp of the same moment. */
   readonly timestamp: number
   readonly packets: number
   readonly bytes: number
@@ -23,7 +23,7 @@ const header = (out: Buffer, offset: number, count: number, type: number, bytes:
   out.writeUInt16BE(bytes / 4 - 1, offset + 2)
 }
 
-/** A compound packet: sender report (section 6.4.1) and the CNAME (section 6.5), which every compound packet has. */
+/** A compound packet: sender report (section 6.4.1) and the CNAME (section 6.5) that every compound packet needs. */
 export const formatSenderReport = (report: SenderReport, cname: string): Buffer => {
   const name = Buffer.from(cname.slice(0, 255), 'latin1')
   const description = 4 + Math.ceil((4 + 2 + name.length + 1) / 4) * 4
@@ -43,7 +43,7 @@ export const formatSenderReport = (report: SenderReport, cname: string): Buffer 
   return out
 }
 
-/** Goodbye (section 6.6): the stream ends here. */
+/** BYE (section 6.6): the stream ends. */
 export const formatGoodbye = (ssrc: number): Buffer => {
   const out = Buffer.alloc(8)
   header(out, 0, 1, GOODBYE, 8)
@@ -51,61 +51,44 @@ export const formatGoodbye = (ssrc: number): Buffer => {
   return out
 }
 
-export interface ReportBlock {
+interface ReportBlock {
   readonly ssrc: number
-  /** Part of the packets lost since the report before, 0 to 1. */
+  /** Fraction of packets lost since the previous report, 0 to 1. */
   readonly fractionLost: number
-  readonly cumulativeLost: number
-  readonly highestSequence: number
-  /** In ticks of the RTP clock. */
-  readonly jitter: number
 }
 
-export type RtcpPacket =
-  | { readonly type: 'sender_report' | 'receiver_report'; readonly ssrc: number; readonly blocks: readonly ReportBlock[] }
-  | { readonly type: 'goodbye'; readonly ssrcs: readonly number[] }
-  | { readonly type: 'other'; readonly packetType: number }
+const BLOCK_BYTES = 24
 
-const parseBlocks = (data: Buffer, start: number, end: number, count: number): ReportBlock[] => {
+/**
+ * The report blocks (section 6.4.1) of all reports in a compound packet; undefined when any of its packets is invalid
+ * (appendix A.2).
+ */
+export const parseReports = (data: Buffer): readonly ReportBlock[] | undefined => {
+  if (data.length === 0) return undefined
   const blocks: ReportBlock[] = []
-  for (let offset = start; offset + 24 <= end && blocks.length < count; offset += 24) {
-    blocks.push({
-      ssrc: data.readUInt32BE(offset),
-      fractionLost: (data[offset + 4] ?? 0) / 256,
-      cumulativeLost: data.readIntBE(offset + 5, 3),
-      highestSequence: data.readUInt32BE(offset + 8),
-      jitter: data.readUInt32BE(offset + 12),
-    })
+  let offset = 0
+  while (offset < data.length) {
+    if (data.length - offset < 4 || (data[offset] ?? 0) >> 6 !== 2) return undefined
+    const count = (data[offset] ?? 0) & 0x1f
+    const type = data[offset + 1] ?? 0
+    const end = offset + 4 * (data.readUInt16BE(offset + 2) + 1)
+    if (end > data.length || contentEnd(type, count, offset) > end) return undefined
+    const first = contentEnd(type, 0, offset)
+    const isReport = type === SENDER_REPORT || type === RECEIVER_REPORT
+    for (let at = 0; isReport && at < count; at += 1) blocks.push(parseBlock(data, first + at * BLOCK_BYTES))
+    offset = end
   }
   return blocks
 }
 
-const parseOne = (data: Buffer, start: number, end: number): RtcpPacket | undefined => {
-  const count = (data[start] ?? 0) & 0x1f
-  const packetType = data[start + 1] ?? 0
-  if (packetType === GOODBYE) {
-    if (start + 4 + 4 * count > end) return undefined
-    return { type: 'goodbye', ssrcs: Array.from({ length: count }, (_, at) => data.readUInt32BE(start + 4 + 4 * at)) }
-  }
-  if (packetType !== SENDER_REPORT && packetType !== RECEIVER_REPORT) return { type: 'other', packetType }
-  const blocks = start + (packetType === SENDER_REPORT ? 28 : 8)
-  if (blocks + 24 * count > end) return undefined
-  const type = packetType === SENDER_REPORT ? 'sender_report' : 'receiver_report'
-  return { type, ssrc: data.readUInt32BE(start + 4), blocks: parseBlocks(data, blocks, end, count) }
+/** Offset after the `count` items of the packet at `offset`. */
+const contentEnd = (type: number, count: number, offset: number): number => {
+  if (type === SENDER_REPORT) return offset + 28 + BLOCK_BYTES * count
+  if (type === RECEIVER_REPORT) return offset + 8 + BLOCK_BYTES * count
+  return type === GOODBYE ? offset + 4 + 4 * count : offset
 }
 
-/** The packets of a compound packet; undefined when any of it contradicts RFC 3550 appendix A.2, which makes all of it worthless. */
-export const parseRtcp = (data: Buffer): readonly RtcpPacket[] | undefined => {
-  const packets: RtcpPacket[] = []
-  let offset = 0
-  while (offset < data.length) {
-    if (data.length - offset < 4 || (data[offset] ?? 0) >> 6 !== 2) return undefined
-    const end = offset + 4 * (data.readUInt16BE(offset + 2) + 1)
-    if (end > data.length) return undefined
-    const packet = parseOne(data, offset, end)
-    if (packet === undefined) return undefined
-    packets.push(packet)
-    offset = end
-  }
-  return packets.length > 0 ? packets : undefined
-}
+const parseBlock = (data: Buffer, offset: number): ReportBlock => ({
+  ssrc: data.readUInt32BE(offset),
+  fractionLost: (data[offset + 4] ?? 0) / 256,
+})

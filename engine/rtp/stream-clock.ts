@@ -1,27 +1,28 @@
 import type { RtpCaps } from './caps.ts'
-import { Skew, type Timeline } from './timeline.ts'
+import { Skew } from './skew.ts'
+import type { Timeline } from './timeline.ts'
 
-/** A timestamp that goes back by more than this is a new beginning of the source, not a reordered frame. */
+/** A timestamp that goes back by more than this means that the source restarted; less is a reordered frame. */
 const BACKWARD_MS = 2_000
-/** A timestamp that runs ahead of the arrival by more than this is one too. */
+/** So does one that runs ahead of the arrival by more than this. */
 const FORWARD_MS = 10_000
 
-export interface UnitTime {
+interface UnitTime {
   /** RTP timestamp for the readers. */
   readonly timestamp: number
   readonly mediaMs: number
 }
 
-/** Turns a child's RTP timestamps into those of one stream that goes on over many children. */
+/** Maps the RTP timestamps of successive children to those of one continuous stream. */
 export class StreamClock {
   readonly #timeline: Timeline
   /** Random start (RFC 3550 section 5.1). */
   readonly #base: number
   readonly #ownSkew = new Skew()
   #rate = 90_000
-  /** The child's timestamp at running time 0, undefined when its caps do not say. */
+  /** The child's timestamp at running time 0, undefined when its caps do not state it. */
   #origin: number | undefined
-  #begunMs = Number.NEGATIVE_INFINITY
+  #beganMs = Number.NEGATIVE_INFINITY
   #last: { readonly raw: number; readonly extended: number; readonly arrivedMs: number } | undefined
   #anchorMs = 0
   #latestMs = Number.NEGATIVE_INFINITY
@@ -37,7 +38,7 @@ export class StreamClock {
   }
 
   begin(nowMs: number): void {
-    this.#begunMs = nowMs
+    this.#beganMs = nowMs
     this.#last = undefined
     this.#origin = undefined
   }
@@ -53,7 +54,7 @@ export class StreamClock {
     const extended = this.#extend(raw, arrivedMs)
     const mediaMs = this.#anchorMs + (extended * 1000) / this.#rate
     this.#latestMs = Math.max(this.#latestMs, mediaMs)
-    this.#timeline.passed(mediaMs)
+    this.#timeline.advanceTo(mediaMs)
     this.#skew.observe(arrivedMs - mediaMs, arrivedMs)
     return { timestamp: this.timestampAt(mediaMs), mediaMs }
   }
@@ -63,7 +64,7 @@ export class StreamClock {
     return toUint32(this.#base + Math.round(((mediaMs - this.#timeline.startMs) * this.#rate) / 1000))
   }
 
-  /** RTP timestamp that stands for the moment `nowMs`, for sender reports: the same for all streams of a timeline. */
+  /** RTP timestamp of the moment `nowMs`, for sender reports: the same moment for all streams of a timeline. */
   timestampNow(nowMs: number): number {
     return this.timestampAt(nowMs - this.#skew.value)
   }
@@ -91,8 +92,8 @@ export class StreamClock {
     if (this.#origin === undefined) {
       this.#anchorMs = arrivedMs
       this.#ownSkew.reset()
-    } else this.#anchorMs = this.#timeline.anchor(this.#begunMs, runningMs, arrivedMs)
-    // Never behind what this stream has given out already, whatever the other streams did.
+    } else this.#anchorMs = this.#timeline.anchor(this.#beganMs, runningMs, arrivedMs)
+    // Never behind what this stream has sent already, whatever the other streams did.
     const backMs = this.#latestMs + 1 - (this.#anchorMs + runningMs)
     if (backMs > 0) this.#anchorMs += backMs
     return extended

@@ -1,52 +1,52 @@
 import { createHash } from 'node:crypto'
-import type { Picture, PictureMaker } from './decode/picture-maker.ts'
+import type { Screenshot, ScreenshotDecoder } from './decode/screenshot-decoder.ts'
 
-export interface Snapshot extends Picture {
-  /** Strong validator of exactly these bytes (RFC 9110 section 8.8.3). */
+export interface Snapshot extends Screenshot {
+  /** Strong validator of these bytes (RFC 9110 section 8.8.3). */
   readonly etag: string
 }
 
-/** A picture asked for again within this time is the same one. */
+/** A snapshot is reused for this time. */
 const FRESH_MS = 1000
-/** Formats of one pipeline that are remembered at a time. */
-const MAX_REMEMBERED = 4
+/** Formats of one pipeline that are cached at once. */
+const MAX_CACHED = 4
 
 interface Entry {
-  readonly madeMs: number
+  readonly startedMs: number
   readonly snapshot: Promise<Snapshot>
   done: boolean
 }
 
-/** The pictures of now of one pipeline: however many ask at once, each format is decoded once a second at most. */
+/** The snapshots of one pipeline: each format is decoded at most once a second, however many requests arrive. */
 export class Snapshots {
-  readonly #maker: Pick<PictureMaker, 'make'>
+  readonly #decoder: Pick<ScreenshotDecoder, 'decode'>
   readonly #now: () => number
   readonly #entries = new Map<string, Entry>()
 
-  constructor(maker: Pick<PictureMaker, 'make'>, now: () => number = () => performance.now()) {
-    this.#maker = maker
+  constructor(decoder: Pick<ScreenshotDecoder, 'decode'>, now: () => number = () => performance.now()) {
+    this.#decoder = decoder
     this.#now = now
   }
 
-  /** Shares a picture that is being made, or that was made within the last second; see PictureMaker for the errors. */
+  /** Shares a snapshot that is being decoded or less than a second old; see ScreenshotDecoder for the errors. */
   take(format: { readonly quality: number; readonly width: number | null }): Promise<Snapshot> {
     const key = `${format.quality} ${format.width}`
     const known = this.#entries.get(key)
-    if (known !== undefined && (!known.done || this.#now() - known.madeMs < FRESH_MS)) return known.snapshot
-    const entry: Entry = { madeMs: this.#now(), snapshot: this.#maker.make(format).then(withEtag), done: false }
-    this.#remember(key, entry)
+    if (known !== undefined && (!known.done || this.#now() - known.startedMs < FRESH_MS)) return known.snapshot
+    const entry: Entry = { startedMs: this.#now(), snapshot: this.#decoder.decode(format).then(withEtag), done: false }
+    this.#cache(key, entry)
     return entry.snapshot
   }
 
-  /** What was made is of another run. */
-  forget(): void {
+  /** Drops the snapshots of a previous run. */
+  clear(): void {
     this.#entries.clear()
   }
 
-  #remember(key: string, entry: Entry): void {
+  #cache(key: string, entry: Entry): void {
     this.#entries.delete(key)
     this.#entries.set(key, entry)
-    for (const [oldest, { done }] of this.#entries) if (done && this.#entries.size > MAX_REMEMBERED) this.#entries.delete(oldest)
+    for (const [oldest, { done }] of this.#entries) if (done && this.#entries.size > MAX_CACHED) this.#entries.delete(oldest)
     const drop = (): void => {
       if (this.#entries.get(key) === entry) this.#entries.delete(key)
     }
@@ -57,7 +57,7 @@ export class Snapshots {
   }
 }
 
-const withEtag = (picture: Picture): Snapshot => ({
-  ...picture,
-  etag: `"${createHash('sha256').update(picture.jpeg).digest('base64url').slice(0, 22)}"`,
+const withEtag = (screenshot: Screenshot): Snapshot => ({
+  ...screenshot,
+  etag: `"${createHash('sha256').update(screenshot.jpeg).digest('base64url').slice(0, 22)}"`,
 })

@@ -3,20 +3,20 @@ import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { fileURLToPath } from 'node:url'
 
-/** The other bundles, beside this one. */
+/** A bundle in the same directory. */
 const bundle = (name: string): Promise<unknown> => import(new URL(`./${name}.js`, import.meta.url).href)
 
-/** The commands; each reads the rest of the command line itself. */
+/** The commands; each parses the rest of the command line itself. */
 const COMMANDS: Readonly<Record<string, { readonly about: string; readonly run: () => Promise<unknown> }>> = {
   serve: {
-    about: 'the API, with an engine of its own unless SVC_ENGINE_URL is set (--help lists the variables)',
+    about: 'run the API, with its own engine unless SVC_ENGINE_URL is set (--help lists the variables)',
     run: () => bundle('node'),
   },
-  engine: { about: 'the engine alone; SVC_ENGINE_LISTEN and SVC_ENGINE_TOKEN say how it is reached', run: () => bundle('engine') },
-  doctor: { about: 'what this host can do and what is missing [--json]', run: () => bundle('doctor') },
-  openapi: { about: 'the OpenAPI document, as JSON', run: () => bundle('openapi') },
-  install: { about: 'user, directories, keys and systemd units [--dry-run] [--force] [--root DIR]', run: () => bundle('install') },
-  uninstall: { about: 'removes the units; the data too with --purge [--dry-run] [--root DIR]', run: () => bundle('install') },
+  engine: { about: 'run a stand-alone engine at SVC_ENGINE_LISTEN with SVC_ENGINE_TOKEN', run: () => bundle('engine') },
+  doctor: { about: 'check this host: encoders, cameras, missing software [--json]', run: () => bundle('doctor') },
+  openapi: { about: 'print the OpenAPI document as JSON', run: () => bundle('openapi') },
+  install: { about: 'create user, directories, keys and systemd units [--dry-run] [--force] [--root DIR]', run: () => bundle('install') },
+  uninstall: { about: 'remove the systemd units, with --purge also the data [--dry-run] [--root DIR]', run: () => bundle('install') },
 }
 
 const OLDEST_NODE = 24
@@ -25,10 +25,10 @@ const EXIT_USAGE = 64
 
 const usage = (): string => {
   const lines = Object.entries(COMMANDS).map(([name, { about }]) => `  ${name.padEnd(10)} ${about}`)
-  return ['usage: video-pipeline-service <command>', '', ...lines, '', 'Without a command it serves.', ''].join('\n')
+  return ['usage: video-pipeline-service <command>', '', ...lines, '', 'The default command is serve.', ''].join('\n')
 }
 
-/** The Node that comes with the package, when the one that runs is too old. */
+/** The Node of the optional package dependency, for when the running one is too old. */
 const newerNode = (): string | undefined => {
   try {
     return createRequire(import.meta.url).resolve(`node-linux-${process.arch}/bin/node`)
@@ -49,12 +49,12 @@ const main = async (): Promise<void> => {
   if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
     const node = newerNode()
     if (node !== undefined) return runAgainWith(node)
-    process.stderr.write(`video-pipeline-service: Node.js ${OLDEST_NODE} or later is needed, this is ${process.versions.node}\n`)
+    process.stderr.write(`video-pipeline-service: this is Node.js ${process.versions.node}; use ${OLDEST_NODE} or later\n`)
     process.exit(EXIT_USAGE)
   }
   const [name = 'serve'] = process.argv.slice(2)
   if (name === '--help' || name === '-h' || name === 'help') return void process.stdout.write(usage())
-  // Options without a command are those of serve.
+  // Options without a command belong to serve.
   const command = COMMANDS[name.startsWith('-') ? 'serve' : name]
   if (command === undefined) {
     process.stderr.write(`video-pipeline-service: unknown command ${name}\n${usage()}`)

@@ -2,7 +2,7 @@ import { createOpenApiDocument } from '../../lib/openapi/document.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type AppDeps, apiRoutes } from '../app.ts'
 
-// The table of routes is all that is read; no route is called.
+// Only the table of routes is read; no route is called.
 const operations = apiRoutes({} as AppDeps)
 const document = createOpenApiDocument(operations, {
   version: packageJson.version,

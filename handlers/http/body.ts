@@ -4,13 +4,12 @@ import { validationError } from '../../lib/validate.ts'
 export const MAX_BODY_BYTES = 1_048_576
 
 /**
- * The JSON of a request body, whatever its Content-Type says (curl -d names none that fits).
- * Throws PAYLOAD_TOO_LARGE as soon as 1 MiB is passed, also when no length was announced, and
- * VALIDATION_ERROR for an empty body or for anything but one JSON object.
+ * The JSON object in a request body, whatever its Content-Type (curl -d sends a form's). Throws PAYLOAD_TOO_LARGE beyond
+ * 1 MiB, also without Content-Length, and VALIDATION_ERROR for an empty body or anything but one JSON object.
  */
 export const readJson = async (request: Request): Promise<unknown> => {
   const text = await readText(request)
-  if (text === '') throw validationError('body', [{ path: '', message: 'Send a JSON object' }])
+  if (text === '') throw invalidBody('The body is empty')
   return parseObject(text)
 }
 
@@ -36,7 +35,7 @@ const readText = async (request: Request): Promise<string> => {
       parts.push(decode(decoder, value))
     }
   } finally {
-    // Not cancelled: on Node that would close the connection before the client could read the answer.
+    // Not cancelled: on Node that would close the connection before the client can read the answer.
     reader.releaseLock()
   }
   parts.push(decode(decoder))
@@ -47,11 +46,11 @@ const decode = (decoder: TextDecoder, bytes?: Uint8Array): string => {
   try {
     return decoder.decode(bytes, { stream: bytes !== undefined })
   } catch (cause) {
-    throw notJson('The body is not UTF-8', cause)
+    throw invalidBody('The body is not UTF-8', cause)
   }
 }
 
-// Names that every object inherits would be taken for known fields by a check of `key in entries`.
+// Names that every object inherits would pass a check of `key in entries`.
 const INHERITED: ReadonlySet<string> = new Set(Object.getOwnPropertyNames(Object.prototype))
 
 const parseObject = (text: string): unknown => {
@@ -59,25 +58,26 @@ const parseObject = (text: string): unknown => {
   try {
     body = JSON.parse(text)
   } catch (cause) {
-    throw notJson('The body is not JSON', cause)
+    throw invalidBody('The body is not JSON', cause)
   }
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw notJson('Send a JSON object')
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw invalidBody('The body is not a JSON object')
   refuseInherited(body, [])
   return body
 }
 
-/** Nesting that no schema of ours comes near to; deeper bodies are refused rather than walked. */
+/** Deeper than any schema here; deeper bodies are refused. */
 const MAX_DEPTH = 32
 
 const refuseInherited = (value: object, path: readonly string[]): void => {
-  if (path.length > MAX_DEPTH) throw notJson('The body is nested too deeply')
+  if (path.length > MAX_DEPTH) throw invalidBody('The body is nested too deeply')
   for (const [key, inner] of Object.entries(value)) {
     if (INHERITED.has(key)) throw validationError('body', [{ path: [...path, key].join('.'), message: 'Unknown field' }])
     if (typeof inner === 'object' && inner !== null) refuseInherited(inner, [...path, key])
   }
 }
 
-const notJson = (message: string, cause?: unknown): ApiError => validationError('body', [{ path: '', message }], {}, { cause })
+const invalidBody = (message: string, cause?: unknown): ApiError =>
+  new ApiError('VALIDATION_ERROR', `${message}. Send one JSON object.`, { issues: [{ path: '', message }] }, { cause })
 
 const tooLarge = (): ApiError =>
-  new ApiError('PAYLOAD_TOO_LARGE', `The body is larger than ${MAX_BODY_BYTES} bytes.`, { limit_bytes: MAX_BODY_BYTES })
+  new ApiError('PAYLOAD_TOO_LARGE', `The body is larger than ${MAX_BODY_BYTES} bytes. Send a smaller one.`, { limit_bytes: MAX_BODY_BYTES })

@@ -1,13 +1,13 @@
 import type { FetchHandler } from './route.ts'
 
-/** The request header fields that a page may send, and the answer's that it may read. */
-const SENT = 'authorization, content-type, x-api-key, last-event-id, if-none-match'
-const READ = 'location, retry-after, allow, etag, age, link, x-request-id'
+/** The request header fields that a page may send, and the response header fields that it may read. */
+const REQUEST_HEADERS = 'authorization, content-type, x-api-key, last-event-id, if-none-match'
+const RESPONSE_HEADERS = 'location, retry-after, allow, etag, age, link, x-request-id'
 const PREFLIGHT_SECONDS = '600'
 
 /**
- * Lets pages of the origins listed call the API (the fetch standard's CORS protocol); every other origin gets
- * no such header, so a browser keeps the answer from it. Credentials are header fields, never cookies.
+ * Lets pages of the listed origins call the API (CORS protocol of the fetch standard). Other origins get no such header,
+ * so their pages cannot read answers. Credentials are header fields, never cookies.
  */
 export const withCors = (handle: FetchHandler, origins: readonly string[]): FetchHandler => {
   const allowed = new Set(origins)
@@ -21,14 +21,14 @@ export const withCors = (handle: FetchHandler, origins: readonly string[]): Fetc
 
 const isPreflight = ({ method, headers }: Request): boolean => method === 'OPTIONS' && headers.has('access-control-request-method')
 
-// The router knows which methods an address has: it answers OPTIONS with 405 and says so in Allow.
+// The router answers OPTIONS with 405 and lists the methods of the path in Allow.
 const preflightAnswer = (response: Response, origin: string): Response => {
   const methods = response.headers.get('allow')
   if (methods === null) return readableAnswer(response, origin)
   const headers = {
     'access-control-allow-origin': origin,
     'access-control-allow-methods': methods,
-    'access-control-allow-headers': SENT,
+    'access-control-allow-headers': REQUEST_HEADERS,
     'access-control-max-age': PREFLIGHT_SECONDS,
     vary: 'origin',
   }
@@ -38,7 +38,7 @@ const preflightAnswer = (response: Response, origin: string): Response => {
 const readableAnswer = (response: Response, origin: string): Response => {
   const headers = new Headers(response.headers)
   headers.set('access-control-allow-origin', origin)
-  headers.set('access-control-expose-headers', READ)
+  headers.set('access-control-expose-headers', RESPONSE_HEADERS)
   headers.append('vary', 'origin')
   return new Response(response.body, { status: response.status, headers })
 }

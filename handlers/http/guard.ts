@@ -3,10 +3,10 @@ import type { RateLimiter } from '../../lib/access/rate-limit.ts'
 import { json } from './respond.ts'
 import type { Exchange, Route } from './route.ts'
 
-/** Lets a request pass (undefined), answers it, or throws UNAUTHORIZED or RATE_LIMITED. */
+/** Admits a request (undefined), answers it, or throws UNAUTHORIZED or RATE_LIMITED. */
 export type Guard = (route: Route, exchange: Exchange) => Promise<Response | undefined>
 
-/** The one place that decides who may use a route, and how often. */
+/** Checks credentials and the rate limit of every route. */
 export const createGuard =
   (deps: AccessDeps & { readonly limiter: RateLimiter }): Guard =>
   async ({ access, limit }, { request, context }) => {
@@ -24,5 +24,5 @@ export const presentedBy = ({ headers }: Request): Presented => ({
   apiKey: headers.get('x-api-key') ?? undefined,
 })
 
-// The media server's calls have an error shape of their own.
+// Trigger calls have their own error shape.
 const refusedTrigger = (): Response => json({ error: 'Unauthorized' }, 401, { 'www-authenticate': 'ApiKey' })

@@ -1,6 +1,6 @@
 import { validationError } from '../../lib/validate.ts'
 
-/** The named query parameters that were given; others are left alone. Throws VALIDATION_ERROR when one is given twice. */
+/** The named query parameters; others are ignored. Throws VALIDATION_ERROR when one occurs twice. */
 export const readQuery = (url: URL, names: readonly string[]): Record<string, string> => {
   const query: Record<string, string> = {}
   for (const name of names) {

@@ -2,10 +2,10 @@ import type { Answered, MetricsDeps } from '../../lib/metrics.ts'
 import type { Log } from '../../lib/ports.ts'
 import type { RequestContext } from './route.ts'
 
-/** Reads and probes come all the time; what changes something is worth a line at the usual level. */
+/** Reads and probes are too frequent for the level info. */
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/** Counts every answer and writes its line: the route's template, never the address, which may hold secrets. */
+/** Counts and logs every answer, with the route's template instead of the URL, which may hold secrets. */
 export const recordAnswers =
   ({ log, metrics }: MetricsDeps & { readonly log: Log }): ((answered: Answered, context: RequestContext) => void) =>
   (answered, { requestId }) => {

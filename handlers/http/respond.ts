@@ -1,7 +1,7 @@
-import { type ApiError, errorBody } from '../../lib/errors.ts'
+import { ApiError, errorBody } from '../../lib/errors.ts'
 import { redact } from '../../lib/redact.ts'
 
-/** Answers hold the state of a moment, sometimes addresses of cameras: nobody keeps them, and no browser guesses at them. */
+/** Answers show a momentary state and may show camera addresses: no cache may keep them, no browser may guess their type. */
 const NO_STORE = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const
 
 /** A JSON answer. */
@@ -11,24 +11,33 @@ export const json = (body: unknown, status = 200, headers: Readonly<Record<strin
 /** 204. */
 export const noContent = (): Response => new Response(null, { status: 204, headers: NO_STORE })
 
-/** The one shape of an error answer. */
+/** An error answer; credentials are masked. */
 export const errorResponse = (error: ApiError): Response => {
   const { message, code, details } = errorBody(error)
   return json({ message: redact(message), code, details: redactAll(details) }, error.status, headersOf(error))
 }
 
-/** Seconds after which a service that was unavailable is worth another try. */
+/** `Retry-After` of SERVICE_UNAVAILABLE without a time of its own, seconds. */
 const RETRY_SECONDS = 1
 
 const headersOf = ({ code, details }: ApiError): Record<string, string> => {
   if (code === 'UNAUTHORIZED') return { 'www-authenticate': 'Bearer' }
-  // What is left of the body is not read, so nothing else can come over this connection.
+  // The rest of the body stays unread, so the connection cannot be used again.
   if (code === 'PAYLOAD_TOO_LARGE') return { connection: 'close' }
   if (code === 'METHOD_NOT_ALLOWED' && Array.isArray(details.allow)) return { allow: details.allow.join(', ') }
   if (code !== 'RATE_LIMITED' && code !== 'SERVICE_UNAVAILABLE') return {}
   const seconds = typeof details.retry_after_seconds === 'number' ? details.retry_after_seconds : RETRY_SECONDS
   return { 'retry-after': String(Math.max(1, Math.ceil(seconds))) }
 }
+
+/** 404 for a path that no route has. */
+export const pathNotFound = () => new ApiError('NOT_FOUND', 'This path does not exist. Check it against the API document.')
+
+/** 405 with the methods that the path has. */
+export const methodNotAllowed = (allow: readonly string[]) =>
+  new ApiError('METHOD_NOT_ALLOWED', `Method not allowed; use ${inWords(allow)}.`, { allow })
+
+const inWords = (names: readonly string[]): string => [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' or ')
 
 const redactAll = (value: unknown): unknown => {
   if (typeof value === 'string') return redact(value)

@@ -1,14 +1,14 @@
 import type { Operation } from '../../lib/openapi/operation.ts'
 
-/** What a host knows about a request beside the request itself. */
+/** What a host knows about a request in addition to the request itself. */
 export interface RequestContext {
-  /** IP address of the client, after the host has judged proxy headers. */
+  /** IP address of the client; the host has evaluated proxy headers. */
   readonly clientAddress?: string
   /** Appears in the log and in the answer to an internal error. */
   readonly requestId?: string
-  /** Ends the connection at once: the client gets nothing of what it has not read. */
+  /** Closes the connection at once and discards what the client has not read. */
   readonly disconnect?: () => void
-  /** Keeps a worker alive for work that outlives the answer. */
+  /** Keeps a worker alive for work after the answer. */
   readonly waitUntil?: (work: Promise<unknown>) => void
 }
 
@@ -19,13 +19,13 @@ export interface Exchange {
   /** Decoded path parameters. */
   readonly params: Readonly<Record<string, string>>
   readonly context: RequestContext
-  /** When it came, monotonic milliseconds. */
+  /** Arrival, monotonic milliseconds. */
   readonly began: number
 }
 
 export type { Access } from '../../lib/openapi/operation.ts'
 
-/** One operation of the API. The router, the guard and the API document all read this table. */
+/** One operation of the API, for the router, the guard and the API document. */
 export interface Route extends Operation {
   readonly handle: (exchange: Exchange) => Response | Promise<Response>
 }

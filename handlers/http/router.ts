@@ -4,7 +4,7 @@ import type { Answered } from '../../lib/metrics.ts'
 import type { Log } from '../../lib/ports.ts'
 import { validationError } from '../../lib/validate.ts'
 import type { Guard } from './guard.ts'
-import { errorResponse } from './respond.ts'
+import { errorResponse, methodNotAllowed, pathNotFound } from './respond.ts'
 import type { FetchHandler, RequestContext, Route } from './route.ts'
 
 export type { FetchHandler, RequestContext } from './route.ts'
@@ -12,11 +12,11 @@ export type { FetchHandler, RequestContext } from './route.ts'
 export interface RouterDeps {
   readonly guard: Guard
   readonly log: Log
-  /** Told of every answer, at its head. */
+  /** Called for every answer, before its body is sent. */
   readonly onAnswer?: (answered: Answered, context: RequestContext) => void
 }
 
-/** What travels beside the object that itty matches on, so that the Request itself stays untouched. */
+/** Passed along with the object that itty matches, because itty would modify the Request. */
 interface Call {
   readonly request: Request
   readonly context: RequestContext
@@ -25,8 +25,8 @@ interface Call {
 }
 
 /**
- * The routes behind one fetch handler: guard, then handler, then the stages that every answer passes.
- * HEAD is answered for every GET; a trailing slash names the same resource.
+ * The routes behind one fetch handler: guard, handler, then the steps of every answer. HEAD works for every GET; a
+ * trailing slash is ignored.
  */
 export const createRouter = (routes: readonly Route[], deps: RouterDeps): FetchHandler => {
   const table: RouteEntry[] = []
@@ -68,7 +68,7 @@ const decodeParam = (name: string, value: string): string => {
   try {
     return decodeURIComponent(value)
   } catch (cause) {
-    throw validationError('path', [{ path: name, message: 'The percent-encoding is broken' }], {}, { cause })
+    throw validationError('path', [{ path: name, message: 'The percent-encoding is not valid' }], {}, { cause })
   }
 }
 
@@ -76,12 +76,11 @@ const decodeParam = (name: string, value: string): string => {
 const unmatched = (table: readonly RouteEntry[], { request: { url } }: Call): ApiError => {
   const { pathname } = new URL(url)
   const methods = new Set(table.filter(([, pattern]) => pattern.test(pathname)).map(([method]) => method))
-  if (methods.size === 0) return new ApiError('NOT_FOUND', 'There is nothing at this address.')
-  const allow = [...methods].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
-  return new ApiError('METHOD_NOT_ALLOWED', `This address knows ${allow.join(', ')} only.`, { allow })
+  if (methods.size === 0) return pathNotFound()
+  return methodNotAllowed([...methods].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))
 }
 
-/** As RFC 9110 section 9.3.2: the header fields of the GET, and no content. A stream that was begun is ended. */
+/** HEAD (RFC 9110 section 9.3.2): the header fields of GET without content. Ends a stream that has begun. */
 const withoutBody = async (response: Response): Promise<Response> => {
   const { status, headers } = response
   await response.body?.cancel()
@@ -90,17 +89,15 @@ const withoutBody = async (response: Response): Promise<Response> => {
 
 const toResponse = (error: unknown, { request, context }: Call, log: Log): Response => {
   if (error instanceof ApiError && error.code !== 'INTERNAL_ERROR') {
-    // The engine's own absence is logged once where it is noticed; the database has no other voice.
+    // The link to the engine logs its own loss; a failing database is logged here only.
     if (error.details.reason === 'database') log.error('database_failed', { ...whereOf(request, context), error: chainOf(error) })
     return errorResponse(error)
   }
-  // The client went away while its request was worked on: nobody reads the answer, and nothing is wrong.
+  // The client disconnected during its request: not an error.
   if (request.signal.aborted) return new Response(null, { status: 499 })
   const requestId = context.requestId ?? crypto.randomUUID()
   log.error('request_failed', { ...whereOf(request, { ...context, requestId }), code: 'INTERNAL_ERROR', error: chainOf(error) })
-  return errorResponse(
-    new ApiError('INTERNAL_ERROR', 'Something went wrong inside the service. Its log has more.', { request_id: requestId }),
-  )
+  return errorResponse(new ApiError('INTERNAL_ERROR', 'The service failed. Search its log for the request id.', { request_id: requestId }))
 }
 
 const whereOf = (request: Request, { requestId }: RequestContext) => ({
@@ -109,7 +106,7 @@ const whereOf = (request: Request, { requestId }: RequestContext) => ({
   path: new URL(request.url).pathname,
 })
 
-/** Most causes of one error that a log line tells. */
+/** Most causes of one error in a log line. */
 const MAX_CAUSES = 5
 
 const chainOf = (error: unknown): string[] => {

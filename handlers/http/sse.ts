@@ -1,12 +1,14 @@
-import type { ApiEvent, EventFeed, EventFilter } from '../../lib/events/feed.ts'
-import type { Greeting } from '../../lib/events/hub.ts'
+import type { EventFeed } from '../../lib/events/feed.ts'
+import type { CurrentStatus } from '../../lib/events/hub.ts'
+import type { ApiEvent, EventFilter } from '../../lib/events/replay-buffer.ts'
+import type { Exchange } from './route.ts'
 
-/** Milliseconds a client waits before it connects again; sent once. */
+/** Milliseconds that a client waits before it reconnects; sent once. */
 const RETRY_MS = 2000
 const KEEPALIVE_MS = 30_000
-/** A client that has this much unread is cut off; it comes back and replays what it missed. */
+/** A client with this much unread is disconnected; it reconnects and replays what it missed. */
 const MAX_BACKLOG_BYTES = 1024 * 1024
-/** Events that may come while the first status is still asked for. */
+/** Most events that may wait for the first status. */
 const MAX_EARLY = 1000
 
 const encoder = new TextEncoder()
@@ -16,17 +18,24 @@ const RETRY = encoder.encode(`retry: ${RETRY_MS}\n\n`)
 export interface EventStreamOptions {
   readonly feed: Pick<EventFeed, 'subscribe' | 'missedSince'>
   readonly filter: EventFilter
-  /** What the client has seen last (`Last-Event-ID`). */
+  /** `Last-Event-ID`: the last event that the client received. */
   readonly lastEventId: string | null
-  /** Sent as soon as it is known, after what was missed. A failed one is asked for again with each keepalive. */
-  readonly greet?: (() => Promise<Greeting>) | undefined
+  /** The present status, sent after the missed events. When reading it fails, it is read again at each keepalive. */
+  readonly status?: (() => Promise<CurrentStatus>) | undefined
   /** The event after which the stream ends. */
   readonly isLast?: (event: ApiEvent) => boolean
-  /** The client went away. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal
-  /** As of the request's context: an error of the stream is not seen by who waits for the client to read. */
+  /** As in the request's context: an error of the stream alone does not reach a client that does not read. */
   readonly disconnect?: (() => void) | undefined
 }
+
+/** The options that come from the client's request. */
+export const clientOf = ({ request, context }: Exchange) => ({
+  lastEventId: request.headers.get('last-event-id'),
+  signal: request.signal,
+  disconnect: context.disconnect,
+})
 
 /** An answer of Server-Sent Events (WHATWG HTML section 9.2): ids, replay, retry, a keepalive every 30 s, bounded backlog. */
 export const eventStream = (options: EventStreamOptions): Response => {
@@ -37,7 +46,7 @@ export const eventStream = (options: EventStreamOptions): Response => {
         client = new Client(controller, options)
       },
       cancel() {
-        client?.forget()
+        client?.dispose()
       },
     },
     new ByteLengthQueuingStrategy({ highWaterMark: MAX_BACKLOG_BYTES }),
@@ -47,23 +56,23 @@ export const eventStream = (options: EventStreamOptions): Response => {
   })
 }
 
-/** One client that follows events, from its request until either side ends it. */
+/** One client of an event stream, from its request until either side ends it. */
 class Client {
   readonly #controller: ReadableStreamDefaultController<Uint8Array>
   readonly #options: EventStreamOptions
   readonly #keepalive: ReturnType<typeof setInterval>
   #unsubscribe = (): void => {}
   #open = true
-  /** Replay and greeting: each is bounded and comes once. */
+  /** Bytes of replay and status; each is bounded and sent once. */
   #catchUpBytes = 0
-  #greeted: boolean
-  /** Events that wait for the greeting; undefined when nothing waits. */
+  #statusSent: boolean
+  /** Events that wait for the status; undefined when none has to wait. */
   #early: ApiEvent[] | undefined
 
   constructor(controller: ReadableStreamDefaultController<Uint8Array>, options: EventStreamOptions) {
     this.#controller = controller
     this.#options = options
-    this.#greeted = options.greet === undefined
+    this.#statusSent = options.status === undefined
     this.#keepalive = setInterval(() => this.#onKeepalive(), KEEPALIVE_MS)
     options.signal.addEventListener('abort', this.#end)
     this.#write(RETRY)
@@ -71,11 +80,11 @@ class Client {
     if (options.signal.aborted) this.#end()
     if (!this.#open) return
     this.#unsubscribe = options.feed.subscribe({ onEvent: (event) => this.#onEvent(event), onEnd: this.#end })
-    if (!this.#greeted) void this.#greet()
+    if (!this.#statusSent) void this.#sendStatus()
   }
 
-  /** Leaves nothing behind: no timer, no listener. */
-  forget(): void {
+  /** Removes every timer and listener. */
+  dispose(): void {
     this.#open = false
     clearInterval(this.#keepalive)
     this.#unsubscribe()
@@ -84,13 +93,13 @@ class Client {
 
   readonly #end = (): void => {
     if (!this.#open) return
-    this.forget()
+    this.dispose()
     this.#controller.close()
   }
 
-  /** What is unread is thrown away with the connection. */
-  #cut(): void {
-    this.forget()
+  /** Discards what is unread, together with the connection. */
+  #disconnect(): void {
+    this.dispose()
     this.#controller.error(new Error('The client does not read its events'))
     this.#options.disconnect?.()
   }
@@ -98,24 +107,24 @@ class Client {
   #onEvent(event: ApiEvent): void {
     if (!this.#options.filter(event)) return
     if (this.#early === undefined) this.#send(event)
-    else if (this.#early.push(event) > MAX_EARLY) this.#cut()
+    else if (this.#early.push(event) > MAX_EARLY) this.#disconnect()
   }
 
   #onKeepalive(): void {
     this.#write(KEEPALIVE)
-    if (!this.#greeted && this.#early === undefined) void this.#greet()
+    if (!this.#statusSent && this.#early === undefined) void this.#sendStatus()
   }
 
-  async #greet(): Promise<void> {
+  async #sendStatus(): Promise<void> {
     this.#early = []
-    // Engine or database may be away: what they tell when they are back comes like any other event.
-    const greeting = await this.#options.greet?.().catch(() => undefined)
+    // Engine or database may be unavailable; their events come as usual once they are back.
+    const status = await this.#options.status?.().catch(() => undefined)
     const early = this.#early
     this.#early = undefined
     this.#sendAll(early)
-    if (greeting === undefined || !this.#open) return
-    this.#greeted = true
-    this.#sendAll(greeting())
+    if (status === undefined || !this.#open) return
+    this.#statusSent = true
+    this.#sendAll(status())
   }
 
   #send(event: ApiEvent): void {
@@ -123,7 +132,7 @@ class Client {
     if (this.#options.isLast?.(event) === true) this.#end()
   }
 
-  /** On top of the backlog that is allowed: else a client with much to replay could never catch up. */
+  /** Not counted towards the backlog, so that a client with much to replay can catch up. */
   #sendAll(events: readonly ApiEvent[]): void {
     const { isLast } = this.#options
     const last = isLast === undefined ? -1 : events.findIndex(isLast)
@@ -138,12 +147,12 @@ class Client {
 
   #write(bytes: Uint8Array): void {
     if (!this.#open) return
-    if ((this.#controller.desiredSize ?? 0) + this.#catchUpBytes <= 0) this.#cut()
+    if ((this.#controller.desiredSize ?? 0) + this.#catchUpBytes <= 0) this.#disconnect()
     else this.#controller.enqueue(bytes)
   }
 }
 
-/** Each event is encoded once, however many clients follow it. */
+/** Each event is encoded once for all clients. */
 const encodings = new WeakMap<ApiEvent, Uint8Array>()
 
 const encoded = (event: ApiEvent): Uint8Array => {

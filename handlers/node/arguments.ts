@@ -1,13 +1,13 @@
 import { CONFIGURATION_VARIABLES } from '../../lib/configuration.ts'
 
-/** What the command line asks for. */
-export type Arguments =
+/** The parsed command line. */
+type Arguments =
   | { readonly kind: 'serve'; readonly takeOver: boolean }
   | { readonly kind: 'help' }
   | { readonly kind: 'version' }
   | { readonly kind: 'unknown'; readonly argument: string }
 
-/** Reads the command line; everything else is configured by the environment. */
+/** Parses the command line; the environment configures everything else. */
 export const readArguments = (args: readonly string[]): Arguments => {
   if (args.includes('--help') || args.includes('-h')) return { kind: 'help' }
   if (args.includes('--version')) return { kind: 'version' }
@@ -15,14 +15,14 @@ export const readArguments = (args: readonly string[]): Arguments => {
   return unknown === undefined ? { kind: 'serve', takeOver: args.includes('--takeover') } : { kind: 'unknown', argument: unknown }
 }
 
-/** The text of `--help`: every variable of the environment with its default. */
+/** The text of `--help`: every environment variable with its default. */
 export const helpText = (): string => {
   const width = Math.max(...CONFIGURATION_VARIABLES.map(({ name }) => name.length))
   const lines = CONFIGURATION_VARIABLES.map(({ name, shown, about }) => `  ${name.padEnd(width)}  ${about} (default: ${shown})`)
   return [
     'usage: node dist/node.js [--takeover | --help | --version]',
     '',
-    '  --takeover  ask the service process that uses the data directory to hand over; its streams go on',
+    '  --takeover  take the data directory over from the running service process; streams continue',
     '',
     'Environment:',
     ...lines,

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 
 const API_KEY_BYTES = 32
 
-/** Creates the data directory, readable by its owner alone; answers its absolute path. */
+/** Creates the data directory, accessible to its owner only; returns its absolute path. */
 export const openDataDirectory = (path: string): string => {
   const directory = resolve(path)
   mkdirSync(directory, { recursive: true, mode: 0o700 })
@@ -12,7 +12,7 @@ export const openDataDirectory = (path: string): string => {
   return directory
 }
 
-/** The API key of the data directory, generated at the first start; `file` is what may be logged of it. */
+/** The API key of the data directory, generated at the first start; only `file` may be logged. */
 export const readOrCreateApiKey = (directory: string): { readonly key: string; readonly file: string; readonly created: boolean } => {
   const file = join(directory, 'api-key')
   const existing = readKey(file)

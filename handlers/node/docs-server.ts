@@ -2,18 +2,19 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
 import { createRequire } from 'node:module'
-import type { AddressInfo } from 'node:net'
 import { hostname, networkInterfaces } from 'node:os'
 import { dirname, extname, join } from 'node:path'
 import { createOpenApiDocument } from '../../lib/openapi/document.ts'
 import type { Operation } from '../../lib/openapi/operation.ts'
 import type { Log } from '../../lib/ports.ts'
-import { type Asset, createDocsHandlers } from '../pages/docs.ts'
+import type { Asset } from '../pages/assets.ts'
+import { createDocsHandlers } from '../pages/docs.ts'
 import { createHttpServer } from './http-server.ts'
+import { listen, portOf } from './listen.ts'
 
-export interface DocsServerOptions {
+interface DocsServerOptions {
   readonly host: string
-  /** 0 takes a free one. */
+  /** 0 takes a free port. */
   readonly port: number
   /** Port of the API, once it listens. */
   readonly apiPort: () => number
@@ -24,13 +25,13 @@ export interface DocsServerOptions {
 
 export interface DocsServer {
   readonly server: Server
-  /** Where the explorer is. */
+  /** URL of the explorer. */
   readonly url: string
-  /** The origins its page can have: they may call the API. */
+  /** The origins that its page can have; they may call the API. */
   readonly origins: readonly string[]
 }
 
-/** Serves the API explorer at an address of its own. Rejects when the port is taken or the explorer's package is missing. */
+/** Serves the API explorer at a port of its own. Rejects when the port is taken or the package swagger-ui-dist is missing. */
 export const serveDocs = async (options: DocsServerOptions): Promise<DocsServer> => {
   const { host, operations, version, log } = options
   const app = createDocsHandlers({
@@ -39,8 +40,8 @@ export const serveDocs = async (options: DocsServerOptions): Promise<DocsServer>
     apiOrigin: ({ protocol, hostname: name }) => `${protocol}//${name}:${options.apiPort()}`,
   })
   const server = createHttpServer({ app, trustProxy: false, log })
-  await listen(server, options)
-  const { port } = server.address() as AddressInfo
+  await listen(server, { host, port: options.port, purpose: 'serve the API explorer', variable: 'SVC_DOCS_PORT' })
+  const port = portOf(server)
   const origins = namesOf(host).map((name) => `http://${name}:${port}`)
   return { server, origins, url: origins[0] ?? `http://${host}:${port}` }
 }
@@ -53,7 +54,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.png': 'image/png',
 }
 
-/** The explorer's files, read once: a request never touches the disk. */
+/** The files of the explorer, read once. */
 const readAssets = (): ReadonlyMap<string, Asset> => {
   const folder = explorerFolder()
   return new Map(
@@ -69,14 +70,14 @@ const explorerFolder = (): string => {
   try {
     return dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
   } catch (cause) {
-    throw new Error('the docs profile needs the npm package swagger-ui-dist; install it or leave SVC_PROFILE out', { cause })
+    throw new Error('the docs profile needs the npm package swagger-ui-dist; install it or unset SVC_PROFILE', { cause })
   }
 }
 
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
 const ANY: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
 
-/** The names under which a browser reaches a server that listens at this host. */
+/** The host names by which a browser reaches a server that listens at this host. */
 const namesOf = (host: string): readonly string[] => {
   if (LOOPBACK.has(host)) return [...new Set([inUrl(host), 'localhost'])]
   if (!ANY.has(host)) return [inUrl(host)]
@@ -85,12 +86,3 @@ const namesOf = (host: string): readonly string[] => {
 }
 
 const inUrl = (host: string): string => (host.includes(':') ? `[${host.replace(/%.*$/, '')}]` : host)
-
-const listen = (server: Server, { host, port }: DocsServerOptions): Promise<void> =>
-  new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const taken = error.code === 'EADDRINUSE' ? 'another program has this port; set SVC_DOCS_PORT' : error.message
-      reject(new Error(`cannot serve the API explorer at ${host}:${port}: ${taken}`))
-    })
-    server.listen({ host, port }, resolve)
-  })

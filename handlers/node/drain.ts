@@ -1,14 +1,14 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** How long requests may take to end after SIGTERM before their connections are closed, milliseconds. */
+/** Time that running requests have after SIGTERM before their connections are closed, milliseconds. */
 const DRAIN_MS = 5000
 
-/** The open connections of a server, and how many requests each of them is answering. */
+/** The open connections of a server with the number of running requests of each. */
 const connections = new WeakMap<Server, Map<Socket, number>>()
 
-/** Follows the connections of a server, so that `drain` can tell which of them only stay open. */
-export const followConnections = (server: Server): void => {
+/** Counts the running requests of each connection, so that `drain` knows the idle ones. */
+export const trackConnections = (server: Server): void => {
   const open = new Map<Socket, number>()
   connections.set(server, open)
   const count = (socket: Socket, change: number): void => {
@@ -23,15 +23,15 @@ export const followConnections = (server: Server): void => {
     count(socket, 1)
     response.once('close', () => {
       count(socket, -1)
-      // The server takes no connections any more: one whose request has ended is kept for nothing.
+      // While the server drains, a connection is closed after its last request.
       if (!server.listening && open.get(socket) === 0) socket.destroySoon()
     })
   })
 }
 
 /**
- * No new connections; those with a request in flight may end it. `closeIdleConnections()` alone would wait for
- * connections that never sent a request, such as the spare ones of browsers.
+ * Refuses new connections and lets running requests finish. `closeIdleConnections()` alone would wait for connections
+ * that never sent a request, such as the spare ones of browsers.
  */
 export const drain = async (server: Server): Promise<void> => {
   const closed = new Promise((resolve) => server.close(resolve))

@@ -4,10 +4,10 @@ import { createServerAdapter } from '@whatwg-node/server'
 import { ApiError, errorBody } from '../../lib/errors.ts'
 import type { Log } from '../../lib/ports.ts'
 import type { RequestContext } from '../http/router.ts'
-import { followConnections } from './drain.ts'
-import { inTurns } from './turns.ts'
+import { trackConnections } from './drain.ts'
+import { limitPerTurn } from './limit-per-turn.ts'
 
-/** Bounds of the HTTP face; the body limit is the router's. */
+/** Limits of the HTTP server; handlers/http/body.ts limits the body. */
 const LIMITS = {
   headerBytes: 16 * 1024,
   urlBytes: 8 * 1024,
@@ -15,43 +15,43 @@ const LIMITS = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 60_000,
   keepAliveTimeoutMs: 75_000,
-  /** How often the two are looked at. */
+  /** How often both timeouts are checked. */
   checkIntervalMs: 2000,
   connections: 10_000,
 }
 
 type Limits = typeof LIMITS
 
-/** RFC 9110 section 7.2: a host, perhaps with a port; nothing that could break out of a URL. */
+/** RFC 9110 section 7.2: a host with an optional port, and no character that could change the URL made of it. */
 const HOST = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/
 
-/** Methods that no resource has; TRACE would echo credentials (RFC 9110 section 9.3.8). */
+/** Methods of no resource; TRACE would echo credentials (RFC 9110 section 9.3.8). */
 const REFUSED_METHODS = new Set(['TRACE', 'TRACK', 'CONNECT'])
 
-export interface HttpServerOptions {
+interface HttpServerOptions {
   readonly app: (request: Request, context: RequestContext) => Promise<Response>
   readonly trustProxy: boolean
   readonly log: Log
-  /** Other bounds than the usual ones. */
+  /** Replaces some of the default limits. */
   readonly limits?: Partial<Limits>
 }
 
-/** node:http in front of the fetch app: what a whatwg adapter lets through and should not is refused here. */
+/** node:http in front of the fetch app; refuses requests that the whatwg adapter would not handle correctly. */
 export const createHttpServer = (options: HttpServerOptions): Server => {
   const limits = { ...LIMITS, ...options.limits }
-  const server = createServer(serverOptions(limits), inTurns(createRequestListener(options)))
+  const server = createServer(serverOptions(limits), limitPerTurn(createRequestListener(options)))
   server.headersTimeout = limits.headersTimeoutMs
   server.requestTimeout = limits.requestTimeoutMs
   server.keepAliveTimeout = limits.keepAliveTimeoutMs
   server.maxConnections = limits.connections
   server.on('clientError', onClientError)
-  followConnections(server)
+  trackConnections(server)
   return server
 }
 
 type RequestListener = (request: IncomingMessage, response: ServerResponse) => void
 
-/** The listener of a node:http server, for servers of others too. */
+/** The request listener, also for a node:http server of the embedding program. */
 export const createRequestListener = ({ app, trustProxy, log }: HttpServerOptions): RequestListener => {
   const adapter = createServerAdapter<{ req: IncomingMessage; res: ServerResponse }>((request, { req, res }) =>
     app(request, {
@@ -70,12 +70,12 @@ export const createRequestListener = ({ app, trustProxy, log }: HttpServerOption
     }
     Promise.resolve(adapter(request, response)).catch((error: unknown) => {
       log.error('http_adapter_failed', { request_id: requestId, method: request.method, error })
-      sendError(response, new ApiError('INTERNAL_ERROR', 'The service failed to answer.'))
+      sendError(response, new ApiError('INTERNAL_ERROR', 'The service failed. Search its log for the request id.'))
     })
   }
 }
 
-// Node's own answer to a missing Host has no body; ours tells what is missing.
+// Node answers a missing Host without a body; `refuse` explains it.
 const serverOptions = ({ headerBytes, checkIntervalMs }: Limits) => ({
   maxHeaderSize: headerBytes,
   connectionsCheckingInterval: checkIntervalMs,
@@ -85,21 +85,25 @@ const serverOptions = ({ headerBytes, checkIntervalMs }: Limits) => ({
 const REQUEST_ID = 'x-request-id'
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:/+=-]{1,128}$/
 
-/** The id that a proxy or client gave, so that its log and ours can be joined; a new one when there is none that a log can hold. */
+/** The request id of a proxy or client, so that its log and ours can be joined; a new id when it is missing or malformed. */
 const requestIdOf = ({ headers }: IncomingMessage): string => {
   const given = headers[REQUEST_ID]
   return typeof given === 'string' && SANE_REQUEST_ID.test(given) ? given : randomUUID()
 }
 
 const refuse = (request: IncomingMessage): ApiError | undefined => {
-  if (REFUSED_METHODS.has(request.method ?? '')) return new ApiError('METHOD_NOT_ALLOWED', `${request.method} is not allowed here.`)
-  if ((request.url ?? '').length > LIMITS.urlBytes) return new ApiError('VALIDATION_ERROR', 'The address of the request is too long.')
-  if (!(request.url ?? '').startsWith('/')) return new ApiError('VALIDATION_ERROR', 'Use a path that starts with a slash.')
-  if (!hasValidHost(request)) return new ApiError('VALIDATION_ERROR', 'The Host header is missing or not valid.')
+  if (REFUSED_METHODS.has(request.method ?? ''))
+    return new ApiError('METHOD_NOT_ALLOWED', 'Method not allowed; use GET, HEAD, POST, PUT, PATCH or DELETE.')
+  if ((request.url ?? '').length > LIMITS.urlBytes)
+    return new ApiError('VALIDATION_ERROR', `The URL of the request is too long. Use at most ${LIMITS.urlBytes} bytes.`)
+  if (!(request.url ?? '').startsWith('/'))
+    return new ApiError('VALIDATION_ERROR', 'The request target is not a path. Start it with a slash.')
+  if (!hasValidHost(request))
+    return new ApiError('VALIDATION_ERROR', 'The Host header is missing or not valid. Send one valid Host header.')
   return undefined
 }
 
-/** One Host (RFC 9112 section 3.2) of which a URL can be made: the adapter answers another one with a stack trace. */
+/** Exactly one valid Host (RFC 9112 section 3.2): the adapter would answer any other with a stack trace. */
 const hasValidHost = ({ headers: { host = '' }, headersDistinct, url = '' }: IncomingMessage): boolean =>
   HOST.test(host) && headersDistinct.host?.length === 1 && URL.canParse(`http://${host}${url}`)
 
@@ -119,13 +123,16 @@ const sendError = (response: ServerResponse, error: ApiError): void => {
   response.end(body)
 }
 
-const NOT_HTTP = { status: '400 Bad Request', message: 'The request is not valid HTTP.' }
+const NOT_HTTP = { status: '400 Bad Request', message: 'The request is not valid HTTP. Send an HTTP/1.1 request.' }
 const BROKEN: Readonly<Record<string, typeof NOT_HTTP>> = {
-  HPE_HEADER_OVERFLOW: { status: '431 Request Header Fields Too Large', message: 'The request headers are too large.' },
-  ERR_HTTP_REQUEST_TIMEOUT: { status: '408 Request Timeout', message: 'The request took too long.' },
+  HPE_HEADER_OVERFLOW: {
+    status: '431 Request Header Fields Too Large',
+    message: `The request headers are too large. Send at most ${LIMITS.headerBytes} bytes.`,
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: '408 Request Timeout', message: 'The request took too long to arrive. Send it again.' },
 }
 
-/** What is no HTTP at all still gets an answer that a person can read. */
+/** Answers input that is not valid HTTP with a readable error. */
 const onClientError = (error: NodeJS.ErrnoException, socket: NodeJS.WritableStream & { writable: boolean; destroy(): void }): void => {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
@@ -139,8 +146,8 @@ const onClientError = (error: NodeJS.ErrnoException, socket: NodeJS.WritableStre
 }
 
 /**
- * The address of the client. Behind a proxy it is the last entry of X-Forwarded-For: that one the proxy itself
- * wrote, whatever the client put in front of it.
+ * The address of the client. Behind a proxy it is the last entry of X-Forwarded-For: the proxy wrote that one, and the
+ * client may have sent the others.
  */
 const clientAddress = (request: IncomingMessage, trustProxy: boolean): string => {
   const peer = request.socket.remoteAddress ?? 'unknown'

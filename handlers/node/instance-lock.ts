@@ -5,25 +5,25 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const SOCKET_NAME = 'api.sock'
 const TAKE_OVER = 'take over\n'
-/** A process that hands over may finish its requests first. */
+/** The other process may finish its requests before it hands over. */
 const HANDOVER_PATIENCE_MS = 20_000
-/** One that holds the lock without a socket is about to open it, or to end. */
+/** A process that has the lock but no socket is about to open the socket, or to end. */
 const ATTEMPTS = 20
 const ATTEMPT_EVERY_MS = 50
 
-export interface InstanceLock {
+interface InstanceLock {
   release(): void
 }
 
 /**
- * One API process per data directory, by flock(2) on it: a process that dies frees it, whatever way it dies. Through a socket
- * in it the process that has it is asked, with `takeOver`, to hand over (`onHandover` there), and its end is awaited.
+ * Ensures one API process per data directory with flock(2) on the directory, which the kernel releases when the process ends.
+ * With `takeOver`, asks the other process through a socket in the directory to hand over (its `onHandover`) and waits for its end.
  */
 export const takeInstanceLock = async (
   directory: string,
   options: { readonly takeOver: boolean; readonly onHandover: () => void },
 ): Promise<InstanceLock> => {
-  // Through the descriptor the path is short whatever the directory is called: a socket address holds 107 bytes (unix(7)).
+  // The path through the descriptor is short: a socket address has at most 107 bytes (unix(7)).
   const descriptor = openSync(directory, 'r')
   const path = `/proc/self/fd/${descriptor}/${SOCKET_NAME}`
   try {
@@ -34,26 +34,26 @@ export const takeInstanceLock = async (
       else if (options.takeOver) await handOver(other)
       else {
         other.destroy()
-        throw new Error(`another service process uses the data directory ${directory}; stop it, or start this one with --takeover`)
+        throw new Error(`another service process uses the data directory ${directory}; stop it or start this one with --takeover`)
       }
     }
-    throw new Error(`the data directory ${directory} is still in use by another service process`)
+    throw new Error(`another service process still uses the data directory ${directory}; stop it and try again`)
   } catch (error) {
     closeSync(descriptor)
     throw error
   }
 }
 
-/** Node has no flock(2). The lock that flock(1) takes belongs to the open directory, so it stays when that program ends, and ends with us. */
+/** Node has no flock(2). The lock that flock(1) takes belongs to the open directory, so it outlives flock(1) and ends with this process. */
 const lock = (descriptor: number): boolean => {
   const { status, error } = spawnSync('flock', ['--exclusive', '--nonblock', '3'], { stdio: ['ignore', 'ignore', 'ignore', descriptor] })
   const HELD_BY_ANOTHER = 1
   if (status === 0) return true
   if (status === HELD_BY_ANOTHER) return false
-  throw new Error('the data directory cannot be locked: flock of the package util-linux failed', { cause: error })
+  throw new Error('the data directory cannot be locked: flock of the package util-linux failed; install util-linux', { cause: error })
 }
 
-/** What the socket says counts only for who holds the lock, so one that a dead process left may go. */
+/** Opens the socket; only the process with the lock uses it, so the socket of a dead process may be removed. */
 const holdLock = async (descriptor: number, path: string, onHandover: () => void): Promise<InstanceLock> => {
   rmSync(path, { force: true })
   const asking = new Set<Socket>()
@@ -75,13 +75,13 @@ const holdLock = async (descriptor: number, path: string, onHandover: () => void
     release: () => {
       server.close()
       closeSync(descriptor)
-      // Who waits for the directory sees it free when its connection ends.
+      // A process that waits for the directory sees that it is free when its connection ends.
       for (const socket of asking) socket.destroy()
     },
   }
 }
 
-/** The process behind the socket, undefined when it is dead and only its socket is left. */
+/** Connects to the other process; undefined when only the socket of a dead process is left. */
 const reach = (path: string): Promise<Socket | undefined> =>
   new Promise((resolve) => {
     const socket = connect(path)
@@ -89,7 +89,7 @@ const reach = (path: string): Promise<Socket | undefined> =>
     socket.once('error', () => resolve(undefined))
   })
 
-/** Asks the other process to leave; the connection ends when it does. */
+/** Asks the other process to hand over; the connection closes when that process has released the lock. */
 const handOver = (other: Socket): Promise<void> =>
   new Promise((resolve, reject) => {
     const timer = setTimeout(() => {

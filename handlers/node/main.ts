@@ -1,68 +1,54 @@
-import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type Configuration, readConfiguration } from '../../lib/configuration.ts'
+import { messageOf } from '../../lib/errors.ts'
 import type { Log } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type AppDeps, apiRoutes, createApp } from '../app.ts'
 import { helpText, readArguments } from './arguments.ts'
 import { type DocsServer, serveDocs } from './docs-server.ts'
-import { drain } from './drain.ts'
 import { createHttpServer } from './http-server.ts'
+import { listen, portOf, urlOf } from './listen.ts'
 import { createServiceLog, openService } from './service.ts'
+import { createShutdown } from './shutdown.ts'
 
 /** sysexits.h: EX_USAGE, EX_UNAVAILABLE, EX_CONFIG. */
 const EXIT = { usage: 64, unavailable: 69, configuration: 78 } as const
-
-/** Whatever hangs: the whole shutdown ends after this, milliseconds. */
-const SHUT_DOWN_MS = 40_000
 
 const main = async (): Promise<void> => {
   const args = readArguments(process.argv.slice(2))
   if (args.kind === 'help') return void process.stdout.write(helpText())
   if (args.kind === 'version') return void process.stdout.write(`${packageJson.version}\n`)
-  if (args.kind === 'unknown') return leave(EXIT.usage, [`unknown argument ${args.argument}; --help lists what there is`])
+  if (args.kind === 'unknown') return fail(EXIT.usage, [`unknown argument ${args.argument}; use --help for a list`])
   const configuration = readConfiguration(process.env)
-  if ('mistakes' in configuration) return leave(EXIT.configuration, configuration.mistakes)
+  if ('mistakes' in configuration) return fail(EXIT.configuration, configuration.mistakes)
   try {
     await serve(configuration, args.takeOver)
   } catch (error) {
-    leave(EXIT.unavailable, [error instanceof Error ? error.message : String(error)])
+    fail(EXIT.unavailable, [messageOf(error)])
   }
 }
 
-const leave = (code: number, lines: readonly string[]): void => {
+const fail = (code: number, lines: readonly string[]): void => {
   for (const line of lines) process.stderr.write(`video-pipeline-service: ${line}\n`)
   process.exit(code)
 }
 
-/** Service, HTTP and engine, in that order; SIGTERM ends them in the other one. */
+/** Starts service, HTTP servers and engine, in this order; a signal ends them in reverse. */
 const serve = async (configuration: Configuration, takeOver: boolean): Promise<void> => {
   const log = createServiceLog(configuration)
-  // Database, log files of it, key and pictures: what this service writes is its own.
+  // Only the owner may read the files of this process: database, API key, screenshots.
   process.umask(0o077)
   let handOver = (): void => process.exit(0)
   const service = await openService(configuration, { log, takeOver, onHandover: () => handOver() })
-  const { deps } = service
-  const docs = await docsOf(configuration, { deps, log, apiPort: () => portOf(server) })
+  const docs = await openDocs(configuration, { deps: service.deps, log, apiPort: () => portOf(server) })
   const corsOrigins = [...configuration.corsOrigins, ...(docs?.origins ?? [])]
-  const server = createHttpServer({ app: createApp({ ...deps, corsOrigins }), trustProxy: configuration.trustProxy, log })
-  await listen(server, configuration)
+  const app = createApp({ ...service.deps, corsOrigins })
+  const server = createHttpServer({ app, trustProxy: configuration.trustProxy, log })
+  await listen(server, { host: configuration.host, port: configuration.port, purpose: 'listen', variable: 'SVC_PORT' })
   const connected = service.connect()
 
-  let isStopping = false
-  const shutDown = async (reason: string, letGo: () => Promise<void>): Promise<void> => {
-    if (isStopping) return process.exit(1)
-    isStopping = true
-    log.info('service_stopping', { reason })
-    service.prepareToStop()
-    setTimeout(() => process.exit(1), SHUT_DOWN_MS).unref()
-    await Promise.all([server, ...(docs === undefined ? [] : [docs.server])].map(drain))
-    await letGo()
-    process.exit(0)
-  }
-  handOver = () => void shutDown('another process takes over', service.leave)
-  process.on('SIGTERM', () => void shutDown('SIGTERM', service.stop))
-  process.on('SIGINT', () => void shutDown('SIGINT', service.stop))
+  const shutDown = createShutdown({ service, servers: docs === undefined ? [server] : [server, docs.server], log })
+  handOver = () => void shutDown('another process takes over', 'leave')
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void shutDown(signal, 'stop'))
 
   await connected
   log.info('service_ready', {
@@ -74,29 +60,13 @@ const serve = async (configuration: Configuration, takeOver: boolean): Promise<v
   })
 }
 
-/** The explorer, with the docs profile only. */
-const docsOf = async (
+/** The API explorer, with the docs profile only. */
+const openDocs = async (
   { profile, host, docsPort }: Configuration,
   { deps, log, apiPort }: { readonly deps: AppDeps; readonly log: Log; readonly apiPort: () => number },
 ): Promise<DocsServer | undefined> =>
   profile === 'docs'
     ? serveDocs({ host, port: docsPort, apiPort, operations: apiRoutes(deps), version: packageJson.version, log })
     : undefined
-
-const portOf = (server: Server): number => (server.address() as AddressInfo).port
-
-const urlOf = (server: Server): string => {
-  const { address, port, family } = server.address() as AddressInfo
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
-}
-
-const listen = (server: Server, { host, port }: Configuration): Promise<void> =>
-  new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const taken = error.code === 'EADDRINUSE' ? 'another program has this port; set SVC_PORT' : error.message
-      reject(new Error(`cannot listen at ${host}:${port}: ${taken}`))
-    })
-    server.listen({ host, port }, resolve)
-  })
 
 await main()

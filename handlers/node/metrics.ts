@@ -1,18 +1,18 @@
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Metrics } from '../../lib/metrics.ts'
 
-/** From a read out of memory to a start that runs into its timeout, seconds. */
+/** From a read from memory to a start that times out, seconds. */
 const LATENCY_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30]
 
-/** Anything else is one label: a client chooses the method. */
+/** All other methods share one label, because clients choose the method. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
-export interface ApiMetricsOptions {
-  /** Clients that follow events now. */
+interface ApiMetricsOptions {
+  /** Number of connected event clients. */
   readonly sseClients: () => number
 }
 
-/** The metrics of the API process through prom-client; gauges are read when they are asked for. */
+/** The metrics of the API process in prom-client; gauges are computed at each scrape. */
 export const createApiMetrics = ({ sseClients }: ApiMetricsOptions): Metrics => {
   const registry = new Registry()
   const registers = [registry]

@@ -13,8 +13,8 @@ import { createCamerasClient } from '../../lib/engine/cameras-client.ts'
 import { createEngineCaller, createEngineClient } from '../../lib/engine/client.ts'
 import { createKlvClient } from '../../lib/engine/klv-client.ts'
 import { createScreenshotsClient } from '../../lib/engine/screenshots-client.ts'
-import { createLicensing } from '../../lib/license/license.ts'
-import { createLicenseWatch } from '../../lib/license/tell-engine.ts'
+import { createLicensing } from '../../lib/license/licensing.ts'
+import { createLicenseSender } from '../../lib/license/send-to-engine.ts'
 import { createLog } from '../../lib/log.ts'
 import { createEngineMetrics } from '../../lib/metrics.ts'
 import { reconcile } from '../../lib/pipelines/reconcile.ts'
@@ -34,42 +34,42 @@ const clock = { now: () => Date.now() }
 
 /** The API with its database and its engine, without an HTTP server. */
 export interface Service {
-  /** Answers requests for /svc/…; before the engine is there, with 503 where it is needed. */
+  /** Answers requests for /svc/…; 503 where the engine is needed and not ready. */
   readonly app: FetchHandler
-  /** `app` for node:http, with the checks that a fetch handler cannot make. */
+  /** `app` for node:http, with the checks that are not possible in a fetch handler. */
   readonly listener: (request: IncomingMessage, response: ServerResponse) => void
-  /** What the groups of handlers take. */
+  /** The dependencies of the route groups. */
   readonly deps: AppDeps
   readonly apiKey: string
   readonly dataDir: string
-  /** Finds or starts the engine; settles when it is ready, or the first attempt has failed (it goes on trying). */
+  /** Finds or starts the engine; settles when it is ready or the first attempt has failed (attempts continue). */
   connect(): Promise<void>
-  /** From now on streams of events end and healthz answers 503; then stop or leave. */
+  /** Ends event streams and lets healthz answer 503; call before `stop` or `leave`. */
   prepareToStop(): void
-  /** Ends the streams and an own engine, and closes the database. */
+  /** Ends event streams and an own engine with its pipelines, and closes the database. */
   stop(): Promise<void>
-  /** As `stop`, but the engine goes on with its streams; the next service on this data directory finds it. */
+  /** As `stop`, but the engine and its pipelines continue; the next service on this data directory finds them. */
   leave(): Promise<void>
 }
 
 export interface OpenOptions {
   readonly log: Log
-  /** Asks the process that has the data directory to hand over. */
+  /** Asks the process that uses the data directory to hand over. */
   readonly takeOver?: boolean
-  /** Another process asks for the data directory: leave, and end. By default the service leaves. */
+  /** Another process asks for the data directory; by default the service leaves. */
   readonly onHandover?: () => void
   /** The environment of an own engine. */
   readonly environment?: NodeJS.ProcessEnv
 }
 
 export interface CreateOptions {
-  /** The variables that `--help` lists; those of the process by default. */
+  /** The variables of `--help`; those of the process by default. */
   readonly environment?: Readonly<Record<string, string | undefined>>
   /** One JSON line per event; standard error by default. */
   readonly writeLog?: (line: string) => void
 }
 
-/** Opens the service to be embedded in a program, with its engine. Throws when a variable is wrong, the data directory is in use or the database unusable. */
+/** Opens the service with its engine, for embedding. Throws when a variable is wrong, the data directory is in use or the database is unusable. */
 export const createService = async ({ environment = process.env, writeLog }: CreateOptions = {}): Promise<Service> => {
   const configuration = readConfiguration(environment)
   if ('mistakes' in configuration) throw new Error(configuration.mistakes.join('\n'))
@@ -84,41 +84,29 @@ export const createServiceLog = (
   write = (line: string): unknown => process.stderr.write(`${line}\n`),
 ): Log => createLog({ level, clock, write: (line) => void write(line), fields: { process: 'api' } })
 
-/** Wires data directory, database and handlers; the engine comes with `connect`. */
+/** Opens data directory and database and builds the handlers; `connect` adds the engine. */
 export const openService = async (configuration: Configuration, options: OpenOptions): Promise<Service> => {
   const { log, takeOver = false } = options
   const dataDir = openDataDirectory(configuration.dataDir)
   let onHandover = options.onHandover ?? ((): void => {})
   const lock = await takeInstanceLock(dataDir, { takeOver, onHandover: () => onHandover() })
   const apiKey = configuration.apiKey ?? readOrCreateApiKey(dataDir).key
-  const databaseUrl = configuration.databaseUrl ?? pathToFileURL(join(dataDir, 'service.db')).href
-  const database = await openDatabase({
-    url: databaseUrl,
-    ...(configuration.databaseAuthToken !== undefined && { authToken: configuration.databaseAuthToken }),
-  })
-  // A file has this process alone for a writer, so reads need not ask it; a server may have others.
-  const alone = databaseUrl.startsWith('file:')
+  const { repositories, close: closeDatabase } = await openRepositories(configuration, dataDir)
   const stopping = new AbortController()
   let link: EngineLink | undefined
   const caller = createEngineCaller({
     address: () => link?.address(),
     fetch: (url, init) => (link?.fetch ?? fetch)(url, init),
   })
-  const pipelines = createPipelineRepository(database)
-  const credentials = createCredentialRepository(database)
   const ports = {
+    ...repositories,
     engine: createEngineClient(caller),
     screenshots: createScreenshotsClient(caller),
     klv: createKlvClient(caller),
     cameras: createCamerasClient(caller),
-    metrics: createApiMetrics({ sseClients: () => deps.events.feed.followers }),
+    metrics: createApiMetrics({ sseClients: () => deps.events.feed.subscribers }),
     engineMetrics: createEngineMetrics(caller),
-    pipelines: alone ? keepPipelinesInMemory(pipelines) : pipelines,
-    sharedDatabase: !alone,
-    settings: createSettingsRepository(database),
-    credentials: alone ? keepCredentialInMemory(credentials) : credentials,
     corsOrigins: configuration.corsOrigins,
-    sessions: createSessionRepository(database),
     hasher: createPasswordHasher(),
     license: { read: async () => (configuration.licenseFile === undefined ? null : readFile(configuration.licenseFile, 'utf8')) },
     mediaServer: configuration.mediaServer,
@@ -131,29 +119,29 @@ export const openService = async (configuration: Configuration, options: OpenOpt
     stopping: stopping.signal,
   }
   const deps: AppDeps = assemble(ports)
-  const license = createLicenseWatch({ source: ports.license, clock, log })
+  const license = createLicenseSender({ source: ports.license, clock, log })
   const app = createApp(deps)
   const connect = (): EngineLink =>
     linkEngine(configuration, dataDir, options.environment ?? process.env, {
       log,
-      // The API is shown the engine only when the two agree.
+      // The API uses the engine only after this.
       onReady: async (engine, occasion, direct) => {
-        await license.begin(direct)
+        await license.send(direct)
         const screenshots = createScreenshotsClient(direct)
         await reconcile({ ...deps, engine, screenshots, licensing: createLicensing({ source: ports.license, engine, clock }) }, occasion)
         await deps.events.resync(await engine.list())
       },
       onEvent: (event) => {
-        if (event.type === 'heartbeat') void license.look()
+        if (event.type === 'heartbeat') void license.refresh()
         deps.events.push(event)
         deps.geolocations.push(event)
-        deps.triggers.notice(event)
+        deps.triggers.onEvent(event)
       },
     })
   const end = async (how: 'stop' | 'leave'): Promise<void> => {
     stopping.abort()
     await link?.[how]()
-    database.close()
+    closeDatabase()
     lock.release()
   }
   const service: Service = {
@@ -174,6 +162,23 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   return service
 }
 
+/** A file is written by this process only, so reads come from memory; a server may have other writers. */
+const openRepositories = async ({ databaseUrl, databaseAuthToken }: Configuration, dataDir: string) => {
+  const url = databaseUrl ?? pathToFileURL(join(dataDir, 'service.db')).href
+  const database = await openDatabase({ url, ...(databaseAuthToken !== undefined && { authToken: databaseAuthToken }) })
+  const sharedDatabase = !url.startsWith('file:')
+  const pipelines = createPipelineRepository(database)
+  const credentials = createCredentialRepository(database)
+  const repositories = {
+    sharedDatabase,
+    pipelines: sharedDatabase ? pipelines : keepPipelinesInMemory(pipelines),
+    credentials: sharedDatabase ? credentials : keepCredentialInMemory(credentials),
+    settings: createSettingsRepository(database),
+    sessions: createSessionRepository(database),
+  }
+  return { repositories, close: () => database.close() }
+}
+
 const linkEngine = (
   { engineUrl, engineToken }: Configuration,
   dataDir: string,
@@ -190,7 +195,7 @@ const linkEngine = (
         environment: engineEnvironment(environment, dataDir),
       })
 
-/** What the engine is told of our environment: nothing that only the API needs to know. */
+/** The environment of the engine, without the secrets and settings that only the API needs. */
 const engineEnvironment = (environment: NodeJS.ProcessEnv, dataDir: string): NodeJS.ProcessEnv => {
   const { SVC_API_KEY, SVC_ENGINE_LISTEN, SVC_DATABASE_URL, SVC_DATABASE_AUTH_TOKEN, SVC_LICENSE_FILE, ...rest } = environment
   return { ...rest, SVC_DATA_DIR: dataDir }

@@ -1,26 +1,18 @@
-import { ApiError } from '../../lib/errors.ts'
 import type { OpenApiDocument } from '../../lib/openapi/document.ts'
-import { isKnown } from '../http/conditional.ts'
-import { errorResponse } from '../http/respond.ts'
+import { errorResponse, methodNotAllowed, pathNotFound } from '../http/respond.ts'
 import type { FetchHandler } from '../http/route.ts'
-
-/** A file that the explorer is made of. */
-export interface Asset {
-  readonly type: string
-  readonly etag: string
-  readonly bytes: Uint8Array<ArrayBuffer>
-}
+import { type Asset, assetResponse } from './assets.ts'
 
 export interface DocsDeps {
   /** The document of the API at an origin. */
   readonly document: (apiOrigin: string) => OpenApiDocument
-  /** Where the API is for a page at this address. */
+  /** Origin of the API for a page at this URL. */
   readonly apiOrigin: (page: URL) => string
-  /** The explorer's own files by their path: what is not in here is not served. */
+  /** The files of the explorer by path; no other file is served. */
   readonly assets: ReadonlyMap<string, Asset>
 }
 
-/** The interactive API explorer, for an address of its own: one page, its files and the document. */
+/** The interactive API explorer, for an origin of its own: one page, its files and the API document. */
 export const createDocsHandlers = (deps: DocsDeps): FetchHandler => {
   return async (request) => {
     const url = new URL(request.url)
@@ -33,25 +25,18 @@ export const createDocsHandlers = (deps: DocsDeps): FetchHandler => {
 }
 
 const answer = ({ assets, document, apiOrigin }: DocsDeps, request: Request, url: URL): Response => {
-  if (request.method !== 'GET' && request.method !== 'HEAD') return errorResponse(methodNotAllowed())
+  if (request.method !== 'GET' && request.method !== 'HEAD') return errorResponse(methodNotAllowed(['GET', 'HEAD']))
   if (url.pathname === '/') return text('text/html; charset=utf-8', PAGE)
   if (url.pathname === '/explorer.js') return text('text/javascript; charset=utf-8', SCRIPT)
   if (url.pathname === '/openapi.json') return text('application/json', JSON.stringify(document(apiOrigin(url))))
   const asset = assets.get(url.pathname)
-  return asset === undefined ? errorResponse(new ApiError('NOT_FOUND', 'There is nothing at this address.')) : file(request, asset)
+  return asset === undefined ? errorResponse(pathNotFound()) : assetResponse(request, asset)
 }
-
-const methodNotAllowed = () => new ApiError('METHOD_NOT_ALLOWED', 'This address knows GET, HEAD only.', { allow: ['GET', 'HEAD'] })
 
 const text = (type: string, body: string): Response =>
   new Response(body, { headers: { 'content-type': type, 'cache-control': 'no-store' } })
 
-const file = (request: Request, { type, etag, bytes }: Asset): Response => {
-  const headers = { 'content-type': type, 'cache-control': 'no-cache', etag }
-  return isKnown(request, etag) ? new Response(null, { status: 304, headers }) : new Response(bytes, { headers })
-}
-
-/** Scripts and requests of this address and of the API alone; the style attributes are Swagger UI's own. */
+/** Allows scripts of this origin and requests to it and to the API; Swagger UI needs inline styles. */
 const securityHeaders = (apiOrigin: string) => ({
   'content-security-policy': [
     "default-src 'none'",
@@ -88,7 +73,7 @@ const PAGE = `<!doctype html>
 </html>
 `
 
-// A token that was typed in is forgotten with the page; the validator would be a request elsewhere.
+// Keeps no token beyond the page, and calls no external validator.
 const SCRIPT = `SwaggerUIBundle({
   url: 'openapi.json',
   dom_id: '#explorer',

@@ -1,64 +1,14 @@
-import { connectToBinding, type DatabaseBinding } from '../../db/connect/binding.ts'
-import { type Database, type DatabaseConnection, toDatabase } from '../../db/connect/connection.ts'
-import { connectToServer } from '../../db/connect/server.ts'
-import { createCredentialRepository } from '../../db/credential.ts'
-import { migrate } from '../../db/migrations/migrate.ts'
-import { MIGRATIONS } from '../../db/migrations/migrations.ts'
-import { createPipelineRepository } from '../../db/pipelines.ts'
-import { createSessionRepository } from '../../db/sessions.ts'
-import { createSettingsRepository } from '../../db/settings.ts'
-import { createRateLimiter } from '../../lib/access/rate-limit.ts'
-import { type Configuration, readConfiguration } from '../../lib/configuration.ts'
-import { createCamerasClient } from '../../lib/engine/cameras-client.ts'
-import { createEngineCaller, createEngineClient, type EngineCaller } from '../../lib/engine/client.ts'
-import { type Agreement, withHandshake } from '../../lib/engine/handshake.ts'
-import { createKlvClient } from '../../lib/engine/klv-client.ts'
-import { createRemoteHasher } from '../../lib/engine/remote-hasher.ts'
-import { createScreenshotsClient } from '../../lib/engine/screenshots-client.ts'
+import type { Configuration } from '../../lib/configuration.ts'
 import { ApiError } from '../../lib/errors.ts'
-import { followOnDemand } from '../../lib/events/upstreams.ts'
-import { createLog } from '../../lib/log.ts'
-import { createEngineMetrics } from '../../lib/metrics.ts'
-import { type Occasion, reconcile } from '../../lib/pipelines/reconcile.ts'
-import type { Log } from '../../lib/ports.ts'
-import packageJson from '../../package.json' with { type: 'json' }
-import { type AppDeps, assemble, createApp } from '../app.ts'
-import { createGuard } from '../http/guard.ts'
+import { createApp } from '../app.ts'
 import { errorResponse } from '../http/respond.ts'
+import { type WorkerEnvironment, wire } from './wire.ts'
 
-/** A service binding. */
-export interface ServiceBinding {
-  fetch(request: Request | string, init?: RequestInit): Promise<Response>
-}
-
-/** What the runtime hands over: bindings, and the variables that the Node host takes from its environment. */
-export interface WorkerEnvironment {
-  /** Reaches the engine; without it SVC_ENGINE_URL is called. SVC_ENGINE_TOKEN is its bearer secret in both cases. */
-  readonly ENGINE?: ServiceBinding
-  /** A D1 database. */
-  readonly DATABASE?: DatabaseBinding
-  /** Reaches a libSQL server; without either SVC_DATABASE_URL is called. */
-  readonly DATABASE_SERVER?: ServiceBinding
-  /** The text of the license file. */
-  readonly SVC_LICENSE?: string
-  readonly [variable: string]: unknown
-}
+export type { ServiceBinding, WorkerEnvironment } from './wire.ts'
 
 /** The part of the runtime's execution context that is used. */
 export interface WorkerContext {
   waitUntil(work: Promise<unknown>): void
-}
-
-const clock = { now: () => Date.now() }
-
-/**
- * What the requests of one isolate share: plain memory only. A runtime of this kind ties sockets, timers and
- * promises on them to the request that made them, so connections and the rest of the API are built per request.
- */
-const shared = {
-  limiter: createRateLimiter(clock),
-  agreement: { at: 0 } as Agreement,
-  migrated: false,
 }
 
 /** The API on a fetch runtime such as workerd; its engine and its database are elsewhere. */
@@ -75,120 +25,20 @@ export default {
       return withRequestId(answer, requestId)
     } catch (error) {
       if (!(error instanceof ApiError)) console.error(error)
-      const told = error instanceof ApiError ? error : new ApiError('INTERNAL_ERROR', 'Something went wrong inside the service.')
-      return withRequestId(errorResponse(told), requestId)
+      const failure =
+        error instanceof ApiError ? error : new ApiError('INTERNAL_ERROR', 'The service failed. Search its log for the request id.')
+      return withRequestId(errorResponse(failure), requestId)
     }
   },
 
-  /** For a timer of the runtime: brings engine and database to agreement without waiting for a request. */
+  /** For a scheduled trigger: reconciles engine and database without a request. */
   async scheduled(_event: unknown, environment: WorkerEnvironment): Promise<void> {
     const { reconcileAs } = await wire(environment)
     await reconcileAs('engine_found')
   },
 }
 
-interface Wiring {
-  readonly configuration: Configuration
-  readonly deps: AppDeps
-  readonly reconcileAs: (occasion: Occasion) => Promise<void>
-}
-
-/** The API for one request. Throws SERVICE_UNAVAILABLE when the environment is wrong or the database does not answer. */
-const wire = async (environment: WorkerEnvironment): Promise<Wiring> => {
-  const configuration = configure(environment)
-  const log = createLog({ level: configuration.logLevel, clock, write: (line) => console.log(line), fields: { process: 'worker' } })
-  const database = await openDatabase(environment, configuration, log)
-  const direct = reachEngine(environment, configuration)
-  const caller = withHandshake(direct, {
-    agreement: shared.agreement,
-    clock,
-    onFresh: () => reconcileAs('engine_restarted'),
-  })
-  const ports = {
-    engine: createEngineClient(caller),
-    screenshots: createScreenshotsClient(caller),
-    klv: createKlvClient(caller),
-    cameras: createCamerasClient(caller),
-    engineMetrics: createEngineMetrics(caller),
-    hasher: createRemoteHasher(caller),
-    pipelines: createPipelineRepository(database),
-    sharedDatabase: true,
-    settings: createSettingsRepository(database),
-    credentials: createCredentialRepository(database),
-    sessions: createSessionRepository(database),
-    license: { read: async () => environment.SVC_LICENSE ?? null },
-    mediaServer: configuration.mediaServer,
-    corsOrigins: configuration.corsOrigins,
-    apiKey: configuration.apiKey ?? '',
-    clock,
-    log,
-    version: packageJson.version,
-    startedAt: clock.now(),
-  }
-  const assembled = assemble(ports)
-  const reconcileAs = (occasion: Occasion): Promise<void> =>
-    reconcile({ ...assembled, engine: createEngineClient(direct), screenshots: createScreenshotsClient(direct) }, occasion)
-  const deps = {
-    ...assembled,
-    events: followOnDemand(assembled.events, ports),
-    guard: createGuard({ ...ports, limiter: shared.limiter }),
-  }
-  return { configuration, deps, reconcileAs }
-}
-
-const configure = (environment: WorkerEnvironment): Configuration => {
-  const variables = Object.entries(environment).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
-  const configuration = readConfiguration(Object.fromEntries(variables))
-  if ('mistakes' in configuration) throw misconfigured(configuration.mistakes)
-  if (configuration.apiKey === undefined) throw misconfigured(['SVC_API_KEY: set a secret of at least 16 characters'])
-  return configuration
-}
-
-const misconfigured = (mistakes: readonly string[]): ApiError =>
-  new ApiError('SERVICE_UNAVAILABLE', 'The service is not configured.', { reason: 'configuration', mistakes })
-
-const reachEngine = ({ ENGINE }: WorkerEnvironment, { engineUrl, engineToken = '' }: Configuration): EngineCaller => {
-  if (ENGINE === undefined && engineUrl === undefined) throw misconfigured(['SVC_ENGINE_URL: say where the engine is, or bind ENGINE'])
-  const address = { url: engineUrl ?? 'http://engine', token: engineToken }
-  return createEngineCaller({
-    address: () => address,
-    ...(ENGINE !== undefined && { fetch: (url: string, init: RequestInit) => ENGINE.fetch(url, init) }),
-  })
-}
-
-const openDatabase = async (environment: WorkerEnvironment, configuration: Configuration, log: Log): Promise<Database> => {
-  const connection = connect(environment, configuration)
-  if (shared.migrated) return toDatabase(connection)
-  try {
-    await migrate(connection.client, MIGRATIONS)
-    shared.migrated = true
-    return toDatabase(connection)
-  } catch (error) {
-    log.error('database_failed', { error })
-    throw new ApiError(
-      'SERVICE_UNAVAILABLE',
-      'The database does not answer. Try again in a moment.',
-      { reason: 'database' },
-      { cause: error },
-    )
-  }
-}
-
-const connect = (
-  { DATABASE, DATABASE_SERVER }: WorkerEnvironment,
-  { databaseUrl, databaseAuthToken }: Configuration,
-): DatabaseConnection => {
-  if (DATABASE !== undefined) return connectToBinding(DATABASE)
-  const url = databaseUrl ?? (DATABASE_SERVER === undefined ? undefined : 'http://database')
-  if (url === undefined || url.startsWith('file:')) throw misconfigured(['SVC_DATABASE_URL: give the libSQL server, or bind DATABASE'])
-  return connectToServer({
-    url,
-    ...(databaseAuthToken !== undefined && { authToken: databaseAuthToken }),
-    ...(DATABASE_SERVER !== undefined && { fetch: (request: Request) => DATABASE_SERVER.fetch(request) }),
-  })
-}
-
-/** Header fields name the client only when somebody in front of us is known to write them (SVC_TRUST_PROXY). */
+/** Header fields name the client only behind a proxy that sets them (SVC_TRUST_PROXY). */
 const addressOf = ({ headers }: Request, { trustProxy }: Configuration): { clientAddress?: string } => {
   const clientAddress = headers.get('cf-connecting-ip') ?? headers.get('x-forwarded-for')?.split(',').at(-1)?.trim()
   return trustProxy && clientAddress !== undefined && clientAddress !== '' ? { clientAddress } : {}

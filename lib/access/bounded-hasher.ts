@@ -1,16 +1,16 @@
 import { ApiError } from '../errors.ts'
 import type { PasswordHasher } from '../ports.ts'
 
-export interface HasherBounds {
-  /** Hashes computed at once: each takes a core and, with argon2id, tens of megabytes. */
+interface HasherBounds {
+  /** Hashes computed at once; each takes a core and, with argon2id, tens of megabytes. */
   readonly running: number
-  /** Callers that wait; beyond it they are turned away at once. */
+  /** Callers that may wait; more are refused at once. */
   readonly waiting: number
 }
 
 const BOUNDS: HasherBounds = { running: 2, waiting: 32 }
 
-/** Lets a bounded number of hashes be computed at once and a bounded number wait; SERVICE_UNAVAILABLE beyond. */
+/** Bounds how many hashes run at once and how many callers wait; SERVICE_UNAVAILABLE beyond. */
 export const boundHasher = (hasher: PasswordHasher, bounds: HasherBounds = BOUNDS): PasswordHasher => {
   const waiting: (() => void)[] = []
   let running = 0
@@ -24,7 +24,7 @@ export const boundHasher = (hasher: PasswordHasher, bounds: HasherBounds = BOUND
     }
     await new Promise<void>((resolve) => waiting.push(resolve))
   }
-  const giveBack = (): void => {
+  const release = (): void => {
     const next = waiting.shift()
     if (next === undefined) running -= 1
     else next()
@@ -34,7 +34,7 @@ export const boundHasher = (hasher: PasswordHasher, bounds: HasherBounds = BOUND
     try {
       return await compute()
     } finally {
-      giveBack()
+      release()
     }
   }
   return {

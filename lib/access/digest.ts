@@ -1,7 +1,7 @@
 /** SHA-256 of a text, as base64url. */
 export const sha256 = async (text: string): Promise<string> => toBase64url(await digest(text))
 
-/** Compares two secrets in a time that tells nothing of either: their digests, without an early end. */
+/** Compares two secrets in constant time: compares all bytes of their digests. */
 export const equalSecrets = async (left: string, right: string): Promise<boolean> => {
   const [one, other] = await Promise.all([digest(left), digest(right)])
   let difference = 0

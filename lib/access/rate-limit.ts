@@ -1,7 +1,7 @@
 import { ApiError } from '../errors.ts'
 import type { Clock } from '../ports.ts'
 
-/** At most so many requests within any window of so many seconds, per client address. */
+/** At most `requests` within any window of `window_seconds`, per client address. */
 export interface RateLimit {
   /** Routes that share a name share the count. */
   readonly name: string
@@ -10,16 +10,16 @@ export interface RateLimit {
 }
 
 export interface RateLimiter {
-  /** Counts a request; RATE_LIMITED with `details.retry_after_seconds` when it is one too many (it is not counted then). */
+  /** Counts a request; RATE_LIMITED with `details.retry_after_seconds` when it exceeds the limit (then it is not counted). */
   take(limit: RateLimit, clientAddress: string | undefined): void
 }
 
-/** Clients remembered at most; beyond it the one that was quiet for longest is forgotten. */
+/** Most clients remembered; beyond it the least recent one is dropped. */
 const MAX_CLIENTS = 10_000
 
-/** A sliding window: the times of each client's last requests, as many as the limit allows. */
+/** A sliding window over the times of each client's last requests. */
 export const createRateLimiter = (clock: Clock, maxClients = MAX_CLIENTS): RateLimiter => {
-  // A Map keeps the order of insertion; a client is put to its end whenever it is counted.
+  // A Map keeps the order of insertion; a counted client moves to the end.
   const times = new Map<string, number[]>()
   return {
     take: (limit, clientAddress) => {
@@ -42,7 +42,7 @@ const limited = (seconds: number): ApiError =>
 
 const MAPPED_IPV4 = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i
 
-/** Who counts as one client: an IPv4 address, or an IPv6 network of 64 bits, which is the least that one subscriber has. */
+/** What counts as one client: an IPv4 address, or an IPv6 /64, the smallest network that one subscriber gets. */
 export const clientOf = (address: string | undefined): string => {
   if (address === undefined) return 'unknown'
   const plain = MAPPED_IPV4.exec(address)?.[1] ?? address

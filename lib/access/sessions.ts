@@ -3,8 +3,7 @@ import type { KeyedQueue } from '../keyed-queue.ts'
 import type { PasswordHasher } from '../ports.ts'
 import { passwordSchema } from '../schema/auth.ts'
 import { validate } from '../validate.ts'
-import type { AccessDeps } from './access.ts'
-import { type Presented, requireAccess } from './access.ts'
+import { type AccessDeps, type Presented, requireAccess } from './access.ts'
 import { randomToken, sha256 } from './digest.ts'
 
 export interface SessionDeps extends AccessDeps {
@@ -14,22 +13,22 @@ export interface SessionDeps extends AccessDeps {
 }
 
 /** How long a token is valid, milliseconds. */
-export const SESSION_MS = 24 * 60 * 60 * 1000
+const SESSION_MS = 24 * 60 * 60 * 1000
 
-/** No pipeline id, so it has a place of its own in the queue of changes. */
+/** Key in the queue of changes; no pipeline id has a blank. */
 const QUEUE = ' password'
 
 /** Whether a password is set. */
 export const isAuthEnabled = async ({ credentials }: Pick<AccessDeps, 'credentials'>): Promise<boolean> =>
   (await credentials.find()) !== undefined
 
-/** Begins a session of 24 hours. VALIDATION_ERROR, always the same, when the password is wrong or none is set. */
+/** Begins a session of 24 hours. The same VALIDATION_ERROR whether the password is wrong or none is set. */
 export const login = async (deps: SessionDeps, input: unknown): Promise<{ token: string; expires: string }> => {
   const { password } = validate(passwordSchema, input, 'login')
   const hash = await deps.credentials.find()
   if (hash === undefined || !(await deps.hasher.verify(hash, password))) throw refused()
   return deps.changes(QUEUE, async () => {
-    // A password that was changed while this one was verified has ended the sessions of the old one.
+    // The password may have changed during the verification, which ends the sessions of the old one.
     if ((await deps.credentials.find()) !== hash) throw refused()
     const token = randomToken()
     const created_at = deps.clock.now()
@@ -44,22 +43,22 @@ export const logout = async ({ sessions }: AccessDeps, { token }: Presented): Pr
   if (token !== undefined) await sessions.remove(await sha256(token))
 }
 
-/** Sets or changes the password, which ends every session. */
+/** Sets or changes the password and ends every session. */
 export const setPassword = async (deps: SessionDeps, presented: Presented, input: unknown): Promise<void> => {
   const { password } = validate(passwordSchema, input, 'password')
   const hash = await deps.hasher.hash(password)
   await deps.changes(QUEUE, async () => {
-    // Asked again: of two who set the first password at once, the second needs the credentials of the first.
+    // Checked again: of two requests that set the first password at once, the second needs the first one's credentials.
     await requireAccess(deps, presented)
     await deps.credentials.set(hash, deps.clock.now())
   })
 }
 
-/** Removes the password and every session; authentication is off then. */
+/** Removes the password and every session, which switches authentication off. */
 export const removePassword = async (deps: SessionDeps, presented: Presented): Promise<void> =>
   deps.changes(QUEUE, async () => {
     await requireAccess(deps, presented)
     await deps.credentials.clear()
   })
 
-const refused = (): ApiError => new ApiError('VALIDATION_ERROR', 'The login failed. Check the password.', { issues: [] })
+const refused = (): ApiError => new ApiError('VALIDATION_ERROR', 'Login failed. Check the password.', { issues: [] })

@@ -1,61 +1,42 @@
-/** One event as clients get it. */
-export interface ApiEvent {
-  /** Grows with every event; the part before the dash names the process that counted. */
-  readonly id: string
-  readonly event: string
-  /** The pipeline it is about; undefined for cameras. */
-  readonly pipelineId: string | undefined
-  readonly data: unknown
-}
+import { type ApiEvent, createReplayBuffer, type EventFilter } from './replay-buffer.ts'
 
-export type EventFilter = (event: ApiEvent) => boolean
-
-/** An event before it has its place in the order. */
-export interface Message extends Omit<ApiEvent, 'id'> {
-  /** Comes so often that it is kept apart, since it would push out what else a client missed. */
+/** An event that has no id yet. */
+export interface NewEvent extends Omit<ApiEvent, 'id'> {
+  /** Comes many times a second, such as KLV. */
   readonly frequent?: boolean
 }
 
-export interface Follower {
+interface Subscriber {
   readonly onEvent: (event: ApiEvent) => void
-  /** The service stops: nothing follows. */
+  /** The service stops; no event follows. */
   readonly onEnd: () => void
 }
 
 export interface EventFeed {
-  publish(message: Message): void
-  /** Calls back with every event from now on; returns what ends that. */
-  subscribe(follower: Follower): () => void
-  /** The kept events after the one with this id, the oldest first; none when another process counted it. */
+  publish(event: NewEvent): void
+  /** Calls back with every event from now on; returns a function that unsubscribes. */
+  subscribe(subscriber: Subscriber): () => void
+  /** The kept events after the one with this id, oldest first; none when another process issued the id. */
   missedSince(lastEventId: string | null, filter: EventFilter): readonly ApiEvent[]
-  /** Whether everything after this id is still kept, but for the frequent. */
+  /** Whether every event after this id is still kept, frequent ones aside. */
   resumes(lastEventId: string | null): boolean
-  /** An event for one client alone, which comes after all that were published. */
-  aside(message: Message): ApiEvent
-  /** Ends every follower, and those that come later. */
+  /** An event for one client alone, with the id of the last published event. */
+  unpublished(event: NewEvent): ApiEvent
+  /** Ends every subscriber, present and future. */
   close(): void
-  readonly followers: number
+  readonly subscribers: number
 }
 
-/** Events kept for clients that come back; the frequent ones are kept apart. */
-const KEPT = { lasting: 1000, frequent: 500 } as const
-
-interface Kept {
-  readonly count: number
-  readonly event: ApiEvent
-}
-
-/** The order of all events, a bounded memory of the newest, and those who follow. `process` tells this process from others. */
+/** Numbers the events, sends them to the subscribers and keeps the newest. `process` tells its ids from those of other processes. */
 export const createEventFeed = (process: string): EventFeed => {
-  const followers = new Set<Follower>()
-  const kept = { lasting: [] as Kept[], frequent: [] as Kept[] }
+  const subscribers = new Set<Subscriber>()
+  const buffer = createReplayBuffer()
   let count = 0
-  let forgotten = 0
   let closed = false
 
-  const toEvent = ({ event, pipelineId, data }: Message): ApiEvent => ({ id: `${process}-${count}`, event, pipelineId, data })
+  const toEvent = ({ event, pipelineId, data }: NewEvent): ApiEvent => ({ id: `${process}-${count}`, event, pipelineId, data })
 
-  /** How many events a client has seen; undefined when this process did not count them. */
+  /** The count in an event id; undefined when this process did not issue it. */
   const countOf = (lastEventId: string | null): number | undefined => {
     const digits = lastEventId?.startsWith(`${process}-`) ? lastEventId.slice(process.length + 1) : ''
     const seen = /^\d{1,15}$/.test(digits) ? Number(digits) : undefined
@@ -63,44 +44,35 @@ export const createEventFeed = (process: string): EventFeed => {
   }
 
   return {
-    publish(message) {
+    publish(added) {
       count += 1
-      const event = toEvent(message)
-      const kind = message.frequent === true ? 'frequent' : 'lasting'
-      kept[kind].push({ count, event })
-      if (kept[kind].length > KEPT[kind]) {
-        const oldest = kept[kind].shift()
-        if (kind === 'lasting') forgotten = oldest?.count ?? forgotten
-      }
-      for (const { onEvent } of followers) onEvent(event)
+      const event = toEvent(added)
+      buffer.keep(count, event, added.frequent === true)
+      for (const { onEvent } of subscribers) onEvent(event)
     },
-    subscribe(follower) {
-      if (closed) follower.onEnd()
-      else followers.add(follower)
+    subscribe(subscriber) {
+      if (closed) subscriber.onEnd()
+      else subscribers.add(subscriber)
       return () => {
-        followers.delete(follower)
+        subscribers.delete(subscriber)
       }
     },
     missedSince(lastEventId, filter) {
       const seen = countOf(lastEventId)
-      if (seen === undefined) return []
-      return [...kept.lasting, ...kept.frequent]
-        .filter((entry) => entry.count > seen && filter(entry.event))
-        .sort((one, other) => one.count - other.count)
-        .map(({ event }) => event)
+      return seen === undefined ? [] : buffer.since(seen, filter)
     },
     resumes(lastEventId) {
       const seen = countOf(lastEventId)
-      return seen !== undefined && seen >= forgotten
+      return seen !== undefined && buffer.isComplete(seen)
     },
-    aside: toEvent,
+    unpublished: toEvent,
     close() {
       closed = true
-      for (const { onEnd } of [...followers]) onEnd()
-      followers.clear()
+      for (const { onEnd } of [...subscribers]) onEnd()
+      subscribers.clear()
     },
-    get followers() {
-      return followers.size
+    get subscribers() {
+      return subscribers.size
     },
   }
 }

@@ -2,54 +2,54 @@ import type { EngineEvent, Log } from '../ports.ts'
 import type { PipelineRepository } from '../repositories.ts'
 import type { Geolocation } from '../schema/pipeline.ts'
 
-/** One pipeline's place is written at most this often, milliseconds. */
+/** Shortest time between two writes for one pipeline, milliseconds. */
 const WRITE_EVERY_MS = 1000
 
-export interface GeolocationKeeper {
-  /** Takes what the engine tells; positions among it are written to the database. */
+export interface GeolocationRecorder {
+  /** Writes the geolocation of an engine event to the database; ignores other events. */
   push(event: EngineEvent): void
-  /** Forgets what is not written yet. */
+  /** Discards what is not written yet. */
   close(): void
 }
 
-interface Kept {
+interface Recent {
   timer: ReturnType<typeof setTimeout> | undefined
-  /** Told while a write was too recent. */
+  /** Came too soon after a write. */
   waiting: Geolocation | undefined
   written: Geolocation | undefined
 }
 
-/** Keeps the last known place of each pipeline that extracts it. `pipelines` without events: a place is no change of configuration. */
-export const createGeolocationKeeper = (deps: {
+/** Stores the last geolocation that the engine extracts from a pipeline's KLV. `pipelines` must not publish events: this is no change of configuration. */
+export const createGeolocationRecorder = (deps: {
   readonly pipelines: Pick<PipelineRepository, 'find' | 'setGeolocation'>
   readonly log: Log
-}): GeolocationKeeper => {
-  const pipelines = new Map<string, Kept>()
+}): GeolocationRecorder => {
+  const pipelines = new Map<string, Recent>()
 
-  const write = async (id: string, kept: Kept, place: Geolocation): Promise<void> => {
+  const write = async (id: string, recent: Recent, geolocation: Geolocation): Promise<void> => {
     // Not stored yet, or removed: nothing to write to.
     const record = await deps.pipelines.find(id)
-    if (record === undefined || same(record.geolocation, place)) return
-    kept.written = place
-    await deps.pipelines.setGeolocation(id, place, record.updated_at)
+    if (record === undefined || same(record.geolocation, geolocation)) return
+    recent.written = geolocation
+    await deps.pipelines.setGeolocation(id, geolocation, record.updated_at)
   }
 
-  /** What waited is older than a change by hand that came meanwhile; only the next place overrides that. */
-  const writeWaiting = async (id: string, kept: Kept, place: Geolocation): Promise<void> => {
+  /** A client may have changed the geolocation meanwhile, which is newer than `waiting`; then only the next extracted one is written. */
+  const writeWaiting = async (id: string, recent: Recent, geolocation: Geolocation): Promise<void> => {
     const record = await deps.pipelines.find(id)
-    const changedByHand = kept.written !== undefined && !same(record?.geolocation ?? null, kept.written)
-    kept.written = undefined
-    if (!changedByHand) await write(id, kept, place)
+    const changedByClient = recent.written !== undefined && !same(record?.geolocation ?? null, recent.written)
+    recent.written = undefined
+    if (!changedByClient) await write(id, recent, geolocation)
   }
 
-  const begin = (id: string, kept: Kept, work: Promise<void>): void => {
-    work.catch((error: unknown) => deps.log.warn('geolocation_not_kept', { pipeline_id: id, error }))
-    kept.timer = setTimeout(() => {
-      const { waiting } = kept
-      kept.timer = undefined
-      kept.waiting = undefined
+  const begin = (id: string, recent: Recent, work: Promise<void>): void => {
+    work.catch((error: unknown) => deps.log.warn('geolocation_not_stored', { pipeline_id: id, error }))
+    recent.timer = setTimeout(() => {
+      const { waiting } = recent
+      recent.timer = undefined
+      recent.waiting = undefined
       if (waiting === undefined) pipelines.delete(id)
-      else begin(id, kept, writeWaiting(id, kept, waiting))
+      else begin(id, recent, writeWaiting(id, recent, waiting))
     }, WRITE_EVERY_MS)
   }
 
@@ -57,10 +57,10 @@ export const createGeolocationKeeper = (deps: {
     push(event) {
       if (event.type !== 'geolocation') return
       const { id, geolocation } = event
-      const kept = pipelines.get(id) ?? { timer: undefined, waiting: undefined, written: undefined }
-      pipelines.set(id, kept)
-      if (kept.timer === undefined) begin(id, kept, write(id, kept, geolocation))
-      else kept.waiting = geolocation
+      const recent = pipelines.get(id) ?? { timer: undefined, waiting: undefined, written: undefined }
+      pipelines.set(id, recent)
+      if (recent.timer === undefined) begin(id, recent, write(id, recent, geolocation))
+      else recent.waiting = geolocation
     },
     close() {
       for (const { timer } of pipelines.values()) clearTimeout(timer)

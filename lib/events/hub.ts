@@ -1,44 +1,44 @@
-import { ApiError } from '../errors.ts'
+import { ApiError, hasCode } from '../errors.ts'
 import { createKeyedQueue } from '../keyed-queue.ts'
-import { absentView, type PipelineRepresentation, represent } from '../pipelines/representation.ts'
+import { idleView, type PipelineRepresentation, represent } from '../pipelines/representation.ts'
 import type { Engine, EngineEvent, Log } from '../ports.ts'
 import { redact } from '../redact.ts'
 import type { PipelineRecord, PipelineRepository } from '../repositories.ts'
 import type { PipelineView } from '../schema/pipeline.ts'
-import { DEFAULT_SETTINGS } from '../schema/settings.ts'
-import { type ApiEvent, createEventFeed, type EventFeed, type Message } from './feed.ts'
+import { createEventFeed, type EventFeed, type NewEvent } from './feed.ts'
+import type { ApiEvent } from './replay-buffer.ts'
 
-/** What a client is told first, made at the moment it is sent: by then it may have been overtaken. */
-export type Greeting = () => readonly ApiEvent[]
+/** The present status for a new client. Made at the moment it is sent, because events may have come since it was read. */
+export type CurrentStatus = () => readonly ApiEvent[]
 
 export interface EventHub {
-  /** The events in their order, for those who follow them. */
-  readonly feed: Omit<EventFeed, 'publish' | 'aside'>
-  /** Takes what the engine tells; the one upstream subscription of the process feeds it. */
+  /** The events in their order, for subscribers. */
+  readonly feed: Omit<EventFeed, 'publish' | 'unpublished'>
+  /** Takes an event of the engine; a process subscribes to its engine once. */
   push(event: EngineEvent): void
-  /** The engine is there, perhaps again or another one: tells what is not as it was told last. */
+  /** The engine is available, perhaps another one: publishes every status that differs from the one published last. */
   resync(views: readonly PipelineView[]): Promise<void>
   /** The configuration of a pipeline changed in the database. */
   changed(id: string): void
   /** The pipeline is gone from the database. */
   removed(id: string): void
-  /** The present status of one pipeline; SERVICE_UNAVAILABLE when the engine is away, and then told as soon as it is back. */
-  greet(id: string): Promise<Greeting>
-  /** As `greet`, of every pipeline. */
-  greetAll(): Promise<Greeting>
+  /** The present status of one pipeline; SERVICE_UNAVAILABLE while the engine is gone, and published as soon as it is back. */
+  status(id: string): Promise<CurrentStatus>
+  /** As `status`, of every pipeline. */
+  allStatuses(): Promise<CurrentStatus>
 }
 
-export interface EventHubDeps {
+interface EventHubDeps {
   readonly pipelines: Pick<PipelineRepository, 'find' | 'list'>
   readonly engine: Pick<Engine, 'view' | 'list'>
   readonly log: Log
-  /** When this process began, milliseconds since the epoch: part of the ids, so that those of another process are not taken for ours. */
+  /** Start of this process, milliseconds since the epoch; part of the event ids, which tells them from those of other processes. */
   readonly startedAt: number
 }
 
-type Translations = { readonly [Type in EngineEvent['type']]?: (event: Extract<EngineEvent, { type: Type }>) => Message }
+type Translations = { readonly [Type in EngineEvent['type']]?: (event: Extract<EngineEvent, { type: Type }>) => NewEvent }
 
-/** What the engine tells and clients get as it is. An event about a pipeline is told once that is stored. */
+/** Engine events that clients receive unchanged; those of a pipeline only once it is stored. */
 const TRANSLATIONS: Translations = {
   klv: ({ id, packet }) => ({ event: 'klv', pipelineId: id, data: packet, frequent: true }),
   camera_added: ({ type, ...data }) => ({ event: type, pipelineId: undefined, data }),
@@ -50,30 +50,30 @@ const TRANSLATIONS: Translations = {
   }),
 }
 
-const translate = <Type extends EngineEvent['type']>(event: Extract<EngineEvent, { type: Type }>): Message | undefined => {
-  const translation = TRANSLATIONS[event.type as Type] as ((event: Extract<EngineEvent, { type: Type }>) => Message) | undefined
+const translate = <Type extends EngineEvent['type']>(event: Extract<EngineEvent, { type: Type }>): NewEvent | undefined => {
+  const translation = TRANSLATIONS[event.type as Type] as ((event: Extract<EngineEvent, { type: Type }>) => NewEvent) | undefined
   return translation?.(event)
 }
 
-interface Told {
+interface Published {
   readonly status: PipelineRepresentation
-  /** What was told without the counters: a status that says nothing new is not sent. */
+  /** The status without its counters; an unchanged signature is not published again. */
   readonly signature: string
 }
 
-/** Turns what engine and database tell into the events of the API, those of one pipeline in order, and fans them out. */
+/** Turns the changes in engine and database into events of the API, those of one pipeline in order. */
 export const createEventHub = (deps: EventHubDeps): EventHub => {
   const feed = createEventFeed(deps.startedAt.toString(36))
   const turns = createKeyedQueue()
-  /** The engine's latest word on each pipeline that it holds. */
+  /** The engine's latest view of each pipeline that it knows. */
   const views = new Map<string, PipelineView>()
-  const told = new Map<string, Told>()
-  /** Pipelines whose status somebody waits for since the engine was away. */
-  const owed = new Set<string>()
-  /** Pipelines of which events came faster than the database answers. */
+  const published = new Map<string, Published>()
+  /** Pipelines whose status a client asked for while the engine was gone. */
+  const requested = new Set<string>()
+  /** Pipelines whose events came faster than the database answered. */
   const skipped = new Set<string>()
 
-  /** One after the other for each pipeline, since a status first reads the database. */
+  /** Runs work of one pipeline in order; each status first reads the database. */
   const inTurn = async (id: string, work: () => Promise<void>): Promise<void> => {
     try {
       await turns(id, work)
@@ -88,25 +88,25 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
   const publishStatus = (status: PipelineRepresentation): void => {
     const { id } = status
     const signature = signatureOf(status)
-    if (told.get(id)?.signature === signature && !owed.has(id)) return
-    owed.delete(id)
-    told.set(id, { status, signature })
+    if (published.get(id)?.signature === signature && !requested.has(id)) return
+    requested.delete(id)
+    published.set(id, { status, signature })
     feed.publish({ event: 'pipeline_status', pipelineId: id, data: status })
   }
 
   const publishView = async (view: PipelineView): Promise<void> => {
     const record = await deps.pipelines.find(view.id)
     views.set(view.id, view)
-    // Not stored yet: a create that is still starting, which nobody can follow.
+    // Not stored yet: a create that is still starting.
     if (record !== undefined) publishStatus(represent(record, view))
   }
 
   const presentView = async (record: PipelineRecord): Promise<PipelineView> => {
     const { id } = record.config
-    const absent = views.get(id) ?? notHeld(record)
-    // Nobody sees the counters, so the engine need not be asked.
-    if (feed.followers === 0) return absent
-    const fresh = await deps.engine.view(id).catch((error: unknown) => viewWithout(error, absent))
+    const absent = views.get(id) ?? idleView(record)
+    // Without subscribers nobody reads the counters, so do not ask the engine.
+    if (feed.subscribers === 0) return absent
+    const fresh = await deps.engine.view(id).catch((error: unknown) => absentWhenUnknown(error, absent))
     return inOrder(views.get(id), fresh)
   }
 
@@ -118,36 +118,36 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
 
   const publishSkipped = async (id: string): Promise<void> => {
     views.delete(id)
-    if (told.has(id) && (await deps.pipelines.find(id)) === undefined) publishRemoved(id)
+    if (published.has(id) && (await deps.pipelines.find(id)) === undefined) publishRemoved(id)
     else await publishPresent(id)
   }
 
-  const publishHeld = async (id: string, view: PipelineView | undefined): Promise<void> => {
+  const publishKnown = async (id: string, view: PipelineView | undefined): Promise<void> => {
     const record = await deps.pipelines.find(id)
     if (view === undefined) views.delete(id)
     else views.set(id, view)
-    if (record !== undefined) publishStatus(represent(record, view ?? notHeld(record)))
-    else if (told.has(id)) publishRemoved(id)
+    if (record !== undefined) publishStatus(represent(record, view ?? idleView(record)))
+    else if (published.has(id)) publishRemoved(id)
   }
 
   const publishRemoved = (id: string): void => {
-    for (const memory of [views, told, owed, skipped]) memory.delete(id)
+    for (const memory of [views, published, requested, skipped]) memory.delete(id)
     feed.publish({ event: 'pipeline_not_found', pipelineId: id, data: { pipeline_id: id } })
   }
 
-  const publishMessage = async (id: string, message: Message): Promise<void> => {
-    if (told.has(id) || (await deps.pipelines.find(id)) !== undefined) feed.publish(message)
+  const publishMessage = async (id: string, message: NewEvent): Promise<void> => {
+    if (published.has(id) || (await deps.pipelines.find(id)) !== undefined) feed.publish(message)
   }
 
-  /** The present status as an event for one client, with the counters of now. */
-  const statusAside = (record: PipelineRecord, fresh: PipelineView): ApiEvent => {
+  /** The present status as an event for one client, with current counters. */
+  const statusEvent = (record: PipelineRecord, fresh: PipelineView): ApiEvent => {
     const { id } = record.config
-    const known = told.get(id)?.status
+    const before = published.get(id)?.status
     const view = inOrder(views.get(id), fresh)
     const { state, runtime, klv, screenshots } = view
     const { geolocation } = record
-    const data = known === undefined ? represent(record, view) : { ...known, geolocation, state, runtime, klv, screenshots }
-    return feed.aside({ event: 'pipeline_status', pipelineId: id, data })
+    const data = before === undefined ? represent(record, view) : { ...before, geolocation, state, runtime, klv, screenshots }
+    return feed.unpublished({ event: 'pipeline_status', pipelineId: id, data })
   }
 
   return {
@@ -162,32 +162,32 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
       else void inTurn(id, () => publishMessage(id, message))
     },
     async resync(present) {
-      const held = new Map(present.map((view) => [view.id, view]))
-      for (const id of views.keys()) if (!held.has(id)) views.delete(id)
+      const known = new Map(present.map((view) => [view.id, view]))
+      for (const id of views.keys()) if (!known.has(id)) views.delete(id)
       const stored = (await deps.pipelines.list()).map(({ config }) => config.id)
-      // What was told and is not stored any more was removed by another process.
-      await Promise.all([...new Set([...stored, ...told.keys()])].map((id) => inTurn(id, () => publishHeld(id, held.get(id)))))
+      // A published pipeline that is no longer stored was removed by another process.
+      await Promise.all([...new Set([...stored, ...published.keys()])].map((id) => inTurn(id, () => publishKnown(id, known.get(id)))))
     },
     changed: (id) => void inTurn(id, () => publishPresent(id)),
     removed: (id) => void inTurn(id, async () => publishRemoved(id)),
-    async greet(id) {
+    async status(id) {
       const record = await deps.pipelines.find(id)
       if (record === undefined) return () => []
       try {
-        const fresh = await deps.engine.view(id).catch((error: unknown) => viewWithout(error, notHeld(record)))
-        return () => [statusAside(record, fresh)]
+        const fresh = await deps.engine.view(id).catch((error: unknown) => absentWhenUnknown(error, idleView(record)))
+        return () => [statusEvent(record, fresh)]
       } catch (error) {
-        owed.add(id)
+        requested.add(id)
         throw error
       }
     },
-    async greetAll() {
+    async allStatuses() {
       const records = await deps.pipelines.list()
       try {
-        const held = new Map((await deps.engine.list()).map((view) => [view.id, view]))
-        return () => records.map((record) => statusAside(record, held.get(record.config.id) ?? notHeld(record)))
+        const known = new Map((await deps.engine.list()).map((view) => [view.id, view]))
+        return () => records.map((record) => statusEvent(record, known.get(record.config.id) ?? idleView(record)))
       } catch (error) {
-        for (const { config } of records) owed.add(config.id)
+        for (const { config } of records) requested.add(config.id)
         throw error
       }
     },
@@ -195,23 +195,21 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
 }
 
 /**
- * A view that was asked for may be ahead of the events on their way. They tell it in order, so until then the view they
- * told last counts; within one phase only counters differ.
+ * A view read from the engine may be newer than the events received so far. Statuses are published in the order of the
+ * events, so the view of the last event counts until then; within one phase only counters differ.
  */
 const inOrder = (known: PipelineView | undefined, fresh: PipelineView): PipelineView =>
   known === undefined || (known.runtime.since === fresh.runtime.since && known.runtime.phase === fresh.runtime.phase) ? fresh : known
 
-const notHeld = (record: PipelineRecord): PipelineView => absentView(record, DEFAULT_SETTINGS.screenshots)
-
-/** The view of a pipeline that the engine does not hold; any other trouble of the engine is thrown on. */
-const viewWithout = (error: unknown, absent: PipelineView): PipelineView => {
-  if (error instanceof ApiError && error.code === 'NOT_FOUND') return absent
+/** The view of a pipeline that the engine does not know; any other error is thrown again. */
+const absentWhenUnknown = (error: unknown, absent: PipelineView): PipelineView => {
+  if (hasCode(error, 'NOT_FOUND')) return absent
   throw error
 }
 
 const isBusy = (error: unknown): boolean => error instanceof ApiError && error.details.reason === 'busy'
 
-/** What a status is about: the counters of the runtime change with every frame and are no news. */
+/** A status without the counters of the runtime, which change with every frame. */
 const signatureOf = ({ runtime, ...rest }: PipelineRepresentation): string => {
   const { phase, desired, since, restarts, next_retry_at, last_error } = runtime
   return JSON.stringify([rest, phase, desired, since, restarts, next_retry_at, last_error])

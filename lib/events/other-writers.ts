@@ -50,8 +50,8 @@ export const withRemoteChanges = (hub: EventHub, deps: RemoteChangesDeps): Event
       subscribe: hub.feed.subscribe,
       missedSince: hub.feed.missedSince,
       resumes: hub.feed.resumes,
-      get followers() {
-        return hub.feed.followers
+      get subscribers() {
+        return hub.feed.subscribers
       },
       close() {
         closed = true

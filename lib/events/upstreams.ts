@@ -34,8 +34,8 @@ export const followOnDemand = (hub: EventHub, deps: UpstreamDeps): EventHub => {
       missedSince: feed.missedSince,
       resumes: feed.resumes,
       close: feed.close,
-      get followers() {
-        return feed.followers
+      get subscribers() {
+        return feed.subscribers
       },
       subscribe(follower) {
         const unsubscribe = feed.subscribe(follower)
@@ -45,7 +45,7 @@ export const followOnDemand = (hub: EventHub, deps: UpstreamDeps): EventHub => {
         }
         return () => {
           unsubscribe()
-          if (feed.followers > 0) return
+          if (feed.subscribers > 0) return
           upstream?.abort()
           upstream = undefined
         }

@@ -6,27 +6,27 @@ import { pipelineRepresentationSchema } from '../schema/representation.ts'
 import { ADVANCED_PIPELINE, GEOLOCATION_PATCH, REPRESENTED_PIPELINE, SIMPLE_PIPELINE, TEST_PIPELINE } from './examples.ts'
 import { type Answer, type Body, jsonAnswer } from './operation.ts'
 
-/** The body of everything that describes a whole pipeline. */
+/** The body of create and validate. */
 export const PIPELINE_BODY: Body = {
   schema: pipelineSchema,
   examples: { test_picture: TEST_PIPELINE, camera: SIMPLE_PIPELINE, advanced: ADVANCED_PIPELINE },
 }
 
-/** The body of a replacement: the path names the pipeline, so the body need not. */
+/** The body of replace: the id is in the path, so the body may leave it out. */
 export const REPLACEMENT_BODY: Body = {
   schema: v.variant('mode', [v.partial(simplePipelineSchema, ['id']), v.partial(advancedPipelineSchema, ['id'])]),
   examples: { camera: SIMPLE_PIPELINE, advanced: ADVANCED_PIPELINE },
 }
 
-/** The answer of everything that changes or reads one pipeline. */
+/** The answer of operations on one pipeline. */
 export const PIPELINE_ANSWER: Answer = jsonAnswer('The pipeline', pipelineRepresentationSchema, { playing: REPRESENTED_PIPELINE })
 
-export const PIPELINES_ANSWER: Answer = jsonAnswer('The pipelines, the oldest first', v.array(pipelineRepresentationSchema), {
+export const PIPELINES_ANSWER: Answer = jsonAnswer('The pipelines, oldest first', v.array(pipelineRepresentationSchema), {
   one: [REPRESENTED_PIPELINE],
 })
 
 export const CREATED_ANSWER: Answer = jsonAnswer(
-  'The pipeline; it plays unless it is on-demand',
+  'The pipeline; it is playing unless it is on-demand',
   pipelineRepresentationSchema,
   { playing: REPRESENTED_PIPELINE },
   { location: 'Path of the pipeline' },
@@ -34,7 +34,7 @@ export const CREATED_ANSWER: Answer = jsonAnswer(
 
 export const GEOLOCATION_EXAMPLES = { known: GEOLOCATION_PATCH, unknown: { geolocation: null } }
 
-/** What the streams of events tell of pipelines and of cameras. */
+/** The events of pipelines by name. */
 export const PIPELINE_EVENTS = {
   pipeline_status: pipelineRepresentationSchema,
   pipeline_error: pipelineErrorSchema,

@@ -4,7 +4,7 @@ import type { Body, Fields, Operation } from './operation.ts'
 import { documentedResponses, toExamples } from './responses.ts'
 import { type JsonSchema, schemaComponents, toDocumentSchema } from './schemas.ts'
 
-/** An OpenAPI 3.1 document; only what our own code reads of it is typed. */
+/** An OpenAPI 3.1 document; only the fields that this project reads are typed. */
 export interface OpenApiDocument {
   readonly openapi: '3.1.0'
   readonly info: { readonly title: string; readonly version: string; readonly description: string }
@@ -13,12 +13,12 @@ export interface OpenApiDocument {
   readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> }
 }
 
-export interface DocumentedOperation {
+interface DocumentedOperation {
   readonly operationId: string
   readonly responses: Readonly<Record<string, JsonSchema>>
 }
 
-/** Makes the API document from the route table and the schemas that the routes name. */
+/** Generates the API document from the route table and its schemas. */
 export const createOpenApiDocument = (
   operations: readonly Operation[],
   { version, serverUrl }: { readonly version: string; readonly serverUrl: string },
@@ -31,31 +31,31 @@ export const createOpenApiDocument = (
     paths: pathsOf(operations),
     components: { schemas: schemaComponents(), securitySchemes: SECURITY_SCHEMES },
   } as const
-  // What is undefined is left out, as it would be on its way to a client.
+  // Drops undefined fields, as sending the document would.
   return JSON.parse(JSON.stringify(document)) as OpenApiDocument
 }
 
 const DESCRIPTION = `A control API for video pipelines, cameras and settings on one host.
 
-**Errors** have one shape, \`{ "message", "code", "details" }\`. Beside what each operation lists, an address that does not exist is 404 NOT_FOUND, one
-without the method 405 METHOD_NOT_ALLOWED with \`Allow\`, and what is no HTTP request of ours 400, 408, 417 or 431.
+**Errors** have one shape, \`{ "message", "code", "details" }\`. In addition to the errors that each operation lists, an unknown path is 404
+NOT_FOUND, a path without the method is 405 METHOD_NOT_ALLOWED with \`Allow\`, and a malformed HTTP request is 400, 408, 417 or 431.
 
 **Authentication** is off until a password is set. Then every operation that is not public needs a session token (\`Authorization: Bearer\`, from login)
-or the API key (\`X-API-Key\`). The triggers always need the API key.
+or the API key (\`X-API-Key\`). Triggers always need the API key.
 
-**Times** are ISO 8601 UTC with milliseconds. **HEAD** works wherever GET does. **Request bodies** are JSON of at most 1 MiB; unknown fields are refused by name.`
+**Times** are ISO 8601 UTC with milliseconds. **HEAD** works wherever GET does. **Request bodies** are JSON of at most 1 MiB; unknown fields are an error.`
 
-/** First that fits. */
+/** The first match counts. */
 const TAGS: readonly (readonly [prefix: RegExp, name: string, description: string])[] = [
   [/^\/svc\/(?:health|healthz|version|metrics)$/, 'Service', 'Health, version, metrics'],
   [/^\/svc\/auth\//, 'Authentication', 'Password, login, logout'],
   [/^\/svc\/pipeline\/:id\/klv/, 'KLV', 'KLV metadata (MISB ST 0601) of a pipeline'],
-  [/^\/svc\/(?:pipeline\/:id\/(?:screenshots|snapshot)|files\/)/, 'Screenshots', 'Pictures of a pipeline, and their files'],
-  [/\/events$/, 'Events', 'Server-Sent Events; endless, so follow them with curl -N or EventSource rather than here'],
+  [/^\/svc\/(?:pipeline\/:id\/(?:screenshots|snapshot)|files\/)/, 'Screenshots', 'Snapshots, periodic screenshots and their files'],
+  [/\/events$/, 'Events', 'Server-Sent Events; the streams do not end, so read them with curl -N or EventSource instead of here'],
   [/^\/svc\/pipeline/, 'Pipelines', 'Create, read, change, start and stop pipelines'],
   [/^\/svc\/camera/, 'Cameras', 'Cameras attached to the host'],
   [/^\/svc\/settings$/, 'Settings', 'Settings of the whole service'],
-  [/^\/svc\/triggers\//, 'Triggers', 'Calls of a media server'],
+  [/^\/svc\/triggers\//, 'Triggers', 'Calls from a media server'],
 ]
 
 const SECURITY_SCHEMES = {
@@ -73,7 +73,7 @@ const PATH_PARAMETERS = { id: pipelineIdSchema, file: screenshotFileSchema } as 
 
 const isPathParameter = (name: string): name is keyof typeof PATH_PARAMETERS => Object.hasOwn(PATH_PARAMETERS, name)
 
-/** `/svc/pipeline/:id` as the document and the README write it: `/svc/pipeline/{id}`. */
+/** `/svc/pipeline/:id` in the notation of the document and the README: `/svc/pipeline/{id}`. */
 export const documentedPath = (path: string): string => path.replace(/:(\w+)/g, '{$1}')
 
 const pathsOf = (operations: readonly Operation[]) => {
@@ -102,13 +102,13 @@ const operationOf = (operation: Operation) => {
 
 const tagOf = (path: string): string => {
   const tag = TAGS.find(([prefix]) => prefix.test(path))
-  if (tag === undefined) throw new Error(`${path} belongs to no group of the API document: add it to TAGS`)
+  if (tag === undefined) throw new Error(`${path} has no tag in the API document; add one to TAGS`)
   return tag[1]
 }
 
 const pathParameters = (path: string) =>
   [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => {
-    if (!isPathParameter(name)) throw new Error(`${path} has a parameter that the API document does not know: add it to PATH_PARAMETERS`)
+    if (!isPathParameter(name)) throw new Error(`${path} has an undocumented parameter; add it to PATH_PARAMETERS`)
     const { description, ...schema } = toDocumentSchema(PATH_PARAMETERS[name])
     return { name, in: 'path', required: true, description, schema }
   })

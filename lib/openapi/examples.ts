@@ -1,4 +1,4 @@
-/** The examples of the API document; a test holds each to its schema. */
+/** The examples of the API document; a test checks each against its schema. */
 
 const TIME = '2026-11-20T10:00:00.000Z'
 
@@ -115,24 +115,24 @@ export const CAMERA_CAPABILITIES = {
 
 export const LOG_LINE = { at: TIME, run: 1, stream: 'stderr', line: 'ERROR: from element /GstPipeline:pipeline0/GstRTSPSrc:src: Not found' }
 
-/** Messages of errors, by code. */
+/** Example messages of errors by code. */
 export const ERROR_MESSAGES = {
-  VALIDATION_ERROR: 'The pipeline is not valid at source.uri. Use a complete stream address such as rtsp://host:554/path',
-  UNAUTHORIZED: 'Log in and send the token as Authorization: Bearer, or send the API key as X-API-Key.',
-  LICENSE_ERROR: 'The license does not allow the codec h265.',
-  LICENSE_LIMIT_EXCEEDED: 'The license allows 4 running pipelines.',
-  NOT_FOUND: 'There is no pipeline with the id gate.',
-  METHOD_NOT_ALLOWED: 'This address knows GET, HEAD only.',
+  VALIDATION_ERROR: 'The pipeline is not valid at source.uri. Use a complete stream address such as rtsp://host:554/path.',
+  UNAUTHORIZED: 'Authentication is required. Send the token of a login as Authorization: Bearer, or the API key as X-API-Key.',
+  LICENSE_ERROR: 'The license does not cover the codec h265. Use another codec or extend the license.',
+  LICENSE_LIMIT_EXCEEDED: 'The license allows 4 running pipelines. Stop one or extend the license.',
+  NOT_FOUND: 'No pipeline has the id gate.',
+  METHOD_NOT_ALLOWED: 'Method not allowed; use GET or HEAD.',
   CONFLICT: 'Pipeline gate runs. Stop it first.',
-  PAYLOAD_TOO_LARGE: 'The body is larger than 1048576 bytes.',
+  PAYLOAD_TOO_LARGE: 'The body is larger than 1048576 bytes. Send a smaller one.',
   RATE_LIMITED: 'Too many requests. Try again in 17 s.',
   ENGINE_ERROR: 'The source answered 401: check user and password.',
-  INTERNAL_ERROR: 'Something went wrong inside the service. Its log has more.',
+  INTERNAL_ERROR: 'The service failed. Search its log for the request id.',
   SERVICE_UNAVAILABLE: 'The media engine does not answer. Try again in a moment.',
   PIPELINE_START_TIMEOUT: 'No media within 10 s.',
 } as const
 
-/** Details of errors that always have some. */
+/** Example details by code. */
 export const ERROR_DETAILS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   VALIDATION_ERROR: {
     issues: [{ path: 'source.uri', message: 'Use a complete stream address such as rtsp://host:554/path' }],

@@ -3,23 +3,22 @@ import type { RateLimit } from '../access/rate-limit.ts'
 import type { ErrorCode } from '../errors.ts'
 
 /**
- * public: nobody is asked. session: a session token or the API key, while a password is set.
- * api_key: the API key, always.
+ * public: no credentials. session: a session token or the API key while a password is set. api_key: always the API key.
  */
 export type Access = 'public' | 'session' | 'api_key'
 
 export type Schema = v.GenericSchema
-/** The schema of a query: an object, perhaps with checks. */
+/** The schema of a query: an object, possibly with checks. */
 export type Fields = Schema & { readonly entries: v.ObjectEntries }
 
-/** What an operation takes and answers, as validation and the API document see it. */
+/** An operation of the API, for the router and the API document. */
 export interface Operation {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Path with `:name` for a parameter. */
+  /** Path with `:name` for parameters. */
   readonly path: string
   readonly access: Access
   readonly limit?: RateLimit
-  /** Unique name of the operation in the API document. */
+  /** Unique name in the API document. */
   readonly operation: string
   readonly summary: string
   /** Status of a success. */
@@ -28,9 +27,9 @@ export interface Operation {
   readonly errors: readonly ErrorCode[]
   readonly query?: Fields
   readonly body?: Body
-  /** What a success answers. */
+  /** The answer of a success. */
   readonly answer: Answer
-  /** Answers of another status that are no errors in the shape of errors. */
+  /** Answers with another status that do not have the shape of errors. */
   readonly otherAnswers?: Readonly<Record<number, Answer>>
 }
 
@@ -45,9 +44,9 @@ export type Examples = Readonly<Record<string, unknown>>
 
 export interface Answer {
   readonly description: string
-  /** By media type; none: no content. */
+  /** By media type; empty: no content. */
   readonly content: Readonly<Record<string, Content>>
-  /** Header fields that belong to the answer, each with what it means. */
+  /** Header fields of the answer with their descriptions. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -55,7 +54,7 @@ export interface Content {
   /** undefined: bytes. */
   readonly schema?: Schema
   readonly examples?: Examples
-  /** Of a stream of events: the data of each. */
+  /** For an event stream: the schema of the data by event. */
   readonly events?: Readonly<Record<string, Schema>>
 }
 
@@ -77,13 +76,13 @@ export const emptyAnswer = (description: string, headers: Readonly<Record<string
 /** A JPEG. */
 export const jpegAnswer = (description: string): Answer => ({ description, content: { 'image/jpeg': {} }, headers: PICTURE_HEADERS })
 
-/** The client has the picture already. */
-export const knownPictureAnswer = (): Answer => emptyAnswer('The picture is the one of If-None-Match', PICTURE_HEADERS)
+/** 304. */
+export const knownPictureAnswer = (): Answer => emptyAnswer('The picture has not changed since If-None-Match', PICTURE_HEADERS)
 
-const PICTURE_HEADERS = { etag: 'Names this picture, for If-None-Match', 'cache-control': 'private: ask again before using a copy' }
+const PICTURE_HEADERS = { etag: 'Identifies this picture for If-None-Match', 'cache-control': 'private: revalidate before using a copy' }
 
 /** A stream of Server-Sent Events (WHATWG HTML section 9.2) with the data of each of its events. */
 export const eventsAnswer = (description: string, events: Readonly<Record<string, Schema>>): Answer => ({
-  description: `${description}. Every event has an id: Last-Event-ID replays what was missed; a comment line keeps the connection alive every 30 s.`,
+  description: `${description}. Every event has an id; Last-Event-ID replays missed events. A comment line every 30 s keeps the connection open.`,
   content: { 'text/event-stream': { events } },
 })

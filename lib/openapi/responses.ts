@@ -5,7 +5,7 @@ import type { Answer, Content, Examples, Operation, Schema } from './operation.t
 import { type JsonSchema, toDocumentSchema } from './schemas.ts'
 
 /** An OpenAPI Response Object. */
-export type DocumentedResponse = JsonSchema
+type DocumentedResponse = JsonSchema
 
 /** The responses of an operation by status: its answers and its errors. */
 export const documentedResponses = (operation: Operation): Readonly<Record<string, DocumentedResponse>> => {
@@ -15,12 +15,12 @@ export const documentedResponses = (operation: Operation): Readonly<Record<strin
   return Object.fromEntries(statuses.map((status) => [status, responseOf(operation, answers[status], errors.get(status) ?? [])] as const))
 }
 
-/** The errors that an operation answers, also those that come with its access and its limit. */
+/** The errors of an operation, including those of its access and its rate limit. */
 const errorsOf = ({ access, limit, errors }: Operation): readonly ErrorCode[] => [
   ...new Set<ErrorCode>([
     ...errors,
     ...(access === 'public' ? [] : (['UNAUTHORIZED'] as const)),
-    // A token is looked up in the database, which may be away.
+    // Checking a token reads the database, which may be unavailable.
     ...(access === 'session' ? (['SERVICE_UNAVAILABLE'] as const) : []),
     ...(limit === undefined ? [] : (['RATE_LIMITED'] as const)),
     'INTERNAL_ERROR',
@@ -28,7 +28,8 @@ const errorsOf = ({ access, limit, errors }: Operation): readonly ErrorCode[] =>
 ]
 
 const responseOf = ({ access, operation }: Operation, answer: Answer | undefined, codes: readonly ErrorCode[]): DocumentedResponse => {
-  if (answer !== undefined && codes.length > 0) throw new Error(`${operation} answers one status in two shapes: ${codes.join(', ')}`)
+  if (answer !== undefined && codes.length > 0)
+    throw new Error(`${operation} answers one status in two shapes (${codes.join(', ')}); use another status or remove the error`)
   if (answer !== undefined) return toResponse(answer)
   return access === 'api_key' && codes.includes('UNAUTHORIZED') ? triggerRefusal() : toResponse(errorAnswer(codes))
 }
@@ -51,7 +52,7 @@ const errorAnswer = (codes: readonly ErrorCode[]): ErrorAnswer => ({
   headers: Object.assign({}, ...codes.map((code) => ERROR_HEADERS[code] ?? {})) as Record<string, string>,
 })
 
-const RETRY_AFTER = { 'retry-after': 'Seconds after which it is worth another try' }
+const RETRY_AFTER = { 'retry-after': 'Seconds to wait before the next try' }
 const ERROR_HEADERS: { readonly [Code in ErrorCode]?: Readonly<Record<string, string>> } = {
   UNAUTHORIZED: { 'www-authenticate': 'Bearer' },
   RATE_LIMITED: RETRY_AFTER,

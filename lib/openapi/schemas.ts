@@ -11,7 +11,7 @@ import type { Schema } from './operation.ts'
 /** A JSON Schema (draft 2020-12), as OpenAPI 3.1 takes it. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** The schemas that have a name in the document; they are referred to wherever they occur. */
+/** The schemas under components/schemas; other parts of the document refer to them. */
 const NAMED: Readonly<Record<string, Schema>> = {
   Pipeline: pipelineRepresentationSchema,
   PipelineRuntime: runtimeSchema,
@@ -31,7 +31,7 @@ const NAMED: Readonly<Record<string, Schema>> = {
   TriggerRefusal: triggerRefusalSchema,
 }
 
-// Checks that compare fields have no JSON Schema; the descriptions and the 400s tell of them.
+// Checks that compare fields have no JSON Schema; descriptions and error messages explain them.
 const CONVERSION = {
   target: 'draft-2020-12',
   typeMode: 'input',
@@ -39,11 +39,11 @@ const CONVERSION = {
   overrideRef: ({ referenceId }: { readonly referenceId: string }): string => `#/components/schemas/${referenceId}`,
 } as const
 
-/** The named schemas as the document holds them. */
+/** components/schemas of the document. */
 export const schemaComponents = (): Readonly<Record<string, JsonSchema>> =>
   toJsonSchemaDefs(NAMED, CONVERSION) as Record<string, JsonSchema>
 
-/** A schema as the document holds it: named ones as a reference. */
+/** A schema of the document; a reference for named schemas. */
 export const toDocumentSchema = (schema: Schema): JsonSchema => {
   const named = Object.entries(NAMED).find(([, candidate]) => candidate === schema)?.[0]
   if (named !== undefined) return { $ref: CONVERSION.overrideRef({ referenceId: named }) }

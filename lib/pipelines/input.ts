@@ -1,13 +1,14 @@
+import type { Engine, EngineCheck } from '../ports.ts'
 import type { Geolocation, PipelineConfig } from '../schema/pipeline.ts'
 import { pipelineSchema } from '../schema/pipeline.ts'
 import { validate, validationError } from '../validate.ts'
 
-export interface PipelineInput {
+interface PipelineInput {
   readonly config: PipelineConfig
   readonly geolocation: Geolocation | null
 }
 
-/** The body of a create, or of the replacement of `id`, which then need not name it but must not name another. */
+/** The body of a create, or of the replacement of the pipeline `id`: that body may leave the id out. */
 export const parsePipeline = (input: unknown, id?: string): PipelineInput => {
   const body = id === undefined ? input : withId(input, id)
   const parsed = validate(pipelineSchema, body, 'pipeline')
@@ -29,6 +30,17 @@ const withId = (input: unknown, id: string): unknown => {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return input
   if (!('id' in input) || input.id === undefined) return { ...input, id }
   if (input.id !== id)
-    throw validationError('pipeline', [{ path: 'id', message: 'The id of a pipeline cannot be changed: use the one of the path' }])
+    throw validationError('pipeline', [{ path: 'id', message: 'The id of a pipeline cannot change; use the id of the path' }])
   return input
+}
+
+/** Lets the engine parse a configuration without running it. Throws VALIDATION_ERROR. */
+export const checkDescription = async (engine: Pick<Engine, 'check'>, config: PipelineConfig): Promise<EngineCheck> => {
+  const checked = await engine.check(config)
+  if (config.output !== null && !checked.publishes) {
+    throw validationError('pipeline', [
+      { path: 'output', message: 'The description has no element named pay0 to publish; name one pay0 or leave output out' },
+    ])
+  }
+  return checked
 }

@@ -1,8 +1,11 @@
 import { redact } from '../redact.ts'
 import type { PipelineRecord } from '../repositories.ts'
 import type { Encoding, PipelineConfig, PipelineView } from '../schema/pipeline.ts'
+import { DEFAULT_SETTINGS } from '../schema/settings.ts'
 
-/** The one shape in which a pipeline leaves the API; credentials in its source are masked. */
+const { interval_seconds, quality } = DEFAULT_SETTINGS.screenshots
+
+/** A pipeline as the API answers it; credentials are masked. */
 export const represent = (record: PipelineRecord, view: PipelineView) => {
   const { config } = record
   return {
@@ -24,7 +27,7 @@ export const represent = (record: PipelineRecord, view: PipelineView) => {
 
 export type PipelineRepresentation = ReturnType<typeof represent>
 
-/** What depends on the configuration alone, made once for each: masking takes longer than all the rest. */
+/** The fields that depend on the configuration alone, cached because masking is the slowest part. */
 const shown = new WeakMap<PipelineConfig, ReturnType<typeof describeMedia>>()
 
 const media = (config: PipelineConfig) => {
@@ -42,7 +45,7 @@ const describeMedia = (config: PipelineConfig) => {
   return { source, encoding: config.encoding === null ? null : inOrder(config.encoding), ...output }
 }
 
-/** Optional fields stay absent: the source decides them. */
+/** Optional fields that were not given stay absent: the source decides them. */
 const inOrder = ({ codec, bitrate, width, height, fps, quality }: Encoding) => ({
   codec,
   bitrate,
@@ -51,13 +54,12 @@ const inOrder = ({ codec, bitrate, width, height, fps, quality }: Encoding) => (
   quality,
 })
 
-/** What is true of a pipeline that the engine does not hold: nothing runs. */
-export const absentView = (record: PipelineRecord, defaults: { interval_seconds: number; quality: number }): PipelineView => ({
+/** The view of a pipeline that the engine does not know: nothing runs. */
+export const idleView = (record: PipelineRecord): PipelineView => ({
   id: record.config.id,
   state: 'ready',
   klv: { available: false },
-  // Callers hand over settings, which have more fields than a pipeline shows.
-  screenshots: { state: 'stopped', interval_seconds: defaults.interval_seconds, quality: defaults.quality },
+  screenshots: { state: 'stopped', interval_seconds, quality },
   runtime: {
     phase: 'idle',
     desired: 'ready',

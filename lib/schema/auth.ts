@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { described } from './described.ts'
+import { described, time } from './primitives.ts'
 
 const LENGTH = 'Use 1 to 1024 characters'
 
@@ -13,6 +13,6 @@ export const authStatusSchema = v.object({ auth_enabled: described(v.boolean(), 
 
 /** Answer of a login. */
 export const sessionSchema = v.object({
-  token: described(v.string(), 'For Authorization: Bearer'),
-  expires: described(v.pipe(v.string(), v.isoTimestamp()), 'End of the session, ISO 8601 UTC'),
+  token: described(v.string(), 'Token for Authorization: Bearer'),
+  expires: described(time, 'End of the session, ISO 8601 UTC'),
 })

@@ -1,14 +1,14 @@
 import * as v from 'valibot'
+import { count, described } from './primitives.ts'
 
-/** A V4L2 node, or one of udev's stable links to it; nothing else of the host may be named. */
+/** A V4L2 node or one of udev's stable links to it; no other path of the host is allowed. */
 const DEVICE_PATH = /^\/dev\/(?:video\d{1,5}|v4l\/by-(?:id|path)\/[A-Za-z0-9_.:+@#=-]{1,255})$/
 
 export const isDevicePath = (path: string): boolean => DEVICE_PATH.test(path)
 
 /** Encodings a pipeline can take from a camera; `raw` stands for any uncompressed pixel format. */
-export const CAMERA_KINDS = ['h264', 'h265', 'mjpeg', 'raw'] as const
+const CAMERA_KINDS = ['h264', 'h265', 'mjpeg', 'raw'] as const
 
-const described = <const S extends v.GenericSchema>(schema: S, description: string) => v.pipe(schema, v.description(description))
 const pixels = v.pipe(v.number(), v.integer(), v.minValue(1))
 const rate = v.pipe(v.number(), v.minValue(0))
 
@@ -26,42 +26,42 @@ const sizeRangeSchema = v.object({
   step_height: described(pixels, 'Heights are min_height plus a multiple of this many pixels'),
 })
 
-export const cameraSizeSchema = v.object({
+const cameraSizeSchema = v.object({
   width: described(pixels, 'Width, pixels; the largest one when size_range is given'),
   height: described(pixels, 'Height, pixels; the largest one when size_range is given'),
   frame_rates: described(
     v.array(rate),
-    'Frame rates of this size, frames per second, highest first, rounded to three decimals. The highest one when frame_rate_range is given; empty when the driver tells none',
+    'Frame rates of this size, frames per second, highest first, rounded to three decimals. The highest one when frame_rate_range is given; empty when the driver reports none',
   ),
-  frame_rate_range: described(v.nullable(frameRateRangeSchema), 'Any rate between these two; null when the rates are a list'),
-  size_range: described(v.nullable(sizeRangeSchema), 'Any size within these bounds; null when the size is one exact size'),
+  frame_rate_range: described(v.nullable(frameRateRangeSchema), 'Any frame rate between these two; null when frame_rates is the full list'),
+  size_range: described(v.nullable(sizeRangeSchema), 'Any size within these bounds; null for one exact size'),
 })
 
-export const cameraFormatSchema = v.object({
+const cameraFormatSchema = v.object({
   encoding: described(v.string(), 'mjpeg, h264, h265, or the pixel format of raw video in lower case, such as yuy2, nv12, gray16_le'),
   media_type: described(v.string(), 'GStreamer media type, such as image/jpeg, video/x-h264, video/x-raw'),
   pixel_format: described(v.nullable(v.string()), 'GStreamer name of the pixel format of raw video; null for encoded video'),
-  device_path: described(v.string(), 'Node that delivers this format; a camera may have several'),
+  device_path: described(v.string(), 'Node that delivers this format; a camera may have several nodes'),
   sizes: described(v.array(cameraSizeSchema), 'Largest first'),
 })
 
 const identityEntries = {
-  device_path: described(v.string(), 'First node of the camera; names it in v4l2:// addresses and in the path query'),
+  device_path: described(v.string(), 'First node of the camera; identifies it in v4l2:// addresses and in the query parameter path'),
   device_paths: described(v.array(v.string()), 'Every node of the camera that delivers video'),
-  device_name: described(v.string(), 'Name the camera gives itself'),
+  device_name: described(v.string(), 'Name that the camera reports'),
   driver: described(v.nullable(v.string()), 'Kernel driver, such as uvcvideo'),
   bus_info: described(v.nullable(v.string()), 'Where the camera is attached, such as usb-0000:00:14.0-1'),
-  serial: described(v.nullable(v.string()), 'Vendor, model and serial number as udev joins them; null when udev knows none'),
+  serial: described(v.nullable(v.string()), 'Vendor, model and serial number as udev reports them; null when it reports none'),
 }
 
 export const cameraSchema = v.object({
   ...identityEntries,
-  formats: described(v.pipe(v.number(), v.integer(), v.minValue(0)), 'Number of formats; GET camera?path= lists them'),
+  formats: described(count, 'Number of formats; GET camera?path= lists them'),
 })
 
 export const cameraCapabilitiesSchema = v.object({ ...identityEntries, formats: v.array(cameraFormatSchema) })
 
-/** Query of GET camera. What is no device path at all is no known camera either. */
+/** Query of GET camera. A path of another form is answered as an unknown camera. */
 export const cameraQuerySchema = v.strictObject({
   path: v.pipe(
     v.string('Use the path of a video device such as /dev/video0'),
@@ -87,5 +87,5 @@ export type CameraCapabilities = v.InferOutput<typeof cameraCapabilitiesSchema>
 export type CameraEvent =
   | ({ readonly type: 'camera_added' } & v.InferOutput<typeof cameraAddedSchema>)
   | ({ readonly type: 'camera_removed' } & v.InferOutput<typeof cameraRemovedSchema>)
-/** What a follower of the engine's cameras is told: first what is attached, then each change. */
+/** An element of the engine's camera stream: first the attached cameras, then each change. */
 export type CameraReport = { readonly type: 'cameras'; readonly cameras: readonly Camera[] } | CameraEvent | { readonly type: 'heartbeat' }

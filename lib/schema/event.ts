@@ -1,12 +1,12 @@
 import * as v from 'valibot'
-import { described } from './described.ts'
+import { described } from './primitives.ts'
 
 /** Data of `pipeline_error`. */
 export const pipelineErrorSchema = v.object({
   pipeline_id: v.string(),
-  message: described(v.string(), 'What happened; free of credentials'),
+  message: described(v.string(), 'What happened; without credentials'),
   code: described(v.string(), 'As in an error body'),
-  cause: described(v.string(), "The media engine's own words"),
+  cause: described(v.string(), 'Message of the media engine'),
 })
 
 /** Data of `pipeline_not_found`. */

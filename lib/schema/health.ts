@@ -1,16 +1,17 @@
 import * as v from 'valibot'
-import { described } from './described.ts'
+import { count, described } from './primitives.ts'
 
-const count = v.pipe(v.number(), v.integer(), v.minValue(0))
-const part = v.picklist(['ok', 'unavailable'])
+const partStatus = v.picklist(['ok', 'unavailable'])
 
 export const healthSchema = v.object({
-  status: described(v.picklist(['ok', 'degraded']), 'degraded when engine or database is down'),
-  engine: part,
-  database: part,
+  status: described(v.picklist(['ok', 'degraded']), 'degraded while engine or database is unavailable'),
+  engine: partStatus,
+  database: partStatus,
   uptime_seconds: count,
   pipelines: v.object({ total: count, playing: count }),
-  license: v.optional(described(v.picklist(['valid', 'expired', 'unreadable']), 'State of the license file; absent when there is none')),
+  license: v.optional(
+    described(v.picklist(['valid', 'expired', 'unreadable']), 'State of the license file; absent without a license file'),
+  ),
 })
 
 export const probeSchema = v.object({ status: v.picklist(['ok', 'stopping']) })
@@ -18,6 +19,6 @@ export const probeSchema = v.object({ status: v.picklist(['ok', 'stopping']) })
 export const versionSchema = v.object({
   name: v.string(),
   version: v.string(),
-  api_version: described(v.literal('1'), 'Changes only when a client of before would break'),
-  engine: v.object({ name: v.literal('gstreamer'), version: described(v.nullable(v.string()), 'null while it cannot be asked') }),
+  api_version: described(v.literal('1'), 'Changes only with incompatible changes of the API'),
+  engine: v.object({ name: v.literal('gstreamer'), version: described(v.nullable(v.string()), 'null while the engine is unavailable') }),
 })

@@ -1,13 +1,13 @@
 import * as v from 'valibot'
 
-export const KLV_FORMATS = ['json', 'geojson'] as const
+const KLV_FORMATS = ['json', 'geojson'] as const
 
 /** Query of the latest packet. */
 export const klvQuerySchema = v.strictObject({
   format: v.optional(
     v.pipe(
       v.picklist(KLV_FORMATS, `Use one of: ${KLV_FORMATS.join(', ')}`),
-      v.description('geojson: a Feature with the place of the sensor'),
+      v.description('geojson: a Feature with the position of the sensor'),
     ),
     'json',
   ),
@@ -18,12 +18,12 @@ const klvValueSchema = v.nullable(v.union([v.number(), v.string()]))
 /** One ST 0601 local set whose checksum was right. */
 export const klvPacketSchema = v.object({
   pipeline_id: v.string(),
-  received_at: v.pipe(v.string(), v.description('When the engine got it, ISO 8601 UTC')),
-  age_ms: v.pipe(v.number(), v.description('Time since then, milliseconds')),
+  received_at: v.pipe(v.string(), v.description('When the engine received the packet, ISO 8601 UTC')),
+  age_ms: v.pipe(v.number(), v.description('Time since received_at, milliseconds')),
   stale: v.pipe(v.boolean(), v.description('Older than 5 s')),
   timestamp: v.pipe(v.nullable(v.string()), v.description('Precision time stamp (tag 2), ISO 8601 UTC')),
   checksum_ok: v.literal(true),
-  values: v.pipe(v.record(v.string(), klvValueSchema), v.description('Known tags by name; null: the sender says that it is not known')),
+  values: v.pipe(v.record(v.string(), klvValueSchema), v.description('Known tags by name; null: the sender marks the value as unknown')),
   items: v.array(
     v.object({
       tag: v.number(),
@@ -42,6 +42,5 @@ export const klvFeatureSchema = v.object({
   properties: v.record(v.string(), v.nullable(v.union([v.number(), v.string(), v.boolean()]))),
 })
 
-export type KlvFormat = (typeof KLV_FORMATS)[number]
 export type KlvPacketRecord = v.InferOutput<typeof klvPacketSchema>
 export type KlvFeatureRecord = v.InferOutput<typeof klvFeatureSchema>

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import { integerBetween } from './number.ts'
 import { CODECS } from './pipeline.ts'
+import { integerBetween } from './primitives.ts'
 
 /** The license file. */
 export const licenseSchema = v.strictObject({

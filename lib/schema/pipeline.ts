@@ -1,6 +1,5 @@
 import * as v from 'valibot'
-import { described } from './described.ts'
-import { integerBetween, numberBetween } from './number.ts'
+import { described, integerBetween, numberBetween } from './primitives.ts'
 
 export const PIPELINE_MODES = ['simple', 'advanced'] as const
 export const PIPELINE_STATES = ['ready', 'playing'] as const
@@ -25,11 +24,11 @@ const SCHEME = /^([a-zA-Z][a-zA-Z0-9+.-]*):\/\//
 /** The scheme of a source address in lower case, or undefined when it has none. */
 export const sourceScheme = (uri: string): string | undefined => SCHEME.exec(uri)?.[1]?.toLowerCase()
 
-// Control characters and blanks have no place in a URI (RFC 3986 section 2); a NUL cannot even reach a child's argv.
+// A URI has no control characters or blanks (RFC 3986 section 2), and argv of a child cannot carry a NUL.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the point
 const NOT_IN_A_URI = /[\u0000-\u0020\u007f]/
 
-export const sourceSchema = v.strictObject({
+const sourceSchema = v.strictObject({
   uri: v.pipe(
     text,
     v.minLength(1, 'Use a stream address such as rtsp://host/path'),
@@ -54,17 +53,17 @@ export const encodingSchema = v.pipe(
   v.strictObject({
     codec: described(oneOf(CODECS), 'Codec of the output'),
     bitrate: v.optional(described(integerBetween(50, 200000), 'Bitrate, kbit/s'), 2000),
-    width: v.optional(described(evenSize, "Width, pixels, even; with height or not at all: the source's")),
-    height: v.optional(described(evenSize, "Height, pixels, even; with width or not at all: the source's")),
-    fps: v.optional(described(numberBetween(1, 240), "Frames per second; when absent the source's")),
-    quality: v.optional(described(integerBetween(1, 10), 'Effort of the encoder: 1 is the fastest preset, 10 the best'), 7),
+    width: v.optional(described(evenSize, "Width, pixels, even; only together with height, the source's when absent")),
+    height: v.optional(described(evenSize, "Height, pixels, even; only together with width, the source's when absent")),
+    fps: v.optional(described(numberBetween(1, 240), "Frames per second; the source's when absent")),
+    quality: v.optional(described(integerBetween(1, 10), 'Encoder effort: 1 is the fastest preset, 10 the best quality'), 7),
   }),
   v.forward(
-    v.check((encoding) => encoding.height === undefined || encoding.width !== undefined, 'Give width and height, or neither'),
+    v.check((encoding) => encoding.height === undefined || encoding.width !== undefined, 'Use width and height together, or neither'),
     ['width'],
   ),
   v.forward(
-    v.check((encoding) => encoding.width === undefined || encoding.height !== undefined, 'Give width and height, or neither'),
+    v.check((encoding) => encoding.width === undefined || encoding.height !== undefined, 'Use width and height together, or neither'),
     ['height'],
   ),
 )
@@ -93,13 +92,13 @@ export const outputSchema = v.strictObject({
     text,
     v.maxLength(2048, 'Use at most 2048 characters'),
     v.check((uri) => parseOutputUri(uri) !== undefined, 'Use rtsp://0.0.0.0:<port>/<pipeline id> with a port of 1024 to 65535'),
-    v.description('Where the pipeline is served: rtsp://0.0.0.0:<port>/<pipeline id>, port 1024 to 65535'),
+    v.description('Address of the RTSP output: rtsp://0.0.0.0:<port>/<pipeline id>, port 1024 to 65535'),
   ),
 })
 
 export const klvConfigSchema = v.strictObject({
-  pass_klv: v.optional(described(boolean, "Serve the source's KLV metadata beside the video"), false),
-  auto_extract_geolocation: v.optional(described(boolean, 'Keep geolocation up to date from the KLV metadata'), false),
+  pass_klv: v.optional(described(boolean, "Serve the source's KLV metadata together with the video"), false),
+  auto_extract_geolocation: v.optional(described(boolean, 'Update geolocation from the KLV metadata'), false),
 })
 
 export const geolocationSchema = v.strictObject({
@@ -109,9 +108,12 @@ export const geolocationSchema = v.strictObject({
   heading: v.optional(described(v.nullable(numberBetween(0, 360)), 'Degrees from north, clockwise; null when unknown'), null),
 })
 
-/** Fields a client may send back as it read them; they are ignored. */
+/** Read-only fields; ignored, so that a client can send back what it read. */
 const ignored = v.optional(
-  v.pipe(v.unknown(), v.metadata({ readOnly: true, description: 'Taken and ignored, so that what was read can be sent back' })),
+  v.pipe(
+    v.unknown(),
+    v.metadata({ readOnly: true, description: 'Ignored in requests, so that a pipeline can be sent back as it was read' }),
+  ),
 )
 const readOnlyEntries = {
   state: ignored,
@@ -125,10 +127,10 @@ const readOnlyEntries = {
 
 const commonEntries = {
   id: pipelineIdSchema,
-  on_demand: v.optional(described(boolean, 'Started by its first reader or by play instead of at creation and with the service'), false),
-  output: v.optional(described(outputSchema, 'A free port of the range when absent')),
+  on_demand: v.optional(described(boolean, 'Starts with its first reader or with play, not at creation or with the service'), false),
+  output: v.optional(described(outputSchema, 'Address of the RTSP output; a free port of SVC_OUTPUT_PORTS when absent')),
   klv_config: v.optional(klvConfigSchema, { pass_klv: false, auto_extract_geolocation: false }),
-  geolocation: v.optional(described(v.nullable(geolocationSchema), 'Where the camera is; null when unknown'), null),
+  geolocation: v.optional(described(v.nullable(geolocationSchema), 'Position of the camera; null when unknown'), null),
 }
 
 export const simplePipelineSchema = v.strictObject({
@@ -147,7 +149,7 @@ export const advancedPipelineSchema = v.strictObject({
     text,
     v.minLength(1, 'Use 1 to 16384 characters'),
     v.maxLength(16384, 'Use 1 to 16384 characters'),
-    v.check((description) => !description.includes('\u0000'), 'A NUL character cannot be part of a description'),
+    v.check((description) => !description.includes('\u0000'), 'Remove the NUL character'),
     v.description('Pipeline description in the syntax of gst-launch-1.0; elements named pay0 and pay1 are served at output.uri'),
   ),
 })
@@ -158,7 +160,7 @@ export const pipelineSchema = v.pipe(
   v.forward(
     v.check(
       (pipeline) => pipeline.output === undefined || parseOutputUri(pipeline.output.uri)?.path === pipeline.id,
-      'The path of the output address must be the pipeline id',
+      'Use the pipeline id as the path of the output address',
     ),
     ['output', 'uri'],
   ),
@@ -173,8 +175,8 @@ export const pipelineFilterSchema = v.strictObject({
   on_demand: v.optional(
     v.pipe(
       oneOf(['true', 'false']),
-      // In an address it is written as text.
-      v.metadata({ type: 'boolean', enum: undefined, description: 'Only pipelines that are, or are not, on-demand' }),
+      // A query carries it as text.
+      v.metadata({ type: 'boolean', enum: undefined, description: 'Only on-demand pipelines (true) or only others (false)' }),
       v.transform((value) => value === 'true'),
     ),
   ),
@@ -183,18 +185,16 @@ export const pipelineFilterSchema = v.strictObject({
 
 export type Phase = (typeof PHASES)[number]
 export type PipelineState = (typeof PIPELINE_STATES)[number]
-export type PipelineMode = (typeof PIPELINE_MODES)[number]
 export type Codec = (typeof CODECS)[number]
 export type Source = v.InferOutput<typeof sourceSchema>
 export type Encoding = v.InferOutput<typeof encodingSchema>
 export type Geolocation = v.InferOutput<typeof geolocationSchema>
 export type KlvConfig = v.InferOutput<typeof klvConfigSchema>
-export type PipelineFilter = v.InferOutput<typeof pipelineFilterSchema>
 
 interface CommonConfig {
   readonly id: string
   readonly on_demand: boolean
-  /** null: none was asked for (a port is assigned), or the description names no pay0. */
+  /** null: none was given (the engine assigns a port), or the description names no pay0. */
   readonly output: { readonly uri: string } | null
   readonly klv_config: KlvConfig
   readonly ephemeral: boolean
@@ -211,7 +211,7 @@ export interface AdvancedConfig extends CommonConfig {
   readonly raw_pipeline: string
 }
 
-/** What the engine needs to run a pipeline, and what is stored of it. */
+/** The configuration that the engine runs and the database stores. */
 export type PipelineConfig = SimpleConfig | AdvancedConfig
 
 /** A stored pipeline. Times are milliseconds since the epoch. */
@@ -222,14 +222,14 @@ export interface Pipeline {
   readonly updated_at: number
 }
 
-/** Why the last run ended or did not begin; free of credentials. */
+/** Why the last run ended or did not start; without credentials. */
 export interface LastError {
   readonly code: string
   readonly message: string
   readonly at: string
 }
 
-/** What the engine sees right now; the `runtime` of the representation. */
+/** The current state in the engine: `runtime` of the representation. */
 export interface Runtime {
   readonly phase: Phase
   readonly desired: PipelineState

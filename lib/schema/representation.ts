@@ -1,5 +1,4 @@
 import * as v from 'valibot'
-import { described } from './described.ts'
 import {
   encodingSchema,
   geolocationSchema,
@@ -10,42 +9,39 @@ import {
   PIPELINE_STATES,
   pipelineIdSchema,
 } from './pipeline.ts'
+import { count, described, time } from './primitives.ts'
 
-/** ISO 8601 UTC with milliseconds, as every time of the API. */
-export const timeSchema = v.pipe(v.string(), v.isoTimestamp())
-
-const count = v.pipe(v.number(), v.integer(), v.minValue(0))
 const rate = v.pipe(v.number(), v.minValue(0))
 
-const lastErrorSchema = v.object({ code: v.string(), message: v.string(), at: timeSchema })
+const lastErrorSchema = v.object({ code: v.string(), message: v.string(), at: time })
 
 export const runtimeSchema = v.object({
-  phase: described(v.picklist(PHASES), 'What the pipeline is doing; reconnecting: its source is away'),
-  desired: described(v.picklist(PIPELINE_STATES), 'What was last asked for'),
-  since: described(timeSchema, 'When the phase began'),
-  restarts: described(count, 'Restarts since it was last started'),
-  next_retry_at: described(v.nullable(timeSchema), 'When the next restart is due'),
-  last_error: described(v.nullable(lastErrorSchema), 'Why the last run ended or did not begin; free of credentials'),
+  phase: described(v.picklist(PHASES), 'Phase of the pipeline; reconnecting: its source is unavailable'),
+  desired: described(v.picklist(PIPELINE_STATES), 'The state that was last requested'),
+  since: described(time, 'When the phase began'),
+  restarts: described(count, 'Restarts since the last play'),
+  next_retry_at: described(v.nullable(time), 'Time of the next restart; null when none is due'),
+  last_error: described(v.nullable(lastErrorSchema), 'Why the last run ended or did not start; without credentials'),
   readers: described(count, 'RTSP readers connected now'),
-  frames: described(count, 'Frames since it was last started'),
-  fps: described(rate, 'Frames per second, as measured'),
-  bitrate_kbps: described(rate, 'kbit/s, as measured'),
+  frames: described(count, 'Frames since the last play'),
+  fps: described(rate, 'Measured frame rate, frames per second'),
+  bitrate_kbps: described(rate, 'Measured bitrate, kbit/s'),
   last_frame_age_ms: described(v.nullable(rate), 'Time since the last frame, milliseconds'),
 })
 
-/** The one shape in which a pipeline leaves the API. */
+/** A pipeline as the API answers it. */
 export const pipelineRepresentationSchema = v.object({
   id: pipelineIdSchema,
   mode: v.picklist(PIPELINE_MODES),
   on_demand: v.boolean(),
-  state: described(v.picklist(PIPELINE_STATES), 'playing from the moment media flowed until it is stopped or gives up'),
+  state: described(v.picklist(PIPELINE_STATES), 'playing from the first media until the pipeline is stopped or fails'),
   source: v.optional(
     v.object({
       uri: described(v.string(), 'Stream address; credentials are masked (***)'),
       latency_ms: described(count, 'Buffer against jitter, milliseconds'),
     }),
   ),
-  encoding: v.optional(described(v.nullable(encodingSchema), 'Simple mode; null: passed through')),
+  encoding: v.optional(described(v.nullable(encodingSchema), 'Simple mode; null: the video is not re-encoded')),
   raw_pipeline: v.optional(described(v.string(), 'Advanced mode: the description; credentials are masked (***)')),
   output: v.optional(described(outputSchema, 'Absent when an advanced pipeline names no pay0')),
   klv: v.object({
@@ -59,22 +55,14 @@ export const pipelineRepresentationSchema = v.object({
     interval_seconds: described(rate, 'Time between two screenshots, seconds'),
     quality: described(count, 'JPEG quality, 1 to 100'),
   }),
-  runtime: described(runtimeSchema, 'What the engine sees right now'),
-  ephemeral: described(v.boolean(), 'True when a trigger created it'),
-  created_at: timeSchema,
-  updated_at: timeSchema,
+  runtime: described(runtimeSchema, 'Current state in the media engine'),
+  ephemeral: described(v.boolean(), 'Whether a trigger created the pipeline'),
+  created_at: time,
+  updated_at: time,
 })
 
 /** Answer of a dry run. */
 export const validationSchema = v.object({
   valid: v.literal(true),
   launch: described(v.string(), 'The gst-launch-1.0 line, credentials masked, ready to paste'),
-})
-
-/** A line that a pipeline's child process wrote. */
-export const logLineSchema = v.object({
-  at: timeSchema,
-  run: described(v.pipe(v.number(), v.integer()), 'Which run wrote it, 1 for the first since the engine knows the pipeline'),
-  stream: v.picklist(['stdout', 'stderr', 'engine']),
-  line: described(v.string(), 'Credentials are masked (***)'),
 })

@@ -1,42 +1,30 @@
 import * as v from 'valibot'
-import { described } from './described.ts'
-import { integerBetween, numberBetween } from './number.ts'
 import { type Geolocation, geolocationSchema, pipelineIdSchema } from './pipeline.ts'
+import { count, described, integerBetween, integerInQuery, numberBetween, time } from './primitives.ts'
 
-/** Characters of a file name: an id of 64, the time, the ending. */
-export const MAX_FILE_NAME = 96
+/** Most characters of a file name: id (64), time and extension. */
+const MAX_FILE_NAME = 96
 
-/** Most files that one answer lists; also when no limit is given. */
+/** Most files in one answer, also without a limit. */
 export const MAX_LISTED = 1000
 
-const interval = described(numberBetween(1, 86400), 'Time between two screenshots, seconds; of the settings when absent')
-const quality = described(integerBetween(1, 100), 'JPEG quality; of the settings when absent')
+const interval = described(numberBetween(1, 86400), 'Time between two screenshots, seconds; from the settings when absent')
+const quality = described(integerBetween(1, 100), 'JPEG quality; from the settings when absent')
 
-/** Body of screenshots/start; what is left out comes from the settings. */
+/** Body of screenshots/start; missing fields come from the settings. */
 export const screenshotsStartSchema = v.strictObject({ interval_seconds: v.optional(interval), quality: v.optional(quality) })
-
-const wholeNumber = (least: number, most: number, description: string) =>
-  v.pipe(
-    v.string('Use a whole number'),
-    v.regex(/^\d{1,9}$/, 'Use a whole number'),
-    // In an address it is written as text.
-    v.metadata({ type: 'integer', pattern: undefined, minimum: least, maximum: most, description }),
-    v.transform(Number),
-    v.minValue(least, `Use at least ${least}`),
-    v.maxValue(most, `Use at most ${most}`),
-  )
 
 /** Query of the snapshot. */
 export const snapshotQuerySchema = v.strictObject({
-  quality: v.optional(wholeNumber(1, 100, 'JPEG quality; of the settings when absent')),
-  width: v.optional(wholeNumber(16, 8192, 'Largest width, pixels')),
+  quality: v.optional(integerInQuery(1, 100, 'JPEG quality; from the settings when absent')),
+  width: v.optional(integerInQuery(16, 8192, 'Largest width, pixels')),
 })
 
 /** `<pipeline id>_<yyyymmddThhmmssSSSZ>.jpg` */
 export const screenshotFileSchema = v.pipe(
   v.string('Use the name of a file'),
   v.maxLength(MAX_FILE_NAME, `Use at most ${MAX_FILE_NAME} characters`),
-  v.regex(/^[a-zA-Z0-9_-]{1,64}_\d{8}T\d{9}Z\.jpg$/, 'Use the name of a file as the list shows it'),
+  v.regex(/^[a-zA-Z0-9_-]{1,64}_\d{8}T\d{9}Z\.jpg$/, 'Use a file name from the list of files'),
   v.description('Name of a file: <pipeline id>_<yyyymmddThhmmssSSSZ>.jpg'),
 )
 
@@ -45,7 +33,7 @@ const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d
 /** Query of the list of files. */
 export const screenshotListSchema = v.strictObject({
   pipeline_id: v.optional(pipelineIdSchema),
-  limit: v.optional(wholeNumber(1, MAX_LISTED, 'Most files in the answer')),
+  limit: v.optional(integerInQuery(1, MAX_LISTED, 'Most files in the answer')),
   before: v.optional(
     v.pipe(
       v.string(),
@@ -53,7 +41,7 @@ export const screenshotListSchema = v.strictObject({
         (text) => ISO_TIME.test(text) && !Number.isNaN(Date.parse(text)),
         'Use the created_at of a file, such as 2026-11-20T10:00:00.000Z',
       ),
-      v.metadata({ format: 'date-time', description: 'Only files made before; the created_at of the last one gives the next page' }),
+      v.metadata({ format: 'date-time', description: 'Only files older than this; the created_at of the last file gives the next page' }),
     ),
   ),
 })
@@ -61,17 +49,17 @@ export const screenshotListSchema = v.strictObject({
 /** Query of the deletion of a pipeline's files. */
 export const screenshotDeleteSchema = v.strictObject({ pipeline_id: pipelineIdSchema })
 
-/** What was asked for with screenshots/start, and is asked for again after the engine was restarted. */
+/** The schedule of periodic screenshots; restored after a restart of the engine. */
 export interface ScreenshotSchedule {
   readonly interval_seconds: number
   readonly quality: number
 }
 
-/** A screenshot file; what its head does not tell is null. */
+/** A screenshot file; fields missing in its header are null. */
 export interface ScreenshotFile {
   readonly file: string
   readonly pipeline_id: string
-  /** When the picture came from the source: ISO 8601 UTC, milliseconds. */
+  /** Time of the frame: ISO 8601 UTC, milliseconds. */
   readonly created_at: string
   readonly size_bytes: number
   readonly width: number | null
@@ -79,19 +67,19 @@ export interface ScreenshotFile {
   readonly geolocation: Geolocation | null
 }
 
-const size = v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0)))
+const size = v.nullable(count)
 
 /** A screenshot file as the API lists it. */
 export const screenshotRecordSchema = v.object({
   file: screenshotFileSchema,
   pipeline_id: pipelineIdSchema,
-  created_at: described(v.pipe(v.string(), v.isoTimestamp()), 'When the picture came from the source'),
-  size_bytes: v.pipe(v.number(), v.integer(), v.minValue(0)),
-  width: described(size, 'Pixels; null when the head of the file does not tell'),
-  height: described(size, 'Pixels; null when the head of the file does not tell'),
-  geolocation: described(v.nullable(geolocationSchema), 'Where the camera was'),
+  created_at: described(time, 'Time of the frame'),
+  size_bytes: count,
+  width: described(size, 'Pixels; null when missing in the header of the file'),
+  height: described(size, 'Pixels; null when missing in the header of the file'),
+  geolocation: described(v.nullable(geolocationSchema), 'Position of the camera'),
   url: described(v.string(), 'Path of the file'),
 })
 
 /** Answer of the deletion of a pipeline's files. */
-export const deletedSchema = v.object({ deleted: described(v.pipe(v.number(), v.integer(), v.minValue(0)), 'Files deleted') })
+export const deletedSchema = v.object({ deleted: described(count, 'Files deleted') })

@@ -1,9 +1,8 @@
 import * as v from 'valibot'
-import { described } from './described.ts'
-import { integerBetween } from './number.ts'
+import { described, integerBetween } from './primitives.ts'
 
-/** Elements that read or write files, open file descriptors or run programs: refused in advanced pipelines by default. */
-export const DEFAULT_DENIED_ELEMENTS: readonly string[] = [
+/** Elements that read or write files, open file descriptors or run programs; denied in advanced pipelines by default. */
+const DEFAULT_DENIED_ELEMENTS: readonly string[] = [
   'filesrc',
   'filesink',
   'fdsrc',
@@ -34,26 +33,29 @@ export const DEFAULT_DENIED_ELEMENTS: readonly string[] = [
 const ENCODER_PREFERENCES = ['auto', 'software', 'hardware'] as const
 
 export const settingsSchema = v.strictObject({
-  start_timeout_seconds: described(integerBetween(1, 120), 'How long a start may take until media flows, seconds; from the next start'),
+  start_timeout_seconds: described(
+    integerBetween(1, 120),
+    'Longest time from a start to the first media, seconds; applies from the next start',
+  ),
   stall_timeout_seconds: described(
     integerBetween(2, 300),
-    'A pipeline without a frame for this long is restarted, seconds; effective at once',
+    'A pipeline without a frame for this time is restarted, seconds; applies at once',
   ),
   reconnect: v.strictObject({
-    initial_delay_ms: described(integerBetween(50, 60000), 'Wait before the first restart, milliseconds; doubles each time'),
-    max_delay_seconds: described(integerBetween(1, 3600), 'Longest wait between two restarts, seconds'),
+    initial_delay_ms: described(integerBetween(50, 60000), 'Delay before the first restart, milliseconds; doubles with each restart'),
+    max_delay_seconds: described(integerBetween(1, 3600), 'Longest delay between two restarts, seconds'),
     give_up_after_seconds: described(
       v.nullable(integerBetween(1, 31536000)),
-      'A pipeline whose source is away for this long fails, seconds; null: never',
+      'A pipeline whose source is unavailable for this time fails, seconds; null: never',
     ),
   }),
   on_demand: v.strictObject({
     start_on_read: described(v.boolean(), 'The first RTSP reader of an on-demand pipeline starts it'),
-    close_after_seconds: described(integerBetween(1, 3600), 'An on-demand pipeline without readers for this long is stopped, seconds'),
+    close_after_seconds: described(integerBetween(1, 3600), 'An on-demand pipeline without readers for this time is stopped, seconds'),
   }),
   screenshots: v.strictObject({
-    interval_seconds: described(integerBetween(1, 86400), 'Time between screenshots when screenshots/start gives none, seconds'),
-    quality: described(integerBetween(1, 100), 'JPEG quality when screenshots/start gives none'),
+    interval_seconds: described(integerBetween(1, 86400), 'Default time between two screenshots, seconds'),
+    quality: described(integerBetween(1, 100), 'Default JPEG quality'),
     max_files: described(integerBetween(1, 1000000), 'Beyond this many files the oldest are deleted'),
     max_megabytes: described(
       integerBetween(1, 1048576),
@@ -63,21 +65,21 @@ export const settingsSchema = v.strictObject({
   triggers: v.strictObject({
     give_up_after_seconds: described(
       integerBetween(1, 86400),
-      'A triggered pipeline whose source is away for this long is removed, seconds',
+      'A triggered pipeline whose source is unavailable for this time is removed, seconds',
     ),
-    max_ephemeral: described(integerBetween(1, 1000), 'Most triggered pipelines at once'),
+    max_ephemeral: described(integerBetween(1, 1000), 'Most triggered pipelines at one time'),
   }),
   encoder: v.strictObject({
     preference: described(
       v.picklist(ENCODER_PREFERENCES, `Use one of: ${ENCODER_PREFERENCES.join(', ')}`),
-      'auto: hardware that passed its test, else software; from the next start of a pipeline',
+      'auto: a hardware encoder that passed its test, otherwise software; applies from the next start of a pipeline',
     ),
   }),
   advanced: v.strictObject({
-    enabled: described(v.boolean(), 'Whether advanced pipelines may be created and started'),
+    enabled: described(v.boolean(), 'Whether advanced pipelines can be created and started'),
     denied_elements: v.pipe(
       v.array(v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,64}$/, 'Use the name of a GStreamer element'))),
-      v.maxLength(1000, 'At most 1000 elements'),
+      v.maxLength(1000, 'Use at most 1000 elements'),
       v.description('Elements that an advanced pipeline may not name'),
     ),
   }),
@@ -86,7 +88,7 @@ export const settingsSchema = v.strictObject({
 
 const { entries } = settingsSchema
 
-/** Body of PUT: every field is optional, also within a group; a list is replaced as a whole. */
+/** Body of PUT: every field is optional, also within a group; lists are replaced as a whole. */
 export const settingsPatchSchema = v.partial(
   v.strictObject({
     ...entries,
@@ -101,7 +103,6 @@ export const settingsPatchSchema = v.partial(
 )
 
 export type Settings = v.InferOutput<typeof settingsSchema>
-/** Some of the settings. */
 export type PartialSettings = v.InferOutput<typeof settingsPatchSchema>
 
 export const DEFAULT_SETTINGS: Settings = {

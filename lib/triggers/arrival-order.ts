@@ -1,11 +1,11 @@
-/** Most keys remembered; only requests whose credentials are being checked at this moment need them. */
+/** Most keys remembered; needed only for requests whose credentials are being checked right now. */
 const MAX_KEYS = 1000
 
-/** Requests are admitted out of order, since credentials are checked in parallel; what counts is the order in which they came. */
+/** Restores the order of arrival: requests are admitted out of order because their credentials are checked in parallel. */
 export const createArrivalOrder = () => {
   const latest = new Map<string, { readonly action: string; readonly arrivedAt: number }>()
   return {
-    /** False: a request that came later (monotonic milliseconds) and wants the opposite has been taken already. */
+    /** False when a request that arrived later (monotonic milliseconds) and asks for the opposite was already accepted. */
     take(key: string, action: string, arrivedAt: number): boolean {
       const last = latest.get(key)
       if (last !== undefined && last.arrivedAt > arrivedAt) return last.action === action

@@ -2,34 +2,41 @@ import { ApiError } from '../errors.ts'
 import type { PipelineRepository, SettingsRepository } from '../repositories.ts'
 import { readSettings } from '../settings.ts'
 
-/** A place among the triggered pipelines; held from the check until the pipeline is stored or given up. */
-export interface Place {
+/** One of the triggered pipelines; reserved from the check until the pipeline is stored or has failed. */
+interface Slot {
   release(): void
 }
 
-/** Seconds after which a stream that found no place may be tried again. */
+export interface TriggerSlots {
+  /** SERVICE_UNAVAILABLE `max_ephemeral` when no slot is left. The caller takes at most one slot per id at a time. */
+  take(id: string): Promise<Slot>
+}
+
+/** Seconds after which a client may try again. */
 const RETRY_AFTER_SECONDS = 5
 
-/** Keeps the number of triggered pipelines within `settings.triggers.max_ephemeral` while many start at once. */
-export const createPlaces = (deps: { readonly pipelines: PipelineRepository; readonly settings: SettingsRepository }) => {
+/** Keeps the number of triggered pipelines within `settings.triggers.max_ephemeral`, also while many start at once. */
+export const createTriggerSlots = (deps: {
+  readonly pipelines: PipelineRepository
+  readonly settings: SettingsRepository
+}): TriggerSlots => {
   const reserved = new Set<string>()
   let turn: Promise<unknown> = Promise.resolve()
 
-  const takeInTurn = async (id: string): Promise<Place> => {
-    // One that gets stored while the list is on its way may be in neither: count those reserved at its beginning too.
+  const takeInTurn = async (id: string): Promise<Slot> => {
+    // A pipeline that is stored during the call of `list` may be in neither: count what was reserved before the call too.
     const counted = new Set(reserved)
     const [records, settings] = await Promise.all([deps.pipelines.list(), readSettings(deps.settings)])
     for (const { config } of records) if (config.ephemeral) counted.add(config.id)
     for (const other of reserved) counted.add(other)
     const limit = settings.triggers.max_ephemeral
-    if (counted.size >= limit) throw noPlace(limit)
+    if (counted.size >= limit) throw noSlot(limit)
     reserved.add(id)
     return { release: () => void reserved.delete(id) }
   }
 
   return {
-    /** SERVICE_UNAVAILABLE `max_ephemeral` when no place is left. The caller sees to it that an id asks once at a time. */
-    take: (id: string): Promise<Place> => {
+    take: (id) => {
       const taken = turn.then(() => takeInTurn(id))
       turn = taken.catch(() => undefined)
       return taken
@@ -37,10 +44,10 @@ export const createPlaces = (deps: { readonly pipelines: PipelineRepository; rea
   }
 }
 
-const noPlace = (limit: number) =>
+const noSlot = (limit: number) =>
   new ApiError(
     'SERVICE_UNAVAILABLE',
-    `There are ${limit} triggered pipelines already, as many as settings.triggers.max_ephemeral allows.`,
+    `The limit of ${limit} triggered pipelines is reached. End a stream or raise triggers.max_ephemeral in the settings.`,
     {
       reason: 'max_ephemeral',
       max_ephemeral: limit,

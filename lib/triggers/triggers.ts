@@ -1,37 +1,37 @@
-import { ApiError } from '../errors.ts'
-import { addPipeline, type PipelineDeps } from '../pipelines/pipelines.ts'
+import { ApiError, hasCode } from '../errors.ts'
+import { addPipeline, type CreateDeps } from '../pipelines/create.ts'
 import type { Engine, EngineEvent } from '../ports.ts'
 import type { PipelineRecord, SettingsRepository } from '../repositories.ts'
 import { type MediaServer, type Trigger, type TriggerAnswer, triggeredConfig, triggerQuerySchema } from '../schema/trigger.ts'
 import { validate } from '../validate.ts'
 import { createArrivalOrder } from './arrival-order.ts'
-import { createPlaces } from './slots.ts'
+import { createTriggerSlots, type TriggerSlots } from './slots.ts'
 
-export interface TriggersDeps extends PipelineDeps {
+interface TriggersDeps extends CreateDeps {
   readonly settings: SettingsRepository
   readonly mediaServer: MediaServer
 }
 
 type Query = Readonly<Record<string, unknown>>
 
-/** The streams of a media server as pipelines that live as long as the stream. `arrivedAt`: when the call came, monotonic milliseconds. */
+/** Pipelines for the streams of a media server, each as long as its stream. `arrivedAt`: arrival of the call, monotonic milliseconds. */
 export interface Triggers {
-  /** A stream was published: its pipeline plays, or nothing is left of it and the error tells why. */
+  /** A stream was published: answers when its pipeline plays; otherwise throws and leaves no pipeline. */
   publish(query: Query, arrivedAt: number): Promise<TriggerAnswer>
-  /** A stream ended: its pipeline is gone, also one that is still starting. */
+  /** A stream ended: removes its pipeline, also one that is still starting. */
   unpublish(query: Query, arrivedAt: number): Promise<TriggerAnswer>
-  /** Removes a triggered pipeline whose source has been away for too long. */
-  notice(event: EngineEvent): void
+  /** Removes a triggered pipeline whose source has been unavailable for too long. */
+  onEvent(event: EngineEvent): void
 }
 
-/** A publish on its way; those that come meanwhile for the same stream share it. */
+/** A publish in progress; later publishes of the same stream share it. */
 interface Start {
   readonly done: Promise<void>
   readonly cancel: () => void
 }
 
 export const createTriggers = (deps: TriggersDeps): Triggers => {
-  const places = createPlaces(deps)
+  const slots = createTriggerSlots(deps)
   const arrivals = createArrivalOrder()
   const starts = new Map<string, Start>()
   const ends = new Map<string, Promise<void>>()
@@ -39,21 +39,21 @@ export const createTriggers = (deps: TriggersDeps): Triggers => {
   const begin = (key: string, trigger: Trigger): Start => {
     const abort = new AbortController()
     const engine = cancellable(deps.engine, abort.signal)
-    const done = deps.changes(trigger.id, () => bringUp({ ...deps, engine }, places, trigger, abort.signal))
-    const start = { done, cancel: () => abort.abort(cancelled()) }
-    keepWhile(starts, key, start, done)
-    return start
+    const done = deps.changes(trigger.id, () => start({ ...deps, engine }, slots, trigger, abort.signal))
+    const entry = { done, cancel: () => abort.abort(cancelled()) }
+    keepWhile(starts, key, entry, done)
+    return entry
   }
 
-  /** Unpublishes of a stream share one removal, as long as no publish has come between them. */
+  /** Unpublishes of a stream share one removal unless a publish came between them. */
   const end = (key: string, trigger: Trigger): Promise<void> => {
     const running = starts.get(key)
     const ending = ends.get(key)
     if (running === undefined && ending !== undefined) return ending
     running?.cancel()
-    // A publish that comes from now on is another one, and has its turn after this.
+    // A later publish is a new start, which runs after this removal.
     starts.delete(key)
-    const done = deps.changes(trigger.id, () => takeDown(deps, trigger))
+    const done = deps.changes(trigger.id, () => remove(deps, trigger))
     keepWhile(ends, key, done, done)
     return done
   }
@@ -72,16 +72,16 @@ export const createTriggers = (deps: TriggersDeps): Triggers => {
       if (arrivals.take(key, 'stop', arrivedAt)) await end(key, trigger)
       return { status: 'ok', pipelineId: trigger.id, action: 'stop' }
     },
-    notice(event) {
+    onEvent(event) {
       if (event.type === 'pipeline' && event.view.runtime.phase === 'failed') void removeFailed(deps, event.view.id)
     },
   }
 }
 
-/** One stream with one id: paths that derive the same id are streams of their own. */
+/** Path and id: two paths that derive the same id are different streams. */
 const keyOf = ({ id, path }: Trigger): string => `${id} ${path}`
 
-/** Keeps an entry until its work is done. */
+/** Keeps an entry in the map until its work is done. */
 const keepWhile = <T>(entries: Map<string, T>, key: string, entry: T, work: Promise<unknown>): void => {
   entries.set(key, entry)
   const drop = (): void => {
@@ -90,87 +90,85 @@ const keepWhile = <T>(entries: Map<string, T>, key: string, entry: T, work: Prom
   work.then(drop, drop)
 }
 
-type Places = ReturnType<typeof createPlaces>
-
-const bringUp = async (deps: TriggersDeps, places: Places, trigger: Trigger, signal: AbortSignal): Promise<void> => {
+const start = async (deps: TriggersDeps, slots: TriggerSlots, trigger: Trigger, signal: AbortSignal): Promise<void> => {
   signal.throwIfAborted()
   const record = await deps.pipelines.find(trigger.id)
   if (record !== undefined) return resume(deps, record, trigger)
-  const place = await places.take(trigger.id)
+  const slot = await slots.take(trigger.id)
   try {
     await addPipeline(deps, { config: triggeredConfig(trigger, deps.mediaServer), geolocation: null, trigger_path: trigger.path })
   } finally {
-    place.release()
+    slot.release()
   }
 }
 
-/** The same stream again: what plays is left alone, anything else is started; what does not start is not kept. */
+/** Publishes a known stream again: starts its pipeline unless it plays, and removes the pipeline when that fails. */
 const resume = async (deps: TriggersDeps, record: PipelineRecord, { id, path }: Trigger): Promise<void> => {
-  if (record.trigger_path === null) throw usersOwn(id)
-  if (record.trigger_path !== path) throw takenBy(id, record.trigger_path)
+  if (record.trigger_path === null) throw notTriggered(id)
+  if (record.trigger_path !== path) throw otherPath(id, record.trigger_path)
   const view = await deps.engine.view(id).catch(undefinedWhenUnknown)
   if (view?.state === 'playing') return
-  const slot = await deps.licensing.admit(record.config)
+  const slot = await deps.licensing.takeSlot(record.config)
   try {
     if (view === undefined) await deps.engine.put(record.config, { create: true })
-    // The stream is there now: no need to sit out a pause between two attempts.
+    // The stream is available now: stop, so that play does not wait for the retry delay.
     if (view?.runtime.phase === 'reconnecting') await deps.engine.stop(id)
     await deps.engine.play(id, { wait: true })
     await deps.pipelines.setDesired(id, 'playing')
   } catch (error) {
-    await forget(deps, id).catch((cause: unknown) => deps.log.warn('triggered_pipeline_not_removed', { pipeline_id: id, error: cause }))
+    await discard(deps, id).catch((cause: unknown) => deps.log.warn('triggered_pipeline_not_removed', { pipeline_id: id, error: cause }))
     throw error
   } finally {
     slot.release()
   }
 }
 
-const takeDown = async (deps: TriggersDeps, { id, path }: Trigger): Promise<void> => {
+const remove = async (deps: TriggersDeps, { id, path }: Trigger): Promise<void> => {
   const record = await deps.pipelines.find(id)
   if (record === undefined) return
-  if (record.trigger_path === null) throw usersOwn(id)
-  if (record.trigger_path === path) await forget(deps, id)
+  if (record.trigger_path === null) throw notTriggered(id)
+  if (record.trigger_path === path) await discard(deps, id)
 }
 
 const removeFailed = async (deps: TriggersDeps, id: string): Promise<void> => {
   try {
     if (!(await isEphemeral(deps, id))) return
     await deps.changes(id, async () => {
-      // Meanwhile it may have been started again, or be another one.
+      // It may have been replaced or started again since the check.
       if (!(await isEphemeral(deps, id))) return
       const view = await deps.engine.view(id).catch(undefinedWhenUnknown)
       if (view?.runtime.phase !== 'failed') return
       deps.log.info('triggered_pipeline_given_up', { pipeline_id: id })
-      await forget(deps, id)
+      await discard(deps, id)
     })
   } catch (error) {
-    // When the engine is away, the reconciliation at its return finds this pipeline.
+    // When the engine is gone, the next reconciliation removes this pipeline.
     deps.log.warn('triggered_pipeline_not_removed', { pipeline_id: id, error })
   }
 }
 
 const isEphemeral = async (deps: TriggersDeps, id: string): Promise<boolean> => (await deps.pipelines.find(id))?.config.ephemeral === true
 
-/** Stops and forgets a pipeline. While the engine is away only the record goes: the engine forgets what nobody stored when it is back. */
-const forget = async (deps: TriggersDeps, id: string): Promise<void> => {
+/** Stops and removes a pipeline. While the engine is gone only the record is removed; the next reconciliation removes the rest. */
+const discard = async (deps: TriggersDeps, id: string): Promise<void> => {
   try {
     await deps.engine.remove(id, { force: true })
   } catch (error) {
-    if (!isCode(error, 'NOT_FOUND')) {
-      if (isCode(error, 'SERVICE_UNAVAILABLE')) await deps.pipelines.remove(id)
+    if (!hasCode(error, 'NOT_FOUND')) {
+      if (hasCode(error, 'SERVICE_UNAVAILABLE')) await deps.pipelines.remove(id)
       throw error
     }
   }
   await deps.pipelines.remove(id)
 }
 
-/** An engine whose starts end when the signal aborts; nothing of them is left when `play` has rejected. */
+/** An engine whose `play` ends when the signal aborts; nothing is left of the start when `play` has rejected. */
 const cancellable = (engine: Engine, signal: AbortSignal): Engine => ({
   ...engine,
   play: async (id, options) => {
     signal.throwIfAborted()
     let removal: Promise<void> | undefined
-    // Removed, not stopped: a stop that reached the engine before its play would leave that to start.
+    // Removed, not stopped: a stop that reaches the engine before the play would not prevent the start.
     const onAbort = (): void => {
       removal = engine.remove(id, { force: true }).catch(() => undefined)
     }
@@ -188,22 +186,23 @@ const cancellable = (engine: Engine, signal: AbortSignal): Engine => ({
   },
   remove: (id, options) =>
     engine.remove(id, options).catch((error: unknown) => {
-      if (!signal.aborted || !isCode(error, 'NOT_FOUND')) throw error
+      if (!signal.aborted || !hasCode(error, 'NOT_FOUND')) throw error
     }),
 })
 
 const undefinedWhenUnknown = (error: unknown): undefined => {
-  if (!isCode(error, 'NOT_FOUND')) throw error
+  if (!hasCode(error, 'NOT_FOUND')) throw error
   return undefined
 }
 
-const isCode = (error: unknown, code: ApiError['code']): boolean => error instanceof ApiError && error.code === code
-
-const usersOwn = (id: string) =>
+const notTriggered = (id: string) =>
   new ApiError('CONFLICT', `The pipeline ${id} was not created by a trigger. Use another pipelineId.`, { reason: 'exists' })
-const takenBy = (id: string, path: string) =>
-  new ApiError('CONFLICT', `The pipeline ${id} belongs to another stream path. Give one of the two a pipelineId of its own.`, {
+const otherPath = (id: string, path: string) =>
+  new ApiError('CONFLICT', `The pipeline ${id} belongs to another stream path. Use another pipelineId.`, {
     reason: 'other_path',
     path,
   })
-const cancelled = () => new ApiError('CONFLICT', 'The stream was unpublished while its pipeline was starting.', { reason: 'stopped' })
+const cancelled = () =>
+  new ApiError('CONFLICT', 'The stream was unpublished while its pipeline was starting. Publish it again to start it.', {
+    reason: 'stopped',
+  })

@@ -88,7 +88,7 @@ describe('login and password', () => {
     { name: 'a logout without a session is no failure', request: ['POST', '/svc/auth/logout'], status: 204 },
   ])
 
-  it('a wrong password and a password that was never set are told apart by nothing', async () => {
+  it('a wrong password and a password that was never set get the same answer', async () => {
     await using without = await createTestApi()
     await using wrong = await createTestApi()
     await enabled(wrong)
@@ -126,13 +126,13 @@ describe('login and password', () => {
     expect((await api.send('GET', '/svc/settings', undefined, bearer(other))).status).toBe(200)
   })
 
-  it('of many who set the first password at once, one does', async () => {
+  it('of many concurrent requests that set the first password, one succeeds', async () => {
     await using api = await createTestApi()
     const statuses = (await Promise.all(['a', 'b', 'c', 'd'].map((password) => setPassword(api, password)))).map(({ status }) => status)
     expect(statuses.sort()).toEqual([200, 401, 401, 401])
   })
 
-  it('expired sessions are forgotten at the next login', async () => {
+  it('expired sessions are deleted at the next login', async () => {
     await using api = await createTestApi()
     await enabled(api)
     await login(api)
@@ -189,8 +189,8 @@ const expired = async (api: TestApi) => {
 const PUBLIC = ['GET /svc/health', 'GET /svc/healthz', 'GET /svc/version', 'GET /svc/auth/status', 'POST /svc/auth/login']
 const TRIGGERS = ['PUT /svc/triggers/mediaServer/publish', 'DELETE /svc/triggers/mediaServer/publish']
 
-describe('which route needs what', () => {
-  it('only the documented routes are public, and only the triggers need the key always', async () => {
+describe('the credentials of each route', () => {
+  it('only the documented routes are public, and only the triggers always need the key', async () => {
     await using api = await createTestApi()
     const named = (access: string) =>
       apiRoutes(api.deps)
@@ -233,11 +233,11 @@ const expectRefusal = async (response: Response, access: string) => {
   )
 }
 
-describe('the limit of logins', () => {
+describe('the login limit', () => {
   const attempt = (api: TestApi, clientAddress: string) =>
     api.app(new Request('http://api.test/svc/auth/login', { method: 'POST', body: '{"password":"guess"}' }), { clientAddress })
 
-  it('refuses the eleventh attempt within a minute, until the time it tells', async () => {
+  it('refuses the eleventh attempt within a minute, until retry_after_seconds have passed', async () => {
     await using api = await createTestApi()
     for (let count = 0; count < 10; count += 1) {
       expect((await attempt(api, '192.0.2.7')).status).toBe(400)
@@ -254,7 +254,7 @@ describe('the limit of logins', () => {
     expect((await attempt(api, '192.0.2.7')).status).toBe(400)
   })
 
-  it('counts each client for itself, and an IPv6 network as one', async () => {
+  it('counts each client separately, and an IPv6 /64 as one client', async () => {
     await using api = await createTestApi()
     for (let count = 0; count < 10; count += 1) await attempt(api, `2001:db8:1:2::${count}`)
     expect((await attempt(api, '2001:db8:1:2:ffff::1')).status).toBe(429)

@@ -19,7 +19,7 @@ const NO_MONITOR = new ApiError('SERVICE_UNAVAILABLE', 'gst-device-monitor-1.0 i
 })
 
 describe.each([fetchHost, nodeHost, workerHost])('the cameras on $name', (host) => {
-  it('are an empty list on a host without cameras, else one record each', async () => {
+  it('are an empty list on a host without cameras, otherwise one record each', async () => {
     await using api = await createTestApi(host)
     expect(await (await api.send('GET', '/svc/cameras')).json()).toEqual([])
     api.cameras.plug(fakeCamera(0))
@@ -54,19 +54,22 @@ describe.each([fetchHost, nodeHost, workerHost])('the cameras on $name', (host) 
     expect([response.status, await response.text()]).toEqual([status, expect.stringContaining(contains)])
   })
 
-  it.each(['/svc/cameras', '/svc/camera?path=/dev/video0', '/svc/cameras/events'])('are 503 at %s when nobody can tell', async (path) => {
-    await using api = await createTestApi(host)
-    api.cameras.trouble = NO_MONITOR
-    const response = await api.send('GET', path)
-    expect(response.status).toBe(503)
-    expect(await response.json()).toMatchObject({
-      code: 'SERVICE_UNAVAILABLE',
-      message: expect.stringContaining('Install'),
-      details: { reason: 'monitor_missing' },
-    })
-  })
+  it.each(['/svc/cameras', '/svc/camera?path=/dev/video0', '/svc/cameras/events'])(
+    'are 503 at %s when the host has no camera discovery',
+    async (path) => {
+      await using api = await createTestApi(host)
+      api.cameras.trouble = NO_MONITOR
+      const response = await api.send('GET', path)
+      expect(response.status).toBe(503)
+      expect(await response.json()).toMatchObject({
+        code: 'SERVICE_UNAVAILABLE',
+        message: expect.stringContaining('Install'),
+        details: { reason: 'monitor_missing' },
+      })
+    },
+  )
 
-  it('are told of when they come and go', async () => {
+  it('are reported when they are added and removed', async () => {
     await using api = await createTestApi(host)
     const client = await follow(api)
     api.cameras.plug(fakeCamera(0))
@@ -77,8 +80,8 @@ describe.each([fetchHost, nodeHost, workerHost])('the cameras on $name', (host) 
   })
 })
 
-describe('a host that cannot tell its cameras', () => {
-  it('tells them as soon as it can, and /svc/events of pipelines meanwhile', async () => {
+describe('a host without camera discovery', () => {
+  it('sends camera events as soon as discovery works, and events of pipelines at /svc/events before that', async () => {
     await using api = await createTestApi()
     api.cameras.trouble = NO_MONITOR
     const everything = await follow(api, '/svc/events')
@@ -94,14 +97,14 @@ describe('a host that cannot tell its cameras', () => {
 })
 
 describe('the events of cameras', () => {
-  it('are asked for once, when somebody follows for the first time', async () => {
+  it('are requested from the engine once, for the first client', async () => {
     await using api = await createTestApi()
     expect(api.cameras.following()).toBe(0)
     for (const path of ['/svc/cameras/events', '/svc/events', '/svc/cameras/events']) await follow(api, path)
     expect(api.cameras.following()).toBe(1)
   })
 
-  it('tell what comes and goes from then on, with ids, and replay what was missed', async () => {
+  it('report added and removed cameras from then on, with ids, and replay missed events', async () => {
     await using api = await createTestApi()
     api.cameras.plug(fakeCamera(0))
     const first = await follow(api)
@@ -122,7 +125,7 @@ describe('the events of cameras', () => {
     expect(await again.next()).toMatchObject({ event: 'camera_removed', data: { device_path: '/dev/video1' } })
   })
 
-  it('tell afterwards what changed while the engine was away, and nothing twice', async () => {
+  it('report once what changed while the engine was gone', async () => {
     await using api = await createTestApi()
     api.cameras.plug(fakeCamera(0))
     api.cameras.plug(fakeCamera(1))
@@ -145,7 +148,7 @@ describe('the events of cameras', () => {
     expect(await client.next()).toMatchObject({ event: 'camera_removed', data: { device_path: '/dev/video2' } })
   })
 
-  it('end with the service, and the engine is followed no more', async () => {
+  it('end with the service, which closes its stream from the engine', async () => {
     await using api = await createTestApi()
     const client = await follow(api)
     api.deps.cameraWatch.close()

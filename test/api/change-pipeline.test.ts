@@ -31,7 +31,7 @@ describe('replacing a pipeline', () => {
       after: async (api, _response, text) => expect(await read(api)).toEqual(JSON.parse(text)),
     },
     {
-      name: 'takes a body without id',
+      name: 'accepts a body without id',
       given: ready,
       request: put({ mode: 'simple', source: { uri: 'rtsp://h/' } }),
       status: 200,
@@ -39,7 +39,7 @@ describe('replacing a pipeline', () => {
     },
     { name: 'refuses another id in the body', given: ready, request: put(simple('cam-2')), status: 400, contains: ['"path":"id"'] },
     {
-      name: 'never creates',
+      name: 'does not create a pipeline',
       request: put(simple('cam-1')),
       status: 404,
       contains: ['NOT_FOUND'],
@@ -69,7 +69,7 @@ describe('replacing a pipeline', () => {
       contains: ['rtsp://0.0.0.0:8601/cam-1'],
     },
     {
-      name: 'drops the output of a description that publishes nothing',
+      name: 'removes the output of a description that publishes nothing',
       given: ready,
       request: put({ mode: 'advanced', raw_pipeline: 'videotestsrc ! fakesink' }),
       status: 200,
@@ -122,7 +122,7 @@ describe('replacing a pipeline', () => {
     ],
     ['advanced without output', advanced('cam-1', { on_demand: true, raw_pipeline: 'videotestsrc ! fakesink' })],
   ] as const) {
-    it(`takes back a pipeline as it was read: ${name}`, async () => {
+    it(`accepts a pipeline as it was read: ${name}`, async () => {
       await using api = await createTestApi()
       await api.given(body)
       const held = api.engine.config('cam-1')
@@ -142,7 +142,7 @@ describe('replacing a pipeline', () => {
     expect(api.engine.config('cam-1')).toMatchObject({ source: { uri: 'rtsp://admin:s3cret@10.0.0.5/a' } })
   })
 
-  it('puts the old configuration back when the database cannot store the new one', async () => {
+  it('restores the old configuration when the database cannot store the new one', async () => {
     await using api = await createTestApi()
     await ready(api)
     const before = api.engine.config('cam-1')
@@ -153,7 +153,7 @@ describe('replacing a pipeline', () => {
     expect(api.engine.config('cam-1')).toEqual(before)
   })
 
-  it('leaves engine and database agreeing after replaces and deletes at once', async () => {
+  it('keeps engine and database consistent after concurrent replaces and deletes', async () => {
     await using api = await createTestApi()
     await ready(api)
     const work = Array.from({ length: 30 }, (_, index) =>
@@ -207,7 +207,7 @@ describe('patching a pipeline', () => {
       contains: ['"path":"on_demand"'],
     },
     {
-      name: 'refuses a place out of bounds',
+      name: 'refuses a geolocation out of bounds',
       given: playing,
       request: patch({ geolocation: { latitude: 91, longitude: 0 } }),
       status: 400,
@@ -220,7 +220,7 @@ describe('patching a pipeline', () => {
 describe('deleting a pipeline', () => {
   testRows([
     {
-      name: 'forgets it in database and engine',
+      name: 'removes it from database and engine',
       given: ready,
       request: ['DELETE', '/svc/pipeline/cam-1'],
       status: 204,
@@ -240,7 +240,7 @@ describe('deleting a pipeline', () => {
     },
     { name: 'answers 404 for an unknown id', request: ['DELETE', '/svc/pipeline/cam-1'], status: 404 },
     {
-      name: 'works also when the engine lost it',
+      name: 'works also when the engine does not know the pipeline',
       given: async (api) => {
         await playing(api)
         api.engine.restart()

@@ -15,14 +15,14 @@ describe('pages of other origins', () => {
     expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([200, null])
   })
 
-  it('get none when another origin is allowed, also not when it begins the same', async () => {
+  it('get none when another origin is allowed, even one with the same beginning', async () => {
     for (const origin of ['http://evil.test', `${EXPLORER}.evil.test`, 'null']) {
       const response = await ask([EXPLORER], 'GET', { origin })
       expect(response.headers.get('access-control-allow-origin')).toBeNull()
     }
   })
 
-  it('may read the answer when their origin is allowed, and caches keep the two apart', async () => {
+  it('may read the answer when their origin is allowed, and the answer varies by origin', async () => {
     const response = await ask([EXPLORER], 'GET', { origin: EXPLORER })
     expect([response.status, await response.text()]).toEqual([200, '[]'])
     expect(response.headers.get('access-control-allow-origin')).toBe(EXPLORER)
@@ -31,7 +31,7 @@ describe('pages of other origins', () => {
     expect(response.headers.get('cache-control')).toBe('no-store')
   })
 
-  it('may ask beforehand which methods an address has, without credentials', async () => {
+  it('get the methods of a path in a preflight without credentials', async () => {
     const response = await ask([EXPLORER], 'OPTIONS', {
       origin: EXPLORER,
       'access-control-request-method': 'POST',
@@ -42,7 +42,7 @@ describe('pages of other origins', () => {
     expect(response.headers.get('access-control-allow-headers')).toContain('authorization')
   })
 
-  it('are told nothing beforehand when their origin is not allowed', async () => {
+  it('get no CORS header in a preflight when their origin is not allowed', async () => {
     const response = await ask([EXPLORER], 'OPTIONS', { origin: 'http://evil.test', 'access-control-request-method': 'POST' })
     expect([response.status, response.headers.get('access-control-allow-methods')]).toEqual([405, null])
   })

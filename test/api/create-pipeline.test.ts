@@ -10,7 +10,7 @@ const stored = async (api: TestApi, id = 'cam-1') => (await api.send('GET', `/sv
 describe('creating a pipeline', () => {
   testRows([
     {
-      name: 'starts a pipeline that is not on-demand and answers it whole, in the documented order',
+      name: 'starts a pipeline that is not on-demand and answers all fields in the documented order',
       inProcess: true,
       request: create(simple('cam-1')),
       status: 201,
@@ -47,31 +47,31 @@ describe('creating a pipeline', () => {
       after: (api) => expect(api.engine.calls).not.toContain('play cam-1'),
     },
     {
-      name: 'fills the defaults of an encoding and leaves out what the source decides',
+      name: 'fills in the defaults of an encoding and leaves out what the source decides',
       request: create(simple('cam-1', { encoding: { codec: 'h265' } })),
       status: 201,
       contains: ['"encoding":{"codec":"h265","bitrate":2000,"quality":7}'],
     },
     {
-      name: 'keeps a whole encoding in the documented order',
+      name: 'answers a complete encoding in the documented order',
       request: create(simple('cam-1', { encoding: { quality: 1, fps: 29.97, height: 720, width: 1280, bitrate: 1500, codec: 'h264' } })),
       status: 201,
       contains: ['"encoding":{"codec":"h264","bitrate":1500,"width":1280,"height":720,"fps":29.97,"quality":1}'],
     },
     {
-      name: 'takes the output address that was asked for',
+      name: 'uses the given output address',
       request: create(simple('cam-1', { output: { uri: 'rtsp://0.0.0.0:8600/cam-1' } })),
       status: 201,
       contains: ['"output":{"uri":"rtsp://0.0.0.0:8600/cam-1"}'],
     },
     {
-      name: 'fills what a geolocation leaves unknown with null',
+      name: 'answers null for missing fields of a geolocation',
       request: create(simple('cam-1', { geolocation: { latitude: 60.1, longitude: 24.9 } })),
       status: 201,
       contains: ['"geolocation":{"latitude":60.1,"longitude":24.9,"altitude":null,"heading":null}'],
     },
     {
-      name: 'ignores the read-only fields of a pipeline that was read elsewhere',
+      name: 'ignores read-only fields',
       inProcess: true,
       request: create(
         simple('cam-1', { state: 'playing', klv: 1, screenshots: null, runtime: {}, ephemeral: true, created_at: 'x', updated_at: 3 }),
@@ -124,7 +124,7 @@ describe('creating a pipeline', () => {
       contains: ['output.uri'],
     },
     {
-      name: 'masks the credentials of the source in the answer and hands them to the engine',
+      name: 'masks the credentials of the source in the answer and sends them to the engine',
       request: create(simple('cam-1', { source: { uri: 'rtsp://admin:s3cret@10.0.0.5/stream' } })),
       status: 201,
       contains: ['"uri":"rtsp://***@10.0.0.5/stream"'],
@@ -132,13 +132,13 @@ describe('creating a pipeline', () => {
       after: (api) => expect(api.engine.config('cam-1')).toMatchObject({ source: { uri: 'rtsp://admin:s3cret@10.0.0.5/stream' } }),
     },
     {
-      name: 'refuses a source whose credentials are the mask of an answer',
+      name: 'refuses a source with masked credentials',
       request: create(simple('cam-1', { source: { uri: 'rtsp://***@10.0.0.5/stream' } })),
       status: 400,
       contains: ['source.uri', 'masked'],
     },
     {
-      name: 'refuses an id that exists, before the engine is asked anything',
+      name: 'refuses an existing id before any call of the engine',
       given: (api) => api.given(simple('cam-1')),
       request: create(simple('cam-1', { source: { uri: 'rtsp://10.0.0.6/other' } })),
       status: 409,
@@ -162,7 +162,7 @@ describe('creating a pipeline', () => {
       headers: { 'retry-after': '1' },
     },
     {
-      name: 'answers 503 with Retry-After when the engine is not there',
+      name: 'answers 503 with Retry-After when the engine is gone',
       given: async (api) => {
         api.engine.reachable = false
       },
@@ -194,7 +194,7 @@ describe('a start that fails at creation leaves nothing behind', () => {
       contains: ['PIPELINE_START_TIMEOUT', '"cause":"Connection refused"'],
     },
     {
-      name: 'when the engine rejects it, without telling the credentials it names',
+      name: 'when the engine rejects it, without showing credentials',
       ...failedStart(
         new ApiError('ENGINE_ERROR', 'Could not open rtsp://bob:pw@10.0.0.5/', {
           cause: 'rtsp://bob:pw@10.0.0.5/ said 401',
@@ -206,13 +206,13 @@ describe('a start that fails at creation leaves nothing behind', () => {
       lacks: ['bob', 'pw@', '=pw'],
     },
     {
-      name: 'when the engine is gone in the middle',
+      name: 'when the engine is lost during the start',
       ...failedStart(new ApiError('SERVICE_UNAVAILABLE', 'The media engine is gone.')),
       status: 503,
     },
   ])
 
-  it('does so also when the database cannot store it', async () => {
+  it('also when the database cannot store it', async () => {
     await using api = await createTestApi()
     api.database.close()
     const response = await api.send('POST', '/svc/pipeline', simple('cam-1'))
@@ -221,7 +221,7 @@ describe('a start that fails at creation leaves nothing behind', () => {
     expect(api.engine.ids()).toEqual([])
   })
 
-  it('does so when only the last step, the insert, fails', async () => {
+  it('also when only the last step, the insert, fails', async () => {
     await using api = await createTestApi()
     const insert = api.deps.pipelines.insert
     api.deps.pipelines.insert = async () => {
@@ -237,7 +237,7 @@ describe('a start that fails at creation leaves nothing behind', () => {
 })
 
 describe('creates at the same time', () => {
-  it('let one of ten with the same id win, and keep what it made', async () => {
+  it('let one of ten with the same id succeed and keep its pipeline', async () => {
     await using api = await createTestApi()
     const answers = await Promise.all(Array.from({ length: 10 }, () => api.send('POST', '/svc/pipeline', simple('cam-1'))))
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(9).fill(409)])
@@ -283,7 +283,7 @@ describe('validating a pipeline', () => {
       },
     },
     {
-      name: 'gives the 400 of a create',
+      name: 'answers the 400 of a create',
       request: ['POST', '/svc/pipeline/validate', simple('a b')],
       status: 400,
       contains: ['"path":"id"'],

@@ -33,7 +33,7 @@ describe('the events of a pipeline', () => {
     },
   ])
 
-  it('begin with the present status, which is that of a read', async () => {
+  it('begin with the current status, the same as a read', async () => {
     await using api = await createTestApi()
     await given(api)
     const client = await follow(api)
@@ -45,7 +45,7 @@ describe('the events of a pipeline', () => {
     nobodyFollows(api)
   })
 
-  it('tell of play, of a new place, of another configuration and of the end, then the stream ends', async () => {
+  it('report play, a new geolocation, a new configuration and the deletion, then the stream ends', async () => {
     await using api = await createTestApi()
     await given(api)
     await api.given(simple('other', { on_demand: true }))
@@ -83,7 +83,7 @@ describe('the events of a pipeline', () => {
     nobodyFollows(api)
   })
 
-  it('replay what was missed after Last-Event-ID', async () => {
+  it('replay missed events after Last-Event-ID', async () => {
     await using api = await createTestApi()
     await given(api)
     const client = await follow(api)
@@ -106,7 +106,7 @@ describe('the events of a pipeline', () => {
     await client.leave()
   })
 
-  it('go on while the engine is away, and tell the truth when it is back', async () => {
+  it('continue while the engine is gone, and report the current status when it is back', async () => {
     await using api = await createTestApi()
     await given(api)
     await api.send('PUT', '/svc/pipeline/cam-1/play')
@@ -133,8 +133,8 @@ describe('the events of a pipeline', () => {
   })
 })
 
-describe('the events of everything', () => {
-  it('begin with the status of each pipeline, and go on with all of them', async () => {
+describe('the events of all pipelines', () => {
+  it('begin with the status of each pipeline and continue with the events of all', async () => {
     await using api = await createTestApi()
     await given(api)
     await api.given(simple('cam-2', { on_demand: true }))
@@ -151,7 +151,7 @@ describe('the events of everything', () => {
     nobodyFollows(api)
   })
 
-  it('resume after Last-Event-ID with what was missed alone', async () => {
+  it('resume after Last-Event-ID with the missed events only', async () => {
     await using api = await createTestApi()
     await given(api)
     const client = await follow(api, '/svc/events')
@@ -167,5 +167,5 @@ describe('the events of everything', () => {
 })
 
 function nobodyFollows(api: TestApi): void {
-  expect(api.deps.events.feed.followers).toBe(0)
+  expect(api.deps.events.feed.subscribers).toBe(0)
 }

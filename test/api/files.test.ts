@@ -28,12 +28,7 @@ describe('the list of screenshot files', () => {
     [
       ['all, the newest first', '', ['a5', 'b4', 'a3', 'b2', 'a1', 'a0'], null],
       ['those of a pipeline', '?pipeline_id=b', ['b4', 'b2'], null],
-      [
-        'so many, with the address of the next',
-        '?limit=2',
-        ['a5', 'b4'],
-        `<${BASE}?limit=2&before=2026-11-20T10%3A00%3A00.004Z>; rel="next"`,
-      ],
+      ['one page, with a link to the next', '?limit=2', ['a5', 'b4'], `<${BASE}?limit=2&before=2026-11-20T10%3A00%3A00.004Z>; rel="next"`],
       [
         'those before a time',
         '?limit=3&before=2026-11-20T10:00:00.003Z',
@@ -101,19 +96,19 @@ describe('a screenshot file', () => {
       after: async (_api, response) => expect(new Uint8Array(await response.arrayBuffer())).toEqual(Uint8Array.of(0xff, 0xd8, 0xff, 0xd9)),
     },
     {
-      name: 'is not sent again to who has it',
+      name: 'is not sent again to a client that has it',
       given: some,
       request: ['GET', `${BASE}/${NAME}`, undefined, { 'if-none-match': '"5"' }],
       status: 304,
     },
     {
-      name: 'is sent to who has another',
+      name: 'is sent to a client that has another file',
       given: some,
       request: ['GET', `${BASE}/${NAME}`, undefined, { 'if-none-match': '"6"' }],
       status: 200,
     },
     {
-      name: 'is not sent to who takes any',
+      name: 'is not sent for If-None-Match: *',
       given: some,
       request: ['GET', `${BASE}/${NAME}`, undefined, { 'if-none-match': '*' }],
       status: 304,
@@ -150,7 +145,7 @@ describe('a screenshot file', () => {
     ['%ff%fe', [400]],
     ['%C2%AE_20261120T100000000Z.jpg', [400]],
   ] as const
-  it.each(outside)('is not found outside of the folder: %s', async (path, statuses) => {
+  it.each(outside)('is not found outside the folder: %s', async (path, statuses) => {
     await using api = await createTestApi()
     await some(api)
     for (const method of ['GET', 'HEAD', 'DELETE']) {

@@ -27,7 +27,7 @@ describe('health', () => {
         }),
     },
     {
-      name: 'is degraded while the engine is not there',
+      name: 'is degraded while the engine is gone',
       given: async (api) => {
         api.engine.reachable = false
       },
@@ -53,7 +53,7 @@ describe('health', () => {
       contains: ['"status":"degraded"', '"engine":"ok"', '"database":"unavailable"', '"total":0'],
     },
     {
-      name: 'tells of a license that cannot be read',
+      name: 'shows that the license cannot be read',
       inProcess: true,
       given: async (api) => {
         api.license = 'not a license'
@@ -63,7 +63,7 @@ describe('health', () => {
       contains: ['"license":"unreadable"'],
     },
     {
-      name: 'tells of a license that has expired',
+      name: 'shows that the license has expired',
       inProcess: true,
       given: async (api) => {
         api.license = '{"licensee":"x","codecs":[],"expires":"2020-01-01"}'
@@ -78,7 +78,7 @@ describe('health', () => {
 describe('the probe', () => {
   testRows([
     {
-      name: 'is ok and asks neither engine nor database',
+      name: 'is ok and calls neither engine nor database',
       given: async (api) => {
         api.engine.reachable = false
         api.database.close()
@@ -107,7 +107,7 @@ describe('the version', () => {
       contains: ['{"name":"video-pipeline-service","version":"0.1.0","api_version":"1","engine":{"name":"gstreamer","version":"1.22.0"}}'],
     },
     {
-      name: 'is answered also while the engine is not there',
+      name: 'is answered also while the engine is gone',
       given: async (api) => {
         api.engine.reachable = false
       },

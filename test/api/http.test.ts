@@ -8,7 +8,7 @@ import { testRows } from './api-rows.ts'
 const ready = (api: TestApi) => api.given(simple('cam-1', { on_demand: true }))
 const MIB = 1_048_576
 
-describe('addresses and methods', () => {
+describe('paths and methods', () => {
   testRows([
     { name: 'an unknown address is 404', request: ['GET', '/svc/nothing'], status: 404, contains: ['"code":"NOT_FOUND"'] },
     { name: 'the root is 404', request: ['GET', '/'], status: 404 },
@@ -23,7 +23,7 @@ describe('addresses and methods', () => {
       contains: ['"id":"cam-1"'],
     },
     {
-      name: 'another method on a collection is 405 with the list of those there are',
+      name: 'another method on a collection is 405 with the list of allowed methods',
       request: ['DELETE', '/svc/pipeline'],
       status: 405,
       contains: ['"code":"METHOD_NOT_ALLOWED"'],
@@ -80,7 +80,7 @@ describe('request bodies', () => {
     { name: 'null is refused', request: post('null'), status: 400, contains: ['JSON object'] },
     { name: 'a number is refused', request: post('17'), status: 400 },
     {
-      name: 'JSON is taken whatever its type is called',
+      name: 'JSON is accepted with any Content-Type',
       request: post(simple('cam-1'), { 'content-type': 'application/x-www-form-urlencoded' }),
       status: 201,
     },
@@ -97,7 +97,7 @@ describe('request bodies', () => {
       contains: ['source.constructor'],
     },
     {
-      name: 'of a field given twice the last one counts',
+      name: 'the last of two fields with the same name counts',
       request: post('{"id":"a","id":"b","mode":"simple","source":{"uri":"rtsp://h/"}}'),
       status: 201,
       contains: ['"id":"b"'],
@@ -112,7 +112,7 @@ describe('request bodies', () => {
     { name: 'a body of just 1 MiB is read', request: post(`{"id":"a"${' '.repeat(MIB - 10)}}`), status: 400, contains: ['"path":"mode"'] },
   ])
 
-  it('an announced length over 1 MiB is refused before anything is read', async () => {
+  it('a Content-Length over 1 MiB is refused before the body is read', async () => {
     await using api = await createTestApi()
     const { request, sent } = streamed(new Uint8Array(1024), 1, { 'content-length': String(MIB + 1) })
     expect((await api.app(request)).status).toBe(413)
@@ -135,7 +135,7 @@ describe('request bodies', () => {
   })
 })
 
-describe('failures inside', () => {
+describe('internal failures', () => {
   const broken = async (api: TestApi) => {
     api.deps.engine.list = async () => {
       throw new TypeError("Cannot read properties of undefined (reading 'rtsp://root:pw@host')")
@@ -143,7 +143,7 @@ describe('failures inside', () => {
   }
   testRows([
     {
-      name: 'tell nothing but a request id, and log the rest',
+      name: 'answer only a request id and log the cause',
       inProcess: true,
       given: broken,
       request: ['GET', '/svc/pipeline'],
@@ -161,14 +161,14 @@ describe('failures inside', () => {
     },
   ])
 
-  it('use the request id that the host gave', async () => {
+  it('use the request id of the host', async () => {
     await using api = await createTestApi()
     await broken(api)
     const response = await api.app(new Request(`${ORIGIN}/svc/pipeline`), { requestId: 'r-17' })
     expect(await response.json()).toMatchObject({ details: { request_id: 'r-17' } })
   })
 
-  it('are none when the client went away', async () => {
+  it('are not logged when the client has disconnected', async () => {
     await using api = await createTestApi()
     const gone = new AbortController()
     api.deps.engine.list = async () => {
@@ -200,7 +200,7 @@ const exchangeRaw = async (api: TestApi, text: string, { hangUp = false } = {}):
 describe('raw clients of the Node host', () => {
   const head = 'POST /svc/pipeline HTTP/1.1\r\nhost: api.test\r\n'
 
-  it('a client that goes away in the middle of its body is no failure', async () => {
+  it('a client that disconnects while sending its body causes no failure', async () => {
     await using api = await createTestApi(nodeHost)
     await exchangeRaw(api, `${head}content-length: 100\r\n\r\n{"id":`, { hangUp: true })
     await exchangeRaw(api, `${head}transfer-encoding: chunked\r\n\r\n5\r\n{"id"`, { hangUp: true })
@@ -213,7 +213,7 @@ describe('raw clients of the Node host', () => {
     ['a chunked body that passes 1 MiB', `transfer-encoding: chunked\r\n\r\n${chunk.repeat(40)}`],
     ['a body that announces more than 1 MiB', `content-length: ${40 * 65536}\r\n\r\n${' '.repeat(20 * 65536)}`],
   ] as const) {
-    it(`${name} gets its 413 before its end, and the connection is closed`, async () => {
+    it(`${name} gets 413 before its end, and the connection is closed`, async () => {
       await using api = await createTestApi(nodeHost)
       const answer = await exchangeRaw(api, `${head}${rest}`)
       expect(answer).toMatch(/^HTTP\/1\.1 413 /)

@@ -41,7 +41,7 @@ describe('KLV of a pipeline', () => {
       contains: ['"code":"CONFLICT"', '"reason":"no_klv"'],
     },
     {
-      name: 'is not decoded of a pipeline that the engine lost',
+      name: 'is not decoded for a pipeline that the engine does not know',
       given: async (api) => {
         await playing(api)
         api.engine.restart()
@@ -51,7 +51,7 @@ describe('KLV of a pipeline', () => {
       contains: ['not_playing'],
     },
     {
-      name: 'is not decoded while the engine is away',
+      name: 'is not decoded while the engine is gone',
       given: async (api) => {
         await playing(api)
         api.engine.reachable = false
@@ -61,14 +61,14 @@ describe('KLV of a pipeline', () => {
       contains: ['SERVICE_UNAVAILABLE'],
     },
     {
-      name: 'can be stopped when it does not run',
+      name: 'can be stopped when decoding does not run',
       given: ready,
       request: ['PUT', `${BASE}/stop`],
       status: 200,
       contains: ['"id":"uav-1"'],
     },
     {
-      name: 'can be stopped of a pipeline that the engine lost',
+      name: 'can be stopped for a pipeline that the engine does not know',
       given: async (api) => {
         await playing(api)
         api.engine.restart()
@@ -81,7 +81,7 @@ describe('KLV of a pipeline', () => {
       { name: `cannot ${step} for an unknown id`, request: ['PUT', `${BASE}/${step}`] as const, status: 404, contains: ['NOT_FOUND'] },
       { name: `cannot ${step} for an id outside the pattern`, request: ['PUT', `/svc/pipeline/a.b/klv/${step}`] as const, status: 400 },
       {
-        name: `knows only PUT to ${step}`,
+        name: `allows only PUT to ${step}`,
         given: playing,
         request: ['GET', `${BASE}/${step}`] as const,
         status: 405,
@@ -122,11 +122,11 @@ describe('KLV of a pipeline', () => {
     { name: 'answers 404 for an unknown id', request: ['GET', BASE], status: 404 },
     { name: 'answers 404 for the events of an unknown id', request: ['GET', `${BASE}/events`], status: 404, contains: ['NOT_FOUND'] },
     {
-      name: 'leaves no follower behind after HEAD',
+      name: 'leaves no subscriber after HEAD',
       given: playing,
       request: ['HEAD', `${BASE}/events`],
       status: 200,
-      after: (api) => expect(api.deps.events.feed.followers).toBe(0),
+      after: (api) => expect(api.deps.events.feed.subscribers).toBe(0),
     },
     {
       name: 'needs credentials once a password is set',
@@ -151,7 +151,7 @@ const engineSends = (api: TestApi) =>
   )
 
 describe('the KLV events of a pipeline', () => {
-  it('are its packets, asked of the engine once however many follow', async () => {
+  it('are its packets, requested from the engine once for all clients', async () => {
     await using api = await createTestApi()
     await playing(api)
     expect(api.klv.following('uav-1')).toBe(0)
@@ -174,7 +174,7 @@ describe('the KLV events of a pipeline', () => {
     )
   })
 
-  it('are told again to a client that comes back, for the engine goes on for a while', async () => {
+  it('are replayed to a client that reconnects soon, because the engine continues for a while', async () => {
     await using api = await createTestApi()
     await playing(api)
     const client = await follow(api)
@@ -207,7 +207,7 @@ describe('the KLV events of a pipeline', () => {
     api.deps.klvFollowers.close()
   })
 
-  it('are no part of the stream of all events', async () => {
+  it('are not in the stream of all events', async () => {
     await using api = await createTestApi()
     await playing(api)
     const everything = followSse(await api.send('GET', '/svc/events'))

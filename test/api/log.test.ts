@@ -38,7 +38,7 @@ describe('the log of a pipeline', () => {
   ])
 })
 
-describe('the line of a request', () => {
+describe('the log line of a request', () => {
   it('has the id, method, route template, status and time of each request, and no query', async () => {
     await using api = await createTestApi(nodeHost)
     await given(api)
@@ -55,7 +55,7 @@ describe('the line of a request', () => {
     expect(JSON.stringify(api.logged)).not.toContain('hunter2')
   })
 
-  it('names no route for an address that has none, and tells refusals too', async () => {
+  it('has no route for an unknown path, and is written for refused requests too', async () => {
     await using api = await createTestApi(nodeHost)
     await api.send('GET', '/svc/secret-token-in-a-path')
     await api.send('DELETE', '/svc/pipeline/nobody')
@@ -67,7 +67,7 @@ describe('the line of a request', () => {
   })
 
   for (const insane of ['a b', 'x'.repeat(129), 'quote"', '{}', 'é']) {
-    it(`has an id of our own where the client's is no id: ${insane.slice(0, 10)}`, async () => {
+    it(`has a generated id when the client's id is not valid: ${insane.slice(0, 10)}`, async () => {
       await using api = await createTestApi(nodeHost)
       const response = await api.send('GET', '/svc/healthz', undefined, { 'x-request-id': insane })
       expect(response.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)

@@ -9,7 +9,7 @@ const ENGINE = '# HELP svc_pipelines Registered pipelines by phase.\n# TYPE svc_
 
 /** An API that counts as the Node host does, over an engine whose metrics are a text. */
 const withMetrics = (api: TestApi, engineMetrics: () => Promise<string>) => {
-  const metrics = createApiMetrics({ sseClients: () => api.deps.events.feed.followers })
+  const metrics = createApiMetrics({ sseClients: () => api.deps.events.feed.subscribers })
   const app = createApp({ ...api.deps, metrics, engineMetrics, onAnswer: recordAnswers({ ...api.deps, metrics }) })
   const send = (method: string, path: string, body?: unknown) => app(toRequest(method, path, body))
   const scrape = async () => {
@@ -22,7 +22,7 @@ const withMetrics = (api: TestApi, engineMetrics: () => Promise<string>) => {
 }
 
 describe('the metrics', () => {
-  it('are those of API and engine together, every name once', async () => {
+  it('are those of API and engine, each name once', async () => {
     await using api = await createTestApi()
     const { scrape } = withMetrics(api, async () => ENGINE)
     const metrics = await scrape()
@@ -33,7 +33,7 @@ describe('the metrics', () => {
     expect(metrics.repeated).toEqual([])
   })
 
-  it('are those of the API alone while the engine is away', async () => {
+  it('are those of the API alone while the engine is gone', async () => {
     await using api = await createTestApi()
     const { scrape } = withMetrics(api, () => Promise.reject(new Error('rtsp://bob:hunter2@h is away')))
     const metrics = await scrape()
@@ -42,7 +42,7 @@ describe('the metrics', () => {
     expect(metrics.names.has('svc_pipelines')).toBe(false)
   })
 
-  it('count requests by route template, whatever the address holds', async () => {
+  it('count requests by route template, whatever the URL contains', async () => {
     await using api = await createTestApi()
     const { send, scrape } = withMetrics(api, async () => ENGINE)
     await send('POST', '/svc/pipeline', simple('cam-1', { on_demand: true }))
@@ -57,7 +57,7 @@ describe('the metrics', () => {
     expect(metrics.text).not.toMatch(/secret|nowhere/)
   })
 
-  it('count the clients that follow events, until they are gone', async () => {
+  it('count the connected event clients', async () => {
     await using api = await createTestApi()
     const { send, scrape } = withMetrics(api, async () => ENGINE)
     const streams = await Promise.all([send('GET', '/svc/events'), send('GET', '/svc/events')])

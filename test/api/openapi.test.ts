@@ -22,14 +22,14 @@ const operationsOf = (api: TestApi) =>
 const routeNames = (api: TestApi) => apiRoutes(api.deps).map(({ method, path }) => `${method} ${documentedPath(path)}`)
 
 describe('the API document', () => {
-  it('has an operation for each route and no other, each with a name of its own', async () => {
+  it('has one operation for each route, with a unique name', async () => {
     await using api = await createTestApi()
     const operations = operationsOf(api)
     expect(operations.map(({ name }) => name).sort()).toEqual(routeNames(api).sort())
     expect(new Set(operations.map(({ operation }) => operation.operationId)).size).toBe(operations.length)
   })
 
-  it('refers to nothing that it does not hold', async () => {
+  it('has no dangling references', async () => {
     await using api = await createTestApi()
     const references = [...JSON.stringify(documentOf(api)).matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference = '']) => reference)
     expect(references.length).toBeGreaterThan(50)
@@ -61,7 +61,7 @@ describe('the API document', () => {
     expect(bare).toEqual([])
   })
 
-  it('has examples of every body and JSON answer, and each is what its schema says', async () => {
+  it('has examples of every body and JSON answer, and each is valid against its schema', async () => {
     await using api = await createTestApi()
     for (const { name, path, method, operation } of operationsOf(api)) {
       const contents = [
@@ -84,7 +84,7 @@ describe('the API document', () => {
     }
   })
 
-  it('tells where each error code can occur, at its own status', async () => {
+  it('lists each error code at its status', async () => {
     await using api = await createTestApi()
     const found = new Set<string>()
     for (const { name, operation } of operationsOf(api)) {
@@ -99,7 +99,7 @@ describe('the API document', () => {
     expect([...found, 'METHOD_NOT_ALLOWED'].sort()).toEqual(Object.keys(ERROR_STATUS).sort())
   })
 
-  it('asks for the credentials that the guard asks for', async () => {
+  it('requires the same credentials as the guard', async () => {
     await using api = await createTestApi()
     const expected = { public: [], session: [{ session: [] }, { apiKey: [] }], api_key: [{ apiKey: [] }] }
     const { paths } = documentOf(api)
@@ -108,7 +108,7 @@ describe('the API document', () => {
     }
   })
 
-  it('knows on each closed route that the database may be away when a token is looked up', async () => {
+  it('lists SERVICE_UNAVAILABLE on each route that checks a token', async () => {
     await using api = await createTestApi()
     await api.send('PUT', '/svc/auth/password', { password: 'correct horse' })
     api.deps.sessions.find = async () => {
@@ -121,7 +121,7 @@ describe('the API document', () => {
     }
   })
 
-  it('has the answers that only trouble brings', async () => {
+  it('has the answers of error cases', async () => {
     await using api = await createTestApi()
     const trouble = (code: ErrorCode) => async (): Promise<never> => {
       throw new ApiError(code, 'It does not work now.')
@@ -145,7 +145,7 @@ describe('the API document', () => {
     await api.answers.check('GET', `${api.origin}/svc/healthz`, stopping)
   })
 
-  it('names the query parameters that the operations read', async () => {
+  it('lists the query parameters that the operations read', async () => {
     await using api = await createTestApi()
     await api.given(simple('gate', { on_demand: true }))
     let count = 0
@@ -161,7 +161,7 @@ describe('the API document', () => {
     expect(count).toBeGreaterThan(10)
   })
 
-  it('tells the bounds of the settings as they are enforced', async () => {
+  it('has the enforced bounds of the settings', async () => {
     await using api = await createTestApi()
     const numbers: [path: string[], minimum: number, maximum: number][] = []
     const look = (path: string[], schema: Json): void => {
@@ -201,7 +201,7 @@ describe('the API document', () => {
 })
 
 describe('events', () => {
-  it('carry the data that the API document says', async () => {
+  it('carry the documented data', async () => {
     await using api = await createTestApi()
     const streams = await Promise.all(['/svc/events', '/svc/cameras/events'].map((path) => api.send('GET', path)))
     await api.given(simple('gate'))

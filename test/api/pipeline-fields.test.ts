@@ -118,7 +118,7 @@ describe('the fields of a pipeline', () => {
     ),
     ...accepted.map(([name, body]): ApiRow => ({ name: `accepts ${name}`, request: ['POST', '/svc/pipeline', body], status: 201 })),
     {
-      name: 'names every mistake in one answer and echoes no value',
+      name: 'lists every mistake in one answer and echoes no value',
       request: [
         'POST',
         '/svc/pipeline',

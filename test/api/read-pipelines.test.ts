@@ -24,7 +24,7 @@ describe('listing pipelines', () => {
     { name: 'filters by state playing', given: four, request: list('?state=playing'), status: 200, after: ids(['a', 'c']) },
     { name: 'filters by state ready', given: four, request: list('?state=ready'), status: 200, after: ids(['b', 'd']) },
     {
-      name: 'filters by all at once',
+      name: 'combines all filters',
       given: four,
       request: list('?mode=simple&on_demand=true&state=ready'),
       status: 200,
@@ -38,7 +38,7 @@ describe('listing pipelines', () => {
       contains: ['[]'],
     },
     {
-      name: 'leaves parameters alone that it does not know',
+      name: 'ignores unknown parameters',
       given: four,
       request: list('?_=123'),
       status: 200,
@@ -51,7 +51,7 @@ describe('listing pipelines', () => {
     { name: 'refuses a filter given twice', request: list('?state=ready&state=playing'), status: 400, contains: ['"path":"state"'] },
   ])
 
-  it('asks the engine once, however many pipelines there are', async () => {
+  it('calls the engine once for any number of pipelines', async () => {
     await using api = await createTestApi()
     await four(api)
     api.engine.calls.length = 0
@@ -71,7 +71,7 @@ describe('reading one pipeline', () => {
       contains: ['VALIDATION_ERROR'],
     },
     {
-      name: 'decodes the id before it looks at it',
+      name: 'decodes the id before validation',
       given: four,
       request: ['GET', '/svc/pipeline/%61'],
       status: 200,
@@ -79,7 +79,7 @@ describe('reading one pipeline', () => {
     },
     { name: 'answers 400 for an encoded slash in the id', request: ['GET', '/svc/pipeline/a%2Fb'], status: 400 },
     {
-      name: 'answers 400 for broken percent-encoding',
+      name: 'answers 400 for invalid percent-encoding',
       request: ['GET', '/svc/pipeline/%E0%A4%A'],
       status: 400,
       contains: ['VALIDATION_ERROR'],
@@ -87,7 +87,7 @@ describe('reading one pipeline', () => {
     { name: 'answers 400 for an id of 65 characters', request: ['GET', `/svc/pipeline/${'a'.repeat(65)}`], status: 400 },
   ])
 
-  it('answers status exactly as the pipeline itself', async () => {
+  it('answers /status exactly as the pipeline itself', async () => {
     await using api = await createTestApi()
     await four(api)
     const [one, status] = await Promise.all(
@@ -97,7 +97,7 @@ describe('reading one pipeline', () => {
     expect((await api.send('GET', '/svc/pipeline/nobody/status')).status).toBe(404)
   })
 
-  it('shows a pipeline that the engine lost as ready, since nothing runs', async () => {
+  it('shows a pipeline that the engine does not know as ready', async () => {
     await using api = await createTestApi()
     await four(api)
     api.engine.restart()
@@ -123,7 +123,7 @@ describe('the log of a pipeline', () => {
       after: (_api, _response, text) => expect(JSON.parse(text)).toEqual([{ ...line, line: 'ERROR: could not open rtsp://***@h/' }]),
     },
     {
-      name: 'is empty when the engine lost the pipeline',
+      name: 'is empty when the engine does not know the pipeline',
       given: async (api) => {
         await four(api)
         api.engine.restart()
@@ -141,7 +141,7 @@ const unreachable = async (api: TestApi) => {
   api.engine.reachable = false
 }
 
-describe('while the engine is not there', () => {
+describe('while the engine is gone', () => {
   testRows(
     (
       [
@@ -175,7 +175,7 @@ describe('while the engine is not there', () => {
   )
   testRows([
     {
-      name: 'an unknown pipeline is 404 all the same',
+      name: 'an unknown pipeline is still 404',
       given: unreachable,
       request: ['PUT', '/svc/pipeline/nobody/play'],
       status: 404,

@@ -12,7 +12,7 @@ const desired = async (api: TestApi, id = 'cam-1') => (await api.deps.pipelines.
 describe('playing a pipeline', () => {
   testRows([
     {
-      name: 'answers it playing and remembers the wish',
+      name: 'answers the playing pipeline and stores the desired state',
       given: ready,
       request: play(),
       status: 200,
@@ -24,7 +24,7 @@ describe('playing a pipeline', () => {
     { name: 'answers 404 for an unknown id', request: play(), status: 404, contains: ['NOT_FOUND'] },
     { name: 'answers 400 for an id outside the pattern', request: play('a%20b'), status: 400 },
     {
-      name: 'answers 504 when media does not come, and shows it ready',
+      name: 'answers 504 when no media arrives, and shows the pipeline as ready',
       given: async (api) => {
         await ready(api)
         api.engine.startFaults.set('cam-1', new ApiError('PIPELINE_START_TIMEOUT', 'No media.', { cause: 'nothing came' }))
@@ -49,7 +49,7 @@ describe('playing a pipeline', () => {
       lacks: ['u:p'],
     },
     {
-      name: 'registers a pipeline again that the engine lost',
+      name: 'registers a pipeline again that the engine does not know',
       given: async (api) => {
         await ready(api)
         api.engine.restart()
@@ -60,7 +60,7 @@ describe('playing a pipeline', () => {
     },
   ])
 
-  it('starts one run when two plays come at once', async () => {
+  it('starts one run for two concurrent plays', async () => {
     await using api = await createTestApi()
     await ready(api)
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -88,7 +88,7 @@ describe('playing a pipeline', () => {
 describe('stopping a pipeline', () => {
   testRows([
     {
-      name: 'answers it ready and remembers the wish',
+      name: 'answers the ready pipeline and stores the desired state',
       given: playing,
       request: stop(),
       status: 200,
@@ -116,13 +116,13 @@ const twoPlaying = async (api: TestApi) => {
 describe('the license', () => {
   testRows([
     {
-      name: 'lets a licensed codec be created',
+      name: 'allows a licensed codec',
       given: licensed(h264Only),
       request: ['POST', '/svc/pipeline', simple('a', { encoding: { codec: 'h264' } })],
       status: 201,
     },
     {
-      name: 'lets a stream pass through that is not encoded',
+      name: 'allows a stream that is not encoded',
       given: licensed({ ...h264Only, codecs: [] }),
       request: ['POST', '/svc/pipeline', simple('a')],
       status: 201,
@@ -153,7 +153,7 @@ describe('the license', () => {
       contains: ['LICENSE_ERROR'],
     },
     {
-      name: 'sees the encoder of an advanced pipeline',
+      name: 'covers the encoder of an advanced pipeline',
       inProcess: true,
       given: licensed(h264Only),
       request: ['POST', '/svc/pipeline', { id: 'a', mode: 'advanced', raw_pipeline: 'videotestsrc!x265enc!rtph265pay name=pay0' }],
@@ -161,7 +161,7 @@ describe('the license', () => {
       contains: ['"codec":"h265"'],
     },
     {
-      name: 'refuses one stream more at create, and stores nothing',
+      name: 'refuses one stream too many at create, and stores nothing',
       inProcess: true,
       given: licensed(h264Only, twoPlaying),
       request: ['POST', '/svc/pipeline', simple('three')],
@@ -170,13 +170,13 @@ describe('the license', () => {
       after: (api) => expect(api.engine.ids()).toEqual(['one', 'two']),
     },
     {
-      name: 'does not count a pipeline that is created without being started',
+      name: 'does not count an on-demand pipeline at create',
       given: licensed(h264Only, twoPlaying),
       request: ['POST', '/svc/pipeline', simple('three', { on_demand: true })],
       status: 201,
     },
     {
-      name: 'refuses one stream more at play',
+      name: 'refuses one stream too many at play',
       inProcess: true,
       given: licensed(h264Only, async (api) => {
         await twoPlaying(api)
@@ -187,13 +187,13 @@ describe('the license', () => {
       contains: ['LICENSE_LIMIT_EXCEEDED'],
     },
     {
-      name: 'lets a playing pipeline be played again at the limit',
+      name: 'allows play of a playing pipeline at the limit',
       given: licensed(h264Only, twoPlaying),
       request: play('two'),
       status: 200,
     },
     {
-      name: 'is over on the day after it expires',
+      name: 'ends on the day after its expiry date',
       inProcess: true,
       given: licensed({ ...h264Only, expires: '2026-11-19' }, ready),
       request: play(),
@@ -202,7 +202,7 @@ describe('the license', () => {
     },
     { name: 'is good on the day it expires', given: licensed({ ...h264Only, expires: '2026-11-20' }, ready), request: play(), status: 200 },
     {
-      name: 'licenses nothing when it cannot be read',
+      name: 'allows no codec when it cannot be read',
       inProcess: true,
       given: licensed('{ "licensee": ', ready),
       request: play(),
@@ -210,7 +210,7 @@ describe('the license', () => {
       contains: ['LICENSE_ERROR', 'unreadable'],
     },
     {
-      name: 'licenses nothing when it is not one',
+      name: 'allows no codec when it is not a license',
       inProcess: true,
       given: licensed({ codecs: 'all' }, ready),
       request: play(),
@@ -219,7 +219,7 @@ describe('the license', () => {
     },
   ])
 
-  it('counts exactly while many start at once', async () => {
+  it('counts exactly with many concurrent starts', async () => {
     await using api = await createTestApi()
     const ids = Array.from({ length: 20 }, (_, index) => `cam-${index}`)
     for (const id of ids) await api.given(simple(id, { on_demand: true }))
@@ -229,7 +229,7 @@ describe('the license', () => {
     expect(statuses.filter((status) => status === 402)).toHaveLength(13)
   })
 
-  it('gives the place of a start that failed to the next', async () => {
+  it('frees the slot of a failed start', async () => {
     await using api = await createTestApi()
     for (const id of ['a', 'b']) await api.given(simple(id, { on_demand: true }))
     api.license = JSON.stringify({ ...h264Only, max_streams: 1 })
@@ -241,7 +241,7 @@ describe('the license', () => {
     expect((await api.send(...play('a'))).status).toBe(200)
   })
 
-  it('counts at once when its file changes', async () => {
+  it('takes effect at once when its file changes', async () => {
     await using api = await createTestApi()
     await twoPlaying(api)
     api.license = JSON.stringify(h264Only)

@@ -19,7 +19,7 @@ const wishOf = async (api: TestApi) => (await api.deps.pipelines.find('cam-1'))?
 describe('starting screenshots', () => {
   testRows([
     {
-      name: 'answers the pipeline with what will be done, and remembers it',
+      name: 'answers the pipeline with the schedule, and stores the schedule',
       given: playing,
       request: start({ interval_seconds: 3, quality: 50 }),
       status: 200,
@@ -30,14 +30,14 @@ describe('starting screenshots', () => {
       },
     },
     {
-      name: 'takes the defaults without a body',
+      name: 'uses the defaults without a body',
       given: playing,
       request: start(),
       status: 200,
       contains: ['"interval_seconds":10,"quality":85'],
     },
     {
-      name: 'takes the defaults from the settings',
+      name: 'uses the defaults of the settings',
       given: async (api) => {
         await playing(api)
         await api.send('PUT', '/svc/settings', { screenshots: { interval_seconds: 33 } })
@@ -47,7 +47,7 @@ describe('starting screenshots', () => {
       contains: ['"interval_seconds":33,"quality":1'],
     },
     {
-      name: 'gives new values to running ones',
+      name: 'changes the schedule of running screenshots',
       given: running,
       request: start({ interval_seconds: 1.5 }),
       status: 200,
@@ -61,7 +61,7 @@ describe('starting screenshots', () => {
       contains: ['"code":"CONFLICT"', '"reason":"not_playing"'],
     },
     {
-      name: 'is refused when the engine lost the pipeline',
+      name: 'is refused when the engine does not know the pipeline',
       given: async (api) => {
         await playing(api)
         api.engine.restart()
@@ -90,7 +90,7 @@ describe('starting screenshots', () => {
       contains: ['VALIDATION_ERROR', `"path":"${Object.keys(body)[0]}"`],
     })),
     {
-      name: 'answers 503 while the engine is away',
+      name: 'answers 503 while the engine is gone',
       given: async (api) => {
         await playing(api)
         api.engine.reachable = false
@@ -106,7 +106,7 @@ describe('stopping screenshots', () => {
   const stopped = '"screenshots":{"state":"stopped"'
   testRows([
     {
-      name: 'ends them and forgets the wish',
+      name: 'stops them and deletes the schedule',
       given: running,
       request: stop(),
       status: 200,
@@ -121,7 +121,7 @@ describe('stopping screenshots', () => {
 describe('a snapshot', () => {
   testRows([
     {
-      name: 'is a JPEG with its age, and tells nothing else of the engine',
+      name: 'is a JPEG with its age, without other header fields of the engine',
       given: playing,
       request: snapshot(),
       status: 200,
@@ -137,14 +137,14 @@ describe('a snapshot', () => {
       },
     },
     {
-      name: 'takes quality and width',
+      name: 'passes quality and width to the engine',
       given: playing,
       request: snapshot('?quality=5&width=640'),
       status: 200,
       headers: { etag: '"5-640"' },
     },
     {
-      name: 'is not sent again to who has it',
+      name: 'is not sent again to a client that has it',
       inProcess: true,
       given: playing,
       request: [...snapshot(), undefined, { 'if-none-match': '"x", W/"85-0"' }],
@@ -179,8 +179,8 @@ describe('a snapshot', () => {
   ])
 })
 
-describe('the wish for screenshots', () => {
-  it('is asked for again after the engine was replaced', async () => {
+describe('the schedule of screenshots', () => {
+  it('is restored after the engine was replaced', async () => {
     await using api = await createTestApi()
     await running(api)
     api.screenshots.wishes.clear()
@@ -202,7 +202,7 @@ describe('the wish for screenshots', () => {
     expect(api.screenshots.wishes.size).toBe(0)
   })
 
-  it('is forgotten when an on-demand pipeline is not started with the service', async () => {
+  it('is deleted when an on-demand pipeline does not start with the service', async () => {
     await using api = await createTestApi()
     await ready(api)
     await api.send('PUT', '/svc/pipeline/cam-1/play')
@@ -212,7 +212,7 @@ describe('the wish for screenshots', () => {
     expect(await wishOf(api)).toBeNull()
   })
 
-  it('survives in the database', async () => {
+  it('is kept in the database', async () => {
     await using api = await createTestApi()
     await running(api)
     const stored = createPipelineRepository(api.database)
@@ -222,8 +222,8 @@ describe('the wish for screenshots', () => {
   })
 })
 
-describe('the place of a pipeline', () => {
-  it('is told to the engine when it changes, for the screenshots from then on', async () => {
+describe('the geolocation of a pipeline', () => {
+  it('is sent to the engine when it changes, for the next screenshots', async () => {
     await using api = await createTestApi()
     await playing(api)
     await api.send('PATCH', '/svc/pipeline/cam-1', { geolocation: { latitude: 1, longitude: 2 } })
@@ -232,7 +232,7 @@ describe('the place of a pipeline', () => {
     expect(api.screenshots.places.get('cam-1')).toBeNull()
   })
 
-  it('is told when the configuration is replaced', async () => {
+  it('is sent when the configuration is replaced', async () => {
     await using api = await createTestApi()
     await api.given(advanced('cam-1', { on_demand: true }))
     await api.send('PUT', '/svc/pipeline/cam-1', advanced('cam-1', { on_demand: true, geolocation: PLACE }))

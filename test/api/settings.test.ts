@@ -44,7 +44,7 @@ describe('the settings', () => {
       after: (_api, _response, text) => expect(JSON.parse(text)).toEqual(DEFAULT_SETTINGS),
     },
     {
-      name: 'change by the fields given, within a group too, and the engine knows at once',
+      name: 'change by single fields, also within a group, and reach the engine at once',
       request: put({ start_timeout_seconds: 20, reconnect: { max_delay_seconds: 60 } }),
       status: 200,
       after: async (api, _response, text) => {
@@ -59,14 +59,14 @@ describe('the settings', () => {
       },
     },
     {
-      name: 'keep what an earlier change set',
+      name: 'keep earlier changes',
       given: (api) => api.send(...put({ reconnect: { initial_delay_ms: 1000 }, encoder: { preference: 'software' } })),
       request: put({ reconnect: { give_up_after_seconds: 60 } }),
       status: 200,
       contains: ['"reconnect":{"initial_delay_ms":1000,"max_delay_seconds":30,"give_up_after_seconds":60}', '"preference":"software"'],
     },
     {
-      name: 'take null where it means never',
+      name: 'accept null for never',
       given: (api) => api.send(...put({ reconnect: { give_up_after_seconds: 60 } })),
       request: put({ reconnect: { give_up_after_seconds: null } }),
       status: 200,
@@ -79,20 +79,20 @@ describe('the settings', () => {
       contains: ['"advanced":{"enabled":true,"denied_elements":["filesrc"]}'],
     },
     {
-      name: 'take back the whole record as it was read',
+      name: 'accept the whole record as it was read',
       request: put(DEFAULT_SETTINGS),
       status: 200,
       after: (_api, _response, text) => expect(JSON.parse(text)).toEqual(DEFAULT_SETTINGS),
     },
     {
-      name: 'stay as they are when nothing is given',
+      name: 'stay unchanged for an empty body',
       request: put({}),
       status: 200,
       after: (_api, _response, text) => expect(JSON.parse(text)).toEqual(DEFAULT_SETTINGS),
     },
     ...outOfBounds.map(
       ([body, path]): ApiRow => ({
-        name: `refuse ${JSON.stringify(body)} and stay as they are`,
+        name: `refuse ${JSON.stringify(body)} and stay unchanged`,
         request: put({ ...(body as object), readers: { max_per_pipeline: 7, ...(body as { readers?: object }).readers } }),
         status: 400,
         contains: ['VALIDATION_ERROR', `"path":"${path}"`],
@@ -101,7 +101,7 @@ describe('the settings', () => {
     ),
   ])
 
-  it('take changes that come at once, all of them', async () => {
+  it('apply all concurrent changes', async () => {
     await using api = await createTestApi()
     await Promise.all(
       [put({ start_timeout_seconds: 33 }), put({ stall_timeout_seconds: 44 }), put({ screenshots: { quality: 55 } })].map((request) =>
@@ -112,7 +112,7 @@ describe('the settings', () => {
     expect(api.engine.settings()).toEqual(await read(api))
   })
 
-  it('are put back in the engine when the database cannot store them', async () => {
+  it('are restored in the engine when the database cannot store them', async () => {
     await using api = await createTestApi()
     await api.send(...put({ start_timeout_seconds: 33 }))
     api.deps.settings.write = async () => {

@@ -28,8 +28,8 @@ const gate = (api: TestApi, id: string) => {
   }
 }
 
-describe('publish and unpublish at once', () => {
-  it('an unpublish that overtakes its publish cancels the start, and nothing is left', async () => {
+describe('concurrent publish and unpublish', () => {
+  it('an unpublish during the publish cancels the start and leaves nothing', async () => {
     await using api = await createTestApi()
     const open = gate(api, 'cam')
     const publish = send(api, 'PUT', 'cam')
@@ -43,7 +43,7 @@ describe('publish and unpublish at once', () => {
     expect(api.logged.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([])
   })
 
-  it('an unpublish cancels also a publish that came just before it, whichever is admitted first', async () => {
+  it('an unpublish cancels a publish that arrived just before it, whichever is admitted first', async () => {
     for (let round = 0; round < 30; round += 1) {
       await using api = await createTestApi()
       const [publish, unpublish] = await Promise.all([send(api, 'PUT', 'cam'), send(api, 'DELETE', 'cam')])
@@ -53,7 +53,7 @@ describe('publish and unpublish at once', () => {
     }
   })
 
-  it('a publish that came just after an unpublish plays, whichever is admitted first', async () => {
+  it('a publish that arrived just after an unpublish plays, whichever is admitted first', async () => {
     for (let round = 0; round < 30; round += 1) {
       await using api = await createTestApi()
       await send(api, 'PUT', 'cam')
@@ -63,7 +63,7 @@ describe('publish and unpublish at once', () => {
     }
   })
 
-  it('an unpublish cancels a publish at whatever step it is', async () => {
+  it('an unpublish cancels a publish at any step', async () => {
     for (let step = 0; step < 60; step += 1) {
       await using api = await createTestApi()
       const publish = send(api, 'PUT', 'cam')
@@ -75,7 +75,7 @@ describe('publish and unpublish at once', () => {
     }
   })
 
-  it('a publish after the unpublish plays, though the first start is still being cancelled', async () => {
+  it('a publish after the unpublish plays while the first start is still being cancelled', async () => {
     await using api = await createTestApi()
     const open = gate(api, 'cam')
     const first = send(api, 'PUT', 'cam')
@@ -98,7 +98,7 @@ describe('publish and unpublish at once', () => {
     expect(api.engine.calls.filter((call) => call === 'play cam')).toHaveLength(1)
   })
 
-  it('many unpublishes of one stream share one removal, and none of them ends a later publish', async () => {
+  it('many unpublishes of one stream share one removal and do not end a later publish', async () => {
     await using api = await createTestApi()
     await send(api, 'PUT', 'cam')
     const unpublishes = Array.from({ length: 100 }, () => send(api, 'DELETE', 'cam'))
@@ -147,7 +147,7 @@ describe('publish and unpublish at once', () => {
     expect((await api.deps.pipelines.find('ab'))?.trigger_path).toBe('a.b')
   })
 
-  it('of a trigger and a user who want one id, one gets it', async () => {
+  it('of a trigger and a client that use one id, one succeeds', async () => {
     await using api = await createTestApi()
     const [trigger, user] = await Promise.all([send(api, 'PUT', 'cam'), api.send('POST', '/svc/pipeline', simple('cam'))])
     expect([
@@ -159,7 +159,7 @@ describe('publish and unpublish at once', () => {
 })
 
 describe('a storm', () => {
-  it('of 200 publishes lets in as many as the settings say, exactly, and leaves nothing of the others', async () => {
+  it('of 200 publishes starts exactly max_ephemeral pipelines and leaves nothing of the others', async () => {
     await using api = await createTestApi()
     await api.send('PUT', '/svc/settings', { triggers: { max_ephemeral: 10 } })
     for (let index = 0; index < 200; index += 7) api.engine.startGates.set(`cam${index}`, new Promise((resolve) => setImmediate(resolve)))

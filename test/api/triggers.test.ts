@@ -26,7 +26,7 @@ const body = async (response: Response) => ({ status: response.status, ...((awai
 describe('a publish', () => {
   testRows([
     {
-      name: 'makes the pipeline of the table, playing, and answers exactly three fields',
+      name: 'creates the documented pipeline, playing, and answers exactly three fields',
       request: put('live/cam.1'),
       status: 200,
       after: async (api, _response, text) => {
@@ -46,13 +46,13 @@ describe('a publish', () => {
       },
     },
     {
-      name: 'takes the id that is given',
+      name: 'uses the given id',
       request: put('live/cam', 'gate-2'),
       status: 200,
       after: (_api, _response, text) => expect(text).toBe(playOf('gate-2')),
     },
     {
-      name: 'of a path that plays already changes nothing',
+      name: 'of a path that already plays changes nothing',
       given: (api) => published(api, 'cam'),
       request: put('cam'),
       status: 200,
@@ -63,7 +63,7 @@ describe('a publish', () => {
       },
     },
     {
-      name: 'of a path whose source is away leaves the readers of its pipeline alone',
+      name: 'of a path whose source is unavailable keeps the readers of its pipeline',
       given: async (api) => {
         await published(api, 'cam')
         api.engine.plant(await configOf(api, 'cam'), 'reconnecting')
@@ -73,7 +73,7 @@ describe('a publish', () => {
       after: (api) => expect(api.engine.calls.filter((call) => call.startsWith('play'))).toEqual(['play cam']),
     },
     {
-      name: 'of a path whose pipeline a user stopped starts the same pipeline again',
+      name: 'of a path whose pipeline a client stopped starts the same pipeline again',
       given: async (api) => {
         await published(api, 'cam')
         await published(api, 'other')
@@ -98,7 +98,7 @@ describe('a publish', () => {
       after: async (api) => expect(await phaseOf(api, 'cam')).toBe('playing'),
     },
     {
-      name: 'of a path whose pipeline the engine lost starts it again',
+      name: 'of a path whose pipeline the engine does not know starts it again',
       given: async (api) => {
         await published(api, 'cam')
         api.engine.restart()
@@ -119,7 +119,7 @@ describe('a publish', () => {
       after: nothingLeft,
     },
     {
-      name: 'that does not start leaves nothing and tells why',
+      name: 'that does not start leaves nothing and answers the reason',
       given: async (api) => {
         api.engine.startFaults.set('cam', new ApiError('ENGINE_ERROR', 'There is no such stream.', { cause: '404' }))
       },
@@ -129,7 +129,7 @@ describe('a publish', () => {
       after: nothingLeft,
     },
     {
-      name: 'is refused when a user has a pipeline of that id',
+      name: 'is refused when a client created a pipeline with that id',
       given: (api) => api.given(simple('cam')),
       request: put('cam'),
       status: 409,
@@ -138,7 +138,7 @@ describe('a publish', () => {
         expect(await (await api.send('GET', '/svc/pipeline/cam')).json()).toMatchObject({ ephemeral: false, state: 'playing' }),
     },
     {
-      name: 'is refused when a user has a pipeline of the id that is given',
+      name: 'is refused when a client created a pipeline with the given id',
       given: (api) => api.given(simple('mine')),
       request: put('cam', 'mine'),
       status: 409,
@@ -152,7 +152,7 @@ describe('a publish', () => {
       after: async (api) => expect((await api.deps.pipelines.find('livecam'))?.trigger_path).toBe('live/cam'),
     },
     {
-      name: 'beyond settings.triggers.max_ephemeral is told to come again',
+      name: 'beyond settings.triggers.max_ephemeral is 503 with Retry-After',
       given: async (api) => {
         await api.send('PUT', '/svc/settings', { triggers: { max_ephemeral: 1 } })
         await api.given(simple('users-do-not-count'))
@@ -165,7 +165,7 @@ describe('a publish', () => {
       after: async (api) => expect(api.engine.ids()).toEqual(['first', 'users-do-not-count']),
     },
     {
-      name: 'of a stream that has its place already is not counted again',
+      name: 'of a stream that already has a slot is not counted again',
       given: async (api) => {
         await api.send('PUT', '/svc/settings', { triggers: { max_ephemeral: 1 } })
         await published(api, 'first')
@@ -175,7 +175,7 @@ describe('a publish', () => {
       status: 200,
     },
     {
-      name: 'finds a place again after an unpublish',
+      name: 'finds a slot after an unpublish',
       given: async (api) => {
         await api.send('PUT', '/svc/settings', { triggers: { max_ephemeral: 1 } })
         await published(api, 'first')
@@ -185,7 +185,7 @@ describe('a publish', () => {
       status: 200,
     },
     {
-      name: 'finds a place again after a start that failed',
+      name: 'finds a slot after a failed start',
       given: async (api) => {
         await api.send('PUT', '/svc/settings', { triggers: { max_ephemeral: 1 } })
         api.engine.startFaults.set('first', new ApiError('ENGINE_ERROR', 'No.'))
@@ -195,7 +195,7 @@ describe('a publish', () => {
       status: 200,
     },
     {
-      name: 'answers 503 while the engine is away',
+      name: 'answers 503 while the engine is gone',
       given: async (api) => {
         api.engine.reachable = false
       },
@@ -209,7 +209,7 @@ describe('a publish', () => {
     { name: 'refuses an id outside the pattern', request: put('cam', 'a/b'), status: 400, contains: ['"path":"pipelineId"'] },
     { name: 'refuses two paths', request: ['PUT', `${URL}?path=a&path=b`, undefined, KEY], status: 400 },
     {
-      name: 'never echoes credentials that somebody put into the path',
+      name: 'never echoes credentials in the path',
       request: put('rtsp://user:hunter2@camera/stream'),
       status: 400,
       lacks: ['hunter2'],
@@ -252,7 +252,7 @@ describe('an unpublish', () => {
       },
     },
     {
-      name: 'removes the pipeline of the id that is given',
+      name: 'removes the pipeline with the given id',
       given: (api) => published(api, 'cam', 'own'),
       request: del('cam', 'own'),
       status: 200,
@@ -261,7 +261,7 @@ describe('an unpublish', () => {
     },
     { name: 'of an unknown path is answered all the same', request: del('nobody'), status: 200, contains: [stopOf('nobody')] },
     {
-      name: 'of a path that was refused leaves the other path with the same id alone',
+      name: 'of a refused path does not affect the other path with the same id',
       given: (api) => published(api, 'live/cam'),
       request: del('live.cam'),
       status: 200,
@@ -269,7 +269,7 @@ describe('an unpublish', () => {
       after: async (api) => expect(await phaseOf(api, 'livecam')).toBe('playing'),
     },
     {
-      name: 'never touches the pipeline of a user',
+      name: 'does not affect the pipeline of a client',
       given: (api) => api.given(simple('cam')),
       request: del('cam'),
       status: 409,
@@ -277,7 +277,7 @@ describe('an unpublish', () => {
       after: async (api) => expect(await phaseOf(api, 'cam')).toBe('playing'),
     },
     {
-      name: 'removes a pipeline that the engine lost',
+      name: 'removes a pipeline that the engine does not know',
       given: async (api) => {
         await published(api, 'cam')
         api.engine.restart()
@@ -287,7 +287,7 @@ describe('an unpublish', () => {
       after: nothingLeft,
     },
     {
-      name: 'while the engine is away answers 503, and the pipeline is gone when the engine is back',
+      name: 'while the engine is gone answers 503, and the pipeline is removed when the engine is back',
       given: async (api) => {
         await published(api, 'cam')
         api.engine.reachable = false
@@ -338,14 +338,14 @@ describe('the key of the triggers', () => {
   }
 })
 
-describe('a pipeline whose source stays away', () => {
+describe('a pipeline whose source stays unavailable', () => {
   const failed = async (api: TestApi, id: string) => {
     api.engine.plant(await configOf(api, id), 'failed')
     const view = await api.engine.view(id)
-    api.deps.triggers.notice({ type: 'pipeline', view })
+    api.deps.triggers.onEvent({ type: 'pipeline', view })
   }
 
-  it('is removed when the engine has given it up', async () => {
+  it('is removed when the engine has given up', async () => {
     await using api = await createTestApi()
     await published(api, 'cam')
     await failed(api, 'cam')
@@ -360,19 +360,19 @@ describe('a pipeline whose source stays away', () => {
     expect(api.logged.map(({ event }) => event)).toContain('triggered_pipeline_given_up')
   })
 
-  it('is kept when it was started again meanwhile', async () => {
+  it('is kept when it has been started again', async () => {
     await using api = await createTestApi()
     await published(api, 'cam')
     api.engine.plant(await configOf(api, 'cam'), 'failed')
     const view = await api.engine.view('cam')
     const again = api.send(...put('cam'))
-    api.deps.triggers.notice({ type: 'pipeline', view })
+    api.deps.triggers.onEvent({ type: 'pipeline', view })
     expect((await again).status).toBe(200)
     await api.deps.changes('cam', async () => undefined)
     expect(await phaseOf(api, 'cam')).toBe('playing')
   })
 
-  it('is kept when a user made it', async () => {
+  it('is kept when a client created it', async () => {
     await using api = await createTestApi()
     await api.given(simple('cam'))
     await failed(api, 'cam')
@@ -380,7 +380,7 @@ describe('a pipeline whose source stays away', () => {
     expect([await stored(api), api.engine.ids()]).toEqual([['cam'], ['cam']])
   })
 
-  it.each(['engine_found', 'engine_restarted'] as const)('is removed at the reconciliation (%s) that finds it', async (occasion) => {
+  it.each(['engine_found', 'engine_restarted'] as const)('is removed at the next reconciliation (%s)', async (occasion) => {
     await using api = await createTestApi()
     await published(api, 'gone')
     await published(api, 'there')

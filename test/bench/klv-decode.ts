@@ -7,7 +7,7 @@ import { resolve } from 'node:path'
 import { encodePacket } from '../../engine/klv/st0601/encode.ts'
 import { klvPacketJson } from '../../engine/klv/st0601/json.ts'
 import { decodePacket } from '../../engine/klv/st0601/packet.ts'
-import { KlvStream } from '../../engine/klv/st0601/stream.ts'
+import { KlvStreamParser } from '../../engine/klv/st0601/stream-parser.ts'
 import { flightPacket } from '../../engine/klv/st0601/synthetic-flight.ts'
 import { flightItems } from '../fixtures/klv/local-set.ts'
 import { DYNAMIC_CONSTANT } from '../fixtures/klv/st0902-packets.ts'
@@ -49,11 +49,11 @@ const rate = (decode: Decode, packets: readonly Uint8Array[]): number => {
   }
 }
 
-const stream = new KlvStream()
+const stream = new KlvStreamParser()
 const other = otherDecoder()
 const decoders: Readonly<Record<string, Decode>> = {
   decodePacket,
-  'KlvStream.push': (bytes) => stream.push(bytes),
+  'KlvStreamParser.push': (bytes) => stream.push(bytes),
   'decodePacket + JSON': asJson,
   ...(other === null ? {} : { other }),
 }

@@ -3,12 +3,12 @@
  * Fails on a throw, on a single packet that takes longer than a second and on memory that grows.
  */
 
-import { TsKlvReader } from '../../engine/klv/mpegts/ts.ts'
+import { KlvDemuxer } from '../../engine/klv/mpegts/klv-demuxer.ts'
 import { encodePacket } from '../../engine/klv/st0601/encode.ts'
 import { geolocationOf } from '../../engine/klv/st0601/geolocation.ts'
 import { klvPacketJson } from '../../engine/klv/st0601/json.ts'
 import { decodePacket } from '../../engine/klv/st0601/packet.ts'
-import { KlvStream } from '../../engine/klv/st0601/stream.ts'
+import { KlvStreamParser } from '../../engine/klv/st0601/stream-parser.ts'
 import { flightItems, resealed } from '../fixtures/klv/local-set.ts'
 import { mutate, seededRandom } from '../fixtures/klv/random.ts'
 import { DYNAMIC_CONSTANT, DYNAMIC_ONLY } from '../fixtures/klv/st0902-packets.ts'
@@ -18,9 +18,9 @@ const count = Number(process.argv[2] ?? 1_000_000)
 const seed = Number(process.argv[3] ?? 1)
 const random = seededRandom(seed)
 const good = [DYNAMIC_CONSTANT, DYNAMIC_ONLY, encodePacket(flightItems(1))]
-const stream = new KlvStream()
-const tsStream = new KlvStream()
-const ts = new TsKlvReader()
+const stream = new KlvStreamParser()
+const tsStream = new KlvStreamParser()
+const ts = new KlvDemuxer()
 const outcomes: Record<string, number> = {}
 let slowest = 0
 let mostBuffered = 0

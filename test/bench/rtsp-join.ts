@@ -3,7 +3,7 @@
  * came is behind the clock 300 ms later. rtsp-join.ts [JOINS] [tcp|udp]
  */
 
-import { keyFrameDetector } from '../../engine/rtp/keyframe.ts'
+import { keyFrameDetector } from '../../engine/rtp/key-frame.ts'
 import { freePort } from '../helpers/rtsp/media.ts'
 import { connectReader } from '../helpers/rtsp/reader.ts'
 import { quantile, sleep, sourceLine, startServer, startSource } from './measure.ts'

@@ -22,7 +22,7 @@ describe('the command line', () => {
 
   it('an unknown argument is named, exit 64', () => {
     const { status, stderr } = run(['--prot', '80'])
-    expect([status, stderr]).toEqual([64, 'video-pipeline-service: unknown argument --prot; --help lists what there is\n'])
+    expect([status, stderr]).toEqual([64, 'video-pipeline-service: unknown argument --prot; use --help for a list\n'])
   })
 })
 

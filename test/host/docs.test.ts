@@ -134,7 +134,7 @@ describe('the API explorer', () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     const { port } = taken.address() as AddressInfo
-    await expect(startWithDocs({ SVC_DOCS_PORT: String(port) })).rejects.toThrow(/another program has this port; set SVC_DOCS_PORT/)
+    await expect(startWithDocs({ SVC_DOCS_PORT: String(port) })).rejects.toThrow(/another program uses this port; set SVC_DOCS_PORT/)
     taken.close()
   })
 })

@@ -200,7 +200,7 @@ describe('slow and many clients', () => {
       sendRaw(origin, ''),
     ])
     expect(head.statuses).toEqual([408])
-    expect(head.text).toContain('The request took too long.')
+    expect(head.text).toContain('The request took too long to arrive.')
     // The API waits for the body; whoever ends the request first, no more than one answer comes.
     expect([[], [408]]).toContainEqual(body.statuses)
     expect([[], [408]]).toContainEqual(silent.statuses)

@@ -1,4 +1,4 @@
-/** Bytes that come in parts, up to a maximum; copied, so that the parts may be reused. */
+/** Collects bytes that arrive in parts, up to a maximum; copies them, so that the parts may be reused. */
 export class ByteAccumulator {
   readonly #max: number
   #bytes = new Uint8Array(0)
@@ -12,7 +12,7 @@ export class ByteAccumulator {
     return this.#length
   }
 
-  /** False, and nothing is left, when the maximum would be passed. */
+  /** Returns false and drops all bytes when the maximum would be exceeded. */
   append(part: Uint8Array): boolean {
     const needed = this.#length + part.length
     if (needed > this.#max) {
@@ -29,7 +29,7 @@ export class ByteAccumulator {
     return true
   }
 
-  /** Hands all bytes over and starts empty. */
+  /** Returns all bytes and starts empty. */
   take(): Uint8Array {
     const bytes = this.#bytes.subarray(0, this.#length)
     this.reset()

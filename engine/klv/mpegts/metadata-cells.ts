@@ -2,22 +2,22 @@ import { ByteAccumulator } from './byte-accumulator.ts'
 
 const HEADER = 5
 const MAX_UNIT = 256 * 1024
-/** A universal set begins so (SMPTE ST 298). */
+/** The first bytes of every universal label (SMPTE ST 298). */
 const LABEL_PREFIX = [0x06, 0x0e, 0x2b, 0x34] as const
 
 /** cell_fragment_indication of a metadata access unit cell. */
 const FRAGMENT = { middle: 0, last: 1, first: 2, whole: 3 } as const
 
 /**
- * Takes metadata access units out of the PES payloads of a synchronous stream: cells with a five-byte header
- * (ISO/IEC 13818-1 2.12.4), of which several can be in one payload and several can make one unit.
+ * Assembles metadata access units from the PES payloads of a synchronous stream: cells with a five-byte header
+ * (ISO/IEC 13818-1 section 2.12.4). One payload may carry several cells, and one unit may span several.
  */
 export class MetadataCellAssembler {
   readonly #unit = new ByteAccumulator(MAX_UNIT)
   #open = false
 
   push(payload: Uint8Array): Uint8Array[] {
-    // Some encoders leave the cell header away; a header's reserved bits are ones, so it does not look like a label.
+    // Some encoders omit the cell header. Its reserved bits are ones, so it cannot be mistaken for a label.
     if (LABEL_PREFIX.every((octet, i) => payload[i] === octet)) return [payload]
     const complete: Uint8Array[] = []
     let at = 0
@@ -28,7 +28,7 @@ export class MetadataCellAssembler {
       this.#take((payload[at + 2] ?? 0) >> 6, payload.subarray(at + HEADER, end), complete)
       at = end
     }
-    if (at < payload.length) this.reset() // a cell that claims more than there is
+    if (at < payload.length) this.reset() // a cell longer than its payload
     return complete
   }
 
@@ -39,7 +39,7 @@ export class MetadataCellAssembler {
 
   #take(fragment: number, data: Uint8Array, complete: Uint8Array[]): void {
     if (fragment === FRAGMENT.first || fragment === FRAGMENT.whole) this.reset()
-    else if (!this.#open) return // its beginning is lost
+    else if (!this.#open) return // its first cell was lost
     this.#open = true
     if (!this.#unit.append(data)) this.#open = false
     else if (fragment === FRAGMENT.whole || fragment === FRAGMENT.last) {

@@ -8,13 +8,13 @@ export interface PesPacket {
 }
 
 const HEADER = 6
-/** PES_packet_length counts 16 bits; a packet without a length may be longer, but no metadata packet is. */
+/** PES_packet_length has 16 bits; a packet without a length may be longer, but no metadata packet is. */
 const MAX_PES = 256 * 1024
 
-/** Puts PES packets together from the payloads of one PID (ISO/IEC 13818-1 2.4.3.6); gives a packet as soon as its length is there. */
+/** Assembles PES packets from the payloads of one PID (ISO/IEC 13818-1 section 2.4.3.6); returns a packet as soon as it is complete. */
 export class PesAssembler {
   readonly #bytes = new ByteAccumulator(MAX_PES)
-  /** Bytes of the whole packet: 0 when it is open-ended and ends where the next begins, null while none has begun. */
+  /** Bytes of the whole packet: 0 when it has no length and ends where the next begins, null while none has begun. */
   #expected: number | null = null
 
   push(payload: Uint8Array, starts: boolean): PesPacket[] {
@@ -43,7 +43,7 @@ export class PesAssembler {
   }
 }
 
-/** Bytes of the PES packet that begins here; 0 when it gives no length, null when it is none (2.4.3.7). */
+/** Bytes of the PES packet that begins here; 0 when it has no length, null when it is not a PES packet (section 2.4.3.7). */
 const packetLength = (bytes: Uint8Array): number | null => {
   if (bytes.length < HEADER || bytes[0] !== 0 || bytes[1] !== 0 || bytes[2] !== 1) return null
   const length = ((bytes[4] ?? 0) << 8) | (bytes[5] ?? 0)
@@ -53,13 +53,13 @@ const packetLength = (bytes: Uint8Array): number | null => {
 const parsePes = (bytes: Uint8Array): PesPacket | null => {
   const flags = bytes[7] ?? 0
   const start = HEADER + 3 + (bytes[8] ?? 0)
-  // '10' marks the header with flags and length, which padding and the other streams without one do not have.
+  // '10' marks a header with flags and length; padding and some other streams have none.
   if (bytes.length < HEADER + 3 || (bytes[6] ?? 0) >> 6 !== 2 || start > bytes.length) return null
   const hasPts = flags >= 0x80 && (bytes[8] ?? 0) >= 5
   return { pts: hasPts ? readPts(bytes, HEADER + 3) : null, payload: bytes.subarray(start) }
 }
 
-/** 33 bits in five bytes, with marker bits between them; too many for JavaScript's bit operators. */
+/** 33 bits in five bytes, with marker bits in between; too many for JavaScript's bit operators. */
 const readPts = (bytes: Uint8Array, at: number): number => {
   const b = (i: number): number => bytes[at + i] ?? 0
   return ((b(0) >> 1) & 7) * 2 ** 30 + (b(1) << 22) + ((b(2) >> 1) << 15) + (b(3) << 7) + (b(4) >> 1)

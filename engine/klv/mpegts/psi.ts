@@ -2,23 +2,23 @@
 export interface KlvTrack {
   readonly pid: number
   readonly program: number
-  /** Stream type 0x15, metadata access units on the video's clock; else 0x06 with KLVA registration. */
+  /** Stream type 0x15, metadata access units on the video's clock; else 0x06 with a KLVA registration. */
   readonly synchronous: boolean
 }
 
-export interface KlvProgramMap {
+interface KlvProgramMap {
   readonly program: number
   readonly tracks: readonly KlvTrack[]
 }
 
-/** A PAT or PMT section is at most 1024 bytes long (ISO/IEC 13818-1 2.4.4). */
+/** Longest PAT or PMT section (ISO/IEC 13818-1 section 2.4.4). */
 const MAX_SECTION = 1024
 const HEADER = 8
 const CRC = 4
-/** More programs or KLV streams than any multiplex needs are not followed. */
+/** Further programs and KLV streams are ignored; no multiplex needs as many. */
 const MAX_PROGRAMS = 32
 export const MAX_TRACKS = 32
-/** PIDs below are reserved for tables, 0x1FFF is the null packet (2.4.3.3, table 2-3). */
+/** PIDs below are reserved for tables; 0x1FFF is the null packet (section 2.4.3.3, table 2-3). */
 const FIRST_STREAM_PID = 0x10
 const NULL_PID = 0x1fff
 
@@ -30,7 +30,7 @@ const REGISTRATION = 0x05
 const METADATA = 0x26
 const KLVA = 0x4b4c5641
 
-/** Puts sections together from the payloads of one PID (ISO/IEC 13818-1 2.4.4.1, pointer_field); the CRC is checked. */
+/** Assembles sections from the payloads of one PID (ISO/IEC 13818-1 section 2.4.4.1, pointer_field) and checks their CRC. */
 export class SectionAssembler {
   #section: number[] = []
   #open = false
@@ -56,7 +56,7 @@ export class SectionAssembler {
 
   #add(bytes: Uint8Array, complete: Uint8Array[]): void {
     for (const octet of bytes) {
-      // 0xFF where a table id is due is stuffing up to the end of the packet.
+      // 0xFF in place of a table id is stuffing up to the end of the packet.
       const stuffing = this.#section.length === 0 && octet === 0xff
       if (!stuffing) this.#section.push(octet)
       const length = sectionLength(this.#section)
@@ -73,11 +73,11 @@ export class SectionAssembler {
   }
 }
 
-/** Bytes of the section that begins like this; the header's three when they are not all there yet. */
+/** Length of the section that begins with these bytes; 4 while the header is incomplete, so that reading continues. */
 const sectionLength = (section: readonly number[]): number =>
   section.length < 3 ? 3 + 1 : 3 + ((((section[1] ?? 0) & 0x0f) << 8) | (section[2] ?? 0))
 
-/** CRC-32/MPEG-2 (ISO/IEC 13818-1 annex A): 0 over a section that includes its CRC. */
+/** CRC-32/MPEG-2 (ISO/IEC 13818-1 annex A): 0 for a section including its CRC. */
 export const crc32 = (bytes: Uint8Array): number => {
   let crc = 0xffffffff
   for (const octet of bytes) {
@@ -91,7 +91,7 @@ const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes
 
 const isCurrent = (view: DataView): boolean => (view.getUint8(5) & 1) === 1
 
-/** The PIDs of the program maps in a program association section (2.4.4.3), null when it is another table. */
+/** The PIDs of the program maps in a program association section (section 2.4.4.3); null for another table. */
 export const programMapsOf = (section: Uint8Array): readonly number[] | null => {
   const view = viewOf(section)
   if (view.getUint8(0) !== PAT_TABLE || !isCurrent(view)) return null
@@ -101,7 +101,7 @@ export const programMapsOf = (section: Uint8Array): readonly number[] | null => 
   return pids
 }
 
-/** The KLV streams in a program map section (2.4.4.8), null when it is another table. */
+/** The KLV streams in a program map section (section 2.4.4.8); null for another table. */
 export const klvTracksOf = (section: Uint8Array): KlvProgramMap | null => {
   const view = viewOf(section)
   const end = section.length - CRC
@@ -122,14 +122,14 @@ export const klvTracksOf = (section: Uint8Array): KlvProgramMap | null => {
   return { program, tracks }
 }
 
-/** 0x15 also carries ID3 in HLS, so a format that is named has to be KLVA; 0x06 is KLV only when it says so (ST 1402). */
+/** 0x15 also carries ID3 in HLS, so a named format must be KLVA; 0x06 is KLV only with that registration (ST 1402). */
 const carriesKlv = (type: number, descriptors: Uint8Array): boolean => {
   if (type !== SYNCHRONOUS && type !== ASYNCHRONOUS) return false
   const formats = formatIdentifiers(descriptors)
   return formats.includes(KLVA) || (type === SYNCHRONOUS && formats.length === 0)
 }
 
-/** The four-character formats that registration (2.6.8) and metadata descriptors (2.6.60) name. */
+/** The four-character formats named by registration (section 2.6.8) and metadata descriptors (section 2.6.60). */
 const formatIdentifiers = (descriptors: Uint8Array): readonly number[] => {
   const view = viewOf(descriptors)
   const formats: number[] = []
@@ -141,12 +141,12 @@ const formatIdentifiers = (descriptors: Uint8Array): readonly number[] => {
   return formats
 }
 
-/** Where the format identifier of the descriptor at `at` is; null when the descriptor names none. */
+/** Offset of the format identifier in the descriptor at `at`; null when it has none. */
 const formatOffset = (view: DataView, at: number, end: number): number | null => {
   const tag = view.getUint8(at)
   if (tag === REGISTRATION) return at + 2
   if (tag !== METADATA || at + 5 > end) return null
-  // metadata_application_format, its identifier when that is 0xFFFF, then metadata_format: 0xFF says that an identifier follows.
+  // metadata_application_format, its identifier when that is 0xFFFF, then metadata_format: 0xFF means that an identifier follows.
   const format = at + 4 + (view.getUint16(at + 2) === 0xffff ? 4 : 0)
   return format < end && view.getUint8(format) === 0xff ? format + 1 : null
 }

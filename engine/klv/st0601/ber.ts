@@ -1,15 +1,15 @@
-/** A number read from a buffer and the offset right behind it. */
-export interface BerField {
+/** A number read from a buffer and the offset after it. */
+interface BerField {
   readonly value: number
   readonly next: number
 }
 
-// Four octets hold any length below 4 GiB and any tag below 2^28; both are far beyond what a real local set carries.
+// Four octets hold any length below 4 GiB and any tag below 2^28, far beyond real local sets.
 const MAX_LENGTH_OCTETS = 4
 const MAX_OID_OCTETS = 4
 
 /**
- * Reads a BER length (ITU-T X.690 8.1.3, short and long form) at `offset`, not reading at or beyond `end`.
+ * Reads a BER length (ITU-T X.690 8.1.3, short and long form) at `offset`, reading only below `end`.
  * `truncated` when more bytes are needed, `malformed` for the indefinite form and for lengths of more than four octets.
  */
 export const readBerLength = (view: DataView, offset: number, end: number): BerField | 'truncated' | 'malformed' => {
@@ -40,7 +40,7 @@ export const readBerOid = (view: DataView, offset: number, end: number): BerFiel
   return 'malformed'
 }
 
-/** The shortest BER form of a length in bytes. RangeError beyond four octets. */
+/** The shortest BER form of a length in bytes (ITU-T X.690 8.1.3). RangeError beyond four octets. */
 export const berLength = (length: number): readonly number[] => {
   if (!Number.isInteger(length) || length < 0 || length > 0xffffffff) throw new RangeError(`Not a BER length: ${length}`)
   if (length < 0x80) return [length]
@@ -49,7 +49,7 @@ export const berLength = (length: number): readonly number[] => {
   return [0x80 | octets.length, ...octets]
 }
 
-/** A number in BER-OID form. RangeError when it is negative or needs more than four octets. */
+/** A number in BER-OID form (ITU-T X.690 8.19.2). RangeError when it is negative or needs more than four octets. */
 export const berOid = (value: number): readonly number[] => {
   if (!Number.isInteger(value) || value < 0 || value >= 2 ** 28) throw new RangeError(`Not a BER-OID number: ${value}`)
   const octets = [value & 0x7f]

@@ -3,7 +3,7 @@ import { encodeImapb } from './imapb.ts'
 import { checksum, ST0601_KEY } from './packet.ts'
 import { findTag, type Tag, type TagType } from './tags.ts'
 
-/** What a tag is set to: a value in its unit, null for "invalid" or "unknown", or the raw bytes. */
+/** The value of a tag to encode: in its unit, null for "invalid" or "unknown", or raw bytes. */
 export type KlvInput = number | string | null | Uint8Array
 
 type Encoder = (value: number, tag: Tag) => Uint8Array
@@ -38,7 +38,7 @@ const ENCODERS: Readonly<Record<Exclude<TagType, 'text' | 'set' | 'pack'>, Encod
 export const encodeValue = (tagNumber: number, value: KlvInput): Uint8Array => {
   if (value instanceof Uint8Array) return value
   const tag = findTag(tagNumber)
-  if (tag === undefined) throw new RangeError(`Tag ${tagNumber} is not in ST 0601: give its raw bytes`)
+  if (tag === undefined) throw new RangeError(`Tag ${tagNumber} is not in ST 0601. Pass its raw bytes.`)
   if (value === null) return tag.invalid === null ? new Uint8Array(0) : integer(tag.invalid, tag.length)
   if (tag.type === 'text') return new TextEncoder().encode(String(value))
   if (tag.type === 'set' || tag.type === 'pack' || typeof value === 'string')
@@ -50,7 +50,7 @@ export const encodeValue = (tagNumber: number, value: KlvInput): Uint8Array => {
 
 /**
  * Encodes a local set (ST 0601): the items in the given order, then the checksum (tag 1), which must not be
- * among them. The standard wants tag 2 first. RangeError as `encodeValue`.
+ * among them. The standard requires tag 2 first. RangeError as for `encodeValue`.
  */
 export const encodePacket = (entries: Iterable<readonly [tag: number, value: KlvInput]>): Uint8Array => {
   const content: number[] = []

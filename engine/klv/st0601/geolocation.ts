@@ -4,10 +4,10 @@ import { type KlvPacket, numberOfTag } from './packet.ts'
 const LATITUDE = 13
 const LONGITUDE = 14
 const HEADING = 5
-/** Extended ellipsoid height, ellipsoid height, MSL: height above the ellipsoid wins over MSL (requirement ST 0601.8-17). */
+/** Extended ellipsoid height, ellipsoid height, MSL, in order of precedence (requirement ST 0601.8-17). */
 const ALTITUDES = [104, 75, 15] as const
 
-/** Where the sensor is: WGS 84 degrees, altitude in metres, platform heading in degrees from true north. Null when the packet has no position. */
+/** The position of the sensor: WGS 84 degrees, altitude in metres, platform heading in degrees from true north. Null when the packet has none. */
 export const geolocationOf = (packet: KlvPacket): Geolocation | null => {
   const latitude = numberOfTag(packet, LATITUDE)
   const longitude = numberOfTag(packet, LONGITUDE)

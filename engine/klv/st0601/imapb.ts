@@ -1,32 +1,9 @@
-/** What the high bits of an ST 1201 value say when it is not a mapped number (ST 1201, special values). */
-export type ImapbSpecial =
-  | 'positive_infinity'
-  | 'negative_infinity'
-  | 'positive_quiet_nan'
-  | 'negative_quiet_nan'
-  | 'positive_signal_nan'
-  | 'negative_signal_nan'
-  | 'misb_defined'
-  | 'user_defined'
-  | 'reserved'
-
-const SPECIALS: Readonly<Record<number, ImapbSpecial>> = {
-  25: 'positive_infinity',
-  29: 'negative_infinity',
-  26: 'positive_quiet_nan',
-  30: 'negative_quiet_nan',
-  27: 'positive_signal_nan',
-  31: 'negative_signal_nan',
-  28: 'misb_defined', // among them below minimum (E0…) and above maximum (E1…)
-  24: 'user_defined',
-}
-
 interface Mapping {
   /** Integer steps per unit of the value (sF). */
   readonly forward: number
   /** Units of the value per integer step (sR). */
   readonly reverse: number
-  /** Shifts the steps so that 0.0 is mapped exactly when it is inside the range. */
+  /** Shifts the steps so that 0.0 inside the range is mapped exactly. */
   readonly zeroOffset: number
 }
 
@@ -39,12 +16,13 @@ const mapping = (min: number, max: number, length: number): Mapping => {
   return { forward, reverse: 2 ** (rangePower - valuePower), zeroOffset }
 }
 
-/** Which special value starts at `offset`, or null for a mapped number. 0x80 followed by zeros only is a mapped number: the maximum. */
-export const imapbSpecial = (view: DataView, offset: number, length: number): ImapbSpecial | null => {
+/**
+ * Whether the value at `offset` is a special one (NaN, infinity, below minimum, above maximum, reserved) instead of a mapped
+ * number: its high bit is set. 0x80 followed by zeros only is a mapped number: the maximum.
+ */
+const isSpecial = (view: DataView, offset: number, length: number): boolean => {
   const first = view.getUint8(offset)
-  if (first < 0x80) return null
-  if (first === 0x80 && restIsZero(view, offset + 1, offset + length)) return null
-  return SPECIALS[first >> 3] ?? 'reserved'
+  return first > 0x80 || (first === 0x80 && !restIsZero(view, offset + 1, offset + length))
 }
 
 const restIsZero = (view: DataView, start: number, end: number): boolean => {
@@ -57,7 +35,7 @@ const restIsZero = (view: DataView, start: number, end: number): boolean => {
  * (NaN, infinity, below minimum, above maximum, reserved), for a number outside the range and for any other length.
  */
 export const decodeImapb = (view: DataView, offset: number, length: number, min: number, max: number): number | null => {
-  if (length < 1 || length > 8 || imapbSpecial(view, offset, length) !== null) return null
+  if (length < 1 || length > 8 || isSpecial(view, offset, length)) return null
   let steps = 0
   for (let i = offset; i < offset + length; i++) steps = steps * 256 + view.getUint8(i)
   const { reverse, zeroOffset } = mapping(min, max, length)
@@ -65,10 +43,11 @@ export const decodeImapb = (view: DataView, offset: number, length: number, min:
   return value > max + reverse ? null : Math.min(value, max)
 }
 
-/** Encodes a value as IMAPB in 1 to 8 bytes (MISB ST 1201): NaN for null, below minimum and above maximum for what does not fit. */
+/** Encodes a value as IMAPB in 1 to 8 bytes (MISB ST 1201): NaN for null; below minimum or above maximum outside the range. */
 export const encodeImapb = (value: number | null, length: number, min: number, max: number): Uint8Array => {
   if (length < 1 || length > 8) throw new RangeError(`IMAPB takes 1 to 8 bytes, not ${length}`)
   const bytes = new Uint8Array(length)
+  // ST 1201 special values: positive quiet NaN, below minimum, above maximum.
   const special = value === null || Number.isNaN(value) ? 0xd0 : value < min ? 0xe0 : value > max ? 0xe1 : null
   if (special !== null) {
     bytes[0] = special

@@ -3,17 +3,17 @@ import { itemBytes, type KlvItem, type KlvPacket, numberOfTag } from './packet.t
 import { findTag } from './tags.ts'
 import type { KlvValue } from './value.ts'
 
-/** What is known of a packet beside its bytes. Times are milliseconds since the epoch. */
-export interface KlvArrival {
+/** Origin and arrival of a packet. Times are milliseconds since the epoch. */
+interface KlvArrival {
   readonly pipelineId: string
   readonly receivedAt: number
   readonly now: number
 }
 
-/** A packet older than this says where the aircraft was, not where it is. */
-export const STALE_AFTER_MS = 5000
+/** An older packet no longer describes the present position. */
+const STALE_AFTER_MS = 5000
 
-export interface KlvItemJson {
+interface KlvItemJson {
   readonly tag: number
   readonly name: string | null
   readonly value: KlvValue
@@ -58,8 +58,8 @@ const itemJson = (packet: KlvPacket, item: KlvItem): KlvItemJson => {
   return { tag: item.tag, name: tag?.name ?? null, value: item.value, unit: tag?.unit ?? null, raw }
 }
 
-/** The decoded values by their snake_case name: known tags only, without the checksum and without what is kept raw. */
-export const valuesOf = (packet: KlvPacket): Record<string, KlvValue> => {
+/** The decoded values by their snake_case name: known tags only, without the checksum and raw tags. */
+const valuesOf = (packet: KlvPacket): Record<string, KlvValue> => {
   const values: Record<string, KlvValue> = {}
   for (const item of packet.items) {
     const tag = findTag(item.tag)
@@ -75,7 +75,7 @@ const arrivalJson = (packet: KlvPacket, { pipelineId, receivedAt, now }: KlvArri
   return { pipeline_id: pipelineId, received_at: received, age_ms: age, stale: age > STALE_AFTER_MS, timestamp: timestampOf(packet) }
 }
 
-/** A packet as the API shows it. */
+/** A packet as JSON of the API. */
 export const klvPacketJson = (packet: KlvPacket, arrival: KlvArrival): KlvPacketJson => ({
   ...arrivalJson(packet, arrival),
   checksum_ok: true,
@@ -83,14 +83,14 @@ export const klvPacketJson = (packet: KlvPacket, arrival: KlvArrival): KlvPacket
   items: packet.items.map((item) => itemJson(packet, item)),
 })
 
-/** A packet as a GeoJSON Feature (RFC 7946): the sensor's position, everything else in `properties`. */
+/** A packet as a GeoJSON Feature (RFC 7946 section 3.2): the sensor's position, everything else in `properties`. */
 export const klvFeature = (packet: KlvPacket, arrival: KlvArrival): KlvFeature => {
-  const place = geolocationOf(packet)
-  const altitude = place?.altitude ?? null
-  const coordinates = place === null ? [] : [place.longitude, place.latitude, ...(altitude === null ? [] : [altitude])]
+  const position = geolocationOf(packet)
+  const altitude = position?.altitude ?? null
+  const coordinates = position === null ? [] : [position.longitude, position.latitude, ...(altitude === null ? [] : [altitude])]
   return {
     type: 'Feature',
-    geometry: place === null ? null : { type: 'Point', coordinates },
+    geometry: position === null ? null : { type: 'Point', coordinates },
     properties: { ...valuesOf(packet), ...arrivalJson(packet, arrival), checksum_ok: true, heading: numberOfTag(packet, 5) },
   }
 }

@@ -9,12 +9,12 @@ export const KEY_LENGTH = 16
 export interface KlvItem {
   readonly tag: number
   readonly value: KlvValue
-  /** Where the value bytes are in `KlvPacket.bytes`: [start, end). See `itemBytes`. */
+  /** Range of the value bytes in `KlvPacket.bytes`: [start, end). See `itemBytes`. */
   readonly start: number
   readonly end: number
 }
 
-/** One ST 0601 local set whose checksum is right. */
+/** One ST 0601 local set with a valid checksum. */
 export interface KlvPacket {
   /** The whole packet, key to checksum; not copied. */
   readonly bytes: Uint8Array
@@ -24,13 +24,13 @@ export interface KlvPacket {
   readonly timestampUs: number | null
 }
 
-/** Why bytes are not a packet. A packet with a wrong or missing checksum never yields a value. */
-export type KlvRejection = 'not_st0601' | 'truncated' | 'malformed' | 'bad_checksum'
+/** Why bytes are not a packet. A packet with a wrong or missing checksum is never decoded. */
+type KlvRejection = 'not_st0601' | 'truncated' | 'malformed' | 'bad_checksum'
 
 const CHECKSUM_TAG = 1
 const TIMESTAMP_TAG = 2
 const CHECKSUM_ITEM_LENGTH = 4 // tag, length, two bytes
-/** Seven times the tags there are; items without bytes could otherwise make a small packet a large object. */
+/** Seven times the number of tags: items without bytes could otherwise turn a small packet into a large object. */
 const MAX_ITEMS = 1000
 
 /** The checksum of tag 1 over `bytes[0, end)`: a running 16-bit sum of alternating high and low bytes (ST 0601 section 8.1). */
@@ -55,8 +55,8 @@ const hasSt0601Key = (bytes: Uint8Array): boolean => {
 }
 
 /**
- * Decodes the ST 0601 packet at the start of `bytes`; bytes behind it are ignored. Never throws: what is wrong is the
- * returned rejection. Unknown tags and nested sets are items with a null value. `bytes` must not change afterwards.
+ * Decodes the ST 0601 packet at the start of `bytes` and ignores the bytes after it. Never throws: returns why it rejects
+ * a packet. Unknown tags and nested sets are items with a null value. `bytes` must not change afterwards.
  */
 export const decodePacket = (bytes: Uint8Array): KlvPacket | KlvRejection => {
   if (bytes.length < KEY_LENGTH) return 'truncated'
@@ -89,14 +89,14 @@ const readItems = (bytes: Uint8Array, view: DataView, start: number, end: number
     if (last === TIMESTAMP_TAG && typeof value === 'number') timestampUs = value
     items.push({ tag: last, value, start: length.next, end: offset })
   }
-  // The right sum under another tag is chance: the standard wants tag 1 to be the last item.
+  // A matching sum under another tag is a coincidence: the standard requires tag 1 to be the last item.
   return last === CHECKSUM_TAG ? { bytes, items, timestampUs } : 'bad_checksum'
 }
 
 /** The value bytes of an item, a view into the packet. */
 export const itemBytes = (packet: KlvPacket, item: KlvItem): Uint8Array => packet.bytes.subarray(item.start, item.end)
 
-/** The value of a tag; null when it is absent, invalid or kept raw. When a tag occurs twice the last one counts. */
+/** The value of a tag; null when it is absent, invalid or raw. When a tag is repeated, the last item counts. */
 export const tagValue = (packet: KlvPacket, tag: number): KlvValue => {
   for (let i = packet.items.length - 1; i >= 0; i--) {
     const item = packet.items[i]
@@ -105,7 +105,7 @@ export const tagValue = (packet: KlvPacket, tag: number): KlvValue => {
   return null
 }
 
-/** Like `tagValue` for a tag that holds a number. */
+/** Like `tagValue`, for a tag with a numeric value. */
 export const numberOfTag = (packet: KlvPacket, tag: number): number | null => {
   const value = tagValue(packet, tag)
   return typeof value === 'number' ? value : null

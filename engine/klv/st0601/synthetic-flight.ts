@@ -1,7 +1,7 @@
 import { encodePacket } from './encode.ts'
 
-/** Where the synthetic aircraft is. Degrees and metres. */
-export interface FlightState {
+/** Position and attitude of the synthetic aircraft, in degrees and metres. */
+interface FlightState {
   readonly latitude: number
   readonly longitude: number
   /** Above mean sea level. */
@@ -20,7 +20,7 @@ const CLIMB_SECONDS = 60
 const RADIANS = Math.PI / 180
 const COS_LATITUDE = Math.cos(CENTER.latitude * RADIANS)
 
-/** The state of the flight at a time in milliseconds: clockwise circles, rising and sinking; the same time gives the same state. */
+/** The state at a time in milliseconds: clockwise circles, climbing and descending. Deterministic. */
 export const flightState = (timeMs: number): FlightState => {
   const seconds = timeMs / 1000
   const bearing = (2 * Math.PI * seconds) / LAP_SECONDS // from the centre to the aircraft
@@ -39,7 +39,7 @@ const wrap360 = (degrees: number): number => ((degrees % 360) + 360) % 360
 
 const SPEED_M_S = (2 * Math.PI * RADIUS_M) / LAP_SECONDS
 
-/** The ST 0601 packet of the synthetic flight at a time in milliseconds since the epoch; it looks at the centre of its circles. */
+/** The ST 0601 packet at a time in milliseconds since the epoch; the camera points at the centre of the circles. */
 export const flightPacket = (timeMs: number): Uint8Array => {
   const state = flightState(timeMs)
   const depression = Math.atan2(state.altitude, RADIUS_M) / RADIANS

@@ -1,8 +1,8 @@
 /**
- * How a value is coded in its bytes.
+ * The encoding of a value.
  * `mapped`: unsigned integer spread linearly over min…max. `mapped_signed`: two's complement spread over ±max, its most
  * negative number reserved ("out of range" or "error"). `uint`, `int`: the integer times `step`. `imapb`: MISB ST 1201.
- * `time_us`: microseconds since 1970, unsigned. `ratio`: two BER-OID numbers. `set`, `pack`: nested structure, kept raw.
+ * `time_us`: microseconds since 1970, unsigned. `ratio`: two BER-OID numbers. `set`, `pack`: nested structure, not decoded.
  */
 export type TagType = 'mapped' | 'mapped_signed' | 'uint' | 'int' | 'imapb' | 'text' | 'time_us' | 'ratio' | 'set' | 'pack'
 
@@ -18,18 +18,18 @@ export interface Tag {
   /** Bounds of the decoded value; for `uint` and `int` what the length can hold. */
   readonly min: number
   readonly max: number
-  /** Bytes an encoder writes; 0 when the content decides. */
+  /** Encoded length in bytes; 0 when it depends on the value. */
   readonly length: number
-  /** Fewest and most bytes a decoder takes; both are `length` when the standard fixes it. */
+  /** Shortest and longest length that a decoder accepts; both are `length` when the standard fixes it. */
   readonly minLength: number
   readonly maxLength: number
-  /** Most negative integer reserved by the standard, null when every bit pattern is a value. */
+  /** The integer that the standard reserves as invalid, null when every bit pattern is a value. */
   readonly invalid: number | null
   /** Value of one integer step (`uint`, `int`). */
   readonly step: number
 }
 
-/** More than any text of the standard (127 bytes); longer text is kept raw. */
+/** More than any text of the standard (127 bytes); longer text stays raw. */
 export const MAX_TEXT_BYTES = 1024
 const MAX_NESTED_BYTES = 2 ** 24
 
@@ -63,7 +63,7 @@ const nested = (type: 'set' | 'pack') => (tag: number, name: string) => upTo(MAX
 const set = nested('set')
 const pack = nested('pack')
 
-/** Every tag of MISB ST 0601.19, in the order of its table 1; the number is the standard's tag and the number of its section 8. */
+/** Every tag of MISB ST 0601.19, in the order of its table 1; tag n is described in section 8.n. */
 export const TAGS: readonly Tag[] = [
   uint(1, 'Checksum', '', 2),
   time(2, 'Precision Time Stamp'),
@@ -130,7 +130,7 @@ export const TAGS: readonly Tag[] = [
   uint(63, 'Sensor Field of View Name', '', 1),
   mapped(64, 'Platform Magnetic Heading', 'deg', 2, 0, 360),
   uint(65, 'UAS Datalink LS Version Number', '', 1),
-  pack(66, 'Target Location Covariance Matrix'), // deprecated by the standard without ever having had a format
+  pack(66, 'Target Location Covariance Matrix'), // deprecated by the standard, which never defined its format
   signed(67, 'Alternate Platform Latitude', 'deg', 4, 90),
   signed(68, 'Alternate Platform Longitude', 'deg', 4, 180),
   mapped(69, 'Alternate Platform Altitude', 'm', 2, -900, 19000),
@@ -218,5 +218,5 @@ const BY_TAG: readonly (Tag | undefined)[] = TAGS.reduce<(Tag | undefined)[]>(
   new Array<Tag | undefined>(TAGS.length + 1).fill(undefined),
 )
 
-/** The row of a tag, undefined when the standard has none. */
+/** The definition of a tag, undefined when it is not in the standard. */
 export const findTag = (tag: number): Tag | undefined => BY_TAG[tag]

@@ -2,7 +2,7 @@ import { readBerOid } from './ber.ts'
 import { decodeImapb } from './imapb.ts'
 import { MAX_TEXT_BYTES, type Tag, type TagType } from './tags.ts'
 
-/** A decoded value in the tag's unit; null when it is invalid, absent (no bytes), of a wrong length or kept raw. */
+/** A decoded value in the tag's unit; null when it is invalid, empty, of a wrong length or raw. */
 export type KlvValue = number | string | null
 
 type Decoder = (view: DataView, offset: number, length: number, tag: Tag) => KlvValue
@@ -26,7 +26,7 @@ const readInt = (view: DataView, offset: number, length: number): number => {
   return view.getUint8(offset) < 0x80 ? value : value - 2 ** (8 * length)
 }
 
-// A double holds 53 bits: what does not fit (a time stamp beyond the year 2255) is garbage, not a value.
+// A double has 53 bits of precision: a larger integer (a time stamp beyond the year 2255) is garbage.
 const exact = (value: number): number | null => (Number.isSafeInteger(value) ? value : null)
 
 const decodeMapped: Decoder = (view, offset, length, tag) =>
@@ -53,7 +53,7 @@ const decodeText: Decoder = (view, offset, length) => {
   return ascii
 }
 
-/** Tag 127: numerator and denominator; the denominator may be left away and is 1 then. */
+/** Tag 127: numerator and denominator; an omitted denominator is 1. */
 const decodeRatio: Decoder = (view, offset, length) => {
   const end = offset + length
   const numerator = readBerOid(view, offset, end)
@@ -75,9 +75,9 @@ const DECODERS: Readonly<Record<Exclude<TagType, 'set' | 'pack'>, Decoder>> = {
   ratio: decodeRatio,
 }
 
-/** Decodes the value bytes of a tag (ST 0601 section 8 of that tag); the caller has checked that the bytes are there. */
+/** Decodes the value bytes of a tag (its section in ST 0601 section 8); the caller has checked the bounds. */
 export const decodeValue = (view: DataView, offset: number, length: number, tag: Tag): KlvValue => {
-  // A zero-length item says that the value is no longer known.
+  // A zero-length item means that the value is no longer known.
   if (length < tag.minLength || length > tag.maxLength || length === 0) return null
   switch (tag.type) {
     // The two most frequent types are called directly: an indirect call costs as much as they do.

@@ -1,4 +1,4 @@
-/** Session descriptions (RFC 4566), as far as RTSP needs them (RFC 2326 appendix C). */
+/** Session descriptions (RFC 4566), as RTSP uses them (RFC 2326 appendix C). */
 
 export interface SdpAttribute {
   readonly name: string
@@ -15,25 +15,14 @@ export interface SdpMedia {
   /** Payload types for RTP, as text. */
   readonly formats: readonly string[]
   readonly attributes: readonly SdpAttribute[]
-  /** The `c=` line of the media, else of the session. */
-  readonly connection: string | undefined
 }
 
 export interface SessionDescription {
-  readonly name: string
   readonly attributes: readonly SdpAttribute[]
   readonly media: readonly SdpMedia[]
 }
 
-export interface RtpMap {
-  readonly payload: number
-  readonly encodingName: string
-  readonly clockRate: number
-  /** Channels of audio, as text. */
-  readonly parameters: string | undefined
-}
-
-/** The text is not a session description, or is larger than any real one. */
+/** The text is not a session description, or exceeds the limits. */
 export class SdpError extends Error {
   constructor(message: string) {
     super(message)
@@ -54,71 +43,64 @@ const parseAttribute = (text: string): SdpAttribute => {
 
 const parseMediaLine = (value: string) => {
   const match = MEDIA_LINE.exec(value)
-  if (!match) throw new SdpError('The session description has a media line that cannot be read')
+  if (!match) throw new SdpError('The session description has an invalid media line')
   const [, type = '', port = '', protocol = '', formats = ''] = match
   return { type, port: Number(port), protocol, formats: formats.trim().split(/ +/) }
 }
 
-/** Parses a session description from an untrusted peer. Throws SdpError; lines it does not know are passed over. */
+/** Parses a session description from an untrusted peer. Throws SdpError; ignores unknown lines. */
 export const parseSdp = (text: string): SessionDescription => {
   if (text.length > MAX_BYTES) throw new SdpError('The session description is too large')
   const lines = text.split(/\r\n|\n|\r/, MAX_LINES + 1)
   if (lines.length > MAX_LINES) throw new SdpError('The session description has too many lines')
-  let name = ''
-  let connection: string | undefined
   const attributes: SdpAttribute[] = []
-  const media: (Omit<SdpMedia, 'attributes'> & { attributes: SdpAttribute[] })[] = []
+  const media: (SdpMedia & { readonly attributes: SdpAttribute[] })[] = []
   for (const line of lines) {
     if (!/^[a-zA-Z]=/.test(line)) continue
     const value = line.slice(2).trim()
-    const current = media.at(-1)
     if (line[0] === 'm') {
       if (media.length >= MAX_MEDIA) throw new SdpError('The session description has too many media')
-      media.push({ ...parseMediaLine(value), attributes: [], connection })
-    } else if (line[0] === 'a') (current?.attributes ?? attributes).push(parseAttribute(value))
-    else if (line[0] === 'c' && current) media[media.length - 1] = { ...current, connection: value }
-    else if (line[0] === 'c') connection = value
-    else if (line[0] === 's' && !current) name = value
+      media.push({ ...parseMediaLine(value), attributes: [] })
+    } else if (line[0] === 'a') (media.at(-1)?.attributes ?? attributes).push(parseAttribute(value))
   }
-  if (media.length === 0 && !/^v=/m.test(text)) throw new SdpError('The answer is not a session description')
-  return { name, attributes, media }
+  if (media.length === 0 && !/^v=/m.test(text)) throw new SdpError('The response is not a session description')
+  return { attributes, media }
 }
 
 /** The first value of an attribute, undefined when there is none. */
 export const attribute = (of: { readonly attributes: readonly SdpAttribute[] }, name: string): string | undefined =>
   of.attributes.find((entry) => entry.name.toLowerCase() === name)?.value
 
-/** Payload types that RFC 3551 section 6 fixes, for media without `a=rtpmap`. */
-const STATIC_PAYLOADS: Readonly<Record<number, readonly [encodingName: string, clockRate: number]>> = {
-  0: ['PCMU', 8000],
-  3: ['GSM', 8000],
-  4: ['G723', 8000],
-  8: ['PCMA', 8000],
-  9: ['G722', 8000],
-  10: ['L16', 44100],
-  11: ['L16', 44100],
-  14: ['MPA', 90000],
-  15: ['G728', 8000],
-  18: ['G729', 8000],
-  26: ['JPEG', 90000],
-  31: ['H261', 90000],
-  32: ['MPV', 90000],
-  33: ['MP2T', 90000],
-  34: ['H263', 90000],
+/** Encoding names of the payload types that RFC 3551 section 6 fixes, for media without `a=rtpmap`. */
+const STATIC_PAYLOADS: Readonly<Record<number, string>> = {
+  0: 'PCMU',
+  3: 'GSM',
+  4: 'G723',
+  8: 'PCMA',
+  9: 'G722',
+  10: 'L16',
+  11: 'L16',
+  14: 'MPA',
+  15: 'G728',
+  18: 'G729',
+  26: 'JPEG',
+  31: 'H261',
+  32: 'MPV',
+  33: 'MP2T',
+  34: 'H263',
 }
 
-const RTPMAP = /^(\d{1,3})\s+([^\s/]{1,64})\/(\d{1,9})(?:\/(\S{1,32}))?/
+const RTPMAP = /^(\d{1,3})\s+([^\s/]{1,64})\/\d{1,9}/
 
-/** What a payload type of the media carries: its `a=rtpmap`, else the static assignment of RFC 3551. */
-export const rtpmap = (media: SdpMedia, payload = Number(media.formats[0])): RtpMap | undefined => {
+/** The encoding of a payload type: its `a=rtpmap`, else the static assignment of RFC 3551. */
+export const rtpmap = (media: SdpMedia, payload = Number(media.formats[0])): { readonly encodingName: string } | undefined => {
   for (const entry of media.attributes) {
     if (entry.name.toLowerCase() !== 'rtpmap') continue
     const match = RTPMAP.exec(entry.value)
-    if (!match || Number(match[1]) !== payload) continue
-    return { payload, encodingName: match[2] ?? '', clockRate: Number(match[3]), parameters: match[4] }
+    if (match && Number(match[1]) === payload) return { encodingName: match[2] ?? '' }
   }
-  const known = STATIC_PAYLOADS[payload]
-  return known && { payload, encodingName: known[0], clockRate: known[1], parameters: undefined }
+  const encodingName = STATIC_PAYLOADS[payload]
+  return encodingName === undefined ? undefined : { encodingName }
 }
 
 /** The `a=fmtp` parameters of a payload type, names in lower case. */
@@ -135,36 +117,21 @@ export const fmtp = (media: SdpMedia, payload = Number(media.formats[0])): Reado
   return parameters
 }
 
-/** The base of relative control URLs: Content-Base, else Content-Location, else the request URL (RFC 2326 appendix C.1.1). */
-export const controlBase = (headers: { get(name: string): string | undefined }, requestUrl: string): string =>
-  headers.get('content-base') || headers.get('content-location') || requestUrl
-
-/**
- * Where a control attribute points. Cameras append theirs to the base as text, queries and missing slashes
- * included, and clients do the same; RFC 3986 would cut the last segment off.
- */
-export const resolveControl = (base: string, control: string | undefined): string => {
-  if (control === undefined || control === '' || control === '*') return base
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(control)) return control
-  if (control.startsWith('/')) return base.replace(/^([a-z][a-z0-9+.-]*:\/\/[^/]*).*$/is, '$1') + control
-  return base.endsWith('/') ? base + control : `${base}/${control}`
-}
-
-export interface SdpInput {
-  /** Unique per session: NTP-like number of the description (RFC 4566 section 5.2). */
+interface SdpInput {
+  /** Identifies the session description (RFC 4566 section 5.2). */
   readonly sessionId: string
   readonly host: string
   readonly name: string
   readonly attributes: readonly SdpAttribute[]
-  readonly media: readonly Omit<SdpMedia, 'connection'>[]
+  readonly media: readonly SdpMedia[]
 }
 
 const formatAttribute = ({ name, value }: SdpAttribute): string => (value === '' ? `a=${name}` : `a=${name}:${value}`)
 
-// A line break inside a value would begin a line of its own.
+// A line break inside a value would inject another line.
 const oneLine = (text: string): string => text.replace(/[\r\n\0]+/g, ' ')
 
-/** Writes a session description of streams whose transport RTSP settles (port 0, no address). */
+/** Writes a session description of streams whose transport RTSP negotiates (port 0, no address). */
 export const formatSdp = (input: SdpInput): string => {
   const [family, any] = input.host.includes(':') ? ['IP6', '::'] : ['IP4', '0.0.0.0']
   const lines = [

@@ -1,4 +1,4 @@
-/** The Transport header (RFC 2326 section 12.39), as far as this server speaks it. */
+/** The Transport header (RFC 2326 section 12.39): the transports that this server supports. */
 export type TransportRequest =
   | { readonly kind: 'interleaved'; readonly channel: number | undefined }
   | { readonly kind: 'udp'; readonly rtpPort: number; readonly rtcpPort: number }
@@ -23,12 +23,12 @@ const parseOne = (spec: string): TransportRequest | undefined => {
   }
   if (!/^RTP\/AVP(?:\/UDP)?$/i.test(protocol)) return undefined
   const ports = parseRange(parameters.get('client_port'), 65535)
-  // Ports below 1024 belong to services that a stranger could have us flood.
+  // Ports below 1024 belong to system services, which a client could make this server flood.
   if (!ports || ports[0] < 1024 || ports[1] < 1024) return undefined
   return { kind: 'udp', rtpPort: ports[0], rtcpPort: ports[1] }
 }
 
-/** The first of the client's transports, in its order of preference, that is unicast RTP over TCP or UDP. `destination` is never followed. */
+/** The first transport of the client's list that is unicast RTP over TCP or UDP. `destination` is ignored. */
 export const parseTransport = (header: string): TransportRequest | undefined => {
   for (const spec of header.split(',', 8)) {
     const transport = parseOne(spec)

@@ -1,13 +1,15 @@
 import { isIPv6, type Socket } from 'node:net'
 import type { Log } from '../../../lib/ports.ts'
-import { formatResponse, MessageParser, type RtspMessage, RtspProtocolError, type RtspRequest } from '../protocol/message.ts'
-import type { PublisherLimits } from './limits.ts'
-import { REQUEST_LIMITS } from './limits.ts'
+import { formatResponse } from '../protocol/format-message.ts'
+import type { RtspMessage, RtspRequest } from '../protocol/message.ts'
+import { MessageParser, RtspProtocolError } from '../protocol/message-parser.ts'
+import { type PublisherLimits, REQUEST_LIMITS } from './limits.ts'
 import type { MountPoint } from './mount.ts'
-import { type Answer, answerRequest, type Requester } from './requests.ts'
+import type { OutgoingResponse, RequestContext } from './request-context.ts'
+import { respond } from './respond.ts'
 import { RtspSession } from './session.ts'
 
-/** What a connection needs of its publisher. */
+/** What a connection needs from its publisher. */
 export interface ConnectionHost {
   readonly log: Log
   readonly limits: PublisherLimits
@@ -18,14 +20,14 @@ export interface ConnectionHost {
   readonly onClose: (connection: RtspConnection) => void
 }
 
-/** Answers that a peer lets wait; more means that it does not read. */
-const MAX_ANSWER_BYTES = 256 * 1024
+/** Unsent responses of one connection; more means that the peer does not read. */
+const MAX_RESPONSE_BYTES = 256 * 1024
 
-/** An IPv4 peer of a dual stack socket shows as ::ffff:a.b.c.d. */
+/** A dual-stack socket reports an IPv4 peer as ::ffff:a.b.c.d. */
 const plainAddress = (address: string | undefined): string => (address ?? '').replace(/^::ffff:(?=\d+\.)/i, '')
 
-/** One RTSP connection: reads requests in their order, answers them, and ends what hangs on it. */
-export class RtspConnection implements Requester {
+/** One RTSP connection: responds to its requests in order, and ends its session when it closes. */
+export class RtspConnection implements RequestContext {
   readonly log: Log
   readonly limits: PublisherLimits
   readonly localAddress: string
@@ -37,8 +39,8 @@ export class RtspConnection implements Requester {
   readonly #abort = new AbortController()
   readonly #openedMs = performance.now()
   #requests: RtspRequest[] = []
-  #answering = false
-  #answered = 0
+  #responding = false
+  #responses = 0
   #lastRequestMs = performance.now()
   #allowance: number
   #session: RtspSession | undefined
@@ -54,7 +56,7 @@ export class RtspConnection implements Requester {
     this.#allowance = host.limits.requestsPerSecond * 10
     socket.on('data', (chunk) => this.#receive(chunk))
     socket.on('error', () => socket.destroy())
-    // A peer that has ended its side will send no request; RTSP knows no half-open connection.
+    // A peer that has closed its side sends no more requests; RTSP has no half-open connections.
     socket.on('end', () => socket.destroy())
     socket.on('close', () => this.#closed())
   }
@@ -63,7 +65,7 @@ export class RtspConnection implements Requester {
     return this.#session
   }
 
-  /** Aborted when the connection is gone. */
+  /** Aborted when the connection has closed. */
   get signal(): AbortSignal {
     return this.#abort.signal
   }
@@ -81,9 +83,9 @@ export class RtspConnection implements Requester {
   }
 
   createSession(mount: MountPoint): RtspSession {
-    const session = new RtspSession(mount, this.#socket, this.limits, () => this.#sessionEnded(session))
+    const session = new RtspSession(mount, this.#socket, this.limits, () => this.#onSessionEnd(session))
     this.#session = session
-    this.log.debug('rtsp_session', { path: mount.path, remote: this.remoteAddress })
+    this.log.debug('rtsp_session_opened', { path: mount.path, remote: this.remoteAddress })
     return session
   }
 
@@ -91,8 +93,8 @@ export class RtspConnection implements Requester {
     this.#socket.destroy()
   }
 
-  /** Ends what is overdue; called every second. */
-  checkTimes(nowMs: number): void {
+  /** Called every second: refills the request allowance, and drops a connection that is idle, stalled or timed out. */
+  checkLimits(nowMs: number): void {
     const reason = this.#session ? this.#session.overdue(nowMs) : this.#idle(nowMs)
     this.#allowance = Math.min(this.limits.requestsPerSecond * 10, this.#allowance + this.limits.requestsPerSecond)
     if (reason === undefined) return
@@ -101,8 +103,8 @@ export class RtspConnection implements Requester {
   }
 
   #idle(nowMs: number): 'no_request' | 'idle' | undefined {
-    if (this.#answering) return undefined
-    if (this.#answered === 0) return nowMs - this.#openedMs > this.limits.firstRequestMs ? 'no_request' : undefined
+    if (this.#responding) return undefined
+    if (this.#responses === 0) return nowMs - this.#openedMs > this.limits.firstRequestMs ? 'no_request' : undefined
     return nowMs - this.#lastRequestMs > this.limits.idleMs ? 'idle' : undefined
   }
 
@@ -122,60 +124,60 @@ export class RtspConnection implements Requester {
   #enqueue(request: RtspRequest): void {
     this.#allowance -= 1
     const flood = this.#allowance < 0 || this.#requests.length >= this.limits.pipelinedRequests
-    const unread = this.#session?.playing !== true && this.#socket.writableLength > MAX_ANSWER_BYTES
+    const unread = this.#session?.playing !== true && this.#socket.writableLength > MAX_RESPONSE_BYTES
     if (flood || unread) {
-      this.log.info('rtsp_dropped', { reason: flood ? 'too_many_requests' : 'answers_not_read', remote: this.remoteAddress })
+      this.log.info('rtsp_dropped', { reason: flood ? 'too_many_requests' : 'responses_not_read', remote: this.remoteAddress })
       this.#socket.destroy()
       return
     }
     this.#requests.push(request)
-    if (!this.#answering) void this.#answerAll()
+    if (!this.#responding) void this.#respondToAll()
   }
 
-  async #answerAll(): Promise<void> {
-    this.#answering = true
+  async #respondToAll(): Promise<void> {
+    this.#responding = true
     for (let request = this.#requests.shift(); request && !this.signal.aborted; request = this.#requests.shift()) {
       this.#session?.touch()
-      const answer = await answerRequest(this, request).catch((error: unknown): Answer => {
+      const response = await respond(this, request).catch((error: unknown): OutgoingResponse => {
         this.log.error('rtsp_request_failed', { method: request?.method, message: error instanceof Error ? error.message : String(error) })
         return { status: 500 }
       })
-      this.#write(request, answer)
+      this.#write(request, response)
       this.#lastRequestMs = performance.now()
-      this.#answered += 1
+      this.#responses += 1
     }
-    this.#answering = false
+    this.#responding = false
   }
 
-  #write(request: RtspRequest, answer: Answer): void {
+  #write(request: RtspRequest, response: OutgoingResponse): void {
     if (this.signal.aborted) return
     const cseq = request.headers.get('cseq')
     const headers = {
       CSeq: cseq !== undefined && /^\d{1,10}$/.test(cseq) ? cseq : undefined,
       Date: new Date(this.#host.now()).toUTCString(),
       Server: this.#host.serverName,
-      ...answer.headers,
+      ...response.headers,
     }
-    this.#socket.write(formatResponse(answer.status, headers, answer.body))
-    answer.afterwards?.()
+    this.#socket.write(formatResponse(response.status, headers, response.body))
+    response.afterWrite?.()
   }
 
   #refuse(error: unknown): void {
     const protocolError = error instanceof RtspProtocolError
     this.log.debug('rtsp_dropped', { reason: protocolError ? error.message : 'failed', remote: this.remoteAddress })
-    // Who has never spoken RTSP here (HTTP, TLS, a port scan) gets no answer.
-    if (protocolError && this.#answered > 0 && this.#session?.playing !== true) {
+    // A peer that has never spoken RTSP (HTTP, TLS, a port scan) gets no response.
+    if (protocolError && this.#responses > 0 && this.#session?.playing !== true) {
       this.#socket.end(formatResponse(error.status, { Connection: 'close', Server: this.#host.serverName }))
       this.#socket.removeAllListeners('data').resume()
     } else this.#socket.destroy()
   }
 
-  /** A torn down session leaves the connection open for another; one that was ended from here takes the connection along. */
-  #sessionEnded(session: RtspSession): void {
+  /** After TEARDOWN the connection stays open for another session; a session that the server ends closes it. */
+  #onSessionEnd(session: RtspSession): void {
     if (this.#session === session) this.#session = undefined
     this.#lastRequestMs = performance.now()
-    if (this.#answering || this.signal.aborted) return
-    // What was written before, the goodbye at last, may still go out.
+    if (this.#responding || this.signal.aborted) return
+    // What is still buffered, the RTCP BYE last, may be sent first.
     this.#socket.end()
     setTimeout(() => this.#socket.destroy(), 500).unref()
   }

@@ -1,24 +1,24 @@
-/** Bounds of one publisher. Times are milliseconds. */
+/** Limits of one publisher. Times are milliseconds. */
 export interface PublisherLimits {
   readonly connections: number
   readonly connectionsPerAddress: number
-  /** From the connection to its first complete request. */
+  /** From connecting to the first complete request. */
   readonly firstRequestMs: number
   /** A connection without a session may be silent for this long. */
   readonly idleMs: number
-  /** Announced in `Session: …;timeout=`; a session that shows no sign of life for longer ends. */
+  /** Announced in `Session: …;timeout=`; a session without a request or RTCP report for longer ends. */
   readonly sessionTimeoutMs: number
   /** A reader that accepts nothing for this long is dropped. */
   readonly stalledMs: number
-  /** Requests of one connection that may wait for their answer. */
+  /** Requests of one connection that may wait for their response. */
   readonly pipelinedRequests: number
-  /** Requests a second that one connection may keep up; ten times as many at once. */
+  /** Sustained requests per second of one connection; a burst may be ten times as many. */
   readonly requestsPerSecond: number
-  /** Bytes of access units that may wait for one reader before it loses GOPs. */
+  /** Bytes of access units that may wait for one slow reader before it loses GOPs. */
   readonly queuedBytes: number
-  /** A reader that is further behind than this when a key frame comes goes on from that one. */
+  /** A slow reader that is further behind than this when a key frame arrives skips to that key frame. */
   readonly lagMs: number
-  /** Sessions over UDP: each has a pair of ports per stream. */
+  /** Sessions over UDP; each uses a pair of ports per stream. */
   readonly udpSessions: number
   /** Time between two sender reports. */
   readonly reportMs: number
@@ -39,5 +39,5 @@ export const DEFAULT_LIMITS: PublisherLimits = {
   reportMs: 5_000,
 }
 
-/** What one connection may send: headers of a page, bodies that hold a few parameters. */
+/** Limits of one request: a page of headers, a body of a few parameters. */
 export const REQUEST_LIMITS = { lineBytes: 2048, headerCount: 48, headerBytes: 8 * 1024, bodyBytes: 16 * 1024 } as const

@@ -5,26 +5,26 @@ export interface ListenAddress {
   readonly port: number
 }
 
-/** One spelling per address: IPv6 has many. */
+/** The canonical spelling of an address; IPv6 has many. */
 export const canonicalHost = (host: string): string => (isIPv6(host) ? new URL(`http://[${host}]`).hostname.slice(1, -1) : host)
 
-/** Whether a connection to a local address is meant for a mount at `host`: 0.0.0.0 is all of IPv4, :: everything. */
+/** Whether a connection to a local address reaches a mount at `host`: 0.0.0.0 covers all of IPv4, :: everything. */
 export const covers = (host: string, localAddress: string): boolean =>
   host === '::' || (host === '0.0.0.0' ? !isIPv6(localAddress) : host === canonicalHost(localAddress.split('%')[0] ?? ''))
 
-/** The sockets that the hosts claimed on one port need: a wildcard stands for what it covers, as the kernel allows only one of both. */
+/** The sockets needed for the hosts claimed on one port: a wildcard replaces what it covers, since the kernel allows only one of both. */
 const socketsFor = (hosts: readonly string[]): readonly string[] => {
   const unique = [...new Set(hosts)]
   return unique.filter((host) => !unique.some((other) => other !== host && (other === '::' || (other === '0.0.0.0' && !isIPv6(host)))))
 }
 
-/** The listening sockets of a publisher. Several mounts may claim one port; the last one to go frees it. */
+/** The listening sockets of a publisher. Several mounts may claim one port; the last release frees it. */
 export class Listeners {
   readonly #onSocket: (socket: Socket) => void
   readonly #claims = new Map<number, string[]>()
   readonly #servers = new Map<number, Map<string, Server>>()
-  /** Changes of one port follow each other. */
-  readonly #turns = new Map<number, Promise<unknown>>()
+  /** The last change per port: changes of one port run one after the other. */
+  readonly #changes = new Map<number, Promise<unknown>>()
 
   constructor(onSocket: (socket: Socket) => void) {
     this.#onSocket = onSocket
@@ -34,9 +34,9 @@ export class Listeners {
     return [...this.#servers].flatMap(([port, servers]) => [...servers.keys()].map((host) => ({ host, port })))
   }
 
-  /** Rejects with the error of listen(2); nothing has changed then. */
+  /** Opens the sockets that the address needs. Rejects with the error of listen(2), and then changes nothing. */
   claim({ host, port }: ListenAddress): Promise<void> {
-    return this.#inTurn(port, async () => {
+    return this.#enqueue(port, async () => {
       const before = this.#claims.get(port) ?? []
       this.#claims.set(port, [...before, host])
       try {
@@ -49,9 +49,9 @@ export class Listeners {
     })
   }
 
-  /** Resolves when the socket is closed, if no other claim needs it. `last` runs first when the port has no claim left. */
+  /** Resolves when the socket is closed, unless another claim needs it. `last` runs before that when the port has no claim left. */
   release({ host, port }: ListenAddress, last: () => void): Promise<void> {
-    return this.#inTurn(port, async () => {
+    return this.#enqueue(port, async () => {
       const claims = this.#claims.get(port) ?? []
       const at = claims.indexOf(host)
       if (at !== -1) claims.splice(at, 1)
@@ -60,13 +60,13 @@ export class Listeners {
     })
   }
 
-  async #inTurn(port: number, change: () => Promise<void>): Promise<void> {
-    const turn = (this.#turns.get(port) ?? Promise.resolve()).then(change, change)
-    this.#turns.set(port, turn)
+  async #enqueue(port: number, change: () => Promise<void>): Promise<void> {
+    const current = (this.#changes.get(port) ?? Promise.resolve()).then(change, change)
+    this.#changes.set(port, current)
     try {
-      await turn
+      await current
     } finally {
-      if (this.#turns.get(port) === turn) this.#turns.delete(port)
+      if (this.#changes.get(port) === current) this.#changes.delete(port)
     }
   }
 
@@ -91,7 +91,7 @@ export class Listeners {
       server.once('error', reject)
       server.listen({ host, port, exclusive: true, backlog: 1024 }, () => {
         server.off('error', reject)
-        // accept(2) fails when descriptors run out; the next one may succeed.
+        // accept(2) fails when file descriptors run out; the next one may succeed.
         server.on('error', () => {})
         resolve(server)
       })
@@ -99,10 +99,10 @@ export class Listeners {
   }
 }
 
-/** Closes the listening socket; connections that were accepted live on, so its close event is not waited for. */
+/** Closes the listening socket. Accepted connections stay open, so this does not wait for the close event. */
 const stopListening = (server: Server): Promise<void> =>
   new Promise((resolve) => {
     server.close()
-    // The descriptor is closed with the handle, before the next turn of the loop.
+    // The descriptor is closed with the handle, before the next turn of the event loop.
     setImmediate(resolve)
   })

@@ -1,5 +1,5 @@
-import { capsToSdpAttributes } from '../../rtp/caps.ts'
-import { formatSdp } from '../protocol/sdp.ts'
+import type { RtpCaps } from '../../rtp/caps.ts'
+import { formatSdp, type SdpAttribute } from '../protocol/sdp.ts'
 import type { MountPoint } from './mount.ts'
 
 const TRACK = /^stream=(\d{1,2})$/
@@ -7,14 +7,14 @@ const TRACK = /^stream=(\d{1,2})$/
 /** The control attribute of a mount's stream. */
 export const trackControl = (at: number): string => `stream=${at}`
 
-/** The mount's stream that a control URL's last part names. */
+/** The mount's stream that the last part of a control URL names. */
 export const trackOf = (control: string): number | undefined => {
   const match = TRACK.exec(control)
   return match ? Number(match[1]) : undefined
 }
 
-/** The session description of a mount, undefined while the caps of its first stream are not known (RFC 2326 appendix C). */
-export const describeMount = (mount: MountPoint, host: string): string | undefined => {
+/** The session description of a mount (RFC 2326 appendix C), undefined while the caps of its first stream are not known. */
+export const mountSdp = (mount: MountPoint, host: string): string | undefined => {
   if (mount.options.streams[0]?.caps === undefined) return undefined
   const media = mount.options.streams.flatMap((stream, at) => {
     const caps = stream.caps
@@ -32,4 +32,38 @@ export const describeMount = (mount: MountPoint, host: string): string | undefin
     ],
     media,
   })
+}
+
+/** Caps fields that are no format parameters: those of the pad, and those that `a=rtpmap` carries. */
+const NOT_IN_FMTP = new Set([
+  'ssrc',
+  'clock-base',
+  'seqnum-base',
+  'timestamp-offset',
+  'seqnum-offset',
+  'npt-start',
+  'npt-stop',
+  'play-speed',
+  'play-scale',
+  'onvif-mode',
+  'encoding-params',
+  'framerate',
+  'profile',
+  'level',
+])
+const NOT_IN_FMTP_PREFIX = /^(?:a-|x-|rtcp-fb-|ssrc-|extmap-|srtp-|srtcp-|mid$)/
+
+/** The `a=` lines of a media: rtpmap, fmtp, and caps fields named `a-…`, mapped as gst_sdp_media_set_media_from_caps of GStreamer does. */
+export const capsToSdpAttributes = (caps: RtpCaps): readonly SdpAttribute[] => {
+  const channels = caps.parameters.get('encoding-params')
+  const parameters = [...caps.parameters].filter(([name]) => !NOT_IN_FMTP.has(name) && !NOT_IN_FMTP_PREFIX.test(name))
+  const fmtp = parameters.map(([name, value]) => (value === '' ? name : `${name}=${value}`)).join(';')
+  const attributes = [...caps.parameters].filter(([name]) => name.startsWith('a-'))
+  const extensions = [...caps.parameters].filter(([name]) => name.startsWith('extmap-'))
+  return [
+    { name: 'rtpmap', value: `${caps.payload} ${caps.encodingName}/${caps.clockRate}${channels ? `/${channels}` : ''}` },
+    ...(fmtp ? [{ name: 'fmtp', value: `${caps.payload} ${fmtp}` }] : []),
+    ...attributes.map(([name, value]) => ({ name: name.slice(2), value })),
+    ...extensions.map(([name, value]) => ({ name: 'extmap', value: `${name.slice(7)} ${value}` })),
+  ]
 }

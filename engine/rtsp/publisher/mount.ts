@@ -5,46 +5,45 @@ import type { RtpStream } from '../../rtp/stream.ts'
 import type { Reader, ReaderCounters } from './reader.ts'
 
 export interface MountOptions {
-  /** Stream 0 is the video; one whose caps are not known is left out of the description. */
+  /** Stream 0 is the video; streams whose caps are not known are left out of the description. */
   readonly streams: readonly RtpStream[]
-  /** A reader beyond it is answered 453. */
+  /** A reader beyond this number gets 453. */
   readonly maxReaders: () => number
   /** How long a DESCRIBE waits until stream 0 has caps and a key frame, milliseconds. */
   readonly describeTimeoutMs: () => number
-  /** A reader asks while stream 0 has no key frame; answers the start that it waits for, if there is one. It rejects with ApiError. */
+  /** Called when a DESCRIBE arrives while stream 0 has no key frame. Returns the start to wait for, if there is one; it rejects with ApiError. */
   readonly onDescribe?: () => Promise<unknown> | undefined
-  /** Sessions that play or pause, whenever their number changes. */
+  /** Called with the number of sessions that play or pause, whenever it changes. */
   readonly onReaders?: (count: number) => void
 }
 
 export interface MountStats {
   readonly bytesOut: number
-  readonly unitsOut: number
-  /** How often a reader that was behind lost what waited for it. */
+  /** How often a slow reader lost its queue. */
   readonly gopDrops: number
-  /** Newest part of packets lost that any UDP reader has reported, 0 to 1. */
+  /** Highest packet loss of the newest reports of UDP readers, 0 to 1. */
   readonly worstLoss: number
 }
 
-/** What a mount needs of a session: its media, and a way to end it. */
+/** What a mount needs of a session. */
 export interface MountedSession {
   readonly reader: Reader
-  /** Loss that the reader reported last, 0 to 1. */
+  /** Packet loss of the reader's newest report, 0 to 1. */
   readonly reportedLoss: number
   end(): void
 }
 
-/** One path: its streams, and the readers they are handed to. */
+/** One path: its streams and their readers. */
 export class MountPoint {
   readonly host: string
   readonly port: number
   readonly path: string
   readonly options: MountOptions
-  readonly counters: ReaderCounters = { bytesOut: 0, unitsOut: 0, gopDrops: 0 }
+  readonly counters: ReaderCounters = { bytesOut: 0, gopDrops: 0 }
   readonly #cname: string
   readonly #wallMs: (monotonicMs: number) => number
   readonly #sessions = new Set<MountedSession>()
-  readonly #enders = new Set<() => void>()
+  readonly #waiting = new Set<() => void>()
   readonly #unsubscribe: readonly (() => void)[]
   readonly #reports: NodeJS.Timeout
   #closed = false
@@ -65,7 +64,7 @@ export class MountPoint {
         for (const session of this.#sessions) session.reader.offer(at, unit)
       }),
       stream.onCaps((caps, previous) => {
-        // The description that the readers hold is of another codec now.
+        // The readers' session description is for another codec.
         if (previous && !sameFormat(caps, previous)) this.disconnectReaders()
       }),
     ])
@@ -97,8 +96,8 @@ export class MountPoint {
   }
 
   /**
-   * Resolves when the mount is ready, closed, timed out or no longer asked for; at once when its source is away and the
-   * description is known. Rejects with ApiError when the start that the reader waits for fails or takes too long.
+   * Resolves when the mount is ready or closed, on timeout or abort; at once when its source is away and the description
+   * is known. Rejects with ApiError when the start that the reader waits for fails or takes too long.
    */
   async untilReady(signal: AbortSignal): Promise<void> {
     const [video] = this.options.streams
@@ -113,14 +112,14 @@ export class MountPoint {
     })
     const aborted = () => resolve()
     signal.addEventListener('abort', aborted, { once: true })
-    this.#enders.add(resolve)
+    this.#waiting.add(resolve)
     try {
       await promise
     } finally {
       clearTimeout(timer)
       unsubscribe()
       signal.removeEventListener('abort', aborted)
-      this.#enders.delete(resolve)
+      this.#waiting.delete(resolve)
     }
   }
 
@@ -137,18 +136,18 @@ export class MountPoint {
     for (const session of [...this.#sessions]) session.end()
   }
 
-  /** Ends what hangs on the mount; the port is the publisher's. */
+  /** Disconnects the readers and ends pending DESCRIBEs. */
   close(): void {
     this.#closed = true
     clearInterval(this.#reports)
     for (const unsubscribe of this.#unsubscribe) unsubscribe()
-    for (const end of this.#enders) end()
+    for (const end of this.#waiting) end()
     this.disconnectReaders()
   }
 
   /**
-   * The present sender report of a stream, undefined before its first unit. It goes on while the source is away: it is
-   * what keeps a player over UDP waiting.
+   * The present sender report of a stream, undefined before its first unit. Reports continue while the source is away,
+   * so that players over UDP keep waiting.
    */
   senderReport(stream: RtpStream): Buffer | undefined {
     const nowMs = performance.now()
@@ -168,7 +167,7 @@ export class MountPoint {
   goodbyeTo(reader: Reader): void {
     for (const [at, stream] of this.options.streams.entries()) {
       const report = this.senderReport(stream)
-      // Alone, BYE is no valid compound packet (RFC 3550 section 6.1).
+      // BYE alone is not a valid compound packet (RFC 3550 section 6.1).
       if (report) reader.report(at, Buffer.concat([report, formatGoodbye(stream.ssrc)]))
     }
   }
@@ -182,4 +181,4 @@ export class MountPoint {
   }
 }
 
-const startTimeout = (): ApiError => new ApiError('PIPELINE_START_TIMEOUT', 'The pipeline did not start in time.')
+const startTimeout = (): ApiError => new ApiError('PIPELINE_START_TIMEOUT', 'The pipeline did not start in time. Try again.')

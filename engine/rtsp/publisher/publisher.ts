@@ -9,7 +9,7 @@ import { DEFAULT_LIMITS, type PublisherLimits } from './limits.ts'
 import { canonicalHost, covers, type ListenAddress, Listeners } from './listeners.ts'
 import { type MountOptions, MountPoint, type MountStats } from './mount.ts'
 
-export interface PublisherOptions {
+interface PublisherOptions {
   readonly log: Log
   readonly clock?: Clock
   readonly limits?: Partial<PublisherLimits>
@@ -22,14 +22,14 @@ export interface Mount {
   readonly readers: number
   readonly stats: MountStats
   disconnectReaders(): void
-  /** Disconnects the readers; when it resolves and no other mount is on the port, the port is free. */
+  /** Disconnects the readers. After it resolves the port is free, unless another mount uses it. */
   close(): Promise<void>
 }
 
 export interface Publisher {
   /**
    * Publishes streams at an address. Rejects with ApiError: SERVICE_UNAVAILABLE (`reason: port_in_use`) when another program
-   * has the port, CONFLICT when the path is taken there, VALIDATION_ERROR when the host is no address of this machine.
+   * uses the port, CONFLICT when the path is taken there, VALIDATION_ERROR when the host is not an address of this machine.
    */
   mount(address: OutputAddress, options: MountOptions): Promise<Mount>
   readonly listening: readonly ListenAddress[]
@@ -48,11 +48,18 @@ const listenError = (error: unknown, { host, port }: OutputAddress): ApiError =>
   }
   if (code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT' || code === 'EINVAL')
     return validationError('output address', [
-      { path: 'output.uri', message: `${host} is not an address of this machine. Use 0.0.0.0 for all` },
+      { path: 'output.uri', message: `${host} is not an address of this machine. Use 0.0.0.0 for all addresses` },
     ])
   if (code === 'EACCES')
-    return validationError('output address', [{ path: 'output.uri', message: `Port ${port} may not be opened by this service` }])
-  return new ApiError('SERVICE_UNAVAILABLE', `The output port ${port} could not be opened.`, { reason: 'listen_failed' }, { cause: error })
+    return validationError('output address', [
+      { path: 'output.uri', message: `This service may not open port ${port}. Choose another output port` },
+    ])
+  return new ApiError(
+    'SERVICE_UNAVAILABLE',
+    `The output port ${port} could not be opened. Choose another output port.`,
+    { reason: 'listen_failed' },
+    { cause: error },
+  )
 }
 
 class RtspPublisher implements Publisher {
@@ -61,7 +68,7 @@ class RtspPublisher implements Publisher {
   readonly #connections = new Set<RtspConnection>()
   readonly #perAddress = new Map<string, number>()
   readonly #mounts = new Set<MountPoint>()
-  readonly #checks: NodeJS.Timeout
+  readonly #checkTimer: NodeJS.Timeout
   readonly #clock: Clock
   #closed = false
 
@@ -77,8 +84,8 @@ class RtspPublisher implements Publisher {
       mayOpenUdp: () => this.#udpSessions() < this.#host.limits.udpSessions,
       onClose: (connection) => this.#forget(connection),
     }
-    this.#checks = setInterval(() => this.#check(), CHECK_INTERVAL_MS)
-    this.#checks.unref()
+    this.#checkTimer = setInterval(() => this.#checkLimits(), CHECK_INTERVAL_MS)
+    this.#checkTimer.unref()
   }
 
   get listening(): readonly ListenAddress[] {
@@ -93,8 +100,11 @@ class RtspPublisher implements Publisher {
     if (this.#closed) throw new ApiError('SERVICE_UNAVAILABLE', 'The RTSP publisher is closed.')
     const at = { ...address, host: canonicalHost(address.host) }
     if ([...this.#mounts].some((other) => clash(other, at)))
-      throw new ApiError('CONFLICT', `Another pipeline is published at port ${at.port} under the path ${at.path}.`)
-    // The wall clock is read once: a step of it must not tear the streams' common time apart.
+      throw new ApiError(
+        'CONFLICT',
+        `Another pipeline is published at port ${at.port} with the path ${at.path}. Choose another path or port.`,
+      )
+    // The wall clock is read once: a step of it must not break the common time of the streams.
     const offset = this.#clock.now() - performance.now()
     const context = { cname: `${at.path}@${hostname()}`, wallMs: (ms: number) => ms + offset, reportMs: this.#host.limits.reportMs }
     const point = new MountPoint(at, options, context)
@@ -111,7 +121,7 @@ class RtspPublisher implements Publisher {
 
   async close(): Promise<void> {
     this.#closed = true
-    clearInterval(this.#checks)
+    clearInterval(this.#checkTimer)
     await Promise.all([...this.#mounts].map((point) => this.#unmount(point)))
     for (const connection of this.#connections) connection.destroy()
   }
@@ -165,15 +175,15 @@ class RtspPublisher implements Publisher {
     return count
   }
 
-  #check(): void {
+  #checkLimits(): void {
     const nowMs = performance.now()
-    for (const connection of this.#connections) connection.checkTimes(nowMs)
+    for (const connection of this.#connections) connection.checkLimits(nowMs)
   }
 }
 
-/** Two mounts that one request could mean. */
+/** Whether one request could name both mounts. */
 const clash = (one: ListenAddress & { readonly path: string }, other: ListenAddress & { readonly path: string }): boolean =>
   one.port === other.port && one.path === other.path && (covers(one.host, other.host) || covers(other.host, one.host))
 
-/** The RTSP server of all mounts: several paths may share a port. It knows nothing of pipelines. */
+/** The RTSP server of all mounts: several paths may share a port. Independent of pipelines. */
 export const createPublisher = (options: PublisherOptions): Publisher => new RtspPublisher(options)

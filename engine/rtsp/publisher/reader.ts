@@ -1,29 +1,23 @@
 import type { AccessUnit } from '../../rtp/access-unit.ts'
 import type { RtpStream } from '../../rtp/stream.ts'
-import type { Sink } from './sink.ts'
+import { type CatchUp, compress, NO_CATCH_UP, planCatchUp } from './catch-up.ts'
+import type { PublisherLimits } from './limits.ts'
+import type { Sink } from './sinks/sink.ts'
 
-/** The cached GOP of a reader that joins spans at most this much of media time. */
-const CATCH_UP_MS = 40
-/** Entries already sent that the queue of a reader which is always a little behind may hold. */
+/** Sent entries that the queue may hold before it is compacted, for a reader that is always a little behind. */
 const COMPACT_AT = 256
-
-export interface ReaderLimits {
-  readonly queuedBytes: number
-  readonly lagMs: number
-}
 
 /** Counters of all readers of a mount. */
 export interface ReaderCounters {
   bytesOut: number
-  unitsOut: number
   gopDrops: number
 }
 
 interface Track {
   readonly stream: RtpStream
-  /** A decoder cannot start at the units that come before the next key frame. */
+  /** Units are dropped until the next key frame, since a decoder cannot start at them. */
   waitsForKey: boolean
-  /** Units up to this one belong to the cached GOP and are drawn together. */
+  /** Units up to this one belong to the cached GOP; their timestamps are compressed. */
   catchUpIndex: number
   lastIndex: number
 }
@@ -31,43 +25,24 @@ interface Track {
 interface Entry {
   readonly track: number
   readonly unit: AccessUnit
-  /** Monotonic milliseconds since when it waits. */
+  /** Enqueued at, monotonic milliseconds. */
   readonly sinceMs: number
 }
 
-/** Where one track begins, for RTP-Info; without a sequence number when the next key frame decides. */
+/** Where one track begins, for RTP-Info; without a sequence number when it begins with the next key frame. */
 export interface TrackStart {
   readonly timestamp: number
   readonly sequence: number | undefined
 }
 
-/** Draws media times before `referenceMs` together, linearly: their order stays. */
-interface CatchUp {
-  readonly startMs: number
-  readonly referenceMs: number
-  readonly factor: number
-}
-
-const NO_CATCH_UP: CatchUp = { startMs: Number.NEGATIVE_INFINITY, referenceMs: Number.NEGATIVE_INFINITY, factor: 1 }
-
-const planCatchUp = (gops: readonly (readonly AccessUnit[])[], nowMs: number): CatchUp => {
-  const times = gops.flatMap((units) => units.map((unit) => unit.mediaMs))
-  if (times.length === 0) return { startMs: nowMs, referenceMs: Number.NEGATIVE_INFINITY, factor: 1 }
-  // The longest GOP sets the span; a lone unit of a sparse stream may be far older than the picture.
-  const longest = gops.reduce((one, other) => (other.length > one.length ? other : one), [])
-  const startMs = longest.reduce((least, unit) => Math.min(least, unit.mediaMs), Number.POSITIVE_INFINITY)
-  const referenceMs = longest.reduce((most, unit) => Math.max(most, unit.mediaMs), startMs)
-  return { startMs, referenceMs, factor: Math.min(1, CATCH_UP_MS / Math.max(1, referenceMs - startMs)) }
-}
-
-const drawTogether = (plan: CatchUp, mediaMs: number): number =>
-  mediaMs >= plan.referenceMs ? mediaMs : plan.referenceMs - (plan.referenceMs - Math.max(plan.startMs, mediaMs)) * plan.factor
-
-/** The media side of one playing session: what it gets, from where on, and what it loses when it cannot follow. */
+/**
+ * The media of one playing session: where it starts (the cached GOP or the next key frame), its queue, and the slow-reader
+ * policy: a reader beyond `queuedBytes` or `lagMs` loses whole GOPs and continues at a key frame.
+ */
 export class Reader {
   readonly #tracks: (Track | undefined)[]
   readonly #sink: Sink
-  readonly #limits: ReaderLimits
+  readonly #limits: Pick<PublisherLimits, 'queuedBytes' | 'lagMs'>
   readonly #counters: ReaderCounters
   #queue: Entry[] = []
   #head = 0
@@ -76,7 +51,12 @@ export class Reader {
   #playing = false
 
   /** `streams` by number of the mount's stream; a stream that was not set up is undefined. */
-  constructor(streams: readonly (RtpStream | undefined)[], sink: Sink, limits: ReaderLimits, counters: ReaderCounters) {
+  constructor(
+    streams: readonly (RtpStream | undefined)[],
+    sink: Sink,
+    limits: Pick<PublisherLimits, 'queuedBytes' | 'lagMs'>,
+    counters: ReaderCounters,
+  ) {
     this.#tracks = streams.map((stream) => stream && { stream, waitsForKey: true, catchUpIndex: -1, lastIndex: -1 })
     this.#sink = sink
     this.#limits = limits
@@ -84,11 +64,11 @@ export class Reader {
     sink.onReady = () => this.#flush()
   }
 
-  /** Plans the begin: the cached GOP now, or the next key frame. Call `start` when the answer has been written. */
+  /** Plans the start: the cached GOP now, or the next key frame. Call `start` when the response has been written. */
   prepare(nowMs: number): readonly (TrackStart | undefined)[] {
     const gops = this.#tracks.map((track) => {
       const units = track?.stream.gop?.units ?? []
-      // What was sent before a pause is not sent again: sequence numbers never go back.
+      // Units sent before a pause are not sent again: sequence numbers never go back.
       return track && (units[0]?.index ?? -1) > track.lastIndex ? units : []
     })
     this.#clear()
@@ -105,10 +85,10 @@ export class Reader {
     for (const unit of units) this.#enqueue(at, unit, nowMs)
   }
 
-  // One moment for all tracks, so that a player lines them up before the first sender report (RFC 2326 section 12.33).
+  // The same moment for all tracks, so that a player can align them before the first sender report (RFC 2326 section 12.33).
   #startOf({ stream }: Track, first: AccessUnit | undefined, nowMs: number): TrackStart {
     const { startMs, referenceMs } = this.#catchUp
-    const timestamp = Number.isFinite(referenceMs) ? stream.timestampAt(drawTogether(this.#catchUp, startMs)) : stream.timestampNow(nowMs)
+    const timestamp = Number.isFinite(referenceMs) ? stream.timestampAt(compress(this.#catchUp, startMs)) : stream.timestampNow(nowMs)
     return { timestamp, sequence: first?.firstSequence }
   }
 
@@ -122,7 +102,7 @@ export class Reader {
     this.#clear()
   }
 
-  /** Takes the next access unit of one of the mount's streams. */
+  /** Sends or queues the next access unit of one of the mount's streams. */
   offer(at: number, unit: AccessUnit): void {
     const track = this.#tracks[at]
     if (track === undefined || !this.#playing) return
@@ -142,12 +122,12 @@ export class Reader {
     if (this.#queuedBytes > this.#limits.queuedBytes) this.#dropToKey()
   }
 
-  /** Passes an RTCP packet on, after the media that stands before it. */
+  /** Sends an RTCP packet, unless media is queued before it. */
   report(at: number, packet: Buffer): void {
     if (this.#tracks[at] !== undefined && this.#playing && this.#head === this.#queue.length) this.#sink.sendReport(at, packet)
   }
 
-  /** The track whose key frames decide where a reader that fell behind goes on: the first. */
+  /** The track whose key frames decide where a slow reader continues: the first that was set up. */
   get #pacemaker(): number {
     return this.#tracks.findIndex((track) => track !== undefined)
   }
@@ -176,15 +156,14 @@ export class Reader {
   }
 
   #send(at: number, track: Track, unit: AccessUnit): void {
-    const timestamp = unit.index <= track.catchUpIndex ? track.stream.timestampAt(drawTogether(this.#catchUp, unit.mediaMs)) : undefined
+    const timestamp = unit.index <= track.catchUpIndex ? track.stream.timestampAt(compress(this.#catchUp, unit.mediaMs)) : undefined
     track.lastIndex = unit.index
     this.#counters.bytesOut += this.#sink.send(at, unit, timestamp)
-    this.#counters.unitsOut += 1
   }
 
   /**
-   * Everything that waits is lost. The sequence numbers show the gap: rewriting them per reader would cost each
-   * reader a copy of its own, and would hide from the player that pictures are missing.
+   * Drops the queue. The sequence numbers show the gap: rewriting them would cost a copy per reader, and would hide
+   * from the player that pictures are missing.
    */
   #drop(): void {
     if (this.#head < this.#queue.length) this.#counters.gopDrops += 1
@@ -192,7 +171,7 @@ export class Reader {
     for (const track of this.#tracks) if (track) track.waitsForKey = true
   }
 
-  /** Over the bound: goes on from the newest key frame that waits, or waits for the next one. */
+  /** Over the limit: continues at the newest queued key frame, or waits for the next one. */
   #dropToKey(): void {
     const pacemaker = this.#pacemaker
     const rest = this.#queue.slice(this.#head)

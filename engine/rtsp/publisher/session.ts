@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
-import { parseRtcp } from '../../rtp/rtcp.ts'
-import { InterleavedSink } from './interleaved-sink.ts'
+import { parseReports } from '../../rtp/rtcp.ts'
 import type { PublisherLimits } from './limits.ts'
 import type { MountedSession, MountPoint } from './mount.ts'
 import { Reader, type TrackStart } from './reader.ts'
-import type { Sink } from './sink.ts'
-import type { UdpPair } from './udp-ports.ts'
-import { UdpSink } from './udp-sink.ts'
+import { InterleavedSink } from './sinks/interleaved-sink.ts'
+import type { Sink } from './sinks/sink.ts'
+import { closeUdpPair, type UdpPair } from './sinks/udp-ports.ts'
+import { UdpSink } from './sinks/udp-sink.ts'
 
 export type TrackTransport = { readonly kind: 'interleaved'; readonly channel: number } | { readonly kind: 'udp'; readonly pair: UdpPair }
 
@@ -71,7 +71,7 @@ export class RtspSession implements MountedSession {
     return new Reader(setUp, this.#sink, this.#limits, this.mount.counters)
   }
 
-  /** Joins the mount; what is due comes when `begin` is called, after the answer. */
+  /** Joins the mount; media is sent from `begin` on, after the response. */
   play(): readonly (TrackStart | undefined)[] {
     const starts = this.reader.prepare(performance.now())
     this.#playing = true
@@ -90,34 +90,31 @@ export class RtspSession implements MountedSession {
     this.#reader?.pause()
   }
 
-  /** A request or a report came: the reader lives. */
+  /** The reader is alive: a request or a report came. */
   touch(): void {
     this.#aliveMs = performance.now()
   }
 
-  /** RTCP from the reader (RFC 3550 section 6.4.2); anything else is passed over. */
+  /** RTCP from the reader (RFC 3550 section 6.4.2); anything else is ignored. */
   receiveReport(packet: Buffer): void {
-    const packets = parseRtcp(packet)
-    if (packets === undefined) return
+    const blocks = parseReports(packet)
+    if (blocks === undefined) return
     this.touch()
-    for (const report of packets) {
-      if (report.type !== 'receiver_report' && report.type !== 'sender_report') continue
-      const ours = report.blocks.filter((block) => this.mount.options.streams.some((stream) => stream.ssrc === block.ssrc))
-      if (ours.length > 0) this.reportedLoss = Math.max(...ours.map((block) => block.fractionLost))
-    }
+    const ours = blocks.filter((block) => this.mount.options.streams.some((stream) => stream.ssrc === block.ssrc))
+    if (ours.length > 0) this.reportedLoss = Math.max(...ours.map((block) => block.fractionLost))
   }
 
-  /** Why the session should end now, undefined when it need not. */
+  /** Why the session must end now, undefined when it need not. */
   overdue(nowMs: number): 'timeout' | 'stalled' | undefined {
     const stuck = this.#sink?.stuckSinceMs
     if (stuck !== undefined && nowMs - stuck > this.#limits.stalledMs) return 'stalled'
-    // Over TCP the open connection shows that the player lives; many send no keepalive. Over UDP it shows as much while the
-    // source is away: who receives nothing has nothing to report, and ffmpeg sends its keepalive only between two packets.
+    // Over TCP the open connection proves that the player is alive; many send no keepalive. Over UDP the same holds while the
+    // source is away: a player without media sends no reports, and ffmpeg sends its keepalive only between two packets.
     if (this.#playing && (this.transport === 'interleaved' || !this.mount.ready)) this.touch()
     return nowMs - this.#aliveMs > this.#limits.sessionTimeoutMs ? 'timeout' : undefined
   }
 
-  /** Says goodbye, frees the ports and leaves the mount. The connection decides what becomes of itself. */
+  /** Sends RTCP BYE, frees the ports and leaves the mount. The connection may stay open. */
   end(): void {
     if (this.#ended) return
     this.#ended = true
@@ -126,14 +123,9 @@ export class RtspSession implements MountedSession {
     this.#playing = false
     this.mount.remove(this)
     if (this.#sink) this.#sink.close()
-    else for (const track of this.#tracks.values()) if (track.kind === 'udp') closePair(track.pair)
+    else for (const track of this.#tracks.values()) if (track.kind === 'udp') closeUdpPair(track.pair)
     this.#onEnd()
   }
-}
-
-const closePair = (pair: UdpPair): void => {
-  pair.rtp.close()
-  pair.rtcp.close()
 }
 
 const interleavedSink = (socket: Socket, tracks: readonly (TrackTransport | undefined)[]): Sink =>

@@ -1,14 +1,14 @@
 import { availableParallelism } from 'node:os'
 import { ApiError } from '../../../lib/errors.ts'
 
-/** Pictures of all pipelines that wait. */
+/** Decodings of all pipelines that may wait. */
 const MAX_WAITING = 256
 
-/** The slots of a host. One decoder for every two processors: pictures never take the machine from the streams. */
+/** The slots of a host: one decoder per two processors, so that screenshots never slow down the streams. */
 export const createDecodeSlots = (): DecodeSlots =>
   new DecodeSlots({ running: Math.max(1, Math.floor(availableParallelism() / 2)), waiting: MAX_WAITING })
 
-/** A bounded number of works at a time, and of those that wait for their turn. */
+/** Limits how many jobs run at once, and how many wait. */
 export class DecodeSlots {
   readonly #limits: { readonly running: number; readonly waiting: number }
   readonly #waiting: (() => void)[] = []
@@ -18,11 +18,11 @@ export class DecodeSlots {
     this.#limits = limits
   }
 
-  /** Runs the work when its turn has come. SERVICE_UNAVAILABLE when too many wait already. */
-  async run<T>(work: () => Promise<T>): Promise<T> {
+  /** Runs the job when a slot is free. SERVICE_UNAVAILABLE when too many jobs wait already. */
+  async run<T>(job: () => Promise<T>): Promise<T> {
     await this.#enter()
     try {
-      return await work()
+      return await job()
     } finally {
       this.#leave()
     }
@@ -34,12 +34,12 @@ export class DecodeSlots {
       return
     }
     if (this.#waiting.length >= this.#limits.waiting) {
-      throw new ApiError('SERVICE_UNAVAILABLE', 'Too many pictures are being made. Try again in a moment.', { reason: 'busy' })
+      throw new ApiError('SERVICE_UNAVAILABLE', 'Too many screenshots are being decoded. Try again in a moment.', { reason: 'busy' })
     }
     await new Promise<void>((resolve) => this.#waiting.push(resolve))
   }
 
-  /** The slot goes to the next without becoming free in between. */
+  /** Hands the slot to the next job without freeing it in between. */
   #leave(): void {
     const next = this.#waiting.shift()
     if (next === undefined) this.#running -= 1

@@ -1,12 +1,12 @@
 import { constants } from 'node:fs'
 import { open, rename, unlink } from 'node:fs/promises'
 
-/** Ends the name of a file that is being written. */
-export const PART = '.part'
+/** Suffix of a file that is still being written. */
+export const PART_SUFFIX = '.part'
 
-/** Under another name first, and on the disk before it gets its own: a picture is listed whole or not at all. */
-export const writeWhole = async (path: string, bytes: Buffer): Promise<void> => {
-  const part = `${path}${PART}`
+/** Writes a file under a temporary name, flushes it and renames it, so that a reader sees it complete or not at all. */
+export const writeAtomically = async (path: string, bytes: Buffer): Promise<void> => {
+  const part = `${path}${PART_SUFFIX}`
   try {
     const handle = await open(part, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW, 0o600)
     try {

@@ -1,8 +1,8 @@
 import type { Geolocation } from '../../../lib/schema/pipeline.ts'
 
-/** Exif 2.32 (CIPA DC-008): the TIFF structure with the time and the place of a picture, as much of it as we write. */
+/** Exif 2.32 (CIPA DC-008): a TIFF structure with the time and the geolocation of a screenshot. */
 
-/** Field types of TIFF 6.0 section 2 and the bytes of one value. */
+/** Field types (TIFF 6.0 section 2) and the bytes of one value. */
 const TYPES = {
   BYTE: { code: 1, bytes: 1 },
   ASCII: { code: 2, bytes: 1 },
@@ -56,7 +56,7 @@ const rationals = (tag: number, ...values: readonly (readonly [number, number])[
   return { tag, type: 'RATIONAL', value }
 }
 
-/** The Exif of a picture: when it was taken (milliseconds since the epoch, UTC) and, when it is known, where. */
+/** The Exif of a screenshot: its time (milliseconds since the epoch, written as UTC) and, if known, its geolocation. */
 export const encodeExif = (takenAt: number, geolocation: Geolocation | null): Buffer => {
   const iso = new Date(takenAt).toISOString()
   const dateTime = iso.slice(0, 19).replaceAll('-', ':').replace('T', ' ')
@@ -88,7 +88,7 @@ const gpsFields = (iso: string, { latitude, longitude, altitude, heading }: Geol
   ascii(TAG.dateStamp, iso.slice(0, 10).replaceAll('-', ':')),
 ]
 
-/** Degrees, minutes and seconds; a second of arc is cut to a millionth, which is 30 µm on the ground. */
+/** Degrees, minutes and seconds, rounded to a millionth of an arc second, which is 30 µm on the ground. */
 const sexagesimal = (degrees: number): readonly (readonly [number, number])[] => {
   const total = Math.round(Math.abs(degrees) * 3600 * SECONDS_SCALE)
   const seconds = total % (60 * SECONDS_SCALE)
@@ -100,7 +100,7 @@ const sexagesimal = (degrees: number): readonly (readonly [number, number])[] =>
   ]
 }
 
-/** Header, IFD 0, Exif IFD and GPS IFD behind one another; big-endian. */
+/** Header, IFD 0, Exif IFD and GPS IFD in sequence; big-endian. */
 const layOut = (main: readonly Field[], exif: readonly Field[], gps: readonly Field[]): Buffer => {
   const pointers = gps.length > 0 ? 2 : 1
   const exifAt = HEADER_BYTES + ifdBytes(main) + pointers * ENTRY_BYTES
@@ -115,7 +115,7 @@ const layOut = (main: readonly Field[], exif: readonly Field[], gps: readonly Fi
   return Buffer.concat([header, encodeIfd(root, HEADER_BYTES), encodeIfd(exif, exifAt), ...(gps.length > 0 ? [encodeIfd(gps, gpsAt)] : [])])
 }
 
-/** Values of up to four bytes lie in the entry itself, longer ones behind the IFD, at even offsets. */
+/** Bytes of a value outside its entry: values of up to four bytes are inside, longer ones after the IFD at even offsets. */
 const outside = ({ value }: Field): number => (value.length > 4 ? value.length + (value.length % 2) : 0)
 
 const ifdBytes = (fields: readonly Field[]): number =>
@@ -141,7 +141,7 @@ const encodeIfd = (fields: readonly Field[], at: number): Buffer => {
   return ifd
 }
 
-/** Where the picture was taken, undefined when the Exif does not say or is not ours to read. */
+/** The geolocation in the Exif; undefined when it has none or was not written by `encodeExif`. */
 export const decodeGeolocation = (tiff: Buffer): Geolocation | undefined => {
   if (tiff.length < HEADER_BYTES || tiff.readUInt16BE(0) !== 0x4d4d) return undefined
   const gpsAt = entryOf(tiff, tiff.readUInt32BE(4), TAG.gpsIfd)
@@ -183,7 +183,7 @@ const readRationals = (tiff: Buffer, ifd: number, tag: number, count: number): r
 const readAngle = (tiff: Buffer, ifd: number, tag: number, refTag: number, negative: 'S' | 'W'): number | undefined => {
   const [degrees, minutes, seconds] = readRationals(tiff, ifd, tag, 3)
   if (degrees === undefined || minutes === undefined || seconds === undefined) return undefined
-  // A billionth of a degree is finer than what was written: the decimal that a user gave comes back.
+  // Rounded to a billionth of a degree, which restores the decimal that was encoded.
   const angle = Math.round((degrees + minutes / 60 + seconds / 3600) * 1e9) / 1e9
   return firstByte(tiff, ifd, refTag) === negative.charCodeAt(0) ? -angle : angle
 }

@@ -1,9 +1,9 @@
-/** What the markers of a JPEG say (ITU-T T.81 annex B). */
-export interface JpegFacts {
+/** Size and length of a JPEG, from its markers (ITU-T T.81 annex B). */
+interface JpegFrame {
   /** Pixels. */
   readonly width: number
   readonly height: number
-  /** Offset behind the end marker; undefined when the data ends before it. */
+  /** Offset after the end marker; undefined when the data ends before it. */
   readonly end: number | undefined
 }
 
@@ -15,7 +15,7 @@ const APP1 = 0xe1
 /** Start of frame: 0xC0 to 0xCF but DHT (C4), JPG (C8) and DAC (CC). */
 const isFrameHeader = (marker: number): boolean => marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
 
-/** Calls back for each marker segment before the first scan; answers where the entropy-coded data begins, undefined when it does not come. */
+/** Calls back for each marker segment before the first scan; returns the offset of the entropy-coded data, undefined when it is missing. */
 const walkSegments = (data: Buffer, start: number, visit: (marker: number, from: number, to: number) => void): number | undefined => {
   if (data[start] !== 0xff || data[start + 1] !== SOI) return undefined
   let offset = start + 2
@@ -29,8 +29,8 @@ const walkSegments = (data: Buffer, start: number, visit: (marker: number, from:
   return undefined
 }
 
-/** Reads the JPEG that begins at `start`; also the first bytes of one do. Undefined when they hold no picture size. */
-export const readJpeg = (data: Buffer, start = 0): JpegFacts | undefined => {
+/** Reads the JPEG that begins at `start`, which may be truncated. Undefined when its size is missing. */
+export const readJpeg = (data: Buffer, start = 0): JpegFrame | undefined => {
   let size: { readonly width: number; readonly height: number } | undefined
   const scan = walkSegments(data, start, (marker, from, to) => {
     if (isFrameHeader(marker) && from + 5 <= to) size = { height: data.readUInt16BE(from + 1), width: data.readUInt16BE(from + 3) }
@@ -39,21 +39,21 @@ export const readJpeg = (data: Buffer, start = 0): JpegFacts | undefined => {
   return { ...size, end: scan === undefined ? undefined : endOfImage(data, scan) }
 }
 
-// Inside entropy-coded data 0xFF is stuffed with 0x00 (section B.1.1.5), and between scans no segment of ours holds FF D9.
+// In entropy-coded data 0xFF is followed by a stuffed 0x00 (section B.1.1.5), and no segment between the scans of jpegenc contains FF D9.
 const endOfImage = (data: Buffer, from: number): number | undefined => {
   const at = data.indexOf(Buffer.from([0xff, EOI]), from)
   return at === -1 ? undefined : at + 2
 }
 
-/** The last complete picture of JPEGs that were written one after the other. */
+/** The last complete JPEG of several in sequence. */
 export const lastJpeg = (data: Buffer): { readonly jpeg: Buffer; readonly width: number; readonly height: number } | undefined => {
   let last: { readonly jpeg: Buffer; readonly width: number; readonly height: number } | undefined
   let start = 0
   while (start < data.length) {
-    const facts = readJpeg(data, start)
-    if (facts?.end === undefined) return last
-    last = { jpeg: data.subarray(start, facts.end), width: facts.width, height: facts.height }
-    start = facts.end
+    const frame = readJpeg(data, start)
+    if (frame?.end === undefined) return last
+    last = { jpeg: data.subarray(start, frame.end), width: frame.width, height: frame.height }
+    start = frame.end
   }
   return last
 }
@@ -70,7 +70,7 @@ export const findExif = (jpeg: Buffer): Buffer | undefined => {
   return found
 }
 
-/** The JPEG with an Exif segment directly behind its start marker, where CIPA DC-008 section 4.5.4 wants it. */
+/** The JPEG with an Exif segment directly after its start marker, as CIPA DC-008 section 4.5.4 requires. */
 export const withExif = (jpeg: Buffer, tiff: Buffer): Buffer => {
   const head = Buffer.from([0xff, SOI, 0xff, APP1, 0, 0])
   head.writeUInt16BE(2 + EXIF.length + tiff.length, 4)

@@ -16,15 +16,15 @@ interface Unit {
   readonly bytes: string
 }
 
-/** Runs the child of a source and collects what comes out, until the test ends. */
+/** Runs the child of a source and collects key frames and KLV, until the test ends. */
 const watch = async (uri: string) => {
   const timeline = new Timeline()
   const streams = [new RtpStream({ timeline }), new RtpStream({ timeline })] as const
   const keyFrames: number[] = []
   const klv: Unit[] = []
-  const seen = { screenshots: 0, announced: false, ended: false }
+  const seen = { frames: 0, announced: false, ended: false }
   streams[0].onUnit(({ mediaMs, key }) => {
-    seen.screenshots += 1
+    seen.frames += 1
     if (key) keyFrames.push(mediaMs)
   })
   streams[1].onUnit((unit) => klv.push({ mediaMs: unit.mediaMs, bytes: toHex(unit.payload()) }))
@@ -57,8 +57,8 @@ describe.each([
   ['synchronous', true],
   ['asynchronous', false],
 ])('%s KLV of an MPEG-TS over UDP', (_name, synchronous) => {
-  it('comes out whole, in order, at the time of the picture that it was sent with', async () => {
-    // Every tenth picture is a key frame; only those have a packet, so that each can be told from its neighbours.
+  it('arrives complete, in order, at the time of its video frame', async () => {
+    // Every fourth frame is a key frame; only those have a packet, so that packets and frames can be matched.
     const sender = await startTsKlvSender({
       synchronous,
       fps: 8,
@@ -75,13 +75,13 @@ describe.each([
     const first = sender.sent.findIndex((sent) => toHex(sent.klv) === klv[0]?.bytes)
     expect(first).toBeGreaterThanOrEqual(0)
     expect(klv.map(({ bytes }) => bytes)).toEqual(sender.sent.slice(first, first + klv.length).map((sent) => toHex(sent.klv)))
-    // tsdemux and we judge the sender's clock each for itself: they agree to a fraction of the 125 ms between two pictures.
-    for (const pictureMs of keyFrames.slice(1, -1)) {
-      expect(Math.min(...klv.map(({ mediaMs }) => Math.abs(mediaMs - pictureMs)))).toBeLessThan(60)
+    // tsdemux and the PCR clock estimate the sender's clock independently: they agree to a fraction of the 125 ms between two frames.
+    for (const frameMs of keyFrames.slice(1, -1)) {
+      expect(Math.min(...klv.map(({ mediaMs }) => Math.abs(mediaMs - frameMs)))).toBeLessThan(60)
     }
   })
 
-  it('leaves the video alone when it is garbage', async () => {
+  it('does not affect the video when it is garbage', async () => {
     const random = seededRandom(synchronous ? 7 : 8)
     const bytes = (most: number): Uint8Array => Uint8Array.from({ length: 1 + random(most) }, () => random(256))
     const sender = await startTsKlvSender({
@@ -91,7 +91,7 @@ describe.each([
       klv: (index) => (index % 2 === 0 ? bytes(3000) : Uint8Array.of(...flightPacket(index).subarray(0, 20), ...bytes(500))),
       damage: (transport) => {
         const at = random(transport.length)
-        // Not the first four bytes of a packet: a wrong PID would hit the video itself.
+        // Not the first four bytes of a packet: a wrong PID would damage the video.
         if (at % 188 >= 4) transport[at] = random(256)
         return transport
       },
@@ -99,7 +99,7 @@ describe.each([
     onTestFinished(() => sender.stop())
     const { seen } = await watch(sender.uri)
     await until(
-      () => seen.screenshots,
+      () => seen.frames,
       (count) => count >= 75,
     )
     expect(seen.ended).toBe(false)

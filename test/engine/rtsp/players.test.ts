@@ -3,10 +3,9 @@ import type { EventEmitter } from 'node:events'
 import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { parseRtcp } from '../../../engine/rtp/rtcp.ts'
 import { createPublisher, type Mount, type Publisher } from '../../../engine/rtsp/publisher/publisher.ts'
 import { freePort, h264Media, type Media, silentLog, startMedia } from '../../helpers/rtsp/media.ts'
-import { Random } from '../../helpers/rtsp/random-requests.ts'
+import { Random } from '../../helpers/rtsp/random-bytes.ts'
 import { openReader, sequenceGaps, timestampSteps } from '../../helpers/rtsp/reader.ts'
 
 const run = promisify(execFile)
@@ -20,7 +19,7 @@ const { RtspClient } = createRequire(import.meta.url)('yellowstone') as {
 }
 const H265 =
   'videotestsrc is-live=true ! video/x-raw,format=I420,width=320,height=240,framerate=30/1 ! x265enc tune=zerolatency speed-preset=ultrafast key-int-max=30 ! rtph265pay name=pay0 pt=96 config-interval=-1'
-/** A second stream beside the video, as KLV is: sparse, with random offsets of its own. */
+/** A second stream beside the video: sparse like KLV, with its own random offsets. */
 const SPARSE = 'videotestsrc is-live=true ! video/x-raw,format=I420,width=16,height=16,framerate=5/1 ! jpegenc ! rtpjpegpay name=pay1 pt=97'
 
 let publisher: Publisher
@@ -49,7 +48,7 @@ afterAll(async () => {
   await Promise.all([media.stop(), h265.stop(), both.stop()])
 })
 
-/** What ffmpeg's decoders complain of. Its muxer notes that frames of the cached GOP come close together; that is no fault. */
+/** Frames decoded by ffmpeg and its errors, without muxer warnings about the close timestamps of the cached GOP. */
 const decode = async (url: string, transport: string, frames: number) => {
   const args = ['-nostdin', '-hide_banner', '-v', 'error', '-stats', '-rtsp_transport', transport, '-i', url]
   const { stderr } = await run(
@@ -79,14 +78,14 @@ describe('players', () => {
     await expect(run('gst-launch-1.0', line.split(' '), { timeout: 20_000 })).resolves.toBeDefined()
   })
 
-  it('ffprobe tells codec, size and rate', async () => {
+  it('ffprobe reports codec, size and frame rate', async () => {
     const args = ['-v', 'error', '-rtsp_transport', 'tcp', '-show_entries', 'stream=codec_name,width,height,r_frame_rate', '-of', 'csv=p=0']
     const { stdout } = await run('ffprobe', [...args, `${base}/h264`], { timeout: 20_000 })
     expect(stdout.trim()).toBe('h264,320,240,30/1')
   })
 
-  it('that share no code with us, ffmpeg or GStreamer play too', async () => {
-    // It takes a packet of less than 16 bytes, such as an access unit delimiter, for broken framing.
+  it('of an independent implementation play', async () => {
+    // yellowstone treats a packet of less than 16 bytes, such as an access unit delimiter, as a framing error.
     const plain = startMedia([h264Media(30).replace('x264enc ', 'x264enc aud=false ')])
     const port = await freePort()
     const address = { host: '127.0.0.1', port, path: 'plain' }
@@ -107,14 +106,14 @@ describe('players', () => {
     await plain.stop()
   })
 
-  it('that are killed leave nothing behind', async () => {
+  it('that are killed leave no session and no connection behind', async () => {
     const settled = async (count: number) => {
       const end = performance.now() + 10_000
       while ((mount.readers !== count || publisher.connections !== count) && performance.now() < end)
         await new Promise((resolve) => setTimeout(resolve, 5))
       return [mount.readers, publisher.connections]
     }
-    // The players of the tests before have ended, their connections may not have yet.
+    // The players of the previous tests have ended; their connections may still be open.
     expect(await settled(0)).toEqual([0, 0])
     const killed = new AbortController()
     const args = ['-nostdin', '-v', 'quiet', '-rtsp_transport', 'udp', '-i', `${base}/h264`, '-f', 'null', '-']
@@ -126,16 +125,16 @@ describe('players', () => {
 })
 
 describe('two streams in one session', () => {
-  it('come together over TCP and UDP, with sender reports of one clock', async () => {
+  it('are synchronized over TCP and UDP by sender reports of one clock', async () => {
     for (const transport of ['tcp', 'udp'] as const) {
       const reader = await openReader(`${base}/both`, { transport })
       await reader.until(() => [0, 1].every((track) => reader.packets.filter((packet) => packet.track === track).length > 10))
       await reader.until(() => [0, 1].every((track) => reader.reports.some((report) => report.track === track)))
       expect([sequenceGaps(reader.packets, 0), sequenceGaps(reader.packets, 1)], transport).toEqual([[], []])
-      // A report's NTP time stands for its RTP time: what the two streams say of one packet's age must agree.
+      // A report maps RTP time to NTP time: the ages of packets of both streams must agree.
       const ages = [0, 1].map((track) => {
         const report = reader.reports.findLast((entry) => entry.track === track)?.data
-        expect(report && parseRtcp(report)?.[0]?.type).toBe('sender_report')
+        expect(report?.[1]).toBe(200)
         const ntpMs = report ? report.readUInt32BE(8) * 1000 + (report.readUInt32BE(12) * 1000) / 2 ** 32 : 0
         const newest = reader.packets.findLast((packet) => packet.track === track)
         const wallMs = ntpMs + (((newest?.timestamp ?? 0) - (report?.readUInt32BE(16) ?? 0)) | 0) / 90
@@ -148,13 +147,13 @@ describe('two streams in one session', () => {
 })
 
 describe('readers that come and go', () => {
-  it('never disturb one that stays', async () => {
+  it('never disturb other readers', async () => {
     const random = new Random(7)
     const steady = [await openReader(`${base}/h264`), await openReader(`${base}/h264`, { transport: 'udp' })]
     const visit = async () => {
       for (let visits = 0; visits < 4; visits += 1) {
         const reader = await openReader(`${base}/h264`, { transport: random.next() < 0.7 ? 'tcp' : 'udp' })
-        // Some leave within the cached GOP, some after live media.
+        // Some leave during the cached GOP, some after live media.
         const enough = 1 + random.integer(250)
         await reader.until(() => reader.count >= enough)
         const leave = random.next()
@@ -173,7 +172,7 @@ describe('readers that come and go', () => {
 })
 
 describe('a child that is replaced', () => {
-  it('leaves its readers with one SSRC, no gap in sequence numbers and time that moves on', async () => {
+  it('leaves its readers one SSRC, no gap in sequence numbers and increasing timestamps', async () => {
     const replaced = startMedia([h264Media(30)])
     const port = await freePort()
     const restarting = await publisher.mount(
@@ -196,7 +195,7 @@ describe('a child that is replaced', () => {
       expect(new Set(reader.packets.map((packet) => packet.ssrc)).size).toBe(1)
       const steps = timestampSteps(reader.packets)
       expect(Math.min(...steps)).toBeGreaterThan(0)
-      // The two pauses show as steps of at least the time nobody was there.
+      // The two pauses appear as steps of at least their duration.
       expect(steps.filter((step) => step > 200 * 90)).toHaveLength(2)
       await reader.close()
     }

@@ -46,7 +46,7 @@ const player = async (url: string, options = {}) => {
   return playing
 }
 
-/** Resolves when the value is there; looked at on every event of the loop's timer, bounded. */
+/** Polls until the condition holds; rejects after `timeoutMs`. */
 const until = async (condition: () => boolean, timeoutMs = 5000) => {
   const end = performance.now() + timeoutMs
   while (!condition()) {
@@ -102,33 +102,33 @@ describe('the RTSP dialogue', () => {
 
   it.each([
     ['a path that is not mounted', 'DESCRIBE', 'rtsp://127.0.0.1/other', {}, 404],
-    ['a track that is not there', 'SETUP', 'rtsp://127.0.0.1/cam/stream=7', { Transport: 'RTP/AVP/TCP' }, 404],
+    ['an unknown track', 'SETUP', 'rtsp://127.0.0.1/cam/stream=7', { Transport: 'RTP/AVP/TCP' }, 404],
     ['a URL of another scheme', 'DESCRIBE', 'http://127.0.0.1/cam', {}, 400],
     ['multicast', 'SETUP', 'rtsp://127.0.0.1/cam/stream=0', { Transport: 'RTP/AVP;multicast' }, 461],
-    ['no transport', 'SETUP', 'rtsp://127.0.0.1/cam/stream=0', {}, 461],
-    ['a session that is not there', 'PLAY', 'rtsp://127.0.0.1/cam', { Session: 'x' }, 454],
-    ['play without a session', 'PLAY', 'rtsp://127.0.0.1/cam', {}, 454],
-    ['keepalive of a session that is not there', 'GET_PARAMETER', 'rtsp://127.0.0.1/cam', { Session: 'x' }, 454],
-    ['a method of a recorder', 'ANNOUNCE', 'rtsp://127.0.0.1/cam', {}, 405],
-    ['a method nobody knows', 'FROBNICATE', 'rtsp://127.0.0.1/cam', {}, 501],
-    ['an option it does not have', 'OPTIONS', '*', { Require: 'implicit-play' }, 551],
-    ['a description of another type', 'DESCRIBE', 'rtsp://127.0.0.1/cam', { Accept: 'text/html' }, 406],
-    ['no sequence number', 'OPTIONS', '*', { CSeq: '' }, 400],
-  ])('answers %s with its status', async (_, method, target, headers, status) => {
+    ['a missing transport', 'SETUP', 'rtsp://127.0.0.1/cam/stream=0', {}, 461],
+    ['an unknown session', 'PLAY', 'rtsp://127.0.0.1/cam', { Session: 'x' }, 454],
+    ['PLAY without a session', 'PLAY', 'rtsp://127.0.0.1/cam', {}, 454],
+    ['a keepalive of an unknown session', 'GET_PARAMETER', 'rtsp://127.0.0.1/cam', { Session: 'x' }, 454],
+    ['a recording method', 'ANNOUNCE', 'rtsp://127.0.0.1/cam', {}, 405],
+    ['an unknown method', 'FROBNICATE', 'rtsp://127.0.0.1/cam', {}, 501],
+    ['an unsupported option', 'OPTIONS', '*', { Require: 'implicit-play' }, 551],
+    ['an unsupported description type', 'DESCRIBE', 'rtsp://127.0.0.1/cam', { Accept: 'text/html' }, 406],
+    ['a missing sequence number', 'OPTIONS', '*', { CSeq: '' }, 400],
+  ])('rejects %s with the status of RFC 2326', async (_, method, target, headers, status) => {
     const { url } = await publish()
     const client = await reader(url)
-    const answer = await client.request(method, target, headers)
-    expect(answer.status).toBe(status)
-    if (status === 405) expect(answer.headers.get('allow')).toContain('DESCRIBE')
-    if (status === 551) expect(answer.headers.get('unsupported')).toBe('implicit-play')
+    const response = await client.request(method, target, headers)
+    expect(response.status).toBe(status)
+    if (status === 405) expect(response.headers.get('allow')).toContain('DESCRIBE')
+    if (status === 551) expect(response.headers.get('unsupported')).toBe('implicit-play')
     expect((await client.request('OPTIONS')).status).toBe(200)
   })
 
-  it('answers another version, a parameter nobody knows, a pause before play and a play of another mount', async () => {
+  it('rejects another version, an unknown parameter, PAUSE before PLAY, and PLAY of another mount', async () => {
     const { url } = await publish()
     const client = await reader(url)
     client.write('OPTIONS * RTSP/2.0\r\nCSeq: 9\r\n\r\n')
-    expect((await client.answer()).status).toBe(505)
+    expect((await client.nextResponse()).status).toBe(505)
     await client.describe()
     expect((await client.request('SET_PARAMETER', url, {}, 'volume: 11\r\n')).status).toBe(451)
     expect((await client.setUp(0)).status).toBe(200)
@@ -138,7 +138,7 @@ describe('the RTSP dialogue', () => {
 })
 
 describe('several mounts', () => {
-  it('share a port, and free it when the last one has gone', async () => {
+  it('share a port, and free it when the last one closes', async () => {
     const { publisher, port, mount, mountOptions, url } = await publish()
     const second = await publisher.mount({ host: '127.0.0.1', port, path: 'two' }, mountOptions)
     await expect(publisher.mount({ host: '0.0.0.0', port, path: 'two' }, mountOptions)).rejects.toMatchObject({ code: 'CONFLICT' })
@@ -153,7 +153,7 @@ describe('several mounts', () => {
     await bindable(port)
   })
 
-  it('listen where they were told: IPv4, IPv6, one address or all', async () => {
+  it('listen on IPv4, IPv6, one address or all, as configured', async () => {
     const { publisher, port, mountOptions } = await publish({}, {}, '0.0.0.0')
     const status = async (host: string, path: string) => {
       const client = await reader(`rtsp://${host}:${port}/${path}`)
@@ -173,7 +173,7 @@ describe('several mounts', () => {
     await local.close()
   })
 
-  it('say whose port it is, and which address is not ours', async () => {
+  it('reject a port in use and an address of another machine', async () => {
     const { publisher, mountOptions } = await publish()
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
@@ -190,18 +190,18 @@ describe('several mounts', () => {
 })
 
 describe('a mount', () => {
-  it('lets DESCRIBE wait for the first key frame, and asks for it once', async () => {
+  it('lets DESCRIBE wait for the first key frame, and calls onDescribe once', async () => {
     const stream = new RtpStream()
-    let asked = 0
+    let calls = 0
     const { url } = await publish({
       streams: [stream],
       onDescribe: () => {
-        asked += 1
+        calls += 1
       },
     })
     const client = await reader(url)
     const described = client.describe()
-    await until(() => asked === 1)
+    await until(() => calls === 1)
     const relay = startMedia([h264Media()])
     const caps = parseRtpCaps('application/x-rtp, media=(string)video, clock-rate=(int)90000, encoding-name=(string)H264, payload=(int)96')
     stream.begin()
@@ -211,12 +211,12 @@ describe('a mount', () => {
     await relay.stop()
   })
 
-  it('answers 503 when no key frame comes in time', async () => {
+  it('responds 503 when no key frame arrives in time', async () => {
     const { url } = await publish({ streams: [new RtpStream()], describeTimeoutMs: () => 20 })
     expect((await (await reader(url)).describe()).status).toBe(503)
   })
 
-  it('takes no more readers than it may, and tells their number', async () => {
+  it('accepts no more readers than its limit, and reports their number', async () => {
     const counts: number[] = []
     const { url } = await publish({ maxReaders: () => 2, onReaders: (count) => counts.push(count) })
     const first = await player(url)
@@ -228,7 +228,7 @@ describe('a mount', () => {
     expect(counts).toEqual([1, 2, 1, 2])
   })
 
-  it('disconnects its readers with a goodbye', async () => {
+  it('disconnects its readers with RTCP BYE', async () => {
     const { url, mount } = await publish()
     const client = await player(url)
     await client.until(() => client.count > 0)
@@ -238,7 +238,7 @@ describe('a mount', () => {
     expect(mount.readers).toBe(0)
   })
 
-  it('keeps its readers when parameter sets change and disconnects them when the codec does', async () => {
+  it('keeps its readers when parameter sets change, and disconnects them when the codec changes', async () => {
     const stream = new RtpStream()
     const caps = (name: string, more = '') =>
       parseRtpCaps(`application/x-rtp, media=(string)video, clock-rate=(int)90000, encoding-name=(string)${name}, payload=(int)96${more}`)
@@ -260,31 +260,31 @@ describe('a publisher under attack', () => {
   const raw = async (port: number, bytes: string | Buffer) => {
     const socket = connect(port, '127.0.0.1')
     socket.on('error', () => {})
-    let answer = ''
+    let received = ''
     socket.on('data', (data) => {
-      answer += data.toString('latin1')
+      received += data.toString('latin1')
     })
     const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
     await once(socket, 'connect')
     socket.write(bytes)
-    return { socket, closed, answer: () => answer }
+    return { socket, closed, received: () => received }
   }
 
   it.each([
     ['HTTP', 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'],
     ['TLS', Buffer.concat([Buffer.from('160301020001', 'hex'), Buffer.alloc(600, 10)])],
-    ['a line without an end', 'A'.repeat(100_000)],
-    ['headers without an end', `OPTIONS * RTSP/1.0\r\n${'X: y\r\n'.repeat(20_000)}`],
-    ['a body without a bound', 'OPTIONS * RTSP/1.0\r\nCSeq: 1\r\nContent-Length: 4000000000\r\n\r\n'],
-  ])('closes on %s without an answer', async (_, bytes) => {
+    ['an endless line', 'A'.repeat(100_000)],
+    ['endless headers', `OPTIONS * RTSP/1.0\r\n${'X: y\r\n'.repeat(20_000)}`],
+    ['an enormous body', 'OPTIONS * RTSP/1.0\r\nCSeq: 1\r\nContent-Length: 4000000000\r\n\r\n'],
+  ])('closes the connection on %s without a response', async (_, bytes) => {
     const { port, publisher } = await publish()
     const attack = await raw(port, bytes)
     await attack.closed
-    expect(attack.answer()).toBe('')
+    expect(attack.received()).toBe('')
     await until(() => publisher.connections === 0)
   })
 
-  it('closes who says nothing, who drips a request, and who floods', async () => {
+  it('closes silent, slow and flooding connections', async () => {
     const { port, publisher } = await publish({}, { firstRequestMs: 50, requestsPerSecond: 5, pipelinedRequests: 64 })
     const silent = await raw(port, '')
     const drip = await raw(port, 'OPTIONS * RT')
@@ -293,13 +293,13 @@ describe('a publisher under attack', () => {
     await until(() => publisher.connections === 0)
   })
 
-  it('lets only so many requests wait behind a DESCRIBE', async () => {
+  it('limits the requests that wait behind a DESCRIBE', async () => {
     const { port } = await publish({ streams: [new RtpStream()] }, { pipelinedRequests: 4 })
     const flood = await raw(port, `DESCRIBE rtsp://h/cam RTSP/1.0\r\nCSeq: 1\r\n\r\n${'OPTIONS * RTSP/1.0\r\nCSeq: 2\r\n\r\n'.repeat(10)}`)
     await flood.closed
   })
 
-  it('keeps its number of connections, in all and per address', async () => {
+  it('limits connections, in total and per address', async () => {
     const { port, publisher } = await publish({}, { connections: 20, connectionsPerAddress: 10 })
     const sockets = await Promise.all(
       Array.from({ length: 300 }, () => raw(port, 'OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n').catch(() => undefined)),
@@ -309,7 +309,7 @@ describe('a publisher under attack', () => {
     await until(() => publisher.connections === 0)
   })
 
-  it('gives one connection one session, whatever it sets up', async () => {
+  it('allows one session per connection', async () => {
     const { url } = await publish()
     const client = await reader(url)
     await client.describe()
@@ -320,7 +320,7 @@ describe('a publisher under attack', () => {
     expect([first.status, again.status, another.status]).toEqual([200, 455, 455])
   })
 
-  it('bounds the sessions over UDP and frees their ports', async () => {
+  it('limits the sessions over UDP and frees their ports', async () => {
     const { url } = await publish({}, { udpSessions: 1 })
     const first = await player(url, { transport: 'udp' })
     await expect(openReader(url, { transport: 'udp' })).rejects.toThrow('453')
@@ -329,7 +329,7 @@ describe('a publisher under attack', () => {
     await second.until(() => second.count > 10)
   })
 
-  it('ends a session over UDP that shows no sign of life, and takes RTCP from its reader alone as one', async () => {
+  it('ends a session over UDP without requests and reports, and ignores RTCP from other addresses', async () => {
     const { url, mount } = await publish({}, { sessionTimeoutMs: 1500 })
     const client = await reader(url, { transport: 'udp' })
     await client.describe()

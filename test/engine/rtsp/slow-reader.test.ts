@@ -18,7 +18,7 @@ afterEach(async () => {
   await publisher.close()
 })
 
-/** A stream of 100 kB units that is written as fast as the good reader takes it. */
+/** A stream of 100 kB units, written as fast as the good reader receives them. */
 const setUp = async (limits: Partial<PublisherLimits>) => {
   publisher = createPublisher({ log: silentLog, limits })
   const stream = new RtpStream()
@@ -60,18 +60,18 @@ const setUp = async (limits: Partial<PublisherLimits>) => {
   return { mount, open, feed }
 }
 
-/** Where a packet does not follow the one before it. */
+/** Packets that do not follow the one before them. */
 const breaks = (packets: readonly RecordedPacket[]) =>
   packets.filter((packet, at) => at > 0 && packet.sequence !== (((packets[at - 1]?.sequence ?? 0) + 1) & 0xffff))
 
-describe('a reader over TCP that does not keep up', () => {
-  it('loses whole GOPs, gets whole units, and takes nothing from the others', async () => {
+describe('a slow reader over TCP', () => {
+  it('loses whole GOPs, gets whole units, and does not affect other readers', async () => {
     const { mount, open, feed } = await setUp({ queuedBytes: 1_500_000, lagMs: 60_000, stalledMs: 60_000 })
     const good = await open(true)
     const slow = await open(true)
     await slow.until(() => slow.count === UNIT_PACKETS)
     slow.stopReading()
-    // More than the kernel holds for a connection, and more than the bound.
+    // More than the kernel buffers per connection, and more than the queue limit.
     await feed(150, good)
     slow.resumeReading()
     await feed(3 * GOP, good)
@@ -86,14 +86,14 @@ describe('a reader over TCP that does not keep up', () => {
     for (const packets of units.values()) expect(packets.length).toBe(UNIT_PACKETS)
   })
 
-  it('is dropped when it takes nothing at all, and all that hung on it is freed', async () => {
+  it('is dropped when it reads nothing at all, and its resources are freed', async () => {
     const { mount, open, feed } = await setUp({ queuedBytes: 1_500_000, stalledMs: 200 })
     const good = await open(true)
     const stuck = await open(false)
     await stuck.until(() => stuck.count > 0)
     stuck.stopReading()
     await feed(150, good)
-    // The check runs every second; the good reader goes on meanwhile.
+    // The check runs every second; the good reader continues meanwhile.
     const end = performance.now() + 10_000
     while (mount.readers > 1 && performance.now() < end) await feed(1, good)
     expect([mount.readers, publisher.connections, sequenceGaps(good.packets)]).toEqual([1, 1, []])

@@ -31,14 +31,14 @@ const sourceWithMedia = async () => {
 }
 
 describe('readers while the source is away', () => {
-  it('keep their session over UDP, which has nothing to report then, and lose it when media flows and they are silent', async () => {
+  it('keep their session over UDP without reports, and lose it when media flows and they stay silent', async () => {
     const media = await sourceWithMedia()
     const { mount, url } = await publish(media.streams, {}, { sessionTimeoutMs: 1500, reportMs: 100 })
     const reader = await openReader(url, { transport: 'udp' })
     ends.push(() => reader.close())
     await reader.until(() => reader.count > 10)
     await media.stop()
-    // Sender reports go on: 35 of them are more than twice the session's time.
+    // Sender reports continue: 35 of them take more than twice the session timeout.
     const reports = reader.reports.length
     await reader.until(() => reader.reports.length > reports + 35)
     expect([reader.open, mount.readers]).toEqual([true, 1])
@@ -46,7 +46,7 @@ describe('readers while the source is away', () => {
     await reader.closed
   })
 
-  it('are answered at once with the description that is known', async () => {
+  it('get the known session description at once', async () => {
     const media = await sourceWithMedia()
     const { url } = await publish(media.streams)
     const first = await openReader(url)
@@ -58,22 +58,22 @@ describe('readers while the source is away', () => {
   })
 })
 
-describe('readers of a stream that is started for them', () => {
+describe('readers of a stream that starts on demand', () => {
   it.each<[ErrorCode, number]>([
     ['LICENSE_LIMIT_EXCEEDED', 402],
     ['NOT_FOUND', 404],
     ['ENGINE_ERROR', 503],
     ['PIPELINE_START_TIMEOUT', 504],
-  ])('are told of a start that failed with %s by %i', async (code, status) => {
+  ])('see a start that failed with %s as status %i', async (code, status) => {
     const { url } = await publish([new RtpStream()], { onDescribe: () => Promise.reject(new ApiError(code, 'It did not start.')) })
     const reader = await connectReader(url)
     ends.push(() => reader.close())
-    const answer = await reader.describe()
-    expect([answer.status, answer.headers.get('retry-after')]).toEqual([status, status === 503 ? '1' : undefined])
+    const response = await reader.describe()
+    expect([response.status, response.headers.get('retry-after')]).toEqual([status, status === 503 ? '1' : undefined])
     expect((await reader.request('OPTIONS')).status).toBe(200)
   })
 
-  it('wait no longer than the bound for a start that never ends', async () => {
+  it('time out when a start never ends', async () => {
     const { url } = await publish([new RtpStream()], { onDescribe: () => new Promise(() => {}), describeTimeoutMs: () => 50 })
     const reader = await connectReader(url)
     ends.push(() => reader.close())

@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { RtpCaps } from '../../../engine/rtp/caps.ts'
 import type { RtpStream } from '../../../engine/rtp/stream.ts'
-import { decodePicture } from '../../../engine/screenshots/decode/decode.ts'
-import { decoderLine } from '../../../engine/screenshots/decode/line.ts'
-import { PictureMaker } from '../../../engine/screenshots/decode/picture-maker.ts'
+import { decodeToJpeg } from '../../../engine/screenshots/decode/decode-to-jpeg.ts'
+import { decoderLine } from '../../../engine/screenshots/decode/decoder-line.ts'
+import { ScreenshotDecoder } from '../../../engine/screenshots/decode/screenshot-decoder.ts'
 import { DecodeSlots } from '../../../engine/screenshots/decode/slots.ts'
 import { readJpeg } from '../../../engine/screenshots/jpeg/jpeg.ts'
 import { frameShownIn } from '../../helpers/media/frame-clock.ts'
@@ -19,7 +19,7 @@ const MEDIA: Readonly<Record<string, string>> = {
   H265: `${raw} x265enc tune=zerolatency speed-preset=ultrafast key-int-max=30 ! rtph265pay name=pay0 config-interval=-1`,
   VP8: `${raw} vp8enc deadline=1 keyframe-max-dist=30 ! rtpvp8pay name=pay0`,
   JPEG: `${raw.replace('format=I420', 'format=I420,colorimetry=bt709')} videoconvert ! video/x-raw,format=I420,colorimetry=1:4:0:0 ! jpegenc ! rtpjpegpay name=pay0`,
-  'MP4V-ES (no decoder of its own in the table)': `${raw} avenc_mpeg4 gop-size=30 ! rtpmp4vpay name=pay0 config-interval=1`,
+  'MP4V-ES (decoded by decodebin)': `${raw} avenc_mpeg4 gop-size=30 ! rtpmp4vpay name=pay0 config-interval=1`,
 }
 
 let media: Media | undefined
@@ -28,7 +28,7 @@ afterEach(async () => {
   media = undefined
 })
 
-/** A stream that has a GOP of at least so many units. */
+/** A stream with a GOP of at least this many units. */
 const streamOf = async (branch: string, units: number): Promise<RtpStream> => {
   media = startMedia([branch])
   const [stream] = media.streams
@@ -40,7 +40,7 @@ const streamOf = async (branch: string, units: number): Promise<RtpStream> => {
   return stream
 }
 
-/** Mean of the red channel, as a viewer would show it. */
+/** Mean of the red channel, as a viewer shows it. */
 const red = (jpeg: Buffer): number => {
   const bytes = execFileSync('ffmpeg', ['-v', 'error', '-f', 'mjpeg', '-i', '-', '-vf', 'scale=1:1,format=rgb24', '-f', 'rawvideo', '-'], {
     input: jpeg,
@@ -48,21 +48,21 @@ const red = (jpeg: Buffer): number => {
   return bytes[0] ?? 0
 }
 
-describe('a picture of a stream', () => {
-  it.each(Object.keys(MEDIA))('is made of %s, from the key frame and from the whole GOP, in the colours of a JPEG', async (name) => {
+describe('a screenshot of a stream', () => {
+  it.each(Object.keys(MEDIA))('is decoded from %s, from the key frame and from the whole GOP, in the colors of a JPEG', async (name) => {
     const stream = await streamOf(MEDIA[name] ?? '', name === 'JPEG' ? 1 : 2)
     const { gop, caps } = stream
     if (gop === undefined || caps === undefined) throw new Error('no GOP')
     for (const keyFrameOnly of [true, false]) {
       const single = keyFrameOnly || gop.units.length === 1
-      const { jpeg, width, height } = await decodePicture({ caps, media: gop.rfc4571({ keyFrameOnly }), single, quality: 90, width: null })
+      const { jpeg, width, height } = await decodeToJpeg({ caps, media: gop.rfc4571({ keyFrameOnly }), single, quality: 90, width: null })
       expect({ width, height, end: jpeg.length }).toEqual({ width: 320, height: 240, end: readJpeg(jpeg)?.end })
       // White is 255, not the 235 of video range.
       expect(red(jpeg)).toBeGreaterThan(250)
     }
   })
 
-  it('shows the newest frame of the GOP, and the first when only that is asked for', async () => {
+  it('shows the newest frame of the GOP', async () => {
     const frames = execFileSync('ffmpeg', [
       ...'-v error -f lavfi -i'.split(' '),
       "color=c=black:s=320x240:r=30,geq=lum='if(mod(floor((N+100)/pow(2,floor(X/20))),2),235,16)':cb=128:cr=128",
@@ -74,64 +74,64 @@ describe('a picture of a stream', () => {
       { input: frames },
     )
     const caps: RtpCaps = { media: 'video', encodingName: 'H264', payload: 96, clockRate: 90000, parameters: new Map() }
-    const order = { caps, media: rtp, quality: 85, width: null }
-    expect(frameShownIn((await decodePicture({ ...order, single: false })).jpeg)).toBe(144)
-    const narrow = await decodePicture({ ...order, single: false, width: 160 })
+    const job = { caps, media: rtp, quality: 85, width: null }
+    expect(frameShownIn((await decodeToJpeg({ ...job, single: false })).jpeg)).toBe(144)
+    const narrow = await decodeToJpeg({ ...job, single: false, width: 160 })
     expect([narrow.width, narrow.height, frameShownIn(narrow.jpeg)]).toEqual([160, 120, 144])
   })
 
-  it('is smaller with less quality and width, and never wider than the stream', async () => {
+  it('is smaller with lower quality and width, and never wider than the stream', async () => {
     const stream = await streamOf(h264Media(), 3)
-    const maker = new PictureMaker(stream, new DecodeSlots({ running: 1, waiting: 10 }))
+    const decoder = new ScreenshotDecoder(stream, new DecodeSlots({ running: 1, waiting: 10 }))
     const [low, high, narrow, wide] = [
-      await maker.make({ quality: 10, width: null }),
-      await maker.make({ quality: 95, width: null }),
-      await maker.make({ quality: 95, width: 64 }),
-      await maker.make({ quality: 95, width: 4000 }),
+      await decoder.decode({ quality: 10, width: null }),
+      await decoder.decode({ quality: 95, width: null }),
+      await decoder.decode({ quality: 95, width: 64 }),
+      await decoder.decode({ quality: 95, width: 4000 }),
     ]
     expect(high.jpeg.length).toBeGreaterThan(1.2 * low.jpeg.length)
     expect([narrow.width, narrow.height]).toEqual([64, 48])
     expect([wide.width, wide.height]).toEqual([320, 240])
   })
 
-  it('tells when its frame came', async () => {
+  it('has the arrival time of its frame', async () => {
     const stream = await streamOf(h264Media(300), 20)
-    const maker = new PictureMaker(stream, new DecodeSlots({ running: 1, waiting: 10 }))
+    const decoder = new ScreenshotDecoder(stream, new DecodeSlots({ running: 1, waiting: 10 }))
     const { gop } = stream
     const before = gop?.newestArrivedMs ?? 0
-    expect((await maker.make({ quality: 50, width: null })).frameMs).toBeGreaterThanOrEqual(before)
+    expect((await decoder.decode({ quality: 50, width: null })).frameMs).toBeGreaterThanOrEqual(before)
     if (gop === undefined) throw new Error('no GOP')
-    expect((await maker.make({ quality: 50, width: null, keyFrameOf: gop })).frameMs).toBe(gop.keyArrivedMs)
+    expect((await decoder.decode({ quality: 50, width: null, keyFrameOf: gop })).frameMs).toBe(gop.keyArrivedMs)
   })
 })
 
 describe('a decoder', () => {
   const caps: RtpCaps = { media: 'video', encodingName: 'H264', payload: 96, clockRate: 90000, parameters: new Map() }
 
-  it('that hangs is killed', async () => {
+  it('is killed when it hangs', async () => {
     const stream = await streamOf(h264Media(300), 10)
-    const order = { caps: stream.caps ?? caps, media: stream.gop?.rfc4571() ?? Buffer.alloc(0), single: false, quality: 85, width: null }
+    const job = { caps: stream.caps ?? caps, media: stream.gop?.rfc4571() ?? Buffer.alloc(0), single: false, quality: 85, width: null }
     const decoders = () => childrenOf(process.pid).filter(({ command }) => command.includes('jpegenc'))
-    const decoded = decodePicture({ ...order, timeoutMs: 2000 }).catch((error: unknown) => error)
-    // Stopped, it is as silent as one that hangs; SIGKILL ends it all the same.
+    const decoded = decodeToJpeg({ ...job, timeoutMs: 2000 }).catch((error: unknown) => error)
+    // A stopped decoder is as silent as a hanging one; SIGKILL ends it all the same.
     const [decoder] = await until(decoders, (found) => found.length > 0)
     process.kill(decoder?.pid ?? 0, 'SIGSTOP')
     expect(await decoded).toMatchObject({ code: 'ENGINE_ERROR', details: { reason: 'decoder_hung' } })
     expect(decoders()).toEqual([])
   })
 
-  it('that gets nonsense, or nothing, is an error that tells so', async () => {
-    const order = { caps, single: false, quality: 85, width: null, timeoutMs: 2000 }
-    for (const nonsense of [Buffer.alloc(0), Buffer.from('nonsense'), Buffer.alloc(100_000, 0x47)]) {
-      await expect(decodePicture({ ...order, media: nonsense })).rejects.toMatchObject({
+  it('reports an error for invalid or empty input', async () => {
+    const job = { caps, single: false, quality: 85, width: null, timeoutMs: 2000 }
+    for (const input of [Buffer.alloc(0), Buffer.from('nonsense'), Buffer.alloc(100_000, 0x47)]) {
+      await expect(decodeToJpeg({ ...job, media: input })).rejects.toMatchObject({
         code: 'ENGINE_ERROR',
-        // gst-launch-1.0 now and then waits for ever after an error this early; then it is killed.
+        // gst-launch-1.0 sometimes hangs after such an early error; then it is killed.
         details: { reason: expect.stringMatching(/^decoder_(failed|hung)$/) },
       })
     }
   })
 
-  it('is told of the format what can be told safely', () => {
+  it('gets only safe caps fields', () => {
     const parameters = new Map([
       ['sprop-parameter-sets', 'Z0LAH4w=,aM4PyA=='],
       ['evil', '" ! filesink location=/tmp/x "'],
@@ -140,16 +140,16 @@ describe('a decoder', () => {
     ])
     const line = decoderLine({ caps: { ...caps, parameters }, single: true, generic: false, quality: 50, width: null }).join(' ')
     expect(line).toContain('Z0LAH4w=,aM4PyA==')
-    for (const left of ['filesink', 'timestamp-offset', 'na me', 'videorate']) expect(line).not.toContain(left)
+    for (const unsafe of ['filesink', 'timestamp-offset', 'na me', 'videorate']) expect(line).not.toContain(unsafe)
   })
 })
 
-describe('the slots of decoders', () => {
-  it('run so many at a time, in order, and refuse when too many wait', async () => {
+describe('the decode slots', () => {
+  it('run a limited number of jobs at once, in order, and reject when too many wait', async () => {
     const slots = new DecodeSlots({ running: 2, waiting: 3 })
     const begun: number[] = []
     const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>())
-    const works = gates.map(({ promise }, at) =>
+    const jobs = gates.map(({ promise }, at) =>
       slots.run(async () => {
         begun.push(at)
         await promise
@@ -158,10 +158,10 @@ describe('the slots of decoders', () => {
     await expect(slots.run(async () => 'never')).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE', details: { reason: 'busy' } })
     expect(begun).toEqual([0, 1])
     gates[1]?.reject(new Error('failed'))
-    await expect(works[1]).rejects.toThrow('failed')
+    await expect(jobs[1]).rejects.toThrow('failed')
     expect(begun).toEqual([0, 1, 2])
     for (const gate of gates) gate.resolve()
-    await Promise.allSettled(works)
+    await Promise.allSettled(jobs)
     expect(begun).toEqual([0, 1, 2, 3, 4])
     expect(await slots.run(async () => 'free again')).toBe('free again')
   })

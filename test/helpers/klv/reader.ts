@@ -10,14 +10,14 @@ import { toHex } from '../../fixtures/klv/hex.ts'
 
 const run = promisify(execFile)
 
-/** Lets GStreamer read so many KLV packets from an RTSP address; answers each as hexadecimal text. */
+/** Reads KLV packets from an RTSP address with GStreamer; returns each as hexadecimal text. */
 export const gstKlv = async (url: string, packets: number, protocols: 'tcp' | 'udp' = 'tcp'): Promise<readonly string[]> => {
   const line = `rtspsrc location=${url} latency=50 protocols=${protocols} ! application/x-rtp,media=application ! rtpklvdepay ! identity eos-after=${packets + 1} ! fdsink fd=1`
   const options = { timeout: 20_000 + packets * 200, encoding: 'buffer', maxBuffer: 16 * 1024 * 1024, killSignal: 'SIGKILL' } as const
   try {
     return splitPackets((await run('gst-launch-1.0', ['-q', ...line.split(' ')], options)).stdout)
   } catch (error) {
-    // rtspsrc says TEARDOWN at EOS, and sometimes PAUSE on the connection that was closed then: an error after all was read.
+    // rtspsrc sends TEARDOWN at EOS, and sometimes PAUSE on the connection closed by then: an error after all packets were read.
     const { stdout } = error as { stdout?: Buffer }
     const read = stdout === undefined ? [] : splitPackets(stdout)
     if (read.length < packets) throw error
@@ -25,7 +25,7 @@ export const gstKlv = async (url: string, packets: number, protocols: 'tcp' | 'u
   }
 }
 
-/** Lets ffmpeg read the data track of an RTSP address for so many seconds. ffmpeg 5.1 does not know the format, only its bytes. */
+/** Reads the data track of an RTSP address with ffmpeg for some seconds. ffmpeg 5.1 copies its bytes without decoding them. */
 export const ffmpegKlv = async (url: string, seconds: number): Promise<readonly string[]> => {
   const folder = await mkdtemp(join(tmpdir(), 'klv-'))
   try {
@@ -53,7 +53,7 @@ export const ffmpegKlv = async (url: string, seconds: number): Promise<readonly 
   }
 }
 
-/** Universal sets glued together, one by one. */
+/** Splits a sequence of universal sets. */
 const splitPackets = (bytes: Buffer): readonly string[] => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const packets: string[] = []

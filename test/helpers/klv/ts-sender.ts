@@ -6,27 +6,27 @@ import { freeUdpPort, send } from '../media/play-launch.ts'
 const PACKET = 188
 const PMT_PID = 0x20
 
-export interface TsKlvSender {
-  /** Where the pipeline listens. */
+interface TsKlvSender {
+  /** The source address for the pipeline. */
   readonly uri: string
-  /** Every KLV packet sent so far, with the presentation time of the picture that it belongs to. */
+  /** Every KLV packet sent so far, with the presentation time of its video frame. */
   readonly sent: { readonly pts: number; readonly klv: Uint8Array }[]
   stop(): Promise<void>
 }
 
-export interface TsKlvOptions {
+interface TsKlvOptions {
   readonly synchronous: boolean
-  /** The packet that goes with picture `index`; undefined: none. */
+  /** The packet of video frame `index`; undefined: none. */
   readonly klv: (index: number) => Uint8Array | undefined
   readonly fps?: number
-  /** Pictures from one key frame to the next. */
+  /** Frames from one key frame to the next. */
   readonly keyInterval?: number
   readonly bitrate?: number
-  /** Bytes instead of the usual PES with the packet, for a sender that is broken. */
+  /** Replaces the transport packets of a KLV packet, to simulate a broken sender. */
   readonly damage?: (transport: Uint8Array) => Uint8Array
 }
 
-/** A live MPEG-TS over UDP: H.264 by GStreamer, into which KLV is put with the presentation time of each picture. */
+/** A live MPEG-TS over UDP: H.264 by GStreamer, with KLV inserted at the presentation time of each frame. */
 export const startTsKlvSender = async ({
   synchronous,
   klv,
@@ -39,10 +39,10 @@ export const startTsKlvSender = async ({
   const relay = createSocket({ type: 'udp4', recvBufferSize: 1024 * 1024 })
   const muxer = new TsMuxer()
   const sent: { pts: number; klv: Uint8Array }[] = []
-  let screenshots = 0
+  let frames = 0
 
   const withKlv = (pts: number): Uint8Array[] => {
-    const packet = klv(screenshots++)
+    const packet = klv(frames++)
     if (packet === undefined) return []
     sent.push({ pts, klv: packet })
     const transport = synchronous ? muxer.synchronous(pts, packet) : muxer.asynchronous(pts, packet)
@@ -66,10 +66,10 @@ export const startTsKlvSender = async ({
   })
   relay.bind(relayPort, '127.0.0.1')
   await once(relay, 'listening')
-  const pictureCaps = `video/x-raw,format=I420,width=320,height=180,framerate=${fps}/1`
+  const videoCaps = `video/x-raw,format=I420,width=320,height=180,framerate=${fps}/1`
   const encoder = `x264enc tune=zerolatency speed-preset=ultrafast bitrate=${bitrate} key-int-max=${keyInterval}`
   const stopSource = send(
-    `videotestsrc is-live=true pattern=snow ! ${pictureCaps} ! ${encoder} ! h264parse ! mpegtsmux alignment=7 ! udpsink host=127.0.0.1 port=${relayPort} sync=false`,
+    `videotestsrc is-live=true pattern=snow ! ${videoCaps} ! ${encoder} ! h264parse ! mpegtsmux alignment=7 ! udpsink host=127.0.0.1 port=${relayPort} sync=false`,
   )
   return {
     uri: `udp://127.0.0.1:${port}`,
@@ -81,7 +81,7 @@ export const startTsKlvSender = async ({
   }
 }
 
-/** The PTS of a transport packet that begins a PES packet of the video; undefined for every other. */
+/** The PTS of a transport packet that begins a PES packet of the video; undefined for all others. */
 const ptsOf = (packet: Buffer): number | undefined => {
   const starts = ((packet[1] ?? 0) & 0x40) !== 0
   const hasField = ((packet[3] ?? 0) & 0x20) !== 0

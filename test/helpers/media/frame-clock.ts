@@ -1,12 +1,12 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-/** Bits of the frame number that are drawn, as black and white columns; the first is the lowest. */
+/** Bits of the frame number, drawn as black and white columns; the first is the lowest. */
 const BITS = 16
 const FPS = 30
 
-/** Frames with their number burnt in, 320x240 at 30 fps, in real time, as H.264 in MPEG-TS over UDP. */
-export const frameClockArguments = (port: number, keyEvery: number): readonly string[] => [
+/** Frames that show their number, 320x240 at 30 fps, in real time, as H.264 in MPEG-TS over UDP. */
+const frameClockArguments = (port: number, keyEvery: number): readonly string[] => [
   ...'-v error -re -f lavfi -i'.split(' '),
   `color=c=black:s=320x240:r=${FPS},geq=lum='if(mod(floor(N/pow(2,floor(X/20))),2),235,16)':cb=128:cr=128`,
   ...`-c:v libx264 -preset ultrafast -tune zerolatency -g ${keyEvery} -pix_fmt yuv420p -f mpegts`.split(' '),
@@ -14,7 +14,7 @@ export const frameClockArguments = (port: number, keyEvery: number): readonly st
 ]
 
 export interface FrameClock {
-  /** When ffmpeg was started, milliseconds since the epoch. */
+  /** Start of ffmpeg, milliseconds since the epoch. */
   readonly startedAt: number
   stop(): Promise<void>
 }
@@ -31,7 +31,7 @@ export const startFrameClock = (port: number, keyEvery: number): FrameClock => {
   }
 }
 
-/** The frame number that a picture of the clock shows, whatever its size. */
+/** The frame number that a screenshot of the clock shows, at any size. */
 export const frameShownIn = (jpeg: Buffer): number => {
   const width = 320
   const gray = execFileSync(

@@ -5,12 +5,12 @@ import { fileURLToPath } from 'node:url'
 
 const FIXTURE = fileURLToPath(new URL('../../fixtures/media-server.py', import.meta.url))
 
-/** A line that the media server printed. */
-export interface MediaServerLine {
+/** A line printed by the media server. */
+interface MediaServerLine {
   readonly port?: number
   readonly available?: string
   readonly unavailable?: string
-  /** The arguments of a hook that has ended, its exit code and what it wrote. */
+  /** Arguments, exit code and output of a hook that has ended. */
   readonly hook?: readonly string[]
   readonly code?: number
   readonly output?: string
@@ -18,14 +18,14 @@ export interface MediaServerLine {
 
 export interface MediaServer {
   readonly port: number
-  /** Resolves with the first line, of those so far and those to come, that holds. */
-  line(holds: (line: MediaServerLine) => boolean): Promise<MediaServerLine>
-  /** Where a stream is published; it is read without `/in`. */
+  /** Resolves with the first past or future line that matches. */
+  line(matches: (line: MediaServerLine) => boolean): Promise<MediaServerLine>
+  /** The address to publish a stream at; readers omit `/in`. */
   publishUrl(path: string): string
   stop(): Promise<void>
 }
 
-export interface Hooks {
+interface Hooks {
   /** Command lines as in mediamtx.yml. */
   readonly onAvailable?: string
   readonly onUnavailable?: string
@@ -49,18 +49,18 @@ export const startMediaServer = async (hooks: Hooks = {}): Promise<MediaServer> 
     lines.push(JSON.parse(text) as MediaServerLine)
     for (const listener of listeners) listener()
   })
-  const line: MediaServer['line'] = (holds) =>
+  const line: MediaServer['line'] = (matches) =>
     new Promise((resolve, reject) => {
-      const look = (): void => {
-        const found = lines.find(holds)
+      const check = (): void => {
+        const found = lines.find(matches)
         if (found === undefined && child.exitCode === null) return
-        listeners.delete(look)
+        listeners.delete(check)
         if (found === undefined) reject(new Error(`The media server ended after ${JSON.stringify(lines)}`))
         else resolve(found)
       }
-      listeners.add(look)
-      child.once('exit', look)
-      look()
+      listeners.add(check)
+      child.once('exit', check)
+      check()
     })
   const { port = 0 } = await line((one) => one.port !== undefined)
   return {
@@ -75,13 +75,13 @@ export const startMediaServer = async (hooks: Hooks = {}): Promise<MediaServer> 
 }
 
 export interface Publisher {
-  /** Ends the stream properly (SIGINT, TEARDOWN). */
+  /** Ends the stream with TEARDOWN (SIGINT). */
   unpublish(): Promise<void>
-  /** Kills the publisher: the connection is cut, no TEARDOWN. */
+  /** Kills the publisher: the connection closes without TEARDOWN. */
   kill(): Promise<void>
 }
 
-/** ffmpeg publishes a test picture. */
+/** Publishes a test picture with ffmpeg. */
 export const publishWithFfmpeg = (url: string, size = '640x360', rate = 25): Publisher =>
   publisher(
     spawn(
@@ -95,7 +95,7 @@ export const publishWithFfmpeg = (url: string, size = '640x360', rate = 25): Pub
     ),
   )
 
-/** GStreamer's rtspclientsink publishes the H.264 and the KLV of another RTSP source. */
+/** Publishes the H.264 and the KLV of another RTSP source with GStreamer's rtspclientsink. */
 export const publishWithGstreamer = (url: string, sourceUrl: string): Publisher => {
   const line = `rtspsrc location=${sourceUrl} protocols=tcp latency=0 name=in
     in. ! application/x-rtp,media=video ! rtph264depay ! h264parse ! out.sink_0

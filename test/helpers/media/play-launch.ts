@@ -29,14 +29,14 @@ export const plan = async (uri: string, encoding: Encoding | null = null, previo
   return simpleLaunch(config, facts, codec === null ? null : await chooseEncoder(codec, 'software', runToEnd))
 }
 
-export interface Played {
-  /** Caps that the child printed, by payloader. */
+interface Played {
+  /** Caps by payloader, as printed by the child. */
   readonly caps: ReadonlyMap<string, string>
   readonly firstPacket: Buffer
 }
 
-/** Runs a line until its payloaders have printed caps and sent bytes; throws the fault when the child ends before. */
-export const play = async (launch: Launch, wanted: readonly string[] = ['pay0']): Promise<Played> => {
+/** Runs a launch line until its payloaders have printed caps and sent bytes; throws the fault when the child ends before. */
+export const play = async (launch: Launch, payloaders: readonly string[] = ['pay0']): Promise<Played> => {
   const child = startChild('gst-launch-1.0', ['-v', ...launch.args], { mediaPipes: launch.streams.length, reach: 'host' })
   const caps = new Map<string, string>()
   let stderr = ''
@@ -51,14 +51,14 @@ export const play = async (launch: Launch, wanted: readonly string[] = ['pay0'])
   child.stdout.on('data', (chunk) => {
     stdout += chunk
     for (const [, name = '', text = ''] of stdout.matchAll(/:(pay\d)\.GstPad:src: caps = (application\/x-rtp, .*)/g)) caps.set(name, text)
-    if (wanted.every((name) => caps.has(name))) resolveCaps()
+    if (payloaders.every((name) => caps.has(name))) resolveCaps()
   })
   const firsts = launch.streams.map(({ payloader }, index) => {
     const pipe = child.media[index]
     if (pipe === undefined) throw new Error(`no pipe for ${payloader}`)
     const first = once(pipe, 'data') as Promise<[Buffer]>
     pipe.on('data', () => {})
-    return wanted.includes(payloader) ? first : Promise.resolve([Buffer.alloc(0)] as [Buffer])
+    return payloaders.includes(payloader) ? first : Promise.resolve([Buffer.alloc(0)] as [Buffer])
   })
   try {
     const ended = child.ended.then((end) => {
@@ -81,7 +81,7 @@ export const rtpOf = (packet: Buffer) => ({
 
 export const H264: Encoding = { codec: 'h264', bitrate: 500, width: 320, height: 180, fps: 10, quality: 1 }
 
-/** A gst-launch that sends; ended by the returned function. */
+/** Runs a sender with gst-launch-1.0; returns the function that stops it. */
 export const send = (description: string): (() => Promise<void>) => {
   const child = spawn('gst-launch-1.0', ['-q', ...description.split(' ')], { stdio: 'ignore' })
   const exited = once(child, 'exit')

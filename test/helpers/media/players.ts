@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-export interface ProbedStream {
+interface ProbedStream {
   readonly codec_name?: string
   readonly codec_type: string
   readonly width?: number
@@ -11,7 +11,7 @@ export interface ProbedStream {
   readonly avg_frame_rate?: string
 }
 
-/** What ffprobe says of the streams at an address. */
+/** The streams at an address, as ffprobe reports them. */
 export const ffprobe = async (url: string, transport: 'tcp' | 'udp' = 'tcp'): Promise<readonly ProbedStream[]> => {
   const { stdout } = await run('ffprobe', ['-v', 'error', '-rtsp_transport', transport, '-show_streams', '-of', 'json', url], {
     timeout: 20_000,
@@ -19,17 +19,17 @@ export const ffprobe = async (url: string, transport: 'tcp' | 'udp' = 'tcp'): Pr
   return (JSON.parse(stdout) as { streams: readonly ProbedStream[] }).streams
 }
 
-export interface Decoded {
+interface Decoded {
   readonly frames: number
-  /** What ffmpeg complained about, line by line. */
+  /** Error messages of ffmpeg, one per line. */
   readonly errors: readonly string[]
 }
 
-// Not of a decoder: the null muxer rounds timestamps to the frame rate and complains when two fall on one tick, as at each
-// key frame also of gst-rtsp-server, and in the GOP that a joining reader gets with its timestamps drawn together.
+// The null muxer rounds timestamps to the frame rate and warns when two fall on one tick, as at each key frame of
+// gst-rtsp-server, and in the cached GOP of a joining reader, whose timestamps are compressed.
 const OF_THE_NULL_MUXER = /^\[null @|^\s*Last message repeated|^\s*$/
 
-/** Lets ffmpeg read and decode so many frames. */
+/** Reads and decodes a number of frames with ffmpeg. */
 export const ffmpegDecode = async (url: string, frames: number, transport: 'tcp' | 'udp' = 'tcp'): Promise<Decoded> => {
   const { stdout, stderr } = await run(
     'ffmpeg',
@@ -56,7 +56,7 @@ export const ffmpegDecode = async (url: string, frames: number, transport: 'tcp'
   return { frames: counts.at(-1) ?? 0, errors: stderr.split('\n').filter((line) => !OF_THE_NULL_MUXER.test(line)) }
 }
 
-/** Lets GStreamer's rtspsrc read and decode so many frames; fails when it does not get them. */
+/** Reads and decodes a number of frames with GStreamer's rtspsrc; rejects when they do not arrive. */
 export const gstDecode = async (url: string, frames: number, codec: 'h264' | 'h265', protocols?: 'tcp' | 'udp'): Promise<number> => {
   const source = ['rtspsrc', `location=${url}`, 'latency=100', ...(protocols === undefined ? [] : [`protocols=${protocols}`])]
   const decode = [

@@ -16,7 +16,7 @@ const pipeOf = (fd: number) => `rtpstreampay ! fdsink fd=${fd} sync=false async=
 export interface Media {
   readonly streams: readonly RtpStream[]
   readonly child: Child
-  /** Kills the present child and starts another one on the same streams; resolves when the first is reaped. */
+  /** Kills the present child and starts another one for the same streams. */
   restart(afterMs?: number): Promise<void>
   stop(): Promise<void>
 }
@@ -65,7 +65,7 @@ export const startMedia = (branches: readonly string[]): Media => {
   }
 }
 
-/** A TCP port that nobody has at this moment. */
+/** A TCP port that is free at this moment. */
 export const freePort = async (host = '127.0.0.1'): Promise<number> => {
   const server = createServer()
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, host, resolve))

@@ -1,5 +1,5 @@
-/** RTP packets made by hand, for tests that need every number in their own hands. */
-export interface PacketFields {
+/** Fields of a hand-made RTP packet. */
+interface PacketFields {
   readonly sequence: number
   readonly timestamp: number
   readonly marker?: boolean
@@ -22,7 +22,7 @@ export const rtpPacket = ({ sequence, timestamp, marker = true, payload = SLICE 
   return packet
 }
 
-/** Packets as a child writes them (RFC 4571). */
+/** Packets framed as a child writes them (RFC 4571). */
 export const framedPackets = (...packets: readonly Buffer[]): Buffer =>
   Buffer.concat(
     packets.flatMap((packet) => {

@@ -1,10 +1,12 @@
 import { createSocket, type Socket as UdpSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { connect, isIPv6, type Socket } from 'node:net'
-import { formatRequest, MessageParser, type RtspMessage, type RtspResponse } from '../../../engine/rtsp/protocol/message.ts'
-import { attribute, controlBase, parseSdp, resolveControl, type SessionDescription } from '../../../engine/rtsp/protocol/sdp.ts'
+import { formatRequest } from '../../../engine/rtsp/protocol/format-message.ts'
+import type { RtspMessage, RtspResponse } from '../../../engine/rtsp/protocol/message.ts'
+import { MessageParser } from '../../../engine/rtsp/protocol/message-parser.ts'
+import { attribute, parseSdp, type SessionDescription } from '../../../engine/rtsp/protocol/sdp.ts'
 
-/** One RTP packet as it came. */
+/** One RTP packet as received. */
 export interface RecordedPacket {
   readonly track: number
   readonly sequence: number
@@ -18,7 +20,7 @@ export interface RecordedPacket {
   readonly arrivedMs: number
 }
 
-export interface ReaderOptions {
+interface ReaderOptions {
   readonly transport?: 'tcp' | 'udp'
   /** Media of the description to set up; all by default. */
   readonly tracks?: readonly number[]
@@ -27,7 +29,7 @@ export interface ReaderOptions {
   readonly onPacket?: (packet: RecordedPacket) => void
 }
 
-/** A bare RTSP client that records RTP: nothing is reordered, hidden or decoded. */
+/** A minimal RTSP client that records RTP without reordering or decoding it. */
 export class RtspReader {
   readonly url: string
   readonly packets: RecordedPacket[] = []
@@ -39,12 +41,12 @@ export class RtspReader {
   /** The raw description. */
   description = ''
   session: string | undefined
-  /** The answer to PLAY. */
+  /** The response to PLAY. */
   played: RtspResponse | undefined
   readonly #socket: Socket
   readonly #parser = new MessageParser()
   readonly #options: ReaderOptions
-  readonly #answers: ((response: RtspResponse) => void)[] = []
+  readonly #pending: ((response: RtspResponse) => void)[] = []
   readonly #watchers = new Set<() => void>()
   readonly #udp: UdpSocket[] = []
   /** Interleaved channel → track. */
@@ -70,45 +72,45 @@ export class RtspReader {
     })
   }
 
-  /** Sends a request and answers its response; the session header is added. */
+  /** Sends a request with the session header; resolves with its response. */
   request(method: string, url = this.#base, headers: Readonly<Record<string, string | number>> = {}, body = ''): Promise<RtspResponse> {
     this.#cseq += 1
     const session = this.session === undefined ? {} : { Session: this.session }
     this.#socket.write(formatRequest(method, url, { CSeq: this.#cseq, ...session, ...headers }, body))
-    return this.answer()
+    return this.nextResponse()
   }
 
-  /** The next response that nobody waits for yet. */
-  answer(): Promise<RtspResponse> {
+  /** The next response for which no caller waits yet. */
+  nextResponse(): Promise<RtspResponse> {
     return new Promise((resolve, reject) => {
-      this.#answers.push(resolve)
-      void this.closed.then(() => reject(new Error('The connection closed before the answer came')))
+      this.#pending.push(resolve)
+      void this.closed.then(() => reject(new Error('The connection closed before the response arrived')))
     })
   }
 
-  /** Raw bytes, for what no well-behaved client sends. */
+  /** Sends raw bytes, for malformed requests. */
   write(data: string | Buffer): void {
     this.#socket.write(data)
   }
 
   async describe(): Promise<RtspResponse> {
-    const answer = await this.request('DESCRIBE', this.url, { Accept: 'application/sdp' })
-    if (answer.status !== 200) return answer
-    this.description = answer.body.toString()
+    const response = await this.request('DESCRIBE', this.url, { Accept: 'application/sdp' })
+    if (response.status !== 200) return response
+    this.description = response.body.toString()
     this.sdp = parseSdp(this.description)
-    this.#base = controlBase(answer.headers, this.url)
-    return answer
+    this.#base = response.headers.get('content-base') ?? this.url
+    return response
   }
 
   async setUp(track: number): Promise<RtspResponse> {
     const media = this.sdp?.media[track]
-    const control = resolveControl(this.#base, media && attribute(media, 'control'))
+    const url = trackUrl(this.#base, (media && attribute(media, 'control')) ?? '')
     const transport =
       this.#options.transport === 'udp' ? await this.#udpTransport(track) : `RTP/AVP/TCP;unicast;interleaved=${2 * track}-${2 * track + 1}`
-    const answer = await this.request('SETUP', control, { Transport: transport })
-    this.session = answer.headers.get('session')?.split(';')[0] ?? this.session
+    const response = await this.request('SETUP', url, { Transport: transport })
+    this.session = response.headers.get('session')?.split(';')[0] ?? this.session
     this.#channels.set(2 * track, track)
-    return answer
+    return response
   }
 
   async play(): Promise<RtspResponse> {
@@ -121,7 +123,7 @@ export class RtspReader {
     await this.close()
   }
 
-  /** Stops taking anything from the connection, as a stuck player does. */
+  /** Stops reading from the connection, as a stuck player does. */
   stopReading(): void {
     this.#socket.pause()
   }
@@ -130,7 +132,7 @@ export class RtspReader {
     this.#socket.resume()
   }
 
-  /** Goes away without a word. */
+  /** Closes the connection without TEARDOWN. */
   async close(): Promise<void> {
     this.#socket.destroy()
     await this.closed
@@ -140,7 +142,7 @@ export class RtspReader {
     return !this.#socket.destroyed
   }
 
-  /** Resolves when the condition holds; it is looked at after every packet. Rejects after `timeoutMs`, or when the connection closes. */
+  /** Resolves when the condition holds; checked after every packet. Rejects after `timeoutMs`, or when the connection closes. */
   async until(condition: () => boolean, timeoutMs = 15_000): Promise<void> {
     if (condition()) return
     const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -173,7 +175,7 @@ export class RtspReader {
   }
 
   #message(message: RtspMessage): void {
-    if (message.kind === 'response') this.#answers.shift()?.(message)
+    if (message.kind === 'response') this.#pending.shift()?.(message)
     if (message.kind !== 'interleaved') return
     const track = this.#channels.get(message.channel & ~1)
     if (track === undefined) throw new Error(`A frame came on channel ${message.channel}, which was not set up`)
@@ -208,6 +210,9 @@ export class RtspReader {
   }
 }
 
+/** The URL of a control attribute (RFC 2326 appendix C.1.1). */
+const trackUrl = (base: string, control: string): string => (/^rtsp:/.test(control) ? control : `${base.replace(/\/?$/, '/')}${control}`)
+
 /** Connects, without a request. */
 export const connectReader = async (url: string, options: ReaderOptions = {}): Promise<RtspReader> => {
   const { hostname, port } = new URL(url.replace(/^rtsp:/, 'http:'))
@@ -216,14 +221,14 @@ export const connectReader = async (url: string, options: ReaderOptions = {}): P
   return new RtspReader(url, socket, options)
 }
 
-/** A reader that plays: DESCRIBE, SETUP of the tracks, PLAY. Throws when one of them is not answered 200. */
+/** A reader that plays: DESCRIBE, SETUP of the tracks, PLAY. Throws when a response is not 200. */
 export const openReader = async (url: string, options: ReaderOptions = {}): Promise<RtspReader> => {
   const reader = await connectReader(url, options)
-  const expect200 = async (name: string, answer: Promise<RtspResponse>) => {
-    const { status } = await answer
+  const expect200 = async (name: string, response: Promise<RtspResponse>) => {
+    const { status } = await response
     if (status === 200) return
     await reader.close()
-    throw new Error(`${name} was answered ${status}`)
+    throw new Error(`The response to ${name} was ${status}`)
   }
   await expect200('DESCRIBE', reader.describe())
   for (const track of options.tracks ?? reader.sdp?.media.keys() ?? []) await expect200('SETUP', reader.setUp(track))

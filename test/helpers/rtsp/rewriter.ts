@@ -1,15 +1,15 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-export interface RtspRewriter {
+interface RtspRewriter {
   readonly port: number
   close(): Promise<void>
 }
 
-/** What becomes of one whole RTSP message, or one whole interleaved frame (which begins with `$`), of the server. */
-export type Rewrite = (message: Buffer) => Buffer
+/** Maps one RTSP message, or one interleaved frame (it begins with `$`), of the server. */
+type Rewrite = (message: Buffer) => Buffer
 
-/** Stands before an RTSP server (over TCP) and changes what it says. */
+/** A TCP proxy that rewrites the messages of an RTSP server. */
 export const startRtspRewriter = async (serverPort: number, rewrite: Rewrite): Promise<RtspRewriter> => {
   const sockets = new Set<Socket>()
   const server = createServer((client) => {
@@ -44,7 +44,7 @@ export const startRtspRewriter = async (serverPort: number, rewrite: Rewrite): P
   }
 }
 
-/** How long the message at the start of `bytes` is; 0 while that cannot be told. */
+/** Length of the message at the start of `bytes`; 0 while unknown. */
 const messageLength = (bytes: Buffer): number => {
   if (bytes[0] === 0x24) return bytes.length < 4 ? 0 : 4 + bytes.readUInt16BE(2)
   const head = bytes.indexOf('\r\n\r\n')
@@ -53,7 +53,7 @@ const messageLength = (bytes: Buffer): number => {
   return head + 4 + Number(contentLength ?? 0)
 }
 
-/** Puts one text for another of the same length into every RTSP message. */
+/** Replaces a text by another of the same length in every RTSP message. */
 export const replaceText =
   (from: string, to: string): Rewrite =>
   (message) => {
@@ -61,7 +61,7 @@ export const replaceText =
     return message[0] === 0x24 ? message : Buffer.from(message.toString('latin1').replace(from, to), 'latin1')
   }
 
-/** Puts other bytes in the place of the RTP payload of an interleaved channel. */
+/** Replaces the RTP payloads of an interleaved channel. */
 export const replacePayload =
   (
     channel: number,

@@ -10,10 +10,10 @@ export interface RtspSource {
   readonly pid: number
   /** Address of a mount: `/h264`, `/h265`, `/klv`, `/mp2t`, `/jpeg`, `/vp8`, `/av`, `/audio`. */
   url(path: string, userInfo?: string): string
-  /** SIGSTOP and SIGCONT: a source that hangs without closing, and goes on. */
+  /** SIGSTOP and SIGCONT: a source that hangs without closing, and continues. */
   pause(): void
   resume(): void
-  /** Ends it with SIGKILL and waits until it is reaped. */
+  /** Sends SIGKILL and waits until the process is reaped. */
   stop(): Promise<void>
 }
 

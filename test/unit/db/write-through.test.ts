@@ -66,7 +66,7 @@ describe('pipelines kept in memory', () => {
     expect([(await memory.list()).length, reads]).toEqual([1, { list: 1, find: 0 }])
   })
 
-  it('do not show a write that failed', async () => {
+  it('do not show a failed write', async () => {
     await using api = await createTestApi()
     const { memory } = layers(api)
     await memory.insert(record('a'))
@@ -78,7 +78,7 @@ describe('pipelines kept in memory', () => {
     await expect(memory.count()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
   })
 
-  it('are loaded again after a load that failed', async () => {
+  it('are loaded again after a failed load', async () => {
     await using api = await createTestApi()
     const { file } = layers(api)
     const failures = [new Error('busy')]
@@ -96,7 +96,7 @@ describe('pipelines kept in memory', () => {
 })
 
 describe('a credential kept in memory', () => {
-  it('is what was set last, and asked for once', async () => {
+  it('is the last one set, and read from the file once', async () => {
     let stored: string | undefined = 'first'
     let reads = 0
     const memory = keepCredentialInMemory({

@@ -24,7 +24,7 @@ describe('the configuration', () => {
     })
   })
 
-  it('takes an empty variable as one that is not set', () => {
+  it('treats an empty variable as not set', () => {
     expect(readConfiguration({ SVC_PORT: '', SVC_API_KEY: '' })).toMatchObject({ port: 8080, apiKey: undefined })
   })
 
@@ -46,7 +46,7 @@ describe('the configuration', () => {
     expect('mistakes' in read && read.mistakes[0]).toContain(hint)
   })
 
-  it('tells every mistake in one go', () => {
+  it('lists every mistake at once', () => {
     const read = readConfiguration({ SVC_PORT: 'x', SVC_DOCS_PORT: 'y', SVC_LOG_LEVEL: 'z' })
     expect('mistakes' in read && read.mistakes).toHaveLength(3)
   })
@@ -59,7 +59,7 @@ describe('the configuration', () => {
     expect(text).not.toContain('hidden')
   })
 
-  it('asks for the secret of an engine that runs elsewhere', () => {
+  it('requires the secret of an engine on another host', () => {
     expect(readConfiguration({ SVC_ENGINE_URL: 'http://10.0.0.7:9100' })).toEqual({
       mistakes: [expect.stringContaining('SVC_ENGINE_TOKEN')],
     })

@@ -28,7 +28,7 @@ describe('a keyed queue', () => {
     await slow
   })
 
-  it('turns away what would wait too long, and takes more when it is through', async () => {
+  it('refuses more than 64 waiting tasks, and accepts tasks again afterwards', async () => {
     const queue = createKeyedQueue()
     const gate = Promise.withResolvers<void>()
     const waiting = Array.from({ length: 64 }, () => queue('k', () => gate.promise))

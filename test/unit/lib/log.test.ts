@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { LogRing } from '../../../engine/pipelines/log-ring.ts'
 import { createLog } from '../../../lib/log.ts'
 
 const collect = (level: 'debug' | 'warn') => {
@@ -36,27 +35,11 @@ describe('the log', () => {
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ uri: 'rtsp://***@cam/x' })
   })
 
-  it('writes a line even for what JSON cannot hold', () => {
+  it('writes a line even for values that JSON cannot represent', () => {
     const { lines, log } = collect('debug')
     const circle: Record<string, unknown> = { big: 1n }
     circle.self = circle
     log.info('odd', { circle })
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ event: 'odd' })
-  })
-})
-
-describe('the log ring of a pipeline', () => {
-  it('keeps the last 500 lines over runs, masked and cut', () => {
-    const ring = new LogRing(() => 0)
-    for (let line = 0; line < 600; line += 1) ring.add(line < 550 ? 1 : 2, 'stderr', `line ${line}`)
-    ring.add(2, 'stderr', 'location=rtsp://me:hidden@cam/x')
-    ring.add(2, 'stdout', 'x'.repeat(10_000))
-    const lines = ring.lines()
-    expect(lines).toHaveLength(500)
-    expect(lines[0]?.line).toBe('line 102')
-    expect(lines.at(-2)?.line).toBe('location=rtsp://***@cam/x')
-    expect(lines.at(-1)?.line.length).toBeLessThan(2100)
-    expect(ring.stderrTail(2, 2)).toEqual(['line 599', 'location=rtsp://***@cam/x'])
-    expect(ring.stderrTail(3, 2)).toEqual([])
   })
 })

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { TsKlvReader } from '../../../../engine/klv/mpegts/ts.ts'
+import { KlvDemuxer } from '../../../../engine/klv/mpegts/klv-demuxer.ts'
 import { encodePacket } from '../../../../engine/klv/st0601/encode.ts'
 import { klvFeature, klvPacketJson } from '../../../../engine/klv/st0601/json.ts'
 import { decodePacket } from '../../../../engine/klv/st0601/packet.ts'
-import { KlvStream } from '../../../../engine/klv/st0601/stream.ts'
+import { KlvStreamParser } from '../../../../engine/klv/st0601/stream-parser.ts'
 import { flightItems, resealed } from '../../../fixtures/klv/local-set.ts'
 import { mutate, seededRandom } from '../../../fixtures/klv/random.ts'
 import { DYNAMIC_CONSTANT, DYNAMIC_ONLY } from '../../../fixtures/klv/st0902-packets.ts'
@@ -13,7 +13,7 @@ const GOOD = [DYNAMIC_CONSTANT, DYNAMIC_ONLY, encodePacket(flightItems(3))] as c
 const arrival = { pipelineId: 'fuzz', receivedAt: 0, now: 1 }
 
 describe('mutated packets', () => {
-  it('are decoded or refused, never thrown at, also with the checksum made right again', () => {
+  it('are decoded or rejected without throwing, also with a corrected checksum', () => {
     const random = seededRandom(1)
     const seen = new Set<string>()
     for (let i = 0; i < 30_000; i++) {
@@ -31,10 +31,10 @@ describe('mutated packets', () => {
     expect([...seen].sort()).toEqual(['bad_checksum', 'malformed', 'not_st0601', 'packet', 'truncated'])
   })
 
-  it('in a stream cost only themselves: good packets behind them are found', () => {
+  it('in a stream do not hide the valid packets after them', () => {
     const random = seededRandom(2)
     const max = 8192
-    const stream = new KlvStream({ maxPacketBytes: max })
+    const stream = new KlvStreamParser({ maxPacketBytes: max })
     for (let i = 0; i < 10_000; i++) {
       const bad = mutate(GOOD[i % GOOD.length] ?? DYNAMIC_ONLY, random)
       const cut = random(bad.length + 1)
@@ -51,10 +51,10 @@ describe('mutated packets', () => {
 })
 
 describe('a mutated transport stream', () => {
-  it.each(['asynchronous', 'synchronous'] as const)('with %s KLV is walked without a throw and followed again afterwards', (kind) => {
+  it.each(['asynchronous', 'synchronous'] as const)('with %s KLV is read without throwing, and valid KLV after it is found', (kind) => {
     const random = seededRandom(3)
-    const reader = new TsKlvReader()
-    const klv = new KlvStream()
+    const reader = new KlvDemuxer()
+    const klv = new KlvStreamParser()
     for (let i = 0; i < 1500; i++) {
       const mux = new TsMuxer()
       const good = Uint8Array.of(

@@ -5,22 +5,22 @@ import { expect, it } from 'vitest'
 
 const folder = fileURLToPath(new URL('../../../../engine/klv/', import.meta.url))
 
-/** A program that uses every part of the folder and leaves its findings in `found`. */
+/** A program that uses the decoder and the demuxer and stores its results in `found`. */
 const PROGRAM = `
   import { flightPacket } from './st0601/synthetic-flight.ts'
   import { klvFeature, klvPacketJson } from './st0601/json.ts'
-  import { KlvStream } from './st0601/stream.ts'
-  import { TsKlvReader } from './mpegts/ts.ts'
-  const [packet] = new KlvStream().push(flightPacket(1000))
+  import { KlvStreamParser } from './st0601/stream-parser.ts'
+  import { KlvDemuxer } from './mpegts/klv-demuxer.ts'
+  const [packet] = new KlvStreamParser().push(flightPacket(1000))
   const arrival = { pipelineId: 'p', receivedAt: 0, now: 0 }
   globalThis.found = JSON.stringify({
     mission: klvPacketJson(packet, arrival).values.mission_id,
     geometry: klvFeature(packet, arrival).geometry.type,
-    units: new TsKlvReader().push(new Uint8Array(400)).length,
+    units: new KlvDemuxer().push(new Uint8Array(400)).length,
   })
 `
 
-it('decodes where there is nothing of Node: no module, no Buffer, no process', async () => {
+it('decodes without Node: no module, no Buffer, no process', async () => {
   const { outputFiles } = await build({
     stdin: { contents: PROGRAM, resolveDir: folder, loader: 'ts' },
     bundle: true,

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import dashboard from '../../../../engine/deploy/grafana-dashboard.json' with { type: 'json' }
-import { MetricsEvents } from '../../../../engine/metrics/history.ts'
+import { MetricsHistory } from '../../../../engine/metrics/history.ts'
 import { createEngineMetrics, type EngineMetricsSources } from '../../../../engine/metrics/metrics.ts'
 import { readProcessUsage } from '../../../../engine/metrics/process-usage.ts'
 import type { PipelineFacts } from '../../../../engine/pipelines/media-stats.ts'
@@ -37,14 +37,14 @@ const MEDIA = { frames: 10, bytesIn: 2000, malformedPackets: 1, bytesOut: 6000, 
 const PLAYING: PipelineFacts = { view: view('a', { phase: 'playing', readers: 3, last_frame_age_ms: 40 }), pid: process.pid, media: MEDIA }
 const IDLE: PipelineFacts = { view: view('b', {}), pid: undefined, media: { ...MEDIA, frames: 0 } }
 
-/** The engine's metrics over pipelines that a test sets, and what the engine tells of them. */
+/** The engine's metrics for pipelines and events set by the test. */
 const setUp = (more: Partial<EngineMetricsSources> = {}) => {
-  const world = { pipelines: [PLAYING, IDLE] as PipelineFacts[], tell: (_event: EngineEvent): void => {} }
+  const world = { pipelines: [PLAYING, IDLE] as PipelineFacts[], emit: (_event: EngineEvent): void => {} }
   const text = createEngineMetrics({
     supervisor: {
       measure: () => world.pipelines,
       subscribe: (listener) => {
-        world.tell = listener
+        world.emit = listener
         return () => {}
       },
     },
@@ -58,7 +58,7 @@ const status = (runtime: Partial<Runtime>, id = 'a'): EngineEvent => ({ type: 'p
 const fault = (cause: string, id = 'a'): EngineEvent => ({ type: 'pipeline_error', id, code: 'ENGINE_ERROR', message: 'm', cause })
 
 describe("the engine's metrics", () => {
-  it('tell of each pipeline what is there at the scrape', async () => {
+  it('have the values at the time of the scrape', async () => {
     const { scrape } = setUp({
       klv: () => [{ pipelineId: 'a', decoded: 7, badChecksum: 1, malformed: 0, gaps: 2 }],
     })
@@ -85,24 +85,24 @@ describe("the engine's metrics", () => {
     expect(value('svc_klv_gaps_total', a)).toBe(2)
   })
 
-  it('are the same when nothing happened between two scrapes: totals are not added up', async () => {
+  it('are the same without activity between two scrapes: totals are not added up', async () => {
     const { scrape } = setUp()
     await scrape()
     const { value } = await scrape()
     expect(value('svc_pipeline_frames_total', { pipeline_id: 'a' })).toBe(10)
   })
 
-  it('forget a pipeline that is gone, so that labels do not pile up', async () => {
+  it('drop a removed pipeline, so that labels do not accumulate', async () => {
     const { world, text } = setUp()
-    world.tell(fault('crashed'))
-    world.tell(status({ phase: 'reconnecting', restarts: 1 }))
+    world.emit(fault('crashed'))
+    world.emit(status({ phase: 'reconnecting', restarts: 1 }))
     expect(await text()).toContain('pipeline_id="a",reason="crashed"')
-    world.tell({ type: 'pipeline_removed', id: 'a' })
+    world.emit({ type: 'pipeline_removed', id: 'a' })
     world.pipelines = [IDLE]
     expect(await text()).not.toContain('pipeline_id="a"')
   })
 
-  it('count restarts by the reason of the fault before, over any number of plays', async () => {
+  it('count restarts by the fault that caused them, over any number of plays', async () => {
     const { world, scrape } = setUp()
     for (const event of [
       fault('ended'),
@@ -114,7 +114,7 @@ describe("the engine's metrics", () => {
       fault('ended'),
       status({ phase: 'reconnecting', restarts: 1 }),
     ]) {
-      world.tell(event)
+      world.emit(event)
     }
     const { value } = await scrape()
     expect(value('svc_pipeline_restarts_total', { pipeline_id: 'a', reason: 'ended' })).toBe(2)
@@ -125,17 +125,17 @@ describe("the engine's metrics", () => {
 describe('the time to the first frame', () => {
   const observed = (...events: EngineEvent[]): number[] => {
     const seconds: number[] = []
-    const metrics = new MetricsEvents((value) => void seconds.push(value))
+    const metrics = new MetricsHistory((value) => void seconds.push(value))
     for (const event of events) metrics.record(event)
     return seconds
   }
   const at = (ms: number) => new Date(Date.parse('2026-11-20T10:00:00.000Z') + ms).toISOString()
 
-  it('runs from the begin of a start to playing', () => {
+  it('lasts from the beginning of a start to playing', () => {
     expect(observed(status({ phase: 'starting', since: at(0) }), status({ phase: 'playing', since: at(750) }))).toEqual([0.75])
   })
 
-  it('counts each start once, and neither a recovery nor a start that failed', () => {
+  it('is observed once per start, and not for recoveries and failed starts', () => {
     expect(
       observed(
         status({ phase: 'starting', since: at(0) }),
@@ -155,15 +155,15 @@ describe('the time to the first frame', () => {
 })
 
 describe('the usage of a process', () => {
-  it('is that of /proc', () => {
+  it('is read from /proc', () => {
     const usage = readProcessUsage(process.pid)
     const own = process.cpuUsage()
-    // proc(5) tells hundredths of a second.
+    // proc(5) has a resolution of a hundredth of a second.
     expect(usage?.cpuSeconds).toBeCloseTo((own.user + own.system) / 1e6, 0)
     expect(usage?.residentBytes).toBeGreaterThan(10_000_000)
   })
 
-  it('is unknown when the process is gone', async () => {
+  it('is undefined when the process has exited', async () => {
     const child = spawn('true')
     await once(child, 'exit')
     expect(readProcessUsage(child.pid ?? 0)).toBeUndefined()
@@ -171,18 +171,18 @@ describe('the usage of a process', () => {
 })
 
 /** All metrics of a service, each with at least one sample. */
-const everything = async (): Promise<ParsedMetrics> => {
+const allMetrics = async (): Promise<ParsedMetrics> => {
   const { world, text } = setUp({ klv: () => [{ pipelineId: 'a', decoded: 1, badChecksum: 0, malformed: 0, gaps: 0 }] })
-  world.tell(fault('crashed'))
-  world.tell(status({ phase: 'reconnecting', restarts: 1 }))
+  world.emit(fault('crashed'))
+  world.emit(status({ phase: 'reconnecting', restarts: 1 }))
   const metrics = createApiMetrics({ sseClients: () => 1 })
   metrics.answered({ method: 'GET', route: '/svc/pipeline', status: 200, seconds: 0.01 })
   return parseMetrics(await readMetrics({ metrics, engineMetrics: text }))
 }
 
 describe('the names', () => {
-  it('begin with svc_, are declared once, and totals end with _total', async () => {
-    const { names, repeated, text } = await everything()
+  it('begin with svc_ and are declared once, and counters end with _total', async () => {
+    const { names, repeated, text } = await allMetrics()
     expect(repeated).toEqual([])
     for (const name of names) expect(name).toMatch(/^svc_[a-z0-9_]+$/)
     for (const [, name = ''] of text.matchAll(/^# TYPE (\S+) counter$/gm)) expect(name).toMatch(/_total$/)
@@ -197,8 +197,8 @@ describe('the Grafana dashboard', () => {
     ...dashboard.templating.list.flatMap((variable) => ('definition' in variable ? [variable.definition ?? ''] : [])),
   ]
 
-  it('uses only metrics and labels that exist', async () => {
-    const { samples } = await everything()
+  it('uses only existing metrics and labels', async () => {
+    const { samples } = await allMetrics()
     for (const query of queries) {
       const used = [...query.matchAll(/\b(svc_\w+)(?:\{([^}]*)\})?/g)]
       expect(used.length, query).toBeGreaterThan(0)
@@ -212,8 +212,8 @@ describe('the Grafana dashboard', () => {
     }
   })
 
-  it('takes counters as rates, and shows every metric of the pipelines', async () => {
-    const { names, text } = await everything()
+  it('shows counters as rates, and shows every metric of the pipelines', async () => {
+    const { names, text } = await allMetrics()
     const counters = [...text.matchAll(/^# TYPE (\S+) counter$/gm)].map(([, name = '']) => name)
     for (const query of expressions) {
       for (const [name] of query.matchAll(/svc_\w+_total/g))
@@ -226,7 +226,7 @@ describe('the Grafana dashboard', () => {
     expect(own.filter((name) => !shown.has(name))).toEqual([])
   })
 
-  it('has panels with a place and an id of their own', () => {
+  it('has panels with unique ids inside the grid', () => {
     const ids = dashboard.panels.map(({ id }) => id)
     expect(new Set(ids).size).toBe(ids.length)
     for (const { gridPos } of dashboard.panels) expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24)

@@ -5,7 +5,7 @@ import { Rfc4571Reader } from '../../../../engine/rtp/rfc4571.ts'
 import { RtpFramingError, RtpStream, type RtpStreamOptions } from '../../../../engine/rtp/stream.ts'
 import { Timeline } from '../../../../engine/rtp/timeline.ts'
 import { framedPackets, H264_CAPS, IDR, KLV_CAPS, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
-import { Random } from '../../../helpers/rtsp/random-requests.ts'
+import { Random } from '../../../helpers/rtsp/random-bytes.ts'
 
 const FRAME = 3000
 
@@ -40,7 +40,7 @@ const isContinuous = (numbers: readonly number[]) =>
 const steps = (units: readonly AccessUnit[]) => units.slice(1).map((unit, at) => (unit.timestamp - (units[at]?.timestamp ?? 0)) | 0)
 
 describe('the RFC 4571 reader', () => {
-  it('finds the same packets whatever the pieces are', () => {
+  it('finds the same packets however the bytes are split', () => {
     const packets = [
       rtpPacket({ sequence: 1, timestamp: 1 }),
       rtpPacket({ sequence: 2, timestamp: 1, payload: 'x'.repeat(3000) }),
@@ -76,7 +76,7 @@ describe('an RTP stream', () => {
     expect(steps(units)).toEqual([FRAME, FRAME])
   })
 
-  it('closes a unit that no marker ends without waiting for the next one', async () => {
+  it('closes a unit without a marker before the next one arrives', async () => {
     const { stream, units } = setUp({ now: () => performance.now() })
     const closed = new Promise<void>((resolve) => stream.onUnit(() => resolve()))
     stream.ingest(framedPackets(rtpPacket({ sequence: 1, timestamp: 5, marker: false, payload: IDR })))
@@ -85,7 +85,7 @@ describe('an RTP stream', () => {
     expect(units).toHaveLength(1)
   })
 
-  it('frames a unit once per channel, and writes SSRC, payload type and sequence anew', () => {
+  it('frames a unit once per channel, and rewrites SSRC, payload type and sequence number', () => {
     const { stream, units, frames } = setUp()
     frames(1, { sequence: 500, timestamp: 777 })
     const [unit] = units
@@ -98,7 +98,7 @@ describe('an RTP stream', () => {
     expect(unit.payload()).toEqual(IDR)
   })
 
-  it('goes on over a new child: same SSRC, no gap, time moved on by what passed', () => {
+  it('continues over a new child: same SSRC, no gap, timestamps advanced by the time that passed', () => {
     const { units, clock, begin, frames } = setUp()
     frames(5, { sequence: 65_533, timestamp: 0 })
     clock.ms += 700
@@ -111,11 +111,11 @@ describe('an RTP stream', () => {
     expect(before?.packets()[0]?.readUInt32BE(8)).toBe(after?.packets()[0]?.readUInt32BE(8))
   })
 
-  it('never goes back in time when the new child is faster than its timestamps', () => {
+  it('never goes back in time when a new child starts behind media that ran ahead of the clock', () => {
     const { units, begin, frames, clock } = setUp()
     clock.ms += 500
     frames(1, { sequence: 0, timestamp: 0 })
-    // Ten frames in no time: media runs ahead of the clock.
+    // Ten frames at once: media runs ahead of the clock.
     const before = clock.ms
     frames(10, { sequence: 1, timestamp: FRAME })
     clock.ms = before
@@ -124,7 +124,7 @@ describe('an RTP stream', () => {
     expect(Math.min(...steps(units))).toBeGreaterThan(0)
   })
 
-  it('shows a loss as the gap it is, and goes on behind a jump of the source', () => {
+  it('shows a loss as a gap, and continues without one after the source restarts its sequence numbers', () => {
     const { units, frames } = setUp()
     frames(2, { sequence: 100, timestamp: 0 })
     frames(1, { sequence: 105, timestamp: 5 * FRAME })
@@ -133,14 +133,14 @@ describe('an RTP stream', () => {
     expect([(c - b) & 0xffff, (d - c) & 0xffff]).toEqual([4, 1])
   })
 
-  it('follows a source whose timestamps begin anew', () => {
+  it('continues when the source restarts its timestamps', () => {
     const { units, frames } = setUp()
     frames(3, { sequence: 0, timestamp: 900_000_000 })
     frames(3, { sequence: 3, timestamp: 5 })
     expect(steps(units)).toEqual([FRAME, FRAME, FRAME, FRAME, FRAME].map((step, at) => (at === 2 ? expect.closeTo(step, -1) : step)))
   })
 
-  it('holds media that comes before the caps', () => {
+  it('holds media that arrives before the caps', () => {
     const { stream, units, frames, caps } = setUp({ caps: 'other/caps' })
     frames(3, { sequence: 0, timestamp: 0 })
     expect([units.length, stream.live, caps]).toEqual([0, false, undefined])
@@ -149,7 +149,7 @@ describe('an RTP stream', () => {
     expect([units.length, stream.live]).toEqual([3, true])
   })
 
-  it('keeps the GOP since the newest key frame, within its bounds, for this run only', () => {
+  it('caches the GOP since the newest key frame, within its limits, for this run only', () => {
     const { stream, frames, begin } = setUp({ gop: { units: 5 } })
     frames(4, { sequence: 0, timestamp: 0 })
     frames(3, { sequence: 4, timestamp: 4 * FRAME })
@@ -164,7 +164,7 @@ describe('an RTP stream', () => {
     expect([stream.gop, stream.live]).toEqual([undefined, false])
   })
 
-  it('lets every unit of KLV stand for itself, however many packets it has', () => {
+  it('treats every KLV unit as a key unit, however many packets it has', () => {
     const { stream, units } = setUp({ caps: KLV_CAPS })
     stream.ingest(
       framedPackets(
@@ -180,7 +180,7 @@ describe('an RTP stream', () => {
     expect(stream.gop?.units).toHaveLength(1)
   })
 
-  it('gives the streams of one child one time, whatever their offsets and whichever comes first', () => {
+  it('gives the streams of one child a common timeline, whatever their offsets and whichever comes first', () => {
     const timeline = new Timeline(0)
     const video = setUp({ timeline })
     const klv = setUp({ timeline, caps: KLV_CAPS.replace('timestamp-offset=(uint)0', 'timestamp-offset=(uint)4294967000') })
@@ -189,19 +189,28 @@ describe('an RTP stream', () => {
     video.clock.ms = 1340
     video.stream.ingest(framedPackets(rtpPacket({ sequence: 1, timestamp: 90_000 + 1800, payload: IDR })))
     expect((video.units[0]?.mediaMs ?? 0) - (klv.units[0]?.mediaMs ?? 0)).toBeCloseTo(20)
-    // One moment has one place on both, and sender reports say so.
+    // Sender reports of both streams agree on the moment.
     const lag = (stream: RtpStream, unit: AccessUnit | undefined) => (stream.timestampNow(2000) - (unit?.timestamp ?? 0)) | 0
     expect(lag(klv.stream, klv.units[0]) - lag(video.stream, video.units[0])).toBe(1800)
   })
 
-  it('counts what is no RTP, and gives up when the framing is lost', () => {
+  it('counts malformed packets, and throws when the framing is lost', () => {
     const { stream, units } = setUp()
     stream.ingest(framedPackets(Buffer.from('nonsense'), rtpPacket({ sequence: 1, timestamp: 1, payload: IDR })))
     expect([units.length, stream.stats.malformedPackets]).toEqual([1, 1])
     expect(() => stream.ingest(Buffer.alloc(100_000, 1))).toThrow(RtpFramingError)
   })
 
-  it('survives any broken bytes with an error of its own or none', () => {
+  it('does not carry the key flag of an unfinished unit over to the next run', () => {
+    const { stream, units, begin } = setUp()
+    stream.ingest(framedPackets(rtpPacket({ sequence: 1, timestamp: 0, marker: false, payload: IDR })))
+    stream.end()
+    begin()
+    stream.ingest(framedPackets(rtpPacket({ sequence: 1, timestamp: 0, payload: SLICE })))
+    expect([units.map((unit) => unit.key), stream.live]).toEqual([[false], false])
+  })
+
+  it('throws nothing but RtpFramingError for malformed bytes', () => {
     const good = framedPackets(
       ...Array.from({ length: 20 }, (_, at) => rtpPacket({ sequence: at, timestamp: at * FRAME, payload: at ? SLICE : IDR })),
     )

@@ -21,7 +21,7 @@ afterEach(() => {
 })
 
 describe('a stream of events', () => {
-  it('has the header fields of Server-Sent Events, and nobody keeps or buffers it', async () => {
+  it('has the header fields of Server-Sent Events and is neither cached nor buffered', async () => {
     const { open, leaving } = setUp()
     const response = open()
     expect(Object.fromEntries(response.headers)).toEqual({
@@ -32,7 +32,7 @@ describe('a stream of events', () => {
     leaving.abort()
   })
 
-  it('tells the retry time once, then every event with its id', async () => {
+  it('sends the retry time once, then every event with its id', async () => {
     const { feed, open, leaving } = setUp()
     const client = followSse(open())
     feed.publish(message({ text: 'line 1\nline 2' }))
@@ -45,16 +45,16 @@ describe('a stream of events', () => {
     ])
   })
 
-  it('replays what was missed, then greets, then goes on; what comes while it is greeted keeps its place', async () => {
+  it('replays missed events, then sends the status, then new events in their order', async () => {
     const { feed, open, leaving } = setUp()
     for (const data of ['seen', 'missed']) feed.publish(message(data))
     const asked = Promise.withResolvers<void>()
     const client = followSse(
       open({
         lastEventId: 'p-1',
-        greet: async () => {
+        status: async () => {
           await asked.promise
-          return () => [feed.aside(message('now'))]
+          return () => [feed.unpublished(message('now'))]
         },
       }),
     )
@@ -68,7 +68,7 @@ describe('a stream of events', () => {
     leaving.abort()
   })
 
-  it('passes on only what fits', async () => {
+  it('sends only events that pass the filter', async () => {
     const { feed, open, leaving } = setUp({ filter: ({ event }) => event === 'camera_added' })
     const client = followSse(open())
     feed.publish(message('no'))
@@ -87,35 +87,35 @@ describe('a stream of events', () => {
     expect(await client.rest()).toEqual([{ retry: '2000' }, { comment: 'keepalive' }, { comment: 'keepalive' }])
   })
 
-  it('asks for a greeting that failed again with the keepalive, and passes events on meanwhile', async () => {
+  it('reads a failed status again at the keepalive, and sends events meanwhile', async () => {
     let reachable = false
     const { feed, open, leaving } = setUp()
-    const greet = vi.fn(async () => {
+    const status = vi.fn(async () => {
       if (!reachable) throw new Error('away')
-      return () => [feed.aside(message('now'))]
+      return () => [feed.unpublished(message('now'))]
     })
-    const client = followSse(open({ greet }))
+    const client = followSse(open({ status }))
     feed.publish(message('meanwhile'))
     expect(await client.nextOf('pipeline_status')).toMatchObject({ data: 'meanwhile' })
     reachable = true
     vi.advanceTimersByTime(30_000)
     expect(await client.nextOf('pipeline_status')).toMatchObject({ data: 'now' })
     vi.advanceTimersByTime(30_000)
-    expect(greet).toHaveBeenCalledTimes(2)
+    expect(status).toHaveBeenCalledTimes(2)
     leaving.abort()
   })
 
-  it('ends after the last event, also when that was missed, and forgets the client', async () => {
+  it('ends after the last event, also when that was replayed, and unsubscribes', async () => {
     const { feed, open } = setUp({ isLast: ({ event }) => event === 'pipeline_not_found' })
     const client = followSse(open())
     for (const event of ['pipeline_status', 'pipeline_not_found', 'pipeline_status']) feed.publish(message(event, event))
     expect((await client.rest()).map(({ event }) => event)).toEqual([undefined, 'pipeline_status', 'pipeline_not_found'])
-    const late = followSse(open({ lastEventId: 'p-0', greet: async () => () => [feed.aside(message('never'))] }))
+    const late = followSse(open({ lastEventId: 'p-0', status: async () => () => [feed.unpublished(message('never'))] }))
     expect((await late.rest()).map(({ event }) => event)).toEqual([undefined, 'pipeline_status', 'pipeline_not_found'])
-    expect([feed.followers, vi.getTimerCount()]).toEqual([0, 0])
+    expect([feed.subscribers, vi.getTimerCount()]).toEqual([0, 0])
   })
 
-  it('ends when the service stops, and at once for who comes then', async () => {
+  it('ends when the service stops, and at once for later clients', async () => {
     const { feed, open } = setUp()
     const client = followSse(open())
     feed.close()
@@ -125,7 +125,7 @@ describe('a stream of events', () => {
   })
 })
 
-describe('a client that goes away', () => {
+describe('a client that disconnects', () => {
   const ways = {
     'is cancelled': (client: ReturnType<typeof followSse>) => client.leave(),
     'aborts its request': async (_client: unknown, leaving: AbortController) => leaving.abort(),
@@ -135,29 +135,29 @@ describe('a client that goes away', () => {
     },
   }
   for (const [way, leave] of Object.entries(ways)) {
-    it(`leaves no timer and no listener behind when it ${way}`, async () => {
+    it(`leaves no timer and no listener when it ${way}`, async () => {
       const { feed, open, leaving } = setUp()
       const remove = vi.spyOn(leaving.signal, 'removeEventListener')
-      const client = followSse(open({ greet: () => new Promise(() => {}) }))
+      const client = followSse(open({ status: () => new Promise(() => {}) }))
       await client.next()
-      expect([feed.followers, vi.getTimerCount()]).toEqual([1, 1])
+      expect([feed.subscribers, vi.getTimerCount()]).toEqual([1, 1])
       await leave(client, leaving)
-      expect([feed.followers, vi.getTimerCount()]).toEqual([0, 0])
+      expect([feed.subscribers, vi.getTimerCount()]).toEqual([0, 0])
       expect(remove).toHaveBeenCalled()
       feed.publish(message('nobody'))
     })
   }
 
-  it('before it was answered is never followed', async () => {
+  it('before its answer is never subscribed', async () => {
     const { feed, open, leaving } = setUp()
     leaving.abort()
     await followSse(open()).rest()
-    expect([feed.followers, vi.getTimerCount()]).toEqual([0, 0])
+    expect([feed.subscribers, vi.getTimerCount()]).toEqual([0, 0])
   })
 })
 
 describe('a client that does not read', () => {
-  it('is cut off with what it has not read, and the others go on', async () => {
+  it('is disconnected with its unread events, and the others continue', async () => {
     const { feed, open } = setUp()
     const slow = open()
     const quick = followSse(open())
@@ -167,26 +167,26 @@ describe('a client that does not read', () => {
       feed.publish(message(big))
       expect((await quick.next())?.id).toBe(`p-${count}`)
     }
-    expect(feed.followers).toBe(1)
+    expect(feed.subscribers).toBe(1)
     expect(vi.getTimerCount()).toBe(1)
     await expect(slow.text()).rejects.toThrow('does not read')
     await quick.leave()
   })
 
-  it('can catch up with more than the backlog holds', async () => {
+  it('can catch up with more than the backlog limit', async () => {
     const { feed, open, leaving } = setUp()
     for (let count = 0; count < 30; count += 1) feed.publish(message('x'.repeat(100_000)))
-    const client = followSse(open({ lastEventId: 'p-0', greet: async () => () => [feed.aside(message('now'))] }))
+    const client = followSse(open({ lastEventId: 'p-0', status: async () => () => [feed.unpublished(message('now'))] }))
     for (let count = 1; count <= 30; count += 1) expect((await client.nextOf('pipeline_status')).id).toBe(`p-${count}`)
-    expect(feed.followers).toBe(1)
+    expect(feed.subscribers).toBe(1)
     leaving.abort()
   })
 
-  it('is cut off when more comes before its greeting than is worth keeping', async () => {
-    const { feed, open } = setUp({ greet: () => new Promise(() => {}) })
+  it('is disconnected when too many events wait for its status', async () => {
+    const { feed, open } = setUp({ status: () => new Promise(() => {}) })
     const response = open()
     for (let count = 0; count <= 1000; count += 1) feed.publish(message(count))
-    expect(feed.followers).toBe(0)
+    expect(feed.subscribers).toBe(0)
     await expect(response.text()).rejects.toThrow('does not read')
   })
 })

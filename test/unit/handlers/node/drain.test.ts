@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
-import { drain, followConnections } from '../../../../handlers/node/drain.ts'
+import { drain, trackConnections } from '../../../../handlers/node/drain.ts'
 
 const start = async (): Promise<{ server: Server; open: () => Promise<Socket>; answer: () => void; asked: Promise<void> }> => {
   const asked = Promise.withResolvers<void>()
@@ -10,7 +10,7 @@ const start = async (): Promise<{ server: Server; open: () => Promise<Socket>; a
     answer = () => response.end('done')
     asked.resolve()
   })
-  followConnections(server)
+  trackConnections(server)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => server.closeAllConnections())
   const { port } = server.address() as AddressInfo
@@ -29,7 +29,7 @@ const start = async (): Promise<{ server: Server; open: () => Promise<Socket>; a
 const closed = (socket: Socket): Promise<void> =>
   new Promise((resolve) => (socket.closed ? resolve() : socket.once('close', () => resolve())))
 
-it('closes connections that never sent a request at once, and lets a request end', async () => {
+it('closes connections without a request at once, and lets requests finish', async () => {
   const { server, open, answer, asked } = await start()
   const silent = await open()
   const busy = await open()

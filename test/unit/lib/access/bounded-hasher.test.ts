@@ -27,7 +27,7 @@ const countingHasher = () => {
 }
 
 describe('a bounded hasher', () => {
-  it('computes no more at once than allowed, keeps a bounded number waiting and turns the rest away', async () => {
+  it('runs at most the allowed hashes at once, lets a bounded number wait and refuses the rest', async () => {
     const { hasher, counted, openOne } = countingHasher()
     const bounded = boundHasher(hasher, { running: 2, waiting: 3 })
     const calls = Array.from({ length: 10 }, () => bounded.verify('hash', 'password'))
@@ -50,7 +50,7 @@ describe('a bounded hasher', () => {
     expect(counted.most).toBe(2)
   })
 
-  it('goes on after a hash that failed', async () => {
+  it('continues after a failed hash', async () => {
     const bounded = boundHasher(
       {
         hash: async () => {

@@ -11,7 +11,7 @@ const clockAt = (time: number) => ({
 })
 
 describe('a rate limit', () => {
-  it('refuses the 61st request of a minute until the time it tells, and then lets it pass', () => {
+  it('refuses the 61st request of a minute until retry_after_seconds have passed', () => {
     const clock = clockAt(1000)
     const limiter = createRateLimiter(clock)
     for (let count = 0; count < 60; count += 1) {
@@ -25,7 +25,7 @@ describe('a rate limit', () => {
     expect(() => limiter.take(limit, '192.0.2.1')).not.toThrow()
   })
 
-  it('never lets more through within any window, also across a boundary', () => {
+  it('admits no more in any window, also across a boundary', () => {
     const clock = clockAt(0)
     const limiter = createRateLimiter(clock)
     const passed: number[] = []
@@ -42,7 +42,7 @@ describe('a rate limit', () => {
     expect(passed.length).toBe(300)
   })
 
-  it('counts names and clients apart, and clients without address together', () => {
+  it('counts names and clients separately, and clients without address together', () => {
     const limiter = createRateLimiter(clockAt(0))
     const one = { ...limit, requests: 1 }
     limiter.take(one, 'a')
@@ -53,7 +53,7 @@ describe('a rate limit', () => {
     expect(() => limiter.take(one, undefined)).toThrow()
   })
 
-  it('forgets the quietest client when there are too many', () => {
+  it('drops the least recent client when there are too many', () => {
     const limiter = createRateLimiter(clockAt(0), 3)
     const one = { ...limit, requests: 1 }
     for (const client of ['a', 'b', 'c', 'd']) limiter.take(one, client)
@@ -62,7 +62,7 @@ describe('a rate limit', () => {
   })
 })
 
-describe('who counts as one client', () => {
+describe('one client', () => {
   for (const [address, client] of [
     ['192.0.2.1', '192.0.2.1'],
     ['::ffff:192.0.2.1', '192.0.2.1'],

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { ApiError } from '../../../../lib/errors.ts'
-import { type ApiEvent, createEventFeed } from '../../../../lib/events/feed.ts'
+import { createEventFeed } from '../../../../lib/events/feed.ts'
 import { createEventHub } from '../../../../lib/events/hub.ts'
+import type { ApiEvent } from '../../../../lib/events/replay-buffer.ts'
 import type { PipelineRecord } from '../../../../lib/repositories.ts'
 import type { Phase, PipelineView, Runtime } from '../../../../lib/schema/pipeline.ts'
 import { until } from '../../../helpers/until.ts'
@@ -91,7 +92,7 @@ const setUp = (...ids: string[]) => {
 const everythingDone = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 describe('the events of a pipeline', () => {
-  it('come in the order in which the engine told them, each change once', async () => {
+  it('come in the order of the engine, each change once', async () => {
     const { hub, untilTold } = setUp('a')
     for (const phase of ['starting', 'playing', 'playing', 'reconnecting', 'playing', 'stopping', 'idle'] as const) {
       hub.push({ type: 'pipeline', view: view('a', phase) })
@@ -99,7 +100,7 @@ describe('the events of a pipeline', () => {
     expect(await untilTold(6)).toEqual(['starting', 'playing', 'reconnecting', 'playing', 'stopping', 'idle'])
   })
 
-  it('do not tell of counters, but of restarts, errors, KLV, screenshots and a phase that began anew', async () => {
+  it('report restarts, errors, KLV, screenshots and a new phase, but not counters', async () => {
     const { hub, phases } = setUp('a')
     const base = view('a', 'playing')
     const counted = { frames: 9, fps: 25, readers: 3, bitrate_kbps: 100, last_frame_age_ms: 4 }
@@ -118,7 +119,7 @@ describe('the events of a pipeline', () => {
     expect(phases()).toHaveLength(1 + changes.length + 1)
   })
 
-  it('are not sent before the pipeline is stored, and then with what the engine told meanwhile', async () => {
+  it('are not sent before the pipeline is stored, and then with the newest view of the engine', async () => {
     const { world, hub, untilTold, phases } = setUp()
     hub.push({ type: 'pipeline', view: view('a', 'starting') })
     hub.push({ type: 'pipeline_error', id: 'a', code: 'ENGINE_ERROR', message: 'not yet', cause: 'unreachable' })
@@ -132,7 +133,7 @@ describe('the events of a pipeline', () => {
     expect(await untilTold(2)).toEqual(['starting', 'playing'])
   })
 
-  it('tell errors with message and cause, credentials masked', async () => {
+  it('have message and cause of errors, with masked credentials', async () => {
     const { world, hub, untilTold } = setUp('a')
     hub.push({ type: 'pipeline_error', id: 'a', code: 'ENGINE_ERROR', message: 'rtsp://bob:hunter2@h/ is away', cause: 'unreachable' })
     await untilTold(1)
@@ -158,7 +159,7 @@ describe('the events of a pipeline', () => {
     await untilTold(2)
   })
 
-  it('end with the truth when they come faster than the database answers', async () => {
+  it('end with the current status when they come faster than the database answers', async () => {
     const { world, hub, phases } = setUp('a')
     const gate = Promise.withResolvers<void>()
     world.database = () => gate.promise
@@ -170,7 +171,7 @@ describe('the events of a pipeline', () => {
     expect(world.warnings).toEqual([])
   })
 
-  it('go on after the database failed once', async () => {
+  it('continue after the database failed once', async () => {
     const { world, hub, untilTold } = setUp('a')
     world.database = () => Promise.reject(new Error('locked'))
     hub.push({ type: 'pipeline', view: view('a', 'starting') })
@@ -186,7 +187,7 @@ describe('the events of a pipeline', () => {
 })
 
 describe('when the engine was lost and found again', () => {
-  it('what changed is told, what did not is not', async () => {
+  it('only what changed is published', async () => {
     const { world, hub, phases } = setUp('same', 'stopped', 'lost', 'deleted')
     const before = ['same', 'stopped', 'lost', 'deleted'].map((id) => view(id, 'playing'))
     await hub.resync(before)
@@ -197,12 +198,12 @@ describe('when the engine was lost and found again', () => {
     expect(phases()).toEqual(['idle', 'idle', 'pipeline_not_found'])
   })
 
-  it('a client that could not be greeted is told then, also when nothing changed', async () => {
+  it('a client that missed its first status gets it then, also when nothing changed', async () => {
     const { world, hub, phases } = setUp('a')
     await hub.resync([view('a', 'playing')])
     world.reachable = false
-    await expect(hub.greet('a')).rejects.toThrow('not available')
-    await expect(hub.greetAll()).rejects.toThrow('not available')
+    await expect(hub.status('a')).rejects.toThrow('not available')
+    await expect(hub.allStatuses()).rejects.toThrow('not available')
     world.reachable = true
     await hub.resync([view('a', 'playing')])
     await hub.resync([view('a', 'playing')])
@@ -210,46 +211,46 @@ describe('when the engine was lost and found again', () => {
   })
 })
 
-describe('the greeting', () => {
-  it('is the present status with the counters of now', async () => {
+describe('the first status', () => {
+  it('is the present status with current counters', async () => {
     const { world, hub } = setUp('a')
     await hub.resync([view('a', 'playing')])
     world.held.set('a', view('a', 'playing', { frames: 100 }))
-    const greeting = await hub.greet('a')
-    expect(greeting()).toMatchObject([{ event: 'pipeline_status', id: world.events.at(-1)?.id, data: { runtime: { frames: 100 } } }])
+    const current = await hub.status('a')
+    expect(current()).toMatchObject([{ event: 'pipeline_status', id: world.events.at(-1)?.id, data: { runtime: { frames: 100 } } }])
   })
 
-  it('is never ahead of the events that follow it', async () => {
+  it('is never newer than the events that follow it', async () => {
     const { world, hub } = setUp('a')
     await hub.resync([view('a', 'idle')])
     world.held.set('a', view('a', 'playing'))
-    const greeting = await hub.greet('a')
-    expect(greeting()).toMatchObject([{ data: { runtime: { phase: 'idle' } } }])
+    const current = await hub.status('a')
+    expect(current()).toMatchObject([{ data: { runtime: { phase: 'idle' } } }])
   })
 
-  it('is made when it is sent, so that what was told while it was asked for is in it', async () => {
+  it('is made when it is sent, and includes changes since it was requested', async () => {
     const { world, hub, untilTold } = setUp('a')
     await hub.resync([view('a', 'idle')])
-    const greeting = await hub.greet('a')
+    const current = await hub.status('a')
     world.held.set('a', view('a', 'playing'))
     hub.push({ type: 'pipeline', view: view('a', 'playing') })
     await untilTold(2)
-    expect(greeting()).toMatchObject([{ data: { runtime: { phase: 'playing' } } }])
+    expect(current()).toMatchObject([{ data: { runtime: { phase: 'playing' } } }])
   })
 
-  it('of everything has one status per pipeline, also of one that the engine does not hold', async () => {
+  it('of all pipelines has one status each, also for a pipeline that the engine does not know', async () => {
     const { world, hub } = setUp('a', 'b')
     world.held.set('a', view('a', 'playing'))
-    const greeting = await hub.greetAll()
-    expect(greeting().map(({ data }) => data)).toMatchObject([
+    const current = await hub.allStatuses()
+    expect(current().map(({ data }) => data)).toMatchObject([
       { id: 'a', state: 'playing' },
       { id: 'b', state: 'ready' },
     ])
   })
 
-  it('of a pipeline that is gone is nothing', async () => {
+  it('of a deleted pipeline is empty', async () => {
     const { hub } = setUp()
-    expect((await hub.greet('nobody'))()).toEqual([])
+    expect((await hub.status('nobody'))()).toEqual([])
   })
 })
 
@@ -261,21 +262,21 @@ describe('the feed', () => {
   }
   const all = () => true
 
-  it('replays what came after an id', () => {
+  it('replays the events after an id', () => {
     const feed = publish(5)
     expect(feed.missedSince('p-3', all).map(({ id }) => id)).toEqual(['p-4', 'p-5'])
     expect(feed.missedSince('p-0', all)).toHaveLength(5)
     expect(feed.missedSince('p-5', all)).toEqual([])
   })
 
-  it('replays nothing for an id that it did not give', () => {
+  it('replays nothing for a foreign id', () => {
     const feed = publish(5)
     for (const id of [null, '', 'q-3', 'p-', 'p-x', 'p-6', 'p--1', 'p-1e3', '3', `p-${'9'.repeat(400)}`]) {
       expect([id, feed.missedSince(id, all), feed.resumes(id)]).toEqual([id, [], false])
     }
   })
 
-  it('keeps a bounded number and knows when it cannot resume', () => {
+  it('keeps a bounded number and reports when it cannot resume', () => {
     const feed = publish(3000)
     expect(feed.missedSince('p-10', all)).toHaveLength(1000)
     expect(feed.resumes('p-1999')).toBe(false)
@@ -291,12 +292,12 @@ describe('the feed', () => {
     expect(feed.missedSince('p-5000', all).map(({ id }) => id)).toEqual([...Array(11).keys()].map((at) => `p-${5001 + at}`))
   })
 
-  it('ends its followers, also those that come later', () => {
+  it('ends its subscribers, present and future', () => {
     const feed = publish(0)
     const ended: string[] = []
     feed.subscribe({ onEvent: () => {}, onEnd: () => void ended.push('first') })
     feed.close()
     feed.subscribe({ onEvent: () => {}, onEnd: () => void ended.push('late') })
-    expect([ended, feed.followers]).toEqual([['first', 'late'], 0])
+    expect([ended, feed.subscribers]).toEqual([['first', 'late'], 0])
   })
 })

@@ -23,7 +23,7 @@ describe('reading a license', () => {
     it(name, async () => expect((await read(text)).status).toBe(status))
   }
 
-  it('a file that cannot be read licenses nothing', async () => {
+  it('a file that cannot be read is unreadable', async () => {
     const source = { read: async () => Promise.reject(new Error('EACCES')) }
     expect(await readLicense(source, clock)).toEqual({ status: 'unreadable' })
   })

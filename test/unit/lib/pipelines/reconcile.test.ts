@@ -35,7 +35,7 @@ const desires = async (api: TestApi) =>
   Object.fromEntries((await api.deps.pipelines.list()).map(({ config: { id }, desired }) => [id, desired]))
 
 describe('when the service starts', () => {
-  it('plays what is not on-demand, registers the rest, and forgets what triggers had made', async () => {
+  it('plays what is not on-demand, registers the rest and removes triggered pipelines', async () => {
     await using api = await createTestApi()
     await store(
       api,
@@ -49,7 +49,7 @@ describe('when the service starts', () => {
     expect(await desires(api)).toEqual({ always: 'playing', stopped: 'playing', demand: 'ready' })
   })
 
-  it('hands over the settings first', async () => {
+  it('sends the settings first', async () => {
     await using api = await createTestApi()
     await api.deps.settings.write({ start_timeout_seconds: 42 }, START)
     await store(api, record(config('a'), 'playing'))
@@ -58,7 +58,7 @@ describe('when the service starts', () => {
     expect(api.engine.settings()).toMatchObject({ start_timeout_seconds: 42, stall_timeout_seconds: 10 })
   })
 
-  it('never lets one that fails keep the others', async () => {
+  it('continues with the others when one fails', async () => {
     await using api = await createTestApi()
     await store(
       api,
@@ -80,7 +80,7 @@ describe('when the service starts', () => {
     expect(await phases(api)).toEqual({ a: 'playing', b: 'playing', c: 'idle' })
   })
 
-  it('fails as a whole when the engine is gone, so that it is tried again', async () => {
+  it('fails when the engine is gone, so that it is tried again', async () => {
     await using api = await createTestApi()
     await store(api, record(config('a'), 'playing'))
     const put = api.deps.engine.put
@@ -93,7 +93,7 @@ describe('when the service starts', () => {
 })
 
 describe('when the engine was restarted', () => {
-  it('plays what was wanted, whatever its kind', async () => {
+  it('plays what was playing, on-demand or not', async () => {
     await using api = await createTestApi()
     await store(
       api,
@@ -106,7 +106,7 @@ describe('when the engine was restarted', () => {
     expect(await phases(api)).toEqual({ always: 'playing', stopped: 'idle', demand: 'playing', published: 'playing' })
   })
 
-  it('brings back what plays and stops of the API asked for', async () => {
+  it('restores the states that the API requested', async () => {
     await using api = await createTestApi()
     for (const id of ['a', 'b']) await api.given({ id, mode: 'simple', source: { uri: 'rtsp://h/' } })
     await api.send('PUT', '/svc/pipeline/b/stop')
@@ -116,8 +116,8 @@ describe('when the engine was restarted', () => {
   })
 })
 
-describe('when a living engine is found', () => {
-  it('leaves alone what plays, adds what it lacks, removes what nobody stored', async () => {
+describe('when a running engine is found', () => {
+  it('keeps what plays, adds missing pipelines and removes what is not stored', async () => {
     await using api = await createTestApi()
     await store(
       api,
@@ -133,7 +133,7 @@ describe('when a living engine is found', () => {
     expect(await desires(api)).toEqual({ kept: 'playing', lacking: 'playing' })
   })
 
-  it('keeps a pipeline of a trigger that still plays', async () => {
+  it('keeps a triggered pipeline that still plays', async () => {
     await using api = await createTestApi()
     await store(api, record(config('published', { ephemeral: true }), 'playing'))
     api.engine.plant(config('published', { ephemeral: true }), 'playing')
@@ -141,7 +141,7 @@ describe('when a living engine is found', () => {
     expect(await phases(api)).toEqual({ published: 'playing' })
   })
 
-  it('makes up for a replacement that was cut short, and learns what was asked for meanwhile', async () => {
+  it('completes an interrupted replacement, and stores the states requested meanwhile', async () => {
     await using api = await createTestApi()
     const stored = config('a', { source: { uri: 'rtsp://10.0.0.5/old', latency_ms: 0 } })
     await store(api, record(stored, 'playing'))
@@ -151,7 +151,7 @@ describe('when a living engine is found', () => {
     expect(await desires(api)).toEqual({ a: 'ready' })
   })
 
-  it('does not remove a pipeline that is being created right now', async () => {
+  it('does not remove a pipeline that is being created', async () => {
     await using api = await createTestApi()
     const { promise, resolve } = Promise.withResolvers<void>()
     const listed = Promise.withResolvers<void>()

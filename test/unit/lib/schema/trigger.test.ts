@@ -31,7 +31,7 @@ describe('the pipeline id of a stream', () => {
     expect(parse(path).id).toBe(id)
   })
 
-  it('is the one given, whatever the path derives', () => {
+  it('is the given one, whatever the path derives', () => {
     expect(parse('ä', 'own')).toEqual({ path: 'ä', id: 'own' })
     expect(parse('x'.repeat(200), 'own').id).toBe('own')
   })
@@ -87,7 +87,7 @@ describe('a trigger that is refused', () => {
   })
 })
 
-it('makes the pipeline of the table', () => {
+it('creates the documented pipeline', () => {
   expect(triggeredConfig({ id: 'x', path: 'x' }, LOCAL)).toEqual({
     id: 'x',
     mode: 'simple',

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type KlvUnit, TsKlvReader } from '../../../../../engine/klv/mpegts/ts.ts'
-import { KlvStream } from '../../../../../engine/klv/st0601/stream.ts'
+import { KlvDemuxer, type KlvUnit } from '../../../../../engine/klv/mpegts/klv-demuxer.ts'
+import { KlvStreamParser } from '../../../../../engine/klv/st0601/stream-parser.ts'
 import { flightPacket } from '../../../../../engine/klv/st0601/synthetic-flight.ts'
 import { toHex } from '../../../../fixtures/klv/hex.ts'
 import { DESCRIPTORS, TsMuxer } from '../../../../fixtures/klv/ts-muxer.ts'
@@ -13,7 +13,7 @@ import { DESCRIPTORS, TsMuxer } from '../../../../fixtures/klv/ts-muxer.ts'
 const run = promisify(execFile)
 const PACKETS = Array.from({ length: 20 }, (_, i) => flightPacket(i * 100))
 
-/** Our own stream of KLV, as the muxers of others take it in. */
+/** A KLV stream of the test muxer, as input for other muxers. */
 const ownStream = (): Uint8Array => {
   const mux = new TsMuxer()
   return Uint8Array.from(
@@ -42,7 +42,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 describe.each(['ffmpeg', 'gstreamer'])('a stream with video, multiplexed by %s', (muxer) => {
   const read = async (): Promise<KlvUnit[]> => {
     const bytes = await readFile(join(folder, `${muxer}.ts`))
-    const reader = new TsKlvReader()
+    const reader = new KlvDemuxer()
     const units: KlvUnit[] = []
     for (let at = 0; at < bytes.length; at += 1316) units.push(...reader.push(bytes.subarray(at, at + 1316)))
     expect(reader.tracks).toHaveLength(1)
@@ -50,13 +50,13 @@ describe.each(['ffmpeg', 'gstreamer'])('a stream with video, multiplexed by %s',
     return units
   }
 
-  it('gives every KLV packet, byte for byte', async () => {
-    const stream = new KlvStream()
+  it('yields every KLV packet, byte for byte', async () => {
+    const stream = new KlvStreamParser()
     const packets = (await read()).flatMap((unit) => stream.push(unit.bytes))
     expect(packets.map((packet) => toHex(packet.bytes))).toEqual(PACKETS.map(toHex))
   })
 
-  it('gives their times, 100 ms apart', async () => {
+  it('yields their time stamps, 100 ms apart', async () => {
     const times = (await read()).map(({ pts }) => pts ?? Number.NaN)
     expect(times.slice(1).map((pts, i) => pts - (times[i] ?? 0))).toEqual(new Array<number>(PACKETS.length - 1).fill(9000))
   })

@@ -13,24 +13,24 @@ describe('BER lengths', () => {
     ['820100', 256],
     ['83010000', 65536],
     ['84FFFFFFFF', 4294967295],
-  ])('writes and reads %s as %d', (hex, value) => {
+  ])('encodes and decodes %s as %d', (hex, value) => {
     expect(readBerLength(view(hex), 0, hex.length / 2)).toEqual({ value, next: hex.length / 2 })
     expect(toHex(Uint8Array.from(berLength(value)))).toBe(hex.toLowerCase())
   })
 
-  it('reads a long form that is longer than it need be', () => {
+  it('decodes a long form that is longer than necessary', () => {
     expect(readBerLength(view('8400000005'), 0, 5)).toEqual({ value: 5, next: 5 })
   })
 
-  it.each(['', '81', '8201', '84FFFFFF'])('asks for more bytes after "%s"', (hex) => {
+  it.each(['', '81', '8201', '84FFFFFF'])('reports "%s" as truncated', (hex) => {
     expect(readBerLength(view(hex), 0, hex.length / 2)).toBe('truncated')
   })
 
-  it('does not read beyond the end it is given although there are bytes', () => {
+  it('does not read beyond the given end', () => {
     expect(readBerLength(view('820100'), 0, 2)).toBe('truncated')
   })
 
-  it.each(['80', '850000000001', 'FF'])('refuses the form %s', (hex) => {
+  it.each(['80', '850000000001', 'FF'])('reports %s as malformed', (hex) => {
     expect(readBerLength(view(hex), 0, hex.length / 2)).toBe('malformed')
   })
 })
@@ -43,20 +43,20 @@ describe('BER-OID numbers', () => {
     ['810F', 143],
     ['83D460', 60000],
     ['FFFFFF7F', 2 ** 28 - 1],
-  ])('writes and reads %s as %d', (hex, value) => {
+  ])('encodes and decodes %s as %d', (hex, value) => {
     expect(readBerOid(view(hex), 0, hex.length / 2)).toEqual({ value, next: hex.length / 2 })
     expect(toHex(Uint8Array.from(berOid(value)))).toBe(hex.toLowerCase())
   })
 
-  it.each(['', '81', '8181', 'FFFFFF'])('asks for more bytes after "%s"', (hex) => {
+  it.each(['', '81', '8181', 'FFFFFF'])('reports "%s" as truncated', (hex) => {
     expect(readBerOid(view(hex), 0, hex.length / 2)).toBe('truncated')
   })
 
-  it.each(['8001', 'FFFFFFFF7F'])('refuses %s', (hex) => {
+  it.each(['8001', 'FFFFFFFF7F'])('reports %s as malformed', (hex) => {
     expect(readBerOid(view(hex), 0, hex.length / 2)).toBe('malformed')
   })
 
-  it.each([-1, 2 ** 28, 1.5])('cannot write %d', (value) => {
+  it.each([-1, 2 ** 28, 1.5])('cannot encode %d', (value) => {
     expect(() => berOid(value)).toThrow(RangeError)
   })
 })

@@ -55,11 +55,11 @@ describe('a packet as JSON', () => {
     expect(klvPacketJson(decoded(DYNAMIC_CONSTANT), arrival(5001)).stale).toBe(true)
   })
 
-  it('has no negative age when the clock was set back', () => {
+  it('has no negative age after the clock was set back', () => {
     expect(klvPacketJson(decoded(DYNAMIC_CONSTANT), arrival(-10)).age_ms).toBe(0)
   })
 
-  it('shows the greatest time stamp that it takes', () => {
+  it('shows the greatest valid time stamp', () => {
     expect(klvPacketJson(packetOf([2, Number.MAX_SAFE_INTEGER]), arrival(0)).timestamp).toBe('2255-06-05T23:47:34.740Z')
   })
 })
@@ -83,7 +83,7 @@ describe('a packet as GeoJSON', () => {
 })
 
 describe('the geolocation of a packet', () => {
-  const place = [
+  const position = [
     [13, 10],
     [14, 20],
   ] as const
@@ -106,7 +106,7 @@ describe('the geolocation of a packet', () => {
       ],
       200,
     ],
-    ['15 when it is alone', [[15, 100]], 100],
+    ['15 when it is the only one', [[15, 100]], 100],
     [
       '75 when 104 is invalid',
       [
@@ -115,16 +115,16 @@ describe('the geolocation of a packet', () => {
       ],
       200,
     ],
-    ['none when there is none', [], null],
+    ['none when all are absent', [], null],
   ] as const)('takes the altitude of tag %s', (_, altitudes, expected) => {
-    const altitude = geolocationOf(packetOf(...place, ...altitudes))?.altitude ?? null
+    const altitude = geolocationOf(packetOf(...position, ...altitudes))?.altitude ?? null
     if (expected === null) expect(altitude).toBeNull()
     else expect(Math.abs((altitude ?? 0) - expected)).toBeLessThan(0.2)
   })
 
   it('has the heading of tag 5, or null', () => {
-    expect(geolocationOf(packetOf(...place, [5, 90]))?.heading).toBeCloseTo(90, 2)
-    expect(geolocationOf(packetOf(...place))?.heading).toBeNull()
+    expect(geolocationOf(packetOf(...position, [5, 90]))?.heading).toBeCloseTo(90, 2)
+    expect(geolocationOf(packetOf(...position))?.heading).toBeNull()
   })
 
   it.each<{ entries: readonly (readonly [number, KlvInput])[] }>([
@@ -142,11 +142,11 @@ describe('the geolocation of a packet', () => {
         [14, null],
       ],
     },
-  ])('is null when the position is not whole: $entries', ({ entries }) => {
+  ])('is null when the position is incomplete: $entries', ({ entries }) => {
     expect(geolocationOf(packetOf(...entries))).toBeNull()
   })
 
-  it('is what the API takes for a geolocation', () => {
+  it('is a valid geolocation of the API', () => {
     for (const [lat, lon, alt] of [
       [-90, -180, -900],
       [90, 180, 40000],
@@ -158,32 +158,32 @@ describe('the geolocation of a packet', () => {
 describe('the synthetic flight', () => {
   const start = Date.UTC(2026, 0, 1)
 
-  it('is where its packet says, at every second of a lap', () => {
+  it('matches its packet at every second of a lap', () => {
     for (let ms = start; ms < start + 180_000; ms += 1000) {
       const state = flightState(ms)
       const packet = decoded(flightPacket(ms))
-      const place = geolocationOf(packet)
+      const position = geolocationOf(packet)
       expect(packet.timestampUs).toBe(ms * 1000)
-      expect(Math.abs((place?.latitude ?? 0) - state.latitude)).toBeLessThan(1e-7)
-      expect(Math.abs((place?.longitude ?? 0) - state.longitude)).toBeLessThan(1e-7)
-      expect(Math.abs((place?.altitude ?? 0) - state.altitude)).toBeLessThan(0.01)
-      expect(Math.abs((place?.heading ?? 0) - state.heading)).toBeLessThan(0.01)
+      expect(Math.abs((position?.latitude ?? 0) - state.latitude)).toBeLessThan(1e-7)
+      expect(Math.abs((position?.longitude ?? 0) - state.longitude)).toBeLessThan(1e-7)
+      expect(Math.abs((position?.altitude ?? 0) - state.altitude)).toBeLessThan(0.01)
+      expect(Math.abs((position?.heading ?? 0) - state.heading)).toBeLessThan(0.01)
     }
   })
 
-  it('is the same for the same time, and moves', () => {
+  it('is deterministic, and moves', () => {
     expect(flightPacket(start)).toEqual(flightPacket(start))
     expect(flightPacket(start + 100)).not.toEqual(flightPacket(start))
   })
 
-  it('heads where it moves', () => {
+  it('moves in the direction of its heading', () => {
     const [a, b] = [flightState(start), flightState(start + 100)]
     const east = (b.longitude - a.longitude) * Math.cos((a.latitude * Math.PI) / 180)
     const course = ((Math.atan2(east, b.latitude - a.latitude) * 180) / Math.PI + 360) % 360
     expect(Math.abs(course - a.heading)).toBeLessThan(1)
   })
 
-  it('names its tags once and the time first', () => {
+  it('has each tag once and the time stamp first', () => {
     const tags = decoded(flightPacket(start)).items.map(({ tag }) => tag)
     expect(new Set(tags).size).toBe(tags.length)
     expect(tags[0]).toBe(2)

@@ -30,7 +30,7 @@ describe('packets of other encoders', () => {
     expect(tagValue(packet, 1)).toBe(0xc850)
   })
 
-  it('gives no value of the example whose checksum is wrong', () => {
+  it('rejects the example with a wrong checksum', () => {
     expect(decodePacket(DYNAMIC_CONSTANT_BAD_CHECKSUM)).toBe('bad_checksum')
   })
 })
@@ -56,13 +56,13 @@ describe('a packet', () => {
     ])
   })
 
-  it('has no value for a reserved integer and none for an item without bytes', () => {
+  it('has no value for a reserved integer or an empty item', () => {
     const packet = decoded(localSet('0D 04 80000000' + '0E 04 5B5360C4' + '05 00' + '06 02 8000'))
     expect([13, 5, 6].map((tag) => tagValue(packet, tag))).toEqual([null, null, null])
     expect(tagValue(packet, 14)).toBeCloseTo(128.42675904204452, 12)
   })
 
-  it('may write lengths in the long form', () => {
+  it('may have lengths in the long form', () => {
     const packet = decoded(localSet('0D 8104 5595B66D' + '05 820002 71C2'))
     expect(tagValue(packet, 13)).toBeCloseTo(60.176822966978335, 12)
     expect(tagValue(packet, 5)).toBeCloseTo(159.97436484321355, 12)
@@ -77,7 +77,7 @@ describe('a packet', () => {
     expect(decoded(localSet('02 04 00000001')).timestampUs).toBeNull()
   })
 
-  it('is decoded with bytes of something else behind it', () => {
+  it('is decoded when other bytes follow', () => {
     const glued = Uint8Array.of(...DYNAMIC_ONLY, ...DYNAMIC_CONSTANT)
     const packet = decoded(glued)
     expect(packet.bytes).toHaveLength(114)
@@ -90,12 +90,12 @@ describe('a packet', () => {
   })
 })
 
-describe('what is not a packet', () => {
+describe('an invalid packet', () => {
   it.each(Array.from({ length: DYNAMIC_ONLY.length }, (_, n) => n))('is truncated after %d of 114 bytes', (n) => {
     expect(decodePacket(DYNAMIC_ONLY.subarray(0, n))).toBe('truncated')
   })
 
-  it('is any change of a byte behind the length', () => {
+  it('is one with any byte after the length changed', () => {
     for (let at = 17; at < DYNAMIC_ONLY.length; at++) {
       const bytes = DYNAMIC_ONLY.slice()
       bytes[at] = (bytes[at] ?? 0) ^ 0x20
@@ -103,7 +103,7 @@ describe('what is not a packet', () => {
     }
   })
 
-  it.each(OTHER_KEYS)('is a set under another universal key', (key) => {
+  it.each(OTHER_KEYS)('is a set with another universal key', (key) => {
     expect(decodePacket(localSet('41 01 13', { key }))).toBe('not_st0601')
   })
 
@@ -113,7 +113,7 @@ describe('what is not a packet', () => {
     ['an item with a length of five octets', '41 85 0000000001 13'],
     ['a tag of five octets', 'FFFFFFFF7F 01 13'],
     ['a tag that begins with 0x80', '8041 01 13'],
-    ['an item that swallows the checksum', '41 06 13'],
+    ['an item that includes the checksum', '41 06 13'],
     ['a tag without a length', '41'],
   ])('is one with %s', (_, items) => {
     expect(['malformed', 'bad_checksum']).toContain(decodePacket(localSet(items)))
@@ -128,7 +128,7 @@ describe('what is not a packet', () => {
     expect(decodePacket(localSet('41 01 13', { length: '80' }))).toBe('malformed')
   })
 
-  it('is one without a checksum item, even if its last bytes are the right sum', () => {
+  it('is one without a checksum item, even if its last bytes match the sum', () => {
     // A mission id takes the place of the checksum item: 03 02 ‹sum›.
     const bytes = localSet('41 01 13')
     bytes[bytes.length - 4] = 3
@@ -149,13 +149,13 @@ describe('what is not a packet', () => {
 })
 
 describe('the encoder', () => {
-  it('writes the example of ST 0902 again from its decoded values, byte for byte', () => {
+  it('encodes the example of ST 0902 from its decoded values, byte for byte', () => {
     const packet = decoded(DYNAMIC_CONSTANT)
     const entries = packet.items.slice(0, -1).map((item) => [item.tag, item.value ?? itemBytes(packet, item)] as const)
     expect(toHex(encodePacket(entries))).toBe(toHex(DYNAMIC_CONSTANT))
   })
 
-  it('writes a packet with every tag that its decoder takes', () => {
+  it('encodes every tag so that the decoder accepts it', () => {
     const raw = Uint8Array.of(1, 2, 3)
     const entries = TAGS.filter(({ tag }) => tag !== 1).map(
       ({ tag, type, min, max }) =>
@@ -169,7 +169,7 @@ describe('the encoder', () => {
     }
   })
 
-  it('writes unknown tags from raw bytes only', () => {
+  it('encodes unknown tags from raw bytes only', () => {
     expect(tagValue(decoded(encodePacket([[300, Uint8Array.of(1)]])), 300)).toBeNull()
     expect(() => encodePacket([[300, 1]])).toThrow(RangeError)
   })

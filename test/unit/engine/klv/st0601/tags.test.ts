@@ -10,11 +10,11 @@ const decode = (tag: number, hex: string): KlvValue => decodeBytes(tag, fromHex(
 const decodeBytes = (tag: number, bytes: Uint8Array): KlvValue => decodeValue(new DataView(bytes.buffer), 0, bytes.length, row(tag))
 
 describe('the tag table', () => {
-  it('holds every tag of ST 0601.19, in order and once', () => {
+  it('has every tag of ST 0601.19 once, in order', () => {
     expect(TAGS.map(({ tag }) => tag)).toEqual(Array.from({ length: 143 }, (_, i) => i + 1))
   })
 
-  it('gives every tag its own name and a snake_case key', () => {
+  it('has a unique snake_case key per tag', () => {
     expect(new Set(TAGS.map(({ key }) => key)).size).toBe(TAGS.length)
     for (const { key } of TAGS) expect(key).toMatch(/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/)
     expect(row(15).key).toBe('sensor_true_altitude')
@@ -22,18 +22,18 @@ describe('the tag table', () => {
     expect(row(45).key).toBe('target_error_estimate_ce90')
   })
 
-  it('knows no tag outside of it', () => {
+  it('has no other tag', () => {
     expect([0, 144, 1000, -1].map(findTag)).toEqual([undefined, undefined, undefined, undefined])
   })
 })
 
 describe("the standard's examples", () => {
-  it.each(TAG_EXAMPLES)('tag $tag: $hex is $value', ({ tag, hex, value, tolerance }) => {
+  it.each(TAG_EXAMPLES)('tag $tag: $hex decodes to $value', ({ tag, hex, value, tolerance }) => {
     expect(Math.abs(Number(decode(tag, hex)) - value)).toBeLessThanOrEqual(tolerance)
   })
 
   it.each(TAG_EXAMPLES.filter(({ tag, hex }) => row(tag).length === hex.length / 2))(
-    'tag $tag: $hex comes back from its decoded value',
+    'tag $tag: $hex is encoded from its decoded value',
     ({ tag, hex }) => {
       expect(toHex(encodeValue(tag, decode(tag, hex)))).toBe(hex.toLowerCase())
     },
@@ -42,7 +42,7 @@ describe("the standard's examples", () => {
 
 describe('numeric tags', () => {
   const numeric = TAGS.filter(({ type, length }) => ['mapped', 'mapped_signed', 'imapb'].includes(type) || (type === 'uint' && length < 8))
-  it.each(numeric)('tag $tag, $name: both ends of its range come back', ({ tag, min, max, type, length }) => {
+  it.each(numeric)('tag $tag, $name: both ends of its range round-trip', ({ tag, min, max, type, length }) => {
     const step =
       type === 'uint' ? 0 : type === 'imapb' ? 2 ** (Math.ceil(Math.log2(max - min)) - (8 * length - 1)) : (max - min) / 2 ** (8 * length)
     for (const value of [min, (min + max) / 2, max]) {
@@ -52,14 +52,14 @@ describe('numeric tags', () => {
   })
 
   it.each(TAGS.filter(({ type }) => type === 'mapped_signed'))(
-    'tag $tag, $name: the reserved integer is no value, its neighbour is the minimum',
+    'tag $tag, $name: the reserved integer is invalid, the next one is the minimum',
     ({ tag, length, min }) => {
       expect(decode(tag, `80${'00'.repeat(length - 1)}`)).toBeNull()
       expect(decode(tag, `80${'00'.repeat(length - 2)}01`)).toBeCloseTo(min, 9)
     },
   )
 
-  it('reads a temperature of -128 degrees, where no integer is reserved', () => {
+  it('decodes a temperature of -128 degrees, since tag 39 reserves no integer', () => {
     expect(decode(39, '80')).toBe(-128)
   })
 
@@ -82,7 +82,7 @@ describe('lengths', () => {
     [131, '01', 1],
     [104, '2F92', 23456],
     [127, '1E', 30],
-  ])('tag %d is read from %s, shorter than an encoder writes it', (tag, hex, value) => {
+  ])('tag %d accepts the shorter form %s', (tag, hex, value) => {
     if (Math.abs(value) > Number.MAX_SAFE_INTEGER) expect(decode(tag, hex)).toBeNull()
     else expect(decode(tag, hex)).toBe(value)
   })
@@ -95,39 +95,39 @@ describe('lengths', () => {
     [110, '0000000001'],
     [109, '0000000001'],
     [127, '83D46087698769FFFF'],
-  ])('tag %d has no value in %s, a length that the standard does not allow', (tag, hex) => {
+  ])('tag %d rejects the length of %s', (tag, hex) => {
     expect(decode(tag, hex)).toBeNull()
   })
 
-  it.each(TAGS)('tag $tag: no bytes at all are no value', ({ tag }) => {
+  it.each(TAGS)('tag $tag: an empty item has no value', ({ tag }) => {
     expect(decode(tag, '')).toBeNull()
   })
 
-  it('takes an integer that a double cannot hold for garbage', () => {
+  it('rejects an integer beyond the precision of a double', () => {
     expect(decode(2, 'FFFFFFFFFFFFFFFF')).toBeNull()
     expect(decode(137, '7FFFFFFFFFFFFFFF')).toBeNull()
   })
 })
 
 describe('text', () => {
-  it('reads ASCII and UTF-8 and drops padding', () => {
+  it('decodes ASCII and UTF-8 and drops padding', () => {
     expect(decode(3, '4D495353494F4E203132')).toBe('MISSION 12')
     expect(decode(10, 'C3A9C3A8')).toBe('éè')
     expect(decode(10, '41420000')).toBe('AB')
   })
 
-  it('reads bytes that are not UTF-8 without failing', () => {
+  it('replaces bytes that are not UTF-8', () => {
     expect(decode(10, '41FF42')).toBe('A\ufffdB')
   })
 
-  it('keeps text raw that is longer than any text of the standard', () => {
+  it('does not decode text longer than any text of the standard', () => {
     expect(decode(3, '41'.repeat(1024))).toHaveLength(1024)
     expect(decode(3, '41'.repeat(1025))).toBeNull()
   })
 })
 
 describe('the encoder', () => {
-  it('refuses what a tag cannot hold', () => {
+  it('rejects values outside the range of a tag', () => {
     for (const [tag, value] of [
       [13, 90.1],
       [5, -1],
@@ -141,12 +141,12 @@ describe('the encoder', () => {
       expect(() => encodeValue(tag, value)).toThrow(RangeError)
   })
 
-  it('writes an invalid value as the reserved integer, or as no bytes where none is reserved', () => {
+  it('encodes an invalid value as the reserved integer, else as no bytes', () => {
     expect(toHex(encodeValue(13, null))).toBe('80000000')
     expect(toHex(encodeValue(5, null))).toBe('')
   })
 
-  it('writes a drop-frame rate as the ratio it is', () => {
+  it('encodes a drop-frame rate as a ratio', () => {
     expect(toHex(encodeValue(127, 60000 / 1001))).toBe('83d4608769')
     expect(toHex(encodeValue(127, 30))).toBe('1e01')
   })

@@ -1,15 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import {
-  attribute,
-  controlBase,
-  fmtp,
-  formatSdp,
-  parseSdp,
-  resolveControl,
-  rtpmap,
-  SdpError,
-} from '../../../../../engine/rtsp/protocol/sdp.ts'
-import { Random } from '../../../../helpers/rtsp/random-requests.ts'
+import { attribute, fmtp, formatSdp, parseSdp, rtpmap, SdpError } from '../../../../../engine/rtsp/protocol/sdp.ts'
+import { Random } from '../../../../helpers/rtsp/random-bytes.ts'
 
 const CAMERA = `v=0
 o=- 1 1 IN IP4 10.0.0.5
@@ -28,18 +19,18 @@ a=rtpmap:97 smpte336m/90000
 `.replaceAll('\n', '\r\n')
 
 describe('session descriptions', () => {
-  it('tell media, formats, clock rates and parameters', () => {
+  it('list media, encodings and parameters', () => {
     const sdp = parseSdp(CAMERA)
     const [video, audio, klv] = sdp.media
     if (!video || !audio || !klv) throw new Error('Media are missing')
-    expect([sdp.name, attribute(sdp, 'control'), attribute(video, 'control')]).toEqual(['Camera', '*', 'trackID=1'])
-    expect(rtpmap(video)).toEqual({ payload: 96, encodingName: 'H264', clockRate: 90000, parameters: undefined })
+    expect([attribute(sdp, 'control'), attribute(video, 'control')]).toEqual(['*', 'trackID=1'])
+    expect(rtpmap(video)?.encodingName).toBe('H264')
     expect(fmtp(video).get('sprop-parameter-sets')).toBe('Z0LA==,aM4=')
     expect(rtpmap(audio)?.encodingName).toBe('PCMA')
-    expect([rtpmap(klv)?.encodingName, klv.connection, video.connection]).toEqual(['smpte336m', 'IN IP4 239.0.0.1', 'IN IP4 0.0.0.0'])
+    expect(rtpmap(klv)?.encodingName).toBe('smpte336m')
   })
 
-  it('are read back as they were written', () => {
+  it('are parsed as they were formatted', () => {
     const text = formatSdp({
       sessionId: '7',
       host: '::1',
@@ -56,13 +47,13 @@ describe('session descriptions', () => {
   it.each([
     ['too much text', 'v=0\r\n'.repeat(60_000)],
     ['too many media', `v=0\r\n${'m=video 0 RTP/AVP 96\r\n'.repeat(100)}`],
-    ['a media line that cannot be read', 'v=0\r\nm=video\r\n'],
-    ['no description at all', '<html></html>'],
-  ])('are refused for %s', (_, text) => {
+    ['an invalid media line', 'v=0\r\nm=video\r\n'],
+    ['HTML', '<html></html>'],
+  ])('are rejected for %s', (_, text) => {
     expect(() => parseSdp(text)).toThrow(SdpError)
   })
 
-  it('that are broken give an answer or an SdpError, nothing else', () => {
+  it('throw nothing but SdpError when malformed', () => {
     for (let seed = 1; seed <= 2000; seed += 1) {
       try {
         const sdp = parseSdp(new Random(seed).mutate(Buffer.from(CAMERA)).toString('latin1'))
@@ -71,26 +62,5 @@ describe('session descriptions', () => {
         expect(error, `seed ${seed}`).toBeInstanceOf(SdpError)
       }
     }
-  })
-})
-
-describe('control URLs', () => {
-  it.each([
-    ['rtsp://h/cam/', 'trackID=1', 'rtsp://h/cam/trackID=1'],
-    ['rtsp://h/cam', 'trackID=1', 'rtsp://h/cam/trackID=1'],
-    ['rtsp://h/cam?x=1', 'trackID=1', 'rtsp://h/cam?x=1/trackID=1'],
-    ['rtsp://h/cam', 'rtsp://other/1', 'rtsp://other/1'],
-    ['rtsp://h:554/cam/a', '/b', 'rtsp://h:554/b'],
-    ['rtsp://h/cam', '*', 'rtsp://h/cam'],
-    ['rtsp://h/cam', undefined, 'rtsp://h/cam'],
-  ])('of %s with %s are %s', (base, control, url) => {
-    expect(resolveControl(base, control)).toBe(url)
-  })
-
-  it('hang on Content-Base first, then Content-Location, then the request', () => {
-    const headers = (values: Record<string, string>) => ({ get: (name: string) => values[name] })
-    expect(controlBase(headers({ 'content-base': 'a', 'content-location': 'b' }), 'c')).toBe('a')
-    expect(controlBase(headers({ 'content-location': 'b' }), 'c')).toBe('b')
-    expect(controlBase(headers({}), 'c')).toBe('c')
   })
 })

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { parseTransport } from '../../../../../engine/rtsp/protocol/transport.ts'
-import { parseTarget } from '../../../../../engine/rtsp/publisher/requests.ts'
 
 describe('the Transport header', () => {
   it.each([
@@ -20,20 +19,5 @@ describe('the Transport header', () => {
     ['', undefined],
   ])('%s', (header, expected) => {
     expect(parseTransport(header)).toEqual(expected)
-  })
-})
-
-describe('a request URL', () => {
-  it.each([
-    ['rtsp://1.2.3.4:554/cam', { authority: '1.2.3.4:554', mountPath: 'cam', control: '' }],
-    ['rtsp://[::1]:554/cam/', { authority: '[::1]:554', mountPath: 'cam', control: '' }],
-    ['rtsp://user:pass@host/cam/stream=1?x', { authority: 'host', mountPath: 'cam', control: 'stream=1' }],
-    ['RTSP://host', { authority: 'host', mountPath: '', control: '' }],
-    ['*', { authority: '', mountPath: '', control: '' }],
-    ['http://host/cam', undefined],
-    ['rtsp://ho st/cam', undefined],
-    ['/cam', undefined],
-  ])('%s', (url, expected) => {
-    expect(parseTarget(url)).toEqual(expected)
   })
 })

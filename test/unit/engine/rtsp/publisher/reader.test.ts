@@ -4,7 +4,7 @@ import { parseRtpCaps } from '../../../../../engine/rtp/caps.ts'
 import { RtpStream } from '../../../../../engine/rtp/stream.ts'
 import { Timeline } from '../../../../../engine/rtp/timeline.ts'
 import { Reader } from '../../../../../engine/rtsp/publisher/reader.ts'
-import type { Sink } from '../../../../../engine/rtsp/publisher/sink.ts'
+import type { Sink } from '../../../../../engine/rtsp/publisher/sinks/sink.ts'
 import { framedPackets, H264_CAPS, IDR, KLV_CAPS, rtpPacket, SLICE } from '../../../../helpers/rtsp/packets.ts'
 
 interface Sent {
@@ -44,7 +44,7 @@ const setUp = (limits = { queuedBytes: 1_000_000, lagMs: 2000 }) => {
   })
   if (!video || !klv) throw new Error('two streams')
   const sink = new FakeSink()
-  const counters = { bytesOut: 0, unitsOut: 0, gopDrops: 0 }
+  const counters = { bytesOut: 0, gopDrops: 0 }
   const reader = new Reader([video, klv], sink, limits, counters)
   video.onUnit((unit) => reader.offer(0, unit))
   klv.onUnit((unit) => reader.offer(1, unit))
@@ -70,7 +70,7 @@ const setUp = (limits = { queuedBytes: 1_000_000, lagMs: 2000 }) => {
 }
 
 describe('a reader', () => {
-  it('gets the cached GOP at once, drawn together in its order, and live media after it without a gap', () => {
+  it('gets the cached GOP at once with compressed timestamps in order, then live media without a gap', () => {
     const { sink, feed, play, kinds } = setUp()
     feed('ddKddddddddd')
     const [start] = play()
@@ -86,7 +86,7 @@ describe('a reader', () => {
     expect(sequences).toEqual(sequences.map((_, at) => ((sequences[0] ?? 0) + at) & 0xffff))
   })
 
-  it('waits for the next key frame when there is no GOP to start with', () => {
+  it('waits for the next key frame when no GOP is cached', () => {
     const { feed, play, kinds } = setUp()
     feed('dd')
     expect(play()[0]?.sequence).toBeUndefined()
@@ -102,7 +102,7 @@ describe('a reader', () => {
     expect(sink.sent.at(-1)?.timestamp).toBe(starts[1]?.timestamp)
   })
 
-  it('that is behind keeps its order, and gets everything when it catches up within the bounds', () => {
+  it('that falls behind within the limits gets everything in order', () => {
     const { sink, feed, play, kinds, counters } = setUp()
     feed('K')
     play()
@@ -115,7 +115,7 @@ describe('a reader', () => {
     expect(counters.gopDrops).toBe(0)
   })
 
-  it('that is further behind than its bound of bytes loses what waits and goes on at a key frame', () => {
+  it('beyond its queue limit loses the queue and continues at a key frame', () => {
     const { sink, feed, play, kinds, counters } = setUp({ queuedBytes: 1000, lagMs: 2000 })
     feed('K')
     play()
@@ -128,7 +128,7 @@ describe('a reader', () => {
     expect(counters.gopDrops).toBe(1)
   })
 
-  it('over its bound goes on from a key frame that waits already', () => {
+  it('beyond its queue limit continues at a key frame that is queued already', () => {
     const { sink, feed, play, kinds } = setUp({ queuedBytes: 1000, lagMs: 2000 })
     feed('K')
     play()
@@ -139,7 +139,7 @@ describe('a reader', () => {
     expect(kinds()).toBe('KKddd')
   })
 
-  it('that lags for seconds goes on at the next key frame, though its bytes are within the bound', () => {
+  it('that lags for seconds continues at the next key frame, though its queue is within the limit', () => {
     const { sink, feed, play, kinds, counters } = setUp({ queuedBytes: 1_000_000, lagMs: 500 })
     feed('K')
     play()
@@ -151,7 +151,7 @@ describe('a reader', () => {
     expect(counters.gopDrops).toBe(1)
   })
 
-  it('is still given an old cached GOP whole when the next key frame comes while it is sent', () => {
+  it('gets the whole cached GOP even when the next key frame arrives while it is sent', () => {
     const { sink, feed, play, kinds, counters } = setUp({ queuedBytes: 1_000_000, lagMs: 500 })
     feed(`K${'d'.repeat(30)}`)
     sink.busy = true
@@ -163,7 +163,7 @@ describe('a reader', () => {
     expect(counters.gopDrops).toBe(0)
   })
 
-  it('only ever starts or goes on at a key frame, whatever happens', () => {
+  it('always starts and continues at a key frame', () => {
     const { sink, feed, play, kinds, reader } = setUp({ queuedBytes: 1500, lagMs: 300 })
     play()
     for (let at = 0; at < 300; at += 1) {
@@ -182,7 +182,7 @@ describe('a reader', () => {
     expect(video.length).toBeGreaterThan(50)
   })
 
-  it('is not sent again after a pause what it had before', () => {
+  it('does not get units again after a pause', () => {
     const { feed, play, kinds, reader } = setUp()
     feed('K')
     play()

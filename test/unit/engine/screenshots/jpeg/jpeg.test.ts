@@ -17,12 +17,12 @@ const jpeg = (width: number, height: number, quality = 85): Buffer =>
 
 const TIME = Date.parse('2008-10-24T00:13:29.913Z')
 
-/** What ffprobe reads, so that the writer is not judged by our own reader. */
-const tagsOf = (picture: Buffer): Record<string, string> => {
+/** Tags as read by ffprobe, an independent reader. */
+const tagsOf = (image: Buffer): Record<string, string> => {
   const folder = mkdtempSync(join(tmpdir(), 'exif-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
-  const path = join(folder, 'picture.jpg')
-  writeFileSync(path, picture)
+  const path = join(folder, 'image.jpg')
+  writeFileSync(path, image)
   const text = execFileSync('ffprobe', ['-v', 'error', '-show_entries', 'frame_tags', '-show_frames', '-of', 'json', path], {
     encoding: 'utf8',
   })
@@ -30,23 +30,23 @@ const tagsOf = (picture: Buffer): Record<string, string> => {
 }
 
 describe('reading a JPEG', () => {
-  it('tells the size, also from its first bytes', () => {
+  it('returns the size, also from its first bytes', () => {
     const picture = jpeg(322, 242)
     expect(readJpeg(picture)).toEqual({ width: 322, height: 242, end: picture.length })
     expect(readJpeg(picture.subarray(0, 700))).toMatchObject({ width: 322, height: 242, end: undefined })
   })
 
-  it('finds the last of several, and never half a one', () => {
+  it('finds the last complete one of several', () => {
     const [first, second] = [jpeg(64, 48), jpeg(128, 96)]
     const both = Buffer.concat([first, second])
     expect(lastJpeg(both)).toEqual({ jpeg: second, width: 128, height: 96 })
     expect(lastJpeg(both.subarray(0, both.length - 1))?.jpeg.equals(first)).toBe(true)
     expect(lastJpeg(first.subarray(0, first.length - 2))).toBeUndefined()
     expect(lastJpeg(Buffer.alloc(0))).toBeUndefined()
-    expect(lastJpeg(Buffer.from('no picture'))).toBeUndefined()
+    expect(lastJpeg(Buffer.from('not a JPEG'))).toBeUndefined()
   })
 
-  it('survives twenty thousand damaged pictures', () => {
+  it('reads twenty thousand damaged files without throwing', () => {
     const random = createRandom(7).next
     const whole = withExif(jpeg(64, 48), encodeExif(TIME, { latitude: 1, longitude: 2, altitude: 3, heading: 4 }))
     let read = 0
@@ -62,10 +62,10 @@ describe('reading a JPEG', () => {
   })
 })
 
-describe('the Exif of a picture', () => {
-  it('is read by ffprobe as it was meant', () => {
-    const place = { latitude: -60.1768, longitude: 128.4268, altitude: -12.5, heading: 159.97 }
-    const tags = tagsOf(withExif(jpeg(64, 48), encodeExif(TIME, place)))
+describe('the Exif of a screenshot', () => {
+  it('is read correctly by ffprobe', () => {
+    const geolocation = { latitude: -60.1768, longitude: 128.4268, altitude: -12.5, heading: 159.97 }
+    const tags = tagsOf(withExif(jpeg(64, 48), encodeExif(TIME, geolocation)))
     expect(tags).toMatchObject({
       DateTime: '2008:10:24 00:13:29',
       DateTimeOriginal: '2008:10:24 00:13:29',
@@ -84,7 +84,7 @@ describe('the Exif of a picture', () => {
     expect(rationals(tags.GPSImgDirection)).toEqual([159.97])
   })
 
-  it('says nothing of a place that is not known', () => {
+  it('has no GPS tags without a geolocation', () => {
     const tags = tagsOf(withExif(jpeg(64, 48), encodeExif(TIME, null)))
     expect(Object.keys(tags).filter((name) => name.startsWith('GPS'))).toEqual([])
     expect(tags.DateTimeOriginal).toBe('2008:10:24 00:13:29')
@@ -97,10 +97,10 @@ describe('the Exif of a picture', () => {
     { latitude: 60.176822966, longitude: 128.426759042, altitude: 14190.719, heading: 159.97 },
     { latitude: -0.000001, longitude: 179.999999999, altitude: -1000, heading: 0.01 },
     { latitude: 59.999999999, longitude: -0.5, altitude: 1.5, heading: null },
-  ])('gives $latitude, $longitude, $altitude, $heading back', (place) => {
-    const picture = withExif(jpeg(32, 32), encodeExif(TIME, place))
+  ])('round-trips $latitude, $longitude, $altitude, $heading', (geolocation) => {
+    const picture = withExif(jpeg(32, 32), encodeExif(TIME, geolocation))
     const exif = findExif(picture) ?? Buffer.alloc(0)
-    expect(decodeGeolocation(exif)).toEqual({ ...place, latitude: place.latitude + 0 })
+    expect(decodeGeolocation(exif)).toEqual({ ...geolocation, latitude: geolocation.latitude + 0 })
     expect(readJpeg(picture)).toEqual({ width: 32, height: 32, end: picture.length })
   })
 })

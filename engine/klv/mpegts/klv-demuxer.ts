@@ -1,0 +1,181 @@
+import { MetadataCellAssembler } from './metadata-cells.ts'
+import { PesAssembler, type PesPacket } from './pes.ts'
+import { type KlvTrack, klvTracksOf, MAX_TRACKS, programMapsOf, SectionAssembler } from './psi.ts'
+
+/** The KLV bytes of one access unit: one or more universal sets in sequence. */
+export interface KlvUnit {
+  readonly pid: number
+  /** Presentation time stamp, 90 kHz ticks modulo 2^33; null when it has none (optional for asynchronous KLV). */
+  readonly pts: number | null
+  readonly bytes: Uint8Array
+}
+
+/** Counters since the demuxer was created. */
+interface DemuxerCounters {
+  /** Packets with a transport error, scrambled, or after a loss. */
+  damaged: number
+  /** Bytes between transport packets. */
+  skippedBytes: number
+}
+
+const PACKET = 188
+const SYNC = 0x47
+const PAT_PID = 0
+const NOTHING = new Uint8Array(0)
+
+interface TrackState {
+  readonly track: KlvTrack
+  /** The PID of the program map that announces it. */
+  readonly mapPid: number
+  readonly pes: PesAssembler
+  readonly cells: MetadataCellAssembler
+}
+
+/**
+ * Demultiplexes the KLV of an MPEG-TS (ISO/IEC 13818-1) that arrives in arbitrary chunks: synchronous (stream type 0x15 with
+ * metadata access units) and asynchronous (0x06 registered as KLVA), as in MISB ST 1402. Ignores all other streams.
+ */
+export class KlvDemuxer {
+  readonly counters: DemuxerCounters = { damaged: 0, skippedBytes: 0 }
+  #rest: Uint8Array = NOTHING
+  #sawProgramMap = false
+  readonly #pat = new SectionAssembler()
+  readonly #programMaps = new Map<number, SectionAssembler>()
+  readonly #tracks = new Map<number, TrackState>()
+  /** The last continuity counter per PID. */
+  readonly #continuity = new Map<number, number>()
+
+  /** The announced KLV streams; null until a program map has been read. */
+  get tracks(): readonly KlvTrack[] | null {
+    return this.#sawProgramMap ? [...this.#tracks.values()].map(({ track }) => track) : null
+  }
+
+  /** The access units that this chunk completes. Their bytes are copies; the chunk may be reused. Never throws. */
+  push(chunk: Uint8Array): KlvUnit[] {
+    const units: KlvUnit[] = []
+    const bytes = this.#rest.length === 0 ? chunk : concat(this.#rest, chunk)
+    let at = 0
+    while (at + PACKET <= bytes.length) {
+      if (!inSync(bytes, at)) {
+        const next = findSync(bytes, at + 1)
+        this.counters.skippedBytes += next - at
+        at = next
+        continue
+      }
+      this.#takePacket(bytes.subarray(at, at + PACKET), units)
+      at += PACKET
+    }
+    this.#rest = bytes.slice(at)
+    return units
+  }
+
+  #takePacket(packet: Uint8Array, units: KlvUnit[]): void {
+    const pid = ((octet(packet, 1) & 0x1f) << 8) | octet(packet, 2)
+    const wanted = pid === PAT_PID || this.#programMaps.has(pid) || this.#tracks.has(pid)
+    if (!wanted) return
+    const damaged = octet(packet, 1) >= 0x80 || (octet(packet, 3) & 0xc0) !== 0
+    const payload = damaged ? null : payloadOf(packet)
+    if (damaged) this.#onLoss(pid)
+    if (payload === null) return
+    const order = this.#checkContinuity(pid, packet)
+    if (order === 'repeated') return
+    if (order === 'lost') this.#onLoss(pid)
+    this.#takePayload(pid, payload, (octet(packet, 1) & 0x40) !== 0, units)
+  }
+
+  #takePayload(pid: number, payload: Uint8Array, starts: boolean, units: KlvUnit[]): void {
+    const state = this.#tracks.get(pid)
+    if (state !== undefined) {
+      for (const pes of state.pes.push(payload, starts)) this.#takePes(state, pes, units)
+      return
+    }
+    if (pid === PAT_PID) for (const section of this.#pat.push(payload, starts)) this.#readPat(section)
+    else for (const section of this.#programMaps.get(pid)?.push(payload, starts) ?? []) this.#readProgramMap(section, pid)
+  }
+
+  #takePes({ track, cells }: TrackState, pes: PesPacket, units: KlvUnit[]): void {
+    const complete = track.synchronous ? cells.push(pes.payload) : [pes.payload]
+    for (const bytes of complete) {
+      if (bytes.length === 0) continue
+      units.push({ pid: track.pid, pts: pes.pts, bytes })
+    }
+  }
+
+  #readPat(section: Uint8Array): void {
+    const pids = programMapsOf(section)
+    if (pids === null) return
+    for (const pid of this.#programMaps.keys()) {
+      if (pids.includes(pid)) continue
+      this.#programMaps.delete(pid)
+      this.#removeTracks(pid, [])
+    }
+    for (const pid of pids) if (!this.#programMaps.has(pid)) this.#programMaps.set(pid, new SectionAssembler())
+  }
+
+  #readProgramMap(section: Uint8Array, mapPid: number): void {
+    const map = klvTracksOf(section)
+    if (map === null) return
+    this.#sawProgramMap = true
+    this.#removeTracks(mapPid, map.tracks)
+    for (const track of map.tracks)
+      if (!this.#tracks.has(track.pid) && this.#tracks.size < MAX_TRACKS)
+        this.#tracks.set(track.pid, { track, mapPid, pes: new PesAssembler(), cells: new MetadataCellAssembler() })
+  }
+
+  /** Removes the streams that a program map no longer announces. */
+  #removeTracks(mapPid: number, announced: readonly KlvTrack[]): void {
+    for (const [pid, state] of this.#tracks)
+      if (state.mapPid === mapPid && !announced.some((track) => sameTrack(track, state.track))) this.#tracks.delete(pid)
+  }
+
+  /** ISO/IEC 13818-1 section 2.4.3.3: the counter increases by one with every payload; a packet may be sent twice. */
+  #checkContinuity(pid: number, packet: Uint8Array): 'next' | 'repeated' | 'lost' {
+    const counter = octet(packet, 3) & 0x0f
+    const last = this.#continuity.get(pid)
+    this.#continuity.set(pid, counter)
+    if (last === undefined || counter === ((last + 1) & 0x0f) || announcesDiscontinuity(packet)) return 'next'
+    return counter === last ? 'repeated' : 'lost'
+  }
+
+  /** Drops what is unfinished of a PID after a loss. */
+  #onLoss(pid: number): void {
+    this.counters.damaged += 1
+    const state = this.#tracks.get(pid)
+    state?.pes.reset()
+    state?.cells.reset()
+    if (pid === PAT_PID) this.#pat.reset()
+    this.#programMaps.get(pid)?.reset()
+  }
+}
+
+const octet = (bytes: Uint8Array, at: number): number => bytes[at] ?? 0
+
+const concat = (a: Uint8Array, b: Uint8Array): Uint8Array => {
+  const both = new Uint8Array(a.length + b.length)
+  both.set(a)
+  both.set(b, a.length)
+  return both
+}
+
+const sameTrack = (a: KlvTrack, b: KlvTrack): boolean => a.pid === b.pid && a.synchronous === b.synchronous
+
+/** 0x47 also occurs inside packets, so the next packet, if present, must begin with it too. */
+const inSync = (bytes: Uint8Array, at: number): boolean =>
+  bytes[at] === SYNC && (at + PACKET >= bytes.length || bytes[at + PACKET] === SYNC)
+
+const findSync = (bytes: Uint8Array, from: number): number => {
+  for (let at = bytes.indexOf(SYNC, from); at !== -1; at = bytes.indexOf(SYNC, at + 1)) if (inSync(bytes, at)) return at
+  return bytes.length
+}
+
+const hasAdaptationField = (packet: Uint8Array): boolean => (octet(packet, 3) & 0x20) !== 0
+
+const announcesDiscontinuity = (packet: Uint8Array): boolean =>
+  hasAdaptationField(packet) && octet(packet, 4) > 0 && (octet(packet, 5) & 0x80) !== 0
+
+/** The payload of a transport packet, null when it has none. */
+const payloadOf = (packet: Uint8Array): Uint8Array | null => {
+  if ((octet(packet, 3) & 0x10) === 0) return null
+  const start = hasAdaptationField(packet) ? 5 + octet(packet, 4) : 4
+  return start < PACKET ? packet.subarray(start) : null
+}

@@ -1,0 +1,25 @@
+import { randomBytes } from 'node:crypto'
+
+/** A larger step of the sequence number is a restart of the source, not a loss. */
+const MAX_STEP = 1_000
+
+/** Rewrites the sequence numbers of successive children into one continuous series (RFC 3550 section 5.1: random start). */
+export class SequenceNumbers {
+  #next = randomBytes(2).readUInt16BE()
+  #delta: number | undefined
+
+  /** A new child: its first packet continues the series, whatever its number. */
+  begin(): void {
+    this.#delta = undefined
+  }
+
+  /** Maps a child's sequence number. A loss before the engine stays a gap that readers can detect. */
+  map(raw: number): number {
+    const expected = this.#delta === undefined ? raw : (this.#next - this.#delta) & 0xffff
+    const step = (raw - expected) & 0xffff
+    if (this.#delta === undefined || (step > MAX_STEP && step < 0x10000 - MAX_STEP)) this.#delta = (this.#next - raw) & 0xffff
+    const sequence = (raw + this.#delta) & 0xffff
+    if (((sequence - this.#next) & 0xffff) < 0x8000) this.#next = (sequence + 1) & 0xffff
+    return sequence
+  }
+}

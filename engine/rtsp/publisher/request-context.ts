@@ -1,0 +1,51 @@
+import type { Log } from '../../../lib/ports.ts'
+import type { HeaderFields } from '../protocol/format-message.ts'
+import type { RtspRequest } from '../protocol/message.ts'
+import type { RequestTarget } from '../protocol/request-url.ts'
+import type { PublisherLimits } from './limits.ts'
+import type { MountPoint } from './mount.ts'
+import type { RtspSession } from './session.ts'
+
+/** What a request handler reads and changes of the connection that the request came on. */
+export interface RequestContext {
+  readonly log: Log
+  readonly limits: PublisherLimits
+  readonly localAddress: string
+  readonly remoteAddress: string
+  /** `host:port` of the server's end. */
+  readonly localAuthority: string
+  /** Aborted when the connection has closed. */
+  readonly signal: AbortSignal
+  readonly session: RtspSession | undefined
+  findMount(path: string): MountPoint | undefined
+  mayOpenUdp(): boolean
+  createSession(mount: MountPoint): RtspSession
+}
+
+export interface OutgoingResponse {
+  readonly status: number
+  readonly headers?: HeaderFields
+  readonly body?: string
+  /** Runs right after the response has been written. */
+  readonly afterWrite?: () => void
+}
+
+/** Handles the requests of one method. */
+export type RequestHandler = (
+  context: RequestContext,
+  request: RtspRequest,
+  target: RequestTarget,
+) => OutgoingResponse | Promise<OutgoingResponse>
+
+export const NOT_FOUND: OutgoingResponse = { status: 404 }
+
+/** The session that a request names; `unknown` when it names one of another connection, or none that exists. */
+export const sessionOf = (context: RequestContext, request: RtspRequest): RtspSession | 'unknown' | undefined => {
+  const id = request.headers.get('session')?.split(';', 1)[0]?.trim()
+  if (id === undefined) return undefined
+  return context.session?.id === id ? context.session : 'unknown'
+}
+
+/** The Session header (RFC 2326 section 12.37) with its timeout in seconds; none without a session. */
+export const sessionHeader = (context: RequestContext, session: RtspSession | undefined): HeaderFields =>
+  session ? { Session: `${session.id};timeout=${Math.round(context.limits.sessionTimeoutMs / 1000)}` } : {}

@@ -1,0 +1,127 @@
+import { ApiError } from '../../../lib/errors.ts'
+import type { RtspRequest } from '../protocol/message.ts'
+import { parseRequestUrl, type RequestTarget } from '../protocol/request-url.ts'
+import { mountSdp, trackControl, trackOf } from './mount-sdp.ts'
+import type { TrackStart } from './reader.ts'
+import { NOT_FOUND, type OutgoingResponse, type RequestContext, type RequestHandler, sessionHeader, sessionOf } from './request-context.ts'
+import type { RtspSession } from './session.ts'
+import { setup } from './setup.ts'
+
+const METHODS = 'OPTIONS, DESCRIBE, SETUP, PLAY, PAUSE, TEARDOWN, GET_PARAMETER, SET_PARAMETER'
+/** Methods of the standard that a publisher does not support. */
+const REFUSED_METHODS = new Set(['ANNOUNCE', 'RECORD', 'REDIRECT'])
+
+/** Handles one request (RFC 2326 section 10). */
+export const respond = async (context: RequestContext, request: RtspRequest): Promise<OutgoingResponse> => {
+  if (request.version !== '1.0') return { status: 505 }
+  if (!/^\d{1,10}$/.test(request.headers.get('cseq') ?? '')) return { status: 400 }
+  const required = request.headers.get('require') ?? request.headers.get('proxy-require')
+  if (required !== undefined) return { status: 551, headers: { Unsupported: required } }
+  if (REFUSED_METHODS.has(request.method)) return { status: 405, headers: { Allow: METHODS } }
+  const handler = Object.hasOwn(HANDLERS, request.method) ? HANDLERS[request.method] : undefined
+  if (handler === undefined) return { status: 501, headers: { Public: METHODS } }
+  const target = parseRequestUrl(request.url)
+  if (target === undefined) return { status: 400 }
+  return handler(context, request, target)
+}
+
+const options: RequestHandler = (context, request) => {
+  const session = sessionOf(context, request)
+  return session === 'unknown' ? { status: 454 } : { status: 200, headers: { Public: METHODS, ...sessionHeader(context, session) } }
+}
+
+const describe: RequestHandler = async (context, request, target) => {
+  const accept = request.headers.get('accept')
+  if (accept !== undefined && !/application\/sdp|application\/\*|\*\/\*/i.test(accept)) return { status: 406 }
+  const mount = context.findMount(target.mountPath)
+  if (mount === undefined || target.control !== '') return NOT_FOUND
+  const refusal = await mount.untilReady(context.signal).then(() => undefined, refuseStart)
+  if (mount.closed) return NOT_FOUND
+  if (refusal !== undefined) return refusal
+  const body = mountSdp(mount, context.localAddress)
+  if (body === undefined) return { status: 503, headers: { 'Retry-After': 1 } }
+  return { status: 200, headers: { 'Content-Type': 'application/sdp', 'Content-Base': `${baseUrl(context, target)}/` }, body }
+}
+
+/** A failed start as an RTSP status: 402 (license), 404 (the pipeline was removed), 504 (timeout), else 503. */
+const refuseStart = (error: unknown): OutgoingResponse => {
+  const status = error instanceof ApiError ? error.status : 503
+  return status === 402 || status === 404 || status === 504 ? { status } : { status: 503, headers: { 'Retry-After': 1 } }
+}
+
+const play: RequestHandler = (context, request, target) => {
+  const session = aggregateSession(context, request, target)
+  if ('status' in session) return session
+  if (session.playing) return { status: 200, headers: { Range: 'npt=now-', ...sessionHeader(context, session) } }
+  if (!session.started && session.mount.full) return { status: 453 }
+  const info = rtpInfo(context, session, target, session.play())
+  return {
+    status: 200,
+    headers: { Range: 'npt=now-', 'RTP-Info': info, ...sessionHeader(context, session) },
+    afterWrite: () => session.begin(),
+  }
+}
+
+/** The RTP-Info header (RFC 2326 section 12.33). */
+const rtpInfo = (
+  context: RequestContext,
+  session: RtspSession,
+  target: RequestTarget,
+  starts: readonly (TrackStart | undefined)[],
+): string => {
+  const base = baseUrl(context, { ...target, mountPath: session.mount.path })
+  return starts
+    .flatMap((start, at) => {
+      if (!start) return []
+      const sequence = start.sequence === undefined ? '' : `;seq=${start.sequence}`
+      return [`url=${base}/${trackControl(at)}${sequence};rtptime=${start.timestamp}`]
+    })
+    .join(',')
+}
+
+const pause: RequestHandler = (context, request, target) => {
+  const session = aggregateSession(context, request, target)
+  if ('status' in session) return session
+  if (!session.started) return { status: 455 }
+  session.pause()
+  return { status: 200, headers: sessionHeader(context, session) }
+}
+
+const teardown: RequestHandler = (context, request, target) => {
+  const session = aggregateSession(context, request, target)
+  if ('status' in session) return session
+  session.pause()
+  return { status: 200, headers: { Session: session.id }, afterWrite: () => session.end() }
+}
+
+const parameter: RequestHandler = (context, request) => {
+  const session = sessionOf(context, request)
+  if (session === 'unknown') return { status: 454 }
+  // Without a body these are keepalives; there is no parameter to read or set.
+  return request.body.length === 0 ? { status: 200, headers: sessionHeader(context, session) } : { status: 451 }
+}
+
+const HANDLERS: Readonly<Record<string, RequestHandler>> = {
+  OPTIONS: options,
+  DESCRIBE: describe,
+  SETUP: setup,
+  PLAY: play,
+  PAUSE: pause,
+  TEARDOWN: teardown,
+  GET_PARAMETER: parameter,
+  SET_PARAMETER: parameter,
+}
+
+/** The session for PLAY, PAUSE and TEARDOWN. All tracks play together: one of several cannot be addressed alone (RFC 2326 section 10.5). */
+const aggregateSession = (context: RequestContext, request: RtspRequest, target: RequestTarget): RtspSession | OutgoingResponse => {
+  const session = sessionOf(context, request)
+  if (session === 'unknown' || session === undefined) return { status: 454 }
+  if (target.mountPath !== session.mount.path) return NOT_FOUND
+  if (target.control === '') return session
+  const track = trackOf(target.control)
+  if (track === undefined || !session.tracks.has(track)) return NOT_FOUND
+  return session.tracks.size > 1 ? { status: 460 } : session
+}
+
+const baseUrl = (context: RequestContext, target: RequestTarget): string =>
+  `rtsp://${target.authority || context.localAuthority}/${target.mountPath}`

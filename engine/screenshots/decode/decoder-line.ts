@@ -1,0 +1,78 @@
+import { chain, element, type LaunchTokens, toArguments } from '../../gst/element.ts'
+import type { RtpCaps } from '../../rtp/caps.ts'
+
+export interface JpegFormat {
+  /** 1 (smallest) to 100 (best) of libjpeg. */
+  readonly quality: number
+  /** Maximum in pixels; null: as wide as the stream. */
+  readonly width: number | null
+}
+
+interface DecoderLine extends JpegFormat {
+  readonly caps: RtpCaps
+  /** The input has one access unit; else only its newest picture is encoded. */
+  readonly single: boolean
+  /** Lets GStreamer choose the decoder (decodebin), which starts more slowly. */
+  readonly generic: boolean
+}
+
+/** Named decoders start faster than decodebin, use one thread and leave hardware decoders to the streams. */
+const DECODERS: Readonly<Record<string, LaunchTokens>> = {
+  H264: chain(element('rtph264depay'), element('h264parse'), element('avdec_h264', { 'max-threads': 1 })),
+  H265: chain(element('rtph265depay'), element('h265parse'), element('avdec_h265', { 'max-threads': 1 })),
+  JPEG: chain(element('rtpjpegdepay'), element('jpegdec')),
+  VP8: chain(element('rtpvp8depay'), element('vp8dec')),
+  VP9: chain(element('rtpvp9depay'), element('vp9dec')),
+}
+
+/** Whether the line names a decoder for this codec; with `generic` another one may succeed. */
+export const hasOwnDecoder = ({ encodingName }: RtpCaps): boolean => Object.hasOwn(DECODERS, encodingName)
+
+// A frame rate of one per hour keeps the first picture (flagged discont and dropped) and, at EOS, the newest; all others are
+// dropped before conversion. Raw pictures may lack a timestamp, so identity derives one from their size.
+const ONLY_NEWEST = chain(
+  element('identity', { datarate: 1_000_000 }),
+  element('videorate'),
+  ['video/x-raw,framerate=1/3600'],
+  element('identity', { 'drop-buffer-flags': 'discont' }),
+)
+
+// JPEG (JFIF) is full range BT.601. Between YUV formats videoconvert does not convert the values of a stream without colorimetry;
+// the step through RGB forces the conversion.
+const JPEG_COLORS = chain(element('videoconvert'), ['video/x-raw,format=RGB'], element('videoconvert'), [
+  'video/x-raw,format=I420,colorimetry=1:4:0:0',
+])
+
+/** Arguments of the gst-launch-1.0 that reads RFC 4571 on stdin and writes a JPEG to stdout. */
+export const decoderLine = ({ caps, single, generic, quality, width }: DecoderLine): readonly string[] => {
+  const own = generic ? undefined : DECODERS[caps.encodingName]
+  const tokens = chain(
+    element('fdsrc', { fd: 0, blocksize: 65536 }),
+    element('capsfilter', { caps: streamCaps(caps) }),
+    element('rtpstreamdepay'),
+    own ?? chain(element('decodebin'), ['video/x-raw']),
+    single ? [] : ONLY_NEWEST,
+    width === null ? [] : chain(element('videoscale'), [`video/x-raw,width=[1,${width}],pixel-aspect-ratio=1/1`]),
+    JPEG_COLORS,
+    element('jpegenc', { quality }),
+    element('fdsink', { fd: 1, sync: false }),
+  )
+  return ['-q', '--', ...toArguments(tokens)]
+}
+
+/** Fields of the pad or of the sender's clock, not of the format. */
+const NOT_FORMAT = /^(?:ssrc|clock-base|seqnum-base|timestamp-offset|seqnum-offset|npt-.*|play-.*|framerate|profile|level|a-framerate)$/
+const FIELD_NAME = /^[A-Za-z][A-Za-z0-9-]{0,63}$/
+/** Base64, hexadecimal, numbers and names. Other values are left out, since the source is not trusted. */
+const FIELD_VALUE = /^[A-Za-z0-9+/=,.:; _-]{1,8192}$/
+
+const streamCaps = ({ media, clockRate, encodingName, parameters }: RtpCaps): string => {
+  const fields = [...parameters].filter(([name, value]) => FIELD_NAME.test(name) && FIELD_VALUE.test(value) && !NOT_FORMAT.test(name))
+  return [
+    'application/x-rtp-stream',
+    `media=(string)${media}`,
+    `clock-rate=(int)${clockRate}`,
+    `encoding-name=(string)${encodingName}`,
+    ...fields.map(([name, value]) => `${name}=(string)"${value}"`),
+  ].join(',')
+}

@@ -1,0 +1,31 @@
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+interface ListenOptions {
+  readonly host: string
+  /** 0 takes a free port. */
+  readonly port: number
+  /** What fails when the port is taken, such as `listen`. */
+  readonly purpose: string
+  /** The variable that sets the port. */
+  readonly variable: string
+}
+
+/** Listens at a host and port. Rejects with a message for the operator. */
+export const listen = (server: Server, { host, port, purpose, variable }: ListenOptions): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const reason = error.code === 'EADDRINUSE' ? `another program uses this port; set ${variable}` : error.message
+      reject(new Error(`cannot ${purpose} at ${host}:${port}: ${reason}`))
+    })
+    server.listen({ host, port }, resolve)
+  })
+
+/** The port on which a server listens. */
+export const portOf = (server: Server): number => (server.address() as AddressInfo).port
+
+/** The address at which a server listens. */
+export const urlOf = (server: Server): string => {
+  const { address, port, family } = server.address() as AddressInfo
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+}

@@ -1,0 +1,70 @@
+import { ApiError, messageOf } from '../errors.ts'
+import type { KeyedQueue } from '../keyed-queue.ts'
+import type { Licensing } from '../license/licensing.ts'
+import type { Clock, Engine, Log } from '../ports.ts'
+import type { PipelineRecord, PipelineRepository } from '../repositories.ts'
+import { checkDescription, parsePipeline } from './input.ts'
+import { type PipelineRepresentation, represent } from './representation.ts'
+import { restoreCredentials } from './restore-credentials.ts'
+
+export interface CreateDeps {
+  readonly engine: Engine
+  readonly pipelines: PipelineRepository
+  readonly licensing: Licensing
+  /** Changes of one pipeline run one after the other, so that engine and database agree afterwards. */
+  readonly changes: KeyedQueue
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Starts a pipeline (unless it is on-demand), then stores it; a pipeline that does not start is not stored. */
+export const createPipeline = async (deps: CreateDeps, input: unknown): Promise<PipelineRepresentation> => {
+  const { config, geolocation } = parsePipeline(input)
+  return deps.changes(config.id, async () => {
+    if ((await deps.pipelines.find(config.id)) !== undefined) throw pipelineExists(config.id)
+    return addPipeline(deps, { config: restoreCredentials(config), geolocation, trigger_path: null })
+  })
+}
+
+/** Registers, starts (unless on-demand) and stores a new pipeline; all of it is undone when a step fails. */
+export const addPipeline = async (
+  deps: CreateDeps,
+  { config, geolocation, trigger_path }: Pick<PipelineRecord, 'config' | 'geolocation' | 'trigger_path'>,
+): Promise<PipelineRepresentation> => {
+  await checkDescription(deps.engine, config)
+  const slot = config.on_demand ? await deps.licensing.requireCodecs(config) : await deps.licensing.takeSlot(config)
+  try {
+    const assigned = await deps.engine.put(config, { create: true })
+    return await removeOnFailure(deps, config.id, async () => {
+      const view = config.on_demand ? await deps.engine.view(config.id) : await deps.engine.play(config.id, { wait: true })
+      const now = deps.clock.now()
+      const desired = config.on_demand ? 'ready' : 'playing'
+      const record: PipelineRecord = { config: assigned, geolocation, desired, trigger_path, created_at: now, updated_at: now }
+      await deps.pipelines.insert(record)
+      return represent(record, view)
+    })
+  } finally {
+    slot?.release()
+  }
+}
+
+const removeOnFailure = async <T>(deps: CreateDeps, id: string, run: () => Promise<T>): Promise<T> => {
+  try {
+    return await run()
+  } catch (error) {
+    await deps.engine
+      .remove(id, { force: true })
+      .catch((cause: unknown) => deps.log.warn('pipeline_not_removed', { id, error: messageOf(cause) }))
+    throw error
+  }
+}
+
+/** A dry run of create: the masked gst-launch line, or the VALIDATION_ERROR that create would give. */
+export const validatePipeline = async ({ engine }: Pick<CreateDeps, 'engine'>, input: unknown) => {
+  const { config } = parsePipeline(input)
+  const { launch } = await checkDescription(engine, restoreCredentials(config))
+  return { valid: true, launch }
+}
+
+const pipelineExists = (id: string) =>
+  new ApiError('CONFLICT', `A pipeline with the id ${id} already exists. Use another id.`, { reason: 'exists' })

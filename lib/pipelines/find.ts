@@ -1,0 +1,52 @@
+import { ApiError, hasCode } from '../errors.ts'
+import type { Engine } from '../ports.ts'
+import type { PipelineRecord, PipelineRepository } from '../repositories.ts'
+import { type PipelineView, pipelineFilterSchema } from '../schema/pipeline.ts'
+import { validate } from '../validate.ts'
+import { idleView, type PipelineRepresentation, represent } from './representation.ts'
+
+interface FindDeps {
+  readonly engine: Pick<Engine, 'view' | 'list'>
+  readonly pipelines: Pick<PipelineRepository, 'find' | 'list'>
+}
+
+/** The pipelines that match the filters of the query, oldest first. */
+export const listPipelines = async (deps: FindDeps, query: Readonly<Record<string, unknown>>): Promise<PipelineRepresentation[]> => {
+  const filter = validate(pipelineFilterSchema, query, 'query')
+  const [records, views] = await Promise.all([deps.pipelines.list(), deps.engine.list()])
+  const viewOf = new Map(views.map((view) => [view.id, view]))
+  return records
+    .filter(({ config }) => filter.mode === undefined || config.mode === filter.mode)
+    .filter(({ config }) => filter.on_demand === undefined || config.on_demand === filter.on_demand)
+    .map((record) => represent(record, viewOf.get(record.config.id) ?? idleView(record)))
+    .filter(({ state }) => filter.state === undefined || state === filter.state)
+}
+
+/** One pipeline; NOT_FOUND. */
+export const getPipeline = async (deps: FindDeps, id: string): Promise<PipelineRepresentation> => {
+  const record = await findRecord(deps.pipelines, id)
+  return represent(record, await findView(deps.engine, record))
+}
+
+/** The stored pipeline; NOT_FOUND. */
+export const findRecord = async (pipelines: Pick<PipelineRepository, 'find'>, id: string): Promise<PipelineRecord> => {
+  const record = await pipelines.find(id)
+  if (record === undefined) throw pipelineNotFound(id)
+  return record
+}
+
+/** What the engine reports about a stored pipeline; idle when the engine does not know it. */
+export const findView = async (engine: Pick<Engine, 'view'>, record: PipelineRecord): Promise<PipelineView> => {
+  try {
+    return await engine.view(record.config.id)
+  } catch (error) {
+    if (hasCode(error, 'NOT_FOUND')) return idleView(record)
+    throw error
+  }
+}
+
+/** For a stored pipeline that the engine does not know: it cannot be playing. */
+export const notPlaying = (id: string, cause: unknown) =>
+  new ApiError('CONFLICT', `The pipeline ${id} is not playing. Start it first.`, { reason: 'not_playing' }, { cause })
+
+export const pipelineNotFound = (id: string) => new ApiError('NOT_FOUND', `No pipeline has the id ${id}.`)

@@ -1,0 +1,73 @@
+import { hasCode, messageOf } from '../errors.ts'
+import type { KeyedQueue } from '../keyed-queue.ts'
+import type { Licensing } from '../license/licensing.ts'
+import type { Engine, Log } from '../ports.ts'
+import type { PipelineRepository } from '../repositories.ts'
+import { findRecord } from './find.ts'
+import { type PipelineRepresentation, represent } from './representation.ts'
+
+export interface PlayDeps {
+  readonly engine: Engine
+  readonly pipelines: PipelineRepository
+  readonly licensing: Licensing
+  readonly changes: KeyedQueue
+  readonly log: Log
+}
+
+/** Starts a pipeline and answers after its first key frame; a pipeline that already plays is left as it is. */
+export const playPipeline = async (deps: PlayDeps, id: string): Promise<PipelineRepresentation> => {
+  const record = await findRecord(deps.pipelines, id)
+  const slot = await deps.licensing.takeSlot(record.config)
+  try {
+    const view = await registered(deps, id, () => deps.engine.play(id, { wait: true }))
+    return represent(record, view)
+  } finally {
+    slot.release()
+    await storeDesired(deps, id)
+  }
+}
+
+/** Stops a pipeline, or cancels its start; answers when the child process has ended. */
+export const stopPipeline = async (deps: PlayDeps, id: string): Promise<PipelineRepresentation> => {
+  const record = await findRecord(deps.pipelines, id)
+  await deps.pipelines.setDesired(id, 'ready')
+  const view = await registered(deps, id, () => deps.engine.stop(id))
+  await storeDesired(deps, id)
+  // Periodic screenshots stop with the pipeline and do not start again with the next play.
+  if (record.screenshots) await deps.pipelines.setScreenshots(id, null)
+  return represent(record, view)
+}
+
+/**
+ * Stores the state that was last requested from the engine. Concurrent plays and stops store one after the other, each what
+ * the engine reports at that moment, so the last write is right. Keeps the stored state while the engine is unavailable.
+ */
+const storeDesired = async (deps: PlayDeps, id: string): Promise<void> => {
+  try {
+    await deps.changes(`${id} desired`, async () => {
+      const { runtime } = await deps.engine.view(id)
+      await deps.pipelines.setDesired(id, runtime.desired)
+    })
+  } catch (cause) {
+    if (!hasCode(cause, 'NOT_FOUND')) deps.log.warn('pipeline_desired_not_stored', { id, error: messageOf(cause) })
+  }
+}
+
+/** Runs an operation; when the engine does not know the stored pipeline, registers it and runs the operation again. */
+const registered = async <T>(deps: PlayDeps, id: string, operate: () => Promise<T>): Promise<T> => {
+  try {
+    return await operate()
+  } catch (error) {
+    if (!hasCode(error, 'NOT_FOUND')) throw error
+    await deps.changes(id, async () => {
+      const { config } = await findRecord(deps.pipelines, id)
+      await deps.engine.put(config, { create: true }).catch(ignoreConflict)
+    })
+    return operate()
+  }
+}
+
+/** Another request has registered the pipeline meanwhile. */
+const ignoreConflict = (error: unknown): void => {
+  if (!hasCode(error, 'CONFLICT')) throw error
+}

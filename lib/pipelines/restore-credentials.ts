@@ -1,0 +1,27 @@
+import { MASK, redact } from '../redact.ts'
+import type { PipelineConfig } from '../schema/pipeline.ts'
+import { validationError } from '../validate.ts'
+
+/**
+ * Answers mask the credentials in addresses. A client may read a configuration and send it back unchanged, so a masked text
+ * that equals the masked form of the stored text is replaced by the stored text.
+ */
+export const restoreCredentials = (config: PipelineConfig, stored?: PipelineConfig): PipelineConfig => {
+  if (config.mode === 'advanced') {
+    const before = stored?.mode === 'advanced' ? stored.raw_pipeline : undefined
+    return { ...config, raw_pipeline: restore(config.raw_pipeline, before, 'raw_pipeline') }
+  }
+  const before = stored?.mode === 'simple' ? stored.source.uri : undefined
+  return { ...config, source: { ...config.source, uri: restore(config.source.uri, before, 'source.uri') } }
+}
+
+const restore = (text: string, stored: string | undefined, path: string): string => {
+  if (stored !== undefined && text === redact(stored)) return stored
+  if (isMasked(text)) throw validationError('pipeline', [{ path, message: `The credentials are masked (${MASK}); send the real ones` }])
+  return text
+}
+
+const MASKED = /:\/\/\*\*\*@|[=:]\s*["']?\*\*\*/
+
+/** Whether the mask (`***`) is in the place of a credential. */
+const isMasked = (text: string): boolean => MASKED.test(text)

@@ -1,0 +1,39 @@
+import * as v from 'valibot'
+
+/** A whole number within bounds, both included. */
+export const integerBetween = (least: number, most: number) =>
+  v.pipe(
+    v.number('Use a number'),
+    v.integer('Use a whole number'),
+    v.minValue(least, `Use at least ${least}`),
+    v.maxValue(most, `Use at most ${most}`),
+  )
+
+/** An integer of 0 or more, in answers. */
+export const count = v.pipe(v.number(), v.integer(), v.minValue(0))
+
+/** A whole number in a query, which carries it as text. */
+export const integerInQuery = (least: number, most: number, description: string) =>
+  v.pipe(
+    v.string('Use a whole number'),
+    v.regex(/^\d{1,9}$/, 'Use a whole number'),
+    v.metadata({ type: 'integer', pattern: undefined, minimum: least, maximum: most, description }),
+    v.transform(Number),
+    v.minValue(least, `Use at least ${least}`),
+    v.maxValue(most, `Use at most ${most}`),
+  )
+
+/** A finite number within bounds, both included. */
+export const numberBetween = (least: number, most: number) =>
+  v.pipe(
+    v.number('Use a number'),
+    v.finite('Use a finite number'),
+    v.minValue(least, `Use at least ${least}`),
+    v.maxValue(most, `Use at most ${most}`),
+  )
+
+/** A schema with its description in the API document, which names the unit. */
+export const described = <const S extends v.GenericSchema>(schema: S, description: string) => v.pipe(schema, v.description(description))
+
+/** ISO 8601 UTC with milliseconds, as every time of the API. */
+export const time = v.pipe(v.string(), v.isoTimestamp())

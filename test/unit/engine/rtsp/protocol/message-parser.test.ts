@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest'
+import { formatRequest, formatResponse } from '../../../../../engine/rtsp/protocol/format-message.ts'
+import { formatInterleaved } from '../../../../../engine/rtsp/protocol/interleaved.ts'
+import type { RtspMessage } from '../../../../../engine/rtsp/protocol/message.ts'
+import { MessageParser, RtspProtocolError } from '../../../../../engine/rtsp/protocol/message-parser.ts'
+import { Random } from '../../../../helpers/rtsp/random-bytes.ts'
+
+const SAMPLES = Buffer.concat([
+  formatRequest('DESCRIBE', 'rtsp://host:554/cam', { CSeq: 1, Accept: 'application/sdp' }),
+  formatInterleaved(0, Buffer.from([0x80, 0x60, 1, 2])),
+  formatResponse(200, { CSeq: 1, 'Content-Type': 'application/sdp' }, 'v=0\r\ns=ä\r\n'),
+  formatInterleaved(1, Buffer.alloc(0)),
+  formatRequest('SET_PARAMETER', 'rtsp://host/cam', { CSeq: 2 }, 'position: 1\r\n'),
+])
+
+const shape = (message: RtspMessage): unknown => {
+  if (message.kind === 'interleaved') return [message.channel, message.payload.toString('hex')]
+  if (message.kind === 'response') return [message.status, message.reason, message.headers.get('cseq'), message.body.toString()]
+  return [message.method, message.url, message.headers.get('CSEQ'), message.body.toString()]
+}
+
+const parse = (...chunks: (string | Buffer)[]) => {
+  const parser = new MessageParser()
+  return chunks.flatMap((chunk) => parser.push(Buffer.from(chunk))).map(shape)
+}
+
+const WHOLE = [
+  ['DESCRIBE', 'rtsp://host:554/cam', '1', ''],
+  [0, '80600102'],
+  [200, 'OK', '1', 'v=0\r\ns=ä\r\n'],
+  [1, ''],
+  ['SET_PARAMETER', 'rtsp://host/cam', '2', 'position: 1\r\n'],
+]
+
+describe('the RTSP message parser', () => {
+  it('parses requests, responses and interleaved frames from one stream', () => {
+    expect(parse(SAMPLES)).toEqual(WHOLE)
+  })
+
+  it('parses the same messages however the bytes are split', () => {
+    for (let seed = 1; seed <= 60; seed += 1) {
+      const random = new Random(seed)
+      expect(parse(...random.pieces(SAMPLES, 1 + random.integer(40))), `seed ${seed}`).toEqual(WHOLE)
+    }
+  })
+
+  it('accepts bare line feeds, folded headers, header names in any case and blank lines between messages', () => {
+    expect(parse('\r\n\r\noptions * RTSP/1.0\ncseq : 7\nX-Long: one\n two\n\n')).toEqual([['options', '*', '7', '']])
+  })
+
+  it('keeps every value of a repeated header', () => {
+    const [message] = new MessageParser().push(
+      Buffer.from('RTSP/1.0 401 No\r\nWWW-Authenticate: Basic\r\nwww-authenticate: Digest\r\n\r\n'),
+    )
+    expect(message?.kind === 'response' && message.headers.all('WWW-Authenticate')).toEqual(['Basic', 'Digest'])
+  })
+
+  it.each([
+    ['HTTP', 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['TLS', Buffer.from('16030100a5010000a10303\n', 'latin1')],
+    ['a line that is too long', `OPTIONS ${'a'.repeat(5000)}`],
+    ['headers that never end', `OPTIONS * RTSP/1.0\r\n${'A: b\r\n'.repeat(5000)}`],
+    ['a body over the limit', 'OPTIONS * RTSP/1.0\r\nContent-Length: 999999999\r\n\r\n'],
+    ['a negative length', 'OPTIONS * RTSP/1.0\r\nContent-Length: -1\r\n\r\n'],
+    ['two different lengths', 'OPTIONS * RTSP/1.0\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\n'],
+    ['a header without a colon', 'OPTIONS * RTSP/1.0\r\nnonsense\r\n\r\n'],
+  ])('throws on %s, and on all later input', (_, bytes) => {
+    const parser = new MessageParser()
+    expect(() => parser.push(Buffer.from(bytes))).toThrow(RtspProtocolError)
+    expect(() => parser.push(SAMPLES)).toThrow(RtspProtocolError)
+  })
+
+  it('throws nothing but RtspProtocolError for malformed input', () => {
+    for (let seed = 1; seed <= 2000; seed += 1) {
+      const random = new Random(seed)
+      const parser = new MessageParser()
+      try {
+        for (const piece of random.pieces(random.mutate(SAMPLES), 64)) parser.push(piece)
+      } catch (error) {
+        expect(error, `seed ${seed}`).toBeInstanceOf(RtspProtocolError)
+      }
+    }
+  })
+
+  it('prevents header injection through a header value', () => {
+    const bytes = formatResponse(551, { Unsupported: 'a\r\nX-Evil: 1' }).toString()
+    expect(bytes).toBe('RTSP/1.0 551 Option not supported\r\nUnsupported: a X-Evil: 1\r\n\r\n')
+  })
+})

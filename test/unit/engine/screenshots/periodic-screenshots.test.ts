@@ -1,0 +1,119 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { RtpStream } from '../../../../engine/rtp/stream.ts'
+import type { DecodeRequest, Screenshot } from '../../../../engine/screenshots/decode/screenshot-decoder.ts'
+import { PeriodicScreenshots } from '../../../../engine/screenshots/periodic-screenshots.ts'
+import { ApiError } from '../../../../lib/errors.ts'
+import { until } from '../../../helpers/until.ts'
+
+/** An intra-coded or predicted H.264 frame of one packet, framed by RFC 4571. */
+let sequence = 0
+const unit = (key: boolean): Buffer => {
+  sequence += 1
+  const packet = Buffer.alloc(16)
+  packet.writeUInt16BE(14, 0)
+  packet[2] = 0x80
+  packet[3] = 0x80 | 96
+  packet.writeUInt16BE(sequence & 0xffff, 4)
+  packet.writeUInt32BE(sequence * 3000, 6)
+  packet[14] = key ? 0x65 : 0x41
+  return packet
+}
+const streamOf = (): RtpStream => {
+  const stream = new RtpStream()
+  stream.begin()
+  stream.setCaps({ media: 'video', encodingName: 'H264', payload: 96, clockRate: 90000, parameters: new Map() })
+  return stream
+}
+
+/** A decoder that records its requests. */
+const decoderOf = (stream: RtpStream) => {
+  const requests: DecodeRequest[] = []
+  const decode = async (request: DecodeRequest): Promise<Screenshot> => {
+    requests.push(request)
+    const gop = request.keyFrameOf ?? stream.gop
+    if (gop === undefined) throw new ApiError('CONFLICT', 'nothing', { reason: 'no_frame' })
+    return {
+      jpeg: Buffer.from([0xff, 0xd8, 0xff, 0xd9]),
+      width: 2,
+      height: 2,
+      frameMs: request.keyFrameOf ? gop.keyArrivedMs : gop.newestArrivedMs,
+    }
+  }
+  return { requests, decode }
+}
+
+const start = (stream: RtpStream, intervalSeconds: number) => {
+  const decoder = decoderOf(stream)
+  const stored: Screenshot[] = []
+  const periodic = new PeriodicScreenshots({
+    stream,
+    decoder,
+    store: async (screenshot) => {
+      stored.push(screenshot)
+    },
+    onFault: () => {},
+  })
+  onTestFinished(() => periodic.stop())
+  periodic.start({ interval_seconds: intervalSeconds, quality: 85 })
+  return { periodic, stored, requests: decoder.requests }
+}
+const count = (stored: readonly unknown[], least: number) =>
+  until(
+    () => stored.length,
+    (length) => length >= least,
+  )
+
+describe('periodic screenshots', () => {
+  it('show the next key frame when it arrives in time', async () => {
+    const stream = streamOf()
+    for (const key of [true, false, false]) stream.ingest(unit(key))
+    const { requests, stored } = start(stream, 3600)
+    expect(requests).toEqual([])
+    stream.ingest(unit(true))
+    await count(stored, 1)
+    expect(requests[0]?.keyFrameOf?.units.map(({ key }) => key)).toEqual([true])
+    expect(stored[0]?.frameMs).toBe(stream.gop?.keyArrivedMs)
+  })
+
+  it('show the newest frame when no key frame arrives within a fifth of the interval', async () => {
+    const stream = streamOf()
+    for (const key of [true, false, false]) stream.ingest(unit(key))
+    const { requests, stored } = start(stream, 1)
+    await count(stored, 1)
+    expect(requests[0]?.keyFrameOf).toBeUndefined()
+    expect(stored[0]?.frameMs).toBe(stream.gop?.newestArrivedMs)
+  })
+
+  it('pause while the source is away, never repeat a frame, and resume with its first key frame', async () => {
+    const stream = streamOf()
+    stream.ingest(unit(true))
+    const { requests, stored } = start(stream, 0.05)
+    await count(stored, 1)
+    stream.ingest(unit(false))
+    await count(stored, 2)
+    stream.end()
+    const before = requests.length
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect([requests.length, stored.length]).toEqual([before, 2])
+    stream.begin()
+    stream.setCaps({ media: 'video', encodingName: 'H264', payload: 96, clockRate: 90000, parameters: new Map() })
+    stream.ingest(unit(true))
+    await count(stored, 3)
+    expect(requests.at(-1)?.keyFrameOf).toBeDefined()
+  })
+
+  it('stop at once, and apply a new interval at once', async () => {
+    const stream = streamOf()
+    stream.ingest(unit(true))
+    const { periodic, stored } = start(stream, 3600)
+    await count(stored, 1)
+    periodic.start({ interval_seconds: 0.02, quality: 10 })
+    expect(periodic.schedule).toEqual({ interval_seconds: 0.02, quality: 10 })
+    stream.ingest(unit(true))
+    await count(stored, 2)
+    periodic.stop()
+    stream.ingest(unit(true))
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect([periodic.schedule, stored.length]).toEqual([undefined, 2])
+  })
+})
