@@ -140,7 +140,7 @@ export type Sandbox =
 
 /** Tries a sandbox out on this host. `run` starts a program as it is. */
 export const openSandbox = async (mode: SandboxMode, host: SandboxHost, run: Run): Promise<Sandbox> => {
-  if (mode === 'off') return { state: 'off', reason: 'The sandbox is switched off (SVC_SANDBOX=off).' }
+  if (mode === 'off') return { state: 'off', reason: 'The sandbox is disabled (SVC_SANDBOX=off).' }
   const bubblewrap = findProgram('bwrap', host.environment)
   if (bubblewrap === undefined) return { state: 'unavailable', reason: INSTALL }
   const program = TRIAL.find((path) => existsSync(path)) ?? 'true'

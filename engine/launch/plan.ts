@@ -1,5 +1,5 @@
-import type { ApiError } from '../../lib/errors.ts'
-import type { EngineCheck } from '../../lib/ports.ts'
+import type { EngineCheck } from '../../lib/engine/messages.ts'
+import { ApiError } from '../../lib/errors.ts'
 import { type PipelineConfig, type SimpleConfig, sourceScheme } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
 import type { CameraMonitor } from '../cameras/monitor.ts'
@@ -37,7 +37,7 @@ interface PlannerOptions {
   /** Whether file sources are allowed, or the folder in which they are. */
   readonly allowFiles: boolean | string
   /** Why advanced pipelines cannot run on this host; undefined where they can. */
-  readonly advancedRefusal?: () => ApiError | undefined
+  readonly advancedRefusal?: ApiError
   readonly cameras?: Pick<CameraMonitor, 'capabilities' | 'onChange'>
 }
 
@@ -63,9 +63,16 @@ export const createPlanner = (options: PlannerOptions): Planner => ({
   },
 })
 
+/** Advanced pipelines run what their author writes, so they need a sandbox, or the operator's consent to go without. */
+export const noSandbox = (reason: string): ApiError =>
+  new ApiError(
+    'FORBIDDEN',
+    `Advanced pipelines need a sandbox, and this host has none. ${reason} Or accept the risk with SVC_SANDBOX=off.`,
+    { reason: 'no_sandbox' },
+  )
+
 const permit = (config: PipelineConfig, { advancedRefusal }: PlannerOptions): void => {
-  const refusal = config.mode === 'advanced' ? advancedRefusal?.() : undefined
-  if (refusal !== undefined) throw refusal
+  if (config.mode === 'advanced' && advancedRefusal !== undefined) throw advancedRefusal
 }
 
 const folderOf = ({ allowFiles }: PlannerOptions): string | undefined => (typeof allowFiles === 'string' ? allowFiles : undefined)

@@ -2,23 +2,16 @@ import type { SimpleConfig } from '../../lib/schema/pipeline.ts'
 import { type Token, tokenize } from '../gst/description.ts'
 import { codecNodes, graphicsNodes } from '../gst/device-nodes.ts'
 import type { Reach } from '../gst/sandbox.ts'
-import { parseAddress } from '../sources/address.ts'
-import { parseCameraAddress } from '../sources/camera/address.ts'
 import type { SourceFacts } from '../sources/facts.ts'
-import { filePath } from '../sources/file.ts'
+import { sourceReach } from '../sources/reach.ts'
 
 /** A decoder or encoder may be a hardware one. */
 const codecDevices = (): readonly string[] => [...graphicsNodes(), ...codecNodes()]
 
 /** What the child of a simple pipeline may reach: its own source, and codec hardware when it re-encodes. */
-export const simpleReach = (config: SimpleConfig, facts: SourceFacts): Reach => {
-  const { uri } = config.source
-  const camera = facts.kind === 'v4l2' ? [facts.camera?.device_path ?? parseCameraAddress(uri).device_path] : []
-  return {
-    network: facts.kind !== 'test' && facts.kind !== 'file' && facts.kind !== 'v4l2',
-    devices: [...camera, ...(config.encoding === null ? [] : codecDevices())],
-    files: facts.kind === 'file' ? [filePath(parseAddress(uri))] : [],
-  }
+export const simpleReach = ({ source, encoding }: SimpleConfig, facts: SourceFacts): Reach => {
+  const reach = sourceReach(source, facts)
+  return { ...reach, devices: [...reach.devices, ...(encoding === null ? [] : codecDevices())] }
 }
 
 const DEVICE = /^\/dev\/(?:video\d+|media\d+|v4l\/by-(?:id|path)\/[\w.:+-]+|dri\/(?:card|renderD)\d+)$/
