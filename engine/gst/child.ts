@@ -19,6 +19,9 @@ export interface Finished<Output = string> extends Ended {
   readonly timedOut: boolean
 }
 
+/** How long a sandbox may take to end after its program. */
+const SANDBOX_END_MS = 500
+
 const SIGNAL_NAMES = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]))
 
 const toEnded = (
@@ -139,7 +142,14 @@ export const startChild = (
     kill: (signal) => {
       // To the program itself: when the first process of a sandbox ends, the kernel ends all others in it before that is reported.
       if (!command.sandboxed) subprocess.kill(signal)
-      else void pid.then((inner) => (inner === undefined ? subprocess.kill(signal) : sendSignal(inner, signal)))
+      else {
+        void pid.then((inner) => {
+          if (inner !== undefined) sendSignal(inner, signal)
+          // Its sandbox ends by itself then, unless it hangs.
+          if (signal === 'SIGKILL') setTimeout(() => subprocess.kill('SIGKILL'), inner === undefined ? 0 : SANDBOX_END_MS).unref()
+          else if (inner === undefined) subprocess.kill(signal)
+        })
+      }
     },
     eraseArguments: async () => {
       const pids = new Set([await pid, subprocess.pid])
