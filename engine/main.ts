@@ -8,7 +8,7 @@ import { createLog } from '../lib/log.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { startCameraMonitor } from './cameras/monitor.ts'
 import { runToEnd } from './gst/child.ts'
-import { confineChildren } from './gst/confinement.ts'
+import { closeInherited, confineChildren } from './gst/confinement.ts'
 import { cameraAnswers } from './http/cameras.ts'
 import type { EngineAnswers } from './http/dispatch.ts'
 import { klvAnswers } from './http/klv.ts'
@@ -50,6 +50,7 @@ const log = createLog({
 process.stderr.on('error', () => {})
 process.stdout.on('error', () => {})
 
+closeInherited()
 mkdirSync(configuration.dataDir, { recursive: true, mode: 0o700 })
 const sandbox = await confineChildren(configuration.sandbox, configuration.dataDir, runToEnd)
 if (sandbox.state !== 'on') {

@@ -1,3 +1,4 @@
+import { closeSync } from 'node:fs'
 import { constants } from 'node:os'
 import type { Readable } from 'node:stream'
 import { execa } from 'execa'
@@ -61,11 +62,12 @@ export const runFilter = async (
   args: readonly string[],
   { timeoutMs, reach, maxOutputBytes = 1024 * 1024, signal, environment, input }: RunOptions & { readonly input?: Buffer },
 ): Promise<Finished<Buffer>> => {
-  const command = toCommand(file, args, reach)
-  const result = await execa(command.file, command.args, {
+  const command = toCommand(file, args, reach, { filter: 3 })
+  const running = execa(command.file, command.args, {
     reject: false,
     encoding: 'buffer',
-    ...(input === undefined ? { stdin: 'ignore' as const } : { input }),
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe', ...filterOf(command)],
+    ...(input !== undefined && { input }),
     timeout: timeoutMs,
     killSignal: 'SIGKILL',
     maxBuffer: maxOutputBytes,
@@ -73,12 +75,22 @@ export const runFilter = async (
     env: { ...command.environment, ...environment },
     ...(signal && { cancelSignal: signal }),
   })
+  closeFilter(command)
+  const result = await running
   return {
     ...toEnded(result, command),
     stdout: toBuffer(result.stdout),
     stderr: toBuffer(result.stderr).toString('utf8'),
     timedOut: result.timedOut,
   }
+}
+
+/** execa's types know the descriptors up to 9 alone. */
+const filterOf = ({ filter }: Command): readonly 9[] => (filter === undefined ? [] : [filter as 9])
+
+/** The started program has a descriptor of its own. */
+const closeFilter = ({ filter }: Command): void => {
+  if (filter !== undefined) closeSync(filter)
 }
 
 const toBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBufferLike> = new Uint8Array()): Buffer =>
@@ -119,20 +131,21 @@ export const startChild = (
   args: readonly string[],
   options: { readonly mediaPipes: number; readonly reach: Confinement },
 ): Child => {
-  const infoFd = 3 + options.mediaPipes
-  const command = toCommand(file, args, options.reach, infoFd)
+  const info = 3 + options.mediaPipes
+  const command = toCommand(file, args, options.reach, { info, filter: info + 1 })
   const pipes = options.mediaPipes + (command.sandboxed ? 1 : 0)
   const subprocess = execa(command.file, command.args, {
     reject: false,
     buffer: false,
     cleanup: false,
-    stdio: ['ignore', 'pipe', 'pipe', ...Array.from({ length: pipes }, () => 'pipe' as const)],
+    stdio: ['ignore', 'pipe', 'pipe', ...Array.from({ length: pipes }, () => 'pipe' as const), ...filterOf(command)],
     extendEnv: false,
     env: command.environment,
   })
+  closeFilter(command)
   const [, stdout, stderr, ...streams] = subprocess.stdio as [null, Readable, Readable, ...Readable[]]
   const ended = subprocess.then((result) => toEnded(result, command))
-  const pid = command.sandboxed ? readPid(streams.at(-1), ended) : Promise.resolve(subprocess.pid)
+  const pid = command.sandboxed ? readPid(streams[options.mediaPipes], ended) : Promise.resolve(subprocess.pid)
   return {
     pid,
     stdout,

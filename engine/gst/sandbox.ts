@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readlinkSync } from 'node:fs'
+import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import type { SandboxMode } from '../../lib/configuration.ts'
 
@@ -9,6 +9,8 @@ export interface Reach {
   readonly devices?: readonly string[]
   /** Files and folders of the host, read-only. */
   readonly files?: readonly string[]
+  /** Sockets of programs of this host, over which names such as `camera.local` are resolved. */
+  readonly localSockets?: boolean
 }
 
 export type SandboxState = 'on' | 'off' | 'unavailable'
@@ -64,7 +66,7 @@ const systemFolder = (path: string): readonly string[] => {
 }
 
 // Root's child has no capability but is still root to files, and some of /proc asks for no more than that to be written.
-const PROC_READ_ONLY = ['/proc/sys', '/proc/fs', '/proc/acpi', '/proc/scsi', '/proc/bus', '/proc/irq']
+const PROC_READ_ONLY = ['/proc/sys', '/proc/fs', '/proc/acpi', '/proc/scsi', '/proc/bus', '/proc/irq', '/proc/pressure']
 const PROC_HIDDEN = ['/proc/sysrq-trigger', '/proc/kcore', '/proc/kmsg', '/proc/keys', '/proc/timer_list', '/proc/mtrr']
 
 const procOptions = (): readonly string[] => [
@@ -89,11 +91,19 @@ const variables = (environment: NodeJS.ProcessEnv): readonly string[] =>
     value !== undefined && PASSED_VARIABLE.test(name) ? ['--setenv', name, value] : [],
   )
 
+/** What a child writes is in memory: to be bounded. */
+const TEMPORARY_BYTES = 256 * 1024 * 1024
+
+const limitedFolder = (path: string, limited: boolean): readonly string[] => [
+  ...(limited ? ['--size', String(TEMPORARY_BYTES)] : []),
+  ...['--tmpfs', path],
+]
+
 /**
  * Options of bwrap(1) that every child gets: namespaces of its own for processes, IPC and mounts; read-only system folders; an
  * empty /tmp; no home, no data directory, no environment of the service, no capability. It ends with this process.
  */
-export const sandboxOptions = ({ hidden, environment }: SandboxHost): readonly string[] => [
+const sandboxOptions = ({ hidden, environment }: SandboxHost, limited: boolean): readonly string[] => [
   ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
   ...['--as-pid-1', '--die-with-parent', '--new-session', '--cap-drop', 'ALL'],
   ...['--ro-bind', '/usr', '/usr'],
@@ -102,7 +112,7 @@ export const sandboxOptions = ({ hidden, environment }: SandboxHost): readonly s
   ...PLUGIN_PATHS.flatMap((name) => (environment[name] ?? '').split(delimiter).filter(Boolean)).flatMap(readOnly),
   ...hidden.filter((folder) => existsSync(folder) && isSystem(folder)).flatMap((folder) => ['--tmpfs', folder]),
   ...procOptions(),
-  ...['--dev', '/dev', '--tmpfs', '/tmp', '--tmpfs', '/run', '--chdir', '/tmp'],
+  ...['--dev', '/dev', ...limitedFolder('/dev/shm', limited), ...limitedFolder('/tmp', limited), '--tmpfs', '/run', '--chdir', '/tmp'],
   '--clearenv',
   ...['--setenv', 'PATH', '/usr/local/bin:/usr/bin:/bin', '--setenv', 'HOME', '/tmp', '--setenv', 'LC_ALL', 'C.UTF-8'],
   ...['--setenv', 'GST_DEBUG_NO_COLOR', '1'],
@@ -112,19 +122,53 @@ export const sandboxOptions = ({ hidden, environment }: SandboxHost): readonly s
 const isSystem = (folder: string): boolean =>
   ['/usr/', ...SYSTEM_FOLDERS.map((path) => `${path}/`)].some((root) => `${folder}/`.startsWith(root))
 
-/** Options of bwrap(1) for what one child may reach. */
-export const reachOptions = ({ network = false, devices = [], files = [] }: Reach): readonly string[] => [
-  ...(network ? readOnly(AVAHI_SOCKET) : ['--unshare-net']),
+/** Folders made for this child alone; only /tmp and /dev/shm stay writable. */
+const SEALED = ['/dev', '/run', '/']
+
+/** Options of bwrap(1) for what one child may reach. `hidden`: folders that no file of `files` may lead to. */
+export const reachOptions = (
+  { network = false, devices = [], files = [], localSockets = false }: Reach,
+  hidden: readonly string[],
+): readonly string[] => [
+  ...(network ? [] : ['--unshare-net']),
+  ...(network && localSockets ? readOnly(AVAHI_SOCKET) : []),
   ...(devices.length > 0 ? DEVICE_FOLDERS.flatMap(readOnly) : []),
   ...devices.flatMap((node) => ['--dev-bind-try', node, node]),
-  ...files.flatMap((path) => ['--ro-bind', path, path]),
+  ...files.flatMap((path) => fileOptions(path, hidden.map(realPath))),
+  ...SEALED.flatMap((path) => ['--remount-ro', path]),
 ]
+
+/** A file of a hidden folder is left out; a folder that holds one is shown without it. */
+const fileOptions = (path: string, hidden: readonly string[]): readonly string[] => {
+  const real = realPath(path)
+  if (hidden.some((folder) => isInside(real, folder))) return []
+  const within = hidden.filter((folder) => isInside(folder, real))
+  return ['--ro-bind', real, path, ...within.flatMap((folder) => ['--tmpfs', join(path, folder.slice(real.length))])]
+}
+
+const isInside = (path: string, folder: string): boolean => `${path}/`.startsWith(`${folder}/`)
+
+/** The path without links; as it is when it does not exist, which bwrap(1) reports. */
+const realPath = (path: string): string => {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}
 
 /** A short program that only has to start. */
 const TRIAL = ['/usr/bin/true', '/bin/true']
 
-/** Where the kernel lets us, the child cannot make namespaces of its own either: fewer system calls to attack the kernel with. */
-const VARIANTS: readonly (readonly string[])[] = [['--unshare-user', '--disable-userns'], []]
+/**
+ * The strictest that this bubblewrap can do: 0.8 keeps the child from making namespaces of its own (fewer system calls to attack
+ * the kernel with), where the kernel lets it; 0.7 limits what it writes.
+ */
+const VARIANTS = [
+  { options: ['--unshare-user', '--disable-userns'], limited: true },
+  { options: [], limited: true },
+  { options: [], limited: false },
+] as const
 
 const INSTALL = 'bubblewrap is not installed. Install it: apt-get install bubblewrap'
 
@@ -135,7 +179,7 @@ type Run = (file: string, args: readonly string[]) => Promise<{ readonly exitCod
 
 /** How children of this process are confined. `reason`: why there is no sandbox, and what to do. */
 export type Sandbox =
-  | { readonly state: 'on'; readonly bubblewrap: string; readonly options: readonly string[] }
+  | { readonly state: 'on'; readonly bubblewrap: string; readonly options: readonly string[]; readonly hidden: readonly string[] }
   | { readonly state: 'off' | 'unavailable'; readonly reason: string }
 
 /** Tries a sandbox out on this host. `run` starts a program as it is. */
@@ -146,9 +190,9 @@ export const openSandbox = async (mode: SandboxMode, host: SandboxHost, run: Run
   const program = TRIAL.find((path) => existsSync(path)) ?? 'true'
   let words = ''
   for (const variant of VARIANTS) {
-    const options = [...variant, ...sandboxOptions(host)]
-    const { exitCode, stderr } = await run(bubblewrap, [...options, ...reachOptions({}), '--', program])
-    if (exitCode === 0) return { state: 'on', bubblewrap, options }
+    const options = [...variant.options, ...sandboxOptions(host, variant.limited)]
+    const { exitCode, stderr } = await run(bubblewrap, [...options, ...reachOptions({}, []), '--', program])
+    if (exitCode === 0) return { state: 'on', bubblewrap, options, hidden: host.hidden }
     words = stderr.trim().split('\n').at(-1) ?? ''
   }
   return { state: 'unavailable', reason: `bubblewrap cannot make a sandbox here (${words || 'it does not start'}). ${REFUSED}` }

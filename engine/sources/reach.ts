@@ -10,4 +10,5 @@ export const sourceReach = ({ uri }: Source, { kind, camera }: SourceFacts): Req
   network: kind !== 'test' && kind !== 'file' && kind !== 'v4l2',
   devices: kind === 'v4l2' ? [camera?.device_path ?? parseCameraAddress(uri).device_path] : [],
   files: kind === 'file' ? [filePath(parseAddress(uri))] : [],
+  localSockets: true,
 })

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -9,16 +11,20 @@ import type { Reach, Sandbox } from '../../../engine/gst/sandbox.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sandbox-test-'))
 const secret = join(folder, 'service.db')
+const videos = mkdtempSync(join(tmpdir(), 'sandbox-videos-'))
+const given = join(videos, 'one.ts')
 let sandbox: Sandbox
 
 beforeAll(async () => {
   writeFileSync(secret, 'the database of the service')
+  writeFileSync(given, 'a video')
   sandbox = await confineChildren('auto', folder, runToEnd)
 })
 
 afterAll(async () => {
   await confineChildren('off', folder, runToEnd)
   rmSync(folder, { recursive: true })
+  rmSync(videos, { recursive: true })
 })
 
 const shell = (script: string, reach: Reach = {}): Promise<Finished> => runToEnd('sh', ['-c', script], { timeoutMs: 5000, reach })
@@ -53,6 +59,9 @@ describe('a child in its sandbox', () => {
     ['magic keys of the kernel', 'test -e /proc/sysrq-trigger && echo h > /proc/sysrq-trigger && grep . /proc/sysrq-trigger'],
     ['mounts', 'mount -t tmpfs none /tmp'],
     ['network interfaces', 'ip link add dummy0 type dummy'],
+    ['folders that were made for it alone', 'touch /planted || touch /run/planted || touch /dev/planted || touch /etc/planted'],
+    ['what the kernel measures', 'test -e /proc/pressure/cpu && exec 3> /proc/pressure/cpu'],
+    ['keys of the kernel', 'keyctl add user planted x @s || exit 1'],
     ['namespaces of its own', 'unshare --user --map-root-user true'],
   ])('cannot change %s', async (_, script) => {
     expect((await shell(script)).exitCode).not.toBe(0)
@@ -90,9 +99,36 @@ describe('a child in its sandbox', () => {
   })
 
   it('sees the one file that it is given, and cannot change it', async () => {
-    const { stdout } = await shell(`cat ${secret}; ls ${folder}; echo more >> ${secret}`, { files: [secret] })
-    expect(stdout).toBe('the database of the serviceservice.db')
-    expect(readFileSync(secret, 'utf8')).toBe('the database of the service')
+    const { stdout } = await shell(`cat ${given}; ls ${videos}; echo more >> ${given}`, { files: [given] })
+    expect(stdout).toBe('a videoone.ts')
+    expect(readFileSync(given, 'utf8')).toBe('a video')
+  })
+
+  it('does not see the data directory, also when it is given as a file, by a link, or inside a folder', async () => {
+    const link = join(videos, 'link.ts')
+    symlinkSync(secret, link)
+    const files = [secret, link, videos, tmpdir()]
+    for (const each of files) expect((await shell(`cat ${secret} ${link}`, { files: [each] })).stdout).toBe('')
+    expect((await shell(`cat ${given}; touch ${folder}/planted`, { files: [tmpdir()] })).stdout).toBe('a video')
+    rmSync(link)
+  })
+
+  it('reaches no program of the host over a socket without a file, such as that of a desktop', async () => {
+    const connections: unknown[] = []
+    const desktop = createServer((connection) => connections.push(connection.destroy())).listen('\0/tmp/.X11-unix/X77')
+    await once(desktop, 'listening')
+    const screen = ['ximagesrc', 'display-name=:77', 'num-buffers=1', '!', 'fakesink']
+    const run = (reach: 'host' | Reach) => runToEnd('gst-launch-1.0', screen, { timeoutMs: 10_000, reach })
+    expect((await run({ network: true })).stderr).toContain('Could not open X display')
+    expect(connections).toEqual([])
+    await run('host')
+    expect(connections).not.toEqual([])
+    desktop.close()
+  })
+
+  it('has no more than 256 MiB for what it writes', async () => {
+    const { stdout } = await shell('for f in /tmp /dev/shm; do head -c 300M /dev/zero > $f/a; wc -c < $f/a; done')
+    expect(stdout.trim().split('\n').map(Number)).toEqual([268_435_456, 268_435_456])
   })
 
   it('ends with EOS at SIGINT, and reports its exit code', async () => {
