@@ -21,6 +21,11 @@ export const SANDBOX_MODES = ['auto', 'required', 'off'] as const
 /** auto: a sandbox where the host allows one; required: nothing runs without it. */
 export type SandboxMode = (typeof SANDBOX_MODES)[number]
 
+/** The service cannot start with this configuration; the message names the variable. */
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError'
+}
+
 export interface Configuration {
   readonly host: string
   readonly port: number
@@ -28,6 +33,10 @@ export interface Configuration {
   readonly databaseUrl: string | undefined
   readonly databaseAuthToken: string | undefined
   readonly apiKey: string | undefined
+  /** The password of the API where none is stored. */
+  readonly password: string | undefined
+  /** Whether the API may not listen beyond loopback without a password. */
+  readonly requirePassword: boolean
   readonly engineUrl: string | undefined
   readonly engineToken: string | undefined
   /** Address at which a stand-alone engine listens. */
@@ -144,6 +153,18 @@ const VARIABLES = {
     secret: true,
     parse: (value) =>
       /^[\x21-\x7e]{16,512}$/.test(value) ? ok(value) : mistake('use 16 to 512 printable ASCII characters without blanks'),
+  }),
+  password: optional({
+    name: 'SVC_PASSWORD',
+    about: 'password of the API, set at start if none is stored; at least 8 characters',
+    secret: true,
+    parse: (value) => (value.length >= 8 && value.length <= 1024 ? ok(value) : mistake('use 8 to 1024 characters')),
+  }),
+  requirePassword: withDefault({
+    name: 'SVC_REQUIRE_PASSWORD',
+    default: '0',
+    about: '1 refuses to start without a password when SVC_HOST is not loopback; set in the image',
+    parse: flag,
   }),
   engineUrl: optional({
     name: 'SVC_ENGINE_URL',

@@ -1,3 +1,4 @@
+import { maskDescription } from '../../lib/credentials/mask.ts'
 import { redact } from '../../lib/redact.ts'
 import type { AdvancedConfig } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
@@ -6,7 +7,7 @@ import { Fault } from '../fault.ts'
 import { type Finished, runToEnd } from '../gst/child.ts'
 import { namedPayloaders, type Token, tokenize } from '../gst/description.ts'
 import { chain, element, type LaunchTokens, toArguments } from '../gst/element.ts'
-import { type Launch, maskDescription, padOf } from './launch.ts'
+import { type Launch, padOf } from './launch.ts'
 import { advancedReach } from './reach.ts'
 
 // Like gst-rtsp-server: a description whose source is not live runs at its own speed. Without the usual processing deadline

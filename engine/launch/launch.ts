@@ -1,5 +1,4 @@
-import { redact } from '../../lib/redact.ts'
-import { tokenize } from '../gst/description.ts'
+import { maskDescription } from '../../lib/credentials/mask.ts'
 import type { LaunchTokens } from '../gst/element.ts'
 import type { Reach } from '../gst/sandbox.ts'
 
@@ -46,15 +45,8 @@ const SECRET_NAMES =
 export const maskToken = (token: string): string => {
   const equals = token.indexOf('=')
   const name = token.slice(0, Math.max(0, equals)).trim().replaceAll('_', '-')
-  return SECRET_NAMES.test(name) ? `${name}=***` : redact(token)
+  return SECRET_NAMES.test(name) ? `${name}=***` : maskDescription(token)
 }
-
-export const maskDescription = (description: string): string =>
-  redact(
-    tokenize(description)
-      .map((token) => (token.kind === 'assignment' ? maskToken(token.text) : token.text))
-      .join(''),
-  )
 
 const shellQuote = (word: string): string => (/^[A-Za-z0-9_./:=,@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)
 

@@ -1,9 +1,10 @@
+import { type MaskSecrets, maskSecretsOf } from '../../lib/credentials/secrets.ts'
 import type { EngineCheck } from '../../lib/engine/messages.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { type PipelineConfig, type SimpleConfig, sourceScheme } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
 import type { CameraMonitor } from '../cameras/monitor.ts'
-import type { Fault } from '../fault.ts'
+import { Fault, maskFault } from '../fault.ts'
 import { runToEnd } from '../gst/child.ts'
 import { chooseEncoder } from '../gst/choose-encoder.ts'
 import { type ProbeContext, probeSource } from '../sources/probe.ts'
@@ -33,6 +34,16 @@ export interface Planner {
   readonly onReturn: (config: PipelineConfig, callback: () => void) => () => void
 }
 
+/** GStreamer quotes parts of a description in its complaints. */
+const maskError = (error: unknown, mask: MaskSecrets): unknown => {
+  if (error instanceof Fault) return maskFault(error, mask)
+  if (error instanceof ApiError) return new ApiError(error.code, mask(error.message), maskAll(error.details, mask), { cause: error.cause })
+  return error
+}
+
+const maskAll = <T>(value: T, mask: MaskSecrets): T =>
+  JSON.parse(JSON.stringify(value), (_, inner: unknown) => (typeof inner === 'string' ? mask(inner) : inner)) as T
+
 interface PlannerOptions {
   /** Whether file sources are allowed, or the folder in which they are. */
   readonly allowFiles: boolean | string
@@ -45,9 +56,14 @@ interface PlannerOptions {
 export const createPlanner = (options: PlannerOptions): Planner => ({
   check: async (config, settings) => {
     permit(config, options)
-    const launch =
-      config.mode === 'advanced' ? await checkAdvanced(config, settings, options) : await checkSimple(config, settings, options)
-    return { launch: showLaunch(launch), publishes: launch.publishes }
+    const mask = maskSecretsOf(config)
+    try {
+      const launch =
+        config.mode === 'advanced' ? await checkAdvanced(config, settings, options) : await checkSimple(config, settings, options)
+      return { launch: mask(showLaunch(launch)), publishes: launch.publishes }
+    } catch (error) {
+      throw maskError(error, mask)
+    }
   },
   plan: (config, settings, attempt) =>
     config.mode === 'advanced'
