@@ -18,7 +18,7 @@ describe('the password of the environment', () => {
     await first.stop()
 
     const second = await startService({ dataDir, env: { SVC_PASSWORD: 'another password' } })
-    expect((await second.request('POST', '/svc/auth/login', { password: 'another password' })).status).toBe(401)
+    expect((await second.request('POST', '/svc/auth/login', { password: 'another password' })).status).toBe(400)
     expect((await second.request('POST', '/svc/auth/login', { password: PASSWORD })).status).toBe(200)
     await second.stop()
   })
