@@ -31,6 +31,7 @@ export const ROOMS = {
   // The ground: ports, errors, configuration and what everything uses.
   lib: ['lib/schema'],
   'lib/schema': ['lib'],
+  'lib/credentials': ['lib', 'lib/schema'],
   'lib/engine': ['lib', 'lib/schema'],
   'lib/access': ['lib', 'lib/schema'],
   'lib/openapi': ['lib', 'lib/access', 'lib/schema'],
@@ -38,7 +39,7 @@ export const ROOMS = {
   'lib/settings.ts': ['lib', 'lib/engine', 'lib/schema'],
   'lib/health.ts': ['lib', 'lib/engine', 'lib/license'],
   'lib/metrics.ts': ['lib', 'lib/engine'],
-  'lib/pipelines': ['lib', 'lib/engine', 'lib/license', 'lib/schema', 'lib/settings.ts'],
+  'lib/pipelines': ['lib', 'lib/credentials', 'lib/engine', 'lib/license', 'lib/schema', 'lib/settings.ts'],
   'lib/triggers': ['lib', 'lib/engine', 'lib/pipelines', 'lib/schema', 'lib/settings.ts'],
   'lib/events': ['lib', 'lib/engine', 'lib/pipelines', 'lib/schema', 'lib/settings.ts'],
 

@@ -17,6 +17,15 @@ const parsePortRange = (text: string): PortRange | undefined => {
 }
 
 /** The configuration from the environment; every field is validated. */
+export const SANDBOX_MODES = ['auto', 'required', 'off'] as const
+/** auto: a sandbox where the host allows one; required: nothing runs without it. */
+export type SandboxMode = (typeof SANDBOX_MODES)[number]
+
+/** The service cannot start with this configuration; the message names the variable. */
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError'
+}
+
 export interface Configuration {
   readonly host: string
   readonly port: number
@@ -24,6 +33,10 @@ export interface Configuration {
   readonly databaseUrl: string | undefined
   readonly databaseAuthToken: string | undefined
   readonly apiKey: string | undefined
+  /** The password of the API where none is stored. */
+  readonly password: string | undefined
+  /** Whether the API may not listen beyond loopback without a password. */
+  readonly requirePassword: boolean
   readonly engineUrl: string | undefined
   readonly engineToken: string | undefined
   /** Address at which a stand-alone engine listens. */
@@ -33,7 +46,10 @@ export interface Configuration {
   readonly licenseFile: string | undefined
   readonly profile: 'docs' | undefined
   readonly docsPort: number
-  readonly allowFileSources: boolean
+  /** Whether file:// sources are allowed, or the folder in which they are. */
+  readonly allowFileSources: boolean | string
+  /** How children are confined. */
+  readonly sandbox: SandboxMode
   readonly trustProxy: boolean
   readonly corsOrigins: readonly string[]
   readonly logLevel: LogLevel
@@ -88,6 +104,16 @@ const originList = (value: string): Parsed<readonly string[]> => {
   return wrong === undefined ? ok(origins) : mistake('use origins such as https://console.example.org, separated by commas')
 }
 
+const flagOrFolder = (value: string): Parsed<boolean | string> => {
+  if (value.startsWith('/')) return ok(value === '/' ? true : value.replace(/\/+$/, ''))
+  return value === '1' || value === '0' ? ok(value === '1') : mistake('use 0, 1 or the absolute path of a folder')
+}
+
+const sandboxMode = (value: string): Parsed<SandboxMode> => {
+  const mode = SANDBOX_MODES.find((candidate) => candidate === value)
+  return mode === undefined ? mistake(`use one of: ${SANDBOX_MODES.join(', ')}`) : ok(mode)
+}
+
 const logLevel = (value: string): Parsed<LogLevel> => {
   const level = LOG_LEVELS.find((candidate) => candidate === value)
   return level === undefined ? mistake(`use one of: ${LOG_LEVELS.join(', ')}`) : ok(level)
@@ -128,6 +154,18 @@ const VARIABLES = {
     parse: (value) =>
       /^[\x21-\x7e]{16,512}$/.test(value) ? ok(value) : mistake('use 16 to 512 printable ASCII characters without blanks'),
   }),
+  password: optional({
+    name: 'SVC_PASSWORD',
+    about: 'password of the API, set at start if none is stored; at least 8 characters',
+    secret: true,
+    parse: (value) => (value.length >= 8 && value.length <= 1024 ? ok(value) : mistake('use 8 to 1024 characters')),
+  }),
+  requirePassword: withDefault({
+    name: 'SVC_REQUIRE_PASSWORD',
+    default: '0',
+    about: '1 refuses to start without a password when SVC_HOST is not loopback; set in the image',
+    parse: flag,
+  }),
   engineUrl: optional({
     name: 'SVC_ENGINE_URL',
     shown: 'own sidecar',
@@ -167,7 +205,18 @@ const VARIABLES = {
     parse: (value): Parsed<'docs'> => (value === 'docs' ? ok(value) : mistake('use docs or unset it')),
   }),
   docsPort: withDefault({ name: 'SVC_DOCS_PORT', default: '8081', about: 'port of the API explorer', parse: portNumber }),
-  allowFileSources: withDefault({ name: 'SVC_ALLOW_FILE_SOURCES', default: '0', about: '1 allows file:// sources', parse: flag }),
+  allowFileSources: withDefault({
+    name: 'SVC_ALLOW_FILE_SOURCES',
+    default: '0',
+    about: '1 allows file:// sources; a folder allows those inside it',
+    parse: flagOrFolder,
+  }),
+  sandbox: withDefault({
+    name: 'SVC_SANDBOX',
+    default: 'auto',
+    about: 'confinement of GStreamer processes: auto, required or off',
+    parse: sandboxMode,
+  }),
   trustProxy: withDefault({
     name: 'SVC_TRUST_PROXY',
     default: '0',

@@ -29,6 +29,7 @@ const REQUIRED = [
   ['util-linux', program('setpriv')],
 ]
 const RECOMMENDED = [
+  ['bubblewrap', program('bwrap')],
   ['gstreamer1.0-plugins-ugly', plugin('x264')],
   ['gstreamer1.0-libav', plugin('libav')],
   ['gstreamer1.0-plugins-base-apps', program('gst-device-monitor-1.0')],

@@ -1,3 +1,4 @@
+import { maskDescription } from '../../lib/credentials/mask.ts'
 import { redact } from '../../lib/redact.ts'
 import type { AdvancedConfig } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
@@ -6,7 +7,8 @@ import { Fault } from '../fault.ts'
 import { type Finished, runToEnd } from '../gst/child.ts'
 import { namedPayloaders, type Token, tokenize } from '../gst/description.ts'
 import { chain, element, type LaunchTokens, toArguments } from '../gst/element.ts'
-import { type Launch, maskDescription, padOf } from './launch.ts'
+import { type Launch, padOf } from './launch.ts'
+import { advancedReach } from './reach.ts'
 
 // Like gst-rtsp-server: a description whose source is not live runs at its own speed. Without the usual processing deadline
 // of 20 ms, a live one is delayed only by the latency that its own elements declare.
@@ -15,7 +17,7 @@ const clockedSink = (fd: number): LaunchTokens => element('fdsink', { fd, sync: 
 const PAYLOADER_FD = { pay0: 3, pay1: 4 } as const
 
 /** The launch line of an advanced pipeline: its description as it was written, and a branch to the engine for each payloader. */
-export const advancedLaunch = (config: Pick<AdvancedConfig, 'raw_pipeline'>): Launch => {
+export const advancedLaunch = (config: Pick<AdvancedConfig, 'raw_pipeline'>, fileFolder?: string): Launch => {
   const named = namedPayloaders(config.raw_pipeline)
   const publishes = named.includes('pay0')
   const payloaders = publishes ? named : []
@@ -24,6 +26,8 @@ export const advancedLaunch = (config: Pick<AdvancedConfig, 'raw_pipeline'>): La
     args: ['--', ...toArguments([config.raw_pipeline, ...branches])],
     streams: payloaders.map((payloader) => ({ payloader, fd: PAYLOADER_FD[payloader], caps: null })),
     publishes,
+    reach: advancedReach(config.raw_pipeline, fileFolder),
+    confidential: true,
     shown: [maskDescription(config.raw_pipeline), ...branches],
   }
 }
@@ -40,7 +44,7 @@ const refuse = (message: string, engine?: string): Error =>
 export const checkAdvanced = async (
   config: Pick<AdvancedConfig, 'raw_pipeline'>,
   settings: Settings,
-  options: { readonly allowFiles: boolean },
+  options: { readonly allowFiles: boolean | string },
 ): Promise<Launch> => {
   if (!settings.advanced.enabled) throw refuse('Advanced pipelines are switched off in the settings (advanced.enabled)')
   const description = config.raw_pipeline
@@ -49,15 +53,16 @@ export const checkAdvanced = async (
   const denied = new Set(settings.advanced.denied_elements.map((name) => name.toLowerCase()))
   const tokens = tokenize(description)
   refuseUnfinished(tokens)
-  refuseTokens(tokens, denied, options.allowFiles)
+  const allowFiles = options.allowFiles !== false
+  refuseTokens(tokens, denied, allowFiles)
   // First without the appended branches: an open quote or a link without an end would include them.
   refuseCreated(await dryRun([...toArguments([description]), CHECK]), denied)
   if (namedPayloaders(description).includes('pay1') && !namedPayloaders(description).includes('pay0')) {
     throw refuse('A description that names pay1 must name pay0 too')
   }
-  const launch = advancedLaunch(config)
+  const launch = advancedLaunch(config, typeof options.allowFiles === 'string' ? options.allowFiles : undefined)
   if (launch.publishes) refuseCreated(await dryRun([...launch.args.slice(1), CHECK]), withoutFdsink(denied))
-  await refuseSchemes(tokens, denied, options.allowFiles)
+  await refuseSchemes(tokens, denied, allowFiles)
   return launch
 }
 
@@ -70,7 +75,11 @@ const CREATED = /creating element "([^"]+)"/g
 
 const dryRun = async (args: readonly string[]): Promise<Finished> => {
   const options = ['--gst-debug-no-color', '--gst-debug=GST_ELEMENT_FACTORY:4', '--']
-  const result = await runToEnd('gst-launch-1.0', [...options, ...args], { timeoutMs: CHECK_MS, maxOutputBytes: 8 * 1024 * 1024 })
+  const result = await runToEnd('gst-launch-1.0', [...options, ...args], {
+    timeoutMs: CHECK_MS,
+    maxOutputBytes: 8 * 1024 * 1024,
+    reach: {},
+  })
   if (result.missing) throw new Fault('engine_missing', 'GStreamer is not installed. Install it: apt-get install gstreamer1.0-tools')
   if (result.timedOut) throw refuse('The engine did not finish reading the description')
   const complaint = COMPLAINT.exec(result.stderr)?.[1] ?? ''
@@ -147,7 +156,7 @@ let handlers: Promise<Handlers> | undefined
 
 /** gst-inspect-1.0 -u: `filesrc (read, rank 256): file`. */
 const readHandlers = async (): Promise<Handlers> => {
-  const { stdout } = await runToEnd('gst-inspect-1.0', ['-u'], { timeoutMs: CHECK_MS })
+  const { stdout } = await runToEnd('gst-inspect-1.0', ['-u'], { timeoutMs: CHECK_MS, reach: {} })
   const found = new Map<string, string[]>()
   for (const [, element = '', schemes = ''] of stdout.matchAll(/^(\S+) \([^)]*\): (.+)$/gm)) {
     for (const scheme of schemes.split(',').map((text) => text.trim().toLowerCase())) {

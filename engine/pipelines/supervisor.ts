@@ -90,8 +90,10 @@ export class Supervisor {
     this.#emit({ type: 'pipeline_removed', id })
   }
 
-  play(id: string, wait: boolean): Promise<PipelineView> {
-    return this.#find(id).play({ wait })
+  async play(id: string, wait: boolean): Promise<PipelineView> {
+    const actor = this.#find(id)
+    this.#options.planner.permit(actor.config)
+    return actor.play({ wait })
   }
 
   /** Stops the periodic screenshots as well; the next play does not resume them. */

@@ -8,6 +8,7 @@ import { createPipelineRepository } from '../../db/pipelines.ts'
 import { createSessionRepository } from '../../db/sessions.ts'
 import { createSettingsRepository } from '../../db/settings.ts'
 import { keepCredentialInMemory, keepPipelinesInMemory } from '../../db/write-through.ts'
+import { ensurePassword } from '../../lib/access/initial-password.ts'
 import { type Configuration, readConfiguration } from '../../lib/configuration.ts'
 import { createEngineCaller } from '../../lib/engine/caller.ts'
 import { createEngineClient } from '../../lib/engine/client.ts'
@@ -89,6 +90,8 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   const lock = await takeInstanceLock(dataDir, { takeOver, onHandover: () => onHandover() })
   const apiKey = configuration.apiKey ?? readOrCreateApiKey(dataDir).key
   const { repositories, close: closeDatabase } = await openRepositories(configuration, dataDir)
+  const hasher = createPasswordHasher()
+  await ensurePassword(configuration, { credentials: repositories.credentials, hasher, clock, log })
   const stopping = new AbortController()
   let link: EngineLink | undefined
   const client = createEngineClient(
@@ -106,7 +109,7 @@ export const openService = async (configuration: Configuration, options: OpenOpt
     metrics: createApiMetrics({ sseClients: () => deps.events.feed.subscribers }),
     engineMetrics: client.metrics.read,
     corsOrigins: configuration.corsOrigins,
-    hasher: createPasswordHasher(),
+    hasher,
     license: { read: async () => (configuration.licenseFile === undefined ? null : readFile(configuration.licenseFile, 'utf8')) },
     mediaServer: configuration.mediaServer,
     apiKey,
@@ -196,6 +199,6 @@ const linkEngine = (
 
 /** The environment of the engine, without the secrets and settings that only the API needs. */
 const engineEnvironment = (environment: NodeJS.ProcessEnv, dataDir: string): NodeJS.ProcessEnv => {
-  const { SVC_API_KEY, SVC_ENGINE_LISTEN, SVC_DATABASE_URL, SVC_DATABASE_AUTH_TOKEN, SVC_LICENSE_FILE, ...rest } = environment
+  const { SVC_API_KEY, SVC_PASSWORD, SVC_ENGINE_LISTEN, SVC_DATABASE_URL, SVC_DATABASE_AUTH_TOKEN, SVC_LICENSE_FILE, ...rest } = environment
   return { ...rest, SVC_DATA_DIR: dataDir }
 }

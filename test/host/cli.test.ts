@@ -50,9 +50,11 @@ describe('video-pipeline-service doctor', () => {
     expect([status, report.status]).toEqual([1, 'failed'])
     expect(find('program gst-launch-1.0')).toMatchObject({ status: 'failed' })
     expect(find('program v4l2-ctl')).toMatchObject({ status: 'warning' })
-    expect(report.packages).toEqual(['gstreamer1.0-plugins-base-apps', 'gstreamer1.0-tools', 'v4l-utils'])
+    expect(report.packages).toEqual(['bubblewrap', 'gstreamer1.0-plugins-base-apps', 'gstreamer1.0-tools', 'v4l-utils'])
     const text = run(['doctor'], { PATH: bare, SVC_PORT: '0' }).stdout
-    expect(text).toContain('sudo apt-get install -y --no-install-recommends gstreamer1.0-plugins-base-apps gstreamer1.0-tools v4l-utils')
+    expect(text).toContain(
+      'sudo apt-get install -y --no-install-recommends bubblewrap gstreamer1.0-plugins-base-apps gstreamer1.0-tools v4l-utils',
+    )
   })
 
   it('reports a port in use and an invalid variable', async () => {
@@ -104,6 +106,35 @@ describe('video-pipeline-service install', () => {
     expect(run(['install', '--root', root, '--force'])).toMatchObject({ status: 0 })
     expect(readFileSync(`${unit}.previous`, 'utf8')).toBe('# edited by hand\n')
     expect(variables(join(root, ENVIRONMENTS[0] ?? '')).SVC_API_KEY).toBe(key)
+  })
+
+  it('gives API and engine a user each, and their data to them, also where they were one user before', () => {
+    const { stdout } = run(['install', '--root', temporaryFolder()])
+    const commands = [...stdout.matchAll(/^not run, because of --root: (.+)$/gm)].map(([, command]) => command)
+    expect(commands).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^useradd --system .* video-pipeline-api$/),
+        expect.stringMatching(/^useradd --system .* video-pipeline-engine$/),
+        'chown root:root /var/lib/video-pipeline-service',
+        'chmod 0711 /var/lib/video-pipeline-service',
+        'chown -R video-pipeline-api:video-pipeline-api /var/lib/video-pipeline-service/api',
+        'chown -R video-pipeline-engine:video-pipeline-engine /var/lib/video-pipeline-service/engine',
+      ]),
+    )
+  })
+
+  it('lets the engine make sandboxes, and the API no namespace', () => {
+    const root = temporaryFolder()
+    run(['install', '--root', root])
+    const [engine = '', api = ''] = UNITS.map((file) => readFileSync(join(root, file), 'utf8'))
+    expect(engine).toMatch(/^User=video-pipeline-engine$/m)
+    expect(engine).toMatch(/^RestrictNamespaces=user mnt pid /m)
+    expect(engine).toMatch(/^SystemCallFilter=@system-service @mount$/m)
+    // The kernel allows no new /proc where something is mounted over the present one.
+    expect(engine).not.toMatch(/^(ProtectKernelTunables|ProtectKernelLogs|ProcSubset|PrivateUsers)=/m)
+    expect(api).toMatch(/^User=video-pipeline-api$/m)
+    expect(api).toMatch(/^RestrictNamespaces=yes$/m)
+    for (const unit of [engine, api]) expect(unit).toMatch(/^StateDirectory=video-pipeline-service\/(api|engine)$/m)
   })
 
   it('changes nothing with --dry-run', () => {

@@ -71,7 +71,7 @@ describe('files and HTTP', () => {
   const children = new Set<ReturnType<typeof spawn>>()
 
   const record = async (description: string): Promise<void> => {
-    const { exitCode, stderr } = await runToEnd('gst-launch-1.0', ['-q', ...description.split(' ')], { timeoutMs: 20_000 })
+    const { exitCode, stderr } = await runToEnd('gst-launch-1.0', ['-q', ...description.split(' ')], { timeoutMs: 20_000, reach: 'host' })
     if (exitCode !== 0) throw new Error(stderr)
   }
 

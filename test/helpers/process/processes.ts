@@ -23,8 +23,15 @@ export const processes = (): readonly ProcessFacts[] =>
 
 export const isAlive = (pid: number): boolean => processes().some((process) => process.pid === pid)
 
-/** Pids of the children of a process. */
-export const childrenOf = (pid: number): readonly ProcessFacts[] => processes().filter(({ parent }) => parent === pid)
+/** The programs that a process runs: inside of their sandboxes, where they have one. */
+export const childrenOf = (pid: number): readonly ProcessFacts[] => {
+  const all = processes()
+  const of = (parent: number): readonly ProcessFacts[] => all.filter((process) => process.parent === parent)
+  return of(pid).flatMap((child) => {
+    const inside = /\bbwrap\b/.test(child.command) ? of(child.pid) : []
+    return inside.length === 0 ? [child] : inside
+  })
+}
 
 /** Pids of the processes with this entry (`NAME=value`) in their environment. */
 export const processesWith = (entry: string): readonly number[] =>

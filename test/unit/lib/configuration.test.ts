@@ -10,14 +10,18 @@ describe('the configuration', () => {
       databaseUrl: undefined,
       databaseAuthToken: undefined,
       apiKey: undefined,
+      password: undefined,
+      requirePassword: false,
       engineUrl: undefined,
       engineToken: undefined,
+      engineListen: undefined,
       mediaServer: { host: '127.0.0.1', port: 8554 },
       outputPorts: { first: 50000, last: 55000 },
       licenseFile: undefined,
       profile: undefined,
       docsPort: 8081,
       allowFileSources: false,
+      sandbox: 'auto',
       trustProxy: false,
       corsOrigins: [],
       logLevel: 'info',
@@ -34,7 +38,8 @@ describe('the configuration', () => {
     ['SVC_OUTPUT_PORTS', '5000', 'first-last'],
     ['SVC_OUTPUT_PORTS', '600-700', 'first-last'],
     ['SVC_OUTPUT_PORTS', '6000-5000', 'first-last'],
-    ['SVC_ALLOW_FILE_SOURCES', 'yes', '0 or 1'],
+    ['SVC_ALLOW_FILE_SOURCES', 'yes', '0, 1 or the absolute path'],
+    ['SVC_SANDBOX', 'on', 'auto, required, off'],
     ['SVC_LOG_LEVEL', 'loud', 'debug, info, warn, error'],
     ['SVC_MEDIA_SERVER', 'nowhere', 'host:port'],
     ['SVC_DATABASE_URL', 'mysql://x', 'libsql:'],
@@ -52,10 +57,12 @@ describe('the configuration', () => {
   })
 
   it('quotes no secret', () => {
-    const read = readConfiguration({ SVC_API_KEY: 'short', SVC_DATABASE_URL: 'mysql://me:hidden@db' })
+    const read = readConfiguration({ SVC_API_KEY: 'short', SVC_PASSWORD: 'brief', SVC_DATABASE_URL: 'mysql://me:hidden@db' })
     const text = JSON.stringify(read)
     expect(text).toContain('SVC_API_KEY: use 16 to 512')
+    expect(text).toContain('SVC_PASSWORD: use 8 to 1024')
     expect(text).not.toContain('short')
+    expect(text).not.toContain('brief')
     expect(text).not.toContain('hidden')
   })
 
