@@ -49,7 +49,12 @@ const log = createLog({
 process.stderr.on('error', () => {})
 process.stdout.on('error', () => {})
 
-const publisher = createPublisher({ log })
+const { outputHost, outputTls, outputTlsCert: cert, outputTlsKey: key } = configuration
+const publisher = createPublisher({
+  log,
+  host: outputHost,
+  ...(cert !== undefined && key !== undefined && { tls: { files: { cert, key }, required: outputTls === 'required' } }),
+})
 // It starts a process when somebody asks for the first time.
 const cameras = startCameraMonitor({ log })
 const planner = createPlanner({ allowFiles: configuration.allowFileSources, cameras })
@@ -64,6 +69,7 @@ const supervisor = new Supervisor({
   now: clock.now,
   log,
   ports: configuration.outputPorts,
+  outputHost,
   screenshots: { store: files, slots: createDecodeSlots() },
 })
 
