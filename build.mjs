@@ -34,7 +34,7 @@ export const ROOMS = {
   'lib/access': ['lib', 'lib/schema'],
   'lib/openapi': ['lib', 'lib/access', 'lib/schema'],
   'lib/license': ['lib', 'lib/engine', 'lib/schema'],
-  'lib/settings.ts': ['lib', 'lib/schema'],
+  'lib/settings.ts': ['lib', 'lib/engine', 'lib/schema'],
   'lib/health.ts': ['lib', 'lib/engine', 'lib/license'],
   'lib/metrics.ts': ['lib', 'lib/engine'],
   'lib/pipelines': ['lib', 'lib/engine', 'lib/license', 'lib/schema', 'lib/settings.ts'],
@@ -43,7 +43,7 @@ export const ROOMS = {
 
   // The sidecar, from its entry down to the standards.
   engine: ['engine/', 'lib/', 'package.json'],
-  'engine/http': ['engine/cameras', 'engine/klv', 'engine/pipelines', 'engine/screenshots', 'engine/screenshots/files', 'lib/'],
+  'engine/http': ['engine/cameras', 'engine/klv', 'engine/pipelines', 'engine/screenshots/files', 'lib/'],
   'engine/metrics': ['engine/klv', 'engine/pipelines', 'lib/'],
   'engine/pipelines': [
     'engine/fault.ts',

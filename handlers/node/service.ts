@@ -9,14 +9,11 @@ import { createSessionRepository } from '../../db/sessions.ts'
 import { createSettingsRepository } from '../../db/settings.ts'
 import { keepCredentialInMemory, keepPipelinesInMemory } from '../../db/write-through.ts'
 import { type Configuration, readConfiguration } from '../../lib/configuration.ts'
-import { createCamerasClient } from '../../lib/engine/cameras-client.ts'
-import { createEngineCaller, createEngineClient } from '../../lib/engine/client.ts'
-import { createKlvClient } from '../../lib/engine/klv-client.ts'
-import { createScreenshotsClient } from '../../lib/engine/screenshots-client.ts'
+import { createEngineCaller } from '../../lib/engine/caller.ts'
+import { createEngineClient } from '../../lib/engine/client.ts'
 import { createLicensing } from '../../lib/license/licensing.ts'
 import { createLicenseSender } from '../../lib/license/send-to-engine.ts'
 import { createLog } from '../../lib/log.ts'
-import { createEngineMetrics } from '../../lib/metrics.ts'
 import { reconcile } from '../../lib/pipelines/reconcile.ts'
 import type { Log } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -94,18 +91,20 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   const { repositories, close: closeDatabase } = await openRepositories(configuration, dataDir)
   const stopping = new AbortController()
   let link: EngineLink | undefined
-  const caller = createEngineCaller({
-    address: () => link?.address(),
-    fetch: (url, init) => (link?.fetch ?? fetch)(url, init),
-  })
+  const client = createEngineClient(
+    createEngineCaller({
+      address: () => link?.address(),
+      fetch: (url, init) => (link?.fetch ?? fetch)(url, init),
+    }),
+  )
   const ports = {
     ...repositories,
-    engine: createEngineClient(caller),
-    screenshots: createScreenshotsClient(caller),
-    klv: createKlvClient(caller),
-    cameras: createCamerasClient(caller),
+    engine: client.engine,
+    screenshots: client.screenshots,
+    klv: client.klv,
+    cameras: client.cameras,
     metrics: createApiMetrics({ sseClients: () => deps.events.feed.subscribers }),
-    engineMetrics: createEngineMetrics(caller),
+    engineMetrics: client.metrics.read,
     corsOrigins: configuration.corsOrigins,
     hasher: createPasswordHasher(),
     license: { read: async () => (configuration.licenseFile === undefined ? null : readFile(configuration.licenseFile, 'utf8')) },
@@ -125,9 +124,9 @@ export const openService = async (configuration: Configuration, options: OpenOpt
     linkEngine(configuration, dataDir, options.environment ?? process.env, {
       log,
       // The API uses the engine only after this.
-      onReady: async (engine, occasion, direct) => {
+      onReady: async (direct, occasion) => {
+        const { engine, screenshots } = direct
         await license.send(direct)
-        const screenshots = createScreenshotsClient(direct)
         await reconcile({ ...deps, engine, screenshots, licensing: createLicensing({ source: ports.license, engine, clock }) }, occasion)
         await deps.events.resync(await engine.list())
       },

@@ -35,7 +35,7 @@ const doctor = (env: Record<string, string> = {}) => {
 }
 
 describe('video-pipeline-service doctor', () => {
-  it('finds this host able to do everything the tests do', () => {
+  it('finds everything that the tests need on this host', () => {
     const { status, report, find } = doctor({ SVC_PORT: '0' })
     expect([status, report.status === 'failed']).toEqual([0, false])
     expect(find('GStreamer')).toMatchObject({ status: 'ok', message: expect.stringMatching(/^1\.\d+/) })
@@ -55,7 +55,7 @@ describe('video-pipeline-service doctor', () => {
     expect(text).toContain('sudo apt-get install -y --no-install-recommends gstreamer1.0-plugins-base-apps gstreamer1.0-tools v4l-utils')
   })
 
-  it('tells of a port that is taken and of a variable that is wrong', async () => {
+  it('reports a port in use and an invalid variable', async () => {
     const { createServer } = await import('node:net')
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
@@ -77,7 +77,7 @@ const variables = (file: string): Record<string, string> =>
   Object.fromEntries([...readFileSync(file, 'utf8').matchAll(/^(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]))
 
 describe('video-pipeline-service install', () => {
-  it('writes keys for root alone, unique to the host, and units that systemd accepts', () => {
+  it('writes keys for root only, unique to the host, and units that systemd accepts', () => {
     const [root, other] = [temporaryFolder(), temporaryFolder()]
     expect(run(['install', '--root', root])).toMatchObject({ status: 0, stderr: '' })
     run(['install', '--root', other])
@@ -92,7 +92,7 @@ describe('video-pipeline-service install', () => {
     expect(verified.status).toBe(0)
   })
 
-  it('keeps what is there, refuses to replace what differs, and with --force keeps the old one', () => {
+  it('keeps existing files, refuses to replace changed ones, and backs them up with --force', () => {
     const root = temporaryFolder()
     run(['install', '--root', root])
     const key = variables(join(root, ENVIRONMENTS[0] ?? '')).SVC_API_KEY
@@ -127,7 +127,7 @@ describe('video-pipeline-service install', () => {
 })
 
 describe('video-pipeline-service', () => {
-  it('serves, and ends at SIGTERM', async () => {
+  it('serves and ends at SIGTERM', async () => {
     const dataDir = temporaryDataDir()
     const child = spawn(COMMAND, ['serve'], {
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -150,7 +150,7 @@ describe('video-pipeline-service', () => {
     expect(JSON.parse(run(['openapi']).stdout)).toMatchObject({ openapi: '3.1.0', paths: { '/svc/pipeline': { post: {} } } })
   })
 
-  it('refuses a command that it does not know', () => {
+  it('refuses an unknown command', () => {
     expect(run(['explode'])).toMatchObject({ status: 64, stderr: expect.stringContaining('unknown command explode') })
   })
 })

@@ -20,14 +20,14 @@ describe('the command line', () => {
     for (const { shown, about } of CONFIGURATION_VARIABLES) expect(stdout).toContain(`${about} (default: ${shown})`)
   })
 
-  it('an unknown argument is named, exit 64', () => {
+  it('an unknown argument is named and exits with 64', () => {
     const { status, stderr } = run(['--prot', '80'])
     expect([status, stderr]).toEqual([64, 'video-pipeline-service: unknown argument --prot; use --help for a list\n'])
   })
 })
 
 describe('a configuration with mistakes', () => {
-  it('is refused with exit 78, one line for each mistake and no secret, before anything is made', () => {
+  it('exits with 78 and one line per mistake, without secrets, and creates nothing', () => {
     const dataDir = join(temporaryDataDir(), 'not-made')
     const wrong = {
       SVC_PORT: '80800',
@@ -54,7 +54,7 @@ describe('a configuration with mistakes', () => {
     expect(existsSync(dataDir)).toBe(false)
   })
 
-  it('is also one that gives the explorer the port of the API', () => {
+  it('is refused when explorer and API have the same port', () => {
     const { status, stderr } = run([], { SVC_PROFILE: 'docs', SVC_PORT: '8081' })
     expect([status, stderr]).toEqual([78, 'video-pipeline-service: SVC_DOCS_PORT=8081: use another port than SVC_PORT\n'])
   })

@@ -85,7 +85,7 @@ const drive = (environment: Record<string, string>): { id: string; picture_bytes
   JSON.parse(execFileSync(process.execPath, [join(project, 'drive.mjs')], { env: { ...process.env, ...environment } }).toString())
 
 describe('the package', () => {
-  it('holds what runs and its declarations, and nothing of the tests', () => {
+  it('contains the bundles and their declarations, and no tests', () => {
     const paths = packed.files.map(({ path }) => path)
     for (const wanted of [
       'dist/node.js',
@@ -104,7 +104,7 @@ describe('the package', () => {
     process.stderr.write(`npm pack: ${packed.size} bytes, ${packed.unpackedSize} unpacked, ${paths.length} files\n`)
   })
 
-  it('brings types that a strict program resolves', () => {
+  it('has types that a strict program resolves', () => {
     const options = [
       '--noEmit',
       '--strict',
@@ -125,7 +125,7 @@ describe('the package', () => {
 })
 
 describe('the service embedded', () => {
-  it('in Fastify lives under a prefix, behind the authentication of the application', async () => {
+  it('in Fastify runs under a prefix, behind the authentication of the application', async () => {
     const { url, stop } = await start('in-fastify.mjs')
     expect((await fetch(`${url}/video/svc/pipeline`)).status).toBe(403)
     expect(await (await fetch(url)).json()).toEqual({ application: 'an application of its own' })
@@ -133,7 +133,7 @@ describe('the service embedded', () => {
     expect(await stop()).toBe(0)
   })
 
-  it('in a bare server offers the groups that were taken and no others', async () => {
+  it('in a bare server offers the chosen groups and no others', async () => {
     const { url, stop } = await start('bare-server.mjs')
     expect(await (await fetch(`${url}/svc/health`)).json()).toMatchObject({ status: 'ok' })
     const source = { uri: 'test://ball?width=320&height=240' }

@@ -34,7 +34,7 @@ const phasesUntil = async (client: SseClient, last: string): Promise<string[]> =
 }
 
 describe('events on the running service', () => {
-  it('tell every phase of a pipeline in order, its errors, and its end', async () => {
+  it('report every phase of a pipeline in order, its errors and its deletion', async () => {
     const service = await startService()
     await create(service, 'told', { on_demand: true })
     const client = await follow(service, '/svc/pipeline/told/status/events')
@@ -59,7 +59,7 @@ describe('events on the running service', () => {
     expect(await service.stop()).toBe(0)
   })
 
-  it('tell of another engine after the first was killed, and streams end when the service stops', async () => {
+  it('continue with a new engine after the first was killed, and end when the service stops', async () => {
     const service = await startService()
     await create(service, 'wanted')
     const client = await follow(service, '/svc/pipeline/wanted/status/events')
@@ -80,7 +80,7 @@ describe('events on the running service', () => {
     expect(await stopped).toBe(0)
   })
 
-  it('are forgotten with their clients, however these go', async () => {
+  it('leave nothing behind when clients disconnect', async () => {
     const service = await startService()
     await create(service, 'followed', { on_demand: true })
     const { hostname, port } = new URL(service.url)
@@ -107,7 +107,7 @@ describe('events on the running service', () => {
 })
 
 describe('a client that does not read, over a socket', () => {
-  it('is disconnected, and one that reads has everything', async () => {
+  it('is disconnected, and a client that reads gets every event', async () => {
     const feed = createEventFeed('p')
     const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
     const app: FetchHandler = async ({ signal }, context) =>

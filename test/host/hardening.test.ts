@@ -43,17 +43,17 @@ const closing: readonly RawRow[] = [
   { name: 'a folded header field', sent: login('transfer-encoding:\r\n chunked\r\n', `0\r\n\r\n${INNER}`), statuses: [400] },
   { name: 'a chunk without a size', sent: login('transfer-encoding: chunked\r\n', 'ZZ\r\n'), statuses: [400] },
   { name: 'chunk extensions without end', sent: login('transfer-encoding: chunked\r\n', `1;${'a'.repeat(40_000)}\r\nx`), statuses: [400] },
-  { name: 'lines that end with LF alone', sent: 'GET /svc/version HTTP/1.1\nhost: a\n\n', statuses: [400] },
+  { name: 'lines that end with LF only', sent: 'GET /svc/version HTTP/1.1\nhost: a\n\n', statuses: [400] },
   { name: 'a CR inside a field', sent: version('x: a\rb\r\n'), statuses: [400] },
   { name: 'a NUL inside a field', sent: version('x: a\0b\r\n'), statuses: [400] },
   { name: 'no Host', sent: version('', ''), statuses: [400] },
   { name: 'two Hosts', sent: version('host: evil.test\r\n'), statuses: [400] },
   { name: 'a Host with a path', sent: version('', 'host: a/b\r\n'), statuses: [400] },
   { name: 'a Host with a user', sent: version('', 'host: u:hunter2@a\r\n'), statuses: [400] },
-  { name: 'a Host with a port that is none', sent: version('', 'host: a:99999\r\n'), statuses: [400] },
-  { name: 'a Host that is no IPv6 address', sent: version('', 'host: [::::]\r\n'), statuses: [400] },
-  { name: 'a Host that is no IPv4 address', sent: version('', 'host: 999.1.1.1\r\n'), statuses: [400] },
-  { name: 'a Host that breaks out of its line', sent: version('', 'host: a b\r\n'), statuses: [400] },
+  { name: 'a Host with an invalid port', sent: version('', 'host: a:99999\r\n'), statuses: [400] },
+  { name: 'a Host with an invalid IPv6 address', sent: version('', 'host: [::::]\r\n'), statuses: [400] },
+  { name: 'a Host with an invalid IPv4 address', sent: version('', 'host: 999.1.1.1\r\n'), statuses: [400] },
+  { name: 'a Host with a blank', sent: version('', 'host: a b\r\n'), statuses: [400] },
   { name: 'the absolute form of another host', sent: `GET http://evil.test/svc/version HTTP/1.1\r\n${HOST}\r\n`, statuses: [400] },
   { name: 'an asterisk', sent: `OPTIONS * HTTP/1.1\r\n${HOST}\r\n`, statuses: [400] },
   { name: 'TRACE with a credential', sent: `TRACE /svc/version HTTP/1.1\r\n${HOST}x-api-key: hunter2\r\n\r\n`, statuses: [405] },
@@ -66,25 +66,29 @@ const closing: readonly RawRow[] = [
   { name: 'HTTP/1.0 without Host', sent: 'GET /svc/version HTTP/1.0\r\n\r\n', statuses: [400] },
   { name: 'the preface of HTTP/2', sent: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', statuses: [400] },
   { name: 'a TLS hello', sent: Buffer.from('16030100c8010000c40303', 'hex'), statuses: [400] },
-  { name: 'a method in small letters', sent: `get /svc/version HTTP/1.1\r\n${HOST}\r\n`, statuses: [400] },
+  { name: 'a method in lower case', sent: `get /svc/version HTTP/1.1\r\n${HOST}\r\n`, statuses: [400] },
 ]
 
 const staying: readonly RawRow[] = [
   { name: 'requests in one packet are answered in their order', sent: INNER.repeat(50), statuses: Array(50).fill(200) },
-  { name: 'what a path names as a host is a path', sent: `GET //evil.test/svc/version HTTP/1.1\r\n${HOST}\r\n`, statuses: [404] },
-  { name: 'an upgrade is not taken', sent: version('connection: upgrade\r\nupgrade: websocket\r\n'), statuses: [200] },
+  { name: 'a host name in a path stays a path', sent: `GET //evil.test/svc/version HTTP/1.1\r\n${HOST}\r\n`, statuses: [404] },
+  { name: 'an upgrade is ignored', sent: version('connection: upgrade\r\nupgrade: websocket\r\n'), statuses: [200] },
   {
-    name: 'who asks first is told to go on',
+    name: 'an expectation of 100-continue is met',
     sent: login('content-length: 16\r\nexpect: 100-continue\r\n', '{"password":"x"}'),
     statuses: [100, 400],
   },
   { name: 'another expectation is not met', sent: login('content-length: 0\r\nexpect: 200-maybe\r\n'), statuses: [417] },
   {
-    name: 'a body that nobody asked for is no second request',
+    name: 'an unexpected body is not a second request',
     sent: version(`content-length: ${INNER.length}\r\n`) + INNER + INNER,
     statuses: [200, 200],
   },
-  { name: 'bytes above ASCII in a field are no failure', sent: Buffer.from(version('x-api-key: \xff\xfe\r\n'), 'latin1'), statuses: [200] },
+  {
+    name: 'bytes above ASCII in a field cause no failure',
+    sent: Buffer.from(version('x-api-key: \xff\xfe\r\n'), 'latin1'),
+    statuses: [200],
+  },
 ]
 
 const isSound = async (api: TestApi) => {
@@ -92,7 +96,7 @@ const isSound = async (api: TestApi) => {
   expect(api.logged.filter(({ level }) => level === 'error')).toEqual([])
 }
 
-describe('what is sent to the port', () => {
+describe('raw requests', () => {
   for (const { name, sent, statuses } of closing) {
     it(`${name} is refused once, and the connection is closed`, async () => {
       await using api = await createTestApi(nodeHost)
@@ -137,10 +141,10 @@ const garbage = (random: Random): Buffer => {
   return Buffer.from(text, 'latin1')
 }
 
-describe('garbage', () => {
+describe('random input', () => {
   const SEED = 20261121
   const REQUESTS = 3000
-  it(`${REQUESTS} pieces of it get no answer but those that HTTP has for them`, async () => {
+  it(`${REQUESTS} random requests get valid HTTP answers only`, async () => {
     await using api = await createTestApi(nodeHost)
     const random = createRandom(SEED)
     const pieces = Array.from({ length: REQUESTS }, () => garbage(random))
@@ -191,7 +195,7 @@ const open = async (origin: string): Promise<Socket> => {
 }
 
 describe('slow and many clients', () => {
-  it('a request whose head or body does not come is answered 408 and closed, and one that begins nothing is closed', async () => {
+  it('an incomplete request is answered 408 and closed, and an idle connection is closed', async () => {
     await using api = await createTestApi()
     const origin = await serveWith(api, SHORT)
     const [head, body, silent] = await Promise.all([
@@ -201,13 +205,13 @@ describe('slow and many clients', () => {
     ])
     expect(head.statuses).toEqual([408])
     expect(head.text).toContain('The request took too long to arrive.')
-    // The API waits for the body; whoever ends the request first, no more than one answer comes.
+    // The API waits for the body; only one answer comes, whichever side ends the request.
     expect([[], [408]]).toContainEqual(body.statuses)
     expect([[], [408]]).toContainEqual(silent.statuses)
     await isSound(api)
   })
 
-  it('connections that send nothing are all closed, also while others come and go', async () => {
+  it('idle connections are all closed, also while others open and close', async () => {
     await using api = await createTestApi()
     const origin = await serveWith(api, SHORT)
     // Fewer than the kernel holds for a server that has not accepted them yet (511): it may drop others without a word.
@@ -223,7 +227,7 @@ describe('slow and many clients', () => {
     )
   })
 
-  it('300 clients that send one byte at a time keep nobody else from being served', async () => {
+  it('300 clients that send one byte at a time do not block other clients', async () => {
     await using api = await createTestApi()
     const origin = await serveWith(api, { ...SHORT, headersTimeoutMs: 1000, requestTimeoutMs: 1500 })
     const sockets = await Promise.all(Array.from({ length: 300 }, () => open(origin)))
@@ -240,7 +244,7 @@ describe('slow and many clients', () => {
     expect((await fetch(`${origin}/svc/version`)).status).toBe(200)
   })
 
-  it('connections beyond the limit are dropped, and there is room again when others have gone', async () => {
+  it('connections beyond the limit are dropped, and accepted again when others have closed', async () => {
     await using api = await createTestApi()
     const origin = await serveWith(api, { connections: 20 })
     const sockets = await Promise.all(Array.from({ length: 20 }, () => open(origin)))
@@ -255,7 +259,7 @@ describe('slow and many clients', () => {
 })
 
 describe('the end of the service', () => {
-  it('lets a request that is under way end, closes streams of events and takes no new request', async () => {
+  it('finishes running requests, closes event streams and accepts no new requests', async () => {
     const service = await startService()
     const stream = followSse(await fetch(`${service.url}/svc/events`))
     const socket = await open(service.url)

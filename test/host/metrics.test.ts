@@ -59,7 +59,7 @@ describe('metrics of the running service', () => {
     await service.stop()
   })
 
-  it('say that the engine is away, and that it is back', async () => {
+  it('show that the engine is gone, and that it is back', async () => {
     const service = await startService()
     process.kill(service.enginePid(), 'SIGSTOP')
     const away = await scrape(service)

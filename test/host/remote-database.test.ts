@@ -14,7 +14,7 @@ import { until } from '../helpers/until.ts'
 const resting = (id: string) => ({ id, mode: 'simple', on_demand: true, source: { uri: 'test://ball' } })
 
 describe('a libSQL server', () => {
-  it('is brought to the newest version once, however many processes open it at the same time', async () => {
+  it('is migrated once when several processes open it at the same time', async () => {
     const { url } = await startLibsqlServer()
     const databases = await Promise.all(Array.from({ length: 8 }, () => openDatabase({ url })))
     const ledger = await Promise.all(databases.map(({ orm }) => orm.values<[number]>('SELECT count(*) FROM schema_migrations')))
@@ -22,7 +22,7 @@ describe('a libSQL server', () => {
     for (const database of databases) database.close()
   })
 
-  it('is also found as libsql://', async () => {
+  it('can also be addressed as libsql://', async () => {
     const { url } = await startLibsqlServer()
     const database = await openDatabase({ url: `${url.replace('http:', 'libsql:')}?tls=0` })
     expect(await createPipelineRepository(database).list()).toEqual([])
@@ -30,7 +30,7 @@ describe('a libSQL server', () => {
     database.close()
   })
 
-  it('serves several API processes over one engine: what one does the others see', async () => {
+  it('serves several API processes with one engine: each sees the changes of the others', async () => {
     const server = await startLibsqlServer()
     const engine = await startEngine()
     const env = { SVC_DATABASE_URL: server.url, SVC_ENGINE_URL: engine.url, SVC_ENGINE_TOKEN: ENGINE_TOKEN }
@@ -58,7 +58,7 @@ describe('a libSQL server', () => {
     await engine.kill()
   })
 
-  it('lets whoever follows one API process see what another one adds and removes', async () => {
+  it('reports to event clients of one API process what another one adds and removes', async () => {
     const server = await startLibsqlServer()
     const engine = await startEngine()
     const env = { SVC_DATABASE_URL: server.url, SVC_ENGINE_URL: engine.url, SVC_ENGINE_TOKEN: ENGINE_TOKEN }
@@ -77,7 +77,7 @@ describe('a libSQL server', () => {
     await engine.kill()
   })
 
-  it('that is away is told in bounded time, loses nothing that it acknowledged, and is used again at once', async () => {
+  it('that is gone is reported in bounded time, keeps every acknowledged write, and is used again at once', async () => {
     const server = await startLibsqlServer()
     const service = await startService({ env: { SVC_DATABASE_URL: server.url } })
     expect((await service.request('POST', '/svc/pipeline', resting('kept'))).status).toBe(201)

@@ -21,7 +21,7 @@ const attach = async (url: string, transport: 'tcp' | 'udp'): Promise<RtspReader
 }
 
 describe('one data directory', () => {
-  it('is served by one of several that start at once after its process was killed', async () => {
+  it('is used by one of several processes that start at once after the previous one was killed', async () => {
     const dataDir = temporaryDataDir()
     const first = await startService({ dataDir })
     await first.kill()
@@ -32,7 +32,7 @@ describe('one data directory', () => {
     expect(processesWith(`SVC_DATA_DIR=${dataDir}`)).toHaveLength(2)
   })
 
-  it('changes hands under load without a gap for any reader, and no request gets a wrong answer', async () => {
+  it('is taken over under load without a gap for any reader and without a wrong answer', async () => {
     const dataDir = temporaryDataDir()
     const first = await startService({ dataDir })
     const urls = [await create(first, 'a'), await create(first, 'b'), await create(first, 'c')]
@@ -75,7 +75,7 @@ describe('one data directory', () => {
     expect(processesWith(`SVC_DATA_DIR=${dataDir}`)).toEqual([])
   })
 
-  it('ends with one process when several take it over at once', async () => {
+  it('has one process after several takeovers at once', async () => {
     const dataDir = temporaryDataDir()
     const first = await startService({ dataDir })
     const reader = await attach(await create(first, 'uncut'), 'tcp')

@@ -48,7 +48,7 @@ describe('the worker against a real engine', () => {
     rmSync(engine.dataDir, { recursive: true, force: true })
   })
 
-  it('answers every route, none with a fault of its own', async () => {
+  it('answers every route without an internal error', async () => {
     await using api = await createTestApi()
     const routes = apiRoutes(api.deps)
     expect(routes.length).toBeGreaterThan(30)
@@ -69,7 +69,7 @@ describe('the worker against a real engine', () => {
     expect(answered.filter(({ status, text }) => status === 500 || status === 405 || text.includes('nothing at this address'))).toEqual([])
   })
 
-  it('plays a pipeline, streams its events and its pictures, and stops it', async () => {
+  it('plays a pipeline, streams its events and snapshots, and stops it', async () => {
     const created = await read('POST', '/svc/pipeline', {
       id: 'edge',
       mode: 'simple',
@@ -110,7 +110,7 @@ describe('the worker against a real engine', () => {
     expect((await read('DELETE', '/svc/auth/password', undefined, { 'x-api-key': API_KEY })).status).toBe(204)
   })
 
-  it('gives an engine that was started anew its settings and pipelines before it is used', async () => {
+  it('sends settings and pipelines to a restarted engine before using it', async () => {
     const source = { uri: 'test://ball?width=320&height=240' }
     expect((await read('POST', '/svc/pipeline', { id: 'kept', mode: 'simple', source })).status).toBe(201)
     const { port } = new URL(engine.url)
@@ -127,7 +127,7 @@ describe('the worker against a real engine', () => {
 })
 
 describe('a worker', () => {
-  it('that lacks something tells what', async () => {
+  it('with an incomplete configuration names what is missing', async () => {
     const { miniflare, origin } = await startWorker({})
     onTestFinished(() => miniflare.dispose())
     const answer = await fetch(`${origin}/svc/health`)
@@ -138,7 +138,7 @@ describe('a worker', () => {
     })
   })
 
-  it('takes the text of a license', async () => {
+  it('reads the license from its text', async () => {
     const { miniflare, origin } = await startWorker({
       SVC_ENGINE_URL: 'http://127.0.0.1:1',
       SVC_ENGINE_TOKEN: ENGINE_TOKEN,

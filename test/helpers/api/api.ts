@@ -8,10 +8,10 @@ import { createSessionRepository } from '../../../db/sessions.ts'
 import { createSettingsRepository } from '../../../db/settings.ts'
 import { keepCredentialInMemory, keepPipelinesInMemory } from '../../../db/write-through.ts'
 import { type AppDeps, apiRoutes, assemble, createApp, type FetchHandler } from '../../../handlers/app.ts'
-import { sha256 } from '../../../lib/access/digest.ts'
-import type { Log, LogFields, PasswordHasher } from '../../../lib/ports.ts'
+import type { Log, LogFields } from '../../../lib/ports.ts'
 import { createFakeCameras, type FakeCameras } from '../fakes/cameras.ts'
 import { createFakeEngine, type FakeEngine } from '../fakes/engine.ts'
+import { fakeHasher } from '../fakes/engine-server.ts'
 import { createFakeKlv, type FakeKlv } from '../fakes/klv.ts'
 import { createFakeScreenshots, type FakeScreenshots } from '../fakes/screenshots.ts'
 import { type AnswerCheck, createAnswerCheck } from './document.ts'
@@ -53,12 +53,6 @@ export const START = Date.parse('2026-11-20T10:00:00.000Z')
 
 export { API_KEY } from './hosts.ts'
 
-// The real hash is made slow on purpose; here only its shape matters.
-const hasher: PasswordHasher = {
-  hash: async (password) => `$fake$${await sha256(password)}`,
-  verify: async (hash, password) => hash === `$fake$${await sha256(password)}`,
-}
-
 // The routes are the same for every API; schemas take a while to compile.
 let answerCheck: AnswerCheck | undefined
 
@@ -80,7 +74,7 @@ export const createTestApi = async (host: TestHost = fetchHost): Promise<TestApi
     settings: createSettingsRepository(database),
     credentials: alone ? keepCredentialInMemory(createCredentialRepository(database)) : createCredentialRepository(database),
     sessions: createSessionRepository(database),
-    hasher,
+    hasher: fakeHasher,
     license: { read: async () => api.license },
     apiKey: API_KEY,
     clock: { now: () => api.time },
@@ -91,7 +85,7 @@ export const createTestApi = async (host: TestHost = fetchHost): Promise<TestApi
   const app = createApp(deps)
   answerCheck ??= createAnswerCheck(apiRoutes(deps))
   const answers = answerCheck
-  const served = await host.serve(app, deps.log, { engine, screenshots, klv, cameras, hasher })
+  const served = await host.serve(app, deps.log, { engine, screenshots, klv, cameras, hasher: fakeHasher })
   const api: TestApi = {
     app,
     origin: served.origin,

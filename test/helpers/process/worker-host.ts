@@ -6,7 +6,7 @@ import { connectToBinding, type DatabaseBinding } from '../../../db/connect/bind
 import { type Database, toDatabase } from '../../../db/connect/connection.ts'
 import { migrate } from '../../../db/migrations/migrate.ts'
 import { MIGRATIONS } from '../../../db/migrations/migrations.ts'
-import { type EngineParts, engineFace } from '../fakes/engine-server.ts'
+import { type EngineParts, startFakeEngineServer } from '../fakes/engine-server.ts'
 
 const SCRIPT = resolve(import.meta.dirname, '../../../dist/worker.js')
 const ENGINE_TOKEN = 'the-bearer-secret-of-the-engine'
@@ -34,10 +34,10 @@ export const sharedWorker = async (variables: Record<string, string>): Promise<R
 const startWorker = async (variables: Record<string, string>): Promise<RunningWorker> => {
   let current: EngineParts | undefined
   const parts = (): EngineParts => {
-    if (current === undefined) throw new Error('No engine is there yet')
+    if (current === undefined) throw new Error('There is no engine yet')
     return current
   }
-  const face = engineFace(parts, ENGINE_TOKEN)
+  const engine = await startFakeEngineServer(parts, ENGINE_TOKEN)
   const miniflare = new Miniflare({
     modules: [{ type: 'ESModule', path: 'worker.js', contents: readFileSync(SCRIPT, 'utf8') }],
     compatibilityDate: '2026-07-01',
@@ -48,11 +48,15 @@ const startWorker = async (variables: Record<string, string>): Promise<RunningWo
       ENGINE: async (request: Request) => {
         const { url, method, headers } = request
         const body = method === 'GET' ? null : await request.arrayBuffer()
-        return (await face(new Request(url, { method, headers: [...headers], body }))) as never
+        const { pathname, search } = new URL(url)
+        return (await fetch(`${engine.url}${pathname}${search}`, { method, headers: [...headers], body })) as never
       },
     },
   })
-  afterAll(() => miniflare.dispose())
+  afterAll(async () => {
+    await miniflare.dispose()
+    engine.close()
+  })
   const connection = connectToBinding((await miniflare.getD1Database('DATABASE')) as unknown as DatabaseBinding)
   await migrate(connection.client, MIGRATIONS)
   return {

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { RtpStream } from '../../../../engine/rtp/stream.ts'
 import { DecodeSlots } from '../../../../engine/screenshots/decode/slots.ts'
 import { PipelineScreenshots } from '../../../../engine/screenshots/pipeline-screenshots.ts'
-import type { EngineEvent } from '../../../../lib/ports.ts'
+import type { EngineEvent } from '../../../../lib/engine/messages.ts'
 import { h264Media, silentLog, startMedia } from '../../../helpers/rtsp/media.ts'
 import { until } from '../../../helpers/until.ts'
 
