@@ -39,18 +39,20 @@ export class TlsFront {
     const destroy = (): unknown => socket.destroy()
     socket.on('error', destroy)
     socket.setTimeout(this.#options.handshakeMs, destroy)
-    socket.once('data', (chunk: Buffer) => {
+    const handOver = (take: (socket: Socket) => unknown): void => {
       socket.setTimeout(0)
       socket.off('timeout', destroy)
+      take(socket)
+    }
+    socket.once('data', (chunk: Buffer) => {
       socket.pause()
       socket.unshift(chunk)
-      if (chunk[0] === TLS_HANDSHAKE) void this.#encrypt(socket)
-      else this.#options.onConnection(socket)
+      if (chunk[0] !== TLS_HANDSHAKE) handOver(this.#options.onConnection)
+      else void this.#certificate.read().then((certificate) => handOver(() => this.#encrypt(socket, certificate)))
     })
   }
 
-  async #encrypt(socket: Socket): Promise<void> {
-    const certificate = await this.#certificate.read()
+  #encrypt(socket: Socket, certificate: LoadedCertificate | undefined): void {
     if (certificate === undefined || socket.destroyed) {
       socket.destroy()
       return

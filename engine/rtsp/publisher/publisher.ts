@@ -156,7 +156,8 @@ class RtspPublisher implements Publisher {
 
   requireCredentials(credentials: ReaderCredentials | undefined): void {
     if (!this.#authenticator.require(credentials)) return
-    this.#host.log.info('reader_credentials_changed', { disconnected: this.#connections.size })
+    const { size } = this.#connections
+    if (size > 0) this.#host.log.info('readers_disconnected', { reason: 'credentials_changed', connections: size })
     for (const connection of [...this.#connections]) connection.disconnect()
   }
 

@@ -14,9 +14,9 @@ export const setup: RequestHandler = async (context, request, target) => {
   if (mount === undefined) return NOT_FOUND
   const track = findTrack(mount, target)
   if (typeof track !== 'number') return track
-  const transport = parseTransport(request.headers.get('transport') ?? '')
-  // Video in the clear is no part of a session inside TLS.
-  if (transport === undefined || (transport.kind === 'udp' && context.secure)) return { status: 461 }
+  // A session inside TLS must not send its video in the clear.
+  const transport = parseTransport(request.headers.get('transport') ?? '', !context.secure)
+  if (transport === undefined) return { status: 461 }
   const refusal = refuseSetup(context, existing, mount, track, transport)
   if (refusal) return refusal
   const opened = await openTransport(context, existing, transport)

@@ -105,6 +105,9 @@ describe('an output with a certificate', () => {
     const reader = await connected(secure, { transport: 'udp' })
     await reader.describe()
     expect((await reader.setUp(0)).status).toBe(461)
+    const both = 'RTP/AVP;unicast;client_port=5000-5001,RTP/AVP/TCP;unicast;interleaved=0-1'
+    const chosen = await reader.request('SETUP', `${secure}/stream=0`, { Transport: both })
+    expect(chosen.headers.get('transport')).toMatch(/^RTP\/AVP\/TCP;unicast;interleaved=0-1;/)
   })
 
   it('refuses plain RTSP with 403 when TLS is required', async () => {
