@@ -58,7 +58,12 @@ if (sandbox.state !== 'on') {
   if (configuration.sandbox === 'required') process.exit(EXIT_UNAVAILABLE)
 }
 
-const publisher = createPublisher({ log })
+const { outputHost, outputTls, outputTlsCert: cert, outputTlsKey: key } = configuration
+const publisher = createPublisher({
+  log,
+  host: outputHost,
+  ...(cert !== undefined && key !== undefined && { tls: { files: { cert, key }, required: outputTls === 'required' } }),
+})
 // Starts its process with the first call.
 const cameras = startCameraMonitor({ log })
 const planner = createPlanner({
@@ -77,6 +82,7 @@ const supervisor = new Supervisor({
   now: clock.now,
   log,
   ports: configuration.outputPorts,
+  outputHost,
   screenshots: { store: files, slots: createDecodeSlots() },
 })
 

@@ -6,13 +6,16 @@ import { redact } from './redact.ts'
 export interface PortRange {
   readonly first: number
   readonly last: number
+  /** It is one port for all outputs, as in `SVC_OUTPUT_PORTS=8554`; otherwise each gets a port of its own. */
+  readonly shared?: true
 }
 
-/** Parses `first-last` (1024–65535, first not above last), undefined when it is not that. */
+/** Parses `first-last` (1024–65535, first not above last) or a single port, undefined when it is neither. */
 const parsePortRange = (text: string): PortRange | undefined => {
-  const match = /^(\d{1,5})-(\d{1,5})$/.exec(text.trim())
+  const match = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(text.trim())
   if (match === null) return undefined
-  const range = { first: Number(match[1]), last: Number(match[2]) }
+  const first = Number(match[1])
+  const range: PortRange = match[2] === undefined ? { first, last: first, shared: true } : { first, last: Number(match[2]) }
   return range.first >= 1024 && range.last <= 65535 && range.first <= range.last ? range : undefined
 }
 
@@ -43,6 +46,11 @@ export interface Configuration {
   readonly engineListen: { readonly host: string; readonly port: number } | undefined
   readonly mediaServer: { readonly host: string; readonly port: number }
   readonly outputPorts: PortRange
+  /** Address of outputs whose `uri` names none. */
+  readonly outputHost: string
+  readonly outputTlsCert: string | undefined
+  readonly outputTlsKey: string | undefined
+  readonly outputTls: 'optional' | 'required'
   readonly licenseFile: string | undefined
   readonly profile: 'docs' | undefined
   readonly docsPort: number
@@ -96,6 +104,13 @@ const listenAddress = (value: string): Parsed<{ host: string; port: number }> =>
   const match = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})$/.exec(value)
   const port = Number(match?.[2])
   return match?.[1] !== undefined && port <= 65535 ? ok({ host: match[1].replace(/^\[|\]$/g, ''), port }) : mistake('use host:port')
+}
+
+const ipAddress = (value: string): Parsed<string> => {
+  const isAddress = value.includes(':')
+    ? URL.canParse(`http://[${value}]`)
+    : /^\d{1,3}(?:\.\d{1,3}){3}$/.test(value) && value.split('.').every((part) => Number(part) <= 255)
+  return isAddress ? ok(value) : mistake('use an IP address of this machine, or 0.0.0.0 for all')
 }
 
 const originList = (value: string): Parsed<readonly string[]> => {
@@ -188,11 +203,30 @@ const VARIABLES = {
   outputPorts: withDefault({
     name: 'SVC_OUTPUT_PORTS',
     default: '50000-55000',
-    about: 'ports for RTSP outputs without a port of their own',
+    about: 'ports of RTSP outputs without a uri; a single port (8554) is shared by all',
     parse: (value): Parsed<PortRange> => {
       const range = parsePortRange(value)
-      return range === undefined ? mistake('use first-last within 1024-65535, such as 50000-55000') : ok(range)
+      return range === undefined ? mistake('use first-last or one port within 1024-65535, such as 50000-55000 or 8554') : ok(range)
     },
+  }),
+  outputHost: withDefault({
+    name: 'SVC_OUTPUT_HOST',
+    default: '0.0.0.0',
+    about: 'address that outputs listen on when their uri names none',
+    parse: ipAddress,
+  }),
+  outputTlsCert: optional({
+    name: 'SVC_OUTPUT_TLS_CERT',
+    about: 'PEM file with the certificate chain of the outputs, which then speak rtsps too',
+    parse: text,
+  }),
+  outputTlsKey: optional({ name: 'SVC_OUTPUT_TLS_KEY', about: 'PEM file with the private key of that certificate', parse: text }),
+  outputTls: withDefault({
+    name: 'SVC_OUTPUT_TLS',
+    default: 'optional',
+    about: 'with a certificate, optional: rtsp and rtsps; required: rtsps only',
+    parse: (value): Parsed<'optional' | 'required'> =>
+      value === 'optional' || value === 'required' ? ok(value) : mistake('use optional or required'),
   }),
   licenseFile: optional({
     name: 'SVC_LICENSE_FILE',
@@ -258,6 +292,13 @@ export const readConfiguration = (environment: Environment): Configuration | { r
   }
   if (values.engineListen !== undefined && (environment.SVC_ENGINE_TOKEN ?? '').length < 16) {
     mistakes.push('SVC_ENGINE_TOKEN: set a secret of at least 16 characters for the engine at SVC_ENGINE_LISTEN')
+  }
+  if ((values.outputTlsCert === undefined) !== (values.outputTlsKey === undefined)) {
+    const missing = values.outputTlsCert === undefined ? 'SVC_OUTPUT_TLS_CERT' : 'SVC_OUTPUT_TLS_KEY'
+    mistakes.push(`${missing}: set it too; a certificate and its key belong together`)
+  }
+  if (values.outputTls === 'required' && values.outputTlsCert === undefined && values.outputTlsKey === undefined) {
+    mistakes.push('SVC_OUTPUT_TLS=required: set SVC_OUTPUT_TLS_CERT and SVC_OUTPUT_TLS_KEY')
   }
   if (values.profile === 'docs' && values.port === values.docsPort && values.port !== 0) {
     mistakes.push(`SVC_DOCS_PORT=${values.docsPort}: use another port than SVC_PORT`)

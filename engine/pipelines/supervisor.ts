@@ -8,6 +8,7 @@ import { DEFAULT_SETTINGS, type Settings } from '../../lib/schema/settings.ts'
 import { validationError } from '../../lib/validate.ts'
 import type { KlvCounts, KlvTap } from '../klv/tap.ts'
 import { findFreePort, isOwnAddress } from '../outputs/ports.ts'
+import { readerCredentials } from '../outputs/rtsp.ts'
 import type { PipelineScreenshots } from '../screenshots/pipeline-screenshots.ts'
 import { type ActorDeps, PipelineActor } from './actor.ts'
 import type { PipelineFacts } from './media-stats.ts'
@@ -15,6 +16,8 @@ import { createQueue } from './queue.ts'
 
 interface SupervisorOptions extends Omit<ActorDeps, 'settings' | 'admitReaderStart' | 'emit'> {
   readonly ports: PortRange
+  /** Address of outputs that the service assigns. */
+  readonly outputHost: string
 }
 
 /** The registered pipelines, an actor each; the one place where output ports are assigned. */
@@ -50,6 +53,7 @@ export class Supervisor {
   }
 
   configure(settings: Settings): void {
+    this.#options.publisher.requireCredentials(readerCredentials(settings))
     this.#settings = settings
     this.#configured = true
     for (const actor of this.#actors.values()) void actor.settingsChanged()
@@ -155,7 +159,8 @@ export class Supervisor {
     // A configuration with an output was checked before; another check would cost a process.
     if (config.output !== null || !(await this.check(config)).publishes) return config
     const taken = new Set(this.#each(({ config: { output } }) => (output === null ? undefined : parseOutputUri(output.uri)?.port)))
-    const port = await findFreePort(this.#options.ports, (candidate) => taken.has(candidate))
+    const { ports, outputHost } = this.#options
+    const port = await findFreePort(ports, outputHost, (candidate) => taken.has(candidate))
     return { ...config, output: { uri: `rtsp://0.0.0.0:${port}/${config.id}` } }
   }
 
