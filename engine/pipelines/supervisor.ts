@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { PortRange } from '../../lib/configuration.ts'
 import type { EngineCheck, EngineEvent, LogLine } from '../../lib/engine/messages.ts'
 import { ApiError } from '../../lib/errors.ts'
@@ -85,7 +86,10 @@ export class Supervisor {
   }
 
   async remove(id: string, force: boolean): Promise<void> {
-    await this.#find(id).remove(force)
+    const actor = this.#find(id)
+    await actor.remove(force)
+    // Another removal may have ended first, and the pipeline may have been registered again since.
+    if (!this.#isRegistered(actor)) return
     this.#actors.delete(id)
     this.#emit({ type: 'pipeline_removed', id })
   }
@@ -141,10 +145,12 @@ export class Supervisor {
     const known = this.#actors.get(config.id)
     if (known !== undefined && create) throw new ApiError('CONFLICT', `A pipeline "${config.id}" exists already.`)
     // A new API process registers all pipelines again: an equal configuration changes nothing, and no reader is disconnected.
-    if (known !== undefined && !known.running && JSON.stringify(known.config) === JSON.stringify(config)) return config
+    if (known !== undefined && !known.running && isDeepStrictEqual(known.config, config)) return config
     const assigned = await this.#assignOutput(config)
-    if (known === undefined) await this.#register(assigned)
-    else await known.replace(assigned)
+    // It may have been removed since.
+    const present = this.#actors.get(config.id)
+    if (present === undefined) await this.#register(assigned)
+    else await present.replace(assigned)
     return assigned
   }
 
@@ -166,7 +172,11 @@ export class Supervisor {
     })
     this.#actors.set(config.id, actor)
     await actor.listen()
-    this.#emit({ type: 'pipeline', view: actor.view() })
+    if (this.#isRegistered(actor)) this.#emit({ type: 'pipeline', view: actor.view() })
+  }
+
+  #isRegistered(actor: PipelineActor): boolean {
+    return this.#actors.get(actor.config.id) === actor
   }
 
   #find(id: string): PipelineActor {
