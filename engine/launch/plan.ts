@@ -6,7 +6,7 @@ import type { Fault } from '../fault.ts'
 import { runToEnd } from '../gst/child.ts'
 import { chooseEncoder } from '../gst/choose-encoder.ts'
 import { type ProbeContext, probeSource } from '../sources/probe.ts'
-import { advancedLaunch, checkAdvanced } from './advanced.ts'
+import { type AdvancedChecks, advancedLaunch, createAdvancedChecks } from './advanced.ts'
 import { type Launch, showLaunch } from './launch.ts'
 import { checkSimple, encodedCodec, simpleLaunch } from './simple.ts'
 
@@ -36,15 +36,16 @@ interface PlannerOptions {
 }
 
 /** Plans launches for the cameras, encoders and permissions of this host. */
-export const createPlanner = (options: PlannerOptions): Planner => ({
+export const createPlanner = (options: PlannerOptions): Planner => planner(options, createAdvancedChecks(options))
+
+const planner = (options: PlannerOptions, advanced: AdvancedChecks): Planner => ({
   check: async (config, settings) => {
-    const launch =
-      config.mode === 'advanced' ? await checkAdvanced(config, settings, options) : await checkSimple(config, settings, options)
+    const launch = config.mode === 'advanced' ? await advanced.check(config, settings) : await checkSimple(config, settings, options)
     return { launch: showLaunch(launch), publishes: launch.publishes }
   },
   plan: (config, settings, attempt) =>
     config.mode === 'advanced'
-      ? Promise.resolve({ launch: advancedLaunch(config), klv: null })
+      ? advanced.checkStart(config, settings, attempt.signal).then(() => ({ launch: advancedLaunch(config), klv: null }))
       : planSimple(config, settings, { ...options, ...attempt, reencode: config.encoding !== null }),
   onReturn: (config, callback) => {
     const isCamera = config.mode === 'simple' && sourceScheme(config.source.uri) === 'v4l2'

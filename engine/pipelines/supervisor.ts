@@ -18,6 +18,11 @@ interface SupervisorOptions extends Omit<ActorDeps, 'settings' | 'admitReaderSta
   readonly ports: PortRange
 }
 
+interface PutOptions {
+  readonly create: boolean
+  readonly stored?: boolean | undefined
+}
+
 /** The registered pipelines, an actor each; the one place where output ports are assigned. */
 export class Supervisor {
   readonly #options: SupervisorOptions
@@ -79,10 +84,13 @@ export class Supervisor {
     return checked
   }
 
-  /** Registers a pipeline or replaces its configuration; resolves to the configuration with the output port assigned. */
-  put(config: PipelineConfig, create: boolean): Promise<PipelineConfig> {
+  /**
+   * Registers a pipeline or replaces its configuration; resolves to the configuration with the output port assigned. One that
+   * is `stored` is not checked again.
+   */
+  put(config: PipelineConfig, options: PutOptions): Promise<PipelineConfig> {
     // One at a time: two registrations must not find the same port free.
-    return this.#registration(() => this.#put(config, create))
+    return this.#registration(() => this.#put(config, options))
   }
 
   async remove(id: string, force: boolean): Promise<void> {
@@ -140,13 +148,13 @@ export class Supervisor {
     this.#actors.clear()
   }
 
-  async #put(config: PipelineConfig, create: boolean): Promise<PipelineConfig> {
+  async #put(config: PipelineConfig, { create, stored = false }: PutOptions): Promise<PipelineConfig> {
     requireOwnAddress(config)
     const known = this.#actors.get(config.id)
     if (known !== undefined && create) throw new ApiError('CONFLICT', `A pipeline "${config.id}" exists already.`)
     // A new API process registers all pipelines again: an equal configuration changes nothing, and no reader is disconnected.
     if (known !== undefined && !known.running && isDeepStrictEqual(known.config, config)) return config
-    const assigned = await this.#assignOutput(config)
+    const assigned = stored ? config : await this.#assignOutput(config)
     // It may have been removed since.
     const present = this.#actors.get(config.id)
     if (present === undefined) await this.#register(assigned)
