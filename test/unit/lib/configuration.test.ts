@@ -19,6 +19,7 @@ describe('the configuration', () => {
       docsPort: 8081,
       allowFileSources: false,
       trustProxy: false,
+      clientAddressHeader: undefined,
       corsOrigins: [],
       logLevel: 'info',
     })
@@ -35,6 +36,7 @@ describe('the configuration', () => {
     ['SVC_OUTPUT_PORTS', '600-700', 'first-last'],
     ['SVC_OUTPUT_PORTS', '6000-5000', 'first-last'],
     ['SVC_ALLOW_FILE_SOURCES', 'yes', '0 or 1'],
+    ['SVC_CLIENT_ADDRESS_HEADER', 'cf connecting', 'name of a header field'],
     ['SVC_LOG_LEVEL', 'loud', 'debug, info, warn, error'],
     ['SVC_MEDIA_SERVER', 'nowhere', 'host:port'],
     ['SVC_DATABASE_URL', 'mysql://x', 'libsql:'],
