@@ -59,6 +59,8 @@ export interface Configuration {
   /** How children are confined. */
   readonly sandbox: SandboxMode
   readonly trustProxy: boolean
+  /** Header field in which the platform of a worker states the client's address. */
+  readonly clientAddressHeader: string | undefined
   readonly corsOrigins: readonly string[]
   readonly logLevel: LogLevel
 }
@@ -256,6 +258,12 @@ const VARIABLES = {
     default: '0',
     about: '1 takes the client address from X-Forwarded-For (behind a proxy)',
     parse: flag,
+  }),
+  clientAddressHeader: optional({
+    name: 'SVC_CLIENT_ADDRESS_HEADER',
+    about: 'of a worker: header in which its platform writes the client address',
+    parse: (value) =>
+      /^[A-Za-z0-9-]{1,64}$/.test(value) ? ok(value.toLowerCase()) : mistake('use the name of a header field, such as cf-connecting-ip'),
   }),
   corsOrigins: withDefault({
     name: 'SVC_CORS_ORIGINS',

@@ -4,9 +4,17 @@
  */
 export type Token =
   | { readonly kind: 'element'; readonly text: string }
-  | { readonly kind: 'assignment'; readonly text: string; readonly name: string; readonly value: string }
+  | AssignmentToken
   | { readonly kind: 'url'; readonly text: string; readonly url: string }
   | { readonly kind: 'caps' | 'reference' | 'operator' | 'space' | 'other'; readonly text: string }
+
+interface AssignmentToken {
+  readonly kind: 'assignment'
+  readonly text: string
+  readonly name: string
+  /** The value that a string property receives. */
+  readonly value: string
+}
 
 const SPACE = /\s+/y
 const IDENTIFIER = /[A-Za-z0-9_][A-Za-z0-9_%:-]*/y
@@ -39,7 +47,7 @@ const stringLength = (text: string, at: number, quotes: ReadonlyMap<string, Retu
   return Math.max(plain, close > at ? close - at + 1 : 0)
 }
 
-/** The text that the element receives: without delimiting quotes and without the backslashes outside of double quotes. */
+/** What the parser of descriptions makes of a value: without delimiting quotes and without the backslashes outside of double quotes. */
 export const unescapeValue = (raw: string): string => {
   const quote = raw[0]
   const delimited = raw.length >= 2 && (quote === '"' || quote === "'") && raw.endsWith(quote)
@@ -54,6 +62,35 @@ export const unescapeValue = (raw: string): string => {
   }
   return text
 }
+
+/**
+ * What gst_value_deserialize makes of the text of a string property (gst/gstvalue.c, gst_string_unwrap): text in double quotes is
+ * unwrapped, and \ooo is an octal byte. Text that it rejects stays as it is.
+ */
+export const deserializeString = (text: string): string => {
+  if (text.length < 2 || !text.startsWith('"') || !text.endsWith('"')) return text
+  const source = Buffer.from(text.slice(1, -1))
+  const bytes: number[] = []
+  for (let at = 0; at < source.length; at++) {
+    const [byte = 0, next = 0] = [source[at], source[at + 1]]
+    if (byte === QUOTE) return text
+    if (byte !== BACKSLASH) bytes.push(byte)
+    else if (next >= 0x30 && next <= 0x33) {
+      const digits = source.toString('latin1', at + 1, at + 4)
+      if (!/^[0-3][0-7]{2}$/.test(digits)) return text
+      bytes.push(Number.parseInt(digits, 8))
+      at += 3
+    } else if (at + 1 === source.length) return text
+    else {
+      bytes.push(next)
+      at += 1
+    }
+  }
+  return Buffer.from(bytes).toString('utf8')
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
 
 /** Splits a description into tokens; their joined texts are the description. Never throws: text that matches no pattern is `other`. */
 export const tokenize = (description: string): readonly Token[] => {
@@ -94,7 +131,7 @@ const assignmentAt = (text: string, at: number, quotes: ReadonlyMap<string, Retu
   const length = stringLength(text, at + head.length, quotes)
   if (length === 0) return undefined
   const raw = text.slice(at + head.length, at + head.length + length)
-  return { kind: 'assignment', text: head + raw, name: head.split('=')[0]?.trim() ?? '', value: unescapeValue(raw) }
+  return { kind: 'assignment', text: head + raw, name: head.split('=')[0]?.trim() ?? '', value: deserializeString(unescapeValue(raw)) }
 }
 
 const referenceAt = (text: string, at: number): Token | undefined => {

@@ -1,12 +1,13 @@
 import { maskDescription } from '../../lib/credentials/mask.ts'
+import { ApiError } from '../../lib/errors.ts'
 import { redact } from '../../lib/redact.ts'
 import type { AdvancedConfig } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
-import { validationError } from '../../lib/validate.ts'
 import { Fault } from '../fault.ts'
-import { type Finished, runToEnd } from '../gst/child.ts'
+import { runToEnd } from '../gst/child.ts'
 import { namedPayloaders, type Token, tokenize } from '../gst/description.ts'
 import { chain, element, type LaunchTokens, toArguments } from '../gst/element.ts'
+import { type AllowFiles, deniedElements, refuse, refuseCreated, refuseTokens } from './advanced-checks.ts'
 import { type Launch, padOf } from './launch.ts'
 import { advancedReach } from './reach.ts'
 
@@ -32,11 +33,6 @@ export const advancedLaunch = (config: Pick<AdvancedConfig, 'raw_pipeline'>, fil
   }
 }
 
-const CHECK_MS = 10_000
-
-const refuse = (message: string, engine?: string): Error =>
-  validationError('pipeline', [{ path: 'raw_pipeline', message }], engine === undefined ? {} : { engine })
-
 /**
  * Dry run of an advanced pipeline. Throws VALIDATION_ERROR with `details.issues` and, when GStreamer rejects the description,
  * its message in `details.engine`; Fault engine_missing without GStreamer.
@@ -44,26 +40,61 @@ const refuse = (message: string, engine?: string): Error =>
 export const checkAdvanced = async (
   config: Pick<AdvancedConfig, 'raw_pipeline'>,
   settings: Settings,
-  options: { readonly allowFiles: boolean | string },
+  options: { readonly allowFiles: AllowFiles; readonly signal?: AbortSignal },
 ): Promise<Launch> => {
   if (!settings.advanced.enabled) throw refuse('Advanced pipelines are switched off in the settings (advanced.enabled)')
   const description = config.raw_pipeline
   if (/\0/.test(description)) throw refuse('A NUL character cannot be part of a description')
   if (description.includes(CHECK)) throw refuse(`There is no element ${CHECK}`)
-  const denied = new Set(settings.advanced.denied_elements.map((name) => name.toLowerCase()))
+  const denied = deniedElements(settings, options.allowFiles)
   const tokens = tokenize(description)
   refuseUnfinished(tokens)
-  const allowFiles = options.allowFiles !== false
-  refuseTokens(tokens, denied, allowFiles)
+  await refuseTokens(tokens, denied, options.allowFiles)
   // First without the appended branches: an open quote or a link without an end would include them.
-  refuseCreated(await dryRun([...toArguments([description]), CHECK]), denied)
+  refuseCreated(await dryRun([...toArguments([description]), CHECK], options.signal), denied)
   if (namedPayloaders(description).includes('pay1') && !namedPayloaders(description).includes('pay0')) {
     throw refuse('A description that names pay1 must name pay0 too')
   }
   const launch = advancedLaunch(config, typeof options.allowFiles === 'string' ? options.allowFiles : undefined)
-  if (launch.publishes) refuseCreated(await dryRun([...launch.args.slice(1), CHECK]), withoutFdsink(denied))
-  await refuseSchemes(tokens, denied, allowFiles)
+  if (launch.publishes) refuseCreated(await dryRun([...launch.args.slice(1), CHECK], options.signal), withoutFdsink(denied))
   return launch
+}
+
+/** Most descriptions whose check is remembered. */
+const MAX_REMEMBERED = 1000
+
+export interface AdvancedChecks {
+  /** As checkAdvanced. */
+  readonly check: (config: AdvancedConfig, settings: Settings) => Promise<Launch>
+  /** Throws VALIDATION_ERROR when the settings no longer allow the description; what GStreamer itself rejects, the run reports. */
+  readonly checkStart: (config: AdvancedConfig, settings: Settings, signal: AbortSignal) => Promise<void>
+}
+
+/** The checks of all advanced pipelines. A start repeats the dry run only when the settings have changed since the last check. */
+export const createAdvancedChecks = (options: { readonly allowFiles: AllowFiles }): AdvancedChecks => {
+  const passed = new Map<string, Settings['advanced']>()
+  const check = async (config: AdvancedConfig, settings: Settings, signal?: AbortSignal): Promise<Launch> => {
+    passed.delete(config.raw_pipeline)
+    const launch = await checkAdvanced(config, settings, { ...options, ...(signal && { signal }) })
+    passed.set(config.raw_pipeline, settings.advanced)
+    const [oldest] = passed.keys()
+    if (passed.size > MAX_REMEMBERED && oldest !== undefined) passed.delete(oldest)
+    return launch
+  }
+  return {
+    check,
+    checkStart: async (config, settings, signal) => {
+      if (passed.get(config.raw_pipeline) === settings.advanced) return
+      try {
+        await check(config, settings, signal)
+      } catch (error) {
+        const { engine } = error instanceof ApiError ? error.details : {}
+        // Not permanent: the host may have too much to do, for example while all pipelines start.
+        if (engine === UNFINISHED) throw new Fault('timeout', `${UNFINISHED} in time.`, { cause: error })
+        if (engine === undefined || signal.aborted) throw error
+      }
+    },
+  }
 }
 
 // An element that does not exist ends gst-launch after parsing: when that is the only complaint, the description is valid.
@@ -71,19 +102,23 @@ const CHECK = '__check__'
 const COMPLAINT = /^(?:WARNING: erroneous pipeline|ERROR: pipeline could not be constructed): (.*)$/m
 /** GStreamer may quote the whole description in its message. */
 const MAX_COMPLAINT_LENGTH = 500
+const CHECK_MS = 10_000
+const UNFINISHED = 'The engine did not finish reading the description'
 const CREATED = /creating element "([^"]+)"/g
 
-const dryRun = async (args: readonly string[]): Promise<Finished> => {
+/** Parses a description without running it; the elements that GStreamer created for it. */
+const dryRun = async (args: readonly string[], signal: AbortSignal | undefined): Promise<readonly string[]> => {
   const options = ['--gst-debug-no-color', '--gst-debug=GST_ELEMENT_FACTORY:4', '--']
   const result = await runToEnd('gst-launch-1.0', [...options, ...args], {
     timeoutMs: CHECK_MS,
     maxOutputBytes: 8 * 1024 * 1024,
     reach: {},
+    ...(signal && { signal }),
   })
   if (result.missing) throw new Fault('engine_missing', 'GStreamer is not installed. Install it: apt-get install gstreamer1.0-tools')
-  if (result.timedOut) throw refuse('The engine did not finish reading the description')
+  if (result.timedOut) throw refuse(UNFINISHED, UNFINISHED)
   const complaint = COMPLAINT.exec(result.stderr)?.[1] ?? ''
-  if (complaint === `no element "${CHECK}"`) return result
+  if (complaint === `no element "${CHECK}"`) return [...result.stderr.matchAll(CREATED)].map(([, name = '']) => name)
   // After an open bracket, or without any element, GStreamer complains about the element that the check appended.
   const reason = complaint.includes(CHECK) ? 'it is not complete' : redact(complaint.slice(0, MAX_COMPLAINT_LENGTH) || 'it cannot be read')
   throw refuse(`The engine rejects the description: ${reason}`, reason)
@@ -100,90 +135,9 @@ const refuseUnfinished = (tokens: readonly Token[]): void => {
   }
 }
 
-/** Checks what GStreamer created, so that no quoting and no property that holds a description hides an element. */
-const refuseCreated = ({ stderr }: Finished, denied: ReadonlySet<string>): void => {
-  for (const [, name = ''] of stderr.matchAll(CREATED)) if (denied.has(name.toLowerCase())) throw refuse(notAllowed(name))
-}
-
-const notAllowed = (name: string): string => `The element ${name} is not allowed here (settings: advanced.denied_elements)`
-
 /** The appended branches end in fdsink. */
 const withoutFdsink = (denied: ReadonlySet<string>): ReadonlySet<string> => {
   const others = new Set(denied)
   others.delete('fdsink')
   return others
 }
-
-// Properties of allowed elements that name a file to read or write (location of an overlay, multipass-cache-file of x264enc, …).
-const FILE_PROPERTY =
-  /^(?:location|filename|file-name|temp-template|temp-location|cache-location|.*-file|.*-location|.*-directory|.*-path)$/
-const URI = /^\s*([a-z][a-z0-9+.-]*):/i
-const NETWORK_SCHEME = /^(?:rtsp[a-z]*|rtmp[a-z]*|https?|udp|tcp|srt|rist|rtp|icyx?|ws|wss|whip|whep)$/i
-
-const refuseTokens = (tokens: readonly Token[], denied: ReadonlySet<string>, allowFiles: boolean): void => {
-  for (const token of tokens) {
-    if (token.kind === 'element' && denied.has(token.text.toLowerCase())) throw refuse(notAllowed(token.text))
-    if (token.kind === 'assignment' && !allowFiles) refuseFile(token.name, token.value)
-    if (token.kind === 'url' && !allowFiles && !/^[a-z][a-z0-9+.-]*:\/\//i.test(token.url)) throw refuse('Files are not allowed here')
-  }
-}
-
-const refuseFile = (name: string, value: string): void => {
-  const property = name.split('::').at(-1)?.replaceAll('_', '-') ?? ''
-  const scheme = URI.exec(value)?.[1] ?? ''
-  if (FILE_PROPERTY.test(property) && value !== '' && !NETWORK_SCHEME.test(scheme)) {
-    throw refuse(`The property ${property} names a file, which is not allowed here`)
-  }
-  // ALSA's own file and tee devices write files, and run programs.
-  if (property === 'device' && !/^\/dev\/[\w./-]+$/.test(value) && /^(?:file|tee)\b|[/|{}'"]/i.test(value)) {
-    throw refuse('The property device names more than a device')
-  }
-  // x264 and x265 write files for options such as stats, csv and dump-yuv.
-  if (
-    property === 'option-string' &&
-    /(?:^|:)\s*(?:stats|csv|dump-yuv|qpfile|recon|tcfile\S*|analysis-\S*|scaling-list|cqmfile|zonefile|lambda-file|dhdr10-info)\s*=/i.test(
-      value,
-    )
-  ) {
-    throw refuse('The option-string names a file, which is not allowed here')
-  }
-}
-
-/** URI scheme → elements that open it. */
-type Handlers = ReadonlyMap<string, readonly string[]>
-
-let handlers: Promise<Handlers> | undefined
-
-/** gst-inspect-1.0 -u: `filesrc (read, rank 256): file`. */
-const readHandlers = async (): Promise<Handlers> => {
-  const { stdout } = await runToEnd('gst-inspect-1.0', ['-u'], { timeoutMs: CHECK_MS, reach: {} })
-  const found = new Map<string, string[]>()
-  for (const [, element = '', schemes = ''] of stdout.matchAll(/^(\S+) \([^)]*\): (.+)$/gm)) {
-    for (const scheme of schemes.split(',').map((text) => text.trim().toLowerCase())) {
-      found.set(scheme, [...(found.get(scheme) ?? []), element])
-    }
-  }
-  return found
-}
-
-/** Elements such as playbin choose the element that opens a URI by its scheme, and only after the dry run. */
-const refuseSchemes = async (tokens: readonly Token[], denied: ReadonlySet<string>, allowFiles: boolean): Promise<void> => {
-  const uris = tokens.flatMap((token) => (token.kind === 'assignment' ? [token.value] : token.kind === 'url' ? [token.url] : []))
-  const schemes = new Set(
-    uris.flatMap((uri) => [...uri.matchAll(/(?<![a-z0-9+.-])([a-z][a-z0-9+.-]*):/gi)].map((match) => match[1]?.toLowerCase() ?? '')),
-  )
-  if (schemes.size === 0) return
-  handlers ??= readHandlers()
-  const known = await handlers.catch((error: unknown) => {
-    handlers = undefined
-    throw error
-  })
-  for (const scheme of schemes) {
-    if (NETWORK_SCHEME.test(scheme) || (scheme === 'file' && allowFiles)) continue
-    const opener = known.get(scheme)?.find((element) => denied.has(element.toLowerCase()) || LOCAL_OPENERS.has(element))
-    if (opener !== undefined) throw refuse(`Addresses of the kind ${scheme}: are not allowed here`)
-  }
-}
-
-/** Elements that open local files, or build elements from a text, by the scheme of a URI alone. */
-const LOCAL_OPENERS: ReadonlySet<string> = new Set(['pushfilesrc', 'testsrcbin', 'sdpsrc', 'rsndvdbin', 'dvdreadsrc', 'gesdemux', 'gessrc'])

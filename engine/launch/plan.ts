@@ -8,7 +8,7 @@ import { Fault, maskFault } from '../fault.ts'
 import { runToEnd } from '../gst/child.ts'
 import { chooseEncoder } from '../gst/choose-encoder.ts'
 import { type ProbeContext, probeSource } from '../sources/probe.ts'
-import { advancedLaunch, checkAdvanced } from './advanced.ts'
+import { type AdvancedChecks, advancedLaunch, createAdvancedChecks } from './advanced.ts'
 import { type Launch, showLaunch } from './launch.ts'
 import { checkSimple, encodedCodec, simpleLaunch } from './simple.ts'
 
@@ -53,13 +53,14 @@ interface PlannerOptions {
 }
 
 /** Plans launches for the cameras, encoders and permissions of this host. */
-export const createPlanner = (options: PlannerOptions): Planner => ({
+export const createPlanner = (options: PlannerOptions): Planner => planner(options, createAdvancedChecks(options))
+
+const planner = (options: PlannerOptions, advanced: AdvancedChecks): Planner => ({
   check: async (config, settings) => {
     permit(config, options)
     const mask = maskSecretsOf(config)
     try {
-      const launch =
-        config.mode === 'advanced' ? await checkAdvanced(config, settings, options) : await checkSimple(config, settings, options)
+      const launch = config.mode === 'advanced' ? await advanced.check(config, settings) : await checkSimple(config, settings, options)
       return { launch: mask(showLaunch(launch)), publishes: launch.publishes }
     } catch (error) {
       throw maskError(error, mask)
@@ -67,7 +68,7 @@ export const createPlanner = (options: PlannerOptions): Planner => ({
   },
   plan: (config, settings, attempt) =>
     config.mode === 'advanced'
-      ? Promise.resolve({ launch: advancedLaunch(config, folderOf(options)), klv: null })
+      ? advanced.checkStart(config, settings, attempt.signal).then(() => ({ launch: advancedLaunch(config, folderOf(options)), klv: null }))
       : planSimple(config, settings, { ...options, ...attempt, reencode: config.encoding !== null }),
   permit: (config) => permit(config, options),
   onReturn: (config, callback) => {

@@ -64,8 +64,9 @@ export class PipelineActor {
 
   constructor(config: PipelineConfig, deps: ActorDeps) {
     const { log, now, emit } = deps
-    const timeline = new Timeline()
-    const [video, klv] = [new RtpStream({ timeline }), new RtpStream({ timeline })]
+    const onListenerError = (error: unknown): void => log.error('media_listener_failed', { pipeline_id: config.id, error })
+    const options = { timeline: new Timeline(), onListenerError }
+    const [video, klv] = [new RtpStream(options), new RtpStream(options)]
     const playing = (): boolean => this.#state() === 'playing'
     const shared = { id: config.id, log, now, emit, onChange: () => this.#emitView() }
     this.#deps = deps

@@ -1,4 +1,4 @@
-import { Fault } from '../fault.ts'
+import { Fault, worthWaiting } from '../fault.ts'
 import { classifyEnd } from '../gst/bus-errors.ts'
 import { type Child, type Ended, startChild } from '../gst/child.ts'
 import { onLine } from '../gst/on-line.ts'
@@ -13,6 +13,9 @@ import type { LogRing } from './log-ring.ts'
 import type { MediaStats } from './media-stats.ts'
 
 const STDERR_TAIL = 20
+
+/** A pipeline without pay0 has no media that shows whether it works: it has started when it has been in PLAYING for this time. */
+const STEADY_MS = 500
 
 /** `-v` prints the caps of the payloader's pad as they are negotiated; a bin shows it as a ghost pad. */
 const PAYLOADER_CAPS = /:pay([01])\.Gst(?:Ghost)?Pad:src: caps = (.+)$/
@@ -39,7 +42,7 @@ export interface Run {
 
 export type RunEvent =
   | { readonly type: 'started'; readonly pid: number }
-  /** The first key frame came or, of a pipeline without pay0, the child is in PLAYING. */
+  /** The first key frame came or, of a pipeline without pay0, the child has been in PLAYING for half a second. */
   | { readonly type: 'media' }
   /** The source announces a KLV track; its packets may come later. */
   | { readonly type: 'klv' }
@@ -72,7 +75,8 @@ export const runChild = async (run: Run): Promise<Fault | undefined> => {
   onLine(child.stderr, (line) => logRing.add(number, 'stderr', line))
   try {
     const ended = await child.ended
-    return faultOf(reason, ended, run)
+    const fault = faultOf(reason, ended, run)
+    return fault !== undefined && watchdog.unsteady ? notWaitedFor(fault) : fault
   } finally {
     watchdog.close()
     signal.removeEventListener('abort', onAbort)
@@ -91,12 +95,17 @@ const hideArguments = (child: Child, { logRing, number }: Run): void => {
 interface Watchdog {
   /** Media came; the first counts only when a decoder can begin with it. */
   media(key: boolean): void
+  /** A child without RTP output is in PLAYING. */
+  playing(): void
+  /** The child has come to PLAYING, but has not been in it long enough. */
+  readonly unsteady: boolean
   close(): void
 }
 
 /** Stops a child whose first media does not come within the start timeout, or whose media pauses for longer than the stall timeout. */
 const startWatchdog = (run: Run, stop: (why: StopReason) => void): Watchdog => {
   let hadMedia = false
+  let steadyTimer: NodeJS.Timeout | undefined
   let timer = setTimeout(() => stop('no_media'), run.startTimeoutMs)
   const check = (): void => {
     const pause = performance.now() - (run.mediaStats.lastFrameAt ?? 0)
@@ -104,16 +113,28 @@ const startWatchdog = (run: Run, stop: (why: StopReason) => void): Watchdog => {
     if (left <= 0) stop('stalled')
     else timer = setTimeout(check, Math.min(left + 1, 1000))
   }
+  const begin = (): void => {
+    hadMedia = true
+    clearTimeout(timer)
+    // A pipeline without RTP output shows no progress that could stall.
+    if (run.launch.publishes) timer = setTimeout(check, 1000)
+    run.report({ type: 'media' })
+  }
   return {
     media: (key) => {
-      if (hadMedia || !key) return
-      hadMedia = true
-      clearTimeout(timer)
-      // A pipeline without RTP output shows no progress that could stall.
-      if (run.launch.publishes) timer = setTimeout(check, 1000)
-      run.report({ type: 'media' })
+      if (!hadMedia && key) begin()
     },
-    close: () => clearTimeout(timer),
+    playing: () => {
+      clearTimeout(timer)
+      steadyTimer ??= setTimeout(begin, STEADY_MS)
+    },
+    get unsteady() {
+      return steadyTimer !== undefined && !hadMedia
+    },
+    close: () => {
+      clearTimeout(timer)
+      clearTimeout(steadyTimer)
+    },
   }
 }
 
@@ -171,8 +192,11 @@ const readStdout = (child: Child, { launch, logRing, number, streams }: Run, wat
     const caps = text === undefined ? undefined : parseRtpCaps(text)
     if (caps !== undefined) streams[index === '0' ? 0 : 1].setCaps(caps)
     if (!CHATTER.test(line)) logRing.add(number, 'stdout', line)
-    if (!launch.publishes && line.startsWith('Setting pipeline to PLAYING')) watchdog.media(true)
+    if (!launch.publishes && line.startsWith('Setting pipeline to PLAYING')) watchdog.playing()
   })
+
+/** A start that was in PLAYING and failed is answered at once, also when the cause may pass. */
+const notWaitedFor = (fault: Fault): Fault => (worthWaiting(fault) ? new Fault('crashed', fault.message, { cause: fault }) : fault)
 
 const faultOf = (reason: StopReason | undefined, ended: Ended, run: Run): Fault | undefined => {
   const seconds = (ms: number): number => Math.round(ms / 1000)

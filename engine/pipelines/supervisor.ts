@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { PortRange } from '../../lib/configuration.ts'
 import type { EngineCheck, EngineEvent, LogLine } from '../../lib/engine/messages.ts'
 import { ApiError } from '../../lib/errors.ts'
@@ -18,6 +19,11 @@ interface SupervisorOptions extends Omit<ActorDeps, 'settings' | 'admitReaderSta
   readonly ports: PortRange
   /** Address of outputs that the service assigns. */
   readonly outputHost: string
+}
+
+interface PutOptions {
+  readonly create: boolean
+  readonly stored?: boolean | undefined
 }
 
 /** The registered pipelines, an actor each; the one place where output ports are assigned. */
@@ -82,14 +88,20 @@ export class Supervisor {
     return checked
   }
 
-  /** Registers a pipeline or replaces its configuration; resolves to the configuration with the output port assigned. */
-  put(config: PipelineConfig, create: boolean): Promise<PipelineConfig> {
+  /**
+   * Registers a pipeline or replaces its configuration; resolves to the configuration with the output port assigned. One that
+   * is `stored` is not checked again.
+   */
+  put(config: PipelineConfig, options: PutOptions): Promise<PipelineConfig> {
     // One at a time: two registrations must not find the same port free.
-    return this.#registration(() => this.#put(config, create))
+    return this.#registration(() => this.#put(config, options))
   }
 
   async remove(id: string, force: boolean): Promise<void> {
-    await this.#find(id).remove(force)
+    const actor = this.#find(id)
+    await actor.remove(force)
+    // Another removal may have ended first, and the pipeline may have been registered again since.
+    if (!this.#isRegistered(actor)) return
     this.#actors.delete(id)
     this.#emit({ type: 'pipeline_removed', id })
   }
@@ -142,15 +154,17 @@ export class Supervisor {
     this.#actors.clear()
   }
 
-  async #put(config: PipelineConfig, create: boolean): Promise<PipelineConfig> {
+  async #put(config: PipelineConfig, { create, stored = false }: PutOptions): Promise<PipelineConfig> {
     requireOwnAddress(config)
     const known = this.#actors.get(config.id)
     if (known !== undefined && create) throw new ApiError('CONFLICT', `A pipeline "${config.id}" exists already.`)
     // A new API process registers all pipelines again: an equal configuration changes nothing, and no reader is disconnected.
-    if (known !== undefined && !known.running && JSON.stringify(known.config) === JSON.stringify(config)) return config
-    const assigned = await this.#assignOutput(config)
-    if (known === undefined) await this.#register(assigned)
-    else await known.replace(assigned)
+    if (known !== undefined && !known.running && isDeepStrictEqual(known.config, config)) return config
+    const assigned = stored ? config : await this.#assignOutput(config)
+    // It may have been removed since.
+    const present = this.#actors.get(config.id)
+    if (present === undefined) await this.#register(assigned)
+    else await present.replace(assigned)
     return assigned
   }
 
@@ -173,7 +187,11 @@ export class Supervisor {
     })
     this.#actors.set(config.id, actor)
     await actor.listen()
-    this.#emit({ type: 'pipeline', view: actor.view() })
+    if (this.#isRegistered(actor)) this.#emit({ type: 'pipeline', view: actor.view() })
+  }
+
+  #isRegistered(actor: PipelineActor): boolean {
+    return this.#actors.get(actor.config.id) === actor
   }
 
   #find(id: string): PipelineActor {

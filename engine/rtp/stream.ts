@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { AccessUnit } from './access-unit.ts'
 import { type RtpCaps, sameFormat } from './caps.ts'
 import { type Gop, GopCache, type GopLimits } from './gop-cache.ts'
+import { Listeners } from './listeners.ts'
 import { payloadRange, sequenceOf } from './packet.ts'
 import { Rfc4571Reader } from './rfc4571.ts'
 import { SequenceNumbers } from './sequence-numbers.ts'
@@ -22,6 +23,8 @@ export interface RtpStreamOptions {
   readonly gop?: Partial<GopLimits>
   /** Monotonic milliseconds. */
   readonly now?: () => number
+  /** Called with the first error of each listener that throws; without it the error is thrown where nothing catches it. */
+  readonly onListenerError?: (error: unknown) => void
 }
 
 interface RtpStreamStats {
@@ -48,10 +51,15 @@ export class RtpStream {
   readonly #clock: StreamClock
   readonly #cache: GopCache
   readonly #reader = new Rfc4571Reader()
-  readonly #assembler = new UnitAssembler((packets, timestamp, key) => this.#emit(packets, timestamp, key))
+  readonly #assembler = new UnitAssembler({
+    onUnit: (packets, timestamp, key) => this.#emit(packets, timestamp, key),
+    onDropped: (packets) => {
+      this.#stats.malformedPackets += packets
+    },
+  })
   readonly #sequences = new SequenceNumbers()
-  readonly #unitListeners = new Set<(unit: AccessUnit) => void>()
-  readonly #capsListeners = new Set<(caps: RtpCaps, previous: RtpCaps | undefined) => void>()
+  readonly #unitListeners: Listeners<[unit: AccessUnit]>
+  readonly #capsListeners: Listeners<[caps: RtpCaps, previous: RtpCaps | undefined]>
   #caps: RtpCaps | undefined
   #capsOfRun = false
   #live = false
@@ -65,6 +73,8 @@ export class RtpStream {
     this.#now = options.now ?? (() => performance.now())
     this.#clock = new StreamClock(options.timeline ?? new Timeline(this.#now()), randomBytes(4).readUInt32BE())
     this.#cache = new GopCache(options.gop)
+    this.#unitListeners = new Listeners(options.onListenerError ?? throwUncaught)
+    this.#capsListeners = new Listeners(options.onListenerError ?? throwUncaught)
   }
 
   /** Caps of the stream, undefined before those of the first run are known. The payload type stays that of the first run. */
@@ -103,14 +113,12 @@ export class RtpStream {
 
   /** Calls back with every access unit, in order; returns the function that unsubscribes. */
   onUnit(listener: (unit: AccessUnit) => void): () => void {
-    this.#unitListeners.add(listener)
-    return () => this.#unitListeners.delete(listener)
+    return this.#unitListeners.add(listener)
   }
 
   /** Calls back with the new and the previous caps whenever caps are set; returns the function that unsubscribes. */
   onCaps(listener: (caps: RtpCaps, previous: RtpCaps | undefined) => void): () => void {
-    this.#capsListeners.add(listener)
-    return () => this.#capsListeners.delete(listener)
+    return this.#capsListeners.add(listener)
   }
 
   /** A new child writes from now on; its media is held until its caps are known. */
@@ -143,7 +151,7 @@ export class RtpStream {
       this.#cache.clear()
     }
     this.#capsOfRun = true
-    for (const listener of this.#capsListeners) listener(this.#caps, previous)
+    this.#capsListeners.call(this.#caps, previous)
     this.#releasePending()
   }
 
@@ -214,7 +222,7 @@ export class RtpStream {
     const unit = new AccessUnit(packets, header, { index: this.#stats.units, key, mediaMs, arrivedMs })
     this.#count(unit)
     this.#cache.add(unit)
-    for (const listener of this.#unitListeners) listener(unit)
+    this.#unitListeners.call(unit)
     unit.release()
   }
 
@@ -226,6 +234,12 @@ export class RtpStream {
     if (unit.key) this.#live = true
   }
 }
+
+// As an EventTarget does.
+const throwUncaught = (error: unknown): void =>
+  queueMicrotask(() => {
+    throw error
+  })
 
 // The timestamp offset of the run before was random: it does not apply to this one.
 const withoutOffset = (caps: RtpCaps): RtpCaps => ({

@@ -6,22 +6,31 @@ const GATHER_MS = 2
 const GATHER_WITH_MARKERS_MS = 25
 /** A unit that neither a marker nor a new timestamp closes is cut here. */
 const MAX_UNIT_PACKETS = 16_384
+/** A unit with more bytes is dropped, like a GOP that the cache cannot hold. */
+const MAX_UNIT_BYTES = 32 * 1024 * 1024
 
-/** Receives the packets of one access unit, their RTP timestamp, and whether a decoder can start at it. */
-type OnUnit = (packets: readonly Buffer[], timestamp: number, key: boolean) => void
+interface UnitEvents {
+  /** The packets of one access unit, their RTP timestamp, and whether a decoder can start at it. */
+  readonly onUnit: (packets: readonly Buffer[], timestamp: number, key: boolean) => void
+  /** So many packets of a unit that is too large were dropped. */
+  readonly onDropped: (packets: number) => void
+}
 
 /** Groups the RTP packets of one child into access units: by marker, by timestamp, or by a short silence. */
 export class UnitAssembler {
-  readonly #onUnit: OnUnit
+  readonly #events: UnitEvents
   #startsKeyFrame = keyFrameDetector('')
   #packets: Buffer[] = []
+  #bytes = 0
+  /** The unit was too large: the rest of it is dropped as well. */
+  #dropping = false
   #timestamp = 0
   #key = false
   #markersSeen = false
   #timer: NodeJS.Timeout | undefined
 
-  constructor(onUnit: OnUnit) {
-    this.#onUnit = onUnit
+  constructor(events: UnitEvents) {
+    this.#events = events
   }
 
   /** Sets the codec, by which key frames are recognized. */
@@ -31,14 +40,21 @@ export class UnitAssembler {
 
   push(packet: Buffer, payload: PayloadRange): void {
     const timestamp = timestampOf(packet)
+    if (this.#dropping && timestamp === this.#timestamp) {
+      this.#dropping = !hasMarker(packet)
+      this.#events.onDropped(1)
+      return
+    }
+    this.#dropping = false
     if (this.#packets.length > 0 && (timestamp !== this.#timestamp || this.#packets.length >= MAX_UNIT_PACKETS)) this.#close()
     this.#timestamp = timestamp
     this.#key ||= this.#startsKeyFrame(packet, payload.start, payload.end)
     this.#packets.push(packet)
-    if (hasMarker(packet)) {
-      this.#markersSeen = true
-      this.#close()
-    }
+    this.#bytes += packet.length
+    const last = hasMarker(packet)
+    if (last) this.#markersSeen = true
+    if (this.#bytes > MAX_UNIT_BYTES) this.#drop(!last)
+    else if (last) this.#close()
   }
 
   /** Call after the packets of a chunk: closes an open unit when nothing more comes for it. */
@@ -61,8 +77,8 @@ export class UnitAssembler {
   reset(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    this.#packets = []
-    this.#key = false
+    this.#clear()
+    this.#dropping = false
   }
 
   #closeIfSilent(first: Buffer | undefined, count: number): void {
@@ -73,8 +89,20 @@ export class UnitAssembler {
   #close(): void {
     const packets = this.#packets
     const key = this.#key
+    this.#clear()
+    this.#events.onUnit(packets, this.#timestamp, key)
+  }
+
+  #drop(unfinished: boolean): void {
+    const { length } = this.#packets
+    this.#clear()
+    this.#dropping = unfinished
+    this.#events.onDropped(length)
+  }
+
+  #clear(): void {
     this.#packets = []
+    this.#bytes = 0
     this.#key = false
-    this.#onUnit(packets, this.#timestamp, key)
   }
 }

@@ -1,7 +1,7 @@
-import type { Configuration } from '../../lib/configuration.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { createApp } from '../app.ts'
 import { errorResponse } from '../http/respond.ts'
+import { clientAddressOf } from './client-address.ts'
 import { type WorkerEnvironment, wire } from './wire.ts'
 
 export type { ServiceBinding, WorkerEnvironment } from './wire.ts'
@@ -17,9 +17,10 @@ export default {
     const requestId = crypto.randomUUID()
     try {
       const { deps, configuration } = await wire(environment)
+      const clientAddress = clientAddressOf(request, configuration)
       const answer = await createApp(deps)(request, {
         requestId,
-        ...addressOf(request, configuration),
+        ...(clientAddress !== undefined && { clientAddress }),
         waitUntil: (work) => context.waitUntil(work),
       })
       return withRequestId(answer, requestId)
@@ -36,12 +37,6 @@ export default {
     const { reconcileAs } = await wire(environment)
     await reconcileAs('engine_found')
   },
-}
-
-/** Header fields name the client only behind a proxy that sets them (SVC_TRUST_PROXY). */
-const addressOf = ({ headers }: Request, { trustProxy }: Configuration): { clientAddress?: string } => {
-  const clientAddress = headers.get('cf-connecting-ip') ?? headers.get('x-forwarded-for')?.split(',').at(-1)?.trim()
-  return trustProxy && clientAddress !== undefined && clientAddress !== '' ? { clientAddress } : {}
 }
 
 const withRequestId = (answer: Response, requestId: string): Response => {

@@ -73,14 +73,15 @@ export const PROTOCOL = {
     view: { method: 'GET', path: '/pipelines/:id', kind: 'json', answer: pipelineViewSchema, patienceMs: QUICK_MS },
     /**
      * Registers a pipeline (`create`: CONFLICT when the id is known) or replaces its configuration (CONFLICT while it runs).
-     * Assigns a free output port when the configuration has none, and answers the configuration with it.
+     * Assigns a free output port when the configuration has none, and answers the configuration with it. `stored`: the
+     * configuration was checked when it was stored, and has its output; its start says what is wrong with it now.
      */
     put: {
       method: 'PUT',
       path: '/pipelines/:id',
       parametersIn: 'body',
       body: pipelineConfigSchema,
-      query: v.strictObject({ create: flag }),
+      query: v.strictObject({ create: flag, stored: v.optional(v.boolean()) }),
       kind: 'json',
       answer: pipelineConfigSchema,
       patienceMs: CHECK_MS,

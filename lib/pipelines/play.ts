@@ -62,7 +62,7 @@ const registered = async <T>(deps: PlayDeps, id: string, operate: () => Promise<
     if (!hasCode(error, 'NOT_FOUND')) throw error
     await deps.changes(id, async () => {
       const { config } = await findRecord(deps.pipelines, id)
-      await deps.engine.put(config, { create: true }).catch(ignoreConflict)
+      await deps.engine.put(config, { create: true, stored: true }).catch(ignoreConflict)
     })
     return operate()
   }

@@ -53,11 +53,11 @@ const settle = async (deps: ReconcileDeps, when: Occasion, id: string, view: Pip
   if (record === undefined) return
   if (isOrphaned(record, when, view)) return remove(deps, id, view)
   if (view === undefined) {
-    await deps.engine.put(record.config, { create: true })
+    await deps.engine.put(record.config, { create: true, stored: true })
     return start(deps, record, when)
   }
   // What runs is left alone. This completes a replacement that was interrupted between database and engine.
-  await deps.engine.put(record.config, { create: false }).catch(ignoreRunning)
+  await deps.engine.put(record.config, { create: false, stored: true }).catch(ignoreRunning)
   if (view.runtime.desired !== record.desired) await deps.pipelines.setDesired(id, view.runtime.desired)
 }
 

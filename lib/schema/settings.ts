@@ -2,8 +2,8 @@ import * as v from 'valibot'
 import { MASK } from '../redact.ts'
 import { described, integerBetween } from './primitives.ts'
 
-/** Elements that read or write files, open file descriptors or run programs; denied in advanced pipelines by default. */
-const DEFAULT_DENIED_ELEMENTS: readonly string[] = [
+/** Elements that read or write files, open file descriptors or run programs: never allowed in advanced pipelines. */
+export const DENIED_ELEMENTS: readonly string[] = [
   'filesrc',
   'filesink',
   'fdsrc',
@@ -29,6 +29,7 @@ const DEFAULT_DENIED_ELEMENTS: readonly string[] = [
   'ipcpipelinesrc',
   'ipcpipelinesink',
   'dataurisrc',
+  'qtmoovrecover',
 ]
 
 const READER_AUTHENTICATION = ['none', 'password'] as const
@@ -85,11 +86,16 @@ export const settingsSchema = v.strictObject({
     ),
   }),
   advanced: v.strictObject({
-    enabled: described(v.boolean(), 'Whether advanced pipelines can be created and started'),
+    enabled: described(
+      v.boolean(),
+      'Whether advanced pipelines can be created and started; those that play continue until their next start',
+    ),
     denied_elements: v.pipe(
       v.array(v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,64}$/, 'Use the name of a GStreamer element'))),
       v.maxLength(1000, 'Use at most 1000 elements'),
-      v.description('Elements that an advanced pipeline may not name'),
+      v.description(
+        'Elements that an advanced pipeline may not contain, in addition to the built-in ones (the default), which are never allowed; checked when a pipeline is created, replaced, validated and started',
+      ),
     ),
   }),
   readers: v.strictObject({
@@ -146,6 +152,6 @@ export const DEFAULT_SETTINGS: Settings = {
   screenshots: { interval_seconds: 10, quality: 85, max_files: 10000, max_megabytes: 2048 },
   triggers: { give_up_after_seconds: 60, max_ephemeral: 100 },
   encoder: { preference: 'auto' },
-  advanced: { enabled: true, denied_elements: [...DEFAULT_DENIED_ELEMENTS] },
   readers: { max_per_pipeline: 1000, authentication: 'none', username: 'viewer', password: null },
+  advanced: { enabled: true, denied_elements: [...DENIED_ELEMENTS] },
 }

@@ -111,7 +111,7 @@ const resume = async (deps: TriggersDeps, record: PipelineRecord, { id, path }: 
   if (view?.state === 'playing') return
   const slot = await deps.licensing.takeSlot(record.config)
   try {
-    if (view === undefined) await deps.engine.put(record.config, { create: true })
+    if (view === undefined) await deps.engine.put(record.config, { create: true, stored: true })
     // The stream is available now: stop, so that play does not wait for the retry delay.
     if (view?.runtime.phase === 'reconnecting') await deps.engine.stop(id)
     await deps.engine.play(id, { wait: true })

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -10,6 +10,14 @@ import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const DOCKERFILE = readFileSync(join(ROOT, 'engine/deploy/Dockerfile'), 'utf8')
+
+/** The groups of a new Debian system, name to number, as the package base-passwd creates them. */
+const DEBIAN_GROUPS = new Map(
+  readFileSync('/usr/share/base-passwd/group.master', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'))
+    .map(([name = '', , gid = '']) => [name, Number(gid)]),
+)
 
 /** Lines that a backslash continues as one; comments left out. */
 const INSTRUCTIONS = DOCKERFILE.replace(/^#.*\n/gm, '')
@@ -40,7 +48,29 @@ describe('the container image', () => {
     expect(needed.filter((name) => !installed.includes(String(name)))).toEqual([])
   })
 
-  it('contains all that the service loads: with its files alone it serves and plays', async () => {
+  it('names only groups that Debian or the image itself creates', () => {
+    const text = INSTRUCTIONS.join('\n')
+    const names = [
+      ...[...text.matchAll(/useradd[^&]*--groups (\S+)/g)].flatMap(([, list = '']) => list.split(',')),
+      ...[...text.matchAll(/(?:install|chown)[^&]* -g (\S+)/g)].map(([, name = '']) => name),
+    ]
+    const created = [...text.matchAll(/groupadd[^&]* (\S+)\s*(?:&&|$)/gm)].map(([, name = '']) => name)
+    expect(names.length).toBeGreaterThan(0)
+    expect(names.filter((name) => !created.includes(name) && !DEBIAN_GROUPS.has(name))).toEqual([])
+    for (const document of [DOCKERFILE, readFileSync(join(ROOT, 'README.md'), 'utf8')]) {
+      const added = [...document.matchAll(/--group-add ("\$\(([^)]+)\)"|\S+)/g)]
+      expect(added.length).toBeGreaterThan(1)
+      // Docker looks a name up in the image; a number is that of the host's group.
+      for (const [option, , command] of added) {
+        expect(command, option).toMatch(/^getent group (video|render) \| cut -d: -f3$/)
+        const { status } = spawnSync('sh', ['-c', String(command).replace('render', 'video')], { encoding: 'utf8' })
+        expect(status).toBe(0)
+      }
+    }
+    expect(spawnSync('sh', ['-c', 'getent group video | cut -d: -f3'], { encoding: 'utf8' }).stdout).toMatch(/^\d+\n$/)
+  })
+
+  it('holds all that the service loads: laid out as the image has it, it serves and plays', async () => {
     const image = mkdtempSync(join(tmpdir(), 'image-'))
     onTestFinished(() => rmSync(image, { recursive: true, force: true }))
     const layout = (INSTRUCTIONS.find((line) => line.includes('mkdir -p /app')) ?? '')
@@ -96,6 +126,18 @@ describe('the Kubernetes manifests', () => {
     if (Kind === undefined) throw new Error(`no model of ${kind}`)
     expect(() => new Kind(manifest(file)).validate()).not.toThrow()
     expect(() => new Kind({ ...(manifest(file) as object), metadata: { name: 5 } }).validate()).toThrow()
+  })
+
+  it('give the pods only groups that have the same number on every Debian host, and show how to add another', () => {
+    const kustomization = readFileSync(join(FOLDER, 'kustomization.yaml'), 'utf8')
+    const commented = kustomization.slice(kustomization.indexOf('# patches:'))
+    const { patches } = parse(commented.replace(/^# /gm, ''), {}) as { patches: readonly { patch: string }[] }
+    const [operation] = parse(patches[0]?.patch ?? '', {}) as readonly { op: string; path: string; value: unknown }[]
+    const steps = operation?.path.split('/').slice(1, -1) ?? []
+    const groups = steps.reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], manifest('stateful-set.yaml'))
+    expect([operation?.op, operation?.path.endsWith('/-'), typeof operation?.value]).toEqual(['add', true, 'number'])
+    const numbers = new Set(DEBIAN_GROUPS.values())
+    expect((groups as readonly number[]).filter((gid) => !numbers.has(gid))).toEqual([])
   })
 
   it('name existing files, known variables and a health endpoint that exists', () => {

@@ -152,3 +152,34 @@ describe('a worker', () => {
     })
   })
 })
+
+describe('the login limit of a worker', () => {
+  const attempts = async (bindings: Record<string, string>, headersOf: (count: number) => Record<string, string>): Promise<number[]> => {
+    const { miniflare, origin } = await startWorker({ SVC_ENGINE_URL: 'http://127.0.0.1:1', SVC_ENGINE_TOKEN: ENGINE_TOKEN, ...bindings })
+    onTestFinished(() => miniflare.dispose())
+    const statuses: number[] = []
+    for (let count = 0; count < 12; count += 1) {
+      const answer = await fetch(`${origin}/svc/auth/login`, { method: 'POST', body: '{"password":"guess"}', headers: headersOf(count) })
+      await answer.text()
+      statuses.push(answer.status)
+    }
+    return statuses
+  }
+
+  it('is not reset by an address that the client chooses', async () => {
+    const chosen = await attempts({}, (count) => ({ 'cf-connecting-ip': `192.0.2.${count}`, 'x-forwarded-for': `192.0.2.${count}` }))
+    expect(chosen.slice(-2)).toEqual([429, 429])
+    const behindProxy = await attempts({ SVC_TRUST_PROXY: '1' }, (count) => ({
+      'cf-connecting-ip': `192.0.2.${count}`,
+      'x-forwarded-for': `192.0.2.${count}, 198.51.100.1`,
+    }))
+    expect(behindProxy.slice(-2)).toEqual([429, 429])
+  })
+
+  it('counts by the header that the platform writes, when it is named', async () => {
+    const statuses = await attempts({ SVC_CLIENT_ADDRESS_HEADER: 'CF-Connecting-IP' }, (count) => ({
+      'cf-connecting-ip': `192.0.2.${count}`,
+    }))
+    expect(statuses).not.toContain(429)
+  })
+})

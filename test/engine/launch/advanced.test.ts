@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { checkAdvanced } from '../../../engine/launch/advanced.ts'
+import { checkAdvanced, createAdvancedChecks } from '../../../engine/launch/advanced.ts'
 import { DEFAULT_SETTINGS } from '../../../lib/schema/settings.ts'
 
 const check = (raw_pipeline: string, allowFiles = false) => checkAdvanced({ raw_pipeline }, DEFAULT_SETTINGS, { allowFiles })
@@ -83,6 +83,77 @@ describe('checkAdvanced', () => {
     await expect(check(description)).rejects.toMatchObject({ code: 'VALIDATION_ERROR', details: { issues: [{ path: 'raw_pipeline' }] } })
   })
 
+  // Each hides what a property does: behind the escapes of strings, another spelling, or a property of another name.
+  it.each([
+    [String.raw`playbin uri="\"\\146ile:///etc/passwd\""`, 'uri'],
+    [String.raw`playbin uri=\"\\146\\151\\154\\145:///etc/passwd\"`, 'uri'],
+    [String.raw`playbin uri="\"f\\ile:///etc/passwd\""`, 'uri'],
+    [String.raw`playbin uri="\"file\\072///etc/passwd\""`, 'uri'],
+    [String.raw`playbin suburi="\"\\146ile:///x\"" uri=http://h/x`, 'uri'],
+    [String.raw`uridecodebin uri="\"\\144ata:,x\"" ! fakesink`, 'uri'],
+    [String.raw`rtspsrc location="\"\\057etc/passwd\"" ! fakesink`, 'location'],
+    ['videotestsrc ! x264enc option-string="dump_yuv=/tmp/x" ! fakesink', 'option-string'],
+    ['videotestsrc ! x264enc option_string="dump_yuv=/tmp/x" ! fakesink', 'option-string'],
+    [String.raw`videotestsrc ! x264enc option-string="\"dump\\137yuv=/tmp/x\"" ! fakesink`, 'option-string'],
+    [String.raw`videotestsrc ! x264enc option-string="\"st\\141ts\\075/tmp/x\"" ! fakesink`, 'option-string'],
+    ['videotestsrc ! x264enc option-string="bframes=0:qpfile=/tmp/x" ! fakesink', 'option-string'],
+    ['videotestsrc ! x264enc option-string="cqm=/tmp/x" ! fakesink', 'option-string'],
+    ['videotestsrc ! x264enc option-string="opencl_clbin=/tmp/x" ! fakesink', 'option-string'],
+    ['videotestsrc ! x265enc option-string="scaling_list=/tmp/x" ! fakesink', 'option-string'],
+    ['videotestsrc ! x265enc option-string="analysis_save=/tmp/x" ! fakesink', 'option-string'],
+    ['videotestsrc ! avenc_h264_omx omx-libname=/tmp/x.so ! fakesink', 'library'],
+    ['videotestsrc ! avenc_h264_omx omx_libname=/tmp/x.so ! fakesink', 'library'],
+    ['videotestsrc ! avenc_mpeg4_omx omx-libprefix=/tmp/ ! fakesink', 'library'],
+    ['qtmoovrecover recovery-input=/tmp/a broken-input=/tmp/b fixed-output=/tmp/c', 'qtmoovrecover'],
+    ['qtmoovrecover fixed_output=/tmp/c', 'qtmoovrecover'],
+    ['videotestsrc ! lcms input-profile=/etc/passwd ! fakesink', 'input-profile'],
+    ['fluiddec soundfont=/etc/passwd ! fakesink', 'soundfont'],
+    ['uvch264src colorspace-name=filesrc ! fakesink', 'filesrc'],
+    ['rtpbin fec-encoders="fec,0=(string)filesink"', 'filesink'],
+    [String.raw`rtpbin fec-decoders='fec,0="\146ilesrc"'`, 'filesrc'],
+    ['cdiocddasrc device=/dev/../srv/x.iso ! fakesink', 'device'],
+    ['videotestsrc ! mp4mux faststart_file=/tmp/x ! fakesink', 'faststart-file'],
+    ['queue2 temp_template=/tmp/x-XXXXXX ! fakesink', 'temp-template'],
+  ])('refuses %s and names the cause', async (description, cause) => {
+    const named = { uri: 'Addresses of the kind', library: 'a library' }[cause] ?? cause
+    await expect(check(description)).rejects.toMatchObject({
+      code: 'VALIDATION_ERROR',
+      details: { issues: [{ path: 'raw_pipeline', message: expect.stringContaining(named) }] },
+    })
+  })
+
+  it.each([
+    String.raw`videotestsrc ! x264enc ! matroskamux writing-app="\"\\146ile and filesink\"" ! fakesink`,
+    'videotestsrc ! x264enc option-string="b_adapt=0:scenecut=0" ! fakesink',
+    'videotestsrc ! x264enc ! matroskamux writing-app="Time: 12" ! fakesink',
+    'souphttpsrc location="http://h/x?file=1" ! fakesink',
+  ])('accepts %s, which only looks like an attack', async (description) => {
+    expect(await check(description)).toMatchObject({ publishes: false })
+  })
+
+  it('reads the payloader name as the element does', async () => {
+    const { publishes } = await check(String.raw`videotestsrc is-live=true ! x264enc ! rtph264pay name="\"\\160ay0\""`)
+    expect(publishes).toBe(true)
+  })
+
+  it('never allows what is on the built-in list, and refuses what the settings add', async () => {
+    const settings = { ...DEFAULT_SETTINGS, advanced: { enabled: true, denied_elements: ['x264enc'] } }
+    const checked = (raw_pipeline: string) => checkAdvanced({ raw_pipeline }, settings, { allowFiles: false })
+    await expect(checked('filesrc location=http://x ! fakesink')).rejects.toThrow('The element filesrc is not allowed here')
+    await expect(checked('fdsrc fd=0 ! fakesink')).rejects.toThrow('The element fdsrc is not allowed here')
+    await expect(checked('videotestsrc ! x264enc ! fakesink')).rejects.toThrow('The element x264enc is not allowed here')
+    expect((await checked('videotestsrc ! fakesink')).publishes).toBe(false)
+  })
+
+  it('allows the elements that read files where the operator has given a folder for them, and no others', async () => {
+    const checked = (raw_pipeline: string) => checkAdvanced({ raw_pipeline }, DEFAULT_SETTINGS, { allowFiles: '/srv/video' })
+    for (const name of ['filesrc', 'multifilesrc']) {
+      expect((await checked(`${name} location=/srv/video/a ! fakesink`)).publishes).toBe(false)
+    }
+    await expect(checked('videotestsrc ! filesink location=/srv/video/a')).rejects.toThrow('The element filesink is not allowed here')
+    await expect(checked('videotestsrc ! avenc_h264_omx omx-libname=/srv/x.so ! fakesink')).rejects.toThrow('names a library')
+  })
+
   it('allows file addresses where files are allowed, but denied elements never', async () => {
     expect((await check('uridecodebin uri=file:///srv/a.mp4 name=d d. ! fakesink', true)).publishes).toBe(false)
     await expect(check('filesrc location=/srv/a.mp4 ! fakesink', true)).rejects.toMatchObject({ code: 'VALIDATION_ERROR' })
@@ -100,5 +171,38 @@ describe('checkAdvanced', () => {
     await expect(failure).rejects.toSatisfy(
       (error: { message: string; details: unknown }) => !JSON.stringify([error.message, error.details]).includes('hunter2'),
     )
+  })
+})
+
+describe('the check before a start', () => {
+  const { signal } = new AbortController()
+  const config = (raw_pipeline: string) => ({
+    id: 'a',
+    mode: 'advanced' as const,
+    raw_pipeline,
+    on_demand: false,
+    output: null,
+    ephemeral: false,
+    klv_config: { pass_klv: false, auto_extract_geolocation: false },
+  })
+  const withAdvanced = (advanced: Partial<typeof DEFAULT_SETTINGS.advanced>) => ({
+    ...DEFAULT_SETTINGS,
+    advanced: { ...DEFAULT_SETTINGS.advanced, ...advanced },
+  })
+
+  it('refuses what was allowed when it was created, also an element that another one contains', async () => {
+    const checks = createAdvancedChecks({ allowFiles: false })
+    const hidden = config('playbin uri=http://h/x video-sink="videoconvert ! fakesink"')
+    await checks.check(hidden, DEFAULT_SETTINGS)
+    await checks.checkStart(hidden, DEFAULT_SETTINGS, signal)
+    const denied = checks.checkStart(hidden, withAdvanced({ denied_elements: ['videoconvert'] }), signal)
+    await expect(denied).rejects.toThrow('The element videoconvert is not allowed here')
+    const off = checks.checkStart(hidden, withAdvanced({ enabled: false }), signal)
+    await expect(off).rejects.toThrow('Advanced pipelines are switched off')
+    await checks.checkStart(hidden, DEFAULT_SETTINGS, signal)
+  })
+
+  it('leaves what GStreamer rejects to the run, which says why', async () => {
+    await createAdvancedChecks({ allowFiles: false }).checkStart(config('nosuchelement ! fakesink'), DEFAULT_SETTINGS, signal)
   })
 })

@@ -2,7 +2,7 @@ import type { EngineEvent, LogLine } from '../../../lib/engine/messages.ts'
 import { ENGINE_PROTOCOL, type Engine } from '../../../lib/engine/protocol.ts'
 import { ApiError } from '../../../lib/errors.ts'
 import { type Phase, type PipelineConfig, type PipelineView, parseOutputUri, sourceScheme } from '../../../lib/schema/pipeline.ts'
-import { DEFAULT_SETTINGS, type Settings } from '../../../lib/schema/settings.ts'
+import { DEFAULT_SETTINGS, DENIED_ELEMENTS, type Settings } from '../../../lib/schema/settings.ts'
 
 interface Held {
   config: PipelineConfig
@@ -205,7 +205,9 @@ const refuse = (config: PipelineConfig, settings: Settings, allowFileSources: bo
     if (sourceScheme(config.source.uri) === 'file' && !allowFileSources) throw invalid('source.uri', 'Files are not allowed as sources')
     return
   }
-  const denied = settings.advanced.denied_elements.find((element) => new RegExp(`\\b${element}\\b`).test(config.raw_pipeline))
+  const denied = [...DENIED_ELEMENTS, ...settings.advanced.denied_elements].find((element) =>
+    new RegExp(`\\b${element}\\b`).test(config.raw_pipeline),
+  )
   if (denied !== undefined) throw invalid('raw_pipeline', `The element ${denied} is not allowed`)
   if (config.raw_pipeline.includes('nosuchelement')) throw invalid('raw_pipeline', 'no element "nosuchelement"')
 }

@@ -85,6 +85,38 @@ describe('an RTP stream', () => {
     expect(units).toHaveLength(1)
   })
 
+  it('isolates a listener that throws, also on a unit that a timer closes, and reports it once', async () => {
+    const uncaught: unknown[] = []
+    const onUncaught = (error: unknown) => uncaught.push(error)
+    process.prependListener('uncaughtException', onUncaught)
+    const reported: unknown[] = []
+    const { stream, units } = setUp({ now: () => performance.now(), onListenerError: (error) => reported.push(error) })
+    const later: AccessUnit[] = []
+    const failure = new Error('The listener failed')
+    stream.onUnit(() => {
+      throw failure
+    })
+    const closed = new Promise<void>((resolve) => stream.onUnit((unit) => later.push(unit) === 2 && resolve()))
+    stream.ingest(framedPackets(rtpPacket({ sequence: 1, timestamp: 5, payload: IDR })))
+    stream.ingest(framedPackets(rtpPacket({ sequence: 2, timestamp: 6, marker: false })))
+    await closed
+    process.off('uncaughtException', onUncaught)
+    expect([units.length, later.length, uncaught, reported]).toEqual([2, 2, [], [failure]])
+  })
+
+  it('isolates a listener of caps that throws', () => {
+    const reported: unknown[] = []
+    const { stream, begin, frames, units } = setUp({ onListenerError: (error) => reported.push(error) })
+    const seen: unknown[] = []
+    stream.onCaps(() => {
+      throw new Error('The listener failed')
+    })
+    stream.onCaps((caps) => seen.push(caps))
+    begin()
+    frames(1, { sequence: 1, timestamp: 0 })
+    expect([reported.length, seen.length, units.length]).toEqual([1, 1, 1])
+  })
+
   it('frames a unit once per channel, and rewrites SSRC, payload type and sequence number', () => {
     const { stream, units, frames } = setUp()
     frames(1, { sequence: 500, timestamp: 777 })
@@ -199,6 +231,36 @@ describe('an RTP stream', () => {
     stream.ingest(framedPackets(Buffer.from('nonsense'), rtpPacket({ sequence: 1, timestamp: 1, payload: IDR })))
     expect([units.length, stream.stats.malformedPackets]).toEqual([1, 1])
     expect(() => stream.ingest(Buffer.alloc(100_000, 1))).toThrow(RtpFramingError)
+  })
+
+  it('drops an access unit of more than 32 MiB whole, counts its packets as malformed, and goes on with the next', () => {
+    const { stream, units, frames } = setUp()
+    const chunk = (sequence: number, marker: boolean) =>
+      framedPackets(rtpPacket({ sequence, timestamp: 0, marker, payload: Buffer.concat([IDR, Buffer.alloc(65_000)]) }))
+    // 34 MB, 16,384 packets would be 1 GB.
+    for (let sequence = 0; sequence < 530; sequence += 1) stream.ingest(chunk(sequence, sequence === 529))
+    expect([units.length, stream.stats.malformedPackets, stream.live]).toEqual([0, 530, false])
+    frames(2, { sequence: 530, timestamp: FRAME })
+    expect([units.length, stream.stats.malformedPackets, stream.live]).toEqual([2, 530, true])
+  })
+
+  it('keeps an access unit of almost 32 MiB', () => {
+    const { stream, units } = setUp()
+    const payload = Buffer.concat([IDR, Buffer.alloc(65_000)])
+    for (let sequence = 0; sequence < 510; sequence += 1) {
+      stream.ingest(framedPackets(rtpPacket({ sequence, timestamp: 0, marker: sequence === 509, payload })))
+    }
+    expect(units.map((unit) => unit.packetCount)).toEqual([510])
+  })
+
+  it('goes on after a unit that was too large and had no marker', () => {
+    const { stream, frames, units } = setUp()
+    const payload = Buffer.alloc(65_000)
+    for (let sequence = 0; sequence < 600; sequence += 1) {
+      stream.ingest(framedPackets(rtpPacket({ sequence, timestamp: 0, marker: false, payload })))
+    }
+    frames(1, { sequence: 600, timestamp: FRAME })
+    expect([units.length, stream.stats.malformedPackets]).toEqual([1, 600])
   })
 
   it('does not carry the key flag of an unfinished unit over to the next run', () => {

@@ -1,0 +1,33 @@
+/** Listeners of one event. One that throws keeps neither the others nor the caller from going on; its first error is reported. */
+export class Listeners<Args extends readonly unknown[]> {
+  readonly #listeners = new Set<(...args: Args) => void>()
+  readonly #faulty = new WeakSet<(...args: Args) => void>()
+  readonly #onError: (error: unknown) => void
+
+  constructor(onError: (error: unknown) => void) {
+    this.#onError = onError
+  }
+
+  /** Returns the function that unsubscribes. */
+  add(listener: (...args: Args) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  call(...args: Args): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(...args)
+      } catch (error) {
+        this.#report(listener, error)
+      }
+    }
+  }
+
+  // One report for each listener: it may throw with every access unit.
+  #report(listener: (...args: Args) => void, error: unknown): void {
+    if (this.#faulty.has(listener)) return
+    this.#faulty.add(listener)
+    this.#onError(error)
+  }
+}

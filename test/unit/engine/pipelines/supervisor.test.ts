@@ -1,0 +1,78 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createPlanner } from '../../../../engine/launch/plan.ts'
+import { Supervisor } from '../../../../engine/pipelines/supervisor.ts'
+import type { Publisher } from '../../../../engine/rtsp/publisher/publisher.ts'
+import { createDecodeSlots } from '../../../../engine/screenshots/decode/slots.ts'
+import type { EngineEvent } from '../../../../lib/engine/messages.ts'
+import type { PipelineConfig } from '../../../../lib/schema/pipeline.ts'
+import { configure } from '../../../helpers/media/play-launch.ts'
+import { silentLog } from '../../../helpers/rtsp/media.ts'
+
+/** A supervisor whose outputs listen nowhere. */
+const setUp = () => {
+  const mounted: string[] = []
+  const closed: string[] = []
+  const publisher: Publisher = {
+    mount: async ({ path }) => {
+      mounted.push(path)
+      const close = async () => void closed.push(path)
+      return { readers: 0, stats: { bytesOut: 0, gopDrops: 0, worstLoss: 0 }, disconnectReaders: () => {}, close } as never
+    },
+    listening: [],
+    connections: 0,
+    requireCredentials: () => {},
+    close: async () => {},
+  }
+  const supervisor = new Supervisor({
+    publisher,
+    planner: createPlanner({ allowFiles: false }),
+    screenshots: { store: { put: () => Promise.reject(new Error('unused')), trim: async () => {} }, slots: createDecodeSlots() },
+    log: silentLog,
+    now: () => 0,
+    outputHost: '0.0.0.0',
+    ports: { first: 50_000, last: 50_010 },
+  })
+  const events: string[] = []
+  supervisor.subscribe((event: EngineEvent) => events.push(event.type))
+  onTestFinished(() => supervisor.close())
+  return { supervisor, mounted, closed, events }
+}
+
+const onDemand: PipelineConfig = {
+  ...configure('test://ball', null),
+  on_demand: true,
+  output: { uri: 'rtsp://127.0.0.1:50000/cam-1' },
+}
+
+describe('registering pipelines', () => {
+  it('changes nothing when an equal configuration comes again, whatever the order of its keys', async () => {
+    const { supervisor, mounted, closed, events } = setUp()
+    await supervisor.put(onDemand, { create: true })
+    const reordered = Object.fromEntries(Object.entries(onDemand).reverse()) as unknown as PipelineConfig
+    await supervisor.put({ ...reordered, klv_config: { auto_extract_geolocation: false, pass_klv: false } }, { create: false })
+    expect([mounted.length, closed.length, events]).toEqual([1, 0, ['pipeline']])
+    await supervisor.put({ ...onDemand, klv_config: { pass_klv: true, auto_extract_geolocation: false } }, { create: false })
+    expect([mounted.length, closed.length]).toEqual([2, 1])
+  })
+
+  it('keeps a pipeline that was registered while an earlier removal of the same id was ending', async () => {
+    const { supervisor, events } = setUp()
+    await supervisor.put(onDemand, { create: true })
+    const removals = [supervisor.remove('cam-1', true), supervisor.remove('cam-1', true), supervisor.remove('cam-1', true)]
+    const registered = Promise.race(removals).then(() => supervisor.put(onDemand, { create: true }))
+    await Promise.all([...removals, registered])
+    expect(supervisor.list().map(({ id }) => id)).toEqual(['cam-1'])
+    expect(events).toEqual(['pipeline', 'pipeline_removed', 'pipeline'])
+  })
+
+  it('registers a pipeline anew that was removed while its replacement was checked', async () => {
+    const { supervisor } = setUp()
+    await supervisor.put(onDemand, { create: true })
+    const replaced = supervisor.put({ ...onDemand, mode: 'advanced', raw_pipeline: 'fakesrc ! fakesink', output: null } as never, {
+      create: false,
+    })
+    await supervisor.remove('cam-1', false)
+    await replaced
+    expect(supervisor.list().map(({ id }) => id)).toEqual(['cam-1'])
+  })
+})
