@@ -36,6 +36,8 @@ export interface Configuration {
   readonly allowFileSources: boolean
   readonly trustProxy: boolean
   readonly corsOrigins: readonly string[]
+  /** Host names besides those of this host, in lower case; `*`: any. */
+  readonly allowedHosts: readonly string[]
   readonly logLevel: LogLevel
 }
 
@@ -86,6 +88,13 @@ const originList = (value: string): Parsed<readonly string[]> => {
   const origins = value.split(',').map((origin) => origin.trim())
   const wrong = origins.find((origin) => !URL.canParse(origin) || new URL(origin).origin !== origin)
   return wrong === undefined ? ok(origins) : mistake('use origins such as https://console.example.org, separated by commas')
+}
+
+const hostList = (value: string): Parsed<readonly string[]> => {
+  const names = value.split(',').map((name) => name.trim().toLowerCase())
+  return names.every((name) => name === '*' || /^[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?$/.test(name))
+    ? ok(names)
+    : mistake('use host names such as video.example.org without port, separated by commas, or *')
 }
 
 const logLevel = (value: string): Parsed<LogLevel> => {
@@ -171,7 +180,7 @@ const VARIABLES = {
   trustProxy: withDefault({
     name: 'SVC_TRUST_PROXY',
     default: '0',
-    about: '1 takes the client address from X-Forwarded-For (behind a proxy)',
+    about: '1 trusts X-Forwarded-For, -Proto and -Host (behind a proxy)',
     parse: flag,
   }),
   corsOrigins: withDefault({
@@ -180,11 +189,20 @@ const VARIABLES = {
     about: 'origins that may call the API from a browser, separated by commas',
     parse: originList,
   }),
+  allowedHosts: withDefault({
+    name: 'SVC_ALLOWED_HOSTS',
+    default: '',
+    about: 'host names at which an open API answers, separated by commas; * allows any',
+    parse: hostList,
+  }),
   logLevel: withDefault({ name: 'SVC_LOG_LEVEL', default: 'info', about: `one of ${LOG_LEVELS.join(', ')}`, parse: logLevel }),
 } satisfies { readonly [K in keyof Configuration]: Variable<Configuration[K]> }
 
 /** Every variable for `--help` and the README. */
 export const CONFIGURATION_VARIABLES: readonly Pick<Variable<unknown>, 'name' | 'shown' | 'about'>[] = Object.values(VARIABLES)
+
+/** Fields that are an empty list when nothing is given. */
+const LISTS: ReadonlySet<string> = new Set<keyof Configuration>(['corsOrigins', 'allowedHosts'])
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -196,7 +214,7 @@ export const readConfiguration = (environment: Environment): Configuration | { r
     const given = environment[variable.name]
     const value = given === undefined || given === '' ? variable.default : given
     if (value === undefined || value === '') {
-      values[field] = field === 'corsOrigins' ? [] : undefined
+      values[field] = LISTS.has(field) ? [] : undefined
       continue
     }
     const parsed = variable.parse(value)

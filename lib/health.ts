@@ -1,15 +1,18 @@
 import type { Licensing } from './license/licensing.ts'
 import type { Clock, Engine, EngineStatus } from './ports.ts'
-import type { PipelineRepository } from './repositories.ts'
+import type { CredentialRepository, PipelineRepository } from './repositories.ts'
 
 export interface HealthDeps {
   readonly engine: Engine
   readonly pipelines: PipelineRepository
+  readonly credentials: CredentialRepository
   readonly licensing: Licensing
   readonly clock: Clock
   /** Milliseconds since the epoch. */
   readonly startedAt: number
   readonly version: string
+  /** Whether the API can be reached from other hosts. */
+  readonly isExposed?: () => boolean
   /** True once a shutdown was requested. */
   readonly isStopping?: () => boolean
 }
@@ -19,7 +22,12 @@ const API_VERSION = '1'
 
 /** The state of engine and database; `degraded` when one of them is down. */
 export const readHealth = async (deps: HealthDeps) => {
-  const [engine, total, license] = await Promise.all([statusOf(deps.engine), countOf(deps.pipelines), deps.licensing.state()])
+  const [engine, total, license, warnings] = await Promise.all([
+    statusOf(deps.engine),
+    countOf(deps.pipelines),
+    deps.licensing.state(),
+    warningsOf(deps),
+  ])
   const engineWorks = engine?.gstreamer_version != null
   const works = engineWorks && total !== undefined
   return {
@@ -29,6 +37,7 @@ export const readHealth = async (deps: HealthDeps) => {
     uptime_seconds: Math.max(0, Math.floor((deps.clock.now() - deps.startedAt) / 1000)),
     pipelines: { total: total ?? 0, playing: engine?.playing ?? 0 },
     ...(license.status === 'unlimited' ? {} : { license: license.status }),
+    ...(warnings.length > 0 && { warnings }),
   }
 }
 
@@ -41,6 +50,16 @@ export const readVersion = async (deps: HealthDeps) => {
     api_version: API_VERSION,
     engine: { name: 'gstreamer', version: engine?.gstreamer_version ?? null },
   }
+}
+
+/** `open_api`: other hosts reach the API, and no password is set. Unknown while the database is down, which health shows too. */
+const warningsOf = async ({ isExposed, credentials }: HealthDeps): Promise<readonly 'open_api'[]> => {
+  if (isExposed?.() !== true) return []
+  const isOpen = await credentials.find().then(
+    (hash) => hash === undefined,
+    () => false,
+  )
+  return isOpen ? ['open_api'] : []
 }
 
 const statusOf = (engine: Engine): Promise<EngineStatus | undefined> => engine.status().catch(() => undefined)

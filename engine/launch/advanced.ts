@@ -1,3 +1,5 @@
+import { createSlots } from '../../lib/access/slots.ts'
+import { ApiError } from '../../lib/errors.ts'
 import { redact } from '../../lib/redact.ts'
 import type { AdvancedConfig } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
@@ -68,9 +70,19 @@ const COMPLAINT = /^(?:WARNING: erroneous pipeline|ERROR: pipeline could not be 
 const MAX_COMPLAINT_LENGTH = 500
 const CREATED = /creating element "([^"]+)"/g
 
+/** Dry runs of all clients: each is a process that loads plugins and parses for up to 10 s. */
+const dryRuns = createSlots({
+  running: 4,
+  waiting: 64,
+  refusal: () =>
+    new ApiError('SERVICE_UNAVAILABLE', 'Too many advanced pipelines are being checked. Try again in a moment.', { reason: 'busy' }),
+})
+
 const dryRun = async (args: readonly string[]): Promise<Finished> => {
   const options = ['--gst-debug-no-color', '--gst-debug=GST_ELEMENT_FACTORY:4', '--']
-  const result = await runToEnd('gst-launch-1.0', [...options, ...args], { timeoutMs: CHECK_MS, maxOutputBytes: 8 * 1024 * 1024 })
+  const result = await dryRuns.run(() =>
+    runToEnd('gst-launch-1.0', [...options, ...args], { timeoutMs: CHECK_MS, maxOutputBytes: 8 * 1024 * 1024 }),
+  )
   if (result.missing) throw new Fault('engine_missing', 'GStreamer is not installed. Install it: apt-get install gstreamer1.0-tools')
   if (result.timedOut) throw refuse('The engine did not finish reading the description')
   const complaint = COMPLAINT.exec(result.stderr)?.[1] ?? ''

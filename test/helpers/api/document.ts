@@ -14,8 +14,8 @@ export interface AnswerCheck {
   checkValue(pointer: readonly string[], value: unknown): void
 }
 
-/** An address that no operation has, whatever else it is. */
-const ANYWHERE: ReadonlySet<number> = new Set([404, 405])
+/** What is answered also where no operation is: no such path or method, and callers that may not ask at all. */
+const ANYWHERE: ReadonlySet<number> = new Set([403, 404, 405])
 const ERROR = ['components', 'schemas', 'Error']
 
 type Tree = Readonly<Record<string, unknown>>
