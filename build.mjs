@@ -2,6 +2,7 @@
 //   node build.mjs           dist/handlers/<group>.js, dist/app.js, dist/worker.js (neutral), dist/node.js, dist/service.js, dist/engine.js, dist/cli.js … (Node)
 //   node build.mjs --check   the layer check alone, nothing is written
 //   node build.mjs --declarations   dist/types, for programs that embed the package
+//   node build.mjs --start   builds, then runs dist/node.js in this process (npm run dev)
 import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -34,7 +35,7 @@ export const ROOMS = {
   'lib/access': ['lib', 'lib/schema'],
   'lib/openapi': ['lib', 'lib/access', 'lib/schema'],
   'lib/license': ['lib', 'lib/engine', 'lib/schema'],
-  'lib/settings.ts': ['lib', 'lib/schema'],
+  'lib/settings.ts': ['lib', 'lib/engine', 'lib/schema'],
   'lib/health.ts': ['lib', 'lib/engine', 'lib/license'],
   'lib/metrics.ts': ['lib', 'lib/engine'],
   'lib/pipelines': ['lib', 'lib/engine', 'lib/license', 'lib/schema', 'lib/settings.ts'],
@@ -43,7 +44,7 @@ export const ROOMS = {
 
   // The sidecar, from its entry down to the standards.
   engine: ['engine/', 'lib/', 'package.json'],
-  'engine/http': ['engine/cameras', 'engine/klv', 'engine/pipelines', 'engine/screenshots', 'engine/screenshots/files', 'lib/'],
+  'engine/http': ['engine/cameras', 'engine/klv', 'engine/pipelines', 'engine/screenshots/files', 'lib/'],
   'engine/metrics': ['engine/klv', 'engine/pipelines', 'lib/'],
   'engine/pipelines': [
     'engine/fault.ts',
@@ -283,6 +284,11 @@ const main = async () => {
   const results = await Promise.all(bundles().map((options) => build(options)))
   makeCommand()
   removeStale(results.flatMap(({ metafile }) => Object.keys(metafile.outputs)))
+  if (process.argv.includes('--start')) {
+    // The service reads its own arguments.
+    process.argv = process.argv.filter((argument) => argument !== '--start')
+    await import(join(root, 'dist', 'node.js'))
+  }
 }
 
 if (process.argv[1] !== undefined && relative(process.argv[1], fileURLToPath(import.meta.url)) === '') await main()

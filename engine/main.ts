@@ -3,17 +3,17 @@ import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { readConfiguration } from '../lib/configuration.ts'
-import { ENGINE_PROTOCOL } from '../lib/engine/client.ts'
+import { ENGINE_PROTOCOL } from '../lib/engine/protocol.ts'
 import { createLog } from '../lib/log.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { startCameraMonitor } from './cameras/monitor.ts'
 import { runToEnd } from './gst/child.ts'
-import { cameraRoutes } from './http/cameras.ts'
-import { klvRoutes } from './http/klv.ts'
-import { metricsRoutes } from './http/metrics.ts'
-import { passwordRoutes } from './http/passwords.ts'
-import { licenseRoutes, pipelineRoutes } from './http/pipelines.ts'
-import { screenshotRoutes } from './http/screenshots.ts'
+import { cameraAnswers } from './http/cameras.ts'
+import type { EngineAnswers } from './http/dispatch.ts'
+import { klvAnswers } from './http/klv.ts'
+import { passwordAnswers } from './http/passwords.ts'
+import { pipelineAnswers } from './http/pipelines.ts'
+import { screenshotAnswers } from './http/screenshots.ts'
 import { createEngineServer } from './http/server.ts'
 import { createPlanner } from './launch/plan.ts'
 import { createEngineMetrics } from './metrics/metrics.ts'
@@ -22,7 +22,7 @@ import { createPublisher } from './rtsp/publisher/publisher.ts'
 import { createDecodeSlots } from './screenshots/decode/slots.ts'
 import { FileStore } from './screenshots/files/file-store.ts'
 
-/** A sidecar that no API process has contacted for this long stops itself and its streams. */
+/** A sidecar without contact to an API process for this long stops itself and its streams. */
 const ABANDONED_AFTER_MS = 60_000
 const CHECK_EVERY_MS = 1000
 
@@ -45,12 +45,12 @@ const log = createLog({
   fields: { process: 'engine' },
 })
 
-// A log that nobody reads any more must not end the streams.
+// A log whose reader is gone must not end the streams.
 process.stderr.on('error', () => {})
 process.stdout.on('error', () => {})
 
 const publisher = createPublisher({ log })
-// It starts a process when somebody asks for the first time.
+// Starts its process with the first call.
 const cameras = startCameraMonitor({ log })
 const planner = createPlanner({ allowFiles: configuration.allowFileSources, cameras })
 const files = new FileStore({
@@ -69,22 +69,22 @@ const supervisor = new Supervisor({
 
 let lastContact = performance.now()
 const token = process.env.SVC_ENGINE_TOKEN || randomBytes(32).toString('base64url')
+const answers: EngineAnswers = {
+  engine: pipelineAnswers(supervisor, async () => ({
+    version: packageJson.version,
+    protocol: ENGINE_PROTOCOL,
+    gstreamer_version: await gstreamerVersion(),
+    pid: process.pid,
+  })),
+  license: { set: (state) => supervisor.setLicense(state) },
+  screenshots: screenshotAnswers({ supervisor, files }),
+  klv: klvAnswers(supervisor),
+  cameras: cameraAnswers(cameras),
+  passwords: passwordAnswers(),
+  metrics: { read: createEngineMetrics({ supervisor, publisher, klv: () => supervisor.klvCounts() }) },
+}
 const server = createEngineServer({
-  routes: [
-    ...pipelineRoutes(supervisor, async () => ({
-      version: packageJson.version,
-      protocol: ENGINE_PROTOCOL,
-      gstreamer_version: await gstreamerVersion(),
-      pid: process.pid,
-    })),
-    ...licenseRoutes(supervisor),
-    ...screenshotRoutes({ supervisor, files }),
-    ...klvRoutes(supervisor),
-    ...cameraRoutes(cameras),
-    ...passwordRoutes(),
-    ...metricsRoutes(createEngineMetrics({ supervisor, publisher, klv: () => supervisor.klvCounts() })),
-  ],
-  subscribe: (listener) => supervisor.subscribe(listener),
+  answers,
   token,
   log,
   onContact: () => {
@@ -93,7 +93,7 @@ const server = createEngineServer({
 })
 
 let foundVersion: string | null = null
-/** Version of gst-launch-1.0; asked again until it is found, since it may be installed while the service runs. */
+/** Version of gst-launch-1.0; looked for until it is found, since it may be installed while the service runs. */
 const gstreamerVersion = async (): Promise<string | null> => {
   if (foundVersion !== null) return foundVersion
   const { stdout } = await runToEnd('gst-launch-1.0', ['--version'], { timeoutMs: 5000 })
@@ -103,7 +103,7 @@ const gstreamerVersion = async (): Promise<string | null> => {
 
 const addressFile = join(configuration.dataDir, 'engine.json')
 
-/** Tells the API processes, now and later ones, where this engine is; readable by the owner alone. */
+/** Writes where this engine is, for the API processes of now and later; readable by the owner alone. */
 const announce = (): void => {
   const { address: host, family, port } = server.address() as AddressInfo
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : family === 'IPv6' ? `[${host}]` : host
@@ -131,7 +131,7 @@ const shutDown = async (reason: string): Promise<void> => {
 
 process.on('SIGTERM', () => void shutDown('SIGTERM'))
 process.on('SIGINT', () => void shutDown('SIGINT'))
-// The state is unknown after this: end at once, the children die with the process and the API process starts anew.
+// The state is unknown after this: end at once. The children die with the process, and the API process starts another.
 process.on('uncaughtException', (error) => {
   log.error('engine_crashed', { error })
   process.exit(1)
@@ -139,7 +139,7 @@ process.on('uncaughtException', (error) => {
 
 const { engineListen } = configuration
 
-// One that runs by itself goes on through a cut of the network, however long.
+// An engine that runs by itself goes on through a cut of the network, however long.
 setInterval(() => {
   if (engineListen === undefined && performance.now() - lastContact > ABANDONED_AFTER_MS) void shutDown('no API process for 60 s')
 }, CHECK_EVERY_MS)

@@ -4,20 +4,21 @@ import { type ClientLimits, createClientLimits } from '../lib/access/client-limi
 import { createRateLimiter, type RateLimiter } from '../lib/access/rate-limit.ts'
 import type { SessionDeps } from '../lib/access/sessions.ts'
 import { createStreams } from '../lib/access/streams.ts'
+import type { Cameras, Engine, Klv, Screenshots } from '../lib/engine/protocol.ts'
 import { withSharedReads } from '../lib/engine/shared-reads.ts'
 import { createCameraWatch } from '../lib/events/cameras.ts'
 import { createGeolocationRecorder, type GeolocationRecorder } from '../lib/events/geolocation.ts'
 import { createEventHub } from '../lib/events/hub.ts'
-import { createKlvFollowers } from '../lib/events/klv-upstreams.ts'
-import { withRemoteChanges } from '../lib/events/other-writers.ts'
+import { withOtherWriters } from '../lib/events/other-writers.ts'
 import { publishChanges } from '../lib/events/publish-changes.ts'
+import { createKlvUpstreams } from '../lib/events/upstreams.ts'
 import type { HealthDeps } from '../lib/health.ts'
 import { createKeyedQueue } from '../lib/keyed-queue.ts'
 import type { LicenseSource } from '../lib/license/license.ts'
 import { createLicensing } from '../lib/license/licensing.ts'
 import type { MetricsDeps } from '../lib/metrics.ts'
 import type { ReconcileDeps } from '../lib/pipelines/reconcile.ts'
-import type { Cameras, Clock, Engine, Klv, Log, PasswordHasher, Screenshots } from '../lib/ports.ts'
+import type { Clock, Log, PasswordHasher } from '../lib/ports.ts'
 import type { CredentialRepository, PipelineRepository, SessionRepository, SettingsRepository } from '../lib/repositories.ts'
 import type { MediaServer } from '../lib/schema/trigger.ts'
 import type { SettingsDeps } from '../lib/settings.ts'
@@ -104,12 +105,12 @@ export const assemble = (ports: HostPorts): AppDeps => {
   const { clock, license, limiter = createRateLimiter(clock), limits = createClientLimits() } = ports
   const engine = withSharedReads(ports.engine)
   const hub = createEventHub({ ...ports, engine })
-  const events = ports.sharedDatabase === true ? withRemoteChanges(hub, ports) : hub
-  const klvFollowers = createKlvFollowers({ ...ports, events })
+  const events = ports.sharedDatabase === true ? withOtherWriters(hub, ports) : hub
+  const klvUpstreams = createKlvUpstreams({ ...ports, events })
   const geolocations = createGeolocationRecorder(ports)
   const cameraWatch = createCameraWatch({ ...ports, events })
   const close = (): void => {
-    for (const part of [events.feed, klvFollowers, geolocations, cameraWatch]) part.close()
+    for (const part of [events.feed, klvUpstreams, geolocations, cameraWatch]) part.close()
   }
   ports.stopping?.addEventListener('abort', close, { once: true })
   const shared = {
@@ -123,7 +124,7 @@ export const assemble = (ports: HostPorts): AppDeps => {
     ...shared,
     events,
     triggers: createTriggers({ mediaServer: LOCAL_MEDIA_SERVER, ...shared }),
-    klvFollowers,
+    klvUpstreams,
     cameraWatch,
     geolocations,
     hasher: boundHasher(ports.hasher),

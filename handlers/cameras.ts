@@ -1,8 +1,8 @@
 import * as v from 'valibot'
+import type { Cameras } from '../lib/engine/protocol.ts'
 import { CAMERA_EVENTS } from '../lib/openapi/answers.ts'
 import { CAMERA, CAMERA_CAPABILITIES } from '../lib/openapi/examples.ts'
 import { eventsAnswer, jsonAnswer } from '../lib/openapi/operation.ts'
-import type { Cameras } from '../lib/ports.ts'
 import { cameraCapabilitiesSchema, cameraQuerySchema, cameraSchema } from '../lib/schema/camera.ts'
 import { validate } from '../lib/validate.ts'
 import type { EventDeps } from './events.ts'
@@ -40,8 +40,7 @@ export const cameraRoutes = ({ cameras, cameraWatch, events, streams }: CameraRo
     query: cameraQuerySchema,
     answer: jsonAnswer('The capabilities of the camera', cameraCapabilitiesSchema, { webcam: CAMERA_CAPABILITIES }),
     handle: async ({ url }) => {
-      const { path } = validate(cameraQuerySchema, readQuery(url, ['path']), 'query')
-      return json(await cameras.capabilities(path))
+      return json(await cameras.capabilities(validate(cameraQuerySchema, readQuery(url, ['path']), 'query')))
     },
   },
   {

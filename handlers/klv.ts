@@ -1,4 +1,4 @@
-import type { KlvFollowers } from '../lib/events/klv-upstreams.ts'
+import type { Upstreams } from '../lib/events/upstreams.ts'
 import { PIPELINE_ANSWER } from '../lib/openapi/answers.ts'
 import { KLV_FEATURE, KLV_PACKET } from '../lib/openapi/examples.ts'
 import { eventsAnswer } from '../lib/openapi/operation.ts'
@@ -15,7 +15,7 @@ import { createRouter, type RouterDeps } from './http/router.ts'
 import { clientOf, eventStream } from './http/sse.ts'
 
 export interface KlvRouteDeps extends KlvDeps, Pick<EventDeps, 'events' | 'streams'> {
-  readonly klvFollowers: KlvFollowers
+  readonly klvUpstreams: Upstreams
 }
 
 const BASE = '/svc/pipeline/:id/klv'
@@ -91,14 +91,14 @@ export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
 ]
 
 /** The feed; while a client is subscribed, the engine sends the packets of this pipeline. */
-const followedFeed = ({ events: { feed }, klvFollowers }: KlvRouteDeps, id: string): Pick<typeof feed, 'subscribe' | 'missedSince'> => ({
+const followedFeed = ({ events: { feed }, klvUpstreams }: KlvRouteDeps, id: string): Pick<typeof feed, 'subscribe' | 'missedSince'> => ({
   missedSince: feed.missedSince,
   subscribe: (subscriber) => {
     const unsubscribe = feed.subscribe(subscriber)
-    const unfollow = klvFollowers.follow(id)
+    const leave = klvUpstreams.subscribe(id)
     return () => {
       unsubscribe()
-      unfollow()
+      leave()
     }
   },
 })

@@ -1,5 +1,7 @@
+import type { EngineStatus } from './engine/messages.ts'
+import type { Engine } from './engine/protocol.ts'
 import type { Licensing } from './license/licensing.ts'
-import type { Clock, Engine, EngineStatus } from './ports.ts'
+import type { Clock } from './ports.ts'
 import type { CredentialRepository, PipelineRepository } from './repositories.ts'
 
 export interface HealthDeps {

@@ -1,5 +1,3 @@
-import type { EngineCaller } from './engine/client.ts'
-
 /** One answered request. */
 export interface Answered {
   readonly method: string
@@ -23,12 +21,6 @@ export interface MetricsDeps {
   readonly engineMetrics?: () => Promise<string>
 }
 
-/** Version 0.0.4 of the text format. */
-export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
-
-/** A scrape has 10 s by default, so an engine that does not answer must be given up before. */
-const ENGINE_PATIENCE_MS = 3000
-
 /** The metrics of this process and of its engine, in the text format of Prometheus; without the engine's when it is away. */
 export const readMetrics = async ({ metrics, engineMetrics }: MetricsDeps): Promise<string> => {
   const [own, engine] = await Promise.all([metrics?.text(), engineMetrics?.().catch(() => undefined)])
@@ -39,13 +31,3 @@ export const readMetrics = async ({ metrics, engineMetrics }: MetricsDeps): Prom
   ].join('\n')
   return [own, up, engine].flatMap((text) => (text === undefined ? [] : [`${text.trimEnd()}\n`])).join('\n')
 }
-
-/** Asks the engine for its metrics. */
-export const createEngineMetrics =
-  ({ open }: EngineCaller): (() => Promise<string>) =>
-  async () => {
-    const response = await open('GET', '/metrics', undefined, AbortSignal.timeout(ENGINE_PATIENCE_MS))
-    if (response.ok) return response.text()
-    await response.body?.cancel()
-    throw new Error(`The engine answered ${response.status}`)
-  }

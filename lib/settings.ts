@@ -1,6 +1,7 @@
+import type { Engine } from './engine/protocol.ts'
 import { messageOf } from './errors.ts'
 import type { KeyedQueue } from './keyed-queue.ts'
-import type { Clock, Engine, Log } from './ports.ts'
+import type { Clock, Log } from './ports.ts'
 import type { SettingsRepository } from './repositories.ts'
 import { DEFAULT_SETTINGS, type PartialSettings, type Settings, settingsPatchSchema } from './schema/settings.ts'
 import { validate } from './validate.ts'

@@ -19,10 +19,15 @@ export interface Finished<Output = string> extends Ended {
 // The kernel kills a child whose parent dies (prctl(2) PR_SET_PDEATHSIG), so that no child outlives the engine, not even after kill -9.
 const LAUNCHER = ['setpriv', '--pdeathsig', 'KILL', '--'] as const
 
+// GST_PLUGIN_FEATURE_RANK: hlsdemux2 of GStreamer 1.22 may reach the end of a short playlist before parsebin has linked its
+// pads, and fails or hangs; the older hlsdemux does not. The rank has no effect where hlsdemux is not installed.
+const PREFERRED_ELEMENTS = 'hlsdemux:MAX'
+
 /** The engine's environment for GStreamer and its drivers, without the secrets of the service. */
 const childEnvironment = (): NodeJS.ProcessEnv => {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('SVC_') && !name.startsWith('npm_'))
-  return { ...Object.fromEntries(kept), LC_ALL: 'C.UTF-8', GST_DEBUG_NO_COLOR: '1' }
+  const ranks = [PREFERRED_ELEMENTS, process.env.GST_PLUGIN_FEATURE_RANK].filter((rank) => rank !== undefined && rank !== '')
+  return { ...Object.fromEntries(kept), LC_ALL: 'C.UTF-8', GST_DEBUG_NO_COLOR: '1', GST_PLUGIN_FEATURE_RANK: ranks.join(',') }
 }
 
 const toEnded = (result: { exitCode?: number | undefined; signal?: string | undefined; code?: string | undefined }): Ended => ({

@@ -1,87 +1,46 @@
-import * as v from 'valibot'
 import { ApiError } from '../../lib/errors.ts'
-import { geolocationSchema } from '../../lib/schema/pipeline.ts'
-import { screenshotsStartSchema } from '../../lib/schema/screenshot.ts'
-import { validate } from '../../lib/validate.ts'
 import type { Supervisor } from '../pipelines/supervisor.ts'
 import { diskFault } from '../screenshots/files/disk-error.ts'
 import type { FileStore } from '../screenshots/files/file-store.ts'
-import { pipelinePath } from './pipelines.ts'
-import { type EngineCall, type EngineRoute, RawAnswer } from './server.ts'
+import type { Answers, Picture } from './dispatch.ts'
 
-export interface ScreenshotRoutesDeps {
+export interface ScreenshotAnswersDeps {
   readonly supervisor: Pick<Supervisor, 'screenshots' | 'settings' | 'view'>
   readonly files: FileStore
 }
 
-const startSchema = v.required(v.strictObject({ ...screenshotsStartSchema.entries, geolocation: v.nullable(geolocationSchema) }))
-const locationSchema = v.strictObject({ geolocation: v.nullable(geolocationSchema) })
-
 /** Snapshots, periodic screenshots and their files. */
-export const screenshotRoutes = ({ supervisor, files }: ScreenshotRoutesDeps): readonly EngineRoute[] => [
-  {
-    method: 'POST',
-    path: pipelinePath('/screenshots/start'),
-    answer: async ({ id, query, body }) => {
-      const { geolocation, ...wish } = validate(startSchema, await body(), 'screenshot request')
-      const screenshots = supervisor.screenshots(id)
-      screenshots.locate(geolocation)
-      screenshots.start(wish, { resume: query.has('resume') })
-      return supervisor.view(id)
-    },
+export const screenshotAnswers = ({ supervisor, files }: ScreenshotAnswersDeps): Answers<'screenshots'> => ({
+  start: (id, { geolocation, ...schedule }, { resume }) => {
+    const screenshots = supervisor.screenshots(id)
+    screenshots.locate(geolocation)
+    screenshots.start(schedule, { resume })
+    return supervisor.view(id)
   },
-  {
-    method: 'POST',
-    path: pipelinePath('/screenshots/stop'),
-    answer: ({ id }) => {
-      supervisor.screenshots(id).stop()
-      return supervisor.view(id)
-    },
+  stop: (id) => {
+    supervisor.screenshots(id).stop()
+    return supervisor.view(id)
   },
-  {
-    method: 'PUT',
-    path: pipelinePath('/geolocation'),
-    answer: async ({ id, body }) => supervisor.screenshots(id).locate(validate(locationSchema, await body(), 'geolocation').geolocation),
+  locate: (id, { geolocation }) => supervisor.screenshots(id).locate(geolocation),
+  snapshot: async (id, { quality = supervisor.settings.screenshots.quality, width = null }) => {
+    const { jpeg, etag, takenAt } = await supervisor.screenshots(id).snapshot({ quality, width })
+    const ageMs = Math.max(0, Date.now() - takenAt)
+    return { headers: { ...jpegHeaders(etag, takenAt), 'x-age-ms': ageMs, 'content-length': jpeg.length }, body: jpeg }
   },
-  {
-    method: 'GET',
-    path: pipelinePath('/snapshot'),
-    answer: async ({ id, query }) => {
-      const quality = numberOf(query, 'quality') ?? supervisor.settings.screenshots.quality
-      const { jpeg, etag, takenAt } = await supervisor.screenshots(id).snapshot({ quality, width: numberOf(query, 'width') ?? null })
-      const headers = { ...jpegHeaders(etag, takenAt), 'x-age-ms': Math.max(0, Date.now() - takenAt) }
-      return new RawAnswer(200, { ...headers, 'content-length': jpeg.length }, jpeg)
-    },
-  },
-  {
-    method: 'GET',
-    path: /^\/screenshots$/,
-    answer: ({ query }) =>
-      orTrouble(
-        files.list({
-          pipelineId: query.get('pipeline_id') ?? undefined,
-          before: numberOf(query, 'before'),
-          limit: numberOf(query, 'limit') ?? 1,
-        }),
-      ),
-  },
-  { method: 'GET', path: /^\/screenshots\/([^/]+)$/, answer: (call) => orTrouble(download(files, call)) },
-  { method: 'DELETE', path: /^\/screenshots\/([^/]+)$/, answer: ({ id }) => orTrouble(files.remove(id)) },
-  {
-    method: 'DELETE',
-    path: /^\/screenshots$/,
-    answer: async ({ query }) => ({ deleted: await orTrouble(files.removeOf(query.get('pipeline_id') ?? '')) }),
-  },
-]
+  list: ({ pipeline_id: pipelineId, before, limit }) => orDiskFault(files.list({ pipelineId, before, limit })),
+  read: (file) => orDiskFault(download(files, file)),
+  remove: (file) => orDiskFault(files.remove(file)),
+  removeOf: async ({ pipeline_id }) => ({ deleted: await orDiskFault(files.removeOf(pipeline_id)) }),
+})
 
-const download = async (files: FileStore, { id }: EngineCall): Promise<RawAnswer> => {
-  const { file, handle } = await files.openFile(id)
+const download = async (files: FileStore, name: string): Promise<Picture> => {
+  const { file, handle } = await files.openFile(name)
   try {
     const { size } = await handle.stat()
-    // The name of a file is given once: time and size are enough to tell two contents apart.
+    // A file name is used once: time and size are enough to distinguish two contents.
     const headers = jpegHeaders(`"${file.createdAt.toString(36)}-${size.toString(36)}"`, file.createdAt)
-    const stream = handle.createReadStream({ end: Math.max(0, size - 1) })
-    return new RawAnswer(200, { ...headers, 'content-length': size }, stream)
+    const body = handle.createReadStream({ end: Math.max(0, size - 1) })
+    return { headers: { ...headers, 'content-length': size }, body }
   } catch (error) {
     await handle.close()
     throw error
@@ -89,19 +48,13 @@ const download = async (files: FileStore, { id }: EngineCall): Promise<RawAnswer
 }
 
 const jpegHeaders = (etag: string, createdAt: number) => ({
-  'content-type': 'image/jpeg',
   etag,
   'last-modified': new Date(createdAt).toUTCString(),
   'x-created-at': new Date(createdAt).toISOString(),
 })
 
-const numberOf = (query: URLSearchParams, name: string): number | undefined => {
-  const value = Number(query.get(name) ?? Number.NaN)
-  return Number.isFinite(value) ? value : undefined
-}
-
-/** The file system's complaint in words for a user. */
-const orTrouble = async <T>(work: Promise<T>): Promise<T> => {
+/** The file system's error in words for a user. */
+const orDiskFault = async <T>(work: Promise<T>): Promise<T> => {
   try {
     return await work
   } catch (error) {

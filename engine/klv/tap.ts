@@ -1,5 +1,5 @@
+import type { EngineEvent } from '../../lib/engine/messages.ts'
 import { ApiError } from '../../lib/errors.ts'
-import type { EngineEvent } from '../../lib/ports.ts'
 import type { Geolocation, KlvView } from '../../lib/schema/pipeline.ts'
 import type { AccessUnit } from '../rtp/access-unit.ts'
 import type { RtpStream } from '../rtp/stream.ts'

@@ -1,4 +1,4 @@
-import type { EngineCheck } from '../../lib/ports.ts'
+import type { EngineCheck } from '../../lib/engine/messages.ts'
 import { type PipelineConfig, type SimpleConfig, sourceScheme } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
 import type { CameraMonitor } from '../cameras/monitor.ts'

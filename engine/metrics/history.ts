@@ -1,4 +1,4 @@
-import type { EngineEvent } from '../../lib/ports.ts'
+import type { EngineEvent } from '../../lib/engine/messages.ts'
 import type { PipelineView } from '../../lib/schema/pipeline.ts'
 
 interface History {

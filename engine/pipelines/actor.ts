@@ -1,5 +1,6 @@
+import type { EngineEvent, LogLine } from '../../lib/engine/messages.ts'
 import { ApiError } from '../../lib/errors.ts'
-import type { EngineEvent, Log, LogLine } from '../../lib/ports.ts'
+import type { Log } from '../../lib/ports.ts'
 import type { PipelineConfig, PipelineState, PipelineView } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
 import { KlvTap } from '../klv/tap.ts'

@@ -1,4 +1,4 @@
-import type { LogLine } from '../../lib/ports.ts'
+import type { LogLine } from '../../lib/engine/messages.ts'
 import { redact } from '../../lib/redact.ts'
 
 const MAX_LINES = 500

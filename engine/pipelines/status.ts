@@ -1,4 +1,5 @@
-import type { EngineEvent, Log } from '../../lib/ports.ts'
+import type { EngineEvent } from '../../lib/engine/messages.ts'
+import type { Log } from '../../lib/ports.ts'
 import type { LastError, Phase, PipelineState, Runtime } from '../../lib/schema/pipeline.ts'
 import { type Fault, faultToApiError } from '../fault.ts'
 import { type LifecycleEvent, nextPhase, stateOf } from './lifecycle.ts'

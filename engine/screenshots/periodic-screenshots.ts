@@ -1,3 +1,4 @@
+import { pause } from '../../lib/pause.ts'
 import type { ScreenshotSchedule } from '../../lib/schema/screenshot.ts'
 import type { Gop } from '../rtp/gop-cache.ts'
 import type { RtpStream } from '../rtp/stream.ts'
@@ -94,16 +95,3 @@ export class PeriodicScreenshots {
     })
   }
 }
-
-/** Ends early when the signal aborts. */
-const pause = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) return resolve()
-    const end = (): void => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, Math.max(0, ms))
-    signal.addEventListener('abort', end)
-  })

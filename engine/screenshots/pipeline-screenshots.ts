@@ -1,5 +1,6 @@
+import type { EngineEvent } from '../../lib/engine/messages.ts'
 import { ApiError } from '../../lib/errors.ts'
-import type { EngineEvent, Log } from '../../lib/ports.ts'
+import type { Log } from '../../lib/ports.ts'
 import type { Geolocation, ScreenshotsView } from '../../lib/schema/pipeline.ts'
 import type { ScreenshotSchedule } from '../../lib/schema/screenshot.ts'
 import type { RtpStream } from '../rtp/stream.ts'

@@ -1,4 +1,4 @@
-import type { JpegAnswer } from '../../lib/ports.ts'
+import type { JpegAnswer } from '../../lib/engine/call.ts'
 import { matchesEtag } from './etag.ts'
 
 /** Header fields of the engine's answer that clients receive. */

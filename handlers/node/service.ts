@@ -11,14 +11,11 @@ import { createSettingsRepository } from '../../db/settings.ts'
 import { keepCredentialInMemory, keepPipelinesInMemory } from '../../db/write-through.ts'
 import { isAuthEnabled } from '../../lib/access/sessions.ts'
 import { type Configuration, readConfiguration } from '../../lib/configuration.ts'
-import { createCamerasClient } from '../../lib/engine/cameras-client.ts'
-import { createEngineCaller, createEngineClient } from '../../lib/engine/client.ts'
-import { createKlvClient } from '../../lib/engine/klv-client.ts'
-import { createScreenshotsClient } from '../../lib/engine/screenshots-client.ts'
+import { createEngineCaller } from '../../lib/engine/caller.ts'
+import { createEngineClient } from '../../lib/engine/client.ts'
 import { createLicensing } from '../../lib/license/licensing.ts'
 import { createLicenseSender } from '../../lib/license/send-to-engine.ts'
 import { createLog } from '../../lib/log.ts'
-import { createEngineMetrics } from '../../lib/metrics.ts'
 import { reconcile } from '../../lib/pipelines/reconcile.ts'
 import type { Log } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -99,18 +96,20 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   const stopping = new AbortController()
   let link: EngineLink | undefined
   let exposed = false
-  const caller = createEngineCaller({
-    address: () => link?.address(),
-    fetch: (url, init) => (link?.fetch ?? fetch)(url, init),
-  })
+  const client = createEngineClient(
+    createEngineCaller({
+      address: () => link?.address(),
+      fetch: (url, init) => (link?.fetch ?? fetch)(url, init),
+    }),
+  )
   const ports = {
     ...repositories,
-    engine: createEngineClient(caller),
-    screenshots: createScreenshotsClient(caller),
-    klv: createKlvClient(caller),
-    cameras: createCamerasClient(caller),
+    engine: client.engine,
+    screenshots: client.screenshots,
+    klv: client.klv,
+    cameras: client.cameras,
     metrics: createApiMetrics({ sseClients: () => deps.events.feed.subscribers }),
-    engineMetrics: createEngineMetrics(caller),
+    engineMetrics: client.metrics.read,
     corsOrigins: configuration.corsOrigins,
     allowedHosts: configuration.allowedHosts,
     hostNames: ownNames(),
@@ -134,9 +133,9 @@ export const openService = async (configuration: Configuration, options: OpenOpt
     linkEngine(configuration, dataDir, options.environment ?? process.env, {
       log,
       // The API uses the engine only after this.
-      onReady: async (engine, occasion, direct) => {
+      onReady: async (direct, occasion) => {
+        const { engine, screenshots } = direct
         await license.send(direct)
-        const screenshots = createScreenshotsClient(direct)
         await reconcile({ ...deps, engine, screenshots, licensing: createLicensing({ source: ports.license, engine, clock }) }, occasion)
         await deps.events.resync(await engine.list())
       },

@@ -10,16 +10,13 @@ import { createSettingsRepository } from '../../db/settings.ts'
 import { createClientLimits } from '../../lib/access/client-limits.ts'
 import { createRateLimiter } from '../../lib/access/rate-limit.ts'
 import { type Configuration, readConfiguration } from '../../lib/configuration.ts'
-import { createCamerasClient } from '../../lib/engine/cameras-client.ts'
-import { createEngineCaller, createEngineClient, type EngineCaller } from '../../lib/engine/client.ts'
+import { createEngineCaller, type EngineCaller } from '../../lib/engine/caller.ts'
+import { createEngineClient, createRemoteHasher } from '../../lib/engine/client.ts'
 import { type Agreement, withHandshake } from '../../lib/engine/handshake.ts'
-import { createKlvClient } from '../../lib/engine/klv-client.ts'
-import { createRemoteHasher } from '../../lib/engine/remote-hasher.ts'
-import { createScreenshotsClient } from '../../lib/engine/screenshots-client.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { followOnDemand } from '../../lib/events/upstreams.ts'
+import { createKeyedQueue } from '../../lib/keyed-queue.ts'
 import { createLog } from '../../lib/log.ts'
-import { createEngineMetrics } from '../../lib/metrics.ts'
 import { type Occasion, reconcile } from '../../lib/pipelines/reconcile.ts'
 import type { Log } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -68,18 +65,20 @@ export const wire = async (environment: WorkerEnvironment): Promise<Wiring> => {
   const log = createLog({ level: configuration.logLevel, clock, write: (line) => console.log(line), fields: { process: 'worker' } })
   const database = await openDatabase(environment, configuration, log)
   const direct = reachEngine(environment, configuration)
-  const caller = withHandshake(direct, {
-    agreement: shared.agreement,
-    clock,
-    onFresh: () => reconcileAs('engine_restarted'),
-  })
+  const client = createEngineClient(
+    withHandshake(direct, {
+      agreement: shared.agreement,
+      clock,
+      onFresh: () => reconcileAs('engine_restarted'),
+    }),
+  )
   const ports = {
-    engine: createEngineClient(caller),
-    screenshots: createScreenshotsClient(caller),
-    klv: createKlvClient(caller),
-    cameras: createCamerasClient(caller),
-    engineMetrics: createEngineMetrics(caller),
-    hasher: createRemoteHasher(caller),
+    engine: client.engine,
+    screenshots: client.screenshots,
+    klv: client.klv,
+    cameras: client.cameras,
+    engineMetrics: client.metrics.read,
+    hasher: createRemoteHasher(client),
     pipelines: createPipelineRepository(database),
     sharedDatabase: true,
     settings: createSettingsRepository(database),
@@ -101,8 +100,11 @@ export const wire = async (environment: WorkerEnvironment): Promise<Wiring> => {
     startedAt: clock.now(),
   }
   const assembled = assemble(ports)
-  const reconcileAs = (occasion: Occasion): Promise<void> =>
-    reconcile({ ...assembled, engine: createEngineClient(direct), screenshots: createScreenshotsClient(direct) }, occasion)
+  const reconcileAs = (occasion: Occasion): Promise<void> => {
+    const { engine, screenshots } = createEngineClient(direct)
+    // A queue of its own: the request that greets the engine may hold the turn of a pipeline that is reconciled, and would wait for itself.
+    return reconcile({ ...assembled, engine, screenshots, changes: createKeyedQueue() }, occasion)
+  }
   const deps = {
     ...assembled,
     events: followOnDemand(assembled.events, ports),

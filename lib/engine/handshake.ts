@@ -1,32 +1,33 @@
 import { ApiError } from '../errors.ts'
-import type { Clock, EngineStatus } from '../ports.ts'
-import { ENGINE_PROTOCOL, type EngineCaller } from './client.ts'
+import type { Clock } from '../ports.ts'
+import type { EngineCaller } from './caller.ts'
+import { askEngine } from './client.ts'
+import { type EngineGreeting, greetingSchema } from './messages.ts'
+import { ENGINE_PROTOCOL, PROTOCOL } from './protocol.ts'
 
-/** Longest wait for the greeting of an engine, milliseconds. */
-const GREETING_MS = 4000
-/** An engine that agreed is asked again after this, milliseconds: it may be another one by then. */
+/** An engine that agreed is greeted again after this, milliseconds: it may be another one by then. */
 const AGREED_FOR_MS = 2000
 
-/** Throws SERVICE_UNAVAILABLE `engine_version` when the engine speaks another protocol than this program. */
-export const assertProtocol = ({ protocol, version }: Pick<EngineStatus, 'protocol' | 'version'>): void => {
-  if (protocol === ENGINE_PROTOCOL) return
+/** The status call as the engine of any version answers it. */
+const GREETING = { ...PROTOCOL.engine.status, answer: greetingSchema, patienceMs: 4000 } as const
+
+/** Who the engine is, whatever protocol it speaks; throws SERVICE_UNAVAILABLE, after 4 s at the latest. */
+export const readGreeting = (caller: EngineCaller): Promise<EngineGreeting> => askEngine(caller, GREETING)
+
+/** As `readGreeting`, of an engine that speaks our protocol; SERVICE_UNAVAILABLE `engine_version` of any other. */
+export const greetEngine = async (caller: EngineCaller): Promise<EngineGreeting> => {
+  const greeting = await readGreeting(caller)
+  if (greeting.protocol === ENGINE_PROTOCOL) return greeting
   throw new ApiError(
     'SERVICE_UNAVAILABLE',
     'The media engine is of a version that this service does not work with. Update one of the two.',
     {
       reason: 'engine_version',
-      engine: version,
-      protocol: protocol ?? null,
+      engine: greeting.version,
+      protocol: greeting.protocol ?? null,
       wanted_protocol: ENGINE_PROTOCOL,
     },
   )
-}
-
-/** The status of an engine that speaks our protocol; throws SERVICE_UNAVAILABLE, after 4 s at the latest. */
-export const greetEngine = async ({ call }: Pick<EngineCaller, 'call'>): Promise<EngineStatus> => {
-  const status = await call<EngineStatus>('GET', '/status', undefined, GREETING_MS)
-  assertProtocol(status)
-  return status
 }
 
 /** When the engine was last found in agreement; outlives the requests that share it. */
@@ -43,23 +44,17 @@ export interface HandshakeOptions {
 
 /**
  * A caller that greets the engine before the first call and every 2 s of use: a wrong version is refused, and one that has
- * just started is given what it should hold. For runtimes where nobody watches the engine all the time.
+ * just started is given its settings and pipelines. For runtimes where nothing watches the engine all the time.
  */
 export const withHandshake = (caller: EngineCaller, { agreement, clock, onFresh }: HandshakeOptions): EngineCaller => {
   const agree = async (): Promise<void> => {
     if (clock.now() - agreement.at < AGREED_FOR_MS) return
-    const status = await greetEngine(caller)
-    if (!status.configured) await onFresh()
+    const { configured } = await greetEngine(caller)
+    if (!configured) await onFresh()
     agreement.at = clock.now()
   }
-  return {
-    call: async (method, path, body, timeoutMs) => {
-      await agree()
-      return caller.call(method, path, body, timeoutMs)
-    },
-    open: async (method, path, body, signal) => {
-      await agree()
-      return caller.open(method, path, body, signal)
-    },
+  return async (request) => {
+    await agree()
+    return caller(request)
   }
 }

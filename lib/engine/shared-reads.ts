@@ -1,8 +1,10 @@
-import type { Engine } from '../ports.ts'
+import type { JpegAnswer } from './call.ts'
+import { engineUnavailable } from './caller.ts'
+import type { Engine, Screenshots } from './protocol.ts'
 
 /**
- * Those who ask for the same thing while an answer is on its way share the next one. So nobody gets an
- * answer from before the question, and however many ask, at most one question is on its way.
+ * Calls for the same key while an answer is on its way share the next one. So no caller gets an answer that is older
+ * than its call, and there is at most one request on its way.
  */
 export const shareReads = <T>(read: (key: string) => Promise<T>): ((key: string) => Promise<T>) => {
   const flights = new Map<string, { current: Promise<unknown>; next: Promise<T> | undefined }>()
@@ -23,8 +25,25 @@ export const shareReads = <T>(read: (key: string) => Promise<T>): ((key: string)
   }
 }
 
-/** The engine, asked once for what many clients read at the same time. */
+/** One request for what many clients read at the same time. */
 export const withSharedReads = (engine: Engine): Engine => {
   const list = shareReads(() => engine.list())
   return { ...engine, view: shareReads((id) => engine.view(id)), list: () => list('') }
+}
+
+/** Calls at the same time get the same bytes: one request, and the picture is in memory once. */
+export const withSharedSnapshots = (screenshots: Screenshots): Screenshots => {
+  const snapshot = shareReads(async (key): Promise<JpegAnswer> => {
+    const { headers, body } = await screenshots.snapshot(...(JSON.parse(key) as Parameters<Screenshots['snapshot']>))
+    return { headers, body: await bytesOf(body) }
+  })
+  return { ...screenshots, snapshot: (...args) => snapshot(JSON.stringify(args)) }
+}
+
+const bytesOf = async (body: JpegAnswer['body']): Promise<Uint8Array<ArrayBuffer>> => {
+  try {
+    return new Uint8Array(await new Response(body).arrayBuffer())
+  } catch (error) {
+    throw engineUnavailable(error)
+  }
 }

@@ -1,90 +1,55 @@
-import { engineUnavailable } from '../engine/client.ts'
-import type { Cameras, Log } from '../ports.ts'
-import type { Camera, CameraEvent } from '../schema/camera.ts'
+import { engineUnavailable } from '../engine/caller.ts'
+import { type Following, follow } from '../engine/follow.ts'
+import type { Cameras } from '../engine/protocol.ts'
+import type { Log } from '../ports.ts'
+import type { Camera, CameraEvent, CameraReport } from '../schema/camera.ts'
 import type { EventHub } from './hub.ts'
 
-/** Pauses before the engine is asked again, milliseconds: the first, then twice as long each time up to the longest. */
-const FIRST_PAUSE_MS = 1000
-const LONGEST_PAUSE_MS = 30_000
+const PAUSES = { initial_delay_ms: 1000, max_delay_seconds: 30 }
 
 export interface CameraWatch {
-  /** Somebody follows the cameras. Settles when changes are told from now on, or with why they cannot be; then it goes on trying. */
+  /** Watches from now on. Settles when changes are published, or rejects with why they cannot be; then it goes on trying. */
   begin(): Promise<void>
   /** Ends everything at once. */
   close(): void
 }
 
 /**
- * Brings the changes of cameras from the engine, from the first time that somebody follows them on: so those who come
- * back later have missed none. What changed while the engine was away is told when it is there again.
+ * Publishes the changes of the engine's cameras, from the first subscriber on: so a client that comes back later has
+ * missed none. What changed while the engine was away is published when it is there again.
  */
 export const createCameraWatch = (deps: {
-  readonly cameras: Pick<Cameras, 'follow'>
+  readonly cameras: Pick<Cameras, 'events'>
   readonly events: Pick<EventHub, 'push'>
   readonly log: Log
 }): CameraWatch => {
   const closing = new AbortController()
   let known: readonly Known[] | undefined
-  let begun = false
+  let following: Following | undefined
   let attempt = newAttempt()
-  let endPause = (): void => {}
 
-  const tell = (changes: readonly CameraEvent[]): void => {
-    for (const change of changes) deps.events.push(change)
+  const onReport = (report: CameraReport): void => {
+    if (report.type === 'heartbeat') return
+    const before = known ?? (report.type === 'cameras' ? report.cameras : [])
+    known = report.type === 'cameras' ? report.cameras : afterChange(before, report)
+    for (const change of changesBetween(before, known)) deps.events.push(change)
+    if (report.type === 'cameras') attempt.resolve()
   }
-
-  const follow = async (): Promise<void> => {
-    for await (const report of deps.cameras.follow(closing.signal)) {
-      if (report.type === 'heartbeat') continue
-      const before = known ?? (report.type === 'cameras' ? report.cameras : [])
-      known = report.type === 'cameras' ? report.cameras : afterChange(before, report)
-      tell(changesBetween(before, known))
-      if (report.type === 'cameras') attempt.resolve()
-    }
-    throw engineUnavailable()
+  const onLost = (error: unknown): void => {
+    deps.log.debug('camera_upstream_lost', { error })
+    attempt.reject(error)
+    attempt = newAttempt()
   }
-
-  const keep = async (): Promise<void> => {
-    let pauseMs = FIRST_PAUSE_MS
-    while (!closing.signal.aborted) {
-      const current = attempt
-      void current.promise.then(
-        () => {
-          pauseMs = FIRST_PAUSE_MS
-        },
-        () => {},
-      )
-      await follow().catch((error: unknown) => {
-        deps.log.debug('cameras_not_followed', { error })
-        current.reject(error)
-      })
-      attempt = newAttempt()
-      if (!closing.signal.aborted) await pause(pauseMs)
-      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)
-    }
-  }
-
-  const pause = (ms: number): Promise<void> =>
-    new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      endPause = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
-
   return {
     begin() {
       const { promise } = attempt
-      if (!begun) void keep()
-      begun = true
-      endPause()
+      following?.retry()
+      following ??= follow({ open: deps.cameras.events, onEvent: onReport, onLost, pauses: PAUSES, signal: closing.signal })
       return promise
     },
     close() {
       closing.abort()
       attempt.reject(engineUnavailable())
-      endPause()
     },
   }
 }

@@ -1,4 +1,5 @@
-import type { EngineEvent, Log } from '../ports.ts'
+import type { EngineEvent } from '../engine/messages.ts'
+import type { Log } from '../ports.ts'
 import type { PipelineRepository } from '../repositories.ts'
 import type { Geolocation } from '../schema/pipeline.ts'
 

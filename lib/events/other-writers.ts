@@ -2,27 +2,25 @@ import type { Log } from '../ports.ts'
 import type { PipelineRepository } from '../repositories.ts'
 import type { EventHub } from './hub.ts'
 
-/** The other process writes its record right after the engine told of it; milliseconds. */
-const SETTLES_MS = 300
-/** Second and last look, for a database that is slow. */
-const SETTLES_LATE_MS = 3000
+/** The other process writes its record right after the engine's event: the database is read after each of these, milliseconds. */
+const READ_AFTER_MS = [300, 3000]
 
-export interface RemoteChangesDeps {
+export interface OtherWritersDeps {
   readonly pipelines: Pick<PipelineRepository, 'find' | 'list'>
   readonly log: Log
 }
 
 /**
- * A hub for a database that other processes write too: what they add and remove shows in what the engine tells, so the
- * database is asked a moment later. Changes that never reach the engine (a geolocation) are not noticed.
+ * A hub for a database that other processes write too: pipelines that they add and remove show in the engine's events, so
+ * the database is read a moment after those. Changes that never reach the engine (a geolocation) are not noticed.
  */
-export const withRemoteChanges = (hub: EventHub, deps: RemoteChangesDeps): EventHub => {
+export const withOtherWriters = (hub: EventHub, deps: OtherWritersDeps): EventHub => {
   /** Pipelines whose record was seen. */
   const known = new Set<string>()
   const timers = new Map<string, ReturnType<typeof setTimeout>>()
   let closed = false
 
-  const look = async (id: string): Promise<void> => {
+  const read = async (id: string): Promise<void> => {
     const record = await deps.pipelines.find(id)
     if (record === undefined) {
       if (known.delete(id)) hub.removed(id)
@@ -32,14 +30,14 @@ export const withRemoteChanges = (hub: EventHub, deps: RemoteChangesDeps): Event
     hub.changed(id)
   }
 
-  const lookLater = (id: string, delays: readonly number[]): void => {
+  const readLater = (id: string, delays: readonly number[]): void => {
     const [delay, ...more] = delays
     if (delay === undefined || closed) return
     clearTimeout(timers.get(id))
     const timer = setTimeout(() => {
       timers.delete(id)
-      look(id).catch((error: unknown) => deps.log.warn('event_not_sent', { pipeline_id: id, error }))
-      lookLater(id, more)
+      read(id).catch((error: unknown) => deps.log.warn('event_not_sent', { pipeline_id: id, error }))
+      readLater(id, more)
     }, delay)
     timers.set(id, timer)
   }
@@ -62,8 +60,8 @@ export const withRemoteChanges = (hub: EventHub, deps: RemoteChangesDeps): Event
     },
     push(event) {
       hub.push(event)
-      if (event.type === 'pipeline' && !known.has(event.view.id)) lookLater(event.view.id, [SETTLES_MS, SETTLES_LATE_MS])
-      if (event.type === 'pipeline_removed') lookLater(event.id, [SETTLES_MS, SETTLES_LATE_MS])
+      if (event.type === 'pipeline' && !known.has(event.view.id)) readLater(event.view.id, READ_AFTER_MS)
+      if (event.type === 'pipeline_removed') readLater(event.id, READ_AFTER_MS)
     },
     async resync(views) {
       await hub.resync(views)

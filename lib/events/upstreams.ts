@@ -1,32 +1,104 @@
-import type { Engine, Log } from '../ports.ts'
+import { follow } from '../engine/follow.ts'
+import type { Engine, Klv } from '../engine/protocol.ts'
+import type { Log } from '../ports.ts'
 import type { EventHub } from './hub.ts'
 
-/** Pause before a lost engine is asked again, milliseconds. */
-const RETRY_MS = 1000
+const PAUSES = { initial_delay_ms: 1000, max_delay_seconds: 1 }
 
-export interface UpstreamDeps {
-  readonly engine: Pick<Engine, 'events' | 'list'>
-  readonly log: Log
+/** KLV goes on for a while after the last client left, so that one that comes back has missed nothing. Milliseconds. */
+const KLV_LINGER_MS = 10_000
+
+export interface Upstreams {
+  /** Subscribes to what a key stands for; returns what ends that. */
+  subscribe(key: string): () => void
+  /** Ends everything at once. */
+  close(): void
 }
 
-/**
- * A hub that follows the engine only while somebody follows the hub: for runtimes where nothing outlives a request.
- * Each upstream begins with the present state, so whoever connects misses no state, only what passed before.
- */
-export const followOnDemand = (hub: EventHub, deps: UpstreamDeps): EventHub => {
-  let upstream: AbortController | undefined
+interface Upstream {
+  subscribers: number
+  timer: ReturnType<typeof setTimeout> | undefined
+  readonly abort: AbortController
+}
 
-  const pump = async (signal: AbortSignal): Promise<void> => {
-    while (!signal.aborted) {
-      try {
-        await relay(hub, deps, signal)
-      } catch (error) {
-        deps.log.debug('events_not_followed', { error })
-      }
-      await pause(RETRY_MS, signal)
-    }
+/** One upstream per key while somebody subscribes, and `lingerMs` longer. */
+const createUpstreams = (start: (key: string, signal: AbortSignal) => void, lingerMs = 0): Upstreams => {
+  const upstreams = new Map<string, Upstream>()
+
+  const open = (key: string): Upstream => {
+    const upstream: Upstream = { subscribers: 0, timer: undefined, abort: new AbortController() }
+    upstreams.set(key, upstream)
+    start(key, upstream.abort.signal)
+    return upstream
   }
+  const end = (key: string, upstream: Upstream): void => {
+    clearTimeout(upstream.timer)
+    upstream.abort.abort()
+    if (upstreams.get(key) === upstream) upstreams.delete(key)
+  }
+  const leave = (key: string, upstream: Upstream): void => {
+    upstream.subscribers -= 1
+    if (upstream.subscribers > 0) return
+    if (lingerMs === 0) end(key, upstream)
+    else upstream.timer = setTimeout(() => end(key, upstream), lingerMs)
+  }
+  return {
+    subscribe(key) {
+      const upstream = upstreams.get(key) ?? open(key)
+      clearTimeout(upstream.timer)
+      upstream.subscribers += 1
+      let subscribed = true
+      return () => {
+        if (subscribed) leave(key, upstream)
+        subscribed = false
+      }
+    },
+    close() {
+      for (const [key, upstream] of [...upstreams]) end(key, upstream)
+    },
+  }
+}
 
+/** The KLV packets of pipelines, by id: brought from the engine once per pipeline, however many clients subscribe. */
+export const createKlvUpstreams = ({
+  klv,
+  events,
+  log,
+}: {
+  readonly klv: Pick<Klv, 'events'>
+  readonly events: Pick<EventHub, 'push'>
+  readonly log: Log
+}): Upstreams =>
+  createUpstreams(
+    (id, signal) =>
+      follow({
+        open: (ending) => klv.events(id, ending),
+        onEvent: events.push,
+        onLost: (error) => log.debug('klv_upstream_lost', { pipeline_id: id, error }),
+        pauses: PAUSES,
+        signal,
+      }),
+    KLV_LINGER_MS,
+  )
+
+/**
+ * A hub that follows the engine only while somebody subscribes to it: for runtimes where nothing outlives a request.
+ * Each upstream begins with the present state, so a client that connects misses no state, only what passed before.
+ */
+export const followOnDemand = (
+  hub: EventHub,
+  { engine, log }: { readonly engine: Pick<Engine, 'events' | 'list'>; readonly log: Log },
+): EventHub => {
+  const upstreams = createUpstreams((_key, signal) =>
+    follow({
+      open: engine.events,
+      onOpen: async () => hub.resync(await engine.list()),
+      onEvent: hub.push,
+      onLost: (error) => log.debug('event_upstream_lost', { error }),
+      pauses: PAUSES,
+      signal,
+    }),
+  )
   const { feed } = hub
   return {
     ...hub,
@@ -37,43 +109,14 @@ export const followOnDemand = (hub: EventHub, deps: UpstreamDeps): EventHub => {
       get subscribers() {
         return feed.subscribers
       },
-      subscribe(follower) {
-        const unsubscribe = feed.subscribe(follower)
-        if (upstream === undefined) {
-          upstream = new AbortController()
-          void pump(upstream.signal)
-        }
+      subscribe(subscriber) {
+        const unsubscribe = feed.subscribe(subscriber)
+        const leave = upstreams.subscribe('all')
         return () => {
           unsubscribe()
-          if (feed.subscribers > 0) return
-          upstream?.abort()
-          upstream = undefined
+          leave()
         }
       },
     },
   }
 }
-
-const relay = async (hub: EventHub, { engine }: UpstreamDeps, signal: AbortSignal): Promise<void> => {
-  const events = engine.events(signal)[Symbol.asyncIterator]()
-  try {
-    // The engine greets a subscriber at once; from here on no event is missed.
-    await events.next()
-    await hub.resync(await engine.list())
-    for (let next = await events.next(); next.done !== true; next = await events.next()) hub.push(next.value)
-  } finally {
-    await events.return?.()
-  }
-}
-
-const pause = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) return resolve()
-    const over = (): void => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', over)
-      resolve()
-    }
-    const timer = setTimeout(over, ms)
-    signal.addEventListener('abort', over)
-  })

@@ -1,6 +1,6 @@
 import { ApiError } from '../errors.ts'
 import type { Clock } from '../ports.ts'
-import { type License, licenseSchema } from '../schema/license.ts'
+import { type License, type LicenseState, licenseSchema } from '../schema/license.ts'
 import type { Codec, PipelineConfig } from '../schema/pipeline.ts'
 import { validate } from '../validate.ts'
 
@@ -9,11 +9,6 @@ export interface LicenseSource {
   /** The text of the license file, null when none is configured. Throws when it cannot be read. */
   read(): Promise<string | null>
 }
-
-export type LicenseState =
-  | { readonly status: 'unlimited' }
-  | { readonly status: 'valid'; readonly license: License }
-  | { readonly status: 'unreadable' | 'expired' }
 
 /** Reads the current license; a file that cannot be read or parsed is the state `unreadable`, not an error. */
 export const readLicense = async (source: LicenseSource, clock: Clock): Promise<LicenseState> => {

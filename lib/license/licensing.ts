@@ -1,6 +1,8 @@
-import type { Clock, Engine } from '../ports.ts'
+import type { Engine } from '../engine/protocol.ts'
+import type { Clock } from '../ports.ts'
+import type { LicenseState } from '../schema/license.ts'
 import type { PipelineConfig, PipelineView } from '../schema/pipeline.ts'
-import { type LicenseSource, type LicenseState, readLicense, requireCodecs, requireLicense } from './license.ts'
+import { type LicenseSource, readLicense, requireCodecs, requireLicense } from './license.ts'
 
 /** One of the licensed streams; reserved from the check until the engine itself reports the start. */
 interface Slot {

@@ -1,6 +1,7 @@
+import type { Engine, Screenshots } from '../engine/protocol.ts'
 import { hasCode, messageOf } from '../errors.ts'
 import type { KeyedQueue } from '../keyed-queue.ts'
-import type { Clock, Engine, Log, Screenshots } from '../ports.ts'
+import type { Clock, Log } from '../ports.ts'
 import type { PipelineRecord, PipelineRepository } from '../repositories.ts'
 import { type Geolocation, type PipelineConfig, pipelinePatchSchema } from '../schema/pipeline.ts'
 import { validate } from '../validate.ts'
@@ -75,7 +76,7 @@ const putOrCreate = async (deps: ChangeDeps, record: PipelineRecord, config: Pip
 /** Screenshots carry the geolocation; an engine that is unavailable or does not know the pipeline does not prevent the change. */
 const locateScreenshots = (deps: ChangeDeps, id: string, geolocation: Geolocation | null): Promise<void> =>
   deps.screenshots
-    .locate(id, geolocation)
+    .locate(id, { geolocation })
     .catch((cause: unknown) => deps.log.warn('screenshots_not_located', { id, error: messageOf(cause) }))
 
 const ignoreNotFound = (error: unknown): void => {

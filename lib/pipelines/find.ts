@@ -1,5 +1,5 @@
+import type { Engine } from '../engine/protocol.ts'
 import { ApiError, hasCode } from '../errors.ts'
-import type { Engine } from '../ports.ts'
 import type { PipelineRecord, PipelineRepository } from '../repositories.ts'
 import { type PipelineView, pipelineFilterSchema } from '../schema/pipeline.ts'
 import { validate } from '../validate.ts'

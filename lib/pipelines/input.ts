@@ -1,4 +1,5 @@
-import type { Engine, EngineCheck } from '../ports.ts'
+import type { EngineCheck } from '../engine/messages.ts'
+import type { Engine } from '../engine/protocol.ts'
 import type { Geolocation, PipelineConfig } from '../schema/pipeline.ts'
 import { pipelineSchema } from '../schema/pipeline.ts'
 import { validate, validationError } from '../validate.ts'

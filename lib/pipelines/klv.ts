@@ -1,5 +1,5 @@
+import type { Klv } from '../engine/protocol.ts'
 import { hasCode } from '../errors.ts'
-import type { Klv } from '../ports.ts'
 import type { PipelineRepository } from '../repositories.ts'
 import { type KlvFeatureRecord, type KlvPacketRecord, klvQuerySchema } from '../schema/klv.ts'
 import { validate } from '../validate.ts'

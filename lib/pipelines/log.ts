@@ -1,5 +1,6 @@
+import type { LogLine } from '../engine/messages.ts'
+import type { Engine } from '../engine/protocol.ts'
 import { hasCode } from '../errors.ts'
-import type { Engine, LogLine } from '../ports.ts'
 import { redact } from '../redact.ts'
 import type { PipelineRepository } from '../repositories.ts'
 import { logQuerySchema, MAX_LOG_LINES } from '../schema/log.ts'

@@ -1,6 +1,7 @@
+import type { JpegAnswer } from '../engine/call.ts'
+import type { Screenshots } from '../engine/protocol.ts'
 import { hasCode } from '../errors.ts'
 import type { KeyedQueue } from '../keyed-queue.ts'
-import type { JpegAnswer, Screenshots } from '../ports.ts'
 import type { PipelineRepository, SettingsRepository } from '../repositories.ts'
 import {
   MAX_LISTED,
@@ -77,8 +78,7 @@ export const parseFile = (name: string | undefined): string => validate(screensh
 
 /** Deletes the files of a pipeline, which may be deleted itself; VALIDATION_ERROR without its id. */
 export const deleteScreenshotsOf = async ({ screenshots }: Pick<ScreenshotDeps, 'screenshots'>, query: Query): Promise<number> => {
-  const { pipeline_id } = validate(screenshotDeleteSchema, query, 'query')
-  return screenshots.removeOf(pipeline_id)
+  return (await screenshots.removeOf(validate(screenshotDeleteSchema, query, 'query'))).deleted
 }
 
 const unknownIsNotPlaying =

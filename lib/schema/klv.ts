@@ -42,5 +42,7 @@ export const klvFeatureSchema = v.object({
   properties: v.record(v.string(), v.nullable(v.union([v.number(), v.string(), v.boolean()]))),
 })
 
-export type KlvPacketRecord = v.InferOutput<typeof klvPacketSchema>
-export type KlvFeatureRecord = v.InferOutput<typeof klvFeatureSchema>
+export type KlvPacketRecord = Immutable<v.InferOutput<typeof klvPacketSchema>>
+export type KlvFeatureRecord = Immutable<v.InferOutput<typeof klvFeatureSchema>>
+
+type Immutable<T> = T extends object ? { readonly [K in keyof T]: Immutable<T[K]> } : T

@@ -18,4 +18,11 @@ export const licenseSchema = v.strictObject({
   ),
 })
 
+/** What the license file says now. */
+export const licenseStateSchema = v.variant('status', [
+  v.strictObject({ status: v.picklist(['unlimited', 'unreadable', 'expired']) }),
+  v.strictObject({ status: v.literal('valid'), license: licenseSchema }),
+])
+
+export type LicenseState = v.InferOutput<typeof licenseStateSchema>
 export type License = v.InferOutput<typeof licenseSchema>

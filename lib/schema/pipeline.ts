@@ -28,7 +28,7 @@ export const sourceScheme = (uri: string): string | undefined => SCHEME.exec(uri
 // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the point
 const NOT_IN_A_URI = /[\u0000-\u0020\u007f]/
 
-const sourceSchema = v.strictObject({
+export const sourceSchema = v.strictObject({
   uri: v.pipe(
     text,
     v.minLength(1, 'Use a stream address such as rtsp://host/path'),
@@ -246,7 +246,7 @@ export interface Runtime {
 
 export interface KlvView {
   readonly available: boolean
-  readonly state?: 'playing' | 'stopped'
+  readonly state?: 'playing' | 'stopped' | undefined
 }
 
 export interface ScreenshotsView {

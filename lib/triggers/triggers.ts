@@ -1,6 +1,7 @@
+import type { EngineEvent } from '../engine/messages.ts'
+import type { Engine } from '../engine/protocol.ts'
 import { ApiError, hasCode } from '../errors.ts'
 import { addPipeline, type CreateDeps } from '../pipelines/create.ts'
-import type { Engine, EngineEvent } from '../ports.ts'
 import type { PipelineRecord, SettingsRepository } from '../repositories.ts'
 import { type MediaServer, type Trigger, type TriggerAnswer, triggeredConfig, triggerQuerySchema } from '../schema/trigger.ts'
 import { validate } from '../validate.ts'

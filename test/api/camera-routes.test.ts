@@ -58,7 +58,7 @@ describe.each([fetchHost, nodeHost, workerHost])('the cameras on $name', (host) 
     'are 503 at %s when the host has no camera discovery',
     async (path) => {
       await using api = await createTestApi(host)
-      api.cameras.trouble = NO_MONITOR
+      api.cameras.fault = NO_MONITOR
       const response = await api.send('GET', path)
       expect(response.status).toBe(503)
       expect(await response.json()).toMatchObject({
@@ -83,12 +83,12 @@ describe.each([fetchHost, nodeHost, workerHost])('the cameras on $name', (host) 
 describe('a host without camera discovery', () => {
   it('sends camera events as soon as discovery works, and events of pipelines at /svc/events before that', async () => {
     await using api = await createTestApi()
-    api.cameras.trouble = NO_MONITOR
+    api.cameras.fault = NO_MONITOR
     const everything = await follow(api, '/svc/events')
     await api.given(simple('cam-1', { on_demand: true }))
     expect((await everything.nextOf('pipeline_status')).data.id).toBe('cam-1')
 
-    api.cameras.trouble = undefined
+    api.cameras.fault = undefined
     const cameras = await follow(api)
     api.cameras.plug(fakeCamera(0))
     expect((await cameras.nextOf('camera_added')).data.device_path).toBe('/dev/video0')
@@ -130,7 +130,7 @@ describe('the events of cameras', () => {
     api.cameras.plug(fakeCamera(0))
     api.cameras.plug(fakeCamera(1))
     const client = await follow(api)
-    api.cameras.loseFollowers(() => {
+    api.cameras.loseSubscribers(() => {
       api.cameras.unplug('/dev/video0')
       api.cameras.plug(fakeCamera(1, 'Another'))
       api.cameras.plug(fakeCamera(2))

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { EngineEvent } from '../../lib/ports.ts'
+import type { EngineEvent } from '../../lib/engine/messages.ts'
 import { createTestApi, simple, type TestApi } from '../helpers/api/api.ts'
 import { followSse, type SseClient } from '../helpers/api/sse-client.ts'
 import { testRows } from './api-rows.ts'

@@ -65,7 +65,7 @@ const streamed = (chunk: Uint8Array, times: number, headers: Record<string, stri
       else controller.close()
     },
   }
-  // Nothing is pulled before somebody reads.
+  // The body is read only on demand.
   const body = new ReadableStream<Uint8Array>(source, { highWaterMark: 0 })
   const init: RequestInit & { duplex: 'half' } = { method: 'POST', body, headers, duplex: 'half' }
   return { request: new Request(`${ORIGIN}/svc/pipeline`, init), sent: () => sent }

@@ -166,7 +166,7 @@ describe('the KLV events of a pipeline', () => {
       expect((await client.next())?.data).toEqual(klvPacket('uav-1', 2))
     }
     for (const client of clients) await client.leave()
-    api.deps.klvFollowers.close()
+    api.deps.klvUpstreams.close()
     expect(api.klv.following('uav-1')).toBe(1)
     await until(
       () => api.klv.following('uav-1'),
@@ -191,7 +191,7 @@ describe('the KLV events of a pipeline', () => {
     api.klv.send(klvPacket('uav-1', 3))
     expect([(await back.nextOf('klv')).data, (await back.nextOf('klv')).data]).toEqual([klvPacket('uav-1', 2), klvPacket('uav-1', 3)])
     await back.leave()
-    api.deps.klvFollowers.close()
+    api.deps.klvUpstreams.close()
   })
 
   it('end when the pipeline is deleted', async () => {
@@ -204,7 +204,7 @@ describe('the KLV events of a pipeline', () => {
       { retry: '2000' },
       { id: expect.any(String), event: 'pipeline_not_found', data: { pipeline_id: 'uav-1' } },
     ])
-    api.deps.klvFollowers.close()
+    api.deps.klvUpstreams.close()
   })
 
   it('are not in the stream of all events', async () => {
@@ -221,6 +221,6 @@ describe('the KLV events of a pipeline', () => {
     }
     await everything.leave()
     await client.leave()
-    api.deps.klvFollowers.close()
+    api.deps.klvUpstreams.close()
   })
 })

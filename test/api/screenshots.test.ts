@@ -26,7 +26,7 @@ describe('starting screenshots', () => {
       contains: ['"id":"cam-1"', '"screenshots":{"state":"playing","interval_seconds":3,"quality":50}'],
       after: async (api) => {
         expect(await wishOf(api)).toEqual({ interval_seconds: 3, quality: 50 })
-        expect(api.screenshots.places.get('cam-1')).toEqual(PLACE)
+        expect(api.screenshots.geolocations.get('cam-1')).toEqual(PLACE)
       },
     },
     {
@@ -183,11 +183,11 @@ describe('the schedule of screenshots', () => {
   it('is restored after the engine was replaced', async () => {
     await using api = await createTestApi()
     await running(api)
-    api.screenshots.wishes.clear()
+    api.screenshots.schedules.clear()
     api.engine.restart()
     await reconcile(api.deps, 'engine_restarted')
-    expect(api.screenshots.wishes.get('cam-1')).toEqual({ interval_seconds: 3, quality: 50 })
-    expect(api.screenshots.places.get('cam-1')).toEqual(PLACE)
+    expect(api.screenshots.schedules.get('cam-1')).toEqual({ interval_seconds: 3, quality: 50 })
+    expect(api.screenshots.geolocations.get('cam-1')).toEqual(PLACE)
   })
 
   it('ends with the pipeline', async () => {
@@ -196,10 +196,10 @@ describe('the schedule of screenshots', () => {
     await api.send('PUT', '/svc/pipeline/cam-1/stop')
     expect(await wishOf(api)).toBeNull()
     await api.send('PUT', '/svc/pipeline/cam-1/play')
-    api.screenshots.wishes.clear()
+    api.screenshots.schedules.clear()
     api.engine.restart()
     await reconcile(api.deps, 'engine_restarted')
-    expect(api.screenshots.wishes.size).toBe(0)
+    expect(api.screenshots.schedules.size).toBe(0)
   })
 
   it('is deleted when an on-demand pipeline does not start with the service', async () => {
@@ -227,15 +227,15 @@ describe('the geolocation of a pipeline', () => {
     await using api = await createTestApi()
     await playing(api)
     await api.send('PATCH', '/svc/pipeline/cam-1', { geolocation: { latitude: 1, longitude: 2 } })
-    expect(api.screenshots.places.get('cam-1')).toEqual({ latitude: 1, longitude: 2, altitude: null, heading: null })
+    expect(api.screenshots.geolocations.get('cam-1')).toEqual({ latitude: 1, longitude: 2, altitude: null, heading: null })
     await api.send('PATCH', '/svc/pipeline/cam-1', { geolocation: null })
-    expect(api.screenshots.places.get('cam-1')).toBeNull()
+    expect(api.screenshots.geolocations.get('cam-1')).toBeNull()
   })
 
   it('is sent when the configuration is replaced', async () => {
     await using api = await createTestApi()
     await api.given(advanced('cam-1', { on_demand: true }))
     await api.send('PUT', '/svc/pipeline/cam-1', advanced('cam-1', { on_demand: true, geolocation: PLACE }))
-    expect(api.screenshots.places.get('cam-1')).toEqual(PLACE)
+    expect(api.screenshots.geolocations.get('cam-1')).toEqual(PLACE)
   })
 })

@@ -1,12 +1,12 @@
 /**
  * From PLAY to the first byte of a key frame, joins at random phases of a 2 s GOP; and how far the newest picture that
- * came is behind the clock 300 ms later. rtsp-join.ts [JOINS] [tcp|udp]
+ * came is behind the clock 300 ms later. rtsp-join [JOINS] [tcp|udp]
  */
 
 import { keyFrameDetector } from '../../engine/rtp/key-frame.ts'
+import { quantile, sleep, sourceLine, startServer, startSource } from '../helpers/bench/measure.ts'
 import { freePort } from '../helpers/rtsp/media.ts'
 import { connectReader } from '../helpers/rtsp/reader.ts'
-import { quantile, sleep, sourceLine, startServer, startSource } from './measure.ts'
 
 const [joins = '30', transport = 'tcp'] = process.argv.slice(2)
 const feed = await freePort()

@@ -21,11 +21,11 @@ const entriesOf = (directory: string): readonly (readonly [path: string, kind: K
   ),
 ]
 
-/** A socket is made with the umask alone. */
+/** Sockets cannot be chmodded before they exist: their rights come from the umask. */
 const MODES: Readonly<Record<Kind, string>> = { file: '600', directory: '700', other: '700' }
 
-describe('what the data directory holds', () => {
-  it('neither passwords nor tokens, nor a key that was given, in any file while it runs or after; and nobody else may read it', async () => {
+describe('the data directory', () => {
+  it('stores no password, token or given key in clear text, and only its owner may read it', async () => {
     const apiKey = 'a-key-that-was-given-by-environment'
     const service = await startService({ env: { SVC_API_KEY: apiKey, SVC_LOG_LEVEL: 'debug' } })
     await setPassword(service)
@@ -50,7 +50,7 @@ describe('what the data directory holds', () => {
       }
     }
     search('while it runs')
-    // What a process was told and what it runs with is seen by others as well.
+    // Other users can see the command line of a process.
     for (const secret of secrets) expect(service.log.join('\n')).not.toContain(secret)
     const engine = readFileSync(`/proc/${service.enginePid()}/environ`, 'latin1')
     expect(engine).not.toContain(apiKey)
@@ -59,13 +59,13 @@ describe('what the data directory holds', () => {
   })
 })
 
-describe('many wrong logins at once', () => {
-  it('are answered, most of them at once, while others are served', async () => {
+describe('login attempts', () => {
+  it('do not delay other requests, even a thousand wrong ones at once', async () => {
     const service = await startService({ env: { SVC_TRUST_PROXY: '1' } })
     await setPassword(service)
     const { body } = await login(service, PASSWORD)
     const authorization = `Bearer ${body.token}`
-    // Each from another address: the limit of logins helps nobody here.
+    // Each from another address, so that the login limit per client does not apply.
     const attempts = Array.from({ length: 300 }, (_, at) => login(service, GUESS, `198.51.${at % 100}.${Math.floor(at / 100)}`))
     const others = [
       await service.request('GET', '/svc/healthz'),
@@ -75,7 +75,7 @@ describe('many wrong logins at once', () => {
     const answers = await Promise.all(attempts)
     expect(others.map(({ status }) => status)).toEqual([200, 200, 200])
     const count = (status: number) => answers.filter((answer) => answer.status === status).length
-    // Wrong, or too many at once: a bounded number is computed, the others are told when to come back.
+    // 400: wrong; 429 with Retry-After: more than the number of hashes that are computed at once.
     expect(count(400) + count(503)).toBe(300)
     expect(count(400)).toBeGreaterThan(0)
     for (const { status, headers, body: error } of answers) {
@@ -86,12 +86,12 @@ describe('many wrong logins at once', () => {
     await service.stop()
   })
 
-  it('from one address are refused after ten, with the time to wait', async () => {
+  it('are refused after ten from one address, with the time to wait', async () => {
     const service = await startService()
     await setPassword(service)
     const answers = await Promise.all(Array.from({ length: 100 }, (_, at) => login(service, GUESS, `198.51.100.${at}`)))
     const limited = answers.filter(({ status }) => status === 429)
-    // X-Forwarded-For is the client's own word here: it does not help.
+    // X-Forwarded-For counts only with SVC_TRUST_PROXY.
     expect(limited).toHaveLength(90)
     for (const { headers } of limited) expect(Number(headers.get('retry-after'))).toBeGreaterThan(50)
     await service.stop()

@@ -35,7 +35,7 @@ const doctor = (env: Record<string, string> = {}) => {
 }
 
 describe('video-pipeline-service doctor', () => {
-  it('finds this host able to do everything the tests do', () => {
+  it('finds all that the tests need on this host', () => {
     const { status, report, find } = doctor({ SVC_PORT: '0' })
     expect([status, report.status === 'failed']).toEqual([0, false])
     expect(find('GStreamer')).toMatchObject({ status: 'ok', message: expect.stringMatching(/^1\.\d+/) })
@@ -43,7 +43,7 @@ describe('video-pipeline-service doctor', () => {
     expect(find('encoder x265enc')?.status).toBe('ok')
   })
 
-  it('names the packages that a bare host needs, and fails', () => {
+  it('names the packages that are missing, and fails', () => {
     const bare = temporaryFolder()
     symlinkSync(execFileSync('which', ['setpriv'], { encoding: 'utf8' }).trim(), join(bare, 'setpriv'))
     const { status, report, find } = doctor({ PATH: bare, SVC_PORT: '0' })
@@ -55,7 +55,7 @@ describe('video-pipeline-service doctor', () => {
     expect(text).toContain('sudo apt-get install -y --no-install-recommends gstreamer1.0-plugins-base-apps gstreamer1.0-tools v4l-utils')
   })
 
-  it('tells of a port that is taken and of a variable that is wrong', async () => {
+  it('reports a port in use and an invalid variable', async () => {
     const { createServer } = await import('node:net')
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
@@ -77,7 +77,7 @@ const variables = (file: string): Record<string, string> =>
   Object.fromEntries([...readFileSync(file, 'utf8').matchAll(/^(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]))
 
 describe('video-pipeline-service install', () => {
-  it('writes keys for root alone, unique to the host, and units that systemd accepts', () => {
+  it('writes random keys that only root can read, and units that systemd accepts', () => {
     const [root, other] = [temporaryFolder(), temporaryFolder()]
     expect(run(['install', '--root', root])).toMatchObject({ status: 0, stderr: '' })
     run(['install', '--root', other])
@@ -92,7 +92,7 @@ describe('video-pipeline-service install', () => {
     expect(verified.status).toBe(0)
   })
 
-  it('keeps what is there, refuses to replace what differs, and with --force keeps the old one', () => {
+  it('does not overwrite a changed file; with --force it makes a backup', () => {
     const root = temporaryFolder()
     run(['install', '--root', root])
     const key = variables(join(root, ENVIRONMENTS[0] ?? '')).SVC_API_KEY
@@ -114,7 +114,7 @@ describe('video-pipeline-service install', () => {
     expect(stdout).not.toMatch(/SVC_API_KEY=/)
   })
 
-  it('is undone by uninstall, which leaves keys and data until --purge', () => {
+  it('is undone by uninstall, which keeps keys and data unless --purge is given', () => {
     const root = temporaryFolder()
     run(['install', '--root', root])
     expect(run(['uninstall', '--root', root]).status).toBe(0)
@@ -127,7 +127,7 @@ describe('video-pipeline-service install', () => {
 })
 
 describe('video-pipeline-service', () => {
-  it('serves, and ends at SIGTERM', async () => {
+  it('serves until SIGTERM', async () => {
     const dataDir = temporaryDataDir()
     const child = spawn(COMMAND, ['serve'], {
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -150,7 +150,7 @@ describe('video-pipeline-service', () => {
     expect(JSON.parse(run(['openapi']).stdout)).toMatchObject({ openapi: '3.1.0', paths: { '/svc/pipeline': { post: {} } } })
   })
 
-  it('refuses a command that it does not know', () => {
+  it('refuses an unknown command', () => {
     expect(run(['explode'])).toMatchObject({ status: 64, stderr: expect.stringContaining('unknown command explode') })
   })
 })

@@ -23,7 +23,7 @@ const startWorker = async (bindings: Record<string, string>): Promise<{ miniflar
   return { miniflare, origin: (await miniflare.ready).origin }
 }
 
-describe('the worker against a real engine', () => {
+describe('the worker with a real engine', () => {
   let engine: EngineProcess
   let worker: Awaited<ReturnType<typeof startWorker>>
 
@@ -48,7 +48,7 @@ describe('the worker against a real engine', () => {
     rmSync(engine.dataDir, { recursive: true, force: true })
   })
 
-  it('answers every route, none with a fault of its own', async () => {
+  it('answers every route without an internal error', async () => {
     await using api = await createTestApi()
     const routes = apiRoutes(api.deps)
     expect(routes.length).toBeGreaterThan(30)
@@ -69,7 +69,7 @@ describe('the worker against a real engine', () => {
     expect(answered.filter(({ status, text }) => status === 500 || status === 405 || text.includes('nothing at this address'))).toEqual([])
   })
 
-  it('plays a pipeline, streams its events and its pictures, and stops it', async () => {
+  it('plays a pipeline, streams its events, serves its screenshots and stops it', async () => {
     const created = await read('POST', '/svc/pipeline', {
       id: 'edge',
       mode: 'simple',
@@ -98,7 +98,7 @@ describe('the worker against a real engine', () => {
     expect((await read('DELETE', '/svc/pipeline/edge')).status).toBe(204)
   })
 
-  it('hashes passwords in the engine and counts logins', async () => {
+  it('hashes passwords in the engine and limits logins', async () => {
     expect((await read('PUT', '/svc/auth/password', { password: PASSWORD })).body).toEqual({ auth_enabled: true })
     expect((await read('GET', '/svc/pipeline')).status).toBe(401)
     const { token } = (await read('POST', '/svc/auth/login', { password: PASSWORD })).body
@@ -110,7 +110,7 @@ describe('the worker against a real engine', () => {
     expect((await read('DELETE', '/svc/auth/password', undefined, { 'x-api-key': API_KEY })).status).toBe(204)
   })
 
-  it('gives an engine that was started anew its settings and pipelines before it is used', async () => {
+  it('hands settings and pipelines to an engine that was restarted before using it', async () => {
     const source = { uri: 'test://ball?width=320&height=240' }
     expect((await read('POST', '/svc/pipeline', { id: 'kept', mode: 'simple', source })).status).toBe(201)
     const { port } = new URL(engine.url)
@@ -127,7 +127,7 @@ describe('the worker against a real engine', () => {
 })
 
 describe('a worker', () => {
-  it('that lacks something tells what', async () => {
+  it('answers 503 and names what is missing in its configuration', async () => {
     const { miniflare, origin } = await startWorker({})
     onTestFinished(() => miniflare.dispose())
     const answer = await fetch(`${origin}/svc/health`)
@@ -138,7 +138,7 @@ describe('a worker', () => {
     })
   })
 
-  it('takes the text of a license', async () => {
+  it('reads its license from a variable', async () => {
     const { miniflare, origin } = await startWorker({
       SVC_ENGINE_URL: 'http://127.0.0.1:1',
       SVC_ENGINE_TOKEN: ENGINE_TOKEN,

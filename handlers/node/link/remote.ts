@@ -1,22 +1,22 @@
-import { createEngineCaller, type EngineAddress } from '../../../lib/engine/client.ts'
+import { createEngineCaller, type EngineAddress } from '../../../lib/engine/caller.ts'
 import { greetEngine } from '../../../lib/engine/handshake.ts'
 import { createRemoteConnections } from './connections.ts'
 import { type EngineLink, keepLink, type LinkOptions } from './keep-link.ts'
 
 /** The engine sends a heartbeat every second; when four are missing the link is down. */
 const SILENCE_MS = 4000
-/** Longest pause between two attempts, and longest wait for one: together below the 2 s within which truth is back. */
+/** Longest pause between two attempts, and longest wait for one: together below the 2 s within which the API is right again. */
 const MAX_PAUSE_MS = 400
 const GREETING_MS = 1000
 
-/** Keeps to an engine that runs elsewhere: its life is not ours, and the network between may be cut at any time. */
+/** Links an engine that runs elsewhere: it is not ours to start or end, and the network between may be cut at any time. */
 export const linkRemoteEngine = (address: EngineAddress, options: LinkOptions): EngineLink => {
   const connections = createRemoteConnections()
   const caller = createEngineCaller({ address: () => address, fetch: connections.fetch })
   return keepLink(
     {
       obtain: async () => {
-        // An attempt that a cut swallowed must not be waited for.
+        // After a cut a connection attempt may hang: give it up and make a new one.
         const timer = setTimeout(connections.drop, GREETING_MS)
         try {
           return { address, found: (await greetEngine(caller)).configured }
@@ -26,9 +26,9 @@ export const linkRemoteEngine = (address: EngineAddress, options: LinkOptions): 
       },
       end: async () => {},
       fetch: connections.fetch,
-      lost: connections.drop,
+      onLost: connections.drop,
       silenceMs: SILENCE_MS,
-      maxRestartDelayMs: MAX_PAUSE_MS,
+      maxPauseMs: MAX_PAUSE_MS,
     },
     options,
   )

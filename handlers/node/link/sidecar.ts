@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createEngineCaller, createEngineClient, type EngineAddress } from '../../../lib/engine/client.ts'
-import { type EngineLink, keepLink, type LinkOptions, sleep } from './keep-link.ts'
+import { createEngineCaller, type EngineAddress } from '../../../lib/engine/caller.ts'
+import { readGreeting } from '../../../lib/engine/handshake.ts'
+import { pause } from '../../../lib/pause.ts'
+import { type EngineLink, keepLink, type LinkOptions } from './keep-link.ts'
 
 const START_PATIENCE_MS = 10_000
 const STOP_PATIENCE_MS = 15_000
@@ -15,7 +17,7 @@ export interface SidecarOptions extends LinkOptions {
   readonly environment: NodeJS.ProcessEnv
 }
 
-/** Finds the engine that an earlier API process left, or starts one, and starts another one whenever it is gone. */
+/** Links the engine that an earlier API process left, or starts one, and starts another when it is gone. */
 export const keepSidecar = (options: SidecarOptions): EngineLink => {
   let current: Announced | undefined
   return keepLink(
@@ -51,14 +53,14 @@ const readAnnounced = (dataDir: string): Announced | undefined => {
   }
 }
 
-/** The engine an earlier API process left, when it answers and is of our version; one that does not is ended. */
+/** The engine that an earlier API process left, if it answers and is of our version; ends any other. */
 const findRunning = async ({ dataDir, version, entry, log }: SidecarOptions): Promise<Announced | undefined> => {
   const announced = readAnnounced(dataDir)
   if (announced === undefined || !isEngine(announced.pid, entry)) return undefined
   try {
-    const status = await createEngineClient(createEngineCaller({ address: () => announced })).status()
-    if (status.pid === announced.pid && status.version === version) return announced
-    log.warn('engine_of_another_version', { found: status.version, wanted: version })
+    const greeting = await readGreeting(createEngineCaller({ address: () => announced }))
+    if (greeting.pid === announced.pid && greeting.version === version) return announced
+    log.warn('engine_of_another_version', { found: greeting.version, wanted: version })
     await endProcess(announced.pid, entry)
   } catch (error) {
     log.warn('engine_does_not_answer', { pid: announced.pid, error })
@@ -67,7 +69,7 @@ const findRunning = async ({ dataDir, version, entry, log }: SidecarOptions): Pr
   return undefined
 }
 
-/** Starts an engine that outlives this process: a session of its own, and only the log shared. */
+/** Starts an engine that outlives this process: detached, with only the log shared. */
 const startEngine = async ({ entry, dataDir, environment, log }: SidecarOptions): Promise<Announced> => {
   const child = spawn(process.execPath, [entry], { detached: true, stdio: ['ignore', 'pipe', 'inherit'], env: environment })
   const outcome = Promise.withResolvers<void>()
@@ -102,8 +104,8 @@ const isEngine = (pid: number, entry: string): boolean => {
 }
 
 /** SIGTERM, and SIGKILL when that does not help; resolves when the process is gone. */
-const endProcess = async (pid: number, entry: string, ladder: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGKILL']): Promise<void> => {
-  for (const signal of ladder) {
+const endProcess = async (pid: number, entry: string, signals: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGKILL']): Promise<void> => {
+  for (const signal of signals) {
     if (!isEngine(pid, entry)) return
     try {
       process.kill(pid, signal)
@@ -111,6 +113,6 @@ const endProcess = async (pid: number, entry: string, ladder: readonly NodeJS.Si
       return
     }
     const patience = performance.now() + STOP_PATIENCE_MS
-    while (isEngine(pid, entry) && performance.now() < patience) await sleep(20)
+    while (isEngine(pid, entry) && performance.now() < patience) await pause(20)
   }
 }

@@ -8,10 +8,10 @@ import { createSessionRepository } from '../../../db/sessions.ts'
 import { createSettingsRepository } from '../../../db/settings.ts'
 import { keepCredentialInMemory, keepPipelinesInMemory } from '../../../db/write-through.ts'
 import { type AppDeps, apiRoutes, assemble, createApp, type FetchHandler, type HostPorts } from '../../../handlers/app.ts'
-import { sha256 } from '../../../lib/access/digest.ts'
-import type { Log, LogFields, PasswordHasher } from '../../../lib/ports.ts'
+import type { Log, LogFields } from '../../../lib/ports.ts'
 import { createFakeCameras, type FakeCameras } from '../fakes/cameras.ts'
 import { createFakeEngine, type FakeEngine } from '../fakes/engine.ts'
+import { fakeHasher } from '../fakes/engine-server.ts'
 import { createFakeKlv, type FakeKlv } from '../fakes/klv.ts'
 import { createFakeScreenshots, type FakeScreenshots } from '../fakes/screenshots.ts'
 import { type AnswerCheck, createAnswerCheck } from './document.ts'
@@ -23,7 +23,7 @@ export interface LoggedLine {
   readonly fields: LogFields
 }
 
-/** An API over a fake engine and a real libSQL file, with everything a test may turn. */
+/** An API over a fake engine and a libSQL file, with all that a test can change. */
 export interface TestApi extends AsyncDisposable {
   readonly app: FetchHandler
   /** Where the host serves it. */
@@ -38,13 +38,13 @@ export interface TestApi extends AsyncDisposable {
   readonly logged: LoggedLine[]
   /** The clock, milliseconds since the epoch. */
   time: number
-  /** The license file's text; null: there is none. */
+  /** Text of the license file; null: no file. */
   license: string | null
-  /** What the API document says. */
+  /** Checks answers against the OpenAPI document. */
   readonly answers: AnswerCheck
-  /** Sends a request as a client would; fails when the answer is not as the API document says. */
+  /** Sends a request; fails when the answer does not match the OpenAPI document. */
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>
-  /** Creates a pipeline and answers it; fails when that does not work. */
+  /** Creates a pipeline and answers it; throws unless the answer is 201. */
   given(body: Record<string, unknown>): Promise<Record<string, unknown>>
 }
 
@@ -52,12 +52,6 @@ export const ORIGIN = 'http://api.test'
 export const START = Date.parse('2026-11-20T10:00:00.000Z')
 
 export { API_KEY } from './hosts.ts'
-
-// The real hash is made slow on purpose; here only its shape matters.
-const hasher: PasswordHasher = {
-  hash: async (password) => `$fake$${await sha256(password)}`,
-  verify: async (hash, password) => hash === `$fake$${await sha256(password)}`,
-}
 
 // The routes are the same for every API; schemas take a while to compile.
 let answerCheck: AnswerCheck | undefined
@@ -80,7 +74,7 @@ export const createTestApi = async (host: TestHost = fetchHost, ports: Partial<H
     settings: createSettingsRepository(database),
     credentials: alone ? keepCredentialInMemory(createCredentialRepository(database)) : createCredentialRepository(database),
     sessions: createSessionRepository(database),
-    hasher,
+    hasher: fakeHasher,
     license: { read: async () => api.license },
     apiKey: API_KEY,
     clock: { now: () => api.time },
@@ -93,7 +87,7 @@ export const createTestApi = async (host: TestHost = fetchHost, ports: Partial<H
   const app = createApp(deps)
   answerCheck ??= createAnswerCheck(apiRoutes(deps))
   const answers = answerCheck
-  const served = await host.serve(app, deps.log, { engine, screenshots, klv, cameras, hasher })
+  const served = await host.serve(app, deps.log, { engine, screenshots, klv, cameras, hasher: fakeHasher })
   const api: TestApi = {
     app,
     origin: served.origin,
@@ -128,7 +122,7 @@ export const createTestApi = async (host: TestHost = fetchHost, ports: Partial<H
   return api
 }
 
-/** A body that is a string is sent as it is, anything else as JSON. */
+/** Strings are sent unchanged, other bodies as JSON. */
 export const toRequest = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}, origin = ORIGIN): Request => {
   const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
   return new Request(`${origin}${path}`, {

@@ -1,15 +1,15 @@
+import type { Cameras } from '../../../lib/engine/protocol.ts'
 import { ApiError } from '../../../lib/errors.ts'
-import type { Cameras } from '../../../lib/ports.ts'
 import type { Camera, CameraCapabilities, CameraReport } from '../../../lib/schema/camera.ts'
 
 /** Cameras without a host: what is attached is the test's. */
 export interface FakeCameras extends Cameras {
-  /** Why the host cannot tell its cameras; undefined: it can. */
-  trouble: ApiError | undefined
+  /** Why the host cannot list its cameras; undefined: it can. */
+  fault: ApiError | undefined
   plug(camera: CameraCapabilities): void
   unplug(devicePath: string): void
-  /** The engine goes away and is back at once; what is done in `meanwhile` nobody was told. */
-  loseFollowers(meanwhile?: () => void): void
+  /** The engine goes away and is back at once; nobody hears of the changes made in `meanwhile`. */
+  loseSubscribers(meanwhile?: () => void): void
   /** How many streams of changes are open. */
   following(): number
 }
@@ -34,48 +34,48 @@ export const fakeCamera = (number: number, device_name = 'Mock Camera'): CameraC
 
 export const createFakeCameras = (): FakeCameras => {
   const attached = new Map<string, CameraCapabilities>()
-  const followers = new Set<Queue>()
-  const told = (): readonly Camera[] => [...attached.values()].map((camera) => ({ ...camera, formats: camera.formats.length }))
+  const subscribers = new Set<Queue>()
+  const listed = (): readonly Camera[] => [...attached.values()].map((camera) => ({ ...camera, formats: camera.formats.length }))
   const reach = (): void => {
-    if (fake.trouble !== undefined) throw fake.trouble
+    if (fake.fault !== undefined) throw fake.fault
   }
   const fake: FakeCameras = {
-    trouble: undefined,
-    following: () => followers.size,
+    fault: undefined,
+    following: () => subscribers.size,
     plug(camera) {
       const { device_path, device_name, formats } = camera
       attached.set(device_path, camera)
-      for (const follower of followers) follower.push({ type: 'camera_added', device_path, device_name, formats: formats.length })
+      for (const subscriber of subscribers) subscriber.push({ type: 'camera_added', device_path, device_name, formats: formats.length })
     },
     unplug(device_path) {
       attached.delete(device_path)
-      for (const follower of followers) follower.push({ type: 'camera_removed', device_path })
+      for (const subscriber of subscribers) subscriber.push({ type: 'camera_removed', device_path })
     },
-    loseFollowers(meanwhile) {
-      const lost = [...followers]
-      followers.clear()
+    loseSubscribers(meanwhile) {
+      const lost = [...subscribers]
+      subscribers.clear()
       meanwhile?.()
-      for (const follower of lost) follower.end()
+      for (const subscriber of lost) subscriber.end()
     },
     list: async () => {
       reach()
-      return told()
+      return listed()
     },
-    capabilities: async (devicePath) => {
+    capabilities: async ({ path }) => {
       reach()
-      const camera = attached.get(devicePath)
+      const camera = attached.get(path)
       if (camera === undefined) throw new ApiError('NOT_FOUND', 'No camera has this device path.')
       return camera
     },
-    async *follow(signal) {
+    async *events(signal) {
       reach()
       const queue = new Queue()
-      followers.add(queue)
+      subscribers.add(queue)
       signal.addEventListener('abort', () => queue.end())
       if (signal.aborted) queue.end()
-      queue.push({ type: 'cameras', cameras: told() })
+      queue.push({ type: 'cameras', cameras: listed() })
       yield* queue.read()
-      followers.delete(queue)
+      subscribers.delete(queue)
     },
   }
   return fake

@@ -1,5 +1,6 @@
+import type { EngineEvent, LogLine } from '../../../lib/engine/messages.ts'
+import { ENGINE_PROTOCOL, type Engine } from '../../../lib/engine/protocol.ts'
 import { ApiError } from '../../../lib/errors.ts'
-import type { Engine, EngineEvent, LogLine } from '../../../lib/ports.ts'
 import { type Phase, type PipelineConfig, type PipelineView, parseOutputUri, sourceScheme } from '../../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../../lib/schema/settings.ts'
 
@@ -98,6 +99,7 @@ export const createFakeEngine = (): FakeEngine => {
       const playing = [...pipelines.values()].filter(({ phase }) => stateOf(phase) === 'playing').length
       return {
         version: '0.1.0',
+        protocol: ENGINE_PROTOCOL,
         gstreamer_version: fake.installed ? '1.22.0' : null,
         pid: 4711,
         configured: settings !== undefined,
@@ -118,7 +120,6 @@ export const createFakeEngine = (): FakeEngine => {
       const existing = pipelines.get(config.id)
       if (create && existing !== undefined)
         throw new ApiError('CONFLICT', `The engine has a pipeline ${config.id} already.`, { reason: 'exists' })
-      if (!create && existing === undefined) throw new ApiError('NOT_FOUND', `The engine has no pipeline ${config.id}.`)
       if (existing !== undefined && RUNNING.has(existing.phase))
         throw new ApiError('CONFLICT', `Pipeline ${config.id} runs. Stop it first.`, { reason: 'running' })
       launchOf(config)

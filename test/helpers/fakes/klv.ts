@@ -1,5 +1,5 @@
+import type { Klv } from '../../../lib/engine/protocol.ts'
 import { ApiError } from '../../../lib/errors.ts'
-import type { Klv } from '../../../lib/ports.ts'
 import type { KlvPacketRecord } from '../../../lib/schema/klv.ts'
 import type { FakeEngine } from './engine.ts'
 
@@ -9,9 +9,9 @@ export interface FakeKlv extends Klv {
   readonly carriers: Set<string>
   /** Pipelines whose KLV is decoded. */
   readonly decoding: Set<string>
-  /** Hands a packet to those who follow its pipeline, and keeps it as the last one. */
+  /** Sends a packet to the subscribers of its pipeline, and keeps it as the last one. */
   send(packet: KlvPacketRecord): void
-  /** How many follow a pipeline. */
+  /** How many subscribe to a pipeline. */
   following(id: string): number
 }
 
@@ -27,7 +27,7 @@ export const klvPacket = (id: string, latitude: number): KlvPacketRecord => ({
 })
 
 export const createFakeKlv = (engine: FakeEngine): FakeKlv => {
-  const followers = new Map<string, Set<(packet: KlvPacketRecord) => void>>()
+  const subscribers = new Map<string, Set<(packet: KlvPacketRecord) => void>>()
   const packets = new Map<string, KlvPacketRecord>()
   const viewOf = async (id: string) => {
     const view = await engine.view(id)
@@ -44,9 +44,9 @@ export const createFakeKlv = (engine: FakeEngine): FakeKlv => {
     decoding: new Set(),
     send(packet) {
       packets.set(packet.pipeline_id, packet)
-      for (const follower of followers.get(packet.pipeline_id) ?? []) follower(packet)
+      for (const subscriber of subscribers.get(packet.pipeline_id) ?? []) subscriber(packet)
     },
-    following: (id) => followers.get(id)?.size ?? 0,
+    following: (id) => subscribers.get(id)?.size ?? 0,
     start: async (id) => {
       if ((await engine.view(id)).state !== 'playing') throw new ApiError('CONFLICT', 'Not playing.', { reason: 'not_playing' })
       if (!fake.carriers.has(id)) throw new ApiError('CONFLICT', 'No KLV so far.', { reason: 'no_klv' })
@@ -62,26 +62,26 @@ export const createFakeKlv = (engine: FakeEngine): FakeKlv => {
       const { values, pipeline_id } = last(id)
       return { type: 'Feature', geometry: null, properties: { ...values, pipeline_id } }
     },
-    async *follow(id, signal) {
+    async *events(id, signal) {
       const waiting: KlvPacketRecord[] = []
       let wake = (): void => {}
-      const follower = (packet: KlvPacketRecord): void => {
+      const subscriber = (packet: KlvPacketRecord): void => {
         waiting.push(packet)
         wake()
       }
-      const known = followers.get(id) ?? new Set()
-      followers.set(id, known.add(follower))
+      const known = subscribers.get(id) ?? new Set()
+      subscribers.set(id, known.add(subscriber))
       signal.addEventListener('abort', () => wake())
       try {
         while (!signal.aborted) {
-          yield* waiting.splice(0)
+          for (const packet of waiting.splice(0)) yield { type: 'klv', id, packet }
           if (waiting.length > 0 || signal.aborted) continue
           await new Promise<void>((resolve) => {
             wake = resolve
           })
         }
       } finally {
-        known.delete(follower)
+        known.delete(subscriber)
       }
     },
   }

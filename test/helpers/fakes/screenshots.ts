@@ -1,12 +1,13 @@
+import type { JpegAnswer } from '../../../lib/engine/call.ts'
+import type { Engine, Screenshots } from '../../../lib/engine/protocol.ts'
 import { ApiError } from '../../../lib/errors.ts'
-import type { Engine, JpegAnswer, Screenshots } from '../../../lib/ports.ts'
 import type { Geolocation } from '../../../lib/schema/pipeline.ts'
 import type { ScreenshotFile, ScreenshotSchedule } from '../../../lib/schema/screenshot.ts'
 
-/** Pictures without media: wishes, places and files are kept, a picture is a few bytes. */
+/** Screenshots without media: schedules, geolocations and files are kept, a picture is a few bytes. */
 export interface FakeScreenshots extends Screenshots {
-  readonly wishes: Map<string, ScreenshotSchedule>
-  readonly places: Map<string, Geolocation | null>
+  readonly schedules: Map<string, ScreenshotSchedule>
+  readonly geolocations: Map<string, Geolocation | null>
   /** Newest first. */
   readonly files: ScreenshotFile[]
 }
@@ -34,21 +35,22 @@ export const createFakeScreenshots = (engine: Engine): FakeScreenshots => {
     return at
   }
   const fake: FakeScreenshots = {
-    wishes: new Map(),
-    places: new Map(),
+    schedules: new Map(),
+    geolocations: new Map(),
     files: [],
-    start: async (id, { geolocation, ...wish }, { resume }) => {
+    start: async (id, { geolocation, ...schedule }, { resume }) => {
       const view = resume ? await engine.view(id) : await requirePlaying(id)
-      fake.wishes.set(id, wish)
-      fake.places.set(id, geolocation)
-      return { ...view, screenshots: { state: 'playing', ...wish } }
+      fake.schedules.set(id, schedule)
+      fake.geolocations.set(id, geolocation)
+      return { ...view, screenshots: { state: 'playing', ...schedule } }
     },
     stop: async (id) => {
-      fake.wishes.delete(id)
+      fake.schedules.delete(id)
       return engine.view(id)
     },
-    locate: async (id, geolocation) => {
-      fake.places.set(id, geolocation)
+    locate: async (id, { geolocation }) => {
+      await engine.view(id)
+      fake.geolocations.set(id, geolocation)
     },
     snapshot: async (id, { quality, width }) => {
       await requirePlaying(id)
@@ -59,13 +61,14 @@ export const createFakeScreenshots = (engine: Engine): FakeScreenshots => {
         .filter((file) => pipeline_id === undefined || file.pipeline_id === pipeline_id)
         .filter((file) => before === undefined || Date.parse(file.created_at) < before)
         .slice(0, limit),
-    read: async (name) => answer(`"${indexOf(name)}"`, { 'last-modified': 'Fri, 20 Nov 2026 10:00:00 GMT' }),
+    read: async (name) =>
+      answer(`"${indexOf(name)}"`, { 'last-modified': 'Fri, 20 Nov 2026 10:00:00 GMT', 'x-created-at': '2026-11-20T10:00:00.000Z' }),
     remove: async (name) => {
       fake.files.splice(indexOf(name), 1)
     },
-    removeOf: async (id) => {
+    removeOf: async ({ pipeline_id: id }) => {
       const kept = fake.files.filter((file) => file.pipeline_id !== id)
-      return fake.files.splice(0, fake.files.length, ...kept).length - kept.length
+      return { deleted: fake.files.splice(0, fake.files.length, ...kept).length - kept.length }
     },
   }
   return fake

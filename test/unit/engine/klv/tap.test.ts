@@ -6,8 +6,8 @@ import { KlvTap } from '../../../../engine/klv/tap.ts'
 import { OWN_KLV_CAPS } from '../../../../engine/launch/launch.ts'
 import { parseRtpCaps } from '../../../../engine/rtp/caps.ts'
 import { RtpStream } from '../../../../engine/rtp/stream.ts'
+import type { EngineEvent } from '../../../../lib/engine/messages.ts'
 import { ApiError } from '../../../../lib/errors.ts'
-import type { EngineEvent } from '../../../../lib/ports.ts'
 import { mutate, seededRandom } from '../../../fixtures/klv/random.ts'
 
 /** A tap on a stream that the test feeds, with a clock that the test sets. */

@@ -7,8 +7,8 @@ import { createEngineMetrics, type EngineMetricsSources } from '../../../../engi
 import { readProcessUsage } from '../../../../engine/metrics/process-usage.ts'
 import type { PipelineFacts } from '../../../../engine/pipelines/media-stats.ts'
 import { createApiMetrics } from '../../../../handlers/node/metrics.ts'
+import type { EngineEvent } from '../../../../lib/engine/messages.ts'
 import { readMetrics } from '../../../../lib/metrics.ts'
-import type { EngineEvent } from '../../../../lib/ports.ts'
 import type { PipelineView, Runtime } from '../../../../lib/schema/pipeline.ts'
 import { type ParsedMetrics, parseMetrics } from '../../../helpers/api/prometheus.ts'
 

@@ -129,7 +129,7 @@ describe('the events of a pipeline', () => {
     world.held.set('a', view('a', 'playing'))
     hub.changed('a')
     hub.push({ type: 'pipeline', view: view('a', 'playing') })
-    // The engine is ahead of its own events: what they tell comes first.
+    // The view of the engine is newer than its events, which come first.
     expect(await untilTold(2)).toEqual(['starting', 'playing'])
   })
 

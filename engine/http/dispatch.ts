@@ -1,0 +1,111 @@
+import type { Readable } from 'node:stream'
+import type { AnswerOf, AnyCall, ArgumentsOf, EventOf, JsonCall, LinesCall, PictureCall, TextCall } from '../../lib/engine/call.ts'
+import { type PartName, PROTOCOL, type Protocol } from '../../lib/engine/protocol.ts'
+import { ApiError } from '../../lib/errors.ts'
+import { validate, validationError } from '../../lib/validate.ts'
+
+export interface LineSink<Event> {
+  push(event: Event): void
+  /** Ends the stream; the client connects again. */
+  end(): void
+}
+
+/** Sends every event from now on to the sink; returns what ends that. */
+export type LineSource<Event> = (sink: LineSink<Event>) => () => void
+
+export interface Picture {
+  readonly headers: Readonly<Record<string, string | number>>
+  readonly body: Buffer | Readable
+}
+
+type Awaitable<T> = T | Promise<T>
+
+type Answering<C> = C extends JsonCall
+  ? (...args: ArgumentsOf<C>) => Awaitable<AnswerOf<C>>
+  : C extends PictureCall
+    ? (...args: ArgumentsOf<C>) => Promise<Picture>
+    : C extends TextCall
+      ? (...args: ArgumentsOf<C>) => Promise<string>
+      : C extends LinesCall
+        ? (...args: ArgumentsOf<C>) => Awaitable<LineSource<EventOf<C>>>
+        : never
+
+/** What answers the calls of one part of the protocol. Each throws ApiError. */
+export type Answers<Part extends PartName> = { readonly [Name in keyof Protocol[Part]]: Answering<Protocol[Part][Name]> }
+
+/** What answers every call of the protocol. */
+export type EngineAnswers = { readonly [Part in PartName]: Answers<Part> }
+
+export interface Asked {
+  readonly method: string
+  readonly url: URL
+  readonly body: () => Promise<unknown>
+}
+
+/** A call and its answer, which is sent as its kind says. */
+export type Answered =
+  | { readonly kind: 'json'; readonly call: JsonCall; readonly answer: unknown }
+  | { readonly kind: 'text'; readonly call: TextCall; readonly answer: string }
+  | { readonly kind: 'picture'; readonly call: PictureCall; readonly answer: Picture }
+  | { readonly kind: 'lines'; readonly call: LinesCall; readonly answer: LineSource<unknown> }
+
+interface Row {
+  readonly part: string
+  readonly name: string
+  readonly call: AnyCall
+  readonly pattern: RegExp
+  /** The query that is part of the path. */
+  readonly fixed: readonly (readonly [string, string])[]
+}
+
+const toRow = (part: string, name: string, call: AnyCall): Row => {
+  const [path = '', query = ''] = call.path.split('?')
+  return {
+    part,
+    name,
+    call,
+    pattern: new RegExp(`^${path.replace(/:\w+/g, '([^/]+)')}$`),
+    fixed: [...new URLSearchParams(query)],
+  }
+}
+
+const ROWS = Object.entries(PROTOCOL).flatMap(([part, calls]) => Object.entries(calls).map(([name, call]) => toRow(part, name, call)))
+
+/** Finds the row of a request, validates what it carries and asks for its answer. Throws ApiError. */
+export const dispatch = async (answers: EngineAnswers, asked: Asked): Promise<Answered> => {
+  const { method, url } = asked
+  for (const row of ROWS) {
+    const match = row.call.method === method ? row.pattern.exec(url.pathname) : null
+    if (match === null || !row.fixed.every(([name, value]) => url.searchParams.get(name) === value)) continue
+    const args = await argumentsOf(row.call, match.slice(1).map(decode), asked)
+    const part = answers[row.part as PartName] as unknown as Readonly<Record<string, (...args: unknown[]) => unknown>>
+    return { kind: row.call.kind, call: row.call, answer: await part[row.name]?.(...args) } as Answered
+  }
+  throw new ApiError('NOT_FOUND', 'The engine has no such call; API and engine are of different versions.')
+}
+
+const argumentsOf = async (call: AnyCall, parameters: readonly string[], { url, body }: Asked): Promise<unknown[]> => {
+  const args: unknown[] = call.parametersIn === 'body' ? [] : [...parameters]
+  if (call.body !== undefined) args.push(validate(call.body, await body(), 'request body'))
+  if (call.parametersIn === 'body') requireSame(call.path, parameters, args[0])
+  if (call.query !== undefined) args.push(validate(call.query, queryOf(url), 'query'))
+  return args
+}
+
+const requireSame = (path: string, parameters: readonly string[], body: unknown): void => {
+  for (const [at, [, name = '']] of [...path.matchAll(/:(\w+)/g)].entries()) {
+    if ((body as Readonly<Record<string, unknown>>)[name] === parameters[at]) continue
+    throw validationError('request body', [{ path: name, message: `Use the ${name} of the path` }])
+  }
+}
+
+const queryOf = ({ searchParams }: URL): Readonly<Record<string, unknown>> =>
+  Object.fromEntries([...searchParams].map(([name, value]) => [name, value === '' ? true : value]))
+
+const decode = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new ApiError('NOT_FOUND', 'The path of the request is not valid percent-encoding.')
+  }
+}

@@ -1,0 +1,32 @@
+import type { ServerResponse } from 'node:http'
+import type { LinesCall } from '../../lib/engine/call.ts'
+import type { LineSource } from './dispatch.ts'
+
+/**
+ * Answers with JSON lines: a heartbeat at once, the events of the source as they come, and a heartbeat at each interval so
+ * that both sides notice a dead peer. Ends with the client; one that does not read is cut off.
+ */
+export const writeLines = (
+  response: ServerResponse,
+  { heartbeatMs, maxBacklog }: Pick<LinesCall, 'heartbeatMs' | 'maxBacklog'>,
+  source: LineSource<unknown>,
+  onHeartbeat: () => void,
+): void => {
+  response.writeHead(200, { 'content-type': 'application/x-ndjson' })
+  const push = (event: unknown): void => {
+    if (response.writableEnded || response.destroyed) return
+    if (response.writableLength > maxBacklog) response.destroy()
+    else response.write(`${JSON.stringify(event)}\n`)
+  }
+  const beat = (): void => push({ type: 'heartbeat' })
+  beat()
+  const unsubscribe = source({ push, end: () => response.end() })
+  const heartbeat = setInterval(() => {
+    onHeartbeat()
+    beat()
+  }, heartbeatMs)
+  response.on('close', () => {
+    clearInterval(heartbeat)
+    unsubscribe()
+  })
+}

@@ -1,0 +1,76 @@
+import type * as v from 'valibot'
+
+interface Call {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** `:name` is a parameter. A query that is part of the path distinguishes two calls. */
+  readonly path: string
+  /** The body has the path's parameters: they are no arguments of their own. */
+  readonly parametersIn?: 'body'
+  readonly body?: v.GenericSchema
+  /** Reads text; a name without a value is a flag, and reads as true. */
+  readonly query?: v.GenericSchema
+}
+
+export interface JsonCall extends Call {
+  readonly kind: 'json'
+  readonly answer: v.GenericSchema
+  /** Longest wait for the answer, milliseconds. */
+  readonly patienceMs: number
+}
+
+/** Answers a JPEG. */
+export interface PictureCall extends Call {
+  readonly kind: 'picture'
+  /** Longest wait for its last byte, milliseconds. */
+  readonly patienceMs: number
+}
+
+export interface TextCall extends Call {
+  readonly kind: 'text'
+  readonly contentType: string
+  readonly patienceMs: number
+}
+
+/** Answers a stream of JSON lines: a heartbeat at once and at each interval, and the events as they come. */
+export interface LinesCall extends Call {
+  readonly kind: 'lines'
+  readonly event: v.GenericSchema
+  readonly heartbeatMs: number
+  /** Without a line for this long the engine counts as gone, milliseconds. */
+  readonly silenceMs: number
+  /** A client with more than this unread is cut off; it connects again and reads the present state. Bytes. */
+  readonly maxBacklog: number
+}
+
+export type AnyCall = JsonCall | PictureCall | TextCall | LinesCall
+
+type PathParameters<Path extends string> = Path extends `${string}:${infer Rest}` ? [parameter: string, ...PathParameters<Rest>] : []
+
+/** The arguments of a call: the path's parameters, the body, the query. */
+export type ArgumentsOf<C extends AnyCall> = [
+  ...(C extends { readonly parametersIn: 'body' } ? [] : PathParameters<C['path']>),
+  ...(C extends { readonly body: infer Body extends v.GenericSchema } ? [body: v.InferOutput<Body>] : []),
+  ...(C extends { readonly query: infer Query extends v.GenericSchema } ? [query: v.InferOutput<Query>] : []),
+]
+
+export type AnswerOf<C extends JsonCall> = v.InferOutput<C['answer']>
+export type EventOf<C extends LinesCall> = v.InferOutput<C['event']>
+
+/** A JPEG on its way: `etag`, `last-modified`, `content-length`, `x-created-at` and, of a snapshot, `x-age-ms` are in the headers. */
+export interface JpegAnswer {
+  readonly headers: Headers
+  readonly body: ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> | null
+}
+
+/** The client's method for a call. */
+export type Method<C> = C extends JsonCall
+  ? (...args: ArgumentsOf<C>) => Promise<AnswerOf<C>>
+  : C extends PictureCall
+    ? (...args: ArgumentsOf<C>) => Promise<JpegAnswer>
+    : C extends TextCall
+      ? (...args: ArgumentsOf<C>) => Promise<string>
+      : C extends LinesCall
+        ? /** Ends when the signal aborts; throws when the engine goes away. */ (
+            ...args: [...ArgumentsOf<C>, signal: AbortSignal]
+          ) => AsyncIterable<EventOf<C>>
+        : never

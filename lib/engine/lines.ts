@@ -1,0 +1,42 @@
+import { asEngineError, type EngineCaller, engineUnavailable, errorOf } from './caller.ts'
+
+const MAX_LINE_LENGTH = 1024 * 1024
+
+export interface LinesOptions {
+  readonly path: string
+  /** Without anything for this long the engine counts as gone, milliseconds. */
+  readonly silenceMs: number
+  readonly signal: AbortSignal
+}
+
+/** A stream of JSON lines. Ends when the signal aborts or the engine ends it; throws when the engine refuses it, is lost or falls silent. */
+export async function* readLines(caller: EngineCaller, { path, silenceMs, signal }: LinesOptions): AsyncGenerator<unknown> {
+  // One controller for both ends: a signal of AbortSignal.any() is lost to the garbage collector while a stream lasts.
+  const ending = new AbortController()
+  const end = (): void => ending.abort()
+  if (signal.aborted) return
+  signal.addEventListener('abort', end)
+  let timer = setTimeout(end, silenceMs)
+  try {
+    const response = await caller({ method: 'GET', path, until: ending.signal })
+    if (!response.ok) throw await errorOf(response)
+    if (response.body === null) throw engineUnavailable()
+    let rest = ''
+    for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
+      // Not while the lines are handed on: only the engine's silence counts.
+      clearTimeout(timer)
+      const lines = (rest + text).split('\n')
+      rest = lines.pop() ?? ''
+      if (rest.length > MAX_LINE_LENGTH) throw engineUnavailable()
+      for (const line of lines) yield JSON.parse(line)
+      timer = setTimeout(end, silenceMs)
+    }
+  } catch (error) {
+    if (signal.aborted) return
+    throw asEngineError(error)
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', end)
+    end()
+  }
+}

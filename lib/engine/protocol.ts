@@ -1,0 +1,256 @@
+import * as v from 'valibot'
+import { cameraCapabilitiesSchema, cameraQuerySchema } from '../schema/camera.ts'
+import { licenseStateSchema } from '../schema/license.ts'
+import { pipelineIdSchema, pipelinePatchSchema } from '../schema/pipeline.ts'
+import { deletedSchema, screenshotDeleteSchema, snapshotQuerySchema } from '../schema/screenshot.ts'
+import { settingsSchema } from '../schema/settings.ts'
+import type { AnyCall, Method } from './call.ts'
+import * as message from './messages.ts'
+
+/**
+ * Grows with every change of the table below, or of a schema it names, that makes API and engine of different versions
+ * misunderstand each other.
+ */
+export const ENGINE_PROTOCOL = 1
+
+const QUICK_MS = 5000
+/** A description is parsed by a process of its own. */
+const CHECK_MS = 30_000
+/** The longest start timeout. */
+const PLAY_MS = 150_000
+/** A child that ignores the signals is killed at the end. */
+const STOP_MS = 30_000
+/** The first call starts the monitor, and a camera may be slow. */
+const CAMERA_MS = 15_000
+/** A picture waits for its turn to be decoded. */
+const SNAPSHOT_MS = 30_000
+const LIST_FILES_MS = 30_000
+/** A file is read to its end, or many are deleted. */
+const FILES_MS = 120_000
+/** A hash waits for its turn. */
+const HASH_MS = 15_000
+/** A scrape has 10 s by default, so an engine that does not answer is given up before. */
+const METRICS_MS = 3000
+
+/** Version 0.0.4 of the text format of Prometheus. */
+export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
+
+const KIBIBYTE = 1024
+
+const flag = v.optional(v.boolean(), false)
+const number = v.pipe(v.string(), v.regex(/^-?\d{1,16}$/, 'Use a whole number'), v.transform(Number))
+const password = v.pipe(v.string(), v.maxLength(1024))
+const passwordHash = v.pipe(v.string(), v.maxLength(512), v.startsWith('$argon2id$'))
+
+/** An answer that says only that it is done. */
+const done: message.SchemaOf<void> = v.pipe(
+  v.null(),
+  v.transform(() => undefined),
+)
+
+const { pipelineConfigSchema, pipelineViewSchema } = message
+
+/**
+ * Every call of the engine. Its HTTP server, its clients, their types and the fake engine of the tests follow from these rows.
+ * Every call may fail with an ApiError; SERVICE_UNAVAILABLE when the engine cannot be reached.
+ */
+export const PROTOCOL = {
+  /** The media engine: owns the child processes and the RTSP outputs, and knows what plays. */
+  engine: {
+    status: { method: 'GET', path: '/status', kind: 'json', answer: message.engineStatusSchema, patienceMs: QUICK_MS },
+    /** Hands over the settings; effective at once where the setting says so. */
+    configure: { method: 'PUT', path: '/settings', body: settingsSchema, kind: 'json', answer: done, patienceMs: QUICK_MS },
+    /** Parses a description without running it. VALIDATION_ERROR in GStreamer's words. */
+    check: {
+      method: 'POST',
+      path: '/check',
+      body: pipelineConfigSchema,
+      kind: 'json',
+      answer: message.engineCheckSchema,
+      patienceMs: CHECK_MS,
+    },
+    list: { method: 'GET', path: '/pipelines', kind: 'json', answer: message.pipelineListSchema, patienceMs: QUICK_MS },
+    view: { method: 'GET', path: '/pipelines/:id', kind: 'json', answer: pipelineViewSchema, patienceMs: QUICK_MS },
+    /**
+     * Registers a pipeline (`create`: CONFLICT when the id is known) or replaces its configuration (CONFLICT while it runs).
+     * Assigns a free output port when the configuration has none, and answers the configuration with it.
+     */
+    put: {
+      method: 'PUT',
+      path: '/pipelines/:id',
+      parametersIn: 'body',
+      body: pipelineConfigSchema,
+      query: v.strictObject({ create: flag }),
+      kind: 'json',
+      answer: pipelineConfigSchema,
+      patienceMs: CHECK_MS,
+    },
+    /** Removes a pipeline; CONFLICT while it runs unless `force`, NOT_FOUND when unknown. */
+    remove: {
+      method: 'DELETE',
+      path: '/pipelines/:id',
+      query: v.strictObject({ force: flag }),
+      kind: 'json',
+      answer: done,
+      patienceMs: STOP_MS,
+    },
+    /** Answers when a key frame came out, or fails with the classified fault. `wait: false` answers at once and retries in the background. */
+    play: {
+      method: 'POST',
+      path: '/pipelines/:id/play',
+      query: v.strictObject({ wait: flag }),
+      kind: 'json',
+      answer: pipelineViewSchema,
+      patienceMs: PLAY_MS,
+    },
+    /** Answers when the child has been reaped and the port is free. */
+    stop: { method: 'POST', path: '/pipelines/:id/stop', kind: 'json', answer: pipelineViewSchema, patienceMs: STOP_MS },
+    log: { method: 'GET', path: '/pipelines/:id/log', kind: 'json', answer: message.logSchema, patienceMs: QUICK_MS },
+    /** Every change from now on. A heartbeat each second: an engine that hangs is found before its readers give up. */
+    events: {
+      method: 'GET',
+      path: '/events',
+      kind: 'lines',
+      event: message.pipelineEventSchema,
+      heartbeatMs: 1000,
+      silenceMs: 5000,
+      maxBacklog: 4096 * KIBIBYTE,
+    },
+  },
+
+  license: {
+    /** The license that starts by readers need; every other start is checked before it reaches the engine. */
+    set: { method: 'PUT', path: '/license', body: licenseStateSchema, kind: 'json', answer: done, patienceMs: QUICK_MS },
+  },
+
+  /** Snapshots, periodic screenshots and their files. */
+  screenshots: {
+    /** Periodic screenshots from now on; CONFLICT with `details.reason` unless it plays. `resume`: it may come to play later. */
+    start: {
+      method: 'POST',
+      path: '/pipelines/:id/screenshots/start',
+      body: message.screenshotsRequestSchema,
+      query: v.strictObject({ resume: flag }),
+      kind: 'json',
+      answer: pipelineViewSchema,
+      patienceMs: QUICK_MS,
+    },
+    stop: { method: 'POST', path: '/pipelines/:id/screenshots/stop', kind: 'json', answer: pipelineViewSchema, patienceMs: QUICK_MS },
+    /** Where the camera is, for the screenshots from now on. */
+    locate: {
+      method: 'PUT',
+      path: '/pipelines/:id/geolocation',
+      body: pipelinePatchSchema,
+      kind: 'json',
+      answer: done,
+      patienceMs: QUICK_MS,
+    },
+    /** The picture of now, at most a second old; CONFLICT with `details.reason` when there is none. */
+    snapshot: { method: 'GET', path: '/pipelines/:id/snapshot', query: snapshotQuerySchema, kind: 'picture', patienceMs: SNAPSHOT_MS },
+    /** The newest first; `before` in milliseconds since the epoch. */
+    list: {
+      method: 'GET',
+      path: '/screenshots',
+      query: v.strictObject({ pipeline_id: v.optional(pipelineIdSchema), before: v.optional(number), limit: number }),
+      kind: 'json',
+      answer: message.screenshotListSchema,
+      patienceMs: LIST_FILES_MS,
+    },
+    /** NOT_FOUND for a name that is not listed. */
+    read: { method: 'GET', path: '/screenshots/:file', kind: 'picture', patienceMs: FILES_MS },
+    remove: { method: 'DELETE', path: '/screenshots/:file', kind: 'json', answer: done, patienceMs: FILES_MS },
+    removeOf: {
+      method: 'DELETE',
+      path: '/screenshots',
+      query: screenshotDeleteSchema,
+      kind: 'json',
+      answer: deletedSchema,
+      patienceMs: FILES_MS,
+    },
+  },
+
+  klv: {
+    /** Decodes from now on; CONFLICT with `details.reason` not_playing or no_klv. */
+    start: { method: 'POST', path: '/pipelines/:id/klv/start', kind: 'json', answer: pipelineViewSchema, patienceMs: QUICK_MS },
+    stop: { method: 'POST', path: '/pipelines/:id/klv/stop', kind: 'json', answer: pipelineViewSchema, patienceMs: QUICK_MS },
+    latestFeature: {
+      method: 'GET',
+      path: '/pipelines/:id/klv?format=geojson',
+      kind: 'json',
+      answer: message.klvFeatureSchema,
+      patienceMs: QUICK_MS,
+    },
+    /** The last packet with its age; NOT_FOUND before the first. */
+    latest: { method: 'GET', path: '/pipelines/:id/klv', kind: 'json', answer: message.klvPacketSchema, patienceMs: QUICK_MS },
+    /** Every packet decoded from now on. */
+    events: {
+      method: 'GET',
+      path: '/pipelines/:id/klv/events',
+      kind: 'lines',
+      event: message.klvEventSchema,
+      heartbeatMs: 5000,
+      silenceMs: 15_000,
+      maxBacklog: 1024 * KIBIBYTE,
+    },
+  },
+
+  /** The cameras of the engine's host. SERVICE_UNAVAILABLE also when the host cannot list them. */
+  cameras: {
+    list: { method: 'GET', path: '/cameras', kind: 'json', answer: message.cameraListSchema, patienceMs: CAMERA_MS },
+    /** What the camera at a device path can do; NOT_FOUND. */
+    capabilities: {
+      method: 'GET',
+      path: '/camera',
+      query: cameraQuerySchema,
+      kind: 'json',
+      answer: cameraCapabilitiesSchema,
+      patienceMs: CAMERA_MS,
+    },
+    /** What is attached, then each change from now on. */
+    events: {
+      method: 'GET',
+      path: '/cameras/events',
+      kind: 'lines',
+      event: message.cameraReportSchema,
+      heartbeatMs: 5000,
+      silenceMs: 15_000,
+      maxBacklog: 256 * KIBIBYTE,
+    },
+  },
+
+  /** argon2id for API processes whose runtime has none; nothing is kept. */
+  passwords: {
+    hash: {
+      method: 'POST',
+      path: '/passwords/hash',
+      body: v.strictObject({ password }),
+      kind: 'json',
+      answer: v.object({ hash: v.string() }),
+      patienceMs: HASH_MS,
+    },
+    verify: {
+      method: 'POST',
+      path: '/passwords/verify',
+      body: v.strictObject({ password, hash: passwordHash }),
+      kind: 'json',
+      answer: v.object({ matches: v.boolean() }),
+      patienceMs: HASH_MS,
+    },
+  },
+
+  metrics: {
+    /** In the text format of Prometheus. */
+    read: { method: 'GET', path: '/metrics', kind: 'text', contentType: METRICS_CONTENT_TYPE, patienceMs: METRICS_MS },
+  },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, AnyCall>>>>
+
+export type Protocol = typeof PROTOCOL
+export type PartName = keyof Protocol
+
+/** The engine as its clients see it: a method for each row of the table. */
+export type EngineClient = { -readonly [Part in PartName]: { -readonly [Name in keyof Protocol[Part]]: Method<Protocol[Part][Name]> } }
+
+export type Engine = EngineClient['engine']
+export type Screenshots = EngineClient['screenshots']
+export type Klv = EngineClient['klv']
+export type Cameras = EngineClient['cameras']

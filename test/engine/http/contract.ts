@@ -1,0 +1,331 @@
+import * as v from 'valibot'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { AnyCall, JpegAnswer } from '../../../lib/engine/call.ts'
+import { createEngineCaller } from '../../../lib/engine/caller.ts'
+import { createEngineClient } from '../../../lib/engine/client.ts'
+import { ENGINE_PROTOCOL, type EngineClient, PROTOCOL, type Protocol } from '../../../lib/engine/protocol.ts'
+import type { PipelineConfig } from '../../../lib/schema/pipeline.ts'
+import { DEFAULT_SETTINGS } from '../../../lib/schema/settings.ts'
+import { until } from '../../helpers/until.ts'
+
+/** An engine whose host has a camera. */
+export interface ContractEngine {
+  readonly url: string
+  readonly token: string
+  /** Makes a KLV packet of a pipeline come, when none comes by itself. */
+  readonly sendKlv?: (id: string) => void
+  /** Makes a screenshot file of a pipeline be listed, when none comes by itself. */
+  readonly addScreenshot?: (id: string) => void
+}
+
+/** A source with KLV metadata. */
+export const config = (id: string): PipelineConfig => ({
+  id,
+  mode: 'simple',
+  on_demand: false,
+  source: { uri: 'test://ball?width=160&height=120&fps=15&klv=1', latency_ms: 200 },
+  encoding: null,
+  output: null,
+  klv_config: { pass_klv: true, auto_extract_geolocation: false },
+  ephemeral: false,
+})
+
+const ID = 'contract'
+const UNKNOWN = 'nobody'
+const UNKNOWN_FILE = 'nobody_20261120T100000000Z.jpg'
+const PASSWORD = 'correct horse'
+const SCHEDULE = { interval_seconds: 1, quality: 80, geolocation: null }
+
+interface Given extends ContractEngine {
+  readonly client: EngineClient
+}
+
+/** One check per row of the protocol: a row without one does not compile. Answers that are not as the row says make the client throw. */
+const CHECKS: { readonly [Part in keyof Protocol]: { readonly [Name in keyof Protocol[Part]]: (given: Given) => Promise<void> } } = {
+  engine: {
+    status: async ({ client }) => {
+      expect(await client.engine.status()).toMatchObject({ protocol: ENGINE_PROTOCOL, configured: true })
+    },
+    configure: async ({ client }) => {
+      expect(await client.engine.configure(DEFAULT_SETTINGS)).toBeUndefined()
+    },
+    check: async ({ client }) => {
+      expect(await client.engine.check(config('checked'))).toEqual({ launch: expect.stringContaining('gst-launch-1.0'), publishes: true })
+    },
+    list: async ({ client }) => {
+      const views = await client.engine.list()
+      expect(views.map(({ id }) => id)).toContain(ID)
+      // The client checks only a part of each.
+      for (const view of views) v.parse(PROTOCOL.engine.view.answer, view)
+    },
+    view: async ({ client }) => {
+      expect(await client.engine.view(ID)).toMatchObject({ id: ID, state: 'playing' })
+    },
+    put: async ({ client }) => {
+      const stored = await client.engine.put(config('put'), { create: true })
+      expect(stored).toEqual({ ...config('put'), output: { uri: expect.stringMatching(/^rtsp:\/\/0\.0\.0\.0:\d+\/put$/) } })
+      await expect(client.engine.put(config('put'), { create: true })).rejects.toMatchObject({ code: 'CONFLICT' })
+      expect(await client.engine.put(stored, { create: false })).toEqual(stored)
+      // An engine that was started anew may not have it yet.
+      expect((await client.engine.put(config('put-anew'), { create: false })).output).not.toBeNull()
+    },
+    remove: async ({ client }) => {
+      await client.engine.put(config('removed'), { create: true })
+      await client.engine.play('removed', { wait: true })
+      await expect(client.engine.remove('removed', { force: false })).rejects.toMatchObject({ code: 'CONFLICT' })
+      expect(await client.engine.remove('removed', { force: true })).toBeUndefined()
+      await expect(client.engine.view('removed')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    },
+    play: async ({ client }) => {
+      expect(await client.engine.play(ID, { wait: false })).toMatchObject({ id: ID, state: 'playing' })
+    },
+    stop: async ({ client }) => {
+      expect(await client.engine.stop(ID)).toMatchObject({ id: ID, state: 'ready', runtime: { desired: 'ready' } })
+      await client.engine.play(ID, { wait: true })
+    },
+    log: async ({ client }) => {
+      expect(Array.isArray(await client.engine.log(ID))).toBe(true)
+    },
+    events: async ({ client }) => {
+      expect(await firstOf(client.engine.events, () => true)).toEqual({ type: 'heartbeat' })
+    },
+  },
+  license: {
+    set: async ({ client }) => {
+      const license = { licensee: 'Contract', codecs: ['h264' as const], max_streams: null, expires: null }
+      expect(await client.license.set({ status: 'valid', license })).toBeUndefined()
+      expect(await client.license.set({ status: 'unlimited' })).toBeUndefined()
+    },
+  },
+  screenshots: {
+    start: async ({ client }) => {
+      expect((await client.screenshots.start(ID, SCHEDULE, { resume: false })).screenshots).toEqual({
+        state: 'playing',
+        interval_seconds: 1,
+        quality: 80,
+      })
+    },
+    stop: async ({ client }) => {
+      expect((await client.screenshots.stop(ID)).screenshots.state).toBe('stopped')
+    },
+    locate: async ({ client }) => {
+      const geolocation = { latitude: 48, longitude: 11, altitude: null, heading: null }
+      expect(await client.screenshots.locate(ID, { geolocation })).toBeUndefined()
+    },
+    snapshot: async ({ client }) => {
+      const { headers, body } = await client.screenshots.snapshot(ID, { quality: 50, width: 64 })
+      await expectJpeg(body)
+      expect(Number(headers.get('x-age-ms'))).toBeGreaterThanOrEqual(0)
+      expect(headers.get('etag')).toMatch(/^".+"$/)
+    },
+    list: async (given) => {
+      const file = await aFile(given)
+      expect((await given.client.screenshots.list({ limit: 1000 })).map(({ file }) => file)).toContain(file.file)
+      const before = Date.parse(file.created_at)
+      const older = await given.client.screenshots.list({ pipeline_id: ID, before, limit: 1000 })
+      expect(older.map(({ file }) => file)).not.toContain(file.file)
+    },
+    read: async (given) => {
+      const { headers, body } = await given.client.screenshots.read((await aFile(given)).file)
+      await expectJpeg(body)
+      for (const name of ['etag', 'last-modified', 'content-length', 'x-created-at']) expect(headers.get(name), name).not.toBeNull()
+    },
+    remove: async (given) => {
+      const { file } = await aFile(given)
+      expect(await given.client.screenshots.remove(file)).toBeUndefined()
+      await expect(given.client.screenshots.read(file)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    },
+    removeOf: async (given) => {
+      await aFile(given)
+      expect((await given.client.screenshots.removeOf({ pipeline_id: ID })).deleted).toBeGreaterThan(0)
+      expect(await given.client.screenshots.removeOf({ pipeline_id: UNKNOWN })).toEqual({ deleted: 0 })
+    },
+  },
+  klv: {
+    start: async (given) => {
+      expect((await startKlv(given)).klv).toEqual({ available: true, state: 'playing' })
+    },
+    stop: async (given) => {
+      await startKlv(given)
+      expect((await given.client.klv.stop(ID)).klv).toEqual({ available: true, state: 'stopped' })
+    },
+    latest: async (given) => {
+      await startKlv(given)
+      given.sendKlv?.(ID)
+      expect(await eventually(() => given.client.klv.latest(ID))).toMatchObject({ pipeline_id: ID, checksum_ok: true })
+    },
+    latestFeature: async (given) => {
+      await startKlv(given)
+      given.sendKlv?.(ID)
+      expect(await eventually(() => given.client.klv.latestFeature(ID))).toMatchObject({ type: 'Feature' })
+    },
+    events: async (given) => {
+      await startKlv(given)
+      const open = (signal: AbortSignal) => given.client.klv.events(ID, signal)
+      const packet = await firstOf(open, (event) => {
+        if (event.type === 'heartbeat') given.sendKlv?.(ID)
+        return event.type === 'klv'
+      })
+      expect(packet).toMatchObject({ type: 'klv', id: ID, packet: { pipeline_id: ID } })
+    },
+  },
+  cameras: {
+    list: async ({ client }) => {
+      expect(await client.cameras.list()).toHaveLength(1)
+    },
+    capabilities: async ({ client }) => {
+      const [camera] = await client.cameras.list()
+      const { formats } = await client.cameras.capabilities({ path: camera?.device_path ?? '' })
+      expect(formats).toHaveLength(camera?.formats ?? 0)
+      await expect(client.cameras.capabilities({ path: '/dev/video99' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    },
+    events: async ({ client }) => {
+      const cameras = await client.cameras.list()
+      expect(await firstOf(client.cameras.events, ({ type }) => type !== 'heartbeat')).toEqual({ type: 'cameras', cameras })
+    },
+  },
+  passwords: {
+    hash: async ({ client }) => {
+      expect((await client.passwords.hash({ password: PASSWORD })).hash).toMatch(/^\$argon2id\$/)
+    },
+    verify: async ({ client }) => {
+      const { hash } = await client.passwords.hash({ password: PASSWORD })
+      expect(await client.passwords.verify({ password: PASSWORD, hash })).toEqual({ matches: true })
+      expect(await client.passwords.verify({ password: 'wrong', hash })).toEqual({ matches: false })
+    },
+  },
+  metrics: {
+    read: async ({ client }) => {
+      expect(await client.metrics.read()).toMatch(/^# /)
+    },
+  },
+}
+
+/** Bodies that the rows accept, for a pipeline that the engine does not have. */
+const BODIES: Readonly<Record<string, unknown>> = {
+  'screenshots.start': SCHEDULE,
+  'screenshots.locate': { geolocation: null },
+}
+
+const ROWS = Object.entries(PROTOCOL).flatMap(([part, calls]) =>
+  Object.entries(calls).map(([name, call]): readonly [string, AnyCall] => [`${part}.${name}`, call]),
+)
+const pathOf = ({ path }: AnyCall, id = ID): string => path.replace(':id', id).replace(':file', UNKNOWN_FILE)
+const withQuery = (call: AnyCall, query: string): string => `${pathOf(call)}${call.path.includes('?') ? '&' : '?'}${query}`
+
+/** What every engine does with the calls of the protocol. The engine lives as long as the test file. */
+export const engineContract = (start: () => Promise<ContractEngine>): void => {
+  let engine: ContractEngine
+  let client: EngineClient
+
+  beforeAll(async () => {
+    engine = await start()
+    client = createEngineClient(createEngineCaller({ address: () => engine }))
+    await client.engine.configure(DEFAULT_SETTINGS)
+    await client.engine.put(config(ID), { create: true })
+    await client.engine.play(ID, { wait: true })
+  })
+
+  /** A request that no client of ours would send. */
+  const send = async (method: string, path: string, body?: string, token = engine.token) => {
+    const response = await fetch(`${engine.url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}` },
+      ...(body !== undefined && { body }),
+    })
+    return { status: response.status, code: ((await response.json()) as { readonly code?: string }).code }
+  }
+
+  describe.each(Object.entries(CHECKS))('%s', (_part, checks) => {
+    it.each(Object.entries(checks))('answers %s', async (_name, check: (given: Given) => Promise<void>) => check({ ...engine, client }))
+  })
+
+  describe('a request', () => {
+    it.each(ROWS.filter(([name, { path }]) => path.includes(':') && name !== 'engine.put'))(
+      'for something unknown is NOT_FOUND: %s',
+      async (name, call) => {
+        const body = BODIES[name]
+        const answer = await send(call.method, pathOf(call, UNKNOWN), body === undefined ? undefined : JSON.stringify(body))
+        expect(answer).toEqual({ status: 404, code: 'NOT_FOUND' })
+      },
+    )
+
+    it.each(ROWS.filter(([, { body }]) => body !== undefined))('with a wrong body is a VALIDATION_ERROR: %s', async (_name, call) => {
+      for (const body of ['{"unknown":true}', '[]', 'null', 'no JSON', '']) {
+        expect([body, await send(call.method, pathOf(call), body)]).toEqual([body, { status: 400, code: 'VALIDATION_ERROR' }])
+      }
+    })
+
+    it.each(ROWS.filter(([, { query }]) => query !== undefined))('with a wrong query is a VALIDATION_ERROR: %s', async (name, call) => {
+      const body = name === 'engine.put' ? config(ID) : BODIES[name]
+      const answer = await send(call.method, withQuery(call, 'unknown=1'), body === undefined ? undefined : JSON.stringify(body))
+      expect(answer).toEqual({ status: 400, code: 'VALIDATION_ERROR' })
+    })
+
+    it.each(ROWS)('without the secret is UNAUTHORIZED: %s', async (_name, call) => {
+      for (const token of ['', 'wrong', `${engine.token}x`]) {
+        expect(await send(call.method, pathOf(call), undefined, token)).toEqual({ status: 401, code: 'UNAUTHORIZED' })
+      }
+    })
+
+    it('to put a pipeline under the id of another is a VALIDATION_ERROR', async () => {
+      const answer = await send('PUT', '/pipelines/one?create', JSON.stringify(config('another')))
+      expect(answer).toEqual({ status: 400, code: 'VALIDATION_ERROR' })
+    })
+
+    it.each([
+      ['GET', '/nothing'],
+      ['DELETE', '/status'],
+      ['GET', `/pipelines/${ID}/nothing`],
+      ['GET', '/pipelines/%ff'],
+    ])('that is no call of the protocol is NOT_FOUND: %s %s', async (method, path) => {
+      expect(await send(method, path)).toEqual({ status: 404, code: 'NOT_FOUND' })
+    })
+  })
+}
+
+/** The first event of a stream that fits. */
+const firstOf = async <Event>(open: (signal: AbortSignal) => AsyncIterable<Event>, fits: (event: Event) => boolean): Promise<Event> => {
+  const ending = new AbortController()
+  try {
+    for await (const event of open(ending.signal)) if (fits(event)) return event
+  } finally {
+    ending.abort()
+  }
+  throw new Error('The stream ended before')
+}
+
+/** What an answer is as soon as there is one. */
+const eventually = async <T>(ask: () => Promise<T>): Promise<T> => {
+  const answers = await until(
+    () =>
+      ask().then(
+        (answer) => [answer],
+        () => [],
+      ),
+    (found) => found.length === 1,
+  )
+  const [answer] = answers
+  if (answer === undefined) throw new Error('No answer')
+  return answer
+}
+
+const startKlv = ({ client }: Given) => eventually(() => client.klv.start(ID))
+
+const aFile = async ({ client, addScreenshot }: Given) => {
+  addScreenshot?.(ID)
+  await client.screenshots.start(ID, SCHEDULE, { resume: false })
+  const files = await until(
+    () => client.screenshots.list({ pipeline_id: ID, limit: 1 }),
+    (listed) => listed.length > 0,
+  )
+  await client.screenshots.stop(ID)
+  const [file] = files
+  if (file === undefined) throw new Error('No file')
+  return file
+}
+
+const expectJpeg = async (body: JpegAnswer['body']): Promise<void> => {
+  const bytes = new Uint8Array(await new Response(body).arrayBuffer())
+  expect([...bytes.subarray(0, 2), ...bytes.subarray(-2)]).toEqual([0xff, 0xd8, 0xff, 0xd9])
+}

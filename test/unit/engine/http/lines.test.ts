@@ -1,0 +1,109 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { LineSink } from '../../../../engine/http/dispatch.ts'
+import { writeLines } from '../../../../engine/http/lines.ts'
+import { createEngineCaller } from '../../../../lib/engine/caller.ts'
+import { readLines } from '../../../../lib/engine/lines.ts'
+import { until } from '../../../helpers/until.ts'
+
+/** A server whose every answer is a stream of lines. */
+const serve = async (bounds: { readonly heartbeatMs: number; readonly maxBacklog: number }) => {
+  const sinks = new Set<LineSink<unknown>>()
+  let heartbeats = 0
+  const server = createServer((_request, response) => {
+    const source = (sink: LineSink<unknown>) => {
+      sinks.add(sink)
+      return () => void sinks.delete(sink)
+    }
+    writeLines(response, bounds, source, () => {
+      heartbeats += 1
+    })
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const { port } = server.address() as AddressInfo
+  const caller = createEngineCaller({ address: () => ({ url: `http://127.0.0.1:${port}`, token: '' }) })
+  const ending = new AbortController()
+  const read = (silenceMs: number) => readLines(caller, { path: '/', silenceMs, signal: ending.signal })
+  return { port, sinks, ending, read, heartbeats: () => heartbeats }
+}
+
+const NEVER_MS = 1_000_000
+
+describe('lines from server to client', () => {
+  it('begin with a heartbeat, then are the events in their order', async () => {
+    const { sinks, read } = await serve({ heartbeatMs: NEVER_MS, maxBacklog: 1000 })
+    const lines = read(5000)
+    expect((await lines.next()).value).toEqual({ type: 'heartbeat' })
+    for (const number of [1, 2, 3]) for (const sink of sinks) sink.push({ number, text: 'Zeile\nzwei' })
+    for (const number of [1, 2, 3]) expect((await lines.next()).value).toEqual({ number, text: 'Zeile\nzwei' })
+    await lines.return(undefined)
+    await until(
+      () => sinks.size,
+      (count) => count === 0,
+    )
+  })
+
+  it('have a heartbeat at each interval, each of which is a contact', async () => {
+    const { read, heartbeats } = await serve({ heartbeatMs: 20, maxBacklog: 1000 })
+    const lines = read(5000)
+    for (let count = 0; count < 3; count += 1) expect((await lines.next()).value).toEqual({ type: 'heartbeat' })
+    expect(heartbeats()).toBeGreaterThanOrEqual(2)
+    await lines.return(undefined)
+  })
+
+  it('fail when the server falls silent, but not while the client is busy with a line', async () => {
+    const { read } = await serve({ heartbeatMs: 100, maxBacklog: 1000 })
+    const lines = read(300)
+    await lines.next()
+    await new Promise((resolve) => setTimeout(resolve, 600))
+    expect((await lines.next()).value).toEqual({ type: 'heartbeat' })
+    await lines.return(undefined)
+    const silent = (await serve({ heartbeatMs: NEVER_MS, maxBacklog: 1000 })).read(100)
+    await silent.next()
+    await expect(silent.next()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+  })
+
+  it('end when the signal of the client aborts, and when the server ends them', async () => {
+    const { read, ending, sinks } = await serve({ heartbeatMs: NEVER_MS, maxBacklog: 1000 })
+    const aborted = read(5000)
+    await aborted.next()
+    const next = aborted.next()
+    ending.abort()
+    expect(await next).toEqual({ done: true, value: undefined })
+    await until(
+      () => sinks.size,
+      (count) => count === 0,
+    )
+    const other = await serve({ heartbeatMs: NEVER_MS, maxBacklog: 1000 })
+    const ended = other.read(5000)
+    await ended.next()
+    for (const sink of other.sinks) sink.end()
+    expect(await ended.next()).toEqual({ done: true, value: undefined })
+  })
+
+  it('are cut off for a client that does not read', async () => {
+    const { port, sinks } = await serve({ heartbeatMs: NEVER_MS, maxBacklog: 100_000 })
+    const client = connect(port, '127.0.0.1')
+    onTestFinished(() => void client.destroy())
+    client.write('GET / HTTP/1.1\r\nhost: engine\r\n\r\n')
+    client.pause()
+    await until(
+      () => sinks.size,
+      (count) => count === 1,
+    )
+    await until(
+      () => {
+        for (const sink of sinks) sink.push({ filling: 'x'.repeat(100_000) })
+        return sinks.size
+      },
+      (count) => count === 0,
+    )
+    expect(sinks.size).toBe(0)
+  })
+})
