@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { checkAdvanced, createAdvancedChecks } from '../../../engine/launch/advanced.ts'
 import { DEFAULT_SETTINGS } from '../../../lib/schema/settings.ts'
+import { childrenOf } from '../../helpers/process/processes.ts'
 
 const check = (raw_pipeline: string, allowFiles = false) => checkAdvanced({ raw_pipeline }, DEFAULT_SETTINGS, { allowFiles })
 
@@ -164,6 +165,25 @@ describe('checkAdvanced', () => {
     await expect(checkAdvanced({ raw_pipeline: 'videotestsrc ! fakesink' }, settings, { allowFiles: true })).rejects.toMatchObject({
       code: 'VALIDATION_ERROR',
     })
+  })
+
+  it('runs four processes at a time, lets 64 checks wait and refuses more', async () => {
+    const results = Promise.allSettled(Array.from({ length: 80 }, () => check('fakesrc ! fakesink')))
+    let [done, most] = [false, 0]
+    void results.then(() => {
+      done = true
+    })
+    while (!done) {
+      most = Math.max(most, childrenOf(process.pid).filter(({ command }) => command.includes('gst-launch-1.0')).length)
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    const outcomes = await results
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(68)
+    const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
+    for (const reason of reasons) expect(reason).toMatchObject({ code: 'SERVICE_UNAVAILABLE', details: { reason: 'busy' } })
+    expect(reasons).toHaveLength(12)
+    // Counted every few milliseconds, so it may miss one.
+    expect([most > 1, most <= 4]).toEqual([true, true])
   })
 
   it('shows no credential of the description', async () => {
