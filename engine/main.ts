@@ -60,7 +60,7 @@ const files = new FileStore({
 })
 const supervisor = new Supervisor({
   publisher,
-  ...planner,
+  planner,
   now: clock.now,
   log,
   ports: configuration.outputPorts,

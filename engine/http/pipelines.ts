@@ -49,6 +49,6 @@ export const licenseRoutes = (supervisor: Supervisor): readonly EngineRoute[] =>
   {
     method: 'PUT',
     path: /^\/license$/,
-    answer: async ({ body }) => supervisor.holdToLicense(validate(licenseStateSchema, await body(), 'license')),
+    answer: async ({ body }) => supervisor.setLicense(validate(licenseStateSchema, await body(), 'license')),
   },
 ]

@@ -6,25 +6,25 @@ import { Fault } from '../fault.ts'
 import { type Finished, runToEnd } from '../gst/child.ts'
 import { namedPayloaders, type Token, tokenize } from '../gst/description.ts'
 import { chain, element, type LaunchTokens, toArguments } from '../gst/element.ts'
-import { from, type Launch, maskDescription } from './launch.ts'
+import { type Launch, maskDescription, padOf } from './launch.ts'
 
-// As gst-rtsp-server has it: a description whose source is not live is shown at its own speed. Without the sinks' usual
-// allowance of 20 ms a live one waits for nothing but the latency that its own elements declare.
-const onTheClock = (fd: number): LaunchTokens => element('fdsink', { fd, sync: true, async: false, 'processing-deadline': 0 })
+// Like gst-rtsp-server: a description whose source is not live runs at its own speed. Without the usual processing deadline
+// of 20 ms, a live one is delayed only by the latency that its own elements declare.
+const clockedSink = (fd: number): LaunchTokens => element('fdsink', { fd, sync: true, async: false, 'processing-deadline': 0 })
 
 const PAYLOADER_FD = { pay0: 3, pay1: 4 } as const
 
-/** The launch line of an advanced pipeline: the description as it was written, and its payloaders led out. */
+/** The launch line of an advanced pipeline: its description as it was written, and a branch to the engine for each payloader. */
 export const advancedLaunch = (config: Pick<AdvancedConfig, 'raw_pipeline'>): Launch => {
-  const payloaders = namedPayloaders(config.raw_pipeline)
-  const publishes = payloaders.includes('pay0')
-  const led = publishes ? payloaders : []
-  const tail = led.flatMap((payloader) => chain(from(payloader), element('rtpstreampay'), onTheClock(PAYLOADER_FD[payloader])))
+  const named = namedPayloaders(config.raw_pipeline)
+  const publishes = named.includes('pay0')
+  const payloaders = publishes ? named : []
+  const branches = payloaders.flatMap((name) => chain(padOf(name), element('rtpstreampay'), clockedSink(PAYLOADER_FD[name])))
   return {
-    args: ['--', ...toArguments([config.raw_pipeline, ...tail])],
-    streams: led.map((payloader) => ({ payloader, fd: PAYLOADER_FD[payloader], caps: null })),
+    args: ['--', ...toArguments([config.raw_pipeline, ...branches])],
+    streams: payloaders.map((payloader) => ({ payloader, fd: PAYLOADER_FD[payloader], caps: null })),
     publishes,
-    shown: [maskDescription(config.raw_pipeline), ...tail],
+    shown: [maskDescription(config.raw_pipeline), ...branches],
   }
 }
 
@@ -34,8 +34,8 @@ const refuse = (message: string, engine?: string): Error =>
   validationError('pipeline', [{ path: 'raw_pipeline', message }], engine === undefined ? {} : { engine })
 
 /**
- * Dry run of an advanced pipeline, in the words of the engine. Throws VALIDATION_ERROR with `details.issues` and, when GStreamer
- * rejects the description, its words in `details.engine`; Fault engine_missing without GStreamer.
+ * Dry run of an advanced pipeline. Throws VALIDATION_ERROR with `details.issues` and, when GStreamer rejects the description,
+ * its message in `details.engine`; Fault engine_missing without GStreamer.
  */
 export const checkAdvanced = async (
   config: Pick<AdvancedConfig, 'raw_pipeline'>,
@@ -48,26 +48,24 @@ export const checkAdvanced = async (
   if (description.includes(CHECK)) throw refuse(`There is no element ${CHECK}`)
   const denied = new Set(settings.advanced.denied_elements.map((name) => name.toLowerCase()))
   const tokens = tokenize(description)
-  refuseOpenEnds(tokens)
-  refuseWords(tokens, denied, options.allowFiles)
-  // First alone: an open quote or a link without an end would swallow what we append.
-  refuseCreated(await dryRun([...toArgs(description), CHECK]), denied)
+  refuseUnfinished(tokens)
+  refuseTokens(tokens, denied, options.allowFiles)
+  // First without the branches of the engine: an open quote or a link without an end would include them.
+  refuseCreated(await dryRun([...toArguments([description]), CHECK]), denied)
   if (namedPayloaders(description).includes('pay1') && !namedPayloaders(description).includes('pay0')) {
     throw refuse('A description that names pay1 must name pay0 too')
   }
   const launch = advancedLaunch(config)
-  if (launch.publishes) refuseCreated(await dryRun([...launch.args.slice(1), CHECK]), withoutOurs(denied))
+  if (launch.publishes) refuseCreated(await dryRun([...launch.args.slice(1), CHECK]), withoutFdsink(denied))
   await refuseSchemes(tokens, denied, options.allowFiles)
   return launch
 }
 
-const toArgs = (description: string): readonly string[] => description.split(' ')
-
-// An element that cannot exist stops gst-launch after parsing: when it is the only complaint, the description is good.
+// An element that does not exist ends gst-launch after parsing: when that is the only complaint, the description is valid.
 const CHECK = '__check__'
 const COMPLAINT = /^(?:WARNING: erroneous pipeline|ERROR: pipeline could not be constructed): (.*)$/m
-/** GStreamer may quote the whole description. */
-const MAX_WORDS = 500
+/** GStreamer may quote the whole description in its message. */
+const MAX_COMPLAINT_LENGTH = 500
 const CREATED = /creating element "([^"]+)"/g
 
 const dryRun = async (args: readonly string[]): Promise<Finished> => {
@@ -77,31 +75,31 @@ const dryRun = async (args: readonly string[]): Promise<Finished> => {
   if (result.timedOut) throw refuse('The engine did not finish reading the description')
   const complaint = COMPLAINT.exec(result.stderr)?.[1] ?? ''
   if (complaint === `no element "${CHECK}"`) return result
-  // Brackets that stay open, or no element at all, show as a complaint about the element that is ours.
-  const words = complaint.includes(CHECK) ? 'it is not complete' : redact(complaint.slice(0, MAX_WORDS) || 'it cannot be read')
-  throw refuse(`The engine rejects the description: ${words}`, words)
+  // After an open bracket, or without any element, GStreamer complains about the element that the check appended.
+  const reason = complaint.includes(CHECK) ? 'it is not complete' : redact(complaint.slice(0, MAX_COMPLAINT_LENGTH) || 'it cannot be read')
+  throw refuse(`The engine rejects the description: ${reason}`, reason)
 }
 
-/** GStreamer takes both and means something else by them. */
-const refuseOpenEnds = (tokens: readonly Token[]): void => {
-  const words = tokens.filter(({ kind }) => kind !== 'space')
-  if (words.at(-1)?.text === '!') throw refuse('The description ends with !, but nothing follows')
-  for (const token of words) {
+/** A `!` at the end and an open quote are valid for GStreamer, but would include what is appended. */
+const refuseUnfinished = (tokens: readonly Token[]): void => {
+  const parts = tokens.filter(({ kind }) => kind !== 'space')
+  if (parts.at(-1)?.text === '!') throw refuse('The description ends with !, but nothing follows')
+  for (const token of parts) {
     const raw = token.kind === 'assignment' ? token.text.replace(/^[^=]*=\s*/, '') : ''
     const [quote = ''] = raw
     if ((quote === '"' || quote === "'") && (raw.length < 2 || !raw.endsWith(quote))) throw refuse('A quote is opened and not closed')
   }
 }
 
-/** Whatever the grammar, quoting or a property that holds a description made of it: what the engine really created decides. */
+/** Checks what GStreamer created, so that no quoting and no property that holds a description hides an element. */
 const refuseCreated = ({ stderr }: Finished, denied: ReadonlySet<string>): void => {
   for (const [, name = ''] of stderr.matchAll(CREATED)) if (denied.has(name.toLowerCase())) throw refuse(notAllowed(name))
 }
 
 const notAllowed = (name: string): string => `The element ${name} is not allowed here (settings: advanced.denied_elements)`
 
-/** The part that we append writes to file descriptors. */
-const withoutOurs = (denied: ReadonlySet<string>): ReadonlySet<string> => {
+/** The branches of the engine end in fdsink. */
+const withoutFdsink = (denied: ReadonlySet<string>): ReadonlySet<string> => {
   const others = new Set(denied)
   others.delete('fdsink')
   return others
@@ -113,7 +111,7 @@ const FILE_PROPERTY =
 const URI = /^\s*([a-z][a-z0-9+.-]*):/i
 const NETWORK_SCHEME = /^(?:rtsp[a-z]*|rtmp[a-z]*|https?|udp|tcp|srt|rist|rtp|icyx?|ws|wss|whip|whep)$/i
 
-const refuseWords = (tokens: readonly Token[], denied: ReadonlySet<string>, allowFiles: boolean): void => {
+const refuseTokens = (tokens: readonly Token[], denied: ReadonlySet<string>, allowFiles: boolean): void => {
   for (const token of tokens) {
     if (token.kind === 'element' && denied.has(token.text.toLowerCase())) throw refuse(notAllowed(token.text))
     if (token.kind === 'assignment' && !allowFiles) refuseFile(token.name, token.value)
@@ -142,7 +140,7 @@ const refuseFile = (name: string, value: string): void => {
   }
 }
 
-/** scheme → elements that open it. */
+/** URI scheme → elements that open it. */
 type Handlers = ReadonlyMap<string, readonly string[]>
 
 let handlers: Promise<Handlers> | undefined
@@ -159,7 +157,7 @@ const readHandlers = async (): Promise<Handlers> => {
   return found
 }
 
-/** Elements such as playbin open any URI with whatever element knows its scheme, later, when the dry run is over. */
+/** Elements such as playbin choose the element that opens a URI by its scheme, and only after the dry run. */
 const refuseSchemes = async (tokens: readonly Token[], denied: ReadonlySet<string>, allowFiles: boolean): Promise<void> => {
   const uris = tokens.flatMap((token) => (token.kind === 'assignment' ? [token.value] : token.kind === 'url' ? [token.url] : []))
   const schemes = new Set(
@@ -178,5 +176,5 @@ const refuseSchemes = async (tokens: readonly Token[], denied: ReadonlySet<strin
   }
 }
 
-/** Elements that open local files, or build elements from a text, by address alone; nobody would write them out. */
+/** Elements that open local files, or build elements from a text, by the scheme of a URI alone. */
 const LOCAL_OPENERS: ReadonlySet<string> = new Set(['pushfilesrc', 'testsrcbin', 'sdpsrc', 'rsndvdbin', 'dvdreadsrc', 'gesdemux', 'gessrc'])

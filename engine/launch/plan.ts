@@ -10,7 +10,7 @@ import { advancedLaunch, checkAdvanced } from './advanced.ts'
 import { type Launch, showLaunch } from './launch.ts'
 import { checkSimple, encodedCodec, simpleLaunch } from './simple.ts'
 
-/** The line that serves a pipeline, and what its source said. */
+/** What an attempt runs, and what the probe of its source found. */
 export interface Plan {
   readonly launch: Launch
   /** Whether the source carries KLV; null when only its data tells. */
@@ -18,24 +18,24 @@ export interface Plan {
 }
 
 export interface Planner {
-  /** Parses a configuration without running it and without asking its source. Throws VALIDATION_ERROR. */
+  /** Checks a configuration without running it and without probing its source. Throws VALIDATION_ERROR. */
   readonly check: (config: PipelineConfig, settings: Settings) => Promise<EngineCheck>
-  /** Asks the source what it carries and answers the line that serves it; the fault of the run before may change it. Throws Fault. */
+  /** Probes the source and plans the launch for it; the fault of the run before may change both. Throws Fault. */
   readonly plan: (
     config: PipelineConfig,
     settings: Settings,
     attempt: { readonly signal: AbortSignal; readonly timeoutMs: number; readonly previousFault: Fault | undefined },
   ) => Promise<Plan>
-  /** Calls back when a source that went away may be back, so that nobody waits longer for it; answers how to end that. */
+  /** Calls back when a source that is away may be back: a camera was plugged in. Returns the function that unsubscribes. */
   readonly onReturn: (config: PipelineConfig, callback: () => void) => () => void
 }
 
-export interface PlannerOptions {
+interface PlannerOptions {
   readonly allowFiles: boolean
   readonly cameras?: Pick<CameraMonitor, 'capabilities' | 'onChange'>
 }
 
-/** Decides what is run for a pipeline on this host. */
+/** Plans launches for the cameras, encoders and permissions of this host. */
 export const createPlanner = (options: PlannerOptions): Planner => ({
   check: async (config, settings) => {
     const launch =

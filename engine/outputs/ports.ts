@@ -11,7 +11,7 @@ const canBind = (port: number): Promise<boolean> =>
     probe.listen({ port, host: '0.0.0.0', exclusive: true }, () => probe.close(() => resolve(true)))
   })
 
-/** The lowest port of the range that no pipeline has and that can be bound. Throws SERVICE_UNAVAILABLE `no_free_port`. */
+/** The lowest port of the range that is not assigned to a pipeline and can be bound. Throws SERVICE_UNAVAILABLE `no_free_port`. */
 export const findFreePort = async (range: PortRange, isTaken: (port: number) => boolean): Promise<number> => {
   for (let port = range.first; port <= range.last; port += 1) {
     if (!isTaken(port) && (await canBind(port))) return port

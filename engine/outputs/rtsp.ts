@@ -7,14 +7,14 @@ import type { Mount, Publisher } from '../rtsp/publisher/publisher.ts'
 
 type OutputHooks = Required<Pick<MountOptions, 'onDescribe' | 'onReaders'>>
 
-/** The RTSP output of one pipeline: its mount while it plays, or while it waits for a reader. */
+/** The RTSP output of one pipeline: its mount while the pipeline plays, or listens for a reader. */
 export class Output {
   readonly #publisher: Publisher
   readonly #settings: () => Settings
   readonly #streams: readonly [RtpStream, RtpStream]
   readonly #hooks: OutputHooks
   #mount: Mount | undefined
-  /** What mounts before the present one have sent. */
+  /** Totals of the mounts before the present one. */
   #sentBefore = { bytesOut: 0, gopDrops: 0 }
 
   constructor(publisher: Publisher, settings: () => Settings, streams: readonly [RtpStream, RtpStream], hooks: OutputHooks) {
@@ -34,7 +34,7 @@ export class Output {
     return { bytesOut: this.#sentBefore.bytesOut + bytesOut, gopDrops: this.#sentBefore.gopDrops + gopDrops, worstLoss }
   }
 
-  /** Listens at the output address; nothing to do when it does already or the pipeline has none. */
+  /** Listens at the output address. Does nothing when it listens already or the pipeline has no output. */
   async open(config: PipelineConfig): Promise<void> {
     if (this.#mount !== undefined || config.output === null) return
     const address = parseOutputUri(config.output.uri)

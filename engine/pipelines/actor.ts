@@ -2,101 +2,95 @@ import { ApiError } from '../../lib/errors.ts'
 import type { EngineEvent, Log, LogLine } from '../../lib/ports.ts'
 import type { PipelineConfig, PipelineState, PipelineView } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
-import type { Fault } from '../fault.ts'
 import { KlvTap } from '../klv/tap.ts'
 import type { Planner } from '../launch/plan.ts'
-import { Output } from '../outputs/rtsp.ts'
 import { RtpStream } from '../rtp/stream.ts'
 import { Timeline } from '../rtp/timeline.ts'
 import type { Publisher } from '../rtsp/publisher/publisher.ts'
 import { PipelineScreenshots, type ScreenshotDeps } from '../screenshots/pipeline-screenshots.ts'
-import { attemptRun, toFault } from './attempt.ts'
 import { ReaderDemand } from './demand.ts'
-import type { LifecycleEvent } from './lifecycle.ts'
+import type { Failure } from './lifecycle.ts'
 import { LogRing } from './log-ring.ts'
-import { MediaStats, type PipelineFacts } from './media-stats.ts'
-import { Session } from './play.ts'
+import { MediaStats, mediaTotals, type PipelineFacts } from './media-stats.ts'
+import { Play, type PlayEvent, type PlayHandlers } from './play.ts'
+import { createQueue } from './queue.ts'
+import { runChild } from './run.ts'
 import { PipelineStatus } from './status.ts'
 
 export interface ActorDeps {
   readonly publisher: Publisher
-  readonly settings: () => Settings
-  /** Throws ApiError when the license has no place for a start by a reader. */
-  readonly admitReaderStart: (config: PipelineConfig) => void
-  readonly plan: Planner['plan']
-  readonly onReturn: Planner['onReturn']
-  readonly emit: (event: EngineEvent) => void
-  readonly now: () => number
-  readonly log: Log
+  readonly planner: Planner
   readonly screenshots: ScreenshotDeps
+  readonly log: Log
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  readonly settings: () => Settings
+  /** Throws ApiError when the license allows no start by a reader. */
+  readonly admitReaderStart: (config: PipelineConfig) => void
+  readonly emit: (event: EngineEvent) => void
 }
 
 /**
- * One pipeline: its configuration, its wish, its child and its output. Commands are taken one after
- * the other; only the wait for a start happens outside of that, so that a stop can cancel it.
+ * One pipeline: its configuration, its commands, its status and the present play. Commands run one after the other;
+ * only the wait for a start is outside of that, so that a stop can cancel it.
  */
 export class PipelineActor {
   readonly screenshots: PipelineScreenshots
   readonly klv: KlvTap
   readonly #deps: ActorDeps
-  readonly #ring: LogRing
-  readonly #vitals = new MediaStats()
+  readonly #logRing: LogRing
   readonly #streams: readonly [RtpStream, RtpStream]
-  readonly #output: Output
   readonly #demand: ReaderDemand
   readonly #status: PipelineStatus
+  readonly #command = createQueue()
   #config: PipelineConfig
-  #session: Session | undefined
-  #runs = 0
-  #pid: number | undefined
-  #commands: Promise<unknown> = Promise.resolve()
+  #play: Play | undefined
+  /** Of the present play, or of the last one. */
+  #mediaStats = new MediaStats()
   #removed = false
-  #previousFault: Fault | undefined
+  /** What each event of a play changes. */
+  readonly #onPlayEvent: PlayHandlers = {
+    klv: ({ available }) => this.klv.announce(available),
+    media: () => {
+      this.#status.move('media')
+      this.#demand.stopWhenIdle()
+    },
+    fault: ({ fault }) => this.#status.noteFault(fault),
+    lost: () => this.#status.move('lost'),
+    pause: ({ delayMs }) => this.#status.notePause(delayMs),
+    failed: ({ failure }) => this.#onFailed(failure),
+  }
 
   constructor(config: PipelineConfig, deps: ActorDeps) {
+    const { log, now, emit } = deps
+    const timeline = new Timeline()
+    const [video, klv] = [new RtpStream({ timeline }), new RtpStream({ timeline })]
+    const playing = (): boolean => this.#state() === 'playing'
+    const shared = { id: config.id, log, now, emit, onChange: () => this.#emitView() }
     this.#deps = deps
     this.#config = config
-    this.#status = new PipelineStatus(deps.now)
-    this.#ring = new LogRing(deps.now)
-    const timeline = new Timeline()
-    const video = new RtpStream({ timeline })
-    const klv = new RtpStream({ timeline })
-    video.onUnit((unit) => this.#vitals.record(unit.bytes))
     this.#streams = [video, klv]
-    this.#output = new Output(deps.publisher, deps.settings, this.#streams, {
-      onDescribe: () => this.#demand.describe(),
-      onReaders: (count) => this.#demand.count(count),
-    })
+    this.#logRing = new LogRing(now)
+    this.#status = new PipelineStatus({ ...shared, logRing: this.#logRing })
     this.#demand = new ReaderDemand({
-      session: () => (this.#status.phase === 'stopping' ? undefined : this.#session),
-      listens: () => this.#listensWhileReady(),
-      readers: () => this.#output.readers,
+      ...deps,
+      config: () => this.#config,
+      status: this.#status,
+      streams: this.#streams,
+      play: () => this.#play,
       start: () => this.play({ wait: true, byReader: true }),
       stop: () => void this.stop(),
-      disconnectReaders: () => this.#output.disconnectReaders(),
-      closeAfterMs: () => deps.settings().on_demand.close_after_seconds * 1000,
-      onStartFailed: (error) => deps.log.warn('on_demand_start_failed', { pipeline_id: this.#config.id, error }),
     })
     this.screenshots = new PipelineScreenshots({
       ...deps.screenshots,
-      id: config.id,
+      ...shared,
       stream: video,
-      status: () => ({ playing: this.#state() === 'playing', publishes: this.#config.output !== null }),
-      onChange: () => this.#emitStatus(),
-      emit: deps.emit,
-      now: deps.now,
-      log: deps.log,
+      status: () => ({ playing: playing(), publishes: this.#config.output !== null }),
     })
     this.klv = new KlvTap({
-      id: config.id,
+      ...shared,
       stream: klv,
-      status: () => ({
-        playing: this.#state() === 'playing',
-        extractsGeolocation: this.#config.klv_config.auto_extract_geolocation,
-      }),
-      onChange: () => this.#emitStatus(),
-      emit: deps.emit,
-      now: deps.now,
+      status: () => ({ playing: playing(), extractsGeolocation: this.#config.klv_config.auto_extract_geolocation }),
     })
   }
 
@@ -105,243 +99,150 @@ export class PipelineActor {
   }
 
   get running(): boolean {
-    return this.#session !== undefined
-  }
-
-  get pid(): number | undefined {
-    return this.#pid
+    return this.#play !== undefined
   }
 
   view(): PipelineView {
-    const { screenshots } = this.#deps.settings()
     return {
       id: this.#config.id,
       state: this.#state(),
-      runtime: {
-        ...this.#status.read(),
-        readers: this.#output.readers,
-        ...this.#vitals.read(),
-      },
+      runtime: { ...this.#status.read(), readers: this.#demand.output.readers, ...this.#mediaStats.read() },
       klv: this.klv.view(),
-      screenshots: this.screenshots.view(screenshots),
+      screenshots: this.screenshots.view(this.#deps.settings().screenshots),
     }
   }
 
-  /** What the metrics are made of. */
   measure(): PipelineFacts {
-    const [video, klv] = [this.#streams[0].stats, this.#streams[1].stats]
-    const media = {
-      frames: video.units,
-      bytesIn: video.bytes + klv.bytes,
-      malformedPackets: video.malformedPackets + klv.malformedPackets,
-      ...this.#output.sent,
-    }
-    return { view: this.view(), pid: this.#pid, media }
+    return { view: this.view(), pid: this.#play?.pid, media: mediaTotals(this.#streams, this.#demand.output.sent) }
   }
 
   log(): readonly LogLine[] {
-    return this.#ring.lines()
+    return this.#logRing.lines()
   }
 
-  /** Opens the output of an on-demand pipeline, so that the first reader can start it. */
+  /** Lets the first reader start the pipeline, if it is on demand. */
   listen(): Promise<void> {
-    return this.#command(() => this.#listenWhileReady())
+    return this.#command(() => this.#demand.listen())
   }
 
-  /** Takes note of changed settings: whether it listens while it is ready, and for how long it plays without a reader. */
   settingsChanged(): Promise<void> {
-    return this.#command(async () => {
-      if (this.#session !== undefined) this.#demand.closeWhenIdle()
-      else if (this.#listensWhileReady()) await this.#listenWhileReady()
-      else await this.#output.close()
-    })
+    return this.#command(() => this.#demand.settingsChanged())
   }
 
   /** Replaces the configuration; CONFLICT while it runs. */
   replace(config: PipelineConfig): Promise<void> {
     return this.#command(async () => {
-      if (this.#removed) throw new ApiError('NOT_FOUND', `There is no pipeline "${this.#config.id}".`)
-      if (this.#session !== undefined) throw runningConflict(this.#config.id)
-      await this.#output.close()
+      this.#requireRegistered()
+      if (this.#play !== undefined) throw runningConflict(this.#config.id)
+      await this.#demand.output.close()
       this.#config = config
       this.#status.forgetError()
       this.klv.forget()
-      this.#settle()
-      await this.#listenWhileReady()
-      this.#emitStatus()
+      this.#toIdle()
+      await this.#demand.listen()
+      this.#emitView()
     })
   }
 
   /** Ends the pipeline for good; CONFLICT while it runs unless forced. */
   remove(force: boolean): Promise<void> {
-    if (force) this.#session?.stop()
+    if (force) this.#play?.stop()
     return this.#command(async () => {
-      if (this.#session !== undefined && !force) throw runningConflict(this.#config.id)
-      await this.#endSession()
-      await this.#output.close()
+      if (this.#play !== undefined && !force) throw runningConflict(this.#config.id)
+      await this.#endPlay()
+      await this.#demand.close()
       this.screenshots.close()
       this.#removed = true
     })
   }
 
-  /** Answers at the first media, or throws what a user can act on. Two plays at once share one start. */
+  /** Starts a play, or joins the present one. `wait`: resolves at the first media, rejects with ApiError when the start fails. */
   async play(options: { readonly wait: boolean; readonly byReader?: boolean }): Promise<PipelineView> {
     const byReader = options.byReader ?? false
-    const session = await this.#command(async () => {
-      if (this.#removed) throw new ApiError('NOT_FOUND', `There is no pipeline "${this.#config.id}".`)
-      if (byReader && this.#session === undefined) this.#deps.admitReaderStart(this.#config)
+    const play = await this.#command(async () => {
+      this.#requireRegistered()
+      if (byReader && this.#play === undefined) this.#deps.admitReaderStart(this.#config)
       if (!byReader) this.#status.desired = 'playing'
-      this.#session ??= this.#begin(!options.wait, byReader)
-      if (!byReader) this.#session.byReader = false
-      return this.#session
+      const present = this.#play ?? this.#beginPlay({ awaited: options.wait, byReader })
+      if (!byReader) present.byReader = false
+      return present
     })
-    if (options.wait) await session.started()
+    if (options.wait) await play.started()
     return this.view()
   }
 
-  /** Answers when the child is reaped and, unless the pipeline waits for readers on demand, the port is free. */
+  /** Ends the play. Resolves when the child is reaped and, unless a reader may start the pipeline, the port is free. */
   stop(): Promise<PipelineView> {
-    this.#session?.stop()
+    this.#play?.stop()
     return this.#command(async () => {
       this.#status.desired = 'ready'
-      await this.#endSession()
-      this.#settle()
-      if (this.#listensWhileReady()) this.#output.disconnectReaders()
-      else await this.#output.close()
+      await this.#endPlay()
+      this.#toIdle()
+      await this.#demand.release()
       return this.view()
     })
   }
 
-  #state(): PipelineState {
-    return this.#status.state(this.#session?.hadMedia ?? false)
-  }
-
-  #command<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#commands.then(work)
-    this.#commands = result.catch(() => {})
-    return result
-  }
-
-  #begin(patient: boolean, byReader: boolean): Session {
-    this.#status.begin()
-    this.#vitals.reset()
-    this.klv.begin()
-    this.#move('play')
-    return new Session(
+  #beginPlay(options: { readonly awaited: boolean; readonly byReader: boolean }): Play {
+    const play = new Play(
       {
-        settings: this.#deps.settings,
-        patienceMs: () => this.#patienceMs(),
-        attempt: (startTimeoutMs, signal, onMedia) => this.#attempt(startTimeoutMs, signal, onMedia),
-        lastMediaAt: () => this.#vitals.lastFrameAt ?? performance.now(),
-        onEvent: (event) => this.#move(event),
-        onFault: (fault) => this.#noteFault(fault),
-        onPause: (delayMs) => this.#notePause(delayMs),
-        onReturn: (callback) => this.#deps.onReturn(this.#config, callback),
-        onFailed: (event) => this.#onFailed(event),
+        ...this.#deps,
+        config: this.#config,
+        output: this.#demand.output,
+        releaseOutput: () => this.#demand.release(),
+        streams: this.#streams,
+        runChild,
+        logRing: this.#logRing,
+        previousFault: this.#status.lastFault,
+        report: (event) => (this.#onPlayEvent[event.type] as (event: PlayEvent) => void)(event),
       },
-      { patient, byReader },
+      options,
     )
+    this.#play = play
+    this.#mediaStats = play.mediaStats
+    this.#status.begin()
+    this.klv.begin()
+    this.#status.move('play')
+    return play
   }
 
-  async #attempt(startTimeoutMs: number, signal: AbortSignal, onMedia: () => void): Promise<Fault | undefined> {
-    const { settings, plan, log } = this.#deps
-    const context = {
-      config: this.#config,
-      number: ++this.#runs,
-      settings,
-      plan,
-      output: this.#output,
-      streams: this.#streams,
-      klv: this.klv,
-      ring: this.#ring,
-      log,
-      previousFault: this.#previousFault,
-      onStarted: (pid: number) => {
-        this.#pid = pid
-      },
-    }
-    try {
-      return await attemptRun(context, startTimeoutMs, signal, () => {
-        onMedia()
-        this.#demand.closeWhenIdle()
-      })
-    } finally {
-      this.#pid = undefined
-    }
-  }
-
-  #patienceMs(): number | null {
-    const { reconnect, triggers } = this.#deps.settings()
-    const seconds = this.#config.ephemeral ? triggers.give_up_after_seconds : reconnect.give_up_after_seconds
-    return seconds === null ? null : seconds * 1000
-  }
-
-  /** The session ended without a stop: the port goes, the reason stays. */
-  async #onFailed(event: LifecycleEvent): Promise<void> {
-    if (this.#listensWhileReady()) this.#output.disconnectReaders()
-    else await this.#output.close()
+  /** The play ended without a stop. */
+  #onFailed(failure: Failure): void {
     this.klv.end()
-    // Whoever waited for the start was told that it failed: nobody expects it to come by itself later.
-    if (this.#session !== undefined && !this.#session.patient && !this.#session.hadMedia) this.#status.desired = 'ready'
-    this.#session = undefined
-    this.#move(event)
+    // The caller of a start that failed got the error, so the pipeline must not start by itself later.
+    if (this.#play?.awaited && !this.#play.hadMedia) this.#status.desired = 'ready'
+    this.#play = undefined
+    this.#status.move(failure)
   }
 
-  async #endSession(): Promise<void> {
-    this.#demand.forget()
-    const session = this.#session
-    if (session === undefined) return
-    this.#move('stop')
-    session.stop()
-    await session.ended
+  async #endPlay(): Promise<void> {
+    this.#demand.cancelStop()
+    const play = this.#play
+    if (play === undefined) return
+    this.#status.move('stop')
+    play.stop()
+    await play.ended
     this.klv.end()
-    this.#session = undefined
-    this.#move('ended')
+    this.#play = undefined
+    this.#status.move('ended')
   }
 
-  /** Back to idle from failed: the reason was seen, or the configuration is another. */
-  #settle(): void {
-    this.#move('stop')
-    this.#move('ended')
+  /** From failed back to idle: a stop command confirms the failure, a new configuration makes it obsolete. */
+  #toIdle(): void {
+    this.#status.move('stop')
+    this.#status.move('ended')
   }
 
-  #noteFault(fault: Fault): void {
-    const { id } = this.#config
-    this.#previousFault = fault
-    const { code } = this.#status.noteFault(fault)
-    this.#ring.add(this.#runs, 'engine', `${fault.reason}: ${fault.message}`)
-    this.#deps.log.warn('pipeline_fault', { pipeline_id: id, run: this.#runs, reason: fault.reason, message: fault.message })
-    this.#deps.emit({ type: 'pipeline_error', id, code, message: fault.message, cause: fault.reason })
+  #state(): PipelineState {
+    return this.#status.state(this.#play?.hadMedia ?? false)
   }
 
-  #notePause(delayMs: number | null): void {
-    this.#status.notePause(delayMs)
-    if (delayMs !== null) this.#emitStatus()
-  }
-
-  #move(event: LifecycleEvent): void {
-    const phase = this.#status.move(event)
-    if (phase === undefined) return
-    this.#deps.log.info('pipeline_phase', { pipeline_id: this.#config.id, phase, after: event })
-    this.#emitStatus()
-  }
-
-  #emitStatus(): void {
+  #emitView(): void {
     if (!this.#removed) this.#deps.emit({ type: 'pipeline', view: this.view() })
   }
 
-  #listensWhileReady(): boolean {
-    return this.#config.on_demand && this.#config.output !== null && this.#deps.settings().on_demand.start_on_read
-  }
-
-  /** A port that another program holds must not keep a pipeline from being known: the next play tells. */
-  async #listenWhileReady(): Promise<void> {
-    if (this.#removed || this.#session !== undefined || !this.#listensWhileReady()) return
-    try {
-      await this.#output.open(this.#config)
-    } catch (error) {
-      this.#noteFault(toFault(error, this.#config.id, this.#deps.log))
-    }
+  #requireRegistered(): void {
+    if (this.#removed) throw new ApiError('NOT_FOUND', `There is no pipeline "${this.#config.id}".`)
   }
 }
 

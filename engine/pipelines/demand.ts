@@ -1,67 +1,124 @@
-import type { Session } from './play.ts'
+import type { Log } from '../../lib/ports.ts'
+import type { PipelineConfig } from '../../lib/schema/pipeline.ts'
+import type { Settings } from '../../lib/schema/settings.ts'
+import { Output } from '../outputs/rtsp.ts'
+import type { RtpStream } from '../rtp/stream.ts'
+import type { Publisher } from '../rtsp/publisher/publisher.ts'
+import type { Play } from './play.ts'
+import { toFault } from './start-fault.ts'
+import type { PipelineStatus } from './status.ts'
 
-/** What the readers' side needs of its pipeline. */
-export interface DemandHost {
-  /** The session under way; one that is being ended counts no more. */
-  readonly session: () => Session | undefined
-  /** The pipeline may be started by a reader. */
-  readonly listens: () => boolean
-  /** Readers that are attached now. */
-  readonly readers: () => number
-  /** Starts it for a reader; rejects with ApiError. */
+/** The parts of a pipeline that its on-demand policy works with. */
+interface DemandParts {
+  readonly config: () => PipelineConfig
+  readonly settings: () => Settings
+  readonly status: PipelineStatus
+  readonly publisher: Publisher
+  readonly streams: readonly [RtpStream, RtpStream]
+  readonly log: Log
+  readonly play: () => Play | undefined
+  /** Starts the pipeline for a reader; rejects with ApiError. */
   readonly start: () => Promise<unknown>
   readonly stop: () => void
-  readonly disconnectReaders: () => void
-  readonly closeAfterMs: () => number
-  readonly onStartFailed: (error: unknown) => void
 }
 
-/** What readers bring about at an on-demand pipeline: the first one starts it, and it is stopped some time after the last. */
+/**
+ * The on-demand policy of a pipeline and the output that it rules: the output listens while the pipeline is ready, the first
+ * reader starts the pipeline, and it stops some time after the last reader has left.
+ */
 export class ReaderDemand {
-  readonly #host: DemandHost
-  #count = 0
+  readonly output: Output
+  readonly #parts: DemandParts
+  #readers = 0
   #idleTimer: NodeJS.Timeout | undefined
+  #closed = false
 
-  constructor(host: DemandHost) {
-    this.#host = host
+  constructor(parts: DemandParts) {
+    this.#parts = parts
+    this.output = new Output(parts.publisher, parts.settings, parts.streams, {
+      onDescribe: () => this.#onDescribe(),
+      onReaders: (count) => this.#onReaders(count),
+    })
   }
 
-  /** The start that a reader who asks for the description waits for; undefined when it runs already, or no reader may start it. */
-  describe(): Promise<unknown> | undefined {
-    const session = this.#host.session()
-    if (session !== undefined) return session.patient || session.hadMedia ? undefined : session.started()
-    return this.#host.listens() ? this.#start() : undefined
-  }
-
-  /** The number of readers has changed. */
-  count(count: number): void {
-    const joined = count > this.#count
-    this.#count = count
-    // One that described the stream while it played, and plays it after it was stopped, asks for it no less than one that describes it now.
-    if (joined && this.#host.session() === undefined && this.#host.listens()) {
-      this.#start().catch(() => this.#host.disconnectReaders())
+  /**
+   * While nothing plays: opens the output if a reader may start the pipeline, closes it otherwise. A port in use is noted as
+   * a fault and not thrown, since the next play tries the port again.
+   */
+  async listen(): Promise<void> {
+    const { config, status, play, log } = this.#parts
+    if (this.#closed || play() !== undefined) return
+    try {
+      if (this.#startsOnRead()) await this.output.open(config())
+      else await this.output.close()
+    } catch (error) {
+      status.noteFault(toFault(error, config().id, log))
     }
-    this.closeWhenIdle()
   }
 
-  /** Of a pipeline that a reader started: waits until the last reader has been gone for a while. */
-  closeWhenIdle(): void {
-    this.forget()
-    const session = this.#host.session()
-    if (session === undefined || this.#host.readers() > 0 || !session.byReader) return
+  /** Applies changed settings: whether the output listens while ready, and how long a play goes on without readers. */
+  settingsChanged(): Promise<void> {
+    this.stopWhenIdle()
+    return this.listen()
+  }
+
+  /** After a play: disconnects the readers and frees the port, unless a reader may start the pipeline again. */
+  async release(): Promise<void> {
+    if (this.#startsOnRead()) this.output.disconnectReaders()
+    else await this.output.close()
+  }
+
+  /** Closes the output for good. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.output.close()
+  }
+
+  /** Schedules the stop of a play that a reader started, if no reader is left. */
+  stopWhenIdle(): void {
+    this.cancelStop()
+    const { settings, stop } = this.#parts
+    const play = this.#livePlay()
+    if (play === undefined || this.output.readers > 0 || !play.byReader) return
     this.#idleTimer = setTimeout(() => {
-      if (this.#host.session() === session && session.byReader && this.#host.readers() === 0) this.#host.stop()
-    }, this.#host.closeAfterMs())
+      if (this.#livePlay() === play && play.byReader && this.output.readers === 0) stop()
+    }, settings().on_demand.close_after_seconds * 1000)
   }
 
-  /** Waits for nothing any more. */
-  forget(): void {
+  cancelStop(): void {
     clearTimeout(this.#idleTimer)
   }
 
+  /** The start that a DESCRIBE waits for; undefined when the pipeline plays, reconnects, or may not be started by a reader. */
+  #onDescribe(): Promise<unknown> | undefined {
+    const play = this.#livePlay()
+    if (play !== undefined) return play.awaited && !play.hadMedia ? play.started() : undefined
+    return this.#startsOnRead() ? this.#start() : undefined
+  }
+
+  #onReaders(count: number): void {
+    const joined = count > this.#readers
+    this.#readers = count
+    // A reader may get the description, and send PLAY only after the pipeline was stopped: that starts the pipeline as well.
+    if (joined && this.#livePlay() === undefined && this.#startsOnRead()) this.#start().catch(() => this.output.disconnectReaders())
+    this.stopWhenIdle()
+  }
+
   #start(): Promise<unknown> {
-    const start = this.#host.start()
-    start.catch((error: unknown) => this.#host.onStartFailed(error))
-    return start
+    const { config, start, log } = this.#parts
+    const started = start()
+    started.catch((error: unknown) => log.warn('on_demand_start_failed', { pipeline_id: config().id, error }))
+    return started
+  }
+
+  /** The present play, unless it is being stopped. */
+  #livePlay(): Play | undefined {
+    const { play, status } = this.#parts
+    return status.phase === 'stopping' ? undefined : play()
+  }
+
+  #startsOnRead(): boolean {
+    const { on_demand, output } = this.#parts.config()
+    return on_demand && output !== null && this.#parts.settings().on_demand.start_on_read
   }
 }

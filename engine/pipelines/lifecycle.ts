@@ -2,14 +2,17 @@ import type { Phase, PipelineState } from '../../lib/schema/pipeline.ts'
 
 /**
  * What can happen to a pipeline:
- * `play`/`stop` were asked for; `media`: a key frame came out;
- * `lost`: the run ended or stalled and will be tried again; `fault`: only a user can mend it;
- * `timeout`: a start that somebody waits for took too long; `give_up`: retried for as long as the settings allow;
- * `ended`: the child is reaped and the port is free.
+ * `play`/`stop`: a command; `media`: the first key frame of a run;
+ * `lost`: a run ended and the next attempt follows; `fault`: a fault ended the play at once;
+ * `timeout`: the start timeout of a caller that waits has passed; `give_up`: retried for as long as the settings allow;
+ * `ended`: the child is reaped.
  */
-export type LifecycleEvent = 'play' | 'media' | 'lost' | 'fault' | 'timeout' | 'give_up' | 'stop' | 'ended'
+export type LifecycleEvent = 'play' | 'media' | 'lost' | Failure | 'stop' | 'ended'
 
-/** The whole life of a pipeline. What a phase does not name cannot happen in it. */
+/** What ends a play that was not stopped. */
+export type Failure = 'fault' | 'timeout' | 'give_up'
+
+/** phase × event → the next phase. An event that a phase does not list changes nothing in it. */
 export const LIFECYCLE = {
   idle: { play: 'starting' },
   starting: { media: 'playing', lost: 'reconnecting', fault: 'failed', timeout: 'failed', stop: 'stopping' },
@@ -19,7 +22,7 @@ export const LIFECYCLE = {
   failed: { play: 'starting', stop: 'stopping' },
 } as const satisfies Record<Phase, Partial<Record<LifecycleEvent, Phase>>>
 
-/** The phase that follows, or undefined when the event cannot happen in this phase. */
+/** The phase that follows, or undefined when the event changes nothing in this phase. */
 export const nextPhase = (phase: Phase, event: LifecycleEvent): Phase | undefined =>
   (LIFECYCLE[phase] as Partial<Record<LifecycleEvent, Phase>>)[event]
 

@@ -4,13 +4,26 @@ import { redact } from '../../lib/redact.ts'
 const MAX_LINES = 500
 const MAX_LINE_LENGTH = 2000
 
-/** The last lines of a pipeline's children, this run and earlier ones; credentials are masked on the way in. */
+/** The last log lines of a pipeline over all its runs; credentials are masked before a line is stored. */
 export class LogRing {
   #lines: LogLine[] = []
+  #run = 0
   readonly #now: () => number
 
+  /** `now`: milliseconds since the epoch. */
   constructor(now: () => number) {
     this.#now = now
+  }
+
+  /** Number of the newest run, 0 before the first. */
+  get run(): number {
+    return this.#run
+  }
+
+  /** Numbers the next run: 1 for the first since the pipeline was registered. */
+  beginRun(): number {
+    this.#run += 1
+    return this.#run
   }
 
   add(run: number, stream: LogLine['stream'], line: string): void {
@@ -23,7 +36,7 @@ export class LogRing {
     return [...this.#lines]
   }
 
-  /** The newest lines a run wrote to stderr: what its end is classified by. */
+  /** The newest stderr lines of a run, from which its end is classified. */
   stderrTail(run: number, count: number): readonly string[] {
     return this.#lines
       .filter((line) => line.run === run && line.stream === 'stderr')

@@ -1,4 +1,5 @@
 import type { PipelineView, Runtime } from '../../lib/schema/pipeline.ts'
+import type { RtpStream } from '../rtp/stream.ts'
 import { RateMeter } from './rate-meter.ts'
 
 /** Media of one pipeline since it was registered. */
@@ -7,12 +8,27 @@ export interface MediaTotals {
   readonly bytesIn: number
   readonly malformedPackets: number
   readonly bytesOut: number
-  /** How often a reader that was behind lost what waited for it. */
+  /** How often a reader that was behind lost its backlog. */
   readonly gopDrops: number
   /** The worst loss that a UDP reader reported last, 0 to 1. */
   readonly worstLoss: number
 }
 
+/** `sent`: what the output counted. */
+export const mediaTotals = (
+  streams: readonly [RtpStream, RtpStream],
+  sent: Pick<MediaTotals, 'bytesOut' | 'gopDrops' | 'worstLoss'>,
+): MediaTotals => {
+  const [video, klv] = [streams[0].stats, streams[1].stats]
+  return {
+    frames: video.units,
+    bytesIn: video.bytes + klv.bytes,
+    malformedPackets: video.malformedPackets + klv.malformedPackets,
+    ...sent,
+  }
+}
+
+/** What the metrics of one pipeline are made of. */
 export interface PipelineFacts {
   readonly view: PipelineView
   /** The child of the present run. */
@@ -20,37 +36,32 @@ export interface PipelineFacts {
   readonly media: MediaTotals
 }
 
-/** The media counters of a pipeline since its last play. Times are monotonic milliseconds. */
+/** Frame count, rates and age of the last frame of one play. Times are monotonic milliseconds. */
 export class MediaStats {
-  readonly #meter = new RateMeter()
+  readonly #rates = new RateMeter()
   #frames = 0
   #lastFrameAt: number | null = null
-
-  record(bytes: number): void {
-    const now = performance.now()
-    this.#frames += 1
-    this.#lastFrameAt = now
-    this.#meter.record(now, bytes)
-  }
 
   get lastFrameAt(): number | null {
     return this.#lastFrameAt
   }
 
+  /** Counts a frame (an access unit) that came now. */
+  record(bytes: number): void {
+    const now = performance.now()
+    this.#frames += 1
+    this.#lastFrameAt = now
+    this.#rates.record(now, bytes)
+  }
+
   read(): Pick<Runtime, 'frames' | 'fps' | 'bitrate_kbps' | 'last_frame_age_ms'> {
     const now = performance.now()
-    const { fps, kbps } = this.#meter.rates(now)
+    const { fps, kbps } = this.#rates.rates(now)
     return {
       frames: this.#frames,
       fps,
       bitrate_kbps: kbps,
       last_frame_age_ms: this.#lastFrameAt === null ? null : Math.round(now - this.#lastFrameAt),
     }
-  }
-
-  reset(): void {
-    this.#meter.reset()
-    this.#frames = 0
-    this.#lastFrameAt = null
   }
 }

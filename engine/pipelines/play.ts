@@ -1,70 +1,114 @@
-import { Backoff, GOOD_MEDIA_MS } from '../../lib/backoff.ts'
+import { Backoff } from '../../lib/backoff.ts'
 import { ApiError } from '../../lib/errors.ts'
+import type { Log } from '../../lib/ports.ts'
+import type { PipelineConfig } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
-import { Fault, faultToApiError, worthRetrying, worthWaiting } from '../fault.ts'
-import type { LifecycleEvent } from './lifecycle.ts'
+import { type Fault, faultToApiError, worthRetrying, worthWaiting } from '../fault.ts'
+import type { Planner } from '../launch/plan.ts'
+import type { Output } from '../outputs/rtsp.ts'
+import type { Failure } from './lifecycle.ts'
+import type { LogRing } from './log-ring.ts'
+import { MediaStats } from './media-stats.ts'
+import type { Run, RunEvent } from './run.ts'
+import { startTimeout, toFault } from './start-fault.ts'
 
-/** A child that crashed after this much media was sound, milliseconds. */
-const SOUND_MEDIA_MS = 1000
-/** Crashes in a row, each sooner than that, after which the next child comes at once all the same. */
+/** After this much media the delays between attempts begin with the shortest again, milliseconds. */
+const GOOD_MEDIA_MS = 30_000
+/** A child that crashes after less media than this crashed quickly, milliseconds. */
+const QUICK_CRASH_MS = 1000
+/** After this many quick crashes in a row the next child is delayed like after any other fault. */
 const MAX_QUICK_CRASHES = 5
 
-/** What a session needs of its pipeline. Times are monotonic milliseconds. */
-export interface SessionHost {
+export type PlayEvent =
+  /** The source carries KLV, or does not. */
+  | { readonly type: 'klv'; readonly available: boolean }
+  /** The first media of a run came. */
+  | { readonly type: 'media' }
+  /** An attempt ended with a fault. The play goes on unless `failed` follows. */
+  | { readonly type: 'fault'; readonly fault: Fault }
+  /** The source is lost: attempts go on in the background. */
+  | { readonly type: 'lost' }
+  /** A pause before the next attempt began; null: it is over. */
+  | { readonly type: 'pause'; readonly delayMs: number | null }
+  /** The play ended without a stop; its output is released. */
+  | { readonly type: 'failed'; readonly failure: Failure }
+
+/** What to do on each event of a play. */
+export type PlayHandlers = { readonly [T in PlayEvent['type']]: (event: Extract<PlayEvent, { readonly type: T }>) => void }
+
+/** The parts of a pipeline that a play works with. */
+export interface PlayParts {
+  readonly config: PipelineConfig
   readonly settings: () => Settings
-  /** How long a lost source is waited for, milliseconds; null: for ever. */
-  readonly patienceMs: () => number | null
-  /** Runs one child to its end; undefined when the signal ended it. Calls `onMedia` at the first media. */
-  readonly attempt: (startTimeoutMs: number, signal: AbortSignal, onMedia: () => void) => Promise<Fault | undefined>
-  /** When media was last seen of the run that just ended. */
-  readonly lastMediaAt: () => number
-  readonly onEvent: (event: LifecycleEvent) => void
-  readonly onFault: (fault: Fault) => void
-  /** A pause before the next attempt begins (milliseconds), or it is over (null). */
-  readonly onPause: (delayMs: number | null) => void
-  /** Calls back when the source may be back before a pause is over; answers how to end that. */
-  readonly onReturn?: (callback: () => void) => () => void
-  /** The session ends by itself: `event` is fault, timeout or give_up. */
-  readonly onFailed: (event: LifecycleEvent) => Promise<void>
+  readonly planner: Pick<Planner, 'plan' | 'onReturn'>
+  readonly output: Pick<Output, 'open'>
+  /** Lets go of the output after a failure. */
+  readonly releaseOutput: () => Promise<void>
+  readonly streams: Run['streams']
+  readonly runChild: (run: Run) => Promise<Fault | undefined>
+  readonly logRing: LogRing
+  readonly log: Log
+  /** How the last run before this play ended; the planner may probe the source in another way after it. */
+  readonly previousFault: Fault | undefined
+  readonly report: (event: PlayEvent) => void
 }
 
-/** One wish to play: attempts with backoff from the play to the stop, or to a failure that only a user can mend. */
-export class Session {
-  /** Nobody waits for the start, so a source that is away is waited for. */
-  readonly patient: boolean
-  /** A reader started it, so it ends when the last reader is gone; an explicit play turns it off. */
+/**
+ * One request to play: attempts with backoff from the play command to the stop, or to a failure.
+ * An attempt opens the output, probes the source and runs a child until it is reaped.
+ */
+export class Play {
+  /** A caller waits for the start, so the play fails without media in the start timeout. Otherwise attempts go on in the background. */
+  readonly awaited: boolean
+  /** A reader started it, so it ends some time after the last reader has left; a play command turns this off. */
   byReader: boolean
-  hadMedia = false
-  lastFault: Fault | undefined
+  readonly mediaStats = new MediaStats()
   /** Resolves when the last child is reaped. Never rejects. */
   readonly ended: Promise<void>
+  readonly #parts: PlayParts
   readonly #abort = new AbortController()
   readonly #backoff = new Backoff()
-  #quickCrashes = 0
-  readonly #host: SessionHost
   readonly #started = Promise.withResolvers<void>()
+  #hadMedia = false
+  #pid: number | undefined
+  /** When the first media of the present attempt came, monotonic milliseconds. */
+  #mediaAt: number | undefined
+  #previousFault: Fault | undefined
+  /** What a start that times out is blamed on. */
+  #cause: Fault | undefined
+  #quickCrashes = 0
 
-  constructor(host: SessionHost, options: { readonly patient: boolean; readonly byReader: boolean }) {
-    this.#host = host
-    this.patient = options.patient
+  constructor(parts: PlayParts, options: { readonly awaited: boolean; readonly byReader: boolean }) {
+    this.#parts = parts
+    this.awaited = options.awaited
     this.byReader = options.byReader
-    // Perhaps nobody waits: a failed start must not become an unhandled rejection.
+    this.#previousFault = parts.previousFault
+    // When no caller waits, a failed start must not become an unhandled rejection.
     this.#started.promise.catch(() => {})
-    this.ended = this.#live()
+    this.ended = this.#attemptUntilEnd()
   }
 
-  /** Ends the session; `ended` tells when. */
+  get hadMedia(): boolean {
+    return this.#hadMedia
+  }
+
+  /** The child of the present run. */
+  get pid(): number | undefined {
+    return this.#pid
+  }
+
+  /** Ends the play; `ended` resolves when the child is reaped. */
   stop(): void {
     this.#abort.abort()
   }
 
-  /** Resolves at the first media; rejects with what a user can act on, at the latest after the start timeout. */
+  /** Resolves at the first media; rejects with the ApiError of a start that failed, was stopped or takes longer than the start timeout. */
   async started(): Promise<void> {
-    const timeoutMs = this.#host.settings().start_timeout_seconds * 1000
+    const timeoutMs = this.#startTimeoutMs()
     let timer: NodeJS.Timeout | undefined
-    // A session that somebody waits for watches its own deadline; a patient one goes on, only this wait ends.
+    // An awaited play fails at its own deadline; one in the background goes on, and only this wait ends.
     const deadline = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(startTimeout(this.lastFault, timeoutMs)), timeoutMs + (this.patient ? 0 : 10_000))
+      timer = setTimeout(() => reject(startTimeout(this.#cause, timeoutMs)), timeoutMs + (this.awaited ? 10_000 : 0))
     })
     try {
       await Promise.race([this.#started.promise, deadline])
@@ -73,102 +117,140 @@ export class Session {
     }
   }
 
-  async #live(): Promise<void> {
+  async #attemptUntilEnd(): Promise<void> {
     const { signal } = this.#abort
+    const { report, releaseOutput } = this.#parts
     const deadline = performance.now() + this.#startTimeoutMs()
     let lostAt = performance.now()
-    // The caller holds the session before its first event is told.
+    // The caller has stored the play before it reports its first event.
     await Promise.resolve()
     while (!signal.aborted) {
-      const waiting = !this.patient && !this.hadMedia
-      let mediaAt: number | undefined
-      const fault = await this.#host.attempt(
-        waiting ? Math.max(1, Math.round(deadline - performance.now())) : this.#startTimeoutMs(),
-        signal,
-        () => {
-          mediaAt = performance.now()
-          this.#onMedia()
-        },
-      )
+      const starting = this.awaited && !this.#hadMedia
+      const fault = await this.#attempt(starting ? Math.max(1, Math.round(deadline - performance.now())) : this.#startTimeoutMs())
       if (fault === undefined) break
-      if (mediaAt !== undefined) lostAt = this.#host.lastMediaAt()
-      const mediaMs = mediaAt === undefined ? undefined : lostAt - mediaAt
-      if (mediaMs !== undefined && mediaMs >= GOOD_MEDIA_MS) this.#backoff.reset()
-      // What the source said tells more than that time ran out.
-      if (this.lastFault === undefined || fault.reason !== 'timeout' || this.hadMedia) this.lastFault = fault
-      this.#host.onFault(fault)
-      const verdict = waiting && !this.hadMedia ? this.#judgeStart(fault, deadline) : this.#judgeLoss(fault, lostAt, mediaMs)
-      if (typeof verdict === 'string') {
-        await this.#host.onFailed(verdict)
-        this.#started.reject(verdict === 'timeout' ? startTimeout(this.lastFault, this.#startTimeoutMs()) : faultToApiError(fault))
+      if (this.#mediaAt !== undefined) lostAt = this.mediaStats.lastFrameAt ?? performance.now()
+      this.#noteFault(fault)
+      const next = starting && !this.#hadMedia ? this.#afterFailedStart(fault, deadline) : this.#afterLoss(fault, lostAt)
+      if (typeof next === 'string') {
+        await releaseOutput()
+        report({ type: 'failed', failure: next })
+        this.#started.reject(next === 'timeout' ? startTimeout(this.#cause, this.#startTimeoutMs()) : faultToApiError(fault))
         return
       }
-      await this.#pause(verdict, signal)
+      await this.#pause(next, signal)
     }
     this.#started.reject(new ApiError('CONFLICT', 'The pipeline was stopped while it was starting.', { reason: 'stopped' }))
   }
 
-  #onMedia(): void {
-    this.hadMedia = true
-    this.lastFault = undefined
-    this.#host.onEvent('media')
-    this.#started.resolve()
+  /** Resolves to the fault that ended the attempt, undefined when a stop did. */
+  async #attempt(startTimeoutMs: number): Promise<Fault | undefined> {
+    const { config, settings, planner, output, streams, runChild, logRing, log, report } = this.#parts
+    const { signal } = this.#abort
+    const number = logRing.beginRun()
+    const began = performance.now()
+    this.#mediaAt = undefined
+    try {
+      await output.open(config)
+      const attempt = { signal, timeoutMs: startTimeoutMs, previousFault: this.#previousFault }
+      const { launch, klv } = await planner.plan(config, settings(), attempt)
+      if (signal.aborted) return undefined
+      if (klv !== null) report({ type: 'klv', available: klv })
+      return await runChild({
+        number,
+        launch,
+        streams,
+        mediaStats: this.mediaStats,
+        logRing,
+        signal,
+        startTimeoutMs: Math.max(1, Math.round(startTimeoutMs - (performance.now() - began))),
+        stallTimeoutMs: () => settings().stall_timeout_seconds * 1000,
+        report: (event) => this.#onRunEvent(event, number),
+      })
+    } catch (error) {
+      return signal.aborted ? undefined : toFault(error, config.id, log)
+    } finally {
+      this.#pid = undefined
+    }
   }
 
-  /** Of a start that somebody waits for: the pause before the next attempt, or the event that ends it. */
-  #judgeStart(fault: Fault, deadline: number): number | LifecycleEvent {
+  #onRunEvent(event: RunEvent, number: number): void {
+    const { logRing, report } = this.#parts
+    if (event.type === 'started') {
+      this.#pid = event.pid
+      logRing.add(number, 'engine', `started process ${event.pid}`)
+    } else if (event.type === 'klv') {
+      report({ type: 'klv', available: true })
+    } else {
+      this.#mediaAt = performance.now()
+      this.#hadMedia = true
+      this.#cause = undefined
+      report({ type: 'media' })
+      this.#started.resolve()
+    }
+  }
+
+  #noteFault(fault: Fault): void {
+    this.#previousFault = fault
+    // A fault of the source says more about a failed start than the timeout after it.
+    if (this.#cause === undefined || fault.reason !== 'timeout' || this.#hadMedia) this.#cause = fault
+    this.#parts.report({ type: 'fault', fault })
+  }
+
+  /** While a caller waits for the start: the pause before the next attempt, milliseconds, or the failure that ends the play. */
+  #afterFailedStart(fault: Fault, deadline: number): number | Failure {
     if (!worthWaiting(fault)) return 'fault'
-    const delay = this.#backoff.next(this.#host.settings().reconnect)
+    const delay = this.#backoff.next(this.#parts.settings().reconnect)
     return performance.now() + delay >= deadline ? 'timeout' : delay
   }
 
-  /** Of a run that nobody waits for: the pause before the next attempt, or the event that ends it. */
-  #judgeLoss(fault: Fault, lostAt: number, mediaMs: number | undefined): number | LifecycleEvent {
+  /** While no caller waits: the pause before the next attempt, milliseconds, or the failure that ends the play. */
+  #afterLoss(fault: Fault, lostAt: number): number | Failure {
+    const mediaMs = this.#mediaAt === undefined ? undefined : lostAt - this.#mediaAt
+    if (mediaMs !== undefined && mediaMs >= GOOD_MEDIA_MS) this.#backoff.reset()
     if (!worthRetrying(fault)) return 'fault'
-    const patience = this.#host.patienceMs()
-    const left = patience === null ? Number.POSITIVE_INFINITY : patience - (performance.now() - lostAt)
+    const left = this.#giveUpAfterMs() - (performance.now() - lostAt)
     if (left <= 0) return 'give_up'
-    this.#host.onEvent('lost')
-    if (this.#comesBackAtOnce(fault, mediaMs)) return 0
-    // The last attempt comes when the patience ends, not a whole delay after that.
-    return Math.min(this.#backoff.next(this.#host.settings().reconnect), Math.ceil(left))
+    this.#parts.report({ type: 'lost' })
+    if (this.#restartsAtOnce(fault, mediaMs)) return 0
+    // The last attempt comes when the time to give up has come, not a whole delay after that.
+    return Math.min(this.#backoff.next(this.#parts.settings().reconnect), Math.ceil(left))
   }
 
-  /** A child that crashed says nothing against its source, so the next one need not wait, unless they keep crashing right after their first media. */
-  #comesBackAtOnce(fault: Fault, mediaMs: number | undefined): boolean {
+  /** A crash after media is no sign that the source is away, so the next child needs no delay unless it keeps crashing quickly. */
+  #restartsAtOnce(fault: Fault, mediaMs: number | undefined): boolean {
     if (fault.reason !== 'crashed' || mediaMs === undefined) return false
-    this.#quickCrashes = mediaMs >= SOUND_MEDIA_MS ? 0 : this.#quickCrashes + 1
+    this.#quickCrashes = mediaMs < QUICK_CRASH_MS ? this.#quickCrashes + 1 : 0
     return this.#quickCrashes <= MAX_QUICK_CRASHES
   }
 
+  /** Waits until the delay has passed, the source may be back, or the play is stopped. */
   async #pause(delayMs: number, signal: AbortSignal): Promise<void> {
     if (delayMs <= 0 || signal.aborted) return
-    this.#host.onPause(delayMs)
+    const { config, planner, report } = this.#parts
+    report({ type: 'pause', delayMs })
     const over = Promise.withResolvers<void>()
     const timer = setTimeout(over.resolve, delayMs)
     const onAbort = (): void => over.resolve()
     signal.addEventListener('abort', onAbort)
-    const forget = this.#host.onReturn?.(() => {
+    const unsubscribe = planner.onReturn(config, () => {
       this.#backoff.reset()
       over.resolve()
     })
     await over.promise
-    forget?.()
+    unsubscribe()
     clearTimeout(timer)
     signal.removeEventListener('abort', onAbort)
-    this.#host.onPause(null)
+    report({ type: 'pause', delayMs: null })
   }
 
   #startTimeoutMs(): number {
-    return this.#host.settings().start_timeout_seconds * 1000
+    return this.#parts.settings().start_timeout_seconds * 1000
   }
-}
 
-const startTimeout = (lastFault: Fault | undefined, timeoutMs: number): ApiError => {
-  const seconds = Math.round(timeoutMs / 1000)
-  const fault = lastFault ?? new Fault('timeout', `No video came within ${seconds} s. Check that the source sends video now.`)
-  return new ApiError('PIPELINE_START_TIMEOUT', `The pipeline did not start within ${seconds} s. ${fault.message}`, {
-    cause: fault.message,
-    reason: fault.reason,
-  })
+  #giveUpAfterMs(): number {
+    const { config, settings } = this.#parts
+    const { reconnect, triggers } = settings()
+    const seconds = config.ephemeral ? triggers.give_up_after_seconds : reconnect.give_up_after_seconds
+    return seconds === null ? Number.POSITIVE_INFINITY : seconds * 1000
+  }
 }

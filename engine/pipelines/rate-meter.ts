@@ -1,9 +1,9 @@
 const BUCKET_MS = 250
 const BUCKETS = 9
 
-/** Rates over the last two seconds, kept in quarter-second buckets: nothing ticks while nobody asks. */
+/** Rates over the last two seconds, kept in quarter-second buckets, so no timer is needed. */
 export class RateMeter {
-  #buckets: { index: number; units: number; bytes: number }[] = []
+  readonly #buckets: { index: number; units: number; bytes: number }[] = []
 
   record(nowMs: number, bytes: number): void {
     const index = Math.floor(nowMs / BUCKET_MS)
@@ -28,9 +28,5 @@ export class RateMeter {
     const units = whole.reduce((sum, bucket) => sum + bucket.units, 0)
     const bytes = whole.reduce((sum, bucket) => sum + bucket.bytes, 0)
     return { fps: Math.round((units / seconds) * 10) / 10, kbps: Math.round((bytes * 8) / seconds / 1000) }
-  }
-
-  reset(): void {
-    this.#buckets = []
   }
 }

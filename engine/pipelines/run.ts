@@ -2,19 +2,15 @@ import { Fault } from '../fault.ts'
 import { classifyEnd } from '../gst/bus-errors.ts'
 import { type Child, type Ended, startChild } from '../gst/child.ts'
 import { onLine } from '../gst/on-line.ts'
+import { stopChild } from '../gst/stop-child.ts'
 import { flyAlong } from '../klv/fly-along.ts'
 import { KlvTransport } from '../klv/mpegts-input.ts'
 import { type Launch, type LaunchStream, OWN_KLV_CAPS } from '../launch/launch.ts'
+import type { AccessUnit } from '../rtp/access-unit.ts'
 import { parseRtpCaps } from '../rtp/caps.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import type { LogRing } from './log-ring.ts'
-
-/** How long a child may take to obey each signal of the stop ladder. */
-const STOP_SIGNALS = [
-  { signal: 'SIGINT', patienceMs: 2000 },
-  { signal: 'SIGTERM', patienceMs: 2000 },
-  { signal: 'SIGKILL', patienceMs: 5000 },
-] as const
+import type { MediaStats } from './media-stats.ts'
 
 const STDERR_TAIL = 20
 
@@ -24,116 +20,112 @@ const PAYLOADER_CAPS = /:pay([01])\.Gst(?:Ghost)?Pad:src: caps = (.+)$/
 /** Lines that `-v` prints for every property that changes; of no use in a log. */
 const CHATTER = /^\/GstPipeline:/
 
-export interface RunOptions {
+/** One child, from its start until it is reaped. */
+export interface Run {
   readonly number: number
   readonly launch: Launch
   /** stream 0 = pay0, 1 = pay1 */
   readonly streams: readonly [RtpStream, RtpStream]
-  readonly ring: LogRing
-  /** Ends the run: a stop, a replaced engine. */
+  readonly mediaStats: MediaStats
+  readonly logRing: LogRing
+  /** Stops the child. */
   readonly signal: AbortSignal
   /** How long the first media may take, milliseconds. */
   readonly startTimeoutMs: number
-  /** How long media may pause, milliseconds; asked anew each time since settings change. */
+  /** How long media may pause, milliseconds; read at each check, since settings change. */
   readonly stallTimeoutMs: () => number
-  readonly onStarted: (pid: number) => void
-  /** A key frame came out (or, of a pipeline without pay0, the child reported PLAYING). */
-  readonly onMedia: () => void
-  /** The source announces KLV that need not have come yet. */
-  readonly onKlv?: () => void
+  readonly report: (event: RunEvent) => void
 }
 
-/** Why the engine itself ended a run; recorded before the first signal, since a stop and a natural end both exit 0. */
-type Reason = 'stop' | 'no_media' | 'stalled' | 'broken_media'
+export type RunEvent =
+  | { readonly type: 'started'; readonly pid: number }
+  /** The first key frame came or, of a pipeline without pay0, the child is in PLAYING. */
+  | { readonly type: 'media' }
+  /** The source announces a KLV track; its packets may come later. */
+  | { readonly type: 'klv' }
 
-/** Runs one child to its end. Resolves, with the child reaped, to the fault that ended it, or undefined after an asked-for stop. */
-export const runChild = async (options: RunOptions): Promise<Fault | undefined> => {
-  const { launch, ring, number } = options
+/** Why the engine stopped a child; recorded before the first signal, since a stopped child and one that ends by itself both exit 0. */
+type StopReason = 'stop' | 'no_media' | 'stalled' | 'broken_media'
+
+/** Runs one child until it is reaped. Resolves to the fault that ended it, or undefined when the signal did. */
+export const runChild = async (run: Run): Promise<Fault | undefined> => {
+  const { launch, logRing, number, signal } = run
   const child = startChild('gst-launch-1.0', ['-v', ...launch.args], { mediaPipes: launch.streams.length })
-  let reason: Reason | undefined
-  const end = (why: Reason): void => {
+  let reason: StopReason | undefined
+  const stop = (why: StopReason): void => {
     if (reason !== undefined) return
     reason = why
     void stopChild(child)
   }
-  const watch = watchMedia(options, end)
-  const onAbort = (): void => end('stop')
-  options.signal.addEventListener('abort', onAbort)
-  if (options.signal.aborted) onAbort()
-  if (child.pid !== undefined) options.onStarted(child.pid)
+  const watchdog = startWatchdog(run, stop)
+  const onAbort = (): void => stop('stop')
+  signal.addEventListener('abort', onAbort)
+  if (signal.aborted) onAbort()
+  if (child.pid !== undefined) run.report({ type: 'started', pid: child.pid })
 
-  connectMedia(child, options, watch.media, () => end('broken_media'))
-  onLine(child.stderr, (line) => ring.add(number, 'stderr', line))
+  listenToVideo(child, run, watchdog)
+  feedStreams(child, run, () => stop('broken_media'))
+  readStdout(child, run, watchdog)
+  onLine(child.stderr, (line) => logRing.add(number, 'stderr', line))
   try {
     const ended = await child.ended
-    return toFault(reason, ended, options)
+    return faultOf(reason, ended, run)
   } finally {
-    watch.close()
-    options.signal.removeEventListener('abort', onAbort)
+    watchdog.close()
+    signal.removeEventListener('abort', onAbort)
   }
 }
 
-/** SIGINT, then SIGTERM, then SIGKILL, each with its patience; returns when the child is reaped. */
-const stopChild = async (child: Child): Promise<void> => {
-  for (const { signal, patienceMs } of STOP_SIGNALS) {
-    child.kill(signal)
-    if (await endsWithin(child.ended, patienceMs)) return
-  }
+interface Watchdog {
+  /** Media came; the first counts only when a decoder can begin with it. */
+  media(key: boolean): void
+  close(): void
 }
 
-const endsWithin = async (ended: Promise<Ended>, patienceMs: number): Promise<boolean> => {
-  let timer: NodeJS.Timeout | undefined
-  const patience = new Promise<false>((resolve) => {
-    timer = setTimeout(resolve, patienceMs, false)
-  })
-  try {
-    return await Promise.race([ended.then(() => true), patience])
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-/** Liveness is media progress: the first media within the start timeout, then no pause longer than the stall timeout. */
-const watchMedia = (options: RunOptions, end: (why: Reason) => void): { media(key: boolean): void; close(): void } => {
-  let lastMedia: number | undefined
-  let timer = setTimeout(() => end('no_media'), options.startTimeoutMs)
+/** Stops a child whose first media does not come within the start timeout, or whose media pauses for longer than the stall timeout. */
+const startWatchdog = (run: Run, stop: (why: StopReason) => void): Watchdog => {
+  let hadMedia = false
+  let timer = setTimeout(() => stop('no_media'), run.startTimeoutMs)
   const check = (): void => {
-    const pause = performance.now() - (lastMedia ?? 0)
-    const left = options.stallTimeoutMs() - pause
-    if (left <= 0) end('stalled')
+    const pause = performance.now() - (run.mediaStats.lastFrameAt ?? 0)
+    const left = run.stallTimeoutMs() - pause
+    if (left <= 0) stop('stalled')
     else timer = setTimeout(check, Math.min(left + 1, 1000))
   }
   return {
-    media(key) {
-      if (lastMedia === undefined) {
-        if (!key) return
-        clearTimeout(timer)
-        lastMedia = performance.now()
-        // A pipeline without RTP output shows no progress that could stall.
-        if (options.launch.publishes) timer = setTimeout(check, 1000)
-        options.onMedia()
-        return
-      }
-      lastMedia = performance.now()
+    media: (key) => {
+      if (hadMedia || !key) return
+      hadMedia = true
+      clearTimeout(timer)
+      // A pipeline without RTP output shows no progress that could stall.
+      if (run.launch.publishes) timer = setTimeout(check, 1000)
+      run.report({ type: 'media' })
     },
     close: () => clearTimeout(timer),
   }
 }
 
-/** Feeds fd 3 and fd 4 into the streams, and tells them the caps that the child prints. */
-const connectMedia = (child: Child, options: RunOptions, onMedia: (key: boolean) => void, onBroken: () => void): void => {
-  const { launch, ring, number, streams } = options
-  const unsubscribe = streams[0].onUnit((unit) => onMedia(unit.key))
+/** The one listener on the video of a run: media stats and watchdog. */
+const listenToVideo = (child: Child, { streams: [video], mediaStats }: Run, watchdog: Watchdog): void => {
+  const unsubscribe = video.onUnit(({ bytes, key }: AccessUnit) => {
+    mediaStats.record(bytes)
+    watchdog.media(key)
+  })
+  void child.ended.then(unsubscribe)
+}
+
+/** Feeds the media pipes, fd 3 and fd 4, into the streams. */
+const feedStreams = (child: Child, run: Run, onBroken: () => void): void => {
+  const { launch, logRing, number, streams } = run
   void child.ended.then(() => {
-    unsubscribe()
     for (const stream of streams) stream.end()
   })
   for (const stream of streams) stream.begin()
-  if (launch.klvFlight) void child.ended.then(startFlight(streams))
+  if (launch.syntheticKlv) void child.ended.then(startFlight(streams))
   for (const [position, described] of launch.streams.entries()) {
     const { payloader, caps } = described
     const stream = streams[payloader === 'pay0' ? 0 : 1]
-    const ingest = ingestOf(described, stream, options)
+    const ingest = ingestOf(described, stream, run)
     const known = caps === null ? undefined : parseRtpCaps(caps)
     if (known !== undefined) stream.setCaps(known)
     child.media[position]?.on('error', () => {})
@@ -141,40 +133,42 @@ const connectMedia = (child: Child, options: RunOptions, onMedia: (key: boolean)
       try {
         ingest(chunk)
       } catch (error) {
-        ring.add(number, 'engine', `unreadable media from the child: ${error instanceof Error ? error.message : 'unknown'}`)
+        logRing.add(number, 'engine', `unreadable media from the child: ${error instanceof Error ? error.message : 'unknown'}`)
         onBroken()
       }
     })
   }
-  onLine(child.stdout, (line) => {
-    const [, index, text] = PAYLOADER_CAPS.exec(line) ?? []
-    const caps = text === undefined ? undefined : parseRtpCaps(text)
-    if (caps !== undefined) streams[index === '0' ? 0 : 1].setCaps(caps)
-    if (!CHATTER.test(line)) ring.add(number, 'stdout', line)
-    if (!launch.publishes && line.startsWith('Setting pipeline to PLAYING')) onMedia(true)
-  })
 }
 
-const startFlight = ([video, klv]: RunOptions['streams']): (() => void) => {
+const startFlight = ([video, klv]: Run['streams']): (() => void) => {
   const caps = parseRtpCaps(OWN_KLV_CAPS)
   if (caps !== undefined) klv.setCaps(caps)
   return flyAlong(video, klv)
 }
 
-const ingestOf = ({ carries }: LaunchStream, stream: RtpStream, { onKlv }: RunOptions): ((chunk: Buffer) => void) => {
-  if (carries !== 'transport') return (chunk) => stream.ingest(chunk)
-  const transport = new KlvTransport(stream, () => onKlv?.())
+const ingestOf = ({ carries }: LaunchStream, stream: RtpStream, { report }: Run): ((chunk: Buffer) => void) => {
+  if (carries !== 'mpegts') return (chunk) => stream.ingest(chunk)
+  const transport = new KlvTransport(stream, () => report({ type: 'klv' }))
   return (chunk) => transport.ingest(chunk)
 }
 
-const toFault = (reason: Reason | undefined, ended: Ended, options: RunOptions): Fault | undefined => {
-  if (reason === 'stop') return undefined
-  const tail = options.ring.stderrTail(options.number, STDERR_TAIL)
+/** Sets the caps that the child prints, and logs the lines that are of use. */
+const readStdout = (child: Child, { launch, logRing, number, streams }: Run, watchdog: Watchdog): void =>
+  onLine(child.stdout, (line) => {
+    const [, index, text] = PAYLOADER_CAPS.exec(line) ?? []
+    const caps = text === undefined ? undefined : parseRtpCaps(text)
+    if (caps !== undefined) streams[index === '0' ? 0 : 1].setCaps(caps)
+    if (!CHATTER.test(line)) logRing.add(number, 'stdout', line)
+    if (!launch.publishes && line.startsWith('Setting pipeline to PLAYING')) watchdog.media(true)
+  })
+
+const faultOf = (reason: StopReason | undefined, ended: Ended, run: Run): Fault | undefined => {
   const seconds = (ms: number): number => Math.round(ms / 1000)
+  if (reason === 'stop') return undefined
   if (reason === 'no_media') {
-    return new Fault('timeout', `No video came within ${seconds(options.startTimeoutMs)} s. Check that the source sends video now.`)
+    return new Fault('timeout', `No video came within ${seconds(run.startTimeoutMs)} s. Check that the source sends video now.`)
   }
-  if (reason === 'stalled') return new Fault('stalled', `The source stopped sending video for ${seconds(options.stallTimeoutMs())} s.`)
+  if (reason === 'stalled') return new Fault('stalled', `The source stopped sending video for ${seconds(run.stallTimeoutMs())} s.`)
   if (reason === 'broken_media') return new Fault('crashed', 'The media engine wrote unreadable RTP.')
-  return classifyEnd(ended, tail)
+  return classifyEnd(ended, run.logRing.stderrTail(run.number, STDERR_TAIL))
 }

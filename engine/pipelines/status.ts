@@ -1,43 +1,51 @@
+import type { EngineEvent, Log } from '../../lib/ports.ts'
 import type { LastError, Phase, PipelineState, Runtime } from '../../lib/schema/pipeline.ts'
 import { type Fault, faultToApiError } from '../fault.ts'
 import { type LifecycleEvent, nextPhase, stateOf } from './lifecycle.ts'
+import type { LogRing } from './log-ring.ts'
 
-/** Where a pipeline stands in its life, and why: the part of `runtime` that is not counted. */
+interface StatusParts {
+  readonly id: string
+  readonly logRing: LogRing
+  readonly log: Log
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  readonly emit: (event: EngineEvent) => void
+  /** The view of the pipeline has changed. */
+  readonly onChange: () => void
+}
+
+/** The phase of a pipeline and what led to it: the part of `runtime` that is not about media. Logs and publishes each change. */
 export class PipelineStatus {
-  /** What was last asked for by a play or a stop; a start by a reader asks for nothing. */
+  /** The state that the last play or stop command requested; a start by a reader leaves it as it is. */
   desired: PipelineState = 'ready'
+  readonly #parts: StatusParts
   #phase: Phase = 'idle'
   #since: number
   #restarts = 0
   #nextRetryAt: number | null = null
   #lastError: LastError | null = null
-  readonly #now: () => number
+  #lastFault: Fault | undefined
 
-  /** `now`: milliseconds since the epoch. */
-  constructor(now: () => number) {
-    this.#now = now
-    this.#since = now()
+  constructor(parts: StatusParts) {
+    this.#parts = parts
+    this.#since = parts.now()
   }
 
   get phase(): Phase {
     return this.#phase
   }
 
+  /** The newest fault, also of an earlier play. */
+  get lastFault(): Fault | undefined {
+    return this.#lastFault
+  }
+
   state(hadMedia: boolean): PipelineState {
     return stateOf(this.#phase, hadMedia)
   }
 
-  /** Takes an event of the lifecycle; answers the phase it led to, undefined when it stays. */
-  move(event: LifecycleEvent): Phase | undefined {
-    if (event === 'lost') this.#restarts += 1
-    const next = nextPhase(this.#phase, event)
-    if (next === undefined || next === this.#phase) return undefined
-    this.#phase = next
-    this.#since = this.#now()
-    return next
-  }
-
-  /** A new wish to play begins: what went wrong before is over. */
+  /** A play begins: the restarts and the error of the one before are over. */
   begin(): void {
     this.#restarts = 0
     this.#lastError = null
@@ -47,14 +55,34 @@ export class PipelineStatus {
     this.#lastError = null
   }
 
-  noteFault(fault: Fault): LastError {
-    this.#lastError = { code: faultToApiError(fault).code, message: fault.message, at: new Date(this.#now()).toISOString() }
-    return this.#lastError
+  /** Applies an event of the lifecycle. */
+  move(event: LifecycleEvent): void {
+    const { id, log, now, onChange } = this.#parts
+    if (event === 'lost') this.#restarts += 1
+    const next = nextPhase(this.#phase, event)
+    if (next === undefined || next === this.#phase) return
+    this.#phase = next
+    this.#since = now()
+    log.info('pipeline_phase', { pipeline_id: id, phase: next, after: event })
+    onChange()
   }
 
-  /** The pause before the next attempt, milliseconds; null: it is over. */
+  noteFault(fault: Fault): void {
+    const { id, logRing, log, now, emit } = this.#parts
+    const { reason, message } = fault
+    const { code } = faultToApiError(fault)
+    this.#lastFault = fault
+    this.#lastError = { code, message, at: new Date(now()).toISOString() }
+    logRing.add(logRing.run, 'engine', `${reason}: ${message}`)
+    log.warn('pipeline_fault', { pipeline_id: id, run: logRing.run, reason, message })
+    emit({ type: 'pipeline_error', id, code, message, cause: reason })
+  }
+
+  /** A pause of so many milliseconds before the next attempt began; null: it is over. */
   notePause(delayMs: number | null): void {
-    this.#nextRetryAt = delayMs === null ? null : this.#now() + delayMs
+    const { now, onChange } = this.#parts
+    this.#nextRetryAt = delayMs === null ? null : now() + delayMs
+    if (delayMs !== null) onChange()
   }
 
   read(): Pick<Runtime, 'phase' | 'desired' | 'since' | 'restarts' | 'next_retry_at' | 'last_error'> {

@@ -1,7 +1,7 @@
 import type { PortRange } from '../../lib/configuration.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { type LicenseState, requireLicense } from '../../lib/license/license.ts'
-import type { EngineCheck, EngineEvent, Log, LogLine } from '../../lib/ports.ts'
+import type { EngineCheck, EngineEvent, LogLine } from '../../lib/ports.ts'
 import { type PipelineConfig, type PipelineView, parseOutputUri } from '../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../lib/schema/settings.ts'
 import { validationError } from '../../lib/validate.ts'
@@ -10,43 +10,42 @@ import { findFreePort, isOwnAddress } from '../outputs/ports.ts'
 import type { PipelineScreenshots } from '../screenshots/pipeline-screenshots.ts'
 import { type ActorDeps, PipelineActor } from './actor.ts'
 import type { PipelineFacts } from './media-stats.ts'
+import { createQueue } from './queue.ts'
 
-export interface SupervisorOptions extends Pick<ActorDeps, 'publisher' | 'plan' | 'onReturn' | 'now' | 'log' | 'screenshots'> {
+interface SupervisorOptions extends Omit<ActorDeps, 'settings' | 'admitReaderStart' | 'emit'> {
   readonly ports: PortRange
-  readonly check: (config: PipelineConfig, settings: Settings) => Promise<EngineCheck>
 }
 
-/** The registered pipelines and their actors; the one place that knows which output ports are taken. */
+/** The registered pipelines, an actor each; the one place where output ports are assigned. */
 export class Supervisor {
   readonly #options: SupervisorOptions
-  readonly #log: Log
   readonly #actors = new Map<string, PipelineActor>()
   readonly #listeners = new Set<(event: EngineEvent) => void>()
+  readonly #registration = createQueue()
   #settings: Settings = DEFAULT_SETTINGS
   #license: LicenseState = { status: 'unlimited' }
   #configured = false
-  #allocations: Promise<unknown> = Promise.resolve()
 
   constructor(options: SupervisorOptions) {
     this.#options = options
-    this.#log = options.log
   }
 
-  /** Whether settings and pipelines have been handed over since the engine started. */
+  /** Whether the settings have come since the engine started. */
   get configured(): boolean {
     return this.#configured
   }
 
+  get settings(): Settings {
+    return this.#settings
+  }
+
+  /** How many pipelines play. */
   get playing(): number {
     return this.list().filter(({ state }) => state === 'playing').length
   }
 
   get #running(): number {
     return [...this.#actors.values()].filter(({ running }) => running).length
-  }
-
-  get settings(): Settings {
-    return this.#settings
   }
 
   configure(settings: Settings): void {
@@ -56,8 +55,8 @@ export class Supervisor {
     void this.#options.screenshots.store.trim()
   }
 
-  /** What starts by readers are held to; the API process holds every other start to it. */
-  holdToLicense(license: LicenseState): void {
+  /** Sets the license that limits starts by readers; the API process checks every other start itself. */
+  setLicense(license: LicenseState): void {
     this.#license = license
   }
 
@@ -68,45 +67,24 @@ export class Supervisor {
     }
   }
 
-  /** Parses a configuration without running it. VALIDATION_ERROR tells what to mend. */
+  /** Checks a configuration without running it. VALIDATION_ERROR says what to change. */
   async check(config: PipelineConfig): Promise<EngineCheck> {
-    this.#checkOutputHost(config)
-    const checked = await this.#options.check(config, this.#settings)
+    requireOwnAddress(config)
+    const checked = await this.#options.planner.check(config, this.#settings)
     if (!checked.publishes && config.output !== null) {
       throw validationError('pipeline', [{ path: 'output.uri', message: 'Name an element pay0 in raw_pipeline, or leave output out' }])
     }
     return checked
   }
 
-  /** Registers a pipeline or replaces its configuration; answers it with the output port it got. */
+  /** Registers a pipeline or replaces its configuration; resolves to the configuration with the output port assigned. */
   put(config: PipelineConfig, create: boolean): Promise<PipelineConfig> {
     // One at a time: two registrations must not find the same port free.
-    const result = this.#allocations.then(() => this.#put(config, create))
-    this.#allocations = result.catch(() => {})
-    return result
-  }
-
-  async #put(config: PipelineConfig, create: boolean): Promise<PipelineConfig> {
-    this.#checkOutputHost(config)
-    const known = this.#actors.get(config.id)
-    if (known !== undefined && create) throw new ApiError('CONFLICT', `A pipeline "${config.id}" exists already.`)
-    // Handed over again after the API process was replaced: nothing to do, and no reader is sent away.
-    if (known !== undefined && !known.running && JSON.stringify(known.config) === JSON.stringify(config)) return config
-    // An output tells that the configuration was checked and publishes; parsing it again costs a process each.
-    const publishes = config.output !== null || (await this.check(config)).publishes
-    const assigned = publishes && config.output === null ? await this.#withOutput(config) : config
-    if (known !== undefined) await known.replace(assigned)
-    else this.#actors.set(config.id, this.#newActor(assigned))
-    const actor = this.#actors.get(config.id)
-    await actor?.listen()
-    // Whoever else follows learns that it is there; a replacement told so itself.
-    if (known === undefined && actor !== undefined) this.#emit({ type: 'pipeline', view: actor.view() })
-    return assigned
+    return this.#registration(() => this.#put(config, create))
   }
 
   async remove(id: string, force: boolean): Promise<void> {
-    const actor = this.#find(id)
-    await actor.remove(force)
+    await this.#find(id).remove(force)
     this.#actors.delete(id)
     this.#emit({ type: 'pipeline_removed', id })
   }
@@ -115,7 +93,7 @@ export class Supervisor {
     return this.#find(id).play({ wait })
   }
 
-  /** Ends the periodic screenshots too: who plays it again asks for them again. */
+  /** Stops the periodic screenshots as well; the next play does not resume them. */
   stop(id: string): Promise<PipelineView> {
     const actor = this.#find(id)
     actor.screenshots.stop()
@@ -130,66 +108,64 @@ export class Supervisor {
     return this.#find(id).klv
   }
 
-  klvCounts(): readonly KlvCounts[] {
-    return [...this.#actors.values()].map(({ klv }) => klv.counts())
-  }
-
   view(id: string): PipelineView {
     return this.#find(id).view()
-  }
-
-  config(id: string): PipelineConfig {
-    return this.#find(id).config
-  }
-
-  list(): readonly PipelineView[] {
-    return [...this.#actors.values()].map((actor) => actor.view())
-  }
-
-  measure(): readonly PipelineFacts[] {
-    return [...this.#actors.values()].map((actor) => actor.measure())
-  }
-
-  configs(): readonly PipelineConfig[] {
-    return [...this.#actors.values()].map(({ config }) => config)
   }
 
   log(id: string): readonly LogLine[] {
     return this.#find(id).log()
   }
 
-  /** Stops every pipeline, for good. */
+  list(): readonly PipelineView[] {
+    return this.#each((actor) => actor.view())
+  }
+
+  measure(): readonly PipelineFacts[] {
+    return this.#each((actor) => actor.measure())
+  }
+
+  klvCounts(): readonly KlvCounts[] {
+    return this.#each(({ klv }) => klv.counts())
+  }
+
+  /** Stops and removes every pipeline. */
   async close(): Promise<void> {
-    const ends = await Promise.allSettled([...this.#actors.values()].map((actor) => actor.remove(true)))
-    for (const end of ends) if (end.status === 'rejected') this.#log.error('pipeline_close_failed', { error: end.reason })
+    const ends = await Promise.allSettled(this.#each((actor) => actor.remove(true)))
+    for (const end of ends) if (end.status === 'rejected') this.#options.log.error('pipeline_close_failed', { error: end.reason })
     this.#actors.clear()
   }
 
-  #newActor(config: PipelineConfig): PipelineActor {
-    const { publisher, plan, onReturn, now, log, screenshots } = this.#options
-    return new PipelineActor(config, {
-      publisher,
-      plan,
-      onReturn,
-      now,
-      log,
-      screenshots,
-      settings: () => this.#settings,
-      admitReaderStart: (config) => requireLicense(this.#license, config, this.#running),
-      emit: (event) => this.#emit(event),
-    })
+  async #put(config: PipelineConfig, create: boolean): Promise<PipelineConfig> {
+    requireOwnAddress(config)
+    const known = this.#actors.get(config.id)
+    if (known !== undefined && create) throw new ApiError('CONFLICT', `A pipeline "${config.id}" exists already.`)
+    // A new API process registers all pipelines again: an equal configuration changes nothing, and no reader is disconnected.
+    if (known !== undefined && !known.running && JSON.stringify(known.config) === JSON.stringify(config)) return config
+    const assigned = await this.#assignOutput(config)
+    if (known === undefined) await this.#register(assigned)
+    else await known.replace(assigned)
+    return assigned
   }
 
-  async #withOutput(config: PipelineConfig): Promise<PipelineConfig> {
-    const taken = new Set(this.configs().map(({ output }) => (output === null ? undefined : parseOutputUri(output.uri)?.port)))
+  /** Assigns an output to a pipeline that publishes and has none. */
+  async #assignOutput(config: PipelineConfig): Promise<PipelineConfig> {
+    // A configuration with an output was checked before; another check would cost a process.
+    if (config.output !== null || !(await this.check(config)).publishes) return config
+    const taken = new Set(this.#each(({ config: { output } }) => (output === null ? undefined : parseOutputUri(output.uri)?.port)))
     const port = await findFreePort(this.#options.ports, (candidate) => taken.has(candidate))
     return { ...config, output: { uri: `rtsp://0.0.0.0:${port}/${config.id}` } }
   }
 
-  #checkOutputHost(config: PipelineConfig): void {
-    const host = config.output === null ? undefined : parseOutputUri(config.output.uri)?.host
-    if (host === undefined || isOwnAddress(host)) return
-    throw validationError('pipeline', [{ path: 'output.uri', message: 'Use 0.0.0.0 or an address of this host' }])
+  async #register(config: PipelineConfig): Promise<void> {
+    const actor = new PipelineActor(config, {
+      ...this.#options,
+      settings: () => this.#settings,
+      admitReaderStart: (started) => requireLicense(this.#license, started, this.#running),
+      emit: (event) => this.#emit(event),
+    })
+    this.#actors.set(config.id, actor)
+    await actor.listen()
+    this.#emit({ type: 'pipeline', view: actor.view() })
   }
 
   #find(id: string): PipelineActor {
@@ -198,8 +174,19 @@ export class Supervisor {
     return actor
   }
 
+  #each<T>(read: (actor: PipelineActor) => T): readonly T[] {
+    return [...this.#actors.values()].map(read)
+  }
+
   #emit(event: EngineEvent): void {
     if (event.type === 'geolocation') this.#actors.get(event.id)?.screenshots.locate(event.geolocation)
     for (const listener of this.#listeners) listener(event)
   }
+}
+
+/** VALIDATION_ERROR unless the host of the output is an address of this machine. */
+const requireOwnAddress = ({ output }: PipelineConfig): void => {
+  const host = output === null ? undefined : parseOutputUri(output.uri)?.host
+  if (host === undefined || isOwnAddress(host)) return
+  throw validationError('pipeline', [{ path: 'output.uri', message: 'Use 0.0.0.0 or an address of this host' }])
 }

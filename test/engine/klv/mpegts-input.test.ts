@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { flightPacket } from '../../../engine/klv/st0601/synthetic-flight.ts'
 import { LogRing } from '../../../engine/pipelines/log-ring.ts'
+import { MediaStats } from '../../../engine/pipelines/media-stats.ts'
 import { runChild } from '../../../engine/pipelines/run.ts'
 import { RtpStream } from '../../../engine/rtp/stream.ts'
 import { Timeline } from '../../../engine/rtp/timeline.ts'
@@ -32,14 +33,13 @@ const watch = async (uri: string) => {
     number: 1,
     launch: await plan(uri),
     streams,
-    ring: new LogRing(() => Date.now()),
+    mediaStats: new MediaStats(),
+    logRing: new LogRing(() => Date.now()),
     signal: abort.signal,
     startTimeoutMs: 15_000,
     stallTimeoutMs: () => 15_000,
-    onStarted: () => {},
-    onMedia: () => {},
-    onKlv: () => {
-      seen.announced = true
+    report: ({ type }) => {
+      if (type === 'klv') seen.announced = true
     },
   }).finally(() => {
     seen.ended = true

@@ -24,10 +24,10 @@ describe('checkAdvanced', () => {
     ['nosuchelement ! fakesink', /no element "nosuchelement"/],
     ['( '.repeat(20), /not complete|syntax error/],
     ['   ', /not complete/],
-  ])("refuses %s in GStreamer's words", async (description, words) => {
+  ])("refuses %s with GStreamer's message", async (description, message) => {
     await expect(check(description)).rejects.toMatchObject({
       code: 'VALIDATION_ERROR',
-      details: { issues: [{ path: 'raw_pipeline' }], engine: expect.stringMatching(words) },
+      details: { issues: [{ path: 'raw_pipeline' }], engine: expect.stringMatching(message) },
     })
   })
 
@@ -41,11 +41,11 @@ describe('checkAdvanced', () => {
     'videotestsrc ! rtph264pay name="pay0',
     'videotestsrc ! fakesink __check__',
     'fakesrc ! rtpklvpay name=pay1',
-  ])('refuses %s, which would mean something else with our part behind it', async (description) => {
+  ])('refuses %s, which would change the meaning of the appended branches', async (description) => {
     await expect(check(description)).rejects.toMatchObject({ code: 'VALIDATION_ERROR' })
   })
 
-  // Each a way by which somebody could try to reach a file, a descriptor, a program or an option of gst-launch.
+  // Each tries to reach a file, a descriptor, a program or an option of gst-launch.
   it.each([
     'filesrc location=/etc/passwd ! fakesink',
     'FileSrc location=/etc/passwd ! fakesink',
@@ -83,7 +83,7 @@ describe('checkAdvanced', () => {
     await expect(check(description)).rejects.toMatchObject({ code: 'VALIDATION_ERROR', details: { issues: [{ path: 'raw_pipeline' }] } })
   })
 
-  it('lets file addresses through where files are allowed, and refused elements nowhere', async () => {
+  it('allows file addresses where files are allowed, but denied elements never', async () => {
     expect((await check('uridecodebin uri=file:///srv/a.mp4 name=d d. ! fakesink', true)).publishes).toBe(false)
     await expect(check('filesrc location=/srv/a.mp4 ! fakesink', true)).rejects.toMatchObject({ code: 'VALIDATION_ERROR' })
   })
@@ -95,7 +95,7 @@ describe('checkAdvanced', () => {
     })
   })
 
-  it('shows no credential that the description holds', async () => {
+  it('shows no credential of the description', async () => {
     const failure = check('rtspsrc location=rtsp://admin:hunter2@h/x foo=1 ! fakesink')
     await expect(failure).rejects.toSatisfy(
       (error: { message: string; details: unknown }) => !JSON.stringify([error.message, error.details]).includes('hunter2'),

@@ -27,7 +27,7 @@ describe('RTSP sources', () => {
   })
   afterAll(() => Promise.all([source, udpOnly, hangs].map((one) => one.stop())))
 
-  // Every character that means something to a URI, a shell or gst-launch.
+  // Every character with a meaning in a URI, a shell or gst-launch.
   const userInfo = `us%20er:${encodeURIComponent('p"a\\s\'s !@:/')}`
 
   it.each([
@@ -43,7 +43,7 @@ describe('RTSP sources', () => {
     expect(rtpOf(played.firstPacket)).toEqual({ length: true, version: 2, payload })
   })
 
-  it.each(['/klv'])('%s gives its KLV track beside the video', async (path) => {
+  it.each(['/klv'])('%s outputs its KLV track beside the video', async (path) => {
     const { caps } = await play(await plan(source.url(path, userInfo)), ['pay0', 'pay1'])
     expect(caps.get('pay1')).toContain('encoding-name=(string)SMPTE336M')
   })
@@ -58,7 +58,7 @@ describe('RTSP sources', () => {
     expect(caps.get('pay0')).toContain('encoding-name=(string)H265')
   })
 
-  it('a source that sends over UDP only is asked for UDP after its first refusal, and from then on', async () => {
+  it('a source that sends over UDP only gets requests for UDP after its first refusal', async () => {
     const uri = udpOnly.url('/h264')
     const fault = await play(await plan(uri)).then(
       () => undefined,
@@ -69,7 +69,7 @@ describe('RTSP sources', () => {
     expect((await plan(uri)).args).toContain('protocols=udp')
   })
 
-  it('a wrong password that only the child finds out is a fault of that kind', async () => {
+  it('a wrong password that only the child notices is the fault unauthorized', async () => {
     const { source: right } = configure(source.url('/h264', userInfo), null)
     const facts = await probeSource(right, { signal: new AbortController().signal, timeoutMs: 10_000, allowFiles: false })
     const launch = simpleLaunch(configure(source.url('/h264', 'user:wrong'), null), facts, null)
@@ -77,7 +77,7 @@ describe('RTSP sources', () => {
   })
 })
 
-describe('an RTSP source with TLS and a certificate of its own', () => {
+describe('an RTSP source with TLS and a self-signed certificate', () => {
   let folder: string
   let source: RtspSource
 
@@ -125,7 +125,7 @@ describe('the test source', () => {
 })
 
 describe('an advanced pipeline', () => {
-  it('gives what its payloaders make', async () => {
+  it('outputs the RTP of its payloaders', async () => {
     const raw = `( videotestsrc is-live=true ! ${PICTURES} ! x264enc tune=zerolatency ! rtph264pay name="pay0"  videotestsrc is-live=true ! ${PICTURES} ! jpegenc ! rtpjpegpay name=pay1 )`
     const { caps, firstPacket } = await play(advancedLaunch({ raw_pipeline: raw }), ['pay0', 'pay1'])
     expect(caps.get('pay0')).toContain('H264')
@@ -133,20 +133,20 @@ describe('an advanced pipeline', () => {
     expect(rtpOf(firstPacket).version).toBe(2)
   })
 
-  it('runs at the speed of its pictures when its source is not live', async () => {
+  it('runs in real time when its source is not live', async () => {
     const raw = `videotestsrc num-buffers=26 ! ${PICTURES} ! x264enc tune=zerolatency ! rtph264pay name=pay0`
     const launch = advancedLaunch({ raw_pipeline: raw })
     const began = performance.now()
     const child = startChild('gst-launch-1.0', launch.args, { mediaPipes: 1 })
     for (const pipe of [...child.media, child.stdout, child.stderr]) pipe.resume()
     expect(await child.ended).toMatchObject({ exitCode: 0 })
-    // The last of 26 pictures is shown one second after the first; a busy host takes longer, never less.
+    // The last of 26 frames comes one second after the first; a busy host takes longer, never less.
     expect(performance.now() - began).toBeGreaterThan(900)
   })
 })
 
 describe('a property', () => {
-  // filesrc tells in its error which text it got.
+  // The error of filesrc contains the text it got.
   it.each([
     '/no such/a b',
     '/x" ! fakesink name="y',
@@ -160,9 +160,9 @@ describe('a property', () => {
     '/a  b ! c',
     '/( a ) name=b .c d. ; , = $HOME `id` %s',
     '/ünï ☃',
-  ])('reaches its element as it is: %s', async (location) => {
-    const words = chain(element('filesrc', { location }), element('fakesink'))
-    const { stderr } = await runToEnd('gst-launch-1.0', ['--', ...toArguments(words)], { timeoutMs: 10_000 })
+  ])('reaches its element unchanged: %s', async (location) => {
+    const tokens = chain(element('filesrc', { location }), element('fakesink'))
+    const { stderr } = await runToEnd('gst-launch-1.0', ['--', ...toArguments(tokens)], { timeoutMs: 10_000 })
     expect(stderr).toContain(`No such file "${location}"`)
   })
 })

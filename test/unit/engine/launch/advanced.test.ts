@@ -19,7 +19,7 @@ describe('tokenize', () => {
     ).toBe(description)
   })
 
-  it('tells elements from properties, caps, references and addresses', () => {
+  it('distinguishes elements, properties, caps, references and addresses', () => {
     const kinds = tokenize('rtspsrc name=s ! video/x-raw,name=pay0 ! tee s. ! file:///x')
       .filter(({ kind }) => kind !== 'space')
       .map(({ kind, text }) => `${kind} ${text}`)
@@ -64,7 +64,7 @@ describe('namedPayloaders', () => {
     ['a ! b name=pay01', []],
     ['a ! video/x-raw,name=pay0 ! b', []],
     ['a ! b title="name=pay0"', []],
-    // GStreamer's lexer takes the longest match: the second backslash takes the blank along.
+    // GStreamer's lexer prefers the longest match: the second backslash includes the blank.
     ['a title=x\\\\ name=pay0', []],
   ])('finds in %s: %j', (description, names) => {
     expect(namedPayloaders(description)).toEqual(names)
@@ -72,7 +72,7 @@ describe('namedPayloaders', () => {
 })
 
 describe('advancedLaunch', () => {
-  it('gives gst-launch the description byte for byte, and leads its payloaders out', () => {
+  it('passes the description byte for byte, and adds a branch for each payloader', () => {
     const raw = `videotestsrc name="a  b" !  x264enc ! rtph264pay name=pay0  a ! rtpklvpay name=pay1`
     const launch = advancedLaunch({ raw_pipeline: raw })
     const joined = launch.args.join(' ')

@@ -62,16 +62,16 @@ const ROWS: readonly Row[] = [
     facts: { ...rtsp, video: 'H265' },
     contains: ['rtph265depay ! h265parse ! rtph265pay name=pay0'],
   },
-  { name: 'UDP when the source wants it', uri: 'rtsp://h/s', facts: { ...rtsp, transport: 'udp' }, contains: ['protocols=udp'] },
+  { name: 'UDP when the source sends over UDP only', uri: 'rtsp://h/s', facts: { ...rtsp, transport: 'udp' }, contains: ['protocols=udp'] },
   { name: 'rtspt is RTSP', uri: 'rtspt://h/s', facts: rtsp, contains: ['location=rtsp://h/s', 'protocols=tcp'] },
   {
-    name: 'rtsps takes certificates as they are',
+    name: 'rtsps accepts self-signed certificates',
     uri: 'rtsps://h/s',
     facts: rtsp,
     contains: ['location=rtsps://h:322/s', 'tls-validation-flags=no-flags'],
   },
   {
-    name: 'another codec passes untouched',
+    name: 'another codec passes through packet by packet',
     uri: 'rtsp://h/s',
     facts: { ...rtsp, video: 'VP8' },
     contains: ['tracks. ! capsfilter name=pay0 caps=application/x-rtp,media=video ! rtpstreampay'],
@@ -101,7 +101,7 @@ const ROWS: readonly Row[] = [
     lacks: ['meta/x-klv'],
   },
   {
-    name: 'credentials are kept apart and decoded',
+    name: 'credentials are decoded and kept out of the location',
     uri: 'rtsp://ad%40min:p%3Aw@h/s',
     facts: rtsp,
     contains: ['location=rtsp://h/s', 'user-id=ad@min', 'user-pw=p:w'],
@@ -115,13 +115,18 @@ const ROWS: readonly Row[] = [
   },
   { name: 'IPv6 UDP', uri: 'udp://[::1]:5000', facts: facts('mpegts'), contains: ['address=::1 port=5000'] },
   {
-    name: 'SRT with its own latency',
+    name: 'SRT with the latency of its address',
     uri: 'srt://h:9000?mode=caller&latency=50&streamid=a%2Fb',
     facts: facts('mpegts'),
     contains: ['srtsrc uri=srt://h:9000?mode=caller&latency=50&streamid=a%2Fb auto-reconnect=false'],
     lacks: ['latency=200'],
   },
-  { name: 'SRT with ours', uri: 'srt://h:9000', facts: facts('mpegts'), contains: ['srtsrc uri=srt://h:9000 latency=200'] },
+  {
+    name: 'SRT with the latency of the configuration',
+    uri: 'srt://h:9000',
+    facts: facts('mpegts'),
+    contains: ['srtsrc uri=srt://h:9000 latency=200'],
+  },
   {
     name: 'RTMP',
     uri: 'rtmp://h/app/key',
@@ -143,7 +148,7 @@ const ROWS: readonly Row[] = [
     ],
   },
   {
-    name: 'live MPEG-TS over HTTP is not',
+    name: 'live MPEG-TS over HTTP is not paced',
     uri: 'http://h/a.ts',
     facts: facts('http', { http: 'mpegts' }),
     contains: ['tsdemux name=tracks', 'fd=3 sync=false'],
@@ -162,7 +167,7 @@ const ROWS: readonly Row[] = [
     contains: ['filesrc location=/srv/a\\ b.mp4 ! parsebin', 'sync=true'],
   },
   {
-    name: 'a test picture is encoded even when nothing is asked for',
+    name: 'the test source is encoded without an encoding in the configuration',
     uri: 'test://ball?width=320&height=240&fps=10',
     facts: facts('test', { klv: false, frameRate: 10 }),
     contains: ['pattern=ball', 'width=320,height=240,framerate=10/1', 'x264enc', 'key-int-max=20'],
@@ -204,7 +209,7 @@ const ROWS: readonly Row[] = [
     ],
   },
   {
-    name: 'a recording loses no picture',
+    name: 'a recording is encoded without dropping frames',
     uri: 'file:///a.mp4',
     facts: facts('file', { paced: true }),
     encoding: H264,
@@ -212,7 +217,7 @@ const ROWS: readonly Row[] = [
     lacks: ['leaky'],
   },
   {
-    name: 'what is not asked for stays as it is',
+    name: 'the size and frame rate stay when the encoding does not set them',
     uri: 'rtsp://h/s',
     facts: rtsp,
     encoding: { codec: 'h264', bitrate: 500, quality: 1 },
@@ -220,7 +225,7 @@ const ROWS: readonly Row[] = [
     lacks: ['videorate', 'width='],
   },
   {
-    name: 'an unknown rate is taken for a low one',
+    name: 'an unknown frame rate counts as the lowest',
     uri: 'udp://h:1',
     facts: facts('mpegts'),
     encoding: { codec: 'h264', bitrate: 500, quality: 1 },
@@ -244,7 +249,7 @@ describe('simpleLaunch', () => {
     expect(() => simpleLaunch(configure(uri), source, null)).toThrow(/Set encoding/)
   })
 
-  it('leads the KLV track out with caps that are known before it speaks', () => {
+  it('knows the caps of the KLV track before its first packet', () => {
     const { streams } = simpleLaunch(configure('rtsp://h/s'), { ...rtsp, klv: true }, null)
     expect(streams.map(({ payloader, fd, caps }) => [payloader, fd, caps !== null])).toEqual([
       ['pay0', 3, false],
@@ -252,7 +257,7 @@ describe('simpleLaunch', () => {
     ])
   })
 
-  it('puts everything behind --, and no blank into an argument', () => {
+  it('puts every argument after --, and no blank into any', () => {
     const { args } = simpleLaunch(configure('rtsp://a%20b:c%20%22%27%5C%20d@h/s'), rtsp, null)
     expect(args[0]).toBe('--')
     expect(args.every((argument) => !/\s/.test(argument))).toBe(true)
@@ -288,14 +293,14 @@ describe('property', () => {
     expect(property('a', value)).toBe(text)
   })
 
-  it('refuses what cannot be said', () => {
+  it('refuses a line break and a NUL', () => {
     expect(() => property('a', 'b\nc')).toThrow()
     expect(() => property('a', 'b\0c')).toThrow()
   })
 
-  it('joins to the same text again however it is cut', () => {
-    const words = element('filesrc', { location: 'a "b c" \\ d' })
-    expect(toArguments(words).join(' ')).toBe(words.join(' '))
+  it('gives the same text when its arguments are joined again', () => {
+    const tokens = element('filesrc', { location: 'a "b c" \\ d' })
+    expect(toArguments(tokens).join(' ')).toBe(tokens.join(' '))
   })
 })
 

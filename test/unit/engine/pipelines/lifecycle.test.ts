@@ -26,7 +26,7 @@ describe('the lifecycle', () => {
     expect(nextPhase(phase, event)).toBe(next)
   })
 
-  it('knows nothing else', () => {
+  it('has no other transition', () => {
     const named = PHASES.flatMap((phase) => Object.keys(LIFECYCLE[phase]).map((event) => `${phase} ${event}`))
     const possible = PHASES.flatMap((phase) =>
       EVENTS.filter((event) => nextPhase(phase, event) !== undefined).map((event) => `${phase} ${event}`),
@@ -36,7 +36,7 @@ describe('the lifecycle', () => {
     expect(nextPhase('stopping', 'media')).toBeUndefined()
   })
 
-  it('reaches idle from every phase by a stop and the end of the child', () => {
+  it('leads from every phase to idle by stop and ended', () => {
     for (const phase of PHASES.filter((name) => name !== 'idle' && name !== 'stopping')) {
       expect(nextPhase(nextPhase(phase, 'stop') ?? 'idle', 'ended')).toBe('idle')
     }
@@ -51,7 +51,7 @@ describe('the lifecycle', () => {
     ['stopping', true, 'playing'],
     ['stopping', false, 'ready'],
     ['failed', true, 'ready'],
-  ])('tells the state of %s (had media: %s) as %s', (phase, hadMedia, state) => {
+  ])('state in %s (had media: %s): %s', (phase, hadMedia, state) => {
     expect(stateOf(phase, hadMedia)).toBe(state)
   })
 })

@@ -1,40 +1,23 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { Fault } from '../../../../engine/fault.ts'
-import { Session } from '../../../../engine/pipelines/play.ts'
-import { DEFAULT_SETTINGS } from '../../../../lib/schema/settings.ts'
+import type { PipelineConfig } from '../../../../lib/schema/pipeline.ts'
+import { PLAN, startPlay } from '../../../helpers/fakes/play.ts'
 
-/** A session whose camera was unplugged after it had played; `back` is what the host calls when one is plugged in. */
-const unplugged = () => {
-  const waiting = new Set<() => void>()
-  const pauses: number[] = []
-  let attempts = 0
-  const session = new Session(
-    {
-      settings: () => DEFAULT_SETTINGS,
-      patienceMs: () => null,
-      lastMediaAt: () => performance.now(),
-      onEvent: () => {},
-      onFault: () => {},
-      onFailed: async () => {},
-      onPause: (delay) => {
-        if (delay !== null) pauses.push(delay)
-      },
-      onReturn: (callback) => {
-        waiting.add(callback)
-        return () => waiting.delete(callback)
-      },
-      attempt: async (_startTimeoutMs, _signal, onMedia) => {
-        attempts += 1
-        if (attempts === 1) onMedia()
-        return new Fault('device_missing', 'unplugged')
-      },
+/** A play whose camera is unplugged after its first media; `plugIn` is what the camera monitor calls. */
+const unplug = () => {
+  const listeners = new Set<() => void>()
+  const planner = {
+    plan: async () => PLAN,
+    onReturn: (_config: PipelineConfig, callback: () => void) => {
+      listeners.add(callback)
+      return () => listeners.delete(callback)
     },
-    { patient: false, byReader: false },
-  )
-  const back = (): void => {
-    for (const callback of waiting) callback()
   }
-  return { session, pauses, back, waiting, attempts: () => attempts }
+  const unplugged = { fault: 'device_missing', afterMs: 0 } as const
+  const scripts = [{ mediaMs: 0, fault: 'device_missing' } as const, ...Array.from({ length: 50 }, () => unplugged)]
+  const plugIn = (): void => {
+    for (const listener of listeners) listener()
+  }
+  return { ...startPlay(scripts, { planner }), plugIn, listeners }
 }
 
 beforeEach(() => {
@@ -44,27 +27,27 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe('a session whose camera is away', () => {
-  it('tries again the moment the camera is back, and from then on as soon as at first', async () => {
-    const { session, pauses, back, attempts } = unplugged()
+describe('reconnecting to a camera that was unplugged', () => {
+  it('× a camera was plugged in: the next attempt comes at once, and the delays begin with the first again', async () => {
+    const { play, runs, pauses, plugIn } = unplug()
     await vi.advanceTimersByTimeAsync(60_000)
-    const tried = attempts()
-    const [first = 0] = pauses
-    expect(pauses.at(-1)).toBeGreaterThan(first * 4)
-    back()
+    const attempts = runs.length
+    const [first = 0] = pauses()
+    expect(pauses().at(-1)).toBeGreaterThan(first * 4)
+    plugIn()
     await vi.advanceTimersByTimeAsync(0)
-    expect(attempts()).toBe(tried + 1)
-    expect(pauses.at(-1)).toBeLessThan(first * 2)
-    session.stop()
-    await session.ended
+    expect(runs).toHaveLength(attempts + 1)
+    expect(pauses().at(-1)).toBeLessThan(first * 2)
+    play.stop()
+    await play.ended
   })
 
-  it('is told of no return while it does not wait for one', async () => {
-    const { session, waiting } = unplugged()
+  it('× stop: the camera monitor is listened to only during a pause', async () => {
+    const { play, listeners } = unplug()
     await vi.advanceTimersByTimeAsync(10_000)
-    expect(waiting.size).toBe(1)
-    session.stop()
-    await session.ended
-    expect(waiting.size).toBe(0)
+    expect(listeners.size).toBe(1)
+    play.stop()
+    await play.ended
+    expect(listeners.size).toBe(0)
   })
 })

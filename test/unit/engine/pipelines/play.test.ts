@@ -1,63 +1,27 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Fault, type FaultCause } from '../../../../engine/fault.ts'
-import { Session } from '../../../../engine/pipelines/play.ts'
-import { DEFAULT_SETTINGS, type Settings } from '../../../../lib/schema/settings.ts'
+import type { Planner } from '../../../../engine/launch/plan.ts'
+import { ApiError } from '../../../../lib/errors.ts'
+import { DEFAULT_SETTINGS } from '../../../../lib/schema/settings.ts'
+import { delay, FOREVER, PLAN, type PlayOptions, type ScriptedRun, startPlay } from '../../../helpers/fakes/play.ts'
 
-/** What one attempt of the fake child does: no media and a fault, or media for a while and then a fault. */
-interface Attempt {
-  readonly mediaMs?: number
-  readonly fault: FaultCause
-  readonly afterMs?: number
-}
-
-const wait = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer)
-      resolve()
-    })
+/** A play that the end of the test stops. */
+const start = (scripts: readonly ScriptedRun[], options: PlayOptions = {}) => {
+  const started = startPlay(scripts, options)
+  onTestFinished(async () => {
+    started.play.stop()
+    await started.play.ended
   })
-
-const FOREVER = 1_000_000_000
-
-const run = (
-  attempts: readonly Attempt[],
-  options: { patient?: boolean; settings?: Partial<Settings>; patienceMs?: number | null } = {},
-) => {
-  const events: string[] = []
-  const pauses: number[] = []
-  let lastMediaAt = 0
-  let count = 0
-  const settings = { ...DEFAULT_SETTINGS, ...options.settings }
-  const session = new Session(
-    {
-      settings: () => settings,
-      patienceMs: () => options.patienceMs ?? null,
-      lastMediaAt: () => lastMediaAt,
-      onEvent: (event) => events.push(event),
-      onFault: (fault) => events.push(`fault:${fault.reason}`),
-      onPause: (delay) => {
-        if (delay !== null) pauses.push(delay)
-      },
-      onFailed: async (event) => {
-        events.push(event)
-      },
-      attempt: async (startTimeoutMs, signal, onMedia) => {
-        const attempt = attempts[count++] ?? { mediaMs: FOREVER, fault: 'ended' }
-        if (attempt.mediaMs === undefined) await wait(attempt.afterMs ?? (attempt.fault === 'timeout' ? startTimeoutMs : 10), signal)
-        else {
-          onMedia()
-          await wait(attempt.mediaMs, signal)
-          lastMediaAt = performance.now()
-        }
-        return signal.aborted ? undefined : new Fault(attempt.fault, `because ${attempt.fault}`)
-      },
-    },
-    { patient: options.patient ?? false, byReader: false },
-  )
-  return { session, events, pauses, attempts: () => count }
+  return started
 }
+
+const times = (count: number, script: ScriptedRun): readonly ScriptedRun[] => Array.from({ length: count }, () => script)
+
+const planning = (plan: Planner['plan']): Planner => ({
+  plan,
+  onReturn: () => () => {},
+  check: () => Promise.reject(new Error('not used')),
+})
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -66,40 +30,37 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe('a session that somebody waits for', () => {
-  it('has started at the first media', async () => {
-    const { session, events } = run([])
-    await session.started()
-    expect(events).toEqual(['media'])
-    session.stop()
-    await session.ended
+describe('starting while a caller waits', () => {
+  it('× media: the start resolves', async () => {
+    const { play, events } = start([])
+    await play.started()
+    expect(events()).toEqual(['media'])
+    expect(play.hadMedia).toBe(true)
   })
 
-  it('waits for a source that is away, and starts when it comes within the start timeout', async () => {
-    const { session, pauses } = run([{ fault: 'unreachable' }, { fault: 'unreachable' }, { fault: 'source_error' }])
-    const started = session.started()
+  it('× unreachable: attempts go on, and the start resolves when the source comes within the start timeout', async () => {
+    const { play, pauses } = start([{ fault: 'unreachable' }, { fault: 'unreachable' }, { fault: 'source_error' }])
+    const started = play.started()
     await vi.advanceTimersByTimeAsync(5000)
     await started
-    expect(pauses).toEqual([500, 1000, 2000])
-    session.stop()
-    await session.ended
+    expect(pauses()).toEqual([500, 1000, 2000])
   })
 
-  it('fails with PIPELINE_START_TIMEOUT and the last cause when the source stays away', async () => {
-    const { session, events } = run(Array.from({ length: 20 }, () => ({ fault: 'unreachable' as const })))
-    const outcome = expect(session.started()).rejects.toMatchObject({
+  it('× unreachable until the start timeout: fails with PIPELINE_START_TIMEOUT and the last cause', async () => {
+    const { play, events } = start(times(20, { fault: 'unreachable' }))
+    const outcome = expect(play.started()).rejects.toMatchObject({
       code: 'PIPELINE_START_TIMEOUT',
       details: { cause: 'because unreachable', reason: 'unreachable' },
     })
     await vi.advanceTimersByTimeAsync(10_000)
     await outcome
-    await session.ended
-    expect(events.at(-1)).toBe('timeout')
+    await play.ended
+    expect(events().at(-1)).toBe('failed:timeout')
   })
 
-  it('tells the cause it saw, not that time ran out after it', async () => {
-    const { session } = run([{ fault: 'unreachable' }, { fault: 'timeout' }])
-    const outcome = expect(session.started()).rejects.toMatchObject({ code: 'PIPELINE_START_TIMEOUT', details: { reason: 'unreachable' } })
+  it('× timeout after unreachable: the cause is the fault of the source, not the timeout', async () => {
+    const { play } = start([{ fault: 'unreachable' }, { fault: 'timeout' }])
+    const outcome = expect(play.started()).rejects.toMatchObject({ code: 'PIPELINE_START_TIMEOUT', details: { reason: 'unreachable' } })
     await vi.advanceTimersByTimeAsync(10_000)
     await outcome
   })
@@ -113,119 +74,190 @@ describe('a session that somebody waits for', () => {
     ['device_busy', 'ENGINE_ERROR'],
     ['port_in_use', 'SERVICE_UNAVAILABLE'],
     ['engine_missing', 'SERVICE_UNAVAILABLE'],
-  ])('fails at once on %s with %s', async (fault, code) => {
-    const { session, events, attempts } = run([{ fault }])
-    const outcome = expect(session.started()).rejects.toMatchObject({ code, details: { reason: fault } })
+  ])('× %s: fails at once with %s', async (fault, code) => {
+    const { play, events, runs } = start([{ fault }])
+    const outcome = expect(play.started()).rejects.toMatchObject({ code, details: { reason: fault } })
     await vi.advanceTimersByTimeAsync(100)
     await outcome
-    expect(events).toEqual([`fault:${fault}`, 'fault'])
-    expect(attempts()).toBe(1)
+    expect(events()).toEqual([`fault:${fault}`, 'failed:fault'])
+    expect(runs).toHaveLength(1)
   })
 
-  it('ends with CONFLICT when it is stopped while it starts', async () => {
-    const { session } = run([{ fault: 'timeout', afterMs: FOREVER }])
-    const outcome = expect(session.started()).rejects.toMatchObject({ code: 'CONFLICT' })
+  it('× a fault that ends the play: the output is released before the start rejects', async () => {
+    const released = Promise.withResolvers<void>()
+    const { play, events } = start([{ fault: 'unauthorized' }], { releaseOutput: () => released.promise })
+    let rejected = false
+    const outcome = play.started().catch(() => {
+      rejected = true
+    })
     await vi.advanceTimersByTimeAsync(100)
-    session.stop()
-    await session.ended
+    expect([events(), rejected]).toEqual([['fault:unauthorized'], false])
+    released.resolve()
     await outcome
+    expect(events()).toEqual(['fault:unauthorized', 'failed:fault'])
+  })
+
+  it('× output port in use: fails at once without a child', async () => {
+    const open = () => Promise.reject(new ApiError('SERVICE_UNAVAILABLE', 'The port 8554 is in use.', { reason: 'port_in_use' }))
+    const { play, runs } = start([], { output: { open } })
+    await expect(play.started()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE', details: { reason: 'port_in_use' } })
+    expect(runs).toEqual([])
+  })
+
+  it('× stop: the start rejects with CONFLICT', async () => {
+    const { play } = start([{ fault: 'timeout', afterMs: FOREVER }])
+    const outcome = expect(play.started()).rejects.toMatchObject({ code: 'CONFLICT' })
+    await vi.advanceTimersByTimeAsync(100)
+    play.stop()
+    await play.ended
+    await outcome
+  })
+
+  it('× stop while the source is probed: no child starts', async () => {
+    const planner = planning(async (_config, _settings, { signal }) => {
+      await delay(FOREVER, signal)
+      return PLAN
+    })
+    const { play, runs, events } = start([], { planner })
+    const outcome = expect(play.started()).rejects.toMatchObject({ code: 'CONFLICT', details: { reason: 'stopped' } })
+    await vi.advanceTimersByTimeAsync(100)
+    play.stop()
+    await play.ended
+    await outcome
+    expect([runs, events()]).toEqual([[], []])
   })
 })
 
-describe('a session that had media', () => {
-  it('replaces a crashed child at once, however often, when each was sound', async () => {
-    const { session, pauses, attempts } = run(Array.from({ length: 12 }, () => ({ mediaMs: 2500, fault: 'crashed' as const })))
-    await vi.advanceTimersByTimeAsync(60_000)
-    expect([pauses, attempts()]).toEqual([[], 13])
-    session.stop()
-    await session.ended
+describe('an attempt', () => {
+  it('gives the child what is left of the start timeout after the probe', async () => {
+    const probed: number[] = []
+    const planner = planning(async (_config, _settings, { timeoutMs, signal }) => {
+      probed.push(timeoutMs)
+      await delay(3000, signal)
+      return PLAN
+    })
+    const { runs } = start([], { planner, settings: { start_timeout_seconds: 8 } })
+    await vi.advanceTimersByTimeAsync(3000)
+    expect([probed, runs.map(({ startTimeoutMs }) => startTimeoutMs)]).toEqual([[8000], [5000]])
   })
 
-  it('waits with doubling delays for a child that keeps crashing right after its first media, or before it', async () => {
-    const { session, pauses } = run([
-      ...Array.from({ length: 7 }, () => ({ mediaMs: 100, fault: 'crashed' as const })),
+  it('plans with the fault before it, also one of an earlier play', async () => {
+    const faults: (string | undefined)[] = []
+    const planner = planning(async (_config, _settings, { previousFault }) => {
+      faults.push(previousFault?.message)
+      return PLAN
+    })
+    start([{ fault: 'unreachable' }], { planner, previousFault: new Fault('stalled', 'of an earlier play') })
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(faults).toEqual(['of an earlier play', 'because unreachable'])
+  })
+
+  it('reports the KLV that the plan and the child announce', async () => {
+    const planner = planning(async () => ({ ...PLAN, klv: false }))
+    const { runs, events } = start([], { planner })
+    await vi.advanceTimersByTimeAsync(0)
+    runs[0]?.report({ type: 'klv' })
+    expect(events()).toEqual(['klv:false', 'media', 'klv:true'])
+  })
+
+  it('has the process id of its child and a number in the log', async () => {
+    const { play, logRing } = start([{ fault: 'unreachable' }])
+    expect(play.pid).toBeUndefined()
+    await vi.advanceTimersByTimeAsync(5)
+    expect(play.pid).toBe(101)
+    await vi.advanceTimersByTimeAsync(100)
+    expect(play.pid).toBeUndefined()
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(play.pid).toBe(102)
+    expect(logRing.lines().map(({ run, line }) => [run, line])).toEqual([
+      [1, 'started process 101'],
+      [2, 'started process 102'],
+    ])
+  })
+})
+
+describe('playing', () => {
+  it('× crashed after sound media: the next child starts at once, however often', async () => {
+    const { pauses, runs } = start(times(12, { mediaMs: 2500, fault: 'crashed' }))
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect([pauses(), runs.length]).toEqual([[], 13])
+  })
+
+  it('× crashed again and again right after the first media or before it: the delays double', async () => {
+    const { pauses } = start([
+      ...times(7, { mediaMs: 100, fault: 'crashed' }),
       { fault: 'crashed' },
       { mediaMs: 2500, fault: 'crashed' },
       { mediaMs: 100, fault: 'crashed' },
     ])
     await vi.advanceTimersByTimeAsync(60_000)
-    expect(pauses).toEqual([500, 1000, 2000])
-    session.stop()
-    await session.ended
+    expect(pauses()).toEqual([500, 1000, 2000])
   })
 
-  it('waits no longer than max_delay_seconds', async () => {
-    const { session, pauses } = run([
-      { mediaMs: 10, fault: 'ended' },
-      ...Array.from({ length: 9 }, () => ({ fault: 'unreachable' as const })),
-    ])
-    await vi.advanceTimersByTimeAsync(200_000)
-    expect(pauses).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000, 30_000])
-    session.stop()
-    await session.ended
-  })
-
-  it('begins anew with the first delay only after 30 s of good media', async () => {
-    const { session, pauses } = run([
+  it('× ended: the delays begin with the first again only after 30 s of good media', async () => {
+    const { pauses } = start([
       { mediaMs: 100, fault: 'ended' },
       { mediaMs: 100, fault: 'ended' },
       { mediaMs: 31_000, fault: 'ended' },
     ])
     await vi.advanceTimersByTimeAsync(60_000)
-    expect(pauses).toEqual([500, 1000, 500])
-    session.stop()
-    await session.ended
-  })
-
-  it('goes on after a 404, which a media server answers until its publisher is back', async () => {
-    const { session, events } = run([{ mediaMs: 10, fault: 'ended' }, { fault: 'not_found' }])
-    await vi.advanceTimersByTimeAsync(5000)
-    expect(events.at(-1)).toBe('media')
-    session.stop()
-    await session.ended
-  })
-
-  it('ends on a 401, since repeating a wrong password locks cameras', async () => {
-    const { session, events } = run([{ mediaMs: 10, fault: 'ended' }, { fault: 'unauthorized' }])
-    await vi.advanceTimersByTimeAsync(5000)
-    await session.ended
-    expect(events.at(-1)).toBe('fault')
-  })
-
-  it('gives up when the settings say so', async () => {
-    const { session, events } = run(
-      [{ mediaMs: 10, fault: 'ended' }, ...Array.from({ length: 50 }, () => ({ fault: 'unreachable' as const }))],
-      {
-        patienceMs: 60_000,
-      },
-    )
-    await vi.advanceTimersByTimeAsync(60_200)
-    await session.ended
-    expect(events.at(-1)).toBe('give_up')
+    expect(pauses()).toEqual([500, 1000, 500])
   })
 })
 
-describe('a patient session', () => {
-  it('reconnects from the first failure on, and only the wait for it ends', async () => {
-    const { session, events } = run(
-      Array.from({ length: 8 }, () => ({ fault: 'unreachable' as const })),
-      { patient: true },
-    )
-    const outcome = expect(session.started()).rejects.toMatchObject({ code: 'PIPELINE_START_TIMEOUT', details: { reason: 'unreachable' } })
-    await vi.advanceTimersByTimeAsync(10_000)
-    await outcome
-    expect(events[1]).toBe('lost')
+describe('reconnecting', () => {
+  it('× unreachable: the delays grow to max_delay_seconds', async () => {
+    const { pauses } = start([{ mediaMs: 10, fault: 'ended' }, ...times(9, { fault: 'unreachable' })])
     await vi.advanceTimersByTimeAsync(200_000)
-    expect(events.at(-1)).toBe('media')
-    session.stop()
-    await session.ended
+    expect(pauses()).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000, 30_000])
   })
 
-  it('stops within its pause', async () => {
-    const { session, attempts } = run([{ fault: 'unreachable' }], { patient: true })
+  it('× not_found: attempts go on, since a media server answers 404 until its publisher is back', async () => {
+    const { events } = start([{ mediaMs: 10, fault: 'ended' }, { fault: 'not_found' }])
+    await vi.advanceTimersByTimeAsync(5000)
+    expect(events().at(-1)).toBe('media')
+  })
+
+  it('× unauthorized: fails, since repeating a wrong password locks cameras', async () => {
+    const { play, events } = start([{ mediaMs: 10, fault: 'ended' }, { fault: 'unauthorized' }])
+    await vi.advanceTimersByTimeAsync(5000)
+    await play.ended
+    expect(events().at(-1)).toBe('failed:fault')
+  })
+
+  it.each([
+    ['a pipeline', false],
+    ['an ephemeral pipeline', true],
+  ])('× unreachable for as long as the settings allow %s: gives up', async (_name, ephemeral) => {
+    const { reconnect, triggers } = DEFAULT_SETTINGS
+    const settings = ephemeral
+      ? { triggers: { ...triggers, give_up_after_seconds: 60 } }
+      : { reconnect: { ...reconnect, give_up_after_seconds: 60 } }
+    const { play, events } = start([{ mediaMs: 10, fault: 'ended' }, ...times(50, { fault: 'unreachable' })], { settings, ephemeral })
+    await vi.advanceTimersByTimeAsync(59_900)
+    expect(events().at(-1)).toBe('lost')
+    await vi.advanceTimersByTimeAsync(300)
+    await play.ended
+    expect(events().at(-1)).toBe('failed:give_up')
+  })
+
+  it('× stop within a pause: ends without another attempt', async () => {
+    const { play, runs } = start([{ fault: 'unreachable' }], { awaited: false })
     await vi.advanceTimersByTimeAsync(100)
-    session.stop()
-    await session.ended
-    expect(attempts()).toBe(1)
+    play.stop()
+    await play.ended
+    expect(runs).toHaveLength(1)
+  })
+})
+
+describe('starting in the background', () => {
+  it('× unreachable: the source is lost from the first fault on, and only the wait for the start ends', async () => {
+    const { play, events } = start(times(8, { fault: 'unreachable' }), { awaited: false })
+    const outcome = expect(play.started()).rejects.toMatchObject({ code: 'PIPELINE_START_TIMEOUT', details: { reason: 'unreachable' } })
+    await vi.advanceTimersByTimeAsync(10_000)
+    await outcome
+    expect(events()[1]).toBe('lost')
+    await vi.advanceTimersByTimeAsync(200_000)
+    expect(events().at(-1)).toBe('media')
   })
 })

@@ -1,0 +1,88 @@
+import { Fault, type FaultCause } from '../../../engine/fault.ts'
+import type { Plan } from '../../../engine/launch/plan.ts'
+import { LogRing } from '../../../engine/pipelines/log-ring.ts'
+import { Play, type PlayEvent, type PlayParts } from '../../../engine/pipelines/play.ts'
+import type { Run } from '../../../engine/pipelines/run.ts'
+import { RtpStream } from '../../../engine/rtp/stream.ts'
+import { DEFAULT_SETTINGS, type Settings } from '../../../lib/schema/settings.ts'
+import { configure } from '../media/play-launch.ts'
+
+/** What the child of one attempt does: no media and then a fault, or media for a while and then a fault. */
+export interface ScriptedRun {
+  readonly mediaMs?: number
+  readonly fault: FaultCause
+  readonly afterMs?: number
+}
+
+export interface PlayOptions extends Partial<Pick<PlayParts, 'planner' | 'output' | 'releaseOutput' | 'previousFault'>> {
+  readonly awaited?: boolean
+  readonly ephemeral?: boolean
+  readonly settings?: Partial<Settings>
+}
+
+export const FOREVER = 1_000_000_000
+
+export const PLAN: Plan = { launch: { args: [], streams: [], publishes: true, shown: [] }, klv: null }
+
+export const delay = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+
+/** A child that follows its script instead of running. */
+const follow = async ({ mediaMs, fault, afterMs }: ScriptedRun, run: Run): Promise<Fault | undefined> => {
+  run.report({ type: 'started', pid: 100 + run.number })
+  if (mediaMs === undefined) await delay(afterMs ?? (fault === 'timeout' ? run.startTimeoutMs : 10), run.signal)
+  else {
+    run.mediaStats.record(1000)
+    run.report({ type: 'media' })
+    await delay(mediaMs, run.signal)
+    run.mediaStats.record(1000)
+  }
+  return run.signal.aborted ? undefined : new Fault(fault, `because ${fault}`)
+}
+
+/** Starts a play whose children follow the scripts in turn; after the last one media comes for ever. */
+export const startPlay = (scripts: readonly ScriptedRun[], options: PlayOptions = {}) => {
+  const events: PlayEvent[] = []
+  const runs: Run[] = []
+  const settings = { ...DEFAULT_SETTINGS, ...options.settings }
+  const logRing = new LogRing(() => 0)
+  const play = new Play(
+    {
+      config: { ...configure('test://ball', null), ephemeral: options.ephemeral ?? false },
+      settings: () => settings,
+      planner: options.planner ?? { plan: async () => PLAN, onReturn: () => () => {} },
+      output: options.output ?? { open: async () => {} },
+      releaseOutput: options.releaseOutput ?? (async () => {}),
+      streams: [new RtpStream(), new RtpStream()],
+      runChild: (run) => {
+        runs.push(run)
+        return follow(scripts[runs.length - 1] ?? { mediaMs: FOREVER, fault: 'ended' }, run)
+      },
+      logRing,
+      log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
+      previousFault: options.previousFault,
+      report: (event) => events.push(event),
+    },
+    { awaited: options.awaited ?? true, byReader: false },
+  )
+  return {
+    play,
+    runs,
+    logRing,
+    /** `media`, `lost`, `fault:unreachable`, `failed:timeout` …, without the pauses. */
+    events: () => events.filter(({ type }) => type !== 'pause').map(nameOf),
+    pauses: () => events.flatMap((event) => (event.type === 'pause' && event.delayMs !== null ? [event.delayMs] : [])),
+  }
+}
+
+const nameOf = (event: PlayEvent): string => {
+  if (event.type === 'fault') return `fault:${event.fault.reason}`
+  if (event.type === 'failed') return `failed:${event.failure}`
+  return event.type === 'klv' ? `klv:${event.available}` : event.type
+}
