@@ -133,17 +133,17 @@ const VARIABLES = {
     about: 'a sidecar that runs elsewhere, such as http://10.0.0.7:9100',
     parse: url(['http:', 'https:']),
   }),
-  engineToken: optional({ name: 'SVC_ENGINE_TOKEN', about: 'its bearer secret', secret: true, parse: text }),
+  engineToken: optional({ name: 'SVC_ENGINE_TOKEN', about: 'bearer secret between API and engine', secret: true, parse: text }),
   engineListen: optional({
     name: 'SVC_ENGINE_LISTEN',
     shown: 'a free port of 127.0.0.1',
-    about: 'for a sidecar that runs by itself: host:port it listens on, with SVC_ENGINE_TOKEN',
+    about: 'host:port of an engine that runs by itself; needs SVC_ENGINE_TOKEN',
     parse: listenAddress,
   }),
   mediaServer: withDefault({
     name: 'SVC_MEDIA_SERVER',
     default: '127.0.0.1:8554',
-    about: 'host:port of the trigger sources',
+    about: 'host:port of the media server that calls the triggers',
     parse: hostAndPort,
   }),
   outputPorts: withDefault({

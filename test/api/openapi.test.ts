@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
 import * as v from 'valibot'
 import { describe, expect, it } from 'vitest'
 import { apiRoutes, createApp } from '../../handlers/app.ts'
@@ -7,6 +5,7 @@ import { ApiError, ERROR_STATUS, type ErrorCode } from '../../lib/errors.ts'
 import { documentedPath } from '../../lib/openapi/document.ts'
 import { API_KEY, createTestApi, simple, type TestApi, toRequest } from '../helpers/api/api.ts'
 import { followSse } from '../helpers/api/sse-client.ts'
+import { readDocument, section, tableRows } from '../helpers/documents.ts'
 import { klvPacket } from '../helpers/fakes/klv.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is walked as any JSON
@@ -184,10 +183,20 @@ describe('the API document', () => {
 
   it('has the same list of operations as the README', async () => {
     await using api = await createTestApi()
-    const readme = readFileSync(resolve(import.meta.dirname, '../../README.md'), 'utf8')
-    const reference = readme.split('\n## The API\n')[1]?.split('\n## ')[0] ?? ''
-    const listed = [...reference.matchAll(/^\| `([A-Z]+) (\/svc\/[^`]*)` \|/gm)].map(([, method, path]) => `${method} ${path}`)
+    const rows = tableRows(section(readDocument('README.md'), '## The API'))
+    const listed = rows.flatMap(([cell = '']) => /^`([A-Z]+ \/svc\/[^`]*)`$/.exec(cell)?.[1] ?? [])
     expect(listed.sort()).toEqual(routeNames(api).sort())
+  })
+
+  it('needs the credentials that the README says', async () => {
+    await using api = await createTestApi()
+    const meanings = new Map(tableRows(section(readDocument('README.md'), '## The API')).map(([cell = '', meaning]) => [cell, meaning]))
+    for (const { method, path, access } of apiRoutes(api.deps)) {
+      const name = `${method} ${documentedPath(path)}`
+      const meaning = meanings.get(`\`${name}\``) ?? ''
+      const said = /; public$/.test(meaning) ? 'public' : /always needs the API key$/.test(meaning) ? 'api_key' : 'session'
+      expect([name, said]).toEqual([name, access])
+    }
   })
 })
 

@@ -1,18 +1,15 @@
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
+import { readDocument, section, shellCommands } from '../helpers/documents.ts'
 import { startService } from '../helpers/process/service.ts'
 
 const run = promisify(execFile)
-const README = readFileSync(resolve(import.meta.dirname, '../../README.md'), 'utf8')
 
-it('the lines of the README about KLV do what they say', async () => {
-  const block = /## KLV\n[\s\S]*?```sh\n([\s\S]*?)```/.exec(README)?.[1] ?? ''
+it('the commands of the README about KLV do what they say', async () => {
   const service = await startService()
   const outputs: string[] = []
-  for (const line of block.split('\n').filter((text) => text !== '')) {
+  for (const line of shellCommands(section(readDocument('README.md'), '## KLV'))) {
     // timeout(1) ends what follows events, with an exit code of its own.
     const command = `${line.replaceAll('http://127.0.0.1:8080', service.url)}${line.startsWith('timeout') ? ' || true' : ''}`
     const { stdout } = await run('sh', ['-c', command])

@@ -1,70 +1,80 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { CONFIGURATION_VARIABLES } from '../../lib/configuration.ts'
-import { startService } from '../helpers/process/service.ts'
+import { codeBlocks, readDocument, section, shellCommands } from '../helpers/documents.ts'
+import { type Service, startService } from '../helpers/process/service.ts'
+import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
 
 const run = promisify(execFile)
-const README = readFileSync(resolve(import.meta.dirname, '../../README.md'), 'utf8')
+const README = readDocument('README.md')
 
-/** The shell lines of a section, as a user would paste them. */
-const shellLines = (heading: string): readonly string[] => {
-  const section = README.split(`## ${heading}\n`)[1]?.split('\n## ')[0] ?? ''
-  return [...section.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = '']) => block.split('\n').filter((line) => line !== ''))
+/** Runs a command of the README against a service that a test has started; answers what it printed. */
+const runCommand = async (service: Service, command: string, options: { readonly cwd?: string } = {}): Promise<string> => {
+  const adapted = command.replaceAll('http://127.0.0.1:8080', service.url).replaceAll('data/api-key', `${service.dataDir}/api-key`)
+  const { stdout, stderr } = await run('sh', ['-c', adapted], { ...options, maxBuffer: 16 * 1024 * 1024 })
+  return stdout + stderr
 }
 
+/** A player's command for a host without a screen, which ends by itself. */
+const withoutScreen = (line: string): string =>
+  line.startsWith('ffplay')
+    ? `SDL_VIDEODRIVER=dummy SDL_AUDIODRIVER=dummy timeout 3 ${line} || true`
+    : line.replace(/ autovideosink$/, ' fakesink num-buffers=30')
+
 describe('the README', () => {
-  it('shows a first pipeline whose lines do what they say', async () => {
-    const lines = shellLines('A first pipeline')
-    expect(lines.filter((line) => line.startsWith('curl'))).toHaveLength(3)
+  it('shows a first pipeline that can be created, read, watched, stopped and deleted', async () => {
+    const commands = shellCommands(section(README, '## Quick start')).filter((line) => !line.startsWith('npm'))
     const service = await startService()
-    // A port of the range that this service was given, lest two runs of the suite meet.
-    const { body } = await service.request('POST', '/svc/pipeline', {
-      id: 'probe',
-      mode: 'simple',
-      on_demand: true,
-      source: { uri: 'test://ball' },
-    })
-    await service.request('DELETE', '/svc/pipeline/probe')
-    const { port } = new URL(body.output.uri.replace('rtsp:', 'http:'))
-    const outputs: string[] = []
-    for (const line of lines) {
-      const { stdout } = await run('sh', ['-c', line.replaceAll('http://127.0.0.1:8080', service.url).replaceAll('50000', port)])
-      outputs.push(stdout)
-    }
-    const [created, read, probed, stopped] = outputs
-    expect(JSON.parse(created ?? '')).toMatchObject({ id: 'first', state: 'playing' })
-    expect(JSON.parse(read ?? '')).toMatchObject({ id: 'first', runtime: { phase: 'playing' } })
-    expect(probed).toMatch(/codec_name=h264\nwidth=640\nheight=360/)
-    expect(JSON.parse(stopped ?? '')).toMatchObject({ state: 'ready' })
+    const folder = temporaryDataDir()
+    const [create = '', read = '', snapshot = '', ffplay = '', vlc = '', gstLaunch = '', stop = '', remove = '', ...more] = commands
+    expect(more).toEqual([])
+
+    const created = JSON.parse(await runCommand(service, create))
+    expect(created).toMatchObject({ id: 'first', state: 'playing' })
+    expect(JSON.parse(await runCommand(service, read))).toMatchObject({ id: 'first', runtime: { phase: 'playing' } })
+    await runCommand(service, snapshot, { cwd: folder })
+    expect(readFileSync(join(folder, 'first.jpg')).subarray(0, 2)).toEqual(Buffer.from([0xff, 0xd8]))
+
+    // Without a range of its own the service would have taken the port that the README names.
+    const { port } = new URL(created.output.uri.replace('rtsp:', 'http:'))
+    const watch = (line: string): Promise<string> => runCommand(service, withoutScreen(line).replace('50000', port))
+    expect(await watch(ffplay)).toMatch(/Video: h264.* 640x360/)
+    expect(await watch(gstLaunch)).toContain('Got EOS from element')
+    // Where the tests run there is no VLC that was built with RTSP.
+    expect(vlc).toBe('vlc --rtsp-tcp rtsp://127.0.0.1:50000/first')
+
+    expect(JSON.parse(await runCommand(service, stop))).toMatchObject({ state: 'ready' })
+    expect(await runCommand(service, remove)).toBe('')
+    expect((await service.request('GET', '/svc/pipeline')).body).toEqual([])
     await service.stop()
   })
 
-  it('holds JSON that the API takes', async () => {
-    const bodies = [...README.matchAll(/```json\n([\s\S]*?)```/g)].map(([, text = '']) => JSON.parse(text) as unknown)
-    expect(bodies.length).toBeGreaterThan(0)
-    const advanced = /`(\{"mode": "advanced".*?\})`/.exec(README)?.[1]
+  it('shows how to change a setting, follow the events, and use password, token and API key', async () => {
     const service = await startService()
-    for (const body of [...bodies, { id: 'advanced', ...(JSON.parse(advanced ?? '') as object) }]) {
+    const [settings = ''] = shellCommands(section(README, '## Settings'))
+    expect(JSON.parse(await runCommand(service, settings))).toMatchObject({ reconnect: { max_delay_seconds: 10 } })
+
+    await service.request('POST', '/svc/pipeline', { id: 'gate', mode: 'simple', on_demand: true, source: { uri: 'test://ball' } })
+    const [follow = ''] = shellCommands(section(README, '## Events'))
+    expect(await runCommand(service, `timeout 2 ${follow} -s || true`)).toMatch(/^event: pipeline_status\ndata: \{"id":"gate"/m)
+
+    const [set = '', login = '', list = ''] = shellCommands(section(README, '### Authentication'))
+    expect(JSON.parse(await runCommand(service, set))).toEqual({ auth_enabled: true })
+    expect(JSON.parse(await runCommand(service, login))).toMatchObject({ token: expect.any(String), expires: expect.any(String) })
+    expect(await service.request('GET', '/svc/pipeline')).toMatchObject({ status: 401 })
+    expect(JSON.parse(await runCommand(service, list))).toMatchObject([{ id: 'gate' }])
+    await service.stop()
+  })
+
+  it('shows pipelines that the API accepts', async () => {
+    const bodies = codeBlocks(README, 'json').map((text) => JSON.parse(text) as { readonly mode: string })
+    expect(new Set(bodies.map(({ mode }) => mode))).toEqual(new Set(['simple', 'advanced']))
+    const service = await startService()
+    for (const body of bodies) {
       expect(await service.request('POST', '/svc/pipeline/validate', body)).toMatchObject({ status: 200, body: { valid: true } })
     }
     await service.stop()
-  })
-
-  it('lists every variable of the environment with its default', () => {
-    for (const { name, shown, about } of CONFIGURATION_VARIABLES) expect(README).toContain(`| \`${name}\` | ${shown} | ${about} |`)
-    const named = new Set([...README.matchAll(/^\| `(SVC_[A-Z_]+)` \|/gm)].map(([, name]) => name))
-    expect(named).toEqual(new Set(CONFIGURATION_VARIABLES.map(({ name }) => name)))
-  })
-
-  it('names npm scripts that exist', () => {
-    const { scripts } = JSON.parse(readFileSync(resolve(import.meta.dirname, '../../package.json'), 'utf8')) as {
-      scripts: Record<string, string>
-    }
-    const named = [...README.matchAll(/(?:^|`)npm (?:run )?([a-z:-]+)/gm)].map(([, name]) => name)
-    expect(named.length).toBeGreaterThan(2)
-    for (const name of named) if (name !== 'install' && name !== 'pack') expect(Object.keys(scripts)).toContain(name)
   })
 })

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { createClient } from '@libsql/client/sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { readDocument } from '../helpers/documents.ts'
 import {
   type MediaServer,
   type Publisher,
@@ -17,7 +17,7 @@ import { startRtspSource } from '../helpers/rtsp/source.ts'
 import { until } from '../helpers/until.ts'
 
 const API_KEY = 'a-key-of-the-triggers-long-enough'
-const README = readFileSync(resolve(import.meta.dirname, '../../README.md'), 'utf8')
+const README = readDocument('README.md')
 const PATH = '/svc/triggers/mediaServer/publish'
 
 /** A folded block (`name: >-`) of the mediamtx.yml that has it. */
@@ -72,11 +72,6 @@ const outputOf = (pipeline: { output: { uri: string } }): string => pipeline.out
 const portOf = (url: string): number => Number(new URL(url.replace('rtsp:', 'http:')).port)
 
 describe('a media server that calls the triggers', () => {
-  it('has one set of hooks for both generations of names', () => {
-    expect(hookOf('runOnReady')).toBe(hookOf('runOnAvailable'))
-    expect(hookOf('runOnNotReady')).toBe(hookOf('runOnUnavailable'))
-  })
-
   it('makes a pipeline of a published stream with the hooks of the README, and leaves nothing when it ends', async () => {
     // The hooks need the address of the service, and the service that of the media server: a port is found for the service first.
     const port = await freePort()

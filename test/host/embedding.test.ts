@@ -4,6 +4,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync,
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { codeBlocks, readDocument, section } from '../helpers/documents.ts'
 import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -94,6 +95,7 @@ describe('the package', () => {
       'README.md',
       'LICENSE',
       'CHANGELOG.md',
+      'SECURITY.md',
     ]) {
       expect(paths).toContain(wanted)
     }
@@ -140,6 +142,21 @@ describe('the service embedded', () => {
     const refused = await fetch(`${url}/svc/pipeline/nobody`)
     expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([404, 'NOT_FOUND'])
     expect((await fetch(`${url}/svc/settings`)).status).toBe(404)
+    expect(await stop()).toBe(0)
+  })
+
+  it('as the README shows it serves the whole API', async () => {
+    const [example = ''] = codeBlocks(section(readDocument('README.md'), '## Embedding'), 'js')
+    const adapted = example
+      .replace("'./data'", 'process.env.SVC_DATA_DIR')
+      .replace(
+        "listen(8080, '127.0.0.1')",
+        "listen(0, '127.0.0.1', function () { console.log('http://127.0.0.1:' + this.address().port) })",
+      )
+    writeFileSync(join(project, 'readme.mjs'), adapted)
+    const { url, stop } = await start('readme.mjs')
+    expect(await (await fetch(`${url}/svc/health`)).json()).toMatchObject({ status: 'ok' })
+    expect((await fetch(`${url}/svc/settings`)).status).toBe(200)
     expect(await stop()).toBe(0)
   })
 })

@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+
+export const readDocument = (name: 'README.md' | 'CONTRIBUTING.md' | 'SECURITY.md'): string => readFileSync(resolve(ROOT, name), 'utf8')
+
+/** The text below a heading such as `## KLV`, up to the next heading of the same or a higher level. Throws when there is none. */
+export const section = (document: string, heading: string): string => {
+  const level = /^#+/.exec(heading)?.[0].length ?? 1
+  const [, text] = document.split(`\n${heading}\n`)
+  if (text === undefined) throw new Error(`The document has no heading ${heading}`)
+  return text.split(new RegExp(`^#{1,${level}} `, 'm'))[0] ?? ''
+}
+
+/** The contents of fenced code blocks of a language. */
+export const codeBlocks = (text: string, language: string): readonly string[] =>
+  [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'))].map(([, block = '']) => block.trimEnd())
+
+/** The commands of the sh blocks, as a user would paste them: an indented line continues the one before. */
+export const shellCommands = (text: string): readonly string[] => codeBlocks(text, 'sh').flatMap((block) => block.split(/\n(?=\S)/))
+
+/** The cells of each table row, without the backslashes that keep Markdown from reading `<` as HTML. */
+export const tableRows = (text: string): readonly (readonly string[])[] =>
+  text
+    .split('\n')
+    .filter((line) => line.startsWith('| '))
+    .map((line) =>
+      line
+        .slice(2, -2)
+        .split(' | ')
+        .map((cell) => cell.replaceAll('\\<', '<')),
+    )
+
+/** Inline code, without the code blocks. */
+export const inlineCode = (text: string): readonly string[] =>
+  [...text.replace(/^```[\s\S]*?^```/gm, '').matchAll(/`([^`]+)`/g)].map(([, code = '']) => code)
+
+const TOP_LEVEL = /^(?:\.ci|db|engine|handlers|lib|test)\/|^[\w.-]+\.(?:json|md|mjs|ts)$/
+
+/** The files and folders of this repository that inline code names; `{a,b}` names several, `<name>` and `…` stand for any. */
+export const namedPaths = (text: string): readonly string[] =>
+  inlineCode(text)
+    .filter((code) => TOP_LEVEL.test(code) && !/[\s<>…*]/.test(code))
+    .flatMap(expandBraces)
+
+const expandBraces = (path: string): readonly string[] => {
+  const [whole, before = '', names = '', after = ''] = /^(.*?)\{([^}]*)\}(.*)$/.exec(path) ?? []
+  return whole === undefined ? [path] : names.split(',').flatMap((name) => expandBraces(`${before}${name}${after}`))
+}
+
+/** Lines that are too long, with their numbers. */
+export const longLines = (document: string, columns: number): readonly string[] =>
+  document.split('\n').flatMap((line, at) => ([...line].length > columns ? [`${at + 1}: ${line}`] : []))
