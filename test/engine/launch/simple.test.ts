@@ -191,7 +191,7 @@ describe('a property', () => {
     '/( a ) name=b .c d. ; , = $HOME `id` %s',
     '/ünï ☃',
   ])('reaches its element unchanged: %s', async (location) => {
-    const tokens = chain(element('filesrc', { location }), element('fakesink'))
+    const tokens = chain(element('filesrc', { location }), ['fakesink'])
     const { stderr } = await runToEnd('gst-launch-1.0', ['--', ...toArguments(tokens)], { timeoutMs: 10_000 })
     expect(stderr).toContain(`No such file "${location}"`)
   })
