@@ -3,11 +3,13 @@ import { Fault, type FaultCause } from '../fault.ts'
 import { classifyCameraFault } from './camera-errors.ts'
 import type { Ended } from './child.ts'
 
-/** `cause` of the fault of a source that refuses to send RTP interleaved in its RTSP connection (TCP). */
-export const TCP_REFUSED = 'tcp_refused'
+/** `cause` of the fault of an RTSP source that refuses the transport it was asked for: RTP inside the RTSP connection (TCP), or UDP. */
+export const TRANSPORT_REFUSED = 'transport_refused'
 
 interface Rule {
   readonly pattern: RegExp
+  /** Another line that the rule needs. */
+  readonly with?: RegExp
   readonly reason: FaultCause
   /** Shown to users; `$1` … are the groups of the pattern, `$package` is the package of the element `$1`. */
   readonly message: string
@@ -67,8 +69,16 @@ const RULES: readonly Rule[] = [
   {
     pattern: /You might need to allow more transport protocols/,
     reason: 'source_error',
-    message: 'The source refuses to send over its RTSP connection (TCP). The next attempt uses UDP.',
-    cause: TCP_REFUSED,
+    message:
+      'The source refuses the transport of its RTP, TCP or UDP. With rtsp:// the next attempt uses the other one; rtspt:// and rtsps:// use TCP only.',
+    cause: TRANSPORT_REFUSED,
+  },
+  {
+    // Only of a source that was asked for UDP.
+    pattern: /Could not receive any UDP packets/,
+    reason: 'timeout',
+    message: 'No UDP packet has come from the source for 5 s. If it sends, open the firewall for UDP, or set it to send over TCP.',
+    cause: TRANSPORT_REFUSED,
   },
   {
     pattern: /bind failed|Address already in use/i,
@@ -111,7 +121,17 @@ const RULES: readonly Rule[] = [
     reason: 'unreachable',
     message: 'The source cannot be reached. Check its address and the network.',
   },
+  {
+    pattern: /Could not update playlist|(?:Couldn't|Could not|Failed to) download/i,
+    reason: 'unreachable',
+    message: 'The HLS source does not answer any more, or not with its playlist and segments. Check its server.',
+  },
   { pattern: /Timeout while|timed? ?out/i, reason: 'timeout', message: 'The source stopped answering.' },
+  {
+    pattern: /Unacceptable TLS certificate|certificate (?:is not trusted|verif)|signing certificate authority is not known/i,
+    reason: 'source_error',
+    message: 'The certificate of the source cannot be verified. Add its certificate authority to this host, or use a valid certificate.',
+  },
   {
     pattern: /Secure connection setup failed|TLS|certificate/i,
     reason: 'source_error',
@@ -138,6 +158,14 @@ const RULES: readonly Rule[] = [
       /contains no data|Could not determine type|Could not demultiplex|could not be decoded|wrong type|not a (?:valid )?playlist|unable to decode/i,
     reason: 'source_error',
     message: 'The source sends data that is not a video stream. Check its address.',
+  },
+  {
+    // flvdemux gives up on the first tag of a codec that it does not know, and posts no message of its own.
+    pattern: /reason error/,
+    with: /GstRtmp2Src|GstFlvDemux/,
+    reason: 'unsupported',
+    message:
+      'GStreamer cannot demux the codec of this source: FLV (RTMP, HTTP-FLV) with H.265. Send H.264, or H.265 over RTSP, SRT or MPEG-TS.',
   },
   {
     pattern: /Not enough memory|No space left|Cannot allocate|resource.*exhausted/i,
@@ -173,6 +201,7 @@ export const classifyEnd = (ended: Ended, stderrTail: readonly string[]): Fault 
   const camera = lines.some((line) => line.includes('GstV4l2Src')) ? classifyCameraFault(lines) : undefined
   if (camera !== undefined) return camera
   for (const rule of RULES) {
+    if (rule.with !== undefined && !lines.some((line) => rule.with?.test(line))) continue
     for (const line of lines) {
       const match = rule.pattern.exec(line)
       if (match === null) continue

@@ -2,8 +2,8 @@ import { closeSync } from 'node:fs'
 import { constants } from 'node:os'
 import type { Readable } from 'node:stream'
 import { execa } from 'execa'
-import { type Command, type Confinement, toCommand } from './confinement.ts'
-import { eraseArguments } from './erase-arguments.ts'
+import { type Command, type Confinement, toCommand } from '../sandbox/confinement.ts'
+import { eraseArguments } from '../sandbox/erase-arguments.ts'
 
 /** The end of a child. Exactly one of `exitCode` and `signal` is set, unless it never ran. */
 export interface Ended {

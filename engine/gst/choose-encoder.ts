@@ -1,9 +1,9 @@
 import type { Codec } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
 import { Fault } from '../fault.ts'
+import { codecNodes, graphicsNodes } from '../sandbox/device-nodes.ts'
 import { gstreamerMissing } from './bus-errors.ts'
 import type { runToEnd } from './child.ts'
-import { codecNodes, graphicsNodes } from './device-nodes.ts'
 import { chain, element, toArguments } from './element.ts'
 import { ENCODERS, type Encoder } from './encoder-table.ts'
 

@@ -1,3 +1,5 @@
+import type { ElementName } from './elements.ts'
+
 /** Tokens of a gst-launch description: elements, properties, caps, links. A token may contain blanks. */
 export type LaunchTokens = readonly string[]
 
@@ -28,7 +30,7 @@ export const property = (name: string, value: string | number | boolean): string
 }
 
 /** One element with its properties; undefined ones are left out. */
-export const element = (factory: string, properties: Readonly<Record<string, PropertyValue>> = {}): LaunchTokens => [
+export const element = (factory: ElementName, properties: Readonly<Record<string, PropertyValue>> = {}): LaunchTokens => [
   factory,
   ...Object.entries(properties).flatMap(([name, value]) => (value === undefined ? [] : [property(name, value)])),
 ]

@@ -1,5 +1,6 @@
 import type { Codec } from '../../lib/schema/pipeline.ts'
 import { element, type LaunchTokens } from './element.ts'
+import type { EncoderName } from './elements.ts'
 
 /** Settings of one encoder element. */
 interface EncoderOptions {
@@ -15,7 +16,7 @@ interface EncoderOptions {
 export interface Encoder {
   readonly codec: Codec
   /** Name of the GStreamer element. */
-  readonly name: string
+  readonly name: EncoderName
   readonly hardware: boolean
   /** Raw format of its sink pad: always 4:2:0, which every player decodes. */
   readonly pixelFormat: 'I420' | 'NV12'
@@ -109,7 +110,7 @@ const openh264 = ({ bitrate, quality, keyInterval }: EncoderOptions): LaunchToke
 }
 
 const va =
-  (name: string) =>
+  (name: EncoderName) =>
   ({ bitrate, quality, keyInterval }: EncoderOptions): LaunchTokens =>
     element(name, {
       'rate-control': 'cbr',
@@ -120,7 +121,7 @@ const va =
     })
 
 const vaapi =
-  (name: string) =>
+  (name: EncoderName) =>
   ({ bitrate, quality, keyInterval }: EncoderOptions): LaunchTokens =>
     element(name, {
       'rate-control': 'cbr',
@@ -131,7 +132,7 @@ const vaapi =
     })
 
 const nvenc =
-  (name: string) =>
+  (name: EncoderName) =>
   ({ bitrate, quality, keyInterval }: EncoderOptions): LaunchTokens =>
     element(name, {
       'rc-mode': 'cbr',
@@ -143,7 +144,7 @@ const nvenc =
     })
 
 const quickSync =
-  (name: string) =>
+  (name: EncoderName) =>
   ({ bitrate, quality, keyInterval }: EncoderOptions): LaunchTokens =>
     element(name, {
       'rate-control': 'cbr',
@@ -156,14 +157,14 @@ const quickSync =
 
 // Stateful V4L2 encoders (Raspberry Pi, i.MX) have controls instead of properties, and no speed presets.
 const v4l2 =
-  (name: string) =>
+  (name: EncoderName) =>
   ({ bitrate, keyInterval }: EncoderOptions): LaunchTokens =>
     element(name, {
       'extra-controls': `controls,video_bitrate_mode=1,video_bitrate=${bitrate * 1000},video_gop_size=${keyInterval},h264_i_frame_period=${keyInterval},repeat_sequence_header=1`,
     })
 
 const BAD = 'gstreamer1.0-plugins-bad'
-const hardware = (codec: Codec, name: string, aptPackage: string, words: Encoder['words']): Encoder => ({
+const hardware = (codec: Codec, name: EncoderName, aptPackage: string, words: Encoder['words']): Encoder => ({
   codec,
   name,
   hardware: true,
@@ -171,7 +172,7 @@ const hardware = (codec: Codec, name: string, aptPackage: string, words: Encoder
   aptPackage,
   words,
 })
-const software = (codec: Codec, name: string, aptPackage: string, words: Encoder['words']): Encoder => ({
+const software = (codec: Codec, name: EncoderName, aptPackage: string, words: Encoder['words']): Encoder => ({
   codec,
   name,
   hardware: false,

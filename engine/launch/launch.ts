@@ -1,6 +1,6 @@
 import { maskDescription } from '../../lib/credentials/mask.ts'
 import type { LaunchTokens } from '../gst/element.ts'
-import type { Reach } from '../gst/sandbox.ts'
+import type { Reach } from '../sandbox/sandbox.ts'
 
 export interface LaunchStream {
   readonly payloader: 'pay0' | 'pay1'

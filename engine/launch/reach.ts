@@ -1,7 +1,7 @@
 import type { SimpleConfig } from '../../lib/schema/pipeline.ts'
 import { type Token, tokenize } from '../gst/description.ts'
-import { codecNodes, graphicsNodes } from '../gst/device-nodes.ts'
-import type { Reach } from '../gst/sandbox.ts'
+import { codecNodes, graphicsNodes } from '../sandbox/device-nodes.ts'
+import type { Reach } from '../sandbox/sandbox.ts'
 import type { SourceFacts } from '../sources/facts.ts'
 import { sourceReach } from '../sources/reach.ts'
 

@@ -41,9 +41,15 @@ const ANY_VIDEO = ['x-h264', 'x-h265', 'mpeg', 'x-vp8', 'x-vp9', 'x-av1', 'x-h26
 // and pay0 and pay1, which both count running time, share one clock.
 const payloaderProperties = (name?: 'pay0' | 'pay1', pt = 96) => ({ name, pt, mtu: MTU, 'timestamp-offset': 0, 'seqnum-offset': 0 })
 
-/** Parser and payloader; parameter sets go before every key frame, so that a reader can begin at any of them. */
+/**
+ * Parser and payloader. The parser puts parameter sets before every key frame, so that a reader can begin at any of them; the
+ * payloader would repeat them before every slice of it, and ffmpeg takes each repetition for the begin of a picture.
+ */
 const payloader = (codec: Codec, name?: 'pay0'): LaunchTokens =>
-  chain(element(`${codec}parse`), element(`rtp${codec}pay`, { ...payloaderProperties(name), 'config-interval': -1 }))
+  chain(
+    element(`${codec}parse`, { 'config-interval': -1 }),
+    element(`rtp${codec}pay`, { ...payloaderProperties(name), 'config-interval': 0 }),
+  )
 
 /** Writes framed RTP (RFC 4571) to a media pipe of the child; `paced`: at the speed of its timestamps. */
 const rtpSink = (fd: number, paced: boolean, preroll = paced): LaunchTokens =>
@@ -61,9 +67,13 @@ export const simpleLaunch = (config: SimpleConfig, facts: SourceFacts, encoder: 
   const source = sourceLine(config.source, facts)
   const encoding = config.encoding ?? (facts.kind === 'test' ? TEST_ENCODING : null)
   const video = encoding === null ? passThrough(source, facts) : encode(source, facts, encoding, encoder)
-  const klv = facts.klv === false || source.ends === 'video' ? [] : klvBranch(source, facts)
+  const hasKlv = facts.klv !== false && source.ends !== 'video'
+  // Whether a demuxer finds a KLV track shows only in its data.
+  const mayLackKlv = hasKlv && source.form === 'parsed' && !source.transport
+  const klv = hasKlv ? klvBranch(source, facts, mayLackKlv) : []
   const klvStream = source.transport ? ({ caps: OWN_KLV_CAPS, carries: 'mpegts' } as const) : { caps: KLV_CAPS }
-  const tokens = [...source.words, ...(source.ends === 'video' ? ['!'] : []), ...video, ...klv]
+  const published = chain(video, mayLackKlv ? element('tee', { name: VIDEO }) : [], rtpSink(3, facts.paced))
+  const tokens = [...source.words, ...(source.ends === 'video' ? ['!'] : []), ...published, ...klv]
   return {
     args: ['--', ...toArguments(tokens)],
     streams: [{ payloader: 'pay0', fd: 3, caps: null }, ...(klv.length === 0 ? [] : [{ payloader: 'pay1' as const, fd: 4, ...klvStream }])],
@@ -89,25 +99,34 @@ const needsEncoding = (what: string): Fault =>
 const passThrough = (source: SourceLine, facts: SourceFacts): LaunchTokens => {
   const codec = PASSED_THROUGH[facts.video ?? '']
   const isRtp = source.form === 'rtp'
-  if (isRtp && codec) return chain(padOf(TRACKS), element(`rtp${codec}depay`), payloader(codec, 'pay0'), rtpSink(3, false))
+  if (isRtp && codec) return chain(padOf(TRACKS), element(`rtp${codec}depay`), payloader(codec, 'pay0'))
   // Another codec inside RTSP is RTP already: it passes packet by packet as it came.
-  if (isRtp) return chain(padOf(TRACKS), element('capsfilter', { name: 'pay0', caps: 'application/x-rtp,media=video' }), rtpSink(3, false))
+  if (isRtp) return chain(padOf(TRACKS), element('capsfilter', { name: 'pay0', caps: 'application/x-rtp,media=video' }))
   if (source.ends === 'video') {
-    if (codec && source.form === 'parsed') return chain(payloader(codec, 'pay0'), rtpSink(3, facts.paced))
+    if (codec && source.form === 'parsed') return payloader(codec, 'pay0')
     throw needsEncoding(source.form === 'raw' ? 'The source gives raw pictures.' : `The source gives ${facts.video ?? 'JPEG'} pictures.`)
   }
   return eitherCodec(facts)
 }
 
-/** Whether it is H.264 or H.265 shows only in the data: a branch for each, of which one gets linked, joined into one `pay0`. */
+const H26X = Object.values(PASSED_THROUGH)
+
+/**
+ * Whether it is H.264 or H.265 shows only in the data: `switchbin` uses the payloader of the codec that comes. (A branch for each
+ * into a `funnel` would keep the end of the stream from the sink: the funnel waits for the end of the branch that never begins.)
+ */
 const eitherCodec = (facts: SourceFacts): LaunchTokens => {
-  const branch = (codec: Codec): LaunchTokens => [
-    ...chain(padOf(TRACKS), [`video/x-${codec}`], trackQueue(facts), payloader(codec)),
-    '!',
-    'either.',
-  ]
-  const joined = chain(element('funnel', { name: 'either' }), element('capsfilter', { name: 'pay0', caps: 'application/x-rtp' }))
-  return [...branch('h264'), ...branch('h265'), ...chain(joined, rtpSink(3, facts.paced))]
+  const paths = H26X.flatMap((codec, index) => [
+    [`path${index}::caps`, `video/x-${codec}`],
+    [`path${index}::element`, payloader(codec).join(' ')],
+  ])
+  return chain(
+    padOf(TRACKS),
+    element('capsfilter', { caps: H26X.map((codec) => `video/x-${codec}`).join(';') }),
+    trackQueue(facts),
+    element('switchbin', { 'num-paths': H26X.length, ...Object.fromEntries(paths) }),
+    element('capsfilter', { name: 'pay0', caps: 'application/x-rtp' }),
+  )
 }
 
 const encode = (source: SourceLine, facts: SourceFacts, encoding: Encoding, encoder: Encoder | null): LaunchTokens => {
@@ -131,7 +150,6 @@ const encode = (source: SourceLine, facts: SourceFacts, encoding: Encoding, enco
     ],
     encoder.words(options),
     payloader(encoding.codec, 'pay0'),
-    rtpSink(3, facts.paced),
   )
 }
 
@@ -145,17 +163,35 @@ const decode = (source: SourceLine, facts: SourceFacts): LaunchTokens => {
   return chain(padOf(TRACKS), depay, element('decodebin'))
 }
 
-/** async=false: a KLV track that is silent or missing does not delay the video. */
-const klvBranch = (source: SourceLine, facts: SourceFacts): LaunchTokens => {
+/** Name of the tee that carries the video of `pay0`, for its end. */
+const VIDEO = 'video'
+/** Name of the element that joins the KLV and the end of the video. */
+const KLV = 'klv'
+
+/** async=false: a KLV track that is silent or missing does not delay the video. `mayBeMissing`: then the end of the video ends its sink. */
+const klvBranch = (source: SourceLine, facts: SourceFacts, mayBeMissing: boolean): LaunchTokens => {
   if (source.transport) return mpegtsBranch()
-  return chain(
+  const track = chain(
     padOf(TRACKS),
     source.form === 'rtp' ? klvDepay(facts) : ['meta/x-klv'],
     trackQueue(facts),
     element('rtpklvpay', payloaderProperties('pay1', 97)),
-    rtpSink(4, facts.paced, false),
   )
+  const sink = rtpSink(4, facts.paced, false)
+  return mayBeMissing
+    ? [...track, '!', ...padOf(KLV), ...endOfVideo(facts), ...chain(element('rtpfunnel', { name: KLV }), sink)]
+    : chain(track, sink)
 }
+
+/**
+ * The child ends when each of its sinks got the end of the stream, and no end comes to the sink of a track that was never linked.
+ * So the end of the video, without its packets, goes to the sink of the KLV: rtpfunnel passes on the first end that comes.
+ */
+const endOfVideo = (facts: SourceFacts): LaunchTokens => [
+  ...chain(padOf(VIDEO), element('valve', { drop: true, 'drop-mode': 'forward-sticky-events' }), trackQueue(facts)),
+  '!',
+  ...padOf(KLV),
+]
 
 /** rtpklvdepay accepts one spelling of the encoding name only. */
 const klvDepay = ({ klvName }: SourceFacts): LaunchTokens =>

@@ -64,9 +64,20 @@ export const parseAddress = (uri: string): Address => {
   }
 }
 
+/** RTSP over TLS, and HTTP over TLS. */
+const isSecure = ({ scheme }: Address): boolean => scheme === 'rtsps' || scheme === 'https'
+
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { rtsp: 554, rtspt: 554, rtsps: RTSPS_PORT, http: 80, https: 443 }
+
+const portOf = ({ port, scheme }: Address): number | undefined => port ?? DEFAULT_PORTS[scheme]
+
+/** Whether both addresses name the same server, with the same protection on the way. */
+const sameServer = (one: Address, other: Address): boolean =>
+  isSecure(one) === isSecure(other) && one.host.toLowerCase() === other.host.toLowerCase() && portOf(one) === portOf(other)
+
 /**
- * The address that a redirect leads to. Credentials are sent only to the host that the user named.
- * Fault unsupported when it leaves the protocol.
+ * The address that a redirect leads to. Credentials are sent only to the server that the user named: same host, same port, and
+ * never without TLS when source.uri has it. Fault unsupported when the redirect leaves the protocol.
  */
 export const redirectedAddress = (
   from: Address,
@@ -80,5 +91,10 @@ export const redirectedAddress = (
       `${from.shown} redirects to an address that is not ${protocol.name}. Use the final address as source.uri.`,
     )
   }
-  return to.host === from.host ? { ...to, user: to.user ?? from.user, password: to.password ?? from.password } : to
+  if (to.user !== undefined || !sameServer(from, to)) return to
+  return { ...to, user: from.user, password: from.password }
 }
+
+/** The fact of a source with credentials that was found elsewhere; nothing without credentials or redirect. */
+export const redirection = (from: Address, to: Address): { readonly redirectedTo?: Address } =>
+  from.user === undefined || from === to ? {} : { redirectedTo: to }

@@ -1,8 +1,9 @@
+import type { Address } from './address.ts'
 import type { CameraMode } from './camera/mode.ts'
 import type { SourceKind } from './schemes.ts'
 
 /** The content of an HTTP source, by its content type and name. */
-export type HttpContent = 'hls' | 'mpegts' | 'mjpeg' | 'other'
+export type HttpContent = 'hls' | 'mpegts' | 'flv' | 'mjpeg' | 'other'
 
 /** What is known of a source before its data flows. */
 export interface SourceFacts {
@@ -18,6 +19,8 @@ export interface SourceFacts {
   /** How RTSP carries the media. */
   readonly transport?: 'tcp' | 'udp'
   readonly http?: HttpContent
+  /** Where redirects led, of a source with credentials: its elements would send them wherever a redirect leads. */
+  readonly redirectedTo?: Address
   /** The mode the camera is to deliver; undefined when its capabilities are unknown. */
   readonly camera?: CameraMode
   /** A recording, which can be read faster than real time: the launch line paces it. */

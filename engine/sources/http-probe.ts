@@ -1,7 +1,8 @@
 import { type IncomingMessage, request } from 'node:http'
 import { request as requestTls } from 'node:https'
+import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
 import { Fault } from '../fault.ts'
-import { type Address, redirectedAddress } from './address.ts'
+import { type Address, redirectedAddress, redirection } from './address.ts'
 import { authorize } from './authorization.ts'
 import type { HttpContent, SourceFacts } from './facts.ts'
 import { requestFault, statusFault } from './network-faults.ts'
@@ -17,18 +18,26 @@ export const probeHttp = async (
 ): Promise<SourceFacts> => {
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
   const source = address.shown
-  const { response, path } = await requestHead(address, deadline).catch((error: unknown) => {
+  const { response, address: final } = await requestHead(address, deadline).catch((error: unknown) => {
     throw requestFault(error, { source, protocol: 'HTTP', signal, deadline, timeoutMs })
   })
   const fault = statusFault(response.status, source, address.user !== undefined)
   if (fault !== undefined) throw fault
   const type = response.headers['content-type'] ?? ''
   if (/^text\/html\b/i.test(type)) throw new Fault('unsupported', `${source} is a web page. Use the address of its video stream.`)
-  const http = contentOf(type, path)
-  const klv = http === 'mjpeg' ? false : null
+  const http = contentOf(type, final.path.split('?')[0] ?? '')
+  const klv = http === 'mjpeg' || http === 'flv' ? false : null
   // A playlist, and a response with a length, are recordings or come in segments: faster than real time.
   const paced = http === 'hls' || (http !== 'mjpeg' && response.headers['content-length'] !== undefined)
-  return { kind: 'http', http, video: http === 'mjpeg' ? 'JPEG' : null, klv, frameRate: null, paced }
+  return { kind: 'http', http, video: http === 'mjpeg' ? 'JPEG' : null, klv, frameRate: null, paced, ...redirection(address, final) }
+}
+
+let authorities: SecureContext | undefined
+
+/** The certificate authorities of the host, which the child trusts as well; Node.js has a list of its own. */
+const hostAuthorities = (): SecureContext => {
+  authorities ??= createSecureContext({ ca: getCACertificates('system') })
+  return authorities
 }
 
 interface ResponseHead {
@@ -44,8 +53,7 @@ const getHead = (address: Address, authorization: string | undefined, signal: Ab
       method: 'GET',
       signal,
       agent: false,
-      // Cameras sign their certificates themselves, as with rtsps.
-      rejectUnauthorized: false,
+      ...(address.scheme === 'https' && { secureContext: hostAuthorities() }),
       maxHeaderSize: 16 * 1024,
       headers: { accept: '*/*', 'user-agent': 'video-pipeline-service', ...(authorization !== undefined && { authorization }) },
     })
@@ -58,8 +66,11 @@ const getHead = (address: Address, authorization: string | undefined, signal: Ab
     sent.end()
   })
 
-/** The final response after credentials and redirects, and the path it came from. */
-const requestHead = async (start: Address, signal: AbortSignal): Promise<{ readonly response: ResponseHead; readonly path: string }> => {
+/** The final response after credentials and redirects, and the address it came from. */
+const requestHead = async (
+  start: Address,
+  signal: AbortSignal,
+): Promise<{ readonly response: ResponseHead; readonly address: Address }> => {
   let address = start
   let authorization: string | undefined
   for (let requests = 1; ; requests++) {
@@ -72,7 +83,7 @@ const requestHead = async (start: Address, signal: AbortSignal): Promise<{ reado
       if (authorization !== undefined) continue
     }
     const redirects = response.status >= 300 && response.status < 400 && location !== undefined
-    if (!redirects) return { response, path: address.path.split('?')[0] ?? '' }
+    if (!redirects) return { response, address }
     if (last) throw new Fault('source_error', `${start.shown} redirects too often. Use the final address as source.uri.`)
     const absolute = URL.canParse(location, address.bare) ? new URL(location, address.bare).href : location
     address = redirectedAddress(address, absolute, HTTP)
@@ -84,10 +95,12 @@ const BY_TYPE: readonly (readonly [RegExp, HttpContent])[] = [
   [/^(?:application|audio)\/(?:vnd\.apple\.mpegurl|x-mpegurl|mpegurl)\b/i, 'hls'],
   [/^multipart\/x-mixed-replace\b/i, 'mjpeg'],
   [/^video\/(?:mp2t|mpegts)\b/i, 'mpegts'],
+  [/^video\/(?:x-)?flv\b/i, 'flv'],
 ]
 const BY_NAME: readonly (readonly [RegExp, HttpContent])[] = [
   [/\.m3u8?$/i, 'hls'],
   [/\.(?:ts|mts|m2ts)$/i, 'mpegts'],
+  [/\.flv$/i, 'flv'],
 ]
 
 const contentOf = (type: string, path: string): HttpContent =>

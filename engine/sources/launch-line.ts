@@ -53,6 +53,8 @@ const rtsp = (address: Address, source: Source, facts: SourceFacts): SourceLine 
     'tcp-timeout': SILENCE_SECONDS * SECONDS_TO_MICROSECONDS,
     timeout: 5 * SECONDS_TO_MICROSECONDS,
     'do-rtsp-keep-alive': true,
+    // A server that closes the connection has ended the stream. rtspsrc would connect again and wait for packets that do not come.
+    'udp-reconnect': facts.transport === 'udp' ? false : undefined,
     // Cameras sign their certificates themselves: TLS here keeps the stream private, it does not prove who sends it.
     'tls-validation-flags': secure ? 'no-flags' : undefined,
   })
@@ -125,6 +127,8 @@ const http = (address: Address, facts: SourceFacts): SourceLine => {
     'is-live': !facts.paced,
     timeout: SILENCE_SECONDS,
     retries: 0,
+    // The probe followed the redirects; souphttpsrc would send the credentials wherever another one leads.
+    'automatic-redirect': address.user === undefined ? undefined : false,
   })
   if (facts.http === 'mjpeg') {
     return {
@@ -133,8 +137,12 @@ const http = (address: Address, facts: SourceFacts): SourceLine => {
       form: 'parsed',
     }
   }
-  const demuxer = facts.http === 'mpegts' ? tsdemux() : element('parsebin', { name: TRACKS })
-  return { words: chain(souphttpsrc, demuxer), ends: 'tracks', form: 'parsed' }
+  return { words: chain(souphttpsrc, httpDemuxer(facts)), ends: 'tracks', form: 'parsed' }
+}
+
+const httpDemuxer = ({ http }: SourceFacts): LaunchTokens => {
+  if (http === 'mpegts') return tsdemux()
+  return element(http === 'flv' ? 'flvdemux' : 'parsebin', { name: TRACKS })
 }
 
 const file = (address: Address): SourceLine => ({
@@ -176,4 +184,5 @@ const LINES: Readonly<Record<SourceKind, (address: Address, source: Source, fact
 }
 
 /** The first elements of the launch line, which read the source. Fault unsupported when its address is malformed. */
-export const sourceLine = (source: Source, facts: SourceFacts): SourceLine => LINES[facts.kind](parseAddress(source.uri), source, facts)
+export const sourceLine = (source: Source, facts: SourceFacts): SourceLine =>
+  LINES[facts.kind](facts.redirectedTo ?? parseAddress(source.uri), source, facts)

@@ -22,6 +22,17 @@ const connectionFault = (error: unknown, source: string): Fault | undefined => {
   return what === undefined ? undefined : new Fault('unreachable', `${source} ${what}.`, { cause: error })
 }
 
+const CERTIFICATE_ERROR = /^(?:CERT_|CRL_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|UNABLE_TO_|ERR_TLS_CERT|HOSTNAME_MISMATCH|INVALID_CA)/
+
+/** The fault of a certificate that cannot be verified; undefined for another error. */
+const certificateFault = (error: unknown, source: string): Fault | undefined => {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (!CERTIFICATE_ERROR.test(code)) return undefined
+  const why = error instanceof Error ? error.message.split(';')[0] : code
+  const advice = 'Add its certificate authority to this host (update-ca-certificates) and restart the service, or use a valid certificate.'
+  return new Fault('source_error', `The certificate of ${source} cannot be verified: ${why}. ${advice}`, { cause: error })
+}
+
 /** A request to a source: its address as shown to users, and what bounds its time. */
 export interface SourceRequest {
   readonly source: string
@@ -41,6 +52,7 @@ export const requestFault = (error: unknown, { source, protocol, signal, deadlin
   }
   return (
     connectionFault(error, source) ??
+    certificateFault(error, source) ??
     new Fault('source_error', `${source} does not answer in ${protocol}. Check the scheme and the port of source.uri.`, { cause: error })
   )
 }

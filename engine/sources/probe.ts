@@ -1,7 +1,7 @@
 import type { Source } from '../../lib/schema/pipeline.ts'
 import type { Fault } from '../fault.ts'
-import { TCP_REFUSED } from '../gst/bus-errors.ts'
-import { type Address, parseAddress } from './address.ts'
+import { TRANSPORT_REFUSED } from '../gst/bus-errors.ts'
+import { type Address, parseAddress, redirection } from './address.ts'
 import { parseCameraAddress } from './camera/address.ts'
 import type { CameraMode } from './camera/mode.ts'
 import { type CameraProbeOptions, checkCamera, probeCamera } from './camera/probe.ts'
@@ -18,7 +18,7 @@ export interface ProbeContext {
   readonly timeoutMs: number
   /** Whether file sources are allowed, or the folder in which they are. */
   readonly allowFiles: boolean | string
-  /** Why the previous run ended: after a source refused RTP over TCP, UDP is used. */
+  /** Why the previous run ended: after a source refused RTP over TCP, UDP is used; after it refused UDP, TCP. */
   readonly previousFault?: Fault | undefined
   /** Capabilities of the host's cameras; undefined on a host without a camera monitor. */
   readonly cameras?: CameraProbeOptions['cameras']
@@ -41,8 +41,11 @@ const unprobed = (facts: (address: Address) => SourceFacts): SourceProbe => ({ p
 
 const PROBES: Readonly<Record<SourceKind, SourceProbe>> = {
   rtsp: {
-    probe: async (address, source, context) =>
-      factsOfSdp(await describeSource(address, context), address, transportOf(address, source, context)),
+    probe: async (address, source, context) => {
+      const described = await describeSource(address, context)
+      const facts = factsOfSdp(described.sdp, described.address, transportOf(address, source, context))
+      return { ...facts, ...redirection(address, described.address) }
+    },
     presume: () => ({ ...UNKNOWN, kind: 'rtsp', video: 'H264', transport: 'tcp' }),
   },
   mpegts: unprobed(() => ({ ...UNKNOWN, kind: 'mpegts' })),
@@ -90,19 +93,23 @@ export const presumeFacts = async (source: Source, context: DryRunContext): Prom
   return PROBES[kindOfSource(address)].presume(address, source, context)
 }
 
-/** Addresses of sources that send over UDP only; the oldest is removed first. */
-const udpOnly = new Set<string>()
-const MAX_UDP_ONLY = 1000
+/** Addresses of sources that refused TCP, until they refuse UDP; the oldest is removed first. */
+const refusedTcp = new Set<string>()
+const MAX_REFUSED_TCP = 1000
+/** Each refusal changes the transport once, however often it is the previous fault. */
+const heeded = new WeakSet<Fault>()
 
-/** TCP loses no packets and passes firewalls, so it is tried first; rtspt:// never falls back to UDP. */
-const transportOf = (address: Address, source: Source, context: ProbeContext): 'tcp' | 'udp' => {
+/** TCP loses no packets and passes firewalls, so it is tried first; rtspt:// and rtsps:// never fall back to UDP. */
+const transportOf = (address: Address, { uri }: Source, { previousFault }: ProbeContext): 'tcp' | 'udp' => {
   if (address.scheme !== 'rtsp') return 'tcp'
-  if (context.previousFault?.cause === TCP_REFUSED) {
-    udpOnly.add(source.uri)
-    const [oldest] = udpOnly
-    if (udpOnly.size > MAX_UDP_ONLY && oldest !== undefined) udpOnly.delete(oldest)
+  if (previousFault?.cause === TRANSPORT_REFUSED && !heeded.has(previousFault)) {
+    heeded.add(previousFault)
+    // What was refused is what was asked for. A server may be changed at any time, so neither answer holds for ever.
+    if (!refusedTcp.delete(uri)) refusedTcp.add(uri)
+    const [oldest] = refusedTcp
+    if (refusedTcp.size > MAX_REFUSED_TCP && oldest !== undefined) refusedTcp.delete(oldest)
   }
-  return udpOnly.has(source.uri) ? 'udp' : 'tcp'
+  return refusedTcp.has(uri) ? 'udp' : 'tcp'
 }
 
 const CAMERA_VIDEO: ReadonlyMap<string, string> = new Map([

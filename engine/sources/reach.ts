@@ -1,5 +1,5 @@
 import type { Source } from '../../lib/schema/pipeline.ts'
-import type { Reach } from '../gst/sandbox.ts'
+import type { Reach } from '../sandbox/sandbox.ts'
 import { parseAddress } from './address.ts'
 import { parseCameraAddress } from './camera/address.ts'
 import type { SourceFacts } from './facts.ts'

@@ -14,6 +14,12 @@ const MAX_REDIRECTS = 3
 /** The first DESCRIBE, the one with credentials, the same on a new connection, and the one that answers a stale nonce. */
 const MAX_TRIES = 4
 
+/** A session description, and the address it came from. */
+interface Described {
+  readonly sdp: SessionDescription
+  readonly address: Address
+}
+
 /**
  * Requests the session description of an RTSP source (DESCRIBE, RFC 2326 section 10.2), with Basic or Digest credentials and
  * redirects. No session is set up, so closing the connection is enough. Throws Fault.
@@ -23,13 +29,15 @@ const MAX_TRIES = 4
 export const describeSource = async (
   address: Address,
   { signal, timeoutMs }: { readonly signal: AbortSignal; readonly timeoutMs: number },
-): Promise<SessionDescription> => {
+): Promise<Described> => {
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
   let target = address
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
     const response = await requestDescription(target, { source: target.shown, protocol: 'RTSP', signal, deadline, timeoutMs })
     const location = response.headers.get('location')
-    if (response.status < 300 || response.status >= 400 || location === undefined) return readDescription(target, response)
+    if (response.status < 300 || response.status >= 400 || location === undefined) {
+      return { sdp: readDescription(target, response), address: target }
+    }
     target = redirectedAddress(target, absoluteLocation(target, location), RTSP)
   }
   throw new Fault('source_error', `${address.shown} redirects too often. Use the final address as source.uri.`)

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { ELEMENTS } from '../../engine/gst/elements.ts'
 import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
 
 const COMMAND = resolve(import.meta.dirname, '../../dist/cli.js')
@@ -41,6 +42,9 @@ describe('video-pipeline-service doctor', () => {
     expect(find('GStreamer')).toMatchObject({ status: 'ok', message: expect.stringMatching(/^1\.\d+/) })
     expect(find('encoder x264enc')).toEqual({ name: 'encoder x264enc', status: 'ok', message: 'software h264, encodes' })
     expect(find('encoder x265enc')?.status).toBe('ok')
+    // Every element of every launch line: no other name compiles.
+    const count = Object.keys(ELEMENTS).length
+    expect(find('elements')).toMatchObject({ status: 'ok', message: `${count} of ${count} are installed` })
   })
 
   it('names the packages that are missing, and fails', () => {

@@ -1,32 +1,15 @@
 import type { runToEnd } from '../../gst/child.ts'
 import { canEncode, hasElement } from '../../gst/choose-encoder.ts'
+import { ELEMENTS } from '../../gst/elements.ts'
 import { ENCODERS, type Encoder } from '../../gst/encoder-table.ts'
 import type { Finding } from './report.ts'
 
 type Run = typeof runToEnd
 type PackagedFinding = Finding & { readonly packages?: readonly string[] }
 
-const MIN_GSTREAMER = [1, 18] as const
+/** Of Ubuntu 22.04; older versions lack properties that launch lines use (drop-mode of valve). */
+const MIN_GSTREAMER = [1, 20] as const
 const TIMEOUT_MS = 5000
-
-/** Element, its Debian package, and what does not work without it (undefined: no pipeline works). */
-const ELEMENTS: readonly (readonly [element: string, aptPackage: string, without?: string])[] = [
-  ['rtspsrc', 'gstreamer1.0-plugins-good'],
-  ['rtpstreampay', 'gstreamer1.0-plugins-good'],
-  ['rtph264pay', 'gstreamer1.0-plugins-good'],
-  ['rtph265pay', 'gstreamer1.0-plugins-good'],
-  ['h264parse', 'gstreamer1.0-plugins-bad'],
-  ['h265parse', 'gstreamer1.0-plugins-bad'],
-  ['videotestsrc', 'gstreamer1.0-plugins-base'],
-  ['tsdemux', 'gstreamer1.0-plugins-bad', 'MPEG-TS sources'],
-  ['srtsrc', 'gstreamer1.0-plugins-bad', 'SRT sources'],
-  ['rtmpsrc', 'gstreamer1.0-plugins-bad', 'RTMP sources'],
-  ['souphttpsrc', 'gstreamer1.0-plugins-good', 'HTTP and HLS sources'],
-  ['v4l2src', 'gstreamer1.0-plugins-good', 'cameras'],
-  ['jpegenc', 'gstreamer1.0-plugins-good', 'screenshots'],
-  ['avdec_h264', 'gstreamer1.0-libav', 'screenshots and re-encoding of H.264'],
-  ['avdec_h265', 'gstreamer1.0-libav', 'screenshots and re-encoding of H.265'],
-]
 
 const PROGRAMS: readonly (readonly [program: string, aptPackage: string, without?: string])[] = [
   ['setpriv', 'util-linux'],
@@ -76,22 +59,25 @@ const checkVersion = async (run: Run): Promise<PackagedFinding> => {
       }
 }
 
+type Element = keyof typeof ELEMENTS
+
 const checkElements = async (run: Run): Promise<readonly PackagedFinding[]> => {
-  const found = await Promise.all(ELEMENTS.map(async (entry) => ({ entry, installed: await hasElement(entry[0], run) })))
-  const missing = found.filter(({ installed }) => !installed)
+  const names = Object.keys(ELEMENTS) as Element[]
+  const { stdout } = await run('gst-inspect-1.0', [], { timeoutMs: TIMEOUT_MS, reach: 'host' })
+  // Lines such as "coreelements:  queue: Queue".
+  const installed = new Set([...stdout.matchAll(/^\S+: {1,2}(\S+): /gm)].map(([, name]) => name))
+  const missing = names.filter((name) => !installed.has(name))
   const ok: PackagedFinding = {
     name: 'elements',
     status: 'ok',
-    message: `${found.length - missing.length} of ${found.length} are installed`,
+    message: `${names.length - missing.length} of ${names.length} are installed`,
   }
-  return [
-    ...(missing.length < found.length ? [ok] : []),
-    ...missing.map(({ entry: [element, aptPackage, without] }) => ({
-      name: `element ${element}`,
-      ...lacking(without),
-      packages: [aptPackage],
-    })),
-  ]
+  return [...(missing.length < names.length ? [ok] : []), ...missing.map(missingElement)]
+}
+
+const missingElement = (name: Element): PackagedFinding => {
+  const { aptPackage, without }: { readonly aptPackage: string; readonly without?: string } = ELEMENTS[name]
+  return { name: `element ${name}`, ...lacking(without), packages: [aptPackage] }
 }
 
 const checkEncoders = async (run: Run): Promise<readonly PackagedFinding[]> => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Configuration } from '../../../lib/configuration.ts'
 import type { runToEnd } from '../../gst/child.ts'
-import { openSandbox } from '../../gst/sandbox.ts'
+import { openSandbox } from '../../sandbox/sandbox.ts'
 import type { Finding } from './report.ts'
 
 const TIMEOUT_MS = 10_000

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runToEnd } from '../../../engine/gst/child.ts'
 import { chooseEncoder } from '../../../engine/gst/choose-encoder.ts'
-import { chain, element, toArguments } from '../../../engine/gst/element.ts'
+import { chain, element, property, toArguments } from '../../../engine/gst/element.ts'
 import { ENCODERS } from '../../../engine/gst/encoder-table.ts'
 
 const FPS = 25
@@ -40,7 +40,7 @@ describe('the encoders of this host', () => {
       encoder.words({ bitrate: KBPS, quality, keyInterval: 50 }),
       element(`${encoder.codec}parse`),
       [`video/x-${encoder.codec},stream-format=byte-stream`],
-      element('filesink', { location: file }),
+      ['filesink', property('location', file)],
     )
     const { exitCode, stderr } = await runToEnd('gst-launch-1.0', ['-q', '--', ...toArguments(line)], { timeoutMs: 30_000, reach: {} })
     if (exitCode !== 0) throw new Error(stderr)

@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Fault } from '../../../engine/fault.ts'
-import { TCP_REFUSED } from '../../../engine/gst/bus-errors.ts'
+import { TRANSPORT_REFUSED } from '../../../engine/gst/bus-errors.ts'
 import { runToEnd, startChild } from '../../../engine/gst/child.ts'
 import { chain, element, toArguments } from '../../../engine/gst/element.ts'
 import { advancedLaunch } from '../../../engine/launch/advanced.ts'
@@ -64,9 +64,39 @@ describe('RTSP sources', () => {
       () => undefined,
       (error: Fault) => error,
     )
-    expect(fault).toMatchObject({ reason: 'source_error', cause: TCP_REFUSED })
+    expect(fault).toMatchObject({ reason: 'source_error', cause: TRANSPORT_REFUSED })
     expect((await play(await plan(uri, null, fault))).caps.get('pay0')).toContain('H264')
     expect((await plan(uri)).args).toContain('protocols=udp')
+  })
+
+  it('a source that refuses UDP later on gets requests for TCP again', async () => {
+    const before = await startRtspSource(['--transport', 'udp'])
+    onTestFinished(() => before.stop())
+    const uri = before.url('/h264')
+    const refusal = async (fault?: Fault): Promise<Fault> =>
+      play(await plan(uri, null, fault)).then(
+        () => {
+          throw new Error('It plays')
+        },
+        (error: Fault) => error,
+      )
+    const noTcp = await refusal()
+    expect((await plan(uri, null, noTcp)).args).toContain('protocols=udp')
+    await before.stop()
+    const after = await startRtspSource(['--transport', 'tcp', '--port', String(before.port)])
+    onTestFinished(() => after.stop())
+    const noUdp = await refusal()
+    expect(noUdp).toMatchObject({ reason: 'source_error', cause: TRANSPORT_REFUSED })
+    expect((await play(await plan(uri, null, noUdp))).caps.get('pay0')).toContain('H264')
+    // The same fault is not heeded twice: a play that is stopped and started again has it as its previous fault.
+    expect((await plan(uri, null, noUdp)).args).toContain('protocols=tcp')
+  })
+
+  it('rtspt:// is never sent over UDP, and the fault promises none', async () => {
+    const uri = udpOnly.url('/h264').replace('rtsp:', 'rtspt:')
+    const fault = await play(await plan(uri)).catch((error: Fault) => error)
+    expect(fault).toMatchObject({ message: expect.stringContaining('rtspt:// and rtsps:// use TCP only') })
+    expect((await plan(uri, null, fault as Fault)).args).toContain('protocols=tcp')
   })
 
   it('a wrong password that only the child notices is the fault unauthorized', async () => {
@@ -161,7 +191,7 @@ describe('a property', () => {
     '/( a ) name=b .c d. ; , = $HOME `id` %s',
     '/ünï ☃',
   ])('reaches its element unchanged: %s', async (location) => {
-    const tokens = chain(element('filesrc', { location }), element('fakesink'))
+    const tokens = chain(element('filesrc', { location }), ['fakesink'])
     const { stderr } = await runToEnd('gst-launch-1.0', ['--', ...toArguments(tokens)], { timeoutMs: 10_000, reach: {} })
     expect(stderr).toContain(`No such file "${location}"`)
   })

@@ -1,7 +1,8 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createServer, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -156,9 +157,59 @@ describe('files and HTTP', () => {
     })
   })
 
+  it('credentials are not sent to another server that a redirect leads to, neither by the probe nor by the child', async () => {
+    const seen: (string | undefined)[] = []
+    const other = createServer((request, response) => {
+      seen.push(request.headers.authorization)
+      // Only the child is asked for credentials.
+      if (seen.length === 1) response.writeHead(200, { 'content-type': 'video/mp2t' }).end()
+      else response.writeHead(401, { 'www-authenticate': 'Basic realm="other"' }).end()
+    })
+    const first = createServer((request, response) => {
+      if (request.headers.authorization === undefined) response.writeHead(401, { 'www-authenticate': 'Basic realm="x"' }).end()
+      else response.writeHead(302, { location: `http://127.0.0.1:${portOf(other)}/live.ts` }).end()
+    })
+    const portOf = (one: typeof first): number => (one.address() as AddressInfo).port
+    for (const one of [first, other]) await new Promise<void>((resolve) => one.listen(0, '127.0.0.1', resolve))
+    try {
+      const launch = await plan(`http://user:secret@127.0.0.1:${portOf(first)}/live.ts`)
+      await expect(play(launch)).rejects.toMatchObject({ reason: 'unauthorized' })
+      expect(seen.length).toBeGreaterThan(1)
+      expect(seen.every((authorization) => authorization === undefined)).toBe(true)
+    } finally {
+      for (const one of [first, other]) one.close()
+    }
+  })
+
   it('missing files and playlists are not_found', async () => {
     await expect(plan(`${base}/nope.m3u8`)).rejects.toMatchObject({ reason: 'not_found' })
     await expect(plan(`file://${encodeURI(folder)}/nope`)).rejects.toMatchObject({ reason: 'not_found' })
     await expect(plan(`file://${encodeURI(folder)}`)).rejects.toMatchObject({ reason: 'unsupported' })
+  })
+})
+
+describe('a source over https', () => {
+  it('with a certificate that cannot be verified is refused, and the fault says so', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'https-'))
+    const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+    const subject = ['-subj', '/CN=camera', '-addext', 'subjectAltName=IP:127.0.0.1']
+    const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', ...subject, '-keyout', key, '-out', certificate]
+    execFileSync('openssl', request, { stdio: 'ignore' })
+    const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(certificate) }, (_request, response) => {
+      response.writeHead(200, { 'content-type': 'video/mp2t' }).end()
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    try {
+      await expect(plan(`https://user:secret@127.0.0.1:${(server.address() as AddressInfo).port}/live.ts`)).rejects.toMatchObject({
+        reason: 'source_error',
+        message: expect.stringMatching(
+          /^The certificate of https:\/\/127\.0\.0\.1:\d+\/live\.ts cannot be verified: self-signed certificate\. Add/,
+        ),
+      })
+    } finally {
+      server.closeAllConnections()
+      server.close()
+      rmSync(folder, { recursive: true, force: true })
+    }
   })
 })

@@ -140,18 +140,18 @@ describe('a server with unusual behaviour', () => {
 
   it('gets the credentials on a new connection when it closes after the 401', async () => {
     const host = await serve([challenge, good], true)
-    expect((await describeSource(parseAddress(`rtsp://u:p@${host}/x`), { signal: never, timeoutMs: 5000 })).media).toHaveLength(1)
+    expect((await describeSource(parseAddress(`rtsp://u:p@${host}/x`), { signal: never, timeoutMs: 5000 })).sdp.media).toHaveLength(1)
   })
 
   it('gets the credentials again for a stale nonce', async () => {
     const host = await serve([challenge, challenge.replace('qop', 'stale=true, qop'), good])
-    expect((await describeSource(parseAddress(`rtsp://u:p@${host}/x`), { signal: never, timeoutMs: 5000 })).media).toHaveLength(1)
+    expect((await describeSource(parseAddress(`rtsp://u:p@${host}/x`), { signal: never, timeoutMs: 5000 })).sdp.media).toHaveLength(1)
   })
 
   it('is followed through a redirect, but not in circles', async () => {
     const target = await serve([good])
     const host = await serve([`RTSP/1.0 302 Found\r\nCSeq: 1\r\nLocation: rtsp://${target}/y\r\n\r\n`])
-    expect((await describeSource(parseAddress(`rtsp://${host}/x`), { signal: never, timeoutMs: 5000 })).media).toHaveLength(1)
+    expect((await describeSource(parseAddress(`rtsp://${host}/x`), { signal: never, timeoutMs: 5000 })).sdp.media).toHaveLength(1)
     const circle = await serve(['RTSP/1.0 302 Found\r\nCSeq: 1\r\nLocation: /x\r\n\r\n'])
     await expect(describeSource(parseAddress(`rtsp://${circle}/x`), { signal: never, timeoutMs: 5000 })).rejects.toMatchObject({
       reason: 'source_error',

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { type Service, startService } from '../process/service.ts'
 
 /** Runs a measurement on a service of its own, and takes everything away afterwards. */
-export const withService = async <T>(work: (service: Service) => Promise<T>): Promise<T> => {
+export const withService = async <T>(work: (service: Service) => Promise<T>, env: Record<string, string> = {}): Promise<T> => {
   const dataDir = mkdtempSync(join(tmpdir(), 'bench-'))
-  const service = await startService({ dataDir, env: { SVC_OUTPUT_PORTS: '20000-20999' } })
+  const service = await startService({ dataDir, env: { SVC_OUTPUT_PORTS: '20000-20999', ...env } })
   try {
     return await work(service)
   } finally {

@@ -13,7 +13,9 @@ export interface RtspSource {
   /** SIGSTOP and SIGCONT: a source that hangs without closing, and continues. */
   pause(): void
   resume(): void
-  /** Sends SIGKILL and waits until the process is reaped. */
+  /** Closes every connection; new ones are accepted. */
+  disconnect(): void
+  /** Ends it with SIGKILL and waits until it is reaped. */
   stop(): Promise<void>
 }
 
@@ -37,6 +39,7 @@ export const startRtspSource = async (args: readonly string[] = []): Promise<Rts
     url: (path, userInfo) => `${args.includes('--tls') ? 'rtsps' : 'rtsp'}://${userInfo ? `${userInfo}@` : ''}127.0.0.1:${port}${path}`,
     pause: () => child.kill('SIGSTOP'),
     resume: () => child.kill('SIGCONT'),
+    disconnect: () => child.kill('SIGUSR1'),
     stop: async () => {
       child.kill('SIGKILL')
       await exited

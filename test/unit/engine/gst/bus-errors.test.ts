@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { classifyEnd, TCP_REFUSED } from '../../../../engine/gst/bus-errors.ts'
+import { classifyEnd, TRANSPORT_REFUSED } from '../../../../engine/gst/bus-errors.ts'
 
 const failed = { exitCode: 1, signal: null, missing: false } as const
 
@@ -104,6 +104,21 @@ const RECORDED: readonly (readonly [what: string, reason: string, stderr: string
     "ERROR: from element /GstPipeline:pipeline0/GstDecodeBin:decodebin0/GstTypeFindElement:typefind: Stream contains no data.\nAdditional debug info:\n../plugins/elements/gsttypefindelement.c(1154): gst_type_find_element_loop (): /GstPipeline:pipeline0/GstDecodeBin:decodebin0/GstTypeFindElement:typefind:\nCan't typefind empty stream",
   ],
   [
+    'RTSP over UDP that is silent',
+    'timeout',
+    'ERROR: from element /GstPipeline:pipeline0/GstRTSPSrc:tracks: Could not read from resource.\nAdditional debug info:\n../gst/rtsp/gstrtspsrc.c(5876): gst_rtspsrc_reconnect (): /GstPipeline:pipeline0/GstRTSPSrc:tracks:\nCould not receive any UDP packets for 5.0000 seconds, maybe your firewall is blocking it. No other protocols to try.',
+  ],
+  [
+    'H.265 in FLV',
+    'unsupported',
+    'ERROR: from element /GstPipeline:pipeline0/GstSoupHTTPSrc:souphttpsrc0: Internal data stream error.\nAdditional debug info:\n../libs/gst/base/gstbasesrc.c(3132): gst_base_src_loop (): /GstPipeline:pipeline0/GstSoupHTTPSrc:souphttpsrc0:\nstreaming stopped, reason error (-5)\nERROR: from element /GstPipeline:pipeline0/GstFlvDemux:tracks: Internal data stream error.\nAdditional debug info:\n../gst/flv/gstflvdemux.c(3429): gst_flv_demux_sink_event (): /GstPipeline:pipeline0/GstFlvDemux:tracks:\nGot EOS before any data',
+  ],
+  [
+    'HLS server gone',
+    'unreachable',
+    'ERROR: from element /GstPipeline:pipeline0/GstParseBin:tracks/GstHLSDemux2:hlsdemux2-0: Internal data stream error.\nAdditional debug info:\n../ext/adaptivedemux2/gstadaptivedemux.c(2913): gst_adaptive_demux_manifest_update_cb (): /GstPipeline:pipeline0/GstParseBin:tracks/GstHLSDemux2:hlsdemux2-0:\nCould not update playlist',
+  ],
+  [
     'format',
     'unsupported',
     'ERROR: from element /GstPipeline:pipeline0/GstVideoTestSrc:videotestsrc0: Internal data stream error.\nAdditional debug info:\n../libs/gst/base/gstbasesrc.c(3132): gst_base_src_loop (): /GstPipeline:pipeline0/GstVideoTestSrc:videotestsrc0:\nstreaming stopped, reason not-negotiated (-4)',
@@ -129,11 +144,19 @@ describe('classifyEnd', () => {
     expect(classifyEnd(failed, ['WARNING: erroneous pipeline: no element "avdec_h264"']).message).toContain('gstreamer1.0-libav')
   })
 
-  it('marks a source that refuses TCP, so that UDP is used next', () => {
+  it('does not take another error of an HTTP source for a codec', () => {
+    const lines = [
+      'ERROR: from element /GstPipeline:pipeline0/GstSoupHTTPSrc:souphttpsrc0: Internal data stream error.',
+      'streaming stopped, reason error (-5)',
+    ]
+    expect(classifyEnd(failed, lines).reason).toBe('crashed')
+  })
+
+  it('marks a source that refuses its transport, so that the other one is used next', () => {
     const lines = [
       'ERROR: from element /GstRTSPSrc:rtspsrc0: No supported stream was found. You might need to allow more transport protocols or',
     ]
-    expect(classifyEnd(failed, lines).cause).toBe(TCP_REFUSED)
+    expect(classifyEnd(failed, lines).cause).toBe(TRANSPORT_REFUSED)
   })
 
   it.each([

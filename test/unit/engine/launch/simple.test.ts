@@ -3,6 +3,7 @@ import { element, frameRateFraction, property, toArguments } from '../../../../e
 import { ENCODERS } from '../../../../engine/gst/encoder-table.ts'
 import { showLaunch } from '../../../../engine/launch/launch.ts'
 import { simpleLaunch } from '../../../../engine/launch/simple.ts'
+import { parseAddress } from '../../../../engine/sources/address.ts'
 import type { SourceFacts } from '../../../../engine/sources/facts.ts'
 import type { Encoding, SimpleConfig } from '../../../../lib/schema/pipeline.ts'
 
@@ -50,19 +51,24 @@ const ROWS: readonly Row[] = [
       'location=rtsp://10.0.0.5/stream',
       'latency=200',
       'protocols=tcp',
-      'rtph264depay ! h264parse ! rtph264pay name=pay0 pt=96 mtu=1400',
-      'config-interval=-1',
+      'rtph264depay ! h264parse config-interval=-1 ! rtph264pay name=pay0 pt=96 mtu=1400',
+      'config-interval=0',
       'fd=3 sync=false async=false',
     ],
-    lacks: ['pay1', 'enc ', 'user-id'],
+    lacks: ['pay1', 'enc ', 'user-id', 'udp-reconnect'],
   },
   {
     name: 'H.265 over RTSP',
     uri: 'rtsp://h/s',
     facts: { ...rtsp, video: 'H265' },
-    contains: ['rtph265depay ! h265parse ! rtph265pay name=pay0'],
+    contains: ['rtph265depay ! h265parse config-interval=-1 ! rtph265pay name=pay0'],
   },
-  { name: 'UDP when the source sends over UDP only', uri: 'rtsp://h/s', facts: { ...rtsp, transport: 'udp' }, contains: ['protocols=udp'] },
+  {
+    name: 'UDP when the source sends over UDP only',
+    uri: 'rtsp://h/s',
+    facts: { ...rtsp, transport: 'udp' },
+    contains: ['protocols=udp', 'udp-reconnect=false'],
+  },
   { name: 'rtspt is RTSP', uri: 'rtspt://h/s', facts: rtsp, contains: ['location=rtsp://h/s', 'protocols=tcp'] },
   {
     name: 'rtsps accepts self-signed certificates',
@@ -92,13 +98,12 @@ const ROWS: readonly Row[] = [
     facts: { ...rtsp, video: 'MP2T', klv: null },
     contains: [
       'rtpmp2tdepay ! tee name=transport ! tsdemux name=tracks',
-      'tracks. ! video/x-h264',
-      'tracks. ! video/x-h265',
+      'tracks. ! capsfilter caps=video/x-h264;video/x-h265 ! switchbin num-paths=2',
       'capsfilter name=pay0',
       'transport. ! queue',
       'rtpmp2tpay pt=33',
     ],
-    lacks: ['meta/x-klv'],
+    lacks: ['meta/x-klv', 'rtpfunnel'],
   },
   {
     name: 'credentials are decoded and kept out of the location',
@@ -144,7 +149,9 @@ const ROWS: readonly Row[] = [
       'fd=3 sync=true async=true',
       'fd=4 sync=true async=false',
       'meta/x-klv ! queue',
-      'video/x-h264 ! queue',
+      'video/x-h265 ! queue',
+      'video. ! valve drop=true drop-mode=forward-sticky-events ! queue',
+      'rtpfunnel name=klv ! rtpstreampay ! fdsink fd=4',
     ],
   },
   {
@@ -152,6 +159,26 @@ const ROWS: readonly Row[] = [
     uri: 'http://h/a.ts',
     facts: facts('http', { http: 'mpegts' }),
     contains: ['tsdemux name=tracks', 'fd=3 sync=false'],
+  },
+  {
+    name: 'FLV over HTTP has no KLV',
+    uri: 'http://h/a.flv',
+    facts: facts('http', { http: 'flv', klv: false }),
+    contains: ['flvdemux name=tracks', 'fd=3 sync=false'],
+    lacks: ['pay1', 'parsebin'],
+  },
+  {
+    name: 'credentials are not sent to where a redirect leads',
+    uri: 'https://u:p@h/a',
+    facts: facts('http', { http: 'mpegts', redirectedTo: parseAddress('http://other/b') }),
+    contains: ['souphttpsrc location=http://other/b is-live'],
+    lacks: ['user-id', 'user-pw'],
+  },
+  {
+    name: 'a redirect that comes after the probe is not followed with credentials',
+    uri: 'http://u:p@h/a',
+    facts: facts('http', { http: 'mpegts' }),
+    contains: ['location=http://h/a user-id=u user-pw=p', 'automatic-redirect=false'],
   },
   {
     name: 'MJPEG over HTTP is re-encoded',
@@ -176,7 +203,9 @@ const ROWS: readonly Row[] = [
     name: 'an H.264 camera passes through',
     uri: 'v4l2:///dev/video0?encoding=h264&width=1280&height=720&fps=30',
     facts: facts('v4l2', { video: 'H264', klv: false }),
-    contains: ['v4l2src device=/dev/video0 ! video/x-h264,width=1280,height=720,framerate=30/1 ! h264parse ! rtph264pay name=pay0'],
+    contains: [
+      'v4l2src device=/dev/video0 ! video/x-h264,width=1280,height=720,framerate=30/1 ! h264parse config-interval=-1 ! rtph264pay name=pay0',
+    ],
   },
   {
     name: 'an MJPEG camera is re-encoded',

@@ -30,9 +30,30 @@ describe('redirectedAddress', () => {
   const RTSP = { name: 'RTSP', schemes: ['rtsp', 'rtsps'] } as const
   const from = parseAddress('rtsp://u:p@h/x')
 
-  it('keeps the credentials for the same host and drops them for any other', () => {
-    expect(redirectedAddress(from, 'rtsp://h:8554/y', RTSP)).toMatchObject({ user: 'u', password: 'p', bare: 'rtsp://h:8554/y' })
-    expect(redirectedAddress(from, 'rtsp://other/y', RTSP)).toMatchObject({ user: undefined, password: undefined })
+  const HTTP = { name: 'HTTP', schemes: ['http', 'https'] } as const
+
+  it.each([
+    ['rtsp://u:p@h/x', 'rtsp://h/y', RTSP],
+    ['rtsp://u:p@h/x', 'rtsp://H:554/y', RTSP],
+    ['rtsp://u:p@h:554/x', 'rtsp://h/y', RTSP],
+    ['https://u:p@h/x', 'https://h:443/y', HTTP],
+  ])('keeps the credentials of %s at %s', (start, to, protocol) => {
+    expect(redirectedAddress(parseAddress(start), to, protocol)).toMatchObject({ user: 'u', password: 'p' })
+  })
+
+  it.each([
+    ['rtsp://u:p@h/x', 'rtsp://other/y', RTSP],
+    ['rtsp://u:p@h/x', 'rtsp://h:8554/y', RTSP],
+    ['rtsps://u:p@h:554/x', 'rtsp://h:554/y', RTSP],
+    ['https://u:p@h/x', 'http://h/y', HTTP],
+    ['https://u:p@h:8080/x', 'http://h:8080/y', HTTP],
+    ['http://u:p@h/x', 'http://h:8080/y', HTTP],
+  ])('drops the credentials of %s at %s', (start, to, protocol) => {
+    expect(redirectedAddress(parseAddress(start), to, protocol)).toMatchObject({ user: undefined, password: undefined })
+  })
+
+  it('takes the credentials of the new address', () => {
+    expect(redirectedAddress(from, 'rtsp://a:b@other/y', RTSP)).toMatchObject({ user: 'a', password: 'b' })
   })
 
   it('rejects another protocol, and shows no credentials', () => {

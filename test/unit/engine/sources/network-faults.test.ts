@@ -10,6 +10,9 @@ describe('requestFault', () => {
   it.each([
     ['a refused connection', socketError('ECONNREFUSED'), 'unreachable', 'refuses the connection'],
     ['several refused addresses of one name', new AggregateError([socketError('EHOSTUNREACH')]), 'unreachable', 'no route'],
+    ['a self-signed certificate', socketError('DEPTH_ZERO_SELF_SIGNED_CERT'), 'source_error', 'cannot be verified'],
+    ['an expired certificate', socketError('CERT_HAS_EXPIRED'), 'source_error', 'cannot be verified'],
+    ['a certificate of another name', socketError('ERR_TLS_CERT_ALTNAME_INVALID'), 'source_error', 'cannot be verified'],
     ['another protocol', new Error('Parse Error'), 'source_error', 'does not answer in RTSP'],
   ])('classifies %s', (_what, error, reason, message) => {
     expect(requestFault(error, request)).toMatchObject({ reason, message: expect.stringContaining(message) })

@@ -2,7 +2,7 @@ import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { arch } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { SandboxMode } from '../../lib/configuration.ts'
-import { createPluginRegistry, type PluginRegistry } from './registry.ts'
+import { createPluginRegistry, type PluginRegistry } from './plugin-registry.ts'
 import { featureRank, findProgram, openSandbox, type Reach, reachOptions, type Sandbox } from './sandbox.ts'
 import { systemCallFilter } from './system-calls.ts'
 

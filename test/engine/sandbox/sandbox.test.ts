@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Finished, runFilter, runToEnd, startChild } from '../../../engine/gst/child.ts'
-import { confineChildren } from '../../../engine/gst/confinement.ts'
-import type { Reach, Sandbox } from '../../../engine/gst/sandbox.ts'
+import { confineChildren } from '../../../engine/sandbox/confinement.ts'
+import type { Reach, Sandbox } from '../../../engine/sandbox/sandbox.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sandbox-test-'))
 const secret = join(folder, 'service.db')

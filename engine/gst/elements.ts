@@ -1,0 +1,82 @@
+/** An element that the service uses. */
+interface ElementFacts {
+  /** Debian and Ubuntu package. */
+  readonly aptPackage: string
+  /** What does not work without it; undefined: hardly anything works. */
+  readonly without?: string
+}
+
+const core = { aptPackage: 'libgstreamer1.0-0' } as const
+const base = { aptPackage: 'gstreamer1.0-plugins-base' } as const
+const good = (without?: string): ElementFacts => ({ aptPackage: 'gstreamer1.0-plugins-good', ...(without !== undefined && { without }) })
+const bad = (without?: string): ElementFacts => ({ aptPackage: 'gstreamer1.0-plugins-bad', ...(without !== undefined && { without }) })
+const libav = (without: string): ElementFacts => ({ aptPackage: 'gstreamer1.0-libav', without })
+
+const MPEGTS = 'MPEG-TS sources'
+const KLV = 'KLV'
+const HTTP = 'HTTP and HLS sources'
+const SCREENSHOTS = 'screenshots'
+
+/**
+ * Every element in a launch line of the service, but for encoders, which encoder-table.ts has: no other name compiles. `doctor`
+ * checks them.
+ */
+export const ELEMENTS = {
+  capsfilter: core,
+  fdsink: core,
+  fdsrc: core,
+  filesrc: core,
+  identity: core,
+  queue: core,
+  tee: core,
+  valve: core,
+  decodebin: base,
+  parsebin: base,
+  videoconvert: base,
+  videorate: base,
+  videoscale: base,
+  videotestsrc: base,
+  rtspsrc: good(),
+  rtpstreampay: good(),
+  rtpstreamdepay: good(SCREENSHOTS),
+  rtph264depay: good(),
+  rtph264pay: good(),
+  rtph265depay: good(),
+  rtph265pay: good(),
+  h264parse: bad(),
+  h265parse: bad(),
+  switchbin: bad('sources in a container, such as MPEG-TS, RTMP, HLS and files'),
+  rtpfunnel: good('HTTP, HLS and file sources'),
+  rtpklvdepay: good(KLV),
+  rtpklvpay: good(KLV),
+  capssetter: good(KLV),
+  rtpmp2tdepay: good('MPEG-TS in RTSP'),
+  rtpmp2tpay: good(MPEGTS),
+  tsdemux: bad(MPEGTS),
+  udpsrc: good('UDP sources'),
+  srtsrc: bad('SRT sources'),
+  rtmp2src: bad('RTMP sources'),
+  flvdemux: good('RTMP sources'),
+  souphttpsrc: good(HTTP),
+  multipartdemux: good('MJPEG over HTTP'),
+  v4l2src: good('cameras'),
+  rtpjpegdepay: good('re-encoding of JPEG'),
+  rtpvp8depay: good('re-encoding of VP8'),
+  rtpvp9depay: good('re-encoding of VP9'),
+  rtpmp4vdepay: good('re-encoding of MPEG-4'),
+  mpeg4videoparse: bad('re-encoding of MPEG-4'),
+  rtpmpvdepay: good('re-encoding of MPEG-2'),
+  mpegvideoparse: bad('re-encoding of MPEG-2'),
+  jpegdec: good('screenshots of JPEG'),
+  vp8dec: good('screenshots of VP8'),
+  vp9dec: good('screenshots of VP9'),
+  avdec_h264: libav('screenshots and re-encoding of H.264'),
+  avdec_h265: libav('screenshots and re-encoding of H.265'),
+  jpegenc: good(SCREENSHOTS),
+} as const satisfies Record<string, ElementFacts>
+
+/** Names of elements that launch lines may have; encoders are known by the end of their names. */
+export type ElementName = keyof typeof ELEMENTS | EncoderName
+
+/** `x264enc`, `vah265enc` … */
+export type EncoderName = `${string}enc`
