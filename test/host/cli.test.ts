@@ -52,7 +52,9 @@ describe('video-pipeline-service doctor', () => {
     expect(find('program v4l2-ctl')).toMatchObject({ status: 'warning' })
     expect(report.packages).toEqual(['bubblewrap', 'gstreamer1.0-plugins-base-apps', 'gstreamer1.0-tools', 'v4l-utils'])
     const text = run(['doctor'], { PATH: bare, SVC_PORT: '0' }).stdout
-    expect(text).toContain('sudo apt-get install -y --no-install-recommends bubblewrap gstreamer1.0-plugins-base-apps gstreamer1.0-tools v4l-utils')
+    expect(text).toContain(
+      'sudo apt-get install -y --no-install-recommends bubblewrap gstreamer1.0-plugins-base-apps gstreamer1.0-tools v4l-utils',
+    )
   })
 
   it('reports a port in use and an invalid variable', async () => {
