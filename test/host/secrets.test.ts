@@ -136,8 +136,10 @@ it('shows no password of a source in a process, a log, an event, an answer or a 
     )
     await call('POST', '/svc/pipeline/validate', simple(`right-${index}`, `rtsp://user:${encodeURIComponent(password)}@h/`))
   }
-  for (let at = 0; at < failing.length; at += 4)
-    await Promise.all(failing.slice(at, at + 4).map(({ id }) => call('PUT', `/svc/pipeline/${id}/play`)))
+  // Each password once, the kinds of sources in turn.
+  const played = failing.filter((_, index) => (index + Math.floor(index / 4)) % 4 === 0)
+  for (let at = 0; at < played.length; at += 4)
+    await Promise.all(played.slice(at, at + 4).map(({ id }) => call('PUT', `/svc/pipeline/${id}/play`)))
   for (const { id } of [...failing, ...playing]) {
     await call('GET', `/svc/pipeline/${id}`)
     await call('GET', `/svc/pipeline/${id}/log`)
