@@ -11,9 +11,11 @@ import { keepCredentialInMemory, keepPipelinesInMemory } from '../../db/write-th
 import { type Configuration, readConfiguration } from '../../lib/configuration.ts'
 import { createEngineCaller } from '../../lib/engine/caller.ts'
 import { createEngineClient } from '../../lib/engine/client.ts'
+import { EngineDoor } from '../../lib/engine/gate.ts'
 import { createLicensing } from '../../lib/license/licensing.ts'
 import { createLicenseSender } from '../../lib/license/send-to-engine.ts'
 import { createLog } from '../../lib/log.ts'
+import { terminalStyle } from '../../lib/log-text.ts'
 import { reconcile } from '../../lib/pipelines/reconcile.ts'
 import type { Log } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -47,6 +49,8 @@ export interface Service {
   stop(): Promise<void>
   /** As `stop`, but the engine and its pipelines continue; the next service on this data directory finds them. */
   leave(): Promise<void>
+  /** Kills an own engine, and its pipelines with it: for a `stop` that takes too long. */
+  killEngine(): void
 }
 
 export interface OpenOptions {
@@ -62,7 +66,7 @@ export interface OpenOptions {
 export interface CreateOptions {
   /** The variables of `--help`; those of the process by default. */
   readonly environment?: Readonly<Record<string, string | undefined>>
-  /** One JSON line per event; standard error by default. */
+  /** One JSON line per event; standard error by default, as text if that is a terminal. */
   readonly writeLog?: (line: string) => void
 }
 
@@ -76,10 +80,12 @@ export const createService = async ({ environment = process.env, writeLog }: Cre
   return service
 }
 
-export const createServiceLog = (
-  { logLevel: level }: Configuration,
-  write = (line: string): unknown => process.stderr.write(`${line}\n`),
-): Log => createLog({ level, clock, write: (line) => void write(line), fields: { process: 'api' } })
+/** Standard error: text on a terminal, else JSON lines as for a writer that is given. */
+export const createServiceLog = ({ logLevel: level }: Configuration, writeLog?: (line: string) => unknown): Log => {
+  const write = writeLog ?? ((line: string) => process.stderr.write(`${line}\n`))
+  const text = writeLog === undefined ? terminalStyle(process.stderr, process.env) : undefined
+  return createLog({ level, clock, write: (line) => void write(line), fields: { process: 'api' }, text })
+}
 
 /** Opens data directory and database and builds the handlers; `connect` adds the engine. */
 export const openService = async (configuration: Configuration, options: OpenOptions): Promise<Service> => {
@@ -91,11 +97,10 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   const { repositories, close: closeDatabase } = await openRepositories(configuration, dataDir)
   const stopping = new AbortController()
   let link: EngineLink | undefined
+  const door = new EngineDoor()
   const client = createEngineClient(
-    createEngineCaller({
-      address: () => link?.address(),
-      fetch: (url, init) => (link?.fetch ?? fetch)(url, init),
-    }),
+    createEngineCaller({ address: door.address, fetch: (url, init) => (link?.fetch ?? fetch)(url, init) }),
+    door,
   )
   const ports = {
     ...repositories,
@@ -123,6 +128,7 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   const connect = (): EngineLink =>
     linkEngine(configuration, dataDir, options.environment ?? process.env, {
       log,
+      door,
       // The API uses the engine only after this.
       onReady: async (direct, occasion) => {
         const { engine, screenshots } = direct
@@ -138,7 +144,7 @@ export const openService = async (configuration: Configuration, options: OpenOpt
       },
     })
   const end = async (how: 'stop' | 'leave'): Promise<void> => {
-    stopping.abort()
+    service.prepareToStop()
     await link?.[how]()
     closeDatabase()
     lock.release()
@@ -153,9 +159,13 @@ export const openService = async (configuration: Configuration, options: OpenOpt
       link ??= connect()
       return link.first
     },
-    prepareToStop: () => stopping.abort(),
+    prepareToStop: () => {
+      stopping.abort()
+      door.stopWaiting()
+    },
     stop: () => end('stop'),
     leave: () => end('leave'),
+    killEngine: () => link?.kill(),
   }
   if (options.onHandover === undefined) onHandover = () => void service.leave()
   return service
@@ -190,7 +200,6 @@ const linkEngine = (
         ...options,
         entry: join(dirname(fileURLToPath(import.meta.url)), 'engine.js'),
         dataDir,
-        version: packageJson.version,
         environment: engineEnvironment(environment, dataDir),
       })
 

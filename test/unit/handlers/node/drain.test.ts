@@ -39,7 +39,7 @@ it('closes connections without a request at once, and lets requests finish', asy
   })
   busy.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
   await asked
-  const drained = drain(server)
+  const drained = drain(server, 5000)
   silent.resume()
   await closed(silent)
   expect(busy.destroyed).toBe(false)
