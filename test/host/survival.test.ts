@@ -75,29 +75,6 @@ describe('what is left and what goes on when a process dies', () => {
     await service.stop()
   })
 
-  it('answers 503 while the engine is away', async () => {
-    const service = await startService()
-    await create(service, 'one')
-    const engine = service.enginePid()
-    process.kill(engine, 'SIGKILL')
-    const answers = []
-    for (let attempt = 0; attempt < 200; attempt += 1) {
-      const answer = await service.request('PUT', '/svc/pipeline/one/play')
-      answers.push(answer.status)
-      if (answer.status === 503) {
-        expect(answer.body).toMatchObject({ code: 'SERVICE_UNAVAILABLE', details: { reason: 'engine_unavailable' } })
-        expect(answer.headers.get('retry-after')).toBe('1')
-        break
-      }
-    }
-    expect(answers).toContain(503)
-    await until(
-      () => service.request('PUT', '/svc/pipeline/one/play'),
-      ({ status }) => status === 200,
-    )
-    await service.stop()
-  })
-
   it('starts what is not on-demand again after a restart, and a failing one keeps nobody', async () => {
     const dataDir = temporaryDataDir()
     const first = await startService({ dataDir })
