@@ -20,8 +20,16 @@ export const playPipeline = async (deps: PlayDeps, id: string): Promise<Pipeline
   const record = await findRecord(deps.pipelines, id)
   const slot = await deps.licensing.takeSlot(record.config)
   try {
+    // Before the engine plays: one that is replaced after it has answered must come back playing.
+    await deps.pipelines.setDesired(id, 'playing')
     const view = await registered(deps, id, () => deps.engine.play(id, { wait: true }))
     return represent(record, view)
+  } catch (error) {
+    // What was answered with a failure does not start later.
+    await deps.pipelines
+      .setDesired(id, record.desired)
+      .catch((cause: unknown) => deps.log.warn('pipeline_desired_not_stored', { id, error: messageOf(cause) }))
+    throw error
   } finally {
     slot.release()
     await storeDesired(deps, id)
