@@ -98,13 +98,12 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   const stopping = new AbortController()
   let link: EngineLink | undefined
   const door = new EngineDoor()
-  const client = createEngineClient(
-    createEngineCaller({ address: door.address, fetch: (url, init) => (link?.fetch ?? fetch)(url, init) }),
-    door,
-  )
+  const caller = createEngineCaller({ address: door.address, fetch: (url, init) => (link?.fetch ?? fetch)(url, init) })
+  const client = createEngineClient(caller, door)
   const ports = {
     ...repositories,
     engine: client.engine,
+    engineAtOnce: createEngineClient(caller).engine,
     screenshots: client.screenshots,
     klv: client.klv,
     cameras: client.cameras,
