@@ -1,5 +1,6 @@
 import { type Configuration, readConfiguration } from '../../lib/configuration.ts'
 import { messageOf } from '../../lib/errors.ts'
+import { pause } from '../../lib/pause.ts'
 import type { Log } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type AppDeps, apiRoutes, createApp } from '../app.ts'
@@ -10,6 +11,8 @@ import { listen, portOf, urlOf } from './listen.ts'
 import { createServiceLog, openService } from './service.ts'
 import type { Shutdown } from './shutdown.ts'
 import { reportStart } from './start-report.ts'
+
+const SIGNAL_MS = 20
 
 /** sysexits.h: EX_USAGE, EX_UNAVAILABLE, EX_CONFIG. */
 const EXIT = { usage: 64, unavailable: 69, configuration: 78 } as const
@@ -25,7 +28,8 @@ export const run = async (given: readonly string[], shutdown: Shutdown): Promise
   try {
     await serve(configuration, args.takeOver, shutdown)
   } catch (error) {
-    // What fails while it ends has ended.
+    // A signal to the group may have ended a helper process first; it is told to this process a moment later.
+    await pause(SIGNAL_MS)
     if (!shutdown.requested) fail(EXIT.unavailable, [messageOf(error)])
   } finally {
     shutdown.started()

@@ -142,6 +142,7 @@ export const openService = async (configuration: Configuration, options: OpenOpt
         deps.triggers.onEvent(event)
       },
     })
+  let ended: Promise<void> | undefined
   const end = async (how: 'stop' | 'leave'): Promise<void> => {
     service.prepareToStop()
     await link?.[how]()
@@ -162,8 +163,14 @@ export const openService = async (configuration: Configuration, options: OpenOpt
       stopping.abort()
       door.stopWaiting()
     },
-    stop: () => end('stop'),
-    leave: () => end('leave'),
+    stop: () => {
+      ended ??= end('stop')
+      return ended
+    },
+    leave: () => {
+      ended ??= end('leave')
+      return ended
+    },
     killEngine: () => link?.kill(),
   }
   if (options.onHandover === undefined) onHandover = () => void service.leave()

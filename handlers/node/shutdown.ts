@@ -62,16 +62,25 @@ export class Shutdown {
     this.#log?.info('service_stopping', { reason })
     this.#service?.prepareToStop()
     setTimeout(() => this.#giveUp(how), END_WITHIN_MS).unref()
-    await within(this.#started.promise, START_GRACE_MS)
-    this.#service?.prepareToStop()
-    await Promise.all(this.#servers.map((server) => drain(server, DRAIN_MS[how])))
-    await this.#service?.[how]()
-    process.exit(0)
+    try {
+      await within(this.#started.promise, START_GRACE_MS)
+      this.#service?.prepareToStop()
+      await Promise.all(this.#servers.map((server) => drain(server, DRAIN_MS[how])))
+      await this.#service?.[how]()
+      process.exit(0)
+    } catch (error) {
+      this.#log?.error('service_stop_failed', { error })
+      this.#exit(how)
+    }
   }
 
-  /** The children of the engine die with it. */
   #giveUp(how: How): void {
     this.#log?.error('service_stop_overdue', { after_ms: END_WITHIN_MS })
+    this.#exit(how)
+  }
+
+  /** Without the order. The children of the engine die with it. */
+  #exit(how: How): void {
     if (how === 'stop') this.#service?.killEngine()
     process.exit(1)
   }

@@ -20,9 +20,11 @@ export const playPipeline = async (deps: PlayDeps, id: string): Promise<Pipeline
   const record = await findRecord(deps.pipelines, id)
   const slot = await deps.licensing.takeSlot(record.config)
   try {
-    // Before the engine plays: one that is replaced after it has answered must come back playing.
-    await deps.pipelines.setDesired(id, 'playing')
-    const view = await registered(deps, id, () => deps.engine.play(id, { wait: true }))
+    // Not only what the engine reports afterwards: one that is replaced right after its answer must come back playing.
+    const [view] = await Promise.all([
+      registered(deps, id, () => deps.engine.play(id, { wait: true })),
+      deps.pipelines.setDesired(id, 'playing'),
+    ])
     return represent(record, view)
   } catch (error) {
     // What was answered with a failure does not start later.

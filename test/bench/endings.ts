@@ -1,6 +1,6 @@
 /**
  * Ends the service in every way, while it plays and during its start: the exit code, the time until nothing is left, what is left.
- * endings.ts [TIMES]
+ * endings.ts [TIMES] [playing | start]
  */
 import { constants } from 'node:os'
 import { type Launch, type MarkedRun, startMarked } from '../helpers/process/marked-run.ts'
@@ -100,5 +100,6 @@ const measure = async ({ name, launch, end, foreign }: Way, when: string, reach:
   console.log(JSON.stringify(facts))
 }
 
-for (const way of WAYS) await measure(way, 'playing', whilePlaying)
-for (const way of WAYS) await measure(way, 'during the start', duringStart)
+const only = process.argv[3]
+for (const way of only === 'start' ? [] : WAYS) await measure(way, 'playing', whilePlaying)
+for (const way of only === 'playing' ? [] : WAYS) await measure(way, 'during the start', duringStart)

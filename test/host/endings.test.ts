@@ -1,4 +1,6 @@
-import { constants } from 'node:os'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { constants, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Launch, type MarkedRun, startMarked } from '../helpers/process/marked-run.ts'
 import { catches, processes, processesWith } from '../helpers/process/processes.ts'
@@ -78,6 +80,16 @@ describe('the end of the service leaves nothing behind', () => {
       run.signalGroup('SIGTERM')
       await ended(run)
     }
+  })
+
+  it('after a signal that ends a helper process of the start first', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-path-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    // In the place of flock(1), which takes the lock of the data directory: the signal reaches the group while it runs.
+    writeFileSync(join(folder, 'flock'), '#!/bin/sh\nkill -TERM 0\nsleep 5\n', { mode: 0o755 })
+    const run = await startMarked('node', { PATH: `${folder}:${process.env.PATH}` })
+    onTestFinished(() => run.clear())
+    await ended(run)
   })
 
   it('when the engine hangs: it is killed, and its children die with it', async () => {
