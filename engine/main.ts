@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { readConfiguration } from '../lib/configuration.ts'
+import { readProcessStart } from '../lib/engine/process-start.ts'
 import { ENGINE_PROTOCOL } from '../lib/engine/protocol.ts'
 import { createLog } from '../lib/log.ts'
+import { terminalStyle } from '../lib/log-text.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { startCameraMonitor } from './cameras/monitor.ts'
 import { runToEnd } from './gst/child.ts'
@@ -26,6 +28,8 @@ import { FileStore } from './screenshots/files/file-store.ts'
 /** A sidecar without contact to an API process for this long stops itself and its streams. */
 const ABANDONED_AFTER_MS = 60_000
 const CHECK_EVERY_MS = 1000
+/** Longest time to end in order; afterwards the children die with this process. */
+const CLOSE_WITHIN_MS = 5000
 
 /** EX_CONFIG of sysexits.h. */
 const EXIT_CONFIGURATION = 78
@@ -44,6 +48,7 @@ const log = createLog({
   clock,
   write: (line) => process.stderr.write(`${line}\n`),
   fields: { process: 'engine' },
+  text: terminalStyle(process.stderr, process.env),
 })
 
 // A log whose reader is gone must not end the streams.
@@ -125,10 +130,13 @@ const addressFile = join(configuration.dataDir, 'engine.json')
 
 /** Writes where this engine is, for the API processes of now and later; readable by the owner alone. */
 const announce = (): void => {
+  if (closing) return
   const { address: host, family, port } = server.address() as AddressInfo
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : family === 'IPv6' ? `[${host}]` : host
   const draft = `${addressFile}.${process.pid}`
-  const address = { url: `http://${reachable}:${port}`, token, pid: process.pid, version: packageJson.version }
+  // The start tells this process from a later one with the same pid.
+  const started = readProcessStart(readFileSync('/proc/sys/kernel/random/boot_id', 'utf8'), readFileSync('/proc/self/stat', 'utf8'))
+  const address = { url: `http://${reachable}:${port}`, token, pid: process.pid, started, version: packageJson.version }
   writeFileSync(draft, JSON.stringify(address), { mode: 0o600 })
   renameSync(draft, addressFile)
   log.info('engine_started', { pid: process.pid, host, port, version: packageJson.version })
@@ -140,16 +148,20 @@ const shutDown = async (reason: string): Promise<void> => {
   if (closing) return
   closing = true
   log.info('engine_stopping', { reason })
-  server.close()
-  await supervisor.close()
-  await cameras.close()
-  await publisher.close()
+  setTimeout(() => {
+    log.error('engine_stop_overdue', { after_ms: CLOSE_WITHIN_MS })
+    process.exit(0)
+  }, CLOSE_WITHIN_MS).unref()
+  // Whoever uses this engine looks for the next one from now on, and does not wait for answers.
   rmSync(addressFile, { force: true })
+  server.close()
+  server.closeAllConnections()
+  await Promise.all([supervisor.close(), cameras.close()])
+  await publisher.close()
   process.exit(0)
 }
 
-process.on('SIGTERM', () => void shutDown('SIGTERM'))
-process.on('SIGINT', () => void shutDown('SIGINT'))
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void shutDown(signal))
 // The state is unknown after this: end at once. The children die with the process, and the API process starts another.
 process.on('uncaughtException', (error) => {
   log.error('engine_crashed', { error })

@@ -46,6 +46,8 @@ export type { FetchHandler, RequestContext, Route } from './http/route.ts'
 /** What a host provides. */
 export interface HostPorts extends MetricsDeps, CallerRules {
   readonly engine: Engine
+  /** As `engine`, where that waits for an engine that is started or replaced: for what the engine itself waits for. */
+  readonly engineAtOnce?: Engine
   readonly screenshots: Screenshots
   readonly klv: Klv
   readonly cameras: Cameras

@@ -1,3 +1,4 @@
+import { formatText, type TextStyle } from './log-text.ts'
 import type { Clock, Log, LogFields, LogLevel } from './ports.ts'
 import { redact } from './redact.ts'
 
@@ -22,19 +23,23 @@ const format = (record: LogFields): string => {
   }
 }
 
-/** A structured log: one JSON line per event, credentials masked, events below `level` left out. */
+/** A structured log: one JSON line per event, or text for a terminal; credentials masked, events below `level` left out. */
 export const createLog = (options: {
   readonly level: LogLevel
   readonly clock: Clock
   readonly write: (line: string) => void
   readonly fields?: LogFields
+  /** For a terminal; JSON without it. */
+  readonly text?: TextStyle | undefined
 }): Log => {
+  const { text } = options
   const least = LOG_LEVELS.indexOf(options.level)
   const at =
     (level: LogLevel) =>
     (event: string, fields: LogFields = {}): void => {
       if (LOG_LEVELS.indexOf(level) < least) return
-      options.write(format({ time: new Date(options.clock.now()).toISOString(), level, event, ...options.fields, ...fields }))
+      const json = format({ time: new Date(options.clock.now()).toISOString(), level, event, ...options.fields, ...fields })
+      options.write(text === undefined ? json : formatText(JSON.parse(json), text))
     }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }

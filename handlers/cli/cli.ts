@@ -39,9 +39,8 @@ const newerNode = (): string | undefined => {
 
 const runAgainWith = (node: string): void => {
   const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
-  // The terminal sends its own SIGINT to both.
-  process.on('SIGINT', () => {})
-  for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
+  // A terminal sends its own to both: the service takes several for one.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
   child.once('exit', (code, signal) => process.exit(code ?? 128 + (signal === null ? 0 : constants.signals[signal])))
 }
 

@@ -5,7 +5,7 @@ export const MAX_BODY_BYTES = 1_048_576
 
 /**
  * The JSON object in a request body, whatever its Content-Type (curl -d sends a form's). Throws PAYLOAD_TOO_LARGE beyond
- * 1 MiB, also without Content-Length, and VALIDATION_ERROR for an empty body or anything but one JSON object.
+ * 1 MiB, also without Content-Length, UNSUPPORTED_MEDIA_TYPE for a compressed one, and VALIDATION_ERROR for an empty body or anything but one JSON object.
  */
 export const readJson = async (request: Request): Promise<unknown> => {
   const text = await readText(request)
@@ -22,6 +22,8 @@ export const readOptionalJson = async (request: Request): Promise<unknown> => {
 const readText = async (request: Request): Promise<string> => {
   if (Number(request.headers.get('content-length') ?? 0) > MAX_BODY_BYTES) throw tooLarge()
   if (request.body === null) return ''
+  const coding = request.headers.get('content-encoding')
+  if (coding !== null && !/^(?:identity)?$/i.test(coding.trim())) throw compressed()
   const decoder = new TextDecoder('utf-8', { fatal: true })
   const parts: string[] = []
   let length = 0
@@ -78,6 +80,9 @@ const refuseInherited = (value: object, path: readonly string[]): void => {
 
 const invalidBody = (message: string, cause?: unknown): ApiError =>
   new ApiError('VALIDATION_ERROR', `${message}. Send one JSON object.`, { issues: [{ path: '', message }] }, { cause })
+
+const compressed = (): ApiError =>
+  new ApiError('UNSUPPORTED_MEDIA_TYPE', 'The body is compressed. Send it as it is, without Content-Encoding.')
 
 const tooLarge = (): ApiError =>
   new ApiError('PAYLOAD_TOO_LARGE', `The body is larger than ${MAX_BODY_BYTES} bytes. Send a smaller one.`, { limit_bytes: MAX_BODY_BYTES })

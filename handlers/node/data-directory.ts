@@ -3,6 +3,8 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 const API_KEY_BYTES = 32
+/** In the data directory. */
+export const API_KEY_FILE = 'api-key'
 
 /** Creates the data directory, accessible to its owner only; returns its absolute path. */
 export const openDataDirectory = (path: string): string => {
@@ -14,7 +16,7 @@ export const openDataDirectory = (path: string): string => {
 
 /** The API key of the data directory, generated at the first start; only `file` may be logged. */
 export const readOrCreateApiKey = (directory: string): { readonly key: string; readonly file: string; readonly created: boolean } => {
-  const file = join(directory, 'api-key')
+  const file = join(directory, API_KEY_FILE)
   const existing = readKey(file)
   if (existing !== undefined) return { key: existing, file, created: false }
   const key = randomBytes(API_KEY_BYTES).toString('base64url')

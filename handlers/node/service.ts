@@ -14,21 +14,23 @@ import { isAuthEnabled } from '../../lib/access/sessions.ts'
 import { type Configuration, readConfiguration } from '../../lib/configuration.ts'
 import { createEngineCaller } from '../../lib/engine/caller.ts'
 import { createEngineClient } from '../../lib/engine/client.ts'
+import { EngineDoor } from '../../lib/engine/gate.ts'
 import { createLicensing } from '../../lib/license/licensing.ts'
 import { createLicenseSender } from '../../lib/license/send-to-engine.ts'
 import { createLog } from '../../lib/log.ts'
+import { terminalStyle } from '../../lib/log-text.ts'
 import { reconcile } from '../../lib/pipelines/reconcile.ts'
 import type { Log } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type AppDeps, assemble, createApp, type FetchHandler } from '../app.ts'
 import { openDataDirectory, readOrCreateApiKey } from './data-directory.ts'
-import { createRequestListener } from './http-server.ts'
 import { takeInstanceLock } from './instance-lock.ts'
 import type { EngineLink, LinkOptions } from './link/keep-link.ts'
 import { linkRemoteEngine } from './link/remote.ts'
 import { keepSidecar } from './link/sidecar.ts'
 import { createApiMetrics } from './metrics.ts'
 import { createPasswordHasher } from './password-hasher.ts'
+import { createRequestListener } from './server/http-server.ts'
 
 const clock = { now: () => Date.now() }
 
@@ -52,6 +54,8 @@ export interface Service {
   stop(): Promise<void>
   /** As `stop`, but the engine and its pipelines continue; the next service on this data directory finds them. */
   leave(): Promise<void>
+  /** Kills an own engine, and its pipelines with it: for a `stop` that takes too long. */
+  killEngine(): void
 }
 
 export interface OpenOptions {
@@ -67,7 +71,7 @@ export interface OpenOptions {
 export interface CreateOptions {
   /** The variables of `--help`; those of the process by default. */
   readonly environment?: Readonly<Record<string, string | undefined>>
-  /** One JSON line per event; standard error by default. */
+  /** One JSON line per event; standard error by default, as text if that is a terminal. */
   readonly writeLog?: (line: string) => void
 }
 
@@ -81,10 +85,12 @@ export const createService = async ({ environment = process.env, writeLog }: Cre
   return service
 }
 
-export const createServiceLog = (
-  { logLevel: level }: Configuration,
-  write = (line: string): unknown => process.stderr.write(`${line}\n`),
-): Log => createLog({ level, clock, write: (line) => void write(line), fields: { process: 'api' } })
+/** Standard error: text on a terminal, else JSON lines as for a writer that is given. */
+export const createServiceLog = ({ logLevel: level }: Configuration, writeLog?: (line: string) => unknown): Log => {
+  const write = writeLog ?? ((line: string) => process.stderr.write(`${line}\n`))
+  const text = writeLog === undefined ? terminalStyle(process.stderr, process.env) : undefined
+  return createLog({ level, clock, write: (line) => void write(line), fields: { process: 'api' }, text })
+}
 
 /** Opens data directory and database and builds the handlers; `connect` adds the engine. */
 export const openService = async (configuration: Configuration, options: OpenOptions): Promise<Service> => {
@@ -99,15 +105,13 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   const stopping = new AbortController()
   let link: EngineLink | undefined
   let exposed = false
-  const client = createEngineClient(
-    createEngineCaller({
-      address: () => link?.address(),
-      fetch: (url, init) => (link?.fetch ?? fetch)(url, init),
-    }),
-  )
+  const door = new EngineDoor()
+  const caller = createEngineCaller({ address: door.address, fetch: (url, init) => (link?.fetch ?? fetch)(url, init) })
+  const client = createEngineClient(caller, door)
   const ports = {
     ...repositories,
     engine: client.engine,
+    engineAtOnce: createEngineClient(caller).engine,
     screenshots: client.screenshots,
     klv: client.klv,
     cameras: client.cameras,
@@ -135,6 +139,7 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   const connect = (): EngineLink =>
     linkEngine(configuration, dataDir, options.environment ?? process.env, {
       log,
+      door,
       // The API uses the engine only after this.
       onReady: async (direct, occasion) => {
         const { engine, screenshots } = direct
@@ -149,8 +154,9 @@ export const openService = async (configuration: Configuration, options: OpenOpt
         deps.triggers.onEvent(event)
       },
     })
+  let ended: Promise<void> | undefined
   const end = async (how: 'stop' | 'leave'): Promise<void> => {
-    stopping.abort()
+    service.prepareToStop()
     await link?.[how]()
     closeDatabase()
     lock.release()
@@ -165,13 +171,23 @@ export const openService = async (configuration: Configuration, options: OpenOpt
       link ??= connect()
       return link.first
     },
-    prepareToStop: () => stopping.abort(),
     expose: async (url) => {
       exposed = true
       if (!(await isAuthEnabled(deps))) log.warn('open_api_exposed', { url, advice: OPEN_API })
     },
-    stop: () => end('stop'),
-    leave: () => end('leave'),
+    prepareToStop: () => {
+      stopping.abort()
+      door.stopWaiting()
+    },
+    stop: () => {
+      ended ??= end('stop')
+      return ended
+    },
+    leave: () => {
+      ended ??= end('leave')
+      return ended
+    },
+    killEngine: () => link?.kill(),
   }
   if (options.onHandover === undefined) onHandover = () => void service.leave()
   return service
@@ -215,7 +231,6 @@ const linkEngine = (
         ...options,
         entry: join(dirname(fileURLToPath(import.meta.url)), 'engine.js'),
         dataDir,
-        version: packageJson.version,
         environment: engineEnvironment(environment, dataDir),
       })
 

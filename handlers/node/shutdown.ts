@@ -1,25 +1,96 @@
 import type { Server } from 'node:http'
 import type { Log } from '../../lib/ports.ts'
-import { drain } from './drain.ts'
+import { drain } from './server/drain.ts'
 import type { Service } from './service.ts'
 
-/** The process exits after this time even if something does not end, milliseconds. */
-const SHUTDOWN_TIMEOUT_MS = 40_000
+/** From the signal to the end of the process, whatever does not end, milliseconds. */
+const END_WITHIN_MS = 9500
+/** A start that was interrupted gets this time to reach its next step; until then nothing is open that would be left. Milliseconds. */
+const START_GRACE_MS = 2000
+/** Time that running requests have before their connections are closed, milliseconds. */
+const DRAIN_MS = { stop: 2500, leave: 5000 } as const
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+type How = 'stop' | 'leave'
+
+/** What a start has opened so far. */
+interface Opened {
+  readonly service?: Service
+  readonly server?: Server
+  readonly log?: Log
+}
 
 /**
- * A function that drains the servers, stops the service or leaves its engine running, and exits. A second call while the
- * first runs exits at once.
+ * Ends the process in order, once: drains the servers, stops the service or leaves its engine running, and exits. Loaded before
+ * all else, so that a signal during the start ends that in order too.
  */
-export const createShutdown = ({ service, servers, log }: { service: Service; servers: readonly Server[]; log: Log }) => {
-  let isStopping = false
-  return async (reason: string, how: 'stop' | 'leave'): Promise<void> => {
-    if (isStopping) return process.exit(1)
-    isStopping = true
-    log.info('service_stopping', { reason })
-    service.prepareToStop()
-    setTimeout(() => process.exit(1), SHUTDOWN_TIMEOUT_MS).unref()
-    await Promise.all(servers.map(drain))
-    await service[how]()
-    process.exit(0)
+export class Shutdown {
+  readonly #servers: Server[] = []
+  readonly #started = Promise.withResolvers<void>()
+  #service: Service | undefined
+  #log: Log | undefined
+  #requested = false
+
+  /** All these signals mean the same, however often they come: a terminal sends one to each process, and npm sends it on. */
+  onSignals(): this {
+    for (const signal of SIGNALS) process.on(signal, () => void this.request(signal, 'stop'))
+    return this
   }
+
+  get requested(): boolean {
+    return this.#requested
+  }
+
+  /** Something is open that is to be ended. False: go no further, the end was requested. */
+  add({ service, server, log }: Opened): boolean {
+    this.#service ??= service
+    this.#log ??= log
+    if (server !== undefined) this.#servers.push(server)
+    if (this.#requested) this.started()
+    return !this.#requested
+  }
+
+  /** Everything is open, or the start has failed. */
+  started(): void {
+    this.#started.resolve()
+  }
+
+  async request(reason: string, how: How): Promise<void> {
+    if (this.#requested) return
+    this.#requested = true
+    this.#log?.info('service_stopping', { reason })
+    this.#service?.prepareToStop()
+    setTimeout(() => this.#giveUp(how), END_WITHIN_MS).unref()
+    try {
+      await within(this.#started.promise, START_GRACE_MS)
+      this.#service?.prepareToStop()
+      await Promise.all(this.#servers.map((server) => drain(server, DRAIN_MS[how])))
+      await this.#service?.[how]()
+      process.exit(0)
+    } catch (error) {
+      this.#log?.error('service_stop_failed', { error })
+      this.#exit(how)
+    }
+  }
+
+  #giveUp(how: How): void {
+    this.#log?.error('service_stop_overdue', { after_ms: END_WITHIN_MS })
+    this.#exit(how)
+  }
+
+  /** Without the order. The children of the engine die with it. */
+  #exit(how: How): void {
+    if (how === 'stop') this.#service?.killEngine()
+    process.exit(1)
+  }
+}
+
+const within = async (done: Promise<void>, ms: number): Promise<void> => {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms)
+  })
+  await Promise.race([done, late])
+  clearTimeout(timer)
 }

@@ -11,11 +11,18 @@ interface Call {
   readonly query?: v.GenericSchema
 }
 
+/**
+ * What becomes of a call while the engine is started or replaced. `fail`: it fails at once. `wait`: it is sent when the engine is
+ * there. `repeat`: as `wait`, and it is sent again, to the next engine, when the present one ends before it has answered.
+ */
+type Outage = 'fail' | 'wait' | 'repeat'
+
 export interface JsonCall extends Call {
   readonly kind: 'json'
   readonly answer: v.GenericSchema
   /** Longest wait for the answer, milliseconds. */
   readonly patienceMs: number
+  readonly outage: Outage
 }
 
 /** Answers a JPEG. */
@@ -23,12 +30,14 @@ export interface PictureCall extends Call {
   readonly kind: 'picture'
   /** Longest wait for its last byte, milliseconds. */
   readonly patienceMs: number
+  readonly outage: Outage
 }
 
 export interface TextCall extends Call {
   readonly kind: 'text'
   readonly contentType: string
   readonly patienceMs: number
+  readonly outage: Outage
 }
 
 /** Answers a stream of JSON lines: a heartbeat at once and at each interval, and the events as they come. */

@@ -29,7 +29,7 @@ export const createEngineCaller = (options: EngineCallerOptions): EngineCaller =
   const send = options.fetch ?? fetch
   return async ({ method, path, body, until }) => {
     const address = options.address()
-    if (address === undefined) throw engineUnavailable()
+    if (address === undefined) throw engineUnavailable(new Error('no engine is there'))
     // Not as a Request: on Node the signal of one that was garbage-collected reaches its fetch no more.
     return send(new URL(path, address.url).href, {
       method,
@@ -51,6 +51,12 @@ export const engineUnavailable = (cause?: unknown): ApiError =>
 
 /** The ApiError as it is, anything else as SERVICE_UNAVAILABLE. */
 export const asEngineError = (error: unknown): ApiError => (error instanceof ApiError ? error : engineUnavailable(error))
+
+/** Whether a call failed because there was no connection to the engine, or no longer: neither answered by it nor given up. */
+export const isConnectionLoss = (error: unknown): boolean =>
+  error instanceof ApiError && error.details.reason === 'engine_unavailable' && error.cause instanceof Error && !isGivenUp(error.cause)
+
+const isGivenUp = ({ name }: Error): boolean => name === 'TimeoutError' || name === 'ValiError' || name === 'SyntaxError'
 
 /** The error that the engine answered with; SERVICE_UNAVAILABLE when the answer is not one of the engine's. */
 export const errorOf = async (response: Response): Promise<ApiError> => {

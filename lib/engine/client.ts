@@ -1,15 +1,19 @@
 import * as v from 'valibot'
 import type { PasswordHasher } from '../ports.ts'
 import type { AnswerOf, AnyCall, ArgumentsOf, EventOf, JpegAnswer, JsonCall, LinesCall } from './call.ts'
-import { asEngineError, type EngineCaller, engineUnavailable, errorOf } from './caller.ts'
+import { asEngineError, type EngineCaller, engineUnavailable, errorOf, isConnectionLoss } from './caller.ts'
+import type { EngineGate } from './gate.ts'
 import { readLines } from './lines.ts'
 import { type EngineClient, PROTOCOL } from './protocol.ts'
 import { withSharedSnapshots } from './shared-reads.ts'
 
-/** The engine over HTTP, a method for each row of the protocol. Every method throws the engine's ApiError, or SERVICE_UNAVAILABLE. */
-export const createEngineClient = (caller: EngineCaller): EngineClient => {
+/**
+ * The engine over HTTP, a method for each row of the protocol. Every method throws the engine's ApiError, or SERVICE_UNAVAILABLE.
+ * With a gate, calls wait for an engine that is started or replaced, as their rows say.
+ */
+export const createEngineClient = (caller: EngineCaller, gate?: EngineGate): EngineClient => {
   const partOf = (calls: Readonly<Record<string, AnyCall>>) =>
-    Object.fromEntries(Object.entries(calls).map(([name, call]) => [name, methodOf(caller, call)]))
+    Object.fromEntries(Object.entries(calls).map(([name, call]) => [name, methodOf(caller, call, gate)]))
   // Each method has the type of its row.
   const client = Object.fromEntries(Object.entries(PROTOCOL).map(([name, calls]) => [name, partOf(calls)])) as unknown as EngineClient
   return { ...client, screenshots: withSharedSnapshots(client.screenshots) }
@@ -39,14 +43,32 @@ export async function* followEngine<C extends LinesCall>(
   }
 }
 
-const methodOf = (caller: EngineCaller, call: AnyCall): ((...args: never[]) => unknown) => {
+const methodOf = (caller: EngineCaller, call: AnyCall, gate: EngineGate | undefined): ((...args: never[]) => unknown) => {
   if (call.kind === 'lines') {
     return (...args: unknown[]) => followEngine(caller, call, args.slice(0, -1) as ArgumentsOf<LinesCall>, args.at(-1) as AbortSignal)
   }
-  if (call.kind === 'json') return (...args: unknown[]) => askEngine(caller, call, ...(args as ArgumentsOf<JsonCall>))
+  if (call.kind === 'json') {
+    return (...args: unknown[]) => throughOutage(gate, call, () => askEngine(caller, call, ...(args as ArgumentsOf<JsonCall>)))
+  }
   const read = async (response: Response): Promise<string | JpegAnswer> =>
     call.kind === 'text' ? response.text() : { headers: response.headers, body: response.body }
-  return (...args: unknown[]) => answered(send(caller, call, args), read)
+  return (...args: unknown[]) => throughOutage(gate, call, () => answered(send(caller, call, args), read))
+}
+
+/** Asks once, and a second time if the row allows it and the engine has ended meanwhile: a call that ends every engine ends two. */
+const throughOutage = async <T>(
+  gate: EngineGate | undefined,
+  { outage }: Exclude<AnyCall, LinesCall>,
+  ask: () => Promise<T>,
+): Promise<T> => {
+  if (gate === undefined || outage === 'fail') return ask()
+  const engine = await gate.enter()
+  try {
+    return await ask()
+  } catch (error) {
+    if (outage === 'wait' || !isConnectionLoss(error) || !(await gate.hasNext(engine))) throw error
+    return ask()
+  }
 }
 
 const answered = async <T>(request: Promise<Response>, read: (response: Response) => Promise<T>): Promise<T> => {

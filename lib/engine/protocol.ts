@@ -53,13 +53,24 @@ const { pipelineConfigSchema, pipelineViewSchema } = message
 /**
  * Every call of the engine. Its HTTP server, its clients, their types and the fake engine of the tests follow from these rows.
  * Every call may fail with an ApiError; SERVICE_UNAVAILABLE when the engine cannot be reached.
+ * `outage: 'repeat'` where an engine that has just started answers as the one before it would have: what the first attempt changed
+ * has ended with that engine. Not where the answer would be another: a picture or a decoder needs a pipeline that plays already,
+ * and a deleted file is not there a second time.
  */
 export const PROTOCOL = {
   /** The media engine: owns the child processes and the RTSP outputs, and knows what plays. */
   engine: {
-    status: { method: 'GET', path: '/status', kind: 'json', answer: message.engineStatusSchema, patienceMs: QUICK_MS },
+    status: { method: 'GET', path: '/status', kind: 'json', answer: message.engineStatusSchema, patienceMs: QUICK_MS, outage: 'fail' },
     /** Hands over the settings; effective at once where the setting says so. */
-    configure: { method: 'PUT', path: '/settings', body: settingsSchema, kind: 'json', answer: done, patienceMs: QUICK_MS },
+    configure: {
+      method: 'PUT',
+      path: '/settings',
+      body: settingsSchema,
+      kind: 'json',
+      answer: done,
+      patienceMs: QUICK_MS,
+      outage: 'repeat',
+    },
     /** Parses a description without running it. VALIDATION_ERROR in GStreamer's words. */
     check: {
       method: 'POST',
@@ -68,9 +79,10 @@ export const PROTOCOL = {
       kind: 'json',
       answer: message.engineCheckSchema,
       patienceMs: CHECK_MS,
+      outage: 'repeat',
     },
-    list: { method: 'GET', path: '/pipelines', kind: 'json', answer: message.pipelineListSchema, patienceMs: QUICK_MS },
-    view: { method: 'GET', path: '/pipelines/:id', kind: 'json', answer: pipelineViewSchema, patienceMs: QUICK_MS },
+    list: { method: 'GET', path: '/pipelines', kind: 'json', answer: message.pipelineListSchema, patienceMs: QUICK_MS, outage: 'repeat' },
+    view: { method: 'GET', path: '/pipelines/:id', kind: 'json', answer: pipelineViewSchema, patienceMs: QUICK_MS, outage: 'repeat' },
     /**
      * Registers a pipeline (`create`: CONFLICT when the id is known) or replaces its configuration (CONFLICT while it runs).
      * Assigns a free output port when the configuration has none, and answers the configuration with it. `stored`: the
@@ -85,6 +97,7 @@ export const PROTOCOL = {
       kind: 'json',
       answer: pipelineConfigSchema,
       patienceMs: CHECK_MS,
+      outage: 'repeat',
     },
     /** Removes a pipeline; CONFLICT while it runs unless `force`, NOT_FOUND when unknown. */
     remove: {
@@ -94,6 +107,7 @@ export const PROTOCOL = {
       kind: 'json',
       answer: done,
       patienceMs: STOP_MS,
+      outage: 'repeat',
     },
     /** Answers when a key frame came out, or fails with the classified fault. `wait: false` answers at once and retries in the background. */
     play: {
@@ -103,10 +117,11 @@ export const PROTOCOL = {
       kind: 'json',
       answer: pipelineViewSchema,
       patienceMs: PLAY_MS,
+      outage: 'repeat',
     },
     /** Answers when the child has been reaped and the port is free. */
-    stop: { method: 'POST', path: '/pipelines/:id/stop', kind: 'json', answer: pipelineViewSchema, patienceMs: STOP_MS },
-    log: { method: 'GET', path: '/pipelines/:id/log', kind: 'json', answer: message.logSchema, patienceMs: QUICK_MS },
+    stop: { method: 'POST', path: '/pipelines/:id/stop', kind: 'json', answer: pipelineViewSchema, patienceMs: STOP_MS, outage: 'repeat' },
+    log: { method: 'GET', path: '/pipelines/:id/log', kind: 'json', answer: message.logSchema, patienceMs: QUICK_MS, outage: 'repeat' },
     /** Every change from now on. A heartbeat each second: an engine that hangs is found before its readers give up. */
     events: {
       method: 'GET',
@@ -121,7 +136,7 @@ export const PROTOCOL = {
 
   license: {
     /** The license that starts by readers need; every other start is checked before it reaches the engine. */
-    set: { method: 'PUT', path: '/license', body: licenseStateSchema, kind: 'json', answer: done, patienceMs: QUICK_MS },
+    set: { method: 'PUT', path: '/license', body: licenseStateSchema, kind: 'json', answer: done, patienceMs: QUICK_MS, outage: 'repeat' },
   },
 
   /** Snapshots, periodic screenshots and their files. */
@@ -135,8 +150,16 @@ export const PROTOCOL = {
       kind: 'json',
       answer: pipelineViewSchema,
       patienceMs: QUICK_MS,
+      outage: 'wait',
     },
-    stop: { method: 'POST', path: '/pipelines/:id/screenshots/stop', kind: 'json', answer: pipelineViewSchema, patienceMs: QUICK_MS },
+    stop: {
+      method: 'POST',
+      path: '/pipelines/:id/screenshots/stop',
+      kind: 'json',
+      answer: pipelineViewSchema,
+      patienceMs: QUICK_MS,
+      outage: 'repeat',
+    },
     /** Where the camera is, for the screenshots from now on. */
     locate: {
       method: 'PUT',
@@ -145,9 +168,17 @@ export const PROTOCOL = {
       kind: 'json',
       answer: done,
       patienceMs: QUICK_MS,
+      outage: 'repeat',
     },
     /** The picture of now, at most a second old; CONFLICT with `details.reason` when there is none. */
-    snapshot: { method: 'GET', path: '/pipelines/:id/snapshot', query: snapshotQuerySchema, kind: 'picture', patienceMs: SNAPSHOT_MS },
+    snapshot: {
+      method: 'GET',
+      path: '/pipelines/:id/snapshot',
+      query: snapshotQuerySchema,
+      kind: 'picture',
+      patienceMs: SNAPSHOT_MS,
+      outage: 'wait',
+    },
     /** The newest first; `before` in milliseconds since the epoch. */
     list: {
       method: 'GET',
@@ -156,10 +187,11 @@ export const PROTOCOL = {
       kind: 'json',
       answer: message.screenshotListSchema,
       patienceMs: LIST_FILES_MS,
+      outage: 'repeat',
     },
     /** NOT_FOUND for a name that is not listed. */
-    read: { method: 'GET', path: '/screenshots/:file', kind: 'picture', patienceMs: FILES_MS },
-    remove: { method: 'DELETE', path: '/screenshots/:file', kind: 'json', answer: done, patienceMs: FILES_MS },
+    read: { method: 'GET', path: '/screenshots/:file', kind: 'picture', patienceMs: FILES_MS, outage: 'repeat' },
+    remove: { method: 'DELETE', path: '/screenshots/:file', kind: 'json', answer: done, patienceMs: FILES_MS, outage: 'wait' },
     removeOf: {
       method: 'DELETE',
       path: '/screenshots',
@@ -167,22 +199,45 @@ export const PROTOCOL = {
       kind: 'json',
       answer: deletedSchema,
       patienceMs: FILES_MS,
+      outage: 'wait',
     },
   },
 
   klv: {
     /** Decodes from now on; CONFLICT with `details.reason` not_playing or no_klv. */
-    start: { method: 'POST', path: '/pipelines/:id/klv/start', kind: 'json', answer: pipelineViewSchema, patienceMs: QUICK_MS },
-    stop: { method: 'POST', path: '/pipelines/:id/klv/stop', kind: 'json', answer: pipelineViewSchema, patienceMs: QUICK_MS },
+    start: {
+      method: 'POST',
+      path: '/pipelines/:id/klv/start',
+      kind: 'json',
+      answer: pipelineViewSchema,
+      patienceMs: QUICK_MS,
+      outage: 'wait',
+    },
+    stop: {
+      method: 'POST',
+      path: '/pipelines/:id/klv/stop',
+      kind: 'json',
+      answer: pipelineViewSchema,
+      patienceMs: QUICK_MS,
+      outage: 'repeat',
+    },
     latestFeature: {
       method: 'GET',
       path: '/pipelines/:id/klv?format=geojson',
       kind: 'json',
       answer: message.klvFeatureSchema,
       patienceMs: QUICK_MS,
+      outage: 'repeat',
     },
     /** The last packet with its age; NOT_FOUND before the first. */
-    latest: { method: 'GET', path: '/pipelines/:id/klv', kind: 'json', answer: message.klvPacketSchema, patienceMs: QUICK_MS },
+    latest: {
+      method: 'GET',
+      path: '/pipelines/:id/klv',
+      kind: 'json',
+      answer: message.klvPacketSchema,
+      patienceMs: QUICK_MS,
+      outage: 'repeat',
+    },
     /** Every packet decoded from now on. */
     events: {
       method: 'GET',
@@ -197,7 +252,7 @@ export const PROTOCOL = {
 
   /** The cameras of the engine's host. SERVICE_UNAVAILABLE also when the host cannot list them. */
   cameras: {
-    list: { method: 'GET', path: '/cameras', kind: 'json', answer: message.cameraListSchema, patienceMs: CAMERA_MS },
+    list: { method: 'GET', path: '/cameras', kind: 'json', answer: message.cameraListSchema, patienceMs: CAMERA_MS, outage: 'repeat' },
     /** What the camera at a device path can do; NOT_FOUND. */
     capabilities: {
       method: 'GET',
@@ -206,6 +261,7 @@ export const PROTOCOL = {
       kind: 'json',
       answer: cameraCapabilitiesSchema,
       patienceMs: CAMERA_MS,
+      outage: 'repeat',
     },
     /** What is attached, then each change from now on. */
     events: {
@@ -228,6 +284,7 @@ export const PROTOCOL = {
       kind: 'json',
       answer: v.object({ hash: v.string() }),
       patienceMs: HASH_MS,
+      outage: 'repeat',
     },
     verify: {
       method: 'POST',
@@ -236,12 +293,13 @@ export const PROTOCOL = {
       kind: 'json',
       answer: v.object({ matches: v.boolean() }),
       patienceMs: HASH_MS,
+      outage: 'repeat',
     },
   },
 
   metrics: {
     /** In the text format of Prometheus. */
-    read: { method: 'GET', path: '/metrics', kind: 'text', contentType: METRICS_CONTENT_TYPE, patienceMs: METRICS_MS },
+    read: { method: 'GET', path: '/metrics', kind: 'text', contentType: METRICS_CONTENT_TYPE, patienceMs: METRICS_MS, outage: 'fail' },
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, AnyCall>>>>
 

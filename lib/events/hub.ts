@@ -33,6 +33,8 @@ export interface EventHub {
 interface EventHubDeps {
   readonly pipelines: Pick<PipelineRepository, 'find' | 'list'>
   readonly engine: Pick<Engine, 'view' | 'list'>
+  /** As `engine`, where that may wait for an engine that is replaced: one becomes ready only after `resync`, which must not wait for it. */
+  readonly engineAtOnce?: Pick<Engine, 'view'>
   readonly log: Log
   /** Start of this process, milliseconds since the epoch; part of the event ids, which tells them from those of other processes. */
   readonly startedAt: number
@@ -108,7 +110,8 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
     const absent = views.get(id) ?? idleView(record)
     // Without subscribers nobody reads the counters, so do not ask the engine.
     if (feed.subscribers === 0) return absent
-    const fresh = await deps.engine.view(id).catch((error: unknown) => absentWhenUnknown(error, absent))
+    const engine = deps.engineAtOnce ?? deps.engine
+    const fresh = await engine.view(id).catch((error: unknown) => absentWhenUnknown(error, absent))
     return inOrder(views.get(id), fresh)
   }
 

@@ -126,6 +126,7 @@ export const ERROR_MESSAGES = {
   METHOD_NOT_ALLOWED: 'Method not allowed; use GET or HEAD.',
   CONFLICT: 'Pipeline gate runs. Stop it first.',
   PAYLOAD_TOO_LARGE: 'The body is larger than 1048576 bytes. Send a smaller one.',
+  UNSUPPORTED_MEDIA_TYPE: 'The body is compressed. Send it as it is, without Content-Encoding.',
   RATE_LIMITED: 'Too many requests. Try again in 17 s.',
   ENGINE_ERROR: 'The source answered 401: check user and password.',
   INTERNAL_ERROR: 'The service failed. Search its log for the request id.',

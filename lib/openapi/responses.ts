@@ -19,6 +19,8 @@ export const documentedResponses = (operation: Operation): Readonly<Record<strin
 const errorsOf = ({ method, access, limit, errors }: Operation): readonly ErrorCode[] => [
   ...new Set<ErrorCode>([
     ...errors,
+    // Whatever reads a body reads it as it is.
+    ...(errors.includes('PAYLOAD_TOO_LARGE') ? (['UNSUPPORTED_MEDIA_TYPE'] as const) : []),
     ...(access === 'public' ? [] : (['UNAUTHORIZED'] as const)),
     // Checking a token reads the database, which may be unavailable.
     ...(access === 'session' ? (['SERVICE_UNAVAILABLE'] as const) : []),

@@ -1,9 +1,10 @@
 import type { Engine } from '../engine/protocol.ts'
-import { ApiError, messageOf } from '../errors.ts'
+import { ApiError, hasCode, messageOf } from '../errors.ts'
 import type { KeyedQueue } from '../keyed-queue.ts'
 import type { Licensing } from '../license/licensing.ts'
 import type { Clock, Log } from '../ports.ts'
 import type { PipelineRecord, PipelineRepository } from '../repositories.ts'
+import type { PipelineConfig } from '../schema/pipeline.ts'
 import { checkDescription, parsePipeline } from './input.ts'
 import { type PipelineRepresentation, represent } from './representation.ts'
 import { restoreCredentials } from './restore-credentials.ts'
@@ -37,7 +38,9 @@ export const addPipeline = async (
   try {
     const assigned = await deps.engine.put(config, { create: true })
     return await removeOnFailure(deps, config.id, async () => {
-      const view = config.on_demand ? await deps.engine.view(config.id) : await deps.engine.play(config.id, { wait: true })
+      const view = await registered(deps, assigned, () =>
+        config.on_demand ? deps.engine.view(config.id) : deps.engine.play(config.id, { wait: true }),
+      )
       const now = deps.clock.now()
       const desired = config.on_demand ? 'ready' : 'playing'
       const record: PipelineRecord = { config: assigned, geolocation, desired, trigger_path, created_at: now, updated_at: now }
@@ -46,6 +49,17 @@ export const addPipeline = async (
     })
   } finally {
     slot?.release()
+  }
+}
+
+/** An engine that has come in the place of the one before does not know the pipeline: it is not stored yet. */
+const registered = async <T>({ engine }: CreateDeps, config: PipelineConfig, operate: () => Promise<T>): Promise<T> => {
+  try {
+    return await operate()
+  } catch (error) {
+    if (!hasCode(error, 'NOT_FOUND')) throw error
+    await engine.put(config, { create: true })
+    return operate()
   }
 }
 

@@ -20,8 +20,18 @@ export const playPipeline = async (deps: PlayDeps, id: string): Promise<Pipeline
   const record = await findRecord(deps.pipelines, id)
   const slot = await deps.licensing.takeSlot(record.config)
   try {
-    const view = await registered(deps, id, () => deps.engine.play(id, { wait: true }))
+    // Not only what the engine reports afterwards: one that is replaced right after its answer must come back playing.
+    const [view] = await Promise.all([
+      registered(deps, id, () => deps.engine.play(id, { wait: true })),
+      deps.pipelines.setDesired(id, 'playing'),
+    ])
     return represent(record, view)
+  } catch (error) {
+    // What was answered with a failure does not start later.
+    await deps.pipelines
+      .setDesired(id, record.desired)
+      .catch((cause: unknown) => deps.log.warn('pipeline_desired_not_stored', { id, error: messageOf(cause) }))
+    throw error
   } finally {
     slot.release()
     await storeDesired(deps, id)

@@ -32,20 +32,47 @@ export const reconcile = async (deps: ReconcileDeps, when: Occasion): Promise<vo
   const [records, views] = await Promise.all([deps.pipelines.list(), deps.engine.list()])
   const known = new Map(views.map((view) => [view.id, view]))
   for (const { config } of records) {
-    await logFailure(deps, config.id, () => settle(deps, when, config.id, known.get(config.id)))
+    await logFailure(deps, config.id, () => settleInTurn(deps, when, config.id, known.get(config.id)))
     known.delete(config.id)
   }
-  for (const id of known.keys()) await logFailure(deps, id, () => removeUnstored(deps, id))
+  for (const id of known.keys()) await logFailure(deps, id, () => removeInTurn(deps, id))
 }
 
 const logFailure = async (deps: ReconcileDeps, id: string, work: () => Promise<void>): Promise<void> => {
   try {
-    await deps.changes(id, work)
+    await work()
   } catch (error) {
     // The fault of one pipeline is logged. When the engine is gone, this throws: all that follow would fail too.
     await deps.engine.status()
     deps.log.warn('pipeline_not_reconciled', { id, error: messageOf(error) })
   }
+}
+
+/**
+ * A change of this pipeline that is under way may itself wait for the engine, so it is not waited for: the pipeline is settled
+ * beside it, and again after it.
+ */
+const settleInTurn = async (deps: ReconcileDeps, when: Occasion, id: string, view: PipelineView | undefined): Promise<void> => {
+  if (!deps.changes.isBusy(id)) return deps.changes(id, () => settle(deps, when, id, view))
+  settleLater(deps, id)
+  const record = await deps.pipelines.find(id)
+  // The change may be the trigger that wants it again.
+  if (record !== undefined && !isOrphaned(record, when, view)) await settle(deps, when, id, view)
+}
+
+/** What the engine alone knows may be a pipeline that is being created. */
+const removeInTurn = async (deps: ReconcileDeps, id: string): Promise<void> => {
+  if (deps.changes.isBusy(id)) settleLater(deps, id)
+  else await deps.changes(id, () => removeUnstored(deps, id))
+}
+
+const settleLater = (deps: ReconcileDeps, id: string): void => {
+  const settleAgain = async (): Promise<void> => {
+    const view = (await deps.engine.list()).find((candidate) => candidate.id === id)
+    if ((await deps.pipelines.find(id)) !== undefined) await settle(deps, 'engine_found', id, view)
+    else if (view !== undefined) await removeUnstored(deps, id)
+  }
+  deps.changes(id, settleAgain).catch((error: unknown) => deps.log.warn('pipeline_not_reconciled', { id, error: messageOf(error) }))
 }
 
 const settle = async (deps: ReconcileDeps, when: Occasion, id: string, view: PipelineView | undefined): Promise<void> => {

@@ -109,6 +109,18 @@ describe('request bodies', () => {
       status: 413,
       contains: ['"code":"PAYLOAD_TOO_LARGE"', '"limit_bytes":1048576'],
     },
+    {
+      name: 'a compressed body is refused',
+      request: post('{"id":"a"}', { 'content-encoding': 'gzip' }),
+      status: 415,
+      contains: ['"code":"UNSUPPORTED_MEDIA_TYPE"', 'without Content-Encoding'],
+    },
+    {
+      name: 'a body with the coding identity is read',
+      request: post('{"id":"a"}', { 'content-encoding': 'Identity' }),
+      status: 400,
+      contains: ['"path":"mode"'],
+    },
     { name: 'a body of just 1 MiB is read', request: post(`{"id":"a"${' '.repeat(MIB - 10)}}`), status: 400, contains: ['"path":"mode"'] },
   ])
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createHttpServer } from '../../handlers/node/http-server.ts'
+import { createHttpServer } from '../../handlers/node/server/http-server.ts'
 import { createTestApi, type TestApi } from '../helpers/api/api.ts'
 import { nodeHost } from '../helpers/api/hosts.ts'
 import { sendRaw } from '../helpers/api/raw-http.ts'
@@ -53,8 +53,11 @@ const closing: readonly RawRow[] = [
   { name: 'a Host with an invalid port', sent: version('', 'host: a:99999\r\n'), statuses: [400] },
   { name: 'a Host with an invalid IPv6 address', sent: version('', 'host: [::::]\r\n'), statuses: [400] },
   { name: 'a Host with an invalid IPv4 address', sent: version('', 'host: 999.1.1.1\r\n'), statuses: [400] },
-  { name: 'a Host that breaks out of its line', sent: version('', 'host: a b\r\n'), statuses: [400] },
-  { name: 'the absolute form of another host', sent: `GET http://evil.test/svc/version HTTP/1.1\r\n${HOST}\r\n`, statuses: [400] },
+  { name: 'a Host with a blank', sent: version('', 'host: a b\r\n'), statuses: [400] },
+  { name: 'the absolute form without Host', sent: 'GET http://api.test/svc/version HTTP/1.1\r\n\r\n', statuses: [400] },
+  { name: 'the absolute form with two Hosts', sent: `GET http://api.test/svc/version HTTP/1.1\r\n${HOST}${HOST}\r\n`, statuses: [400] },
+  { name: 'the absolute form with a user', sent: `GET http://u:hunter2@api.test/ HTTP/1.1\r\n${HOST}\r\n`, statuses: [400] },
+  { name: 'the absolute form of another scheme', sent: `GET ftp://api.test/svc/version HTTP/1.1\r\n${HOST}\r\n`, statuses: [400] },
   { name: 'an asterisk', sent: `OPTIONS * HTTP/1.1\r\n${HOST}\r\n`, statuses: [400] },
   { name: 'TRACE with a credential', sent: `TRACE /svc/version HTTP/1.1\r\n${HOST}x-api-key: hunter2\r\n\r\n`, statuses: [405] },
   { name: 'CONNECT', sent: `CONNECT evil.test:443 HTTP/1.1\r\n${HOST}\r\n`, statuses: [] },
@@ -63,7 +66,7 @@ const closing: readonly RawRow[] = [
   { name: 'a header field of 20,000 characters', sent: version(`x: ${'a'.repeat(20_000)}\r\n`), statuses: [431] },
   { name: 'thousands of header fields', sent: version('a:\r\n'.repeat(5000)), statuses: [431] },
   { name: 'HTTP/0.9', sent: 'GET /svc/version\r\n\r\n', statuses: [400] },
-  { name: 'HTTP/1.0 without Host', sent: 'GET /svc/version HTTP/1.0\r\n\r\n', statuses: [400] },
+  { name: 'HTTP/1.0 with two Hosts', sent: `GET /svc/version HTTP/1.0\r\n${HOST}${HOST}\r\n`, statuses: [400] },
   { name: 'the preface of HTTP/2', sent: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', statuses: [400] },
   { name: 'a TLS hello', sent: Buffer.from('16030100c8010000c40303', 'hex'), statuses: [400] },
   { name: 'a lowercase method', sent: `get /svc/version HTTP/1.1\r\n${HOST}\r\n`, statuses: [400] },
@@ -72,6 +75,15 @@ const closing: readonly RawRow[] = [
 const staying: readonly RawRow[] = [
   { name: 'pipelined requests are answered in order', sent: INNER.repeat(50), statuses: Array(50).fill(200) },
   { name: 'a path that begins with // is a path', sent: `GET //evil.test/svc/version HTTP/1.1\r\n${HOST}\r\n`, statuses: [404] },
+  { name: 'HTTP/1.0 without Host is answered', sent: 'GET /svc/version HTTP/1.0\r\n\r\n', statuses: [200] },
+  { name: 'HTTP/1.0 with Host is answered', sent: `GET /svc/version HTTP/1.0\r\n${HOST}\r\n`, statuses: [200] },
+  {
+    name: 'a target in absolute form is answered, with and without path and query',
+    sent: ['/svc/version', '/svc/pipeline?state=ready', '', '?a']
+      .map((rest) => `GET http://a.test:1${rest} HTTP/1.1\r\n${HOST}\r\n`)
+      .join(''),
+    statuses: [200, 200, 404, 404],
+  },
   { name: 'an upgrade is ignored', sent: version('connection: upgrade\r\nupgrade: websocket\r\n'), statuses: [200] },
   {
     name: 'Expect: 100-continue is answered',
@@ -92,7 +104,26 @@ const isSound = async (api: TestApi) => {
   expect(api.logged.filter(({ level }) => level === 'error')).toEqual([])
 }
 
-describe('malformed HTTP', () => {
+describe('raw requests', () => {
+  it('are answered with the reason phrase of the status', async () => {
+    await using api = await createTestApi(nodeHost)
+    const requests = [
+      version(),
+      `GET /svc/nothing HTTP/1.1\r\n${HOST}\r\n`,
+      `DELETE /svc/version HTTP/1.1\r\n${HOST}\r\n`,
+      login('content-length: 2\r\n', '[]'),
+      login('content-length: 2\r\ncontent-encoding: gzip\r\n', '[]'),
+    ]
+    const { text } = await sendRaw(api.origin, requests.join(''), requests.length)
+    expect(text.match(/^HTTP\/1\.1 .*$/gm)?.map((line) => line.trim())).toEqual([
+      'HTTP/1.1 200 OK',
+      'HTTP/1.1 404 Not Found',
+      'HTTP/1.1 405 Method Not Allowed',
+      'HTTP/1.1 400 Bad Request',
+      'HTTP/1.1 415 Unsupported Media Type',
+    ])
+  })
+
   for (const { name, sent, statuses } of closing) {
     it(`with ${name} is refused once, and the connection is closed`, async () => {
       await using api = await createTestApi(nodeHost)

@@ -1,5 +1,9 @@
+import { spawn } from 'node:child_process'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { mediaChildren } from '../helpers/api/host-truth.ts'
+import { buildOther } from '../helpers/process/other-build.ts'
 import { isAlive, processesWith } from '../helpers/process/processes.ts'
 import { type Service, startService } from '../helpers/process/service.ts'
 import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
@@ -89,5 +93,74 @@ describe('one data directory', () => {
     const count = reader.count
     await reader.until(() => reader.count > count + 20)
     expect(sequenceGaps(reader.packets)).toEqual([])
+  })
+})
+
+const otherBuild = (version: string, protocol?: number): string => {
+  const { entry, folder } = buildOther(version, protocol)
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return entry
+}
+
+describe('a service of another version', () => {
+  it('keeps the engine that speaks the same protocol, wherever its program is', async () => {
+    const dataDir = temporaryDataDir()
+    const first = await startService({ dataDir })
+    const reader = await attach(await create(first, 'uncut'), 'tcp')
+    const engine = first.enginePid()
+    const children = mediaChildren(engine)
+    const second = await startService({ dataDir, args: ['--takeover'], entry: otherBuild('99.1.2') })
+    expect((await second.request('GET', '/svc/version')).body.version).toBe('99.1.2')
+    expect(second.enginePid()).toBe(engine)
+    expect(mediaChildren(engine)).toEqual(children)
+    const count = reader.count
+    await reader.until(() => reader.count > count + 20)
+    expect(sequenceGaps(reader.packets)).toEqual([])
+    // The engine is of the first version; the second ends it all the same.
+    expect(await second.stop()).toBe(0)
+    expect(processesWith(`SVC_DATA_DIR=${dataDir}`)).toEqual([])
+  })
+
+  it('replaces the engine that speaks another protocol, says so, and plays what played', async () => {
+    const dataDir = temporaryDataDir()
+    const first = await startService({ dataDir })
+    await create(first, 'again')
+    const engine = first.enginePid()
+    const second = await startService({ dataDir, args: ['--takeover'], entry: otherBuild('99.1.2', 99) })
+    expect(await second.waitForLog('engine_replaced')).toMatchObject({
+      level: 'warn',
+      reason: 'another engine protocol',
+      protocol: expect.any(Number),
+      wanted_protocol: 99,
+    })
+    expect(isAlive(engine)).toBe(false)
+    expect(second.enginePid()).not.toBe(engine)
+    await until(
+      async () => (await second.request('GET', '/svc/pipeline/again')).body.state,
+      (state) => state === 'playing',
+    )
+    expect(await second.stop()).toBe(0)
+  })
+
+  it('kills an engine that hangs, and no stranger that has its pid', async () => {
+    const dataDir = temporaryDataDir()
+    const first = await startService({ dataDir })
+    const engine = first.enginePid()
+    const file = join(dataDir, 'engine.json')
+    const announced = JSON.parse(readFileSync(file, 'utf8'))
+    await first.kill()
+    process.kill(engine, 'SIGSTOP')
+    const second = await startService({ dataDir, entry: otherBuild('99.1.2') })
+    expect(isAlive(engine)).toBe(false)
+    expect(await second.stop()).toBe(0)
+
+    const stranger = spawn('sleep', ['60'])
+    onTestFinished(() => void stranger.kill('SIGKILL'))
+    for (const { started, ...rest } of [announced, { ...announced, started: undefined }]) {
+      writeFileSync(file, JSON.stringify({ ...rest, started, pid: stranger.pid }))
+      const third = await startService({ dataDir })
+      expect(await third.stop()).toBe(0)
+      expect(isAlive(stranger.pid ?? 0)).toBe(true)
+    }
   })
 })

@@ -1,17 +1,18 @@
 import { createEngineCaller, type EngineAddress, type EngineCallerOptions } from '../../../lib/engine/caller.ts'
 import { createEngineClient, followEngine } from '../../../lib/engine/client.ts'
 import { follow } from '../../../lib/engine/follow.ts'
+import type { EngineDoor } from '../../../lib/engine/gate.ts'
 import type { EngineEvent } from '../../../lib/engine/messages.ts'
 import { type EngineClient, PROTOCOL } from '../../../lib/engine/protocol.ts'
 import type { Occasion } from '../../../lib/pipelines/reconcile.ts'
 import type { Log } from '../../../lib/ports.ts'
 
 const FIRST_PAUSE_MS = 100
+/** How long calls wait for the first engine, milliseconds. */
+const STARTED_WITHIN_MS = 10_000
 const MAX_PAUSE_MS = 5000
 
 export interface EngineLink {
-  /** Where the engine is; undefined while it is not there or not yet reconciled. */
-  readonly address: () => EngineAddress | undefined
   /** How it is called; the runtime's own fetch when not given. */
   readonly fetch?: EngineCallerOptions['fetch']
   /** Settles when the first engine is ready, or the first attempt has failed (it goes on trying). */
@@ -20,10 +21,14 @@ export interface EngineLink {
   readonly leave: () => Promise<void>
   /** Ends the engine and its streams, when it is our own. */
   readonly stop: () => Promise<void>
+  /** Kills the engine, when it is our own. */
+  readonly kill: () => void
 }
 
 export interface LinkOptions {
   readonly log: Log
+  /** Open while the engine is there and reconciled. */
+  readonly door: EngineDoor
   /** Reconciles engine and database; the API sees the engine only afterwards. */
   readonly onReady: (engine: EngineClient, occasion: Occasion) => Promise<void>
   readonly onEvent: (event: EngineEvent) => void
@@ -31,9 +36,13 @@ export interface LinkOptions {
 
 /** Where an engine comes from: an own sidecar, or one that runs elsewhere. */
 export interface EnginePlace {
-  /** Finds or starts the engine; `found`: it ran before us. */
-  readonly obtain: () => Promise<{ readonly address: EngineAddress; readonly found: boolean }>
+  /** Finds or starts the engine; `found`: it ran before us. Rejects soon after the signal has aborted. */
+  readonly obtain: (signal: AbortSignal) => Promise<{ readonly address: EngineAddress; readonly found: boolean }>
+  /** Ends the engine, also one that is starting. */
   readonly end: () => Promise<void>
+  readonly kill?: () => void
+  /** How long calls wait for an engine in the place of one that was lost, milliseconds; undefined: they fail until it is back. */
+  readonly replacedWithinMs?: number
   readonly fetch?: EngineCallerOptions['fetch']
   /** The engine was lost: requests that still wait for it are given up. */
   readonly onLost?: () => void
@@ -43,12 +52,14 @@ export interface EnginePlace {
 }
 
 /** Finds the engine, reconciles it and follows its events, again and again until the link is left or stopped. */
-export const keepLink = (place: EnginePlace, { log, onReady, onEvent }: LinkOptions): EngineLink => {
+export const keepLink = (place: EnginePlace, { log, door, onReady, onEvent }: LinkOptions): EngineLink => {
   const stopping = new AbortController()
+  /** Also the start of an engine is given up. */
+  const ending = new AbortController()
   const first = Promise.withResolvers<void>()
   const reach = place.fetch === undefined ? {} : { fetch: place.fetch }
   const events = { ...PROTOCOL.engine.events, silenceMs: place.silenceMs ?? PROTOCOL.engine.events.silenceMs }
-  let ready: EngineAddress | undefined
+  door.expect(STARTED_WITHIN_MS)
   let obtained: { readonly address: EngineAddress; readonly client: EngineClient; readonly occasion: Occasion } | undefined
   let occasion: Occasion = 'service_start'
   /** The last fault that was logged as an error; undefined while the engine is there. */
@@ -61,15 +72,20 @@ export const keepLink = (place: EnginePlace, { log, onReady, onEvent }: LinkOpti
     lastFault = message
   }
 
+  const onLoss = (): void => {
+    if (place.replacedWithinMs === undefined || stopping.signal.aborted) door.shut()
+    else if (door.address() !== undefined) door.expect(place.replacedWithinMs)
+  }
+
   async function* open(signal: AbortSignal): AsyncGenerator<EngineEvent> {
-    const { address, found } = await place.obtain()
+    const { address, found } = await place.obtain(ending.signal)
     if (signal.aborted) return
     const caller = createEngineCaller({ address: () => address, ...reach })
     obtained = { address, client: createEngineClient(caller), occasion: found ? 'engine_found' : occasion }
     try {
       yield* followEngine(caller, events, [], signal)
     } finally {
-      ready = undefined
+      onLoss()
       place.onLost?.()
     }
   }
@@ -77,7 +93,8 @@ export const keepLink = (place: EnginePlace, { log, onReady, onEvent }: LinkOpti
   const onOpen = async (): Promise<void> => {
     if (obtained === undefined) return
     await onReady(obtained.client, obtained.occasion)
-    ready = obtained.address
+    if (stopping.signal.aborted) return
+    door.open(obtained.address)
     lastFault = undefined
     log.info('engine_ready', { occasion: obtained.occasion })
     first.resolve()
@@ -89,6 +106,8 @@ export const keepLink = (place: EnginePlace, { log, onReady, onEvent }: LinkOpti
     onEvent,
     onLost: (error) => {
       logFault(error)
+      // Nothing tells when an engine that is not ours comes.
+      if (place.replacedWithinMs === undefined) door.shut()
       occasion = 'engine_restarted'
       first.resolve()
     },
@@ -98,17 +117,20 @@ export const keepLink = (place: EnginePlace, { log, onReady, onEvent }: LinkOpti
 
   const leave = async (): Promise<void> => {
     stopping.abort()
+    door.shut()
     await ended
     first.resolve()
   }
   return {
-    address: () => ready,
     ...reach,
     first: first.promise,
     leave,
     stop: async () => {
-      await leave()
+      ending.abort()
+      // The engine ends while what is still asked of it is given up: neither waits for the other.
+      await Promise.all([leave(), place.end()])
       await place.end()
     },
+    kill: () => place.kill?.(),
   }
 }

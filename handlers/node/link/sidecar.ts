@@ -1,118 +1,149 @@
-import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { createEngineCaller, type EngineAddress } from '../../../lib/engine/caller.ts'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createEngineCaller } from '../../../lib/engine/caller.ts'
 import { readGreeting } from '../../../lib/engine/handshake.ts'
-import { pause } from '../../../lib/pause.ts'
+import { ENGINE_PROTOCOL } from '../../../lib/engine/protocol.ts'
+import {
+  type Announced,
+  type EndStep,
+  endProcess,
+  identify,
+  isAlive,
+  killProcess,
+  type ProcessIdentity,
+  readAnnounced,
+  removeAddress,
+  untilGone,
+} from './engine-process.ts'
 import { type EngineLink, keepLink, type LinkOptions } from './keep-link.ts'
 
 const START_PATIENCE_MS = 10_000
-const STOP_PATIENCE_MS = 15_000
+const REPLACED_WITHIN_MS = 5000
+
+/** It ends its children within this time, or itself, and they with it. */
+const IN_ORDER = { signal: 'SIGTERM', graceMs: 5500 } as const satisfies EndStep
+const AT_ONCE = { signal: 'SIGKILL', graceMs: 1000 } as const satisfies EndStep
 
 export interface SidecarOptions extends LinkOptions {
   /** The bundled engine. */
   readonly entry: string
   readonly dataDir: string
-  readonly version: string
   readonly environment: NodeJS.ProcessEnv
 }
 
 /** Links the engine that an earlier API process left, or starts one, and starts another when it is gone. */
 export const keepSidecar = (options: SidecarOptions): EngineLink => {
-  let current: Announced | undefined
+  const { dataDir } = options
+  /** The engine that was found or started last. */
+  let current: ProcessIdentity | undefined
+
+  const end = async (identity: ProcessIdentity, steps: readonly EndStep[]): Promise<void> => {
+    await endProcess(identity, steps)
+    removeAddress(dataDir, identity)
+  }
+
+  /** Two engines would want the same ports: one that was lost and still runs ends first, in order if it does so by itself. */
+  const endLost = async (): Promise<void> => {
+    const announced = readAnnounced(dataDir)
+    if (current === undefined || announced?.pid === current.pid) return
+    if (!(await untilGone(current, IN_ORDER.graceMs))) await end(current, [AT_ONCE])
+  }
+
   return keepLink(
     {
-      obtain: async () => {
-        const running = await findRunning(options)
-        current = running ?? (await startEngine(options))
-        return { address: current, found: running !== undefined }
+      obtain: async (signal) => {
+        await endLost()
+        const running = await findRunning(options, end)
+        signal.throwIfAborted()
+        if (running !== undefined) {
+          current = running
+          return { address: running, found: true }
+        }
+        const child = launch(options)
+        current = identify(child.pid ?? 0)
+        return { address: await untilAnnounced(child, options, signal), found: false }
       },
       end: async () => {
-        if (current !== undefined) await endProcess(current.pid, options.entry)
+        current ??= announcedProcess(dataDir)
+        if (current !== undefined) await end(current, [IN_ORDER, AT_ONCE])
       },
+      kill: () => {
+        if (current === undefined) return
+        killProcess(current)
+        removeAddress(dataDir, current)
+      },
+      replacedWithinMs: REPLACED_WITHIN_MS,
     },
     options,
   )
 }
 
-interface Announced extends EngineAddress {
-  readonly pid: number
-  readonly version: string
-}
-
-const addressFile = (dataDir: string): string => join(dataDir, 'engine.json')
-
-const readAnnounced = (dataDir: string): Announced | undefined => {
-  try {
-    const value = JSON.parse(readFileSync(addressFile(dataDir), 'utf8')) as Partial<Announced>
-    const { url, token, pid, version } = value
-    if (typeof url !== 'string' || typeof token !== 'string' || typeof pid !== 'number' || typeof version !== 'string') return undefined
-    return { url, token, pid, version }
-  } catch {
-    return undefined
-  }
-}
-
-/** The engine that an earlier API process left, if it answers and is of our version; ends any other. */
-const findRunning = async ({ dataDir, version, entry, log }: SidecarOptions): Promise<Announced | undefined> => {
+/** The process that announced itself; undefined when it is gone or another has its pid, or when its start is not known. */
+const announcedProcess = (dataDir: string): ProcessIdentity | undefined => {
   const announced = readAnnounced(dataDir)
-  if (announced === undefined || !isEngine(announced.pid, entry)) return undefined
+  if (announced?.started === undefined) return undefined
+  const identity = { pid: announced.pid, started: announced.started }
+  return isAlive(identity) ? identity : undefined
+}
+
+type Running = Announced & ProcessIdentity
+
+/**
+ * The engine that an earlier API process left, of whatever version, if it speaks our protocol; ends any other. It is the engine
+ * when it runs since the time it announced, or when it answers to its token: wherever its program is.
+ */
+const findRunning = async (
+  { dataDir, log }: SidecarOptions,
+  end: (identity: ProcessIdentity, steps: readonly EndStep[]) => Promise<void>,
+): Promise<Running | undefined> => {
+  const announced = readAnnounced(dataDir)
+  const identity = announced === undefined ? undefined : identify(announced.pid)
+  if (announced === undefined || identity === undefined) return undefined
+  if (announced.started !== undefined && announced.started !== identity.started) return undefined
+  const { pid, started } = identity
   try {
-    const greeting = await readGreeting(createEngineCaller({ address: () => announced }))
-    if (greeting.pid === announced.pid && greeting.version === version) return announced
-    log.warn('engine_of_another_version', { found: greeting.version, wanted: version })
-    await endProcess(announced.pid, entry)
+    const { pid: answering, version, protocol = null } = await readGreeting(createEngineCaller({ address: () => announced }))
+    if (answering !== pid) return undefined
+    if (protocol === ENGINE_PROTOCOL) return { ...announced, started }
+    log.warn('engine_replaced', { reason: 'another engine protocol', version, protocol, wanted_protocol: ENGINE_PROTOCOL })
+    await end(identity, [IN_ORDER, AT_ONCE])
   } catch (error) {
-    log.warn('engine_does_not_answer', { pid: announced.pid, error })
-    await endProcess(announced.pid, entry, ['SIGKILL'])
+    if (announced.started === undefined) {
+      log.warn('engine_not_recognized', { pid, error })
+      return undefined
+    }
+    log.warn('engine_does_not_answer', { pid, error })
+    await end(identity, [AT_ONCE])
   }
   return undefined
 }
 
-/** Starts an engine that outlives this process: detached, with only the log shared. */
-const startEngine = async ({ entry, dataDir, environment, log }: SidecarOptions): Promise<Announced> => {
-  const child = spawn(process.execPath, [entry], { detached: true, stdio: ['ignore', 'pipe', 'inherit'], env: environment })
+/** Starts an engine that outlives this process: in a session of its own, with only the log shared. */
+const launch = ({ entry, environment }: SidecarOptions): ChildProcess =>
+  spawn(process.execPath, [entry], { detached: true, stdio: ['ignore', 'pipe', 'inherit'], env: environment })
+
+/** Waits until the engine has announced where it is; kills it when it does not. */
+const untilAnnounced = async (child: ChildProcess, { dataDir, log }: SidecarOptions, signal: AbortSignal): Promise<Announced> => {
   const outcome = Promise.withResolvers<void>()
+  const giveUp = (): void => outcome.reject(new Error('the engine is not needed any more'))
   const timer = setTimeout(() => outcome.reject(new Error('the engine did not become ready in time')), START_PATIENCE_MS)
+  signal.addEventListener('abort', giveUp)
   child.once('error', outcome.reject)
-  child.once('exit', (code, signal) => outcome.reject(new Error(`the engine ended (${signal ?? `exit code ${code}`})`)))
-  child.stdout.once('data', () => outcome.resolve())
+  child.once('exit', (code, by) => outcome.reject(new Error(`the engine ended (${by ?? `exit code ${code}`})`)))
+  child.stdout?.once('data', () => outcome.resolve())
   try {
     await outcome.promise
   } catch (error) {
-    child.kill('SIGKILL')
+    // One that is not needed any more is ended in order.
+    if (!signal.aborted) child.kill('SIGKILL')
     throw error
   } finally {
     clearTimeout(timer)
-    child.stdout.destroy()
+    signal.removeEventListener('abort', giveUp)
+    child.stdout?.destroy()
     child.unref()
   }
   const announced = readAnnounced(dataDir)
   if (announced === undefined || announced.pid !== child.pid) throw new Error('the engine did not announce its address')
   log.debug('engine_spawned', { pid: announced.pid })
   return announced
-}
-
-/** Whether the process exists, is no zombie and runs our engine: a pid may have been given to another program since. */
-const isEngine = (pid: number, entry: string): boolean => {
-  try {
-    const state = /^\d+ \(.*\) (\S)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1]
-    return state !== 'Z' && state !== 'X' && readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(entry)
-  } catch {
-    return false
-  }
-}
-
-/** SIGTERM, and SIGKILL when that does not help; resolves when the process is gone. */
-const endProcess = async (pid: number, entry: string, signals: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGKILL']): Promise<void> => {
-  for (const signal of signals) {
-    if (!isEngine(pid, entry)) return
-    try {
-      process.kill(pid, signal)
-    } catch {
-      return
-    }
-    const patience = performance.now() + STOP_PATIENCE_MS
-    while (isEngine(pid, entry) && performance.now() < patience) await pause(20)
-  }
 }

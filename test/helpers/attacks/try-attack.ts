@@ -1,7 +1,7 @@
 import { startChild } from '../../../engine/gst/child.ts'
-import type { Confinement } from '../../../engine/gst/confinement.ts'
 import { toArguments } from '../../../engine/gst/element.ts'
 import { advancedReach } from '../../../engine/launch/reach.ts'
+import type { Confinement } from '../../../engine/sandbox/confinement.ts'
 import type { Attack } from './attacks.ts'
 import { CANARY, type Targets } from './targets.ts'
 

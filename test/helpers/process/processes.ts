@@ -70,3 +70,13 @@ export const residentBytes = (pid: number): number => {
   const [, pages = '0'] = readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')
   return Number(pages) * 4096
 }
+
+/** Whether a process handles a signal (proc(5), SigCgt of status); false when it is gone. */
+export const catches = (pid: number, signal: number): boolean => {
+  try {
+    const mask = /^SigCgt:\s*([0-9a-f]+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0'
+    return (BigInt(`0x${mask}`) & (1n << BigInt(signal - 1))) !== 0n
+  } catch {
+    return false
+  }
+}

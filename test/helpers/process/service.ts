@@ -35,12 +35,14 @@ export const startService = async (
     readonly env?: Record<string, string>
     readonly args?: readonly string[]
     readonly prefix?: readonly string[]
+    /** dist/node.js of another build. */
+    readonly entry?: string
   } = {},
 ): Promise<Service> => {
   // temporaryDataDir needs a running test; measurements pass their own directory.
   const dataDir = options.dataDir ?? (await import('./temporary-data-dir.ts')).temporaryDataDir()
-  // The prefix must replace itself by the rest (exec), as `ip netns exec` does.
-  const [program = NODE, ...args] = [...(options.prefix ?? []), NODE, ENTRY, ...(options.args ?? [])]
+  // The prefix replaces itself by what follows, as `ip netns exec` does.
+  const [program = NODE, ...args] = [...(options.prefix ?? []), NODE, options.entry ?? ENTRY, ...(options.args ?? [])]
   const child = spawn(program, args, {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, SVC_PORT: '0', SVC_DATA_DIR: dataDir, SVC_OUTPUT_PORTS: freeRange(), ...options.env },

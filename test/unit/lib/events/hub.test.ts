@@ -91,6 +91,27 @@ const setUp = (...ids: string[]) => {
 /** Nothing here waits for more than promises. */
 const everythingDone = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
+describe('the way back of the engine', () => {
+  it('does not wait for a status that would wait for the engine', async () => {
+    const gone = async (): Promise<never> => {
+      throw new ApiError('SERVICE_UNAVAILABLE', 'The media engine is not available right now.')
+    }
+    const hub = createEventHub({
+      pipelines: { find: async (id) => record(id), list: async () => [record('a')] },
+      engine: { view: () => new Promise(() => {}), list: () => new Promise(() => {}) },
+      engineAtOnce: { view: gone },
+      log: { debug: () => {}, info: () => {}, error: () => {}, warn: () => {} },
+      startedAt: START,
+    })
+    const events: ApiEvent[] = []
+    hub.feed.subscribe({ onEvent: (event) => void events.push(event), onEnd: () => {} })
+    hub.changed('a')
+    await hub.resync([view('a', 'playing')])
+    expect(events).toMatchObject([{ event: 'pipeline_status', data: { runtime: { phase: 'playing' } } }])
+    hub.feed.close()
+  })
+})
+
 describe('the events of a pipeline', () => {
   it('come in the order of the engine, each change once', async () => {
     const { hub, untilTold } = setUp('a')

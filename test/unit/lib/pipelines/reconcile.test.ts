@@ -4,6 +4,7 @@ import { reconcile } from '../../../../lib/pipelines/reconcile.ts'
 import type { PipelineRecord } from '../../../../lib/repositories.ts'
 import type { PipelineConfig } from '../../../../lib/schema/pipeline.ts'
 import { createTestApi, START, type TestApi } from '../../../helpers/api/api.ts'
+import { until } from '../../../helpers/until.ts'
 
 const config = (id: string, more: Partial<PipelineConfig> = {}): PipelineConfig =>
   ({
@@ -47,6 +48,25 @@ describe('when the service starts', () => {
     await reconcile(api.deps, 'service_start')
     expect(await phases(api)).toEqual({ always: 'playing', stopped: 'playing', demand: 'idle' })
     expect(await desires(api)).toEqual({ always: 'playing', stopped: 'playing', demand: 'ready' })
+  })
+
+  it('does not wait for a change that itself waits for the engine, and settles the pipeline again after it', async () => {
+    await using api = await createTestApi()
+    await store(api, record(config('busy'), 'playing'), record(config('published', { ephemeral: true }), 'playing'))
+    const ready = Promise.withResolvers<void>()
+    const changes = ['busy', 'published'].map((id) => api.deps.changes(id, () => ready.promise))
+    await reconcile(api.deps, 'service_start')
+    // A trigger may be about to start what it wants again.
+    expect(await desires(api)).toEqual({ busy: 'playing', published: 'playing' })
+    expect(await phases(api)).toEqual({ busy: 'playing' })
+    await api.engine.stop('busy')
+    ready.resolve()
+    await Promise.all(changes)
+    await until(
+      () => desires(api),
+      (stored) => Object.keys(stored).length === 1,
+    )
+    expect(await desires(api)).toEqual({ busy: 'ready' })
   })
 
   it('sends the settings first', async () => {

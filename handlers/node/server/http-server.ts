@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import { createServerAdapter } from '@whatwg-node/server'
-import { ApiError, errorBody } from '../../lib/errors.ts'
-import type { Log } from '../../lib/ports.ts'
-import type { RequestContext } from '../http/router.ts'
+import { ApiError, errorBody } from '../../../lib/errors.ts'
+import type { Log } from '../../../lib/ports.ts'
+import type { RequestContext } from '../../http/router.ts'
 import { trackConnections } from './drain.ts'
 import { limitPerAddress } from './limit-per-address.ts'
 import { limitPerTurn } from './limit-per-turn.ts'
@@ -67,6 +67,8 @@ export const createRequestListener = ({ app, trustProxy, log }: HttpServerOption
   return (request, response) => {
     const requestId = requestIdOf(request)
     response.setHeader(REQUEST_ID, requestId)
+    toOriginForm(request)
+    addReasonPhrase(response)
     const refusal = refuse(request)
     if (refusal !== undefined) {
       log.debug('request_refused', { request_id: requestId, code: refusal.code, message: refusal.message })
@@ -86,6 +88,15 @@ const serverOptions = ({ headerBytes, checkIntervalMs }: Limits) => ({
   requireHostHeader: false,
 })
 
+/** The adapter passes on the status text of a Response, which is empty; node:http knows the phrase of each status (RFC 9110 section 15). */
+const addReasonPhrase = (response: ServerResponse): void => {
+  const writeHead = response.writeHead.bind(response)
+  response.writeHead = (status: number, ...rest: unknown[]) => {
+    const [reason, ...headers] = typeof rest[0] === 'string' ? rest : [undefined, ...rest]
+    return writeHead(status, (reason as string | undefined) || STATUS_CODES[status], ...(headers as [OutgoingHttpHeaders?]))
+  }
+}
+
 const REQUEST_ID = 'x-request-id'
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:/+=-]{1,128}$/
 
@@ -93,6 +104,30 @@ const SANE_REQUEST_ID = /^[A-Za-z0-9._:/+=-]{1,128}$/
 const requestIdOf = ({ headers }: IncomingMessage): string => {
   const given = headers[REQUEST_ID]
   return typeof given === 'string' && SANE_REQUEST_ID.test(given) ? given : randomUUID()
+}
+
+/** Scheme, authority and the rest of a target in absolute form (RFC 9112 section 3.2.2). */
+const ABSOLUTE = /^https?:\/\/([^/?#]*)([^#]*)$/i
+
+/**
+ * Brings the request into the form that all else expects, path and Host. The authority of a target in absolute form counts, and
+ * the Host does not (RFC 9112 section 3.2.2). Without Host, which HTTP/1.0 allows, it is the address that was connected to.
+ */
+const toOriginForm = (request: IncomingMessage): void => {
+  const { headers, headersDistinct, httpVersion, socket } = request
+  const [, authority, rest = ''] = ABSOLUTE.exec(request.url ?? '') ?? []
+  // One Host has to be there even so; another number of them is refused.
+  if (authority !== undefined && (headersDistinct.host?.length === 1 || httpVersion === '1.0')) {
+    request.url = rest.startsWith('/') ? rest : `/${rest}`
+    headers.host = authority
+  } else if (httpVersion === '1.0' && headers.host === undefined) {
+    headers.host = hostOf(socket)
+  }
+}
+
+const hostOf = ({ localAddress = '127.0.0.1', localPort }: IncomingMessage['socket']): string => {
+  const address = localAddress.replace(/^::ffff:(?=\d+\.)/, '').replace(/%.*$/, '')
+  return `${address.includes(':') ? `[${address}]` : address}:${localPort}`
 }
 
 const refuse = (request: IncomingMessage): ApiError | undefined => {
@@ -107,9 +142,11 @@ const refuse = (request: IncomingMessage): ApiError | undefined => {
   return undefined
 }
 
-/** Exactly one valid Host (RFC 9112 section 3.2): the adapter would answer any other with a stack trace. */
-const hasValidHost = ({ headers: { host = '' }, headersDistinct, url = '' }: IncomingMessage): boolean =>
-  HOST.test(host) && headersDistinct.host?.length === 1 && URL.canParse(`http://${host}${url}`)
+/** Exactly one valid Host, or none in HTTP/1.0 (RFC 9112 section 3.2): the adapter would answer any other with a stack trace. */
+const hasValidHost = ({ headers: { host = '' }, headersDistinct, httpVersion, url = '' }: IncomingMessage): boolean => {
+  const fields = headersDistinct.host?.length ?? 0
+  return HOST.test(host) && (fields === 1 || (fields === 0 && httpVersion === '1.0')) && URL.canParse(`http://${host}${url}`)
+}
 
 const sendError = (response: ServerResponse, error: ApiError): void => {
   if (response.headersSent) {

@@ -1,9 +1,6 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Time that running requests have after SIGTERM before their connections are closed, milliseconds. */
-const DRAIN_MS = 5000
-
 /** The open connections of a server with the number of running requests of each. */
 const connections = new WeakMap<Server, Map<Socket, number>>()
 
@@ -30,13 +27,13 @@ export const trackConnections = (server: Server): void => {
 }
 
 /**
- * Refuses new connections and lets running requests finish. `closeIdleConnections()` alone would wait for connections
+ * Refuses new connections and lets running requests finish, for at most `ms` milliseconds. `closeIdleConnections()` alone would wait for connections
  * that never sent a request, such as the spare ones of browsers.
  */
-export const drain = async (server: Server): Promise<void> => {
+export const drain = async (server: Server, ms: number): Promise<void> => {
   const closed = new Promise((resolve) => server.close(resolve))
   for (const [socket, requests] of connections.get(server) ?? []) if (requests === 0) socket.destroy()
-  const timer = setTimeout(() => server.closeAllConnections(), DRAIN_MS)
+  const timer = setTimeout(() => server.closeAllConnections(), ms)
   await closed
   clearTimeout(timer)
 }

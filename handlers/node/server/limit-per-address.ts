@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
-import { boundOf } from '../../lib/access/client-limits.ts'
-import { clientOf } from '../../lib/access/rate-limit.ts'
-import type { Log } from '../../lib/ports.ts'
+import { boundOf } from '../../../lib/access/client-limits.ts'
+import { clientOf } from '../../../lib/access/rate-limit.ts'
+import type { Log } from '../../../lib/ports.ts'
 
 /** Closes each connection of a client address beyond the bound, at once and unanswered; logs the first of each series. */
 export const limitPerAddress = (server: Server, bound: number, log: Log): void => {

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
-import { drain, trackConnections } from '../../../../handlers/node/drain.ts'
+import { drain, trackConnections } from '../../../../../handlers/node/server/drain.ts'
 
 const start = async (): Promise<{ server: Server; open: () => Promise<Socket>; answer: () => void; asked: Promise<void> }> => {
   const asked = Promise.withResolvers<void>()
@@ -39,7 +39,7 @@ it('closes connections without a request at once, and lets requests finish', asy
   })
   busy.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
   await asked
-  const drained = drain(server)
+  const drained = drain(server, 5000)
   silent.resume()
   await closed(silent)
   expect(busy.destroyed).toBe(false)

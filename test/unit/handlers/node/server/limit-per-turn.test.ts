@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { limitPerTurn } from '../../../../handlers/node/limit-per-turn.ts'
+import { limitPerTurn } from '../../../../../handlers/node/server/limit-per-turn.ts'
 
 describe('calls limited per turn', () => {
   it('run at once when there are few, and in order over the next turns when there are many', async () => {

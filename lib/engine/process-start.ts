@@ -1,0 +1,10 @@
+/**
+ * When a process started, so that it can be told from any other that has its pid later: the boot, and the time since then in
+ * clock ticks (proc(5), field 22 of stat). Undefined for a process that has ended.
+ */
+export const readProcessStart = (bootId: string, stat: string): string | undefined => {
+  // The name in parentheses may hold anything.
+  const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const ticks = fields[18]
+  return state === 'Z' || state === 'X' || ticks === undefined ? undefined : `${bootId.trim()}:${ticks}`
+}
