@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { readConfiguration } from '../lib/configuration.ts'
 import { ENGINE_PROTOCOL } from '../lib/engine/protocol.ts'
-import { createLog } from '../lib/log.ts'
+import { createLineWriter, createLog } from '../lib/log.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { startCameraMonitor } from './cameras/monitor.ts'
 import { runToEnd } from './gst/child.ts'
@@ -41,7 +41,7 @@ const clock = { now: () => Date.now() }
 const log = createLog({
   level: configuration.logLevel,
   clock,
-  write: (line) => process.stderr.write(`${line}\n`),
+  write: createLineWriter(process.stderr, (lines) => log.warn('log_lines_dropped', { lines })),
   fields: { process: 'engine' },
 })
 

@@ -13,7 +13,7 @@ import { createEngineCaller } from '../../lib/engine/caller.ts'
 import { createEngineClient } from '../../lib/engine/client.ts'
 import { createLicensing } from '../../lib/license/licensing.ts'
 import { createLicenseSender } from '../../lib/license/send-to-engine.ts'
-import { createLog } from '../../lib/log.ts'
+import { createLineWriter, createLog } from '../../lib/log.ts'
 import { reconcile } from '../../lib/pipelines/reconcile.ts'
 import type { Log } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -76,10 +76,12 @@ export const createService = async ({ environment = process.env, writeLog }: Cre
   return service
 }
 
-export const createServiceLog = (
-  { logLevel: level }: Configuration,
-  write = (line: string): unknown => process.stderr.write(`${line}\n`),
-): Log => createLog({ level, clock, write: (line) => void write(line), fields: { process: 'api' } })
+/** The log of the API process, on standard error unless the embedding program takes the lines. */
+export const createServiceLog = ({ logLevel: level }: Configuration, writeLog?: (line: string) => void): Log => {
+  const write = writeLog ?? createLineWriter(process.stderr, (lines) => log.warn('log_lines_dropped', { lines }))
+  const log = createLog({ level, clock, write, fields: { process: 'api' } })
+  return log
+}
 
 /** Opens data directory and database and builds the handlers; `connect` adds the engine. */
 export const openService = async (configuration: Configuration, options: OpenOptions): Promise<Service> => {
@@ -87,8 +89,11 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   const dataDir = openDataDirectory(configuration.dataDir)
   let onHandover = options.onHandover ?? ((): void => {})
   const lock = await takeInstanceLock(dataDir, { takeOver, onHandover: () => onHandover() })
-  const apiKey = configuration.apiKey ?? readOrCreateApiKey(dataDir).key
-  const { repositories, close: closeDatabase } = await openRepositories(configuration, dataDir)
+  const { apiKey, repositories, closeDatabase } = await openStores(configuration, dataDir).catch((error: unknown) => {
+    // An embedding program may try again.
+    lock.release()
+    throw error
+  })
   const stopping = new AbortController()
   let link: EngineLink | undefined
   const client = createEngineClient(
@@ -161,6 +166,11 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   return service
 }
 
+const openStores = async (configuration: Configuration, dataDir: string) => ({
+  apiKey: configuration.apiKey ?? readOrCreateApiKey(dataDir).key,
+  ...(await openRepositories(configuration, dataDir)),
+})
+
 /** A file is written by this process only, so reads come from memory; a server may have other writers. */
 const openRepositories = async ({ databaseUrl, databaseAuthToken }: Configuration, dataDir: string) => {
   const url = databaseUrl ?? pathToFileURL(join(dataDir, 'service.db')).href
@@ -175,7 +185,7 @@ const openRepositories = async ({ databaseUrl, databaseAuthToken }: Configuratio
     settings: createSettingsRepository(database),
     sessions: createSessionRepository(database),
   }
-  return { repositories, close: () => database.close() }
+  return { repositories, closeDatabase: () => database.close() }
 }
 
 const linkEngine = (

@@ -177,7 +177,10 @@ describe('random input', () => {
 const SHORT = { headersTimeoutMs: 200, requestTimeoutMs: 400, keepAliveTimeoutMs: 200, checkIntervalMs: 50 }
 
 /** The API behind the Node host with bounds that a test can wait for. */
-const serveWith = async (api: TestApi, limits: Partial<Record<'connections', number>> & Partial<typeof SHORT>): Promise<string> => {
+const serveWith = async (
+  api: TestApi,
+  limits: Partial<Record<'connections' | 'urlBytes', number>> & Partial<typeof SHORT>,
+): Promise<string> => {
   const server = createHttpServer({ app: api.app, trustProxy: false, log: api.deps.log, limits }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => server.closeAllConnections())
@@ -193,6 +196,17 @@ const open = async (origin: string): Promise<Socket> => {
   await once(socket, 'connect')
   return socket
 }
+
+it('a URL longer than the limit that the server was given is refused', async () => {
+  await using api = await createTestApi()
+  const origin = await serveWith(api, { urlBytes: 100 })
+  const answer = await fetch(`${origin}/svc/healthz?${'a'.repeat(100)}`)
+  expect([answer.status, await answer.json()]).toEqual([
+    400,
+    expect.objectContaining({ message: 'The URL of the request is too long. Use at most 100 bytes.' }),
+  ])
+  expect((await fetch(`${origin}/svc/healthz`)).status).toBe(200)
+})
 
 describe('slow and many clients', () => {
   it('an incomplete request is answered 408 and closed, and an idle connection is closed', async () => {
