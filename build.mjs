@@ -2,6 +2,7 @@
 //   node build.mjs           dist/handlers/<group>.js, dist/app.js, dist/worker.js (neutral), dist/node.js, dist/service.js, dist/engine.js, dist/cli.js … (Node)
 //   node build.mjs --check   the layer check alone, nothing is written
 //   node build.mjs --declarations   dist/types, for programs that embed the package
+//   node build.mjs --start   builds, then runs dist/node.js in this process (npm run dev)
 import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -30,6 +31,7 @@ export const ROOMS = {
   // The ground: ports, errors, configuration and what everything uses.
   lib: ['lib/schema'],
   'lib/schema': ['lib'],
+  'lib/credentials': ['lib', 'lib/schema'],
   'lib/engine': ['lib', 'lib/schema'],
   'lib/access': ['lib', 'lib/schema'],
   'lib/openapi': ['lib', 'lib/access', 'lib/schema'],
@@ -37,7 +39,7 @@ export const ROOMS = {
   'lib/settings.ts': ['lib', 'lib/engine', 'lib/schema'],
   'lib/health.ts': ['lib', 'lib/engine', 'lib/license'],
   'lib/metrics.ts': ['lib', 'lib/engine'],
-  'lib/pipelines': ['lib', 'lib/engine', 'lib/license', 'lib/schema', 'lib/settings.ts'],
+  'lib/pipelines': ['lib', 'lib/credentials', 'lib/engine', 'lib/license', 'lib/schema', 'lib/settings.ts'],
   'lib/triggers': ['lib', 'lib/engine', 'lib/pipelines', 'lib/schema', 'lib/settings.ts'],
   'lib/events': ['lib', 'lib/engine', 'lib/pipelines', 'lib/schema', 'lib/settings.ts'],
 
@@ -60,7 +62,7 @@ export const ROOMS = {
   'engine/sources': ['engine/fault.ts', 'engine/gst', 'engine/rtsp/protocol', 'engine/sources/camera', 'lib/'],
   'engine/sources/camera': ['engine/cameras', 'engine/fault.ts', 'engine/gst', 'lib/'],
   'engine/cameras': ['engine/gst', 'lib/'],
-  'engine/outputs': ['engine/fault.ts', 'engine/rtp', 'engine/rtsp/publisher', 'lib/'],
+  'engine/outputs': ['engine/fault.ts', 'engine/rtp', 'engine/rtsp/access', 'engine/rtsp/publisher', 'lib/'],
   'engine/screenshots': ['engine/rtp', 'engine/screenshots/decode', 'engine/screenshots/files', 'lib/'],
   'engine/screenshots/decode': ['engine/gst', 'engine/rtp', 'engine/screenshots/jpeg', 'lib/'],
   'engine/screenshots/files': ['engine/screenshots/jpeg', 'lib/'],
@@ -68,8 +70,9 @@ export const ROOMS = {
   'engine/klv': ['engine/klv/mpegts', 'engine/klv/st0601', 'engine/rtp', 'lib/'],
   'engine/klv/st0601': ['lib/schema'],
   'engine/klv/mpegts': [],
-  'engine/rtsp/publisher': ['engine/rtp', 'engine/rtsp/protocol', 'engine/rtsp/publisher/sinks', 'lib/'],
+  'engine/rtsp/publisher': ['engine/rtp', 'engine/rtsp/access', 'engine/rtsp/protocol', 'engine/rtsp/publisher/sinks', 'lib/'],
   'engine/rtsp/publisher/sinks': ['engine/rtp', 'engine/rtsp/protocol'],
+  'engine/rtsp/access': ['engine/rtsp/protocol', 'lib/'],
   'engine/rtsp/protocol': [],
   'engine/rtp': [],
   'engine/gst': ['engine/fault.ts', 'lib/'],
@@ -283,6 +286,11 @@ const main = async () => {
   const results = await Promise.all(bundles().map((options) => build(options)))
   makeCommand()
   removeStale(results.flatMap(({ metafile }) => Object.keys(metafile.outputs)))
+  if (process.argv.includes('--start')) {
+    // The service reads its own arguments.
+    process.argv = process.argv.filter((argument) => argument !== '--start')
+    await import(join(root, 'dist', 'node.js'))
+  }
 }
 
 if (process.argv[1] !== undefined && relative(process.argv[1], fileURLToPath(import.meta.url)) === '') await main()

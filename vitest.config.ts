@@ -2,15 +2,37 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: ['test/helpers/process/prepare.ts'],
-    // Real processes on two cores: more files at once would only make them wait for each other.
-    maxWorkers: 2,
-    // Players, cameras and kills on a machine that others use as well: what fails is tried once more, what is broken fails twice.
-    retry: 1,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    teardownTimeout: 10_000,
     pool: 'forks',
+    // Processes on two cores: more files at once would only make them wait for each other.
+    maxWorkers: 2,
+    hookTimeout: 60_000,
+    teardownTimeout: 20_000,
+    expect: { requireAssertions: true },
+    reporters: ['./test/helpers/process/retry-reporter.ts', 'default'],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['test/{unit,api}/**/*.test.ts'],
+          globalSetup: ['test/helpers/process/prepare-unit.ts'],
+          testTimeout: 30_000,
+          isolate: false,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'processes',
+          include: ['test/{engine,host,e2e}/**/*.test.ts'],
+          globalSetup: ['test/helpers/process/prepare-processes.ts'],
+          testTimeout: 30_000,
+          // Other programs may take both cores for a while. What is broken fails twice; what passes on the retry is reported.
+          retry: 1,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
   },
 })

@@ -40,6 +40,10 @@ export class Fault extends Error {
   }
 }
 
+/** The fault with the credentials in its message masked. */
+export const maskFault = (fault: Fault, mask: (text: string) => string): Fault =>
+  new Fault(fault.reason, mask(fault.message), fault.cause === undefined ? undefined : { cause: fault.cause })
+
 /** Faults of the source that may pass while a request waits for the start; the others end the request at once. */
 const WORTH_WAITING: ReadonlySet<FaultCause> = new Set(['unreachable', 'timeout', 'stalled', 'source_error'])
 

@@ -8,6 +8,7 @@ import { createLineWriter, createLog } from '../lib/log.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { startCameraMonitor } from './cameras/monitor.ts'
 import { runToEnd } from './gst/child.ts'
+import { closeInherited, confineChildren } from './gst/confinement.ts'
 import { cameraAnswers } from './http/cameras.ts'
 import type { EngineAnswers } from './http/dispatch.ts'
 import { klvAnswers } from './http/klv.ts'
@@ -15,7 +16,7 @@ import { passwordAnswers } from './http/passwords.ts'
 import { pipelineAnswers } from './http/pipelines.ts'
 import { screenshotAnswers } from './http/screenshots.ts'
 import { createEngineServer } from './http/server.ts'
-import { createPlanner } from './launch/plan.ts'
+import { createPlanner, noSandbox } from './launch/plan.ts'
 import { createEngineMetrics } from './metrics/metrics.ts'
 import { Supervisor } from './pipelines/supervisor.ts'
 import { createPublisher } from './rtsp/publisher/publisher.ts'
@@ -49,10 +50,27 @@ const log = createLog({
 process.stderr.on('error', () => {})
 process.stdout.on('error', () => {})
 
-const publisher = createPublisher({ log })
+closeInherited()
+mkdirSync(configuration.dataDir, { recursive: true, mode: 0o700 })
+const sandbox = await confineChildren(configuration.sandbox, configuration.dataDir, runToEnd)
+if (sandbox.state !== 'on') {
+  log[sandbox.state === 'off' ? 'info' : 'warn']('sandbox_not_used', { state: sandbox.state, reason: sandbox.reason })
+  if (configuration.sandbox === 'required') process.exit(EXIT_UNAVAILABLE)
+}
+
+const { outputHost, outputTls, outputTlsCert: cert, outputTlsKey: key } = configuration
+const publisher = createPublisher({
+  log,
+  host: outputHost,
+  ...(cert !== undefined && key !== undefined && { tls: { files: { cert, key }, required: outputTls === 'required' } }),
+})
 // Starts its process with the first call.
 const cameras = startCameraMonitor({ log })
-const planner = createPlanner({ allowFiles: configuration.allowFileSources, cameras })
+const planner = createPlanner({
+  allowFiles: configuration.allowFileSources,
+  cameras,
+  ...(sandbox.state === 'unavailable' && { advancedRefusal: noSandbox(sandbox.reason) }),
+})
 const files = new FileStore({
   folder: join(configuration.dataDir, 'screenshots'),
   retention: () => supervisor.settings.screenshots,
@@ -64,6 +82,7 @@ const supervisor = new Supervisor({
   now: clock.now,
   log,
   ports: configuration.outputPorts,
+  outputHost,
   screenshots: { store: files, slots: createDecodeSlots() },
 })
 
@@ -75,6 +94,7 @@ const answers: EngineAnswers = {
     protocol: ENGINE_PROTOCOL,
     gstreamer_version: await gstreamerVersion(),
     pid: process.pid,
+    sandbox: sandbox.state,
   })),
   license: { set: (state) => supervisor.setLicense(state) },
   screenshots: screenshotAnswers({ supervisor, files }),
@@ -96,7 +116,7 @@ let foundVersion: string | null = null
 /** Version of gst-launch-1.0; looked for until it is found, since it may be installed while the service runs. */
 const gstreamerVersion = async (): Promise<string | null> => {
   if (foundVersion !== null) return foundVersion
-  const { stdout } = await runToEnd('gst-launch-1.0', ['--version'], { timeoutMs: 5000 })
+  const { stdout } = await runToEnd('gst-launch-1.0', ['--version'], { timeoutMs: 5000, reach: 'host' })
   foundVersion = /GStreamer (\S+)/.exec(stdout)?.[1] ?? null
   return foundVersion
 }
@@ -107,7 +127,6 @@ const addressFile = join(configuration.dataDir, 'engine.json')
 const announce = (): void => {
   const { address: host, family, port } = server.address() as AddressInfo
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : family === 'IPv6' ? `[${host}]` : host
-  mkdirSync(configuration.dataDir, { recursive: true, mode: 0o700 })
   const draft = `${addressFile}.${process.pid}`
   const address = { url: `http://${reachable}:${port}`, token, pid: process.pid, version: packageJson.version }
   writeFileSync(draft, JSON.stringify(address), { mode: 0o600 })

@@ -1,6 +1,6 @@
 import { jsonAnswer } from '../lib/openapi/operation.ts'
 import { DEFAULT_SETTINGS, settingsPatchSchema, settingsSchema } from '../lib/schema/settings.ts'
-import { changeSettings, readSettings, type SettingsDeps } from '../lib/settings.ts'
+import { changeSettings, maskSettings, readSettings, type SettingsDeps } from '../lib/settings.ts'
 import { readJson } from './http/body.ts'
 import { json } from './http/respond.ts'
 import type { FetchHandler, Route } from './http/route.ts'
@@ -17,7 +17,7 @@ export const settingsRoutes = (deps: SettingsDeps): readonly Route[] => [
     status: 200,
     errors: ['SERVICE_UNAVAILABLE'],
     answer: jsonAnswer('The settings', settingsSchema, { defaults: DEFAULT_SETTINGS }),
-    handle: async () => json(await readSettings(deps.settings)),
+    handle: async () => json(maskSettings(await readSettings(deps.settings))),
   },
   {
     method: 'PUT',

@@ -6,17 +6,29 @@ import { redact } from './redact.ts'
 export interface PortRange {
   readonly first: number
   readonly last: number
+  /** It is one port for all outputs, as in `SVC_OUTPUT_PORTS=8554`; otherwise each gets a port of its own. */
+  readonly shared?: true
 }
 
-/** Parses `first-last` (1024–65535, first not above last), undefined when it is not that. */
+/** Parses `first-last` (1024–65535, first not above last) or a single port, undefined when it is neither. */
 const parsePortRange = (text: string): PortRange | undefined => {
-  const match = /^(\d{1,5})-(\d{1,5})$/.exec(text.trim())
+  const match = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(text.trim())
   if (match === null) return undefined
-  const range = { first: Number(match[1]), last: Number(match[2]) }
+  const first = Number(match[1])
+  const range: PortRange = match[2] === undefined ? { first, last: first, shared: true } : { first, last: Number(match[2]) }
   return range.first >= 1024 && range.last <= 65535 && range.first <= range.last ? range : undefined
 }
 
 /** The configuration from the environment; every field is validated. */
+export const SANDBOX_MODES = ['auto', 'required', 'off'] as const
+/** auto: a sandbox where the host allows one; required: nothing runs without it. */
+export type SandboxMode = (typeof SANDBOX_MODES)[number]
+
+/** The service cannot start with this configuration; the message names the variable. */
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError'
+}
+
 export interface Configuration {
   readonly host: string
   readonly port: number
@@ -24,16 +36,28 @@ export interface Configuration {
   readonly databaseUrl: string | undefined
   readonly databaseAuthToken: string | undefined
   readonly apiKey: string | undefined
+  /** The password of the API where none is stored. */
+  readonly password: string | undefined
+  /** Whether the API may not listen beyond loopback without a password. */
+  readonly requirePassword: boolean
   readonly engineUrl: string | undefined
   readonly engineToken: string | undefined
   /** Address at which a stand-alone engine listens. */
   readonly engineListen: { readonly host: string; readonly port: number } | undefined
   readonly mediaServer: { readonly host: string; readonly port: number }
   readonly outputPorts: PortRange
+  /** Address of outputs whose `uri` names none. */
+  readonly outputHost: string
+  readonly outputTlsCert: string | undefined
+  readonly outputTlsKey: string | undefined
+  readonly outputTls: 'optional' | 'required'
   readonly licenseFile: string | undefined
   readonly profile: 'docs' | undefined
   readonly docsPort: number
-  readonly allowFileSources: boolean
+  /** Whether file:// sources are allowed, or the folder in which they are. */
+  readonly allowFileSources: boolean | string
+  /** How children are confined. */
+  readonly sandbox: SandboxMode
   readonly trustProxy: boolean
   /** Header field in which the platform of a worker states the client's address. */
   readonly clientAddressHeader: string | undefined
@@ -84,10 +108,27 @@ const listenAddress = (value: string): Parsed<{ host: string; port: number }> =>
   return match?.[1] !== undefined && port <= 65535 ? ok({ host: match[1].replace(/^\[|\]$/g, ''), port }) : mistake('use host:port')
 }
 
+const ipAddress = (value: string): Parsed<string> => {
+  const isAddress = value.includes(':')
+    ? URL.canParse(`http://[${value}]`)
+    : /^\d{1,3}(?:\.\d{1,3}){3}$/.test(value) && value.split('.').every((part) => Number(part) <= 255)
+  return isAddress ? ok(value) : mistake('use an IP address of this machine, or 0.0.0.0 for all')
+}
+
 const originList = (value: string): Parsed<readonly string[]> => {
   const origins = value.split(',').map((origin) => origin.trim())
   const wrong = origins.find((origin) => !URL.canParse(origin) || new URL(origin).origin !== origin)
   return wrong === undefined ? ok(origins) : mistake('use origins such as https://console.example.org, separated by commas')
+}
+
+const flagOrFolder = (value: string): Parsed<boolean | string> => {
+  if (value.startsWith('/')) return ok(value === '/' ? true : value.replace(/\/+$/, ''))
+  return value === '1' || value === '0' ? ok(value === '1') : mistake('use 0, 1 or the absolute path of a folder')
+}
+
+const sandboxMode = (value: string): Parsed<SandboxMode> => {
+  const mode = SANDBOX_MODES.find((candidate) => candidate === value)
+  return mode === undefined ? mistake(`use one of: ${SANDBOX_MODES.join(', ')}`) : ok(mode)
 }
 
 const logLevel = (value: string): Parsed<LogLevel> => {
@@ -130,6 +171,18 @@ const VARIABLES = {
     parse: (value) =>
       /^[\x21-\x7e]{16,512}$/.test(value) ? ok(value) : mistake('use 16 to 512 printable ASCII characters without blanks'),
   }),
+  password: optional({
+    name: 'SVC_PASSWORD',
+    about: 'password of the API, set at start if none is stored; at least 8 characters',
+    secret: true,
+    parse: (value) => (value.length >= 8 && value.length <= 1024 ? ok(value) : mistake('use 8 to 1024 characters')),
+  }),
+  requirePassword: withDefault({
+    name: 'SVC_REQUIRE_PASSWORD',
+    default: '0',
+    about: '1 refuses to start without a password when SVC_HOST is not loopback; set in the image',
+    parse: flag,
+  }),
   engineUrl: optional({
     name: 'SVC_ENGINE_URL',
     shown: 'own sidecar',
@@ -152,11 +205,30 @@ const VARIABLES = {
   outputPorts: withDefault({
     name: 'SVC_OUTPUT_PORTS',
     default: '50000-55000',
-    about: 'ports for RTSP outputs without a port of their own',
+    about: 'ports of RTSP outputs without a uri; a single port (8554) is shared by all',
     parse: (value): Parsed<PortRange> => {
       const range = parsePortRange(value)
-      return range === undefined ? mistake('use first-last within 1024-65535, such as 50000-55000') : ok(range)
+      return range === undefined ? mistake('use first-last or one port within 1024-65535, such as 50000-55000 or 8554') : ok(range)
     },
+  }),
+  outputHost: withDefault({
+    name: 'SVC_OUTPUT_HOST',
+    default: '0.0.0.0',
+    about: 'address that outputs listen on when their uri names none',
+    parse: ipAddress,
+  }),
+  outputTlsCert: optional({
+    name: 'SVC_OUTPUT_TLS_CERT',
+    about: 'PEM file with the certificate chain of the outputs, which then speak rtsps too',
+    parse: text,
+  }),
+  outputTlsKey: optional({ name: 'SVC_OUTPUT_TLS_KEY', about: 'PEM file with the private key of that certificate', parse: text }),
+  outputTls: withDefault({
+    name: 'SVC_OUTPUT_TLS',
+    default: 'optional',
+    about: 'with a certificate, optional: rtsp and rtsps; required: rtsps only',
+    parse: (value): Parsed<'optional' | 'required'> =>
+      value === 'optional' || value === 'required' ? ok(value) : mistake('use optional or required'),
   }),
   licenseFile: optional({
     name: 'SVC_LICENSE_FILE',
@@ -169,7 +241,18 @@ const VARIABLES = {
     parse: (value): Parsed<'docs'> => (value === 'docs' ? ok(value) : mistake('use docs or unset it')),
   }),
   docsPort: withDefault({ name: 'SVC_DOCS_PORT', default: '8081', about: 'port of the API explorer', parse: portNumber }),
-  allowFileSources: withDefault({ name: 'SVC_ALLOW_FILE_SOURCES', default: '0', about: '1 allows file:// sources', parse: flag }),
+  allowFileSources: withDefault({
+    name: 'SVC_ALLOW_FILE_SOURCES',
+    default: '0',
+    about: '1 allows file:// sources; a folder allows those inside it',
+    parse: flagOrFolder,
+  }),
+  sandbox: withDefault({
+    name: 'SVC_SANDBOX',
+    default: 'auto',
+    about: 'confinement of GStreamer processes: auto, required or off',
+    parse: sandboxMode,
+  }),
   trustProxy: withDefault({
     name: 'SVC_TRUST_PROXY',
     default: '0',
@@ -217,6 +300,13 @@ export const readConfiguration = (environment: Environment): Configuration | { r
   }
   if (values.engineListen !== undefined && (environment.SVC_ENGINE_TOKEN ?? '').length < 16) {
     mistakes.push('SVC_ENGINE_TOKEN: set a secret of at least 16 characters for the engine at SVC_ENGINE_LISTEN')
+  }
+  if ((values.outputTlsCert === undefined) !== (values.outputTlsKey === undefined)) {
+    const missing = values.outputTlsCert === undefined ? 'SVC_OUTPUT_TLS_CERT' : 'SVC_OUTPUT_TLS_KEY'
+    mistakes.push(`${missing}: set it too; a certificate and its key belong together`)
+  }
+  if (values.outputTls === 'required' && values.outputTlsCert === undefined && values.outputTlsKey === undefined) {
+    mistakes.push('SVC_OUTPUT_TLS=required: set SVC_OUTPUT_TLS_CERT and SVC_OUTPUT_TLS_KEY')
   }
   if (values.profile === 'docs' && values.port === values.docsPort && values.port !== 0) {
     mistakes.push(`SVC_DOCS_PORT=${values.docsPort}: use another port than SVC_PORT`)

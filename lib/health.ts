@@ -30,6 +30,7 @@ export const readHealth = async (deps: HealthDeps) => {
     database: total === undefined ? 'unavailable' : 'ok',
     uptime_seconds: Math.max(0, Math.floor((deps.clock.now() - deps.startedAt) / 1000)),
     pipelines: { total: total ?? 0, playing: engine?.playing ?? 0 },
+    ...(engine?.sandbox !== undefined && { sandbox: engine.sandbox }),
     ...(license.status === 'unlimited' ? {} : { license: license.status }),
   }
 }

@@ -1,10 +1,11 @@
 import type { Engine } from './engine/protocol.ts'
-import { messageOf } from './errors.ts'
+import { type ApiError, messageOf } from './errors.ts'
 import type { KeyedQueue } from './keyed-queue.ts'
 import type { Clock, Log } from './ports.ts'
+import { MASK } from './redact.ts'
 import type { SettingsRepository } from './repositories.ts'
 import { DEFAULT_SETTINGS, type PartialSettings, type Settings, settingsPatchSchema } from './schema/settings.ts'
-import { validate } from './validate.ts'
+import { validate, validationError } from './validate.ts'
 
 export interface SettingsDeps {
   readonly settings: SettingsRepository
@@ -17,16 +18,23 @@ export interface SettingsDeps {
 /** Key in the queue of changes; no pipeline id has a blank. */
 const QUEUE = ' settings'
 
-/** All settings: the defaults with the stored changes. */
+/** All settings as the engine needs them, with the password of readers: the defaults with the stored changes. */
 export const readSettings = async (settings: SettingsRepository): Promise<Settings> => withChanges(DEFAULT_SETTINGS, await settings.read())
 
-/** Changes the given fields and answers all settings; sends them to the engine before it stores them. */
+/** Settings as an answer shows them. */
+export const maskSettings = (settings: Settings): Settings => ({
+  ...settings,
+  readers: { ...settings.readers, password: settings.readers.password === null ? null : MASK },
+})
+
+/** Changes the given fields and answers all settings, masked; sends them to the engine before it stores them. */
 export const changeSettings = async (deps: SettingsDeps, input: unknown): Promise<Settings> => {
   const patch = validate(settingsPatchSchema, input, 'settings')
   return deps.changes(QUEUE, async () => {
     const stored = await deps.settings.read()
-    const changes = mergePartial(stored, patch)
+    const changes = mergePartial(stored, restorePassword(patch, stored))
     const changed = withChanges(DEFAULT_SETTINGS, changes)
+    requireReaderPassword(changed)
     await deps.engine.configure(changed)
     try {
       await deps.settings.write(changes, deps.clock.now())
@@ -36,9 +44,24 @@ export const changeSettings = async (deps: SettingsDeps, input: unknown): Promis
         .catch((cause: unknown) => deps.log.warn('settings_not_restored', { error: messageOf(cause) }))
       throw error
     }
-    return changed
+    return maskSettings(changed)
   })
 }
+
+/** A client may send settings back as it read them: the mask stands for the stored password. */
+const restorePassword = (patch: PartialSettings, stored: PartialSettings): PartialSettings => {
+  if (patch.readers?.password !== MASK) return patch
+  const password = stored.readers?.password ?? null
+  if (password === null) throw passwordIssue(`No password is stored that ${MASK} could keep; send the real one`)
+  return { ...patch, readers: { ...patch.readers, password } }
+}
+
+const requireReaderPassword = ({ readers }: Settings): void => {
+  if (readers.authentication === 'password' && readers.password === null)
+    throw passwordIssue('Set a password of 8 to 128 characters, or set readers.authentication to none')
+}
+
+const passwordIssue = (message: string): ApiError => validationError('settings', [{ path: 'readers.password', message }])
 
 /** Merges groups and replaces other fields; drops names that the defaults do not have (any more). */
 const withChanges = (defaults: Settings, changes: PartialSettings): Settings => ({

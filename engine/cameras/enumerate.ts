@@ -13,7 +13,7 @@ const GRACE_MS = 500
 
 /** Lists the video devices of the host once. SERVICE_UNAVAILABLE when the monitor is missing, fails or takes longer than `timeoutMs`. */
 export const enumerateDevices = async (timeoutMs: number, signal: AbortSignal): Promise<readonly ListedDevice[]> => {
-  const run = runToEnd(MONITOR_PROGRAM, MONITOR_ARGUMENTS, { timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, signal })
+  const run = runToEnd(MONITOR_PROGRAM, MONITOR_ARGUMENTS, { timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, signal, reach: 'host' })
   const result = await within(run, timeoutMs + GRACE_MS)
   if (result?.missing) {
     throw unavailable('monitor_missing', `${MONITOR_PROGRAM} is not installed. Install the package gstreamer1.0-plugins-base-apps.`)

@@ -23,7 +23,7 @@ export const startMonitorProcess = (options: {
   readonly onChange: (change: DeviceChange) => void
   readonly onSettled: () => void
 }): MonitorProcess => {
-  const child = startChild(MONITOR_PROGRAM, ['-f', ...MONITOR_ARGUMENTS], { mediaPipes: 0 })
+  const child = startChild(MONITOR_PROGRAM, ['-f', ...MONITOR_ARGUMENTS], { mediaPipes: 0, reach: 'host' })
   const parser = createMonitorParser()
   let settled = false
   let timer = setTimeout(() => child.kill('SIGKILL'), options.startTimeoutMs)

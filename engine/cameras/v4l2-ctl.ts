@@ -36,7 +36,7 @@ export const completeFromV4l2Ctl = (devices: readonly ListedDevice[], signal: Ab
 
 const complete = async (device: ListedDevice, signal: AbortSignal): Promise<ListedDevice> => {
   const args = ['-d', devicePathOf(device) ?? '', '--info']
-  const result = await runToEnd('v4l2-ctl', args, { timeoutMs: TIMEOUT_MS, maxOutputBytes: MAX_OUTPUT_BYTES, signal })
+  const result = await runToEnd('v4l2-ctl', args, { timeoutMs: TIMEOUT_MS, maxOutputBytes: MAX_OUTPUT_BYTES, signal, reach: 'host' })
   if (result.exitCode !== 0) return device
   return { ...device, properties: new Map([...parseV4l2Info(result.stdout), ...device.properties]) }
 }

@@ -1,7 +1,8 @@
 // Prepares a clean clone for `npm start` and `npm test`: system packages, npm packages, build.
 // Runs with any Node version of the host (Node 24 comes with the npm packages), so it imports only node:*.
 //   setup.mjs          what the service needs
-//   setup.mjs --test   also what the tests need
+//   setup.mjs --unit   what the unit tests need: npm packages and the build, nothing of the system
+//   setup.mjs --test   what all tests need
 // SVC_NO_INSTALL=1 installs no system packages: a missing required one is an error, a missing recommended one a warning.
 
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -13,6 +14,7 @@ import { fileURLToPath } from 'node:url'
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 const modules = join(root, 'node_modules')
 const forTests = process.argv.includes('--test')
+const forUnitTests = process.argv.includes('--unit')
 const mayInstall = process.env.SVC_NO_INSTALL !== '1'
 
 /**
@@ -27,6 +29,7 @@ const REQUIRED = [
   ['util-linux', program('setpriv')],
 ]
 const RECOMMENDED = [
+  ['bubblewrap', program('bwrap')],
   ['gstreamer1.0-plugins-ugly', plugin('x264')],
   ['gstreamer1.0-libav', plugin('libav')],
   ['gstreamer1.0-plugins-base-apps', program('gst-device-monitor-1.0')],
@@ -200,7 +203,7 @@ const withLock = (work) => {
 }
 
 withLock(() => {
-  installSystemPackages()
+  if (!forUnitTests) installSystemPackages()
   installNodePackages(root)
   if (forTests) installNodePackages(join(root, 'test', 'fixtures', 'third-party'))
   build()

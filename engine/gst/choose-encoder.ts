@@ -3,6 +3,7 @@ import type { Settings } from '../../lib/schema/settings.ts'
 import { Fault } from '../fault.ts'
 import { gstreamerMissing } from './bus-errors.ts'
 import type { runToEnd } from './child.ts'
+import { codecNodes, graphicsNodes } from './device-nodes.ts'
 import { chain, element, toArguments } from './element.ts'
 import { ENCODERS, type Encoder } from './encoder-table.ts'
 
@@ -10,9 +11,12 @@ type Run = typeof runToEnd
 
 const PROBE_MS = 5000
 
+/** The device nodes that an encoder works over. */
+export const encoderNodes = ({ hardware }: Encoder): readonly string[] => (hardware ? [...graphicsNodes(), ...codecNodes()] : [])
+
 /** Whether the host's GStreamer has an element. Fault engine_missing without GStreamer. */
 export const hasElement = async (name: string, run: Run): Promise<boolean> => {
-  const { exitCode, missing } = await run('gst-inspect-1.0', ['--exists', name], { timeoutMs: PROBE_MS })
+  const { exitCode, missing } = await run('gst-inspect-1.0', ['--exists', name], { timeoutMs: PROBE_MS, reach: {} })
   if (missing) throw gstreamerMissing()
   return exitCode === 0
 }
@@ -27,7 +31,10 @@ export const canEncode = async (encoder: Encoder, run: Run): Promise<boolean> =>
     // stdout is a socket here, and opening /dev/stdout would fail with ENXIO.
     element('fdsink', { fd: 1 }),
   )
-  const { exitCode, stdout } = await run('gst-launch-1.0', ['-q', '--', ...toArguments(line)], { timeoutMs: PROBE_MS })
+  const { exitCode, stdout } = await run('gst-launch-1.0', ['-q', '--', ...toArguments(line)], {
+    timeoutMs: PROBE_MS,
+    reach: { devices: encoderNodes(encoder) },
+  })
   return exitCode === 0 && stdout.length > 0
 }
 

@@ -5,8 +5,9 @@ type PropertyValue = string | number | boolean | undefined
 
 // GStreamer reads a string property twice: the lexer of descriptions removes backslashes (gst_parse_unescape), then
 // gst_value_deserialize interprets a leading quote and the word NULL; in quotes both are plain text.
-// A backslash at the end would join the next token: the lexer prefers the longest match to the escape.
-const NEEDS_WRAP = /^"|^NULL$|\\$/
+// A backslash at the end would join the next token: the lexer prefers the longest match to the escape. An argument that begins
+// with a dash would make gst-launch keep the `--` before its description.
+const NEEDS_WRAP = /^"|^NULL$|\\$| -/
 
 const octal = (byte: number): string => `\\${byte.toString(8).padStart(3, '0')}`
 

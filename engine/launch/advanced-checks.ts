@@ -95,7 +95,7 @@ const INSPECT_MS = 10_000
 
 /** gst-inspect-1.0 -u: `filesrc (read, rank 256): file`. */
 const readHandlers = async (): Promise<Handlers> => {
-  const { stdout } = await runToEnd('gst-inspect-1.0', ['-u'], { timeoutMs: INSPECT_MS })
+  const { stdout } = await runToEnd('gst-inspect-1.0', ['-u'], { timeoutMs: INSPECT_MS, reach: {} })
   const found = new Map<string, string[]>()
   for (const [, element = '', schemes = ''] of stdout.matchAll(/^(\S+) \([^)]*\): (.+)$/gm)) {
     for (const scheme of schemes.split(',').map((text) => text.trim().toLowerCase())) {

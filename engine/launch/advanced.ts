@@ -1,3 +1,4 @@
+import { maskDescription } from '../../lib/credentials/mask.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { redact } from '../../lib/redact.ts'
 import type { AdvancedConfig } from '../../lib/schema/pipeline.ts'
@@ -7,7 +8,8 @@ import { runToEnd } from '../gst/child.ts'
 import { namedPayloaders, type Token, tokenize } from '../gst/description.ts'
 import { chain, element, type LaunchTokens, toArguments } from '../gst/element.ts'
 import { type AllowFiles, deniedElements, refuse, refuseCreated, refuseTokens } from './advanced-checks.ts'
-import { type Launch, maskDescription, padOf } from './launch.ts'
+import { type Launch, padOf } from './launch.ts'
+import { advancedReach } from './reach.ts'
 
 // Like gst-rtsp-server: a description whose source is not live runs at its own speed. Without the usual processing deadline
 // of 20 ms, a live one is delayed only by the latency that its own elements declare.
@@ -16,7 +18,7 @@ const clockedSink = (fd: number): LaunchTokens => element('fdsink', { fd, sync: 
 const PAYLOADER_FD = { pay0: 3, pay1: 4 } as const
 
 /** The launch line of an advanced pipeline: its description as it was written, and a branch to the engine for each payloader. */
-export const advancedLaunch = (config: Pick<AdvancedConfig, 'raw_pipeline'>): Launch => {
+export const advancedLaunch = (config: Pick<AdvancedConfig, 'raw_pipeline'>, fileFolder?: string): Launch => {
   const named = namedPayloaders(config.raw_pipeline)
   const publishes = named.includes('pay0')
   const payloaders = publishes ? named : []
@@ -25,6 +27,8 @@ export const advancedLaunch = (config: Pick<AdvancedConfig, 'raw_pipeline'>): La
     args: ['--', ...toArguments([config.raw_pipeline, ...branches])],
     streams: payloaders.map((payloader) => ({ payloader, fd: PAYLOADER_FD[payloader], caps: null })),
     publishes,
+    reach: advancedReach(config.raw_pipeline, fileFolder),
+    confidential: true,
     shown: [maskDescription(config.raw_pipeline), ...branches],
   }
 }
@@ -51,7 +55,7 @@ export const checkAdvanced = async (
   if (namedPayloaders(description).includes('pay1') && !namedPayloaders(description).includes('pay0')) {
     throw refuse('A description that names pay1 must name pay0 too')
   }
-  const launch = advancedLaunch(config)
+  const launch = advancedLaunch(config, typeof options.allowFiles === 'string' ? options.allowFiles : undefined)
   if (launch.publishes) refuseCreated(await dryRun([...launch.args.slice(1), CHECK], options.signal), withoutFdsink(denied))
   return launch
 }
@@ -108,6 +112,7 @@ const dryRun = async (args: readonly string[], signal: AbortSignal | undefined):
   const result = await runToEnd('gst-launch-1.0', [...options, ...args], {
     timeoutMs: CHECK_MS,
     maxOutputBytes: 8 * 1024 * 1024,
+    reach: {},
     ...(signal && { signal }),
   })
   if (result.missing) throw new Fault('engine_missing', 'GStreamer is not installed. Install it: apt-get install gstreamer1.0-tools')

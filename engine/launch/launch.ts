@@ -1,6 +1,6 @@
-import { redact } from '../../lib/redact.ts'
-import { tokenize } from '../gst/description.ts'
+import { maskDescription } from '../../lib/credentials/mask.ts'
 import type { LaunchTokens } from '../gst/element.ts'
+import type { Reach } from '../gst/sandbox.ts'
 
 export interface LaunchStream {
   readonly payloader: 'pay0' | 'pay1'
@@ -22,6 +22,10 @@ export interface Launch {
   readonly publishes: boolean
   /** The engine generates the KLV of a test source; its child has none. */
   readonly syntheticKlv?: true
+  /** What its child may reach in the sandbox. */
+  readonly reach: Reach
+  /** The arguments may hold credentials, so they are hidden from the list of processes. */
+  readonly confidential: boolean
   /** The launch line with credentials masked. */
   readonly shown: LaunchTokens
 }
@@ -41,15 +45,8 @@ const SECRET_NAMES =
 export const maskToken = (token: string): string => {
   const equals = token.indexOf('=')
   const name = token.slice(0, Math.max(0, equals)).trim().replaceAll('_', '-')
-  return SECRET_NAMES.test(name) ? `${name}=***` : redact(token)
+  return SECRET_NAMES.test(name) ? `${name}=***` : maskDescription(token)
 }
-
-export const maskDescription = (description: string): string =>
-  redact(
-    tokenize(description)
-      .map((token) => (token.kind === 'assignment' ? maskToken(token.text) : token.text))
-      .join(''),
-  )
 
 const shellQuote = (word: string): string => (/^[A-Za-z0-9_./:=,@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)
 

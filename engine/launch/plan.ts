@@ -1,8 +1,10 @@
+import { type MaskSecrets, maskSecretsOf } from '../../lib/credentials/secrets.ts'
 import type { EngineCheck } from '../../lib/engine/messages.ts'
+import { ApiError } from '../../lib/errors.ts'
 import { type PipelineConfig, type SimpleConfig, sourceScheme } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
 import type { CameraMonitor } from '../cameras/monitor.ts'
-import type { Fault } from '../fault.ts'
+import { Fault, maskFault } from '../fault.ts'
 import { runToEnd } from '../gst/child.ts'
 import { chooseEncoder } from '../gst/choose-encoder.ts'
 import { type ProbeContext, probeSource } from '../sources/probe.ts'
@@ -26,12 +28,27 @@ export interface Planner {
     settings: Settings,
     attempt: { readonly signal: AbortSignal; readonly timeoutMs: number; readonly previousFault: Fault | undefined },
   ) => Promise<Plan>
+  /** Throws ApiError when a pipeline cannot run on this host at all. */
+  readonly permit: (config: PipelineConfig) => void
   /** Calls back when a source that is away may be back: a camera was plugged in. Returns the function that unsubscribes. */
   readonly onReturn: (config: PipelineConfig, callback: () => void) => () => void
 }
 
+/** GStreamer quotes parts of a description in its complaints. */
+const maskError = (error: unknown, mask: MaskSecrets): unknown => {
+  if (error instanceof Fault) return maskFault(error, mask)
+  if (error instanceof ApiError) return new ApiError(error.code, mask(error.message), maskAll(error.details, mask), { cause: error.cause })
+  return error
+}
+
+const maskAll = <T>(value: T, mask: MaskSecrets): T =>
+  JSON.parse(JSON.stringify(value), (_, inner: unknown) => (typeof inner === 'string' ? mask(inner) : inner)) as T
+
 interface PlannerOptions {
-  readonly allowFiles: boolean
+  /** Whether file sources are allowed, or the folder in which they are. */
+  readonly allowFiles: boolean | string
+  /** Why advanced pipelines cannot run on this host; undefined where they can. */
+  readonly advancedRefusal?: ApiError
   readonly cameras?: Pick<CameraMonitor, 'capabilities' | 'onChange'>
 }
 
@@ -40,13 +57,20 @@ export const createPlanner = (options: PlannerOptions): Planner => planner(optio
 
 const planner = (options: PlannerOptions, advanced: AdvancedChecks): Planner => ({
   check: async (config, settings) => {
-    const launch = config.mode === 'advanced' ? await advanced.check(config, settings) : await checkSimple(config, settings, options)
-    return { launch: showLaunch(launch), publishes: launch.publishes }
+    permit(config, options)
+    const mask = maskSecretsOf(config)
+    try {
+      const launch = config.mode === 'advanced' ? await advanced.check(config, settings) : await checkSimple(config, settings, options)
+      return { launch: mask(showLaunch(launch)), publishes: launch.publishes }
+    } catch (error) {
+      throw maskError(error, mask)
+    }
   },
   plan: (config, settings, attempt) =>
     config.mode === 'advanced'
-      ? advanced.checkStart(config, settings, attempt.signal).then(() => ({ launch: advancedLaunch(config), klv: null }))
+      ? advanced.checkStart(config, settings, attempt.signal).then(() => ({ launch: advancedLaunch(config, folderOf(options)), klv: null }))
       : planSimple(config, settings, { ...options, ...attempt, reencode: config.encoding !== null }),
+  permit: (config) => permit(config, options),
   onReturn: (config, callback) => {
     const isCamera = config.mode === 'simple' && sourceScheme(config.source.uri) === 'v4l2'
     if (!isCamera || options.cameras === undefined) return () => {}
@@ -55,6 +79,20 @@ const planner = (options: PlannerOptions, advanced: AdvancedChecks): Planner => 
     })
   },
 })
+
+/** Advanced pipelines run what their author writes, so they need a sandbox, or the operator's consent to go without. */
+export const noSandbox = (reason: string): ApiError =>
+  new ApiError(
+    'FORBIDDEN',
+    `Advanced pipelines need a sandbox, and this host has none. ${reason} Or accept the risk with SVC_SANDBOX=off.`,
+    { reason: 'no_sandbox' },
+  )
+
+const permit = (config: PipelineConfig, { advancedRefusal }: PlannerOptions): void => {
+  if (config.mode === 'advanced' && advancedRefusal !== undefined) throw advancedRefusal
+}
+
+const folderOf = ({ allowFiles }: PlannerOptions): string | undefined => (typeof allowFiles === 'string' ? allowFiles : undefined)
 
 const planSimple = async (config: SimpleConfig, settings: Settings, context: ProbeContext): Promise<Plan> => {
   const facts = await probeSource(config.source, context)

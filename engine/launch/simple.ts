@@ -11,6 +11,7 @@ import type { SourceFacts } from '../sources/facts.ts'
 import { type SourceLine, sourceLine, TRACKS, TRANSPORT } from '../sources/launch-line.ts'
 import { type ProbeContext, presumeFacts } from '../sources/probe.ts'
 import { KLV_CAPS, type Launch, maskToken, OWN_KLV_CAPS, padOf } from './launch.ts'
+import { simpleReach } from './reach.ts'
 
 /** Stays under the MTU of Ethernet with RTP, UDP, IPv6 and a tunnel around it. */
 const MTU = 1400
@@ -67,6 +68,9 @@ export const simpleLaunch = (config: SimpleConfig, facts: SourceFacts, encoder: 
     args: ['--', ...toArguments(tokens)],
     streams: [{ payloader: 'pay0', fd: 3, caps: null }, ...(klv.length === 0 ? [] : [{ payloader: 'pay1' as const, fd: 4, ...klvStream }])],
     publishes: true,
+    reach: simpleReach(config, facts),
+    // Also where it looks like none: a path or a query may be as secret as a password.
+    confidential: facts.kind !== 'test' && facts.kind !== 'v4l2',
     ...(facts.kind === 'test' && facts.klv === true && { syntheticKlv: true as const }),
     shown: tokens.map(maskToken),
   }

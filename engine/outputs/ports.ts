@@ -3,22 +3,29 @@ import { networkInterfaces } from 'node:os'
 import type { PortRange } from '../../lib/configuration.ts'
 import { ApiError } from '../../lib/errors.ts'
 
-/** Whether the port can be bound on all IPv4 addresses right now. */
-const canBind = (port: number): Promise<boolean> =>
+/** Whether the port can be bound on an address right now. */
+const canBind = (host: string, port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const probe = createServer()
     probe.once('error', () => resolve(false))
-    probe.listen({ port, host: '0.0.0.0', exclusive: true }, () => probe.close(() => resolve(true)))
+    probe.listen({ port, host, exclusive: true }, () => probe.close(() => resolve(true)))
   })
 
-/** The lowest port of the range that is not assigned to a pipeline and can be bound. Throws SERVICE_UNAVAILABLE `no_free_port`. */
-export const findFreePort = async (range: PortRange, isTaken: (port: number) => boolean): Promise<number> => {
+/**
+ * The lowest port of the range that is not assigned to a pipeline and can be bound; a shared port may be assigned to several.
+ * Throws SERVICE_UNAVAILABLE `no_free_port`.
+ */
+export const findFreePort = async (range: PortRange, host: string, isTaken: (port: number) => boolean): Promise<number> => {
+  // The pipelines there may be listening, so binding it would prove nothing.
+  if (range.shared && isTaken(range.first)) return range.first
   for (let port = range.first; port <= range.last; port += 1) {
-    if (!isTaken(port) && (await canBind(port))) return port
+    if (!isTaken(port) && (await canBind(host, port))) return port
   }
   throw new ApiError(
     'SERVICE_UNAVAILABLE',
-    `No output port of ${range.first}–${range.last} is free. Delete a pipeline, or widen the range with SVC_OUTPUT_PORTS.`,
+    range.shared
+      ? `The output port ${range.first} is used by another program. Stop that program, or set SVC_OUTPUT_PORTS to another port.`
+      : `No output port of ${range.first}–${range.last} is free. Delete a pipeline, or widen the range with SVC_OUTPUT_PORTS.`,
     { reason: 'no_free_port' },
   )
 }

@@ -1,7 +1,9 @@
 import { type PipelineConfig, parseOutputUri } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
+import { validationError } from '../../lib/validate.ts'
 import { Fault } from '../fault.ts'
 import type { RtpStream } from '../rtp/stream.ts'
+import type { ReaderCredentials } from '../rtsp/access/authenticator.ts'
 import type { MountOptions, MountStats } from '../rtsp/publisher/mount.ts'
 import type { Mount, Publisher } from '../rtsp/publisher/publisher.ts'
 
@@ -60,4 +62,13 @@ export class Output {
     this.#mount = undefined
     await mount?.close()
   }
+}
+
+/** What the settings ask of readers; undefined when they need no password. */
+export const readerCredentials = ({ readers }: Settings): ReaderCredentials | undefined => {
+  const { authentication, username, password } = readers
+  if (authentication === 'none') return undefined
+  // The API refuses this. Open outputs would be the wrong answer to it.
+  if (password === null) throw validationError('settings record', [{ path: 'readers.password', message: 'Set a password' }])
+  return { username, password }
 }

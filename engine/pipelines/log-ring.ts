@@ -1,13 +1,18 @@
+import type { MaskSecrets } from '../../lib/credentials/secrets.ts'
 import type { LogLine } from '../../lib/engine/messages.ts'
 import { redact } from '../../lib/redact.ts'
 
 const MAX_LINES = 500
 const MAX_LINE_LENGTH = 2000
+const MAX_TAIL = 200
 
 /** The last log lines of a pipeline over all its runs; credentials are masked before a line is stored. */
 export class LogRing {
   #lines: LogLine[] = []
+  /** Lines of stderr as they came, for the cause of an end; never shown. */
+  #tail: { readonly run: number; readonly line: string }[] = []
   #run = 0
+  #mask: MaskSecrets = redact
   readonly #now: () => number
 
   /** `now`: milliseconds since the epoch. */
@@ -20,14 +25,21 @@ export class LogRing {
     return this.#run
   }
 
-  /** Numbers the next run: 1 for the first since the pipeline was registered. */
-  beginRun(): number {
+  /** Numbers the next run: 1 for the first since the pipeline was registered. `mask` masks its lines. */
+  beginRun(mask: MaskSecrets = redact): number {
+    this.#mask = mask
     this.#run += 1
     return this.#run
   }
 
   add(run: number, stream: LogLine['stream'], line: string): void {
-    const text = redact(line.length > MAX_LINE_LENGTH ? `${line.slice(0, MAX_LINE_LENGTH)}…` : line)
+    if (stream === 'stderr') {
+      this.#tail.push({ run, line })
+      if (this.#tail.length > MAX_TAIL) this.#tail.shift()
+    }
+    // First masked, then cut: a part of a password could not be found.
+    const masked = this.#mask(line)
+    const text = masked.length > MAX_LINE_LENGTH ? `${masked.slice(0, MAX_LINE_LENGTH)}…` : masked
     this.#lines.push({ at: new Date(this.#now()).toISOString(), run, stream, line: text })
     if (this.#lines.length > MAX_LINES) this.#lines.splice(0, this.#lines.length - MAX_LINES)
   }
@@ -36,10 +48,10 @@ export class LogRing {
     return [...this.#lines]
   }
 
-  /** The newest stderr lines of a run, from which its end is classified. */
+  /** The newest stderr lines of a run, from which its end is classified. Credentials are not masked. */
   stderrTail(run: number, count: number): readonly string[] {
-    return this.#lines
-      .filter((line) => line.run === run && line.stream === 'stderr')
+    return this.#tail
+      .filter((line) => line.run === run)
       .slice(-count)
       .map(({ line }) => line)
   }

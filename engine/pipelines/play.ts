@@ -1,9 +1,10 @@
 import { Backoff } from '../../lib/backoff.ts'
+import { type MaskSecrets, maskSecretsOf } from '../../lib/credentials/secrets.ts'
 import { ApiError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/ports.ts'
 import type { PipelineConfig } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
-import { type Fault, faultToApiError, worthRetrying, worthWaiting } from '../fault.ts'
+import { type Fault, faultToApiError, maskFault, worthRetrying, worthWaiting } from '../fault.ts'
 import type { Planner } from '../launch/plan.ts'
 import type { Output } from '../outputs/rtsp.ts'
 import type { Failure } from './lifecycle.ts'
@@ -66,6 +67,7 @@ export class Play {
   /** Resolves when the last child is reaped. Never rejects. */
   readonly ended: Promise<void>
   readonly #parts: PlayParts
+  readonly #mask: MaskSecrets
   readonly #abort = new AbortController()
   readonly #backoff = new Backoff()
   readonly #started = Promise.withResolvers<void>()
@@ -80,6 +82,7 @@ export class Play {
 
   constructor(parts: PlayParts, options: { readonly awaited: boolean; readonly byReader: boolean }) {
     this.#parts = parts
+    this.#mask = maskSecretsOf(parts.config)
     this.awaited = options.awaited
     this.byReader = options.byReader
     this.#previousFault = parts.previousFault
@@ -126,8 +129,9 @@ export class Play {
     await Promise.resolve()
     while (!signal.aborted) {
       const starting = this.awaited && !this.#hadMedia
-      const fault = await this.#attempt(starting ? Math.max(1, Math.round(deadline - performance.now())) : this.#startTimeoutMs())
-      if (fault === undefined) break
+      const ended = await this.#attempt(starting ? Math.max(1, Math.round(deadline - performance.now())) : this.#startTimeoutMs())
+      if (ended === undefined) break
+      const fault = maskFault(ended, this.#mask)
       if (this.#mediaAt !== undefined) lostAt = this.mediaStats.lastFrameAt ?? performance.now()
       this.#noteFault(fault)
       const next = starting && !this.#hadMedia ? this.#afterFailedStart(fault, deadline) : this.#afterLoss(fault, lostAt)
@@ -146,7 +150,7 @@ export class Play {
   async #attempt(startTimeoutMs: number): Promise<Fault | undefined> {
     const { config, settings, planner, output, streams, runChild, logRing, log, report } = this.#parts
     const { signal } = this.#abort
-    const number = logRing.beginRun()
+    const number = logRing.beginRun(this.#mask)
     const began = performance.now()
     this.#mediaAt = undefined
     try {

@@ -53,7 +53,7 @@ type StopReason = 'stop' | 'no_media' | 'stalled' | 'broken_media'
 /** Runs one child until it is reaped. Resolves to the fault that ended it, or undefined when the signal did. */
 export const runChild = async (run: Run): Promise<Fault | undefined> => {
   const { launch, logRing, number, signal } = run
-  const child = startChild('gst-launch-1.0', ['-v', ...launch.args], { mediaPipes: launch.streams.length })
+  const child = startChild('gst-launch-1.0', ['-v', ...launch.args], { mediaPipes: launch.streams.length, reach: launch.reach })
   let reason: StopReason | undefined
   const stop = (why: StopReason): void => {
     if (reason !== undefined) return
@@ -64,7 +64,10 @@ export const runChild = async (run: Run): Promise<Fault | undefined> => {
   const onAbort = (): void => stop('stop')
   signal.addEventListener('abort', onAbort)
   if (signal.aborted) onAbort()
-  if (child.pid !== undefined) run.report({ type: 'started', pid: child.pid })
+  void child.pid.then((pid) => {
+    if (pid !== undefined) run.report({ type: 'started', pid })
+  })
+  if (launch.confidential) hideArguments(child, run)
 
   listenToVideo(child, run, watchdog)
   feedStreams(child, run, () => stop('broken_media'))
@@ -78,6 +81,15 @@ export const runChild = async (run: Run): Promise<Fault | undefined> => {
     watchdog.close()
     signal.removeEventListener('abort', onAbort)
   }
+}
+
+/** gst-launch-1.0 has read its arguments when it prints its first line. */
+const hideArguments = (child: Child, { logRing, number }: Run): void => {
+  child.stdout.once('data', () => {
+    void child.eraseArguments().then((erased) => {
+      if (!erased) logRing.add(number, 'engine', 'the arguments of the process cannot be hidden here (kernel.yama.ptrace_scope)')
+    })
+  })
 }
 
 interface Watchdog {

@@ -9,6 +9,7 @@ import { DEFAULT_SETTINGS, type Settings } from '../../lib/schema/settings.ts'
 import { validationError } from '../../lib/validate.ts'
 import type { KlvCounts, KlvTap } from '../klv/tap.ts'
 import { findFreePort, isOwnAddress } from '../outputs/ports.ts'
+import { readerCredentials } from '../outputs/rtsp.ts'
 import type { PipelineScreenshots } from '../screenshots/pipeline-screenshots.ts'
 import { type ActorDeps, PipelineActor } from './actor.ts'
 import type { PipelineFacts } from './media-stats.ts'
@@ -16,6 +17,8 @@ import { createQueue } from './queue.ts'
 
 interface SupervisorOptions extends Omit<ActorDeps, 'settings' | 'admitReaderStart' | 'emit'> {
   readonly ports: PortRange
+  /** Address of outputs that the service assigns. */
+  readonly outputHost: string
 }
 
 interface PutOptions {
@@ -56,6 +59,7 @@ export class Supervisor {
   }
 
   configure(settings: Settings): void {
+    this.#options.publisher.requireCredentials(readerCredentials(settings))
     this.#settings = settings
     this.#configured = true
     for (const actor of this.#actors.values()) void actor.settingsChanged()
@@ -102,8 +106,10 @@ export class Supervisor {
     this.#emit({ type: 'pipeline_removed', id })
   }
 
-  play(id: string, wait: boolean): Promise<PipelineView> {
-    return this.#find(id).play({ wait })
+  async play(id: string, wait: boolean): Promise<PipelineView> {
+    const actor = this.#find(id)
+    this.#options.planner.permit(actor.config)
+    return actor.play({ wait })
   }
 
   /** Stops the periodic screenshots as well; the next play does not resume them. */
@@ -167,7 +173,8 @@ export class Supervisor {
     // A configuration with an output was checked before; another check would cost a process.
     if (config.output !== null || !(await this.check(config)).publishes) return config
     const taken = new Set(this.#each(({ config: { output } }) => (output === null ? undefined : parseOutputUri(output.uri)?.port)))
-    const port = await findFreePort(this.#options.ports, (candidate) => taken.has(candidate))
+    const { ports, outputHost } = this.#options
+    const port = await findFreePort(ports, outputHost, (candidate) => taken.has(candidate))
     return { ...config, output: { uri: `rtsp://0.0.0.0:${port}/${config.id}` } }
   }
 

@@ -1,4 +1,4 @@
-import { redact } from '../../lib/redact.ts'
+import { maskUri } from '../../lib/credentials/mask.ts'
 import { Fault } from '../fault.ts'
 
 /** The parts of a source address; credentials are percent-decoded. */
@@ -60,7 +60,7 @@ export const parseAddress = (uri: string): Address => {
     user: decode(userInfo === undefined || colon === -1 ? userInfo : userInfo.slice(0, colon)),
     password: decode(userInfo === undefined || colon === -1 ? undefined : userInfo.slice(colon + 1)),
     bare,
-    shown: redact(bare),
+    shown: maskUri(bare),
   }
 }
 

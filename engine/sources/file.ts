@@ -1,4 +1,4 @@
-import { access, constants, stat } from 'node:fs/promises'
+import { access, constants, realpath, stat } from 'node:fs/promises'
 import { Fault } from '../fault.ts'
 import type { Address } from './address.ts'
 
@@ -18,15 +18,18 @@ export const filePath = (address: Address): string => {
 }
 
 /** Fault permission on a host without file sources. */
-export const checkFilesAllowed = (allowed: boolean): void => {
-  if (!allowed)
+export const checkFilesAllowed = (allowed: boolean | string): void => {
+  if (allowed === false)
     throw new Fault('permission', 'File sources are disabled on this host. Start the service with SVC_ALLOW_FILE_SOURCES=1 to allow them.')
 }
 
 /** Fault not_found, permission or unsupported when the address does not lead to a readable file. */
-export const checkFile = async (address: Address): Promise<void> => {
+export const checkFile = async (address: Address, allowed: boolean | string): Promise<void> => {
   const path = filePath(address)
   try {
+    if (typeof allowed === 'string' && !isInside(await realpath(path), await realpath(allowed))) {
+      throw new Fault('permission', 'The file source is outside the folder that SVC_ALLOW_FILE_SOURCES names. Move the file there.')
+    }
     if (!(await stat(path)).isFile()) throw new Fault('unsupported', 'The file source is not a regular file. Use the path of a file.')
     await access(path, constants.R_OK)
   } catch (error) {
@@ -38,3 +41,5 @@ export const checkFile = async (address: Address): Promise<void> => {
     throw new Fault('not_found', 'The file source does not exist. Check its path.')
   }
 }
+
+const isInside = (path: string, folder: string): boolean => path.startsWith(`${folder}/`)

@@ -16,7 +16,8 @@ import { parseTestSource } from './test-source.ts'
 export interface ProbeContext {
   readonly signal: AbortSignal
   readonly timeoutMs: number
-  readonly allowFiles: boolean
+  /** Whether file sources are allowed, or the folder in which they are. */
+  readonly allowFiles: boolean | string
   /** Why the previous run ended: after a source refused RTP over TCP, UDP is used. */
   readonly previousFault?: Fault | undefined
   /** Capabilities of the host's cameras; undefined on a host without a camera monitor. */
@@ -54,7 +55,7 @@ const PROBES: Readonly<Record<SourceKind, SourceProbe>> = {
   file: {
     probe: async (address, _source, { allowFiles }) => {
       checkFilesAllowed(allowFiles)
-      await checkFile(address)
+      await checkFile(address, allowFiles)
       return { ...UNKNOWN, kind: 'file', paced: true }
     },
     presume: (_address, _source, { allowFiles }) => {

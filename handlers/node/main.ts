@@ -1,4 +1,4 @@
-import { type Configuration, readConfiguration } from '../../lib/configuration.ts'
+import { type Configuration, ConfigurationError, readConfiguration } from '../../lib/configuration.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Log } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -23,7 +23,7 @@ const main = async (): Promise<void> => {
   try {
     await serve(configuration, args.takeOver)
   } catch (error) {
-    fail(EXIT.unavailable, [messageOf(error)])
+    fail(error instanceof ConfigurationError ? EXIT.configuration : EXIT.unavailable, [messageOf(error)])
   }
 }
 

@@ -8,6 +8,7 @@ import { createPipelineRepository } from '../../db/pipelines.ts'
 import { createSessionRepository } from '../../db/sessions.ts'
 import { createSettingsRepository } from '../../db/settings.ts'
 import { keepCredentialInMemory, keepPipelinesInMemory } from '../../db/write-through.ts'
+import { ensurePassword } from '../../lib/access/initial-password.ts'
 import { type Configuration, readConfiguration } from '../../lib/configuration.ts'
 import { createEngineCaller } from '../../lib/engine/caller.ts'
 import { createEngineClient } from '../../lib/engine/client.ts'
@@ -15,7 +16,7 @@ import { createLicensing } from '../../lib/license/licensing.ts'
 import { createLicenseSender } from '../../lib/license/send-to-engine.ts'
 import { createLineWriter, createLog } from '../../lib/log.ts'
 import { reconcile } from '../../lib/pipelines/reconcile.ts'
-import type { Log } from '../../lib/ports.ts'
+import type { Log, PasswordHasher } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type AppDeps, assemble, createApp, type FetchHandler } from '../app.ts'
 import { openDataDirectory, readOrCreateApiKey } from './data-directory.ts'
@@ -89,7 +90,8 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   const dataDir = openDataDirectory(configuration.dataDir)
   let onHandover = options.onHandover ?? ((): void => {})
   const lock = await takeInstanceLock(dataDir, { takeOver, onHandover: () => onHandover() })
-  const { apiKey, repositories, closeDatabase } = await openStores(configuration, dataDir).catch((error: unknown) => {
+  const hasher = createPasswordHasher()
+  const { apiKey, repositories, closeDatabase } = await openStores(configuration, { dataDir, hasher, log }).catch((error: unknown) => {
     // An embedding program may try again.
     lock.release()
     throw error
@@ -111,7 +113,7 @@ export const openService = async (configuration: Configuration, options: OpenOpt
     metrics: createApiMetrics({ sseClients: () => deps.events.feed.subscribers }),
     engineMetrics: client.metrics.read,
     corsOrigins: configuration.corsOrigins,
-    hasher: createPasswordHasher(),
+    hasher,
     license: { read: async () => (configuration.licenseFile === undefined ? null : readFile(configuration.licenseFile, 'utf8')) },
     mediaServer: configuration.mediaServer,
     apiKey,
@@ -166,10 +168,21 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   return service
 }
 
-const openStores = async (configuration: Configuration, dataDir: string) => ({
-  apiKey: configuration.apiKey ?? readOrCreateApiKey(dataDir).key,
-  ...(await openRepositories(configuration, dataDir)),
-})
+/** The API key, the database and, in it, the password of the configuration. */
+const openStores = async (
+  configuration: Configuration,
+  { dataDir, hasher, log }: { readonly dataDir: string; readonly hasher: PasswordHasher; readonly log: Log },
+) => {
+  const apiKey = configuration.apiKey ?? readOrCreateApiKey(dataDir).key
+  const { repositories, close: closeDatabase } = await openRepositories(configuration, dataDir)
+  try {
+    await ensurePassword(configuration, { credentials: repositories.credentials, hasher, clock, log })
+  } catch (error) {
+    closeDatabase()
+    throw error
+  }
+  return { apiKey, repositories, closeDatabase }
+}
 
 /** A file is written by this process only, so reads come from memory; a server may have other writers. */
 const openRepositories = async ({ databaseUrl, databaseAuthToken }: Configuration, dataDir: string) => {
@@ -185,7 +198,7 @@ const openRepositories = async ({ databaseUrl, databaseAuthToken }: Configuratio
     settings: createSettingsRepository(database),
     sessions: createSessionRepository(database),
   }
-  return { repositories, closeDatabase: () => database.close() }
+  return { repositories, close: () => database.close() }
 }
 
 const linkEngine = (
@@ -206,6 +219,6 @@ const linkEngine = (
 
 /** The environment of the engine, without the secrets and settings that only the API needs. */
 const engineEnvironment = (environment: NodeJS.ProcessEnv, dataDir: string): NodeJS.ProcessEnv => {
-  const { SVC_API_KEY, SVC_ENGINE_LISTEN, SVC_DATABASE_URL, SVC_DATABASE_AUTH_TOKEN, SVC_LICENSE_FILE, ...rest } = environment
+  const { SVC_API_KEY, SVC_PASSWORD, SVC_ENGINE_LISTEN, SVC_DATABASE_URL, SVC_DATABASE_AUTH_TOKEN, SVC_LICENSE_FILE, ...rest } = environment
   return { ...rest, SVC_DATA_DIR: dataDir }
 }

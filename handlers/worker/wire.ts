@@ -14,6 +14,7 @@ import { createEngineClient, createRemoteHasher } from '../../lib/engine/client.
 import { type Agreement, withHandshake } from '../../lib/engine/handshake.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { followOnDemand } from '../../lib/events/upstreams.ts'
+import { createKeyedQueue } from '../../lib/keyed-queue.ts'
 import { createLog } from '../../lib/log.ts'
 import { type Occasion, reconcile } from '../../lib/pipelines/reconcile.ts'
 import type { Log } from '../../lib/ports.ts'
@@ -94,7 +95,8 @@ export const wire = async (environment: WorkerEnvironment): Promise<Wiring> => {
   const assembled = assemble(ports)
   const reconcileAs = (occasion: Occasion): Promise<void> => {
     const { engine, screenshots } = createEngineClient(direct)
-    return reconcile({ ...assembled, engine, screenshots }, occasion)
+    // A queue of its own: the request that greets the engine may hold the turn of a pipeline that is reconciled, and would wait for itself.
+    return reconcile({ ...assembled, engine, screenshots, changes: createKeyedQueue() }, occasion)
   }
   const deps = {
     ...assembled,

@@ -35,6 +35,7 @@ export const engineStatusSchema = v.object({
   protocol: described(v.number(), 'ENGINE_PROTOCOL of its program'),
   gstreamer_version: described(v.nullable(v.string()), 'Version of gst-launch-1.0, null when the program is missing'),
   pid: v.number(),
+  sandbox: v.optional(described(v.picklist(['on', 'off', 'unavailable']), 'How child processes are confined')),
   configured: described(v.boolean(), 'Whether it has settings and the registered pipelines: false right after its start'),
   playing: described(count, 'Pipelines that play'),
 })

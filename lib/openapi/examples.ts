@@ -119,6 +119,7 @@ export const LOG_LINE = { at: TIME, run: 1, stream: 'stderr', line: 'ERROR: from
 export const ERROR_MESSAGES = {
   VALIDATION_ERROR: 'The pipeline is not valid at source.uri. Use a complete stream address such as rtsp://host:554/path.',
   UNAUTHORIZED: 'Authentication is required. Send the token of a login as Authorization: Bearer, or the API key as X-API-Key.',
+  FORBIDDEN: 'Advanced pipelines need a sandbox, and this host has none. Install bubblewrap, or accept the risk with SVC_SANDBOX=off.',
   LICENSE_ERROR: 'The license does not cover the codec h265. Use another codec or extend the license.',
   LICENSE_LIMIT_EXCEEDED: 'The license allows 4 running pipelines. Stop one or extend the license.',
   NOT_FOUND: 'No pipeline has the id gate.',
@@ -137,6 +138,7 @@ export const ERROR_DETAILS: Readonly<Record<string, Readonly<Record<string, unkn
   VALIDATION_ERROR: {
     issues: [{ path: 'source.uri', message: 'Use a complete stream address such as rtsp://host:554/path' }],
   },
+  FORBIDDEN: { reason: 'no_sandbox' },
   CONFLICT: { reason: 'running' },
   PAYLOAD_TOO_LARGE: { limit_bytes: 1048576 },
   RATE_LIMITED: { retry_after_seconds: 17 },

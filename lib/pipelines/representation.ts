@@ -1,4 +1,4 @@
-import { redact } from '../redact.ts'
+import { maskDescription, maskUri } from '../credentials/mask.ts'
 import type { PipelineRecord } from '../repositories.ts'
 import type { Encoding, PipelineConfig, PipelineView } from '../schema/pipeline.ts'
 import { DEFAULT_SETTINGS } from '../schema/settings.ts'
@@ -40,8 +40,8 @@ const media = (config: PipelineConfig) => {
 
 const describeMedia = (config: PipelineConfig) => {
   const output = config.output === null ? {} : { output: config.output }
-  if (config.mode === 'advanced') return { ...output, raw_pipeline: redact(config.raw_pipeline) }
-  const source = { uri: redact(config.source.uri), latency_ms: config.source.latency_ms }
+  if (config.mode === 'advanced') return { ...output, raw_pipeline: maskDescription(config.raw_pipeline) }
+  const source = { uri: maskUri(config.source.uri), latency_ms: config.source.latency_ms }
   return { source, encoding: config.encoding === null ? null : inOrder(config.encoding), ...output }
 }
 

@@ -1,4 +1,5 @@
-import { MASK, redact } from '../redact.ts'
+import { maskDescription, maskUri } from '../credentials/mask.ts'
+import { MASK } from '../redact.ts'
 import type { PipelineConfig } from '../schema/pipeline.ts'
 import { validationError } from '../validate.ts'
 
@@ -9,14 +10,14 @@ import { validationError } from '../validate.ts'
 export const restoreCredentials = (config: PipelineConfig, stored?: PipelineConfig): PipelineConfig => {
   if (config.mode === 'advanced') {
     const before = stored?.mode === 'advanced' ? stored.raw_pipeline : undefined
-    return { ...config, raw_pipeline: restore(config.raw_pipeline, before, 'raw_pipeline') }
+    return { ...config, raw_pipeline: restore(config.raw_pipeline, before, 'raw_pipeline', maskDescription) }
   }
   const before = stored?.mode === 'simple' ? stored.source.uri : undefined
-  return { ...config, source: { ...config.source, uri: restore(config.source.uri, before, 'source.uri') } }
+  return { ...config, source: { ...config.source, uri: restore(config.source.uri, before, 'source.uri', maskUri) } }
 }
 
-const restore = (text: string, stored: string | undefined, path: string): string => {
-  if (stored !== undefined && text === redact(stored)) return stored
+const restore = (text: string, stored: string | undefined, path: string, mask: (text: string) => string): string => {
+  if (stored !== undefined && text === mask(stored)) return stored
   if (isMasked(text)) throw validationError('pipeline', [{ path, message: `The credentials are masked (${MASK}); send the real ones` }])
   return text
 }

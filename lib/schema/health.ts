@@ -9,6 +9,9 @@ export const healthSchema = v.object({
   database: partStatus,
   uptime_seconds: count,
   pipelines: v.object({ total: count, playing: count }),
+  sandbox: v.optional(
+    described(v.picklist(['on', 'off', 'unavailable']), 'How GStreamer processes are confined; absent while the engine is unavailable'),
+  ),
   license: v.optional(
     described(v.picklist(['valid', 'expired', 'unreadable']), 'State of the license file; absent without a license file'),
   ),

@@ -128,7 +128,7 @@ const readOnlyEntries = {
 const commonEntries = {
   id: pipelineIdSchema,
   on_demand: v.optional(described(boolean, 'Starts with its first reader or with play, not at creation or with the service'), false),
-  output: v.optional(described(outputSchema, 'Address of the RTSP output; a free port of SVC_OUTPUT_PORTS when absent')),
+  output: v.optional(described(outputSchema, 'Address of the RTSP output; a port of SVC_OUTPUT_PORTS when absent')),
   klv_config: v.optional(klvConfigSchema, { pass_klv: false, auto_extract_geolocation: false }),
   geolocation: v.optional(described(v.nullable(geolocationSchema), 'Position of the camera; null when unknown'), null),
 }

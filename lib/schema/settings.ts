@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { MASK } from '../redact.ts'
 import { described, integerBetween } from './primitives.ts'
 
 /** Elements that read or write files, open file descriptors or run programs: never allowed in advanced pipelines. */
@@ -30,6 +31,14 @@ export const DENIED_ELEMENTS: readonly string[] = [
   'dataurisrc',
   'qtmoovrecover',
 ]
+
+const READER_AUTHENTICATION = ['none', 'password'] as const
+
+/** What a quoted text of Digest and the user name of Basic can carry. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the point
+const READER_USERNAME = /^[^\u0000-\u001f\u007f:"\\]{1,64}$/
+
+const READER_PASSWORD = 'Password of the RTSP readers, 8 to 128 characters; null: none. Answers show ***, which keeps it when sent back'
 
 const ENCODER_PREFERENCES = ['auto', 'software', 'hardware'] as const
 
@@ -89,10 +98,34 @@ export const settingsSchema = v.strictObject({
       ),
     ),
   }),
-  readers: v.strictObject({ max_per_pipeline: described(integerBetween(1, 10000), 'Most RTSP readers of one pipeline') }),
+  readers: v.strictObject({
+    max_per_pipeline: described(integerBetween(1, 10000), 'Most RTSP readers of one pipeline'),
+    authentication: described(
+      v.picklist(READER_AUTHENTICATION, `Use one of: ${READER_AUTHENTICATION.join(', ')}`),
+      'none: whoever reaches an output may read it; password: readers need the user name and the password. Applies at once',
+    ),
+    username: v.pipe(
+      v.string('Use a text'),
+      v.regex(READER_USERNAME, 'Use 1 to 64 characters without control characters, colons, quotation marks and backslashes'),
+      v.description('User name of the RTSP readers, 1 to 64 characters'),
+    ),
+    password: described(v.nullable(v.string('Use a text or null')), READER_PASSWORD),
+  }),
 })
 
 const { entries } = settingsSchema
+
+/** The mask keeps the password that is stored. */
+const newPassword = described(
+  v.nullable(
+    v.pipe(
+      v.string('Use a text or null'),
+      v.check((password) => password === MASK || password.length >= 8, 'Use at least 8 characters'),
+      v.maxLength(128, 'Use at most 128 characters'),
+    ),
+  ),
+  READER_PASSWORD,
+)
 
 /** Body of PUT: every field is optional, also within a group; lists are replaced as a whole. */
 export const settingsPatchSchema = v.partial(
@@ -104,7 +137,7 @@ export const settingsPatchSchema = v.partial(
     triggers: v.partial(entries.triggers),
     encoder: v.partial(entries.encoder),
     advanced: v.partial(entries.advanced),
-    readers: v.partial(entries.readers),
+    readers: v.partial(v.strictObject({ ...entries.readers.entries, password: newPassword })),
   }),
 )
 
@@ -119,6 +152,6 @@ export const DEFAULT_SETTINGS: Settings = {
   screenshots: { interval_seconds: 10, quality: 85, max_files: 10000, max_megabytes: 2048 },
   triggers: { give_up_after_seconds: 60, max_ephemeral: 100 },
   encoder: { preference: 'auto' },
+  readers: { max_per_pipeline: 1000, authentication: 'none', username: 'viewer', password: null },
   advanced: { enabled: true, denied_elements: [...DENIED_ELEMENTS] },
-  readers: { max_per_pipeline: 1000 },
 }

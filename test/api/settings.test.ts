@@ -30,6 +30,17 @@ const outOfBounds: readonly (readonly [body: unknown, path: string])[] = [
   [{ advanced: { denied_elements: 'filesrc' } }, 'advanced.denied_elements'],
   [{ advanced: { denied_elements: ['file src'] } }, 'advanced.denied_elements.0'],
   [{ readers: { max_per_pipeline: 0 } }, 'readers.max_per_pipeline'],
+  [{ readers: { authentication: 'digest' } }, 'readers.authentication'],
+  [{ readers: { username: '' } }, 'readers.username'],
+  [{ readers: { username: 'a:b' } }, 'readers.username'],
+  [{ readers: { username: 'a"b' } }, 'readers.username'],
+  [{ readers: { username: 'x'.repeat(65) } }, 'readers.username'],
+  [{ readers: { password: 'seven77' } }, 'readers.password'],
+  [{ readers: { password: 'x'.repeat(129) } }, 'readers.password'],
+  [{ readers: { password: 12345678 } }, 'readers.password'],
+  [{ readers: { password: '***' } }, 'readers.password'],
+  [{ readers: { authentication: 'password' } }, 'readers.password'],
+  [{ readers: { authentication: 'password', password: null } }, 'readers.password'],
   [{ colour: 'red' }, 'colour'],
   [{ encoder: { preference: 'auto', brand: 'x' } }, 'encoder.brand'],
   [{ toString: 1 }, 'toString'],
@@ -121,4 +132,70 @@ describe('the settings', () => {
     expect((await api.send(...put({ start_timeout_seconds: 44 }))).status).toBe(500)
     expect(api.engine.settings()).toMatchObject({ start_timeout_seconds: 33 })
   })
+})
+
+describe('the password of readers', () => {
+  const PASSWORD = 'kestrel: "<&>" ***'
+  const withPassword = { readers: { authentication: 'password', password: PASSWORD } }
+  const masked = { max_per_pipeline: 1000, authentication: 'password', username: 'viewer', password: '***' }
+
+  testRows([
+    {
+      name: 'reaches the engine and no answer',
+      request: put(withPassword),
+      status: 200,
+      lacks: ['kestrel'],
+      after: async (api, _response, text) => {
+        expect([JSON.parse(text).readers, (await read(api)).readers]).toEqual([masked, masked])
+        expect(api.engine.settings()?.readers).toEqual({ ...masked, password: PASSWORD })
+        expect(await api.deps.settings.read()).toEqual(withPassword)
+      },
+    },
+    {
+      name: 'is kept when the settings are sent back as they were read',
+      given: (api) => api.send(...put(withPassword)),
+      request: put({ ...DEFAULT_SETTINGS, readers: { ...masked, max_per_pipeline: 7 } }),
+      status: 200,
+      after: async (api, _response, text) => {
+        expect(JSON.parse(text).readers).toEqual({ ...masked, max_per_pipeline: 7 })
+        expect(api.engine.settings()?.readers).toEqual({ ...masked, max_per_pipeline: 7, password: PASSWORD })
+      },
+    },
+    {
+      name: 'is kept while it is switched off, and used again',
+      given: async (api) => {
+        await api.send(...put(withPassword))
+        await api.send(...put({ readers: { authentication: 'none' } }))
+      },
+      request: put({ readers: { authentication: 'password', username: 'guest' } }),
+      status: 200,
+      after: (api) => expect(api.engine.settings()?.readers).toMatchObject({ username: 'guest', password: PASSWORD }),
+    },
+    {
+      name: 'cannot be removed while it is needed',
+      given: (api) => api.send(...put(withPassword)),
+      request: put({ readers: { password: null } }),
+      status: 400,
+      contains: ['"path":"readers.password"'],
+      after: (api) => expect(api.engine.settings()?.readers.password).toBe(PASSWORD),
+    },
+    {
+      name: 'is removed together with the need for it',
+      given: (api) => api.send(...put(withPassword)),
+      request: put({ readers: { authentication: 'none', password: null } }),
+      status: 200,
+      after: (api) => expect(api.engine.settings()?.readers).toEqual(DEFAULT_SETTINGS.readers),
+    },
+    {
+      name: 'is in no message about it',
+      request: put({ readers: { password: 'short77', username: 'hidden:name' } }),
+      status: 400,
+      lacks: ['short77', 'hidden'],
+    },
+    {
+      name: 'may have 8 to 128 characters of any kind',
+      request: put({ readers: { authentication: 'password', password: 'ü'.repeat(128) } }),
+      status: 200,
+    },
+  ])
 })

@@ -1,5 +1,5 @@
 /**
- * ST 0601 packets per CPU second, decoded to typed values. Run: node test/bench/klv-decode.ts [path of another decoder]
+ * ST 0601 packets per CPU second, decoded to typed values. klv-decode [PATH OF ANOTHER DECODER]
  * The other decoder is a CommonJS module with `parse(bytes)` (st0601.js of misb.js is one); it runs in turn with ours on the same packets.
  */
 import { createRequire } from 'node:module'

@@ -1,5 +1,5 @@
 /**
- * A million mutated ST 0601 packets through the decoder, the stream reader and the MPEG-TS walk. Run: node --expose-gc test/bench/klv-fuzz.ts [count] [seed]
+ * A million mutated ST 0601 packets through the decoder, the stream reader and the MPEG-TS walk. klv-fuzz [COUNT] [SEED]
  * Fails on a throw, on a single packet that takes longer than a second and on memory that grows.
  */
 

@@ -1,14 +1,14 @@
 /**
  * Many passthrough pipelines at once, each with a reader: CPU, memory of the sidecar per pipeline and per child, lost packets.
- * many-pipelines.ts [PIPELINES] [SECONDS]
+ * many-pipelines [PIPELINES] [SECONDS]
  */
 
 import { readFileSync } from 'node:fs'
+import { cpuSeconds, sleep } from '../helpers/bench/measure.ts'
+import { createPipeline, withService } from '../helpers/bench/service-run.ts'
 import { childrenOf, residentBytes } from '../helpers/process/processes.ts'
 import { openReader, sequenceGaps } from '../helpers/rtsp/reader.ts'
 import { startRtspSource } from '../helpers/rtsp/source.ts'
-import { cpuSeconds, sleep } from './measure.ts'
-import { createPipeline, withService } from './service-run.ts'
 
 const count = Number(process.argv[2] ?? 20)
 const seconds = Number(process.argv[3] ?? 20)

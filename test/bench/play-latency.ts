@@ -1,12 +1,12 @@
 /**
  * From play to the first RTP packet, passthrough of a local RTSP source, beside bare gst-launch of the same line in turns.
- * play-latency.ts [ROUNDS]. Ours: the play request until the packet is at a reader that waits in DESCRIBE.
+ * play-latency [ROUNDS]. Ours: the play request until the packet is at a reader that waits in DESCRIBE.
  */
 import { spawn } from 'node:child_process'
+import { quantile } from '../helpers/bench/measure.ts'
+import { createPipeline, withService } from '../helpers/bench/service-run.ts'
 import { connectReader } from '../helpers/rtsp/reader.ts'
 import { startRtspSource } from '../helpers/rtsp/source.ts'
-import { quantile } from './measure.ts'
-import { createPipeline, withService } from './service-run.ts'
 
 const rounds = Number(process.argv[2] ?? 15)
 const source = await startRtspSource()

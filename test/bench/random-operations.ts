@@ -1,6 +1,6 @@
-/** 200 random operations of 10 clients at once per seed; tells what is not as it must be. random-operations.ts [SEED …] */
+/** 200 random operations of 10 clients at once per seed; tells what is not as it must be. random-operations [SEED …] */
 import { runRandomOperations } from '../helpers/api/random-operations.ts'
-import { withService } from './service-run.ts'
+import { withService } from '../helpers/bench/service-run.ts'
 
 const seeds = process.argv.length > 2 ? process.argv.slice(2).map(Number) : Array.from({ length: 10 }, (_, at) => at + 1)
 let faults = 0

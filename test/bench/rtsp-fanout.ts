@@ -1,10 +1,10 @@
 /**
  * CPU time per delivered Gbit of one 8 Mbit/s stream to many TCP readers, the publisher beside gst-rtsp-server in turns.
- * rtsp-fanout.ts [READERS,…] [ROUNDS] [SECONDS]
+ * rtsp-fanout [READERS,…] [ROUNDS] [SECONDS]
  */
 import { join } from 'node:path'
+import { cpuSeconds, quantile, sleep, sourceLine, start, startServer, startSource } from '../helpers/bench/measure.ts'
 import { freePort } from '../helpers/rtsp/media.ts'
-import { cpuSeconds, quantile, sleep, sourceLine, start, startServer, startSource } from './measure.ts'
 
 const [readerCounts = '1,25,100,200', rounds = '3', seconds = '6'] = process.argv.slice(2)
 const SERVERS = ['publisher', 'gst-rtsp-server'] as const
@@ -13,7 +13,7 @@ const measure = async (kind: (typeof SERVERS)[number], readers: number) => {
   const feed = await freePort()
   const server = await startServer(kind, await freePort(), sourceLine(feed))
   const source = await startSource(feed)
-  const load = start(process.execPath, [join(import.meta.dirname, 'rtsp-load.ts'), server.url, String(readers)])
+  const load = start(process.execPath, [join(import.meta.dirname, '../helpers/bench/rtsp-load.ts'), server.url, String(readers)])
   const last = () => JSON.parse(load.lines.at(-1) ?? '{}') as { readers: number; bytes: number }
   await load.until((lines) => lines.length > 0 && last().readers === readers)
   await sleep(3000)

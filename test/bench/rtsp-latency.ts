@@ -1,13 +1,13 @@
 /**
  * What the publisher alone adds: from the last byte of an access unit written to its pipe to that unit complete at a reader,
- * over TCP and UDP; beside it the same bytes through a bare pipe into a bare socket. rtsp-latency.ts [UNITS]
+ * over TCP and UDP; beside it the same bytes through a bare pipe into a bare socket. rtsp-latency [UNITS]
  */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
+import { quantile, sleep } from '../helpers/bench/measure.ts'
 import { freePort } from '../helpers/rtsp/media.ts'
 import { framedPackets, IDR, rtpPacket, SLICE } from '../helpers/rtsp/packets.ts'
 import { openReader } from '../helpers/rtsp/reader.ts'
-import { quantile, sleep } from './measure.ts'
 
 const units = Number(process.argv[2] ?? 300)
 /** 8 Mbit/s at 30 fps. */
@@ -15,7 +15,9 @@ const PACKETS = 24
 
 const measure = async (transport: 'tcp' | 'udp') => {
   const port = await freePort()
-  const server = spawn(process.execPath, [join(import.meta.dirname, 'rtsp-relay.ts'), String(port)], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const server = spawn(process.execPath, [join(import.meta.dirname, '../helpers/bench/rtsp-relay.ts'), String(port)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
   await new Promise((resolve) => server.stdout.once('data', resolve))
   let sequence = 0
   const writeUnit = (unit: number) => {

@@ -1,17 +1,17 @@
 /**
  * Restarts every few seconds for a while, with readers and event clients that come and go: memory, descriptors, handles and
- * processes must be level at the end. soak.ts [SECONDS], 600 by default; exits 1 when they are not.
+ * processes must be level at the end. soak [SECONDS], 600 by default; exits 1 when they are not.
  */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { engineFiles, mediaChildren } from '../helpers/api/host-truth.ts'
+import { createPipeline, withService } from '../helpers/bench/service-run.ts'
 import { openFiles, residentBytes } from '../helpers/process/processes.ts'
 import type { Service } from '../helpers/process/service.ts'
 import { createRandom } from '../helpers/random.ts'
 import { openReader } from '../helpers/rtsp/reader.ts'
 import { startRtspSource } from '../helpers/rtsp/source.ts'
 import { until } from '../helpers/until.ts'
-import { createPipeline, withService } from './service-run.ts'
 
 const seconds = Number(process.argv[2] ?? 600)
 const MB = 1024 * 1024

@@ -9,7 +9,8 @@ import { until } from '../helpers/until.ts'
 let source: RtspSource
 
 beforeAll(async () => {
-  source = await startRtspSource()
+  // Small pictures: x265enc keeps up with them on a busy machine too.
+  source = await startRtspSource(['--width', '320', '--height', '180', '--fps', '15', '--gop-seconds', '1'])
 })
 afterAll(async () => {
   await source.stop()
@@ -20,7 +21,7 @@ const outputOf = (body: { output: { uri: string } }): string => body.output.uri.
 const create = async (service: Service, id: string, more: Record<string, unknown>): Promise<string> => {
   const { status, body } = await service.request('POST', '/svc/pipeline', { id, mode: 'simple', ...more })
   expect({ status, message: body.message }).toEqual({ status: 201, message: undefined })
-  expect(body).toMatchObject({ id, state: 'playing', runtime: { phase: 'playing', desired: 'playing', last_error: null } })
+  expect(body).toMatchObject({ id, state: 'playing', runtime: { phase: 'playing', desired: 'playing' } })
   return outputOf(body)
 }
 
@@ -31,14 +32,15 @@ const portIsFree = (port: number): Promise<boolean> =>
     probe.listen(port, () => probe.close(() => resolve(true)))
   })
 
-describe('a pipeline on the running service', () => {
-  it('serves the built-in source, tells the truth about it, and leaves nothing behind', async () => {
+describe('a pipeline', () => {
+  it('serves the built-in source, reports its state, and leaves nothing behind', async () => {
     const service = await startService()
     const url = await create(service, 'first', { source: { uri: 'test://ball?width=320&height=240&fps=15' } })
     expect(await ffprobe(url)).toMatchObject([{ codec_name: 'h264', width: 320, height: 240 }])
 
     const playing = await service.request('GET', '/svc/pipeline/first')
     expect(playing.body.runtime.frames).toBeGreaterThan(0)
+    expect(playing.body.runtime.last_error).toBeNull()
     expect(childrenOf(service.enginePid())).toHaveLength(1)
     expect((await service.request('DELETE', '/svc/pipeline/first')).status).toBe(409)
     expect((await service.request('PUT', '/svc/pipeline/first', playing.body)).status).toBe(409)
@@ -65,17 +67,26 @@ describe('a pipeline on the running service', () => {
     )
   })
 
-  it.each(['h264', 'h265'] as const)('passes %s of a third-party RTSP source through to ffmpeg and GStreamer', async (codec) => {
-    const service = await startService()
-    const url = await create(service, `pass-${codec}`, { source: { uri: source.url(`/${codec}`), latency_ms: 50 } })
-    expect(await ffmpegDecode(url, 60, 'tcp')).toEqual({ frames: 60, errors: [] })
-    expect(await ffmpegDecode(url, 60, 'udp')).toEqual({ frames: 60, errors: [] })
-    for (const protocols of ['tcp', 'udp', undefined] as const)
-      expect(await gstDecode(url, 30, codec, protocols)).toBeGreaterThanOrEqual(30)
-    await service.stop()
-  })
+  it.each(['h264', 'h265'] as const)(
+    'passes %s of a third-party RTSP source through to ffmpeg and GStreamer',
+    {
+      timeout: 60_000,
+    },
+    async (codec) => {
+      const service = await startService()
+      const url = await create(service, `pass-${codec}`, { source: { uri: source.url(`/${codec}`), latency_ms: 50 } })
+      const decoded = await Promise.all([ffmpegDecode(url, 30, 'tcp'), ffmpegDecode(url, 30, 'udp')])
+      expect(decoded).toEqual([
+        { frames: 30, errors: [] },
+        { frames: 30, errors: [] },
+      ])
+      const frames = await Promise.all(([undefined, 'tcp', 'udp'] as const).map((protocols) => gstDecode(url, 20, codec, protocols)))
+      expect(Math.min(...frames)).toBeGreaterThanOrEqual(20)
+      await service.stop()
+    },
+  )
 
-  it.each(['h264', 'h265'] as const)('re-encodes to %s with the size and frame rate that were asked for', async (codec) => {
+  it.each(['h264', 'h265'] as const)('re-encodes to %s with the requested size and frame rate', async (codec) => {
     const service = await startService()
     const url = await create(service, `encode-${codec}`, {
       source: { uri: source.url('/h264'), latency_ms: 0 },
@@ -91,7 +102,7 @@ describe('a pipeline on the running service', () => {
     await service.stop()
   })
 
-  it('tells why a start failed, and stores nothing', async () => {
+  it('reports why a start failed, and is not stored', async () => {
     const service = await startService()
     await service.request('PUT', '/svc/settings', { start_timeout_seconds: 2 })
     const attempts = [
@@ -107,7 +118,7 @@ describe('a pipeline on the running service', () => {
     await service.stop()
   })
 
-  it('runs an advanced pipeline with pay0, and one with none', async () => {
+  it('can be advanced, with and without pay0', async () => {
     const service = await startService()
     const encoder = 'x264enc tune=zerolatency speed-preset=ultrafast key-int-max=30 ! video/x-h264,profile=baseline'
     const published = await service.request('POST', '/svc/pipeline', {
@@ -145,7 +156,7 @@ describe('a pipeline on the running service', () => {
     await service.stop()
   })
 
-  it('ends a child that obeys no signal within five seconds of stop', async () => {
+  it('stops a child that ignores signals within five seconds', async () => {
     const service = await startService()
     await create(service, 'stubborn', { source: { uri: 'test://ball' } })
     const [child] = childrenOf(service.enginePid())
@@ -158,7 +169,7 @@ describe('a pipeline on the running service', () => {
     await service.stop()
   })
 
-  it('cancels a start that is under way', async () => {
+  it('cancels a start in progress when it is stopped', async () => {
     const hanging = await startRtspSource(['--hang'])
     onTestFinished(() => hanging.stop())
     const service = await startService()

@@ -18,7 +18,7 @@ afterAll(async () => {
 /** The second track that is set up gets the channels behind those of the video. */
 const KLV_CHANNEL = 2
 
-/** What a broken or hostile sender does, by the number of its packet. */
+/** The payload that a broken or hostile sender puts in the place of the original. */
 const ATTACKS: Readonly<Record<string, (random: (below: number) => number, original: Uint8Array) => Uint8Array>> = {
   'bytes of any kind': (random) => Uint8Array.from({ length: random(1400) }, () => random(256)),
   'damaged packets': (random, original) => mutate(original, random),
@@ -26,7 +26,7 @@ const ATTACKS: Readonly<Record<string, (random: (below: number) => number, origi
     Uint8Array.of(...original.subarray(0, 16), 0x88, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff),
 }
 
-it.each(Object.keys(ATTACKS))('KLV of %s leaves the video of an RTSP source alone', async (name) => {
+it.each(Object.keys(ATTACKS))('KLV with %s does not disturb the video of an RTSP source', async (name) => {
   const random = seededRandom(name.length)
   const attack = ATTACKS[name]
   let attacks = 0

@@ -35,7 +35,7 @@ const decoded = async (service: Service, id: string, count: number) => {
   const client = followSse(await fetch(`${service.url}/svc/pipeline/${id}/klv/events`))
   const packets: { readonly values: Record<string, number | string> }[] = []
   while (packets.length < count) packets.push((await client.nextOf('klv')).data)
-  // Read on: the stream ends with the service.
+  // Keeps reading until the service ends the stream.
   void client.rest()
   return packets
 }
@@ -50,8 +50,8 @@ const expectPartOf = (part: readonly string[], whole: readonly string[]): void =
   expect(part).toEqual(whole.slice(at, at + part.length))
 }
 
-describe('KLV of every kind of source', () => {
-  it('comes from an RTSP track however it is spelled', async () => {
+describe('KLV sources', () => {
+  it('include an RTSP track with any spelling of its encoding name', async () => {
     const service = await startService()
     for (const name of ['smpte336m', 'Smpte336M', 'smtpe336m']) {
       const rewriter = await startRtspRewriter(source.port, replaceText('SMPTE336M', name))
@@ -62,7 +62,7 @@ describe('KLV of every kind of source', () => {
     await service.stop()
   })
 
-  it('comes from an MPEG-TS inside RTSP, also while the video is re-encoded', async () => {
+  it('include MPEG-TS inside RTSP, also while the video is re-encoded', async () => {
     const service = await startService()
     await create(service, 'inside', source.url('/mp2t'), { encoding: { codec: 'h264', width: 320, height: 180, quality: 1 } })
     await until(
@@ -73,7 +73,7 @@ describe('KLV of every kind of source', () => {
     await service.stop()
   })
 
-  it('comes from a synchronous track of an MPEG-TS over UDP, and passes', async () => {
+  it('include a synchronous track of MPEG-TS over UDP, decoded and passed through', async () => {
     const service = await startService()
     const sender = await startTsKlvSender({ synchronous: true, klv: (index) => flightPacket(index * 100) })
     onTestFinished(() => sender.stop())
@@ -87,7 +87,7 @@ describe('KLV of every kind of source', () => {
     await service.stop()
   })
 
-  it('comes from an MPEG-TS over SRT', async () => {
+  it('include MPEG-TS over SRT', async () => {
     const service = await startService()
     const sender = await startTsKlvSender({ synchronous: true, klv: (index) => flightPacket(index * 100) })
     onTestFinished(() => sender.stop())
@@ -102,7 +102,7 @@ describe('KLV of every kind of source', () => {
     await service.stop()
   })
 
-  it('is a synthetic flight beside the test picture', async () => {
+  it('include a synthetic flight with the test source', async () => {
     const service = await startService()
     const url = await create(service, 'flight', 'test://ball?width=320&height=240&fps=25&klv=1', PASSED)
     const packets = await decoded(service, 'flight', 12)
@@ -114,8 +114,8 @@ describe('KLV of every kind of source', () => {
   })
 })
 
-describe('KLV that is passed through', () => {
-  it('comes out byte for byte over TCP and UDP, whether it is decoded or not, and ffmpeg reads it too', async () => {
+describe('KLV passed through', () => {
+  it('is unchanged over TCP and UDP, also while it is decoded, for GStreamer and ffmpeg', async () => {
     const service = await startService()
     const url = await create(service, 'passed', source.url('/klv'), PASSED)
     const direct = gstKlv(source.url('/klv'), 60)
@@ -130,7 +130,7 @@ describe('KLV that is passed through', () => {
     await service.stop()
   })
 
-  it('is no track of the output unless it was asked for', async () => {
+  it('is a track of the output only with pass_klv', async () => {
     const service = await startService()
     expect(await ffprobe(await create(service, 'video-only', source.url('/klv')))).toMatchObject([{ codec_type: 'video' }])
     const both = await create(service, 'both', source.url('/klv'), PASSED)
@@ -138,7 +138,7 @@ describe('KLV that is passed through', () => {
     await service.stop()
   })
 
-  it('holds nothing up when it is silent', async () => {
+  it('does not delay the video when it is silent', async () => {
     const service = await startService()
     const sender = await startTsKlvSender({ synchronous: true, klv: () => undefined })
     onTestFinished(() => sender.stop())

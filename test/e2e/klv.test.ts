@@ -56,7 +56,7 @@ const expectRun = async (client: SseClient, count: number): Promise<number[]> =>
 }
 
 describe('KLV of a playing pipeline', () => {
-  it('is decoded from klv/start to klv/stop: every packet, with the values of the known track', async () => {
+  it('is decoded from klv/start to klv/stop: every packet, with the expected values', async () => {
     const service = await startService()
     const created = await create(service, 'uav', source.url('/klv'))
     expect(created.klv).toEqual({ available: true, state: 'stopped' })
@@ -94,7 +94,7 @@ describe('KLV of a playing pipeline', () => {
     await service.stop()
   })
 
-  it('is refused when nothing plays or the source has none, with the reason', async () => {
+  it('is refused with a reason when the pipeline is stopped or the source has none', async () => {
     const service = await startService()
     expect((await create(service, 'plain', source.url('/h264'))).klv).toEqual({ available: false })
     expect(await service.request('PUT', '/svc/pipeline/plain/klv/start')).toMatchObject({
@@ -110,7 +110,7 @@ describe('KLV of a playing pipeline', () => {
     await service.stop()
   })
 
-  it('says where the camera is by itself, and a place set by hand holds until the next one', async () => {
+  it('updates the geolocation, and one set by hand stays until the next packet', async () => {
     const service = await startService()
     await create(service, 'auto', source.url('/klv'), { klv_config: { auto_extract_geolocation: true } })
     await klvStates(service, 'auto', 'playing')
@@ -135,7 +135,7 @@ describe('KLV of a playing pipeline', () => {
     await service.stop()
   })
 
-  it('goes on being decoded by a child that replaces another', async () => {
+  it('is still decoded after the child was replaced', async () => {
     const service = await startService()
     await create(service, 'survives', source.url('/klv'))
     await service.request('PUT', '/svc/pipeline/survives/klv/start')
@@ -154,7 +154,7 @@ describe('KLV of a playing pipeline', () => {
     await service.stop()
   })
 
-  it('is decoded again by an engine that replaces another where the place is wanted, and goes on to those who follow', async () => {
+  it('is decoded again after the engine was replaced when it updates the geolocation, and its streams go on', async () => {
     const service = await startService()
     await create(service, 'auto', source.url('/klv'), { klv_config: { auto_extract_geolocation: true } })
     await create(service, 'manual', source.url('/klv'))
@@ -172,7 +172,11 @@ describe('KLV of a playing pipeline', () => {
     while (Date.parse(data.received_at) < before) ({ data } = await client.nextOf('klv'))
     await expectRun(client, 3)
     expect((await klvStates(service, 'auto', 'playing')).body.geolocation).not.toBeNull()
-    expect((await klvStates(service, 'manual', 'stopped')).body.state).toBe('playing')
+    const manual = await until(
+      () => service.request('GET', '/svc/pipeline/manual'),
+      ({ body }) => body.state === 'playing',
+    )
+    expect(manual.body.klv).toEqual({ available: true, state: 'stopped' })
     await service.stop()
   })
 })

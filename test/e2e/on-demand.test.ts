@@ -34,7 +34,7 @@ const attach = async (url: string): Promise<RtspReader> => {
 const portOf = (url: string): number => Number(new URL(url.replace(/^rtsp/, 'http')).port)
 
 describe('an on-demand pipeline', () => {
-  it('is started by its first reader, shared by the others, and closed some time after the last', async () => {
+  it('is started by its first reader, shared by the others, and stopped some time after the last', async () => {
     const service = await startService()
     await service.request('PUT', '/svc/settings', { on_demand: { close_after_seconds: 1 } })
     const url = await createOnDemand(service, 'demanded')
@@ -53,7 +53,7 @@ describe('an on-demand pipeline', () => {
     await service.stop()
   })
 
-  it('stays when the next reader comes before it is closed', async () => {
+  it('keeps running when the next reader comes before it is stopped', async () => {
     const service = await startService()
     await service.request('PUT', '/svc/settings', { on_demand: { close_after_seconds: 3 } })
     const url = await createOnDemand(service, 'demanded')
@@ -68,7 +68,7 @@ describe('an on-demand pipeline', () => {
     await service.stop()
   })
 
-  it('that a user plays stays without readers, and one that a user stops sends its readers away', async () => {
+  it('keeps running without readers after play, and disconnects its readers at stop', async () => {
     const service = await startService()
     await service.request('PUT', '/svc/settings', { on_demand: { close_after_seconds: 1 } })
     const url = await createOnDemand(service, 'demanded')
@@ -90,7 +90,7 @@ describe('an on-demand pipeline', () => {
     await service.stop()
   })
 
-  it('answers its readers with an error when the start fails, at once when it cannot succeed', async () => {
+  it('answers its readers with an error when the start fails, without delay when it cannot succeed', async () => {
     const service = await startService()
     await service.request('PUT', '/svc/settings', { start_timeout_seconds: 2 })
     const source = await startRtspSource()
@@ -112,7 +112,7 @@ describe('an on-demand pipeline', () => {
     await service.stop()
   })
 
-  it('tells a reader that it failed also when it has played before and the description is known', async () => {
+  it('answers a reader with an error also when it has played before and its description is known', async () => {
     const service = await startService()
     await service.request('PUT', '/svc/settings', { start_timeout_seconds: 1, on_demand: { close_after_seconds: 1 } })
     const source = await startRtspSource(['--gop-seconds', '0.5'])
@@ -127,7 +127,7 @@ describe('an on-demand pipeline', () => {
     await service.stop()
   })
 
-  it('is started by a reader that plays what it described before it was stopped', async () => {
+  it('is started by a reader that sent DESCRIBE before it was stopped', async () => {
     const service = await startService()
     const url = await createOnDemand(service, 'demanded')
     const reader = await connectReader(url)
@@ -141,7 +141,7 @@ describe('an on-demand pipeline', () => {
     await service.stop()
   })
 
-  it('sends its readers away when its source is gone for good, so that they can ask again', async () => {
+  it('disconnects its readers when its source stays away, so that they can reconnect', async () => {
     const service = await startService()
     await service.request('PUT', '/svc/settings', { reconnect: { initial_delay_ms: 100, max_delay_seconds: 1, give_up_after_seconds: 1 } })
     const source = await startRtspSource(['--gop-seconds', '0.5'])
@@ -152,7 +152,7 @@ describe('an on-demand pipeline', () => {
     await service.stop()
   })
 
-  it('listens or not as the settings say, from the moment they are changed', async () => {
+  it('listens or not as the settings say, as soon as they change', async () => {
     const service = await startService()
     const ready = await createOnDemand(service, 'ready')
     const playing = await createOnDemand(service, 'playing')
@@ -171,7 +171,7 @@ describe('an on-demand pipeline', () => {
     await service.stop()
   })
 
-  it('is not started by a reader beyond the license, and is as soon as the license allows it', async () => {
+  it('is not started by a reader beyond the license, and is once the license allows it', async () => {
     const dataDir = temporaryDataDir()
     const licenseFile = join(dataDir, 'license.json')
     const allow = (license: Record<string, unknown>) =>

@@ -38,7 +38,7 @@ const attach = async (url: string, transport: 'tcp' | 'udp'): Promise<RtspReader
   return reader
 }
 
-/** ffmpeg that decodes until it is told to quit; answers how many frames there were, and its complaints. */
+/** ffmpeg that decodes until it quits; answers the number of frames and its errors. */
 const startDecoder = (url: string, transport: 'tcp' | 'udp') => {
   const options = [
     '-v',
@@ -65,7 +65,7 @@ const startDecoder = (url: string, transport: 'tcp' | 'udp') => {
     seen.frames = Number([...text.toString().matchAll(/^frame=(\d+)$/gm)].at(-1)?.[1] ?? seen.frames)
   })
   child.stderr?.on('data', (text: Buffer) => {
-    // Of the source itself ffmpeg's muxer says this at each of its key frames; what matters is what the decoder says.
+    // ffmpeg's muxer logs this also for the source itself, at each key frame; only errors of the decoder count.
     seen.complaints += text.toString().replace(/^.*non monotonically increasing dts to muxer.*\n/gm, '')
   })
   return seen
@@ -73,8 +73,8 @@ const startDecoder = (url: string, transport: 'tcp' | 'udp') => {
 
 const hasMoreThan = (count: number) => (frames: readonly number[]) => frames.every((each) => each > count)
 
-describe('a source that goes away', () => {
-  it('costs no reader its connection: over TCP and UDP the same streams go on when it is back', async () => {
+describe('a source that fails', () => {
+  it('disconnects no reader: over TCP and UDP the same streams go on when it is back', async () => {
     const source = await startSource()
     const service = await startService()
     const url = await create(service, 'outage', { uri: source.url('/h264'), latency_ms: 0 })
@@ -107,7 +107,7 @@ describe('a source that goes away', () => {
       expect(sequenceGaps(packets)).toEqual([])
       expect(timestampSteps(packets).filter((step) => step <= 0)).toEqual([])
       expect(new Set(packets.map(({ ssrc }) => ssrc)).size).toBe(1)
-      // The timestamp goes on by the time that passed, so that a player neither rushes nor lags.
+      // The timestamp advances by the time that passed, so that a player keeps its pace.
       const pause = packets.reduce(
         (longest, { arrivedMs }, at) => Math.max(longest, arrivedMs - (packets[at - 1]?.arrivedMs ?? arrivedMs)),
         0,
@@ -125,14 +125,14 @@ describe('a source that goes away', () => {
     await service.stop()
   })
 
-  it('and hangs without closing is found by the watchdog, as soon as the setting says', async () => {
+  it('by hanging is found by the watchdog after the time of the setting', async () => {
     const source = await startSource()
     const service = await startService()
     await service.request('PUT', '/svc/settings', { stall_timeout_seconds: 300 })
     const reader = await attach(await create(service, 'hangs', { uri: source.url('/h264'), latency_ms: 0 }), 'tcp')
     await reader.until(() => reader.count > 20)
     source.pause()
-    // In the middle of the wait: it counts from the last frame, not from the change.
+    // The setting changes during the stall: the time counts from the last frame.
     await service.request('PUT', '/svc/settings', { stall_timeout_seconds: 2 })
     const stalled = await comesTo(service, 'hangs', 'reconnecting')
     expect(stalled).toMatchObject({
@@ -147,7 +147,7 @@ describe('a source that goes away', () => {
     await service.stop()
   })
 
-  it('and was away when the service started is taken as soon as it is there', async () => {
+  it('before the service starts is used as soon as it is available', async () => {
     const source = await startSource()
     const dataDir = temporaryDataDir()
     const first = await startService({ dataDir })
@@ -172,7 +172,7 @@ describe('a source that goes away', () => {
 describe('a child that is killed', () => {
   it('is replaced at once, and its readers get the next key frame in the same session', async () => {
     const service = await startService()
-    // A retry that waited would come after a minute.
+    // By now the backoff is a minute.
     await service.request('PUT', '/svc/settings', { reconnect: { initial_delay_ms: 60_000, max_delay_seconds: 60 } })
     const reader = await attach(await create(service, 'killed', { uri: 'test://ball?width=160&height=120&fps=15' }), 'tcp')
     await reader.until(() => reader.count > 20)

@@ -50,8 +50,8 @@ const download = async (service: Service, path: string): Promise<Buffer> => {
 
 const median = (values: readonly number[]): number => values.toSorted((one, other) => one - other)[values.length >> 1] ?? 0
 
-describe('screenshots on the running service', () => {
-  it('show the frame of their time, one for each interval, and a snapshot shows the present one', async () => {
+describe('screenshots', () => {
+  it('show the frame of their time, one per interval, and a snapshot shows the current frame', async () => {
     const service = await startService()
     const port = await freeUdpPort()
     clock = startFrameClock(port, 75)
@@ -60,7 +60,7 @@ describe('screenshots on the running service', () => {
     await filesWhen(service, 6)
     await service.request('PUT', '/svc/pipeline/clock/screenshots/stop')
     const files = (await filesOf(service)).toReversed()
-    // Where frame 0 would lie on the wall clock, by each picture: they all must agree on it.
+    // Each screenshot gives the wall clock time of frame 0; all must agree.
     const origins: number[] = []
     for (const file of files) {
       const jpeg = await download(service, `${FILES}/${file.file}`)
@@ -77,7 +77,7 @@ describe('screenshots on the running service', () => {
     await service.stop()
   })
 
-  it('are made once for two hundred who ask at the same time, and leave no decoder behind', async () => {
+  it('are decoded once for two hundred concurrent requests, and leave no decoder behind', async () => {
     const service = await startService()
     await create(service, 'many', 'test://ball?width=640&height=360&fps=15')
     const engine = service.enginePid()
@@ -88,7 +88,7 @@ describe('screenshots on the running service', () => {
     await service.stop()
   })
 
-  it('pause while the source is away and go on when it is back, also after the engine was killed', async () => {
+  it('pause while the source is down and go on when it is back, also after the engine was killed', async () => {
     const service = await startService()
     await service.request('PUT', '/svc/settings', { stall_timeout_seconds: 2, reconnect: { max_delay_seconds: 1 } })
     const port = await freeUdpPort()
@@ -121,7 +121,7 @@ describe('screenshots on the running service', () => {
     await service.stop()
   })
 
-  it('stay within the number of files of the settings, and can be deleted', async () => {
+  it('are limited to the number of files of the settings, and can be deleted', async () => {
     const service = await startService()
     await create(service, 'one', 'test://ball?width=320&height=240&fps=15')
     await service.request('PUT', '/svc/settings', { screenshots: { max_files: 2 } })
@@ -148,7 +148,7 @@ describe('screenshots on the running service', () => {
     await service.stop()
   })
 
-  it('work for re-encoded and advanced pipelines, and tell why not for one without pay0', async () => {
+  it('work for re-encoded and advanced pipelines, and are refused with a reason without pay0', async () => {
     const service = await startService()
     await create(service, 'encoded', 'test://ball?width=640&height=360&fps=15', {
       encoding: { codec: 'h265', width: 320, height: 180, quality: 1 },

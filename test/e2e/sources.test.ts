@@ -21,7 +21,7 @@ const temporaryFolder = (): string => {
   return folder
 }
 
-/** A sender that runs until the test is over. */
+/** Sends with ffmpeg until the test is over. */
 const send = (args: readonly string[]): void => {
   const child = spawn('ffmpeg', ['-v', 'error', '-re', ...TEST_VIDEO, ...args], { stdio: 'ignore' })
   onTestFinished(() => {
@@ -29,7 +29,7 @@ const send = (args: readonly string[]): void => {
   })
 }
 
-/** The pipeline plays, and ffmpeg decodes its output without a complaint. */
+/** Creates a pipeline, lets ffmpeg decode its output without an error, and deletes it. */
 const plays = async (service: Service, source: Record<string, unknown>, more: Record<string, unknown> = {}): Promise<void> => {
   const { status, body } = await service.request('POST', '/svc/pipeline', { id: 'any', mode: 'simple', source, ...more })
   expect({ status, message: body.message }).toEqual({ status: 201, message: undefined })
@@ -43,8 +43,8 @@ describe('a source', () => {
     ['asks for Basic credentials', ['--auth', 'basic'], 'rtsp'],
     ['asks for Digest credentials', ['--auth', 'digest'], 'rtsp'],
     ['sends over UDP only', ['--auth', 'basic', '--transport', 'udp'], 'rtsp'],
-    ['is told to send over TCP', ['--auth', 'basic', '--transport', 'tcp'], 'rtspt'],
-  ])('that is RTSP and %s plays', async (_what, args, scheme) => {
+    ['must send over TCP', ['--auth', 'basic', '--transport', 'tcp'], 'rtspt'],
+  ])('plays over RTSP when it %s', async (_what, args, scheme) => {
     const source = await startRtspSource(args)
     onTestFinished(() => source.stop())
     const service = await startService()
@@ -59,7 +59,7 @@ describe('a source', () => {
     await service.stop()
   })
 
-  it('that is RTSP over TLS with a self-signed certificate plays', async () => {
+  it('plays over RTSP with TLS and a self-signed certificate', async () => {
     const folder = temporaryFolder()
     const [certificate, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
     await run('openssl', [
@@ -84,7 +84,7 @@ describe('a source', () => {
     await service.stop()
   })
 
-  it('that is neither H.264 nor H.265 is passed on untouched from RTSP, and re-encoded when asked', async () => {
+  it('with another codec is passed through from RTSP, and re-encoded on request', async () => {
     const source = await startRtspSource()
     onTestFinished(() => source.stop())
     const service = await startService()
@@ -93,7 +93,7 @@ describe('a source', () => {
     await service.stop()
   })
 
-  it('that is MPEG-TS over UDP or SRT plays, passed through and re-encoded', async () => {
+  it('plays as MPEG-TS over UDP and SRT, passed through and re-encoded', async () => {
     const [udp, srt] = [await freePort(), await freePort()]
     send([...H264, '-f', 'mpegts', `udp://127.0.0.1:${udp}?pkt_size=1316`])
     send([...H264, '-f', 'mpegts', `srt://127.0.0.1:${srt}?mode=listener`])
@@ -104,8 +104,7 @@ describe('a source', () => {
     await service.stop()
   })
 
-  // On a very busy machine parsebin now and then links no track of a recording, and the start times out: known, and rare.
-  it('that is a file plays when files are allowed, and as HLS over HTTP', { retry: 2 }, async () => {
+  it('plays as a file when files are allowed, and as HLS over HTTP', async () => {
     const folder = temporaryFolder()
     await run('ffmpeg', [
       '-v',

@@ -98,7 +98,7 @@ describe('a media server that calls the triggers', () => {
     await service.stop()
   })
 
-  it('gets its KLV passed through and its position shown', async () => {
+  it('passes KLV through and updates the geolocation', async () => {
     const source = await startRtspSource(['--fps', '15', '--width', '320', '--height', '240'])
     onTestFinished(() => source.stop())
     const server = await mediaServer()
@@ -124,7 +124,7 @@ describe('a media server that calls the triggers', () => {
     await service.stop()
   })
 
-  it('that sends no DELETE: the pipeline is waited for and then removed, and the stream may come again', async () => {
+  it('may send no DELETE: the pipeline is removed after a time, and the stream can be published again', async () => {
     const server = await mediaServer()
     const service = await serviceFor(server)
     await service.request('PUT', '/svc/settings', { triggers: { give_up_after_seconds: 2 } })
@@ -148,7 +148,7 @@ describe('a media server that calls the triggers', () => {
     await service.stop()
   })
 
-  it('whose DELETE comes first cannot start what is gone, and one that comes meanwhile cancels the start', async () => {
+  it('may send DELETE first, which starts nothing, or during the start, which cancels it', async () => {
     const server = await mediaServer()
     const service = await serviceFor(server)
     expect((await trigger(service, 'DELETE', 'cam')).body).toEqual({ status: 'ok', pipelineId: 'cam', action: 'stop' })
@@ -169,7 +169,7 @@ describe('a media server that calls the triggers', () => {
     }
   })
 
-  it('finds no port when the range is exhausted, and one when a port is free again', async () => {
+  it('gets an error when no port is free, and a pipeline when one is free again', async () => {
     const server = await mediaServer()
     const first = await freePort()
     const service = await serviceFor(server, { SVC_OUTPUT_PORTS: `${first}-${first}` })
@@ -188,7 +188,7 @@ describe('a media server that calls the triggers', () => {
   })
 })
 
-/** A port below the ephemeral ones, so that no outgoing connection takes it in the meantime. */
+/** A port below the ephemeral range, so that no outgoing connection takes it in the meantime. */
 const freePort = async (): Promise<number> => {
   for (let port = 10_100 + (process.pid % 800); port < 12_000; port += 1) if (await portIsFree(port)) return port
   throw new Error('No port is free')

@@ -1,4 +1,4 @@
-/** A seeded source of choices (mulberry32), so that a failure can be repeated. */
+/** A seeded random generator (mulberry32), so that a failure can be repeated. */
 export const createRandom = (seed: number) => {
   let state = seed >>> 0
   const next = (): number => {

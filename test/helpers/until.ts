@@ -1,4 +1,4 @@
-/** Asks again and again until the answer holds; fails with the last answer when it does not within the patience. */
+/** Polls until the answer satisfies the condition; throws with the last answer after `patienceMs`. */
 export const until = async <T>(ask: () => T | Promise<T>, holds: (answer: T) => boolean, patienceMs = 20_000): Promise<T> => {
   const deadline = performance.now() + patienceMs
   for (;;) {

@@ -21,11 +21,11 @@ const entriesOf = (directory: string): readonly (readonly [path: string, kind: K
   ),
 ]
 
-/** A socket is made with the umask alone. */
+/** Sockets cannot be chmodded before they exist: their rights come from the umask. */
 const MODES: Readonly<Record<Kind, string>> = { file: '600', directory: '700', other: '700' }
 
 describe('the data directory', () => {
-  it('has no password, token or given key in any file, and is accessible to its owner only', async () => {
+  it('stores no password, token or given key in clear text, and only its owner may read it', async () => {
     const apiKey = 'a-key-that-was-given-by-environment'
     const service = await startService({ env: { SVC_API_KEY: apiKey, SVC_LOG_LEVEL: 'debug' } })
     await setPassword(service)
@@ -50,7 +50,7 @@ describe('the data directory', () => {
       }
     }
     search('while it runs')
-    // The log and the environment of the engine process are more readable than the API process.
+    // Other users can see the command line of a process.
     for (const secret of secrets) expect(service.log.join('\n')).not.toContain(secret)
     const engine = readFileSync(`/proc/${service.enginePid()}/environ`, 'latin1')
     expect(engine).not.toContain(apiKey)
@@ -59,13 +59,13 @@ describe('the data directory', () => {
   })
 })
 
-describe('many concurrent wrong logins', () => {
-  it('are answered, most of them immediately, while other requests are served', async () => {
+describe('login attempts', () => {
+  it('do not delay other requests, even a thousand wrong ones at once', async () => {
     const service = await startService({ env: { SVC_TRUST_PROXY: '1' } })
     await setPassword(service)
     const { body } = await login(service, PASSWORD)
     const authorization = `Bearer ${body.token}`
-    // Each from another address, so that the login limit does not apply.
+    // Each from another address, so that the login limit per client does not apply.
     const attempts = Array.from({ length: 300 }, (_, at) => login(service, GUESS, `198.51.${at % 100}.${Math.floor(at / 100)}`))
     const others = [
       await service.request('GET', '/svc/healthz'),
@@ -75,7 +75,7 @@ describe('many concurrent wrong logins', () => {
     const answers = await Promise.all(attempts)
     expect(others.map(({ status }) => status)).toEqual([200, 200, 200])
     const count = (status: number) => answers.filter((answer) => answer.status === status).length
-    // Wrong password, or too many at once: a bounded number of hashes run, the other logins get 503 with Retry-After.
+    // 400: wrong; 429 with Retry-After: more than the number of hashes that are computed at once.
     expect(count(400) + count(503)).toBe(300)
     expect(count(400)).toBeGreaterThan(0)
     for (const { status, headers, body: error } of answers) {
@@ -86,12 +86,12 @@ describe('many concurrent wrong logins', () => {
     await service.stop()
   })
 
-  it('from one address are refused after ten, with the time to wait', async () => {
+  it('are refused after ten from one address, with the time to wait', async () => {
     const service = await startService()
     await setPassword(service)
     const answers = await Promise.all(Array.from({ length: 100 }, (_, at) => login(service, GUESS, `198.51.100.${at}`)))
     const limited = answers.filter(({ status }) => status === 429)
-    // X-Forwarded-For is the client's own word here: it does not help.
+    // X-Forwarded-For counts only with SVC_TRUST_PROXY.
     expect(limited).toHaveLength(90)
     for (const { headers } of limited) expect(Number(headers.get('retry-after'))).toBeGreaterThan(50)
     await service.stop()

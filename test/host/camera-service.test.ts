@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { followSse, type SseBlock, type SseClient } from '../helpers/api/sse-client.ts'
 import { type CameraMock, startCameraMock } from '../helpers/media/camera-mock.ts'
@@ -12,12 +12,11 @@ const ENTRY = resolve(import.meta.dirname, '../../dist/node.js')
 
 let running: CameraMock | undefined
 
-/** How long a start inside the mock is waited for, milliseconds: ten times what it takes. */
+/** Patience for a start inside the mock, milliseconds: ten times the usual time. */
 const START_PATIENCE_MS = 8000
 const STARTS = 3
 
-// Now and then, on a busy machine, umockdev's preloaded library keeps a program from ever beginning: it writes not a
-// line. That is the mock's fault and not the service's, so it is started anew; a service that fails fails each time.
+// On a busy machine a program may hang in umockdev's preloaded library before its first line; then the mock is started again.
 const startInMock = async (environment: NodeJS.ProcessEnv): Promise<{ mock: CameraMock; url: string }> => {
   let log = ''
   for (let start = 0; start < STARTS; start += 1) {
@@ -37,8 +36,8 @@ const startInMock = async (environment: NodeJS.ProcessEnv): Promise<{ mock: Came
 
 /** The built service as a program that sees the mock's cameras and no others. */
 const startService = async () => {
-  const dataDir = join(temporaryDataDir(), 'data')
-  // The engine binds before it promises, so whoever else has one of them does no harm.
+  const dataDir = temporaryDataDir()
+  // The engine binds a port before it uses it, so other programs may have some of them.
   const firstPort = 10_000 + (process.pid % 36) * 50
   const environment = { SVC_PORT: '0', SVC_DATA_DIR: dataDir, SVC_OUTPUT_PORTS: `${firstPort}-${firstPort + 49}` }
   const { mock, url } = await startInMock(environment)
@@ -61,7 +60,7 @@ afterEach(async () => {
 const H264 = { codec: 'h264', bitrate: 800, width: 320, height: 240, quality: 1 }
 const camera = (id: string, uri: string, more: Record<string, unknown> = {}) => ({ id, mode: 'simple', source: { uri }, ...more })
 
-/** The next status in this phase; what comes before it is passed over. */
+/** The next status in this phase; skips others. */
 const phase = async (client: SseClient, wanted: string): Promise<SseBlock> => {
   for (;;) {
     const block = await client.nextOf('pipeline_status')
@@ -71,14 +70,15 @@ const phase = async (client: SseClient, wanted: string): Promise<SseBlock> => {
 
 const readable = (output: string): string => output.replace('0.0.0.0', '127.0.0.1')
 
-describe('the cameras of the running service', { timeout: 60_000 }, () => {
-  it('are none on a host without cameras, then listed with what they can do', async () => {
+describe('cameras', { timeout: 60_000 }, () => {
+  it('are listed with their formats when they are plugged in', async () => {
     const { mock, ask } = await startService()
     expect(await ask('GET', '/svc/cameras')).toMatchObject({ status: 200, body: [] })
     expect(await ask('GET', '/svc/camera?path=/dev/video0')).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } })
     expect(await ask('GET', '/svc/camera?path=/etc/passwd')).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } })
 
     await mock.plug('onboard')
+    // The two nodes of this camera appear one after the other.
     const listed = await until(
       () => ask('GET', '/svc/cameras'),
       // Its two nodes appear one after the other.
@@ -116,7 +116,7 @@ describe('the cameras of the running service', { timeout: 60_000 }, () => {
     })
   })
 
-  it('tell within a second that one was plugged in or unplugged, to every stream, and again to who missed it', async () => {
+  it('send an event within a second of being plugged in or unplugged, also to a client that reconnects', async () => {
     const { mock, follow } = await startService()
     const [cameras, everything] = [await follow('/svc/cameras/events'), await follow('/svc/events')]
     expect(await cameras.next()).toEqual({ retry: '2000' })
@@ -135,7 +135,7 @@ describe('the cameras of the running service', { timeout: 60_000 }, () => {
     expect([await again.next(), await again.next()]).toEqual([{ retry: '2000' }, removed])
   })
 
-  it('hold a pipeline to what they offer, and to anything that may be plugged in later when they are not there', async () => {
+  it('limit a pipeline to the modes they offer, and accept any mode while they are not attached', async () => {
     const { mock, ask } = await startService()
     await mock.plug('webcam')
     await until(
@@ -168,7 +168,7 @@ describe('the cameras of the running service', { timeout: 60_000 }, () => {
     expect(busy.body.details.cause).toContain('another program')
   })
 
-  it('are re-encoded for readers, reconnect when they are unplugged, and play by themselves when they are back', async () => {
+  it('are re-encoded, and play again by themselves after being unplugged and plugged in', async () => {
     const { mock, ask, follow } = await startService()
     await mock.plug('webcam')
     const created = await ask(
@@ -187,7 +187,7 @@ describe('the cameras of the running service', { timeout: 60_000 }, () => {
     const lost = await phase(events, 'reconnecting')
     expect(lost.data).toMatchObject({ state: 'playing', runtime: { last_error: { message: expect.stringContaining('not attached') } } })
 
-    // From here on it waits longer each time, and yet begins at once when the camera is back.
+    // The backoff grows with each retry; the camera's return starts the pipeline at once.
     await until(
       () => ask('GET', '/svc/pipeline/cam'),
       ({ body }) => body.runtime.restarts >= 3,
@@ -198,7 +198,7 @@ describe('the cameras of the running service', { timeout: 60_000 }, () => {
     expect((await ask('PUT', '/svc/pipeline/cam/stop')).status).toBe(200)
   })
 
-  it('of raw video are encoded: any size of a driver that lists none, and 16-bit grey', async () => {
+  it('with raw video are encoded: a driver with stepwise sizes, and 16-bit grey', async () => {
     const { mock, ask } = await startService()
     for (const [name, id, uri] of [
       ['stepwise', 'csi', 'v4l2:///dev/video6'],
@@ -213,7 +213,7 @@ describe('the cameras of the running service', { timeout: 60_000 }, () => {
     }
   })
 
-  it('send H.264 on as it is', async () => {
+  it('with H.264 are passed through', async () => {
     const { mock, ask } = await startService()
     await mock.plug('onboard')
     const { status, body } = await ask('POST', '/svc/pipeline', camera('h264', 'v4l2:///dev/video2'))

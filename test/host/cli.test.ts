@@ -35,7 +35,7 @@ const doctor = (env: Record<string, string> = {}) => {
 }
 
 describe('video-pipeline-service doctor', () => {
-  it('finds everything that the tests need on this host', () => {
+  it('finds all that the tests need on this host', () => {
     const { status, report, find } = doctor({ SVC_PORT: '0' })
     expect([status, report.status === 'failed']).toEqual([0, false])
     expect(find('GStreamer')).toMatchObject({ status: 'ok', message: expect.stringMatching(/^1\.\d+/) })
@@ -43,16 +43,18 @@ describe('video-pipeline-service doctor', () => {
     expect(find('encoder x265enc')?.status).toBe('ok')
   })
 
-  it('names the packages that a bare host needs, and fails', () => {
+  it('names the packages that are missing, and fails', () => {
     const bare = temporaryFolder()
     symlinkSync(execFileSync('which', ['setpriv'], { encoding: 'utf8' }).trim(), join(bare, 'setpriv'))
     const { status, report, find } = doctor({ PATH: bare, SVC_PORT: '0' })
     expect([status, report.status]).toEqual([1, 'failed'])
     expect(find('program gst-launch-1.0')).toMatchObject({ status: 'failed' })
     expect(find('program v4l2-ctl')).toMatchObject({ status: 'warning' })
-    expect(report.packages).toEqual(['gstreamer1.0-plugins-base-apps', 'gstreamer1.0-tools', 'v4l-utils'])
+    expect(report.packages).toEqual(['bubblewrap', 'gstreamer1.0-plugins-base-apps', 'gstreamer1.0-tools', 'v4l-utils'])
     const text = run(['doctor'], { PATH: bare, SVC_PORT: '0' }).stdout
-    expect(text).toContain('sudo apt-get install -y --no-install-recommends gstreamer1.0-plugins-base-apps gstreamer1.0-tools v4l-utils')
+    expect(text).toContain(
+      'sudo apt-get install -y --no-install-recommends bubblewrap gstreamer1.0-plugins-base-apps gstreamer1.0-tools v4l-utils',
+    )
   })
 
   it('reports a port in use and an invalid variable', async () => {
@@ -77,7 +79,7 @@ const variables = (file: string): Record<string, string> =>
   Object.fromEntries([...readFileSync(file, 'utf8').matchAll(/^(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]))
 
 describe('video-pipeline-service install', () => {
-  it('writes keys for root only, unique to the host, and units that systemd accepts', () => {
+  it('writes random keys that only root can read, and units that systemd accepts', () => {
     const [root, other] = [temporaryFolder(), temporaryFolder()]
     expect(run(['install', '--root', root])).toMatchObject({ status: 0, stderr: '' })
     run(['install', '--root', other])
@@ -92,7 +94,7 @@ describe('video-pipeline-service install', () => {
     expect(verified.status).toBe(0)
   })
 
-  it('keeps existing files, refuses to replace changed ones, and backs them up with --force', () => {
+  it('does not overwrite a changed file; with --force it makes a backup', () => {
     const root = temporaryFolder()
     run(['install', '--root', root])
     const key = variables(join(root, ENVIRONMENTS[0] ?? '')).SVC_API_KEY
@@ -106,6 +108,35 @@ describe('video-pipeline-service install', () => {
     expect(variables(join(root, ENVIRONMENTS[0] ?? '')).SVC_API_KEY).toBe(key)
   })
 
+  it('gives API and engine a user each, and their data to them, also where they were one user before', () => {
+    const { stdout } = run(['install', '--root', temporaryFolder()])
+    const commands = [...stdout.matchAll(/^not run, because of --root: (.+)$/gm)].map(([, command]) => command)
+    expect(commands).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^useradd --system .* video-pipeline-api$/),
+        expect.stringMatching(/^useradd --system .* video-pipeline-engine$/),
+        'chown root:root /var/lib/video-pipeline-service',
+        'chmod 0711 /var/lib/video-pipeline-service',
+        'chown -R video-pipeline-api:video-pipeline-api /var/lib/video-pipeline-service/api',
+        'chown -R video-pipeline-engine:video-pipeline-engine /var/lib/video-pipeline-service/engine',
+      ]),
+    )
+  })
+
+  it('lets the engine make sandboxes, and the API no namespace', () => {
+    const root = temporaryFolder()
+    run(['install', '--root', root])
+    const [engine = '', api = ''] = UNITS.map((file) => readFileSync(join(root, file), 'utf8'))
+    expect(engine).toMatch(/^User=video-pipeline-engine$/m)
+    expect(engine).toMatch(/^RestrictNamespaces=user mnt pid /m)
+    expect(engine).toMatch(/^SystemCallFilter=@system-service @mount$/m)
+    // The kernel allows no new /proc where something is mounted over the present one.
+    expect(engine).not.toMatch(/^(ProtectKernelTunables|ProtectKernelLogs|ProcSubset|PrivateUsers)=/m)
+    expect(api).toMatch(/^User=video-pipeline-api$/m)
+    expect(api).toMatch(/^RestrictNamespaces=yes$/m)
+    for (const unit of [engine, api]) expect(unit).toMatch(/^StateDirectory=video-pipeline-service\/(api|engine)$/m)
+  })
+
   it('changes nothing with --dry-run', () => {
     const root = temporaryFolder()
     const { status, stdout } = run(['install', '--dry-run', '--root', root])
@@ -114,7 +145,7 @@ describe('video-pipeline-service install', () => {
     expect(stdout).not.toMatch(/SVC_API_KEY=/)
   })
 
-  it('is undone by uninstall, which leaves keys and data until --purge', () => {
+  it('is undone by uninstall, which keeps keys and data unless --purge is given', () => {
     const root = temporaryFolder()
     run(['install', '--root', root])
     expect(run(['uninstall', '--root', root]).status).toBe(0)
@@ -127,7 +158,7 @@ describe('video-pipeline-service install', () => {
 })
 
 describe('video-pipeline-service', () => {
-  it('serves and ends at SIGTERM', async () => {
+  it('serves until SIGTERM', async () => {
     const dataDir = temporaryDataDir()
     const child = spawn(COMMAND, ['serve'], {
       stdio: ['ignore', 'ignore', 'pipe'],

@@ -13,21 +13,21 @@ const run = (args: readonly string[], env: Record<string, string> = {}) =>
   })
 
 describe('the command line', () => {
-  it('--help lists every variable with its default', () => {
+  it('lists every variable with its default for --help', () => {
     const { status, stdout, stderr } = run(['--help'])
     expect([status, stderr]).toEqual([0, ''])
     for (const { name } of CONFIGURATION_VARIABLES) expect(stdout).toMatch(new RegExp(`^ +${name} .*`, 'm'))
     for (const { shown, about } of CONFIGURATION_VARIABLES) expect(stdout).toContain(`${about} (default: ${shown})`)
   })
 
-  it('an unknown argument is named and exits with 64', () => {
+  it('exits with 64 and names an unknown argument', () => {
     const { status, stderr } = run(['--prot', '80'])
     expect([status, stderr]).toEqual([64, 'video-pipeline-service: unknown argument --prot; use --help for a list\n'])
   })
 })
 
-describe('a configuration with mistakes', () => {
-  it('exits with 78 and one line per mistake, without secrets, and creates nothing', () => {
+describe('an invalid configuration', () => {
+  it('exits with 78 and one line for each mistake, without secrets, before any file is written', () => {
     const dataDir = join(temporaryDataDir(), 'not-made')
     const wrong = {
       SVC_PORT: '80800',
@@ -54,7 +54,7 @@ describe('a configuration with mistakes', () => {
     expect(existsSync(dataDir)).toBe(false)
   })
 
-  it('is refused when explorer and API have the same port', () => {
+  it('includes one that gives the explorer the port of the API', () => {
     const { status, stderr } = run([], { SVC_PROFILE: 'docs', SVC_PORT: '8081' })
     expect([status, stderr]).toEqual([78, 'video-pipeline-service: SVC_DOCS_PORT=8081: use another port than SVC_PORT\n'])
   })

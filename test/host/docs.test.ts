@@ -35,7 +35,7 @@ const corsOf = async (service: Service, origin: string) => {
 }
 
 describe('the API explorer', () => {
-  it('serves its page, its files and the API document, and nothing else', async () => {
+  it('serves its page, its files and the OpenAPI document only', async () => {
     const { service, docs } = await startWithDocs()
     const page = await request(docs, 'GET')
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
@@ -76,7 +76,7 @@ describe('the API explorer', () => {
     await service.stop()
   })
 
-  it('has header fields that block scripts, frames and requests of other origins', async () => {
+  it('forbids foreign scripts, frames and requests by its headers', async () => {
     const { service, docs } = await startWithDocs()
     for (const path of ['/', '/explorer.js', '/swagger-ui-bundle.js', '/openapi.json', '/nothing']) {
       const { headers } = await request(`${docs}${path}`, 'GET')
@@ -95,7 +95,7 @@ describe('the API explorer', () => {
     await service.stop()
   })
 
-  it('may call the API from its own origin, with token or key, and no other page may', async () => {
+  it('may call the API with a token or key; pages of other origins may not', async () => {
     const { service, docs } = await startWithDocs()
     expect(await corsOf(service, docs)).toBe(docs)
     expect(await corsOf(service, docs.replace('127.0.0.1', 'localhost'))).toBe(docs.replace('127.0.0.1', 'localhost'))
@@ -112,13 +112,13 @@ describe('the API explorer', () => {
     await service.stop()
   })
 
-  it('ends with the service', async () => {
+  it('stops with the service', async () => {
     const { service, docs } = await startWithDocs()
     expect(await service.stop()).toBe(0)
     await expect(fetch(docs)).rejects.toThrow()
   })
 
-  it('is not served without its profile, and neither is the document', async () => {
+  it('is not served without the docs profile, and neither is the document', async () => {
     const port = await freePort()
     const service = await startService({ env: { SVC_DOCS_PORT: String(port) } })
     expect(await service.waitForLog('service_ready')).not.toHaveProperty('docs_url')
@@ -130,7 +130,7 @@ describe('the API explorer', () => {
     await service.stop()
   })
 
-  it('names the variable to change when its port is taken', async () => {
+  it('names the variable to change when its port is in use', async () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     const { port } = taken.address() as AddressInfo

@@ -18,7 +18,7 @@ interface Packed {
   readonly files: readonly { readonly path: string }[]
 }
 
-/** A project of somebody else: the packed service is installed in it from its tarball, and nothing else of this checkout is there. */
+/** A separate project with the service installed from its tarball. */
 let project: string
 let packed: Packed
 
@@ -39,7 +39,7 @@ beforeAll(() => {
   const installed = join(project, 'node_modules/video-pipeline-service')
   mkdirSync(installed, { recursive: true })
   execFileSync('tar', ['xzf', join(project, packed.filename), '--strip-components=1', '-C', installed])
-  // What its package.json asks for, as npm would lay it beside it; without a registry at hand it is the same packages by link.
+  // Its dependencies are linked, so that the test needs no registry.
   for (const name of Object.keys(dependenciesOf(installed))) link(join(ROOT, 'node_modules'), name)
   link(join(ROOT, 'node_modules'), '@types/node')
   link(THIRD_PARTY, 'fastify')
@@ -124,8 +124,8 @@ describe('the package', () => {
   })
 })
 
-describe('the service embedded', () => {
-  it('in Fastify runs under a prefix, behind the authentication of the application', async () => {
+describe('the embedded service', () => {
+  it('runs in Fastify under a prefix, behind the authentication of the application', async () => {
     const { url, stop } = await start('in-fastify.mjs')
     expect((await fetch(`${url}/video/svc/pipeline`)).status).toBe(403)
     expect(await (await fetch(url)).json()).toEqual({ application: 'an application of its own' })
@@ -133,7 +133,7 @@ describe('the service embedded', () => {
     expect(await stop()).toBe(0)
   })
 
-  it('in a bare server offers the chosen groups and no others', async () => {
+  it('serves only the chosen endpoint groups in a plain HTTP server', async () => {
     const { url, stop } = await start('bare-server.mjs')
     expect(await (await fetch(`${url}/svc/health`)).json()).toMatchObject({ status: 'ok' })
     const source = { uri: 'test://ball?width=320&height=240' }

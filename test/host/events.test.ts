@@ -26,15 +26,15 @@ const follow = async (service: Service, path: string, headers: Record<string, st
 const clients = async (service: Service): Promise<number | undefined> =>
   parseMetrics((await service.request('GET', '/svc/metrics')).body).value('svc_sse_clients')
 
-/** The phases told until one of them is `last`. */
+/** The phases of the events up to `last`. */
 const phasesUntil = async (client: SseClient, last: string): Promise<string[]> => {
   const phases: string[] = []
   while (phases.at(-1) !== last) phases.push((await client.nextOf('pipeline_status')).data.runtime.phase)
   return phases
 }
 
-describe('events on the running service', () => {
-  it('report every phase of a pipeline in order, its errors and its deletion', async () => {
+describe('event streams', () => {
+  it('send every phase of a pipeline in order, its errors and its removal', async () => {
     const service = await startService()
     await create(service, 'told', { on_demand: true })
     const client = await follow(service, '/svc/pipeline/told/status/events')
@@ -59,7 +59,7 @@ describe('events on the running service', () => {
     expect(await service.stop()).toBe(0)
   })
 
-  it('continue with a new engine after the first was killed, and end when the service stops', async () => {
+  it('go on with a new engine after the first was killed, and end when the service stops', async () => {
     const service = await startService()
     await create(service, 'wanted')
     const client = await follow(service, '/svc/pipeline/wanted/status/events')
@@ -80,7 +80,7 @@ describe('events on the running service', () => {
     expect(await stopped).toBe(0)
   })
 
-  it('leave nothing behind when clients disconnect', async () => {
+  it('leave nothing behind when their clients disconnect', async () => {
     const service = await startService()
     await create(service, 'followed', { on_demand: true })
     const { hostname, port } = new URL(service.url)
@@ -106,8 +106,8 @@ describe('events on the running service', () => {
   })
 })
 
-describe('a client that does not read, over a socket', () => {
-  it('is disconnected, and a client that reads gets every event', async () => {
+describe('a client that does not read', () => {
+  it('is disconnected, while one that reads receives everything', async () => {
     const feed = createEventFeed('p')
     const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
     const app: FetchHandler = async ({ signal }, context) =>

@@ -15,27 +15,27 @@ const version = (more = '', host = HOST) => `GET /svc/version HTTP/1.1\r\n${host
 const login = (more: string, body = '') => `POST /svc/auth/login HTTP/1.1\r\n${HOST}${more}\r\n${body}`
 const INNER = `GET /svc/version HTTP/1.1\r\n${HOST}\r\n`
 
-/** What must never be in an answer: a stack, a path of the host, a secret that was sent. */
+/** Text that no answer may contain: stacks, paths of the host, the secrets of the request. */
 const NEVER = /\bat .*:\d+:\d+|file:\/\/|node_modules|\/handlers\/|hunter2/
 
 interface RawRow {
   readonly name: string
   readonly sent: string | Buffer
-  /** The answers, after which the connection is closed. */
+  /** Statuses of the answers before the connection is closed. */
   readonly statuses: readonly number[]
 }
 
 const closing: readonly RawRow[] = [
   {
-    name: 'a length and chunks at once (smuggling)',
+    name: 'Content-Length with chunked (smuggling)',
     sent: login('content-length: 4\r\ntransfer-encoding: chunked\r\n', `0\r\n\r\n${INNER}`),
     statuses: [400],
   },
-  { name: 'two lengths', sent: login('content-length: 4\r\ncontent-length: 5\r\n', 'abcde'), statuses: [400] },
+  { name: 'two Content-Lengths', sent: login('content-length: 4\r\ncontent-length: 5\r\n', 'abcde'), statuses: [400] },
   { name: 'a negative length', sent: login('content-length: -1\r\n'), statuses: [400] },
   { name: 'an unknown transfer coding', sent: login('transfer-encoding: xchunked\r\n', `0\r\n\r\n${INNER}`), statuses: [400] },
   {
-    name: 'chunked that is not the last coding',
+    name: 'chunked before another coding',
     sent: login('transfer-encoding: chunked, identity\r\n', `0\r\n\r\n${INNER}`),
     statuses: [400],
   },
@@ -53,7 +53,7 @@ const closing: readonly RawRow[] = [
   { name: 'a Host with an invalid port', sent: version('', 'host: a:99999\r\n'), statuses: [400] },
   { name: 'a Host with an invalid IPv6 address', sent: version('', 'host: [::::]\r\n'), statuses: [400] },
   { name: 'a Host with an invalid IPv4 address', sent: version('', 'host: 999.1.1.1\r\n'), statuses: [400] },
-  { name: 'a Host with a blank', sent: version('', 'host: a b\r\n'), statuses: [400] },
+  { name: 'a Host that breaks out of its line', sent: version('', 'host: a b\r\n'), statuses: [400] },
   { name: 'the absolute form of another host', sent: `GET http://evil.test/svc/version HTTP/1.1\r\n${HOST}\r\n`, statuses: [400] },
   { name: 'an asterisk', sent: `OPTIONS * HTTP/1.1\r\n${HOST}\r\n`, statuses: [400] },
   { name: 'TRACE with a credential', sent: `TRACE /svc/version HTTP/1.1\r\n${HOST}x-api-key: hunter2\r\n\r\n`, statuses: [405] },
@@ -66,29 +66,25 @@ const closing: readonly RawRow[] = [
   { name: 'HTTP/1.0 without Host', sent: 'GET /svc/version HTTP/1.0\r\n\r\n', statuses: [400] },
   { name: 'the preface of HTTP/2', sent: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', statuses: [400] },
   { name: 'a TLS hello', sent: Buffer.from('16030100c8010000c40303', 'hex'), statuses: [400] },
-  { name: 'a method in lower case', sent: `get /svc/version HTTP/1.1\r\n${HOST}\r\n`, statuses: [400] },
+  { name: 'a lowercase method', sent: `get /svc/version HTTP/1.1\r\n${HOST}\r\n`, statuses: [400] },
 ]
 
 const staying: readonly RawRow[] = [
-  { name: 'requests in one packet are answered in their order', sent: INNER.repeat(50), statuses: Array(50).fill(200) },
-  { name: 'a host name in a path stays a path', sent: `GET //evil.test/svc/version HTTP/1.1\r\n${HOST}\r\n`, statuses: [404] },
+  { name: 'pipelined requests are answered in order', sent: INNER.repeat(50), statuses: Array(50).fill(200) },
+  { name: 'a path that begins with // is a path', sent: `GET //evil.test/svc/version HTTP/1.1\r\n${HOST}\r\n`, statuses: [404] },
   { name: 'an upgrade is ignored', sent: version('connection: upgrade\r\nupgrade: websocket\r\n'), statuses: [200] },
   {
-    name: 'an expectation of 100-continue is met',
+    name: 'Expect: 100-continue is answered',
     sent: login('content-length: 16\r\nexpect: 100-continue\r\n', '{"password":"x"}'),
     statuses: [100, 400],
   },
-  { name: 'another expectation is not met', sent: login('content-length: 0\r\nexpect: 200-maybe\r\n'), statuses: [417] },
+  { name: 'an unknown expectation is refused', sent: login('content-length: 0\r\nexpect: 200-maybe\r\n'), statuses: [417] },
   {
-    name: 'an unexpected body is not a second request',
+    name: 'an unexpected body is not taken for a second request',
     sent: version(`content-length: ${INNER.length}\r\n`) + INNER + INNER,
     statuses: [200, 200],
   },
-  {
-    name: 'bytes above ASCII in a field cause no failure',
-    sent: Buffer.from(version('x-api-key: \xff\xfe\r\n'), 'latin1'),
-    statuses: [200],
-  },
+  { name: 'bytes above ASCII in a header are accepted', sent: Buffer.from(version('x-api-key: \xff\xfe\r\n'), 'latin1'), statuses: [200] },
 ]
 
 const isSound = async (api: TestApi) => {
@@ -96,9 +92,9 @@ const isSound = async (api: TestApi) => {
   expect(api.logged.filter(({ level }) => level === 'error')).toEqual([])
 }
 
-describe('raw requests', () => {
+describe('malformed HTTP', () => {
   for (const { name, sent, statuses } of closing) {
-    it(`${name} is refused once, and the connection is closed`, async () => {
+    it(`with ${name} is refused once, and the connection is closed`, async () => {
       await using api = await createTestApi(nodeHost)
       const answer = await sendRaw(api.origin, sent)
       expect(answer.statuses).toEqual(statuses)
@@ -141,14 +137,14 @@ const garbage = (random: Random): Buffer => {
   return Buffer.from(text, 'latin1')
 }
 
-describe('random input', () => {
+describe('random bytes', () => {
   const SEED = 20261121
   const REQUESTS = 3000
-  it(`${REQUESTS} random requests get valid HTTP answers only`, async () => {
+  it(`get only valid HTTP answers (${REQUESTS} requests)`, async () => {
     await using api = await createTestApi(nodeHost)
     const random = createRandom(SEED)
     const pieces = Array.from({ length: REQUESTS }, () => garbage(random))
-    // A client that goes away when it has sent: what waits for more is not waited for.
+    // The client closes after sending, so an incomplete request costs no time.
     const send = (bytes: Buffer): Promise<string> =>
       new Promise((resolve) => {
         const { hostname, port } = new URL(api.origin)
@@ -176,7 +172,7 @@ describe('random input', () => {
 
 const SHORT = { headersTimeoutMs: 200, requestTimeoutMs: 400, keepAliveTimeoutMs: 200, checkIntervalMs: 50 }
 
-/** The API behind the Node host with bounds that a test can wait for. */
+/** The API on the Node host with limits that a test can reach. */
 const serveWith = async (
   api: TestApi,
   limits: Partial<Record<'connections' | 'urlBytes', number>> & Partial<typeof SHORT>,
@@ -208,8 +204,8 @@ it('a URL longer than the limit that the server was given is refused', async () 
   expect((await fetch(`${origin}/svc/healthz`)).status).toBe(200)
 })
 
-describe('slow and many clients', () => {
-  it('an incomplete request is answered 408 and closed, and an idle connection is closed', async () => {
+describe('slow clients and many clients', () => {
+  it('answers 408 to an unfinished request and closes idle connections', async () => {
     await using api = await createTestApi()
     const origin = await serveWith(api, SHORT)
     const [head, body, silent] = await Promise.all([
@@ -219,16 +215,16 @@ describe('slow and many clients', () => {
     ])
     expect(head.statuses).toEqual([408])
     expect(head.text).toContain('The request took too long to arrive.')
-    // The API waits for the body; only one answer comes, whichever side ends the request.
+    // Both the API and the HTTP server may end this request; there must be one answer.
     expect([[], [408]]).toContainEqual(body.statuses)
     expect([[], [408]]).toContainEqual(silent.statuses)
     await isSound(api)
   })
 
-  it('idle connections are all closed, also while others open and close', async () => {
+  it('closes all silent connections while others are served', async () => {
     await using api = await createTestApi()
     const origin = await serveWith(api, SHORT)
-    // Fewer than the kernel holds for a server that has not accepted them yet (511): it may drop others without a word.
+    // Fewer than the listen backlog of 511: the kernel drops connections beyond it silently.
     const sockets = await Promise.all(Array.from({ length: 300 }, () => open(origin)))
     let closed = 0
     for (const socket of sockets) socket.resume().once('close', () => (closed += 1))
@@ -241,7 +237,7 @@ describe('slow and many clients', () => {
     )
   })
 
-  it('300 clients that send one byte at a time do not block other clients', async () => {
+  it('serves others while 300 clients send one byte at a time', async () => {
     await using api = await createTestApi()
     const origin = await serveWith(api, { ...SHORT, headersTimeoutMs: 1000, requestTimeoutMs: 1500 })
     const sockets = await Promise.all(Array.from({ length: 300 }, () => open(origin)))
@@ -258,7 +254,7 @@ describe('slow and many clients', () => {
     expect((await fetch(`${origin}/svc/version`)).status).toBe(200)
   })
 
-  it('connections beyond the limit are dropped, and accepted again when others have closed', async () => {
+  it('drops connections beyond the limit, and accepts new ones when others have closed', async () => {
     await using api = await createTestApi()
     const origin = await serveWith(api, { connections: 20 })
     const sockets = await Promise.all(Array.from({ length: 20 }, () => open(origin)))
@@ -272,8 +268,8 @@ describe('slow and many clients', () => {
   })
 })
 
-describe('the end of the service', () => {
-  it('finishes running requests, closes event streams and accepts no new requests', async () => {
+describe('the shutdown', () => {
+  it('finishes requests in progress, closes event streams and takes no new request', async () => {
     const service = await startService()
     const stream = followSse(await fetch(`${service.url}/svc/events`))
     const socket = await open(service.url)
@@ -283,7 +279,7 @@ describe('the end of the service', () => {
     })
     const body = JSON.stringify({ geolocation: null })
     socket.write(`PATCH /svc/pipeline/nobody HTTP/1.1\r\n${HOST}content-length: ${body.length}\r\nexpect: 100-continue\r\n\r\n`)
-    // The service has the request now and waits for its body.
+    // The service has the head of the request and waits for its body.
     await until(
       () => answer,
       (text) => text.includes('100 Continue'),

@@ -20,8 +20,8 @@ const scrape = async (service: Service) => {
   return parseMetrics(body)
 }
 
-describe('metrics of the running service', () => {
-  it('follow a pipeline, its reader, its restart and its end', async () => {
+describe('metrics', () => {
+  it('show a pipeline, its reader, its restart and its removal', async () => {
     const service = await startService()
     const { body } = await service.request('POST', '/svc/pipeline', { id: 'counted', ...BALL })
     const reader = await openReader(body.output.uri.replace('0.0.0.0', '127.0.0.1'))
@@ -59,7 +59,7 @@ describe('metrics of the running service', () => {
     await service.stop()
   })
 
-  it('show that the engine is gone, and that it is back', async () => {
+  it('show whether the engine is available', async () => {
     const service = await startService()
     process.kill(service.enginePid(), 'SIGSTOP')
     const away = await scrape(service)

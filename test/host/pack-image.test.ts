@@ -26,7 +26,7 @@ const INSTRUCTIONS = DOCKERFILE.replace(/^#.*\n/gm, '')
   .filter((line) => line.trim() !== '')
 
 describe('the container image', () => {
-  it('copies only what is there, and runs as a user without rights under a health check', () => {
+  it('copies only existing files, and runs unprivileged with a health check', () => {
     const sources = INSTRUCTIONS.filter((line) => /^COPY (?!--from)/.test(line)).flatMap((line) => line.split(/\s+/).slice(1, -1))
     expect(sources.length).toBeGreaterThan(5)
     expect(sources.filter((source) => !existsSync(join(ROOT, source)))).toEqual([])
@@ -38,7 +38,7 @@ describe('the container image', () => {
     ])
   })
 
-  it('has every Debian package that the set-up asks for', () => {
+  it('has every Debian package that the set-up requires', () => {
     const setup = readFileSync(join(ROOT, 'engine/deploy/setup.mjs'), 'utf8')
     const needed = [...setup.slice(setup.indexOf('REQUIRED ='), setup.indexOf('TESTS =')).matchAll(/^ {2}\['([\w.+-]+)'/gm)].map(
       ([, name]) => name,
@@ -110,7 +110,7 @@ describe('the container image', () => {
   })
 })
 
-describe('the manifests for Kubernetes', () => {
+describe('the Kubernetes manifests', () => {
   const FOLDER = join(ROOT, 'engine/deploy/kubernetes')
   const THIRD_PARTY = join(ROOT, 'test/fixtures/third-party/node_modules')
   const { parse } = createRequire(import.meta.url)(join(THIRD_PARTY, 'yaml')) as { parse: (text: string, options: object) => unknown }
@@ -120,7 +120,7 @@ describe('the manifests for Kubernetes', () => {
   it.each([
     ['stateful-set.yaml', 'apps/v1/StatefulSet.js', 'StatefulSet'],
     ['service.yaml', 'v1/Service.js', 'Service'],
-  ])('hold a %s that its schema allows', async (file, module, kind) => {
+  ])('contain a valid %s', async (file, module, kind) => {
     // Modules of another project, so they are named by their place.
     const Kind = ((await import(join(THIRD_PARTY, 'kubernetes-models', module))) as Record<string, Model>)[kind]
     if (Kind === undefined) throw new Error(`no model of ${kind}`)
@@ -140,7 +140,7 @@ describe('the manifests for Kubernetes', () => {
     expect((groups as readonly number[]).filter((gid) => !numbers.has(gid))).toEqual([])
   })
 
-  it('name files that are there, variables that exist, and probe what the API answers', () => {
+  it('name existing files, known variables and a health endpoint that exists', () => {
     const { resources } = manifest('kustomization.yaml') as { resources: readonly string[] }
     expect(resources.filter((name) => !existsSync(join(FOLDER, name)))).toEqual([])
     const text = readFileSync(join(FOLDER, 'stateful-set.yaml'), 'utf8')

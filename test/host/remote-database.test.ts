@@ -22,7 +22,7 @@ describe('a libSQL server', () => {
     for (const database of databases) database.close()
   })
 
-  it('can also be addressed as libsql://', async () => {
+  it('can be given as libsql://', async () => {
     const { url } = await startLibsqlServer()
     const database = await openDatabase({ url: `${url.replace('http:', 'libsql:')}?tls=0` })
     expect(await createPipelineRepository(database).list()).toEqual([])
@@ -30,7 +30,7 @@ describe('a libSQL server', () => {
     database.close()
   })
 
-  it('serves several API processes with one engine: each sees the changes of the others', async () => {
+  it('shares pipelines between several API processes over one engine', async () => {
     const server = await startLibsqlServer()
     const engine = await startEngine()
     const env = { SVC_DATABASE_URL: server.url, SVC_ENGINE_URL: engine.url, SVC_ENGINE_TOKEN: ENGINE_TOKEN }
@@ -41,7 +41,7 @@ describe('a libSQL server', () => {
     expect((await three.request('PUT', '/svc/pipeline/shared/play')).body.state).toBe('playing')
     expect((await one.request('GET', '/svc/pipeline/shared')).body.state).toBe('playing')
 
-    // One of two creations of the same id at the same time wins.
+    // Of two concurrent creations with the same id one wins.
     const twins = await Promise.all([one, two, three].map((service) => service.request('POST', '/svc/pipeline', resting('twin'))))
     expect(twins.map(({ status }) => status).sort()).toEqual([201, 409, 409])
 
@@ -50,7 +50,7 @@ describe('a libSQL server', () => {
     const { token } = (await two.request('POST', '/svc/auth/login', { password: 'correct horse battery' })).body
     expect((await three.request('GET', '/svc/pipeline', undefined, { authorization: `Bearer ${token}` })).status).toBe(200)
 
-    // One of them goes: the streams and the others do not notice.
+    // The end of one API process does not affect the streams or the other processes.
     await one.kill()
     const after = await two.request('GET', '/svc/pipeline/shared', undefined, { authorization: `Bearer ${token}` })
     expect(after.body).toMatchObject({ state: 'playing', runtime: { restarts: 0 } })
@@ -58,7 +58,7 @@ describe('a libSQL server', () => {
     await engine.kill()
   })
 
-  it('reports to event clients of one API process what another one adds and removes', async () => {
+  it('lets clients of one API process see what another one adds and removes', async () => {
     const server = await startLibsqlServer()
     const engine = await startEngine()
     const env = { SVC_DATABASE_URL: server.url, SVC_ENGINE_URL: engine.url, SVC_ENGINE_TOKEN: ENGINE_TOKEN }
@@ -77,7 +77,7 @@ describe('a libSQL server', () => {
     await engine.kill()
   })
 
-  it('that is gone is reported in bounded time, keeps every acknowledged write, and is used again at once', async () => {
+  it('leads to 503 within bounded time while it is down, loses no acknowledged write, and is used again at once', async () => {
     const server = await startLibsqlServer()
     const service = await startService({ env: { SVC_DATABASE_URL: server.url } })
     expect((await service.request('POST', '/svc/pipeline', resting('kept'))).status).toBe(201)

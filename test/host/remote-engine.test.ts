@@ -23,7 +23,7 @@ interface Answer {
   readonly seconds: number
 }
 
-/** Asks the API as a client on its host does. */
+/** Sends a request from the host of the API. */
 const ask = async (hosts: TwoHosts, url: string, method: string, path: string, body?: unknown): Promise<Answer> => {
   const data = body === undefined ? [] : ['-d', JSON.stringify(body)]
   const [program = '', ...args] = hosts.on(hosts.api, [
@@ -59,7 +59,7 @@ const startTwoHosts = async () => {
 }
 
 describe('an engine on another host', () => {
-  it('keeps its streams through a cut of the network, which the API tells in bounded time and forgets within 2 s', async () => {
+  it('keeps streaming during a network outage, which the API reports in bounded time and recovers from within 2 s', async () => {
     const { hosts, engine, service, api } = await startTwoHosts()
     const created = await api('POST', '/svc/pipeline', { id: 'far', mode: 'simple', source: { uri: 'test://ball?width=320&height=240' } })
     expect([created.status, created.body?.state]).toEqual([201, 'playing'])
@@ -110,15 +110,15 @@ describe('an engine on another host', () => {
     const gaps = times.slice(1).map((time, index) => time - (times[index] ?? 0))
     expect(times.length).toBeGreaterThan(100)
     expect(Math.max(...gaps)).toBeLessThan(0.5)
-    // 2 s, and as much again for a busy machine.
+    // The limit is 2 s; a busy machine may take as long again.
     expect(truthAfterMs).toBeLessThan(4000)
     process.stderr.write(`cut: ${JSON.stringify({ truthAfterMs, during: during.map(({ seconds }) => seconds), packets: times.length })}\n`)
     expect(await service.stop()).toBe(0)
-    // It runs by itself: the API process that used it does not end it.
+    // The engine is not a child of the API process and outlives it.
     expect(childrenOf(engine.pid).map(({ pid }) => pid)).toEqual(before)
   }, 60_000)
 
-  it('is given its pipelines again when it was started anew, and those that were wanted play', async () => {
+  it('gets its pipelines again after a restart, and plays those that were playing', async () => {
     const engine = await startEngine()
     const { port } = new URL(engine.url)
     const service = await startService({ env: { SVC_ENGINE_URL: engine.url, SVC_ENGINE_TOKEN: ENGINE_TOKEN } })
@@ -139,7 +139,7 @@ describe('an engine on another host', () => {
     await anew.kill()
   })
 
-  it('behind a TLS proxy is reached by https, and only with its certificate authority known', async () => {
+  it('is reached through a TLS proxy only when its certificate authority is known', async () => {
     const engine = await startEngine()
     const folder = temporaryDataDir()
     const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
@@ -169,7 +169,7 @@ describe('an engine on another host', () => {
     await engine.kill()
   })
 
-  it('that speaks another protocol is not used, and the log tells why', async () => {
+  it('is not used when it speaks another protocol, and the log says why', async () => {
     const other = createServer((_request, response) => {
       response.setHeader('content-type', 'application/json').end(JSON.stringify({ version: '9.9.9', protocol: 99, configured: true }))
     }).listen(0, '127.0.0.1')

@@ -18,8 +18,8 @@ const create = async (service: Service, id: string, more: Record<string, unknown
 
 const view = async (service: Service, id: string) => (await service.request('GET', `/svc/pipeline/${id}`)).body
 
-describe('what is left and what goes on when a process dies', () => {
-  it('leaves the streams alone after kill -9 of the API process, and the next one takes the engine over', async () => {
+describe('a process that dies', () => {
+  it('leaves the streams alone when it is the API process, and the next one takes over the engine', async () => {
     const dataDir = temporaryDataDir()
     const first = await startService({ dataDir })
     const url = await create(first, 'goes-on')
@@ -44,7 +44,7 @@ describe('what is left and what goes on when a process dies', () => {
     expect(isAlive(child?.pid ?? 0)).toBe(false)
   })
 
-  it('replaces an engine that was killed, without an orphan, and plays what was wanted', async () => {
+  it('is replaced when it is the engine, without orphans, and its pipelines play again', async () => {
     const service = await startService()
     await create(service, 'wanted')
     await create(service, 'on-demand', { on_demand: true })
@@ -75,7 +75,7 @@ describe('what is left and what goes on when a process dies', () => {
     await service.stop()
   })
 
-  it('answers 503 while the engine is away', async () => {
+  it('leads to 503 while the engine is down', async () => {
     const service = await startService()
     await create(service, 'one')
     const engine = service.enginePid()
@@ -98,7 +98,7 @@ describe('what is left and what goes on when a process dies', () => {
     await service.stop()
   })
 
-  it('starts what is not on-demand again after a restart, and a failing one keeps nobody', async () => {
+  it('is followed by a start of all pipelines that are not on-demand, also when one of them fails', async () => {
     const dataDir = temporaryDataDir()
     const first = await startService({ dataDir })
     await create(first, 'stays')
@@ -127,7 +127,7 @@ describe('what is left and what goes on when a process dies', () => {
     await second.stop()
   })
 
-  it('loses no acknowledged write to kill -9', async () => {
+  it('loses no acknowledged write', async () => {
     const dataDir = temporaryDataDir()
     const first = await startService({ dataDir })
     const acknowledged = new Map<string, number>()
@@ -165,14 +165,14 @@ describe('what is left and what goes on when a process dies', () => {
     const second = await startService({ dataDir })
     for (const [id, latitude] of acknowledged) {
       const kept = (await view(second, id)).geolocation.latitude
-      // The write that was under way when the process died may have been kept as well.
+      // The write in progress at the kill may have been stored too.
       expect([latitude, (latitude + 5) % 90, kept]).toContain(kept)
       expect(kept).toBeTypeOf('number')
     }
     await second.stop()
   })
 
-  it('refuses a second process on one data directory, and hands over to one that takes over', async () => {
+  it('leaves its data directory to one process: a second is refused unless it takes over', async () => {
     const dataDir = temporaryDataDir()
     const first = await startService({ dataDir })
     const url = await create(first, 'uncut')
@@ -199,7 +199,7 @@ describe('what is left and what goes on when a process dies', () => {
     await second.stop()
   })
 
-  it('keeps what it writes to itself', async () => {
+  it('has written files that only its owner can read', async () => {
     const service = await startService()
     const mode = (name: string): string => (statSync(`${service.dataDir}/${name}`).mode & 0o777).toString(8)
     expect(mode('.')).toBe('700')

@@ -21,18 +21,18 @@ const attach = async (url: string, transport: 'tcp' | 'udp'): Promise<RtspReader
 }
 
 describe('one data directory', () => {
-  it('is used by one of several processes that start at once after the previous one was killed', async () => {
+  it('is served by one of several processes that start at once after a kill', async () => {
     const dataDir = temporaryDataDir()
     const first = await startService({ dataDir })
     await first.kill()
     const starts = await Promise.allSettled(Array.from({ length: 4 }, () => startService({ dataDir })))
     expect(starts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
     for (const start of starts) if (start.status === 'rejected') expect(String(start.reason)).toContain('--takeover')
-    // The one that serves and its engine.
+    // The API process and its engine.
     expect(processesWith(`SVC_DATA_DIR=${dataDir}`)).toHaveLength(2)
   })
 
-  it('is taken over under load without a gap for any reader and without a wrong answer', async () => {
+  it('changes to a new process under load without a gap for readers or a wrong answer', async () => {
     const dataDir = temporaryDataDir()
     const first = await startService({ dataDir })
     const urls = [await create(first, 'a'), await create(first, 'b'), await create(first, 'c')]
@@ -75,7 +75,7 @@ describe('one data directory', () => {
     expect(processesWith(`SVC_DATA_DIR=${dataDir}`)).toEqual([])
   })
 
-  it('has one process after several takeovers at once', async () => {
+  it('is served by one process after several took it over at once', async () => {
     const dataDir = temporaryDataDir()
     const first = await startService({ dataDir })
     const reader = await attach(await create(first, 'uncut'), 'tcp')

@@ -9,7 +9,7 @@ import { until } from '../helpers/until.ts'
 let server: MediaServer
 let publishers: readonly Publisher[]
 const PATHS = ['one', 'two']
-// Each test file of the suite that names ports has some of its own.
+// Each test file that names ports has a range of its own.
 const RANGE = [11_900, 11_919] as const
 const EMPTY: Holdings = { processes: 0, ports: [], database: [], list: [] }
 
@@ -31,7 +31,7 @@ const start = (dataDir = temporaryDataDir()): Promise<Service> =>
 const phase = async (service: Service, id: string) => (await service.request('GET', `/svc/pipeline/${id}`)).body.runtime?.phase
 
 describe('triggered pipelines', () => {
-  it('do not survive a restart of the service, and are made again by the next publish', async () => {
+  it('end with the service, and the next publish creates them again', async () => {
     const dataDir = temporaryDataDir()
     const first = await start(dataDir)
     await first.request('POST', '/svc/pipeline', { id: 'user', mode: 'simple', on_demand: true, source: { uri: 'test://ball' } })
@@ -45,7 +45,7 @@ describe('triggered pipelines', () => {
     await second.stop()
   })
 
-  it('go on when the API process is killed and when the engine is, and can be ended then', async () => {
+  it('survive the kill of the API process and of the engine, and can be removed afterwards', async () => {
     const dataDir = temporaryDataDir()
     const first = await start(dataDir)
     expect((await trigger(first, 'PUT', 'one')).status).toBe(200)
@@ -67,7 +67,7 @@ describe('triggered pipelines', () => {
     await second.stop()
   })
 
-  it('agree in processes, ports, database and list after a storm of calls', async () => {
+  it('leave processes, ports, database and list consistent after many random calls', async () => {
     const service = await start()
     await service.request('PUT', '/svc/settings', { triggers: { max_ephemeral: 1 } })
     const paths = [...PATHS, 'o/n/e', 'three', 'four', 'five']

@@ -24,8 +24,8 @@ const agree = (service: Service): Promise<readonly string[]> =>
     (found) => found.length === 0,
   )
 
-describe('the reported state', () => {
-  it('is playing with a process and reconnecting without one, however the process ends', async () => {
+describe('the state of a pipeline', () => {
+  it('is playing with a process and reconnecting without one', async () => {
     const source = await startRtspSource(['--gop-seconds', '0.5'])
     onTestFinished(() => source.stop())
     const service = await startService({ env })
@@ -38,7 +38,7 @@ describe('the reported state', () => {
     )
     expect(mediaChildren(service.enginePid())).toHaveLength(1)
     expect(mediaChildren(service.enginePid())).not.toContain(victim)
-    // A retry that does not come while the test looks.
+    // The next retry must come after the end of the test.
     await service.request('PUT', '/svc/settings', { reconnect: { initial_delay_ms: 60_000, max_delay_seconds: 60 } })
     await source.stop()
     const waiting = await until(
@@ -53,7 +53,7 @@ describe('the reported state', () => {
     await service.stop()
   })
 
-  it('matches processes, ports and database after concurrent plays and stops', async () => {
+  it('agrees with processes, ports and database after concurrent plays and stops', async () => {
     const service = await startService({ env })
     const ids = ['a', 'b', 'c']
     for (const id of ids) await create(service, id, { on_demand: id === 'c' })
@@ -68,7 +68,7 @@ describe('the reported state', () => {
     await service.stop()
   })
 
-  it('does not store a failed play as desired, now and after the engine was replaced', async () => {
+  it('stays ready after a play that failed, also after the engine was replaced', async () => {
     const service = await startService({ env })
     await service.request('PUT', '/svc/settings', { start_timeout_seconds: 1 })
     await create(service, 'failing', { on_demand: true, source: { uri: 'rtsp://127.0.0.1:1/away' } })
@@ -83,7 +83,7 @@ describe('the reported state', () => {
 })
 
 describe('the health of the service', () => {
-  it('is degraded from the end of the engine until the pipelines play again', async () => {
+  it('is degraded from the death of the engine until its pipelines play again', async () => {
     const service = await startService({ env })
     await create(service, 'wanted')
     expect(await health(service)).toMatchObject({ status: 200, body: { status: 'ok', pipelines: { total: 1, playing: 1 } } })
@@ -101,7 +101,7 @@ describe('the health of the service', () => {
     await service.stop()
   })
 
-  it('is degraded while the engine hangs, which is then replaced', async () => {
+  it('is degraded while the engine hangs, until it is replaced', async () => {
     const service = await startService({ env })
     await create(service, 'wanted')
     const hanging = service.enginePid()

@@ -23,7 +23,7 @@ const startWorker = async (bindings: Record<string, string>): Promise<{ miniflar
   return { miniflare, origin: (await miniflare.ready).origin }
 }
 
-describe('the worker against a real engine', () => {
+describe('the worker with a real engine', () => {
   let engine: EngineProcess
   let worker: Awaited<ReturnType<typeof startWorker>>
 
@@ -69,7 +69,7 @@ describe('the worker against a real engine', () => {
     expect(answered.filter(({ status, text }) => status === 500 || status === 405 || text.includes('nothing at this address'))).toEqual([])
   })
 
-  it('plays a pipeline, streams its events and snapshots, and stops it', async () => {
+  it('plays a pipeline, streams its events, serves its screenshots and stops it', async () => {
     const created = await read('POST', '/svc/pipeline', {
       id: 'edge',
       mode: 'simple',
@@ -98,7 +98,7 @@ describe('the worker against a real engine', () => {
     expect((await read('DELETE', '/svc/pipeline/edge')).status).toBe(204)
   })
 
-  it('hashes passwords in the engine and counts logins', async () => {
+  it('hashes passwords in the engine and limits logins', async () => {
     expect((await read('PUT', '/svc/auth/password', { password: PASSWORD })).body).toEqual({ auth_enabled: true })
     expect((await read('GET', '/svc/pipeline')).status).toBe(401)
     const { token } = (await read('POST', '/svc/auth/login', { password: PASSWORD })).body
@@ -110,7 +110,7 @@ describe('the worker against a real engine', () => {
     expect((await read('DELETE', '/svc/auth/password', undefined, { 'x-api-key': API_KEY })).status).toBe(204)
   })
 
-  it('sends settings and pipelines to a restarted engine before using it', async () => {
+  it('hands settings and pipelines to an engine that was restarted before using it', async () => {
     const source = { uri: 'test://ball?width=320&height=240' }
     expect((await read('POST', '/svc/pipeline', { id: 'kept', mode: 'simple', source })).status).toBe(201)
     const { port } = new URL(engine.url)
@@ -127,7 +127,7 @@ describe('the worker against a real engine', () => {
 })
 
 describe('a worker', () => {
-  it('with an incomplete configuration names what is missing', async () => {
+  it('answers 503 and names what is missing in its configuration', async () => {
     const { miniflare, origin } = await startWorker({})
     onTestFinished(() => miniflare.dispose())
     const answer = await fetch(`${origin}/svc/health`)
@@ -138,7 +138,7 @@ describe('a worker', () => {
     })
   })
 
-  it('reads the license from its text', async () => {
+  it('reads its license from a variable', async () => {
     const { miniflare, origin } = await startWorker({
       SVC_ENGINE_URL: 'http://127.0.0.1:1',
       SVC_ENGINE_TOKEN: ENGINE_TOKEN,

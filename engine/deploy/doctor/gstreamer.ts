@@ -46,7 +46,7 @@ export const checkGstreamer = async (run: Run): Promise<readonly PackagedFinding
 
 const checkProgram = async (run: Run, program: string, aptPackage: string, without?: string): Promise<PackagedFinding> => {
   // Every program is started by setpriv, so without setpriv all of them are missing.
-  const { missing } = await run(program, ['--help'], { timeoutMs: TIMEOUT_MS })
+  const { missing } = await run(program, ['--help'], { timeoutMs: TIMEOUT_MS, reach: 'host' })
   const name = `program ${program}`
   if (!missing) return { name, status: 'ok', message: 'found' }
   return { name, ...lacking(without), packages: [aptPackage] }
@@ -59,7 +59,7 @@ const lacking = (without: string | undefined): Pick<Finding, 'status' | 'message
 
 const checkVersion = async (run: Run): Promise<PackagedFinding> => {
   const name = 'GStreamer'
-  const { stdout } = await run('gst-launch-1.0', ['--version'], { timeoutMs: TIMEOUT_MS })
+  const { stdout } = await run('gst-launch-1.0', ['--version'], { timeoutMs: TIMEOUT_MS, reach: 'host' })
   const version = /GStreamer (\d+)\.(\d+)\S*/.exec(stdout)
   if (version === null) return { name, status: 'failed', message: 'not installed', packages: ['gstreamer1.0-tools'] }
   const [major, minor] = [Number(version[1]), Number(version[2])]

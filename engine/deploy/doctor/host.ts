@@ -44,11 +44,15 @@ const checkApiPort = async ({ host, port }: Configuration): Promise<Finding> => 
   return { name, status: 'warning', message: `${host}:${port} cannot be used (${error})`, advice }
 }
 
-const checkOutputPorts = async ({ outputPorts: { first, last } }: Configuration): Promise<Finding> => {
+const checkOutputPorts = async ({ outputHost, outputPorts: { first, last, shared } }: Configuration): Promise<Finding> => {
   const name = 'ports of outputs'
   const ports = Array.from({ length: Math.min(PORT_SAMPLE, last - first + 1) }, (_, index) => first + index)
-  const free = (await Promise.all(ports.map((port) => bindError('0.0.0.0', port)))).filter((error) => error === undefined).length
+  const free = (await Promise.all(ports.map((port) => bindError(outputHost, port)))).filter((error) => error === undefined).length
   const message = `${free} of the first ${ports.length} ports of ${first}-${last} are free`
+  if (shared && free === 0) {
+    const advice = 'if the service is not running yet, another program uses this port; set SVC_OUTPUT_PORTS to another one'
+    return { name, status: 'warning', message: `${outputHost}:${first} is in use`, advice }
+  }
   return free > 0
     ? { name, status: 'ok', message }
     : { name, status: 'failed', message, advice: 'set SVC_OUTPUT_PORTS to a range of free ports' }

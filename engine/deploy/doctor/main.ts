@@ -3,13 +3,14 @@ import { runToEnd } from '../../gst/child.ts'
 import { checkGstreamer } from './gstreamer.ts'
 import { checkHost } from './host.ts'
 import { type Finding, reportText, toReport } from './report.ts'
+import { checkSandbox } from './sandbox.ts'
 
 /** Checks whether the service can work on this host and prints a report; exit code 1 when it cannot. */
 const main = async (): Promise<void> => {
   const configuration = readConfiguration(process.env)
   const wrong = 'mistakes' in configuration ? configuration.mistakes : []
   const mistakes = wrong.map((mistake): Finding => ({ name: 'configuration', status: 'failed', message: mistake }))
-  const host = 'mistakes' in configuration ? [] : await checkHost(configuration)
+  const host = 'mistakes' in configuration ? [] : [...(await checkHost(configuration)), ...(await checkSandbox(configuration, runToEnd))]
   const report = toReport([...mistakes, ...host, ...(await checkGstreamer(runToEnd))])
   process.stdout.write(process.argv.includes('--json') ? `${JSON.stringify(report, null, 2)}\n` : reportText(report))
   process.exitCode = report.status === 'failed' ? 1 : 0

@@ -9,7 +9,7 @@ import { apiEnvironment, apiUnit, engineEnvironment, engineUnit, LAYOUT, type Pr
 /** sysexits.h: EX_USAGE, EX_CANTCREAT, EX_NOPERM. */
 const EXIT = { usage: 64, exists: 73, permission: 77 } as const
 
-const { user, configuration, state, units } = LAYOUT
+const { apiUser, engineUser, formerUser, configuration, state, units } = LAYOUT
 const UNITS = [LAYOUT.engineUnit, LAYOUT.apiUnit] as const
 
 const secret = (): string => randomBytes(32).toString('base64url')
@@ -20,16 +20,22 @@ const installSteps = (program: Program): readonly Step[] => {
   const secretFile = { kind: 'file', mode: 0o600, keep: true } as const
   const unitFile = { kind: 'file', mode: 0o644, keep: false } as const
   return [
-    {
-      kind: 'run',
-      command: ['useradd', '--system', '--user-group', '--home-dir', state, '--shell', '/usr/sbin/nologin', user],
-      unless: ['id', user],
-    },
+    ...[apiUser, engineUser].map(
+      (user): Step => ({
+        kind: 'run',
+        command: ['useradd', '--system', '--user-group', '--home-dir', state, '--shell', '/usr/sbin/nologin', user],
+        unless: ['id', user],
+      }),
+    ),
     { kind: 'directory', path: configuration, mode: 0o755 },
-    { kind: 'directory', path: state, mode: 0o700 },
+    { kind: 'directory', path: state, mode: 0o711 },
     { kind: 'directory', path: `${state}/api`, mode: 0o700 },
     { kind: 'directory', path: `${state}/engine`, mode: 0o700 },
-    { kind: 'run', command: ['chown', '-R', `${user}:${user}`, state] },
+    // Also for the data of an installation where API and engine were one user.
+    { kind: 'run', command: ['chown', 'root:root', state] },
+    { kind: 'run', command: ['chmod', '0711', state] },
+    { kind: 'run', command: ['chown', '-R', `${apiUser}:${apiUser}`, `${state}/api`] },
+    { kind: 'run', command: ['chown', '-R', `${engineUser}:${engineUser}`, `${state}/engine`] },
     { ...secretFile, path: `${configuration}/api.env`, text: () => apiEnvironment(apiKey, engineToken) },
     { ...secretFile, path: `${configuration}/engine.env`, text: () => engineEnvironment(engineToken) },
     { ...unitFile, path: join(units, LAYOUT.engineUnit), text: () => engineUnit(program) },
@@ -47,8 +53,8 @@ const uninstallSteps = (purge: boolean): readonly Step[] => [
     ? ([
         { kind: 'remove', path: configuration },
         { kind: 'remove', path: state },
-        { kind: 'run', command: ['userdel', user], mayFail: true },
-      ] as const)
+        ...[apiUser, engineUser, formerUser].map((user): Step => ({ kind: 'run', command: ['userdel', user], mayFail: true })),
+      ] satisfies readonly Step[])
     : []),
 ]
 
@@ -95,8 +101,11 @@ const main = (): void => {
   }
   for (const path of different) options.print(`conflict: ${path} exists and differs; use --force to replace it`)
   runSteps(steps, options)
-  if (isInstall) options.print(`next: systemctl enable --now ${UNITS.join(' ')}; the API key is in ${configuration}/api.env`)
-  else if (!values.purge) options.print(`kept: ${configuration} and ${state}; use --purge to remove them`)
+  if (isInstall) {
+    options.print(
+      `next: systemctl enable ${UNITS.join(' ')}; systemctl restart ${UNITS.join(' ')}; the API key is in ${configuration}/api.env`,
+    )
+  } else if (!values.purge) options.print(`kept: ${configuration} and ${state}; use --purge to remove them`)
 }
 
 main()

@@ -1,6 +1,11 @@
-/** User, paths and unit names of an installation. */
+import { dirname } from 'node:path'
+
+/** Users, paths and unit names of an installation. */
 export const LAYOUT = {
-  user: 'video-pipeline',
+  apiUser: 'video-pipeline-api',
+  engineUser: 'video-pipeline-engine',
+  /** Of installations where API and engine were one user. */
+  formerUser: 'video-pipeline',
   configuration: '/etc/video-pipeline-service',
   state: '/var/lib/video-pipeline-service',
   units: '/etc/systemd/system',
@@ -24,20 +29,42 @@ const HARDENING = [
   'AmbientCapabilities=',
   'ProtectSystem=strict',
   'PrivateTmp=yes',
-  'ProtectKernelTunables=yes',
   'ProtectKernelModules=yes',
-  'ProtectKernelLogs=yes',
   'ProtectControlGroups=yes',
   'ProtectClock=yes',
   'ProtectHostname=yes',
-  'RestrictNamespaces=yes',
   'RestrictSUIDSGID=yes',
   'LockPersonality=yes',
   'RestrictRealtime=yes',
   'RemoveIPC=yes',
   'SystemCallArchitectures=native',
-  'SystemCallFilter=@system-service',
+  'SystemCallErrorNumber=EPERM',
   'UMask=0077',
+  // Programs come with packages; a file that the service can write is none.
+  'NoExecPaths=/tmp /var -/run -/dev/shm',
+  'InaccessiblePaths=-/boot -/run/docker.sock -/run/containerd -/run/podman -/run/crio',
+]
+
+/**
+ * What bubblewrap needs to confine children: namespaces, mounts in them, and a /proc that nothing is mounted over, since the
+ * kernel allows a new one only then (so no ProtectKernelTunables, ProtectKernelLogs or ProcSubset). The user of the engine has no
+ * capability, so that it may not write there anyway, and children see no more of /proc than themselves.
+ */
+const MAKES_SANDBOXES = [
+  'RestrictNamespaces=user mnt pid ipc net uts cgroup',
+  'SystemCallFilter=@system-service @mount',
+  'ProtectProc=invisible',
+]
+
+const MAKES_NO_NAMESPACE = [
+  'RestrictNamespaces=yes',
+  'SystemCallFilter=@system-service',
+  'SystemCallFilter=~@privileged @resources',
+  'ProtectKernelTunables=yes',
+  'ProtectKernelLogs=yes',
+  'ProcSubset=pid',
+  'ProtectProc=invisible',
+  'PrivateUsers=yes',
 ]
 
 /** A package in a home directory runs only when the units may read it. */
@@ -53,19 +80,27 @@ const unit = (sections: Readonly<Record<string, readonly string[]>>): string =>
     .map(([name, lines]) => [`[${name}]`, ...lines, ''].join('\n'))
     .join('\n')
 
-const service = (program: Program, command: string, part: string, more: readonly string[]): readonly string[] => [
+/** Node and the package may be where nothing else may be executed. */
+const execPaths = ({ node, entry }: Program): string => `ExecPaths=${quoted(dirname(node))} ${quoted(dirname(dirname(entry)))}`
+
+const service = (
+  program: Program,
+  { command, part, user }: { readonly command: string; readonly part: string; readonly user: string },
+  more: readonly string[],
+): readonly string[] => [
   'Type=exec',
-  `User=${LAYOUT.user}`,
-  `Group=${LAYOUT.user}`,
+  `User=${user}`,
+  `Group=${user}`,
   `EnvironmentFile=${LAYOUT.configuration}/${part}.env`,
   `Environment=SVC_DATA_DIR=${LAYOUT.state}/${part}`,
   `ExecStart=${quoted(program.node)} ${quoted(program.entry)} ${command}`,
-  `StateDirectory=video-pipeline-service video-pipeline-service/${part}`,
+  `StateDirectory=video-pipeline-service/${part}`,
   'StateDirectoryMode=0700',
   'Restart=on-failure',
   'RestartSec=1',
   'LimitNOFILE=65536',
   protectHome(program),
+  execPaths(program),
   ...HARDENING,
   ...more,
 ]
@@ -74,7 +109,8 @@ const service = (program: Program, command: string, part: string, more: readonly
 export const engineUnit = (program: Program): string =>
   unit({
     Unit: ['Description=Video pipeline service: media engine', 'After=network-online.target', 'Wants=network-online.target'],
-    Service: service(program, 'engine', 'engine', [
+    Service: service(program, { command: 'engine', part: 'engine', user: LAYOUT.engineUser }, [
+      ...MAKES_SANDBOXES,
       // The engine stops its children itself; systemd kills the remaining ones afterwards.
       'KillMode=mixed',
       'TimeoutStopSec=45',
@@ -87,6 +123,10 @@ export const engineUnit = (program: Program): string =>
       'DeviceAllow=char-nvidia-uvm rw',
       // GStreamer lists devices over netlink.
       'RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK',
+      // A child that takes too much memory ends alone; its pipeline is started again.
+      'OOMPolicy=continue',
+      'MemoryMax=80%',
+      'TasksMax=16384',
     ]),
     Install: ['WantedBy=multi-user.target'],
   })
@@ -99,12 +139,13 @@ export const apiUnit = (program: Program): string =>
       `After=network-online.target ${LAYOUT.engineUnit}`,
       `Wants=network-online.target ${LAYOUT.engineUnit}`,
     ],
-    Service: service(program, 'serve', 'api', [
+    Service: service(program, { command: 'serve', part: 'api', user: LAYOUT.apiUser }, [
+      ...MAKES_NO_NAMESPACE,
       'TimeoutStopSec=45',
       'PrivateDevices=yes',
-      'ProcSubset=pid',
-      'ProtectProc=invisible',
       'RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX',
+      'MemoryMax=2G',
+      'TasksMax=256',
     ]),
     Install: ['WantedBy=multi-user.target'],
   })

@@ -1,4 +1,5 @@
-export type HeaderFields = Readonly<Record<string, string | number | undefined>>
+/** A field with several values becomes several lines. */
+export type HeaderFields = Readonly<Record<string, string | number | readonly string[] | undefined>>
 
 /** A request as bytes (RFC 2326 section 6); Content-Length is added when there is a body. */
 export const formatRequest = (method: string, url: string, headers: HeaderFields, body = ''): Buffer =>
@@ -15,9 +16,10 @@ const CONTROL = /[\u0000-\u001f\u007f]+/g
 const formatMessage = (startLine: string, headers: HeaderFields, body: string): Buffer => {
   const bytes = Buffer.byteLength(body)
   const all: HeaderFields = bytes > 0 ? { ...headers, 'Content-Length': bytes } : headers
-  const lines = Object.entries(all).flatMap(([name, value]) =>
-    value === undefined ? [] : [`${name}: ${String(value).replace(CONTROL, ' ')}\r\n`],
-  )
+  const lines = Object.entries(all).flatMap(([name, value]) => {
+    const values = value === undefined ? [] : typeof value === 'object' ? value : [String(value)]
+    return values.map((one) => `${name}: ${one.replace(CONTROL, ' ')}\r\n`)
+  })
   return Buffer.from(`${startLine.replace(CONTROL, ' ')}\r\n${lines.join('')}\r\n${body}`)
 }
 
@@ -27,6 +29,7 @@ const REASONS: Readonly<Record<number, string>> = {
   400: 'Bad Request',
   401: 'Unauthorized',
   402: 'Payment Required',
+  403: 'Forbidden',
   404: 'Not Found',
   405: 'Method Not Allowed',
   406: 'Not Acceptable',

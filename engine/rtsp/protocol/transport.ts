@@ -28,11 +28,11 @@ const parseOne = (spec: string): TransportRequest | undefined => {
   return { kind: 'udp', rtpPort: ports[0], rtcpPort: ports[1] }
 }
 
-/** The first transport of the client's list that is unicast RTP over TCP or UDP. `destination` is ignored. */
-export const parseTransport = (header: string): TransportRequest | undefined => {
+/** The first transport of the client's list that is unicast RTP over TCP, or UDP if it is allowed. `destination` is ignored. */
+export const parseTransport = (header: string, udpAllowed = true): TransportRequest | undefined => {
   for (const spec of header.split(',', 8)) {
     const transport = parseOne(spec)
-    if (transport) return transport
+    if (transport && (udpAllowed || transport.kind !== 'udp')) return transport
   }
   return undefined
 }

@@ -1,5 +1,8 @@
 import { isIPv6, type Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
+import { clientOf } from '../../../lib/access/rate-limit.ts'
 import type { Log } from '../../../lib/ports.ts'
+import type { Authenticator, Gate } from '../access/authenticator.ts'
 import { formatResponse } from '../protocol/format-message.ts'
 import type { RtspMessage, RtspRequest } from '../protocol/message.ts'
 import { MessageParser, RtspProtocolError } from '../protocol/message-parser.ts'
@@ -16,7 +19,10 @@ export interface ConnectionHost {
   readonly serverName: string
   readonly now: () => number
   readonly findMount: (localAddress: string, port: number, path: string) => MountPoint | undefined
-  readonly mayOpenUdp: () => boolean
+  readonly mayOpenUdp: (client: string) => boolean
+  readonly authenticator: Authenticator
+  /** Plain RTSP is refused. */
+  readonly tlsRequired: boolean
   readonly onClose: (connection: RtspConnection) => void
 }
 
@@ -33,6 +39,10 @@ export class RtspConnection implements RequestContext {
   readonly localAddress: string
   readonly localPort: number
   readonly remoteAddress: string
+  readonly client: string
+  readonly secure: boolean
+  readonly needsTls: boolean
+  readonly gate: Gate
   readonly #host: ConnectionHost
   readonly #socket: Socket
   readonly #parser = new MessageParser(REQUEST_LIMITS)
@@ -53,12 +63,18 @@ export class RtspConnection implements RequestContext {
     this.localAddress = plainAddress(socket.localAddress)
     this.localPort = socket.localPort ?? 0
     this.remoteAddress = plainAddress(socket.remoteAddress)
+    this.client = clientOf(this.remoteAddress)
+    this.secure = socket instanceof TLSSocket
+    this.needsTls = host.tlsRequired && !this.secure
+    this.gate = host.authenticator.gate({ address: this.remoteAddress, secure: this.secure })
     this.#allowance = host.limits.requestsPerSecond * 10
     socket.on('data', (chunk) => this.#receive(chunk))
     socket.on('error', () => socket.destroy())
     // A peer that has closed its side sends no more requests; RTSP has no half-open connections.
     socket.on('end', () => socket.destroy())
     socket.on('close', () => this.#closed())
+    // Paused while its first byte was looked at.
+    socket.resume()
   }
 
   get session(): RtspSession | undefined {
@@ -79,11 +95,11 @@ export class RtspConnection implements RequestContext {
   }
 
   mayOpenUdp(): boolean {
-    return this.#host.mayOpenUdp()
+    return this.#host.mayOpenUdp(this.client)
   }
 
   createSession(mount: MountPoint): RtspSession {
-    const session = new RtspSession(mount, this.#socket, this.limits, () => this.#onSessionEnd(session))
+    const session = new RtspSession(mount, this.client, this.#socket, this.limits, () => this.#onSessionEnd(session))
     this.#session = session
     this.log.debug('rtsp_session_opened', { path: mount.path, remote: this.remoteAddress })
     return session
@@ -91,6 +107,14 @@ export class RtspConnection implements RequestContext {
 
   destroy(): void {
     this.#socket.destroy()
+  }
+
+  /** Ends the session with its RTCP BYE, responds to nothing any more, and closes. */
+  disconnect(): void {
+    this.#abort.abort()
+    this.#requests = []
+    this.#session?.end()
+    this.#finish()
   }
 
   /** Called every second: refills the request allowance, and drops a connection that is idle, stalled or timed out. */
@@ -160,6 +184,7 @@ export class RtspConnection implements RequestContext {
     }
     this.#socket.write(formatResponse(response.status, headers, response.body))
     response.afterWrite?.()
+    if (response.close) this.disconnect()
   }
 
   #refuse(error: unknown): void {
@@ -177,7 +202,11 @@ export class RtspConnection implements RequestContext {
     if (this.#session === session) this.#session = undefined
     this.#lastRequestMs = performance.now()
     if (this.#responding || this.signal.aborted) return
-    // What is still buffered, the RTCP BYE last, may be sent first.
+    this.#finish()
+  }
+
+  /** What is still buffered, the response or the RTCP BYE last, may be sent first. */
+  #finish(): void {
     this.#socket.end()
     setTimeout(() => this.#socket.destroy(), 500).unref()
   }

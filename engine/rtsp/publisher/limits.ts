@@ -1,6 +1,7 @@
 /** Limits of one publisher. Times are milliseconds. */
 export interface PublisherLimits {
   readonly connections: number
+  /** An address is an IPv4 address or an IPv6 /64, here and below. */
   readonly connectionsPerAddress: number
   /** From connecting to the first complete request. */
   readonly firstRequestMs: number
@@ -20,6 +21,13 @@ export interface PublisherLimits {
   readonly lagMs: number
   /** Sessions over UDP; each uses a pair of ports per stream. */
   readonly udpSessions: number
+  readonly udpSessionsPerAddress: number
+  /** The part of a mount's places that one address may take … */
+  readonly shareOfReaders: number
+  /** … if that is more than this many. */
+  readonly readersPerAddress: number
+  /** Requests with wrong credentials per minute and address; then its connections are closed. */
+  readonly failuresPerMinute: number
   /** Time between two sender reports. */
   readonly reportMs: number
 }
@@ -36,6 +44,10 @@ export const DEFAULT_LIMITS: PublisherLimits = {
   queuedBytes: 8 * 1024 * 1024,
   lagMs: 2_000,
   udpSessions: 512,
+  udpSessionsPerAddress: 128,
+  shareOfReaders: 0.5,
+  readersPerAddress: 64,
+  failuresPerMinute: 10,
   reportMs: 5_000,
 }
 

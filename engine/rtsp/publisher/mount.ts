@@ -2,6 +2,7 @@ import { ApiError } from '../../../lib/errors.ts'
 import { sameFormat } from '../../rtp/caps.ts'
 import { formatGoodbye, formatSenderReport } from '../../rtp/rtcp.ts'
 import type { RtpStream } from '../../rtp/stream.ts'
+import type { PublisherLimits } from './limits.ts'
 import type { Reader, ReaderCounters } from './reader.ts'
 
 export interface MountOptions {
@@ -27,6 +28,8 @@ export interface MountStats {
 
 /** What a mount needs of a session. */
 export interface MountedSession {
+  /** The reader's address, as `clientOf` of lib/access/rate-limit.ts groups them. */
+  readonly client: string
   readonly reader: Reader
   /** Packet loss of the reader's newest report, 0 to 1. */
   readonly reportedLoss: number
@@ -85,8 +88,15 @@ export class MountPoint {
     return { ...this.counters, worstLoss }
   }
 
-  get full(): boolean {
-    return this.#sessions.size >= this.options.maxReaders()
+  /** Whether a further reader of an address is one too many: for the mount, or for the address (see PublisherLimits). */
+  isFullFor(client: string, limits: Pick<PublisherLimits, 'shareOfReaders' | 'readersPerAddress'>): boolean {
+    const most = this.options.maxReaders()
+    if (this.#sessions.size >= most) return true
+    const mostOfClient = Math.max(limits.readersPerAddress, Math.floor(most * limits.shareOfReaders))
+    if (this.#sessions.size < mostOfClient) return false
+    let ofClient = 0
+    for (const session of this.#sessions) if (session.client === client) ofClient += 1
+    return ofClient >= mostOfClient
   }
 
   /** Stream 0 has caps and a key frame. */

@@ -1,9 +1,13 @@
 import type { Socket } from 'node:net'
 import { hostname } from 'node:os'
+import { clientOf } from '../../../lib/access/rate-limit.ts'
 import { ApiError } from '../../../lib/errors.ts'
 import type { Clock, Log } from '../../../lib/ports.ts'
 import type { OutputAddress } from '../../../lib/schema/pipeline.ts'
 import { validationError } from '../../../lib/validate.ts'
+import { Authenticator, type ReaderCredentials } from '../access/authenticator.ts'
+import type { CertificateFiles } from '../access/certificate.ts'
+import { TlsFront } from '../access/tls-front.ts'
 import { type ConnectionHost, RtspConnection } from './connection.ts'
 import { DEFAULT_LIMITS, type PublisherLimits } from './limits.ts'
 import { canonicalHost, covers, type ListenAddress, Listeners } from './listeners.ts'
@@ -15,6 +19,10 @@ interface PublisherOptions {
   readonly limits?: Partial<PublisherLimits>
   /** The Server header. */
   readonly serverName?: string
+  /** Address for mounts at 0.0.0.0, which names none. */
+  readonly host?: string
+  /** With it every port speaks TLS as well, or only TLS. */
+  readonly tls?: { readonly files: CertificateFiles; readonly required: boolean }
 }
 
 export interface Mount {
@@ -32,6 +40,8 @@ export interface Publisher {
    * uses the port, CONFLICT when the path is taken there, VALIDATION_ERROR when the host is not an address of this machine.
    */
   mount(address: OutputAddress, options: MountOptions): Promise<Mount>
+  /** Readers need these credentials from now on, undefined for none. Disconnects all when they are new. */
+  requireCredentials(credentials: ReaderCredentials | undefined): void
   readonly listening: readonly ListenAddress[]
   /** RTSP connections, with and without a session. */
   readonly connections: number
@@ -39,16 +49,22 @@ export interface Publisher {
 }
 
 const CHECK_INTERVAL_MS = 1_000
+const ANY_HOST = '0.0.0.0'
 
-const listenError = (error: unknown, { host, port }: OutputAddress): ApiError => {
+/** `host`: the address that was listened on, which may differ from the one in the output's address. */
+const listenError = (error: unknown, { port, ...named }: OutputAddress, host: string): ApiError => {
   const code = (error as NodeJS.ErrnoException).code
   if (code === 'EADDRINUSE') {
     const message = `Port ${port} is used by another program. Choose another output port or stop that program.`
     return new ApiError('SERVICE_UNAVAILABLE', message, { reason: 'port_in_use' }, { cause: error })
   }
+  if (host !== named.host && code !== 'EACCES') {
+    const message = `The output cannot listen on ${host}. Set SVC_OUTPUT_HOST to an address of this machine.`
+    return new ApiError('SERVICE_UNAVAILABLE', message, { reason: 'listen_failed' }, { cause: error })
+  }
   if (code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT' || code === 'EINVAL')
     return validationError('output address', [
-      { path: 'output.uri', message: `${host} is not an address of this machine. Use 0.0.0.0 for all addresses` },
+      { path: 'output.uri', message: `${host} is not an address of this machine. Use one, or 0.0.0.0` },
     ])
   if (code === 'EACCES')
     return validationError('output address', [
@@ -65,6 +81,12 @@ const listenError = (error: unknown, { host, port }: OutputAddress): ApiError =>
 class RtspPublisher implements Publisher {
   readonly #host: ConnectionHost
   readonly #listeners: Listeners
+  /** Where outputs listen whose address is 0.0.0.0. */
+  readonly #anyHost: string
+  readonly #tls: TlsFront | undefined
+  readonly #authenticator: Authenticator
+  /** Every open connection, also one that has not sent its first byte or is in its TLS handshake. */
+  readonly #sockets = new Set<Socket>()
   readonly #connections = new Set<RtspConnection>()
   readonly #perAddress = new Map<string, number>()
   readonly #mounts = new Set<MountPoint>()
@@ -75,14 +97,20 @@ class RtspPublisher implements Publisher {
   constructor(options: PublisherOptions) {
     this.#clock = options.clock ?? { now: () => Date.now() }
     this.#listeners = new Listeners((socket) => this.#accept(socket))
+    const limits = { ...DEFAULT_LIMITS, ...options.limits }
+    this.#anyHost = options.host ?? ANY_HOST
+    this.#authenticator = new Authenticator({ log: options.log, failuresPerMinute: limits.failuresPerMinute })
+    this.#tls = options.tls && this.#createTls(options.log, options.tls.files, limits)
     this.#host = {
       log: options.log,
-      limits: { ...DEFAULT_LIMITS, ...options.limits },
+      limits,
+      authenticator: this.#authenticator,
+      tlsRequired: options.tls?.required ?? false,
       serverName: options.serverName ?? 'video-pipeline-service',
       now: () => this.#clock.now(),
       findMount: (localAddress, port, path) => this.#findMount(localAddress, port, path),
-      mayOpenUdp: () => this.#udpSessions() < this.#host.limits.udpSessions,
-      onClose: (connection) => this.#forget(connection),
+      mayOpenUdp: (client) => this.#mayOpenUdp(client),
+      onClose: (connection) => void this.#connections.delete(connection),
     }
     this.#checkTimer = setInterval(() => this.#checkLimits(), CHECK_INTERVAL_MS)
     this.#checkTimer.unref()
@@ -98,7 +126,7 @@ class RtspPublisher implements Publisher {
 
   async mount(address: OutputAddress, options: MountOptions): Promise<Mount> {
     if (this.#closed) throw new ApiError('SERVICE_UNAVAILABLE', 'The RTSP publisher is closed.')
-    const at = { ...address, host: canonicalHost(address.host) }
+    const at = { ...address, host: canonicalHost(address.host === ANY_HOST ? this.#anyHost : address.host) }
     if ([...this.#mounts].some((other) => clash(other, at)))
       throw new ApiError(
         'CONFLICT',
@@ -114,7 +142,7 @@ class RtspPublisher implements Publisher {
     } catch (error) {
       point.close()
       this.#mounts.delete(point)
-      throw listenError(error, address)
+      throw listenError(error, address, at.host)
     }
     return this.#handle(point)
   }
@@ -123,7 +151,14 @@ class RtspPublisher implements Publisher {
     this.#closed = true
     clearInterval(this.#checkTimer)
     await Promise.all([...this.#mounts].map((point) => this.#unmount(point)))
-    for (const connection of this.#connections) connection.destroy()
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  requireCredentials(credentials: ReaderCredentials | undefined): void {
+    if (!this.#authenticator.require(credentials)) return
+    const { size } = this.#connections
+    if (size > 0) this.#host.log.info('readers_disconnected', { reason: 'credentials_changed', connections: size })
+    for (const connection of [...this.#connections]) connection.disconnect()
   }
 
   #handle(point: MountPoint): Mount {
@@ -144,7 +179,7 @@ class RtspPublisher implements Publisher {
     point.close()
     for (const connection of this.#connections) if (connection.session?.mount === point) connection.destroy()
     await this.#listeners.release(point, () => {
-      for (const connection of this.#connections) if (connection.localPort === point.port) connection.destroy()
+      for (const socket of this.#sockets) if (socket.localPort === point.port) socket.destroy()
     })
   }
 
@@ -155,24 +190,38 @@ class RtspPublisher implements Publisher {
 
   #accept(socket: Socket): void {
     const { connections, connectionsPerAddress } = this.#host.limits
-    const connection = new RtspConnection(socket, this.#host)
-    const fromThere = this.#perAddress.get(connection.remoteAddress) ?? 0
-    this.#connections.add(connection)
-    this.#perAddress.set(connection.remoteAddress, fromThere + 1)
-    if (this.#connections.size > connections || fromThere >= connectionsPerAddress || this.#closed) connection.destroy()
+    const client = clientOf(socket.remoteAddress)
+    const fromThere = this.#perAddress.get(client) ?? 0
+    if (this.#sockets.size >= connections || fromThere >= connectionsPerAddress || this.#closed) {
+      socket.destroy()
+      return
+    }
+    this.#sockets.add(socket)
+    this.#perAddress.set(client, fromThere + 1)
+    socket.once('close', () => this.#forget(socket, client))
+    if (this.#tls === undefined) this.#connect(socket)
+    else this.#tls.accept(socket)
   }
 
-  #forget(connection: RtspConnection): void {
-    if (!this.#connections.delete(connection)) return
-    const left = (this.#perAddress.get(connection.remoteAddress) ?? 1) - 1
-    if (left > 0) this.#perAddress.set(connection.remoteAddress, left)
-    else this.#perAddress.delete(connection.remoteAddress)
+  #connect(socket: Socket): void {
+    this.#connections.add(new RtspConnection(socket, this.#host))
   }
 
-  #udpSessions(): number {
-    let count = 0
-    for (const connection of this.#connections) if (connection.session?.transport === 'udp') count += 1
-    return count
+  #forget(socket: Socket, client: string): void {
+    this.#sockets.delete(socket)
+    const left = (this.#perAddress.get(client) ?? 1) - 1
+    if (left > 0) this.#perAddress.set(client, left)
+    else this.#perAddress.delete(client)
+  }
+
+  #createTls(log: Log, files: CertificateFiles, { firstRequestMs }: PublisherLimits): TlsFront {
+    return new TlsFront({ files, log, handshakeMs: firstRequestMs, onConnection: (socket) => this.#connect(socket) })
+  }
+
+  #mayOpenUdp(client: string): boolean {
+    const { udpSessions, udpSessionsPerAddress } = this.#host.limits
+    const open = [...this.#connections].filter(({ session }) => session?.transport === 'udp')
+    return open.length < udpSessions && open.filter((connection) => connection.client === client).length < udpSessionsPerAddress
   }
 
   #checkLimits(): void {

@@ -1,4 +1,5 @@
 import type { Log } from '../../../lib/ports.ts'
+import type { Gate } from '../access/authenticator.ts'
 import type { HeaderFields } from '../protocol/format-message.ts'
 import type { RtspRequest } from '../protocol/message.ts'
 import type { RequestTarget } from '../protocol/request-url.ts'
@@ -12,6 +13,13 @@ export interface RequestContext {
   readonly limits: PublisherLimits
   readonly localAddress: string
   readonly remoteAddress: string
+  /** The address as limits count it. */
+  readonly client: string
+  /** Inside TLS. */
+  readonly secure: boolean
+  /** Only TLS is allowed, and this connection does not use it. */
+  readonly needsTls: boolean
+  readonly gate: Gate
   /** `host:port` of the server's end. */
   readonly localAuthority: string
   /** Aborted when the connection has closed. */
@@ -26,6 +34,8 @@ export interface OutgoingResponse {
   readonly status: number
   readonly headers?: HeaderFields
   readonly body?: string
+  /** Closes the connection after the response. */
+  readonly close?: boolean
   /** Runs right after the response has been written. */
   readonly afterWrite?: () => void
 }

@@ -11,10 +11,14 @@ const METHODS = 'OPTIONS, DESCRIBE, SETUP, PLAY, PAUSE, TEARDOWN, GET_PARAMETER,
 /** Methods of the standard that a publisher does not support. */
 const REFUSED_METHODS = new Set(['ANNOUNCE', 'RECORD', 'REDIRECT'])
 
+/** What needs the credentials of a reader. The other methods tell nothing, or need a session, which SETUP opens. */
+const GATED_METHODS = new Set(['DESCRIBE', 'SETUP', 'PLAY'])
+
 /** Handles one request (RFC 2326 section 10). */
 export const respond = async (context: RequestContext, request: RtspRequest): Promise<OutgoingResponse> => {
   if (request.version !== '1.0') return { status: 505 }
   if (!/^\d{1,10}$/.test(request.headers.get('cseq') ?? '')) return { status: 400 }
+  if (context.needsTls) return { status: 403, headers: { Connection: 'close' }, close: true }
   const required = request.headers.get('require') ?? request.headers.get('proxy-require')
   if (required !== undefined) return { status: 551, headers: { Unsupported: required } }
   if (REFUSED_METHODS.has(request.method)) return { status: 405, headers: { Allow: METHODS } }
@@ -22,7 +26,9 @@ export const respond = async (context: RequestContext, request: RtspRequest): Pr
   if (handler === undefined) return { status: 501, headers: { Public: METHODS } }
   const target = parseRequestUrl(request.url)
   if (target === undefined) return { status: 400 }
-  return handler(context, request, target)
+  // Before the mount is looked for: who is not admitted does not learn which paths exist, and starts no pipeline.
+  const refusal = GATED_METHODS.has(request.method) ? context.gate.refuse(request) : undefined
+  return refusal ?? handler(context, request, target)
 }
 
 const options: RequestHandler = (context, request) => {
@@ -53,7 +59,7 @@ const play: RequestHandler = (context, request, target) => {
   const session = aggregateSession(context, request, target)
   if ('status' in session) return session
   if (session.playing) return { status: 200, headers: { Range: 'npt=now-', ...sessionHeader(context, session) } }
-  if (!session.started && session.mount.full) return { status: 453 }
+  if (!session.started && session.mount.isFullFor(context.client, context.limits)) return { status: 453 }
   const info = rtpInfo(context, session, target, session.play())
   return {
     status: 200,
@@ -124,4 +130,4 @@ const aggregateSession = (context: RequestContext, request: RtspRequest, target:
 }
 
 const baseUrl = (context: RequestContext, target: RequestTarget): string =>
-  `rtsp://${target.authority || context.localAuthority}/${target.mountPath}`
+  `${context.secure ? 'rtsps' : 'rtsp'}://${target.authority || context.localAuthority}/${target.mountPath}`

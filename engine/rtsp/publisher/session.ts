@@ -16,6 +16,7 @@ export class RtspSession implements MountedSession {
   /** Unguessable (RFC 2326 section 3.4). */
   readonly id = randomBytes(16).toString('hex')
   readonly mount: MountPoint
+  readonly client: string
   readonly #socket: Socket
   readonly #limits: PublisherLimits
   readonly #onEnd: () => void
@@ -28,8 +29,9 @@ export class RtspSession implements MountedSession {
   #aliveMs = performance.now()
   reportedLoss = 0
 
-  constructor(mount: MountPoint, socket: Socket, limits: PublisherLimits, onEnd: () => void) {
+  constructor(mount: MountPoint, client: string, socket: Socket, limits: PublisherLimits, onEnd: () => void) {
     this.mount = mount
+    this.client = client
     this.#socket = socket
     this.#limits = limits
     this.#onEnd = onEnd

@@ -14,7 +14,8 @@ export const setup: RequestHandler = async (context, request, target) => {
   if (mount === undefined) return NOT_FOUND
   const track = findTrack(mount, target)
   if (typeof track !== 'number') return track
-  const transport = parseTransport(request.headers.get('transport') ?? '')
+  // A session inside TLS must not send its video in the clear.
+  const transport = parseTransport(request.headers.get('transport') ?? '', !context.secure)
   if (transport === undefined) return { status: 461 }
   const refusal = refuseSetup(context, existing, mount, track, transport)
   if (refusal) return refusal
@@ -47,7 +48,8 @@ const refuseSetup = (
 ): OutgoingResponse | undefined => {
   if (session === undefined) {
     if (context.session !== undefined) return { status: 455 }
-    return mount.full || (transport.kind === 'udp' && !context.mayOpenUdp()) ? { status: 453 } : undefined
+    const full = mount.isFullFor(context.client, context.limits)
+    return full || (transport.kind === 'udp' && !context.mayOpenUdp()) ? { status: 453 } : undefined
   }
   if (session.mount !== mount) return { status: 459 }
   if (session.started || session.tracks.has(track)) return { status: 455 }

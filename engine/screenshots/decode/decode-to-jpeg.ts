@@ -52,6 +52,7 @@ const attemptDecode = async (job: DecodeJob & { readonly generic: boolean }): Pr
     input: job.media,
     timeoutMs,
     maxOutputBytes: MAX_JPEG_BYTES,
+    reach: {},
     ...(job.signal && { signal: job.signal }),
   })
   if (result.missing)

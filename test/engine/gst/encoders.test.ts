@@ -42,7 +42,7 @@ describe('the encoders of this host', () => {
       [`video/x-${encoder.codec},stream-format=byte-stream`],
       element('filesink', { location: file }),
     )
-    const { exitCode, stderr } = await runToEnd('gst-launch-1.0', ['-q', '--', ...toArguments(line)], { timeoutMs: 30_000 })
+    const { exitCode, stderr } = await runToEnd('gst-launch-1.0', ['-q', '--', ...toArguments(line)], { timeoutMs: 30_000, reach: {} })
     if (exitCode !== 0) throw new Error(stderr)
     return file
   }

@@ -137,7 +137,7 @@ describe('an advanced pipeline', () => {
     const raw = `videotestsrc num-buffers=26 ! ${PICTURES} ! x264enc tune=zerolatency ! rtph264pay name=pay0`
     const launch = advancedLaunch({ raw_pipeline: raw })
     const began = performance.now()
-    const child = startChild('gst-launch-1.0', launch.args, { mediaPipes: 1 })
+    const child = startChild('gst-launch-1.0', launch.args, { mediaPipes: 1, reach: { network: true } })
     for (const pipe of [...child.media, child.stdout, child.stderr]) pipe.resume()
     expect(await child.ended).toMatchObject({ exitCode: 0 })
     // The last of 26 frames comes one second after the first; a busy host takes longer, never less.
@@ -162,7 +162,7 @@ describe('a property', () => {
     '/ünï ☃',
   ])('reaches its element unchanged: %s', async (location) => {
     const tokens = chain(element('filesrc', { location }), element('fakesink'))
-    const { stderr } = await runToEnd('gst-launch-1.0', ['--', ...toArguments(tokens)], { timeoutMs: 10_000 })
+    const { stderr } = await runToEnd('gst-launch-1.0', ['--', ...toArguments(tokens)], { timeoutMs: 10_000, reach: {} })
     expect(stderr).toContain(`No such file "${location}"`)
   })
 })

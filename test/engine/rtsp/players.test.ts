@@ -3,6 +3,7 @@ import type { EventEmitter } from 'node:events'
 import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { RtpStream } from '../../../engine/rtp/stream.ts'
 import { createPublisher, type Mount, type Publisher } from '../../../engine/rtsp/publisher/publisher.ts'
 import { freePort, h264Media, type Media, silentLog, startMedia } from '../../helpers/rtsp/media.ts'
 import { Random } from '../../helpers/rtsp/random-bytes.ts'
@@ -62,6 +63,13 @@ const decode = async (url: string, transport: string, frames: number) => {
   const complaints = stderr.split(/[\r\n]+/).filter((line) => line !== '' && !/frame=|non monotonically|Last message repeated/.test(line))
   return { decoded, complaints }
 }
+
+/** Resolves when the caps of a stream are known: until then the description leaves the stream out. */
+const capsOf = (stream: RtpStream): Promise<void> =>
+  new Promise((resolve) => {
+    if (stream.caps !== undefined) resolve()
+    else stream.onCaps(() => resolve())
+  })
 
 describe('players', () => {
   it.each([
@@ -126,6 +134,7 @@ describe('players', () => {
 
 describe('two streams in one session', () => {
   it('are synchronized over TCP and UDP by sender reports of one clock', async () => {
+    await Promise.all(both.streams.map(capsOf))
     for (const transport of ['tcp', 'udp'] as const) {
       const reader = await openReader(`${base}/both`, { transport })
       await reader.until(() => [0, 1].every((track) => reader.packets.filter((packet) => packet.track === track).length > 10))

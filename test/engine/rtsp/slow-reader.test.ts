@@ -1,17 +1,20 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { parseRtpCaps } from '../../../engine/rtp/caps.ts'
 import { RtpStream } from '../../../engine/rtp/stream.ts'
 import type { PublisherLimits } from '../../../engine/rtsp/publisher/limits.ts'
 import { createPublisher, type Publisher } from '../../../engine/rtsp/publisher/publisher.ts'
+import { makeCertificate } from '../../helpers/rtsp/certificate.ts'
 import { freePort, silentLog } from '../../helpers/rtsp/media.ts'
 import { framedPackets, H264_CAPS, rtpPacket } from '../../helpers/rtsp/packets.ts'
 import { openReader, type RecordedPacket, type RtspReader, sequenceGaps } from '../../helpers/rtsp/reader.ts'
 
 const UNIT_PACKETS = 70
 const GOP = 10
+const certificate = makeCertificate()
 let publisher: Publisher
 let readers: RtspReader[] = []
 
+afterAll(() => certificate.remove())
 afterEach(async () => {
   await Promise.all(readers.map((reader) => reader.close()))
   readers = []
@@ -19,8 +22,9 @@ afterEach(async () => {
 })
 
 /** A stream of 100 kB units, written as fast as the good reader receives them. */
-const setUp = async (limits: Partial<PublisherLimits>) => {
-  publisher = createPublisher({ log: silentLog, limits })
+const setUp = async (limits: Partial<PublisherLimits>, scheme = 'rtsp') => {
+  const tls = scheme === 'rtsps' ? { tls: { files: certificate, required: true } } : {}
+  publisher = createPublisher({ log: silentLog, limits, ...tls })
   const stream = new RtpStream()
   const caps = parseRtpCaps(H264_CAPS)
   stream.begin()
@@ -47,7 +51,7 @@ const setUp = async (limits: Partial<PublisherLimits>) => {
   }
   feedUnit()
   const open = async (record: boolean) => {
-    const reader = await openReader(`rtsp://127.0.0.1:${port}/cam`, { record })
+    const reader = await openReader(`${scheme}://127.0.0.1:${port}/cam`, { record })
     readers.push(reader)
     return reader
   }
@@ -65,8 +69,8 @@ const breaks = (packets: readonly RecordedPacket[]) =>
   packets.filter((packet, at) => at > 0 && packet.sequence !== (((packets[at - 1]?.sequence ?? 0) + 1) & 0xffff))
 
 describe('a slow reader over TCP', () => {
-  it('loses whole GOPs, gets whole units, and does not affect other readers', async () => {
-    const { mount, open, feed } = await setUp({ queuedBytes: 1_500_000, lagMs: 60_000, stalledMs: 60_000 })
+  it.each(['rtsp', 'rtsps'])('loses whole GOPs, gets whole units, and does not affect other readers (%s)', async (scheme) => {
+    const { mount, open, feed } = await setUp({ queuedBytes: 1_500_000, lagMs: 60_000, stalledMs: 60_000 }, scheme)
     const good = await open(true)
     const slow = await open(true)
     await slow.until(() => slow.count === UNIT_PACKETS)
@@ -86,8 +90,8 @@ describe('a slow reader over TCP', () => {
     for (const packets of units.values()) expect(packets.length).toBe(UNIT_PACKETS)
   })
 
-  it('is dropped when it reads nothing at all, and its resources are freed', async () => {
-    const { mount, open, feed } = await setUp({ queuedBytes: 1_500_000, stalledMs: 200 })
+  it.each(['rtsp', 'rtsps'])('is dropped when it reads nothing at all, and its resources are freed (%s)', async (scheme) => {
+    const { mount, open, feed } = await setUp({ queuedBytes: 1_500_000, stalledMs: 200 }, scheme)
     const good = await open(true)
     const stuck = await open(false)
     await stuck.until(() => stuck.count > 0)

@@ -1,57 +1,56 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { runToEnd } from '../../../engine/gst/child.ts'
 import { freeUdpPort, H264, PICTURES, plan, play, send, TS } from '../../helpers/media/play-launch.ts'
+import { until } from '../../helpers/until.ts'
+
+/** Whether some process has bound this UDP port. */
+const isUdpPortOpen = (port: number): boolean =>
+  readFileSync('/proc/net/udp', 'utf8').includes(`:${port.toString(16).toUpperCase().padStart(4, '0')} 00000000:0000`)
 
 describe('MPEG-TS sources', () => {
   it.each(['H264', 'H265'] as const)('%s over UDP passes through', async (codec) => {
     const port = await freeUdpPort()
-    const stop = send(`${TS[codec]} ! udpsink host=127.0.0.1 port=${port}`)
-    try {
-      expect((await play(await plan(`udp://127.0.0.1:${port}`))).caps.get('pay0')).toContain(`encoding-name=(string)${codec}`)
-    } finally {
-      await stop()
-    }
+    onTestFinished(send(`${TS[codec]} ! udpsink host=127.0.0.1 port=${port}`))
+    expect((await play(await plan(`udp://127.0.0.1:${port}`))).caps.get('pay0')).toContain(`encoding-name=(string)${codec}`)
   })
 
   it('over UDP with audio passes its video through', async () => {
     const port = await freeUdpPort()
     const [encode = '', mux = ''] = TS.H264.split(' ! mpegtsmux ')
-    const stop = send(
-      `audiotestsrc is-live=true ! avenc_mp2 ! mpegaudioparse ! mux. ${encode} ! mpegtsmux name=mux ${mux} ! udpsink host=127.0.0.1 port=${port}`,
+    onTestFinished(
+      send(
+        `audiotestsrc is-live=true ! avenc_mp2 ! mpegaudioparse ! mux. ${encode} ! mpegtsmux name=mux ${mux} ! udpsink host=127.0.0.1 port=${port}`,
+      ),
     )
-    try {
-      expect((await play(await plan(`udp://127.0.0.1:${port}`))).caps.get('pay0')).toContain('H264')
-    } finally {
-      await stop()
-    }
+    expect((await play(await plan(`udp://127.0.0.1:${port}`))).caps.get('pay0')).toContain('H264')
   })
 
   it('over UDP is re-encoded', async () => {
     const port = await freeUdpPort()
-    const stop = send(`${TS.H265} ! udpsink host=127.0.0.1 port=${port}`)
-    try {
-      expect((await play(await plan(`udp://127.0.0.1:${port}`, H264))).caps.get('pay0')).toContain('encoding-name=(string)H264')
-    } finally {
-      await stop()
-    }
+    onTestFinished(send(`${TS.H265} ! udpsink host=127.0.0.1 port=${port}`))
+    expect((await play(await plan(`udp://127.0.0.1:${port}`, H264))).caps.get('pay0')).toContain('encoding-name=(string)H264')
   })
 
   it('over SRT passes through when the sender is the caller, with a passphrase', async () => {
     const port = await freeUdpPort()
-    const stop = send(`${TS.H264} ! srtsink uri=srt://127.0.0.1:${port}?mode=caller passphrase=correcthorse`)
-    try {
-      const uri = `srt://127.0.0.1:${port}?mode=listener&passphrase=correcthorse`
-      expect((await play(await plan(uri))).caps.get('pay0')).toContain('H264')
-    } finally {
-      await stop()
+    const launch = await plan(`srt://127.0.0.1:${port}?mode=listener&passphrase=correcthorse`)
+    // A caller that nobody answers gives up after 3 s.
+    const call = async (): Promise<void> => {
+      await until(
+        () => isUdpPortOpen(port),
+        (open) => open,
+      )
+      onTestFinished(send(`${TS.H264} ! srtsink uri=srt://127.0.0.1:${port}?mode=caller passphrase=correcthorse`))
     }
+    const [{ caps }] = await Promise.all([play(launch), call()])
+    expect(caps.get('pay0')).toContain('H264')
   })
 
   it('over SRT is unreachable when nothing answers', async () => {
@@ -72,7 +71,7 @@ describe('files and HTTP', () => {
   const children = new Set<ReturnType<typeof spawn>>()
 
   const record = async (description: string): Promise<void> => {
-    const { exitCode, stderr } = await runToEnd('gst-launch-1.0', ['-q', ...description.split(' ')], { timeoutMs: 20_000 })
+    const { exitCode, stderr } = await runToEnd('gst-launch-1.0', ['-q', ...description.split(' ')], { timeoutMs: 20_000, reach: 'host' })
     if (exitCode !== 0) throw new Error(stderr)
   }
 

@@ -23,7 +23,7 @@ export interface LoggedLine {
   readonly fields: LogFields
 }
 
-/** An API over a fake engine and a real libSQL file, with everything a test may turn. */
+/** An API over a fake engine and a libSQL file, with all that a test can change. */
 export interface TestApi extends AsyncDisposable {
   readonly app: FetchHandler
   /** Where the host serves it. */
@@ -38,13 +38,13 @@ export interface TestApi extends AsyncDisposable {
   readonly logged: LoggedLine[]
   /** The clock, milliseconds since the epoch. */
   time: number
-  /** The license file's text; null: there is none. */
+  /** Text of the license file; null: no file. */
   license: string | null
-  /** What the API document says. */
+  /** Checks answers against the OpenAPI document. */
   readonly answers: AnswerCheck
-  /** Sends a request as a client would; fails when the answer is not as the API document says. */
+  /** Sends a request; fails when the answer does not match the OpenAPI document. */
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>
-  /** Creates a pipeline and answers it; fails when that does not work. */
+  /** Creates a pipeline and answers it; throws unless the answer is 201. */
   given(body: Record<string, unknown>): Promise<Record<string, unknown>>
 }
 
@@ -120,7 +120,7 @@ export const createTestApi = async (host: TestHost = fetchHost): Promise<TestApi
   return api
 }
 
-/** A body that is a string is sent as it is, anything else as JSON. */
+/** Strings are sent unchanged, other bodies as JSON. */
 export const toRequest = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}, origin = ORIGIN): Request => {
   const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
   return new Request(`${origin}${path}`, {

@@ -3,24 +3,24 @@ import addFormats from 'ajv-formats'
 import { createOpenApiDocument, type OpenApiDocument } from '../../../lib/openapi/document.ts'
 import type { Operation } from '../../../lib/openapi/operation.ts'
 
-/** What an answer must look like, by the API document. */
+/** Checks answers against the OpenAPI document. */
 export interface AnswerCheck {
   readonly document: OpenApiDocument
-  /** Throws when the document does not promise this answer to this request. */
+  /** Throws when the document does not describe this answer to this request. */
   check(method: string, url: string, response: Response): Promise<void>
-  /** Throws when the document does not promise this event in a stream at this address. */
+  /** Throws when the document does not describe this event of the stream at this URL. */
   checkEvent(url: string, event: string, data: unknown): void
-  /** Throws unless the document takes this body; `pointer` leads to a schema of the document. */
+  /** Throws unless the value is valid by the schema at `pointer`. */
   checkValue(pointer: readonly string[], value: unknown): void
 }
 
-/** An address that no operation has, whatever else it is. */
+/** Statuses for a URL or method without an operation. */
 const ANYWHERE: ReadonlySet<number> = new Set([404, 405])
 const ERROR = ['components', 'schemas', 'Error']
 
 type Tree = Readonly<Record<string, unknown>>
 
-/** Makes the document of the routes and checks answers against it. Fields that it does not name are mistakes here. */
+/** Creates the OpenAPI document of the routes and checks answers against it; fields that it does not name are errors. */
 export const createAnswerCheck = (routes: readonly Operation[]): AnswerCheck => {
   const document = createOpenApiDocument(routes, { version: '0.1.0', serverUrl: 'http://127.0.0.1:8080' })
   const ajv = new Ajv2020({ strict: false, allErrors: false })
@@ -76,16 +76,16 @@ export const createAnswerCheck = (routes: readonly Operation[]): AnswerCheck => 
   }
 }
 
-/** Header fields that an answer may do without. */
+/** Headers that an answer may omit. */
 const OPTIONAL_HEADERS: ReadonlySet<string> = new Set(['link'])
 
-/** Whether an address is one of a documented path; slashes at the end change nothing. */
+/** Whether a URL path matches a documented path; trailing slashes are ignored. */
 const fits = (path: string, pathname: string): boolean => {
   const [expected, given] = [path.split('/'), pathname.replace(/\/+$/, '').split('/')]
   return expected.length === given.length && expected.every((part, at) => part === given[at] || (part.startsWith('{') && given[at] !== ''))
 }
 
-/** The document with every object closed: a field that an answer has and the document has not is found. */
+/** The document with `additionalProperties: false` in every object. */
 const closed = (node: unknown): unknown => {
   if (Array.isArray(node)) return node.map(closed)
   if (typeof node !== 'object' || node === null) return node

@@ -4,7 +4,7 @@ import { createClient } from '@libsql/client'
 import { childrenOf, openFiles } from '../process/processes.ts'
 import type { Service } from '../process/service.ts'
 
-/** The fields of a pipeline that can be held against the host. */
+/** The fields of a pipeline that can be compared with the host. */
 export interface Shown {
   readonly id: string
   readonly state: string
@@ -25,13 +25,13 @@ export const shownPipelines = async (service: Service): Promise<readonly Shown[]
   return body as readonly Shown[]
 }
 
-/** Children of the engine that carry a pipeline's media, not the short ones that check or decode something. */
+/** Children of the engine that carry media; without those that check or decode something. */
 export const mediaChildren = (enginePid: number): readonly number[] =>
   childrenOf(enginePid)
     .filter(({ command }) => command.includes('gst-launch-1.0') && command.includes('fd=3'))
     .map(({ pid }) => pid)
 
-/** TCP ports at which a process listens, by /proc/net/tcp and its descriptors. */
+/** TCP ports on which a process listens, from /proc/net/tcp and its descriptors. */
 export const listeningPorts = (pid: number): readonly number[] => {
   const sockets = new Set(
     readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
@@ -54,7 +54,7 @@ export const listeningPorts = (pid: number): readonly number[] => {
   return [...new Set(ports)].sort((one, other) => one - other)
 }
 
-/** Descriptors that the engine holds for its own work: without the connections over which the API keeps asking it. */
+/** Open descriptors of the engine without the connections of the API. */
 export const engineFiles = (service: Service): number => {
   const pid = service.enginePid()
   const { url } = JSON.parse(readFileSync(join(service.dataDir, 'engine.json'), 'utf8')) as { url: string }
@@ -69,7 +69,7 @@ export const engineFiles = (service: Service): number => {
 
 const RUNS = new Set(['starting', 'playing', 'reconnecting', 'stopping'])
 
-/** Where pipelines, processes, ports and database disagree while nothing is being asked; empty when they agree. */
+/** Differences between pipelines, processes, ports and database; empty when they agree. */
 export const disagreements = async (service: Service, outputs: { readonly first: number; readonly last: number }): Promise<string[]> => {
   const shown = await shownPipelines(service)
   const found: string[] = []

@@ -7,11 +7,11 @@ import type { Log } from '../../../lib/ports.ts'
 import type { EngineParts } from '../fakes/engine-server.ts'
 import { sharedWorker } from '../process/worker-host.ts'
 
-/** Something that runs the API's fetch handler; the same rows are true of every one. */
+/** A runtime for the API's fetch handler; the test rows hold on each. */
 export interface TestHost {
   readonly name: string
   serve(app: FetchHandler, log: Log, parts: EngineParts): Promise<ServedApp>
-  /** The host's own database, empty; without one the API gets a file. */
+  /** An empty database of the host; without it the API uses a file. */
   readonly openDatabase?: () => Promise<Database>
 }
 
@@ -55,7 +55,7 @@ export const nodeHost: TestHost = {
 
 let clients = 0
 
-/** The bundled worker in workerd. It wires its own API, with the same fakes behind its engine binding. */
+/** The bundled worker in workerd, with the same fakes behind its engine binding. */
 export const workerHost: TestHost = {
   name: 'workerd',
   openDatabase: async () => (await sharedWorker(WORKER_VARIABLES)).database,
@@ -63,7 +63,7 @@ export const workerHost: TestHost = {
     const { miniflare, use } = await sharedWorker(WORKER_VARIABLES)
     use(parts)
     const { origin } = await miniflare.ready
-    // The worker lives as long as the test file, and remembers how often a client came.
+    // The worker's rate limits outlive a test, so each test is another client.
     const client = `192.0.2.${(clients++ % 250) + 1}`
     return {
       origin,
@@ -76,4 +76,4 @@ export const workerHost: TestHost = {
   },
 }
 
-const WORKER_VARIABLES = { SVC_API_KEY: API_KEY, SVC_TRUST_PROXY: '1', SVC_LOG_LEVEL: 'error' }
+export const WORKER_VARIABLES = { SVC_API_KEY: API_KEY, SVC_TRUST_PROXY: '1', SVC_LOG_LEVEL: 'error' }

@@ -12,7 +12,7 @@ export interface ParsedMetrics {
 const SAMPLE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g
 
-/** Reads version 0.0.4 of the text format; throws at a line that is none of it. */
+/** Parses version 0.0.4 of the text format; throws at an invalid line. */
 export const parseMetrics = (text: string): ParsedMetrics => {
   const declared: string[] = []
   const samples = new Map<string, Set<string>>()

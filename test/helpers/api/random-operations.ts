@@ -7,11 +7,11 @@ import { until } from '../until.ts'
 import { disagreements, engineFiles, mediaChildren, shownPipelines } from './host-truth.ts'
 
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l']
-/** Longer than any operation may take: a start times out after 3 s, a stop has its ladder of 9 s. */
+/** Longer than any operation may take: a start times out after 3 s, a stop kills after 9 s. */
 const OPERATION_MS = 30_000
 const START_TIMEOUT_SECONDS = 3
 
-/** What an operation may be answered while others interfere. Anything else is a fault of the service. */
+/** Statuses that an operation may get while others interfere. */
 const ALLOWED = {
   create: [201, 409, 500, 504],
   replace: [200, 404, 409],
@@ -48,7 +48,7 @@ export interface OperationsReport {
   readonly answers: Readonly<Record<string, number>>
   readonly slowestMs: number
   readonly looks: number
-  /** Everything that must not be; empty when all is well. */
+  /** Violations; empty when all is well. */
   readonly faults: readonly string[]
 }
 
@@ -119,7 +119,7 @@ export const runRandomOperations = async (service: Service, options: OperationsO
   return { answers, slowestMs: Math.round(slowestMs), looks: watch.looks(), faults }
 }
 
-/** Agreement is asked for again until it is there: a start or a retry may be under way. */
+/** Waits until nothing disagrees: a start or a retry may be in progress. */
 const settled = async (service: Service, outputs: OperationsOptions['outputs']): Promise<readonly string[]> => {
   let last: readonly string[] = []
   await until(
@@ -132,7 +132,7 @@ const settled = async (service: Service, outputs: OperationsOptions['outputs']):
   return last
 }
 
-/** Compares the phases with the living processes again and again; counts as untrue what two looks in a row agree on. */
+/** Compares phases with processes repeatedly; what two looks in a row find is a fault. */
 const watchTruth = (service: Service) => {
   let looks = 0
   let going = true
@@ -151,7 +151,7 @@ const watchTruth = (service: Service) => {
   }
   const watching = (async () => {
     while (going) {
-      // A child that was killed this very millisecond is noticed a moment later.
+      // The engine notices a killed child a moment later.
       if ((await look()) !== undefined && (await look()) !== undefined) faults.push((await look()) ?? '')
       await sleep(50)
     }
@@ -191,7 +191,7 @@ const createWorld = async (service: Service) => {
     readers.add(asking)
     const described = await asking.describe().then(
       (answer) => answer.status,
-      // Its pipeline was stopped or deleted while it waited.
+      // The pipeline was stopped or deleted meanwhile.
       () => 404,
     )
     await asking.close()

@@ -5,7 +5,7 @@ export interface RawAnswer {
   readonly text: string
 }
 
-/** Sends bytes as they are and answers what comes back until the server closes, or until `enough` answers came. */
+/** Sends raw bytes and reads until the server closes or `enough` answers came. */
 export const sendRaw = (origin: string, bytes: string | Buffer, enough = Number.POSITIVE_INFINITY): Promise<RawAnswer> =>
   new Promise((resolve) => {
     const { hostname, port } = new URL(origin)
@@ -16,14 +16,14 @@ export const sendRaw = (origin: string, bytes: string | Buffer, enough = Number.
       text += data
       if (completeAnswers(text) >= enough) socket.destroy()
     })
-    // A server that refuses what is still on its way may reset the connection after its answer.
+    // The server may answer and reset the connection before it has read everything.
     socket.on('error', () => undefined).once('close', finish)
     socket.write(bytes)
   })
 
 const statusesOf = (text: string): number[] => [...text.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => Number(status))
 
-/** Counts chunked bodies that have ended and bodies of a known length that are there. */
+/** Counts answers whose body is complete, chunked or of a known length. */
 const completeAnswers = (text: string): number =>
   text.split(/^(?=HTTP\/1\.1 )/m).filter((answer) => {
     const [head = '', body = ''] = [answer.slice(0, answer.indexOf('\r\n\r\n')), answer.slice(answer.indexOf('\r\n\r\n') + 4)]

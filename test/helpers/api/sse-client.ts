@@ -1,4 +1,4 @@
-/** One block of a stream of events, as the browser's EventSource would read it. */
+/** One block of an event stream. */
 export interface SseBlock {
   readonly id?: string
   readonly event?: string
@@ -11,15 +11,15 @@ export interface SseBlock {
 export interface SseClient {
   /** The next block; undefined when the stream has ended. */
   next(): Promise<SseBlock | undefined>
-  /** The next event with this name; blocks before it are passed over. */
+  /** The next event with this name; skips others. */
   nextOf(event: string): Promise<SseBlock>
   /** Every block until the stream ends. */
   rest(): Promise<SseBlock[]>
-  /** Goes away. */
+  /** Closes the connection. */
   leave(): Promise<void>
 }
 
-/** Follows an answer of Server-Sent Events. */
+/** Reads an answer of Server-Sent Events. */
 export const followSse = (response: Response): SseClient => {
   if (response.body === null) throw new Error('The answer has no body')
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()

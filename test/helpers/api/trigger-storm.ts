@@ -13,7 +13,7 @@ export const trigger = (service: Service, method: 'PUT' | 'DELETE', path: string
   return service.request(method, `/svc/triggers/mediaServer/publish?${query}`, undefined, { 'x-api-key': TRIGGER_KEY })
 }
 
-/** What is there of pipelines, seen from four sides. */
+/** The pipelines as processes, ports, database and list show them. */
 export interface Holdings {
   /** gst-launch processes of the engine. */
   readonly processes: number
@@ -45,7 +45,7 @@ export const holdings = async (service: Service, range: readonly [first: number,
   list: ((await service.request('GET', '/svc/pipeline')).body as readonly { id: string }[]).map(({ id }) => id).sort(),
 })
 
-/** Whether processes, ports, database and list tell the same. */
+/** Whether processes, ports, database and list agree. */
 export const agree = ({ processes, ports, database, list }: Holdings): boolean =>
   processes === list.length && ports.length === list.length && database.join() === list.join()
 
@@ -54,11 +54,11 @@ export interface Storm {
   readonly calls: number
   readonly clients: number
   readonly paths: readonly string[]
-  /** Longest pause of a client between two calls: without one nearly every start is cancelled. */
+  /** Longest pause of a client between two calls: without pauses nearly every start is cancelled. */
   readonly pauseMs: number
 }
 
-/** Random publishes and unpublishes (three to two) from several clients at once; answers how often each answer came. */
+/** Random publishes and unpublishes (three to two) from several clients at once; counts the answers. */
 export const storm = async (service: Service, { seed, calls, clients, paths, pauseMs }: Storm): Promise<Record<string, number>> => {
   const random = createRandom(seed)
   const answers: Record<string, number> = {}

@@ -22,7 +22,7 @@ export interface PlayOptions extends Partial<Pick<PlayParts, 'planner' | 'output
 
 export const FOREVER = 1_000_000_000
 
-export const PLAN: Plan = { launch: { args: [], streams: [], publishes: true, shown: [] }, klv: null }
+export const PLAN: Plan = { launch: { args: [], streams: [], publishes: true, reach: {}, confidential: false, shown: [] }, klv: null }
 
 export const delay = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {

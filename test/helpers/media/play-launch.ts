@@ -37,7 +37,7 @@ interface Played {
 
 /** Runs a launch line until its payloaders have printed caps and sent bytes; throws the fault when the child ends before. */
 export const play = async (launch: Launch, payloaders: readonly string[] = ['pay0']): Promise<Played> => {
-  const child = startChild('gst-launch-1.0', ['-v', ...launch.args], { mediaPipes: launch.streams.length })
+  const child = startChild('gst-launch-1.0', ['-v', ...launch.args], { mediaPipes: launch.streams.length, reach: 'host' })
   const caps = new Map<string, string>()
   let stderr = ''
   let stdout = ''

@@ -8,7 +8,7 @@ const ENTRY = resolve(import.meta.dirname, '../../../dist/engine.js')
 
 export const ENGINE_TOKEN = 'a-secret-of-the-test-engine'
 
-/** A sidecar that runs by itself. */
+/** An engine that is not a child of an API process. */
 export interface EngineProcess {
   readonly pid: number
   readonly url: string
@@ -24,7 +24,7 @@ export interface EngineOptions {
   readonly prefix?: readonly string[]
 }
 
-/** Starts the built engine by itself and waits until it listens; it ends with the test. */
+/** Starts the built engine and waits until it listens; it ends with the test. */
 export const startEngine = async (options: EngineOptions = {}): Promise<EngineProcess> => {
   const dataDir = options.dataDir ?? temporaryDataDir()
   const [program = '', ...args] = [...(options.prefix ?? []), process.execPath, ENTRY]

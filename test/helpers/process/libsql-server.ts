@@ -12,9 +12,9 @@ const PROGRAM = resolve(import.meta.dirname, `../../fixtures/third-party/node_mo
 export interface LibsqlServer {
   /** http://… */
   readonly url: string
-  /** kill -9; what it acknowledged is on its disk. */
+  /** kill -9. */
   kill(): Promise<void>
-  /** Once more on the same port and data. */
+  /** Starts it again on the same port and data. */
   start(): Promise<void>
 }
 

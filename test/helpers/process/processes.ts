@@ -6,7 +6,7 @@ export interface ProcessFacts {
   readonly command: string
 }
 
-/** Every living process (a zombie is dead), as /proc shows it. */
+/** Every process of /proc except zombies. */
 export const processes = (): readonly ProcessFacts[] =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -23,10 +23,17 @@ export const processes = (): readonly ProcessFacts[] =>
 
 export const isAlive = (pid: number): boolean => processes().some((process) => process.pid === pid)
 
-/** Pids of the children of a process. */
-export const childrenOf = (pid: number): readonly ProcessFacts[] => processes().filter(({ parent }) => parent === pid)
+/** The programs that a process runs: inside of their sandboxes, where they have one. */
+export const childrenOf = (pid: number): readonly ProcessFacts[] => {
+  const all = processes()
+  const of = (parent: number): readonly ProcessFacts[] => all.filter((process) => process.parent === parent)
+  return of(pid).flatMap((child) => {
+    const inside = /\bbwrap\b/.test(child.command) ? of(child.pid) : []
+    return inside.length === 0 ? [child] : inside
+  })
+}
 
-/** Pids of the processes whose environment holds this text. */
+/** Pids of the processes with this entry (`NAME=value`) in their environment. */
 export const processesWith = (entry: string): readonly number[] =>
   processes()
     .filter(({ pid }) => {
@@ -37,6 +44,15 @@ export const processesWith = (entry: string): readonly number[] =>
       }
     })
     .map(({ pid }) => pid)
+
+/** kill -9; a process that has ended meanwhile is no error. */
+export const killProcess = (pid: number): void => {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
 
 /** CPU time of a process so far, user and system, seconds. */
 export const cpuSeconds = (pid: number): number => {

@@ -16,10 +16,10 @@ export interface Service {
   readonly url: string
   readonly dataDir: string
   readonly pid: number
-  /** Every line of the log so far: API process and engine. */
+  /** Every log line so far, of the API process and the engine. */
   readonly log: readonly string[]
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
-  /** Pid of the sidecar that is announced now. */
+  /** Pid of the current engine. */
   enginePid(): number
   /** SIGTERM to the API process; answers its exit code. */
   stop(): Promise<number | null>
@@ -37,9 +37,9 @@ export const startService = async (
     readonly prefix?: readonly string[]
   } = {},
 ): Promise<Service> => {
-  // Only tests have an end to clean up at; a benchmark brings its own directory.
+  // temporaryDataDir needs a running test; measurements pass their own directory.
   const dataDir = options.dataDir ?? (await import('./temporary-data-dir.ts')).temporaryDataDir()
-  // The prefix replaces itself by what follows, as `ip netns exec` does.
+  // The prefix must replace itself by the rest (exec), as `ip netns exec` does.
   const [program = NODE, ...args] = [...(options.prefix ?? []), NODE, ENTRY, ...(options.args ?? [])]
   const child = spawn(program, args, {
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -101,7 +101,7 @@ export const request = async (url: string, method: string, body?: unknown, heade
   return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : text }
 }
 
-// Files of the suite run side by side; each service gets a range of its own below the ephemeral ports.
+// Test files run in parallel; each service gets a port range of its own below the ephemeral ports.
 let ranges = 0
 const freeRange = (): string => {
   const slot = (process.pid * 7 + ranges++) % 400

@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { onTestFinished } from 'vitest'
 
-/** Two hosts with a network of their own, joined by a switch that can be unplugged: Linux network namespaces. */
+/** Two network namespaces joined by a bridge that can be disconnected. */
 export interface TwoHosts {
   readonly api: string
   readonly engine: string
@@ -9,7 +9,7 @@ export interface TwoHosts {
   readonly engineAddress: string
   /** The argv that runs a command on a host. */
   on(host: string, command: readonly string[]): readonly string[]
-  /** Packets between the two vanish from now on; neither side is told. */
+  /** Drops the packets between the two from now on, without a link-down on either side. */
   cut(): void
   join(): void
 }

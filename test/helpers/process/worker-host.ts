@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Miniflare } from 'miniflare'
-import { afterAll } from 'vitest'
 import { connectToBinding, type DatabaseBinding } from '../../../db/connect/binding.ts'
 import { type Database, toDatabase } from '../../../db/connect/connection.ts'
 import { migrate } from '../../../db/migrations/migrate.ts'
 import { MIGRATIONS } from '../../../db/migrations/migrations.ts'
+import type { Engine } from '../../../lib/engine/protocol.ts'
 import { type EngineParts, startFakeEngineServer } from '../fakes/engine-server.ts'
 
 const SCRIPT = resolve(import.meta.dirname, '../../../dist/worker.js')
@@ -16,22 +16,27 @@ const TABLES = ['pipelines', 'settings', 'credential', 'sessions']
 export interface RunningWorker {
   readonly miniflare: Miniflare
   readonly database: Database
-  /** What the engine is from now on. */
+  /** Sets the fakes behind the engine binding. */
   use(parts: EngineParts): void
+  /** Deletes every row. */
+  empty(): Promise<void>
 }
 
 let running: Promise<RunningWorker> | undefined
 
-/** One workerd for a whole test file, since starting one takes most of a second; the database is emptied for each caller. */
+/** One workerd for all test files of this process; it ends with the process. The database is emptied for each caller. */
 export const sharedWorker = async (variables: Record<string, string>): Promise<RunningWorker> => {
   running ??= startWorker(variables)
   const worker = await running
-  const { $client } = worker.database.orm as unknown as { $client: ReturnType<typeof connectToBinding>['client'] }
-  await $client.batch(TABLES.map((table) => `DELETE FROM ${table}`))
-  return worker
+  await worker.empty()
+  // The worker greets its engine every two seconds and would hand its pipelines to one that is not configured: at any point of a test.
+  return { ...worker, use: (parts) => worker.use({ ...parts, engine: configured(parts.engine) }) }
 }
 
-const startWorker = async (variables: Record<string, string>): Promise<RunningWorker> => {
+const configured = (engine: Engine): Engine => ({ ...engine, status: async () => ({ ...(await engine.status()), configured: true }) })
+
+/** A worker of its own; its first call greets the engine. */
+export const startWorker = async (variables: Record<string, string>): Promise<RunningWorker> => {
   let current: EngineParts | undefined
   const parts = (): EngineParts => {
     if (current === undefined) throw new Error('There is no engine yet')
@@ -53,17 +58,18 @@ const startWorker = async (variables: Record<string, string>): Promise<RunningWo
       },
     },
   })
-  afterAll(async () => {
-    await miniflare.dispose()
-    engine.close()
-  })
-  const connection = connectToBinding((await miniflare.getD1Database('DATABASE')) as unknown as DatabaseBinding)
+  const binding = await miniflare.getD1Database('DATABASE')
+  const connection = connectToBinding(binding as unknown as DatabaseBinding)
   await migrate(connection.client, MIGRATIONS)
   return {
     miniflare,
     database: toDatabase(connection),
     use: (next) => {
       current = next
+    },
+    // One call: each call of the binding is a request to workerd.
+    empty: async () => {
+      await binding.exec(TABLES.map((table) => `DELETE FROM ${table}`).join('\n'))
     },
   }
 }

@@ -25,7 +25,7 @@ const runChild = (streams: readonly RtpStream[], branches: readonly string[]): C
   const description = branches.map((branch, at) => `${branch} ! ${pipeOf(3 + at)}`).join('  ')
   const args = description.split(/ +/).filter((part) => part !== '')
   for (const stream of streams) stream.begin()
-  const child = startChild('gst-launch-1.0', ['-v', ...args], { mediaPipes: branches.length })
+  const child = startChild('gst-launch-1.0', ['-v', ...args], { mediaPipes: branches.length, reach: {} })
   let rest = ''
   child.stdout.on('data', (chunk: Buffer) => {
     const lines = (rest + chunk.toString()).split('\n')

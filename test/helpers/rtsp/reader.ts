@@ -1,6 +1,7 @@
 import { createSocket, type Socket as UdpSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { connect, isIPv6, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import { formatRequest } from '../../../engine/rtsp/protocol/format-message.ts'
 import type { RtspMessage, RtspResponse } from '../../../engine/rtsp/protocol/message.ts'
 import { MessageParser } from '../../../engine/rtsp/protocol/message-parser.ts'
@@ -27,7 +28,13 @@ interface ReaderOptions {
   /** false: packets are counted, not kept. */
   readonly record?: boolean
   readonly onPacket?: (packet: RecordedPacket) => void
+  /** The Authorization header for the challenges of the newest 401; sent with every request from then on. */
+  readonly authorize?: Authorize
+  /** Local address to connect from. */
+  readonly from?: string
 }
+
+export type Authorize = (challenges: readonly string[], method: string, url: string) => string
 
 /** A minimal RTSP client that records RTP without reordering or decoding it. */
 export class RtspReader {
@@ -53,6 +60,7 @@ export class RtspReader {
   readonly #channels = new Map<number, number>()
   #base: string
   #cseq = 0
+  #challenges: readonly string[] | undefined
 
   constructor(url: string, socket: Socket, options: ReaderOptions) {
     this.url = url
@@ -72,11 +80,25 @@ export class RtspReader {
     })
   }
 
-  /** Sends a request with the session header; resolves with its response. */
-  request(method: string, url = this.#base, headers: Readonly<Record<string, string | number>> = {}, body = ''): Promise<RtspResponse> {
+  /** Sends a request with the session header; resolves with its response. A 401 is answered once, if the reader has credentials. */
+  async request(
+    method: string,
+    url = this.#base,
+    headers: Readonly<Record<string, string | number>> = {},
+    body = '',
+  ): Promise<RtspResponse> {
+    const response = await this.#requestOnce(method, url, headers, body)
+    if (response.status !== 401 || this.#options.authorize === undefined) return response
+    this.#challenges = response.headers.all('www-authenticate')
+    return this.#requestOnce(method, url, headers, body)
+  }
+
+  #requestOnce(method: string, url: string, headers: Readonly<Record<string, string | number>>, body: string): Promise<RtspResponse> {
     this.#cseq += 1
     const session = this.session === undefined ? {} : { Session: this.session }
-    this.#socket.write(formatRequest(method, url, { CSeq: this.#cseq, ...session, ...headers }, body))
+    const authorization = this.#challenges && this.#options.authorize?.(this.#challenges, method, url)
+    const all = { CSeq: this.#cseq, ...session, ...(authorization && { Authorization: authorization }), ...headers }
+    this.#socket.write(formatRequest(method, url, all, body))
     return this.nextResponse()
   }
 
@@ -211,13 +233,15 @@ export class RtspReader {
 }
 
 /** The URL of a control attribute (RFC 2326 appendix C.1.1). */
-const trackUrl = (base: string, control: string): string => (/^rtsp:/.test(control) ? control : `${base.replace(/\/?$/, '/')}${control}`)
+const trackUrl = (base: string, control: string): string => (/^rtsps?:/.test(control) ? control : `${base.replace(/\/?$/, '/')}${control}`)
 
 /** Connects, without a request. */
 export const connectReader = async (url: string, options: ReaderOptions = {}): Promise<RtspReader> => {
-  const { hostname, port } = new URL(url.replace(/^rtsp:/, 'http:'))
-  const socket = connect(Number(port), hostname.replace(/^\[|\]$/g, ''))
-  await once(socket, 'connect')
+  const { hostname, port } = new URL(url.replace(/^rtsps?:/, 'http:'))
+  const address = { port: Number(port), host: hostname.replace(/^\[|\]$/g, ''), localAddress: options.from }
+  const secure = url.startsWith('rtsps:')
+  const socket = secure ? connectTls({ ...address, rejectUnauthorized: false }) : connect(address)
+  await once(socket, secure ? 'secureConnect' : 'connect')
   return new RtspReader(url, socket, options)
 }
 

@@ -10,14 +10,22 @@ describe('the configuration', () => {
       databaseUrl: undefined,
       databaseAuthToken: undefined,
       apiKey: undefined,
+      password: undefined,
+      requirePassword: false,
       engineUrl: undefined,
       engineToken: undefined,
+      engineListen: undefined,
       mediaServer: { host: '127.0.0.1', port: 8554 },
       outputPorts: { first: 50000, last: 55000 },
+      outputHost: '0.0.0.0',
+      outputTlsCert: undefined,
+      outputTlsKey: undefined,
+      outputTls: 'optional',
       licenseFile: undefined,
       profile: undefined,
       docsPort: 8081,
       allowFileSources: false,
+      sandbox: 'auto',
       trustProxy: false,
       clientAddressHeader: undefined,
       corsOrigins: [],
@@ -32,9 +40,16 @@ describe('the configuration', () => {
   it.each([
     ['SVC_PORT', '99999', 'port number'],
     ['SVC_PORT', '80a', 'port number'],
-    ['SVC_OUTPUT_PORTS', '5000', 'first-last'],
+    ['SVC_OUTPUT_PORTS', '5000-', 'first-last'],
+    ['SVC_OUTPUT_PORTS', '554', 'first-last'],
+    ['SVC_OUTPUT_HOST', 'localhost', 'IP address'],
+    ['SVC_OUTPUT_HOST', '10.0.0.256', 'IP address'],
+    ['SVC_OUTPUT_HOST', '::1::', 'IP address'],
+    ['SVC_OUTPUT_TLS', 'yes', 'required'],
     ['SVC_OUTPUT_PORTS', '600-700', 'first-last'],
     ['SVC_OUTPUT_PORTS', '6000-5000', 'first-last'],
+    ['SVC_ALLOW_FILE_SOURCES', 'yes', '0, 1 or the absolute path'],
+    ['SVC_SANDBOX', 'on', 'auto, required, off'],
     ['SVC_ALLOW_FILE_SOURCES', 'yes', '0 or 1'],
     ['SVC_CLIENT_ADDRESS_HEADER', 'cf connecting', 'name of a header field'],
     ['SVC_LOG_LEVEL', 'loud', 'debug, info, warn, error'],
@@ -53,11 +68,30 @@ describe('the configuration', () => {
     expect('mistakes' in read && read.mistakes).toHaveLength(3)
   })
 
+  it('takes one port for all outputs', () => {
+    expect(readConfiguration({ SVC_OUTPUT_PORTS: '8554' })).toMatchObject({ outputPorts: { first: 8554, last: 8554, shared: true } })
+    expect(readConfiguration({ SVC_OUTPUT_PORTS: '8554-8554' })).toMatchObject({ outputPorts: { first: 8554, last: 8554 } })
+  })
+
+  it.each(['127.0.0.1', '10.0.0.2', '::', '::1', 'fe80::1'])('takes %s as the address of outputs', (host) => {
+    expect(readConfiguration({ SVC_OUTPUT_HOST: host })).toMatchObject({ outputHost: host })
+  })
+
+  it.each([
+    [{ SVC_OUTPUT_TLS_CERT: '/cert.pem' }, 'SVC_OUTPUT_TLS_KEY: set it too'],
+    [{ SVC_OUTPUT_TLS_KEY: '/key.pem' }, 'SVC_OUTPUT_TLS_CERT: set it too'],
+    [{ SVC_OUTPUT_TLS: 'required' }, 'SVC_OUTPUT_TLS=required: set SVC_OUTPUT_TLS_CERT and SVC_OUTPUT_TLS_KEY'],
+  ])('refuses %j, which would not encrypt', (environment, mistake) => {
+    expect(readConfiguration(environment)).toEqual({ mistakes: [expect.stringContaining(mistake)] })
+  })
+
   it('quotes no secret', () => {
-    const read = readConfiguration({ SVC_API_KEY: 'short', SVC_DATABASE_URL: 'mysql://me:hidden@db' })
+    const read = readConfiguration({ SVC_API_KEY: 'short', SVC_PASSWORD: 'brief', SVC_DATABASE_URL: 'mysql://me:hidden@db' })
     const text = JSON.stringify(read)
     expect(text).toContain('SVC_API_KEY: use 16 to 512')
+    expect(text).toContain('SVC_PASSWORD: use 8 to 1024')
     expect(text).not.toContain('short')
+    expect(text).not.toContain('brief')
     expect(text).not.toContain('hidden')
   })
 

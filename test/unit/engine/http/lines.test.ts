@@ -104,5 +104,6 @@ describe('lines from server to client', () => {
       },
       (count) => count === 0,
     )
+    expect(sinks.size).toBe(0)
   })
 })

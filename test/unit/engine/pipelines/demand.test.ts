@@ -19,6 +19,7 @@ const fakePublisher = (refuse?: ApiError) => {
   const seen = { open: false, disconnects: 0, readers: 0 }
   let options: MountOptions | undefined
   const publisher: Publisher = {
+    requireCredentials: () => {},
     listening: [],
     connections: 0,
     close: async () => {},

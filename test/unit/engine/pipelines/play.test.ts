@@ -19,6 +19,7 @@ const times = (count: number, script: ScriptedRun): readonly ScriptedRun[] => Ar
 
 const planning = (plan: Planner['plan']): Planner => ({
   plan,
+  permit: () => {},
   onReturn: () => () => {},
   check: () => Promise.reject(new Error('not used')),
 })

@@ -20,6 +20,7 @@ const setUp = () => {
     },
     listening: [],
     connections: 0,
+    requireCredentials: () => {},
     close: async () => {},
   }
   const supervisor = new Supervisor({
@@ -28,6 +29,7 @@ const setUp = () => {
     screenshots: { store: { put: () => Promise.reject(new Error('unused')), trim: async () => {} }, slots: createDecodeSlots() },
     log: silentLog,
     now: () => 0,
+    outputHost: '0.0.0.0',
     ports: { first: 50_000, last: 50_010 },
   })
   const events: string[] = []

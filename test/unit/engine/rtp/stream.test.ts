@@ -276,15 +276,17 @@ describe('an RTP stream', () => {
     const good = framedPackets(
       ...Array.from({ length: 20 }, (_, at) => rtpPacket({ sequence: at, timestamp: at * FRAME, payload: at ? SLICE : IDR })),
     )
+    const errors: unknown[] = []
     for (let seed = 1; seed <= 500; seed += 1) {
       const random = new Random(seed)
       const { stream } = setUp()
       try {
         for (const piece of random.pieces(random.mutate(good), 50)) stream.ingest(piece)
       } catch (error) {
-        expect(error, `seed ${seed}`).toBeInstanceOf(RtpFramingError)
+        errors.push(error)
       }
       stream.end()
     }
+    expect(errors.filter((error) => !(error instanceof RtpFramingError))).toEqual([])
   })
 })

@@ -1,11 +1,9 @@
-import { closeSync, openSync, writeSync } from 'node:fs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { RtpStream } from '../../../../engine/rtp/stream.ts'
 import { DecodeSlots } from '../../../../engine/screenshots/decode/slots.ts'
 import { PipelineScreenshots } from '../../../../engine/screenshots/pipeline-screenshots.ts'
 import type { EngineEvent } from '../../../../lib/engine/messages.ts'
-import { h264Media, silentLog, startMedia } from '../../../helpers/rtsp/media.ts'
-import { until } from '../../../helpers/until.ts'
+import { silentLog } from '../../../helpers/rtsp/media.ts'
 
 describe('the screenshots of a pipeline', () => {
   const screenshotsOf = (
@@ -67,35 +65,5 @@ describe('the screenshots of a pipeline', () => {
     screenshots.stop()
     expect(screenshots.view(defaults)).toEqual({ state: 'stopped', ...defaults })
     expect(changes()).toBe(2)
-  })
-
-  it('report a full disk once, and continue', async () => {
-    const media = startMedia([h264Media(5)])
-    // /dev/full returns the error of a full disk.
-    const full = openSync('/dev/full', 'w')
-    onTestFinished(async () => {
-      closeSync(full)
-      await media.stop()
-    })
-    let attempts = 0
-    const { screenshots, events } = screenshotsOf({ playing: true, publishes: true }, media.streams[0], async () => {
-      attempts += 1
-      writeSync(full, 'x')
-      throw new Error('not full')
-    })
-    screenshots.start({ interval_seconds: 0.05, quality: 50 }, { resume: false })
-    await until(
-      () => attempts,
-      (count) => count >= 3,
-    )
-    expect(events).toEqual([
-      {
-        type: 'pipeline_error',
-        id: 'cam-1',
-        code: 'ENGINE_ERROR',
-        cause: 'disk_full',
-        message: expect.stringContaining('the disk is full'),
-      },
-    ])
   })
 })

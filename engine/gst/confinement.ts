@@ -1,0 +1,144 @@
+import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { arch } from 'node:os'
+import { join, resolve } from 'node:path'
+import type { SandboxMode } from '../../lib/configuration.ts'
+import { createPluginRegistry, type PluginRegistry } from './registry.ts'
+import { featureRank, findProgram, openSandbox, type Reach, reachOptions, type Sandbox } from './sandbox.ts'
+import { systemCallFilter } from './system-calls.ts'
+
+// The kernel kills a child whose parent dies (prctl(2) PR_SET_PDEATHSIG), so that no child outlives the engine, not even after kill -9.
+const LAUNCHER = 'setpriv'
+const DIES_WITH_PARENT = ['--pdeathsig', 'KILL', '--'] as const
+
+const TRIAL_MS = 10_000
+
+/** What a program may reach: the host as the service sees it, or a sandbox with this much of it. */
+export type Confinement = 'host' | Reach
+
+type Run = (
+  file: string,
+  args: readonly string[],
+  options: { readonly timeoutMs: number; readonly reach: Confinement; readonly environment?: Readonly<Record<string, string>> },
+) => Promise<{ readonly exitCode: number | null; readonly stdout: string; readonly stderr: string }>
+
+/** open(2) O_CLOEXEC, which Node.js and its libraries set for all that they open. */
+const CLOSE_ON_EXEC = 0o2000000
+
+/**
+ * Closes what this process inherited by accident from the program that started it, such as a lock or a log: every child would
+ * inherit it too, and could read or write it. To be called once, at the start of a process.
+ */
+export const closeInherited = (): void => {
+  for (const name of readdirSync('/proc/self/fd')) {
+    const descriptor = Number(name)
+    if (descriptor > 2 && !closesOnExec(descriptor)) closeSync(descriptor)
+  }
+}
+
+const closesOnExec = (descriptor: number): boolean => {
+  try {
+    const flags = /^flags:\s+([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8'))?.[1]
+    return flags === undefined || (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) !== 0
+  } catch {
+    // The descriptor of the listing itself.
+    return true
+  }
+}
+
+interface Confined {
+  readonly bubblewrap: string
+  readonly options: readonly string[]
+  readonly hidden: readonly string[]
+  readonly registry: PluginRegistry
+  /** Descriptors of files without a name: filters of system calls without and with local sockets. */
+  readonly filters: readonly [strict: number, localSockets: number] | undefined
+}
+
+let confined: Confined | undefined
+
+/**
+ * Opens the sandbox for all children of this process that are started from now on; the answer says whether there is one.
+ * `folder`, the data directory, keeps the list of plugins and stays hidden; `run` starts a program.
+ */
+export const confineChildren = async (mode: SandboxMode, folder: string, run: Run): Promise<Sandbox> => {
+  const host = { hidden: [resolve(folder)], environment: process.env }
+  const sandbox = await openSandbox(mode, host, (file, args) => run(file, args, { timeoutMs: TRIAL_MS, reach: 'host' }))
+  for (const filter of confined?.filters ?? []) closeSync(filter)
+  confined = undefined
+  if (sandbox.state !== 'on') return sandbox
+  const registry = createPluginRegistry(join(folder, 'gstreamer-registry.bin'), (file, args, options) =>
+    run(file, args, { ...options, reach: 'host' }),
+  )
+  await registry.refresh()
+  confined = { ...sandbox, registry, filters: openFilters(folder) }
+  return sandbox
+}
+
+/** bwrap(1) reads a filter from a descriptor to its end, so each start opens the file anew, over /proc. */
+const openFilters = (folder: string): Confined['filters'] => {
+  const open = (localSockets: boolean): number | undefined => {
+    const filter = systemCallFilter(arch(), { localSockets })
+    if (filter === undefined) return undefined
+    const file = join(folder, `system-calls.${process.pid}`)
+    writeFileSync(file, filter, { mode: 0o600 })
+    const descriptor = openSync(file, 'r')
+    rmSync(file)
+    return descriptor
+  }
+  const [strict, localSockets] = [open(false), open(true)]
+  return strict === undefined || localSockets === undefined ? undefined : [strict, localSockets]
+}
+
+/** What is really started. */
+export interface Command {
+  readonly file: string
+  readonly args: readonly string[]
+  readonly environment: NodeJS.ProcessEnv
+  /** bwrap(1) reports a signal that ended its child as an exit code. */
+  readonly sandboxed: boolean
+  /** A descriptor of this process that the command reads under the number `filterFd`; to be closed after the start. */
+  readonly filter: number | undefined
+}
+
+/** Descriptors of the command beside its own: `info`, where bwrap(1) writes the program's pid, and `filter`, where it reads. */
+interface CommandDescriptors {
+  readonly info?: number
+  readonly filter: number
+}
+
+/** The command that runs a program under its confinement. */
+export const toCommand = (file: string, args: readonly string[], reach: Confinement, descriptors: CommandDescriptors): Command => {
+  const program = findProgram(file, process.env)
+  // A program that is missing is reported by setpriv in a way that can be told from its own end.
+  if (reach === 'host' || confined === undefined || program === undefined) {
+    return {
+      file: LAUNCHER,
+      args: [...DIES_WITH_PARENT, file, ...args],
+      environment: childEnvironment(),
+      sandboxed: false,
+      filter: undefined,
+    }
+  }
+  const [strict, localSockets] = confined.filters ?? []
+  const filter = reach.localSockets === true ? localSockets : strict
+  const options = [
+    ...confined.options,
+    ...confined.registry.options(),
+    ...reachOptions(reach, confined.hidden),
+    ...(descriptors.info === undefined ? [] : ['--info-fd', String(descriptors.info)]),
+    ...(filter === undefined ? [] : ['--seccomp', String(descriptors.filter)]),
+  ]
+  return {
+    file: confined.bubblewrap,
+    args: [...options, '--', program, ...args],
+    environment: {},
+    sandboxed: true,
+    filter: filter === undefined ? undefined : openSync(`/proc/self/fd/${filter}`, 'r'),
+  }
+}
+
+/** The engine's environment for GStreamer and its drivers, without the secrets of the service. */
+const childEnvironment = (): NodeJS.ProcessEnv => {
+  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('SVC_') && !name.startsWith('npm_'))
+  return { ...Object.fromEntries(kept), LC_ALL: 'C.UTF-8', GST_DEBUG_NO_COLOR: '1', GST_PLUGIN_FEATURE_RANK: featureRank(process.env) }
+}

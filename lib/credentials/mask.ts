@@ -1,0 +1,108 @@
+import { MASK, redact } from '../redact.ts'
+
+// Where the structure of a text is known, masking follows it: an expression over free text cannot tell where a password ends
+// that contains quotes, blanks or @.
+
+const NAME =
+  /^(?:.*[^a-z0-9])?(?:password|passwd|passphrase|pwd|pw|user-id|token|secret|api-?key|access-?key|signature|sig|auth|streamid|authorization|cookie)$/i
+
+/** Masked where it stands, but a word such as `viewer` is no secret elsewhere. */
+const USER_NAME = /user-?id$/i
+
+const isSecretName = (name: string): boolean => NAME.test(name.trim().replaceAll('_', '-'))
+
+/** Called with each password or token that is found, as it was written. */
+type Found = (secret: string) => void
+
+const ignore: Found = () => {}
+
+/** A source address with its credentials masked, whatever characters they have (RFC 3986 sections 3.2.1 and 3.4). */
+export const maskUri = (uri: string, found: Found = ignore): string => redact(maskQuery(maskUserInfo(uri, found), found))
+
+const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#]*)@/i
+
+const maskUserInfo = (uri: string, found: Found): string =>
+  uri.replace(USER_INFO, (_, scheme: string, userInfo: string) => {
+    const colon = userInfo.indexOf(':')
+    found(colon === -1 ? userInfo : userInfo.slice(colon + 1))
+    return `${scheme}${MASK}@`
+  })
+
+const maskQuery = (uri: string, found: Found): string => {
+  const begin = uri.indexOf('?')
+  if (begin === -1) return uri
+  const pairs = uri.slice(begin + 1).split('&')
+  const masked = pairs.map((pair) => {
+    const equals = pair.indexOf('=')
+    const name = percentDecoded(pair.slice(0, Math.max(equals, 0)))
+    if (equals === -1 || !(isSecretName(name) || name === 'pass')) return pair
+    found(pair.slice(equals + 1))
+    return `${pair.slice(0, equals)}=${MASK}`
+  })
+  return `${uri.slice(0, begin)}?${masked.join('&')}`
+}
+
+const percentDecoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    // A lone % was not meant as an encoding.
+    return text
+  }
+}
+
+/** A property, or an address that stands by itself. What comes before is not part of a name. */
+const BEGIN = /(?<![A-Za-z0-9_%:.+-])(?:([A-Za-z0-9_][A-Za-z0-9_%:-]*)(\s*=\s*)(?:\([A-Za-z0-9-]+\)\s*)?|(?=[a-z][a-z0-9+.-]*:\/\/))/gi
+
+/** Descriptions inside of properties, and structures inside of those. */
+const MAX_DEPTH = 4
+
+/** A description in the syntax of gst-launch-1.0 with its credentials masked, whatever characters they have. */
+export const maskDescription = (description: string, found: Found = ignore): string => redact(maskProperties(description, found, 0))
+
+const maskProperties = (text: string, found: Found, depth: number): string => {
+  let masked = ''
+  let at = 0
+  for (const match of text.matchAll(BEGIN)) {
+    if (match.index < at) continue
+    const begin = match.index + match[0].length
+    const value = text.slice(begin, begin + valueLength(text, begin))
+    if (value === '') continue
+    masked += text.slice(at, begin) + maskValue(match[1] ?? '', value, found, depth)
+    at = begin + value.length
+  }
+  return masked + text.slice(at)
+}
+
+const maskValue = (name: string, value: string, found: Found, depth: number): string => {
+  const { open, inner, close } = unquoted(value)
+  if (isSecretName(name)) {
+    if (!USER_NAME.test(name)) found(inner)
+    return `${open}${MASK}${close}`
+  }
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(inner)) return `${open}${maskQuery(maskUserInfo(inner, found), found)}${close}`
+  return depth < MAX_DEPTH && /[=:]/.test(inner) ? `${open}${maskProperties(inner, found, depth + 1)}${close}` : value
+}
+
+/** A quote may be escaped: inside of another value. */
+const QUOTE = /^(\\*["'])/
+
+const unquoted = (value: string): { readonly open: string; readonly inner: string; readonly close: string } => {
+  const quote = QUOTE.exec(value)?.[1] ?? ''
+  const isQuoted = quote !== '' && value.length >= 2 * quote.length && value.endsWith(quote)
+  return isQuoted ? { open: quote, inner: value.slice(quote.length, -quote.length), close: quote } : { open: '', inner: value, close: '' }
+}
+
+const PLAIN = /(?:\\[^\n]|\S)+/y
+
+/** As GStreamer's lexer has it: a quoted text, or everything up to a blank without a backslash, whichever is longer. */
+const valueLength = (text: string, at: number): number => {
+  PLAIN.lastIndex = at
+  const plain = PLAIN.exec(text)?.[0].length ?? 0
+  const quote = QUOTE.exec(text.slice(at, at + 16))?.[1]
+  if (quote === undefined) return plain
+  let end = text.indexOf(quote, at + quote.length)
+  while (end !== -1 && text[end - 1] === '\\') end = text.indexOf(quote, end + 1)
+  // A quote that is not closed: everything that follows may belong to it.
+  return end === -1 ? text.length - at : Math.max(plain, end - at + quote.length)
+}

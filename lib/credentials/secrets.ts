@@ -1,0 +1,101 @@
+import { MASK, redact } from '../redact.ts'
+import type { PipelineConfig } from '../schema/pipeline.ts'
+import { maskDescription, maskUri } from './mask.ts'
+
+/** Shorter secrets are masked as whole words only: they occur inside of other words. */
+const SHORT = 4
+/** A long secret is also masked piece by piece: a line that a program cut may hold a part of it. */
+const PIECE = 32
+const MAX_PIECES = 256
+
+/** Masks the known credentials of one pipeline in a text, in every form in which programs print them, and all that `redact` finds. */
+export type MaskSecrets = (text: string) => string
+
+/** Masks the credentials of this pipeline in texts that are not its own: what its child prints, errors, launch lines. */
+export const maskSecretsOf = (config: Pick<PipelineConfig, 'mode'> & SecretFields): MaskSecrets => {
+  const secrets = new Set<string>()
+  const found = (secret: string): void => {
+    for (const form of decodedForms(secret)) for (const piece of pieces(form)) secrets.add(piece)
+  }
+  if (config.source !== undefined) maskUri(config.source.uri, found)
+  if (config.raw_pipeline !== undefined) maskDescription(config.raw_pipeline, found)
+  const known = [...secrets].filter((secret) => secret !== '' && secret !== MASK).sort((a, b) => b.length - a.length)
+  if (known.length === 0) return redact
+  const pattern = new RegExp(known.map(toPattern).join('|'), 'giu')
+  return (text) => redact(maskEnd(text.replace(pattern, MASK), known))
+}
+
+interface SecretFields {
+  readonly source?: { readonly uri: string }
+  readonly raw_pipeline?: string
+}
+
+/** What the secret is, once what it is written in has been decoded: percent-encoding, quotes and backslashes of descriptions. */
+const decodedForms = (secret: string): ReadonlySet<string> => {
+  const plain = [secret, withoutEscapes(secret), withoutOctals(secret), withoutOctals(withoutEscapes(secret))]
+  return new Set([...plain, ...plain.map(withoutPercents)].flatMap((form) => [form, form.replace(/^(["'])(.*)\1$/s, '$2')]))
+}
+
+const withoutEscapes = (text: string): string => text.replace(/\\(.)/gs, '$1')
+
+/** `\146` is an f for gst_value_deserialize. */
+const withoutOctals = (text: string): string =>
+  text.replace(/(?:\\[0-3][0-7]{2})+/g, (octals) =>
+    fromBytes(
+      octals
+        .slice(1)
+        .split('\\')
+        .map((octal) => Number.parseInt(octal, 8)),
+    ),
+  )
+
+const withoutPercents = (text: string): string =>
+  text.replace(/(?:%[0-9a-f]{2})+/gi, (percents) =>
+    fromBytes(
+      percents
+        .slice(1)
+        .split('%')
+        .map((hex) => Number.parseInt(hex, 16)),
+    ),
+  )
+
+const fromBytes = (bytes: readonly number[]): string => new TextDecoder().decode(Uint8Array.from(bytes))
+
+/** A text of several lines is printed as several lines. */
+const pieces = (secret: string): readonly string[] => {
+  const lines = secret.split(/[\r\n]+/)
+  const cut = lines
+    .filter((line) => line.length > 2 * PIECE)
+    .flatMap((line) =>
+      Array.from({ length: Math.floor(line.length / PIECE) }, (_, index) => line.slice(index * PIECE, (index + 1) * PIECE)),
+    )
+  return [secret, ...lines, ...cut.slice(0, MAX_PIECES)]
+}
+
+/** Each character as it is, after backslashes, percent-encoded, as an octal or as a JSON escape. */
+const toPattern = (secret: string): string => {
+  const text = [...secret].map(characterPattern).join('')
+  return [...secret].length < SHORT ? `(?<![\\p{L}\\p{N}])${text}(?![\\p{L}\\p{N}])` : text
+}
+
+const characterPattern = (character: string): string => {
+  const bytes = [...new TextEncoder().encode(character)]
+  const forms = [
+    character.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'),
+    bytes.map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join(''),
+    bytes.map((byte) => `\\\\{1,8}${byte.toString(8).padStart(3, '0')}`).join(''),
+    ...[...character].flatMap((one) => `\\\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  ]
+  return `\\\\{0,8}(?:${forms.join('|')})`
+}
+
+/** A text that was cut may end inside of a secret. */
+const maskEnd = (text: string, secrets: readonly string[]): string => {
+  const body = text.replace(/…$/, '')
+  for (const secret of secrets) {
+    for (let length = Math.min(secret.length - 1, body.length, PIECE); length >= SHORT; length--) {
+      if (body.endsWith(secret.slice(0, length))) return `${body.slice(0, -length)}${MASK}${text.slice(body.length)}`
+    }
+  }
+  return text
+}

@@ -1,0 +1,51 @@
+/**
+ * A third-party RTSP source passed through and re-encoded, read by every player at hand: sizes, frame rate, bitrate, decode errors.
+ * player-conformance [FRAMES]
+ */
+
+import { sleep } from '../helpers/bench/measure.ts'
+import { createPipeline, withService } from '../helpers/bench/service-run.ts'
+import { ffmpegDecode, ffprobe, gstDecode } from '../helpers/media/players.ts'
+import { openReader } from '../helpers/rtsp/reader.ts'
+import { startRtspSource } from '../helpers/rtsp/source.ts'
+
+const frames = Number(process.argv[2] ?? 600)
+const SECONDS = 20
+
+/** Frames per second and kbit/s of the RTP payload over 20 s, as a reader gets them. */
+const rates = async (url: string) => {
+  let bytes = 0
+  let units = 0
+  const reader = await openReader(url, {
+    record: false,
+    onPacket: ({ data, marker }) => {
+      bytes += data.length - 12
+      if (marker) units += 1
+    },
+  })
+  await sleep(1000)
+  bytes = 0
+  units = 0
+  const began = performance.now()
+  await sleep(SECONDS * 1000)
+  const seconds = (performance.now() - began) / 1000
+  await reader.close()
+  return { fps: Number((units / seconds).toFixed(2)), kbps: Math.round((bytes * 8) / seconds / 1000) }
+}
+
+const source = await startRtspSource()
+await withService(async (service) => {
+  for (const codec of ['h264', 'h265'] as const) {
+    for (const encoding of [null, { codec, width: 1280, height: 720, fps: 25, bitrate: 1500 }]) {
+      const id = `${codec}-${encoding === null ? 'pass' : 'encode'}`
+      const url = await createPipeline(service, { id, source: { uri: source.url(`/${codec}`), latency_ms: 0 }, encoding })
+      const [stream] = await ffprobe(url)
+      const [tcp, udp] = await Promise.all([ffmpegDecode(url, frames, 'tcp'), ffmpegDecode(url, frames, 'udp')])
+      const gst = await Promise.all((['tcp', 'udp', undefined] as const).map((protocols) => gstDecode(url, 100, codec, protocols)))
+      const rate = await rates(url)
+      await service.request('PUT', `/svc/pipeline/${id}/stop`)
+      console.log(JSON.stringify({ id, size: `${stream?.width}x${stream?.height}`, ...rate, tcp, udp, gst_tcp_udp_default: gst }))
+    }
+  }
+})
+await source.stop()

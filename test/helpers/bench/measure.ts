@@ -1,0 +1,109 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+const TICKS_PER_SECOND = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
+
+/** User and system time of a process, seconds. */
+export const cpuSeconds = (pid: number): number => {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
+}
+
+/** A minute of 1080p30 H.264 High (CABAC, deblocking: what cameras send) at 8 Mbit/s in MPEG-TS, key frame every 2 s; made once. */
+export const encodedStream = (): string => {
+  const file = join(tmpdir(), 'video-pipeline-bench-1080p30-8mbit-high.ts')
+  if (!existsSync(file)) {
+    const source = 'testsrc2=size=1920x1080:rate=30,noise=alls=20:allf=t'
+    const coding =
+      '-t 60 -c:v libx264 -preset veryfast -tune zerolatency -profile:v high -b:v 8M -minrate 8M -maxrate 8M -bufsize 4M -g 60 -pix_fmt yuv420p -f mpegts'
+    execFileSync('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', source, ...coding.split(' '), '-y', file])
+  }
+  return file
+}
+
+/** Sends that stream in real time as RTP to a UDP port: a live source, which counts for no server. */
+export const startSource = async (port: number): Promise<Program> => {
+  const line = `filesrc location=${encodedStream()} ! tsdemux ! h264parse ! rtph264pay pt=96 config-interval=-1 ! udpsink host=127.0.0.1 port=${port} buffer-size=4000000`
+  const source = start('gst-launch-1.0', line.split(' '))
+  await source.until((lines) => lines.some((text) => text.includes('PLAYING')))
+  return source
+}
+
+/** Takes the source's stream and payloads it as pay0. */
+export const sourceLine = (port: number): string =>
+  `udpsrc port=${port} buffer-size=4000000 caps=application/x-rtp,media=video,clock-rate=90000,encoding-name=H264,payload=96 ! ` +
+  'rtph264depay ! h264parse ! rtph264pay name=pay0 pt=96 config-interval=-1'
+
+export interface Program {
+  readonly process: ChildProcess
+  readonly pid: number
+  /** Lines of standard output so far. */
+  readonly lines: readonly string[]
+  until(condition: (lines: readonly string[]) => boolean): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Starts a program and reads its lines. */
+export const start = (file: string, args: readonly string[]): Program => {
+  const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const lines: string[] = []
+  const watchers = new Set<() => void>()
+  const reader = createInterface({ input: child.stdout })
+  reader.on('line', (line) => {
+    lines.push(line)
+    for (const watcher of [...watchers]) watcher()
+  })
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  return {
+    process: child,
+    pid: child.pid ?? 0,
+    lines,
+    until: (condition) =>
+      new Promise((resolve, reject) => {
+        const watcher = () => {
+          if (!condition(lines)) return
+          watchers.delete(watcher)
+          resolve()
+        }
+        watchers.add(watcher)
+        void ended.then(() => reject(new Error(`${file} ended`)))
+        watcher()
+      }),
+    stop: async () => {
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** The value below which a part of the values lies. */
+export const quantile = (values: readonly number[], part: number): number => {
+  const sorted = [...values].sort((one, other) => one - other)
+  return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? Number.NaN
+}
+
+export interface Server {
+  readonly url: string
+  /** All processes whose CPU time is the server's. */
+  readonly pids: readonly number[]
+  stop(): Promise<void>
+}
+
+const HERE = import.meta.dirname
+
+/** Starts the publisher, or gst-rtsp-server, with one and the same description. */
+export const startServer = async (kind: 'publisher' | 'gst-rtsp-server', port: number, description: string): Promise<Server> => {
+  const program =
+    kind === 'publisher'
+      ? start(process.execPath, [join(HERE, 'rtsp-server.ts'), String(port), 'bench', description])
+      : start('/usr/bin/python3', [join(HERE, '../../fixtures/gst-rtsp-server.py'), String(port), 'bench', description])
+  await program.until((lines) => lines.some((line) => line.startsWith('ready')))
+  const child = Number(program.lines.find((line) => line.startsWith('ready'))?.split(' ')[1])
+  return { url: `rtsp://127.0.0.1:${port}/bench`, pids: Number.isInteger(child) ? [program.pid, child] : [program.pid], stop: program.stop }
+}

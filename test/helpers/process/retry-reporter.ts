@@ -1,0 +1,16 @@
+import type { Reporter, TestModule } from 'vitest/node'
+
+/** Names each test that failed at first, with its first error: the summary of the default reporter counts it as passed. */
+export default class RetryReporter implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const lines = modules.flatMap((module) =>
+      [...module.children.allTests()]
+        .filter((test) => (test.diagnostic()?.retryCount ?? 0) > 0)
+        .map((test) => {
+          const error = test.attempts().flatMap(({ errors }) => errors ?? [])[0]
+          return `  ${module.relativeModuleId} > ${test.fullName}\n    ${error?.message.replaceAll('\n', '\n    ') ?? 'no error'}`
+        }),
+    )
+    if (lines.length > 0) process.stdout.write(`\n Retried tests: ${lines.length}\n${lines.join('\n')}\n`)
+  }
+}

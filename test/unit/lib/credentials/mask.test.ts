@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest'
+import { property } from '../../../../engine/gst/element.ts'
+import { maskDescription, maskUri } from '../../../../lib/credentials/mask.ts'
+import { redact } from '../../../../lib/redact.ts'
+import { HOSTILE_PASSWORDS } from './hostile-passwords.ts'
+
+describe('masking an address', () => {
+  it.each(HOSTILE_PASSWORDS)('masks the password %s', (password) => {
+    const encoded = encodeURIComponent(password)
+    expect(maskUri(`rtsp://user:${encoded}@10.0.0.5/a`)).toBe('rtsp://***@10.0.0.5/a')
+    expect(maskUri(`srt://h:9000?passphrase=${encoded}&latency=20`)).toBe('srt://h:9000?passphrase=***&latency=20')
+  })
+
+  it.each(HOSTILE_PASSWORDS.filter((password) => !/[/?#]/.test(password)))('masks the password %s as it is', (password) => {
+    expect(maskUri(`rtsp://user:${password}@10.0.0.5/a`)).toBe('rtsp://***@10.0.0.5/a')
+  })
+
+  it('masks a value in a query whatever it contains, and by an encoded name', () => {
+    expect(maskUri(`http://h/a?token=a"b'c d&fps=30`)).toBe('http://h/a?token=***&fps=30')
+    expect(maskUri('srt://h:1?pass%70hrase=s3cret')).toBe('srt://h:1?pass%70hrase=***')
+  })
+
+  it('leaves an address without credentials as it is', () => {
+    for (const uri of ['rtsp://10.0.0.5:554/a/@b?transport=tcp', 'test://ball?fps=5', 'file:///a@b']) expect(maskUri(uri)).toBe(redact(uri))
+  })
+})
+
+describe('masking a description', () => {
+  it.each(HOSTILE_PASSWORDS)('masks the password %s', (password) => {
+    const text = `rtspsrc location=rtsp://h/ user-id=u ${property('user-pw', password)} latency=0 ! fakesink`
+    expect(maskDescription(text)).toBe('rtspsrc location=rtsp://h/ user-id=*** user-pw=*** latency=0 ! fakesink')
+  })
+
+  it.each(HOSTILE_PASSWORDS)('masks the password %s inside of an address', (password) => {
+    const text = `uridecodebin ${property('uri', `rtsp://u:${encodeURIComponent(password)}@h/`)} ! fakesink`
+    expect(maskDescription(text)).toBe('uridecodebin uri=rtsp://***@h/ ! fakesink')
+  })
+
+  it.each([
+    ['rtspsrc user-pw="s3 cret" ! x', 'rtspsrc user-pw="***" ! x'],
+    ['rtspsrc user-pw="s3\\"cr et" ! x', 'rtspsrc user-pw="***" ! x'],
+    ['rtspsrc user-pw=ab"s3cret ! x', 'rtspsrc user-pw=*** ! x'],
+    ['rtspsrc user-pw=s3\\ cret ! x', 'rtspsrc user-pw=*** ! x'],
+    ['rtspsrc user-pw = (string)s3cret ! x', 'rtspsrc user-pw = *** ! x'],
+    ['rtspsrc user-pw="s3cret ! x', 'rtspsrc user-pw=***'],
+    [`bin2 text="rtspsrc user-pw=\\"s3 cret\\" latency=0" ! x`, `bin2 text="rtspsrc user-pw=*** latency=0" ! x`],
+    ["rtsp://u:s3'cret@h/ ! x", 'rtsp://***@h/ ! x'],
+    ['x264enc pass=quality ! rtph264pay name=pay0', 'x264enc pass=quality ! rtph264pay name=pay0'],
+  ])('masks %s', (text, expected) => {
+    expect(maskDescription(text)).toBe(expected)
+  })
+
+  it('does not change a masked description', () => {
+    for (const password of HOSTILE_PASSWORDS) {
+      const masked = maskDescription(`rtspsrc ${property('user-pw', password)} ! x user-pw="a b" ! y`)
+      expect(maskDescription(masked)).toBe(masked)
+    }
+  })
+
+  it('takes linear time for hostile texts', () => {
+    for (const part of ['a', 'a.', '@', 'a=', '="', 'a="', '\\"', 'x://', 'a=x://', 'user-pw=', "'", ' = ', 'a=(a)', 'a:'])
+      expect(maskDescription(part.repeat(200_000 / part.length)).length).toBeGreaterThan(0)
+  })
+})

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest'
+import { property } from '../../../../engine/gst/element.ts'
+import { maskSecretsOf } from '../../../../lib/credentials/secrets.ts'
+import { HOSTILE_PASSWORDS } from './hostile-passwords.ts'
+
+/** What programs make of a text when they print it. */
+const PRINTED: Readonly<Record<string, (secret: string) => string>> = {
+  'as it is': (secret) => secret,
+  'percent-encoded': encodeURIComponent,
+  'percent-encoded in small letters': (secret) => encodeURIComponent(secret).replace(/%../g, (code) => code.toLowerCase()),
+  'percent-encoded throughout': (secret) => [...Buffer.from(secret)].map((byte) => `%${byte.toString(16).toUpperCase()}`).join(''),
+  'as a property': (secret) => property('x', secret).slice(2),
+  'as JSON': (secret) => JSON.stringify(secret).slice(1, -1),
+  'as JSON twice': (secret) => JSON.stringify(JSON.stringify(secret)).slice(3, -3),
+  'with octals': (secret) => [...Buffer.from(secret)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join(''),
+}
+
+/** A run of eight characters of it would be a part of it. */
+const shows = (text: string, secret: string): boolean =>
+  Array.from({ length: Math.max(1, secret.length - 7) }, (_, at) => secret.slice(at, at + 8)).some((part) => text.includes(part))
+
+describe('masking the secrets of a pipeline in what its child prints', () => {
+  const configs = (password: string) => [
+    { mode: 'simple' as const, source: { uri: `rtsp://user:${encodeURIComponent(password)}@h/a` } },
+    { mode: 'simple' as const, source: { uri: `srt://h:1?mode=caller&passphrase=${encodeURIComponent(password)}` } },
+    { mode: 'advanced' as const, raw_pipeline: `rtspsrc location=rtsp://h/ ${property('user-pw', password)} ! fakesink` },
+  ]
+
+  it.each(HOSTILE_PASSWORDS)('finds %s in every form', (password) => {
+    for (const config of configs(password)) {
+      const mask = maskSecretsOf(config)
+      for (const [form, print] of Object.entries(PRINTED)) {
+        const masked = mask(`could not set "${print(password)}" of the element`)
+        expect([form, masked.startsWith('could not set'), shows(masked, password), shows(masked, print(password))]).toEqual([
+          form,
+          true,
+          false,
+          false,
+        ])
+      }
+    }
+  })
+
+  it('masks a part at the end of a text that was cut, and pieces of a long one', () => {
+    const long = HOSTILE_PASSWORDS.find((password) => password.startsWith('very-long')) ?? ''
+    const mask = maskSecretsOf({ mode: 'simple', source: { uri: `rtsp://u:${long}@h/` } })
+    expect(mask(`the address ${long.slice(0, 20)}…`)).toBe('the address ***…')
+    expect(shows(mask(`the address ${long.slice(0, 100)} and`), long.slice(0, 64))).toBe(false)
+  })
+
+  it('masks a short secret as a word alone, and user names nowhere else', () => {
+    const mask = maskSecretsOf({ mode: 'simple', source: { uri: 'rtsp://video:abc@h/' } })
+    expect(mask('abc is not in the abcde of the video, but "abc" is')).toBe('*** is not in the abcde of the video, but "***" is')
+  })
+
+  it('masks what redact masks where a pipeline has no secret', () => {
+    expect(maskSecretsOf({ mode: 'advanced', raw_pipeline: 'videotestsrc' })('rtsp://a:b@h/')).toBe('rtsp://***@h/')
+  })
+})
