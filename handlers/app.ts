@@ -1,6 +1,9 @@
 import { boundHasher } from '../lib/access/bounded-hasher.ts'
-import { createRateLimiter } from '../lib/access/rate-limit.ts'
+import type { CallerRules } from '../lib/access/callers.ts'
+import { type ClientLimits, createClientLimits } from '../lib/access/client-limits.ts'
+import { createRateLimiter, type RateLimiter } from '../lib/access/rate-limit.ts'
 import type { SessionDeps } from '../lib/access/sessions.ts'
+import { createStreams } from '../lib/access/streams.ts'
 import type { Cameras, Engine, Klv, Screenshots } from '../lib/engine/protocol.ts'
 import { withSharedReads } from '../lib/engine/shared-reads.ts'
 import { createCameraWatch } from '../lib/events/cameras.ts'
@@ -41,7 +44,7 @@ import { type TriggerDeps, triggerRoutes } from './triggers.ts'
 export type { FetchHandler, RequestContext, Route } from './http/route.ts'
 
 /** What a host provides. */
-export interface HostPorts extends MetricsDeps {
+export interface HostPorts extends MetricsDeps, CallerRules {
   readonly engine: Engine
   readonly screenshots: Screenshots
   readonly klv: Klv
@@ -65,6 +68,11 @@ export interface HostPorts extends MetricsDeps {
   readonly startedAt: number
   /** Origins whose pages may call the API; none by default. */
   readonly corsOrigins?: readonly string[]
+  /** Counts of requests and streams per client; their own by default. */
+  readonly limiter?: RateLimiter
+  readonly limits?: ClientLimits
+  /** Whether the API can be reached from other hosts. */
+  readonly isExposed?: () => boolean
   /** True once a shutdown was requested. */
   readonly isStopping?: () => boolean
   /** Aborts when the service stops; event streams end at once. */
@@ -94,7 +102,7 @@ const LOCAL_MEDIA_SERVER: MediaServer = { host: '127.0.0.1', port: 8554 }
 
 /** Builds what the groups of routes share: queues, counters, limits and the guard. */
 export const assemble = (ports: HostPorts): AppDeps => {
-  const { clock, license } = ports
+  const { clock, license, limiter = createRateLimiter(clock), limits = createClientLimits() } = ports
   const engine = withSharedReads(ports.engine)
   const hub = createEventHub({ ...ports, engine })
   const events = ports.sharedDatabase === true ? withOtherWriters(hub, ports) : hub
@@ -121,7 +129,9 @@ export const assemble = (ports: HostPorts): AppDeps => {
     geolocations,
     hasher: boundHasher(ports.hasher),
     onAnswer: recordAnswers(ports),
-    guard: createGuard({ ...ports, limiter: createRateLimiter(clock) }),
+    limits,
+    streams: createStreams({ ...ports, limits }),
+    guard: createGuard({ ...ports, limiter }),
   }
 }
 

@@ -12,12 +12,12 @@ import type { FetchHandler, Route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 import { clientOf, eventStream } from './http/sse.ts'
 
-export interface CameraRouteDeps extends Pick<EventDeps, 'events' | 'cameraWatch'> {
+export interface CameraRouteDeps extends Pick<EventDeps, 'events' | 'cameraWatch' | 'streams'> {
   readonly cameras: Pick<Cameras, 'list' | 'capabilities'>
 }
 
 /** The cameras of the host: list, capabilities, and events when one is added or removed. */
-export const cameraRoutes = ({ cameras, cameraWatch, events }: CameraRouteDeps): readonly Route[] => [
+export const cameraRoutes = ({ cameras, cameraWatch, events, streams }: CameraRouteDeps): readonly Route[] => [
   {
     method: 'GET',
     path: '/svc/cameras',
@@ -50,13 +50,13 @@ export const cameraRoutes = ({ cameras, cameraWatch, events }: CameraRouteDeps):
     operation: 'followCameras',
     summary: 'Server-Sent Events of the cameras: camera_added, camera_removed',
     status: 200,
-    errors: ['SERVICE_UNAVAILABLE'],
+    errors: ['RATE_LIMITED', 'SERVICE_UNAVAILABLE'],
     answer: eventsAnswer('Events of the cameras', CAMERA_EVENTS),
     handle: async (exchange) => {
       // Answers 503 with a reason on hosts without camera discovery; otherwise no change after this answer is missed.
       await cameraWatch.begin()
       return eventStream({
-        ...clientOf(exchange),
+        ...clientOf(exchange, streams),
         feed: events.feed,
         filter: ({ event }) => event.startsWith('camera_'),
       })

@@ -1,3 +1,4 @@
+import type { Streams } from '../lib/access/streams.ts'
 import type { CameraWatch } from '../lib/events/cameras.ts'
 import type { EventHub } from '../lib/events/hub.ts'
 import { CAMERA_EVENTS, PIPELINE_EVENTS } from '../lib/openapi/answers.ts'
@@ -13,13 +14,14 @@ export interface EventDeps {
   readonly pipelines: Pick<PipelineRepository, 'find'>
   readonly events: EventHub
   readonly cameraWatch: CameraWatch
+  readonly streams: Streams
 }
 
 /** Events of every KLV packet have their own stream. */
 const FREQUENT: ReadonlySet<string> = new Set(['klv'])
 
 /** The events of one pipeline, and of all pipelines and cameras. */
-export const eventRoutes = ({ pipelines, events, cameraWatch }: EventDeps): readonly Route[] => [
+export const eventRoutes = ({ pipelines, events, cameraWatch, streams }: EventDeps): readonly Route[] => [
   {
     access: 'session',
     method: 'GET',
@@ -27,13 +29,13 @@ export const eventRoutes = ({ pipelines, events, cameraWatch }: EventDeps): read
     operation: 'followPipeline',
     summary: 'Server-Sent Events of a pipeline: pipeline_status (the current one first), pipeline_error, pipeline_not_found',
     status: 200,
-    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE'],
     answer: eventsAnswer('Events of the pipeline; the stream ends after pipeline_not_found', PIPELINE_EVENTS),
     handle: async (exchange) => {
       const id = pipelineIdOf(exchange)
       await findRecord(pipelines, id)
       return eventStream({
-        ...clientOf(exchange),
+        ...clientOf(exchange, streams),
         feed: events.feed,
         filter: ({ pipelineId, event }) => pipelineId === id && event.startsWith('pipeline_'),
         status: () => events.status(id),
@@ -49,10 +51,10 @@ export const eventRoutes = ({ pipelines, events, cameraWatch }: EventDeps): read
     summary:
       'Server-Sent Events of all pipelines and cameras; the current status of each pipeline first, unless Last-Event-ID resumes the stream',
     status: 200,
-    errors: [],
+    errors: ['RATE_LIMITED'],
     answer: eventsAnswer('Events of all pipelines and cameras', { ...PIPELINE_EVENTS, ...CAMERA_EVENTS }),
     handle: (exchange) => {
-      const client = clientOf(exchange)
+      const client = clientOf(exchange, streams)
       // A host without camera discovery still sends the events of pipelines.
       cameraWatch.begin().catch(() => {})
       return eventStream({

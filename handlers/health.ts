@@ -15,7 +15,7 @@ export const healthRoutes = (deps: HealthDeps): readonly Route[] => [
     path: '/svc/health',
     operation: 'getHealth',
     summary: 'Health of the service, its engine and its database; 503 when degraded',
-    answer: jsonAnswer('Engine and database work', healthSchema, { ok: HEALTH }),
+    answer: jsonAnswer('Engine and database work', healthSchema, { ok: HEALTH, open: { ...HEALTH, warnings: ['open_api'] } }),
     otherAnswers: {
       503: jsonAnswer('Engine or database is unavailable', healthSchema, {
         degraded: { ...HEALTH, status: 'degraded', engine: 'unavailable' },

@@ -14,7 +14,7 @@ import type { FetchHandler, Route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 import { clientOf, eventStream } from './http/sse.ts'
 
-export interface KlvRouteDeps extends KlvDeps, Pick<EventDeps, 'events'> {
+export interface KlvRouteDeps extends KlvDeps, Pick<EventDeps, 'events' | 'streams'> {
   readonly klvUpstreams: Upstreams
 }
 
@@ -72,7 +72,7 @@ export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
     operation: 'followKlv',
     summary: 'Server-Sent Events: klv for each decoded packet, pipeline_not_found when the pipeline is deleted',
     status: 200,
-    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE'],
     answer: eventsAnswer('The decoded packets of the pipeline; the stream ends after pipeline_not_found', {
       klv: klvPacketSchema,
       pipeline_not_found: pipelineNotFoundSchema,
@@ -81,7 +81,7 @@ export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
       const id = pipelineIdOf(exchange)
       await findRecord(deps.pipelines, id)
       return eventStream({
-        ...clientOf(exchange),
+        ...clientOf(exchange, deps.streams),
         feed: followedFeed(deps, id),
         filter: ({ pipelineId, event }) => pipelineId === id && (event === 'klv' || event === 'pipeline_not_found'),
         isLast: ({ event }) => event === 'pipeline_not_found',

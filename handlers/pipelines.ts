@@ -1,3 +1,4 @@
+import type { ClientLimits } from '../lib/access/client-limits.ts'
 import {
   CREATED_ANSWER,
   GEOLOCATION_EXAMPLES,
@@ -17,10 +18,12 @@ import { readJson } from './http/body.ts'
 import { pipelineIdOf } from './http/pipeline-id.ts'
 import { readQuery } from './http/query.ts'
 import { json, noContent } from './http/respond.ts'
-import type { FetchHandler, Route } from './http/route.ts'
+import type { FetchHandler, RequestContext, Route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 
-export interface PipelineRouteDeps extends CreateDeps, ChangeDeps, PlayDeps {}
+export interface PipelineRouteDeps extends CreateDeps, ChangeDeps, PlayDeps {
+  readonly limits: ClientLimits
+}
 
 const BASE = '/svc/pipeline'
 const session = { access: 'session' } as const
@@ -52,14 +55,15 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
       'LICENSE_LIMIT_EXCEEDED',
       'CONFLICT',
       'PAYLOAD_TOO_LARGE',
+      'RATE_LIMITED',
       'ENGINE_ERROR',
       'SERVICE_UNAVAILABLE',
       'PIPELINE_START_TIMEOUT',
     ],
     body: PIPELINE_BODY,
     answer: CREATED_ANSWER,
-    handle: async ({ request }) => {
-      const pipeline = await createPipeline(deps, await readJson(request))
+    handle: async ({ request, context }) => {
+      const pipeline = await createPipeline(withBoundedChecks(deps, context), await readJson(request))
       return json(pipeline, 201, { location: `${BASE}/${pipeline.id}` })
     },
   },
@@ -70,12 +74,12 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
     operation: 'validatePipeline',
     summary: 'Check a pipeline without creating it',
     status: 200,
-    errors: ['VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
+    errors: ['VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE'],
     body: PIPELINE_BODY,
     answer: jsonAnswer('A create with this body would be accepted', validationSchema, {
       valid: { valid: true, launch: 'gst-launch-1.0 …' },
     }),
-    handle: async ({ request }) => json(await validatePipeline(deps, await readJson(request))),
+    handle: async ({ request, context }) => json(await validatePipeline(withBoundedChecks(deps, context), await readJson(request))),
   },
   ...['', '/status'].map(
     (suffix): Route => ({
@@ -97,10 +101,11 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
     operation: 'replacePipeline',
     summary: 'Replace the configuration of a pipeline that is not running',
     status: 200,
-    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
+    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', 'PAYLOAD_TOO_LARGE', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE'],
     body: REPLACEMENT_BODY,
     answer: PIPELINE_ANSWER,
-    handle: async (exchange) => json(await replacePipeline(deps, pipelineIdOf(exchange), await readJson(exchange.request))),
+    handle: async (exchange) =>
+      json(await replacePipeline(withBoundedChecks(deps, exchange.context), pipelineIdOf(exchange), await readJson(exchange.request))),
   },
   {
     ...session,
@@ -163,3 +168,15 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
 
 /** The pipeline operations alone, for embedding. */
 export const createPipelineHandlers = (deps: PipelineRouteDeps & RouterDeps): FetchHandler => createRouter(pipelineRoutes(deps), deps)
+
+/** The engine, with a bounded number of dry runs per client: each runs GStreamer processes. */
+const withBoundedChecks = (deps: PipelineRouteDeps, { clientAddress }: RequestContext): PipelineRouteDeps => {
+  const { engine, limits } = deps
+  return {
+    ...deps,
+    engine: {
+      ...engine,
+      check: (config) => (config.mode === 'advanced' ? limits.dryRun(clientAddress, () => engine.check(config)) : engine.check(config)),
+    },
+  }
+}

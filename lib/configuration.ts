@@ -62,6 +62,8 @@ export interface Configuration {
   /** Header field in which the platform of a worker states the client's address. */
   readonly clientAddressHeader: string | undefined
   readonly corsOrigins: readonly string[]
+  /** Host names besides those of this host, in lower case; `*`: any. */
+  readonly allowedHosts: readonly string[]
   readonly logLevel: LogLevel
 }
 
@@ -129,6 +131,13 @@ const flagOrFolder = (value: string): Parsed<boolean | string> => {
 const sandboxMode = (value: string): Parsed<SandboxMode> => {
   const mode = SANDBOX_MODES.find((candidate) => candidate === value)
   return mode === undefined ? mistake(`use one of: ${SANDBOX_MODES.join(', ')}`) : ok(mode)
+}
+
+const hostList = (value: string): Parsed<readonly string[]> => {
+  const names = value.split(',').map((name) => name.trim().toLowerCase())
+  return names.every((name) => name === '*' || /^[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?$/.test(name))
+    ? ok(names)
+    : mistake('use host names such as video.example.org without port, separated by commas, or *')
 }
 
 const logLevel = (value: string): Parsed<LogLevel> => {
@@ -256,7 +265,7 @@ const VARIABLES = {
   trustProxy: withDefault({
     name: 'SVC_TRUST_PROXY',
     default: '0',
-    about: '1 takes the client address from X-Forwarded-For (behind a proxy)',
+    about: '1 trusts X-Forwarded-For, -Proto and -Host (behind a proxy)',
     parse: flag,
   }),
   clientAddressHeader: optional({
@@ -271,11 +280,20 @@ const VARIABLES = {
     about: 'origins that may call the API from a browser, separated by commas',
     parse: originList,
   }),
+  allowedHosts: withDefault({
+    name: 'SVC_ALLOWED_HOSTS',
+    default: '',
+    about: 'host names at which an open API answers, separated by commas; * allows any',
+    parse: hostList,
+  }),
   logLevel: withDefault({ name: 'SVC_LOG_LEVEL', default: 'info', about: `one of ${LOG_LEVELS.join(', ')}`, parse: logLevel }),
 } satisfies { readonly [K in keyof Configuration]: Variable<Configuration[K]> }
 
 /** Every variable for `--help` and the README. */
 export const CONFIGURATION_VARIABLES: readonly Pick<Variable<unknown>, 'name' | 'shown' | 'about'>[] = Object.values(VARIABLES)
+
+/** Fields that are an empty list when nothing is given. */
+const LISTS: ReadonlySet<string> = new Set<keyof Configuration>(['corsOrigins', 'allowedHosts'])
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -287,7 +305,7 @@ export const readConfiguration = (environment: Environment): Configuration | { r
     const given = environment[variable.name]
     const value = given === undefined || given === '' ? variable.default : given
     if (value === undefined || value === '') {
-      values[field] = field === 'corsOrigins' ? [] : undefined
+      values[field] = LISTS.has(field) ? [] : undefined
       continue
     }
     const parsed = variable.parse(value)

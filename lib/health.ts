@@ -2,16 +2,19 @@ import type { EngineStatus } from './engine/messages.ts'
 import type { Engine } from './engine/protocol.ts'
 import type { Licensing } from './license/licensing.ts'
 import type { Clock } from './ports.ts'
-import type { PipelineRepository } from './repositories.ts'
+import type { CredentialRepository, PipelineRepository } from './repositories.ts'
 
 export interface HealthDeps {
   readonly engine: Engine
   readonly pipelines: PipelineRepository
+  readonly credentials: CredentialRepository
   readonly licensing: Licensing
   readonly clock: Clock
   /** Milliseconds since the epoch. */
   readonly startedAt: number
   readonly version: string
+  /** Whether the API can be reached from other hosts. */
+  readonly isExposed?: () => boolean
   /** True once a shutdown was requested. */
   readonly isStopping?: () => boolean
 }
@@ -21,7 +24,12 @@ const API_VERSION = '1'
 
 /** The state of engine and database; `degraded` when one of them is down. */
 export const readHealth = async (deps: HealthDeps) => {
-  const [engine, total, license] = await Promise.all([statusOf(deps.engine), countOf(deps.pipelines), deps.licensing.state()])
+  const [engine, total, license, warnings] = await Promise.all([
+    statusOf(deps.engine),
+    countOf(deps.pipelines),
+    deps.licensing.state(),
+    warningsOf(deps),
+  ])
   const engineWorks = engine?.gstreamer_version != null
   const works = engineWorks && total !== undefined
   return {
@@ -32,6 +40,7 @@ export const readHealth = async (deps: HealthDeps) => {
     pipelines: { total: total ?? 0, playing: engine?.playing ?? 0 },
     ...(engine?.sandbox !== undefined && { sandbox: engine.sandbox }),
     ...(license.status === 'unlimited' ? {} : { license: license.status }),
+    ...(warnings.length > 0 && { warnings }),
   }
 }
 
@@ -44,6 +53,16 @@ export const readVersion = async (deps: HealthDeps) => {
     api_version: API_VERSION,
     engine: { name: 'gstreamer', version: engine?.gstreamer_version ?? null },
   }
+}
+
+/** `open_api`: other hosts reach the API, and no password is set. Unknown while the database is down, which health shows too. */
+const warningsOf = async ({ isExposed, credentials }: HealthDeps): Promise<readonly 'open_api'[]> => {
+  if (isExposed?.() !== true) return []
+  const isOpen = await credentials.find().then(
+    (hash) => hash === undefined,
+    () => false,
+  )
+  return isOpen ? ['open_api'] : []
 }
 
 const statusOf = (engine: Engine): Promise<EngineStatus | undefined> => engine.status().catch(() => undefined)

@@ -45,6 +45,7 @@ const TESTS = [
   ['python3-gi', () => existsSync('/usr/lib/python3/dist-packages/gi')],
   ['gir1.2-gst-rtsp-server-1.0', typelib('GstRtspServer-1.0')],
   ['gir1.2-gst-plugins-base-1.0', typelib('GstApp-1.0')],
+  ['chromium', program('chromium')],
   ['umockdev', program('umockdev-wrapper')],
   ['gir1.2-umockdev-1.0', typelib('UMockdev-1.0')],
 ]

@@ -1,3 +1,4 @@
+import { createSlots } from '../../lib/access/slots.ts'
 import { maskDescription } from '../../lib/credentials/mask.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { redact } from '../../lib/redact.ts'
@@ -88,9 +89,9 @@ export const createAdvancedChecks = (options: { readonly allowFiles: AllowFiles 
       try {
         await check(config, settings, signal)
       } catch (error) {
-        const { engine } = error instanceof ApiError ? error.details : {}
+        const { engine, reason } = error instanceof ApiError ? error.details : {}
         // Not permanent: the host may have too much to do, for example while all pipelines start.
-        if (engine === UNFINISHED) throw new Fault('timeout', `${UNFINISHED} in time.`, { cause: error })
+        if (engine === UNFINISHED || reason === BUSY) throw new Fault('timeout', `${UNFINISHED} in time.`, { cause: error })
         if (engine === undefined || signal.aborted) throw error
       }
     },
@@ -103,18 +104,29 @@ const COMPLAINT = /^(?:WARNING: erroneous pipeline|ERROR: pipeline could not be 
 /** GStreamer may quote the whole description in its message. */
 const MAX_COMPLAINT_LENGTH = 500
 const CHECK_MS = 10_000
+const BUSY = 'busy'
 const UNFINISHED = 'The engine did not finish reading the description'
 const CREATED = /creating element "([^"]+)"/g
+
+/** Dry runs of all clients: each is a process that loads plugins and parses for up to 10 s. */
+const dryRuns = createSlots({
+  running: 4,
+  waiting: 64,
+  refusal: () =>
+    new ApiError('SERVICE_UNAVAILABLE', 'Too many advanced pipelines are being checked. Try again in a moment.', { reason: BUSY }),
+})
 
 /** Parses a description without running it; the elements that GStreamer created for it. */
 const dryRun = async (args: readonly string[], signal: AbortSignal | undefined): Promise<readonly string[]> => {
   const options = ['--gst-debug-no-color', '--gst-debug=GST_ELEMENT_FACTORY:4', '--']
-  const result = await runToEnd('gst-launch-1.0', [...options, ...args], {
-    timeoutMs: CHECK_MS,
-    maxOutputBytes: 8 * 1024 * 1024,
-    reach: {},
-    ...(signal && { signal }),
-  })
+  const result = await dryRuns.run(() =>
+    runToEnd('gst-launch-1.0', [...options, ...args], {
+      timeoutMs: CHECK_MS,
+      maxOutputBytes: 8 * 1024 * 1024,
+      reach: {},
+      ...(signal && { signal }),
+    }),
+  )
   if (result.missing) throw new Fault('engine_missing', 'GStreamer is not installed. Install it: apt-get install gstreamer1.0-tools')
   if (result.timedOut) throw refuse(UNFINISHED, UNFINISHED)
   const complaint = COMPLAINT.exec(result.stderr)?.[1] ?? ''

@@ -1,20 +1,74 @@
-import { type AccessDeps, hasApiKey, type Presented, requireAccess } from '../../lib/access/access.ts'
+import { type AccessDeps, type Admission, hasApiKey, isAuthenticated, type Presented, requireAccess } from '../../lib/access/access.ts'
+import { type CallerRules, foreignOrigin, unknownHost } from '../../lib/access/callers.ts'
 import type { RateLimiter } from '../../lib/access/rate-limit.ts'
+import { isAuthEnabled } from '../../lib/access/sessions.ts'
+import { ApiError } from '../../lib/errors.ts'
 import { json } from './respond.ts'
-import type { Exchange, Route } from './route.ts'
+import type { RequestContext, Route } from './route.ts'
 
-/** Admits a request (undefined), answers it, or throws UNAUTHORIZED or RATE_LIMITED. */
-export type Guard = (route: Route, exchange: Exchange) => Promise<Response | undefined>
+/** A request before its route handles it. */
+export interface Arrival {
+  readonly request: Request
+  readonly context: RequestContext
+  /** Origins whose pages may call the API. */
+  readonly corsOrigins: readonly string[]
+}
 
-/** Checks credentials and the rate limit of every route. */
+/**
+ * Admits a request to its route, answers it, or throws FORBIDDEN, UNAUTHORIZED or RATE_LIMITED. Without a route it checks
+ * only whether this caller may ask at all.
+ */
+export type Guard = (
+  route: Route | undefined,
+  arrival: Arrival,
+) => Promise<{ readonly admission: Admission } | { readonly answer: Response }>
+
+interface GuardDeps extends AccessDeps, CallerRules {
+  readonly limiter: RateLimiter
+}
+
+/** Checks, in this order: who calls, the credentials, the rate limit. Reads nothing of the body. */
 export const createGuard =
-  (deps: AccessDeps & { readonly limiter: RateLimiter }): Guard =>
-  async ({ access, limit }, { request, context }) => {
-    if (access === 'api_key' && !(await hasApiKey(deps, presentedBy(request)))) return refusedTrigger()
-    if (access === 'session') await requireAccess(deps, presentedBy(request))
-    if (limit !== undefined) deps.limiter.take(limit, context.clientAddress)
-    return undefined
+  (deps: GuardDeps): Guard =>
+  async (route, arrival) => {
+    const presented = presentedBy(arrival.request)
+    await refuseUnknownCallers(deps, route, arrival, presented)
+    if (route?.access === 'api_key' && !(await hasApiKey(deps, presented))) return { answer: refusedTrigger() }
+    const admission = route?.access === 'session' ? await requireAccess(deps, presented) : NOT_ASKED
+    if (route?.limit !== undefined) deps.limiter.take(route.limit, arrival.context.clientAddress)
+    return { admission }
   }
+
+const NOT_ASKED: Admission = { by: 'nothing' }
+
+/** No page can forge the header fields of a credential, so whoever has one is no victim of a page. */
+const refuseUnknownCallers = async (
+  deps: GuardDeps,
+  route: Route | undefined,
+  { request, corsOrigins }: Arrival,
+  presented: Presented,
+): Promise<void> => {
+  const origin = foreignOrigin(request, deps, corsOrigins)
+  const host = route?.access === 'public' ? undefined : unknownHost(request, deps, corsOrigins)
+  if (origin === undefined && host === undefined) return
+  if (await isAuthenticated(deps, presented)) return
+  if (origin !== undefined) throw crossOrigin(origin)
+  if (host !== undefined && !(await isAuthEnabled(deps))) throw hostUnknown(host)
+}
+
+const crossOrigin = (origin: string): ApiError =>
+  new ApiError(
+    'FORBIDDEN',
+    `Pages of ${origin} may not change anything here. Add their origin to SVC_CORS_ORIGINS, or send the API key; if it is the origin of this service behind a reverse proxy, set SVC_TRUST_PROXY=1.`,
+    { reason: 'cross_origin' },
+  )
+
+const hostUnknown = (host: string): ApiError =>
+  new ApiError(
+    'FORBIDDEN',
+    `The host name ${host} is not known, and no password is set. Add it to SVC_ALLOWED_HOSTS, set a password, or use localhost or an IP address.`,
+    { reason: 'unknown_host' },
+  )
 
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i
 

@@ -1,3 +1,4 @@
+import type { Admission } from '../../lib/access/access.ts'
 import type { Operation } from '../../lib/openapi/operation.ts'
 
 /** What a host knows about a request in addition to the request itself. */
@@ -19,6 +20,8 @@ export interface Exchange {
   /** Decoded path parameters. */
   readonly params: Readonly<Record<string, string>>
   readonly context: RequestContext
+  /** What the request was admitted by. */
+  readonly admission: Admission
   /** Arrival, monotonic milliseconds. */
   readonly began: number
 }

@@ -12,6 +12,8 @@ export type { FetchHandler, RequestContext } from './route.ts'
 export interface RouterDeps {
   readonly guard: Guard
   readonly log: Log
+  /** Origins whose pages may call the API; none by default. */
+  readonly corsOrigins?: readonly string[]
   /** Called for every answer, before its body is sent. */
   readonly onAnswer?: (answered: Answered, context: RequestContext) => void
 }
@@ -34,7 +36,7 @@ export const createRouter = (routes: readonly Route[], deps: RouterDeps): FetchH
     routes: table,
     catch: (error: unknown, _matched: unknown, call: Call) => toResponse(error, call, deps.log),
     finally: [
-      (response: Response | undefined, _matched: unknown, call: Call) => response ?? errorResponse(unmatched(table, call)),
+      (response: Response | undefined, _matched: unknown, call: Call) => response ?? answerUnmatched(table, call, deps),
       (response: Response, _matched: unknown, { request }: Call) => (request.method === 'HEAD' ? withoutBody(response) : response),
       (response: Response, { route }: IRequest, { request, context, began }: Call) => {
         const seconds = (performance.now() - began) / 1000
@@ -43,7 +45,7 @@ export const createRouter = (routes: readonly Route[], deps: RouterDeps): FetchH
     ],
   })
   for (const route of routes) {
-    router[METHODS[route.method]](route.path, ({ params }, call) => dispatch(route, params, call, deps.guard))
+    router[METHODS[route.method]](route.path, ({ params }, call) => dispatch(route, params, call, deps))
   }
   return async (request, context = {}) => {
     const method = request.method === 'HEAD' ? 'GET' : request.method
@@ -53,10 +55,13 @@ export const createRouter = (routes: readonly Route[], deps: RouterDeps): FetchH
 
 const METHODS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'delete' } as const
 
-const dispatch = async (route: Route, params: Readonly<Record<string, string>>, call: Call, guard: Guard): Promise<Response> => {
-  const exchange = { ...call, url: new URL(call.request.url), params: decodeParams(params) }
-  return (await guard(route, exchange)) ?? route.handle(exchange)
+const dispatch = async (route: Route, params: Readonly<Record<string, string>>, call: Call, deps: RouterDeps): Promise<Response> => {
+  const verdict = await deps.guard(route, arrivalOf(call, deps))
+  if ('answer' in verdict) return verdict.answer
+  return route.handle({ ...call, ...verdict, url: new URL(call.request.url), params: decodeParams(params) })
 }
+
+const arrivalOf = ({ request, context }: Call, { corsOrigins = [] }: RouterDeps) => ({ request, context, corsOrigins })
 
 const decodeParams = (raw: Readonly<Record<string, string>>): Record<string, string> => {
   const params: Record<string, string> = {}
@@ -69,6 +74,16 @@ const decodeParam = (name: string, value: string): string => {
     return decodeURIComponent(value)
   } catch (cause) {
     throw validationError('path', [{ path: name, message: 'The percent-encoding is not valid' }], {}, { cause })
+  }
+}
+
+/** 404 or 405, for those who may call at all. */
+const answerUnmatched = async (table: readonly RouteEntry[], call: Call, deps: RouterDeps): Promise<Response> => {
+  try {
+    await deps.guard(undefined, arrivalOf(call, deps))
+    return errorResponse(unmatched(table, call))
+  } catch (error) {
+    return toResponse(error, call, deps.log)
   }
 }
 

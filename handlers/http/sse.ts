@@ -1,3 +1,4 @@
+import type { Streams } from '../../lib/access/streams.ts'
 import type { EventFeed } from '../../lib/events/feed.ts'
 import type { CurrentStatus } from '../../lib/events/hub.ts'
 import type { ApiEvent, EventFilter } from '../../lib/events/replay-buffer.ts'
@@ -26,24 +27,31 @@ export interface EventStreamOptions {
   readonly isLast?: (event: ApiEvent) => boolean
   /** Aborts when the client disconnects. */
   readonly signal: AbortSignal
+  /** Counts the stream, and ends it when its client may not have it any more; see `Streams`. */
+  readonly hold?: ((end: () => void) => () => void) | undefined
   /** As in the request's context: an error of the stream alone does not reach a client that does not read. */
   readonly disconnect?: (() => void) | undefined
 }
 
 /** The options that come from the client's request. */
-export const clientOf = ({ request, context }: Exchange) => ({
+export const clientOf = ({ request, context, admission }: Exchange, streams: Streams) => ({
   lastEventId: request.headers.get('last-event-id'),
   signal: request.signal,
   disconnect: context.disconnect,
+  hold: (end: () => void) => streams.open({ admission, clientAddress: context.clientAddress }, end),
 })
 
-/** An answer of Server-Sent Events (WHATWG HTML section 9.2): ids, replay, retry, a keepalive every 30 s, bounded backlog. */
+/**
+ * An answer of Server-Sent Events (WHATWG HTML section 9.2): ids, replay, retry, a keepalive every 30 s, bounded backlog.
+ * Throws RATE_LIMITED when the client has too many streams.
+ */
 export const eventStream = (options: EventStreamOptions): Response => {
   let client: Client | undefined
+  const release = options.hold?.(() => client?.end()) ?? ((): void => {})
   const body = new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        client = new Client(controller, options)
+        client = new Client(controller, options, release)
       },
       cancel() {
         client?.dispose()
@@ -60,6 +68,7 @@ export const eventStream = (options: EventStreamOptions): Response => {
 class Client {
   readonly #controller: ReadableStreamDefaultController<Uint8Array>
   readonly #options: EventStreamOptions
+  readonly #release: () => void
   readonly #keepalive: ReturnType<typeof setInterval>
   #unsubscribe = (): void => {}
   #open = true
@@ -69,17 +78,18 @@ class Client {
   /** Events that wait for the status; undefined when none has to wait. */
   #early: ApiEvent[] | undefined
 
-  constructor(controller: ReadableStreamDefaultController<Uint8Array>, options: EventStreamOptions) {
+  constructor(controller: ReadableStreamDefaultController<Uint8Array>, options: EventStreamOptions, release: () => void) {
     this.#controller = controller
     this.#options = options
+    this.#release = release
     this.#statusSent = options.status === undefined
     this.#keepalive = setInterval(() => this.#onKeepalive(), KEEPALIVE_MS)
-    options.signal.addEventListener('abort', this.#end)
+    options.signal.addEventListener('abort', this.end)
     this.#write(RETRY)
     this.#sendAll(options.feed.missedSince(options.lastEventId, options.filter))
-    if (options.signal.aborted) this.#end()
+    if (options.signal.aborted) this.end()
     if (!this.#open) return
-    this.#unsubscribe = options.feed.subscribe({ onEvent: (event) => this.#onEvent(event), onEnd: this.#end })
+    this.#unsubscribe = options.feed.subscribe({ onEvent: (event) => this.#onEvent(event), onEnd: this.end })
     if (!this.#statusSent) void this.#sendStatus()
   }
 
@@ -87,11 +97,13 @@ class Client {
   dispose(): void {
     this.#open = false
     clearInterval(this.#keepalive)
+    this.#release()
     this.#unsubscribe()
-    this.#options.signal.removeEventListener('abort', this.#end)
+    this.#options.signal.removeEventListener('abort', this.end)
   }
 
-  readonly #end = (): void => {
+  /** Sends what is queued, then ends the stream. */
+  readonly end = (): void => {
     if (!this.#open) return
     this.dispose()
     this.#controller.close()
@@ -129,7 +141,7 @@ class Client {
 
   #send(event: ApiEvent): void {
     this.#write(encoded(event))
-    if (this.#options.isLast?.(event) === true) this.#end()
+    if (this.#options.isLast?.(event) === true) this.end()
   }
 
   /** Not counted towards the backlog, so that a client with much to replay can catch up. */
@@ -142,7 +154,7 @@ class Client {
       this.#catchUpBytes += bytes.length
       this.#write(bytes)
     }
-    if (last >= 0) this.#end()
+    if (last >= 0) this.end()
   }
 
   #write(bytes: Uint8Array): void {

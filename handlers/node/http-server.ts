@@ -5,6 +5,7 @@ import { ApiError, errorBody } from '../../lib/errors.ts'
 import type { Log } from '../../lib/ports.ts'
 import type { RequestContext } from '../http/router.ts'
 import { trackConnections } from './drain.ts'
+import { limitPerAddress } from './limit-per-address.ts'
 import { limitPerTurn } from './limit-per-turn.ts'
 
 /** Limits of the HTTP server; handlers/http/body.ts limits the body. */
@@ -18,6 +19,7 @@ const LIMITS = {
   /** How often both timeouts are checked. */
   checkIntervalMs: 2000,
   connections: 10_000,
+  connectionsPerAddress: 256,
 }
 
 type Limits = typeof LIMITS
@@ -46,6 +48,8 @@ export const createHttpServer = (options: HttpServerOptions): Server => {
   server.maxConnections = limits.connections
   server.on('clientError', onClientError)
   trackConnections(server)
+  // Behind a proxy all connections have its address.
+  if (!options.trustProxy) limitPerAddress(server, limits.connectionsPerAddress, options.log)
   return server
 }
 

@@ -29,3 +29,9 @@ export const urlOf = (server: Server): string => {
   const { address, port, family } = server.address() as AddressInfo
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }
+
+/** Whether other hosts reach a server: it listens at more than loopback. */
+export const isExposed = (server: Server): boolean => {
+  const { address } = server.address() as AddressInfo
+  return !/^(?:::ffff:)?127\.|^::1$/.test(address)
+}

@@ -6,7 +6,7 @@ import { type AppDeps, apiRoutes, createApp } from '../app.ts'
 import { helpText, readArguments } from './arguments.ts'
 import { type DocsServer, serveDocs } from './docs-server.ts'
 import { createHttpServer } from './http-server.ts'
-import { listen, portOf, urlOf } from './listen.ts'
+import { isExposed, listen, portOf, urlOf } from './listen.ts'
 import { createServiceLog, openService } from './service.ts'
 import { createShutdown } from './shutdown.ts'
 
@@ -44,6 +44,7 @@ const serve = async (configuration: Configuration, takeOver: boolean): Promise<v
   const app = createApp({ ...service.deps, corsOrigins })
   const server = createHttpServer({ app, trustProxy: configuration.trustProxy, log })
   await listen(server, { host: configuration.host, port: configuration.port, purpose: 'listen', variable: 'SVC_PORT' })
+  if (isExposed(server)) await service.expose(urlOf(server))
   const connected = service.connect()
 
   const shutDown = createShutdown({ service, servers: docs === undefined ? [server] : [server, docs.server], log })

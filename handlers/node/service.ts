@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { createCredentialRepository } from '../../db/credential.ts'
@@ -9,6 +10,7 @@ import { createSessionRepository } from '../../db/sessions.ts'
 import { createSettingsRepository } from '../../db/settings.ts'
 import { keepCredentialInMemory, keepPipelinesInMemory } from '../../db/write-through.ts'
 import { ensurePassword } from '../../lib/access/initial-password.ts'
+import { isAuthEnabled } from '../../lib/access/sessions.ts'
 import { type Configuration, readConfiguration } from '../../lib/configuration.ts'
 import { createEngineCaller } from '../../lib/engine/caller.ts'
 import { createEngineClient } from '../../lib/engine/client.ts'
@@ -42,6 +44,8 @@ export interface Service {
   readonly dataDir: string
   /** Finds or starts the engine; settles when it is ready or the first attempt has failed (attempts continue). */
   connect(): Promise<void>
+  /** Says that other hosts reach the API at this address: health and the log then warn while no password is set. */
+  expose(url: string): Promise<void>
   /** Ends event streams and lets healthz answer 503; call before `stop` or `leave`. */
   prepareToStop(): void
   /** Ends event streams and an own engine with its pipelines, and closes the database. */
@@ -98,6 +102,7 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   })
   const stopping = new AbortController()
   let link: EngineLink | undefined
+  let exposed = false
   const client = createEngineClient(
     createEngineCaller({
       address: () => link?.address(),
@@ -113,6 +118,10 @@ export const openService = async (configuration: Configuration, options: OpenOpt
     metrics: createApiMetrics({ sseClients: () => deps.events.feed.subscribers }),
     engineMetrics: client.metrics.read,
     corsOrigins: configuration.corsOrigins,
+    allowedHosts: configuration.allowedHosts,
+    hostNames: ownNames(),
+    trustProxy: configuration.trustProxy,
+    isExposed: () => exposed,
     hasher,
     license: { read: async () => (configuration.licenseFile === undefined ? null : readFile(configuration.licenseFile, 'utf8')) },
     mediaServer: configuration.mediaServer,
@@ -161,6 +170,10 @@ export const openService = async (configuration: Configuration, options: OpenOpt
       return link.first
     },
     prepareToStop: () => stopping.abort(),
+    expose: async (url) => {
+      exposed = true
+      if (!(await isAuthEnabled(deps))) log.warn('open_api_exposed', { url, advice: OPEN_API })
+    },
     stop: () => end('stop'),
     leave: () => end('leave'),
   }
@@ -182,6 +195,15 @@ const openStores = async (
     throw error
   }
   return { apiKey, repositories, closeDatabase }
+}
+
+const OPEN_API =
+  'Other hosts reach this API and no password is set, so everyone may do everything. Set one (PUT /svc/auth/password), or set SVC_HOST=127.0.0.1.'
+
+/** The name of this host, also as multicast DNS writes it. */
+const ownNames = (): readonly string[] => {
+  const name = hostname().toLowerCase()
+  return name.includes('.') ? [name] : [name, `${name}.local`]
 }
 
 /** A file is written by this process only, so reads come from memory; a server may have other writers. */

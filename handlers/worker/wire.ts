@@ -7,6 +7,7 @@ import { MIGRATIONS } from '../../db/migrations/migrations.ts'
 import { createPipelineRepository } from '../../db/pipelines.ts'
 import { createSessionRepository } from '../../db/sessions.ts'
 import { createSettingsRepository } from '../../db/settings.ts'
+import { createClientLimits } from '../../lib/access/client-limits.ts'
 import { createRateLimiter } from '../../lib/access/rate-limit.ts'
 import { type Configuration, readConfiguration } from '../../lib/configuration.ts'
 import { createEngineCaller, type EngineCaller } from '../../lib/engine/caller.ts'
@@ -20,7 +21,6 @@ import { type Occasion, reconcile } from '../../lib/pipelines/reconcile.ts'
 import type { Log } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type AppDeps, assemble } from '../app.ts'
-import { createGuard } from '../http/guard.ts'
 
 /** A service binding. */
 export interface ServiceBinding {
@@ -48,6 +48,7 @@ const clock = { now: () => Date.now() }
  */
 const shared = {
   limiter: createRateLimiter(clock),
+  limits: createClientLimits(),
   agreement: { at: 0 } as Agreement,
   migrated: false,
 }
@@ -86,6 +87,12 @@ export const wire = async (environment: WorkerEnvironment): Promise<Wiring> => {
     license: { read: async () => environment.SVC_LICENSE ?? null },
     mediaServer: configuration.mediaServer,
     corsOrigins: configuration.corsOrigins,
+    allowedHosts: configuration.allowedHosts,
+    trustProxy: configuration.trustProxy,
+    limiter: shared.limiter,
+    limits: shared.limits,
+    // It has no address of its own that could be one of loopback.
+    isExposed: () => true,
     apiKey: configuration.apiKey ?? '',
     clock,
     log,
@@ -101,7 +108,6 @@ export const wire = async (environment: WorkerEnvironment): Promise<Wiring> => {
   const deps = {
     ...assembled,
     events: followOnDemand(assembled.events, ports),
-    guard: createGuard({ ...ports, limiter: shared.limiter }),
   }
   return { configuration, deps, reconcileAs }
 }

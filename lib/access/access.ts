@@ -21,18 +21,41 @@ export interface Presented {
 export const hasApiKey = async (deps: Pick<AccessDeps, 'apiKey'>, { apiKey }: Presented): Promise<boolean> =>
   apiKey !== undefined && deps.apiKey !== '' && (await equalSecrets(apiKey, deps.apiKey))
 
+/** Whether the request carries the API key or the token of a session that lasts. */
+export const isAuthenticated = async (deps: AccessDeps, presented: Presented): Promise<boolean> =>
+  (await hasApiKey(deps, presented)) || (await findSession(deps, presented)) !== undefined
+
+/** What a request was admitted by: the API key, a session, or that no password was set. */
+export type Admission = { readonly by: 'api_key' } | { readonly by: 'nothing' } | { readonly by: 'session'; readonly tokenHash: string }
+
 /** Admits every request while no password is set; then only a valid session token or API key, otherwise UNAUTHORIZED. */
-export const requireAccess = async (deps: AccessDeps, presented: Presented): Promise<void> => {
-  if ((await deps.credentials.find()) === undefined) return
-  if (await hasApiKey(deps, presented)) return
-  if (presented.token !== undefined && (await isLiveToken(deps, presented.token))) return
+export const requireAccess = async (deps: AccessDeps, presented: Presented): Promise<Admission> => {
+  const isOpen = (await deps.credentials.find()) === undefined
+  if (await hasApiKey(deps, presented)) return { by: 'api_key' }
+  if (isOpen) return { by: 'nothing' }
+  const tokenHash = await findSession(deps, presented)
+  if (tokenHash !== undefined) return { by: 'session', tokenHash }
   throw new ApiError(
     'UNAUTHORIZED',
     'Authentication is required. Send the token of a login as Authorization: Bearer, or the API key as X-API-Key.',
   )
 }
 
-const isLiveToken = async ({ sessions, clock }: AccessDeps, token: string): Promise<boolean> => {
-  const session = await sessions.find(await sha256(token))
+/** Whether what admitted a request would still admit it. A session ends with its password, also when none follows. */
+export const isStillAdmitted = async (deps: AccessDeps, admission: Admission): Promise<boolean> => {
+  if (admission.by === 'api_key') return true
+  if (admission.by === 'nothing') return (await deps.credentials.find()) === undefined
+  return isLive(deps, admission.tokenHash)
+}
+
+/** The hash of a token that is valid now. */
+const findSession = async (deps: AccessDeps, { token }: Presented): Promise<string | undefined> => {
+  if (token === undefined) return undefined
+  const tokenHash = await sha256(token)
+  return (await isLive(deps, tokenHash)) ? tokenHash : undefined
+}
+
+const isLive = async ({ sessions, clock }: AccessDeps, tokenHash: string): Promise<boolean> => {
+  const session = await sessions.find(tokenHash)
   return session !== undefined && clock.now() < session.expires_at
 }

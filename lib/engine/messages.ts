@@ -119,7 +119,7 @@ export type EngineStatus = Readonly<v.InferOutput<typeof engineStatusSchema>>
 export type EngineCheck = Readonly<v.InferOutput<typeof engineCheckSchema>>
 export type LogLine = Readonly<v.InferOutput<typeof logLineSchema>>
 
-interface Heartbeat {
+export interface Heartbeat {
   readonly type: 'heartbeat'
 }
 
@@ -129,7 +129,7 @@ type PipelineEvent =
   | { readonly type: 'pipeline_error'; readonly id: string; readonly code: string; readonly message: string; readonly cause: string }
   | { readonly type: 'geolocation'; readonly id: string; readonly geolocation: Geolocation }
 
-interface KlvEvent {
+export interface KlvEvent {
   readonly type: 'klv'
   readonly id: string
   readonly packet: klv.KlvPacketRecord

@@ -43,6 +43,9 @@ NOT_FOUND, a path without the method is 405 METHOD_NOT_ALLOWED with \`Allow\`, a
 **Authentication** is off until a password is set. Then every operation that is not public needs a session token (\`Authorization: Bearer\`, from login)
 or the API key (\`X-API-Key\`). Triggers always need the API key.
 
+**Browsers**: without a valid credential, a page of another origin that would change something gets 403 FORBIDDEN with the reason \`cross_origin\`; while
+no password is set, a request by a host name that is not known gets it with the reason \`unknown_host\`.
+
 **Times** are ISO 8601 UTC with milliseconds. **HEAD** works wherever GET does. **Request bodies** are JSON of at most 1 MiB; unknown fields are an error.`
 
 /** The first match counts. */

@@ -119,9 +119,9 @@ export const LOG_LINE = { at: TIME, run: 1, stream: 'stderr', line: 'ERROR: from
 export const ERROR_MESSAGES = {
   VALIDATION_ERROR: 'The pipeline is not valid at source.uri. Use a complete stream address such as rtsp://host:554/path.',
   UNAUTHORIZED: 'Authentication is required. Send the token of a login as Authorization: Bearer, or the API key as X-API-Key.',
-  FORBIDDEN: 'Advanced pipelines need a sandbox, and this host has none. Install bubblewrap, or accept the risk with SVC_SANDBOX=off.',
   LICENSE_ERROR: 'The license does not cover the codec h265. Use another codec or extend the license.',
   LICENSE_LIMIT_EXCEEDED: 'The license allows 4 running pipelines. Stop one or extend the license.',
+  FORBIDDEN: 'Pages of http://other.example may not change anything here. Add this origin to SVC_CORS_ORIGINS, or send the API key.',
   NOT_FOUND: 'No pipeline has the id gate.',
   METHOD_NOT_ALLOWED: 'Method not allowed; use GET or HEAD.',
   CONFLICT: 'Pipeline gate runs. Stop it first.',
@@ -138,7 +138,7 @@ export const ERROR_DETAILS: Readonly<Record<string, Readonly<Record<string, unkn
   VALIDATION_ERROR: {
     issues: [{ path: 'source.uri', message: 'Use a complete stream address such as rtsp://host:554/path' }],
   },
-  FORBIDDEN: { reason: 'no_sandbox' },
+  FORBIDDEN: { reason: 'cross_origin' },
   CONFLICT: { reason: 'running' },
   PAYLOAD_TOO_LARGE: { limit_bytes: 1048576 },
   RATE_LIMITED: { retry_after_seconds: 17 },

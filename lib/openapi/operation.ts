@@ -23,7 +23,7 @@ export interface Operation {
   readonly summary: string
   /** Status of a success. */
   readonly status: number
-  /** The errors beyond UNAUTHORIZED, RATE_LIMITED and INTERNAL_ERROR that this operation answers. */
+  /** The errors that this operation answers, except those of who may call it, of `limit`, and INTERNAL_ERROR. */
   readonly errors: readonly ErrorCode[]
   readonly query?: Fields
   readonly body?: Body

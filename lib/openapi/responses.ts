@@ -15,13 +15,15 @@ export const documentedResponses = (operation: Operation): Readonly<Record<strin
   return Object.fromEntries(statuses.map((status) => [status, responseOf(operation, answers[status], errors.get(status) ?? [])] as const))
 }
 
-/** The errors of an operation, including those of its access and its rate limit. */
-const errorsOf = ({ access, limit, errors }: Operation): readonly ErrorCode[] => [
+/** The errors of an operation, including those of who may call it and of its rate limit. */
+const errorsOf = ({ method, access, limit, errors }: Operation): readonly ErrorCode[] => [
   ...new Set<ErrorCode>([
     ...errors,
     ...(access === 'public' ? [] : (['UNAUTHORIZED'] as const)),
     // Checking a token reads the database, which may be unavailable.
     ...(access === 'session' ? (['SERVICE_UNAVAILABLE'] as const) : []),
+    // Pages of other origins may change nothing, and an unknown host name may do what needs no credential alone.
+    ...(access === 'public' && method === 'GET' ? [] : (['FORBIDDEN'] as const)),
     ...(limit === undefined ? [] : (['RATE_LIMITED'] as const)),
     'INTERNAL_ERROR',
   ]),

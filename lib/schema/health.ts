@@ -15,6 +15,9 @@ export const healthSchema = v.object({
   license: v.optional(
     described(v.picklist(['valid', 'expired', 'unreadable']), 'State of the license file; absent without a license file'),
   ),
+  warnings: v.optional(
+    described(v.array(v.picklist(['open_api'])), 'open_api: other hosts reach the API and no password is set; absent without warnings'),
+  ),
 })
 
 export const probeSchema = v.object({ status: v.picklist(['ok', 'stopping']) })

@@ -32,10 +32,13 @@ const startService = (dataDir: string): Promise<Service> =>
     })
   })
 
+/** One address may have 256 streams. */
+const addressOf = (client: number): string => `127.0.0.${1 + Math.floor(client / 200)}`
+
 /** A client that notes when it has seen each geolocation; its latitude is the number of the change. */
-const follow = (port: number, onChange: (change: number) => void): Promise<Socket> =>
+const follow = (port: number, localAddress: string, onChange: (change: number) => void): Promise<Socket> =>
   new Promise((resolveSocket, reject) => {
-    const socket = createConnection({ host: '127.0.0.1', port }, () => {
+    const socket = createConnection({ host: '127.0.0.1', port, localAddress }, () => {
       socket.write(`GET /svc/pipeline/${ID}/status/events HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`)
     })
     let text = ''
@@ -105,7 +108,7 @@ const measureRound = async (port: number, round: number): Promise<void> => {
     if (wait.left === 0) wait.done(delay)
   }
   const began = performance.now()
-  const sockets = await Promise.all(Array.from({ length: CLIENTS }, () => follow(port, onChange)))
+  const sockets = await Promise.all(Array.from({ length: CLIENTS }, (_, at) => follow(port, addressOf(at), onChange)))
   process.stdout.write(`round ${round}: all greeted after ${Math.round(performance.now() - began)} ms\n`)
   const during = await memory(port, `round ${round}, all there`)
   const lasts: number[] = []

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { checkAdvanced, createAdvancedChecks } from '../../../engine/launch/advanced.ts'
 import { DEFAULT_SETTINGS } from '../../../lib/schema/settings.ts'
+import { childrenOf } from '../../helpers/process/processes.ts'
 
 const check = (raw_pipeline: string, allowFiles = false) => checkAdvanced({ raw_pipeline }, DEFAULT_SETTINGS, { allowFiles })
 
@@ -166,6 +167,25 @@ describe('checkAdvanced', () => {
     })
   })
 
+  it('runs four processes at a time, lets 64 checks wait and refuses more', async () => {
+    const results = Promise.allSettled(Array.from({ length: 80 }, () => check('fakesrc ! fakesink')))
+    let [done, most] = [false, 0]
+    void results.then(() => {
+      done = true
+    })
+    while (!done) {
+      most = Math.max(most, childrenOf(process.pid).filter(({ command }) => command.includes('gst-launch-1.0')).length)
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    const outcomes = await results
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(68)
+    const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
+    for (const reason of reasons) expect(reason).toMatchObject({ code: 'SERVICE_UNAVAILABLE', details: { reason: 'busy' } })
+    expect(reasons).toHaveLength(12)
+    // Counted every few milliseconds, so it may miss one.
+    expect([most > 1, most <= 4]).toEqual([true, true])
+  })
+
   it('shows no credential of the description', async () => {
     const failure = check('rtspsrc location=rtsp://admin:hunter2@h/x foo=1 ! fakesink')
     await expect(failure).rejects.toSatisfy(
@@ -202,7 +222,20 @@ describe('the check before a start', () => {
     await checks.checkStart(hidden, DEFAULT_SETTINGS, signal)
   })
 
+  it('fails for a time only when too many are checked at once, as when all pipelines start', async () => {
+    const checks = createAdvancedChecks({ allowFiles: false })
+    const aborted = new AbortController()
+    const outcomes = Array.from({ length: 80 }, (_, index) =>
+      checks.checkStart(config(`fakesrc name=s${index} ! fakesink`), DEFAULT_SETTINGS, aborted.signal).catch((error: unknown) => error),
+    )
+    const refused = await outcomes.at(-1)
+    aborted.abort()
+    await Promise.all(outcomes)
+    expect(refused).toMatchObject({ name: 'Fault', reason: 'timeout', permanent: false })
+  })
+
   it('leaves what GStreamer rejects to the run, which says why', async () => {
-    await createAdvancedChecks({ allowFiles: false }).checkStart(config('nosuchelement ! fakesink'), DEFAULT_SETTINGS, signal)
+    const checked = createAdvancedChecks({ allowFiles: false }).checkStart(config('nosuchelement ! fakesink'), DEFAULT_SETTINGS, signal)
+    await expect(checked).resolves.toBeUndefined()
   })
 })

@@ -7,7 +7,7 @@ import { createPipelineRepository } from '../../../db/pipelines.ts'
 import { createSessionRepository } from '../../../db/sessions.ts'
 import { createSettingsRepository } from '../../../db/settings.ts'
 import { keepCredentialInMemory, keepPipelinesInMemory } from '../../../db/write-through.ts'
-import { type AppDeps, apiRoutes, assemble, createApp, type FetchHandler } from '../../../handlers/app.ts'
+import { type AppDeps, apiRoutes, assemble, createApp, type FetchHandler, type HostPorts } from '../../../handlers/app.ts'
 import type { Log, LogFields } from '../../../lib/ports.ts'
 import { createFakeCameras, type FakeCameras } from '../fakes/cameras.ts'
 import { createFakeEngine, type FakeEngine } from '../fakes/engine.ts'
@@ -56,7 +56,7 @@ export { API_KEY } from './hosts.ts'
 // The routes are the same for every API; schemas take a while to compile.
 let answerCheck: AnswerCheck | undefined
 
-export const createTestApi = async (host: TestHost = fetchHost): Promise<TestApi> => {
+export const createTestApi = async (host: TestHost = fetchHost, ports: Partial<HostPorts> = {}): Promise<TestApi> => {
   const folder = await mkdtemp(join(tmpdir(), 'api-'))
   const database = await (host.openDatabase?.() ?? openDatabase({ url: `file:${join(folder, 'service.db')}` }))
   const alone = host.openDatabase === undefined
@@ -81,6 +81,8 @@ export const createTestApi = async (host: TestHost = fetchHost): Promise<TestApi
     log: recordingLog(logged),
     version: '0.1.0',
     startedAt: START,
+    allowedHosts: [new URL(ORIGIN).hostname],
+    ...ports,
   })
   const app = createApp(deps)
   answerCheck ??= createAnswerCheck(apiRoutes(deps))

@@ -6,6 +6,7 @@ import { createHttpServer } from '../../../handlers/node/http-server.ts'
 import type { Log } from '../../../lib/ports.ts'
 import type { EngineParts } from '../fakes/engine-server.ts'
 import { sharedWorker } from '../process/worker-host.ts'
+import { fetchAsHost } from './fetch-as-host.ts'
 
 /** A runtime for the API's fetch handler; the test rows hold on each. */
 export interface TestHost {
@@ -43,7 +44,7 @@ export const nodeHost: TestHost = {
     await once(server, 'listening')
     return {
       origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-      fetch: (request) => fetch(request),
+      fetch: fetchAsHost,
       close: async () => {
         server.close()
         server.closeAllConnections()
@@ -69,7 +70,7 @@ export const workerHost: TestHost = {
       origin,
       fetch: (request) => {
         request.headers.set('x-forwarded-for', client)
-        return fetch(request)
+        return fetchAsHost(request)
       },
       close: async () => undefined,
     }

@@ -29,8 +29,16 @@ describe('the configuration', () => {
       trustProxy: false,
       clientAddressHeader: undefined,
       corsOrigins: [],
+      allowedHosts: [],
       logLevel: 'info',
     })
+  })
+
+  it('reads host names in any case, and * for all', () => {
+    expect(readConfiguration({ SVC_ALLOWED_HOSTS: 'Video.Example.org, station' })).toMatchObject({
+      allowedHosts: ['video.example.org', 'station'],
+    })
+    expect(readConfiguration({ SVC_ALLOWED_HOSTS: '*' })).toMatchObject({ allowedHosts: ['*'] })
   })
 
   it('treats an empty variable as not set', () => {
@@ -57,6 +65,9 @@ describe('the configuration', () => {
     ['SVC_DATABASE_URL', 'mysql://x', 'libsql:'],
     ['SVC_PROFILE', 'dev', 'docs'],
     ['SVC_CORS_ORIGINS', 'https://a.example/path', 'origins'],
+    ['SVC_ALLOWED_HOSTS', 'http://a.example', 'without port'],
+    ['SVC_ALLOWED_HOSTS', 'a.example:8080', 'without port'],
+    ['SVC_ALLOWED_HOSTS', 'a.example,,b.example', 'host names'],
   ])('refuses %s=%s with a line that says what to use', (name, value, hint) => {
     const read = readConfiguration({ [name]: value })
     expect(read).toEqual({ mistakes: [expect.stringContaining(`${name}=${value}: use`)] })

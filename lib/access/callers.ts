@@ -1,0 +1,72 @@
+/** Whose requests are taken as those of a page of this service, and by which names it is called. */
+export interface CallerRules {
+  /** A proxy in front sets X-Forwarded-Proto and X-Forwarded-Host. */
+  readonly trustProxy?: boolean
+  /** Host names besides those of this host, in lower case; `*`: any. */
+  readonly allowedHosts?: readonly string[]
+  /** Names of this host, in lower case. */
+  readonly hostNames?: readonly string[]
+}
+
+/** The parts of a request that say where it comes from and where it goes to. */
+export interface Addressed {
+  readonly method: string
+  readonly url: string
+  readonly headers: Headers
+}
+
+const CHANGING: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
+/** Fetch metadata of a request that a page of another origin made. */
+const OTHER_SITES: ReadonlySet<string> = new Set(['cross-site', 'same-site'])
+
+/**
+ * The origin of the page, when it is another one than the service's and the request would change something; undefined for
+ * every other request. Only browsers send `Origin` and `Sec-Fetch-Site`, and no page can forge them (fetch standard).
+ */
+export const foreignOrigin = (request: Addressed, rules: CallerRules, corsOrigins: readonly string[]): string | undefined => {
+  const { method, headers } = request
+  if (!CHANGING.has(method)) return undefined
+  const origin = headers.get('origin')
+  if (origin === null) return OTHER_SITES.has(headers.get('sec-fetch-site') ?? '') ? 'another site' : undefined
+  return corsOrigins.includes(origin) || isOwn(origin, request, rules) ? undefined : origin
+}
+
+const isOwn = (origin: string, request: Addressed, rules: CallerRules): boolean => {
+  const scheme = proxied(request, rules, 'proto') ?? new URL(request.url).protocol.replace(/:$/, '')
+  const own = `${scheme}://${proxied(request, rules, 'host') ?? hostOf(request)}`
+  return URL.canParse(origin) && URL.canParse(own) && new URL(origin).origin === new URL(own).origin && origin !== 'null'
+}
+
+/**
+ * The host name of the request, when it is none by which this service is known. A page whose name was bound to another
+ * address after it was loaded (DNS rebinding) calls by its own name.
+ */
+export const unknownHost = (request: Addressed, rules: CallerRules, corsOrigins: readonly string[]): string | undefined => {
+  // A preflight has no credentials; what it announces is checked when it comes.
+  if (request.method === 'OPTIONS' && corsOrigins.includes(request.headers.get('origin') ?? '')) return undefined
+  // Both: a page may set X-Forwarded-Host itself, and a proxy may replace Host.
+  const names = [hostOf(request), proxied(request, rules, 'host')].flatMap((host) => (host === undefined ? [] : nameOf(host)))
+  return names.find((name) => !isKnown(name, rules))
+}
+
+const hostOf = ({ headers, url }: Addressed): string => headers.get('host') ?? new URL(url).host
+
+/** What the proxy says; the last entry is its own, the client may have sent the others. */
+const proxied = ({ headers }: Addressed, { trustProxy }: CallerRules, what: 'proto' | 'host'): string | undefined =>
+  trustProxy === true ? headers.get(`x-forwarded-${what}`)?.split(',').at(-1)?.trim() || undefined : undefined
+
+/** The name without port, as URLs write it: lower case, IPv4 with dots, IPv6 in brackets. */
+const nameOf = (host: string): string => {
+  const url = `http://${host}`
+  return URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, '') : host
+}
+
+const IP_ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\])$/
+
+const isKnown = (name: string, { allowedHosts = [], hostNames = [] }: CallerRules): boolean =>
+  IP_ADDRESS.test(name) ||
+  name === 'localhost' ||
+  name.endsWith('.localhost') ||
+  hostNames.includes(name) ||
+  allowedHosts.includes(name) ||
+  allowedHosts.includes('*')
