@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { readConfiguration } from '../lib/configuration.ts'
 import { readProcessStart } from '../lib/engine/process-start.ts'
 import { ENGINE_PROTOCOL } from '../lib/engine/protocol.ts'
-import { createLog } from '../lib/log.ts'
+import { createLineWriter, createLog } from '../lib/log.ts'
 import { terminalStyle } from '../lib/log-text.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { startCameraMonitor } from './cameras/monitor.ts'
@@ -46,7 +46,7 @@ const clock = { now: () => Date.now() }
 const log = createLog({
   level: configuration.logLevel,
   clock,
-  write: (line) => process.stderr.write(`${line}\n`),
+  write: createLineWriter(process.stderr, (lines) => log.warn('log_lines_dropped', { lines })),
   fields: { process: 'engine' },
   text: terminalStyle(process.stderr, process.env),
 })

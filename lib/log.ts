@@ -43,3 +43,35 @@ export const createLog = (options: {
     }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
+
+/** The part of a Node.js stream that a log is written to. */
+export interface LogStream {
+  /** Bytes that were written and not taken yet. */
+  readonly writableLength: number
+  write(text: string): unknown
+  /** All bytes are taken, after more than a few were waiting. */
+  once(event: 'drain', listener: () => void): unknown
+}
+
+const MAX_WAITING_BYTES = 1024 * 1024
+
+/**
+ * Writes lines to a stream whose reader may be slow or hang: while 1 MiB waits, lines are dropped. `onDropped` gets their number
+ * when the stream takes lines again.
+ */
+export const createLineWriter = (stream: LogStream, onDropped: (lines: number) => void): ((line: string) => void) => {
+  let dropped = 0
+  const report = (): void => {
+    const lines = dropped
+    dropped = 0
+    onDropped(lines)
+  }
+  return (line) => {
+    if (stream.writableLength < MAX_WAITING_BYTES) {
+      stream.write(`${line}\n`)
+      return
+    }
+    if (dropped === 0) stream.once('drain', report)
+    dropped += 1
+  }
+}

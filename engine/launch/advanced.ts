@@ -89,9 +89,9 @@ export const createAdvancedChecks = (options: { readonly allowFiles: AllowFiles 
       try {
         await check(config, settings, signal)
       } catch (error) {
-        const { engine } = error instanceof ApiError ? error.details : {}
+        const { engine, reason } = error instanceof ApiError ? error.details : {}
         // Not permanent: the host may have too much to do, for example while all pipelines start.
-        if (engine === UNFINISHED) throw new Fault('timeout', `${UNFINISHED} in time.`, { cause: error })
+        if (engine === UNFINISHED || reason === BUSY) throw new Fault('timeout', `${UNFINISHED} in time.`, { cause: error })
         if (engine === undefined || signal.aborted) throw error
       }
     },
@@ -104,6 +104,7 @@ const COMPLAINT = /^(?:WARNING: erroneous pipeline|ERROR: pipeline could not be 
 /** GStreamer may quote the whole description in its message. */
 const MAX_COMPLAINT_LENGTH = 500
 const CHECK_MS = 10_000
+const BUSY = 'busy'
 const UNFINISHED = 'The engine did not finish reading the description'
 const CREATED = /creating element "([^"]+)"/g
 
@@ -112,7 +113,7 @@ const dryRuns = createSlots({
   running: 4,
   waiting: 64,
   refusal: () =>
-    new ApiError('SERVICE_UNAVAILABLE', 'Too many advanced pipelines are being checked. Try again in a moment.', { reason: 'busy' }),
+    new ApiError('SERVICE_UNAVAILABLE', 'Too many advanced pipelines are being checked. Try again in a moment.', { reason: BUSY }),
 })
 
 /** Parses a description without running it; the elements that GStreamer created for it. */

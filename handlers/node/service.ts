@@ -17,10 +17,10 @@ import { createEngineClient } from '../../lib/engine/client.ts'
 import { EngineDoor } from '../../lib/engine/gate.ts'
 import { createLicensing } from '../../lib/license/licensing.ts'
 import { createLicenseSender } from '../../lib/license/send-to-engine.ts'
-import { createLog } from '../../lib/log.ts'
+import { createLineWriter, createLog } from '../../lib/log.ts'
 import { terminalStyle } from '../../lib/log-text.ts'
 import { reconcile } from '../../lib/pipelines/reconcile.ts'
-import type { Log } from '../../lib/ports.ts'
+import type { Log, PasswordHasher } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type AppDeps, assemble, createApp, type FetchHandler } from '../app.ts'
 import { openDataDirectory, readOrCreateApiKey } from './data-directory.ts'
@@ -87,9 +87,10 @@ export const createService = async ({ environment = process.env, writeLog }: Cre
 
 /** Standard error: text on a terminal, else JSON lines as for a writer that is given. */
 export const createServiceLog = ({ logLevel: level }: Configuration, writeLog?: (line: string) => unknown): Log => {
-  const write = writeLog ?? ((line: string) => process.stderr.write(`${line}\n`))
+  const write = writeLog ?? createLineWriter(process.stderr, (lines) => log.warn('log_lines_dropped', { lines }))
   const text = writeLog === undefined ? terminalStyle(process.stderr, process.env) : undefined
-  return createLog({ level, clock, write: (line) => void write(line), fields: { process: 'api' }, text })
+  const log = createLog({ level, clock, write: (line) => void write(line), fields: { process: 'api' }, text })
+  return log
 }
 
 /** Opens data directory and database and builds the handlers; `connect` adds the engine. */
@@ -98,10 +99,12 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   const dataDir = openDataDirectory(configuration.dataDir)
   let onHandover = options.onHandover ?? ((): void => {})
   const lock = await takeInstanceLock(dataDir, { takeOver, onHandover: () => onHandover() })
-  const apiKey = configuration.apiKey ?? readOrCreateApiKey(dataDir).key
-  const { repositories, close: closeDatabase } = await openRepositories(configuration, dataDir)
   const hasher = createPasswordHasher()
-  await ensurePassword(configuration, { credentials: repositories.credentials, hasher, clock, log })
+  const { apiKey, repositories, closeDatabase } = await openStores(configuration, { dataDir, hasher, log }).catch((error: unknown) => {
+    // An embedding program may try again.
+    lock.release()
+    throw error
+  })
   const stopping = new AbortController()
   let link: EngineLink | undefined
   let exposed = false
@@ -191,6 +194,22 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   }
   if (options.onHandover === undefined) onHandover = () => void service.leave()
   return service
+}
+
+/** The API key, the database and, in it, the password of the configuration. */
+const openStores = async (
+  configuration: Configuration,
+  { dataDir, hasher, log }: { readonly dataDir: string; readonly hasher: PasswordHasher; readonly log: Log },
+) => {
+  const apiKey = configuration.apiKey ?? readOrCreateApiKey(dataDir).key
+  const { repositories, close: closeDatabase } = await openRepositories(configuration, dataDir)
+  try {
+    await ensurePassword(configuration, { credentials: repositories.credentials, hasher, clock, log })
+  } catch (error) {
+    closeDatabase()
+    throw error
+  }
+  return { apiKey, repositories, closeDatabase }
 }
 
 const OPEN_API =

@@ -203,8 +203,11 @@ describe('random bytes', () => {
 
 const SHORT = { headersTimeoutMs: 200, requestTimeoutMs: 400, keepAliveTimeoutMs: 200, checkIntervalMs: 50 }
 
-/** The API on the Node host with short time limits. */
-const serveWith = async (api: TestApi, limits: Partial<Record<'connections', number>> & Partial<typeof SHORT>): Promise<string> => {
+/** The API on the Node host with limits that a test can reach. */
+const serveWith = async (
+  api: TestApi,
+  limits: Partial<Record<'connections' | 'urlBytes', number>> & Partial<typeof SHORT>,
+): Promise<string> => {
   const server = createHttpServer({ app: api.app, trustProxy: false, log: api.deps.log, limits }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => server.closeAllConnections())
@@ -220,6 +223,17 @@ const open = async (origin: string): Promise<Socket> => {
   await once(socket, 'connect')
   return socket
 }
+
+it('a URL longer than the limit that the server was given is refused', async () => {
+  await using api = await createTestApi()
+  const origin = await serveWith(api, { urlBytes: 100 })
+  const answer = await fetch(`${origin}/svc/healthz?${'a'.repeat(100)}`)
+  expect([answer.status, await answer.json()]).toEqual([
+    400,
+    expect.objectContaining({ message: 'The URL of the request is too long. Use at most 100 bytes.' }),
+  ])
+  expect((await fetch(`${origin}/svc/healthz`)).status).toBe(200)
+})
 
 describe('slow clients and many clients', () => {
   it('answers 408 to an unfinished request and closes idle connections', async () => {

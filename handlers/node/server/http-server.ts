@@ -56,7 +56,8 @@ export const createHttpServer = (options: HttpServerOptions): Server => {
 type RequestListener = (request: IncomingMessage, response: ServerResponse) => void
 
 /** The request listener, also for a node:http server of the embedding program. */
-export const createRequestListener = ({ app, trustProxy, log }: HttpServerOptions): RequestListener => {
+export const createRequestListener = ({ app, trustProxy, log, limits }: HttpServerOptions): RequestListener => {
+  const { urlBytes } = { ...LIMITS, ...limits }
   const adapter = createServerAdapter<{ req: IncomingMessage; res: ServerResponse }>((request, { req, res }) =>
     app(request, {
       clientAddress: clientAddress(req, trustProxy),
@@ -69,7 +70,7 @@ export const createRequestListener = ({ app, trustProxy, log }: HttpServerOption
     response.setHeader(REQUEST_ID, requestId)
     toOriginForm(request)
     addReasonPhrase(response)
-    const refusal = refuse(request)
+    const refusal = refuse(request, urlBytes)
     if (refusal !== undefined) {
       log.debug('request_refused', { request_id: requestId, code: refusal.code, message: refusal.message })
       return sendError(response, refusal)
@@ -130,11 +131,11 @@ const hostOf = ({ localAddress = '127.0.0.1', localPort }: IncomingMessage['sock
   return `${address.includes(':') ? `[${address}]` : address}:${localPort}`
 }
 
-const refuse = (request: IncomingMessage): ApiError | undefined => {
+const refuse = (request: IncomingMessage, urlBytes: number): ApiError | undefined => {
   if (REFUSED_METHODS.has(request.method ?? ''))
     return new ApiError('METHOD_NOT_ALLOWED', 'Method not allowed; use GET, HEAD, POST, PUT, PATCH or DELETE.')
-  if ((request.url ?? '').length > LIMITS.urlBytes)
-    return new ApiError('VALIDATION_ERROR', `The URL of the request is too long. Use at most ${LIMITS.urlBytes} bytes.`)
+  if ((request.url ?? '').length > urlBytes)
+    return new ApiError('VALIDATION_ERROR', `The URL of the request is too long. Use at most ${urlBytes} bytes.`)
   if (!(request.url ?? '').startsWith('/'))
     return new ApiError('VALIDATION_ERROR', 'The request target is not a path. Start it with a slash.')
   if (!hasValidHost(request))

@@ -222,7 +222,20 @@ describe('the check before a start', () => {
     await checks.checkStart(hidden, DEFAULT_SETTINGS, signal)
   })
 
+  it('fails for a time only when too many are checked at once, as when all pipelines start', async () => {
+    const checks = createAdvancedChecks({ allowFiles: false })
+    const aborted = new AbortController()
+    const outcomes = Array.from({ length: 80 }, (_, index) =>
+      checks.checkStart(config(`fakesrc name=s${index} ! fakesink`), DEFAULT_SETTINGS, aborted.signal).catch((error: unknown) => error),
+    )
+    const refused = await outcomes.at(-1)
+    aborted.abort()
+    await Promise.all(outcomes)
+    expect(refused).toMatchObject({ name: 'Fault', reason: 'timeout', permanent: false })
+  })
+
   it('leaves what GStreamer rejects to the run, which says why', async () => {
-    await createAdvancedChecks({ allowFiles: false }).checkStart(config('nosuchelement ! fakesink'), DEFAULT_SETTINGS, signal)
+    const checked = createAdvancedChecks({ allowFiles: false }).checkStart(config('nosuchelement ! fakesink'), DEFAULT_SETTINGS, signal)
+    await expect(checked).resolves.toBeUndefined()
   })
 })

@@ -1,0 +1,18 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { openService } from '../../handlers/node/service.ts'
+import { type Configuration, readConfiguration } from '../../lib/configuration.ts'
+import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
+import { silentLog } from '../helpers/rtsp/media.ts'
+
+it('a service whose database cannot be opened leaves the data directory free for another attempt', async () => {
+  const dataDir = temporaryDataDir()
+  const configuration = readConfiguration({ SVC_DATA_DIR: dataDir }) as Configuration
+  const file = join(dataDir, 'service.db')
+  writeFileSync(file, 'this is no database '.repeat(100))
+  await expect(openService(configuration, { log: silentLog })).rejects.toThrow(/database/)
+  rmSync(file)
+  const service = await openService(configuration, { log: silentLog })
+  await service.stop()
+})
