@@ -10,8 +10,17 @@ export const API_KEY_FILE = 'api-key'
 export const openDataDirectory = (path: string): string => {
   const directory = resolve(path)
   mkdirSync(directory, { recursive: true, mode: 0o700 })
-  chmodSync(directory, 0o700)
+  closeToOthers(directory)
   return directory
+}
+
+/** A volume of a container may belong to root and be writable for the group of this process; that is for the volume to decide. */
+const closeToOthers = (directory: string): void => {
+  try {
+    chmodSync(directory, 0o700)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error
+  }
 }
 
 /** The API key of the data directory, generated at the first start; only `file` may be logged. */

@@ -38,6 +38,19 @@ describe('the container image', () => {
     ])
   })
 
+  it('starts no API that is open to other hosts, alone or in Kubernetes', () => {
+    const environment = INSTRUCTIONS.filter((line) => /^ENV /.test(line)).join(' ')
+    expect(environment).toContain('SVC_HOST=0.0.0.0')
+    expect(environment).toContain('SVC_REQUIRE_PASSWORD=1')
+    const set = readFileSync(join(ROOT, 'engine/deploy/kubernetes/stateful-set.yaml'), 'utf8')
+    const [engine = '', api = ''] = set.slice(set.indexOf('- name: engine'), set.indexOf('      volumes:')).split('- name: api\n')
+    expect(api).toMatch(/name: SVC_PASSWORD\s+valueFrom:\s+secretKeyRef: \{ name: video-pipeline, key: password \}/)
+    expect([...engine.matchAll(/subPath: (\w+)/g)].map(([, part]) => part)).toEqual(['engine', 'engine'])
+    expect([...api.matchAll(/subPath: (\w+)/g)].map(([, part]) => part)).toEqual(['api', 'api'])
+    const secret = readFileSync(join(ROOT, 'engine/deploy/kubernetes/kustomization.yaml'), 'utf8')
+    expect(secret).toContain('--from-literal=password=')
+  })
+
   it('has every Debian package that the set-up requires', () => {
     const setup = readFileSync(join(ROOT, 'engine/deploy/setup.mjs'), 'utf8')
     const needed = [...setup.slice(setup.indexOf('REQUIRED ='), setup.indexOf('TESTS =')).matchAll(/^ {2}\['([\w.+-]+)'/gm)].map(
