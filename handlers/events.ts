@@ -26,8 +26,9 @@ export const eventRoutes = ({ pipelines, events, cameraWatch }: EventDeps): read
     path: '/svc/pipeline/:id/status/events',
     operation: 'followPipeline',
     summary: 'Server-Sent Events of a pipeline: pipeline_status (the current one first), pipeline_error, pipeline_not_found',
+    description: 'Begins with the present status, or with what was missed since Last-Event-ID.',
     status: 200,
-    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     answer: eventsAnswer('Events of the pipeline; the stream ends after pipeline_not_found', PIPELINE_EVENTS),
     handle: async (exchange) => {
       const id = pipelineIdOf(exchange)
@@ -48,6 +49,7 @@ export const eventRoutes = ({ pipelines, events, cameraWatch }: EventDeps): read
     operation: 'followEverything',
     summary:
       'Server-Sent Events of all pipelines and cameras; the current status of each pipeline first, unless Last-Event-ID resumes the stream',
+    description: 'KLV packets are not included: each pipeline has a stream of its own for them.',
     status: 200,
     errors: [],
     answer: eventsAnswer('Events of all pipelines and cameras', { ...PIPELINE_EVENTS, ...CAMERA_EVENTS }),

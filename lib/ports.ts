@@ -1,6 +1,6 @@
 import type { Camera, CameraCapabilities, CameraEvent, CameraReport } from './schema/camera.ts'
 import type { KlvFeatureRecord, KlvPacketRecord } from './schema/klv.ts'
-import type { Geolocation, PipelineConfig, PipelineView } from './schema/pipeline.ts'
+import type { Codec, Geolocation, PipelineConfig, PipelineView } from './schema/pipeline.ts'
 import type { ScreenshotFile, ScreenshotSchedule } from './schema/screenshot.ts'
 import type { Settings } from './schema/settings.ts'
 
@@ -46,6 +46,8 @@ export interface EngineCheck {
   readonly launch: string
   /** Whether the pipeline names `pay0` and so has an RTSP output. */
   readonly publishes: boolean
+  /** The codecs that it encodes to; without that of a test picture, for which nobody asked. */
+  readonly codecs: readonly Codec[]
 }
 
 export interface LogLine {
@@ -59,7 +61,16 @@ export interface LogLine {
 export type EngineEvent =
   | { readonly type: 'pipeline'; readonly view: PipelineView }
   | { readonly type: 'pipeline_removed'; readonly id: string }
-  | { readonly type: 'pipeline_error'; readonly id: string; readonly code: string; readonly message: string; readonly cause: string }
+  | {
+      readonly type: 'pipeline_error'
+      readonly id: string
+      readonly code: string
+      readonly message: string
+      /** For people. */
+      readonly cause: string
+      /** For programs. */
+      readonly reason: string
+    }
   | { readonly type: 'geolocation'; readonly id: string; readonly geolocation: Geolocation }
   | { readonly type: 'klv'; readonly id: string; readonly packet: KlvPacketRecord }
   | CameraEvent

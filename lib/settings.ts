@@ -1,4 +1,5 @@
 import { messageOf } from './errors.ts'
+import { etagOf, requireMatch } from './etag.ts'
 import type { KeyedQueue } from './keyed-queue.ts'
 import type { Clock, Engine, Log } from './ports.ts'
 import type { SettingsRepository } from './repositories.ts'
@@ -19,11 +20,18 @@ const QUEUE = ' settings'
 /** All settings: the defaults with the stored changes. */
 export const readSettings = async (settings: SettingsRepository): Promise<Settings> => withChanges(DEFAULT_SETTINGS, await settings.read())
 
-/** Changes the given fields and answers all settings; sends them to the engine before it stores them. */
-export const changeSettings = async (deps: SettingsDeps, input: unknown): Promise<Settings> => {
+/** The ETag of settings as they are answered. */
+export const etagOfSettings = (settings: Settings): Promise<string> => etagOf(settings)
+
+/**
+ * Changes the given fields and answers all settings; sends them to the engine before it stores them. PRECONDITION_FAILED after
+ * another change.
+ */
+export const changeSettings = async (deps: SettingsDeps, input: unknown, ifMatch: string | null = null): Promise<Settings> => {
   const patch = validate(settingsPatchSchema, input, 'settings')
   return deps.changes(QUEUE, async () => {
     const stored = await deps.settings.read()
+    if (ifMatch !== null) requireMatch(ifMatch, await etagOfSettings(withChanges(DEFAULT_SETTINGS, stored)), 'settings')
     const changes = mergePartial(stored, patch)
     const changed = withChanges(DEFAULT_SETTINGS, changes)
     await deps.engine.configure(changed)

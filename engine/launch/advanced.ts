@@ -1,12 +1,14 @@
 import { redact } from '../../lib/redact.ts'
-import type { AdvancedConfig } from '../../lib/schema/pipeline.ts'
+import type { AdvancedConfig, Codec } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
 import { validationError } from '../../lib/validate.ts'
-import { Fault } from '../fault.ts'
+import { gstreamerMissing } from '../gst/bus-errors.ts'
 import { type Finished, runToEnd } from '../gst/child.ts'
 import { namedPayloaders, type Token, tokenize } from '../gst/description.ts'
 import { chain, element, type LaunchTokens, toArguments } from '../gst/element.ts'
-import { type Launch, maskDescription, padOf } from './launch.ts'
+import { codecOfEncoder } from '../gst/encoder-table.ts'
+import { missingElement } from '../gst/missing-element.ts'
+import { type CheckedLaunch, type Launch, maskDescription, padOf } from './launch.ts'
 
 // Like gst-rtsp-server: a description whose source is not live runs at its own speed. Without the usual processing deadline
 // of 20 ms, a live one is delayed only by the latency that its own elements declare.
@@ -35,13 +37,13 @@ const refuse = (message: string, engine?: string): Error =>
 
 /**
  * Dry run of an advanced pipeline. Throws VALIDATION_ERROR with `details.issues` and, when GStreamer rejects the description,
- * its message in `details.engine`; Fault engine_missing without GStreamer.
+ * its message in `details.engine`; Fault missing_element or engine_missing with what to install.
  */
 export const checkAdvanced = async (
   config: Pick<AdvancedConfig, 'raw_pipeline'>,
   settings: Settings,
   options: { readonly allowFiles: boolean },
-): Promise<Launch> => {
+): Promise<CheckedLaunch> => {
   if (!settings.advanced.enabled) throw refuse('Advanced pipelines are switched off in the settings (advanced.enabled)')
   const description = config.raw_pipeline
   if (/\0/.test(description)) throw refuse('A NUL character cannot be part of a description')
@@ -51,14 +53,15 @@ export const checkAdvanced = async (
   refuseUnfinished(tokens)
   refuseTokens(tokens, denied, options.allowFiles)
   // First without the appended branches: an open quote or a link without an end would include them.
-  refuseCreated(await dryRun([...toArguments([description]), CHECK]), denied)
+  const created = createdBy(await dryRun([...toArguments([description]), CHECK]))
+  refuseCreated(created, denied)
   if (namedPayloaders(description).includes('pay1') && !namedPayloaders(description).includes('pay0')) {
     throw refuse('A description that names pay1 must name pay0 too')
   }
   const launch = advancedLaunch(config)
-  if (launch.publishes) refuseCreated(await dryRun([...launch.args.slice(1), CHECK]), withoutFdsink(denied))
+  if (launch.publishes) refuseCreated(createdBy(await dryRun([...launch.args.slice(1), CHECK])), withoutFdsink(denied))
   await refuseSchemes(tokens, denied, options.allowFiles)
-  return launch
+  return { ...launch, codecs: codecsOf(created) }
 }
 
 // An element that does not exist ends gst-launch after parsing: when that is the only complaint, the description is valid.
@@ -66,15 +69,18 @@ const CHECK = '__check__'
 const COMPLAINT = /^(?:WARNING: erroneous pipeline|ERROR: pipeline could not be constructed): (.*)$/m
 /** GStreamer may quote the whole description in its message. */
 const MAX_COMPLAINT_LENGTH = 500
+const NO_ELEMENT = /^no element "([^"]+)"$/
 const CREATED = /creating element "([^"]+)"/g
 
 const dryRun = async (args: readonly string[]): Promise<Finished> => {
   const options = ['--gst-debug-no-color', '--gst-debug=GST_ELEMENT_FACTORY:4', '--']
   const result = await runToEnd('gst-launch-1.0', [...options, ...args], { timeoutMs: CHECK_MS, maxOutputBytes: 8 * 1024 * 1024 })
-  if (result.missing) throw new Fault('engine_missing', 'GStreamer is not installed. Install it: apt-get install gstreamer1.0-tools')
+  if (result.missing) throw gstreamerMissing()
   if (result.timedOut) throw refuse('The engine did not finish reading the description')
   const complaint = COMPLAINT.exec(result.stderr)?.[1] ?? ''
   if (complaint === `no element "${CHECK}"`) return result
+  const absent = await missingElement(NO_ELEMENT.exec(complaint)?.[1], runToEnd)
+  if (absent !== undefined) throw absent
   // After an open bracket, or without any element, GStreamer complains about the element that the check appended.
   const reason = complaint.includes(CHECK) ? 'it is not complete' : redact(complaint.slice(0, MAX_COMPLAINT_LENGTH) || 'it cannot be read')
   throw refuse(`The engine rejects the description: ${reason}`, reason)
@@ -92,9 +98,14 @@ const refuseUnfinished = (tokens: readonly Token[]): void => {
 }
 
 /** Checks what GStreamer created, so that no quoting and no property that holds a description hides an element. */
-const refuseCreated = ({ stderr }: Finished, denied: ReadonlySet<string>): void => {
-  for (const [, name = ''] of stderr.matchAll(CREATED)) if (denied.has(name.toLowerCase())) throw refuse(notAllowed(name))
+const refuseCreated = (created: readonly string[], denied: ReadonlySet<string>): void => {
+  for (const name of created) if (denied.has(name.toLowerCase())) throw refuse(notAllowed(name))
 }
+
+/** The names of the elements that GStreamer created in a dry run, those inside of bins too. */
+const createdBy = ({ stderr }: Finished): readonly string[] => [...stderr.matchAll(CREATED)].map(([, name = '']) => name)
+
+const codecsOf = (created: readonly string[]): readonly Codec[] => [...new Set(created.flatMap((name) => codecOfEncoder(name) ?? []))]
 
 const notAllowed = (name: string): string => `The element ${name} is not allowed here (settings: advanced.denied_elements)`
 

@@ -40,7 +40,7 @@ export const createPlanner = (options: PlannerOptions): Planner => ({
   check: async (config, settings) => {
     const launch =
       config.mode === 'advanced' ? await checkAdvanced(config, settings, options) : await checkSimple(config, settings, options)
-    return { launch: showLaunch(launch), publishes: launch.publishes }
+    return { launch: showLaunch(launch), publishes: launch.publishes, codecs: launch.codecs }
   },
   plan: (config, settings, attempt) =>
     config.mode === 'advanced'

@@ -1,10 +1,11 @@
 import type { PortRange } from '../../lib/configuration.ts'
 import { ApiError } from '../../lib/errors.ts'
-import { type LicenseState, requireLicense } from '../../lib/license/license.ts'
+import { type LicenseState, licensedCodecs, requireLicense } from '../../lib/license/license.ts'
 import type { EngineCheck, EngineEvent, LogLine } from '../../lib/ports.ts'
 import { type PipelineConfig, type PipelineView, parseOutputUri } from '../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../lib/schema/settings.ts'
 import { validationError } from '../../lib/validate.ts'
+import { Fault, faultToApiError } from '../fault.ts'
 import type { KlvCounts, KlvTap } from '../klv/tap.ts'
 import { findFreePort, isOwnAddress } from '../outputs/ports.ts'
 import type { PipelineScreenshots } from '../screenshots/pipeline-screenshots.ts'
@@ -70,7 +71,7 @@ export class Supervisor {
   /** Checks a configuration without running it. VALIDATION_ERROR says what to change. */
   async check(config: PipelineConfig): Promise<EngineCheck> {
     requireOwnAddress(config)
-    const checked = await this.#options.planner.check(config, this.#settings)
+    const checked = await this.#options.planner.check(config, this.#settings).catch(throwForClient)
     if (!checked.publishes && config.output !== null) {
       throw validationError('pipeline', [{ path: 'output.uri', message: 'Name an element pay0 in raw_pipeline, or leave output out' }])
     }
@@ -138,7 +139,9 @@ export class Supervisor {
   async #put(config: PipelineConfig, create: boolean): Promise<PipelineConfig> {
     requireOwnAddress(config)
     const known = this.#actors.get(config.id)
-    if (known !== undefined && create) throw new ApiError('CONFLICT', `A pipeline "${config.id}" exists already.`)
+    if (known !== undefined && create) {
+      throw new ApiError('CONFLICT', `A pipeline "${config.id}" exists already. Use another id.`, { reason: 'exists' })
+    }
     // A new API process registers all pipelines again: an equal configuration changes nothing, and no reader is disconnected.
     if (known !== undefined && !known.running && JSON.stringify(known.config) === JSON.stringify(config)) return config
     const assigned = await this.#assignOutput(config)
@@ -160,12 +163,17 @@ export class Supervisor {
     const actor = new PipelineActor(config, {
       ...this.#options,
       settings: () => this.#settings,
-      admitReaderStart: (started) => requireLicense(this.#license, started, this.#running),
+      admitReaderStart: (started) => this.#admitReaderStart(started),
       emit: (event) => this.#emit(event),
     })
     this.#actors.set(config.id, actor)
     await actor.listen()
     this.#emit({ type: 'pipeline', view: actor.view() })
+  }
+
+  async #admitReaderStart(config: PipelineConfig): Promise<void> {
+    const codecs = await licensedCodecs(this.#license, this, config)
+    requireLicense(this.#license, codecs, this.#running)
   }
 
   #find(id: string): PipelineActor {
@@ -182,6 +190,13 @@ export class Supervisor {
     if (event.type === 'geolocation') this.#actors.get(event.id)?.screenshots.locate(event.geolocation)
     for (const listener of this.#listeners) listener(event)
   }
+}
+
+/** A missing encoder, element or GStreamer ends a dry run as it ends a start: with the same code and reason, and what to install. */
+const throwForClient = (error: unknown): never => {
+  if (!(error instanceof Fault)) throw error
+  const { code, details } = faultToApiError(error)
+  throw new ApiError(code, error.message, details, { cause: error })
 }
 
 /** VALIDATION_ERROR unless the host of the output is an address of this machine. */

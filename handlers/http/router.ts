@@ -4,6 +4,7 @@ import type { Answered } from '../../lib/metrics.ts'
 import type { Log } from '../../lib/ports.ts'
 import { validationError } from '../../lib/validate.ts'
 import type { Guard } from './guard.ts'
+import { refuseUnknownQuery } from './query.ts'
 import { errorResponse, methodNotAllowed, pathNotFound } from './respond.ts'
 import type { FetchHandler, RequestContext, Route } from './route.ts'
 
@@ -55,7 +56,10 @@ const METHODS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 
 
 const dispatch = async (route: Route, params: Readonly<Record<string, string>>, call: Call, guard: Guard): Promise<Response> => {
   const exchange = { ...call, url: new URL(call.request.url), params: decodeParams(params) }
-  return (await guard(route, exchange)) ?? route.handle(exchange)
+  const refused = await guard(route, exchange)
+  if (refused !== undefined) return refused
+  refuseUnknownQuery(exchange.url, Object.keys(route.query?.entries ?? {}))
+  return route.handle(exchange)
 }
 
 const decodeParams = (raw: Readonly<Record<string, string>>): Record<string, string> => {

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -24,6 +23,7 @@ import { type AppDeps, assemble, createApp, type FetchHandler } from '../app.ts'
 import { openDataDirectory, readOrCreateApiKey } from './data-directory.ts'
 import { createRequestListener } from './http-server.ts'
 import { takeInstanceLock } from './instance-lock.ts'
+import { createLicenseFile } from './license-file.ts'
 import type { EngineLink, LinkOptions } from './link/keep-link.ts'
 import { linkRemoteEngine } from './link/remote.ts'
 import { keepSidecar } from './link/sidecar.ts'
@@ -108,7 +108,7 @@ export const openService = async (configuration: Configuration, options: OpenOpt
     engineMetrics: createEngineMetrics(caller),
     corsOrigins: configuration.corsOrigins,
     hasher: createPasswordHasher(),
-    license: { read: async () => (configuration.licenseFile === undefined ? null : readFile(configuration.licenseFile, 'utf8')) },
+    license: createLicenseFile(configuration.licenseFile),
     mediaServer: configuration.mediaServer,
     apiKey,
     clock,

@@ -93,7 +93,8 @@ describe('the screenshots of a pipeline', () => {
         type: 'pipeline_error',
         id: 'cam-1',
         code: 'ENGINE_ERROR',
-        cause: 'disk_full',
+        cause: 'The disk is full.',
+        reason: 'disk_full',
         message: expect.stringContaining('the disk is full'),
       },
     ])
