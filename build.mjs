@@ -39,7 +39,8 @@ export const ROOMS = {
   'handlers/cli': ['handlers', 'lib/', 'package.json'],
 
   // The ground: ports, errors, configuration and what everything uses.
-  lib: ['lib/schema'],
+  lib: ['lib/log', 'lib/schema'],
+  'lib/log': ['lib'],
   'lib/schema': ['lib'],
   'lib/credentials': ['lib', 'lib/schema'],
   'lib/engine': ['lib', 'lib/schema'],

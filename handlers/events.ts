@@ -28,8 +28,9 @@ export const eventRoutes = ({ pipelines, events, cameraWatch, streams }: EventDe
     path: '/svc/pipeline/:id/status/events',
     operation: 'followPipeline',
     summary: 'Server-Sent Events of a pipeline: pipeline_status (the current one first), pipeline_error, pipeline_not_found',
+    description: 'Begins with the present status, or with what was missed since Last-Event-ID.',
     status: 200,
-    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE'],
+    errors: ['NOT_FOUND', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE'],
     answer: eventsAnswer('Events of the pipeline; the stream ends after pipeline_not_found', PIPELINE_EVENTS),
     handle: async (exchange) => {
       const id = pipelineIdOf(exchange)
@@ -50,6 +51,7 @@ export const eventRoutes = ({ pipelines, events, cameraWatch, streams }: EventDe
     operation: 'followEverything',
     summary:
       'Server-Sent Events of all pipelines and cameras; the current status of each pipeline first, unless Last-Event-ID resumes the stream',
+    description: 'KLV packets are not included: each pipeline has a stream of its own for them.',
     status: 200,
     errors: ['RATE_LIMITED'],
     answer: eventsAnswer('Events of all pipelines and cameras', { ...PIPELINE_EVENTS, ...CAMERA_EVENTS }),

@@ -19,8 +19,9 @@ export const fileRoutes = (deps: FileDeps): readonly Route[] => [
     access: 'session',
     operation: 'listScreenshots',
     summary: 'List screenshot files, newest first, in pages of at most 1000',
+    description: 'The header Link leads to the next page.',
     status: 200,
-    errors: ['VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
+    errors: ['SERVICE_UNAVAILABLE'],
     query: screenshotListSchema,
     answer: jsonAnswer(
       'The files, newest first',
@@ -41,8 +42,9 @@ export const fileRoutes = (deps: FileDeps): readonly Route[] => [
     limit: { name: 'delete-screenshots', requests: 10, window_seconds: 60 },
     operation: 'deleteScreenshots',
     summary: 'Delete all screenshot files of a pipeline',
+    description: 'The pipeline itself may be deleted already.',
     status: 200,
-    errors: ['VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
+    errors: ['SERVICE_UNAVAILABLE'],
     query: screenshotDeleteSchema,
     answer: jsonAnswer('Number of deleted files', deletedSchema, { some: { deleted: 12 } }),
     handle: async ({ url }) => json({ deleted: await deleteScreenshotsOf(deps, readQuery(url, ['pipeline_id'])) }),
@@ -53,9 +55,10 @@ export const fileRoutes = (deps: FileDeps): readonly Route[] => [
     access: 'session',
     operation: 'getScreenshot',
     summary: 'Download a screenshot file',
+    description: 'Time and position are also in the file (Exif).',
     status: 200,
-    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
-    answer: jpegAnswer('The picture'),
+    errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    answer: jpegAnswer('The picture', { 'content-disposition': 'inline, with the name of the file' }),
     otherAnswers: { 304: knownPictureAnswer() },
     handle: async (exchange) => {
       const file = fileOf(exchange)
@@ -69,8 +72,9 @@ export const fileRoutes = (deps: FileDeps): readonly Route[] => [
     limit: { name: 'delete-screenshot', requests: 60, window_seconds: 60 },
     operation: 'deleteScreenshot',
     summary: 'Delete a screenshot file',
+    description: 'It cannot be restored.',
     status: 204,
-    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     answer: emptyAnswer('The file is deleted'),
     handle: async (exchange) => {
       await deps.screenshots.remove(fileOf(exchange))

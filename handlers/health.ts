@@ -16,6 +16,7 @@ export const healthRoutes = (deps: HealthDeps): readonly Route[] => [
     operation: 'getHealth',
     summary: 'Health of the service, its engine and its database; 503 when degraded',
     answer: jsonAnswer('Engine and database work', healthSchema, { ok: HEALTH, open: { ...HEALTH, warnings: ['open_api'] } }),
+    description: 'Orchestrators that should restart the service use /svc/healthz: a degraded engine or database is no reason to.',
     otherAnswers: {
       503: jsonAnswer('Engine or database is unavailable', healthSchema, {
         degraded: { ...HEALTH, status: 'degraded', engine: 'unavailable' },
@@ -31,6 +32,7 @@ export const healthRoutes = (deps: HealthDeps): readonly Route[] => [
     path: '/svc/healthz',
     operation: 'probe',
     summary: 'Liveness: 200 while this process accepts requests, 503 while it stops',
+    description: 'Looks at nothing but the process itself, so it answers at once.',
     answer: jsonAnswer('The process accepts requests', probeSchema, { ok: { status: 'ok' } }),
     otherAnswers: { 503: jsonAnswer('The process stops', probeSchema, { stopping: { status: 'stopping' } }) },
     handle: () => (deps.isStopping?.() ? json({ status: 'stopping' }, 503) : json({ status: 'ok' })),
@@ -40,6 +42,7 @@ export const healthRoutes = (deps: HealthDeps): readonly Route[] => [
     path: '/svc/version',
     operation: 'getVersion',
     summary: 'Versions of the service, its API and its engine',
+    description: 'The version of the engine is null while the engine is unavailable.',
     answer: jsonAnswer('The versions', versionSchema, { version: VERSION }),
     handle: async () => json(await readVersion(deps)),
   },

@@ -7,6 +7,7 @@ import { type KlvDeps, readKlv, startKlv, stopKlv } from '../lib/pipelines/klv.t
 import { pipelineNotFoundSchema } from '../lib/schema/event.ts'
 import { klvFeatureSchema, klvPacketSchema, klvQuerySchema } from '../lib/schema/klv.ts'
 import type { EventDeps } from './events.ts'
+import { pipelineAnswer } from './http/pipeline-answer.ts'
 import { pipelineIdOf } from './http/pipeline-id.ts'
 import { readQuery } from './http/query.ts'
 import { json } from './http/respond.ts'
@@ -28,10 +29,11 @@ export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
     access: 'session',
     operation: 'startKlv',
     summary: 'Start decoding the KLV metadata of a playing pipeline',
+    description: 'The source must have sent KLV before: see klv.available of the pipeline.',
     status: 200,
-    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', 'SERVICE_UNAVAILABLE'],
+    errors: ['NOT_FOUND', 'CONFLICT', 'SERVICE_UNAVAILABLE'],
     answer: PIPELINE_ANSWER,
-    handle: async (exchange) => json(await startKlv(deps, pipelineIdOf(exchange))),
+    handle: async (exchange) => pipelineAnswer(await startKlv(deps, pipelineIdOf(exchange))),
   },
   {
     method: 'PUT',
@@ -39,10 +41,11 @@ export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
     access: 'session',
     operation: 'stopKlv',
     summary: 'Stop decoding KLV metadata; the last packet is kept',
+    description: 'Without effect when nothing is decoded.',
     status: 200,
-    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     answer: PIPELINE_ANSWER,
-    handle: async (exchange) => json(await stopKlv(deps, pipelineIdOf(exchange))),
+    handle: async (exchange) => pipelineAnswer(await stopKlv(deps, pipelineIdOf(exchange))),
   },
   {
     method: 'GET',
@@ -50,8 +53,9 @@ export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
     access: 'session',
     operation: 'getKlv',
     summary: 'Read the last decoded KLV packet with its age, as JSON or as a GeoJSON Feature',
+    description: '404 before the first packet. stale is true for a packet that is older than 5 s.',
     status: 200,
-    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     query: klvQuerySchema,
     answer: {
       description: 'The last packet',
@@ -71,8 +75,9 @@ export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
     access: 'session',
     operation: 'followKlv',
     summary: 'Server-Sent Events: klv for each decoded packet, pipeline_not_found when the pipeline is deleted',
+    description: 'Sends nothing until the packets are decoded: klv/start, or auto_extract_geolocation of the pipeline.',
     status: 200,
-    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE'],
+    errors: ['NOT_FOUND', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE'],
     answer: eventsAnswer('The decoded packets of the pipeline; the stream ends after pipeline_not_found', {
       klv: klvPacketSchema,
       pipeline_not_found: pipelineNotFoundSchema,

@@ -12,6 +12,7 @@ export const metricsRoutes = (deps: MetricsDeps): readonly Route[] => [
     path: '/svc/metrics',
     operation: 'getMetrics',
     summary: 'Metrics of the API and its engine in the Prometheus text format',
+    description: 'While a password is set, Prometheus needs the API key as X-API-Key.',
     status: 200,
     errors: [],
     answer: { description: 'Prometheus text format 0.0.4', content: { 'text/plain': { schema: v.string() } } },

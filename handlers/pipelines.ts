@@ -15,6 +15,8 @@ import { type PlayDeps, playPipeline, stopPipeline } from '../lib/pipelines/play
 import { pipelineFilterSchema, pipelinePatchSchema } from '../lib/schema/pipeline.ts'
 import { validationSchema } from '../lib/schema/representation.ts'
 import { readJson } from './http/body.ts'
+import { ifMatchOf } from './http/etag.ts'
+import { pipelineAnswer } from './http/pipeline-answer.ts'
 import { pipelineIdOf } from './http/pipeline-id.ts'
 import { readQuery } from './http/query.ts'
 import { json, noContent } from './http/respond.ts'
@@ -36,8 +38,9 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
     path: BASE,
     operation: 'listPipelines',
     summary: 'List pipelines',
+    description: 'All of them, without paging. Filters can be combined.',
     status: 200,
-    errors: ['VALIDATION_ERROR', 'SERVICE_UNAVAILABLE'],
+    errors: ['SERVICE_UNAVAILABLE'],
     query: pipelineFilterSchema,
     answer: PIPELINES_ANSWER,
     handle: async ({ url }) => json(await listPipelines(deps, readQuery(url, ['mode', 'on_demand', 'state']))),
@@ -48,9 +51,10 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
     path: BASE,
     operation: 'createPipeline',
     summary: 'Create a pipeline and, unless it is on-demand, start it',
+    description:
+      'Answers when the first key frame has come, or at once when it is on-demand. A pipeline that does not start within start_timeout_seconds is not stored.',
     status: 201,
     errors: [
-      'VALIDATION_ERROR',
       'LICENSE_ERROR',
       'LICENSE_LIMIT_EXCEEDED',
       'CONFLICT',
@@ -64,7 +68,7 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
     answer: CREATED_ANSWER,
     handle: async ({ request, context }) => {
       const pipeline = await createPipeline(withBoundedChecks(deps, context), await readJson(request))
-      return json(pipeline, 201, { location: `${BASE}/${pipeline.id}` })
+      return pipelineAnswer(pipeline, 201, { location: `${BASE}/${pipeline.id}` })
     },
   },
   {
@@ -73,8 +77,9 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
     path: `${BASE}/validate`,
     operation: 'validatePipeline',
     summary: 'Check a pipeline without creating it',
+    description: 'GStreamer reads the description and nothing runs. The source is not contacted.',
     status: 200,
-    errors: ['VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE'],
+    errors: ['PAYLOAD_TOO_LARGE', 'RATE_LIMITED', 'ENGINE_ERROR', 'SERVICE_UNAVAILABLE'],
     body: PIPELINE_BODY,
     answer: jsonAnswer('A create with this body would be accepted', validationSchema, {
       valid: { valid: true, launch: 'gst-launch-1.0 …' },
@@ -88,10 +93,11 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
       path: `${BASE}/:id${suffix}`,
       operation: suffix === '' ? 'getPipeline' : 'getPipelineStatus',
       summary: suffix === '' ? 'Read a pipeline' : 'Read a pipeline; the same as without /status',
+      description: 'Send its ETag as If-Match with a change, which is then refused if there was another one.',
       status: 200,
-      errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+      errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
       answer: PIPELINE_ANSWER,
-      handle: async (exchange) => json(await getPipeline(deps, pipelineIdOf(exchange))),
+      handle: async (exchange) => pipelineAnswer(await getPipeline(deps, pipelineIdOf(exchange))),
     }),
   ),
   {
@@ -100,12 +106,18 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
     path: `${BASE}/:id`,
     operation: 'replacePipeline',
     summary: 'Replace the configuration of a pipeline that is not running',
+    description:
+      'Fields that are left out get their defaults. Masked credentials (***) that are sent back as they were read keep the stored ones.',
     status: 200,
-    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', 'PAYLOAD_TOO_LARGE', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE'],
+    errors: ['NOT_FOUND', 'CONFLICT', 'PRECONDITION_FAILED', 'PAYLOAD_TOO_LARGE', 'RATE_LIMITED', 'ENGINE_ERROR', 'SERVICE_UNAVAILABLE'],
     body: REPLACEMENT_BODY,
     answer: PIPELINE_ANSWER,
-    handle: async (exchange) =>
-      json(await replacePipeline(withBoundedChecks(deps, exchange.context), pipelineIdOf(exchange), await readJson(exchange.request))),
+    handle: async (exchange) => {
+      const { request, context } = exchange
+      return pipelineAnswer(
+        await replacePipeline(withBoundedChecks(deps, context), pipelineIdOf(exchange), await readJson(request), ifMatchOf(request)),
+      )
+    },
   },
   {
     ...session,
@@ -113,11 +125,15 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
     path: `${BASE}/:id`,
     operation: 'patchPipeline',
     summary: 'Set or remove the geolocation of a pipeline',
+    description: 'Also while the pipeline plays. A position from its KLV replaces it again when auto_extract_geolocation is set.',
     status: 200,
-    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
+    errors: ['NOT_FOUND', 'PRECONDITION_FAILED', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
     body: { schema: pipelinePatchSchema, examples: GEOLOCATION_EXAMPLES },
     answer: PIPELINE_ANSWER,
-    handle: async (exchange) => json(await patchPipeline(deps, pipelineIdOf(exchange), await readJson(exchange.request))),
+    handle: async (exchange) => {
+      const { request } = exchange
+      return pipelineAnswer(await patchPipeline(deps, pipelineIdOf(exchange), await readJson(request), ifMatchOf(request)))
+    },
   },
   {
     ...session,
@@ -125,11 +141,12 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
     path: `${BASE}/:id`,
     operation: 'deletePipeline',
     summary: 'Delete a pipeline that is not running',
+    description: 'Its screenshot files stay.',
     status: 204,
-    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', 'SERVICE_UNAVAILABLE'],
+    errors: ['NOT_FOUND', 'CONFLICT', 'PRECONDITION_FAILED', 'SERVICE_UNAVAILABLE'],
     answer: emptyAnswer('The pipeline is deleted; its screenshots are kept'),
     handle: async (exchange) => {
-      await deletePipeline(deps, pipelineIdOf(exchange))
+      await deletePipeline(deps, pipelineIdOf(exchange), ifMatchOf(exchange.request))
       return noContent()
     },
   },
@@ -139,9 +156,9 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
     path: `${BASE}/:id/play`,
     operation: 'playPipeline',
     summary: 'Start a pipeline',
+    description: 'Answers when the first key frame has come; at once when it plays already.',
     status: 200,
     errors: [
-      'VALIDATION_ERROR',
       'LICENSE_ERROR',
       'LICENSE_LIMIT_EXCEEDED',
       'NOT_FOUND',
@@ -151,7 +168,7 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
       'PIPELINE_START_TIMEOUT',
     ],
     answer: PIPELINE_ANSWER,
-    handle: async (exchange) => json(await playPipeline(deps, pipelineIdOf(exchange))),
+    handle: async (exchange) => pipelineAnswer(await playPipeline(deps, pipelineIdOf(exchange))),
   },
   {
     ...session,
@@ -159,10 +176,11 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
     path: `${BASE}/:id/stop`,
     operation: 'stopPipeline',
     summary: 'Stop a pipeline',
+    description: 'Cancels a start, too. Answers when the process of the pipeline has ended.',
     status: 200,
-    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     answer: PIPELINE_ANSWER,
-    handle: async (exchange) => json(await stopPipeline(deps, pipelineIdOf(exchange))),
+    handle: async (exchange) => pipelineAnswer(await stopPipeline(deps, pipelineIdOf(exchange))),
   },
 ]
 

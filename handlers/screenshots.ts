@@ -4,9 +4,9 @@ import { type ScreenshotDeps, startScreenshots, stopScreenshots, takeSnapshot } 
 import { screenshotsStartSchema, snapshotQuerySchema } from '../lib/schema/screenshot.ts'
 import { readOptionalJson } from './http/body.ts'
 import { jpeg } from './http/jpeg.ts'
+import { pipelineAnswer } from './http/pipeline-answer.ts'
 import { pipelineIdOf } from './http/pipeline-id.ts'
 import { readQuery } from './http/query.ts'
-import { json } from './http/respond.ts'
 import type { FetchHandler, Route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 
@@ -20,11 +20,13 @@ export const screenshotRoutes = (deps: ScreenshotDeps): readonly Route[] => [
     access: 'session',
     operation: 'startScreenshots',
     summary: 'Start periodic screenshots of a playing pipeline, or change their interval and quality',
+    description: 'Fields that are left out come from the settings. The files are listed at /svc/files/screenshots.',
     status: 200,
-    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
+    errors: ['NOT_FOUND', 'CONFLICT', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
     body: { schema: screenshotsStartSchema, optional: true, examples: { every_minute: { interval_seconds: 60, quality: 90 } } },
     answer: PIPELINE_ANSWER,
-    handle: async (exchange) => json(await startScreenshots(deps, pipelineIdOf(exchange), await readOptionalJson(exchange.request))),
+    handle: async (exchange) =>
+      pipelineAnswer(await startScreenshots(deps, pipelineIdOf(exchange), await readOptionalJson(exchange.request))),
   },
   {
     method: 'PUT',
@@ -32,10 +34,11 @@ export const screenshotRoutes = (deps: ScreenshotDeps): readonly Route[] => [
     access: 'session',
     operation: 'stopScreenshots',
     summary: 'Stop periodic screenshots',
+    description: 'The files stay. Without effect when no screenshots are taken.',
     status: 200,
-    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     answer: PIPELINE_ANSWER,
-    handle: async (exchange) => json(await stopScreenshots(deps, pipelineIdOf(exchange))),
+    handle: async (exchange) => pipelineAnswer(await stopScreenshots(deps, pipelineIdOf(exchange))),
   },
   {
     method: 'GET',
@@ -43,10 +46,14 @@ export const screenshotRoutes = (deps: ScreenshotDeps): readonly Route[] => [
     access: 'session',
     operation: 'getSnapshot',
     summary: 'Take a snapshot: the current picture as JPEG',
+    description: 'The picture is decoded from the stream on request; clients that ask at the same time share it.',
     status: 200,
-    errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT', 'ENGINE_ERROR', 'SERVICE_UNAVAILABLE'],
+    errors: ['NOT_FOUND', 'CONFLICT', 'ENGINE_ERROR', 'SERVICE_UNAVAILABLE'],
     query: snapshotQuerySchema,
-    answer: jpegAnswer('The current picture, at most one second old'),
+    answer: jpegAnswer('The current picture, at most one second old', {
+      age: 'Age of the picture, whole seconds',
+      'x-age-ms': 'Age of the picture, milliseconds',
+    }),
     otherAnswers: { 304: knownPictureAnswer() },
     handle: async (exchange) =>
       jpeg(exchange.request, await takeSnapshot(deps, pipelineIdOf(exchange), readQuery(exchange.url, ['quality', 'width']))),

@@ -1,10 +1,13 @@
 import { jsonAnswer } from '../lib/openapi/operation.ts'
-import { DEFAULT_SETTINGS, settingsPatchSchema, settingsSchema } from '../lib/schema/settings.ts'
-import { changeSettings, maskSettings, readSettings, type SettingsDeps } from '../lib/settings.ts'
+import { DEFAULT_SETTINGS, type Settings, settingsPatchSchema, settingsSchema } from '../lib/schema/settings.ts'
+import { changeSettings, etagOfSettings, maskSettings, readSettings, type SettingsDeps } from '../lib/settings.ts'
 import { readJson } from './http/body.ts'
+import { ifMatchOf } from './http/etag.ts'
 import { json } from './http/respond.ts'
 import type { FetchHandler, Route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
+
+const ETAG = { etag: 'Identifies the settings for If-Match' }
 
 /** The settings of the service. */
 export const settingsRoutes = (deps: SettingsDeps): readonly Route[] => [
@@ -14,10 +17,11 @@ export const settingsRoutes = (deps: SettingsDeps): readonly Route[] => [
     access: 'session',
     operation: 'getSettings',
     summary: 'Read the settings',
+    description: 'Send the ETag as If-Match with a change, which is then refused if there was another one.',
     status: 200,
     errors: ['SERVICE_UNAVAILABLE'],
-    answer: jsonAnswer('The settings', settingsSchema, { defaults: DEFAULT_SETTINGS }),
-    handle: async () => json(maskSettings(await readSettings(deps.settings))),
+    answer: jsonAnswer('The settings', settingsSchema, { defaults: DEFAULT_SETTINGS }, ETAG),
+    handle: async () => answer(maskSettings(await readSettings(deps.settings))),
   },
   {
     method: 'PUT',
@@ -25,13 +29,22 @@ export const settingsRoutes = (deps: SettingsDeps): readonly Route[] => [
     access: 'session',
     operation: 'changeSettings',
     summary: 'Change some settings; the others keep their values',
+    description: 'Also within a group only the fields given change; lists are replaced as a whole. Takes effect without a restart.',
     status: 200,
-    errors: ['VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
+    errors: ['PRECONDITION_FAILED', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
     body: { schema: settingsPatchSchema, examples: { longer: { start_timeout_seconds: 20, reconnect: { max_delay_seconds: 60 } } } },
-    answer: jsonAnswer('All settings after the change', settingsSchema, { changed: { ...DEFAULT_SETTINGS, start_timeout_seconds: 20 } }),
-    handle: async ({ request }) => json(await changeSettings(deps, await readJson(request))),
+    answer: jsonAnswer(
+      'All settings after the change',
+      settingsSchema,
+      { changed: { ...DEFAULT_SETTINGS, start_timeout_seconds: 20 } },
+      ETAG,
+    ),
+    handle: async ({ request }) => answer(await changeSettings(deps, await readJson(request), ifMatchOf(request))),
   },
 ]
+
+/** Settings with their ETag. */
+const answer = async (settings: Settings): Promise<Response> => json(settings, 200, { etag: await etagOfSettings(settings) })
 
 /** The settings alone, for embedding. */
 export const createSettingsHandlers = (deps: SettingsDeps & RouterDeps): FetchHandler => createRouter(settingsRoutes(deps), deps)

@@ -19,15 +19,9 @@ export const triggerRoutes = ({ triggers }: TriggerDeps): readonly Route[] => [
     method: 'PUT',
     operation: 'publishStream',
     summary: 'A stream was published at `path`: create its pipeline and start it',
-    errors: [
-      'VALIDATION_ERROR',
-      'LICENSE_ERROR',
-      'LICENSE_LIMIT_EXCEEDED',
-      'CONFLICT',
-      'ENGINE_ERROR',
-      'SERVICE_UNAVAILABLE',
-      'PIPELINE_START_TIMEOUT',
-    ],
+    description:
+      'Answers when the first key frame has come. A repeated call changes nothing while the pipeline plays, and starts it again otherwise.',
+    errors: ['LICENSE_ERROR', 'LICENSE_LIMIT_EXCEEDED', 'CONFLICT', 'ENGINE_ERROR', 'SERVICE_UNAVAILABLE', 'PIPELINE_START_TIMEOUT'],
     query: triggerQuerySchema,
     answer: jsonAnswer('The pipeline is playing', triggerAnswerSchema, { play: { status: 'ok', pipelineId: 'drone7', action: 'play' } }),
     handle: async (exchange) => json(await triggers.publish(queryOf(exchange), exchange.began)),
@@ -37,7 +31,8 @@ export const triggerRoutes = ({ triggers }: TriggerDeps): readonly Route[] => [
     method: 'DELETE',
     operation: 'unpublishStream',
     summary: 'The stream at `path` ended: stop and remove its pipeline, also one that is still starting',
-    errors: ['VALIDATION_ERROR', 'CONFLICT', 'SERVICE_UNAVAILABLE'],
+    description: 'A stream that is not known is no error.',
+    errors: ['CONFLICT', 'SERVICE_UNAVAILABLE'],
     query: triggerQuerySchema,
     answer: jsonAnswer('The pipeline is stopped and removed', triggerAnswerSchema, {
       stop: { status: 'ok', pipelineId: 'drone7', action: 'stop' },

@@ -1,4 +1,4 @@
-import { LOG_LEVELS } from './log.ts'
+import { LOG_LEVELS } from './log/log.ts'
 import type { LogLevel } from './ports.ts'
 import { redact } from './redact.ts'
 

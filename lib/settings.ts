@@ -1,5 +1,6 @@
 import type { Engine } from './engine/protocol.ts'
 import { type ApiError, messageOf } from './errors.ts'
+import { etagOf, requireMatch } from './etag.ts'
 import type { KeyedQueue } from './keyed-queue.ts'
 import type { Clock, Log } from './ports.ts'
 import { MASK } from './redact.ts'
@@ -27,11 +28,18 @@ export const maskSettings = (settings: Settings): Settings => ({
   readers: { ...settings.readers, password: settings.readers.password === null ? null : MASK },
 })
 
-/** Changes the given fields and answers all settings, masked; sends them to the engine before it stores them. */
-export const changeSettings = async (deps: SettingsDeps, input: unknown): Promise<Settings> => {
+/** The ETag of settings as they are answered; a change of the password of readers alone does not show in it. */
+export const etagOfSettings = (settings: Settings): Promise<string> => etagOf(settings)
+
+/**
+ * Changes the given fields and answers all settings, masked; sends them to the engine before it stores them. PRECONDITION_FAILED after
+ * another change.
+ */
+export const changeSettings = async (deps: SettingsDeps, input: unknown, ifMatch: string | null = null): Promise<Settings> => {
   const patch = validate(settingsPatchSchema, input, 'settings')
   return deps.changes(QUEUE, async () => {
     const stored = await deps.settings.read()
+    if (ifMatch !== null) requireMatch(ifMatch, await etagOfSettings(maskSettings(withChanges(DEFAULT_SETTINGS, stored))), 'settings')
     const changes = mergePartial(stored, restorePassword(patch, stored))
     const changed = withChanges(DEFAULT_SETTINGS, changes)
     requireReaderPassword(changed)

@@ -21,14 +21,40 @@ const issueMessage = (issue: v.BaseIssue<unknown>): string => {
 const toIssue = (issue: v.BaseIssue<unknown>): ValidationIssue => ({ path: v.getDotPath(issue) ?? '', message: issueMessage(issue) })
 
 /** Most issues that one answer lists. */
-const MAX_ISSUES = 20
+export const MAX_ISSUES = 20
 
 /** Validates untrusted input. Throws VALIDATION_ERROR with `details.issues`, which never quote the input. */
 export const validate = <S extends AnySchema>(schema: S, input: unknown, what: string): v.InferOutput<S> => {
+  const arrays = arraysForObjects(schema, input)
+  if (arrays.length > 0) throw validationError(what, arrays.slice(0, MAX_ISSUES))
   const result = v.safeParse(schema, input)
   if (result.success) return result.output
   const issues = result.issues.slice(0, MAX_ISSUES).map(toIssue)
   throw validationError(what, issues)
+}
+
+/** The parts of valibot's schemas that lead to inner schemas. */
+interface SchemaShape {
+  readonly type: string
+  readonly entries?: Readonly<Record<string, AnySchema>>
+  readonly options?: readonly unknown[]
+  readonly wrapped?: AnySchema
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Fields that hold an array instead of an object: valibot's object schemas accept one, since its typeof is 'object'. */
+const arraysForObjects = (schema: AnySchema, input: unknown, path: readonly string[] = []): readonly ValidationIssue[] => {
+  const { type, entries, options = [], wrapped } = schema as unknown as SchemaShape
+  if (wrapped !== undefined) return arraysForObjects(wrapped, input, path)
+  if (type === 'variant' || type === 'union') {
+    const found = (options as readonly AnySchema[]).flatMap((option) => arraysForObjects(option, input, path))
+    return [...new Map(found.map((issue) => [issue.path, issue])).values()]
+  }
+  if (entries === undefined) return []
+  if (Array.isArray(input)) return [{ path: path.join('.'), message: 'Use an object' }]
+  if (!isRecord(input)) return []
+  return Object.entries(entries).flatMap(([name, entry]) => arraysForObjects(entry, input[name], [...path, name]))
 }
 
 /** The VALIDATION_ERROR for a list of field issues. */

@@ -35,7 +35,10 @@ const PACKAGES: readonly (readonly [RegExp, string])[] = [
   [/^(?:text|time|clock)overlay|^textrender/, 'gstreamer1.0-x'],
 ]
 
-const packageOf = (element: string): string => PACKAGES.find(([pattern]) => pattern.test(element))?.[1] ?? 'gstreamer1.0-plugins-bad'
+/** The package that has an element of this name, if its name tells. */
+export const knownPackage = (element: string): string | undefined => PACKAGES.find(([pattern]) => pattern.test(element))?.[1]
+
+const packageOf = (element: string): string => knownPackage(element) ?? 'gstreamer1.0-plugins-bad'
 
 /** Messages on the bus as gst-launch-1.0 1.22 prints them, the most specific first: the first rule that matches any line decides. */
 const RULES: readonly Rule[] = [

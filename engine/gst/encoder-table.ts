@@ -1,4 +1,4 @@
-import type { Codec } from '../../lib/schema/pipeline.ts'
+import { CODECS, type Codec } from '../../lib/schema/pipeline.ts'
 import { element, type LaunchTokens } from './element.ts'
 import type { EncoderName } from './elements.ts'
 
@@ -197,3 +197,12 @@ export const ENCODERS: readonly Encoder[] = [
   software('h264', 'openh264enc', BAD, openh264),
   software('h265', 'x265enc', BAD, x265),
 ]
+
+/** Encoder elements of GStreamer by what is in their names: x264enc, openh264enc, nvh264enc, vah265lpenc, avenc_h264_omx, vtenc_h264 … */
+const ENCODER_NAMES: Readonly<Record<Codec, RegExp>> = {
+  h264: /(?:x|h)264.*enc|enc.*(?:x|h)264/i,
+  h265: /(?:x|h)265.*enc|enc.*(?:x|h)265|hevc.*enc|enc.*hevc/i,
+}
+
+/** The codec that an element encodes to, also of encoders that simple pipelines do not use; undefined for other elements. */
+export const codecOfEncoder = (element: string): Codec | undefined => CODECS.find((codec) => ENCODER_NAMES[codec].test(element))

@@ -59,7 +59,7 @@ const orDiskFault = async <T>(work: Promise<T>): Promise<T> => {
     return await work
   } catch (error) {
     if (error instanceof ApiError) throw error
-    const { cause, what } = diskFault(error)
-    throw new ApiError('SERVICE_UNAVAILABLE', `The screenshots cannot be read or deleted: ${what}.`, { reason: cause }, { cause: error })
+    const { reason, what } = diskFault(error)
+    throw new ApiError('SERVICE_UNAVAILABLE', `The screenshots cannot be read or deleted: ${what}.`, { reason }, { cause: error })
   }
 }

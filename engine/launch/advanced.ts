@@ -2,14 +2,17 @@ import { createSlots } from '../../lib/access/slots.ts'
 import { maskDescription } from '../../lib/credentials/mask.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { redact } from '../../lib/redact.ts'
-import type { AdvancedConfig } from '../../lib/schema/pipeline.ts'
+import type { AdvancedConfig, Codec } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
 import { Fault } from '../fault.ts'
+import { gstreamerMissing } from '../gst/bus-errors.ts'
 import { runToEnd } from '../gst/child.ts'
 import { namedPayloaders, type Token, tokenize } from '../gst/description.ts'
 import { chain, element, type LaunchTokens, toArguments } from '../gst/element.ts'
+import { codecOfEncoder } from '../gst/encoder-table.ts'
+import { missingElement } from '../gst/missing-element.ts'
 import { type AllowFiles, deniedElements, refuse, refuseCreated, refuseTokens } from './advanced-checks.ts'
-import { type Launch, padOf } from './launch.ts'
+import { type CheckedLaunch, type Launch, padOf } from './launch.ts'
 import { advancedReach } from './reach.ts'
 
 // Like gst-rtsp-server: a description whose source is not live runs at its own speed. Without the usual processing deadline
@@ -36,13 +39,13 @@ export const advancedLaunch = (config: Pick<AdvancedConfig, 'raw_pipeline'>, fil
 
 /**
  * Dry run of an advanced pipeline. Throws VALIDATION_ERROR with `details.issues` and, when GStreamer rejects the description,
- * its message in `details.engine`; Fault engine_missing without GStreamer.
+ * its message in `details.engine`; Fault missing_element or engine_missing with what to install.
  */
 export const checkAdvanced = async (
   config: Pick<AdvancedConfig, 'raw_pipeline'>,
   settings: Settings,
   options: { readonly allowFiles: AllowFiles; readonly signal?: AbortSignal },
-): Promise<Launch> => {
+): Promise<CheckedLaunch> => {
   if (!settings.advanced.enabled) throw refuse('Advanced pipelines are switched off in the settings (advanced.enabled)')
   const description = config.raw_pipeline
   if (/\0/.test(description)) throw refuse('A NUL character cannot be part of a description')
@@ -52,13 +55,14 @@ export const checkAdvanced = async (
   refuseUnfinished(tokens)
   await refuseTokens(tokens, denied, options.allowFiles)
   // First without the appended branches: an open quote or a link without an end would include them.
-  refuseCreated(await dryRun([...toArguments([description]), CHECK], options.signal), denied)
+  const created = await dryRun([...toArguments([description]), CHECK], options.signal)
+  refuseCreated(created, denied)
   if (namedPayloaders(description).includes('pay1') && !namedPayloaders(description).includes('pay0')) {
     throw refuse('A description that names pay1 must name pay0 too')
   }
   const launch = advancedLaunch(config, typeof options.allowFiles === 'string' ? options.allowFiles : undefined)
   if (launch.publishes) refuseCreated(await dryRun([...launch.args.slice(1), CHECK], options.signal), withoutFdsink(denied))
-  return launch
+  return { ...launch, codecs: codecsOf(created) }
 }
 
 /** Most descriptions whose check is remembered. */
@@ -66,7 +70,7 @@ const MAX_REMEMBERED = 1000
 
 export interface AdvancedChecks {
   /** As checkAdvanced. */
-  readonly check: (config: AdvancedConfig, settings: Settings) => Promise<Launch>
+  readonly check: (config: AdvancedConfig, settings: Settings) => Promise<CheckedLaunch>
   /** Throws VALIDATION_ERROR when the settings no longer allow the description; what GStreamer itself rejects, the run reports. */
   readonly checkStart: (config: AdvancedConfig, settings: Settings, signal: AbortSignal) => Promise<void>
 }
@@ -74,7 +78,7 @@ export interface AdvancedChecks {
 /** The checks of all advanced pipelines. A start repeats the dry run only when the settings have changed since the last check. */
 export const createAdvancedChecks = (options: { readonly allowFiles: AllowFiles }): AdvancedChecks => {
   const passed = new Map<string, Settings['advanced']>()
-  const check = async (config: AdvancedConfig, settings: Settings, signal?: AbortSignal): Promise<Launch> => {
+  const check = async (config: AdvancedConfig, settings: Settings, signal?: AbortSignal): Promise<CheckedLaunch> => {
     passed.delete(config.raw_pipeline)
     const launch = await checkAdvanced(config, settings, { ...options, ...(signal && { signal }) })
     passed.set(config.raw_pipeline, settings.advanced)
@@ -106,6 +110,7 @@ const MAX_COMPLAINT_LENGTH = 500
 const CHECK_MS = 10_000
 const BUSY = 'busy'
 const UNFINISHED = 'The engine did not finish reading the description'
+const NO_ELEMENT = /^no element "([^"]+)"$/
 const CREATED = /creating element "([^"]+)"/g
 
 /** Dry runs of all clients: each is a process that loads plugins and parses for up to 10 s. */
@@ -127,10 +132,12 @@ const dryRun = async (args: readonly string[], signal: AbortSignal | undefined):
       ...(signal && { signal }),
     }),
   )
-  if (result.missing) throw new Fault('engine_missing', 'GStreamer is not installed. Install it: apt-get install gstreamer1.0-tools')
+  if (result.missing) throw gstreamerMissing()
   if (result.timedOut) throw refuse(UNFINISHED, UNFINISHED)
   const complaint = COMPLAINT.exec(result.stderr)?.[1] ?? ''
   if (complaint === `no element "${CHECK}"`) return [...result.stderr.matchAll(CREATED)].map(([, name = '']) => name)
+  const absent = await missingElement(NO_ELEMENT.exec(complaint)?.[1], runToEnd)
+  if (absent !== undefined) throw absent
   // After an open bracket, or without any element, GStreamer complains about the element that the check appended.
   const reason = complaint.includes(CHECK) ? 'it is not complete' : redact(complaint.slice(0, MAX_COMPLAINT_LENGTH) || 'it cannot be read')
   throw refuse(`The engine rejects the description: ${reason}`, reason)
@@ -146,6 +153,8 @@ const refuseUnfinished = (tokens: readonly Token[]): void => {
     if ((quote === '"' || quote === "'") && (raw.length < 2 || !raw.endsWith(quote))) throw refuse('A quote is opened and not closed')
   }
 }
+
+const codecsOf = (created: readonly string[]): readonly Codec[] => [...new Set(created.flatMap((name) => codecOfEncoder(name) ?? []))]
 
 /** The appended branches end in fdsink. */
 const withoutFdsink = (denied: ReadonlySet<string>): ReadonlySet<string> => {

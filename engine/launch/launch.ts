@@ -1,4 +1,5 @@
 import { maskDescription } from '../../lib/credentials/mask.ts'
+import type { Codec } from '../../lib/schema/pipeline.ts'
 import type { LaunchTokens } from '../gst/element.ts'
 import type { Reach } from '../sandbox/sandbox.ts'
 
@@ -34,6 +35,12 @@ export const KLV_CAPS =
   'application/x-rtp, media=(string)application, clock-rate=(int)90000, encoding-name=(string)SMPTE336M, payload=(int)97'
 /** For KLV that the engine itself puts into RTP: its timestamps count running time, like those of the payloaders. */
 export const OWN_KLV_CAPS = `${KLV_CAPS}, timestamp-offset=(uint)0`
+
+/** A launch line that passed its dry run. */
+export interface CheckedLaunch extends Launch {
+  /** The codecs that it encodes to. */
+  readonly codecs: readonly Codec[]
+}
 
 /** A reference to a pad of the element with this name: `name.` */
 export const padOf = (name: string): LaunchTokens => [`${name}.`]

@@ -61,7 +61,7 @@ const planner = (options: PlannerOptions, advanced: AdvancedChecks): Planner => 
     const mask = maskSecretsOf(config)
     try {
       const launch = config.mode === 'advanced' ? await advanced.check(config, settings) : await checkSimple(config, settings, options)
-      return { launch: mask(showLaunch(launch)), publishes: launch.publishes }
+      return { launch: mask(showLaunch(launch)), publishes: launch.publishes, codecs: launch.codecs }
     } catch (error) {
       throw maskError(error, mask)
     }

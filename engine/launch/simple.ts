@@ -10,7 +10,7 @@ import type { Encoder } from '../gst/encoder-table.ts'
 import type { SourceFacts } from '../sources/facts.ts'
 import { type SourceLine, sourceLine, TRACKS, TRANSPORT } from '../sources/launch-line.ts'
 import { type ProbeContext, presumeFacts } from '../sources/probe.ts'
-import { KLV_CAPS, type Launch, maskToken, OWN_KLV_CAPS, padOf } from './launch.ts'
+import { type CheckedLaunch, KLV_CAPS, type Launch, maskToken, OWN_KLV_CAPS, padOf } from './launch.ts'
 import { simpleReach } from './reach.ts'
 
 /** Stays under the MTU of Ethernet with RTP, UDP, IPv6 and a tunnel around it. */
@@ -221,12 +221,12 @@ export const checkSimple = async (
   config: SimpleConfig,
   settings: Settings,
   options: Pick<ProbeContext, 'allowFiles' | 'cameras'>,
-): Promise<Launch> => {
+): Promise<CheckedLaunch> => {
   try {
     const facts = await presumeFacts(config.source, { ...options, reencode: config.encoding !== null })
     const codec = encodedCodec(config, facts)
     const encoder = codec === null ? null : await chooseEncoder(codec, settings.encoder.preference, runToEnd)
-    return simpleLaunch(config, facts, encoder)
+    return { ...simpleLaunch(config, facts, encoder), codecs: config.encoding === null ? [] : [config.encoding.codec] }
   } catch (error) {
     if (!(error instanceof Fault) || (error.reason !== 'unsupported' && error.reason !== 'permission')) throw error
     throw validationError('pipeline', [{ path: 'source.uri', message: redact(error.message) }])

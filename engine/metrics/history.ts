@@ -22,7 +22,7 @@ export class MetricsHistory {
 
   record(event: EngineEvent): void {
     if (event.type === 'pipeline') this.#recordStatus(event.view)
-    else if (event.type === 'pipeline_error') this.#of(event.id).lastFault = event.cause
+    else if (event.type === 'pipeline_error') this.#of(event.id).lastFault = event.reason
     else if (event.type === 'pipeline_removed') this.#pipelines.delete(event.id)
   }
 

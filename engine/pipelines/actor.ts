@@ -27,7 +27,7 @@ export interface ActorDeps {
   readonly now: () => number
   readonly settings: () => Settings
   /** Throws ApiError when the license allows no start by a reader. */
-  readonly admitReaderStart: (config: PipelineConfig) => void
+  readonly admitReaderStart: (config: PipelineConfig) => Promise<void>
   readonly emit: (event: EngineEvent) => void
 }
 
@@ -163,7 +163,7 @@ export class PipelineActor {
     const byReader = options.byReader ?? false
     const play = await this.#command(async () => {
       this.#requireRegistered()
-      if (byReader && this.#play === undefined) this.#deps.admitReaderStart(this.#config)
+      if (byReader && this.#play === undefined) await this.#deps.admitReaderStart(this.#config)
       if (!byReader) this.#status.desired = 'playing'
       const present = this.#play ?? this.#beginPlay({ awaited: options.wait, byReader })
       if (!byReader) present.byReader = false
@@ -248,4 +248,5 @@ export class PipelineActor {
   }
 }
 
-const runningConflict = (id: string): ApiError => new ApiError('CONFLICT', `The pipeline "${id}" is running. Stop it first.`)
+const runningConflict = (id: string): ApiError =>
+  new ApiError('CONFLICT', `The pipeline "${id}" is running. Stop it first.`, { reason: 'running' })

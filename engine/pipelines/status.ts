@@ -76,7 +76,7 @@ export class PipelineStatus {
     this.#lastError = { code, message, at: new Date(now()).toISOString() }
     logRing.add(logRing.run, 'engine', `${reason}: ${message}`)
     log.warn('pipeline_fault', { pipeline_id: id, run: logRing.run, reason, message })
-    emit({ type: 'pipeline_error', id, code, message, cause: reason })
+    emit({ type: 'pipeline_error', id, code, message, cause: message, reason })
   }
 
   /** A pause of so many milliseconds before the next attempt began; null: it is over. */

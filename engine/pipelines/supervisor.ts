@@ -2,11 +2,12 @@ import { isDeepStrictEqual } from 'node:util'
 import type { PortRange } from '../../lib/configuration.ts'
 import type { EngineCheck, EngineEvent, LogLine } from '../../lib/engine/messages.ts'
 import { ApiError } from '../../lib/errors.ts'
-import { requireLicense } from '../../lib/license/license.ts'
+import { licensedCodecs, requireLicense } from '../../lib/license/license.ts'
 import type { LicenseState } from '../../lib/schema/license.ts'
 import { type PipelineConfig, type PipelineView, parseOutputUri } from '../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../lib/schema/settings.ts'
 import { validationError } from '../../lib/validate.ts'
+import { Fault, faultToApiError } from '../fault.ts'
 import type { KlvCounts, KlvTap } from '../klv/tap.ts'
 import { findFreePort, isOwnAddress } from '../outputs/ports.ts'
 import { readerCredentials } from '../outputs/rtsp.ts'
@@ -81,7 +82,7 @@ export class Supervisor {
   /** Checks a configuration without running it. VALIDATION_ERROR says what to change. */
   async check(config: PipelineConfig): Promise<EngineCheck> {
     requireOwnAddress(config)
-    const checked = await this.#options.planner.check(config, this.#settings)
+    const checked = await this.#options.planner.check(config, this.#settings).catch(throwForClient)
     if (!checked.publishes && config.output !== null) {
       throw validationError('pipeline', [{ path: 'output.uri', message: 'Name an element pay0 in raw_pipeline, or leave output out' }])
     }
@@ -157,7 +158,9 @@ export class Supervisor {
   async #put(config: PipelineConfig, { create, stored = false }: PutOptions): Promise<PipelineConfig> {
     requireOwnAddress(config)
     const known = this.#actors.get(config.id)
-    if (known !== undefined && create) throw new ApiError('CONFLICT', `A pipeline "${config.id}" exists already.`)
+    if (known !== undefined && create) {
+      throw new ApiError('CONFLICT', `A pipeline "${config.id}" exists already. Use another id.`, { reason: 'exists' })
+    }
     // A new API process registers all pipelines again: an equal configuration changes nothing, and no reader is disconnected.
     if (known !== undefined && !known.running && isDeepStrictEqual(known.config, config)) return config
     const assigned = stored ? config : await this.#assignOutput(config)
@@ -182,7 +185,7 @@ export class Supervisor {
     const actor = new PipelineActor(config, {
       ...this.#options,
       settings: () => this.#settings,
-      admitReaderStart: (started) => requireLicense(this.#license, started, this.#running),
+      admitReaderStart: (started) => this.#admitReaderStart(started),
       emit: (event) => this.#emit(event),
     })
     this.#actors.set(config.id, actor)
@@ -192,6 +195,11 @@ export class Supervisor {
 
   #isRegistered(actor: PipelineActor): boolean {
     return this.#actors.get(actor.config.id) === actor
+  }
+
+  async #admitReaderStart(config: PipelineConfig): Promise<void> {
+    const codecs = await licensedCodecs(this.#license, this, config)
+    requireLicense(this.#license, codecs, this.#running)
   }
 
   #find(id: string): PipelineActor {
@@ -208,6 +216,13 @@ export class Supervisor {
     if (event.type === 'geolocation') this.#actors.get(event.id)?.screenshots.locate(event.geolocation)
     for (const listener of this.#listeners) listener(event)
   }
+}
+
+/** A missing encoder, element or GStreamer ends a dry run as it ends a start: with the same code and reason, and what to install. */
+const throwForClient = (error: unknown): never => {
+  if (!(error instanceof Fault)) throw error
+  const { code, details } = faultToApiError(error)
+  throw new ApiError(code, error.message, details, { cause: error })
 }
 
 /** VALIDATION_ERROR unless the host of the output is an address of this machine. */

@@ -38,7 +38,7 @@ export class PipelineScreenshots {
   readonly #snapshots: Snapshots
   readonly #periodic: PeriodicScreenshots
   #geolocation: Geolocation | null = null
-  #fault: { readonly cause: string; readonly reportedMs: number } | undefined
+  #fault: { readonly reason: string; readonly reportedMs: number } | undefined
 
   constructor(host: ScreenshotHost) {
     this.#host = host
@@ -117,9 +117,9 @@ export class PipelineScreenshots {
     if (fault === undefined) return
     const { id, log, emit } = this.#host
     const nowMs = performance.now()
-    if (this.#fault?.cause === fault.cause && nowMs - this.#fault.reportedMs < REPEAT_FAULT_MS) return
-    this.#fault = { cause: fault.cause, reportedMs: nowMs }
-    log.warn('screenshot_failed', { pipeline_id: id, reason: fault.cause, error })
+    if (this.#fault?.reason === fault.reason && nowMs - this.#fault.reportedMs < REPEAT_FAULT_MS) return
+    this.#fault = { reason: fault.reason, reportedMs: nowMs }
+    log.warn('screenshot_failed', { pipeline_id: id, reason: fault.reason, error })
     emit({ type: 'pipeline_error', id, ...fault })
   }
 }

@@ -1,6 +1,20 @@
-import { validationError } from '../../lib/validate.ts'
+import { MAX_ISSUES, validationError } from '../../lib/validate.ts'
 
-/** The named query parameters; others are ignored. Throws VALIDATION_ERROR when one occurs twice. */
+/** Most characters of an unknown parameter's name in an error. */
+const MAX_NAME = 64
+
+/** Throws VALIDATION_ERROR for a query parameter that the operation does not have. */
+export const refuseUnknownQuery = (url: URL, known: readonly string[]): void => {
+  const unknown = new Set([...url.searchParams.keys()].filter((name) => !known.includes(name)))
+  if (unknown.size === 0) return
+  const message = known.length === 0 ? 'This operation has no query parameters' : `Unknown parameter; there is ${known.join(', ')}`
+  throw validationError(
+    'query',
+    [...unknown].slice(0, MAX_ISSUES).map((name) => ({ path: name.slice(0, MAX_NAME), message })),
+  )
+}
+
+/** The named query parameters. Throws VALIDATION_ERROR when one occurs twice. */
 export const readQuery = (url: URL, names: readonly string[]): Record<string, string> => {
   const query: Record<string, string> = {}
   for (const name of names) {

@@ -4,6 +4,7 @@ import type { Answered } from '../../lib/metrics.ts'
 import type { Log } from '../../lib/ports.ts'
 import { validationError } from '../../lib/validate.ts'
 import type { Guard } from './guard.ts'
+import { refuseUnknownQuery } from './query.ts'
 import { errorResponse, methodNotAllowed, pathNotFound } from './respond.ts'
 import type { FetchHandler, RequestContext, Route } from './route.ts'
 
@@ -58,7 +59,9 @@ const METHODS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 
 const dispatch = async (route: Route, params: Readonly<Record<string, string>>, call: Call, deps: RouterDeps): Promise<Response> => {
   const verdict = await deps.guard(route, arrivalOf(call, deps))
   if ('answer' in verdict) return verdict.answer
-  return route.handle({ ...call, ...verdict, url: new URL(call.request.url), params: decodeParams(params) })
+  const url = new URL(call.request.url)
+  refuseUnknownQuery(url, Object.keys(route.query?.entries ?? {}))
+  return route.handle({ ...call, ...verdict, url, params: decodeParams(params) })
 }
 
 const arrivalOf = ({ request, context }: Call, { corsOrigins = [] }: RouterDeps) => ({ request, context, corsOrigins })

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -17,14 +16,15 @@ import { createEngineClient } from '../../lib/engine/client.ts'
 import { EngineDoor } from '../../lib/engine/gate.ts'
 import { createLicensing } from '../../lib/license/licensing.ts'
 import { createLicenseSender } from '../../lib/license/send-to-engine.ts'
-import { createLineWriter, createLog } from '../../lib/log.ts'
-import { terminalStyle } from '../../lib/log-text.ts'
+import { createLineWriter, createLog } from '../../lib/log/log.ts'
+import { terminalStyle } from '../../lib/log/log-text.ts'
 import { reconcile } from '../../lib/pipelines/reconcile.ts'
 import type { Log, PasswordHasher } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type AppDeps, assemble, createApp, type FetchHandler } from '../app.ts'
 import { openDataDirectory, readOrCreateApiKey } from './data-directory.ts'
 import { takeInstanceLock } from './instance-lock.ts'
+import { createLicenseFile } from './license-file.ts'
 import type { EngineLink, LinkOptions } from './link/keep-link.ts'
 import { linkRemoteEngine } from './link/remote.ts'
 import { keepSidecar } from './link/sidecar.ts'
@@ -126,7 +126,7 @@ export const openService = async (configuration: Configuration, options: OpenOpt
     trustProxy: configuration.trustProxy,
     isExposed: () => exposed,
     hasher,
-    license: { read: async () => (configuration.licenseFile === undefined ? null : readFile(configuration.licenseFile, 'utf8')) },
+    license: createLicenseFile(configuration.licenseFile),
     mediaServer: configuration.mediaServer,
     apiKey,
     clock,

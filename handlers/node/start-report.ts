@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import type { Configuration } from '../../lib/configuration.ts'
-import { painter, type TextStyle, terminalStyle } from '../../lib/log-text.ts'
+import { painter, type TextStyle, terminalStyle } from '../../lib/log/log-text.ts'
+import { printable } from '../../lib/log/printable.ts'
 import type { Log } from '../../lib/ports.ts'
-import { printable } from '../../lib/printable.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { API_KEY_FILE } from './data-directory.ts'
 import type { Service } from './service.ts'

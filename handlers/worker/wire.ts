@@ -16,7 +16,7 @@ import { type Agreement, withHandshake } from '../../lib/engine/handshake.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { followOnDemand } from '../../lib/events/upstreams.ts'
 import { createKeyedQueue } from '../../lib/keyed-queue.ts'
-import { createLog } from '../../lib/log.ts'
+import { createLog } from '../../lib/log/log.ts'
 import { type Occasion, reconcile } from '../../lib/pipelines/reconcile.ts'
 import type { Log } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }

@@ -37,7 +37,7 @@ export const requireAccess = async (deps: AccessDeps, presented: Presented): Pro
   if (tokenHash !== undefined) return { by: 'session', tokenHash }
   throw new ApiError(
     'UNAUTHORIZED',
-    'Authentication is required. Send the token of a login as Authorization: Bearer, or the API key as X-API-Key.',
+    'Authentication is required. Send the token of a login in the header Authorization (Bearer), or the API key in the header X-API-Key.',
   )
 }
 

@@ -3,6 +3,7 @@ import { type Camera, type CameraEvent, type CameraReport, cameraAddedSchema, ca
 import * as klv from '../schema/klv.ts'
 import { logLineSchema } from '../schema/log.ts'
 import {
+  CODECS,
   encodingSchema,
   type Geolocation,
   geolocationSchema,
@@ -14,7 +15,7 @@ import {
   sourceSchema,
 } from '../schema/pipeline.ts'
 import { described } from '../schema/primitives.ts'
-import { pipelineRepresentationSchema } from '../schema/representation.ts'
+import { simpleRepresentationSchema } from '../schema/representation.ts'
 import { type ScreenshotFile, screenshotRecordSchema, screenshotsStartSchema } from '../schema/screenshot.ts'
 
 /** A schema whose output is a type of ours by name. */
@@ -43,6 +44,7 @@ export const engineStatusSchema = v.object({
 export const engineCheckSchema = v.object({
   launch: described(v.string(), 'The gst-launch line, credentials masked, ready to paste'),
   publishes: described(v.boolean(), 'Whether the pipeline names pay0 and so has an RTSP output'),
+  codecs: described(v.pipe(v.array(v.picklist(CODECS)), v.readonly()), 'The codecs that it encodes to, except that of a test picture'),
 })
 
 const configEntries = {
@@ -59,7 +61,7 @@ export const pipelineConfigSchema: SchemaOf<PipelineConfig> = v.variant('mode', 
   v.object({ ...configEntries, mode: v.literal('advanced'), raw_pipeline: v.string() }),
 ])
 
-export const pipelineViewSchema: SchemaOf<PipelineView> = v.pick(pipelineRepresentationSchema, [
+export const pipelineViewSchema: SchemaOf<PipelineView> = v.pick(simpleRepresentationSchema, [
   'id',
   'state',
   'runtime',
@@ -97,7 +99,14 @@ const cameraRemoved = v.object({ type: v.literal('camera_removed'), ...cameraRem
 export const pipelineEventSchema: SchemaOf<EngineEvent> = v.variant('type', [
   v.object({ type: v.literal('pipeline'), view: pipelineViewSchema }),
   v.object({ type: v.literal('pipeline_removed'), id: v.string() }),
-  v.object({ type: v.literal('pipeline_error'), id: v.string(), code: v.string(), message: v.string(), cause: v.string() }),
+  v.object({
+    type: v.literal('pipeline_error'),
+    id: v.string(),
+    code: v.string(),
+    message: v.string(),
+    cause: v.string(),
+    reason: v.string(),
+  }),
   v.object({ type: v.literal('geolocation'), id: v.string(), geolocation: geolocationSchema }),
   heartbeat,
 ])
@@ -126,7 +135,14 @@ export interface Heartbeat {
 type PipelineEvent =
   | { readonly type: 'pipeline'; readonly view: PipelineView }
   | { readonly type: 'pipeline_removed'; readonly id: string }
-  | { readonly type: 'pipeline_error'; readonly id: string; readonly code: string; readonly message: string; readonly cause: string }
+  | {
+      readonly type: 'pipeline_error'
+      readonly id: string
+      readonly code: string
+      readonly message: string
+      readonly cause: string
+      readonly reason: string
+    }
   | { readonly type: 'geolocation'; readonly id: string; readonly geolocation: Geolocation }
 
 export interface KlvEvent {

@@ -8,6 +8,7 @@ import { redact } from '../redact.ts'
 import type { PipelineRecord, PipelineRepository } from '../repositories.ts'
 import type { PipelineView } from '../schema/pipeline.ts'
 import { createEventFeed, type EventFeed, type NewEvent } from './feed.ts'
+import { createListedViews } from './listed-views.ts'
 import type { ApiEvent } from './replay-buffer.ts'
 
 /** The present status for a new client. Made at the moment it is sent, because events may have come since it was read. */
@@ -47,10 +48,10 @@ const TRANSLATIONS: Translations = {
   klv: ({ id, packet }) => ({ event: 'klv', pipelineId: id, data: packet, frequent: true }),
   camera_added: ({ type, ...data }) => ({ event: type, pipelineId: undefined, data }),
   camera_removed: ({ type, ...data }) => ({ event: type, pipelineId: undefined, data }),
-  pipeline_error: ({ id, message, code, cause }) => ({
+  pipeline_error: ({ id, message, code, cause, reason }) => ({
     event: 'pipeline_error',
     pipelineId: id,
-    data: { pipeline_id: id, message: redact(message), code, cause: redact(cause) },
+    data: { pipeline_id: id, message: redact(message), code, cause: redact(cause), reason },
   }),
 }
 
@@ -72,6 +73,8 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
   /** The engine's latest view of each pipeline that it knows. */
   const views = new Map<string, PipelineView>()
   const published = new Map<string, Published>()
+  /** What the last resync found, until the events of the engine have come that far. */
+  const listed = createListedViews()
   /** Pipelines whose status a client asked for while the engine was gone. */
   const requested = new Set<string>()
   /** Pipelines whose events came faster than the database answered. */
@@ -99,6 +102,7 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
   }
 
   const publishView = async (view: PipelineView): Promise<void> => {
+    if (listed.isAheadOf(view)) return
     const record = await deps.pipelines.find(view.id)
     views.set(view.id, view)
     // Not stored yet: a create that is still starting.
@@ -131,12 +135,14 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
     const record = await deps.pipelines.find(id)
     if (view === undefined) views.delete(id)
     else views.set(id, view)
+    listed.set(id, view)
     if (record !== undefined) publishStatus(represent(record, view ?? idleView(record)))
     else if (published.has(id)) publishRemoved(id)
   }
 
   const publishRemoved = (id: string): void => {
     for (const memory of [views, published, requested, skipped]) memory.delete(id)
+    listed.set(id, undefined)
     feed.publish({ event: 'pipeline_not_found', pipelineId: id, data: { pipeline_id: id } })
   }
 

@@ -1,3 +1,4 @@
+import type { Engine } from '../engine/protocol.ts'
 import { ApiError } from '../errors.ts'
 import type { Clock } from '../ports.ts'
 import { type License, type LicenseState, licenseSchema } from '../schema/license.ts'
@@ -31,9 +32,9 @@ const isExpired = ({ expires }: License, now: number): boolean => {
   return now >= end
 }
 
-/** Throws LICENSE_ERROR or LICENSE_LIMIT_EXCEEDED unless the pipeline may start beside `running` others. */
-export const requireLicense = (state: LicenseState, config: PipelineConfig, running: number): void => {
-  requireCodecs(state, config)
+/** Throws LICENSE_ERROR or LICENSE_LIMIT_EXCEEDED unless a pipeline that encodes to these codecs may start beside `running` others. */
+export const requireLicense = (state: LicenseState, codecs: readonly Codec[], running: number): void => {
+  requireCodecs(state, codecs)
   const limit = state.status === 'valid' ? state.license.max_streams : null
   if (limit === null || running < limit) return
   throw new ApiError('LICENSE_LIMIT_EXCEEDED', `The license allows ${limit} running pipelines. Stop one or extend the license.`, {
@@ -41,27 +42,30 @@ export const requireLicense = (state: LicenseState, config: PipelineConfig, runn
   })
 }
 
-/** Throws LICENSE_ERROR unless the license is valid and covers the codecs that the pipeline encodes. */
-export const requireCodecs = (state: LicenseState, config: PipelineConfig): void => {
+/** Throws LICENSE_ERROR unless the license is valid and covers these codecs. */
+export const requireCodecs = (state: LicenseState, codecs: readonly Codec[]): void => {
   if (state.status === 'unlimited') return
   if (state.status !== 'valid') {
     throw new ApiError('LICENSE_ERROR', `The license is ${state.status}. Install a valid license.`, { license: state.status })
   }
-  const missing = encodedCodecs(config).find((codec) => !state.license.codecs.includes(codec))
+  const missing = codecs.find((codec) => !state.license.codecs.includes(codec))
   if (missing !== undefined)
     throw new ApiError('LICENSE_ERROR', `The license does not cover the codec ${missing}. Use another codec or extend the license.`, {
       codec: missing,
     })
 }
 
-/** GStreamer's encoder elements: x264enc, openh264enc, nvh264enc, vah265enc, v4l2h264enc … */
-const ENCODER_ELEMENTS: Readonly<Record<Codec, RegExp>> = {
-  h264: /(?:^|[\s!])[a-z0-9]*(?:x|h)264(?:lp|device\w*)?enc\b/i,
-  h265: /(?:^|[\s!])[a-z0-9]*(?:x|h)265(?:lp|device\w*)?enc\b/i,
-}
-
-/** The codecs a pipeline encodes to; a pass-through stream needs no encoder and no license for a codec. */
-export const encodedCodecs = (config: PipelineConfig): readonly Codec[] => {
-  if (config.mode === 'simple') return config.encoding === null ? [] : [config.encoding.codec]
-  return (Object.keys(ENCODER_ELEMENTS) as Codec[]).filter((codec) => ENCODER_ELEMENTS[codec].test(config.raw_pipeline))
+/**
+ * The codecs that a pipeline encodes to, as far as the license asks for them. A stream that is passed through needs none, nor
+ * does the test picture. The text of an advanced pipeline does not tell (`encodebin` chooses its encoder), so the engine makes a
+ * dry run of it.
+ */
+export const licensedCodecs = async (
+  state: LicenseState,
+  engine: Pick<Engine, 'check'>,
+  config: PipelineConfig,
+): Promise<readonly Codec[]> => {
+  if (state.status !== 'valid') return []
+  if (config.mode === 'advanced') return (await engine.check(config)).codecs
+  return config.encoding === null ? [] : [config.encoding.codec]
 }

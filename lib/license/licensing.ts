@@ -1,8 +1,8 @@
 import type { Engine } from '../engine/protocol.ts'
 import type { Clock } from '../ports.ts'
 import type { LicenseState } from '../schema/license.ts'
-import type { PipelineConfig, PipelineView } from '../schema/pipeline.ts'
-import { type LicenseSource, readLicense, requireCodecs, requireLicense } from './license.ts'
+import type { Codec, PipelineConfig, PipelineView } from '../schema/pipeline.ts'
+import { type LicenseSource, licensedCodecs, readLicense, requireCodecs, requireLicense } from './license.ts'
 
 /** One of the licensed streams; reserved from the check until the engine itself reports the start. */
 interface Slot {
@@ -11,10 +11,13 @@ interface Slot {
 
 export interface Licensing {
   state(): Promise<LicenseState>
-  /** LICENSE_ERROR unless the license covers the codecs that this pipeline encodes. */
-  requireCodecs(config: PipelineConfig): Promise<void>
-  /** As `requireCodecs`, and reserves a stream for a start; LICENSE_LIMIT_EXCEEDED when none is left. A running pipeline counts once. */
-  takeSlot(config: PipelineConfig): Promise<Slot>
+  /** LICENSE_ERROR unless the license covers these codecs, which a pipeline encodes to. */
+  requireCodecs(codecs: readonly Codec[]): Promise<void>
+  /**
+   * As `requireCodecs`, and reserves a stream for a start; LICENSE_LIMIT_EXCEEDED when none is left. A running pipeline counts once.
+   * `codecs`: what a dry run has found already.
+   */
+  takeSlot(config: PipelineConfig, codecs?: readonly Codec[]): Promise<Slot>
 }
 
 const UNLIMITED: Slot = { release: () => undefined }
@@ -41,23 +44,24 @@ export const createLicensing = (deps: { source: LicenseSource; engine: Engine; c
     }
   }
 
-  const takeInTurn = async (config: PipelineConfig, current: LicenseState): Promise<Slot> => {
+  const takeInTurn = async (id: string, codecs: readonly Codec[], current: LicenseState): Promise<Slot> => {
     // A start that finishes during the call of `list` may be in neither: count what was reserved before the call too.
     const counted = new Set(reserved.keys())
     for (const view of await deps.engine.list()) if (isRunning(view)) counted.add(view.id)
     for (const id of reserved.keys()) counted.add(id)
-    if (counted.has(config.id)) return reserve(config.id)
-    requireLicense(current, config, counted.size)
-    return reserve(config.id)
+    if (counted.has(id)) return reserve(id)
+    requireLicense(current, codecs, counted.size)
+    return reserve(id)
   }
 
   return {
     state,
-    requireCodecs: async (config) => requireCodecs(await state(), config),
-    takeSlot: async (config) => {
+    requireCodecs: async (codecs) => requireCodecs(await state(), codecs),
+    takeSlot: async (config, known) => {
       const current = await state()
       if (current.status === 'unlimited') return UNLIMITED
-      const taken = turn.then(() => takeInTurn(config, current))
+      const codecs = known ?? (await licensedCodecs(current, deps.engine, config))
+      const taken = turn.then(() => takeInTurn(config.id, codecs, current))
       turn = taken.catch(() => undefined)
       return taken
     },

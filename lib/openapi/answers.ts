@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { cameraAddedSchema, cameraRemovedSchema } from '../schema/camera.ts'
 import { pipelineErrorSchema, pipelineNotFoundSchema } from '../schema/event.ts'
-import { advancedPipelineSchema, pipelineSchema, simplePipelineSchema } from '../schema/pipeline.ts'
+import { pipelineReplacementSchema, pipelineSchema } from '../schema/pipeline.ts'
 import { pipelineRepresentationSchema } from '../schema/representation.ts'
 import { ADVANCED_PIPELINE, GEOLOCATION_PATCH, REPRESENTED_PIPELINE, SIMPLE_PIPELINE, TEST_PIPELINE } from './examples.ts'
 import { type Answer, type Body, jsonAnswer } from './operation.ts'
@@ -14,12 +14,19 @@ export const PIPELINE_BODY: Body = {
 
 /** The body of replace: the id is in the path, so the body may leave it out. */
 export const REPLACEMENT_BODY: Body = {
-  schema: v.variant('mode', [v.partial(simplePipelineSchema, ['id']), v.partial(advancedPipelineSchema, ['id'])]),
+  schema: pipelineReplacementSchema,
   examples: { camera: SIMPLE_PIPELINE, advanced: ADVANCED_PIPELINE },
 }
 
+const PIPELINE_ETAG = 'Identifies configuration and geolocation for If-Match; the same whatever the pipeline does'
+
 /** The answer of operations on one pipeline. */
-export const PIPELINE_ANSWER: Answer = jsonAnswer('The pipeline', pipelineRepresentationSchema, { playing: REPRESENTED_PIPELINE })
+export const PIPELINE_ANSWER: Answer = jsonAnswer(
+  'The pipeline',
+  pipelineRepresentationSchema,
+  { playing: REPRESENTED_PIPELINE },
+  { etag: PIPELINE_ETAG },
+)
 
 export const PIPELINES_ANSWER: Answer = jsonAnswer('The pipelines, oldest first', v.array(pipelineRepresentationSchema), {
   one: [REPRESENTED_PIPELINE],
@@ -29,7 +36,7 @@ export const CREATED_ANSWER: Answer = jsonAnswer(
   'The pipeline; it is playing unless it is on-demand',
   pipelineRepresentationSchema,
   { playing: REPRESENTED_PIPELINE },
-  { location: 'Path of the pipeline' },
+  { location: 'Path of the pipeline', etag: PIPELINE_ETAG },
 )
 
 export const GEOLOCATION_EXAMPLES = { known: GEOLOCATION_PATCH, unknown: { geolocation: null } }

@@ -1,8 +1,9 @@
 import { pipelineIdSchema } from '../schema/pipeline.ts'
 import { screenshotFileSchema } from '../schema/screenshot.ts'
+import { HEADER_COMPONENTS, PARAMETER_COMPONENTS, requestHeaders } from './headers.ts'
 import type { Body, Fields, Operation } from './operation.ts'
 import { documentedResponses, toExamples } from './responses.ts'
-import { type JsonSchema, schemaComponents, toDocumentSchema } from './schemas.ts'
+import { type JsonSchema, parameterSchema, requestSchema, schemaComponents } from './schemas.ts'
 
 /** An OpenAPI 3.1 document; only the fields that this project reads are typed. */
 export interface OpenApiDocument {
@@ -25,11 +26,22 @@ export const createOpenApiDocument = (
 ): OpenApiDocument => {
   const document = {
     openapi: '3.1.0',
-    info: { title: 'Video Pipeline Service', version, license: { name: 'MIT', identifier: 'MIT' }, description: DESCRIPTION },
+    info: {
+      title: 'Video Pipeline Service',
+      version,
+      description: DESCRIPTION,
+      contact: { name: 'The maintainers of Video Pipeline Service' },
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
     servers: [{ url: serverUrl }],
     tags: TAGS.map(([, name, description]) => ({ name, description })),
     paths: pathsOf(operations),
-    components: { schemas: schemaComponents(), securitySchemes: SECURITY_SCHEMES },
+    components: {
+      schemas: schemaComponents(),
+      parameters: PARAMETER_COMPONENTS,
+      headers: HEADER_COMPONENTS,
+      securitySchemes: SECURITY_SCHEMES,
+    },
   } as const
   // Drops undefined fields, as sending the document would.
   return JSON.parse(JSON.stringify(document)) as OpenApiDocument
@@ -46,7 +58,11 @@ or the API key (\`X-API-Key\`). Triggers always need the API key.
 **Browsers**: without a valid credential, a page of another origin that would change something gets 403 FORBIDDEN with the reason \`cross_origin\`; while
 no password is set, a request by a host name that is not known gets it with the reason \`unknown_host\`.
 
-**Times** are ISO 8601 UTC with milliseconds. **HEAD** works wherever GET does. **Request bodies** are JSON of at most 1 MiB; unknown fields are an error.`
+**Changes** by several clients: an answer with a pipeline or with the settings has an \`ETag\`. A \`PUT\`, \`PATCH\` or \`DELETE\` with \`If-Match\`
+is done only if there was no other change since; otherwise it is 412 PRECONDITION_FAILED.
+
+**Times** are ISO 8601 UTC with milliseconds. **HEAD** works wherever GET does. **Request bodies** are JSON of at most 1 MiB; unknown fields are an error, and so are
+unknown query parameters. Each answer has an \`X-Request-Id\`, which is in the log too.`
 
 /** The first match counts. */
 const TAGS: readonly (readonly [prefix: RegExp, name: string, description: string])[] = [
@@ -89,18 +105,23 @@ const pathsOf = (operations: readonly Operation[]) => {
 }
 
 const operationOf = (operation: Operation) => {
-  const { path, query, body, limit } = operation
-  const parameters = [...pathParameters(path), ...(query === undefined ? [] : queryParameters(query))]
+  const { path, query, body } = operation
+  const parameters = [...pathParameters(path), ...(query === undefined ? [] : queryParameters(query)), ...requestHeaders(operation)]
   return {
     operationId: operation.operation,
     summary: operation.summary,
-    ...(limit !== undefined && { description: `At most ${limit.requests} requests per ${limit.window_seconds} s and client address.` }),
+    description: descriptionOf(operation),
     tags: [tagOf(path)],
     security: SECURITY[operation.access],
-    ...(parameters.length > 0 && { parameters }),
+    parameters,
     ...(body !== undefined && { requestBody: requestBody(body) }),
     responses: documentedResponses(operation),
   }
+}
+
+const descriptionOf = ({ description, limit }: Operation): string | undefined => {
+  const limited = limit && `At most ${limit.requests} requests per ${limit.window_seconds} s and client address.`
+  return [description, limited].filter((part) => part !== undefined).join(' ') || undefined
 }
 
 const tagOf = (path: string): string => {
@@ -112,7 +133,7 @@ const tagOf = (path: string): string => {
 const pathParameters = (path: string) =>
   [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => {
     if (!isPathParameter(name)) throw new Error(`${path} has an undocumented parameter; add it to PATH_PARAMETERS`)
-    const { description, ...schema } = toDocumentSchema(PATH_PARAMETERS[name])
+    const { description, ...schema } = parameterSchema(PATH_PARAMETERS[name])
     return { name, in: 'path', required: true, description, schema }
   })
 
@@ -120,11 +141,11 @@ const OPTIONAL: ReadonlySet<string> = new Set(['optional', 'exact_optional', 'nu
 
 const queryParameters = ({ entries }: Fields) =>
   Object.entries(entries).map(([name, entry]) => {
-    const { description, ...schema } = toDocumentSchema(entry)
+    const { description, ...schema } = parameterSchema(entry)
     return { name, in: 'query', required: !OPTIONAL.has(entry.type), description, schema }
   })
 
 const requestBody = ({ schema, optional, examples }: Body) => ({
   required: optional !== true,
-  content: { 'application/json': { schema: toDocumentSchema(schema), examples: toExamples(examples) } },
+  content: { 'application/json': { schema: requestSchema(schema), examples: toExamples(examples) } },
 })

@@ -118,13 +118,16 @@ export const LOG_LINE = { at: TIME, run: 1, stream: 'stderr', line: 'ERROR: from
 /** Example messages of errors by code. */
 export const ERROR_MESSAGES = {
   VALIDATION_ERROR: 'The pipeline is not valid at source.uri. Use a complete stream address such as rtsp://host:554/path.',
-  UNAUTHORIZED: 'Authentication is required. Send the token of a login as Authorization: Bearer, or the API key as X-API-Key.',
+  UNAUTHORIZED:
+    'Authentication is required. Send the token of a login in the header Authorization (Bearer), or the API key in the header X-API-Key.',
   LICENSE_ERROR: 'The license does not cover the codec h265. Use another codec or extend the license.',
   LICENSE_LIMIT_EXCEEDED: 'The license allows 4 running pipelines. Stop one or extend the license.',
   FORBIDDEN: 'Pages of http://other.example may not change anything here. Add this origin to SVC_CORS_ORIGINS, or send the API key.',
   NOT_FOUND: 'No pipeline has the id gate.',
   METHOD_NOT_ALLOWED: 'Method not allowed; use GET or HEAD.',
   CONFLICT: 'Pipeline gate runs. Stop it first.',
+  PRECONDITION_FAILED:
+    'If-Match does not name the present ETag of the pipeline: there was another change. Read the pipeline again, then repeat yours.',
   PAYLOAD_TOO_LARGE: 'The body is larger than 1048576 bytes. Send a smaller one.',
   UNSUPPORTED_MEDIA_TYPE: 'The body is compressed. Send it as it is, without Content-Encoding.',
   RATE_LIMITED: 'Too many requests. Try again in 17 s.',
@@ -141,8 +144,10 @@ export const ERROR_DETAILS: Readonly<Record<string, Readonly<Record<string, unkn
   },
   FORBIDDEN: { reason: 'cross_origin' },
   CONFLICT: { reason: 'running' },
+  PRECONDITION_FAILED: { reason: 'changed' },
+  ENGINE_ERROR: { cause: 'The source answered 401: check user and password.', reason: 'unauthorized' },
   PAYLOAD_TOO_LARGE: { limit_bytes: 1048576 },
   RATE_LIMITED: { retry_after_seconds: 17 },
   SERVICE_UNAVAILABLE: { reason: 'engine_unavailable' },
-  PIPELINE_START_TIMEOUT: { cause: 'Connection refused' },
+  PIPELINE_START_TIMEOUT: { cause: 'No media within 10 s.', reason: 'timeout' },
 }

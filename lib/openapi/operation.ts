@@ -21,6 +21,8 @@ export interface Operation {
   /** Unique name in the API document. */
   readonly operation: string
   readonly summary: string
+  /** What a caller should know beyond the summary. */
+  readonly description?: string
   /** Status of a success. */
   readonly status: number
   /** The errors that this operation answers, except those of who may call it, of `limit`, and INTERNAL_ERROR. */
@@ -74,12 +76,21 @@ export const emptyAnswer = (description: string, headers: Readonly<Record<string
 })
 
 /** A JPEG. */
-export const jpegAnswer = (description: string): Answer => ({ description, content: { 'image/jpeg': {} }, headers: PICTURE_HEADERS })
+export const jpegAnswer = (description: string, headers: Readonly<Record<string, string>> = {}): Answer => ({
+  description,
+  content: { 'image/jpeg': {} },
+  headers: { ...PICTURE_HEADERS, ...headers },
+})
 
 /** 304. */
 export const knownPictureAnswer = (): Answer => emptyAnswer('The picture has not changed since If-None-Match', PICTURE_HEADERS)
 
-const PICTURE_HEADERS = { etag: 'Identifies this picture for If-None-Match', 'cache-control': 'private: revalidate before using a copy' }
+const PICTURE_HEADERS = {
+  etag: 'Identifies this picture for If-None-Match',
+  'last-modified': 'Time of the picture, whole seconds',
+  'x-created-at': 'Time of the picture, ISO 8601 UTC with milliseconds',
+  'cache-control': 'private: revalidate before using a copy',
+}
 
 /** A stream of Server-Sent Events (WHATWG HTML section 9.2) with the data of each of its events. */
 export const eventsAnswer = (description: string, events: Readonly<Record<string, Schema>>): Answer => ({

@@ -2,7 +2,7 @@ import { ERROR_STATUS, type ErrorCode } from '../errors.ts'
 import { errorSchema, triggerRefusalSchema } from '../schema/error.ts'
 import { ERROR_DETAILS, ERROR_MESSAGES } from './examples.ts'
 import type { Answer, Content, Examples, Operation, Schema } from './operation.ts'
-import { type JsonSchema, toDocumentSchema } from './schemas.ts'
+import { answerSchema, type JsonSchema } from './schemas.ts'
 
 /** An OpenAPI Response Object. */
 type DocumentedResponse = JsonSchema
@@ -21,6 +21,8 @@ const errorsOf = ({ method, access, limit, errors }: Operation): readonly ErrorC
     ...errors,
     // Whatever reads a body reads it as it is.
     ...(errors.includes('PAYLOAD_TOO_LARGE') ? (['UNSUPPORTED_MEDIA_TYPE'] as const) : []),
+    // Every operation refuses query parameters that it does not have.
+    'VALIDATION_ERROR',
     ...(access === 'public' ? [] : (['UNAUTHORIZED'] as const)),
     // Checking a token reads the database, which may be unavailable.
     ...(access === 'session' ? (['SERVICE_UNAVAILABLE'] as const) : []),
@@ -67,7 +69,7 @@ const exampleOf = (code: ErrorCode) => ({ message: ERROR_MESSAGES[code], code, d
 
 const toResponse = (answer: Answer & { readonly codes?: readonly ErrorCode[] }): DocumentedResponse => ({
   description: answer.description,
-  ...(answer.headers !== undefined && Object.keys(answer.headers).length > 0 && { headers: toHeaders(answer.headers) }),
+  headers: { 'x-request-id': { $ref: '#/components/headers/RequestId' }, ...toHeaders(answer.headers ?? {}) },
   ...(Object.keys(answer.content).length > 0 && {
     content: Object.fromEntries(Object.entries(answer.content).map(([type, content]) => [type, toContent(content, answer.codes)])),
   }),
@@ -77,18 +79,25 @@ const toHeaders = (headers: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]))
 
 const toContent = ({ schema, examples, events }: Content, codes: readonly ErrorCode[] | undefined) => ({
-  ...(schema !== undefined && { schema: codes === undefined ? toDocumentSchema(schema) : onlyCodes(schema, codes) }),
+  ...(schema !== undefined && { schema: codes === undefined ? answerSchema(schema) : onlyCodes(schema, codes) }),
   ...(events !== undefined && { schema: { type: 'string' }, 'x-events': toEvents(events) }),
   ...(examples !== undefined && { examples: toExamples(examples) }),
 })
 
+/** Errors whose `details.reason` is always there. */
+const WITH_REASON: ReadonlySet<ErrorCode> = new Set(['CONFLICT', 'PRECONDITION_FAILED'])
+
+const REASON = { properties: { reason: { type: 'string', description: 'For programs' } }, required: ['reason'] }
+
 const onlyCodes = (schema: Schema, codes: readonly ErrorCode[]): JsonSchema => ({
-  ...toDocumentSchema(schema),
-  properties: { code: { enum: codes } },
+  allOf: [
+    answerSchema(schema),
+    { properties: { code: { enum: codes }, ...(codes.every((code) => WITH_REASON.has(code)) && { details: REASON }) } },
+  ],
 })
 
 const toEvents = (events: Readonly<Record<string, Schema>>) =>
-  Object.fromEntries(Object.entries(events).map(([name, schema]) => [name, toDocumentSchema(schema)]))
+  Object.fromEntries(Object.entries(events).map(([name, schema]) => [name, answerSchema(schema)]))
 
 /** OpenAPI Example Objects. */
 export const toExamples = (examples: Examples) => Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }]))

@@ -1,5 +1,6 @@
 import type { Engine, Screenshots } from '../engine/protocol.ts'
 import { hasCode, messageOf } from '../errors.ts'
+import { requireMatch } from '../etag.ts'
 import type { KeyedQueue } from '../keyed-queue.ts'
 import type { Clock, Log } from '../ports.ts'
 import type { PipelineRecord, PipelineRepository } from '../repositories.ts'
@@ -7,7 +8,7 @@ import { type Geolocation, type PipelineConfig, pipelinePatchSchema } from '../s
 import { validate } from '../validate.ts'
 import { findRecord, findView, pipelineNotFound } from './find.ts'
 import { checkDescription, parsePipeline } from './input.ts'
-import { type PipelineRepresentation, represent } from './representation.ts'
+import { etagOfPipeline, idleView, type PipelineRepresentation, represent } from './representation.ts'
 import { restoreCredentials } from './restore-credentials.ts'
 
 export interface ChangeDeps {
@@ -19,17 +20,22 @@ export interface ChangeDeps {
   readonly log: Log
 }
 
-/** Replaces the configuration of a pipeline and does not start it; CONFLICT while it runs. */
-export const replacePipeline = async (deps: ChangeDeps, id: string, input: unknown): Promise<PipelineRepresentation> =>
+/** Replaces the configuration of a pipeline and does not start it; CONFLICT while it runs, PRECONDITION_FAILED after another change. */
+export const replacePipeline = async (
+  deps: ChangeDeps,
+  id: string,
+  input: unknown,
+  ifMatch: string | null = null,
+): Promise<PipelineRepresentation> =>
   deps.changes(id, async () => {
-    const record = await findRecord(deps.pipelines, id)
+    const record = await findMatching(deps, id, ifMatch)
     const parsed = parsePipeline(input, id)
     const requested = restoreCredentials({ ...parsed.config, ephemeral: record.config.ephemeral }, record.config)
     const { publishes } = await checkDescription(deps.engine, requested)
     // A configuration without an output keeps the address that its readers use.
     const config = requested.output === null && publishes ? { ...requested, output: record.config.output } : requested
     const assigned = await putOrCreate(deps, record, config)
-    const change = { config: assigned, geolocation: parsed.geolocation, updated_at: deps.clock.now() }
+    const change = { config: assigned, geolocation: parsed.geolocation, updated_at: nextUpdate(deps, record) }
     try {
       if (!(await deps.pipelines.replace(id, change))) throw pipelineNotFound(id)
     } catch (error) {
@@ -44,24 +50,39 @@ export const replacePipeline = async (deps: ChangeDeps, id: string, input: unkno
   })
 
 /** Sets or removes (null) the geolocation, also while the pipeline plays. */
-export const patchPipeline = async (deps: ChangeDeps, id: string, input: unknown): Promise<PipelineRepresentation> =>
+export const patchPipeline = async (
+  deps: ChangeDeps,
+  id: string,
+  input: unknown,
+  ifMatch: string | null = null,
+): Promise<PipelineRepresentation> =>
   deps.changes(id, async () => {
-    const record = await findRecord(deps.pipelines, id)
+    const record = await findMatching(deps, id, ifMatch)
     const { geolocation } = validate(pipelinePatchSchema, input, 'change')
     const view = await findView(deps.engine, record)
-    const updated_at = deps.clock.now()
+    const updated_at = nextUpdate(deps, record)
     if (!(await deps.pipelines.setGeolocation(id, geolocation, updated_at))) throw pipelineNotFound(id)
     await locateScreenshots(deps, id, geolocation)
     return represent({ ...record, geolocation, updated_at }, view)
   })
 
 /** Deletes a pipeline and keeps its screenshots; CONFLICT while it runs. */
-export const deletePipeline = async (deps: ChangeDeps, id: string): Promise<void> =>
+export const deletePipeline = async (deps: ChangeDeps, id: string, ifMatch: string | null = null): Promise<void> =>
   deps.changes(id, async () => {
-    await findRecord(deps.pipelines, id)
+    await findMatching(deps, id, ifMatch)
     await deps.engine.remove(id, { force: false }).catch(ignoreNotFound)
     await deps.pipelines.remove(id)
   })
+
+/** The stored pipeline, if it is as the client knows it. In the queue of changes, so no other change comes between this and the write. */
+const findMatching = async (deps: ChangeDeps, id: string, ifMatch: string | null): Promise<PipelineRecord> => {
+  const record = await findRecord(deps.pipelines, id)
+  if (ifMatch !== null) requireMatch(ifMatch, await etagOfPipeline(represent(record, idleView(record))), 'pipeline')
+  return record
+}
+
+/** Now, and later than the change before even when the clock was set back: each change has an ETag of its own. */
+const nextUpdate = ({ clock }: ChangeDeps, record: PipelineRecord): number => Math.max(clock.now(), record.updated_at + 1)
 
 const putOrCreate = async (deps: ChangeDeps, record: PipelineRecord, config: PipelineConfig): Promise<PipelineConfig> => {
   try {

@@ -33,8 +33,8 @@ export const addPipeline = async (
   deps: CreateDeps,
   { config, geolocation, trigger_path }: Pick<PipelineRecord, 'config' | 'geolocation' | 'trigger_path'>,
 ): Promise<PipelineRepresentation> => {
-  await checkDescription(deps.engine, config)
-  const slot = config.on_demand ? await deps.licensing.requireCodecs(config) : await deps.licensing.takeSlot(config)
+  const { codecs } = await checkDescription(deps.engine, config)
+  const slot = config.on_demand ? await deps.licensing.requireCodecs(codecs) : await deps.licensing.takeSlot(config, codecs)
   try {
     const assigned = await deps.engine.put(config, { create: true })
     return await removeOnFailure(deps, config.id, async () => {

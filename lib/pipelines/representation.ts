@@ -1,4 +1,5 @@
 import { maskDescription, maskUri } from '../credentials/mask.ts'
+import { etagOf } from '../etag.ts'
 import type { PipelineRecord } from '../repositories.ts'
 import type { Encoding, PipelineConfig, PipelineView } from '../schema/pipeline.ts'
 import { DEFAULT_SETTINGS } from '../schema/settings.ts'
@@ -26,6 +27,13 @@ export const represent = (record: PipelineRecord, view: PipelineView) => {
 }
 
 export type PipelineRepresentation = ReturnType<typeof represent>
+
+/**
+ * The ETag of a pipeline: changes with its configuration and geolocation, not with what the engine reports. Credentials are
+ * masked in it too, since a hash of them could be guessed; `updated_at` changes with them.
+ */
+export const etagOfPipeline = ({ state, klv, screenshots, runtime, ...configured }: PipelineRepresentation): Promise<string> =>
+  etagOf(configured)
 
 /** The fields that depend on the configuration alone, cached because masking is the slowest part. */
 const shown = new WeakMap<PipelineConfig, ReturnType<typeof describeMedia>>()

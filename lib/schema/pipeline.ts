@@ -166,8 +166,17 @@ export const pipelineSchema = v.pipe(
   ),
 )
 
+/** The options of the body of replace: the id is in the path, so the body may leave it out. */
+export const simpleReplacementSchema = v.partial(simplePipelineSchema, ['id'])
+export const advancedReplacementSchema = v.partial(advancedPipelineSchema, ['id'])
+
+/** Body of replace, before the id of the path is added to it. */
+export const pipelineReplacementSchema = v.variant('mode', [simpleReplacementSchema, advancedReplacementSchema])
+
 /** Body of PATCH. */
-export const pipelinePatchSchema = v.strictObject({ geolocation: v.nullable(geolocationSchema) })
+export const pipelinePatchSchema = v.strictObject({
+  geolocation: described(v.nullable(geolocationSchema), 'Position of the camera; null removes it'),
+})
 
 /** Query of the list. */
 export const pipelineFilterSchema = v.strictObject({

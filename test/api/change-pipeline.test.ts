@@ -128,8 +128,10 @@ describe('replacing a pipeline', () => {
       const held = api.engine.config('cam-1')
       const before = await read(api)
       expect(JSON.stringify(before)).not.toMatch(/s3 ?cret|token=abc/)
+      api.time += 1000
       const response = await api.send('PUT', '/svc/pipeline/cam-1', before)
-      expect({ ...((await response.json()) as object), status: response.status }).toEqual({ ...before, status: 200 })
+      const updated_at = new Date(api.time).toISOString()
+      expect({ ...((await response.json()) as object), status: response.status }).toEqual({ ...before, updated_at, status: 200 })
       expect(api.engine.config('cam-1')).toEqual(held)
     })
   }

@@ -65,11 +65,18 @@ describe('the events of a pipeline', () => {
       id: 'cam-1',
       code: 'ENGINE_ERROR',
       message: 'The source is gone.',
-      cause: 'unreachable',
+      cause: 'Nothing listens at its address.',
+      reason: 'unreachable',
     })
     expect(await client.next()).toMatchObject({
       event: 'pipeline_error',
-      data: { pipeline_id: 'cam-1', message: 'The source is gone.', code: 'ENGINE_ERROR', cause: 'unreachable' },
+      data: {
+        pipeline_id: 'cam-1',
+        message: 'The source is gone.',
+        code: 'ENGINE_ERROR',
+        cause: 'Nothing listens at its address.',
+        reason: 'unreachable',
+      },
     })
 
     await api.send('PUT', '/svc/pipeline/cam-1/stop')

@@ -49,7 +49,7 @@ describe('the log line of a request', () => {
       { level: 'info', fields: { method: 'POST', route: '/svc/pipeline', status: 201 } },
       {
         level: 'debug',
-        fields: { method: 'GET', route: '/svc/pipeline/:id/log', status: 200, request_id: 'abc-1', ms: expect.any(Number) },
+        fields: { method: 'GET', route: '/svc/pipeline/:id/log', status: 400, request_id: 'abc-1', ms: expect.any(Number) },
       },
     ])
     expect(JSON.stringify(api.logged)).not.toContain('hunter2')

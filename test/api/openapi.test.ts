@@ -19,6 +19,15 @@ const operationsOf = (api: TestApi) =>
     Object.entries<Json>(item).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, path, method, operation })),
   )
 
+/** What a reference in the document leads to; anything else as it is. */
+const resolve = (api: TestApi, node: Json): Json =>
+  typeof node?.$ref === 'string'
+    ? node.$ref
+        .slice(2)
+        .split('/')
+        .reduce((found: Json, part: string) => found?.[part], documentOf(api))
+    : node
+
 const routeNames = (api: TestApi) => apiRoutes(api.deps).map(({ method, path }) => `${method} ${documentedPath(path)}`)
 
 describe('the API document', () => {
@@ -34,15 +43,11 @@ describe('the API document', () => {
     const references = [...JSON.stringify(documentOf(api)).matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference = '']) => reference)
     expect(references.length).toBeGreaterThan(50)
     for (const reference of references) {
-      const found = reference
-        .slice(2)
-        .split('/')
-        .reduce<Json>((node, part) => node?.[part], documentOf(api))
-      expect([reference, typeof found]).toEqual([reference, 'object'])
+      expect([reference, typeof resolve(api, { $ref: reference })]).toEqual([reference, 'object'])
     }
   })
 
-  it('describes each parameter, and each field of a body that is not read-only', async () => {
+  it('describes each operation and parameter, and each field of a body that is not read-only', async () => {
     await using api = await createTestApi()
     const bare: string[] = []
     const look = (where: string, schema: Json): void => {
@@ -53,11 +58,11 @@ describe('the API document', () => {
       }
     }
     for (const { name, operation } of operationsOf(api)) {
-      for (const parameter of operation.parameters ?? []) if (!parameter.description) bare.push(`${name} ${parameter.name}`)
+      if (!operation.description) bare.push(name)
+      for (const parameter of operation.parameters ?? []) if (!resolve(api, parameter).description) bare.push(`${name} ${parameter.name}`)
     }
     const { schemas } = documentOf(api).components
-    for (const name of ['SimplePipelineRequest', 'AdvancedPipelineRequest', 'Encoding', 'Geolocation', 'SettingsChange'])
-      look(name, schemas[name])
+    for (const name of Object.keys(schemas).filter((key) => /Request$|Replacement$|Change$|Start$/.test(key))) look(name, schemas[name])
     expect(bare).toEqual([])
   })
 
@@ -89,7 +94,7 @@ describe('the API document', () => {
     const found = new Set<string>()
     for (const { name, operation } of operationsOf(api)) {
       for (const [status, { content }] of Object.entries<Json>(operation.responses)) {
-        for (const code of content?.['application/json']?.schema?.properties?.code?.enum ?? []) {
+        for (const code of content?.['application/json']?.schema?.allOf?.[1]?.properties?.code?.enum ?? []) {
           expect([name, code, String(ERROR_STATUS[code as keyof typeof ERROR_STATUS])]).toEqual([name, code, status])
           found.add(code)
         }
@@ -150,7 +155,7 @@ describe('the API document', () => {
     await api.given(simple('gate', { on_demand: true }))
     let count = 0
     for (const { path, method, operation } of operationsOf(api)) {
-      for (const { name, in: place } of operation.parameters ?? []) {
+      for (const { name, in: place } of (operation.parameters ?? []).map((parameter: Json) => resolve(api, parameter))) {
         if (place !== 'query') continue
         count += 1
         const address = `${path.replace('{id}', 'gate').replace('{file}', 'gate_20261120T100000000Z.jpg')}?${name}=1&${name}=2`
@@ -200,6 +205,36 @@ describe('the API document', () => {
   })
 })
 
+describe('the header fields in the document', () => {
+  const parametersOf = (api: TestApi, operation: Json): string[] =>
+    operation.parameters
+      .map((parameter: Json) => resolve(api, parameter))
+      .filter((parameter: Json) => parameter.in === 'header')
+      .map((parameter: Json) => parameter.name)
+
+  it('are those that the operations read', async () => {
+    await using api = await createTestApi()
+    const readers = (header: string) =>
+      operationsOf(api).flatMap(({ operation }) => (parametersOf(api, operation).includes(header) ? [operation.operationId] : []))
+    expect(readers('If-Match').sort()).toEqual(['changeSettings', 'deletePipeline', 'patchPipeline', 'replacePipeline'])
+    expect(readers('If-None-Match').sort()).toEqual(['getScreenshot', 'getSnapshot'])
+    expect(readers('Last-Event-ID').sort()).toEqual(['followCameras', 'followEverything', 'followKlv', 'followPipeline'])
+    expect(readers('X-Request-Id').length).toBe(operationsOf(api).length)
+  })
+
+  it('are an ETag wherever If-Match is taken or a pipeline is answered', async () => {
+    await using api = await createTestApi()
+    const withEtag = operationsOf(api).flatMap(({ operation }) =>
+      Object.entries<Json>(operation.responses).some(([status, { headers }]) => status.startsWith('2') && headers.etag !== undefined)
+        ? [operation.operationId]
+        : [],
+    )
+    for (const name of ['createPipeline', 'getPipeline', 'replacePipeline', 'patchPipeline', 'playPipeline', 'stopPipeline'])
+      expect(withEtag).toContain(name)
+    for (const name of ['getSettings', 'changeSettings', 'getSnapshot', 'getScreenshot']) expect(withEtag).toContain(name)
+  })
+})
+
 describe('events', () => {
   it('carry the documented data', async () => {
     await using api = await createTestApi()
@@ -209,7 +244,14 @@ describe('events', () => {
       ...(await Promise.all(['/svc/pipeline/gate/status/events', '/svc/pipeline/gate/klv/events'].map((path) => api.send('GET', path)))),
     )
     await api.send('PATCH', '/svc/pipeline/gate', { geolocation: { latitude: 1, longitude: 2 } })
-    api.deps.events.push({ type: 'pipeline_error', id: 'gate', code: 'ENGINE_ERROR', message: 'It failed.', cause: 'Not found' })
+    api.deps.events.push({
+      type: 'pipeline_error',
+      id: 'gate',
+      code: 'ENGINE_ERROR',
+      message: 'It failed.',
+      cause: 'Not found',
+      reason: 'not_found',
+    })
     api.deps.events.push({ type: 'camera_added', device_path: '/dev/video0', device_name: 'Webcam', formats: 2 })
     api.deps.events.push({ type: 'camera_removed', device_path: '/dev/video0' })
     api.deps.events.push({ type: 'klv', id: 'gate', packet: klvPacket('gate', 60) })

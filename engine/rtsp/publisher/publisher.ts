@@ -131,6 +131,7 @@ class RtspPublisher implements Publisher {
       throw new ApiError(
         'CONFLICT',
         `Another pipeline is published at port ${at.port} with the path ${at.path}. Choose another path or port.`,
+        { reason: 'output_in_use' },
       )
     // The wall clock is read once: a step of it must not break the common time of the streams.
     const offset = this.#clock.now() - performance.now()

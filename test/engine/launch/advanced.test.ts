@@ -155,6 +155,19 @@ describe('checkAdvanced', () => {
     await expect(checked('videotestsrc ! avenc_h264_omx omx-libname=/srv/x.so ! fakesink')).rejects.toThrow('names a library')
   })
 
+  it.each([
+    ['videotestsrc ! x264enc ! rtph264pay name=pay0', ['h264']],
+    ['videotestsrc ! tee name=t t. ! x264enc ! fakesink t. ! x265enc ! fakesink', ['h264', 'h265']],
+    // Its text names no encoder.
+    ['videotestsrc ! encodebin profile=video/x-h264 ! fakesink', ['h264']],
+    // Its text names an encoder, and nothing is encoded.
+    ['videotestsrc name=x264enc ! fakesink', []],
+    ['rtspsrc location=rtsp://h/x264enc ! rtph264depay ! rtph264pay name=pay0', []],
+    ['videotestsrc ! jpegenc ! rtpjpegpay name=pay0', []],
+  ])('finds what %s encodes to: %j', async (description, codecs) => {
+    expect((await check(description)).codecs).toEqual(codecs)
+  })
+
   it('allows file addresses where files are allowed, but denied elements never', async () => {
     expect((await check('uridecodebin uri=file:///srv/a.mp4 name=d d. ! fakesink', true)).publishes).toBe(false)
     await expect(check('filesrc location=/srv/a.mp4 ! fakesink', true)).rejects.toMatchObject({ code: 'VALIDATION_ERROR' })

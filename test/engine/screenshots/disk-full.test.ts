@@ -46,7 +46,8 @@ it('a full disk is reported once, and screenshots go on', { timeout: 90_000 }, a
       type: 'pipeline_error',
       id: 'cam-1',
       code: 'ENGINE_ERROR',
-      cause: 'disk_full',
+      cause: 'The disk is full.',
+      reason: 'disk_full',
       message: expect.stringContaining('the disk is full'),
     },
   ])

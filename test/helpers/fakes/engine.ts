@@ -1,7 +1,15 @@
 import type { EngineEvent, LogLine } from '../../../lib/engine/messages.ts'
 import { ENGINE_PROTOCOL, type Engine } from '../../../lib/engine/protocol.ts'
 import { ApiError } from '../../../lib/errors.ts'
-import { type Phase, type PipelineConfig, type PipelineView, parseOutputUri, sourceScheme } from '../../../lib/schema/pipeline.ts'
+import {
+  CODECS,
+  type Codec,
+  type Phase,
+  type PipelineConfig,
+  type PipelineView,
+  parseOutputUri,
+  sourceScheme,
+} from '../../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS, DENIED_ELEMENTS, type Settings } from '../../../lib/schema/settings.ts'
 
 interface Held {
@@ -25,6 +33,8 @@ export interface FakeEngine extends Engine {
   /** Whether gst-launch-1.0 is installed. */
   installed: boolean
   allowFileSources: boolean
+  /** What every dry run ends with. */
+  checkFault: ApiError | undefined
   /** What the next start of this pipeline ends with, until cleared. */
   readonly startFaults: Map<string, ApiError>
   /** Starts of this pipeline wait for the promise. */
@@ -81,6 +91,7 @@ export const createFakeEngine = (): FakeEngine => {
     reachable: true,
     installed: true,
     allowFileSources: false,
+    checkFault: undefined,
     logLines: [],
     startFaults: new Map(),
     startGates: new Map(),
@@ -113,7 +124,8 @@ export const createFakeEngine = (): FakeEngine => {
     check: async (config) => {
       reach('check', config.id)
       const publishes = config.mode === 'simple' || /\bname=pay0\b/.test(config.raw_pipeline)
-      return { launch: launchOf(config), publishes }
+      if (fake.checkFault !== undefined) throw fake.checkFault
+      return { launch: launchOf(config), publishes, codecs: codecsOf(config) }
     },
     put: async (config, { create }) => {
       reach('put', config.id)
@@ -170,6 +182,12 @@ export const createFakeEngine = (): FakeEngine => {
     },
   }
   return fake
+}
+
+/** As the elements of the fake's descriptions tell; the real engine sees the elements that GStreamer creates. */
+const codecsOf = (config: PipelineConfig): readonly Codec[] => {
+  if (config.mode === 'simple') return config.encoding === null ? [] : [config.encoding.codec]
+  return CODECS.filter((codec) => config.raw_pipeline.includes(`x${codec.slice(1)}enc`))
 }
 
 const stateOf = (phase: Phase) => (phase === 'playing' || phase === 'reconnecting' ? 'playing' : 'ready')

@@ -14,6 +14,8 @@ export interface FakeScreenshots extends Screenshots {
 
 export const JPEG_BYTES = Uint8Array.of(0xff, 0xd8, 0xff, 0xd9)
 
+const TIMES = { 'last-modified': 'Fri, 20 Nov 2026 10:00:00 GMT', 'x-created-at': '2026-11-20T10:00:00.000Z' }
+
 export const createFakeScreenshots = (engine: Engine): FakeScreenshots => {
   const answer = (etag: string, more: Record<string, string> = {}): JpegAnswer => ({
     headers: new Headers({ etag, 'content-type': 'image/jpeg', 'content-length': String(JPEG_BYTES.length), 'x-secret': 'no', ...more }),
@@ -54,15 +56,14 @@ export const createFakeScreenshots = (engine: Engine): FakeScreenshots => {
     },
     snapshot: async (id, { quality, width }) => {
       await requirePlaying(id)
-      return answer(`"${quality ?? 85}-${width ?? 0}"`, { 'x-age-ms': '1499', 'x-created-at': '2026-11-20T10:00:00.000Z' })
+      return answer(`"${quality ?? 85}-${width ?? 0}"`, { 'x-age-ms': '1499', ...TIMES })
     },
     list: async ({ pipeline_id, before, limit }) =>
       fake.files
         .filter((file) => pipeline_id === undefined || file.pipeline_id === pipeline_id)
         .filter((file) => before === undefined || Date.parse(file.created_at) < before)
         .slice(0, limit),
-    read: async (name) =>
-      answer(`"${indexOf(name)}"`, { 'last-modified': 'Fri, 20 Nov 2026 10:00:00 GMT', 'x-created-at': '2026-11-20T10:00:00.000Z' }),
+    read: async (name) => answer(`"${indexOf(name)}"`, TIMES),
     remove: async (name) => {
       fake.files.splice(indexOf(name), 1)
     },

@@ -55,7 +55,14 @@ const setUp = (more: Partial<EngineMetricsSources> = {}) => {
 }
 
 const status = (runtime: Partial<Runtime>, id = 'a'): EngineEvent => ({ type: 'pipeline', view: view(id, runtime) })
-const fault = (cause: string, id = 'a'): EngineEvent => ({ type: 'pipeline_error', id, code: 'ENGINE_ERROR', message: 'm', cause })
+const fault = (reason: string, id = 'a'): EngineEvent => ({
+  type: 'pipeline_error',
+  id,
+  code: 'ENGINE_ERROR',
+  message: 'm',
+  cause: 'm',
+  reason,
+})
 
 describe("the engine's metrics", () => {
   it('have the values at the time of the scrape', async () => {

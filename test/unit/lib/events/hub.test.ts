@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ApiError } from '../../../../lib/errors.ts'
 import { createEventFeed } from '../../../../lib/events/feed.ts'
 import { createEventHub } from '../../../../lib/events/hub.ts'
+import { createListedViews } from '../../../../lib/events/listed-views.ts'
 import type { ApiEvent } from '../../../../lib/events/replay-buffer.ts'
 import type { PipelineRecord } from '../../../../lib/repositories.ts'
 import type { Phase, PipelineView, Runtime } from '../../../../lib/schema/pipeline.ts'
@@ -143,7 +144,7 @@ describe('the events of a pipeline', () => {
   it('are not sent before the pipeline is stored, and then with the newest view of the engine', async () => {
     const { world, hub, untilTold, phases } = setUp()
     hub.push({ type: 'pipeline', view: view('a', 'starting') })
-    hub.push({ type: 'pipeline_error', id: 'a', code: 'ENGINE_ERROR', message: 'not yet', cause: 'unreachable' })
+    hub.push({ type: 'pipeline_error', id: 'a', code: 'ENGINE_ERROR', message: 'not yet', cause: 'not yet', reason: 'unreachable' })
     await everythingDone()
     expect(phases()).toEqual([])
     world.stored.set('a', record('a'))
@@ -154,14 +155,21 @@ describe('the events of a pipeline', () => {
     expect(await untilTold(2)).toEqual(['starting', 'playing'])
   })
 
-  it('have message and cause of errors, with masked credentials', async () => {
+  it('have message, cause and reason of errors, with masked credentials', async () => {
     const { world, hub, untilTold } = setUp('a')
-    hub.push({ type: 'pipeline_error', id: 'a', code: 'ENGINE_ERROR', message: 'rtsp://bob:hunter2@h/ is away', cause: 'unreachable' })
+    const message = 'rtsp://bob:hunter2@h/ is away'
+    hub.push({ type: 'pipeline_error', id: 'a', code: 'ENGINE_ERROR', message, cause: message, reason: 'unreachable' })
     await untilTold(1)
     expect(world.events[0]).toMatchObject({
       event: 'pipeline_error',
       pipelineId: 'a',
-      data: { pipeline_id: 'a', message: 'rtsp://***@h/ is away', code: 'ENGINE_ERROR', cause: 'unreachable' },
+      data: {
+        pipeline_id: 'a',
+        message: 'rtsp://***@h/ is away',
+        code: 'ENGINE_ERROR',
+        cause: 'rtsp://***@h/ is away',
+        reason: 'unreachable',
+      },
     })
     hub.push({ type: 'pipeline', view: view('a', 'playing') })
     await untilTold(2)
@@ -229,6 +237,54 @@ describe('when the engine was lost and found again', () => {
     await hub.resync([view('a', 'playing')])
     await hub.resync([view('a', 'playing')])
     expect(phases()).toEqual(['playing', 'playing'])
+  })
+})
+
+describe('events that are older than the list of a resync', () => {
+  const at = (phase: Phase, since: number, more: Partial<Runtime> = {}) =>
+    view('a', phase, { since: new Date(START + since).toISOString(), ...more })
+
+  it('are not published: no idle between starting and playing of another engine', async () => {
+    const { hub, untilTold, phases } = setUp('a')
+    await hub.resync([at('playing', 0)])
+    // The engine was lost. Another one has registered and started the pipeline when it is listed; its events are read afterwards.
+    await hub.resync([at('starting', 1002)])
+    for (const event of [at('idle', 1000), at('starting', 1002), at('playing', 1300)]) hub.push({ type: 'pipeline', view: event })
+    expect(await untilTold(3)).toEqual(['playing', 'starting', 'playing'])
+    await everythingDone()
+    expect(phases()).toHaveLength(3)
+  })
+
+  it('are not published when the list is ahead by several phases, or within one millisecond', async () => {
+    const { hub, phases } = setUp('a')
+    await hub.resync([at('playing', 1300)])
+    for (const event of [at('idle', 1000), at('starting', 1000), at('playing', 1300)]) hub.push({ type: 'pipeline', view: event })
+    await everythingDone()
+    expect(phases()).toEqual(['playing'])
+    await hub.resync([at('starting', 2000)])
+    hub.push({ type: 'pipeline', view: at('idle', 2000) })
+    await everythingDone()
+    expect(phases()).toEqual(['playing', 'starting'])
+  })
+
+  it('are published as usual once the events have come as far as the list', async () => {
+    const { hub, untilTold } = setUp('a')
+    await hub.resync([at('playing', 1300)])
+    // A clock that was set back makes later events seem older.
+    for (const event of [at('playing', 1300), at('stopping', 900), at('idle', 950)]) hub.push({ type: 'pipeline', view: event })
+    expect(await untilTold(3)).toEqual(['playing', 'stopping', 'idle'])
+  })
+})
+
+describe('the list of a resync', () => {
+  it('is ahead of older events for five seconds', () => {
+    let now = 0
+    const listed = createListedViews(() => now)
+    const at = (phase: Phase, since: number) => view('a', phase, { since: new Date(START + since).toISOString() })
+    listed.set('a', at('playing', 1300))
+    expect(listed.isAheadOf(at('starting', 1000))).toBe(true)
+    now = 5000
+    expect(listed.isAheadOf(at('starting', 1000))).toBe(false)
   })
 })
 

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { encodedCodecs, readLicense } from '../../../../lib/license/license.ts'
-import type { AdvancedConfig } from '../../../../lib/schema/pipeline.ts'
+import type { EngineCheck } from '../../../../lib/engine/messages.ts'
+import { licensedCodecs, readLicense } from '../../../../lib/license/license.ts'
+import type { LicenseState } from '../../../../lib/schema/license.ts'
+import type { Codec, PipelineConfig } from '../../../../lib/schema/pipeline.ts'
 
 const clock = { now: () => Date.parse('2026-11-20T10:00:00Z') }
 const read = (text: string | null) => readLicense({ read: async () => text }, clock)
@@ -29,28 +31,51 @@ describe('reading a license', () => {
   })
 })
 
-const described = (raw_pipeline: string): AdvancedConfig => ({
+const common = {
   id: 'a',
-  mode: 'advanced',
   on_demand: false,
   output: null,
   klv_config: { pass_klv: false, auto_extract_geolocation: false },
   ephemeral: false,
-  raw_pipeline,
-})
+}
+const passed = (uri: string): PipelineConfig => ({ ...common, mode: 'simple', source: { uri, latency_ms: 200 }, encoding: null })
+const described: PipelineConfig = { ...common, mode: 'advanced', raw_pipeline: 'videotestsrc ! encodebin profile=video/x-h264 ! fakesink' }
 
-describe('the codecs that a description encodes', () => {
-  for (const [description, codecs] of [
-    ['videotestsrc ! x264enc ! rtph264pay name=pay0', ['h264']],
-    ['videotestsrc!x265enc!rtph265pay name=pay0', ['h265']],
-    ['v4l2src ! v4l2h264enc ! fakesink', ['h264']],
-    ['videotestsrc ! nvh265enc ! fakesink', ['h265']],
-    ['videotestsrc ! vah264lpenc ! fakesink', ['h264']],
-    ['videotestsrc ! openh264enc ! fakesink', ['h264']],
-    ['videotestsrc ! tee name=t t. ! x264enc ! fakesink t. ! x265enc ! fakesink', ['h264', 'h265']],
-    ['rtspsrc location=rtsp://h/x264enc ! rtph264depay ! rtph264pay name=pay0', []],
-    ['videotestsrc ! jpegenc ! rtpjpegpay name=pay0', []],
-  ] as const) {
-    it(`of ${description}`, () => expect(encodedCodecs(described(description))).toEqual(codecs))
+describe('the codecs that a license has to cover', () => {
+  const valid: LicenseState = { status: 'valid', license: { licensee: 'x', codecs: [], max_streams: null, expires: null } }
+  const engine = (codecs: readonly Codec[]) => {
+    const checked: PipelineConfig[] = []
+    const check = async (config: PipelineConfig): Promise<EngineCheck> => {
+      checked.push(config)
+      return { launch: '', publishes: false, codecs }
+    }
+    return { check, checked }
   }
+
+  it('are those that the dry run of an advanced pipeline finds', async () => {
+    const { check, checked } = engine(['h264', 'h265'])
+    expect(await licensedCodecs(valid, { check }, described)).toEqual(['h264', 'h265'])
+    expect(checked).toEqual([described])
+  })
+
+  it('are those of the encoding of a simple pipeline, none of a stream that is passed through or a test picture', async () => {
+    const { check, checked } = engine(['h265'])
+    const encoded: PipelineConfig = {
+      ...common,
+      mode: 'simple',
+      source: { uri: 'rtsp://h/', latency_ms: 0 },
+      encoding: { codec: 'h265', bitrate: 1, quality: 7 },
+    }
+    expect(await licensedCodecs(valid, { check }, encoded)).toEqual(['h265'])
+    expect(await licensedCodecs(valid, { check }, passed('rtsp://h/'))).toEqual([])
+    expect(await licensedCodecs(valid, { check }, passed('test://ball'))).toEqual([])
+    expect(checked).toEqual([])
+  })
+
+  it('are not looked for when there is no license, or none that is valid', async () => {
+    const { check, checked } = engine(['h264'])
+    for (const status of ['unlimited', 'expired', 'unreadable'] as const)
+      expect(await licensedCodecs({ status }, { check }, described)).toEqual([])
+    expect(checked).toEqual([])
+  })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createLog } from '../../../lib/log.ts'
-import { type TextStyle, terminalStyle } from '../../../lib/log-text.ts'
+import { createLog } from '../../../../lib/log/log.ts'
+import { type TextStyle, terminalStyle } from '../../../../lib/log/log-text.ts'
 
 const collect = (text: TextStyle) => {
   const lines: string[] = []

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createLog } from '../../../lib/log.ts'
+import { createLog } from '../../../../lib/log/log.ts'
 
 const collect = (level: 'debug' | 'warn') => {
   const lines: string[] = []

@@ -1,6 +1,6 @@
+import type { Clock, Log, LogFields, LogLevel } from '../ports.ts'
+import { redact } from '../redact.ts'
 import { formatText, type TextStyle } from './log-text.ts'
-import type { Clock, Log, LogFields, LogLevel } from './ports.ts'
-import { redact } from './redact.ts'
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const satisfies readonly LogLevel[]
 
