@@ -1,8 +1,8 @@
 import type { FetchHandler } from './route.ts'
 
 /** The request header fields that a page may send, and the response header fields that it may read. */
-const REQUEST_HEADERS = 'authorization, content-type, x-api-key, last-event-id, if-none-match'
-const RESPONSE_HEADERS = 'location, retry-after, allow, etag, age, link, x-request-id'
+const REQUEST_HEADERS = 'authorization, content-type, x-api-key, last-event-id, if-match, if-none-match'
+const RESPONSE_HEADERS = 'location, retry-after, allow, etag, age, link, x-request-id, x-created-at, x-age-ms'
 const PREFLIGHT_SECONDS = '600'
 
 /**
