@@ -122,7 +122,8 @@ const RULES: readonly Rule[] = [
     message: 'The source cannot be reached. Check its address and the network.',
   },
   {
-    pattern: /Could not update playlist|(?:Couldn't|Could not|Failed to) download/i,
+    // The first is of hlsdemux2, the second of hlsdemux.
+    pattern: /Could not update playlist|Error on stream hlsdemux|(?:Couldn't|Could not|Failed to) download/i,
     reason: 'unreachable',
     message: 'The HLS source does not answer any more, or not with its playlist and segments. Check its server.',
   },

@@ -119,6 +119,11 @@ const RECORDED: readonly (readonly [what: string, reason: string, stderr: string
     'ERROR: from element /GstPipeline:pipeline0/GstParseBin:tracks/GstHLSDemux2:hlsdemux2-0: Internal data stream error.\nAdditional debug info:\n../ext/adaptivedemux2/gstadaptivedemux.c(2913): gst_adaptive_demux_manifest_update_cb (): /GstPipeline:pipeline0/GstParseBin:tracks/GstHLSDemux2:hlsdemux2-0:\nCould not update playlist',
   ],
   [
+    'HLS server gone, by the older element',
+    'unreachable',
+    'ERROR: from element /GstPipeline:pipeline0/GstParseBin:tracks/GstHLSDemux:hlsdemux0: Internal data stream error.: ../libs/gst/base/gstbasesrc.c(3132): gst_base_src_loop (): /GstPipeline:pipeline0/GstParseBin:tracks/GstHLSDemux:hlsdemux0/GstBin:srcbin-src_0/GstSoupHTTPSrc:souphttpsrc1:\nstreaming stopped, reason error (-5)\nAdditional debug info:\nError on stream hlsdemux0:src_0',
+  ],
+  [
     'format',
     'unsupported',
     'ERROR: from element /GstPipeline:pipeline0/GstVideoTestSrc:videotestsrc0: Internal data stream error.\nAdditional debug info:\n../libs/gst/base/gstbasesrc.c(3132): gst_base_src_loop (): /GstPipeline:pipeline0/GstVideoTestSrc:videotestsrc0:\nstreaming stopped, reason not-negotiated (-4)',
