@@ -163,7 +163,7 @@ const RULES: readonly Rule[] = [
   {
     // flvdemux gives up on the first tag of a codec that it does not know, and posts no message of its own.
     pattern: /reason error/,
-    with: /GstRtmp2Src|GstFlvDemux/,
+    with: /GstRtmp2Src|GstSoupHTTPSrc:flv:/,
     reason: 'unsupported',
     message:
       'GStreamer cannot demux the codec of this source: FLV (RTMP, HTTP-FLV) with H.265. Send H.264, or H.265 over RTSP, SRT or MPEG-TS.',

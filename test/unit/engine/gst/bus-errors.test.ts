@@ -111,7 +111,7 @@ const RECORDED: readonly (readonly [what: string, reason: string, stderr: string
   [
     'H.265 in FLV',
     'unsupported',
-    'ERROR: from element /GstPipeline:pipeline0/GstSoupHTTPSrc:souphttpsrc0: Internal data stream error.\nAdditional debug info:\n../libs/gst/base/gstbasesrc.c(3132): gst_base_src_loop (): /GstPipeline:pipeline0/GstSoupHTTPSrc:souphttpsrc0:\nstreaming stopped, reason error (-5)\nERROR: from element /GstPipeline:pipeline0/GstFlvDemux:tracks: Internal data stream error.\nAdditional debug info:\n../gst/flv/gstflvdemux.c(3429): gst_flv_demux_sink_event (): /GstPipeline:pipeline0/GstFlvDemux:tracks:\nGot EOS before any data',
+    'ERROR: from element /GstPipeline:pipeline0/GstSoupHTTPSrc:flv: Internal data stream error.\nAdditional debug info:\n../libs/gst/base/gstbasesrc.c(3132): gst_base_src_loop (): /GstPipeline:pipeline0/GstSoupHTTPSrc:flv:\nstreaming stopped, reason error (-5)\nERROR: from element /GstPipeline:pipeline0/GstFlvDemux:tracks: Internal data stream error.\nAdditional debug info:\n../gst/flv/gstflvdemux.c(3429): gst_flv_demux_sink_event (): /GstPipeline:pipeline0/GstFlvDemux:tracks:\nGot EOS before any data',
   ],
   [
     'HLS server gone',
