@@ -125,7 +125,8 @@ const RULES: readonly Rule[] = [
     message: 'The source cannot be reached. Check its address and the network.',
   },
   {
-    pattern: /Could not update playlist|(?:Couldn't|Could not|Failed to) download/i,
+    // The first is of hlsdemux2, the second of hlsdemux.
+    pattern: /Could not update playlist|Error on stream hlsdemux|(?:Couldn't|Could not|Failed to) download/i,
     reason: 'unreachable',
     message: 'The HLS source does not answer any more, or not with its playlist and segments. Check its server.',
   },
@@ -165,7 +166,7 @@ const RULES: readonly Rule[] = [
   {
     // flvdemux gives up on the first tag of a codec that it does not know, and posts no message of its own.
     pattern: /reason error/,
-    with: /GstRtmp2Src|GstFlvDemux/,
+    with: /GstRtmp2Src|GstSoupHTTPSrc:flv:/,
     reason: 'unsupported',
     message:
       'GStreamer cannot demux the codec of this source: FLV (RTMP, HTTP-FLV) with H.265. Send H.264, or H.265 over RTSP, SRT or MPEG-TS.',

@@ -121,6 +121,8 @@ const rtmp = (address: Address): SourceLine => ({
 
 const http = (address: Address, facts: SourceFacts): SourceLine => {
   const souphttpsrc = element('souphttpsrc', {
+    // Only the source posts an error when flvdemux does not know a codec; its name tells that error from others (bus-errors.ts).
+    name: facts.http === 'flv' ? 'flv' : undefined,
     location: address.bare,
     'user-id': address.user,
     'user-pw': address.password,

@@ -1,6 +1,6 @@
 /**
  * How soon the end of a source is noticed, and how soon there is video again after its return, for each way a source can reach the
- * service: source-ends.ts [SECONDS AWAY]. Target: noticed within 500 ms, video again within 1,500 ms of its return. The delays between
+ * service: source-ends [SECONDS AWAY]. Target: noticed within 500 ms, video again within 1,500 ms of its return. The delays between
  * two attempts are at most one second here (by default they double up to 30 s), and part of the second figure.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'

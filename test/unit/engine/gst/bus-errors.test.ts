@@ -111,12 +111,17 @@ const RECORDED: readonly (readonly [what: string, reason: string, stderr: string
   [
     'H.265 in FLV',
     'unsupported',
-    'ERROR: from element /GstPipeline:pipeline0/GstSoupHTTPSrc:souphttpsrc0: Internal data stream error.\nAdditional debug info:\n../libs/gst/base/gstbasesrc.c(3132): gst_base_src_loop (): /GstPipeline:pipeline0/GstSoupHTTPSrc:souphttpsrc0:\nstreaming stopped, reason error (-5)\nERROR: from element /GstPipeline:pipeline0/GstFlvDemux:tracks: Internal data stream error.\nAdditional debug info:\n../gst/flv/gstflvdemux.c(3429): gst_flv_demux_sink_event (): /GstPipeline:pipeline0/GstFlvDemux:tracks:\nGot EOS before any data',
+    'ERROR: from element /GstPipeline:pipeline0/GstSoupHTTPSrc:flv: Internal data stream error.\nAdditional debug info:\n../libs/gst/base/gstbasesrc.c(3132): gst_base_src_loop (): /GstPipeline:pipeline0/GstSoupHTTPSrc:flv:\nstreaming stopped, reason error (-5)\nERROR: from element /GstPipeline:pipeline0/GstFlvDemux:tracks: Internal data stream error.\nAdditional debug info:\n../gst/flv/gstflvdemux.c(3429): gst_flv_demux_sink_event (): /GstPipeline:pipeline0/GstFlvDemux:tracks:\nGot EOS before any data',
   ],
   [
     'HLS server gone',
     'unreachable',
     'ERROR: from element /GstPipeline:pipeline0/GstParseBin:tracks/GstHLSDemux2:hlsdemux2-0: Internal data stream error.\nAdditional debug info:\n../ext/adaptivedemux2/gstadaptivedemux.c(2913): gst_adaptive_demux_manifest_update_cb (): /GstPipeline:pipeline0/GstParseBin:tracks/GstHLSDemux2:hlsdemux2-0:\nCould not update playlist',
+  ],
+  [
+    'HLS server gone, by the older element',
+    'unreachable',
+    'ERROR: from element /GstPipeline:pipeline0/GstParseBin:tracks/GstHLSDemux:hlsdemux0: Internal data stream error.: ../libs/gst/base/gstbasesrc.c(3132): gst_base_src_loop (): /GstPipeline:pipeline0/GstParseBin:tracks/GstHLSDemux:hlsdemux0/GstBin:srcbin-src_0/GstSoupHTTPSrc:souphttpsrc1:\nstreaming stopped, reason error (-5)\nAdditional debug info:\nError on stream hlsdemux0:src_0',
   ],
   [
     'format',

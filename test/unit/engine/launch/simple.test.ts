@@ -164,7 +164,7 @@ const ROWS: readonly Row[] = [
     name: 'FLV over HTTP has no KLV',
     uri: 'http://h/a.flv',
     facts: facts('http', { http: 'flv', klv: false }),
-    contains: ['flvdemux name=tracks', 'fd=3 sync=false'],
+    contains: ['souphttpsrc name=flv', 'flvdemux name=tracks', 'fd=3 sync=false'],
     lacks: ['pay1', 'parsebin'],
   },
   {
