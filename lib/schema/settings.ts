@@ -152,6 +152,6 @@ export const DEFAULT_SETTINGS: Settings = {
   screenshots: { interval_seconds: 10, quality: 85, max_files: 10000, max_megabytes: 2048 },
   triggers: { give_up_after_seconds: 60, max_ephemeral: 100 },
   encoder: { preference: 'auto' },
-  readers: { max_per_pipeline: 1000, authentication: 'none', username: 'viewer', password: null },
   advanced: { enabled: true, denied_elements: [...DENIED_ELEMENTS] },
+  readers: { max_per_pipeline: 1000, authentication: 'none', username: 'viewer', password: null },
 }

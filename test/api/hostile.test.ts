@@ -202,7 +202,7 @@ const attack = async (api: TestApi, seed: number) => {
 }
 
 describe('hostile requests', () => {
-  it(`${REQUESTS} of them get documented answers only, and the service keeps working`, async () => {
+  it(`${REQUESTS} of them get documented answers only, and the service keeps working`, { timeout: 120_000 }, async () => {
     await using api = await createTestApi()
     await attack(api, SEED)
     expect(api.logged.filter(({ level }) => level === 'error')).toEqual([])

@@ -258,14 +258,18 @@ describe('slow clients and many clients', () => {
     // Fewer than the listen backlog of 511: the kernel drops connections beyond it silently.
     const sockets = await Promise.all(Array.from({ length: 300 }, () => open(origin)))
     let closed = 0
+    const statuses = new Set<number>()
     for (const socket of sockets) socket.resume().once('close', () => (closed += 1))
     await until(
       async () => {
-        await (await fetch(`${origin}/svc/version`)).text()
+        const answer = await fetch(`${origin}/svc/version`)
+        await answer.text()
+        statuses.add(answer.status)
         return closed
       },
       (count) => count === sockets.length,
     )
+    expect([...statuses]).toEqual([200])
   })
 
   it('serves others while 300 clients send one byte at a time', async () => {

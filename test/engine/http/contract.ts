@@ -50,7 +50,11 @@ const CHECKS: { readonly [Part in keyof Protocol]: { readonly [Name in keyof Pro
       expect(await client.engine.configure(DEFAULT_SETTINGS)).toBeUndefined()
     },
     check: async ({ client }) => {
-      expect(await client.engine.check(config('checked'))).toEqual({ launch: expect.stringContaining('gst-launch-1.0'), publishes: true })
+      expect(await client.engine.check(config('checked'))).toEqual({
+        launch: expect.stringContaining('gst-launch-1.0'),
+        publishes: true,
+        codecs: [],
+      })
     },
     list: async ({ client }) => {
       const views = await client.engine.list()

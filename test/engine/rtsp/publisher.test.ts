@@ -291,12 +291,16 @@ describe('a publisher under attack', () => {
     const flood = await raw(port, 'OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n'.repeat(2000))
     await Promise.all([silent.closed, drip.closed, flood.closed])
     await until(() => publisher.connections === 0)
+    expect([silent.answer(), drip.answer()]).toEqual(['', ''])
+    expect(flood.answer().split('RTSP/1.0 200').length - 1).toBeLessThan(2000)
   })
 
   it('limits the requests that wait behind a DESCRIBE', async () => {
     const { port } = await publish({ streams: [new RtpStream()] }, { pipelinedRequests: 4 })
     const flood = await raw(port, `DESCRIBE rtsp://h/cam RTSP/1.0\r\nCSeq: 1\r\n\r\n${'OPTIONS * RTSP/1.0\r\nCSeq: 2\r\n\r\n'.repeat(10)}`)
     await flood.closed
+    // The DESCRIBE never gets media, so nothing behind it is answered either.
+    expect(flood.answer()).not.toContain('CSeq: 2')
   })
 
   it('limits connections, in total and per address', async () => {
@@ -305,6 +309,7 @@ describe('a publisher under attack', () => {
       Array.from({ length: 300 }, () => raw(port, 'OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n').catch(() => undefined)),
     )
     await until(() => publisher.connections <= 10)
+    expect(publisher.connections).toBeGreaterThan(0)
     for (const entry of sockets) entry?.socket.destroy()
     await until(() => publisher.connections === 0)
   })
@@ -342,9 +347,11 @@ describe('a publisher under attack', () => {
       () => stranger.send(Buffer.from('81c90001000000010000000000000000', 'hex').subarray(0, 8), port, '127.0.0.1'),
       100,
     )
+    expect(mount.readers).toBe(1)
     await client.closed
     clearInterval(knock)
     stranger.close()
     await until(() => mount.readers === 0)
+    expect(client.open).toBe(false)
   })
 })

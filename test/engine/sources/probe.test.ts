@@ -42,7 +42,7 @@ describe('MPEG-TS sources', () => {
   it('over SRT passes through when the sender is the caller, with a passphrase', async () => {
     const port = await freeUdpPort()
     const launch = await plan(`srt://127.0.0.1:${port}?mode=listener&passphrase=correcthorse`)
-    // A caller that nobody answers gives up after 3 s.
+    // A caller that nobody answers ends after a few seconds.
     const call = async (): Promise<void> => {
       await until(
         () => isUdpPortOpen(port),

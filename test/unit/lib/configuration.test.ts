@@ -58,7 +58,6 @@ describe('the configuration', () => {
     ['SVC_OUTPUT_PORTS', '6000-5000', 'first-last'],
     ['SVC_ALLOW_FILE_SOURCES', 'yes', '0, 1 or the absolute path'],
     ['SVC_SANDBOX', 'on', 'auto, required, off'],
-    ['SVC_ALLOW_FILE_SOURCES', 'yes', '0 or 1'],
     ['SVC_CLIENT_ADDRESS_HEADER', 'cf connecting', 'name of a header field'],
     ['SVC_LOG_LEVEL', 'loud', 'debug, info, warn, error'],
     ['SVC_MEDIA_SERVER', 'nowhere', 'host:port'],
