@@ -291,8 +291,8 @@ describe('a publisher under attack', () => {
     const flood = await raw(port, 'OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n'.repeat(2000))
     await Promise.all([silent.closed, drip.closed, flood.closed])
     await until(() => publisher.connections === 0)
-    expect([silent.answer(), drip.answer()]).toEqual(['', ''])
-    expect(flood.answer().split('RTSP/1.0 200').length - 1).toBeLessThan(2000)
+    expect([silent.received(), drip.received()]).toEqual(['', ''])
+    expect(flood.received().split('RTSP/1.0 200').length - 1).toBeLessThan(2000)
   })
 
   it('limits the requests that wait behind a DESCRIBE', async () => {
@@ -300,7 +300,7 @@ describe('a publisher under attack', () => {
     const flood = await raw(port, `DESCRIBE rtsp://h/cam RTSP/1.0\r\nCSeq: 1\r\n\r\n${'OPTIONS * RTSP/1.0\r\nCSeq: 2\r\n\r\n'.repeat(10)}`)
     await flood.closed
     // The DESCRIBE never gets media, so nothing behind it is answered either.
-    expect(flood.answer()).not.toContain('CSeq: 2')
+    expect(flood.received()).not.toContain('CSeq: 2')
   })
 
   it('limits connections, in total and per address', async () => {
