@@ -39,7 +39,13 @@ const startService = async () => {
   const dataDir = temporaryDataDir()
   // The engine binds a port before it uses it, so other programs may have some of them.
   const firstPort = 10_000 + (process.pid % 36) * 50
-  const environment = { SVC_PORT: '0', SVC_DATA_DIR: dataDir, SVC_OUTPUT_PORTS: `${firstPort}-${firstPort + 49}` }
+  // The mock works by a preloaded library, which no sandbox lets in.
+  const environment = {
+    SVC_PORT: '0',
+    SVC_DATA_DIR: dataDir,
+    SVC_OUTPUT_PORTS: `${firstPort}-${firstPort + 49}`,
+    SVC_SANDBOX: 'off',
+  }
   const { mock, url } = await startInMock(environment)
   return {
     mock,

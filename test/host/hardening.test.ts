@@ -80,7 +80,7 @@ const staying: readonly RawRow[] = [
   {
     name: 'a target in absolute form is answered, with and without path and query',
     sent: ['/svc/version', '/svc/pipeline?state=ready', '', '?a']
-      .map((rest) => `GET http://a.test:1${rest} HTTP/1.1\r\n${HOST}\r\n`)
+      .map((rest) => `GET http://api.test:1${rest} HTTP/1.1\r\n${HOST}\r\n`)
       .join(''),
     statuses: [200, 200, 404, 404],
   },

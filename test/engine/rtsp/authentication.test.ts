@@ -109,6 +109,7 @@ describe('a password for readers', () => {
     for (const transport of ['tcp', 'udp'] as const) {
       const reader = await playing({ authorize, transport })
       await reader.until(() => reader.count > 40)
+      expect(reader.count).toBeGreaterThan(40)
     }
   })
 
@@ -237,6 +238,7 @@ describe('a change of the password', () => {
     await reader.until(() => reader.count > before + 30)
     const free = await playing()
     await free.until(() => free.count > 10)
+    expect(free.count).toBeGreaterThan(10)
   })
 })
 
@@ -269,6 +271,7 @@ describe('wrong credentials', () => {
     await guessing.closed
     const before = steady.count
     await steady.until(() => steady.count > before + 30)
+    expect(steady.count).toBeGreaterThan(before + 30)
   })
 })
 

@@ -203,6 +203,7 @@ describe('an output with a certificate', () => {
     silent.resume()
     await publisher.close()
     await Promise.all([reader.closed, closed])
+    expect(publisher.connections).toBe(0)
   })
 })
 
