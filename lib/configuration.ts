@@ -20,7 +20,7 @@ const parsePortRange = (text: string): PortRange | undefined => {
 }
 
 /** The configuration from the environment; every field is validated. */
-export const SANDBOX_MODES = ['auto', 'required', 'off'] as const
+const SANDBOX_MODES = ['auto', 'required', 'off'] as const
 /** auto: a sandbox where the host allows one; required: nothing runs without it. */
 export type SandboxMode = (typeof SANDBOX_MODES)[number]
 

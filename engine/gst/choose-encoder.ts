@@ -12,7 +12,7 @@ type Run = typeof runToEnd
 const PROBE_MS = 5000
 
 /** The device nodes that an encoder works over. */
-export const encoderNodes = ({ hardware }: Encoder): readonly string[] => (hardware ? [...graphicsNodes(), ...codecNodes()] : [])
+const encoderNodes = ({ hardware }: Encoder): readonly string[] => (hardware ? [...graphicsNodes(), ...codecNodes()] : [])
 
 /** Whether the host's GStreamer has an element. Fault engine_missing without GStreamer. */
 export const hasElement = async (name: string, run: Run): Promise<boolean> => {

@@ -67,7 +67,7 @@ export const unescapeValue = (raw: string): string => {
  * What gst_value_deserialize makes of the text of a string property (gst/gstvalue.c, gst_string_unwrap): text in double quotes is
  * unwrapped, and \ooo is an octal byte. Text that it rejects stays as it is.
  */
-export const deserializeString = (text: string): string => {
+const deserializeString = (text: string): string => {
   if (text.length < 2 || !text.startsWith('"') || !text.endsWith('"')) return text
   const source = Buffer.from(text.slice(1, -1))
   const bytes: number[] = []

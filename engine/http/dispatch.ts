@@ -36,7 +36,7 @@ export type Answers<Part extends PartName> = { readonly [Name in keyof Protocol[
 /** What answers every call of the protocol. */
 export type EngineAnswers = { readonly [Part in PartName]: Answers<Part> }
 
-export interface Asked {
+interface Asked {
   readonly method: string
   readonly url: URL
   readonly body: () => Promise<unknown>

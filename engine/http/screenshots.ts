@@ -4,7 +4,7 @@ import { diskFault } from '../screenshots/files/disk-error.ts'
 import type { FileStore } from '../screenshots/files/file-store.ts'
 import type { Answers, Picture } from './dispatch.ts'
 
-export interface ScreenshotAnswersDeps {
+interface ScreenshotAnswersDeps {
   readonly supervisor: Pick<Supervisor, 'screenshots' | 'settings' | 'view'>
   readonly files: FileStore
 }

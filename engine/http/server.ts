@@ -8,7 +8,7 @@ import { writeLines } from './lines.ts'
 
 const MAX_BODY_BYTES = 2 * 1024 * 1024
 
-export interface EngineServerOptions {
+interface EngineServerOptions {
   readonly answers: EngineAnswers
   readonly token: string
   readonly log: Log

@@ -3,7 +3,7 @@ import type { RtpStream } from '../rtp/stream.ts'
 import { RateMeter } from './rate-meter.ts'
 
 /** Media of one pipeline since it was registered. */
-export interface MediaTotals {
+interface MediaTotals {
   readonly frames: number
   readonly bytesIn: number
   readonly malformedPackets: number

@@ -13,9 +13,7 @@ export interface Reach {
   readonly localSockets?: boolean
 }
 
-export type SandboxState = 'on' | 'off' | 'unavailable'
-
-export interface SandboxHost {
+interface SandboxHost {
   /** Folders that stay hidden even where the system's folders hold them: the data directory. */
   readonly hidden: readonly string[]
   readonly environment: NodeJS.ProcessEnv

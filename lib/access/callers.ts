@@ -9,7 +9,7 @@ export interface CallerRules {
 }
 
 /** The parts of a request that say where it comes from and where it goes to. */
-export interface Addressed {
+interface Addressed {
   readonly method: string
   readonly url: string
   readonly headers: Headers

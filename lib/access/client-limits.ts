@@ -14,7 +14,7 @@ export interface ClientLimits {
 const BOUNDS = { streams: 64, dryRuns: 4, waitingDryRuns: 16 }
 
 /** Scripts, and proxies that SVC_TRUST_PROXY does not name, share the addresses of the host itself. */
-export const LOOPBACK_FACTOR = 4
+const LOOPBACK_FACTOR = 4
 
 const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|0:0:0:0::\/64)$/
 

@@ -6,7 +6,7 @@ export interface Slots {
   readonly idle: boolean
 }
 
-export interface SlotBounds {
+interface SlotBounds {
   readonly running: number
   readonly waiting: number
   readonly refusal: () => Error

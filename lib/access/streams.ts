@@ -2,13 +2,13 @@ import type { Log } from '../ports.ts'
 import { type AccessDeps, type Admission, isStillAdmitted } from './access.ts'
 import type { ClientLimits } from './client-limits.ts'
 
-export interface StreamsDeps extends AccessDeps {
+interface StreamsDeps extends AccessDeps {
   readonly limits: Pick<ClientLimits, 'openStream'>
   readonly log: Log
 }
 
 /** Who opened a stream. */
-export interface StreamClient {
+interface StreamClient {
   readonly admission: Admission
   readonly clientAddress: string | undefined
 }

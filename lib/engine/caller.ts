@@ -5,7 +5,7 @@ export interface EngineAddress {
   readonly token: string
 }
 
-export interface EngineRequest {
+interface EngineRequest {
   readonly method: string
   /** With its query. */
   readonly path: string

@@ -2,7 +2,7 @@ import { Backoff, type BackoffLimits } from '../backoff.ts'
 import { pause } from '../pause.ts'
 import { engineUnavailable } from './caller.ts'
 
-export interface FollowOptions<Event> {
+interface FollowOptions<Event> {
   /** Opens the stream; it ends when the signal aborts. */
   readonly open: (signal: AbortSignal) => AsyncIterable<Event>
   /** The stream has begun, so no later event is missed; no event is handed on until it settles. A rejection ends the stream. */

@@ -35,7 +35,7 @@ export interface Agreement {
   at: number
 }
 
-export interface HandshakeOptions {
+interface HandshakeOptions {
   readonly agreement: Agreement
   readonly clock: Clock
   /** Hands settings and pipelines to an engine that has just started. */

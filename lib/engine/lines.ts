@@ -2,7 +2,7 @@ import { asEngineError, type EngineCaller, engineUnavailable, errorOf } from './
 
 const MAX_LINE_LENGTH = 1024 * 1024
 
-export interface LinesOptions {
+interface LinesOptions {
   readonly path: string
   /** Without anything for this long the engine counts as gone, milliseconds. */
   readonly silenceMs: number

@@ -5,7 +5,7 @@ import type { EventHub } from './hub.ts'
 /** The other process writes its record right after the engine's event: the database is read after each of these, milliseconds. */
 const READ_AFTER_MS = [300, 3000]
 
-export interface OtherWritersDeps {
+interface OtherWritersDeps {
   readonly pipelines: Pick<PipelineRepository, 'find' | 'list'>
   readonly log: Log
 }

@@ -45,7 +45,7 @@ export const createLog = (options: {
 }
 
 /** The part of a Node.js stream that a log is written to. */
-export interface LogStream {
+interface LogStream {
   /** Bytes that were written and not taken yet. */
   readonly writableLength: number
   write(text: string): unknown

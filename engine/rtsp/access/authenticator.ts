@@ -14,7 +14,7 @@ export interface ReaderCredentials {
 }
 
 /** The response to a request that is not admitted. */
-export interface Refusal {
+interface Refusal {
   readonly status: number
   readonly headers: HeaderFields
   /** Close the connection after this response. */
