@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ffprobe } from '../helpers/media/players.ts'
-import { childrenOf } from '../helpers/process/processes.ts'
+import { childrenOf, pidOf } from '../helpers/process/processes.ts'
 import { type Answer, type Service, startService } from '../helpers/process/service.ts'
 import { until } from '../helpers/until.ts'
 
@@ -71,7 +71,7 @@ describe('settings that no longer allow an advanced pipeline', () => {
     })
     expect((await create(first, 'new', 'videotestsrc ! identity ! fakesink')).body.message).toContain(REFUSED)
     const [child] = childrenOf(first.enginePid())
-    process.kill(child?.pid ?? 0, 'SIGKILL')
+    process.kill(pidOf(child), 'SIGKILL')
     const failed = await failedPipeline(first, 'plays')
     expect(failed.body.runtime.last_error.message).toContain(REFUSED)
 

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { ffmpegDecode, ffprobe, gstDecode } from '../helpers/media/players.ts'
-import { childrenOf, isAlive } from '../helpers/process/processes.ts'
+import { childrenOf, isAlive, pidOf } from '../helpers/process/processes.ts'
 import { type Service, startService } from '../helpers/process/service.ts'
 import { type RtspSource, startRtspSource } from '../helpers/rtsp/source.ts'
 import { until } from '../helpers/until.ts'
@@ -161,11 +161,11 @@ describe('a pipeline', () => {
     await create(service, 'stubborn', { source: { uri: 'test://ball' } })
     const [child] = childrenOf(service.enginePid())
     // A stopped process takes neither SIGINT nor SIGTERM.
-    process.kill(child?.pid ?? 0, 'SIGSTOP')
+    process.kill(pidOf(child), 'SIGSTOP')
     const began = performance.now()
     expect((await service.request('PUT', '/svc/pipeline/stubborn/stop')).body.state).toBe('ready')
     expect(performance.now() - began).toBeLessThan(5000)
-    expect(isAlive(child?.pid ?? 0)).toBe(false)
+    expect(isAlive(pidOf(child))).toBe(false)
     await service.stop()
   })
 

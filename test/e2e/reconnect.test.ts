@@ -176,7 +176,8 @@ describe('a child that is killed', () => {
     await service.request('PUT', '/svc/settings', { reconnect: { initial_delay_ms: 60_000, max_delay_seconds: 60 } })
     const reader = await attach(await create(service, 'killed', { uri: 'test://ball?width=160&height=120&fps=15' }), 'tcp')
     await reader.until(() => reader.count > 20)
-    const [victim = 0] = mediaChildren(service.enginePid())
+    const [victim] = mediaChildren(service.enginePid())
+    if (victim === undefined) throw new Error('The engine has no child')
     process.kill(victim, 'SIGKILL')
     await until(
       () => childrenOf(service.enginePid()),

@@ -3,7 +3,7 @@ import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Launch, type MarkedRun, startMarked } from '../helpers/process/marked-run.ts'
-import { catches, processes, processesWith } from '../helpers/process/processes.ts'
+import { catches, pidOf, processes, processesWith } from '../helpers/process/processes.ts'
 import { request } from '../helpers/process/service.ts'
 import { until } from '../helpers/until.ts'
 
@@ -96,7 +96,7 @@ describe('the end of the service leaves nothing behind', () => {
     const run = await playing('node')
     const api = await apiPid(run)
     const engine = processes().find(({ parent, command }) => parent === api && command.includes('engine.js'))
-    process.kill(engine?.pid ?? 0, 'SIGSTOP')
+    process.kill(pidOf(engine), 'SIGSTOP')
     const began = performance.now()
     process.kill(api, 'SIGTERM')
     await ended(run)
@@ -107,7 +107,7 @@ describe('the end of the service leaves nothing behind', () => {
     const run = await playing('node')
     const api = await apiPid(run)
     const engine = processes().find(({ parent, command }) => parent === api && command.includes('engine.js'))
-    process.kill(engine?.pid ?? 0, 'SIGTERM')
+    process.kill(pidOf(engine), 'SIGTERM')
     await new Promise((resolve) => setTimeout(resolve, 30))
     process.kill(api, 'SIGTERM')
     await ended(run)

@@ -29,7 +29,9 @@ describe('a request that needs the engine', () => {
       request(`${run.url}/svc/pipeline`, 'GET'),
     ])
     expect([created.status, created.body.state, listed.status]).toEqual([201, 'playing', 200])
-    process.kill(run.apiPid() ?? 0, 'SIGTERM')
+    const pid = run.apiPid()
+    if (pid === undefined) throw new Error('The API has ended')
+    process.kill(pid, 'SIGTERM')
     expect(await run.exited).toBe(0)
   })
 

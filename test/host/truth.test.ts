@@ -30,7 +30,8 @@ describe('the state of a pipeline', () => {
     onTestFinished(() => source.stop())
     const service = await startService({ env })
     await create(service, 'watched', { source: { uri: source.url('/h264'), latency_ms: 0 } })
-    const [victim = 0] = mediaChildren(service.enginePid())
+    const [victim] = mediaChildren(service.enginePid())
+    if (victim === undefined) throw new Error('The engine has no child')
     process.kill(victim, 'SIGKILL')
     const replaced = await until(
       () => view(service, 'watched'),

@@ -8,7 +8,7 @@ import { ScreenshotDecoder } from '../../../engine/screenshots/decode/screenshot
 import { DecodeSlots } from '../../../engine/screenshots/decode/slots.ts'
 import { readJpeg } from '../../../engine/screenshots/jpeg/jpeg.ts'
 import { frameShownIn } from '../../helpers/media/frame-clock.ts'
-import { childrenOf } from '../../helpers/process/processes.ts'
+import { childrenOf, pidOf } from '../../helpers/process/processes.ts'
 import { h264Media, type Media, startMedia } from '../../helpers/rtsp/media.ts'
 import { until } from '../../helpers/until.ts'
 
@@ -115,7 +115,7 @@ describe('a decoder', () => {
     const decoded = decodeToJpeg({ ...job, timeoutMs: 2000 }).catch((error: unknown) => error)
     // A stopped decoder is as silent as a hanging one; SIGKILL ends it all the same.
     const [decoder] = await until(decoders, (found) => found.length > 0)
-    process.kill(decoder?.pid ?? 0, 'SIGSTOP')
+    process.kill(pidOf(decoder), 'SIGSTOP')
     expect(await decoded).toMatchObject({ code: 'ENGINE_ERROR', details: { reason: 'decoder_hung' } })
     expect(decoders()).toEqual([])
   })

@@ -28,7 +28,7 @@ export const shownPipelines = async (service: Service): Promise<readonly Shown[]
 /** Children of the engine that carry media; without those that check or decode something. */
 export const mediaChildren = (enginePid: number): readonly number[] =>
   childrenOf(enginePid)
-    .filter(({ command }) => command.includes('gst-launch-1.0') && command.includes('fd=3'))
+    .filter(({ command }) => /\bgst-launch-1\.0(?:$| .*fd=3)/.test(command))
     .map(({ pid }) => pid)
 
 /** TCP ports on which a process listens, from /proc/net/tcp and its descriptors. */

@@ -73,7 +73,7 @@ export const startMarked = async (launch: Launch, env: Readonly<Record<string, s
       return processes().find(({ pid, command }) => marked.has(pid) && /dist\/node\.js$/.test(command))?.pid
     },
     signalGroup: (signal) => {
-      process.kill(-(child.pid ?? 0), signal)
+      if (child.pid !== undefined) process.kill(-child.pid, signal)
     },
     type: (text) => void child.stdin?.write(text),
     exited,

@@ -23,6 +23,12 @@ export const processes = (): readonly ProcessFacts[] =>
 
 export const isAlive = (pid: number): boolean => processes().some((process) => process.pid === pid)
 
+/** The pid of a process that must be there: kill(2) takes 0 for the whole process group of the caller. */
+export const pidOf = (process: Pick<ProcessFacts, 'pid'> | undefined): number => {
+  if (process === undefined) throw new Error('There is no such process')
+  return process.pid
+}
+
 /** The programs that a process runs: inside of their sandboxes, where they have one. */
 export const childrenOf = (pid: number): readonly ProcessFacts[] => {
   const all = processes()
