@@ -131,7 +131,7 @@ export const toCommand = (file: string, args: readonly string[], reach: Confinem
   return {
     file: confined.bubblewrap,
     args: [...options, '--', program, ...args],
-    environment: {},
+    environment: childEnvironment(),
     sandboxed: true,
     filter: filter === undefined ? undefined : openSync(`/proc/self/fd/${filter}`, 'r'),
   }

@@ -115,10 +115,11 @@ const sandboxOptions = ({ hidden, environment }: SandboxHost, limited: boolean):
   ...['--ro-bind', '/usr', '/usr'],
   ...SYSTEM_FOLDERS.flatMap(systemFolder),
   ...ETC.flatMap((name) => readOnly(`/etc/${name}`)),
-  ...PLUGIN_PATHS.flatMap((name) => (environment[name] ?? '').split(delimiter).filter(Boolean)).flatMap(readOnly),
   ...hidden.filter((folder) => existsSync(folder) && isSystem(folder)).flatMap((folder) => ['--tmpfs', folder]),
   ...procOptions(),
   ...['--dev', '/dev', ...limitedFolder('/dev/shm', limited), ...limitedFolder('/tmp', limited), '--tmpfs', '/run', '--chdir', '/tmp'],
+  // After /tmp, which may hold them.
+  ...PLUGIN_PATHS.flatMap((name) => (environment[name] ?? '').split(delimiter).filter(Boolean)).flatMap(readOnly),
   '--clearenv',
   ...['--setenv', 'PATH', '/usr/local/bin:/usr/bin:/bin', '--setenv', 'HOME', '/tmp', '--setenv', 'LC_ALL', 'C.UTF-8'],
   ...['--setenv', 'GST_DEBUG_NO_COLOR', '1'],

@@ -61,7 +61,11 @@ describe('a request that needs the engine', () => {
         ...Array(5).fill([200, undefined]),
       ])
       expect(service.enginePid()).not.toBe(killed)
-      const { body } = await service.request('GET', '/svc/pipeline/one')
+      // A play that was answered before the kill is repeated by the new engine.
+      const { body } = await until(
+        () => service.request('GET', '/svc/pipeline/one'),
+        (answer) => answer.body.state === 'playing',
+      )
       expect(body).toMatchObject({ state: 'playing', runtime: { desired: 'playing' } })
     }
     expect(await service.stop()).toBe(0)

@@ -40,7 +40,7 @@ const COMMANDS: Readonly<Record<Launch, readonly [string, ...string[]]>> = {
 }
 
 /** What a data directory keeps. */
-const KEPT = /^(?:api-key|screenshots|service\.db(?:-shm|-wal)?)$/
+const KEPT = /^(?:api-key|gstreamer-registry\.bin|screenshots|service\.db(?:-shm|-wal)?)$/
 
 export const startMarked = async (launch: Launch, env: Readonly<Record<string, string>> = {}): Promise<MarkedRun> => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-run-'))
