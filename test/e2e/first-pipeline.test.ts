@@ -96,7 +96,8 @@ describe('a pipeline', () => {
     expect(await ffmpegDecode(url, 40)).toEqual({ frames: 40, errors: [] })
     const { body } = await until(
       () => service.request('GET', `/svc/pipeline/encode-${codec}`),
-      ({ body: { runtime } }) => runtime.fps > 15,
+      // The meter averages over a time, so the rate climbs at first.
+      ({ body: { runtime } }) => Math.abs(runtime.fps - 20) <= 2,
     )
     expect(Math.abs(body.runtime.fps - 20)).toBeLessThanOrEqual(2)
     await service.stop()
