@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe } from 'vitest'
+import { describe } from 'vitest'
 import { ENGINE_TOKEN, startEngine } from '../../helpers/process/engine-process.ts'
 import { type ContractEngine, engineContract } from './contract.ts'
 
@@ -18,11 +18,14 @@ const start = async (): Promise<ContractEngine> => {
   const folder = mkdtempSync(join(tmpdir(), 'contract-'))
   writeMonitor(folder)
   const engine = await startEngine({ dataDir: join(folder, 'data'), env: { PATH: `${folder}:${process.env.PATH}` } })
-  afterAll(async () => {
-    await engine.kill()
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
-  })
-  return { url: engine.url, token: ENGINE_TOKEN }
+  return {
+    url: engine.url,
+    token: ENGINE_TOKEN,
+    close: async () => {
+      await engine.kill()
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+    },
+  }
 }
 
 describe('the engine process', () => engineContract(start))

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { AnyCall, JpegAnswer } from '../../../lib/engine/call.ts'
 import { createEngineCaller } from '../../../lib/engine/caller.ts'
 import { createEngineClient } from '../../../lib/engine/client.ts'
@@ -16,6 +16,7 @@ export interface ContractEngine {
   readonly sendKlv?: (id: string) => void
   /** Makes a screenshot file of a pipeline be listed, when none comes by itself. */
   readonly addScreenshot?: (id: string) => void
+  close(): Promise<void> | void
 }
 
 /** A source with KLV metadata. */
@@ -229,6 +230,8 @@ export const engineContract = (start: () => Promise<ContractEngine>): void => {
     await client.engine.put(config(ID), { create: true })
     await client.engine.play(ID, { wait: true })
   })
+
+  afterAll(() => engine.close())
 
   /** A request that no client of ours would send. */
   const send = async (method: string, path: string, body?: string, token = engine.token) => {

@@ -1,4 +1,4 @@
-import { afterAll, describe } from 'vitest'
+import { describe } from 'vitest'
 import { type ContractEngine, engineContract } from '../../../engine/http/contract.ts'
 import { createFakeCameras, fakeCamera } from '../../../helpers/fakes/cameras.ts'
 import { createFakeEngine } from '../../../helpers/fakes/engine.ts'
@@ -14,12 +14,12 @@ const start = async (): Promise<ContractEngine> => {
   const klv = createFakeKlv(engine)
   const cameras = createFakeCameras()
   const server = await startFakeEngineServer(() => ({ engine, screenshots, klv, cameras, hasher: fakeHasher }), TOKEN)
-  afterAll(server.close)
   klv.carriers.add('contract')
   cameras.plug(fakeCamera(0))
   return {
     url: server.url,
     token: TOKEN,
+    close: server.close,
     sendKlv: (id) => klv.send(klvPacket(id, 48)),
     addScreenshot: (pipeline_id) => {
       const [created_at, size] = ['2026-11-20T10:00:00.000Z', { width: 160, height: 120 }]
