@@ -41,9 +41,24 @@ export const chain = (...parts: readonly LaunchTokens[]): LaunchTokens =>
 
 /**
  * Tokens → argv. gst-launch joins its arguments with blanks, after it has put a backslash before each blank outside of double
- * quotes. Split at every blank, no argument contains one, and the description arrives unchanged.
+ * quotes (`_gst_parse_escape`). Split at those blanks, the description arrives unchanged. Blanks inside of double quotes stay:
+ * a word of its own that begins with a dash would be taken for an option.
  */
-export const toArguments = (tokens: LaunchTokens): readonly string[] => tokens.flatMap((token) => token.split(' '))
+export const toArguments = (tokens: LaunchTokens): readonly string[] => tokens.flatMap(splitOutsideQuotes)
+
+const splitOutsideQuotes = (token: string): readonly string[] => {
+  const parts: string[] = []
+  let start = 0
+  let quoted = false
+  for (let index = 0; index < token.length; index += 1) {
+    const character = token[index]
+    if (character === '"' && !(quoted && token[index - 1] === '\\')) quoted = !quoted
+    if (character !== ' ' || quoted) continue
+    parts.push(token.slice(start, index))
+    start = index + 1
+  }
+  return [...parts, token.slice(start)]
+}
 
 const NTSC_RATES: Readonly<Record<string, string>> = {
   '23.976': '24000/1001',

@@ -12,6 +12,9 @@ describe('checkAdvanced', () => {
     ["videotestsrc ! x264enc ! rtph264pay name = 'pay0'\n\tvideotestsrc ! jpegenc ! rtpjpegpay name=pay1", 2],
     ['videotestsrc ! video/x-raw, format = (string) I420 , width=320 ! fakesink', 0],
     ['videotestsrc name="a b" ! fakesink', 0],
+    ['videotestsrc name="a -b" ! fakesink', 0],
+    ['videotestsrc name="--version" ! fakesink', 0],
+    ['videotestsrc name="a \\" -b" ! fakesink', 0],
     ['rtspsrc location=rtsp://u:p@h/x user-pw="a b" ! fakesink', 0],
     ['v4l2src device=/dev/video0 ! fakesink', 0],
   ])('accepts %s', async (description, streams) => {
