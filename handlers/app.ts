@@ -58,6 +58,8 @@ export interface HostPorts extends MetricsDeps, CallerRules {
   readonly credentials: CredentialRepository
   readonly sessions: SessionRepository
   readonly hasher: PasswordHasher
+  /** Whether the password may be changed, but not removed. */
+  readonly passwordRequired?: boolean
   readonly license: LicenseSource
   /** The media server of triggered streams; 127.0.0.1:8554 by default. */
   readonly mediaServer?: MediaServer

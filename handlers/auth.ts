@@ -75,9 +75,9 @@ export const authRoutes = (deps: SessionDeps): readonly Route[] => [
     access: 'session',
     operation: 'removePassword',
     summary: 'Remove the password and every session',
-    description: 'From then on no credential is needed, except for the triggers.',
+    description: 'From then on no credential is needed, except for the triggers. CONFLICT where the service requires a password.',
     status: 204,
-    errors: ['SERVICE_UNAVAILABLE'],
+    errors: ['CONFLICT', 'SERVICE_UNAVAILABLE'],
     answer: emptyAnswer('The password is removed; authentication is off'),
     handle: async ({ request }) => {
       await removePassword(deps, presentedBy(request))

@@ -8,7 +8,7 @@ import { createPipelineRepository } from '../../db/pipelines.ts'
 import { createSessionRepository } from '../../db/sessions.ts'
 import { createSettingsRepository } from '../../db/settings.ts'
 import { keepCredentialInMemory, keepPipelinesInMemory } from '../../db/write-through.ts'
-import { ensurePassword } from '../../lib/access/initial-password.ts'
+import { ensurePassword, isPasswordRequired } from '../../lib/access/initial-password.ts'
 import { isAuthEnabled } from '../../lib/access/sessions.ts'
 import { type Configuration, readConfiguration } from '../../lib/configuration.ts'
 import { createEngineCaller } from '../../lib/engine/caller.ts'
@@ -23,7 +23,6 @@ import type { Log, PasswordHasher } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type AppDeps, assemble, createApp, type FetchHandler } from '../app.ts'
 import { openDataDirectory, readOrCreateApiKey } from './data-directory.ts'
-import { takeInstanceLock } from './instance-lock.ts'
 import { createLicenseFile } from './license-file.ts'
 import type { EngineLink, LinkOptions } from './link/keep-link.ts'
 import { linkRemoteEngine } from './link/remote.ts'
@@ -31,6 +30,7 @@ import { keepSidecar } from './link/sidecar.ts'
 import { createApiMetrics } from './metrics.ts'
 import { createPasswordHasher } from './password-hasher.ts'
 import { createRequestListener } from './server/http-server.ts'
+import { takeInstanceLock } from './takeover-lock.ts'
 
 const clock = { now: () => Date.now() }
 
@@ -126,6 +126,7 @@ export const openService = async (configuration: Configuration, options: OpenOpt
     trustProxy: configuration.trustProxy,
     isExposed: () => exposed,
     hasher,
+    passwordRequired: isPasswordRequired(configuration),
     license: createLicenseFile(configuration.licenseFile),
     mediaServer: configuration.mediaServer,
     apiKey,

@@ -11,19 +11,24 @@ interface InitialPasswordDeps {
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/i
 
+/** Whether the API must not be open: other hosts reach it, and the configuration asks for a password. */
+export const isPasswordRequired = ({ host, requirePassword }: Pick<Configuration, 'host' | 'requirePassword'>): boolean =>
+  requirePassword && !LOOPBACK.test(host)
+
 /**
  * Sets the password of the configuration where none is stored, so that the API is never open before somebody sets one.
  * ConfigurationError where other hosts reach the API, a password is required, and there is none.
  */
 export const ensurePassword = async (
-  { host, password, requirePassword }: Pick<Configuration, 'host' | 'password' | 'requirePassword'>,
+  configuration: Pick<Configuration, 'host' | 'password' | 'requirePassword'>,
   { credentials, hasher, clock, log }: InitialPasswordDeps,
 ): Promise<void> => {
+  const { host, password } = configuration
   if ((await credentials.find()) !== undefined) return
   if (password !== undefined) {
     await credentials.set(await hasher.hash(password), clock.now())
     log.info('password_set', { from: 'SVC_PASSWORD' })
-  } else if (requirePassword && !LOOPBACK.test(host)) {
+  } else if (isPasswordRequired(configuration)) {
     throw new ConfigurationError(
       `SVC_PASSWORD: no password is stored, and the API would be open to every host that reaches ${host}. Set SVC_PASSWORD, or SVC_HOST=127.0.0.1, or SVC_REQUIRE_PASSWORD=0`,
     )

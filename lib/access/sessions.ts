@@ -10,6 +10,8 @@ export interface SessionDeps extends AccessDeps {
   /** Bounded: see `boundHasher`. */
   readonly hasher: PasswordHasher
   readonly changes: KeyedQueue
+  /** Whether the password may be changed, but not removed. */
+  readonly passwordRequired?: boolean
 }
 
 /** How long a token is valid, milliseconds. */
@@ -54,11 +56,17 @@ export const setPassword = async (deps: SessionDeps, presented: Presented, input
   })
 }
 
-/** Removes the password and every session, which switches authentication off. */
+/** Removes the password and every session, which switches authentication off; CONFLICT where a password is required. */
 export const removePassword = async (deps: SessionDeps, presented: Presented): Promise<void> =>
   deps.changes(QUEUE, async () => {
     await requireAccess(deps, presented)
+    if (deps.passwordRequired === true) throw passwordRequired()
     await deps.credentials.clear()
+  })
+
+const passwordRequired = (): ApiError =>
+  new ApiError('CONFLICT', 'A password is required here (SVC_REQUIRE_PASSWORD). Change it with PUT auth/password.', {
+    reason: 'password_required',
   })
 
 const refused = (): ApiError => new ApiError('VALIDATION_ERROR', 'Login failed. Check the password.', { issues: [] })

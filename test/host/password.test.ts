@@ -34,6 +34,11 @@ describe('the password of the environment', () => {
     await local.stop()
     const stored = await startService({ dataDir, env })
     expect((await stored.request('GET', '/svc/pipeline')).status).toBe(401)
+    const login = await stored.request('POST', '/svc/auth/login', { password: PASSWORD })
+    const authorization = `Bearer ${(login.body as { token: string }).token}`
+    const removal = await stored.request('DELETE', '/svc/auth/password', undefined, { authorization })
+    expect([removal.status, removal.body]).toMatchObject([409, { code: 'CONFLICT', details: { reason: 'password_required' } }])
+    expect((await stored.request('GET', '/svc/pipeline')).status).toBe(401)
     await stored.stop()
   })
 })
