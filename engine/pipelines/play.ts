@@ -5,6 +5,7 @@ import type { Log } from '../../lib/ports.ts'
 import type { PipelineConfig } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
 import { type Fault, faultToApiError, maskFault, worthRetrying, worthWaiting } from '../fault.ts'
+import { TRANSPORT_REFUSED } from '../gst/bus-errors.ts'
 import type { Planner } from '../launch/plan.ts'
 import type { Output } from '../outputs/rtsp.ts'
 import type { Failure } from './lifecycle.ts'
@@ -79,6 +80,8 @@ export class Play {
   /** What a start that times out is blamed on. */
   #cause: Fault | undefined
   #quickCrashes = 0
+  /** The attempt before the present one ended with a refused transport, and this one asks for the other. */
+  #otherTransport = false
 
   constructor(parts: PlayParts, options: { readonly awaited: boolean; readonly byReader: boolean }) {
     this.#parts = parts
@@ -203,7 +206,7 @@ export class Play {
   /** While a caller waits for the start: the pause before the next attempt, milliseconds, or the failure that ends the play. */
   #afterFailedStart(fault: Fault, deadline: number): number | Failure {
     if (!worthWaiting(fault)) return 'fault'
-    const delay = this.#backoff.next(this.#parts.settings().reconnect)
+    const delay = this.#needsOtherTransport(fault) ? 0 : this.#backoff.next(this.#parts.settings().reconnect)
     return performance.now() + delay >= deadline ? 'timeout' : delay
   }
 
@@ -215,9 +218,15 @@ export class Play {
     const left = this.#giveUpAfterMs() - (performance.now() - lostAt)
     if (left <= 0) return 'give_up'
     this.#parts.report({ type: 'lost' })
-    if (this.#restartsAtOnce(fault, mediaMs)) return 0
+    if (this.#needsOtherTransport(fault) || this.#restartsAtOnce(fault, mediaMs)) return 0
     // The last attempt comes when the time to give up has come, not a whole delay after that.
     return Math.min(this.#backoff.next(this.#parts.settings().reconnect), Math.ceil(left))
+  }
+
+  /** A refused transport is no sign that the source is away, so the next attempt asks for the other one at once; if that is refused as well, it is delayed. */
+  #needsOtherTransport(fault: Fault): boolean {
+    this.#otherTransport = fault.cause === TRANSPORT_REFUSED && !this.#otherTransport
+    return this.#otherTransport
   }
 
   /** A crash after media is no sign that the source is away, so the next child needs no delay unless it keeps crashing quickly. */

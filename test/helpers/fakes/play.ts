@@ -11,6 +11,7 @@ import { configure } from '../media/play-launch.ts'
 export interface ScriptedRun {
   readonly mediaMs?: number
   readonly fault: FaultCause
+  readonly cause?: string
   readonly afterMs?: number
 }
 
@@ -34,7 +35,7 @@ export const delay = (ms: number, signal: AbortSignal): Promise<void> =>
   })
 
 /** A child that follows its script instead of running. */
-const follow = async ({ mediaMs, fault, afterMs }: ScriptedRun, run: Run): Promise<Fault | undefined> => {
+const follow = async ({ mediaMs, fault, cause, afterMs }: ScriptedRun, run: Run): Promise<Fault | undefined> => {
   run.report({ type: 'started', pid: 100 + run.number })
   if (mediaMs === undefined) await delay(afterMs ?? (fault === 'timeout' ? run.startTimeoutMs : 10), run.signal)
   else {
@@ -43,7 +44,7 @@ const follow = async ({ mediaMs, fault, afterMs }: ScriptedRun, run: Run): Promi
     await delay(mediaMs, run.signal)
     run.mediaStats.record(1000)
   }
-  return run.signal.aborted ? undefined : new Fault(fault, `because ${fault}`)
+  return run.signal.aborted ? undefined : new Fault(fault, `because ${fault}`, cause === undefined ? undefined : { cause })
 }
 
 /** Starts a play whose children follow the scripts in turn; after the last one media comes for ever. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Fault, type FaultCause } from '../../../../engine/fault.ts'
+import { TRANSPORT_REFUSED } from '../../../../engine/gst/bus-errors.ts'
 import type { Planner } from '../../../../engine/launch/plan.ts'
 import { ApiError } from '../../../../lib/errors.ts'
 import { DEFAULT_SETTINGS } from '../../../../lib/schema/settings.ts'
@@ -14,6 +15,8 @@ const start = (scripts: readonly ScriptedRun[], options: PlayOptions = {}) => {
   })
   return started
 }
+
+const REFUSED: ScriptedRun = { fault: 'source_error', cause: TRANSPORT_REFUSED }
 
 const times = (count: number, script: ScriptedRun): readonly ScriptedRun[] => Array.from({ length: count }, () => script)
 
@@ -45,6 +48,18 @@ describe('starting while a caller waits', () => {
     await vi.advanceTimersByTimeAsync(5000)
     await started
     expect(pauses()).toEqual([500, 1000, 2000])
+  })
+
+  it('× a refused transport: the next attempt asks for the other at once, and the delays begin with the first later on', async () => {
+    const { pauses, runs } = start([REFUSED, { mediaMs: 100, fault: 'ended' }, { fault: 'unreachable' }])
+    await vi.advanceTimersByTimeAsync(5000)
+    expect([pauses(), runs.length]).toEqual([[500, 1000], 4])
+  })
+
+  it('× both transports refused: each pair of attempts is delayed', async () => {
+    const { pauses, runs } = start(times(20, REFUSED))
+    await vi.advanceTimersByTimeAsync(4000)
+    expect([pauses(), runs.length]).toEqual([[500, 1000, 2000, 4000], 8])
   })
 
   it('× unreachable until the start timeout: fails with PIPELINE_START_TIMEOUT and the last cause', async () => {
@@ -211,6 +226,12 @@ describe('reconnecting', () => {
     const { pauses } = start([{ mediaMs: 10, fault: 'ended' }, ...times(9, { fault: 'unreachable' })])
     await vi.advanceTimersByTimeAsync(200_000)
     expect(pauses()).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000, 30_000])
+  })
+
+  it('× a refused transport: the next attempt asks for the other at once, unless that was refused as well', async () => {
+    const { pauses } = start([{ mediaMs: 10, fault: 'ended' }, REFUSED, REFUSED, REFUSED, { fault: 'unreachable' }, REFUSED])
+    await vi.advanceTimersByTimeAsync(20_000)
+    expect(pauses()).toEqual([500, 1000, 2000])
   })
 
   it('× not_found: attempts go on, since a media server answers 404 until its publisher is back', async () => {
