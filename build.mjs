@@ -69,7 +69,7 @@ export const ROOMS = {
     'engine/screenshots',
     'lib/',
   ],
-  'engine/launch': ['engine/cameras', 'engine/fault.ts', 'engine/gst', 'engine/sandbox', 'engine/sources', 'lib/'],
+  'engine/launch': ['engine/cameras', 'engine/fault.ts', 'engine/gst', 'engine/rtp', 'engine/sandbox', 'engine/sources', 'lib/'],
   'engine/sources': ['engine/fault.ts', 'engine/gst', 'engine/sandbox', 'engine/rtsp/protocol', 'engine/sources/camera', 'lib/'],
   'engine/sources/camera': ['engine/cameras', 'engine/fault.ts', 'engine/gst', 'lib/'],
   'engine/cameras': ['engine/gst', 'lib/'],

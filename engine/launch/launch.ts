@@ -11,6 +11,8 @@ export interface LaunchStream {
   readonly caps: string | null
   /** The media is the whole MPEG-TS that contains the KLV, as RTP whose timestamps are the running time of its arrival. */
   readonly carries?: 'mpegts'
+  /** The packets are of any size, and the engine makes those that fit the network of them. */
+  readonly fragmenting?: true
 }
 
 /** A launch line of gst-launch-1.0, and the streams that come out of it. */

@@ -7,14 +7,15 @@ import { runToEnd } from '../gst/child.ts'
 import { chooseEncoder } from '../gst/choose-encoder.ts'
 import { chain, element, frameRateFraction, type LaunchTokens, toArguments } from '../gst/element.ts'
 import type { Encoder } from '../gst/encoder-table.ts'
+import { MAX_PACKET_BYTES } from '../rtp/fragment.ts'
 import type { SourceFacts } from '../sources/facts.ts'
 import { type SourceLine, sourceLine, TRACKS, TRANSPORT } from '../sources/launch-line.ts'
 import { type ProbeContext, presumeFacts } from '../sources/probe.ts'
 import { type CheckedLaunch, KLV_CAPS, type Launch, maskToken, OWN_KLV_CAPS, padOf } from './launch.ts'
 import { simpleReach } from './reach.ts'
 
-/** Stays under the MTU of Ethernet with RTP, UDP, IPv6 and a tunnel around it. */
-const MTU = 1400
+/** Large packets cost less to pass to the engine, which fragments them. RFC 4571 has a limit of 65,535 bytes. */
+const PIPE_MTU = 65_000
 const KEY_INTERVAL_SECONDS = 2
 /** Assumed when the frame rate is not known: at this or any higher rate a key frame comes within two seconds. */
 const MIN_FRAME_RATE = 10
@@ -39,7 +40,7 @@ const ANY_VIDEO = ['x-h264', 'x-h265', 'mpeg', 'x-vp8', 'x-vp9', 'x-av1', 'x-h26
 
 // Timestamps and sequence numbers begin at 0: the engine shifts them so that readers see no break between two runs,
 // and pay0 and pay1, which both count running time, share one clock.
-const payloaderProperties = (name?: 'pay0' | 'pay1', pt = 96) => ({ name, pt, mtu: MTU, 'timestamp-offset': 0, 'seqnum-offset': 0 })
+const payloaderProperties = (mtu: number, name?: 'pay0' | 'pay1', pt = 96) => ({ name, pt, mtu, 'timestamp-offset': 0, 'seqnum-offset': 0 })
 
 /**
  * Parser and payloader. The parser puts parameter sets before every key frame, so that a reader can begin at any of them; the
@@ -48,7 +49,7 @@ const payloaderProperties = (name?: 'pay0' | 'pay1', pt = 96) => ({ name, pt, mt
 const payloader = (codec: Codec, name?: 'pay0'): LaunchTokens =>
   chain(
     element(`${codec}parse`, { 'config-interval': -1 }),
-    element(`rtp${codec}pay`, { ...payloaderProperties(name), 'config-interval': 0 }),
+    element(`rtp${codec}pay`, { ...payloaderProperties(PIPE_MTU, name), 'config-interval': 0 }),
   )
 
 /** Writes framed RTP (RFC 4571) to a media pipe of the child; `paced`: at the speed of its timestamps. */
@@ -76,7 +77,10 @@ export const simpleLaunch = (config: SimpleConfig, facts: SourceFacts, encoder: 
   const tokens = [...source.words, ...(source.ends === 'video' ? ['!'] : []), ...published, ...klv]
   return {
     args: ['--', ...toArguments(tokens)],
-    streams: [{ payloader: 'pay0', fd: 3, caps: null }, ...(klv.length === 0 ? [] : [{ payloader: 'pay1' as const, fd: 4, ...klvStream }])],
+    streams: [
+      { payloader: 'pay0', fd: 3, caps: null, fragmenting: true },
+      ...(klv.length === 0 ? [] : [{ payloader: 'pay1' as const, fd: 4, ...klvStream }]),
+    ],
     publishes: true,
     reach: simpleReach(config, facts),
     // Also where it looks like none: a path or a query may be as secret as a password.
@@ -175,7 +179,7 @@ const klvBranch = (source: SourceLine, facts: SourceFacts, mayBeMissing: boolean
     padOf(TRACKS),
     source.form === 'rtp' ? klvDepay(facts) : ['meta/x-klv'],
     trackQueue(facts),
-    element('rtpklvpay', payloaderProperties('pay1', 97)),
+    element('rtpklvpay', payloaderProperties(MAX_PACKET_BYTES, 'pay1', 97)),
   )
   const sink = rtpSink(4, facts.paced, false)
   return mayBeMissing
@@ -208,7 +212,7 @@ const mpegtsBranch = (): LaunchTokens =>
   chain(
     padOf(TRANSPORT),
     element('queue', { 'max-size-buffers': 0, 'max-size-time': 0, 'max-size-bytes': 4 * 1024 * 1024, leaky: 'downstream' }),
-    element('rtpmp2tpay', payloaderProperties(undefined, 33)),
+    element('rtpmp2tpay', payloaderProperties(MAX_PACKET_BYTES, undefined, 33)),
     rtpSink(4, false),
   )
 

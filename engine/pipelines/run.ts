@@ -153,7 +153,7 @@ const feedStreams = (child: Child, run: Run, onBroken: () => void): void => {
   void child.ended.then(() => {
     for (const stream of streams) stream.end()
   })
-  for (const stream of streams) stream.begin()
+  for (const [index, stream] of streams.entries()) stream.begin(launch.streams.find(({ payloader }) => payloader === `pay${index}`))
   if (launch.syntheticKlv) void child.ended.then(startFlight(streams))
   for (const [position, described] of launch.streams.entries()) {
     const { payloader, caps } = described

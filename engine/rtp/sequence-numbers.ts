@@ -22,4 +22,11 @@ export class SequenceNumbers {
     if (((sequence - this.#next) & 0xffff) < 0x8000) this.#next = (sequence + 1) & 0xffff
     return sequence
   }
+
+  /** The packet that was mapped last has become so many more. Later ones move by as much. */
+  insert(count: number): void {
+    if (this.#delta === undefined) return
+    this.#delta = (this.#delta + count) & 0xffff
+    this.#next = (this.#next + count) & 0xffff
+  }
 }

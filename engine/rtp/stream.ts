@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { AccessUnit } from './access-unit.ts'
 import { type RtpCaps, sameFormat } from './caps.ts'
+import { type Fragmenter, fragmenterOf } from './fragment.ts'
 import { type Gop, GopCache, type GopLimits } from './gop-cache.ts'
 import { Listeners } from './listeners.ts'
-import { payloadRange, sequenceOf } from './packet.ts'
+import { type PayloadRange, payloadRange, sequenceOf } from './packet.ts'
 import { Rfc4571Reader } from './rfc4571.ts'
 import { SequenceNumbers } from './sequence-numbers.ts'
 import { StreamClock } from './stream-clock.ts'
@@ -62,6 +63,9 @@ export class RtpStream {
   readonly #capsListeners: Listeners<[caps: RtpCaps, previous: RtpCaps | undefined]>
   #caps: RtpCaps | undefined
   #capsOfRun = false
+  /** The present run's packets may be larger than readers can take. */
+  #fragmenting = false
+  #fragment: Fragmenter = fragmenterOf('')
   #live = false
   #pending: Buffer[] = []
   #pendingBytes = 0
@@ -121,9 +125,13 @@ export class RtpStream {
     return this.#capsListeners.add(listener)
   }
 
-  /** A new child writes from now on; its media is held until its caps are known. */
-  begin(): void {
+  /**
+   * A new child writes from now on; its media is held until its caps are known. With `fragmenting`, H.264 and H.265 packets of
+   * any size come out of it as packets that fit the network.
+   */
+  begin({ fragmenting = false }: { readonly fragmenting?: boolean } = {}): void {
     this.end()
+    this.#fragmenting = fragmenting
     this.#capsOfRun = false
     this.#sequences.begin()
     this.#clock.begin(this.#now())
@@ -147,6 +155,7 @@ export class RtpStream {
     if (!this.#capsOfRun || !same) this.#clock.setCaps(caps)
     if (!same) {
       this.#assembler.setEncoding(caps.encodingName)
+      this.#fragment = fragmenterOf(caps.encodingName)
       this.#live = false
       this.#cache.clear()
     }
@@ -217,13 +226,32 @@ export class RtpStream {
     if (caps === undefined) return
     const arrivedMs = this.#now()
     const { timestamp, mediaMs } = this.#clock.map(childTimestamp, arrivedMs)
-    const sequences = packets.map((packet) => this.#sequences.map(sequenceOf(packet)))
+    const { parts, sequences } = this.#fragmenting ? this.#split(packets) : this.#number(packets)
     const header = { payload: caps.payload, ssrc: this.ssrc, timestamp, sequences }
-    const unit = new AccessUnit(packets, header, { index: this.#stats.units, key, mediaMs, arrivedMs })
+    const unit = new AccessUnit(parts, header, { index: this.#stats.units, key, mediaMs, arrivedMs })
     this.#count(unit)
     this.#cache.add(unit)
     this.#unitListeners.call(unit)
     unit.release()
+  }
+
+  #number(packets: readonly Buffer[]) {
+    return { parts: packets, sequences: packets.map((packet) => this.#sequences.map(sequenceOf(packet))) }
+  }
+
+  #split(packets: readonly Buffer[]) {
+    const parts: Buffer[] = []
+    const sequences: number[] = []
+    for (const packet of packets) {
+      const first = this.#sequences.map(sequenceOf(packet))
+      const fragments = this.#fragment(packet, rangeOf(packet))
+      for (const [index, fragment] of fragments.entries()) {
+        parts.push(fragment)
+        sequences.push((first + index) & 0xffff)
+      }
+      this.#sequences.insert(fragments.length - 1)
+    }
+    return { parts, sequences }
   }
 
   #count(unit: AccessUnit): void {
@@ -234,6 +262,9 @@ export class RtpStream {
     if (unit.key) this.#live = true
   }
 }
+
+/** Packets were read once before: their header is good. */
+const rangeOf = (packet: Buffer): PayloadRange => payloadRange(packet) ?? { start: packet.length, end: packet.length }
 
 // As an EventTarget does.
 const throwUncaught = (error: unknown): void =>

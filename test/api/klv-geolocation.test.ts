@@ -3,6 +3,7 @@ import { createGeolocationRecorder } from '../../lib/events/geolocation.ts'
 import type { PipelineRecord } from '../../lib/repositories.ts'
 import type { Geolocation } from '../../lib/schema/pipeline.ts'
 import { createTestApi, simple } from '../helpers/api/api.ts'
+import { useFakeTimers } from '../helpers/fake-timers.ts'
 
 const place = (latitude: number): Geolocation => ({ latitude, longitude: 2, altitude: 3, heading: null })
 const told = (latitude: number, id = 'uav-1') => ({ type: 'geolocation', id, geolocation: place(latitude) }) as const
@@ -31,7 +32,7 @@ const recorderOf = (stored: readonly string[]) => {
 
 describe('the last geolocation', () => {
   beforeEach(() => {
-    vi.useFakeTimers()
+    useFakeTimers()
   })
   afterEach(() => {
     vi.useRealTimers()

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { pause } from '../../../lib/pause.ts'
+import { useFakeTimers } from '../../helpers/fake-timers.ts'
 
 beforeEach(() => {
-  vi.useFakeTimers()
+  useFakeTimers()
 })
 afterEach(() => {
   vi.useRealTimers()

@@ -63,7 +63,7 @@ const ROWS: readonly Row[] = [
       'location=rtsp://10.0.0.5/stream',
       'latency=200',
       'protocols=tcp',
-      'rtph264depay ! h264parse config-interval=-1 ! rtph264pay name=pay0 pt=96 mtu=1400',
+      'rtph264depay ! h264parse config-interval=-1 ! rtph264pay name=pay0 pt=96 mtu=65000',
       'config-interval=0',
       'fd=3 sync=false async=false',
     ],

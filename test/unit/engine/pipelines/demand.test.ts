@@ -8,6 +8,7 @@ import type { MountOptions } from '../../../../engine/rtsp/publisher/mount.ts'
 import type { Publisher } from '../../../../engine/rtsp/publisher/publisher.ts'
 import { ApiError } from '../../../../lib/errors.ts'
 import { DEFAULT_SETTINGS } from '../../../../lib/schema/settings.ts'
+import { useFakeTimers } from '../../../helpers/fake-timers.ts'
 import { type PlayOptions, type ScriptedRun, startPlay } from '../../../helpers/fakes/play.ts'
 import { configure } from '../../../helpers/media/play-launch.ts'
 
@@ -93,7 +94,7 @@ const setUp = (options: { onDemand?: boolean; refuse?: ApiError; startFails?: bo
 }
 
 beforeEach(() => {
-  vi.useFakeTimers()
+  useFakeTimers()
 })
 afterEach(() => {
   vi.useRealTimers()

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { PipelineConfig } from '../../../../lib/schema/pipeline.ts'
+import { useFakeTimers } from '../../../helpers/fake-timers.ts'
 import { PLAN, startPlay } from '../../../helpers/fakes/play.ts'
 
 /** A play whose camera is unplugged after its first media; `plugIn` is what the camera monitor calls. */
@@ -21,7 +22,7 @@ const unplug = () => {
 }
 
 beforeEach(() => {
-  vi.useFakeTimers()
+  useFakeTimers()
 })
 afterEach(() => {
   vi.useRealTimers()

@@ -4,6 +4,7 @@ import { TRANSPORT_REFUSED } from '../../../../engine/gst/bus-errors.ts'
 import type { Planner } from '../../../../engine/launch/plan.ts'
 import { ApiError } from '../../../../lib/errors.ts'
 import { DEFAULT_SETTINGS } from '../../../../lib/schema/settings.ts'
+import { useFakeTimers } from '../../../helpers/fake-timers.ts'
 import { delay, FOREVER, PLAN, type PlayOptions, type ScriptedRun, startPlay } from '../../../helpers/fakes/play.ts'
 
 /** A play that the end of the test stops. */
@@ -28,7 +29,7 @@ const planning = (plan: Planner['plan']): Planner => ({
 })
 
 beforeEach(() => {
-  vi.useFakeTimers()
+  useFakeTimers()
 })
 afterEach(() => {
   vi.useRealTimers()

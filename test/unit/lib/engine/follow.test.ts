@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { follow } from '../../../../lib/engine/follow.ts'
 import { ApiError } from '../../../../lib/errors.ts'
+import { useFakeTimers } from '../../../helpers/fake-timers.ts'
 
 beforeEach(() => {
-  vi.useFakeTimers()
+  useFakeTimers()
 })
 afterEach(() => {
   vi.useRealTimers()

@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { EngineDoor } from '../../../../lib/engine/gate.ts'
+import { useFakeTimers } from '../../../helpers/fake-timers.ts'
 
 const ENGINE = { url: 'http://127.0.0.1:1', token: 'first' }
 const NEXT = { url: 'http://127.0.0.1:1', token: 'second' }
 const REFUSED = { code: 'SERVICE_UNAVAILABLE', details: { reason: 'engine_unavailable' } }
 
 beforeEach(() => {
-  vi.useFakeTimers()
+  useFakeTimers()
 })
 afterEach(() => {
   expect(vi.getTimerCount()).toBe(0)

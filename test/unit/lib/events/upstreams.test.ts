@@ -1,13 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { EngineEvent } from '../../../../lib/engine/messages.ts'
 import { createKlvUpstreams } from '../../../../lib/events/upstreams.ts'
+import { useFakeTimers } from '../../../helpers/fake-timers.ts'
 import { klvPacket } from '../../../helpers/fakes/klv.ts'
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 const LINGER_MS = 10_000
 
 beforeEach(() => {
-  vi.useFakeTimers()
+  useFakeTimers()
 })
 afterEach(() => {
   vi.useRealTimers()

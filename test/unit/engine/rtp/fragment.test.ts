@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest'
+import type { AccessUnit } from '../../../../engine/rtp/access-unit.ts'
+import { parseRtpCaps } from '../../../../engine/rtp/caps.ts'
+import { fragmenterOf, MAX_PACKET_BYTES } from '../../../../engine/rtp/fragment.ts'
+import { payloadRange } from '../../../../engine/rtp/packet.ts'
+import { RtpStream } from '../../../../engine/rtp/stream.ts'
+import { framedPackets, H264_CAPS, rtpPacket } from '../../../helpers/rtsp/packets.ts'
+import { Random } from '../../../helpers/rtsp/random-bytes.ts'
+
+/** Header bytes of a NAL unit, and of the packets that carry it whole or in fragments. */
+const CODECS = {
+  H264: { nal: [0x65], indicator: [0x7c], type: 5, aggregate: [0x18], headerBytes: 1 },
+  // IDR_W_RADL (19) of layer 0, temporal id 1.
+  H265: { nal: [0x26, 0x01], indicator: [0x62, 0x01], type: 19, aggregate: [0x60, 0x01], headerBytes: 2 },
+} as const
+
+type Codec = keyof typeof CODECS
+
+const body = (bytes: number): Buffer => Buffer.from(new Random(bytes).bytes(bytes))
+
+const fragment = (codec: Codec, payload: Buffer, marker = true) => {
+  const packet = rtpPacket({ sequence: 7, timestamp: 9000, marker, payload })
+  return fragmenterOf(codec)(packet, payloadRange(packet) ?? { start: 0, end: 0 })
+}
+
+/** What a receiver makes of fragments (RFC 6184 section 5.8, RFC 7798 section 4.4.3). */
+const reassemble = (codec: Codec, packets: readonly Buffer[]) => {
+  const { headerBytes } = CODECS[codec]
+  return packets.map((packet) => {
+    const payload = packet.subarray(12)
+    const fu = payload[headerBytes] ?? 0
+    return {
+      indicator: [...payload.subarray(0, headerBytes)],
+      start: (fu & 0x80) !== 0,
+      end: (fu & 0x40) !== 0,
+      type: fu & 0x3f & (codec === 'H264' ? 0x1f : 0x3f),
+      marker: ((packet[1] ?? 0) & 0x80) !== 0,
+      data: payload.subarray(headerBytes + 1),
+    }
+  })
+}
+
+describe.each(['H264', 'H265'] as const)('packets of %s', (codec) => {
+  const { nal, indicator, type, aggregate } = CODECS[codec]
+
+  it.each([1390, 2000, 2774, 40_000, 64_980])('with a NAL unit of %d bytes become fragments of at most 1400 bytes', (bytes) => {
+    const data = body(bytes)
+    const packets = fragment(codec, Buffer.concat([Buffer.from(nal), data]))
+    const parts = reassemble(codec, packets)
+    expect(Buffer.concat(parts.map((part) => part.data))).toEqual(data)
+    expect(Math.max(...packets.map(({ length }) => length))).toBeLessThanOrEqual(MAX_PACKET_BYTES)
+    expect(new Set(packets.slice(0, -1).map(({ length }) => length)).size).toBe(1)
+    for (const [at, part] of parts.entries()) {
+      const last = at === parts.length - 1
+      expect(part).toMatchObject({ indicator, type, start: at === 0, end: last, marker: last })
+    }
+  })
+
+  it('that fit stay as they are', () => {
+    const payload = Buffer.concat([Buffer.from(nal), body(MAX_PACKET_BYTES - 12 - nal.length)])
+    expect(fragment(codec, payload).map((packet) => packet.subarray(12))).toEqual([payload])
+  })
+
+  it.each([
+    ['the first', 0x80],
+    ['a middle', 0],
+    ['the last', 0x40],
+  ])('that are %s fragment are fragmented further', (_which, flags) => {
+    const data = body(5000)
+    const parts = reassemble(codec, fragment(codec, Buffer.concat([Buffer.from([...indicator, flags | type]), data]), false))
+    expect(Buffer.concat(parts.map((part) => part.data))).toEqual(data)
+    expect(parts.every((part) => part.type === type && !part.marker)).toBe(true)
+    expect(parts.map(({ start }) => start)).toEqual(parts.map((_, at) => at === 0 && flags === 0x80))
+    expect(parts.map(({ end }) => end)).toEqual(parts.map((_, at) => at === parts.length - 1 && flags === 0x40))
+  })
+
+  it('that aggregate NAL units stay as they are', () => {
+    const payload = Buffer.concat([Buffer.from(aggregate), body(3000)])
+    expect(fragment(codec, payload).map((packet) => packet.subarray(12))).toEqual([payload])
+  })
+})
+
+it('packets of another codec stay as they are', () => {
+  const packet = rtpPacket({ sequence: 1, timestamp: 1, payload: 'x'.repeat(9000) })
+  expect(fragmenterOf('JPEG')(packet, { start: 12, end: packet.length })).toEqual([packet])
+})
+
+describe('a stream that fragments', () => {
+  const setUp = (fragmenting: boolean) => {
+    const stream = new RtpStream()
+    const units: AccessUnit[] = []
+    stream.onUnit((unit) => units.push(unit))
+    const caps = parseRtpCaps(H264_CAPS)
+    if (caps === undefined) throw new Error('no caps')
+    stream.begin({ fragmenting })
+    stream.setCaps(caps)
+    const send = (...packets: readonly { readonly sequence: number; readonly bytes: number }[]) => {
+      for (const { sequence, bytes } of packets) {
+        const payload = Buffer.concat([Buffer.from([0x65]), body(bytes)])
+        stream.ingest(framedPackets(rtpPacket({ sequence, timestamp: sequence * 3000, payload })))
+      }
+      return units.flatMap((unit) => unit.packets().map((packet) => packet.readUInt16BE(2)))
+    }
+    return { units, send }
+  }
+  const stepsOf = (sequences: readonly number[]) => sequences.slice(1).map((sequence, at) => (sequence - (sequences[at] ?? 0)) & 0xffff)
+
+  it('numbers its packets without a gap, also over the wrap of the number', () => {
+    const { send, units } = setUp(true)
+    const sequences = send(
+      ...Array.from({ length: 3000 }, (_, at) => ({ sequence: (65_000 + at) & 0xffff, bytes: at % 3 === 0 ? 40_000 : 100 })),
+    )
+    expect(units).toHaveLength(3000)
+    expect(sequences.length).toBeGreaterThan(30_000)
+    expect(new Set(stepsOf(sequences))).toEqual(new Set([1]))
+  })
+
+  it('keeps the loss of packets visible', () => {
+    const sequences = setUp(true).send({ sequence: 10, bytes: 3000 }, { sequence: 13, bytes: 3000 })
+    expect(stepsOf(sequences)).toEqual([1, 1, 3, 1, 1])
+  })
+
+  it('leaves packets as they are unless it is asked to', () => {
+    expect(setUp(false).send({ sequence: 10, bytes: 40_000 })).toHaveLength(1)
+  })
+})
