@@ -78,8 +78,9 @@ export const ROOMS = {
   'engine/screenshots/decode': ['engine/gst', 'engine/rtp', 'engine/screenshots/jpeg', 'lib/'],
   'engine/screenshots/files': ['engine/screenshots/jpeg', 'lib/'],
   'engine/screenshots/jpeg': ['lib/schema'],
-  'engine/klv': ['engine/klv/mpegts', 'engine/klv/st0601', 'engine/rtp', 'lib/'],
+  'engine/klv': ['engine/klv/footprint', 'engine/klv/mpegts', 'engine/klv/st0601', 'engine/rtp', 'lib/'],
   'engine/klv/st0601': ['lib/schema'],
+  'engine/klv/footprint': ['engine/klv/st0601'],
   'engine/klv/mpegts': [],
   'engine/rtsp/publisher': ['engine/rtp', 'engine/rtsp/access', 'engine/rtsp/protocol', 'engine/rtsp/publisher/sinks', 'lib/'],
   'engine/rtsp/publisher/sinks': ['engine/rtp', 'engine/rtsp/protocol'],
@@ -98,7 +99,7 @@ export const ROOMS = {
 }
 
 /** Rooms that run on every fetch runtime, or in a browser: nothing of Node in them. */
-const NEUTRAL = /^(lib|db)\/|^engine\/klv\/(st0601|mpegts)\/|^handlers\/(?!node\/|cli\/)/
+const NEUTRAL = /^(lib|db)\/|^engine\/klv\/(footprint|mpegts|st0601)\/|^handlers\/(?!node\/|cli\/)/
 
 /** Packages that one file alone may import. */
 const ONLY = [{ package: 'execa', file: 'engine/gst/child.ts' }]

@@ -1,11 +1,12 @@
+import * as v from 'valibot'
 import type { Upstreams } from '../lib/events/upstreams.ts'
 import { PIPELINE_ANSWER } from '../lib/openapi/answers.ts'
-import { KLV_FEATURE, KLV_PACKET } from '../lib/openapi/examples.ts'
+import { KLV_FEATURE, KLV_FOOTPRINT, KLV_PACKET } from '../lib/openapi/examples.ts'
 import { eventsAnswer } from '../lib/openapi/operation.ts'
 import { findRecord } from '../lib/pipelines/find.ts'
 import { type KlvDeps, readKlv, startKlv, stopKlv } from '../lib/pipelines/klv.ts'
 import { pipelineNotFoundSchema } from '../lib/schema/event.ts'
-import { klvFeatureSchema, klvPacketSchema, klvQuerySchema } from '../lib/schema/klv.ts'
+import { klvFeatureSchema, klvFootprintSchema, klvPacketSchema, klvQuerySchema } from '../lib/schema/klv.ts'
 import type { EventDeps } from './events.ts'
 import { pipelineAnswer } from './http/pipeline-answer.ts'
 import { pipelineIdOf } from './http/pipeline-id.ts'
@@ -52,8 +53,9 @@ export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
     path: BASE,
     access: 'session',
     operation: 'getKlv',
-    summary: 'Read the last decoded KLV packet with its age, as JSON or as a GeoJSON Feature',
-    description: '404 before the first packet. stale is true for a packet that is older than 5 s.',
+    summary: 'Read the last decoded KLV packet with its age, as JSON, or as a GeoJSON Feature of position or footprint',
+    description:
+      'stale is true for a packet that is older than 5 s. footprint: the ground that the sensor sees, from the corners of the picture (tags 82 to 89), else from their offsets (26 to 33 with 23 and 24), else computed from position, altitude, attitude and field of view over flat ground at the elevation of the target (42, else 25, else 0). 404 before the first packet; with details.reason no_footprint if the packet has none or the picture reaches above the horizon.',
     status: 200,
     errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     query: klvQuerySchema,
@@ -61,12 +63,17 @@ export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
       description: 'The last packet',
       content: {
         'application/json': { schema: klvPacketSchema, examples: { packet: KLV_PACKET } },
-        'application/geo+json': { schema: klvFeatureSchema, examples: { feature: KLV_FEATURE } },
+        'application/geo+json': {
+          schema: v.union([klvFeatureSchema, klvFootprintSchema]),
+          examples: { feature: KLV_FEATURE, footprint: KLV_FOOTPRINT },
+        },
       },
     },
     handle: async (exchange) => {
       const answer = await readKlv(deps, pipelineIdOf(exchange), readQuery(exchange.url, ['format']))
-      return 'feature' in answer ? json(answer.feature, 200, { 'content-type': 'application/geo+json' }) : json(answer.packet)
+      return answer.format === 'geojson' || answer.format === 'footprint'
+        ? json(answer.feature, 200, { 'content-type': 'application/geo+json' })
+        : json(answer.packet)
     },
   },
   {

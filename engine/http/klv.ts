@@ -12,6 +12,7 @@ export const klvAnswers = (supervisor: Pick<Supervisor, 'klv' | 'view'>): Answer
   },
   latest: (id) => supervisor.klv(id).latest(),
   latestFeature: (id) => supervisor.klv(id).latestFeature(),
+  latestFootprint: (id) => supervisor.klv(id).latestFootprint(),
   events: (id) => {
     const tap = supervisor.klv(id)
     return ({ push }) => tap.subscribe((packet) => push({ type: 'klv', id, packet }))

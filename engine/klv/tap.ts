@@ -3,6 +3,7 @@ import { ApiError } from '../../lib/errors.ts'
 import type { Geolocation, KlvView } from '../../lib/schema/pipeline.ts'
 import type { AccessUnit } from '../rtp/access-unit.ts'
 import type { RtpStream } from '../rtp/stream.ts'
+import { type FootprintFeature, footprintFeature } from './footprint/feature.ts'
 import { geolocationOf } from './st0601/geolocation.ts'
 import { type KlvFeature, type KlvPacketJson, klvFeature, klvPacketJson } from './st0601/json.ts'
 import type { KlvPacket } from './st0601/packet.ts'
@@ -33,6 +34,12 @@ interface KlvTapOptions {
 const GEOLOCATION_INTERVAL_MS = 1000
 /** Larger units are dropped undecoded: no metadata is this large. Bytes. */
 const MAX_UNIT_BYTES = 256 * 1024
+
+const NO_FOOTPRINT = {
+  incomplete:
+    'it has neither corners (tags 82 to 89, or 26 to 33 with 23 and 24) nor position, altitude, attitude and field of view (13, 14, 15, 5, 19, 16, 17). Try again with a later packet.',
+  horizon: 'the picture reaches above the horizon. Point the sensor further down.',
+} as const
 
 interface Received {
   readonly packet: KlvPacket
@@ -125,6 +132,17 @@ export class KlvTap {
     return klvFeature(packet, arrival)
   }
 
+  /** What the sensor sees, as a GeoJSON Feature. NOT_FOUND with `details.reason` no_footprint before the first packet and when it has none. */
+  latestFootprint(): FootprintFeature {
+    const { packet, arrival } = this.#lastArrival({ reason: 'no_footprint' })
+    const feature = footprintFeature(packet, arrival)
+    if (typeof feature !== 'string') return feature
+    const { id } = this.#options
+    throw new ApiError('NOT_FOUND', `The last KLV packet of the pipeline "${id}" has no footprint: ${NO_FOOTPRINT[feature]}`, {
+      reason: 'no_footprint',
+    })
+  }
+
   /** Calls back with every packet decoded from now on; returns the function that unsubscribes. */
   subscribe(listener: (packet: KlvPacketJson) => void): () => void {
     this.#subscribers.add(listener)
@@ -139,10 +157,10 @@ export class KlvTap {
     this.#options.onChange()
   }
 
-  #lastArrival() {
+  #lastArrival(details: Readonly<Record<string, string>> = {}) {
     const { id, now } = this.#options
     if (this.#last === undefined)
-      throw new ApiError('NOT_FOUND', `No KLV packet of the pipeline "${id}" has been decoded yet. Start KLV extraction first.`)
+      throw new ApiError('NOT_FOUND', `No KLV packet of the pipeline "${id}" has been decoded yet. Start KLV extraction first.`, details)
     return { packet: this.#last.packet, arrival: { pipelineId: id, receivedAt: this.#last.at, now: now() } }
   }
 

@@ -81,6 +81,8 @@ export const klvPacketSchema: SchemaOf<klv.KlvPacketRecord> = klv.klvPacketSchem
 
 export const klvFeatureSchema: SchemaOf<klv.KlvFeatureRecord> = klv.klvFeatureSchema
 
+export const klvFootprintSchema: SchemaOf<klv.KlvFootprintRecord> = klv.klvFootprintSchema
+
 export const cameraListSchema: SchemaOf<readonly Camera[]> = v.array(cameraSchema)
 
 /** Body of screenshots/start: nothing is left to defaults. */

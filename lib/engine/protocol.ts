@@ -229,6 +229,15 @@ export const PROTOCOL = {
       patienceMs: QUICK_MS,
       outage: 'repeat',
     },
+    /** NOT_FOUND with `details.reason` no_footprint. */
+    latestFootprint: {
+      method: 'GET',
+      path: '/pipelines/:id/klv?format=footprint',
+      kind: 'json',
+      answer: message.klvFootprintSchema,
+      patienceMs: QUICK_MS,
+      outage: 'repeat',
+    },
     /** The last packet with its age; NOT_FOUND before the first. */
     latest: {
       method: 'GET',

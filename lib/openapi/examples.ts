@@ -89,6 +89,23 @@ export const KLV_FEATURE = {
   properties: { pipeline_id: 'uav-1', received_at: TIME, stale: false },
 }
 
+export const KLV_FOOTPRINT = {
+  type: 'Feature',
+  geometry: {
+    type: 'Polygon',
+    coordinates: [
+      [
+        [29.1, -10.6],
+        [29.2, -10.6],
+        [29.2, -10.5],
+        [29.1, -10.5],
+        [29.1, -10.6],
+      ],
+    ],
+  },
+  properties: { method: 'corners', pipeline_id: 'uav-1', received_at: TIME, stale: false },
+}
+
 const CAMERA_IDENTITY = {
   device_path: '/dev/video0',
   device_paths: ['/dev/video0'],

@@ -3,7 +3,7 @@ import { passwordSchema } from '../schema/auth.ts'
 import { cameraCapabilitiesSchema, cameraSchema } from '../schema/camera.ts'
 import { errorSchema, triggerRefusalSchema } from '../schema/error.ts'
 import { healthSchema } from '../schema/health.ts'
-import { klvFeatureSchema, klvPacketSchema } from '../schema/klv.ts'
+import { klvFeatureSchema, klvFootprintSchema, klvPacketSchema } from '../schema/klv.ts'
 import {
   advancedPipelineSchema,
   advancedReplacementSchema,
@@ -42,6 +42,7 @@ const ANSWERS: Names = {
   Screenshot: screenshotRecordSchema,
   KlvPacket: klvPacketSchema,
   KlvFeature: klvFeatureSchema,
+  KlvFootprint: klvFootprintSchema,
   Camera: cameraSchema,
   CameraCapabilities: cameraCapabilitiesSchema,
   Health: healthSchema,

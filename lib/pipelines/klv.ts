@@ -1,7 +1,7 @@
 import type { Klv } from '../engine/protocol.ts'
 import { hasCode } from '../errors.ts'
 import type { PipelineRepository } from '../repositories.ts'
-import { type KlvFeatureRecord, type KlvPacketRecord, klvQuerySchema } from '../schema/klv.ts'
+import { type KlvFeatureRecord, type KlvFootprintRecord, type KlvPacketRecord, klvQuerySchema } from '../schema/klv.ts'
 import { validate } from '../validate.ts'
 import { findRecord, notPlaying } from './find.ts'
 import { idleView, type PipelineRepresentation, represent } from './representation.ts'
@@ -33,13 +33,21 @@ export const stopKlv = async (deps: KlvDeps, id: string): Promise<PipelineRepres
   }
 }
 
-/** The last decoded packet as the API's JSON or as GeoJSON; NOT_FOUND before the first. */
-export const readKlv = async (
-  deps: KlvDeps,
-  id: string,
-  query: Readonly<Record<string, unknown>>,
-): Promise<{ readonly packet: KlvPacketRecord } | { readonly feature: KlvFeatureRecord }> => {
+export type KlvAnswer =
+  | { readonly format: 'json'; readonly packet: KlvPacketRecord }
+  | { readonly format: 'geojson'; readonly feature: KlvFeatureRecord }
+  | { readonly format: 'footprint'; readonly feature: KlvFootprintRecord }
+
+/** The last decoded packet in the format of the query; NOT_FOUND before the first, and when it does not have what the format is made of. */
+export const readKlv = async (deps: KlvDeps, id: string, query: Readonly<Record<string, unknown>>): Promise<KlvAnswer> => {
   const { format } = validate(klvQuerySchema, query, 'query')
   await findRecord(deps.pipelines, id)
-  return format === 'geojson' ? { feature: await deps.klv.latestFeature(id) } : { packet: await deps.klv.latest(id) }
+  switch (format) {
+    case 'json':
+      return { format, packet: await deps.klv.latest(id) }
+    case 'geojson':
+      return { format, feature: await deps.klv.latestFeature(id) }
+    case 'footprint':
+      return { format, feature: await deps.klv.latestFootprint(id) }
+  }
 }

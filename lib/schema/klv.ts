@@ -1,13 +1,13 @@
 import * as v from 'valibot'
 
-const KLV_FORMATS = ['json', 'geojson'] as const
+const KLV_FORMATS = ['json', 'geojson', 'footprint'] as const
 
 /** Query of the latest packet. */
 export const klvQuerySchema = v.strictObject({
   format: v.optional(
     v.pipe(
       v.picklist(KLV_FORMATS, `Use one of: ${KLV_FORMATS.join(', ')}`),
-      v.description('geojson: a Feature with the position of the sensor'),
+      v.description('geojson: a Feature with the position of the sensor; footprint: a Feature with the ground that it sees'),
     ),
     'json',
   ),
@@ -42,7 +42,31 @@ export const klvFeatureSchema = v.object({
   properties: v.record(v.string(), v.nullable(v.union([v.number(), v.string(), v.boolean()]))),
 })
 
+const ring = v.pipe(v.array(v.array(v.number())), v.description('Closed and counter-clockwise; longitude and latitude, WGS 84 degrees'))
+
+/** The ground that the sensor sees as a GeoJSON Feature (RFC 7946). */
+export const klvFootprintSchema = v.object({
+  type: v.literal('Feature'),
+  geometry: v.variant('type', [
+    v.object({ type: v.literal('Polygon'), coordinates: v.array(ring) }),
+    v.pipe(
+      v.object({ type: v.literal('MultiPolygon'), coordinates: v.array(v.array(ring)) }),
+      v.description('Cut in two at the antimeridian (RFC 7946 section 3.1.9)'),
+    ),
+  ]),
+  properties: v.objectWithRest(
+    {
+      method: v.pipe(
+        v.picklist(['corners', 'offsets', 'field_of_view']),
+        v.description('Sent as corners (tags 82 to 89), as offsets from the frame centre (26 to 33), or computed over flat ground'),
+      ),
+    },
+    v.nullable(v.union([v.number(), v.string(), v.boolean()])),
+  ),
+})
+
 export type KlvPacketRecord = Immutable<v.InferOutput<typeof klvPacketSchema>>
 export type KlvFeatureRecord = Immutable<v.InferOutput<typeof klvFeatureSchema>>
+export type KlvFootprintRecord = Immutable<v.InferOutput<typeof klvFootprintSchema>>
 
 type Immutable<T> = T extends object ? { readonly [K in keyof T]: Immutable<T[K]> } : T

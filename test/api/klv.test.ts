@@ -111,11 +111,29 @@ describe('KLV of a pipeline', () => {
       headers: { 'content-type': 'application/geo+json', 'cache-control': 'no-store' },
     },
     {
+      name: 'answers the footprint as a GeoJSON Feature',
+      given: async (api) => {
+        await playing(api)
+        api.klv.send({ ...klvPacket('uav-1', 10), values: { corner_longitude_point_1_full: 29 } })
+      },
+      request: ['GET', `${BASE}?format=footprint`],
+      status: 200,
+      contains: ['"type":"Polygon"', '"method":"corners"'],
+      headers: { 'content-type': 'application/geo+json', 'cache-control': 'no-store' },
+    },
+    {
+      name: 'says why when there is no footprint',
+      given: withPacket,
+      request: ['GET', `${BASE}?format=footprint`],
+      status: 404,
+      contains: ['"code":"NOT_FOUND"', '"reason":"no_footprint"'],
+    },
+    {
       name: 'refuses another format',
       given: withPacket,
       request: ['GET', `${BASE}?format=xml`],
       status: 400,
-      contains: ['format', 'json, geojson'],
+      contains: ['format', 'json, geojson, footprint'],
     },
     { name: 'refuses two formats', given: withPacket, request: ['GET', `${BASE}?format=json&format=geojson`], status: 400 },
     { name: 'answers 404 before the first packet', given: playing, request: ['GET', BASE], status: 404, contains: ['No KLV packet'] },

@@ -91,6 +91,11 @@ describe('KLV of a playing pipeline', () => {
       last.body.values.sensor_latitude,
       last.body.values.sensor_true_altitude,
     ])
+    // This source sends neither corners nor its field of view.
+    expect(await service.request('GET', '/svc/pipeline/uav/klv?format=footprint')).toMatchObject({
+      status: 404,
+      body: { code: 'NOT_FOUND', details: { reason: 'no_footprint' } },
+    })
     await service.stop()
   })
 

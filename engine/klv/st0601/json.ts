@@ -4,7 +4,7 @@ import { findTag } from './tags.ts'
 import type { KlvValue } from './value.ts'
 
 /** Origin and arrival of a packet. Times are milliseconds since the epoch. */
-interface KlvArrival {
+export interface KlvArrival {
   readonly pipelineId: string
   readonly receivedAt: number
   readonly now: number
@@ -69,7 +69,8 @@ const valuesOf = (packet: KlvPacket): Record<string, KlvValue> => {
   return values
 }
 
-const arrivalJson = (packet: KlvPacket, { pipelineId, receivedAt, now }: KlvArrival) => {
+/** The fields of a packet that every form of it has. */
+export const arrivalJson = (packet: KlvPacket, { pipelineId, receivedAt, now }: KlvArrival) => {
   const age = Math.max(0, now - receivedAt)
   const received = new Date(receivedAt).toISOString()
   return { pipeline_id: pipelineId, received_at: received, age_ms: age, stale: age > STALE_AFTER_MS, timestamp: timestampOf(packet) }

@@ -1,3 +1,4 @@
+import { turnedBack, type Vector } from './attitude.ts'
 import { encodePacket } from './encode.ts'
 
 /** Position and attitude of the synthetic aircraft, in degrees and metres. */
@@ -37,12 +38,20 @@ export const flightState = (timeMs: number): FlightState => {
 
 const wrap360 = (degrees: number): number => ((degrees % 360) + 360) % 360
 
+/** Where the camera looks, relative to the aircraft: azimuth and elevation in degrees. */
+const lookAtCenter = ({ heading, pitch, roll, altitude }: FlightState) => {
+  const toCenter = (heading + 90) * RADIANS
+  const ray: Vector = [RADIUS_M * Math.cos(toCenter), RADIUS_M * Math.sin(toCenter), altitude]
+  const [forward, right, down] = turnedBack(ray, { yaw: heading, pitch, roll })
+  return { azimuth: wrap360(Math.atan2(right, forward) / RADIANS), elevation: -Math.atan2(down, Math.hypot(forward, right)) / RADIANS }
+}
+
 const SPEED_M_S = (2 * Math.PI * RADIUS_M) / LAP_SECONDS
 
 /** The ST 0601 packet at a time in milliseconds since the epoch; the camera points at the centre of the circles. */
 export const flightPacket = (timeMs: number): Uint8Array => {
   const state = flightState(timeMs)
-  const depression = Math.atan2(state.altitude, RADIUS_M) / RADIANS
+  const look = lookAtCenter(state)
   return encodePacket([
     [2, Math.round(timeMs * 1000)],
     [3, 'SYNTHETIC'],
@@ -58,8 +67,8 @@ export const flightPacket = (timeMs: number): Uint8Array => {
     [15, state.altitude],
     [16, 20],
     [17, 11.25],
-    [18, 90],
-    [19, -depression],
+    [18, look.azimuth],
+    [19, look.elevation],
     [20, 0],
     [21, Math.hypot(state.altitude, RADIUS_M)],
     [23, CENTER.latitude],

@@ -164,6 +164,15 @@ const CHECKS: { readonly [Part in keyof Protocol]: { readonly [Name in keyof Pro
       given.sendKlv?.(ID)
       expect(await eventually(() => given.client.klv.latestFeature(ID))).toMatchObject({ type: 'Feature' })
     },
+    latestFootprint: async (given) => {
+      await startKlv(given)
+      given.sendKlv?.(ID)
+      expect(await eventually(() => given.client.klv.latestFootprint(ID))).toMatchObject({
+        type: 'Feature',
+        geometry: { type: 'Polygon' },
+        properties: { pipeline_id: ID },
+      })
+    },
     events: async (given) => {
       await startKlv(given)
       const open = (signal: AbortSignal) => given.client.klv.events(ID, signal)

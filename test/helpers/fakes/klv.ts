@@ -62,6 +62,18 @@ export const createFakeKlv = (engine: FakeEngine): FakeKlv => {
       const { values, pipeline_id } = last(id)
       return { type: 'Feature', geometry: null, properties: { ...values, pipeline_id } }
     },
+    latestFootprint: async (id) => {
+      const { values, pipeline_id } = last(id)
+      const east = values.corner_longitude_point_1_full
+      if (typeof east !== 'number') throw new ApiError('NOT_FOUND', 'The packet has no footprint.', { reason: 'no_footprint' })
+      const ring = [
+        [east, 10],
+        [east + 1, 10],
+        [east, 11],
+        [east, 10],
+      ]
+      return { type: 'Feature', geometry: { type: 'Polygon', coordinates: [ring] }, properties: { method: 'corners', pipeline_id } }
+    },
     async *events(id, signal) {
       const waiting: KlvPacketRecord[] = []
       let wake = (): void => {}

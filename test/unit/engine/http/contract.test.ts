@@ -20,7 +20,7 @@ const start = async (): Promise<ContractEngine> => {
     url: server.url,
     token: TOKEN,
     close: server.close,
-    sendKlv: (id) => klv.send(klvPacket(id, 48)),
+    sendKlv: (id) => klv.send({ ...klvPacket(id, 48), values: { corner_longitude_point_1_full: 8 } }),
     addScreenshot: (pipeline_id) => {
       const [created_at, size] = ['2026-11-20T10:00:00.000Z', { width: 160, height: 120 }]
       const file = `${pipeline_id}_20261120T100000000Z.jpg`

@@ -8,6 +8,7 @@ const folder = fileURLToPath(new URL('../../../../engine/klv/', import.meta.url)
 /** A program that uses the decoder and the demuxer and stores its results in `found`. */
 const PROGRAM = `
   import { flightPacket } from './st0601/synthetic-flight.ts'
+  import { footprintFeature } from './footprint/feature.ts'
   import { klvFeature, klvPacketJson } from './st0601/json.ts'
   import { KlvStreamParser } from './st0601/stream-parser.ts'
   import { KlvDemuxer } from './mpegts/klv-demuxer.ts'
@@ -16,6 +17,7 @@ const PROGRAM = `
   globalThis.found = JSON.stringify({
     mission: klvPacketJson(packet, arrival).values.mission_id,
     geometry: klvFeature(packet, arrival).geometry.type,
+    footprint: footprintFeature(packet, arrival).properties.method,
     units: new KlvDemuxer().push(new Uint8Array(400)).length,
   })
 `
@@ -30,5 +32,10 @@ it('decodes without Node: no module, no Buffer, no process', async () => {
   })
   const bare = createContext({ TextDecoder, TextEncoder })
   runInContext(outputFiles[0]?.text ?? '', bare)
-  expect(JSON.parse(String(runInContext('found', bare)))).toEqual({ mission: 'SYNTHETIC', geometry: 'Point', units: 0 })
+  expect(JSON.parse(String(runInContext('found', bare)))).toEqual({
+    mission: 'SYNTHETIC',
+    geometry: 'Point',
+    footprint: 'field_of_view',
+    units: 0,
+  })
 })

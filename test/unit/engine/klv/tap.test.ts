@@ -56,6 +56,17 @@ const LARGE = encodePacket([
 ])
 
 describe('a KLV tap', () => {
+  it('has no footprint before a packet, nor from one without the values for it', () => {
+    const { tap, send } = createTap()
+    expect(reasonOf(() => tap.latestFootprint())).toEqual(['NOT_FOUND', 'no_footprint'])
+    send(flightPacket(1000))
+    tap.start()
+    send(LARGE)
+    expect(reasonOf(() => tap.latestFootprint())).toEqual(['NOT_FOUND', 'no_footprint'])
+    send(flightPacket(1000))
+    expect(tap.latestFootprint()).toMatchObject({ geometry: { type: 'Polygon' }, properties: { method: 'field_of_view' } })
+  })
+
   it('detects KLV with the first unit, and from the announcement of the source', () => {
     const { tap, send, changes } = createTap()
     expect(tap.view()).toEqual({ available: false })
