@@ -50,6 +50,7 @@ export const ROOMS = {
   'lib/settings.ts': ['lib', 'lib/engine', 'lib/schema'],
   'lib/health.ts': ['lib', 'lib/engine', 'lib/license'],
   'lib/metrics.ts': ['lib', 'lib/engine'],
+  'lib/process-metrics.ts': [],
   'lib/pipelines': ['lib', 'lib/credentials', 'lib/engine', 'lib/license', 'lib/schema', 'lib/settings.ts'],
   'lib/triggers': ['lib', 'lib/engine', 'lib/pipelines', 'lib/schema', 'lib/settings.ts'],
   'lib/events': ['lib', 'lib/engine', 'lib/pipelines', 'lib/schema', 'lib/settings.ts'],

@@ -27,7 +27,7 @@ import { FileStore } from './screenshots/files/file-store.ts'
 
 /** A sidecar without contact to an API process for this long stops itself and its streams. */
 const ABANDONED_AFTER_MS = 60_000
-const CHECK_EVERY_MS = 1000
+const CHECK_EVERY_MS = 5000
 /** Longest time to end in order; afterwards the children die with this process. */
 const CLOSE_WITHIN_MS = 5000
 

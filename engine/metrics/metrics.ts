@@ -1,4 +1,6 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { performance } from 'node:perf_hooks'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { collectProcessMetrics } from '../../lib/process-metrics.ts'
 import type { KlvCounts } from '../klv/tap.ts'
 import type { Supervisor } from '../pipelines/supervisor.ts'
 import { MetricsHistory } from './history.ts'
@@ -27,7 +29,7 @@ export const createEngineMetrics = ({ supervisor, publisher, klv }: EngineMetric
   const history = new MetricsHistory((seconds) => firstFrame.observe(seconds))
   supervisor.subscribe((event) => history.record(event))
   const setters = ENGINE_METRICS.map((row) => register(row, registry))
-  collectDefaultMetrics({ register: registry, prefix: 'svc_engine_' })
+  collectProcessMetrics(registry, 'svc_engine_', () => performance.eventLoopUtilization())
 
   const collect = (): EngineFacts => ({
     pipelines: supervisor.measure().map((facts) => ({

@@ -1,5 +1,7 @@
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { performance } from 'node:perf_hooks'
+import { Gauge, Histogram, Registry } from 'prom-client'
 import type { Metrics } from '../../lib/metrics.ts'
+import { collectProcessMetrics } from '../../lib/process-metrics.ts'
 
 /** From a read from memory to a start that times out, seconds. */
 const LATENCY_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30]
@@ -39,7 +41,7 @@ export const createApiMetrics = ({ sseClients }: ApiMetricsOptions): Metrics => 
       this.set(process.uptime())
     },
   })
-  collectDefaultMetrics({ register: registry, prefix: 'svc_api_' })
+  collectProcessMetrics(registry, 'svc_api_', () => performance.eventLoopUtilization())
   return {
     answered: ({ method, route, status, seconds }) =>
       latency.observe({ method: METHODS.has(method) ? method : 'other', route: route ?? 'unmatched', status }, seconds),

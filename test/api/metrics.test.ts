@@ -29,7 +29,7 @@ describe('the metrics', () => {
     expect(metrics.value('svc_engine_up')).toBe(1)
     expect(metrics.value('svc_pipelines', { phase: 'playing' })).toBe(2)
     expect(metrics.value('svc_api_uptime_seconds')).toBeGreaterThan(0)
-    expect(metrics.value('svc_api_nodejs_eventloop_lag_p99_seconds')).toBeGreaterThanOrEqual(0)
+    expect(metrics.value('svc_api_nodejs_eventloop_active_seconds_total')).toBeGreaterThan(0)
     expect(metrics.repeated).toEqual([])
   })
 

@@ -8,6 +8,7 @@ import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { cpuSeconds } from '../helpers/bench/measure.ts'
+import { watchedLoops, watchLoops } from '../helpers/bench/watch-loops.ts'
 import { startService } from '../helpers/process/service.ts'
 
 const LOGINS = Number(process.argv[2] ?? 1000)
@@ -46,21 +47,16 @@ const summary = (timed: readonly Timed[]): string => {
   return `${timed.length}: median ${quantile(ms, 0.5).toFixed(1)} ms, p99 ${quantile(ms, 0.99).toFixed(1)} ms, longest ${quantile(ms, 1).toFixed(1)} ms`
 }
 
+const blocks = mkdtempSync(join(tmpdir(), 'bench-blocks-'))
 const dataDir = mkdtempSync(join(tmpdir(), 'bench-logins-'))
 const service = await startService({
   dataDir,
-  env: { SVC_TRUST_PROXY: '1', SVC_API_KEY: 'the-key-of-the-measurement' },
+  env: { SVC_TRUST_PROXY: '1', SVC_API_KEY: 'the-key-of-the-measurement', ...watchedLoops(blocks) },
 }).catch((error: unknown) => {
   rmSync(dataDir, { recursive: true, force: true })
   throw error
 })
 const key = { 'x-api-key': 'the-key-of-the-measurement' }
-
-/** The longest time that the API's event loop stood still since it was last asked, milliseconds. */
-const longestBlock = async (): Promise<number> => {
-  const { text } = await ask(`${service.url}/svc/metrics`, 'GET', key)
-  return Number(/^svc_api_nodejs_eventloop_lag_max_seconds (\S+)/m.exec(text)?.[1]) * 1000
-}
 
 const attack = async (round: number): Promise<readonly Timed[]> =>
   Promise.all(
@@ -76,7 +72,7 @@ const attack = async (round: number): Promise<readonly Timed[]> =>
 
 const measure = async (round: number): Promise<void> => {
   const cpu = cpuSeconds(service.pid)
-  await longestBlock()
+  const longestBlock = await watchLoops([service.pid], blocks)
   let attacking = true
   const others: Timed[] = []
   const bystander = (async () => {
@@ -107,5 +103,5 @@ try {
 } finally {
   agent.destroy()
   await service.stop()
-  rmSync(dataDir, { recursive: true, force: true })
+  for (const folder of [dataDir, blocks]) rmSync(folder, { recursive: true, force: true })
 }

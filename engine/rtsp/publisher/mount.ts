@@ -48,7 +48,9 @@ export class MountPoint {
   readonly #sessions = new Set<MountedSession>()
   readonly #waiting = new Set<() => void>()
   readonly #unsubscribe: readonly (() => void)[]
-  readonly #reports: NodeJS.Timeout
+  readonly #reportMs: number
+  /** Runs while there are readers. */
+  #reports: NodeJS.Timeout | undefined
   #closed = false
 
   constructor(
@@ -71,8 +73,7 @@ export class MountPoint {
         if (previous && !sameFormat(caps, previous)) this.disconnectReaders()
       }),
     ])
-    this.#reports = setInterval(() => this.#report(), context.reportMs)
-    this.#reports.unref()
+    this.#reportMs = context.reportMs
   }
 
   get readers(): number {
@@ -135,6 +136,7 @@ export class MountPoint {
 
   add(session: MountedSession): void {
     this.#sessions.add(session)
+    this.#reports ??= setInterval(() => this.#report(), this.#reportMs).unref()
     this.options.onReaders?.(this.#sessions.size)
   }
 
@@ -149,7 +151,7 @@ export class MountPoint {
   /** Disconnects the readers and ends pending DESCRIBEs. */
   close(): void {
     this.#closed = true
-    clearInterval(this.#reports)
+    this.#endReports()
     for (const unsubscribe of this.#unsubscribe) unsubscribe()
     for (const end of this.#waiting) end()
     this.disconnectReaders()
@@ -182,8 +184,13 @@ export class MountPoint {
     }
   }
 
+  #endReports(): void {
+    clearInterval(this.#reports)
+    this.#reports = undefined
+  }
+
   #report(): void {
-    if (this.#sessions.size === 0) return
+    if (this.#sessions.size === 0) this.#endReports()
     for (const [at, stream] of this.options.streams.entries()) {
       const report = this.senderReport(stream)
       if (report) for (const session of this.#sessions) session.reader.report(at, report)

@@ -90,7 +90,8 @@ class RtspPublisher implements Publisher {
   readonly #connections = new Set<RtspConnection>()
   readonly #perAddress = new Map<string, number>()
   readonly #mounts = new Set<MountPoint>()
-  readonly #checkTimer: NodeJS.Timeout
+  /** Runs while somebody is connected. */
+  #checkTimer: NodeJS.Timeout | undefined
   readonly #clock: Clock
   #closed = false
 
@@ -112,8 +113,6 @@ class RtspPublisher implements Publisher {
       mayOpenUdp: (client) => this.#mayOpenUdp(client),
       onClose: (connection) => void this.#connections.delete(connection),
     }
-    this.#checkTimer = setInterval(() => this.#checkLimits(), CHECK_INTERVAL_MS)
-    this.#checkTimer.unref()
   }
 
   get listening(): readonly ListenAddress[] {
@@ -206,6 +205,7 @@ class RtspPublisher implements Publisher {
 
   #connect(socket: Socket): void {
     this.#connections.add(new RtspConnection(socket, this.#host))
+    this.#checkTimer ??= setInterval(() => this.#checkLimits(), CHECK_INTERVAL_MS).unref()
   }
 
   #forget(socket: Socket, client: string): void {
@@ -228,6 +228,9 @@ class RtspPublisher implements Publisher {
   #checkLimits(): void {
     const nowMs = performance.now()
     for (const connection of this.#connections) connection.checkLimits(nowMs)
+    if (this.#connections.size > 0) return
+    clearInterval(this.#checkTimer)
+    this.#checkTimer = undefined
   }
 }
 

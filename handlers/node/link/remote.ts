@@ -1,6 +1,6 @@
 import { createEngineCaller, type EngineAddress } from '../../../lib/engine/caller.ts'
 import { greetEngine } from '../../../lib/engine/handshake.ts'
-import { createRemoteConnections } from './connections.ts'
+import { createEngineConnections } from './connections.ts'
 import { type EngineLink, keepLink, type LinkOptions } from './keep-link.ts'
 
 /** The engine sends a heartbeat every second; when four are missing the link is down. */
@@ -11,7 +11,7 @@ const GREETING_MS = 1000
 
 /** Links an engine that runs elsewhere: it is not ours to start or end, and the network between may be cut at any time. */
 export const linkRemoteEngine = (address: EngineAddress, options: LinkOptions): EngineLink => {
-  const connections = createRemoteConnections()
+  const connections = createEngineConnections()
   const caller = createEngineCaller({ address: () => address, fetch: connections.fetch })
   return keepLink(
     {

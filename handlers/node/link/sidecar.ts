@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createEngineCaller } from '../../../lib/engine/caller.ts'
 import { readGreeting } from '../../../lib/engine/handshake.ts'
 import { ENGINE_PROTOCOL } from '../../../lib/engine/protocol.ts'
+import { createEngineConnections } from './connections.ts'
 import {
   type Announced,
   type EndStep,
@@ -33,6 +34,7 @@ export interface SidecarOptions extends LinkOptions {
 /** Links the engine that an earlier API process left, or starts one, and starts another when it is gone. */
 export const keepSidecar = (options: SidecarOptions): EngineLink => {
   const { dataDir } = options
+  const connections = createEngineConnections()
   /** The engine that was found or started last. */
   let current: ProcessIdentity | undefined
 
@@ -72,6 +74,8 @@ export const keepSidecar = (options: SidecarOptions): EngineLink => {
         removeAddress(dataDir, current)
       },
       replacedWithinMs: REPLACED_WITHIN_MS,
+      fetch: connections.fetch,
+      onLost: connections.drop,
     },
     options,
   )

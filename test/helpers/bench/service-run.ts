@@ -21,3 +21,17 @@ export const createPipeline = async (service: Service, body: Record<string, unkn
   if (answer.status !== 201) throw new Error(JSON.stringify(answer.body))
   return answer.body.output.uri.replace('0.0.0.0', '127.0.0.1')
 }
+
+/** So many at once are created by `createIdlePipelines`. */
+const CREATED_AT_ONCE = 8
+
+/** Creates on-demand pipelines, which nobody reads. */
+export const createIdlePipelines = async (service: Service, count: number): Promise<void> => {
+  let next = 0
+  const create = async (): Promise<void> => {
+    for (let at = next++; at < count; at = next++) {
+      await createPipeline(service, { id: `camera-${at}`, on_demand: true, source: { uri: `rtsp://10.0.0.5/stream-${at}` } })
+    }
+  }
+  await Promise.all(Array.from({ length: CREATED_AT_ONCE }, create))
+}

@@ -1,0 +1,31 @@
+import { Counter, collectDefaultMetrics, type Registry } from 'prom-client'
+
+/** No timer fires within this time: about 24 days, milliseconds. */
+const NEVER_MS = 2 ** 31 - 1
+
+/**
+ * The metrics of a Node.js process as prom-client has them, except those of its event loop monitor, which wakes the process a
+ * hundred times a second. Instead the event loop's own clock is read at each scrape: the rate of the active time is its utilization.
+ * `readLoop`: time that the event loop has worked and waited so far, milliseconds.
+ */
+export const collectProcessMetrics = (
+  registry: Registry,
+  prefix: string,
+  readLoop: () => { readonly active: number; readonly idle: number },
+): void => {
+  collectDefaultMetrics({ register: registry, prefix, eventLoopMonitoringPrecision: NEVER_MS })
+  for (const { name } of registry.getMetricsAsArray())
+    if (name.startsWith(`${prefix}nodejs_eventloop_lag_`)) registry.removeSingleMetric(name)
+  const ofLoop = (state: 'active' | 'idle', help: string) =>
+    new Counter({
+      name: `${prefix}nodejs_eventloop_${state}_seconds_total`,
+      help,
+      registers: [registry],
+      collect() {
+        this.reset()
+        this.inc(readLoop()[state] / 1000)
+      },
+    })
+  ofLoop('active', 'Time that the event loop has spent with work.')
+  ofLoop('idle', 'Time that the event loop has waited for work.')
+}
