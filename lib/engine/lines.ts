@@ -16,20 +16,27 @@ export async function* readLines(caller: EngineCaller, { path, silenceMs, signal
   const end = (): void => ending.abort()
   if (signal.aborted) return
   signal.addEventListener('abort', end)
-  let timer = setTimeout(end, silenceMs)
+  /** When the last line came, monotonic milliseconds; undefined while lines are handed on, since only the engine's silence counts. */
+  let heardAt: number | undefined = performance.now()
+  // One timer for many lines: a new one for each would wake the process once more for each.
+  const watch = (): void => {
+    const left = heardAt === undefined ? silenceMs : heardAt + silenceMs - performance.now()
+    if (left <= 0) end()
+    else timer = setTimeout(watch, Math.ceil(left))
+  }
+  let timer = setTimeout(watch, silenceMs)
   try {
     const response = await caller({ method: 'GET', path, until: ending.signal })
     if (!response.ok) throw await errorOf(response)
     if (response.body === null) throw engineUnavailable()
     let rest = ''
     for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
-      // Not while the lines are handed on: only the engine's silence counts.
-      clearTimeout(timer)
+      heardAt = undefined
       const lines = (rest + text).split('\n')
       rest = lines.pop() ?? ''
       if (rest.length > MAX_LINE_LENGTH) throw engineUnavailable()
       for (const line of lines) yield JSON.parse(line)
-      timer = setTimeout(end, silenceMs)
+      heardAt = performance.now()
     }
   } catch (error) {
     if (signal.aborted) return
