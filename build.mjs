@@ -36,6 +36,7 @@ export const ROOMS = {
   'handlers/node/server': ['handlers/http', 'handlers/pages', 'lib/'],
   'handlers/node/link': ['lib/'],
   'handlers/worker': ['handlers', 'handlers/http', 'db/', 'lib/', 'package.json'],
+  'handlers/client': ['handlers', 'lib/'],
   'handlers/cli': ['handlers', 'lib/', 'package.json'],
 
   // The ground: ports, errors, configuration and what everything uses.
@@ -233,7 +234,8 @@ const bundles = () => [
       ...groups().map((file) => [file.replace(/\.ts$/, ''), file]),
     ]),
   },
-  // One file, as worker runtimes take it.
+  // One file each: for browsers too, and as worker runtimes take it.
+  { ...neutral, entryPoints: { client: 'handlers/client/client.ts' } },
   { ...neutral, entryPoints: { worker: 'handlers/worker/worker.ts' } },
   {
     ...shared,
@@ -276,7 +278,14 @@ const removeStale = (outputs) => {
 /** The declarations of what the package exports, into dist/types. */
 const emitDeclarations = () => {
   const project = join(root, 'dist', 'tsconfig.declarations.json')
-  const exported = ['handlers/app.ts', 'handlers/pages/docs.ts', 'handlers/worker/worker.ts', 'handlers/node/service.ts', ...groups()]
+  const exported = [
+    'handlers/app.ts',
+    'handlers/client/client.ts',
+    'handlers/pages/docs.ts',
+    'handlers/worker/worker.ts',
+    'handlers/node/service.ts',
+    ...groups(),
+  ]
   mkdirSync(dirname(project), { recursive: true })
   writeFileSync(
     project,

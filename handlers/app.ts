@@ -31,7 +31,7 @@ import { healthRoutes } from './health.ts'
 import { withCors } from './http/cors.ts'
 import { createGuard } from './http/guard.ts'
 import { recordAnswers } from './http/record-answers.ts'
-import type { FetchHandler, Route } from './http/route.ts'
+import type { FetchHandler } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 import { type KlvRouteDeps, klvRoutes } from './klv.ts'
 import { logRoutes } from './log.ts'
@@ -140,7 +140,7 @@ export const assemble = (ports: HostPorts): AppDeps => {
 }
 
 /** Every operation of the API. */
-export const apiRoutes = (deps: AppDeps): readonly Route[] => [
+export const apiRoutes = (deps: AppDeps) => [
   ...healthRoutes(deps),
   ...authRoutes(deps),
   ...pipelineRoutes(deps),

@@ -5,14 +5,14 @@ import { authStatusSchema, passwordSchema, sessionSchema } from '../lib/schema/a
 import { readJson } from './http/body.ts'
 import { presentedBy } from './http/guard.ts'
 import { json, noContent } from './http/respond.ts'
-import type { FetchHandler, Route } from './http/route.ts'
+import { type FetchHandler, route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 
 const LOGINS = { name: 'login', requests: 10, window_seconds: 60 } as const
 
 /** Login, logout and the password. */
-export const authRoutes = (deps: SessionDeps): readonly Route[] => [
-  {
+export const authRoutes = (deps: SessionDeps) => [
+  route({
     method: 'GET',
     path: '/svc/auth/status',
     access: 'public',
@@ -23,8 +23,8 @@ export const authRoutes = (deps: SessionDeps): readonly Route[] => [
     errors: ['SERVICE_UNAVAILABLE'],
     answer: jsonAnswer('Whether a password is set', authStatusSchema, { off: { auth_enabled: false } }),
     handle: async () => json({ auth_enabled: await isAuthEnabled(deps) }),
-  },
-  {
+  }),
+  route({
     method: 'POST',
     path: '/svc/auth/login',
     access: 'public',
@@ -37,8 +37,8 @@ export const authRoutes = (deps: SessionDeps): readonly Route[] => [
     body: { schema: passwordSchema, examples: { password: { password: 'correct horse battery staple' } } },
     answer: jsonAnswer('The session', sessionSchema, { session: SESSION }),
     handle: async ({ request }) => json(await login(deps, await readJson(request))),
-  },
-  {
+  }),
+  route({
     method: 'POST',
     path: '/svc/auth/logout',
     access: 'session',
@@ -52,8 +52,8 @@ export const authRoutes = (deps: SessionDeps): readonly Route[] => [
       await logout(deps, presentedBy(request))
       return noContent()
     },
-  },
-  {
+  }),
+  route({
     method: 'PUT',
     path: '/svc/auth/password',
     access: 'session',
@@ -68,8 +68,8 @@ export const authRoutes = (deps: SessionDeps): readonly Route[] => [
       await setPassword(deps, presentedBy(request), await readJson(request))
       return json({ auth_enabled: true })
     },
-  },
-  {
+  }),
+  route({
     method: 'DELETE',
     path: '/svc/auth/password',
     access: 'session',
@@ -83,7 +83,7 @@ export const authRoutes = (deps: SessionDeps): readonly Route[] => [
       await removePassword(deps, presentedBy(request))
       return noContent()
     },
-  },
+  }),
 ]
 
 /** Authentication alone, for embedding. */

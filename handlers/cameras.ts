@@ -8,7 +8,7 @@ import { validate } from '../lib/validate.ts'
 import type { EventDeps } from './events.ts'
 import { readQuery } from './http/query.ts'
 import { json } from './http/respond.ts'
-import type { FetchHandler, Route } from './http/route.ts'
+import { type FetchHandler, route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 import { clientOf, eventStream } from './http/sse.ts'
 
@@ -17,8 +17,8 @@ export interface CameraRouteDeps extends Pick<EventDeps, 'events' | 'cameraWatch
 }
 
 /** The cameras of the host: list, capabilities, and events when one is added or removed. */
-export const cameraRoutes = ({ cameras, cameraWatch, events, streams }: CameraRouteDeps): readonly Route[] => [
-  {
+export const cameraRoutes = ({ cameras, cameraWatch, events, streams }: CameraRouteDeps) => [
+  route({
     method: 'GET',
     path: '/svc/cameras',
     access: 'session',
@@ -29,8 +29,8 @@ export const cameraRoutes = ({ cameras, cameraWatch, events, streams }: CameraRo
     errors: ['SERVICE_UNAVAILABLE'],
     answer: jsonAnswer('The cameras', v.array(cameraSchema), { one: [CAMERA] }),
     handle: async () => json(await cameras.list()),
-  },
-  {
+  }),
+  route({
     method: 'GET',
     path: '/svc/camera',
     access: 'session',
@@ -44,8 +44,8 @@ export const cameraRoutes = ({ cameras, cameraWatch, events, streams }: CameraRo
     handle: async ({ url }) => {
       return json(await cameras.capabilities(validate(cameraQuerySchema, readQuery(url, ['path']), 'query')))
     },
-  },
-  {
+  }),
+  route({
     method: 'GET',
     path: '/svc/cameras/events',
     access: 'session',
@@ -64,7 +64,7 @@ export const cameraRoutes = ({ cameras, cameraWatch, events, streams }: CameraRo
         filter: ({ event }) => event.startsWith('camera_'),
       })
     },
-  },
+  }),
 ]
 
 /** The camera operations alone, for embedding. */

@@ -6,7 +6,7 @@ import { eventsAnswer } from '../lib/openapi/operation.ts'
 import { findRecord } from '../lib/pipelines/find.ts'
 import type { PipelineRepository } from '../lib/repositories.ts'
 import { pipelineIdOf } from './http/pipeline-id.ts'
-import type { FetchHandler, Route } from './http/route.ts'
+import { type FetchHandler, route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 import { clientOf, eventStream } from './http/sse.ts'
 
@@ -21,8 +21,8 @@ export interface EventDeps {
 const FREQUENT: ReadonlySet<string> = new Set(['klv'])
 
 /** The events of one pipeline, and of all pipelines and cameras. */
-export const eventRoutes = ({ pipelines, events, cameraWatch, streams }: EventDeps): readonly Route[] => [
-  {
+export const eventRoutes = ({ pipelines, events, cameraWatch, streams }: EventDeps) => [
+  route({
     access: 'session',
     method: 'GET',
     path: '/svc/pipeline/:id/status/events',
@@ -43,8 +43,8 @@ export const eventRoutes = ({ pipelines, events, cameraWatch, streams }: EventDe
         isLast: ({ event }) => event === 'pipeline_not_found',
       })
     },
-  },
-  {
+  }),
+  route({
     access: 'session',
     method: 'GET',
     path: '/svc/events',
@@ -66,7 +66,7 @@ export const eventRoutes = ({ pipelines, events, cameraWatch, streams }: EventDe
         status: events.feed.resumes(client.lastEventId) ? undefined : () => events.allStatuses(),
       })
     },
-  },
+  }),
 ]
 
 /** The event streams alone, for embedding. */

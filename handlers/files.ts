@@ -6,14 +6,14 @@ import { deletedSchema, screenshotDeleteSchema, screenshotListSchema, screenshot
 import { jpeg } from './http/jpeg.ts'
 import { readQuery } from './http/query.ts'
 import { json, noContent } from './http/respond.ts'
-import type { Exchange, FetchHandler, Route } from './http/route.ts'
+import { type Exchange, type FetchHandler, route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 
 type FileDeps = Pick<ScreenshotDeps, 'screenshots'>
 
 /** The screenshot files: list, download and delete. */
-export const fileRoutes = (deps: FileDeps): readonly Route[] => [
-  {
+export const fileRoutes = (deps: FileDeps) => [
+  route({
     method: 'GET',
     path: FILES_PATH,
     access: 'session',
@@ -34,8 +34,8 @@ export const fileRoutes = (deps: FileDeps): readonly Route[] => [
       const last = files.length < limit ? undefined : files.at(-1)?.created_at
       return json(files, 200, last === undefined ? {} : { link: nextPage(url, last) })
     },
-  },
-  {
+  }),
+  route({
     method: 'DELETE',
     path: FILES_PATH,
     access: 'session',
@@ -48,8 +48,8 @@ export const fileRoutes = (deps: FileDeps): readonly Route[] => [
     query: screenshotDeleteSchema,
     answer: jsonAnswer('Number of deleted files', deletedSchema, { some: { deleted: 12 } }),
     handle: async ({ url }) => json({ deleted: await deleteScreenshotsOf(deps, readQuery(url, ['pipeline_id'])) }),
-  },
-  {
+  }),
+  route({
     method: 'GET',
     path: `${FILES_PATH}/:file`,
     access: 'session',
@@ -64,8 +64,8 @@ export const fileRoutes = (deps: FileDeps): readonly Route[] => [
       const file = fileOf(exchange)
       return jpeg(exchange.request, await deps.screenshots.read(file), { 'content-disposition': `inline; filename="${file}"` })
     },
-  },
-  {
+  }),
+  route({
     method: 'DELETE',
     path: `${FILES_PATH}/:file`,
     access: 'session',
@@ -80,7 +80,7 @@ export const fileRoutes = (deps: FileDeps): readonly Route[] => [
       await deps.screenshots.remove(fileOf(exchange))
       return noContent()
     },
-  },
+  }),
 ]
 
 /** The file operations alone, for embedding. */

@@ -3,14 +3,14 @@ import { HEALTH, VERSION } from '../lib/openapi/examples.ts'
 import { jsonAnswer } from '../lib/openapi/operation.ts'
 import { healthSchema, probeSchema, versionSchema } from '../lib/schema/health.ts'
 import { json } from './http/respond.ts'
-import type { FetchHandler, Route } from './http/route.ts'
+import { type FetchHandler, route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 
 const open = { access: 'public', method: 'GET', status: 200, errors: [] } as const
 
 /** Health, liveness probe and version; all public. */
-export const healthRoutes = (deps: HealthDeps): readonly Route[] => [
-  {
+export const healthRoutes = (deps: HealthDeps) => [
+  route({
     ...open,
     path: '/svc/health',
     operation: 'getHealth',
@@ -26,8 +26,8 @@ export const healthRoutes = (deps: HealthDeps): readonly Route[] => [
       const health = await readHealth(deps)
       return json(health, health.status === 'ok' ? 200 : 503)
     },
-  },
-  {
+  }),
+  route({
     ...open,
     path: '/svc/healthz',
     operation: 'probe',
@@ -36,8 +36,8 @@ export const healthRoutes = (deps: HealthDeps): readonly Route[] => [
     answer: jsonAnswer('The process accepts requests', probeSchema, { ok: { status: 'ok' } }),
     otherAnswers: { 503: jsonAnswer('The process stops', probeSchema, { stopping: { status: 'stopping' } }) },
     handle: () => (deps.isStopping?.() ? json({ status: 'stopping' }, 503) : json({ status: 'ok' })),
-  },
-  {
+  }),
+  route({
     ...open,
     path: '/svc/version',
     operation: 'getVersion',
@@ -45,7 +45,7 @@ export const healthRoutes = (deps: HealthDeps): readonly Route[] => [
     description: 'The version of the engine is null while the engine is unavailable.',
     answer: jsonAnswer('The versions', versionSchema, { version: VERSION }),
     handle: async () => json(await readVersion(deps)),
-  },
+  }),
 ]
 
 /** Health and version alone, for embedding. */

@@ -12,7 +12,7 @@ import { pipelineAnswer } from './http/pipeline-answer.ts'
 import { pipelineIdOf } from './http/pipeline-id.ts'
 import { readQuery } from './http/query.ts'
 import { json } from './http/respond.ts'
-import type { FetchHandler, Route } from './http/route.ts'
+import { type FetchHandler, route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 import { clientOf, eventStream } from './http/sse.ts'
 
@@ -23,8 +23,8 @@ export interface KlvRouteDeps extends KlvDeps, Pick<EventDeps, 'events' | 'strea
 const BASE = '/svc/pipeline/:id/klv'
 
 /** KLV metadata of a pipeline: start and stop decoding, the last packet, the stream of packets. */
-export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
-  {
+export const klvRoutes = (deps: KlvRouteDeps) => [
+  route({
     method: 'PUT',
     path: `${BASE}/start`,
     access: 'session',
@@ -35,8 +35,8 @@ export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
     errors: ['NOT_FOUND', 'CONFLICT', 'SERVICE_UNAVAILABLE'],
     answer: PIPELINE_ANSWER,
     handle: async (exchange) => pipelineAnswer(await startKlv(deps, pipelineIdOf(exchange))),
-  },
-  {
+  }),
+  route({
     method: 'PUT',
     path: `${BASE}/stop`,
     access: 'session',
@@ -47,8 +47,8 @@ export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
     errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     answer: PIPELINE_ANSWER,
     handle: async (exchange) => pipelineAnswer(await stopKlv(deps, pipelineIdOf(exchange))),
-  },
-  {
+  }),
+  route({
     method: 'GET',
     path: BASE,
     access: 'session',
@@ -75,8 +75,8 @@ export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
         ? json(answer.feature, 200, { 'content-type': 'application/geo+json' })
         : json(answer.packet)
     },
-  },
-  {
+  }),
+  route({
     method: 'GET',
     path: `${BASE}/events`,
     access: 'session',
@@ -99,7 +99,7 @@ export const klvRoutes = (deps: KlvRouteDeps): readonly Route[] => [
         isLast: ({ event }) => event === 'pipeline_not_found',
       })
     },
-  },
+  }),
 ]
 
 /** The feed; while a client is subscribed, the engine sends the packets of this pipeline. */

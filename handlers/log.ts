@@ -6,12 +6,12 @@ import { logLineSchema, logQuerySchema } from '../lib/schema/log.ts'
 import { pipelineIdOf } from './http/pipeline-id.ts'
 import { readQuery } from './http/query.ts'
 import { json } from './http/respond.ts'
-import type { FetchHandler, Route } from './http/route.ts'
+import { type FetchHandler, route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 
 /** The output of a pipeline's child processes. */
-export const logRoutes = (deps: PipelineLogDeps): readonly Route[] => [
-  {
+export const logRoutes = (deps: PipelineLogDeps) => [
+  route({
     access: 'session',
     method: 'GET',
     path: '/svc/pipeline/:id/log',
@@ -23,7 +23,7 @@ export const logRoutes = (deps: PipelineLogDeps): readonly Route[] => [
     query: logQuerySchema,
     answer: jsonAnswer('The lines, oldest first', v.array(logLineSchema), { one: [LOG_LINE] }),
     handle: async (exchange) => json(await readPipelineLog(deps, pipelineIdOf(exchange), readQuery(exchange.url, ['limit']))),
-  },
+  }),
 ]
 
 /** The logs of pipelines alone, for embedding. */

@@ -1,12 +1,12 @@
 import * as v from 'valibot'
 import { METRICS_CONTENT_TYPE } from '../lib/engine/protocol.ts'
 import { type MetricsDeps, readMetrics } from '../lib/metrics.ts'
-import type { FetchHandler, Route } from './http/route.ts'
+import { type FetchHandler, route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 
 /** The metrics for Prometheus. */
-export const metricsRoutes = (deps: MetricsDeps): readonly Route[] => [
-  {
+export const metricsRoutes = (deps: MetricsDeps) => [
+  route({
     access: 'session',
     method: 'GET',
     path: '/svc/metrics',
@@ -18,7 +18,7 @@ export const metricsRoutes = (deps: MetricsDeps): readonly Route[] => [
     answer: { description: 'Prometheus text format 0.0.4', content: { 'text/plain': { schema: v.string() } } },
     handle: async () =>
       new Response(await readMetrics(deps), { headers: { 'content-type': METRICS_CONTENT_TYPE, 'cache-control': 'no-store' } }),
-  },
+  }),
 ]
 
 /** The metrics alone, for embedding. */

@@ -20,7 +20,7 @@ import { pipelineAnswer } from './http/pipeline-answer.ts'
 import { pipelineIdOf } from './http/pipeline-id.ts'
 import { readQuery } from './http/query.ts'
 import { json, noContent } from './http/respond.ts'
-import type { FetchHandler, RequestContext, Route } from './http/route.ts'
+import { type FetchHandler, type RequestContext, route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 
 export interface PipelineRouteDeps extends CreateDeps, ChangeDeps, PlayDeps {
@@ -29,10 +29,11 @@ export interface PipelineRouteDeps extends CreateDeps, ChangeDeps, PlayDeps {
 
 const BASE = '/svc/pipeline'
 const session = { access: 'session' } as const
+const WITH_ETAG = 'Send its ETag as If-Match with a change, which is then refused if there was another one.'
 
 /** Create, read, replace, patch, delete, play and stop of pipelines. */
-export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
-  {
+export const pipelineRoutes = (deps: PipelineRouteDeps) => [
+  route({
     ...session,
     method: 'GET',
     path: BASE,
@@ -44,8 +45,8 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
     query: pipelineFilterSchema,
     answer: PIPELINES_ANSWER,
     handle: async ({ url }) => json(await listPipelines(deps, readQuery(url, ['mode', 'on_demand', 'state']))),
-  },
-  {
+  }),
+  route({
     ...session,
     method: 'POST',
     path: BASE,
@@ -70,8 +71,8 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
       const pipeline = await createPipeline(withBoundedChecks(deps, context), await readJson(request))
       return pipelineAnswer(pipeline, 201, { location: `${BASE}/${pipeline.id}` })
     },
-  },
-  {
+  }),
+  route({
     ...session,
     method: 'POST',
     path: `${BASE}/validate`,
@@ -85,22 +86,32 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
       valid: { valid: true, launch: 'gst-launch-1.0 …' },
     }),
     handle: async ({ request, context }) => json(await validatePipeline(withBoundedChecks(deps, context), await readJson(request))),
-  },
-  ...['', '/status'].map(
-    (suffix): Route => ({
-      ...session,
-      method: 'GET',
-      path: `${BASE}/:id${suffix}`,
-      operation: suffix === '' ? 'getPipeline' : 'getPipelineStatus',
-      summary: suffix === '' ? 'Read a pipeline' : 'Read a pipeline; the same as without /status',
-      description: 'Send its ETag as If-Match with a change, which is then refused if there was another one.',
-      status: 200,
-      errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
-      answer: PIPELINE_ANSWER,
-      handle: async (exchange) => pipelineAnswer(await getPipeline(deps, pipelineIdOf(exchange))),
-    }),
-  ),
-  {
+  }),
+  route({
+    ...session,
+    method: 'GET',
+    path: `${BASE}/:id`,
+    operation: 'getPipeline',
+    summary: 'Read a pipeline',
+    description: WITH_ETAG,
+    status: 200,
+    errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    answer: PIPELINE_ANSWER,
+    handle: async (exchange) => pipelineAnswer(await getPipeline(deps, pipelineIdOf(exchange))),
+  }),
+  route({
+    ...session,
+    method: 'GET',
+    path: `${BASE}/:id/status`,
+    operation: 'getPipelineStatus',
+    summary: 'Read a pipeline; the same as without /status',
+    description: WITH_ETAG,
+    status: 200,
+    errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    answer: PIPELINE_ANSWER,
+    handle: async (exchange) => pipelineAnswer(await getPipeline(deps, pipelineIdOf(exchange))),
+  }),
+  route({
     ...session,
     method: 'PUT',
     path: `${BASE}/:id`,
@@ -118,8 +129,8 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
         await replacePipeline(withBoundedChecks(deps, context), pipelineIdOf(exchange), await readJson(request), ifMatchOf(request)),
       )
     },
-  },
-  {
+  }),
+  route({
     ...session,
     method: 'PATCH',
     path: `${BASE}/:id`,
@@ -134,8 +145,8 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
       const { request } = exchange
       return pipelineAnswer(await patchPipeline(deps, pipelineIdOf(exchange), await readJson(request), ifMatchOf(request)))
     },
-  },
-  {
+  }),
+  route({
     ...session,
     method: 'DELETE',
     path: `${BASE}/:id`,
@@ -149,8 +160,8 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
       await deletePipeline(deps, pipelineIdOf(exchange), ifMatchOf(exchange.request))
       return noContent()
     },
-  },
-  {
+  }),
+  route({
     ...session,
     method: 'PUT',
     path: `${BASE}/:id/play`,
@@ -169,8 +180,8 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
     ],
     answer: PIPELINE_ANSWER,
     handle: async (exchange) => pipelineAnswer(await playPipeline(deps, pipelineIdOf(exchange))),
-  },
-  {
+  }),
+  route({
     ...session,
     method: 'PUT',
     path: `${BASE}/:id/stop`,
@@ -181,7 +192,7 @@ export const pipelineRoutes = (deps: PipelineRouteDeps): readonly Route[] => [
     errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     answer: PIPELINE_ANSWER,
     handle: async (exchange) => pipelineAnswer(await stopPipeline(deps, pipelineIdOf(exchange))),
-  },
+  }),
 ]
 
 /** The pipeline operations alone, for embedding. */

@@ -7,14 +7,14 @@ import { jpeg } from './http/jpeg.ts'
 import { pipelineAnswer } from './http/pipeline-answer.ts'
 import { pipelineIdOf } from './http/pipeline-id.ts'
 import { readQuery } from './http/query.ts'
-import type { FetchHandler, Route } from './http/route.ts'
+import { type FetchHandler, route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 
 const BASE = '/svc/pipeline/:id'
 
 /** Periodic screenshots of a pipeline, and its current picture. */
-export const screenshotRoutes = (deps: ScreenshotDeps): readonly Route[] => [
-  {
+export const screenshotRoutes = (deps: ScreenshotDeps) => [
+  route({
     method: 'PUT',
     path: `${BASE}/screenshots/start`,
     access: 'session',
@@ -27,8 +27,8 @@ export const screenshotRoutes = (deps: ScreenshotDeps): readonly Route[] => [
     answer: PIPELINE_ANSWER,
     handle: async (exchange) =>
       pipelineAnswer(await startScreenshots(deps, pipelineIdOf(exchange), await readOptionalJson(exchange.request))),
-  },
-  {
+  }),
+  route({
     method: 'PUT',
     path: `${BASE}/screenshots/stop`,
     access: 'session',
@@ -39,8 +39,8 @@ export const screenshotRoutes = (deps: ScreenshotDeps): readonly Route[] => [
     errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     answer: PIPELINE_ANSWER,
     handle: async (exchange) => pipelineAnswer(await stopScreenshots(deps, pipelineIdOf(exchange))),
-  },
-  {
+  }),
+  route({
     method: 'GET',
     path: `${BASE}/snapshot`,
     access: 'session',
@@ -57,7 +57,7 @@ export const screenshotRoutes = (deps: ScreenshotDeps): readonly Route[] => [
     otherAnswers: { 304: knownPictureAnswer() },
     handle: async (exchange) =>
       jpeg(exchange.request, await takeSnapshot(deps, pipelineIdOf(exchange), readQuery(exchange.url, ['quality', 'width']))),
-  },
+  }),
 ]
 
 /** Screenshots and snapshot alone, for embedding. */

@@ -4,14 +4,14 @@ import { changeSettings, etagOfSettings, maskSettings, readSettings, type Settin
 import { readJson } from './http/body.ts'
 import { ifMatchOf } from './http/etag.ts'
 import { json } from './http/respond.ts'
-import type { FetchHandler, Route } from './http/route.ts'
+import { type FetchHandler, route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 
 const ETAG = { etag: 'Identifies the settings for If-Match' }
 
 /** The settings of the service. */
-export const settingsRoutes = (deps: SettingsDeps): readonly Route[] => [
-  {
+export const settingsRoutes = (deps: SettingsDeps) => [
+  route({
     method: 'GET',
     path: '/svc/settings',
     access: 'session',
@@ -22,8 +22,8 @@ export const settingsRoutes = (deps: SettingsDeps): readonly Route[] => [
     errors: ['SERVICE_UNAVAILABLE'],
     answer: jsonAnswer('The settings', settingsSchema, { defaults: DEFAULT_SETTINGS }, ETAG),
     handle: async () => answer(maskSettings(await readSettings(deps.settings))),
-  },
-  {
+  }),
+  route({
     method: 'PUT',
     path: '/svc/settings',
     access: 'session',
@@ -40,7 +40,7 @@ export const settingsRoutes = (deps: SettingsDeps): readonly Route[] => [
       ETAG,
     ),
     handle: async ({ request }) => answer(await changeSettings(deps, await readJson(request), ifMatchOf(request))),
-  },
+  }),
 ]
 
 /** Settings with their ETag. */

@@ -3,7 +3,7 @@ import { triggerAnswerSchema, triggerQuerySchema } from '../lib/schema/trigger.t
 import type { Triggers } from '../lib/triggers/triggers.ts'
 import { readQuery } from './http/query.ts'
 import { json } from './http/respond.ts'
-import type { Exchange, FetchHandler, Route } from './http/route.ts'
+import { type Exchange, type FetchHandler, route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 
 export interface TriggerDeps {
@@ -13,8 +13,8 @@ export interface TriggerDeps {
 const trigger = { access: 'api_key', path: '/svc/triggers/mediaServer/publish', status: 200 } as const
 
 /** Calls from a media server when a stream is published and when it ends. */
-export const triggerRoutes = ({ triggers }: TriggerDeps): readonly Route[] => [
-  {
+export const triggerRoutes = ({ triggers }: TriggerDeps) => [
+  route({
     ...trigger,
     method: 'PUT',
     operation: 'publishStream',
@@ -25,8 +25,8 @@ export const triggerRoutes = ({ triggers }: TriggerDeps): readonly Route[] => [
     query: triggerQuerySchema,
     answer: jsonAnswer('The pipeline is playing', triggerAnswerSchema, { play: { status: 'ok', pipelineId: 'drone7', action: 'play' } }),
     handle: async (exchange) => json(await triggers.publish(queryOf(exchange), exchange.began)),
-  },
-  {
+  }),
+  route({
     ...trigger,
     method: 'DELETE',
     operation: 'unpublishStream',
@@ -38,7 +38,7 @@ export const triggerRoutes = ({ triggers }: TriggerDeps): readonly Route[] => [
       stop: { status: 'ok', pipelineId: 'drone7', action: 'stop' },
     }),
     handle: async (exchange) => json(await triggers.unpublish(queryOf(exchange), exchange.began)),
-  },
+  }),
 ]
 
 /** The triggers alone, for embedding. */

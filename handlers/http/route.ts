@@ -1,5 +1,7 @@
 import type { Admission } from '../../lib/access/access.ts'
-import type { Operation } from '../../lib/openapi/operation.ts'
+import type { ErrorCode } from '../../lib/errors.ts'
+import type { InputOf, LineOf, ResultOf, Row } from '../../lib/openapi/call.ts'
+import type { Answer, Body, Fields, Operation } from '../../lib/openapi/operation.ts'
 
 /** What a host knows about a request in addition to the request itself. */
 export interface RequestContext {
@@ -32,5 +34,31 @@ export type { Access } from '../../lib/openapi/operation.ts'
 export interface Route extends Operation {
   readonly handle: (exchange: Exchange) => Response | Promise<Response>
 }
+
+/** A route whose types say what its callers send and get: those of the client follow from them. */
+export interface CallableRoute<Name extends string, Line extends string, Input extends object, Result> extends Route {
+  readonly operation: Name
+  /** Never there: only a type. */
+  readonly call?: { readonly operation: Name; readonly line: Line; readonly input: Input; readonly result: Result }
+}
+
+/** A row of a table of routes. */
+export const route = <
+  const Method extends Route['method'],
+  const Path extends string,
+  const Name extends string,
+  Answered extends Answer,
+  const Code extends ErrorCode,
+  Query extends Fields | undefined = undefined,
+  const Sent extends Body | undefined = undefined,
+  Others extends Readonly<Record<number, Answer>> = Readonly<Record<never, never>>,
+>(
+  row: Row<Method, Path, Name, Query, Sent, Answered, Others, Code> & Pick<Route, 'handle'>,
+): CallableRoute<
+  Name,
+  LineOf<Method, Path, Answered, Others>,
+  InputOf<Path, Query, Sent, Answered, Others, Code>,
+  ResultOf<Answered['content']>
+> => row as Route & { readonly operation: Name }
 
 export type FetchHandler = (request: Request, context?: RequestContext) => Promise<Response>

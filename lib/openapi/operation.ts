@@ -60,30 +60,43 @@ export interface Content {
   readonly events?: Readonly<Record<string, Schema>>
 }
 
+/** An answer of one media type, whose content is known to the types. */
+export interface AnswerOf<Type extends string, C extends Content> extends Answer {
+  readonly content: { readonly [T in Type]: C }
+}
+
 /** A JSON answer. */
-export const jsonAnswer = (
+export const jsonAnswer = <S extends Schema>(
   description: string,
-  schema: Schema,
+  schema: S,
   examples: Examples,
   headers: Readonly<Record<string, string>> = {},
-): Answer => ({ description, content: { 'application/json': { schema, examples } }, headers })
+): AnswerOf<'application/json', { readonly schema: S; readonly examples: Examples }> => ({
+  description,
+  content: { 'application/json': { schema, examples } },
+  headers,
+})
 
 /** An answer without content. */
-export const emptyAnswer = (description: string, headers: Readonly<Record<string, string>> = {}): Answer => ({
+export const emptyAnswer = (description: string, headers: Readonly<Record<string, string>> = {}): AnswerOf<never, never> => ({
   description,
   content: {},
   headers,
 })
 
 /** A JPEG. */
-export const jpegAnswer = (description: string, headers: Readonly<Record<string, string>> = {}): Answer => ({
+export const jpegAnswer = (
+  description: string,
+  headers: Readonly<Record<string, string>> = {},
+): AnswerOf<'image/jpeg', Readonly<Record<never, never>>> => ({
   description,
   content: { 'image/jpeg': {} },
   headers: { ...PICTURE_HEADERS, ...headers },
 })
 
 /** 304. */
-export const knownPictureAnswer = (): Answer => emptyAnswer('The picture has not changed since If-None-Match', PICTURE_HEADERS)
+export const knownPictureAnswer = (): AnswerOf<never, never> =>
+  emptyAnswer('The picture has not changed since If-None-Match', PICTURE_HEADERS)
 
 const PICTURE_HEADERS = {
   etag: 'Identifies this picture for If-None-Match',
@@ -93,7 +106,10 @@ const PICTURE_HEADERS = {
 }
 
 /** A stream of Server-Sent Events (WHATWG HTML section 9.2) with the data of each of its events. */
-export const eventsAnswer = (description: string, events: Readonly<Record<string, Schema>>): Answer => ({
+export const eventsAnswer = <const E extends Readonly<Record<string, Schema>>>(
+  description: string,
+  events: E,
+): AnswerOf<'text/event-stream', { readonly events: E }> => ({
   description: `${description}. Every event has an id; Last-Event-ID replays missed events. A comment line every 30 s keeps the connection open.`,
   content: { 'text/event-stream': { events } },
 })

@@ -1,0 +1,89 @@
+import { toApiError, unexpectedAnswer } from './api-error.ts'
+
+export interface ClientOptions {
+  /** Address of the service, with the path before /svc if there is one; empty: the origin of the page. */
+  readonly url: string | URL
+  /** For automation and triggers. Keep it out of pages: whoever reads them has it. */
+  readonly apiKey?: string | undefined
+  /** The token of a login; a function is asked for each request. */
+  readonly token?: string | (() => string | undefined) | undefined
+  /** More header fields for each request, such as those of a proxy. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Takes the place of `fetch`, such as a service in the same process. */
+  readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
+}
+
+/** What an operation is called with. */
+export type CallArguments = Readonly<Record<string, unknown>> & { readonly signal?: AbortSignal | undefined }
+
+/** Sends the request of an operation; throws ApiError unless the answer is one of its answers. */
+export const send = async (options: ClientOptions, line: string, given: CallArguments): Promise<Response> => {
+  const [method = '', path = '', ...others] = line.split(' ')
+  const { signal, body, ifMatch, ifNoneMatch, lastEventId, ...rest } = given
+  const fields = new Map(Object.entries(rest).filter(([, value]) => value !== undefined))
+  const url = `${String(options.url).replace(/\/+$/, '')}${fillPath(path, fields)}${toQuery(fields)}`
+  const conditions = { 'if-match': ifMatch, 'if-none-match': ifNoneMatch, 'last-event-id': lastEventId }
+  const response = await (options.fetch ?? fetch)(url, {
+    method,
+    headers: headersOf(options, { ...conditions, 'content-type': body === undefined ? undefined : 'application/json' }),
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(signal !== undefined && { signal }),
+    // An answer of a cache would be older than the state of the service.
+    cache: 'no-store',
+  })
+  if (response.ok || others.includes(String(response.status))) return response
+  throw toApiError(response, await jsonOf(response))
+}
+
+/** Puts the fields of the path into it; they are removed from `fields`. */
+const fillPath = (path: string, fields: Map<string, unknown>): string =>
+  path.replace(/:(\w+)/g, (_, name: string) => {
+    const value = fields.get(name)
+    fields.delete(name)
+    // An empty or dotted segment would lead to another path.
+    if (typeof value !== 'string' || /^\.{0,2}$/.test(value)) throw new TypeError(`${name} must be a name`)
+    return encodeURIComponent(value)
+  })
+
+const toQuery = (fields: ReadonlyMap<string, unknown>): string => {
+  const query = new URLSearchParams([...fields].map(([name, value]) => [name, String(value)]))
+  return query.size === 0 ? '' : `?${query}`
+}
+
+const headersOf = ({ apiKey, token, headers }: ClientOptions, own: Readonly<Record<string, unknown>>): Headers => {
+  const all = new Headers(headers)
+  const bearer = typeof token === 'function' ? token() : token
+  if (apiKey !== undefined) all.set('x-api-key', apiKey)
+  if (bearer !== undefined) all.set('authorization', `Bearer ${bearer}`)
+  for (const [name, value] of Object.entries(own)) if (value !== undefined) all.set(name, String(value))
+  return all
+}
+
+/** The content of an answer: JSON as a value, text as a string, nothing as undefined, anything else as the answer itself. */
+export const contentOf = async (response: Response): Promise<unknown> => {
+  if (response.status === 204) return undefined
+  const type = response.headers.get('content-type') ?? ''
+  if (/[/+]json\b/.test(type)) return remember(response, await response.json())
+  if (/^text\/html\b/.test(type)) throw unexpectedAnswer(response, `${response.url || 'The service'} answers a page`)
+  return /^text\/|^application\/xml\b/.test(type) ? response.text() : response
+}
+
+const jsonOf = async (response: Response): Promise<unknown> => {
+  try {
+    return await response.json()
+  } catch {
+    // Not JSON: no error of this API.
+    return undefined
+  }
+}
+
+const etags = new WeakMap<object, string>()
+
+const remember = (response: Response, value: unknown): unknown => {
+  const etag = response.headers.get('etag')
+  if (etag !== null && typeof value === 'object' && value !== null) etags.set(value, etag)
+  return value
+}
+
+/** The ETag of a pipeline or of settings that the client has read, for `ifMatch`. A copy of them has none. */
+export const etagOf = (answer: object): string | undefined => etags.get(answer)

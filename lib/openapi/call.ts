@@ -1,0 +1,120 @@
+import type * as v from 'valibot'
+import type { ErrorCode } from '../errors.ts'
+import type { Answer, Body, Content, Fields, Operation, Schema } from './operation.ts'
+
+/**
+ * An operation as a client sees it. Only types: they follow from the row of the operation, so that a client has neither a list
+ * of operations nor of fields that could differ from it.
+ */
+export interface Call {
+  readonly operation: string
+  /** Method and path, then the statuses besides a success that are answers, or `events` for a stream of them. */
+  readonly line: string
+  /** The fields of path and query, and `body`. */
+  readonly input: object
+  readonly result: unknown
+}
+
+/** The row of an operation, by the parts that its call follows from. */
+export type Row<
+  Method extends Operation['method'],
+  Path extends string,
+  Name extends string,
+  Query extends Fields | undefined,
+  Sent extends Body | undefined,
+  Answered extends Answer,
+  Others extends Readonly<Record<number, Answer>>,
+  Code extends ErrorCode,
+> = Omit<Operation, 'method' | 'path' | 'operation' | 'errors' | 'query' | 'body' | 'answer' | 'otherAnswers'> & {
+  readonly method: Method
+  readonly path: Path
+  readonly operation: Name
+  readonly errors: readonly Code[]
+  readonly query?: Query
+  readonly body?: Sent
+  readonly answer: Answered
+  readonly otherAnswers?: Others
+}
+
+/** The `line` of a call. */
+export type LineOf<
+  Method extends string,
+  Path extends string,
+  Answered extends Answer,
+  Others,
+> = `${Method} ${Path}${Extra<Answered, Others>}`
+
+/** The `input` of a call. */
+export type InputOf<
+  Path extends string,
+  Query extends Fields | undefined,
+  Sent extends Body | undefined,
+  Answered extends Answer,
+  Others,
+  Code extends ErrorCode,
+> = Expand<PathInput<Path> & QueryInput<Query> & BodyInput<Sent> & ConditionInput<Answered, Others, Code>>
+
+// Declarations show the fields and not how they came about: a tenth of the size.
+type Expand<T> = T extends infer Fields ? { [Name in keyof Fields]: Fields[Name] } : never
+
+type Extra<Answered extends Answer, Others> = Answered['content'] extends { readonly 'text/event-stream': Content }
+  ? ' events'
+  : keyof Others extends infer Status extends number
+    ? [Status] extends [never]
+      ? ''
+      : ` ${Status}`
+    : ''
+
+type PathInput<Path extends string> = { readonly [Name in ParameterOf<Path>]: string }
+type ParameterOf<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | ParameterOf<Rest>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never
+
+/** Numbers and booleans are sent as text, and are what the schema makes of it. */
+type QueryInput<Query extends Fields | undefined> = Query extends Fields
+  ? { readonly [Name in RequiredName<Query['entries']>]: v.InferOutput<Query['entries'][Name]> } & {
+      readonly [Name in Exclude<keyof Query['entries'], RequiredName<Query['entries']>>]?: v.InferOutput<Query['entries'][Name]> | undefined
+    }
+  : unknown
+type RequiredName<Entries extends v.ObjectEntries> = {
+  [Name in keyof Entries]: Entries[Name] extends { readonly type: 'optional' | 'exact_optional' | 'nullish' } ? never : Name
+}[keyof Entries]
+
+type BodyInput<Sent extends Body | undefined> = Sent extends Body
+  ? Sent extends { readonly optional: true }
+    ? { readonly body?: Immutable<v.InferInput<Sent['schema']>> | undefined }
+    : { readonly body: Immutable<v.InferInput<Sent['schema']>> }
+  : unknown
+
+/** The header fields of some operations: changes, pictures and streams of events. */
+type ConditionInput<Answered extends Answer, Others, Code extends ErrorCode> = ('PRECONDITION_FAILED' extends Code
+  ? { readonly ifMatch?: string | undefined }
+  : unknown) &
+  (Others extends { readonly 304: Answer } ? { readonly ifNoneMatch?: string | undefined } : unknown) &
+  (Answered['content'] extends { readonly 'text/event-stream': Content } ? { readonly lastEventId?: string | undefined } : unknown)
+
+type Immutable<T> = T extends object ? { readonly [K in keyof T]: Immutable<T[K]> } : T
+
+/** The `result` of a call: JSON as values, other text as a string, events one by one, all else as the Response. */
+export type ResultOf<Contents> = [keyof Contents] extends [never]
+  ? undefined
+  : { [Type in keyof Contents]: ValueOf<Type, Contents[Type]> }[keyof Contents]
+
+type ValueOf<Type, C> = Type extends 'application/json' | `${string}+json`
+  ? C extends { readonly schema: infer S extends Schema }
+    ? v.InferOutput<S>
+    : unknown
+  : Type extends 'text/event-stream'
+    ? C extends { readonly events: infer Events extends Readonly<Record<string, Schema>> }
+      ? AsyncIterable<EventOf<Events>>
+      : never
+    : Type extends `text/${string}` | 'application/xml'
+      ? string
+      : Response
+
+/** One of the events of a stream; `event` tells them apart. */
+type EventOf<Events extends Readonly<Record<string, Schema>>> = {
+  [Name in keyof Events]: { readonly id: string; readonly event: Name; readonly data: v.InferOutput<Events[Name]> }
+}[keyof Events]

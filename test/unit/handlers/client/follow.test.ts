@@ -1,0 +1,201 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createClient, type Reconnect } from '../../../../handlers/client/client.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+interface Opened {
+  readonly at: number
+  readonly lastEventId: string | null
+  readonly signal: AbortSignal
+}
+
+type Script = (stream: ReadableStreamDefaultController<Uint8Array>) => void
+
+const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
+
+const sending =
+  (...texts: readonly string[]): Script =>
+  (stream) => {
+    for (const text of texts) stream.enqueue(encode(text))
+  }
+
+const thenEnd =
+  (script: Script): Script =>
+  (stream) => {
+    script(stream)
+    stream.close()
+  }
+
+const event = (id: string, name: string, data: unknown = {}): string => `id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`
+
+/** A service that answers its streams with the scripts, one after the other; the last one is repeated. */
+const serving = (...answers: readonly (Script | Response | Error)[]) => {
+  const opened: Opened[] = []
+  let cancelled = 0
+  const began = Date.now()
+  const fetch = async (_url: string, init: RequestInit): Promise<Response> => {
+    const answer = answers[Math.min(opened.length, answers.length - 1)]
+    const headers = init.headers as Headers
+    opened.push({ at: Date.now() - began, lastEventId: headers.get('last-event-id'), signal: init.signal as AbortSignal })
+    if (answer instanceof Error) throw answer
+    if (answer instanceof Response) return answer.clone()
+    const body = new ReadableStream<Uint8Array>({
+      start: (stream) => answer?.(stream),
+      cancel: () => {
+        cancelled += 1
+      },
+    })
+    return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+  }
+  return { client: createClient({ url: 'http://api.test', fetch }), opened, cancelled: () => cancelled }
+}
+
+const refusal = (status: number, code: string, headers: Record<string, string> = {}): Response =>
+  Response.json({ message: 'No.', code, details: {} }, { status, headers })
+
+/** Reads to the end while time passes; answers the ids of the events, then how it ended. */
+const readAll = async (stream: AsyncIterable<{ readonly id: string }>): Promise<readonly string[]> => {
+  const seen: string[] = []
+  const reading = (async () => {
+    for await (const { id } of stream) seen.push(id)
+    return 'done'
+  })().catch((error: unknown) => String((error as { code?: string }).code ?? error))
+  let end: string | undefined
+  void reading.then((how) => {
+    end = how
+  })
+  for (let step = 0; step < 2000 && end === undefined; step++) await vi.advanceTimersByTimeAsync(1000)
+  return [...seen, end ?? 'never ends']
+}
+
+describe('a stream of events', () => {
+  it('has the events with their data, however the bytes are cut', async () => {
+    const text = `retry: 2000\n\n: keepalive\n\n${event('1', 'pipeline_status', { id: 'tür' })}${event('2', 'pipeline_not_found')}`
+    const bytes = encode(text)
+    const { client } = serving((stream) => {
+      for (const byte of bytes) stream.enqueue(Uint8Array.of(byte))
+    })
+    const events: unknown[] = []
+    for await (const each of client.followPipeline({ id: 'gate' })) events.push(each)
+    expect(events).toEqual([
+      { id: '1', event: 'pipeline_status', data: { id: 'tür' } },
+      { id: '2', event: 'pipeline_not_found', data: {} },
+    ])
+  })
+
+  it('goes on after the last event when the connection is lost', async () => {
+    const { client, opened } = serving(
+      thenEnd(sending('retry: 2000\n\n', event('7', 'pipeline_status'))),
+      new TypeError('fetch failed'),
+      sending(event('8', 'pipeline_not_found')),
+    )
+    const reconnects: Reconnect[] = []
+    expect(await readAll(client.followPipeline({ id: 'gate', onReconnect: (lost) => void reconnects.push(lost) }))).toEqual([
+      '7',
+      '8',
+      'done',
+    ])
+    expect(opened.map(({ lastEventId }) => lastEventId)).toEqual([null, '7', '7'])
+    expect(reconnects.map(({ error }) => (error as Error | undefined)?.message)).toEqual([undefined, 'fetch failed'])
+  })
+
+  it('waits longer and longer, up to 30 s', async () => {
+    const { client } = serving(thenEnd(sending('retry: 2000\n\n', event('1', 'klv'))), new TypeError('fetch failed'))
+    const delays: number[] = []
+    const stop = new AbortController()
+    const onReconnect = ({ delay_ms }: Reconnect): void => {
+      if (delays.push(delay_ms) === 8) stop.abort()
+    }
+    expect(await readAll(client.followEverything({ onReconnect, signal: stop.signal }))).toEqual(['1', expect.stringMatching(/20|Abort/)])
+    const most = [2000, 4000, 8000, 16000, 30000, 30000, 30000, 30000]
+    for (const [index, delay] of delays.entries()) {
+      expect(delay).toBeLessThanOrEqual(most[index] ?? 0)
+      expect(delay).toBeGreaterThanOrEqual((most[index] ?? 0) / 2)
+    }
+  })
+
+  it.each([
+    [503, 'SERVICE_UNAVAILABLE'],
+    [429, 'RATE_LIMITED'],
+  ])('waits as long as a %s asks', async (status, code) => {
+    const { client, opened } = serving(
+      thenEnd(sending(event('1', 'camera_added'))),
+      refusal(status, code, { 'retry-after': '60' }),
+      refusal(401, 'UNAUTHORIZED'),
+    )
+    expect(await readAll(client.followCameras())).toEqual(['1', 'UNAUTHORIZED'])
+    expect((opened[2]?.at ?? 0) - (opened[1]?.at ?? 0)).toBeGreaterThanOrEqual(60_000)
+  })
+
+  it.each([
+    [401, 'UNAUTHORIZED'],
+    [403, 'FORBIDDEN'],
+    [404, 'NOT_FOUND'],
+  ])('ends when the service answers %s', async (status, code) => {
+    const { client, opened } = serving(thenEnd(sending(event('1', 'pipeline_status'))), refusal(status, code))
+    expect(await readAll(client.followPipeline({ id: 'gate' }))).toEqual(['1', code])
+    expect(opened).toHaveLength(2)
+  })
+
+  it('throws what prevents the first connection', async () => {
+    const { client, opened } = serving(new TypeError('fetch failed'))
+    expect(await readAll(client.followEverything())).toEqual(['TypeError: fetch failed'])
+    expect(opened).toHaveLength(1)
+  })
+
+  it('continues where the caller says', async () => {
+    const { client, opened } = serving(refusal(404, 'NOT_FOUND'))
+    await readAll(client.followPipeline({ id: 'gate', lastEventId: '41' }))
+    expect(opened.map(({ lastEventId }) => lastEventId)).toEqual(['41'])
+  })
+
+  it('takes a connection that is silent for 75 s for lost', async () => {
+    const { client, opened } = serving(sending(event('1', 'klv')), refusal(404, 'NOT_FOUND'))
+    const lost: unknown[] = []
+    expect(await readAll(client.followKlv({ id: 'uav', onReconnect: ({ error }) => void lost.push(String(error)) }))).toEqual([
+      '1',
+      'NOT_FOUND',
+    ])
+    expect(lost).toEqual(['Error: Nothing came for 75 s'])
+    expect(opened[0]?.signal.aborted).toBe(true)
+  })
+
+  it('closes its connection when the reader stops', async () => {
+    const { client, opened, cancelled } = serving(sending(event('1', 'klv'), event('2', 'klv')))
+    for await (const { id } of client.followKlv({ id: 'uav' })) {
+      expect(id).toBe('1')
+      break
+    }
+    expect([opened[0]?.signal.aborted, cancelled(), vi.getTimerCount()]).toEqual([true, 1, 0])
+  })
+
+  it('ends with its signal, also while it waits to reconnect', async () => {
+    const { client } = serving(thenEnd(sending(event('1', 'klv'))), new TypeError('fetch failed'))
+    const stop = new AbortController()
+    const reading = readAll(client.followKlv({ id: 'uav', signal: stop.signal, onReconnect: () => stop.abort(new Error('enough')) }))
+    expect(await reading).toEqual(['1', 'Error: enough'])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('refuses an event without end', async () => {
+    const { client } = serving(
+      (stream) => {
+        for (let part = 0; part < 80; part++) stream.enqueue(encode(`data: ${'x'.repeat(65_536)}`))
+      },
+      refusal(404, 'NOT_FOUND'),
+    )
+    const lost: string[] = []
+    expect(await readAll(client.followEverything({ onReconnect: ({ error }) => void lost.push(String(error)) }))).toEqual(['NOT_FOUND'])
+    expect(lost).toEqual([expect.stringMatching(/buffer/i)])
+  })
+
+  it('refuses an answer that is no stream', async () => {
+    const { client } = serving(Response.json({}))
+    expect(await readAll(client.followEverything())).toEqual(['UNEXPECTED_ANSWER'])
+  })
+})
