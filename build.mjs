@@ -243,7 +243,7 @@ const bundles = () => [
     splitting: true,
     target: 'node24',
     // Native add-ons cannot be bundled; everything else is, which halves the start time.
-    external: ['libsql', '@node-rs/argon2'],
+    external: ['libsql', '@node-rs/argon2', 'koffi'],
     banner: { js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);" },
     entryPoints: {
       node: 'handlers/node/main.ts',

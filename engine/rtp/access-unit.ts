@@ -12,6 +12,13 @@ interface UnitHeader {
   readonly timestamp: number
 }
 
+/** The RTP packets of a unit back to back, as UDP carries them. Read-only. */
+export interface Datagrams {
+  readonly data: Buffer
+  /** Where each packet begins, and where the last one ends. */
+  readonly starts: readonly number[]
+}
+
 interface UnitFacts {
   /** Number of the unit in its stream, over all runs. */
   readonly index: number
@@ -40,6 +47,7 @@ export class AccessUnit implements UnitFacts {
   readonly bytes: number
   readonly #framed: Buffer
   readonly #starts: readonly number[]
+  #datagrams: Datagrams | undefined
   #otherChannel: { readonly channel: number; readonly framed: Buffer } | undefined
 
   /** Copies the packets once and rewrites their RTP headers. */
@@ -98,6 +106,13 @@ export class AccessUnit implements UnitFacts {
     return this.#starts.map((start, at) => framed.subarray(start + FRAME_HEADER_BYTES, this.#starts[at + 1] ?? framed.length))
   }
 
+  /** The RTP packets for UDP, shared by all readers; with another RTP timestamp, a copy of them. */
+  datagrams(timestamp?: number): Datagrams {
+    if (timestamp !== undefined) return backToBack(this.packets(this.retimed(0, timestamp)))
+    this.#datagrams ??= backToBack(this.packets())
+    return this.#datagrams
+  }
+
   /** The RTP payloads, one after the other: the whole unit for formats that only split, such as KLV (RFC 6597). */
   payload(): Buffer {
     const payloads = this.packets().map((packet) => {
@@ -124,8 +139,15 @@ export class AccessUnit implements UnitFacts {
     return framed
   }
 
-  /** Frees the buffer of the other channel; the unit itself may stay in a cache. */
+  /** Frees what readers shared; the unit itself may stay in a cache. */
   release(): void {
+    this.#datagrams = undefined
     this.#otherChannel = undefined
   }
+}
+
+const backToBack = (packets: readonly Buffer[]): Datagrams => {
+  const starts = [0]
+  for (const packet of packets) starts.push((starts.at(-1) ?? 0) + packet.length)
+  return { data: Buffer.concat(packets), starts }
 }

@@ -4,7 +4,7 @@ import type { MountPoint } from './mount.ts'
 import { trackOf } from './mount-sdp.ts'
 import { NOT_FOUND, type OutgoingResponse, type RequestContext, type RequestHandler, sessionHeader, sessionOf } from './request-context.ts'
 import type { RtspSession, TrackTransport } from './session.ts'
-import { bindUdpPair, closeUdpPair, connectUdp } from './sinks/udp-ports.ts'
+import { closeUdpPair, openUdpPair } from './sinks/udp-ports.ts'
 
 /** SETUP (RFC 2326 section 10.4): opens the transport of one track, and the session with the first. */
 export const setup: RequestHandler = async (context, request, target) => {
@@ -74,17 +74,10 @@ const openTransport = async (
     return { track: { kind: 'interleaved', channel }, header, discard: () => {} }
   }
   try {
-    const pair = await bindUdpPair(context.localAddress)
-    const discard = () => closeUdpPair(pair)
-    try {
-      await connectUdp(pair.rtp, requested.rtpPort, context.remoteAddress)
-      await connectUdp(pair.rtcp, requested.rtcpPort, context.remoteAddress)
-    } catch (error) {
-      discard()
-      throw error
-    }
-    const header = `RTP/AVP;unicast;client_port=${requested.rtpPort}-${requested.rtcpPort};server_port=${pair.rtpPort}-${pair.rtcpPort}`
-    return { track: { kind: 'udp', pair }, header, discard }
+    const { localAddress, remoteAddress } = context
+    const pair = await openUdpPair({ localAddress, remoteAddress, ...requested })
+    const header = `RTP/AVP;unicast;client_port=${requested.rtpPort}-${requested.rtcpPort};server_port=${pair.rtp.port}-${pair.rtcpPort}`
+    return { track: { kind: 'udp', pair }, header, discard: () => closeUdpPair(pair) }
   } catch (error) {
     context.log.warn('rtsp_udp_unavailable', { message: error instanceof Error ? error.message : String(error) })
     return undefined

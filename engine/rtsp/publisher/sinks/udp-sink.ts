@@ -1,4 +1,5 @@
-import type { AccessUnit } from '../../../rtp/access-unit.ts'
+import type { AccessUnit, Datagrams } from '../../../rtp/access-unit.ts'
+import type { RtpPort } from './rtp-port.ts'
 import type { Sink } from './sink.ts'
 import { closeUdpPair, type UdpPair } from './udp-ports.ts'
 
@@ -8,22 +9,19 @@ import { closeUdpPair, type UdpPair } from './udp-ports.ts'
  */
 const BURST_PACKETS = 40
 const MIN_PACKETS_PER_MS = 4
-/** Bytes that may wait in a socket when the network is slower. */
-const MAX_SOCKET_BYTES = 256 * 1024
 /** The pace is at least this many times the packet rate of the stream. */
 const PACE_FACTOR = 2
 
 /** RTP over UDP unicast (RFC 2326 section 12.39), paced. */
 export class UdpSink implements Sink {
   readonly #pairs: readonly (UdpPair | undefined)[]
-  #waiting: { readonly socket: UdpPair['rtp']; readonly packets: readonly Buffer[]; next: number } | undefined
+  #waiting: { readonly port: RtpPort; readonly datagrams: Datagrams; next: number } | undefined
   #timer: NodeJS.Timeout | undefined
   #tokens = BURST_PACKETS
   #refilledMs = performance.now()
   #packetsPerMs = MIN_PACKETS_PER_MS
   #livePackets = 0
   #liveSinceMs = performance.now()
-  #refusedSinceMs: number | undefined
   onReady: () => void = () => {}
 
   constructor(pairs: readonly (UdpPair | undefined)[]) {
@@ -35,22 +33,22 @@ export class UdpSink implements Sink {
   }
 
   get stuckSinceMs(): number | undefined {
-    return this.#refusedSinceMs
+    for (const pair of this.#pairs) if (pair?.rtp.refusedSinceMs !== undefined) return pair.rtp.refusedSinceMs
+    return undefined
   }
 
   send(track: number, unit: AccessUnit, timestamp: number | undefined): number {
     const pair = this.#pairs[track]
     if (!pair) return 0
-    const packets = timestamp === undefined ? unit.packets() : unit.packets(unit.retimed(0, timestamp))
-    if (timestamp === undefined) this.#measure(packets.length)
-    this.#waiting = { socket: pair.rtp, packets, next: 0 }
+    if (timestamp === undefined) this.#measure(unit.packetCount)
+    this.#waiting = { port: pair.rtp, datagrams: unit.datagrams(timestamp), next: 0 }
     this.#pump()
     return unit.bytes
   }
 
   sendReport(track: number, packet: Buffer): void {
-    const pair = this.#pairs[track]
-    if (pair) this.#sendPacket(pair.rtcp, packet)
+    // Without a reader behind it, the report is lost.
+    this.#pairs[track]?.rtcp.send(packet, () => {})
   }
 
   close(): void {
@@ -77,13 +75,10 @@ export class UdpSink implements Sink {
     const now = performance.now()
     this.#tokens = Math.min(BURST_PACKETS, this.#tokens + (now - this.#refilledMs) * this.#packetsPerMs)
     this.#refilledMs = now
-    const room = waiting.socket.getSendQueueSize() < MAX_SOCKET_BYTES
-    while (room && this.#tokens >= 1 && waiting.next < waiting.packets.length) {
-      const packet = waiting.packets[waiting.next++]
-      if (packet) this.#sendPacket(waiting.socket, packet)
-      this.#tokens -= 1
-    }
-    if (waiting.next === waiting.packets.length) this.#waiting = undefined
+    const sent = waiting.port.send(waiting.datagrams, waiting.next, Math.floor(this.#tokens))
+    waiting.next += sent
+    this.#tokens -= sent
+    if (waiting.next >= waiting.datagrams.starts.length - 1) this.#waiting = undefined
     else this.#timer ??= setTimeout(this.#onTimer, 1)
   }
 
@@ -91,19 +86,5 @@ export class UdpSink implements Sink {
     this.#timer = undefined
     this.#pump()
     if (!this.busy) this.onReady()
-  }
-
-  #sendPacket(socket: UdpPair['rtp'], packet: Buffer): void {
-    try {
-      socket.send(packet, this.#sent)
-    } catch {
-      // The socket was closed between two packets.
-    }
-  }
-
-  // A closed port of the reader responds with ICMP, which the kernel reports on a connected socket.
-  readonly #sent = (error: Error | null): void => {
-    if (error === null) this.#refusedSinceMs = undefined
-    else this.#refusedSinceMs ??= performance.now()
   }
 }

@@ -1,0 +1,81 @@
+import { createSocket, type Socket } from 'node:dgram'
+import { isIPv6 } from 'node:net'
+import type { Datagrams } from '../../../rtp/access-unit.ts'
+import { type PortAddresses, Refusals, type RtpPort } from './rtp-port.ts'
+
+/** Bytes that may wait in a socket when the network is slower. */
+const MAX_SOCKET_BYTES = 256 * 1024
+
+/** Sends with node:dgram, a system call for each packet. */
+export const openDatagramPort = async ({ localAddress, remoteAddress, remotePort }: PortAddresses): Promise<RtpPort> => {
+  const socket = await bindUdp(localAddress, 0)
+  try {
+    await connectUdp(socket, remotePort, remoteAddress)
+    return new DatagramPort(socket)
+  } catch (error) {
+    socket.close()
+    throw error
+  }
+}
+
+class DatagramPort implements RtpPort {
+  readonly port: number
+  readonly #socket: Socket
+  readonly #refusals = new Refusals()
+
+  constructor(socket: Socket) {
+    this.#socket = socket
+    this.port = socket.address().port
+    // A closed port of the reader responds with ICMP, which the kernel reports on a connected socket.
+    socket.on('error', () => this.#refusals.add())
+  }
+
+  get refusedSinceMs(): number | undefined {
+    return this.#refusals.sinceMs()
+  }
+
+  send({ data, starts }: Datagrams, from: number, limit: number): number {
+    const to = Math.min(from + limit, starts.length - 1)
+    let at = from
+    while (at < to && this.#socket.getSendQueueSize() < MAX_SOCKET_BYTES) {
+      this.#socket.send(data.subarray(starts[at], starts[at + 1]), this.#sent)
+      at += 1
+    }
+    return at - from
+  }
+
+  close(): void {
+    this.#socket.close()
+  }
+
+  readonly #sent = (error: Error | null): void => {
+    if (error !== null) this.#refusals.add()
+  }
+}
+
+/** A socket at a local address; port 0 lets the kernel choose. */
+export const bindUdp = (address: string, port: number): Promise<Socket> =>
+  new Promise((resolve, reject) => {
+    const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4')
+    socket.once('error', (error) => {
+      socket.close()
+      reject(error)
+    })
+    socket.bind({ address, port, exclusive: true }, () => {
+      socket.removeAllListeners('error')
+      // A reader that closed its port causes errors here: the session ends by timeout or with its connection.
+      socket.on('error', () => {})
+      resolve(socket)
+    })
+  })
+
+/** Connects a socket to its reader, so that the kernel drops packets from any other address. */
+export const connectUdp = (socket: Socket, port: number, address: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const failed = (error: Error) => reject(error)
+    socket.once('error', failed)
+    socket.connect(port, address, () => {
+      socket.off('error', failed)
+      resolve()
+    })
+  })
