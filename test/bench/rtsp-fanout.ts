@@ -1,19 +1,19 @@
 /**
- * CPU time per delivered Gbit of one 8 Mbit/s stream to many TCP readers, the publisher beside gst-rtsp-server in turns.
- * rtsp-fanout [READERS,…] [ROUNDS] [SECONDS]
+ * CPU time per delivered Gbit of one 8 Mbit/s stream to many readers, the publisher beside gst-rtsp-server in turns.
+ * rtsp-fanout [READERS,…] [ROUNDS] [SECONDS] [tcp|udp]
  */
 import { join } from 'node:path'
 import { cpuSeconds, quantile, sleep, sourceLine, start, startServer, startSource } from '../helpers/bench/measure.ts'
 import { freePort } from '../helpers/rtsp/media.ts'
 
-const [readerCounts = '1,25,100,200', rounds = '3', seconds = '6'] = process.argv.slice(2)
+const [readerCounts = '1,25,100,200', rounds = '3', seconds = '6', transport = 'tcp'] = process.argv.slice(2)
 const SERVERS = ['publisher', 'gst-rtsp-server'] as const
 
 const measure = async (kind: (typeof SERVERS)[number], readers: number) => {
   const feed = await freePort()
   const server = await startServer(kind, await freePort(), sourceLine(feed))
   const source = await startSource(feed)
-  const load = start(process.execPath, [join(import.meta.dirname, '../helpers/bench/rtsp-load.ts'), server.url, String(readers)])
+  const load = start(process.execPath, [join(import.meta.dirname, '../helpers/bench/rtsp-load.ts'), server.url, String(readers), transport])
   const last = () => JSON.parse(load.lines.at(-1) ?? '{}') as { readers: number; bytes: number }
   await load.until((lines) => lines.length > 0 && last().readers === readers)
   await sleep(3000)
@@ -42,6 +42,7 @@ for (const readers of readerCounts.split(',').map(Number)) {
   const theirs = quantile(results['gst-rtsp-server'], 0.5)
   const line = {
     readers,
+    transport,
     cpu_s_per_gbit: { publisher: round3(ours), gst_rtsp_server: round3(theirs) },
     ratio: round3(ours / theirs),
     mbit_per_reader: rates,

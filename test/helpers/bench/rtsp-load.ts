@@ -1,14 +1,38 @@
-/** RTSP readers over TCP that only count bytes: rtsp-load.ts URL READERS. Prints one JSON line a second: { readers, bytes }. */
+/** RTSP readers that only count bytes: rtsp-load.ts URL READERS [tcp|udp]. Prints a JSON line five times a second: { readers, bytes }. */
+import { createSocket, type Socket } from 'node:dgram'
 import { connect } from 'node:net'
 
-const [url = '', count = '1'] = process.argv.slice(2)
+const [url = '', count = '1', transport = 'tcp'] = process.argv.slice(2)
 const { hostname, port } = new URL(url.replace(/^rtsp:/, 'http:'))
 // One buffer for all: nothing is kept.
 const buffer = Buffer.allocUnsafe(256 * 1024)
 let bytes = 0
 let playing = 0
 
-const open = () => {
+/** An even UDP port and the next one. */
+const openPair = async (): Promise<number> => {
+  for (;;) {
+    const one = await bind(0)
+    const { port } = one.address()
+    const other = port % 2 === 0 ? await bind(port + 1).catch(() => undefined) : undefined
+    if (other !== undefined) return port
+    one.close()
+  }
+}
+
+const bind = (port: number): Promise<Socket> =>
+  new Promise((resolve, reject) => {
+    const socket = createSocket({ type: 'udp4', recvBufferSize: 1024 * 1024 })
+    socket.on('error', reject)
+    socket.on('message', (packet) => {
+      bytes += packet.length
+    })
+    socket.bind(port, '127.0.0.1', () => resolve(socket))
+  })
+
+const open = async () => {
+  const port0 = transport === 'udp' ? await openPair() : 0
+  const requested = transport === 'udp' ? `RTP/AVP;unicast;client_port=${port0}-${port0 + 1}` : 'RTP/AVP/TCP;unicast;interleaved=0-1'
   let cseq = 0
   let step: 'describe' | 'setup' | 'play' | 'media' = 'describe'
   let text = ''
@@ -19,7 +43,7 @@ const open = () => {
       const control = /m=video[\s\S]*?a=control:(\S+)/.exec(text)?.[1]
       if (!control) return
       step = 'setup'
-      send('SETUP', control.startsWith('rtsp:') ? control : `${url}/${control}`, 'Transport: RTP/AVP/TCP;unicast;interleaved=0-1\r\n')
+      send('SETUP', control.startsWith('rtsp:') ? control : `${url}/${control}`, `Transport: ${requested}\r\n`)
     } else if (step === 'setup') {
       const session = /Session: *([^;\r]+)/i.exec(text)?.[1]
       if (!session) return
@@ -37,7 +61,7 @@ const open = () => {
     onread: {
       buffer,
       callback: (length) => {
-        if (step === 'media') bytes += length
+        if (step === 'media') bytes += transport === 'udp' ? 0 : length
         else {
           text += buffer.toString('latin1', 0, length)
           answered()
@@ -52,5 +76,5 @@ const open = () => {
 }
 
 // gst-rtsp-server has a backlog of 5.
-for (let at = 0; at < Number(count); at += 1) setTimeout(open, 10 * at)
+for (let at = 0; at < Number(count); at += 1) setTimeout(() => void open(), 10 * at)
 setInterval(() => console.log(JSON.stringify({ readers: playing, bytes })), 200)
