@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type CameraMonitor, startCameraMonitor } from '../../../engine/cameras/monitor.ts'
 import type { Log } from '../../../lib/ports.ts'
 import type { CameraEvent } from '../../../lib/schema/camera.ts'
-import { childrenOf } from '../../helpers/process/processes.ts'
+import { childrenOf, pidOf } from '../../helpers/process/processes.ts'
 import { until } from '../../helpers/until.ts'
 
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} }
@@ -141,8 +141,13 @@ describe('the camera monitor on a host', () => {
     const { onChange, list } = bound(start())
     onChange((event) => events.push(event))
     await list()
+    // A process that is killed before its script runs would not be counted.
+    await until(
+      () => monitorStarts(runs),
+      (count) => count === 1,
+    )
     const [first] = await until(monitors, (found) => found.length === 1)
-    if (first !== undefined) process.kill(first.pid, 'SIGKILL')
+    process.kill(pidOf(first), 'SIGKILL')
     await until(
       () => monitorStarts(runs),
       (count) => count === 2,

@@ -7,6 +7,7 @@ import { runToEnd, startChild } from '../../../engine/gst/child.ts'
 import { chooseEncoder } from '../../../engine/gst/choose-encoder.ts'
 import type { Launch } from '../../../engine/launch/launch.ts'
 import { encodedCodec, simpleLaunch } from '../../../engine/launch/simple.ts'
+import type { SourceFacts } from '../../../engine/sources/facts.ts'
 import { probeSource } from '../../../engine/sources/probe.ts'
 import type { Encoding, SimpleConfig } from '../../../lib/schema/pipeline.ts'
 
@@ -24,9 +25,23 @@ export const configure = (uri: string, encoding: Encoding | null): SimpleConfig 
 export const plan = async (uri: string, encoding: Encoding | null = null, previousFault?: Fault): Promise<Launch> => {
   const config = configure(uri, encoding)
   const context = { signal: new AbortController().signal, timeoutMs: 10_000, allowFiles: true, previousFault }
-  const facts = await probeSource(config.source, context)
+  const facts = await probe(() => probeSource(config.source, context))
   const codec = encodedCodec(config, facts)
   return simpleLaunch(config, facts, codec === null ? null : await chooseEncoder(codec, 'software', runToEnd))
+}
+
+const PROBES = 20
+
+/** gst-rtsp-server answers 503 while it takes down what it played for its last reader: a play would try again, and so does this. */
+const probe = async (ask: () => Promise<SourceFacts>): Promise<SourceFacts> => {
+  for (let left = PROBES; ; left -= 1) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (left === 0 || !(error instanceof Error) || !error.message.includes('(503)')) throw error
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+  }
 }
 
 interface Played {
