@@ -1,12 +1,13 @@
 // Bundles the service with esbuild and checks on the way that imports only point where the layers allow.
-//   node build.mjs           dist/handlers/<group>.js, dist/app.js, dist/worker.js (neutral), dist/node.js, dist/service.js, dist/engine.js, dist/cli.js … (Node)
+//   node build.mjs           dist/dashboard, dist/handlers/<group>.js, dist/app.js, dist/worker.js (neutral), dist/node.js, dist/service.js, dist/engine.js, dist/cli.js … (Node)
 //   node build.mjs --check   the layer check alone, nothing is written
 //   node build.mjs --declarations   dist/types, for programs that embed the package
 //   node build.mjs --start   builds, then runs dist/node.js in this process (npm run dev)
 import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { dirname, extname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 
 const root = dirname(fileURLToPath(import.meta.url))
@@ -23,8 +24,21 @@ export const ROOMS = {
   handlers: ['handlers/http', 'lib/'],
   'handlers/http': ['lib/'],
   'handlers/pages': ['handlers/http', 'lib/'],
+  'handlers/dashboard': ['handlers/http', 'lib/'],
+  // The page runs in a browser and knows the API by its types alone.
+  'handlers/dashboard/page': ['handlers/dashboard/page/'],
+  'handlers/dashboard/page/overview': [
+    'handlers/dashboard/page',
+    'handlers/dashboard/page/api',
+    'handlers/dashboard/page/ui',
+    'handlers/dashboard/page/words',
+  ],
+  'handlers/dashboard/page/words': ['handlers/dashboard/page/api'],
+  'handlers/dashboard/page/ui': ['handlers/dashboard/page/api', 'handlers/dashboard/page/words'],
+  'handlers/dashboard/page/api': ['lib/schema'],
   'handlers/node': [
     'handlers',
+    'handlers/dashboard',
     'handlers/http',
     'handlers/pages',
     'handlers/node/link',
@@ -108,6 +122,8 @@ const ONLY = [{ package: 'execa', file: 'engine/gst/child.ts' }]
 
 const MAX_FILES_PER_FOLDER = 15
 
+const DASHBOARD = 'dist/dashboard'
+
 const roomOf = (file) => [file, dirname(file)].find((place) => Object.hasOwn(ROOMS, place))
 
 /** At the root of lib/ and engine/ every file is a room of its own. */
@@ -180,7 +196,7 @@ const IMPORT = /^(?:import|export)\b[^'"]*?\bfrom '([^']+)'|^import '([^']+)'|\b
 const importsOf = (file) => {
   const names = [...readFileSync(join(root, file), 'utf8').matchAll(IMPORT)].map((match) => match[1] ?? match[2] ?? match[3])
   return names
-    .filter((name) => !name.includes('.sql'))
+    .filter((name) => !/\.(sql|css)$/.test(name))
     .map((name) => (name.startsWith('.') ? relative(root, join(root, dirname(file), name)) : name))
 }
 
@@ -258,6 +274,46 @@ const bundles = () => [
   },
 ]
 
+/** The dashboard: a page with its scripts and styles; names have a hash of the content, so browsers may keep them for ever. */
+const dashboard = {
+  ...shared,
+  platform: 'browser',
+  splitting: true,
+  minify: true,
+  target: ['chrome110', 'firefox110', 'safari16.4'],
+  outdir: DASHBOARD,
+  outbase: 'handlers/dashboard/page',
+  entryPoints: ['handlers/dashboard/page/main.tsx', 'handlers/dashboard/page/style.css'],
+  entryNames: '[name]-[hash]',
+  chunkNames: '[name]-[hash]',
+  assetNames: '[name]-[hash]',
+  loader: { '.png': 'file' },
+  legalComments: 'external',
+  sourcemap: false,
+}
+
+const COMPRESSED = new Set(['.js', '.css', '.svg'])
+
+/** Writes the page with the names of this build, and a compressed copy of each file. Answers what it wrote. */
+const finishDashboard = ({ outputs }) => {
+  const built = (entry) => {
+    const [file] = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === `handlers/dashboard/page/${entry}`) ?? []
+    return file.slice(DASHBOARD.length + 1)
+  }
+  const source = readFileSync(join(root, 'handlers/dashboard/page/index.html'), 'utf8')
+  const page = source.replace('%SCRIPT%', built('main.tsx')).replace('%STYLE%', built('style.css'))
+  const icon = readFileSync(join(root, 'handlers/dashboard/page/icon.svg'))
+  writeFileSync(join(root, DASHBOARD, 'index.html'), page)
+  writeFileSync(join(root, DASHBOARD, 'icon.svg'), icon)
+  const files = [...Object.keys(outputs), `${DASHBOARD}/icon.svg`].filter((file) => COMPRESSED.has(extname(file)))
+  for (const file of files) {
+    const bytes = readFileSync(join(root, file))
+    writeFileSync(join(root, `${file}.br`), brotliCompressSync(bytes))
+    writeFileSync(join(root, `${file}.gz`), gzipSync(bytes, { level: 9 }))
+  }
+  return [`${DASHBOARD}/index.html`, `${DASHBOARD}/icon.svg`, ...files.flatMap((file) => [`${file}.br`, `${file}.gz`])]
+}
+
 /** dist/cli.js can be run as it is, from a checkout too. */
 const makeCommand = () => {
   const file = join(root, 'dist', 'cli.js')
@@ -271,7 +327,7 @@ const removeStale = (outputs) => {
   const present = readdirSync(join(root, 'dist'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   for (const entry of present) {
     const file = relative(root, join(entry.parentPath, entry.name))
-    if (!kept.has(file) && /\.js(\.map)?$/.test(file)) rmSync(join(root, file))
+    if (!kept.has(file) && (/\.js(\.map)?$/.test(file) || file.startsWith(`${DASHBOARD}/`))) rmSync(join(root, file))
   }
 }
 
@@ -306,9 +362,10 @@ const main = async () => {
   for (const line of violations) process.stderr.write(`layer check: ${line}\n`)
   if (violations.length > 0) process.exit(1)
   if (process.argv.includes('--check')) return
-  const results = await Promise.all(bundles().map((options) => build(options)))
+  const results = await Promise.all([...bundles(), dashboard].map((options) => build(options)))
   makeCommand()
-  removeStale(results.flatMap(({ metafile }) => Object.keys(metafile.outputs)))
+  const page = finishDashboard(results.at(-1).metafile)
+  removeStale([...results.flatMap(({ metafile }) => Object.keys(metafile.outputs)), ...page])
   if (process.argv.includes('--start')) {
     // The service reads its own arguments.
     process.argv = process.argv.filter((argument) => argument !== '--start')

@@ -54,6 +54,10 @@ export interface Configuration {
   readonly licenseFile: string | undefined
   readonly profile: 'docs' | undefined
   readonly docsPort: number
+  /** Whether the dashboard is served. */
+  readonly dashboard: boolean
+  /** Template of the URLs of map tiles, with {z}, {x}, {y} and optionally {s}. */
+  readonly mapTiles: string | undefined
   /** Whether file:// sources are allowed, or the folder in which they are. */
   readonly allowFileSources: boolean | string
   /** How children are confined. */
@@ -116,6 +120,14 @@ const ipAddress = (value: string): Parsed<string> => {
     : /^\d{1,3}(?:\.\d{1,3}){3}$/.test(value) && value.split('.').every((part) => Number(part) <= 255)
   return isAddress ? ok(value) : mistake('use an IP address of this machine, or 0.0.0.0 for all')
 }
+
+/** The host ends up in a Content-Security-Policy, so it has the characters of a host name only. */
+const TILES = /^https?:\/\/(?:\{s\}\.)?[A-Za-z0-9.-]+(?::\d{1,5})?\/[^\s"'<>;,]*$/
+
+const tileTemplate = (value: string): Parsed<string> =>
+  TILES.test(value) && ['{z}', '{x}', '{y}'].every((part) => value.includes(part))
+    ? ok(value)
+    : mistake('use a template with {z}, {x} and {y}, such as https://tiles.example.org/{z}/{x}/{y}.png')
 
 const originList = (value: string): Parsed<readonly string[]> => {
   const origins = value.split(',').map((origin) => origin.trim())
@@ -250,6 +262,17 @@ const VARIABLES = {
     parse: (value): Parsed<'docs'> => (value === 'docs' ? ok(value) : mistake('use docs or unset it')),
   }),
   docsPort: withDefault({ name: 'SVC_DOCS_PORT', default: '8081', about: 'port of the API explorer', parse: portNumber }),
+  dashboard: withDefault({
+    name: 'SVC_DASHBOARD',
+    default: '1',
+    about: '0 turns off the dashboard at /svc/dashboard/ and the redirect from /',
+    parse: flag,
+  }),
+  mapTiles: optional({
+    name: 'SVC_MAP_TILES',
+    about: 'tiles for the map, such as https://tiles.example.org/{z}/{x}/{y}.png; fetched by browsers',
+    parse: tileTemplate,
+  }),
   allowFileSources: withDefault({
     name: 'SVC_ALLOW_FILE_SOURCES',
     default: '0',

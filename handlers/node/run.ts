@@ -5,6 +5,7 @@ import type { Log } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type AppDeps, apiRoutes, createApp } from '../app.ts'
 import { helpText, readArguments } from './arguments.ts'
+import { withPages } from './dashboard-files.ts'
 import { type DocsServer, serveDocs } from './server/docs-server.ts'
 import { createHttpServer } from './server/http-server.ts'
 import { isExposed, listen, portOf, urlOf } from './server/listen.ts'
@@ -54,7 +55,7 @@ const serve = async (configuration: Configuration, takeOver: boolean, shutdown: 
   const docs = await openDocs(configuration, { deps: service.deps, log, apiPort: () => portOf(server) })
   if (docs !== undefined && !shutdown.add({ server: docs.server })) return
   const corsOrigins = [...configuration.corsOrigins, ...(docs?.origins ?? [])]
-  const app = createApp({ ...service.deps, corsOrigins })
+  const app = withPages(configuration, createApp({ ...service.deps, corsOrigins }))
   const server = createHttpServer({ app, trustProxy: configuration.trustProxy, log })
   await listen(server, { host: configuration.host, port: configuration.port, purpose: 'listen', variable: 'SVC_PORT' })
   if (!shutdown.add({ server })) return

@@ -22,6 +22,7 @@ import { reconcile } from '../../lib/pipelines/reconcile.ts'
 import type { Log, PasswordHasher } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type AppDeps, assemble, createApp, type FetchHandler } from '../app.ts'
+import { withPages } from './dashboard-files.ts'
 import { openDataDirectory, readOrCreateApiKey } from './data-directory.ts'
 import { createLicenseFile } from './license-file.ts'
 import type { EngineLink, LinkOptions } from './link/keep-link.ts'
@@ -139,7 +140,7 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   }
   const deps: AppDeps = assemble(ports)
   const license = createLicenseSender({ source: ports.license, clock, log })
-  const app = createApp(deps)
+  const app = withPages(configuration, createApp(deps))
   const connect = (): EngineLink =>
     linkEngine(configuration, dataDir, options.environment ?? process.env, {
       log,

@@ -64,6 +64,7 @@ interface Row {
 }
 
 const rowsOf = (start: Start, gstreamer: string | undefined): readonly Row[] => [
+  ...(start.configuration.dashboard ? [{ label: 'Dashboard', text: `${start.url}/`, kind: 'link' } as const] : []),
   { label: 'API', text: start.url, kind: 'link' },
   ...(start.docsUrl === undefined ? [] : [{ label: 'API docs', text: start.docsUrl, kind: 'link' } as const]),
   { label: 'API key', text: keyPlace(start) },

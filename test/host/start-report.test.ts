@@ -69,10 +69,11 @@ describe('the log of a start', () => {
       const lines = ours.replace(SGR, '').split(/\r?\n/)
       expect(lines.slice(lines.findIndex((line) => line.startsWith('  Video Pipeline Service ')) + 1, -1)).toEqual(
         expect.arrayContaining([
-          `  API      ${run.url}`,
-          `  API key  ${run.dataDir}/api-key`,
-          `  Data     ${run.dataDir}`,
-          expect.stringMatching(/^ {2}Engine {3}GStreamer \d/),
+          `  Dashboard  ${run.url}/`,
+          `  API        ${run.url}`,
+          `  API key    ${run.dataDir}/api-key`,
+          `  Data       ${run.dataDir}`,
+          expect.stringMatching(/^ {2}Engine {5}GStreamer \d/),
         ]),
       )
       expect(lines.filter((line) => /^[\d:.]{12} {2}info {3}(?:api {3}|engine) {2}\w+/.test(line)).length).toBeGreaterThan(2)

@@ -1,0 +1,92 @@
+import { matchesEtag } from '../http/etag.ts'
+import { errorResponse, methodNotAllowed, pathNotFound } from '../http/respond.ts'
+import type { FetchHandler } from '../http/route.ts'
+import { securityHeaders } from './security-headers.ts'
+
+type Bytes = Uint8Array<ArrayBuffer>
+
+/** A file of the page. */
+export interface DashboardFile {
+  /** Media type. */
+  readonly type: string
+  readonly etag: string
+  /** Its name has a hash of its content: it never changes. */
+  readonly immutable: boolean
+  readonly bytes: Bytes
+  /** The same, compressed at build time. */
+  readonly brotli?: Bytes | undefined
+  readonly gzip?: Bytes | undefined
+}
+
+export interface DashboardDeps {
+  /** By name; `index.html` is the page. */
+  readonly files: ReadonlyMap<string, DashboardFile>
+  /** Template of the URLs of map tiles; without one the map draws a graticule only. */
+  readonly mapTiles?: string | undefined
+}
+
+const BASE = '/svc/dashboard/'
+const INDEX = 'index.html'
+
+/**
+ * Answers `/` and `/svc/dashboard/`, and leaves all else to the API. The files hold no secret, so they need no credential; the
+ * page logs in by itself.
+ */
+export const withDashboard = (api: FetchHandler, deps: DashboardDeps): FetchHandler => {
+  const headers = securityHeaders(deps.mapTiles)
+  return async (request, context) => {
+    const url = new URL(request.url)
+    const isPage = url.pathname === '/' || url.pathname === BASE.slice(0, -1) || url.pathname.startsWith(BASE)
+    if (!isPage) return api(request, context)
+    const answer = answerPage(deps, request, url)
+    for (const [name, value] of Object.entries(headers)) answer.headers.set(name, value)
+    return request.method === 'HEAD' ? new Response(null, answer) : answer
+  }
+}
+
+const answerPage = ({ files, mapTiles }: DashboardDeps, request: Request, { pathname }: URL): Response => {
+  if (request.method !== 'GET' && request.method !== 'HEAD') return mutable(errorResponse(methodNotAllowed(['GET', 'HEAD'])))
+  if (!pathname.startsWith(BASE)) return new Response(null, { status: 302, headers: { location: BASE, 'cache-control': 'no-store' } })
+  const name = pathname.slice(BASE.length) || INDEX
+  const file = files.get(name)
+  if (file === undefined) return mutable(errorResponse(pathNotFound()))
+  return name === INDEX ? indexAnswer(file, mapTiles) : fileAnswer(file, request)
+}
+
+/** Answers made by `Response.json` keep their headers locked on some runtimes. */
+const mutable = (answer: Response): Response => new Response(answer.body, { status: answer.status, headers: new Headers(answer.headers) })
+
+/** The page itself: it knows where map tiles come from. It is small and names the other files, so it is sent anew each time. */
+const indexAnswer = (file: DashboardFile, mapTiles: string | undefined): Response => {
+  const html = new TextDecoder().decode(file.bytes).replace('%MAP_TILES%', () => escapeAttribute(mapTiles ?? ''))
+  return new Response(html, { headers: { 'content-type': file.type, 'cache-control': 'no-cache' } })
+}
+
+const escapeAttribute = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;')
+
+const fileAnswer = (file: DashboardFile, request: Request): Response => {
+  const { encoding, bytes } = bestEncoding(file, request.headers.get('accept-encoding') ?? '')
+  const headers = new Headers({
+    'content-type': file.type,
+    'cache-control': file.immutable ? 'public, max-age=31536000, immutable' : 'no-cache',
+    etag: file.etag,
+    vary: 'accept-encoding',
+  })
+  if (matchesEtag(request, file.etag)) return new Response(null, { status: 304, headers })
+  if (encoding !== undefined) headers.set('content-encoding', encoding)
+  headers.set('content-length', String(bytes.length))
+  return new Response(bytes, { headers })
+}
+
+const bestEncoding = ({ bytes, brotli, gzip }: DashboardFile, accepted: string): { encoding?: string; bytes: Bytes } => {
+  if (brotli !== undefined && accepts(accepted, 'br')) return { encoding: 'br', bytes: brotli }
+  if (gzip !== undefined && accepts(accepted, 'gzip')) return { encoding: 'gzip', bytes: gzip }
+  return { bytes }
+}
+
+/** Whether Accept-Encoding (RFC 9110 section 12.5.3) names this coding and does not refuse it. */
+const accepts = (accepted: string, coding: string): boolean =>
+  accepted.split(',').some((part) => {
+    const [name = '', ...parameters] = part.trim().toLowerCase().split(';')
+    return name.trim() === coding && !parameters.some((parameter) => /^\s*q=0(\.0*)?\s*$/.test(parameter))
+  })

@@ -1,0 +1,26 @@
+import { signal } from '@preact/signals'
+
+const KEY = 'token'
+
+/** Token of the login; kept for this tab until it is closed. */
+export const token = signal<string | undefined>(sessionStorage.getItem(KEY) ?? undefined)
+
+/** Whether a password is set; undefined until the service has answered. */
+export const authEnabled = signal<boolean | undefined>(undefined)
+
+/** The API refuses this page until somebody logs in. */
+export const loginNeeded = signal(false)
+
+export const keepToken = (value: string | undefined): void => {
+  token.value = value
+  if (value === undefined) sessionStorage.removeItem(KEY)
+  else sessionStorage.setItem(KEY, value)
+}
+
+/** The API refused the token that a request had, if that is still the one in use. */
+export const refuse = (used: string | undefined): void => {
+  if (used !== token.peek()) return
+  keepToken(undefined)
+  authEnabled.value = true
+  loginNeeded.value = true
+}

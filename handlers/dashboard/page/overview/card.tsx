@@ -1,0 +1,122 @@
+import { type ReadonlySignal, useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { historyOf, round } from '../api/history.ts'
+import { faults } from '../api/pipelines.ts'
+import type { Pipeline } from '../api/types.ts'
+import { Icon } from '../ui/icon.tsx'
+import { now } from '../ui/now.ts'
+import { pipelineHref } from '../ui/route.ts'
+import { LENGTH, Sparkline } from '../ui/sparkline.tsx'
+import { StateLabel } from '../ui/state-label.tsx'
+import { bitrateText, countText, durationText, encodingText, fpsText, sourceText } from '../words/format.ts'
+import { faultText } from '../words/phases.ts'
+import { Thumbnail } from './thumbnail.tsx'
+
+/** How far beyond the window a card is drawn already. */
+const MARGIN = '200px'
+
+/** One pipeline: its picture, its state, and its numbers while the card is in sight. */
+export const Card = ({ pipeline }: { readonly pipeline: ReadonlySignal<Pipeline> }) => {
+  const card = useRef<HTMLLIElement>(null)
+  const isVisible = useSignal(false)
+  const isLive = useSignal(false)
+  useEffect(() => {
+    if (card.current === null) return
+    const observer = new IntersectionObserver(
+      (entries) => {
+        isVisible.value = entries.at(-1)?.isIntersecting ?? false
+      },
+      { rootMargin: MARGIN },
+    )
+    observer.observe(card.current)
+    return () => observer.disconnect()
+  }, [])
+  const wake = useDwell(isLive)
+  const { value } = pipeline
+  const { id, runtime } = value
+  const fault = faultText(value, faults.value.get(id)?.message)
+  return (
+    <li ref={card} class="card" {...wake}>
+      <div class="card-picture">
+        <Thumbnail id={id} phase={runtime.phase} isVisible={isVisible.value} isLive={isLive.value} />
+        <StateLabel pipeline={value} />
+      </div>
+      <div class="card-body">
+        <h2>
+          <a class="card-link" href={pipelineHref(id)}>
+            {id}
+          </a>
+        </h2>
+        <p class="card-source" title={sourceText(value)}>
+          {sourceText(value)}
+        </p>
+        {fault === undefined ? isVisible.value && <Numbers pipeline={value} /> : <p class="card-fault">{fault}</p>}
+      </div>
+      <dl class="card-foot">
+        <Fact icon="camera" name="Video">
+          {encodingText(value)}
+        </Fact>
+        <Fact icon="people" name="Readers">
+          {countText(runtime.readers, 'reader')}
+        </Fact>
+        {isVisible.value && runtime.phase === 'playing' && (
+          <Fact icon="clock" name="Live for">
+            {durationText(now.value - Date.parse(runtime.since))}
+          </Fact>
+        )}
+        {runtime.restarts > 0 && (
+          <Fact icon="again" name="Restarts">
+            {countText(runtime.restarts, 'restart')}
+          </Fact>
+        )}
+      </dl>
+    </li>
+  )
+}
+
+const Fact = ({ icon, name, children }: { icon: 'camera' | 'people' | 'clock' | 'again'; name: string; children: string }) => (
+  <div>
+    <dt>
+      <Icon name={icon} />
+      <span class="sr-only">{name}</span>
+    </dt>
+    <dd>{children}</dd>
+  </div>
+)
+
+const Numbers = ({ pipeline: { id, runtime } }: { readonly pipeline: Pipeline }) => {
+  round.value
+  const recent = historyOf(id).slice(-LENGTH)
+  return (
+    <div class="numbers">
+      <div>
+        <span class="number">{runtime.phase === 'playing' ? fpsText(runtime.fps) : '–'}</span>
+        <Sparkline values={recent.map(({ fps }) => fps)} label="Frame rate of the last two minutes" />
+      </div>
+      <div>
+        <span class="number">{runtime.phase === 'playing' ? bitrateText(runtime.bitrate_kbps) : '–'}</span>
+        <Sparkline values={recent.map(({ bitrate }) => bitrate)} label="Bitrate of the last two minutes" />
+      </div>
+    </div>
+  )
+}
+
+/** A pointer that only passes starts nothing. */
+const DWELL_MS = 250
+
+/** The handlers that make a card live while the pointer rests on it or the focus is in it. */
+const useDwell = (isLive: { value: boolean }) => {
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  const begin = (): void => {
+    clearTimeout(timer.current)
+    timer.current = setTimeout(() => {
+      isLive.value = true
+    }, DWELL_MS)
+  }
+  const end = (): void => {
+    clearTimeout(timer.current)
+    isLive.value = false
+  }
+  useEffect(() => end, [])
+  return { onPointerEnter: begin, onPointerLeave: end, onFocusIn: begin, onFocusOut: end }
+}

@@ -1,0 +1,36 @@
+import { ask } from '../api/api.ts'
+import { take } from '../api/pipelines.ts'
+import type { Pipeline } from '../api/types.ts'
+import { Action } from '../ui/action.tsx'
+import { Icon } from '../ui/icon.tsx'
+import { goTo, pipelineHref } from '../ui/route.ts'
+
+const TEST = { id: 'first', mode: 'simple', source: { uri: 'test://ball?width=1280&height=720&klv=1' } } as const
+
+const createTest = async (): Promise<void> => {
+  take(await ask<Pipeline>('POST', 'pipeline', { body: TEST }))
+  goTo(pipelineHref(TEST.id))
+}
+
+/** What to do while there is no pipeline. */
+export const FirstSteps = () => (
+  <div class="page">
+    <section class="welcome">
+      <h1>See your first stream</h1>
+      <p class="lead">
+        A pipeline takes video from a source (a network camera, a drone feed, a camera of this host) and serves it to many readers. You see
+        it here, live.
+      </p>
+      <div class="actions">
+        <a class="button button-primary" href="#/new">
+          <Icon name="plus" />
+          <span>New pipeline</span>
+        </a>
+        <Action icon="play" busyText="Starting" run={createTest}>
+          Try a test picture
+        </Action>
+      </div>
+      <p class="muted">The test picture needs no camera: it is made on this host, and served like any other source.</p>
+    </section>
+  </div>
+)

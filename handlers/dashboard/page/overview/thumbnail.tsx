@@ -1,0 +1,79 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { pathOf, send } from '../api/api.ts'
+import { sleep, untilVisible } from '../api/follow.ts'
+import type { Phase } from '../api/types.ts'
+import { Icon } from '../ui/icon.tsx'
+
+interface ThumbnailProps {
+  readonly id: string
+  readonly phase: Phase
+  readonly isVisible: boolean
+  readonly isLive: boolean
+}
+
+/** A picture costs the host a decoder for a moment. */
+const REFRESH_MS = 20_000
+const RETRY_MS = 5000
+const WIDTH = 480
+
+/** The last picture, made anew now and then while it is in sight. */
+export const Thumbnail = ({ id, phase, isVisible }: ThumbnailProps) => {
+  const url = useSignal<string | undefined>(undefined)
+  const hasPicture = phase === 'playing'
+  useEffect(() => {
+    if (!isVisible || !hasPicture) return
+    const end = new AbortController()
+    void keepPicture(id, end.signal, (blob) => {
+      const old = url.value
+      url.value = URL.createObjectURL(blob)
+      if (old !== undefined) URL.revokeObjectURL(old)
+    })
+    return () => end.abort()
+  }, [id, isVisible, hasPicture])
+  useEffect(
+    () => () => {
+      if (url.value !== undefined) URL.revokeObjectURL(url.value)
+    },
+    [],
+  )
+  return url.value === undefined ? (
+    <span class="no-picture">
+      <Icon name="camera" />
+    </span>
+  ) : (
+    <img class={hasPicture ? '' : 'old'} src={url.value} alt={`Preview of ${id}`} />
+  )
+}
+
+const keepPicture = async (id: string, signal: AbortSignal, show: (blob: Blob) => void): Promise<void> => {
+  while (!signal.aborted) {
+    await untilVisible(signal)
+    const shown = await inTurn(signal, async () => {
+      const answer = await send('GET', pathOf(id, `/snapshot?width=${WIDTH}&quality=70`), { signal })
+      show(await answer.blob())
+    })
+    await sleep(shown ? REFRESH_MS : RETRY_MS, signal)
+  }
+}
+
+/** Pictures are asked for two at a time, so that connections stay free for what the user does. */
+const AT_ONCE = 2
+let running = 0
+const waiting: (() => void)[] = []
+
+/** Answers whether the work was done; a pipeline that has just stopped has no picture. */
+const inTurn = async (signal: AbortSignal, work: () => Promise<void>): Promise<boolean> => {
+  if (running >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve))
+  running++
+  try {
+    if (signal.aborted) return false
+    await work()
+    return true
+  } catch {
+    return false
+  } finally {
+    running--
+    waiting.shift()?.()
+  }
+}

@@ -1,0 +1,125 @@
+import { effect, useSignalEffect } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { ask } from './api/api.ts'
+import { connected, keepPipelines } from './api/pipelines.ts'
+import { authEnabled, keepToken, loginNeeded, token } from './api/session.ts'
+import { Login } from './login.tsx'
+import { Overview } from './overview/overview.tsx'
+import { Icon, type IconName } from './ui/icon.tsx'
+import { Notices } from './ui/notices.tsx'
+import { route } from './ui/route.ts'
+
+const TITLES = {
+  overview: 'Pipelines',
+  create: 'New pipeline',
+  pipeline: 'Pipeline',
+  edit: 'Edit pipeline',
+  map: 'Map',
+  cameras: 'Cameras',
+  settings: 'Settings',
+} as const
+
+const LINKS: readonly { readonly page: keyof typeof TITLES; readonly href: string; readonly icon: IconName }[] = [
+  { page: 'overview', href: '#/', icon: 'grid' },
+]
+
+/** The page around the pages: bar, navigation, messages, and the login where the API wants one. */
+export const Shell = () => {
+  useEffect(begin, [])
+  useSignalEffect(() => {
+    const { value } = route
+    document.title = `${'id' in value ? value.id : TITLES[value.page]} · Video pipelines`
+  })
+  if (loginNeeded.value) return <Login />
+  return (
+    <>
+      <button type="button" class="skip" onClick={skip}>
+        Skip to content
+      </button>
+      <header class="bar">
+        <a class="brand" href="#/">
+          <img src="icon.svg" alt="" width="24" height="24" />
+          <span>Video pipelines</span>
+        </a>
+        <nav class="links" aria-label="Main">
+          {LINKS.map(({ page, href, icon }) => (
+            <a key={page} href={href} aria-current={route.value.page === page ? 'page' : undefined}>
+              <Icon name={icon} />
+              {TITLES[page]}
+            </a>
+          ))}
+        </nav>
+        <div class="bar-end">
+          <Connection />
+          {authEnabled.value === true && (
+            <button type="button" class="button button-quiet" onClick={logOut}>
+              Log out
+            </button>
+          )}
+        </div>
+      </header>
+      <main id="content" tabIndex={-1}>
+        <Page />
+      </main>
+      <Notices />
+    </>
+  )
+}
+
+const Page = () => {
+  return <Overview />
+}
+
+/** Not a link: the hash says which page is shown. */
+const skip = (): void => {
+  document.getElementById('content')?.focus()
+}
+
+const Connection = () => (
+  <p class="connection" role="status">
+    {connected.value === false && (
+      <span class="state tone-busy">
+        <Icon name="wait" />
+        Connecting to the service
+      </span>
+    )}
+  </p>
+)
+
+/** Asks whether a login is needed, and follows the pipelines whenever it is not. */
+const begin = (): (() => void) => {
+  const end = new AbortController()
+  void findOut(end.signal)
+  const stop = effect(() => {
+    if (authEnabled.value === undefined || loginNeeded.value) return
+    const session = new AbortController()
+    keepPipelines(session.signal)
+    return () => session.abort()
+  })
+  return () => {
+    stop()
+    end.abort()
+  }
+}
+
+const RETRY_MS = 1000
+
+const findOut = async (signal: AbortSignal): Promise<void> => {
+  while (!signal.aborted && authEnabled.value === undefined) {
+    try {
+      const { auth_enabled } = await ask<{ auth_enabled: boolean }>('GET', 'auth/status', { signal })
+      loginNeeded.value = auth_enabled && token.value === undefined
+      authEnabled.value = auth_enabled
+    } catch {
+      connected.value = false
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+    }
+  }
+}
+
+const logOut = async (): Promise<void> => {
+  // Without an answer the token is forgotten all the same.
+  await ask('POST', 'auth/logout').catch(() => {})
+  keepToken(undefined)
+  loginNeeded.value = true
+}

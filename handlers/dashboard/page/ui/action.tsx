@@ -1,0 +1,71 @@
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { wordsOf } from '../api/api.ts'
+import { Icon, type IconName } from './icon.tsx'
+import { notify } from './notices.tsx'
+
+/** What takes longer shows that it is under way. */
+const SHOW_AFTER_MS = 200
+
+interface ActionProps {
+  readonly children: ComponentChildren
+  readonly icon?: IconName
+  readonly kind?: 'primary' | 'plain' | 'danger' | 'quiet'
+  /** Said instead of the text while it runs, such as `Starting`. */
+  readonly busyText?: string
+  readonly disabled?: boolean
+  readonly label?: string
+  readonly type?: 'button' | 'submit'
+  readonly run?: () => unknown
+  /** What to do with a failure; shown as a notice by default. */
+  readonly onFailure?: (error: unknown) => void
+}
+
+/** A button that shows how its work goes: at once that it was pressed, later for how long, and what failed. */
+export const Action = ({ children, icon, kind = 'plain', busyText, disabled, label, type = 'button', run, onFailure }: ActionProps) => {
+  const running = useSignal(false)
+  const seconds = useSignal<number | undefined>(undefined)
+  const mounted = useRef(true)
+  useEffect(
+    () => () => {
+      mounted.current = false
+    },
+    [],
+  )
+  const press = async (): Promise<void> => {
+    if (running.value || run === undefined) return
+    running.value = true
+    const began = performance.now()
+    const tick = setInterval(() => {
+      seconds.value = Math.floor((performance.now() - began) / 1000)
+    }, SHOW_AFTER_MS)
+    try {
+      await run()
+    } catch (error) {
+      if (onFailure !== undefined) onFailure(error)
+      else notify(wordsOf(error), 'bad')
+    } finally {
+      clearInterval(tick)
+      if (mounted.current) {
+        running.value = false
+        seconds.value = undefined
+      }
+    }
+  }
+  const isSlow = seconds.value !== undefined
+  return (
+    <button
+      type={type}
+      class={`button button-${kind}`}
+      disabled={disabled}
+      aria-busy={running.value}
+      aria-label={label}
+      title={label}
+      onClick={type === 'button' ? press : undefined}
+    >
+      {isSlow ? <Icon name="wait" /> : icon !== undefined && <Icon name={icon} />}
+      <span>{isSlow && busyText !== undefined ? `${busyText}${seconds.value ? ` ${seconds.value} s` : '…'}` : children}</span>
+    </button>
+  )
+}

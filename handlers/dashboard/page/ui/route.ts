@@ -1,0 +1,34 @@
+import { signal } from '@preact/signals'
+
+/** Where the page is; after the hash, so that any reverse proxy and any prefix will do. */
+export type Route =
+  | { readonly page: 'overview' }
+  | { readonly page: 'create' }
+  | { readonly page: 'pipeline'; readonly id: string }
+  | { readonly page: 'edit'; readonly id: string }
+  | { readonly page: 'map' }
+  | { readonly page: 'cameras' }
+  | { readonly page: 'settings' }
+
+const PIPELINE = /^#\/pipeline\/([a-zA-Z0-9_-]{1,64})(\/edit)?$/
+
+export const routeOf = (hash: string): Route => {
+  const [, id, edit] = PIPELINE.exec(hash) ?? []
+  if (id !== undefined) return { page: edit === undefined ? 'pipeline' : 'edit', id }
+  if (hash.startsWith('#/new')) return { page: 'create' }
+  if (hash === '#/map' || hash === '#/cameras' || hash === '#/settings') return { page: hash.slice(2) as 'map' }
+  return { page: 'overview' }
+}
+
+export const route = signal(routeOf(location.hash))
+
+export const pipelineHref = (id: string): string => `#/pipeline/${id}`
+
+export const goTo = (hash: string): void => {
+  location.hash = hash
+}
+
+window.addEventListener('hashchange', () => {
+  route.value = routeOf(location.hash)
+  window.scrollTo(0, 0)
+})

@@ -1,0 +1,14 @@
+import type { Pipeline } from '../api/types.ts'
+import { phaseWords } from '../words/phases.ts'
+import { Icon } from './icon.tsx'
+
+/** The state by colour, icon and word. */
+export const StateLabel = ({ pipeline }: { readonly pipeline: Pipeline }) => {
+  const { word, tone, icon } = phaseWords(pipeline)
+  return (
+    <span class={`state tone-${tone}`}>
+      <Icon name={icon} />
+      {word}
+    </span>
+  )
+}
