@@ -28,11 +28,18 @@ export const ROOMS = {
   // The page runs in a browser and knows the API by its types alone.
   'handlers/dashboard/page': ['handlers/dashboard/page/'],
   'handlers/dashboard/page/overview': [
-    'handlers/dashboard/page',
     'handlers/dashboard/page/api',
+    'handlers/dashboard/page/player',
     'handlers/dashboard/page/ui',
     'handlers/dashboard/page/words',
   ],
+  'handlers/dashboard/page/pipeline': [
+    'handlers/dashboard/page/api',
+    'handlers/dashboard/page/player',
+    'handlers/dashboard/page/ui',
+    'handlers/dashboard/page/words',
+  ],
+  'handlers/dashboard/page/player': ['handlers/dashboard/page/api'],
   'handlers/dashboard/page/words': ['handlers/dashboard/page/api'],
   'handlers/dashboard/page/ui': ['handlers/dashboard/page/api', 'handlers/dashboard/page/words'],
   'handlers/dashboard/page/api': ['lib/schema'],
@@ -274,6 +281,15 @@ const bundles = () => [
   },
 ]
 
+/** The muxer's stream for Node.js, which a page never makes. */
+const withoutNode = {
+  name: 'without-node',
+  setup: ({ onResolve, onLoad }) => {
+    onResolve({ filter: /^stream$/ }, () => ({ path: 'stream', namespace: 'empty' }))
+    onLoad({ filter: /.*/, namespace: 'empty' }, () => ({ contents: 'module.exports = {}' }))
+  },
+}
+
 /** The dashboard: a page with its scripts and styles; names have a hash of the content, so browsers may keep them for ever. */
 const dashboard = {
   ...shared,
@@ -290,6 +306,9 @@ const dashboard = {
   loader: { '.png': 'file' },
   legalComments: 'external',
   sourcemap: false,
+  // Its main file is a script that cannot be bundled.
+  alias: { jmuxer: 'jmuxer/src/jmuxer.js' },
+  plugins: [withoutNode],
 }
 
 const COMPRESSED = new Set(['.js', '.css', '.svg'])

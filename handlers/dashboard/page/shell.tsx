@@ -5,6 +5,7 @@ import { connected, keepPipelines } from './api/pipelines.ts'
 import { authEnabled, keepToken, loginNeeded, token } from './api/session.ts'
 import { Login } from './login.tsx'
 import { Overview } from './overview/overview.tsx'
+import { PipelinePage } from './pipeline/pipeline-page.tsx'
 import { Icon, type IconName } from './ui/icon.tsx'
 import { Notices } from './ui/notices.tsx'
 import { route } from './ui/route.ts'
@@ -67,6 +68,8 @@ export const Shell = () => {
 }
 
 const Page = () => {
+  const { value } = route
+  if (value.page === 'pipeline') return <PipelinePage key={value.id} id={value.id} />
   return <Overview />
 }
 

@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { pathOf, send } from '../api/api.ts'
 import { sleep, untilVisible } from '../api/follow.ts'
 import type { Phase } from '../api/types.ts'
+import { LivePicture } from '../player/live-picture.tsx'
 import { Icon } from '../ui/icon.tsx'
 
 interface ThumbnailProps {
@@ -18,7 +19,7 @@ const RETRY_MS = 5000
 const WIDTH = 480
 
 /** The last picture, made anew now and then while it is in sight. */
-export const Thumbnail = ({ id, phase, isVisible }: ThumbnailProps) => {
+export const Thumbnail = ({ id, phase, isVisible, isLive }: ThumbnailProps) => {
   const url = useSignal<string | undefined>(undefined)
   const hasPicture = phase === 'playing'
   useEffect(() => {
@@ -37,12 +38,17 @@ export const Thumbnail = ({ id, phase, isVisible }: ThumbnailProps) => {
     },
     [],
   )
-  return url.value === undefined ? (
-    <span class="no-picture">
-      <Icon name="camera" />
-    </span>
-  ) : (
-    <img class={hasPicture ? '' : 'old'} src={url.value} alt={`Preview of ${id}`} />
+  return (
+    <>
+      {url.value === undefined ? (
+        <span class="no-picture">
+          <Icon name="camera" />
+        </span>
+      ) : (
+        <img class={hasPicture ? '' : 'old'} src={url.value} alt={`Preview of ${id}`} />
+      )}
+      {isLive && isVisible && hasPicture && <LivePicture id={id} />}
+    </>
   )
 }
 

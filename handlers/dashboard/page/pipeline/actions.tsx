@@ -1,0 +1,68 @@
+import { useSignal } from '@preact/signals'
+import { ask, pathOf, send } from '../api/api.ts'
+import { drop, take } from '../api/pipelines.ts'
+import type { Pipeline } from '../api/types.ts'
+import { Action } from '../ui/action.tsx'
+import { Confirm } from '../ui/dialog.tsx'
+import { Icon } from '../ui/icon.tsx'
+import { notify } from '../ui/notices.tsx'
+import { goTo } from '../ui/route.ts'
+
+/** Play or stop, edit, delete. */
+export const Actions = ({ pipeline }: { readonly pipeline: Pipeline }) => {
+  const { id, runtime } = pipeline
+  const isAsking = useSignal(false)
+  const isOff = runtime.phase === 'idle' || runtime.phase === 'failed'
+  return (
+    <div class="actions">
+      {isOff ? (
+        <Action key="play" kind="primary" icon="play" busyText="Starting" run={() => change(id, 'play')}>
+          Play
+        </Action>
+      ) : (
+        <Action key="stop" icon="stop" busyText="Stopping" disabled={runtime.phase === 'stopping'} run={() => change(id, 'stop')}>
+          Stop
+        </Action>
+      )}
+      <a class="button button-plain" href={`#/pipeline/${id}/edit`}>
+        <Icon name="edit" />
+        <span>Edit</span>
+      </a>
+      <Action
+        kind="danger"
+        icon="trash"
+        run={() => {
+          isAsking.value = true
+        }}
+      >
+        Delete
+      </Action>
+      {isAsking.value && (
+        <Confirm
+          title={`Delete ${id}?`}
+          action="Delete pipeline"
+          busyText="Deleting"
+          run={() => remove(id, isOff)}
+          onClose={() => {
+            isAsking.value = false
+          }}
+        >
+          <p>
+            {isOff ? '' : 'It is stopped first, and its readers are disconnected. '}
+            Its screenshots stay until you delete them.
+          </p>
+        </Confirm>
+      )}
+    </div>
+  )
+}
+
+const change = async (id: string, what: 'play' | 'stop'): Promise<void> => take(await ask<Pipeline>('PUT', pathOf(id, `/${what}`)))
+
+const remove = async (id: string, isOff: boolean): Promise<void> => {
+  if (!isOff) await change(id, 'stop')
+  await send('DELETE', pathOf(id))
+  goTo('#/')
+  drop(id)
+  notify(`${id} is deleted.`)
+}

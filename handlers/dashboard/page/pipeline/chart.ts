@@ -1,0 +1,71 @@
+import UPlot from 'uplot'
+
+export interface ChartHandle {
+  /** Seconds since the epoch and values, of the same length. */
+  readonly show: (times: readonly number[], values: readonly (number | null)[]) => void
+  readonly close: () => void
+}
+
+const HEIGHT = 110
+const SPAN_SECONDS = 600
+
+const color = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name)
+
+/** Colours that a canvas can draw: those of the page, resolved. */
+const resolved = (place: HTMLElement, name: string): string => {
+  const probe = document.createElement('span')
+  probe.style.color = color(name)
+  place.append(probe)
+  const { color: value } = getComputedStyle(probe)
+  probe.remove()
+  return value
+}
+
+/** A line over the last ten minutes that fits itself to its place. */
+export const createChart = (place: HTMLElement, unit: string): ChartHandle => {
+  const dark = matchMedia('(prefers-color-scheme: dark)')
+  let plot = draw(place, unit)
+  const redraw = (): void => {
+    const { data } = plot
+    plot.destroy()
+    plot = draw(place, unit)
+    plot.setData(data)
+  }
+  dark.addEventListener('change', redraw)
+  const observer = new ResizeObserver(() => plot.setSize({ width: place.clientWidth, height: HEIGHT }))
+  observer.observe(place)
+  return {
+    show: (times, values) => {
+      const end = times.at(-1) ?? 0
+      plot.setData([[...times], [...values]], false)
+      plot.setScale('x', { min: end - SPAN_SECONDS, max: end })
+    },
+    close: () => {
+      dark.removeEventListener('change', redraw)
+      observer.disconnect()
+      plot.destroy()
+    },
+  }
+}
+
+const draw = (place: HTMLElement, unit: string): UPlot => {
+  const [line, text, accent] = ['--line', '--muted', '--accent'].map((name) => resolved(place, name))
+  const axis = { stroke: text ?? '', font: '11px system-ui', ticks: { show: false }, grid: { stroke: line ?? '', width: 1 } }
+  return new UPlot(
+    {
+      width: place.clientWidth,
+      height: HEIGHT,
+      legend: { show: false },
+      cursor: { show: false },
+      padding: [6, 8, 0, 0],
+      scales: { x: { time: true }, y: { range: (_plot, _low, high) => [0, Math.max(1, high * 1.15)] } },
+      axes: [
+        { ...axis, grid: { show: false }, size: 22, space: 80, values: '{HH}:{mm}' },
+        { ...axis, size: 44, space: 28 },
+      ],
+      series: [{}, { label: unit, stroke: accent ?? '', width: 1.5, points: { show: false } }],
+    },
+    [[], []],
+    place,
+  )
+}

@@ -1,0 +1,98 @@
+import { signal, useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { ask, pathOf } from '../api/api.ts'
+import { follow } from '../api/follow.ts'
+import { take } from '../api/pipelines.ts'
+import type { KlvPacket, Pipeline } from '../api/types.ts'
+import { Action } from '../ui/action.tsx'
+import { now } from '../ui/now.ts'
+import { durationText, timeText } from '../words/format.ts'
+
+const STALE_MS = 5000
+/** Packets come up to 30 times a second; nobody reads faster than this. */
+const DRAW_MS = 250
+
+/** Whether all values are shown, or those a person flying looks at. */
+const showsAll = signal(false)
+
+const COMMON: ReadonlySet<string> = new Set([
+  'sensor_latitude',
+  'sensor_longitude',
+  'sensor_true_altitude',
+  'platform_heading_angle',
+  'platform_pitch_angle',
+  'platform_roll_angle',
+  'slant_range',
+  'frame_center_latitude',
+  'frame_center_longitude',
+  'sensor_horizontal_field_of_view',
+])
+
+/** The KLV values of a pipeline, live. */
+export const KlvPanel = ({ pipeline: { id, klv } }: { readonly pipeline: Pipeline }) => {
+  const packet = useSignal<KlvPacket | undefined>(undefined)
+  const isDecoded = klv.state === 'playing'
+  useEffect(() => {
+    if (!isDecoded) return
+    const end = new AbortController()
+    let drawn = 0
+    void follow({
+      path: pathOf(id, '/klv/events'),
+      signal: end.signal,
+      onEvent: ({ event, data }) => {
+        const at = performance.now()
+        if (event !== 'klv' || at - drawn < DRAW_MS) return
+        drawn = at
+        packet.value = JSON.parse(data) as KlvPacket
+      },
+    })
+    return () => end.abort()
+  }, [id, isDecoded])
+  const shown = packet.value?.items.filter(({ name, value }) => name !== null && value !== null && (showsAll.value || isCommon(name))) ?? []
+  const age = packet.value === undefined ? 0 : now.value - Date.parse(packet.value.received_at)
+  return (
+    <section class="panel" aria-labelledby="klv-title">
+      <div class="panel-head">
+        <h2 id="klv-title">KLV metadata</h2>
+        {!isDecoded && (
+          <Action icon="play" run={async () => take(await ask<Pipeline>('PUT', pathOf(id, '/klv/start')))}>
+            Decode
+          </Action>
+        )}
+      </div>
+      {!isDecoded && <p class="muted">The source carries KLV metadata. Decode it to see position and attitude here.</p>}
+      {isDecoded && packet.value === undefined && <p class="muted">Waiting for the first packet…</p>}
+      {packet.value !== undefined && (
+        <>
+          <p class={age > STALE_MS ? 'field-error' : 'muted small'}>
+            {age > STALE_MS
+              ? `No packet for ${durationText(age)}`
+              : `Packet of ${timeText(packet.value.timestamp ?? packet.value.received_at)}`}
+          </p>
+          <dl class="facts facts-klv">
+            {shown.map(({ tag, name, value, unit }) => (
+              <div key={tag}>
+                <dt>{name}</dt>
+                <dd>
+                  {typeof value === 'number' ? Number(value.toFixed(5)) : value} {unit ?? ''}
+                </dd>
+              </div>
+            ))}
+          </dl>
+          <button
+            type="button"
+            class="button button-quiet"
+            aria-expanded={showsAll.value}
+            onClick={() => {
+              showsAll.value = !showsAll.value
+            }}
+          >
+            {showsAll.value ? 'Show fewer values' : `Show all ${packet.value.items.length} values`}
+          </button>
+        </>
+      )}
+    </section>
+  )
+}
+
+const isCommon = (name: string): boolean => COMMON.has(name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_'))

@@ -1,0 +1,37 @@
+import { useSignal } from '@preact/signals'
+import { ask, wordsOf } from '../api/api.ts'
+import type { Pipeline } from '../api/types.ts'
+import { CopyLine } from '../ui/copy-line.tsx'
+
+/** A masked user and password cannot be checked; these stand for them. */
+export const withPlaceholders = (uri: string): string => uri.replace(/(:\/\/)[^/@]*\*\*\*[^/@]*@/, '$1user:password@')
+
+const launchOf = async (pipeline: Pipeline): Promise<string> => {
+  const body =
+    pipeline.mode === 'simple' ? { ...pipeline, source: { ...pipeline.source, uri: withPlaceholders(pipeline.source.uri) } } : pipeline
+  const { launch } = await ask<{ launch: string }>('POST', 'pipeline/validate', { body })
+  return launch
+}
+
+/** What gst-launch-1.0 would run, on request: making it asks the engine. */
+export const LaunchLine = ({ pipeline }: { readonly pipeline: Pipeline }) => {
+  const line = useSignal('')
+  const failure = useSignal('')
+  const load = async ({ currentTarget }: { readonly currentTarget: HTMLDetailsElement }): Promise<void> => {
+    if (!currentTarget.open) return
+    try {
+      line.value = await launchOf(pipeline)
+      failure.value = ''
+    } catch (error) {
+      failure.value = wordsOf(error)
+    }
+  }
+  return (
+    <details class="panel" onToggle={load}>
+      <summary>GStreamer line</summary>
+      <p class="muted small">Paste it into a terminal of the host to find out why a source does not play.</p>
+      {failure.value !== '' && <p class="field-error">{failure.value}</p>}
+      {line.value !== '' && <CopyLine name="gst-launch" text={line.value} />}
+    </details>
+  )
+}

@@ -1,0 +1,51 @@
+import { useSignal } from '@preact/signals'
+import { ask, pathOf, wordsOf } from '../api/api.ts'
+import type { LogLine } from '../api/types.ts'
+import { Action } from '../ui/action.tsx'
+import { timeText } from '../words/format.ts'
+
+const LINES = 200
+
+/** What the processes of the pipeline wrote, newest last. */
+export const Log = ({ id }: { readonly id: string }) => {
+  const lines = useSignal<readonly LogLine[] | undefined>(undefined)
+  const failure = useSignal('')
+  const load = async (): Promise<void> => {
+    try {
+      lines.value = await ask<LogLine[]>('GET', pathOf(id, `/log?limit=${LINES}`))
+      failure.value = ''
+    } catch (error) {
+      failure.value = wordsOf(error)
+    }
+  }
+  return (
+    <details class="panel" onToggle={({ currentTarget }) => (currentTarget.open ? void load() : undefined)}>
+      <summary>Log</summary>
+      {failure.value !== '' && <p class="field-error">{failure.value}</p>}
+      {lines.value !== undefined && (
+        <>
+          <div class="actions log-actions">
+            <Action icon="again" kind="quiet" run={load}>
+              Read again
+            </Action>
+          </div>
+          {lines.value.length === 0 ? (
+            <p class="muted">Its processes have written nothing.</p>
+          ) : (
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+            <ol class="log" tabIndex={0} aria-label="Lines of the log">
+              {lines.value.map(({ at, run, stream, line }, index) => (
+                <li key={`${at} ${index}`} class={stream === 'stderr' ? 'log-error' : ''}>
+                  <span class="log-time">
+                    {timeText(at)} <span title={`Run ${run}`}>#{run}</span>
+                  </span>
+                  <code>{line}</code>
+                </li>
+              ))}
+            </ol>
+          )}
+        </>
+      )}
+    </details>
+  )
+}

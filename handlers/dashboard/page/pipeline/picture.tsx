@@ -1,0 +1,82 @@
+import { useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { send, wordsOf } from '../api/api.ts'
+import type { Screenshot } from '../api/types.ts'
+import { Action } from '../ui/action.tsx'
+import { bytesText, timeText } from '../words/format.ts'
+
+const pathOfFile = (file: string): string => `files/screenshots/${file}`
+
+const saveAs = (name: string, url: string): void => {
+  Object.assign(document.createElement('a'), { href: url, download: name }).click()
+}
+
+/** One screenshot: fetched when it comes into sight, since an image element cannot send a credential. */
+export const Picture = ({
+  file: { file, created_at, size_bytes },
+  onDeleted,
+}: {
+  readonly file: Screenshot
+  readonly onDeleted: () => unknown
+}) => {
+  const item = useRef<HTMLLIElement>(null)
+  const url = useSignal<string | undefined>(undefined)
+  const failure = useSignal('')
+  useEffect(() => {
+    if (item.current === null) return
+    const end = new AbortController()
+    const load = async (): Promise<void> => {
+      const answer = await send('GET', pathOfFile(file), { signal: end.signal })
+      url.value = URL.createObjectURL(await answer.blob())
+    }
+    const observer = new IntersectionObserver((entries) => {
+      if (!entries.some(({ isIntersecting }) => isIntersecting)) return
+      observer.disconnect()
+      load().catch((error: unknown) => {
+        if (!end.signal.aborted) failure.value = wordsOf(error)
+      })
+    })
+    observer.observe(item.current)
+    return () => {
+      end.abort()
+      observer.disconnect()
+      if (url.peek() !== undefined) URL.revokeObjectURL(url.peek() ?? '')
+    }
+  }, [file])
+  const time = `${new Date(created_at).toLocaleDateString()} ${timeText(created_at)}`
+  return (
+    <li ref={item} class="picture">
+      <div class="picture-frame">
+        {url.value !== undefined && <img src={url.value} alt={`Taken at ${time}`} />}
+        {failure.value !== '' && <p class="field-error">{failure.value}</p>}
+      </div>
+      <div class="picture-foot">
+        <span>
+          {timeText(created_at)} <span class="muted">{bytesText(size_bytes)}</span>
+        </span>
+        <span>
+          <Action
+            kind="quiet"
+            icon="down"
+            label={`Download the screenshot of ${time}`}
+            disabled={url.value === undefined}
+            run={() => saveAs(file, url.value ?? '')}
+          >
+            {''}
+          </Action>
+          <Action
+            kind="quiet"
+            icon="trash"
+            label={`Delete the screenshot of ${time}`}
+            run={async () => {
+              await send('DELETE', pathOfFile(file))
+              await onDeleted()
+            }}
+          >
+            {''}
+          </Action>
+        </span>
+      </div>
+    </li>
+  )
+}

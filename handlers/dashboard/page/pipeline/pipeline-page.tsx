@@ -1,0 +1,159 @@
+import { useSignal } from '@preact/signals'
+import { faults, loaded, pipelines } from '../api/pipelines.ts'
+import type { Pipeline } from '../api/types.ts'
+import { LivePicture, type PictureFacts } from '../player/live-picture.tsx'
+import { WAY_WORDS } from '../player/ways.ts'
+import { Icon } from '../ui/icon.tsx'
+import { now } from '../ui/now.ts'
+import { StateLabel } from '../ui/state-label.tsx'
+import { bitrateText, countText, durationText, encodingText, fpsText, sourceText, timeText } from '../words/format.ts'
+import { faultText, phaseSentence } from '../words/phases.ts'
+import { Actions } from './actions.tsx'
+import { Addresses } from './addresses.tsx'
+import { Charts } from './charts.tsx'
+import { KlvPanel } from './klv-panel.tsx'
+import { LaunchLine } from './launch-line.tsx'
+import { Log } from './log.tsx'
+import { Screenshots } from './screenshots.tsx'
+
+/** Everything about one pipeline. */
+export const PipelinePage = ({ id }: { readonly id: string }) => {
+  const pipeline = pipelines.value.get(id)
+  if (pipeline === undefined) return <Missing id={id} />
+  return <Known pipeline={pipeline.value} />
+}
+
+const Missing = ({ id }: { readonly id: string }) => (
+  <div class="page">
+    <div class="empty" role="status">
+      {loaded.value ? (
+        <>
+          <p>There is no pipeline “{id}”. It may have been deleted.</p>
+          <a class="button button-plain" href="#/">
+            All pipelines
+          </a>
+        </>
+      ) : (
+        <p class="loading">Loading…</p>
+      )}
+    </div>
+  </div>
+)
+
+const HAS_VIDEO: ReadonlySet<string> = new Set(['playing', 'reconnecting'])
+
+const Known = ({ pipeline }: { readonly pipeline: Pipeline }) => {
+  const { id, runtime } = pipeline
+  const facts = useSignal<PictureFacts>({})
+  const fault = faultText(pipeline, faults.value.get(id)?.message)
+  return (
+    <div class="page">
+      <div class="head">
+        <div class="head-title">
+          <a class="button button-quiet back" href="#/" aria-label="All pipelines">
+            <Icon name="back" />
+          </a>
+          <h1>{id}</h1>
+          <StateLabel pipeline={pipeline} />
+        </div>
+        <Actions pipeline={pipeline} />
+      </div>
+      {fault !== undefined && (
+        <div class="banner banner-bad" role="alert">
+          <Icon name="alert" />
+          <div>
+            <p>{fault}</p>
+            <p class="small">{phaseSentence(pipeline)}</p>
+          </div>
+        </div>
+      )}
+      <div class="split">
+        <div class="split-main">
+          <figure class="player">
+            {HAS_VIDEO.has(runtime.phase) ? <LivePicture key={id} id={id} facts={facts} /> : <NoVideo pipeline={pipeline} />}
+          </figure>
+          <PictureLine facts={facts.value} />
+          <Charts id={id} />
+          <Screenshots pipeline={pipeline} />
+          <Log id={id} />
+        </div>
+        <div class="split-side">
+          <Facts pipeline={pipeline} facts={facts.value} />
+          {pipeline.klv.available && <KlvPanel pipeline={pipeline} />}
+          <Addresses pipeline={pipeline} />
+          <LaunchLine pipeline={pipeline} />
+        </div>
+      </div>
+    </div>
+  )
+}
+
+const NoVideo = ({ pipeline }: { readonly pipeline: Pipeline }) => (
+  <div class="player-empty">
+    <Icon name={pipeline.runtime.phase === 'starting' ? 'wait' : 'camera'} />
+    <p>{phaseSentence(pipeline)}</p>
+  </div>
+)
+
+/** Which way the picture comes, why no better one, and how late it is. */
+const PictureLine = ({ facts: { choice, delayMs } }: { readonly facts: PictureFacts }) => (
+  <p class="picture-line">
+    {choice !== undefined && (
+      <>
+        <span>
+          {WAY_WORDS[choice.way]}
+          {choice.why !== '' && <>, because {choice.why}</>}
+        </span>
+        {delayMs !== undefined && <span class="delay">{Math.round(delayMs)} ms from data to picture</span>}
+      </>
+    )}
+  </p>
+)
+
+const CODEC_WORDS: readonly (readonly [RegExp, string])[] = [
+  [/^avc/, 'H.264'],
+  [/^h(ev|vc)1/, 'H.265'],
+]
+
+const videoText = (pipeline: Pipeline, { config }: PictureFacts): string => {
+  if (config === undefined) return encodingText(pipeline)
+  const codec = CODEC_WORDS.find(([pattern]) => pattern.test(config.codec))?.[1] ?? config.codec
+  return `${codec} ${config.codedWidth}×${config.codedHeight}`
+}
+
+const Facts = ({ pipeline, facts }: { readonly pipeline: Pipeline; readonly facts: PictureFacts }) => {
+  const { runtime } = pipeline
+  const isPlaying = runtime.phase === 'playing'
+  return (
+    <section class="panel" aria-labelledby="facts-title">
+      <h2 id="facts-title">Status</h2>
+      <dl class="facts">
+        <Fact name="Source" isCode>
+          {sourceText(pipeline)}
+        </Fact>
+        <Fact name="Video">{videoText(pipeline, facts)}</Fact>
+        <Fact name="Frame rate">{isPlaying ? fpsText(runtime.fps) : '–'}</Fact>
+        <Fact name="Bitrate">{isPlaying ? bitrateText(runtime.bitrate_kbps) : '–'}</Fact>
+        <Fact name="Readers">{countText(runtime.readers, 'reader')}</Fact>
+        <Fact name={isPlaying ? 'Live for' : 'Since'}>{durationText(now.value - Date.parse(runtime.since))}</Fact>
+        <Fact name="Restarts">{String(runtime.restarts)}</Fact>
+        {runtime.next_retry_at !== null && (
+          <Fact name="Next attempt">{`in ${durationText(Math.max(0, Date.parse(runtime.next_retry_at) - now.value))}`}</Fact>
+        )}
+        {runtime.last_error !== null && isPlaying && (
+          <Fact name="Last error">{`${timeText(runtime.last_error.at)}: ${runtime.last_error.message}`}</Fact>
+        )}
+        {pipeline.geolocation !== null && (
+          <Fact name="Position">{`${pipeline.geolocation.latitude.toFixed(5)}, ${pipeline.geolocation.longitude.toFixed(5)}`}</Fact>
+        )}
+      </dl>
+    </section>
+  )
+}
+
+const Fact = ({ name, isCode = false, children }: { name: string; isCode?: boolean; children: string }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd class={isCode ? 'mono' : ''}>{children}</dd>
+  </div>
+)

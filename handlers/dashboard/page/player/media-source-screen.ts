@@ -1,0 +1,71 @@
+import JMuxer from 'jmuxer'
+import type { AccessUnit } from './records.ts'
+import type { Screen, ScreenEvents } from './screen.ts'
+
+/** How far the picture may be behind what has come, before it jumps, and where it jumps to; seconds. */
+const MAX_BEHIND = 0.5
+const BEHIND = 0.1
+const DEFAULT_INTERVAL_MS = 40
+
+/** Puts H.264 into fragments of MP4, one per frame, and plays them by Media Source. */
+export const createMediaSourceScreen = (video: HTMLVideoElement, { onPicture, onFailure }: ScreenEvents): Screen => {
+  const muxer = new JMuxer({
+    node: video,
+    mode: 'video',
+    flushingTime: 0,
+    maxDelay: MAX_BEHIND * 1000,
+    clearBuffer: true,
+    onError: () => onFailure('this browser refuses the stream by Media Source'),
+    onUnsupportedCodec: (codec) => onFailure(`this browser does not play ${codec}`),
+  })
+  const clock = createDurations()
+  let closed = false
+  const onFrame = (): void => {
+    if (closed) return
+    const { buffered, currentTime } = video
+    onPicture(buffered.length === 0 ? null : Math.max(0, (buffered.end(buffered.length - 1) - currentTime) * 1000))
+    video.requestVideoFrameCallback(onFrame)
+  }
+  video.requestVideoFrameCallback(onFrame)
+  return {
+    // The muxer reads parameter sets from the key frames.
+    configure: () => {},
+    show: (unit) => {
+      muxer.feed({ video: unit.data, duration: clock(unit) })
+      chase(video)
+    },
+    close: () => {
+      closed = true
+      muxer.destroy()
+      video.removeAttribute('src')
+      video.load()
+    },
+  }
+}
+
+/** Stays at the newest picture: what waits in the buffer is delay. */
+const chase = (video: HTMLVideoElement): void => {
+  const { buffered } = video
+  if (buffered.length === 0) return
+  const end = buffered.end(buffered.length - 1)
+  if (end - video.currentTime > MAX_BEHIND) video.currentTime = end - BEHIND
+  // A page may play video without sound; a refusal shows as a picture that stands still.
+  if (video.paused) video.play().catch(() => {})
+}
+
+/** Whole milliseconds per frame whose sum follows the times of the stream. */
+const createDurations = (): ((unit: AccessUnit) => number) => {
+  let first: number | undefined
+  let before = 0
+  let interval = DEFAULT_INTERVAL_MS
+  let sum = 0
+  return ({ timestamp }) => {
+    const at = timestamp / 1000
+    first ??= at
+    if (at > before && before > 0 && at - before < 1000) interval = at - before
+    before = at
+    const duration = Math.max(1, Math.round(at - first + interval - sum))
+    sum += duration
+    return duration
+  }
+}

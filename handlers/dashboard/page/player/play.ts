@@ -1,0 +1,199 @@
+import { ApiFailure, pathOf, send } from '../api/api.ts'
+import { chunksOf, sleep, untilVisible, whenHidden } from '../api/follow.ts'
+import { createDecoderScreen } from './decoder-screen.ts'
+import { createRecordParser, type VideoConfig } from './records.ts'
+import type { Screen, ScreenEvents } from './screen.ts'
+import { type Choice, chooseWay, type Way } from './ways.ts'
+
+export interface Surfaces {
+  readonly canvas: HTMLCanvasElement
+  readonly video: HTMLVideoElement
+  readonly image: HTMLImageElement
+}
+
+export interface PlayEvents {
+  readonly onChoice: (choice: Choice) => void
+  readonly onConfig: (config: VideoConfig) => void
+  /** As of a screen. */
+  readonly onPicture: (delayMs: number | null) => void
+  readonly onSource: (isThere: boolean) => void
+  /** Nothing comes: why, in words; undefined once it comes again. */
+  readonly onTrouble: (text: string | undefined) => void
+}
+
+export interface PlayOptions extends PlayEvents {
+  readonly id: string
+  readonly surfaces: Surfaces
+  readonly signal: AbortSignal
+}
+
+const FIRST_DELAY_MS = 300
+const MAX_DELAY_MS = 3000
+const PICTURE_MS = 1000
+
+/** Ways that do not work here, found out by trying. */
+type Excluded = Map<Way, string>
+
+/** Plays the video of a pipeline until the signal aborts: over losses of source and service, and in the best way possible. */
+export const play = async (options: PlayOptions): Promise<void> => {
+  const excluded: Excluded = new Map()
+  const { signal } = options
+  let delay = FIRST_DELAY_MS
+  while (!signal.aborted) {
+    await untilVisible(signal)
+    try {
+      await playOnce(options, excluded, () => {
+        delay = FIRST_DELAY_MS
+      })
+    } catch (error) {
+      if (signal.aborted) return
+      if (error instanceof PicturesOnly) {
+        options.onChoice({ way: 'pictures', why: error.message })
+        await showPictures(options)
+        return
+      }
+      options.onTrouble(troubleOf(error))
+    }
+    await sleep(document.hidden ? 0 : delay, signal)
+    delay = Math.min(delay * 2, MAX_DELAY_MS)
+  }
+}
+
+/** The stream itself cannot be shown here. */
+class PicturesOnly extends Error {}
+
+const troubleOf = (error: unknown): string => {
+  if (!(error instanceof ApiFailure)) return 'No connection to the service. Trying again…'
+  if (error.reason === 'not_playing') return 'The pipeline does not play.'
+  if (error.reason === 'no_pay0') return 'This pipeline has no video output: its description names no element pay0.'
+  return error.message
+}
+
+const playOnce = async (options: PlayOptions, excluded: Excluded, onData: () => void): Promise<void> => {
+  const { id, signal } = options
+  const attempt = new AbortController()
+  const end = (): void => attempt.abort()
+  signal.addEventListener('abort', end)
+  const stopWatching = whenHidden(end)
+  const stage = createStage(options, excluded, end)
+  try {
+    const response = await openVideo(id, attempt.signal)
+    const parse = createRecordParser({
+      onConfig: stage.configure,
+      onUnit: stage.show,
+      onSource: (type) => options.onSource(type === 'source_back'),
+    })
+    for await (const piece of chunksOf(response)) {
+      onData()
+      parse(piece)
+    }
+  } catch (error) {
+    // A way that failed, or a tab that was hidden, ends the attempt and not the play.
+    if (!attempt.signal.aborted) throw error
+  } finally {
+    stopWatching()
+    signal.removeEventListener('abort', end)
+    attempt.abort()
+    stage.close()
+  }
+  stage.throwIfPicturesOnly()
+}
+
+const openVideo = async (id: string, signal: AbortSignal): Promise<Response> => {
+  try {
+    return await send('GET', pathOf(id, '/video'), { signal })
+  } catch (error) {
+    if (error instanceof ApiFailure && error.reason === 'codec') throw new PicturesOnly('the video is neither H.264 nor H.265')
+    throw error
+  }
+}
+
+/** Takes configurations and units, and shows them on the screen of the way that was chosen. */
+const createStage = (options: PlayOptions, excluded: Excluded, end: () => void) => {
+  let screen: Screen | undefined
+  let way: Way | undefined
+  let picturesOnly: string | undefined
+  let closed = false
+  /** Units wait for the choice, which takes a moment; bounded by what one answer brings. */
+  let work: Promise<void> = Promise.resolve()
+
+  const configure = async (config: VideoConfig): Promise<void> => {
+    options.onConfig(config)
+    const choice = await chooseExcept(config, excluded)
+    if (closed) return
+    if (choice.way === 'pictures') {
+      picturesOnly = choice.why
+      end()
+      return
+    }
+    if (choice.way !== way) {
+      screen?.close()
+      way = choice.way
+      options.onChoice(choice)
+      screen = await createScreen(options, choice.way, (why) => {
+        excluded.set(choice.way, why)
+        end()
+      })
+      if (closed) screen.close()
+    }
+    screen?.configure(config)
+  }
+
+  const inTurn = (step: () => void | Promise<void>): void => {
+    work = work.then(() => (closed ? undefined : step()))
+  }
+
+  return {
+    configure: (config: VideoConfig) => inTurn(() => configure(config)),
+    show: (unit: Parameters<Screen['show']>[0]) => inTurn(() => screen?.show(unit)),
+    close: () => {
+      closed = true
+      screen?.close()
+    },
+    throwIfPicturesOnly: () => {
+      if (picturesOnly !== undefined) throw new PicturesOnly(picturesOnly)
+    },
+  }
+}
+
+const chooseExcept = async (config: VideoConfig, excluded: Excluded): Promise<Choice> => {
+  const choice = await chooseWay(config)
+  const failure = excluded.get(choice.way)
+  if (failure === undefined) return choice
+  const next: Way =
+    choice.way === 'decoder' && config.codec.startsWith('avc1') && !excluded.has('media-source') ? 'media-source' : 'pictures'
+  return { way: next, why: failure }
+}
+
+const createScreen = async ({ surfaces, ...events }: PlayOptions, way: Way, onFailure: (why: string) => void): Promise<Screen> => {
+  const screenEvents: ScreenEvents = {
+    onFailure,
+    onPicture: (delayMs) => {
+      events.onTrouble(undefined)
+      events.onPicture(delayMs)
+    },
+  }
+  if (way === 'decoder') return createDecoderScreen(surfaces.canvas, screenEvents)
+  const { createMediaSourceScreen } = await import('./media-source-screen.ts')
+  return createMediaSourceScreen(surfaces.video, screenEvents)
+}
+
+/** Shows a new picture each second. */
+const showPictures = async ({ id, surfaces: { image }, signal, onPicture, onTrouble }: PlayOptions): Promise<void> => {
+  while (!signal.aborted) {
+    await untilVisible(signal)
+    const began = performance.now()
+    try {
+      const answer = await send('GET', pathOf(id, '/snapshot'), { signal })
+      const url = URL.createObjectURL(await answer.blob())
+      image.src = url
+      await image.decode()
+      URL.revokeObjectURL(url)
+      onTrouble(undefined)
+      onPicture(Number(answer.headers.get('x-age-ms')) + performance.now() - began)
+    } catch (error) {
+      if (!signal.aborted) onTrouble(troubleOf(error))
+    }
+    await sleep(Math.max(0, PICTURE_MS - (performance.now() - began)), signal)
+  }
+}

@@ -1,0 +1,15 @@
+import type { AccessUnit, VideoConfig } from './records.ts'
+
+/** What shows a stream in one of the ways. */
+export interface Screen {
+  readonly configure: (config: VideoConfig) => void
+  readonly show: (unit: AccessUnit) => void
+  readonly close: () => void
+}
+
+export interface ScreenEvents {
+  /** A picture is on the screen; milliseconds since its data came, or null where that cannot be known. */
+  readonly onPicture: (delayMs: number | null) => void
+  /** This way does not work for this stream. */
+  readonly onFailure: (why: string) => void
+}

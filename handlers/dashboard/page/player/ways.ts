@@ -1,0 +1,39 @@
+import type { VideoConfig } from './records.ts'
+
+/** How a browser shows a stream, the best first. */
+export type Way = 'decoder' | 'media-source' | 'pictures'
+
+export interface Choice {
+  readonly way: Way
+  /** Why no better way is possible. */
+  readonly why: string
+}
+
+/** The first way that this browser can go for this stream. */
+export const chooseWay = async (config: VideoConfig): Promise<Choice> => {
+  const why = await whyNoDecoder(config)
+  if (why === undefined) return { way: 'decoder', why: '' }
+  if (isH265(config)) return { way: 'pictures', why: 'this browser does not decode H.265' }
+  if (!canMediaSource(config)) return { way: 'pictures', why: `${why}, nor does it play this stream by Media Source` }
+  return { way: 'media-source', why }
+}
+
+const isH265 = ({ codec }: VideoConfig): boolean => /^(hev1|hvc1)/.test(codec)
+
+const whyNoDecoder = async (config: VideoConfig): Promise<string | undefined> => {
+  if (typeof VideoDecoder === 'undefined')
+    return isSecureContext
+      ? 'this browser does not have WebCodecs'
+      : 'browsers decode at once only over https, or on the host itself at localhost'
+  const { supported } = await VideoDecoder.isConfigSupported({ ...config, optimizeForLatency: true }).catch(() => ({ supported: false }))
+  return supported === true ? undefined : `this browser does not decode ${config.codec}`
+}
+
+const canMediaSource = ({ codec }: VideoConfig): boolean =>
+  codec.startsWith('avc1') && typeof MediaSource !== 'undefined' && MediaSource.isTypeSupported(`video/mp4; codecs="${codec}"`)
+
+export const WAY_WORDS: Readonly<Record<Way, string>> = {
+  decoder: 'Decoded at once (WebCodecs)',
+  'media-source': 'Played with a short buffer (Media Source)',
+  pictures: 'One picture a second',
+}
