@@ -39,6 +39,8 @@ export const ROOMS = {
     'handlers/dashboard/page/ui',
     'handlers/dashboard/page/words',
   ],
+  'handlers/dashboard/page/forms': ['handlers/dashboard/page/api', 'handlers/dashboard/page/ui', 'handlers/dashboard/page/words'],
+  'handlers/dashboard/page/settings': ['handlers/dashboard/page/api', 'handlers/dashboard/page/ui', 'handlers/dashboard/page/words'],
   'handlers/dashboard/page/player': ['handlers/dashboard/page/api'],
   'handlers/dashboard/page/words': ['handlers/dashboard/page/api'],
   'handlers/dashboard/page/ui': ['handlers/dashboard/page/api', 'handlers/dashboard/page/words'],

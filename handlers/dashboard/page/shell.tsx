@@ -3,9 +3,13 @@ import { useEffect } from 'preact/hooks'
 import { ask } from './api/api.ts'
 import { connected, keepPipelines } from './api/pipelines.ts'
 import { authEnabled, keepToken, loginNeeded, token } from './api/session.ts'
+import { CreatePage } from './forms/create-page.tsx'
+import { EditPage } from './forms/edit-page.tsx'
 import { Login } from './login.tsx'
 import { Overview } from './overview/overview.tsx'
 import { PipelinePage } from './pipeline/pipeline-page.tsx'
+import { CamerasPage } from './settings/cameras-page.tsx'
+import { SettingsPage } from './settings/settings-page.tsx'
 import { Icon, type IconName } from './ui/icon.tsx'
 import { Notices } from './ui/notices.tsx'
 import { route } from './ui/route.ts'
@@ -22,6 +26,8 @@ const TITLES = {
 
 const LINKS: readonly { readonly page: keyof typeof TITLES; readonly href: string; readonly icon: IconName }[] = [
   { page: 'overview', href: '#/', icon: 'grid' },
+  { page: 'cameras', href: '#/cameras', icon: 'camera' },
+  { page: 'settings', href: '#/settings', icon: 'sliders' },
 ]
 
 /** The page around the pages: bar, navigation, messages, and the login where the API wants one. */
@@ -70,6 +76,10 @@ export const Shell = () => {
 const Page = () => {
   const { value } = route
   if (value.page === 'pipeline') return <PipelinePage key={value.id} id={value.id} />
+  if (value.page === 'create') return <CreatePage uri={value.uri} />
+  if (value.page === 'edit') return <EditPage key={value.id} id={value.id} />
+  if (value.page === 'cameras') return <CamerasPage />
+  if (value.page === 'settings') return <SettingsPage />
   return <Overview />
 }
 

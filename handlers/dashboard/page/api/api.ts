@@ -21,7 +21,8 @@ export class ApiFailure extends Error {
   /** What is wrong with each field, by its path such as `source.uri`. */
   get issues(): ReadonlyMap<string, string> {
     const list = Array.isArray(this.details.issues) ? (this.details.issues as { path?: string; message?: string }[]) : []
-    return new Map(list.map(({ path = '', message = '' }) => [path, message]))
+    // Of several for one field the first one counts.
+    return new Map(list.map(({ path = '', message = '' }) => [path, message] as const).reverse())
   }
 }
 

@@ -11,6 +11,8 @@ export const pipelines = signal<ReadonlyMap<string, Signal<Pipeline>>>(new Map()
 export const loaded = signal(false)
 /** Whether events come; undefined while the page opens. */
 export const connected = signal<boolean | undefined>(undefined)
+/** Grows when a camera comes or goes. */
+export const cameraChanges = signal(0)
 /** The last fault of each pipeline that has not played since, in words. */
 export const faults = signal<ReadonlyMap<string, { readonly message: string; readonly reason: string }>>(new Map())
 
@@ -61,6 +63,8 @@ const onEvent = ({ event, data }: ServerEvent): void => {
   } else if (event === 'pipeline_error') {
     const { pipeline_id, message, reason } = JSON.parse(data) as { pipeline_id: string; message: string; reason: string }
     faults.value = new Map(faults.peek()).set(pipeline_id, { message, reason })
+  } else if (event === 'camera_added' || event === 'camera_removed') {
+    cameraChanges.value++
   }
 }
 

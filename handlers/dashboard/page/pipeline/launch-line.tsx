@@ -2,9 +2,7 @@ import { useSignal } from '@preact/signals'
 import { ask, wordsOf } from '../api/api.ts'
 import type { Pipeline } from '../api/types.ts'
 import { CopyLine } from '../ui/copy-line.tsx'
-
-/** A masked user and password cannot be checked; these stand for them. */
-export const withPlaceholders = (uri: string): string => uri.replace(/(:\/\/)[^/@]*\*\*\*[^/@]*@/, '$1user:password@')
+import { withPlaceholders } from '../words/format.ts'
 
 const launchOf = async (pipeline: Pipeline): Promise<string> => {
   const body =

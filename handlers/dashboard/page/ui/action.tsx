@@ -62,7 +62,7 @@ export const Action = ({ children, icon, kind = 'plain', busyText, disabled, lab
       aria-busy={running.value}
       aria-label={label}
       title={label}
-      onClick={type === 'button' ? press : undefined}
+      onClick={press}
     >
       {isSlow ? <Icon name="wait" /> : icon !== undefined && <Icon name={icon} />}
       <span>{isSlow && busyText !== undefined ? `${busyText}${seconds.value ? ` ${seconds.value} s` : '…'}` : children}</span>

@@ -3,7 +3,7 @@ import { signal } from '@preact/signals'
 /** Where the page is; after the hash, so that any reverse proxy and any prefix will do. */
 export type Route =
   | { readonly page: 'overview' }
-  | { readonly page: 'create' }
+  | { readonly page: 'create'; readonly uri: string | undefined }
   | { readonly page: 'pipeline'; readonly id: string }
   | { readonly page: 'edit'; readonly id: string }
   | { readonly page: 'map' }
@@ -15,7 +15,8 @@ const PIPELINE = /^#\/pipeline\/([a-zA-Z0-9_-]{1,64})(\/edit)?$/
 export const routeOf = (hash: string): Route => {
   const [, id, edit] = PIPELINE.exec(hash) ?? []
   if (id !== undefined) return { page: edit === undefined ? 'pipeline' : 'edit', id }
-  if (hash.startsWith('#/new')) return { page: 'create' }
+  const [, query] = /^#\/new(?:\?(.*))?$/.exec(hash) ?? [undefined, undefined]
+  if (hash === '#/new' || query !== undefined) return { page: 'create', uri: new URLSearchParams(query).get('uri') ?? undefined }
   if (hash === '#/map' || hash === '#/cameras' || hash === '#/settings') return { page: hash.slice(2) as 'map' }
   return { page: 'overview' }
 }

@@ -37,3 +37,6 @@ export const encodingText = (pipeline: Pipeline): string => {
   const size = encoding.width === undefined ? '' : ` ${encoding.width}×${encoding.height}`
   return `${CODECS[encoding.codec]}${size}`
 }
+
+/** A masked user and password cannot be checked; these stand for them. */
+export const withPlaceholders = (uri: string): string => uri.replace(/(:\/\/)[^/@]*\*\*\*[^/@]*@/, '$1user:password@')

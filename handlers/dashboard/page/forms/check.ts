@@ -1,0 +1,35 @@
+import { ApiFailure, ask } from '../api/api.ts'
+import { withPlaceholders } from '../words/format.ts'
+import { bodyOf, type Draft } from './draft.ts'
+
+/** What the API says about a draft. */
+export interface Verdict {
+  /** What is wrong with each field, by its path in the body. */
+  readonly issues: ReadonlyMap<string, string>
+  /** What is wrong with the whole. */
+  readonly message: string
+  readonly launch: string
+}
+
+export const NO_VERDICT: Verdict = { issues: new Map(), message: '', launch: '' }
+
+/** Paths that have a field of their own. */
+const FIELDS = /^(id|source\.(uri|latency_ms)|encoding\.\w+|raw_pipeline|output\.uri|geolocation\.(latitude|longitude|altitude|heading))$/
+
+export const verdictOf = (error: unknown): Verdict => {
+  if (!(error instanceof ApiFailure)) throw error
+  const { issues } = error
+  const isShownAtFields = issues.size > 0 && [...issues.keys()].every((path) => FIELDS.test(path))
+  return { issues, message: isShownAtFields ? '' : error.message, launch: '' }
+}
+
+/** Asks the API what is wrong with a draft, without creating anything. */
+export const checkDraft = async (draft: Draft, signal: AbortSignal): Promise<Verdict> => {
+  const body = bodyOf({ ...draft, uri: withPlaceholders(draft.uri) })
+  try {
+    const { launch } = await ask<{ launch: string }>('POST', 'pipeline/validate', { body, signal })
+    return { ...NO_VERDICT, launch }
+  } catch (error) {
+    return verdictOf(error)
+  }
+}

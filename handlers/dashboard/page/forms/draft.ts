@@ -1,0 +1,116 @@
+import type { Pipeline } from '../api/types.ts'
+
+/** A pipeline as the form has it: texts as they were typed. */
+export interface Draft {
+  readonly mode: 'simple' | 'advanced'
+  readonly id: string
+  readonly uri: string
+  readonly latency: string
+  readonly codec: '' | 'h264' | 'h265'
+  readonly bitrate: string
+  readonly width: string
+  readonly height: string
+  readonly fps: string
+  readonly quality: string
+  readonly rawPipeline: string
+  readonly onDemand: boolean
+  readonly passKlv: boolean
+  readonly extractPosition: boolean
+  readonly output: string
+  readonly latitude: string
+  readonly longitude: string
+  readonly altitude: string
+  readonly heading: string
+}
+
+export const EMPTY_DRAFT: Draft = {
+  mode: 'simple',
+  id: '',
+  uri: '',
+  latency: '200',
+  codec: '',
+  bitrate: '2000',
+  width: '',
+  height: '',
+  fps: '',
+  quality: '7',
+  rawPipeline: '',
+  onDemand: false,
+  passKlv: false,
+  extractPosition: false,
+  output: '',
+  latitude: '',
+  longitude: '',
+  altitude: '',
+  heading: '',
+}
+
+const text = (value: number | string | null | undefined): string => (value === null || value === undefined ? '' : String(value))
+
+/** What the form shows of a pipeline that exists. */
+export const draftOf = (pipeline: Pipeline): Draft => {
+  const { geolocation, klv_config } = pipeline
+  const common = {
+    ...EMPTY_DRAFT,
+    mode: pipeline.mode,
+    id: pipeline.id,
+    onDemand: pipeline.on_demand,
+    passKlv: klv_config.pass_klv,
+    extractPosition: klv_config.auto_extract_geolocation,
+    output: text(pipeline.output?.uri),
+    latitude: text(geolocation?.latitude),
+    longitude: text(geolocation?.longitude),
+    altitude: text(geolocation?.altitude),
+    heading: text(geolocation?.heading),
+  }
+  if (pipeline.mode === 'advanced') return { ...common, rawPipeline: pipeline.raw_pipeline }
+  const { source, encoding } = pipeline
+  const simple = { ...common, uri: source.uri, latency: text(source.latency_ms) }
+  if (encoding === null) return simple
+  return {
+    ...simple,
+    codec: encoding.codec,
+    bitrate: text(encoding.bitrate),
+    width: text(encoding.width),
+    height: text(encoding.height),
+    fps: text(encoding.fps),
+    quality: text(encoding.quality),
+  }
+}
+
+/** A number, or the text itself where it is none: the API then says what is wrong with it. */
+const number = (typed: string): number | string | undefined => {
+  const trimmed = typed.trim()
+  if (trimmed === '') return undefined
+  return Number.isFinite(Number(trimmed)) ? Number(trimmed) : trimmed
+}
+
+const positionOf = ({ latitude, longitude, altitude, heading }: Draft) =>
+  [latitude, longitude, altitude, heading].every((typed) => typed.trim() === '')
+    ? null
+    : { latitude: number(latitude), longitude: number(longitude), altitude: number(altitude) ?? null, heading: number(heading) ?? null }
+
+/** The body of a create or a replacement; fields that were left empty are absent. */
+export const bodyOf = (draft: Draft) => {
+  const common = {
+    id: draft.id.trim(),
+    mode: draft.mode,
+    on_demand: draft.onDemand,
+    ...(draft.output.trim() !== '' && { output: { uri: draft.output.trim() } }),
+    klv_config: { pass_klv: draft.passKlv, auto_extract_geolocation: draft.extractPosition },
+    geolocation: positionOf(draft),
+  }
+  if (draft.mode === 'advanced') return { ...common, raw_pipeline: draft.rawPipeline.trim() }
+  const encoding =
+    draft.codec === ''
+      ? null
+      : {
+          codec: draft.codec,
+          bitrate: number(draft.bitrate),
+          width: number(draft.width),
+          height: number(draft.height),
+          fps: number(draft.fps),
+          quality: number(draft.quality),
+        }
+  return { ...common, source: { uri: draft.uri.trim(), latency_ms: number(draft.latency) }, encoding }
+}

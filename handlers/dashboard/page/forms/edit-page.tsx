@@ -1,0 +1,64 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { ask, pathOf, send, wordsOf } from '../api/api.ts'
+import { take } from '../api/pipelines.ts'
+import type { Pipeline } from '../api/types.ts'
+import { goTo, pipelineHref } from '../ui/route.ts'
+import { bodyOf, type Draft, draftOf } from './draft.ts'
+import { Editor } from './editor.tsx'
+
+const isRunning = ({ runtime: { phase } }: Pipeline): boolean => phase !== 'idle' && phase !== 'failed'
+
+const CHANGED = 'Somebody else has changed this pipeline meanwhile. Open it again, and make your changes to what it is now.'
+
+/**
+ * Replaces a pipeline as it was read, and lets it play again if it did. The position that comes with KLV changes all the time, and
+ * the ETag with it: so `updated_at` tells whether somebody else has changed the pipeline, and If-Match guards the moment in between.
+ */
+const save = async (read: Pipeline, draft: Draft): Promise<void> => {
+  const path = pathOf(read.id)
+  let answer = await send('GET', path)
+  let current = (await answer.json()) as Pipeline
+  if (current.updated_at !== read.updated_at) throw new Error(CHANGED)
+  const wasRunning = isRunning(current)
+  if (wasRunning) {
+    answer = await send('PUT', `${path}/stop`)
+    current = (await answer.json()) as Pipeline
+  }
+  const body = { ...bodyOf(draft), ...(draft.extractPosition && { geolocation: current.geolocation }) }
+  take(await ask<Pipeline>('PUT', path, { body, headers: { 'if-match': answer.headers.get('etag') ?? '*' } }))
+  goTo(pipelineHref(read.id))
+  if (wasRunning) take(await ask<Pipeline>('PUT', `${path}/play`))
+}
+
+export const EditPage = ({ id }: { readonly id: string }) => {
+  const pipeline = useSignal<Pipeline | undefined>(undefined)
+  const failure = useSignal('')
+  useEffect(() => {
+    const load = async (): Promise<void> => {
+      pipeline.value = await ask<Pipeline>('GET', pathOf(id))
+    }
+    load().catch((error: unknown) => {
+      failure.value = wordsOf(error)
+    })
+  }, [id])
+  const { value } = pipeline
+  return (
+    <div class="page page-narrow">
+      <div class="head">
+        <h1>Edit {id}</h1>
+      </div>
+      {failure.value !== '' && <p role="alert">{failure.value}</p>}
+      {value !== undefined && (
+        <Editor
+          draft={draftOf(value)}
+          isNew={false}
+          action={() => (isRunning(value) ? 'Save and restart' : 'Save')}
+          busyText="Saving"
+          save={(draft) => save(value, draft)}
+          cancelHref={pipelineHref(id)}
+        />
+      )}
+    </div>
+  )
+}

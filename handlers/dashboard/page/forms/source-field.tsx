@@ -1,0 +1,63 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { ask } from '../api/api.ts'
+import type { Camera } from '../api/types.ts'
+import { SelectField, TextField } from '../ui/field.tsx'
+import type { FieldsProps } from './fields-props.ts'
+
+const TEST = 'test://ball?width=1280&height=720'
+
+/** The address of the source, and the cameras of the host to choose from. */
+export const SourceField = ({ draft, set, errorOf, touch }: FieldsProps) => {
+  const cameras = useSignal<readonly Camera[]>([])
+  useEffect(() => {
+    ask<Camera[]>('GET', 'cameras')
+      .then((found) => {
+        cameras.value = found
+      })
+      // A host without camera discovery: the address can be typed all the same.
+      .catch(() => {})
+  }, [])
+  const uriOf = ({ device_path }: Camera): string => `v4l2://${device_path}`
+  const chosen = cameras.value.some((camera) => uriOf(camera) === draft.uri) ? draft.uri : ''
+  return (
+    <>
+      <TextField
+        name="Source"
+        isCode
+        inputMode="url"
+        placeholder="rtsp://user:password@10.0.0.5/stream1"
+        help="rtsp, rtsps, udp, srt, rtmp, http, https, v4l2 or test. User and password go into the address, and are never shown again."
+        value={draft.uri}
+        error={errorOf('source.uri')}
+        onInput={(uri) => set({ uri })}
+        onTouched={touch('source.uri')}
+      />
+      <div class="form-row">
+        {cameras.value.length > 0 && (
+          <SelectField
+            name="Camera of this host"
+            value={chosen}
+            onInput={(uri) => set(uri === '' ? { uri } : { uri, codec: draft.codec || 'h264' })}
+            options={[['', 'None'], ...cameras.value.map((camera) => [uriOf(camera), camera.device_name] as const)]}
+          />
+        )}
+        <TextField
+          name="Buffer against jitter"
+          unit="ms"
+          inputMode="numeric"
+          value={draft.latency}
+          error={errorOf('source.latency_ms')}
+          onInput={(latency) => set({ latency })}
+          onTouched={touch('source.latency_ms')}
+        />
+      </div>
+      <p class="field-help">
+        No camera at hand?{' '}
+        <button type="button" class="link" onClick={() => set({ uri: TEST, id: draft.id || 'first' })}>
+          Use the test picture
+        </button>
+      </p>
+    </>
+  )
+}

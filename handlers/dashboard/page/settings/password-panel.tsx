@@ -1,0 +1,85 @@
+import { useSignal } from '@preact/signals'
+import { ask, send, wordsOf } from '../api/api.ts'
+import { logIn } from '../api/log-in.ts'
+import { authEnabled, keepToken } from '../api/session.ts'
+import { Action } from '../ui/action.tsx'
+import { Confirm } from '../ui/dialog.tsx'
+import { TextField } from '../ui/field.tsx'
+import { notify } from '../ui/notices.tsx'
+
+const ADVISED_LENGTH = 12
+
+/** Sets, changes and removes the password of the service. */
+export const PasswordPanel = () => {
+  const password = useSignal('')
+  const failure = useSignal<string | undefined>(undefined)
+  const isAsking = useSignal(false)
+  const isSet = authEnabled.value === true
+  const set = async (): Promise<void> => {
+    try {
+      await ask('PUT', 'auth/password', { body: { password: password.value } })
+      // A change ends every session, this one too.
+      await logIn(password.value)
+      authEnabled.value = true
+      password.value = ''
+      failure.value = undefined
+      notify('The password is set. Everybody else has to log in again.')
+    } catch (error) {
+      failure.value = wordsOf(error)
+    }
+  }
+  const remove = async (): Promise<void> => {
+    await send('DELETE', 'auth/password')
+    keepToken(undefined)
+    authEnabled.value = false
+    isAsking.value = false
+    notify('The password is removed. Whoever reaches the service may use it.')
+  }
+  return (
+    <section class="panel" aria-labelledby="password-title">
+      <h2 id="password-title">Password</h2>
+      <form class="form-group" onSubmit={(event) => event.preventDefault()}>
+        <p class="muted">{isSet ? 'A password is set.' : 'No password is set: whoever reaches this service may use it.'}</p>
+        <TextField
+          name="New password"
+          type="password"
+          autocomplete="new-password"
+          help={`${ADVISED_LENGTH} characters or more, of different kinds.`}
+          value={password.value}
+          error={failure.value}
+          onInput={(value) => {
+            password.value = value
+          }}
+        />
+        <div class="actions">
+          <Action type="submit" disabled={password.value === ''} busyText="Saving" run={set}>
+            {isSet ? 'Change password' : 'Set password'}
+          </Action>
+          {isSet && (
+            <Action
+              kind="danger"
+              run={() => {
+                isAsking.value = true
+              }}
+            >
+              Remove password
+            </Action>
+          )}
+        </div>
+      </form>
+      {isAsking.value && (
+        <Confirm
+          title="Remove the password?"
+          action="Remove it"
+          busyText="Removing"
+          run={remove}
+          onClose={() => {
+            isAsking.value = false
+          }}
+        >
+          <p>Whoever reaches this service may then see and change everything.</p>
+        </Confirm>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,49 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { ask } from '../api/api.ts'
+import type { Health, Version } from '../api/types.ts'
+import { durationText } from '../words/format.ts'
+
+const SANDBOX = {
+  on: 'On: GStreamer processes are confined',
+  off: 'Off, as configured',
+  unavailable: 'Not available: advanced pipelines are refused. Install bubblewrap',
+} as const
+
+/** Versions and health. */
+export const ServicePanel = () => {
+  const facts = useSignal<{ readonly health: Health; readonly version: Version } | undefined>(undefined)
+  useEffect(() => {
+    const load = async (): Promise<void> => {
+      const [health, version] = await Promise.all([ask<Health>('GET', 'health'), ask<Version>('GET', 'version')])
+      facts.value = { health, version }
+    }
+    // The bar says when the service is away.
+    load().catch(() => {})
+  }, [])
+  if (facts.value === undefined) return <section class="panel panel-waiting" aria-busy="true" />
+  const { health, version } = facts.value
+  return (
+    <section class="panel" aria-labelledby="service-title">
+      <h2 id="service-title">Service</h2>
+      {health.warnings?.includes('open_api') === true && (
+        <p class="banner banner-bad">Other computers reach this service, and no password is set. Set one below.</p>
+      )}
+      <dl class="facts">
+        <Fact name="Version">{version.version}</Fact>
+        <Fact name="Engine">{version.engine.version === null ? 'Not available' : `GStreamer ${version.engine.version}`}</Fact>
+        <Fact name="Running for">{durationText(health.uptime_seconds * 1000)}</Fact>
+        <Fact name="Database">{health.database === 'ok' ? 'Works' : 'Not available'}</Fact>
+        {health.sandbox !== undefined && <Fact name="Sandbox">{SANDBOX[health.sandbox]}</Fact>}
+        {health.license !== undefined && <Fact name="License">{health.license}</Fact>}
+      </dl>
+    </section>
+  )
+}
+
+const Fact = ({ name, children }: { readonly name: string; readonly children: string }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+)

@@ -1,0 +1,109 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { ApiFailure, send, wordsOf } from '../api/api.ts'
+import type { Settings } from '../api/types.ts'
+import { Action } from '../ui/action.tsx'
+import { CheckField, SelectField, TextArea, TextField } from '../ui/field.tsx'
+import { Icon } from '../ui/icon.tsx'
+import { notify } from '../ui/notices.tsx'
+import { type Changes, flatten, GROUPS, patchOf, type Setting, typedOf, type Value } from './settings-table.ts'
+
+interface Read {
+  readonly settings: ReadonlyMap<string, Value>
+  readonly etag: string
+}
+
+const readAnswer = async (answer: Response): Promise<Read> => ({
+  settings: flatten((await answer.json()) as Settings),
+  etag: answer.headers.get('etag') ?? '*',
+})
+
+/** Every setting; what was changed is sent, unless somebody else has changed settings meanwhile. */
+export const SettingsForm = () => {
+  const read = useSignal<Read | undefined>(undefined)
+  const changes = useSignal<Changes>(new Map())
+  const issues = useSignal<ReadonlyMap<string, string>>(new Map())
+  const failure = useSignal('')
+  const load = async (): Promise<void> => {
+    read.value = await readAnswer(await send('GET', 'settings'))
+  }
+  useEffect(() => {
+    load().catch((error: unknown) => {
+      failure.value = wordsOf(error)
+    })
+  }, [])
+  const save = async (): Promise<void> => {
+    try {
+      const headers = { 'if-match': read.value?.etag ?? '*' }
+      read.value = await readAnswer(await send('PUT', 'settings', { body: patchOf(changes.value), headers }))
+      changes.value = new Map()
+      issues.value = new Map()
+      failure.value = ''
+      notify('The settings are saved.')
+    } catch (error) {
+      issues.value = error instanceof ApiFailure ? error.issues : new Map()
+      failure.value = wordsOf(error)
+      // Somebody else was first: what they changed is shown, and what was typed here stays.
+      if (error instanceof ApiFailure && error.status === 412) await load()
+    }
+  }
+  if (read.value === undefined) return failure.value === '' ? null : <p role="alert">{failure.value}</p>
+  const { settings } = read.value
+  return (
+    <form class="stack" noValidate onSubmit={(event) => event.preventDefault()}>
+      {GROUPS.map(({ title, settings: list }) => (
+        <section key={title} class="panel">
+          <h2>{title}</h2>
+          <div class="form-row">
+            {list.map((setting) => (
+              <Entry
+                key={setting.path}
+                setting={setting}
+                value={changes.value.get(setting.path) ?? typedOf(settings.get(setting.path))}
+                error={issues.value.get(setting.path)}
+                onChange={(value) => {
+                  changes.value = new Map(changes.value).set(setting.path, value)
+                }}
+              />
+            ))}
+          </div>
+        </section>
+      ))}
+      <div class="form-end">
+        {failure.value !== '' && (
+          <div class="banner banner-bad" role="alert">
+            <Icon name="alert" />
+            <p>{failure.value}</p>
+          </div>
+        )}
+        <Action kind="primary" type="submit" busyText="Saving" disabled={changes.value.size === 0} run={save}>
+          Save settings
+        </Action>
+      </div>
+    </form>
+  )
+}
+
+interface EntryProps {
+  readonly setting: Setting
+  readonly value: string | boolean
+  readonly error: string | undefined
+  readonly onChange: (value: string | boolean) => void
+}
+
+const Entry = ({ setting, value, error, onChange }: EntryProps) => {
+  const { name, unit, help, kind } = setting
+  const common = { name, error, value: String(value), onInput: onChange, ...(help !== undefined && { help }) }
+  if (kind === 'check') return <CheckField name={name} checked={value === true} onInput={onChange} />
+  if (kind === 'list') return <TextArea {...common} />
+  if (typeof kind === 'object') return <SelectField {...common} options={Object.entries(kind)} />
+  return (
+    <TextField
+      {...common}
+      {...(unit !== undefined && { unit })}
+      inputMode={kind === 'number' ? 'numeric' : 'text'}
+      type={kind === 'password' ? 'password' : 'text'}
+      autocomplete={kind === 'password' ? 'new-password' : 'off'}
+    />
+  )
+}

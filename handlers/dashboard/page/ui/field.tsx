@@ -1,0 +1,123 @@
+import type { ComponentChildren } from 'preact'
+import { useId } from 'preact/hooks'
+
+interface FieldProps {
+  readonly name: string
+  readonly help?: ComponentChildren
+  readonly error?: string | undefined
+  readonly value: string
+  readonly onInput: (value: string) => void
+  readonly onTouched?: (() => void) | undefined
+}
+
+interface TextFieldProps extends FieldProps {
+  readonly inputMode?: 'numeric' | 'decimal' | 'url' | 'text'
+  readonly type?: 'text' | 'password'
+  readonly placeholder?: string
+  readonly unit?: string
+  readonly readOnly?: boolean
+  readonly autocomplete?: string
+  readonly isCode?: boolean
+}
+
+/** What each field has around it: name, help, and what is wrong with it. */
+const Frame = ({
+  name,
+  help,
+  error,
+  id,
+  children,
+}: Pick<FieldProps, 'name' | 'help' | 'error'> & { id: string; children: ComponentChildren }) => (
+  <div class="field">
+    <label class="field-name" for={id}>
+      {name}
+    </label>
+    {children}
+    {help !== undefined && (
+      <p id={`${id}-help`} class="field-help">
+        {help}
+      </p>
+    )}
+    <p id={`${id}-error`} class="field-error" aria-live="polite">
+      {error}
+    </p>
+  </div>
+)
+
+const described = (id: string, help: ComponentChildren, error: string | undefined) => ({
+  id,
+  'aria-describedby': help === undefined ? `${id}-error` : `${id}-help ${id}-error`,
+  'aria-invalid': error !== undefined,
+})
+
+export const TextField = ({ name, help, error, value, onInput, onTouched, unit, isCode, type = 'text', ...rest }: TextFieldProps) => {
+  const id = useId()
+  return (
+    <Frame name={unit === undefined ? name : `${name} (${unit})`} help={help} error={error} id={id}>
+      <input
+        {...described(id, help, error)}
+        type={type}
+        class={isCode === true ? 'mono' : ''}
+        value={value}
+        spellcheck={false}
+        autocomplete="off"
+        onInput={({ currentTarget }) => onInput(currentTarget.value)}
+        onBlur={onTouched}
+        {...rest}
+      />
+    </Frame>
+  )
+}
+
+export const TextArea = ({ name, help, error, value, onInput, onTouched }: FieldProps) => {
+  const id = useId()
+  return (
+    <Frame name={name} help={help} error={error} id={id}>
+      <textarea
+        {...described(id, help, error)}
+        class="mono"
+        rows={8}
+        value={value}
+        spellcheck={false}
+        onInput={({ currentTarget }) => onInput(currentTarget.value)}
+        onBlur={onTouched}
+      />
+    </Frame>
+  )
+}
+
+interface SelectFieldProps extends FieldProps {
+  readonly options: readonly (readonly [value: string, text: string])[]
+}
+
+export const SelectField = ({ name, help, error, value, onInput, options }: SelectFieldProps) => {
+  const id = useId()
+  return (
+    <Frame name={name} help={help} error={error} id={id}>
+      <select {...described(id, help, error)} value={value} onChange={({ currentTarget }) => onInput(currentTarget.value)}>
+        {options.map(([option, text]) => (
+          <option key={option} value={option}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </Frame>
+  )
+}
+
+interface CheckFieldProps {
+  readonly name: string
+  readonly help?: string
+  readonly checked: boolean
+  readonly onInput: (checked: boolean) => void
+}
+
+export const CheckField = ({ name, help, checked, onInput }: CheckFieldProps) => (
+  <label class="check">
+    <input type="checkbox" checked={checked} onChange={({ currentTarget }) => onInput(currentTarget.checked)} />
+    <span>
+      {name}
+      {help !== undefined && <span class="field-help">{help}</span>}
+    </span>
+  </label>
+)
