@@ -24,6 +24,8 @@ describe('the configuration', () => {
       licenseFile: undefined,
       profile: undefined,
       docsPort: 8081,
+      dashboard: true,
+      mapTiles: undefined,
       allowFileSources: false,
       sandbox: 'auto',
       trustProxy: false,

@@ -31,6 +31,8 @@ export const Editor = ({ draft: initial, isNew, action, busyText, save, cancelHr
   const form = useRef<HTMLFormElement>(null)
   useSignalEffect(() => {
     const { value } = draft
+    // Somebody has just begun.
+    if (value.id === '' || (value.uri === '' && value.rawPipeline === '')) return
     const end = new AbortController()
     const timer = setTimeout(() => {
       checkDraft(value, end.signal)

@@ -103,6 +103,7 @@ const openVideo = async (id: string, signal: AbortSignal): Promise<Response> => 
   try {
     return await send('GET', pathOf(id, '/video'), { signal })
   } catch (error) {
+    if (error instanceof ApiFailure && error.code === 'NOT_FOUND') throw new PicturesOnly('this service sends no live video')
     if (error instanceof ApiFailure && error.reason === 'codec') throw new PicturesOnly('the video is neither H.264 nor H.265')
     throw error
   }

@@ -52,19 +52,19 @@ const described = (id: string, help: ComponentChildren, error: string | undefine
 
 export const TextField = ({ name, help, error, value, onInput, onTouched, unit, isCode, type = 'text', ...rest }: TextFieldProps) => {
   const id = useId()
+  const attributes = {
+    ...described(id, help, error),
+    class: isCode === true ? 'mono' : '',
+    value,
+    spellcheck: false,
+    autocomplete: 'off',
+    onInput: ({ currentTarget }: { readonly currentTarget: HTMLInputElement }) => onInput(currentTarget.value),
+    onBlur: onTouched,
+    ...rest,
+  } as const
   return (
     <Frame name={unit === undefined ? name : `${name} (${unit})`} help={help} error={error} id={id}>
-      <input
-        {...described(id, help, error)}
-        type={type}
-        class={isCode === true ? 'mono' : ''}
-        value={value}
-        spellcheck={false}
-        autocomplete="off"
-        onInput={({ currentTarget }) => onInput(currentTarget.value)}
-        onBlur={onTouched}
-        {...rest}
-      />
+      {type === 'password' ? <input {...attributes} type="password" /> : <input {...attributes} type="text" />}
     </Frame>
   )
 }
