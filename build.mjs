@@ -81,8 +81,8 @@ export const ROOMS = {
 
   // The sidecar, from its entry down to the standards.
   engine: ['engine/', 'lib/', 'package.json'],
-  'engine/http': ['engine/cameras', 'engine/klv', 'engine/pipelines', 'engine/screenshots/files', 'lib/'],
-  'engine/metrics': ['engine/klv', 'engine/pipelines', 'lib/'],
+  'engine/http': ['engine/cameras', 'engine/cot', 'engine/klv', 'engine/pipelines', 'engine/screenshots/files', 'lib/'],
+  'engine/metrics': ['engine/cot', 'engine/klv', 'engine/pipelines', 'lib/'],
   'engine/pipelines': [
     'engine/fault.ts',
     'engine/gst',
@@ -97,6 +97,7 @@ export const ROOMS = {
   'engine/launch': ['engine/cameras', 'engine/fault.ts', 'engine/gst', 'engine/rtp', 'engine/sandbox', 'engine/sources', 'lib/'],
   'engine/sources': ['engine/fault.ts', 'engine/gst', 'engine/sandbox', 'engine/rtsp/protocol', 'engine/sources/camera', 'lib/'],
   'engine/sources/camera': ['engine/cameras', 'engine/fault.ts', 'engine/gst', 'lib/'],
+  'engine/cot': ['engine/klv/st0601', 'lib/'],
   'engine/cameras': ['engine/gst', 'lib/'],
   'engine/outputs': ['engine/fault.ts', 'engine/rtp', 'engine/rtsp/access', 'engine/rtsp/publisher', 'lib/'],
   'engine/screenshots': ['engine/rtp', 'engine/screenshots/decode', 'engine/screenshots/files', 'lib/'],

@@ -9,6 +9,8 @@ import { createLineWriter, createLog } from '../lib/log/log.ts'
 import { terminalStyle } from '../lib/log/log-text.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { startCameraMonitor } from './cameras/monitor.ts'
+import { CotSender } from './cot/sender.ts'
+import { createVideoUrl } from './cot/video-url.ts'
 import { runToEnd } from './gst/child.ts'
 import { cameraAnswers } from './http/cameras.ts'
 import type { EngineAnswers } from './http/dispatch.ts'
@@ -91,22 +93,29 @@ const supervisor = new Supervisor({
   screenshots: { store: files, slots: createDecodeSlots() },
 })
 
+const videoUrl = createVideoUrl({ outputHost, tlsOnly: cert !== undefined && key !== undefined && outputTls === 'required' })
+const cot = new CotSender({ positions: () => supervisor.positions(), videoUrl, now: clock.now, log })
+
 let lastContact = performance.now()
 const token = process.env.SVC_ENGINE_TOKEN || randomBytes(32).toString('base64url')
 const answers: EngineAnswers = {
-  engine: pipelineAnswers(supervisor, async () => ({
-    version: packageJson.version,
-    protocol: ENGINE_PROTOCOL,
-    gstreamer_version: await gstreamerVersion(),
-    pid: process.pid,
-    sandbox: sandbox.state,
-  })),
+  engine: pipelineAnswers(
+    supervisor,
+    async () => ({
+      version: packageJson.version,
+      protocol: ENGINE_PROTOCOL,
+      gstreamer_version: await gstreamerVersion(),
+      pid: process.pid,
+      sandbox: sandbox.state,
+    }),
+    cot,
+  ),
   license: { set: (state) => supervisor.setLicense(state) },
   screenshots: screenshotAnswers({ supervisor, files }),
-  klv: klvAnswers(supervisor),
+  klv: klvAnswers(supervisor, videoUrl),
   cameras: cameraAnswers(cameras),
   passwords: passwordAnswers(),
-  metrics: { read: createEngineMetrics({ supervisor, publisher, klv: () => supervisor.klvCounts() }) },
+  metrics: { read: createEngineMetrics({ supervisor, publisher, klv: () => supervisor.klvCounts(), cot: () => cot.counts() }) },
 }
 const server = createEngineServer({
   answers,
@@ -156,6 +165,7 @@ const shutDown = async (reason: string): Promise<void> => {
   rmSync(addressFile, { force: true })
   server.close()
   server.closeAllConnections()
+  cot.close()
   await Promise.all([supervisor.close(), cameras.close()])
   await publisher.close()
   process.exit(0)

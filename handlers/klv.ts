@@ -1,17 +1,17 @@
 import * as v from 'valibot'
 import type { Upstreams } from '../lib/events/upstreams.ts'
 import { PIPELINE_ANSWER } from '../lib/openapi/answers.ts'
-import { KLV_FEATURE, KLV_FOOTPRINT, KLV_PACKET } from '../lib/openapi/examples.ts'
+import { COT_EVENT, KLV_FEATURE, KLV_FOOTPRINT, KLV_PACKET } from '../lib/openapi/examples.ts'
 import { eventsAnswer } from '../lib/openapi/operation.ts'
 import { findRecord } from '../lib/pipelines/find.ts'
 import { type KlvDeps, readKlv, startKlv, stopKlv } from '../lib/pipelines/klv.ts'
 import { pipelineNotFoundSchema } from '../lib/schema/event.ts'
-import { klvFeatureSchema, klvFootprintSchema, klvPacketSchema, klvQuerySchema } from '../lib/schema/klv.ts'
+import { klvCotSchema, klvFeatureSchema, klvFootprintSchema, klvPacketSchema, klvQuerySchema } from '../lib/schema/klv.ts'
 import type { EventDeps } from './events.ts'
 import { pipelineAnswer } from './http/pipeline-answer.ts'
 import { pipelineIdOf } from './http/pipeline-id.ts'
 import { readQuery } from './http/query.ts'
-import { json } from './http/respond.ts'
+import { json, xml } from './http/respond.ts'
 import { type FetchHandler, route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 import { clientOf, eventStream } from './http/sse.ts'
@@ -53,9 +53,10 @@ export const klvRoutes = (deps: KlvRouteDeps) => [
     path: BASE,
     access: 'session',
     operation: 'getKlv',
-    summary: 'Read the last decoded KLV packet with its age, as JSON, or as a GeoJSON Feature of position or footprint',
+    summary:
+      'Read the last decoded KLV packet with its age, as JSON, as a GeoJSON Feature of position or footprint, or as Cursor on Target',
     description:
-      'stale is true for a packet that is older than 5 s. footprint: the ground that the sensor sees, from the corners of the picture (tags 82 to 89), else from their offsets (26 to 33 with 23 and 24), else computed from position, altitude, attitude and field of view over flat ground at the elevation of the target (42, else 25, else 0). 404 before the first packet; with details.reason no_footprint if the packet has none or the picture reaches above the horizon.',
+      'stale is true for a packet that is older than 5 s. footprint: the ground that the sensor sees, from the corners of the picture (tags 82 to 89), else from their offsets (26 to 33 with 23 and 24), else computed from position, altitude, attitude and field of view over flat ground at the elevation of the target (42, else 25, else 0). cot: the last position as an event of Cursor on Target, stale 10 s after its time. 404 before the first packet; with details.reason no_position if no packet had one; no_footprint if the packet has none or the picture reaches above the horizon.',
     status: 200,
     errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     query: klvQuerySchema,
@@ -67,10 +68,12 @@ export const klvRoutes = (deps: KlvRouteDeps) => [
           schema: v.union([klvFeatureSchema, klvFootprintSchema]),
           examples: { feature: KLV_FEATURE, footprint: KLV_FOOTPRINT },
         },
+        'application/xml': { schema: klvCotSchema, examples: { event: COT_EVENT } },
       },
     },
     handle: async (exchange) => {
-      const answer = await readKlv(deps, pipelineIdOf(exchange), readQuery(exchange.url, ['format']))
+      const answer = await readKlv(deps, pipelineIdOf(exchange), readQuery(exchange.url, ['format']), exchange.url.hostname)
+      if (answer.format === 'cot') return xml(answer.event)
       return answer.format === 'geojson' || answer.format === 'footprint'
         ? json(answer.feature, 200, { 'content-type': 'application/geo+json' })
         : json(answer.packet)

@@ -82,6 +82,7 @@ const withChanges = (defaults: Settings, changes: PartialSettings): Settings => 
   encoder: overlay(defaults.encoder, changes.encoder),
   advanced: overlay(defaults.advanced, changes.advanced),
   readers: overlay(defaults.readers, changes.readers),
+  cot: overlay(defaults.cot, changes.cot),
 })
 
 const overlay = <T extends object>(group: T, changes: { [K in keyof T]?: T[K] | undefined } = {}): T => {

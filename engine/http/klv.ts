@@ -1,7 +1,9 @@
+import { cotEvent } from '../cot/event.ts'
+import type { VideoUrl } from '../cot/video-url.ts'
 import type { Supervisor } from '../pipelines/supervisor.ts'
 import type { Answers } from './dispatch.ts'
 
-export const klvAnswers = (supervisor: Pick<Supervisor, 'klv' | 'view'>): Answers<'klv'> => ({
+export const klvAnswers = (supervisor: Pick<Supervisor, 'klv' | 'view' | 'position'>, videoUrl: VideoUrl): Answers<'klv'> => ({
   start: (id) => {
     supervisor.klv(id).start()
     return supervisor.view(id)
@@ -13,6 +15,10 @@ export const klvAnswers = (supervisor: Pick<Supervisor, 'klv' | 'view'>): Answer
   latest: (id) => supervisor.klv(id).latest(),
   latestFeature: (id) => supervisor.klv(id).latestFeature(),
   latestFootprint: (id) => supervisor.klv(id).latestFootprint(),
+  latestCot: async (id, { host }) => {
+    const { output, ...position } = supervisor.position(id)
+    return cotEvent({ ...position, videoUrl: videoUrl(output, host) }, Date.now())
+  },
   events: (id) => {
     const tap = supervisor.klv(id)
     return ({ push }) => tap.subscribe((packet) => push({ type: 'klv', id, packet }))

@@ -1,13 +1,18 @@
 import type { EngineStatus } from '../../lib/engine/messages.ts'
+import type { CotSender } from '../cot/sender.ts'
 import type { Supervisor } from '../pipelines/supervisor.ts'
 import type { Answers } from './dispatch.ts'
 
 export const pipelineAnswers = (
   supervisor: Supervisor,
   status: () => Promise<Omit<EngineStatus, 'configured' | 'playing'>>,
+  cot: Pick<CotSender, 'configure'>,
 ): Answers<'engine'> => ({
   status: async () => ({ ...(await status()), configured: supervisor.configured, playing: supervisor.playing }),
-  configure: (settings) => supervisor.configure(settings),
+  configure: (settings) => {
+    supervisor.configure(settings)
+    cot.configure(settings.cot)
+  },
   check: (config) => supervisor.check(config),
   list: () => supervisor.list(),
   view: (id) => supervisor.view(id),

@@ -47,6 +47,11 @@ interface Received {
   readonly at: number
 }
 
+/** A packet with a position. */
+export interface Located extends Received {
+  readonly geolocation: Geolocation
+}
+
 /** The KLV of one pipeline: detects whether the source sends any, and decodes it while extraction is on. */
 export class KlvTap {
   readonly #options: KlvTapOptions
@@ -56,6 +61,8 @@ export class KlvTap {
   /** Extraction is on, from klv/start (or play, when automatic) until klv/stop or the end of the play. */
   #extracting = false
   #last: Received | undefined
+  /** The last packet with a position. */
+  #lastLocated: Located | undefined
   #nextSequence: number | undefined
   #gaps = 0
   #oversized = 0
@@ -94,6 +101,7 @@ export class KlvTap {
   forget(): void {
     this.#available = false
     this.#last = undefined
+    this.#lastLocated = undefined
   }
 
   /** Sets whether the source has KLV, as its description announces. */
@@ -130,6 +138,20 @@ export class KlvTap {
   latestFeature(): KlvFeature {
     const { packet, arrival } = this.#lastArrival()
     return klvFeature(packet, arrival)
+  }
+
+  /** The last packet with a position; undefined before the first. */
+  located(): Located | undefined {
+    return this.#lastLocated
+  }
+
+  /** As `located`. NOT_FOUND before the first packet, and with `details.reason` no_position when none had a position. */
+  latestLocated(): Located {
+    this.#lastArrival()
+    if (this.#lastLocated !== undefined) return this.#lastLocated
+    throw new ApiError('NOT_FOUND', `No KLV packet of the pipeline "${this.#options.id}" had a position (tags 13 and 14).`, {
+      reason: 'no_position',
+    })
   }
 
   /** What the sensor sees, as a GeoJSON Feature. NOT_FOUND with `details.reason` no_footprint before the first packet and when it has none. */
@@ -189,16 +211,16 @@ export class KlvTap {
     const { id, now, status } = this.#options
     const at = now()
     this.#last = { packet, at }
-    if (status().extractsGeolocation) this.#updateGeolocation(packet, arrivedMs)
+    const geolocation = geolocationOf(packet)
+    if (geolocation !== null) this.#lastLocated = { packet, at, geolocation }
+    if (geolocation !== null && status().extractsGeolocation) this.#updateGeolocation(geolocation, arrivedMs)
     // Most of the time there is no subscriber, and creating the object costs more than decoding.
     if (this.#subscribers.size === 0) return
     const json = klvPacketJson(packet, { pipelineId: id, receivedAt: at, now: at })
     for (const listener of this.#subscribers) listener(json)
   }
 
-  #updateGeolocation(packet: KlvPacket, arrivedMs: number): void {
-    const geolocation = geolocationOf(packet)
-    if (geolocation === null) return
+  #updateGeolocation(geolocation: Geolocation, arrivedMs: number): void {
     this.#unsent = geolocation
     if (arrivedMs - this.#geolocationSentMs < GEOLOCATION_INTERVAL_MS) return
     this.#geolocationSentMs = arrivedMs

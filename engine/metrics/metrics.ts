@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { collectProcessMetrics } from '../../lib/process-metrics.ts'
+import type { CotCounts } from '../cot/sender.ts'
 import type { KlvCounts } from '../klv/tap.ts'
 import type { Supervisor } from '../pipelines/supervisor.ts'
 import { MetricsHistory } from './history.ts'
@@ -15,10 +16,11 @@ export interface EngineMetricsSources {
   readonly publisher: { readonly connections: number }
   /** The KLV counters of the present pipelines. */
   readonly klv?: () => readonly KlvCounts[]
+  readonly cot?: () => CotCounts
 }
 
 /** The engine's metrics in the text format of Prometheus. Values are collected per scrape, not per frame. */
-export const createEngineMetrics = ({ supervisor, publisher, klv }: EngineMetricsSources): (() => Promise<string>) => {
+export const createEngineMetrics = ({ supervisor, publisher, klv, cot }: EngineMetricsSources): (() => Promise<string>) => {
   const registry = new Registry()
   const firstFrame = new Histogram({
     name: 'svc_pipeline_first_frame_seconds',
@@ -38,6 +40,7 @@ export const createEngineMetrics = ({ supervisor, publisher, klv }: EngineMetric
       restarts: history.restarts(facts.view.id),
     })),
     klv: klv?.() ?? [],
+    cot: cot?.() ?? { sent: 0, dropped: 0, connected: undefined },
     rtspConnections: publisher.connections,
   })
   return () => {

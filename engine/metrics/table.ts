@@ -1,4 +1,5 @@
 import { PHASES } from '../../lib/schema/pipeline.ts'
+import type { CotCounts } from '../cot/sender.ts'
 import type { KlvCounts } from '../klv/tap.ts'
 import type { PipelineFacts } from '../pipelines/media-stats.ts'
 import type { ProcessUsage } from './process-usage.ts'
@@ -13,6 +14,7 @@ interface MeasuredPipeline extends PipelineFacts {
 export interface EngineFacts {
   readonly pipelines: readonly MeasuredPipeline[]
   readonly klv: readonly KlvCounts[]
+  readonly cot: CotCounts
   readonly rtspConnections: number
 }
 
@@ -124,5 +126,22 @@ export const ENGINE_METRICS: readonly MetricRow[] = [
     help: 'Gaps in the sequence of KLV packets.',
     labels: ['pipeline_id'],
     samples: ({ klv }) => klv.map(({ pipelineId, gaps }) => [{ pipeline_id: pipelineId }, gaps] as const),
+  },
+  {
+    kind: 'counter',
+    name: 'svc_cot_events_total',
+    help: 'Cursor on Target events by what became of them; dropped: the receiver was away.',
+    labels: ['result'],
+    samples: ({ cot: { sent, dropped } }) => [
+      [{ result: 'sent' }, sent],
+      [{ result: 'dropped' }, dropped],
+    ],
+  },
+  {
+    kind: 'gauge',
+    name: 'svc_cot_connected',
+    help: 'Whether the receiver of Cursor on Target events is connected (1) or not (0); absent without a receiver.',
+    labels: [],
+    samples: ({ cot: { connected } }) => (connected === undefined ? [] : [[{}, connected ? 1 : 0]]),
   },
 ]

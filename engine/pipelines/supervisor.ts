@@ -8,7 +8,7 @@ import { type PipelineConfig, type PipelineView, parseOutputUri } from '../../li
 import { DEFAULT_SETTINGS, type Settings } from '../../lib/schema/settings.ts'
 import { validationError } from '../../lib/validate.ts'
 import { Fault, faultToApiError } from '../fault.ts'
-import type { KlvCounts, KlvTap } from '../klv/tap.ts'
+import type { KlvCounts, KlvTap, Located } from '../klv/tap.ts'
 import { findFreePort, isOwnAddress } from '../outputs/ports.ts'
 import { readerCredentials } from '../outputs/rtsp.ts'
 import type { PipelineScreenshots } from '../screenshots/pipeline-screenshots.ts'
@@ -20,6 +20,12 @@ interface SupervisorOptions extends Omit<ActorDeps, 'settings' | 'admitReaderSta
   readonly ports: PortRange
   /** Address of outputs that the service assigns. */
   readonly outputHost: string
+}
+
+/** The last KLV packet of a pipeline with a position. */
+interface Position extends Located {
+  readonly id: string
+  readonly output: PipelineConfig['output']
 }
 
 interface PutOptions {
@@ -126,6 +132,19 @@ export class Supervisor {
 
   klv(id: string): KlvTap {
     return this.#find(id).klv
+  }
+
+  /** The last position of a pipeline from its KLV; NOT_FOUND before the first. */
+  position(id: string): Position {
+    const { klv, config } = this.#find(id)
+    return { id, output: config.output, ...klv.latestLocated() }
+  }
+
+  /** The last positions of the pipelines that have one. */
+  positions(): readonly Position[] {
+    return this.#each(({ klv, config: { id, output } }) => ({ id, output, located: klv.located() })).flatMap(({ located, ...pipeline }) =>
+      located === undefined ? [] : [{ ...pipeline, ...located }],
+    )
   }
 
   view(id: string): PipelineView {

@@ -8,6 +8,9 @@ const NO_STORE = { 'cache-control': 'no-store', 'x-content-type-options': 'nosni
 export const json = (body: unknown, status = 200, headers: Readonly<Record<string, string>> = NO_STORE): Response =>
   Response.json(body, { status, headers: headers === NO_STORE ? NO_STORE : { ...NO_STORE, ...headers } })
 
+/** An XML document. */
+export const xml = (document: string): Response => new Response(document, { headers: { ...NO_STORE, 'content-type': 'application/xml' } })
+
 /** 204. */
 export const noContent = (): Response => new Response(null, { status: 204, headers: NO_STORE })
 

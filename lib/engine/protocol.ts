@@ -11,7 +11,7 @@ import * as message from './messages.ts'
  * Grows with every change of the table below, or of a schema it names, that makes API and engine of different versions
  * misunderstand each other.
  */
-export const ENGINE_PROTOCOL = 2
+export const ENGINE_PROTOCOL = 3
 
 const QUICK_MS = 5000
 /** A description is parsed by a process of its own. */
@@ -235,6 +235,16 @@ export const PROTOCOL = {
       path: '/pipelines/:id/klv?format=footprint',
       kind: 'json',
       answer: message.klvFootprintSchema,
+      patienceMs: QUICK_MS,
+      outage: 'repeat',
+    },
+    /** The last position as an event of Cursor on Target; NOT_FOUND before the first. `host`: of this service, as the client reaches it. */
+    latestCot: {
+      method: 'GET',
+      path: '/pipelines/:id/cot',
+      query: v.strictObject({ host: v.optional(v.pipe(v.string(), v.maxLength(255)), '0.0.0.0') }),
+      kind: 'text',
+      contentType: 'application/xml',
       patienceMs: QUICK_MS,
       outage: 'repeat',
     },

@@ -106,6 +106,9 @@ export const KLV_FOOTPRINT = {
   properties: { method: 'corners', pipeline_id: 'uav-1', received_at: TIME, stale: false },
 }
 
+export const COT_EVENT =
+  '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n<event version="2.0" uid="uav-1" type="a-f-A-M-F-Q" how="m-g" time="2026-11-20T10:00:00.000Z" start="2026-11-20T10:00:00.000Z" stale="2026-11-20T10:00:10.000Z"><point lat="60.1768000" lon="128.4268000" hae="14190.70" ce="9999999.0" le="9999999.0"/><detail><contact callsign="uav-1"/><sensor azimuth="320.69" fov="14.50" range="6859.0"/><__video url="rtsp://192.0.2.7:50000/uav-1"/></detail></event>'
+
 const CAMERA_IDENTITY = {
   device_path: '/dev/video0',
   device_paths: ['/dev/video0'],

@@ -37,9 +37,13 @@ export type KlvAnswer =
   | { readonly format: 'json'; readonly packet: KlvPacketRecord }
   | { readonly format: 'geojson'; readonly feature: KlvFeatureRecord }
   | { readonly format: 'footprint'; readonly feature: KlvFootprintRecord }
+  | { readonly format: 'cot'; readonly event: string }
 
-/** The last decoded packet in the format of the query; NOT_FOUND before the first, and when it does not have what the format is made of. */
-export const readKlv = async (deps: KlvDeps, id: string, query: Readonly<Record<string, unknown>>): Promise<KlvAnswer> => {
+/**
+ * The last decoded packet in the format of the query; NOT_FOUND before the first, and when it does not have what the format is made of.
+ * `host`: of this service, as the client reaches it.
+ */
+export const readKlv = async (deps: KlvDeps, id: string, query: Readonly<Record<string, unknown>>, host: string): Promise<KlvAnswer> => {
   const { format } = validate(klvQuerySchema, query, 'query')
   await findRecord(deps.pipelines, id)
   switch (format) {
@@ -49,5 +53,7 @@ export const readKlv = async (deps: KlvDeps, id: string, query: Readonly<Record<
       return { format, feature: await deps.klv.latestFeature(id) }
     case 'footprint':
       return { format, feature: await deps.klv.latestFootprint(id) }
+    case 'cot':
+      return { format, event: await deps.klv.latestCot(id, { host }) }
   }
 }

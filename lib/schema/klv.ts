@@ -1,13 +1,15 @@
 import * as v from 'valibot'
 
-const KLV_FORMATS = ['json', 'geojson', 'footprint'] as const
+const KLV_FORMATS = ['json', 'geojson', 'footprint', 'cot'] as const
 
 /** Query of the latest packet. */
 export const klvQuerySchema = v.strictObject({
   format: v.optional(
     v.pipe(
       v.picklist(KLV_FORMATS, `Use one of: ${KLV_FORMATS.join(', ')}`),
-      v.description('geojson: a Feature with the position of the sensor; footprint: a Feature with the ground that it sees'),
+      v.description(
+        'geojson: a Feature with the position of the sensor; footprint: a Feature with the ground that it sees; cot: an event of Cursor on Target',
+      ),
     ),
     'json',
   ),
@@ -64,6 +66,9 @@ export const klvFootprintSchema = v.object({
     v.nullable(v.union([v.number(), v.string(), v.boolean()])),
   ),
 })
+
+/** One Cursor on Target event, version 2.0. */
+export const klvCotSchema = v.pipe(v.string(), v.startsWith('<?xml'), v.description('An event of Cursor on Target 2.0'))
 
 export type KlvPacketRecord = Immutable<v.InferOutput<typeof klvPacketSchema>>
 export type KlvFeatureRecord = Immutable<v.InferOutput<typeof klvFeatureSchema>>

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { MASK } from '../redact.ts'
+import { cotSettingsSchema } from './cot.ts'
 import { described, integerBetween } from './primitives.ts'
 
 /** Elements that read or write files, open file descriptors or run programs: never allowed in advanced pipelines. */
@@ -111,6 +112,7 @@ export const settingsSchema = v.strictObject({
     ),
     password: described(v.nullable(v.string('Use a text or null')), READER_PASSWORD),
   }),
+  cot: cotSettingsSchema,
 })
 
 const { entries } = settingsSchema
@@ -138,6 +140,7 @@ export const settingsPatchSchema = v.partial(
     encoder: v.partial(entries.encoder),
     advanced: v.partial(entries.advanced),
     readers: v.partial(v.strictObject({ ...entries.readers.entries, password: newPassword })),
+    cot: v.partial(entries.cot),
   }),
 )
 
@@ -154,4 +157,5 @@ export const DEFAULT_SETTINGS: Settings = {
   encoder: { preference: 'auto' },
   advanced: { enabled: true, denied_elements: [...DENIED_ELEMENTS] },
   readers: { max_per_pipeline: 1000, authentication: 'none', username: 'viewer', password: null },
+  cot: { uri: null, interval_ms: 1000 },
 }

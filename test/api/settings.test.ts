@@ -41,6 +41,12 @@ const outOfBounds: readonly (readonly [body: unknown, path: string])[] = [
   [{ readers: { password: '***' } }, 'readers.password'],
   [{ readers: { authentication: 'password' } }, 'readers.password'],
   [{ readers: { authentication: 'password', password: null } }, 'readers.password'],
+  [{ cot: { uri: 'http://host:8087' } }, 'cot.uri'],
+  [{ cot: { uri: 'udp://239.2.3.1' } }, 'cot.uri'],
+  [{ cot: { uri: 'tcp://user:secret@host:8087' } }, 'cot.uri'],
+  [{ cot: { uri: 6969 } }, 'cot.uri'],
+  [{ cot: { interval_ms: 99 } }, 'cot.interval_ms'],
+  [{ cot: { interval_ms: 60_001 } }, 'cot.interval_ms'],
   [{ colour: 'red' }, 'colour'],
   [{ encoder: { preference: 'auto', brand: 'x' } }, 'encoder.brand'],
   [{ toString: 1 }, 'toString'],
@@ -75,6 +81,17 @@ describe('the settings', () => {
       request: put({ reconnect: { give_up_after_seconds: 60 } }),
       status: 200,
       contains: ['"reconnect":{"initial_delay_ms":1000,"max_delay_seconds":30,"give_up_after_seconds":60}', '"preference":"software"'],
+    },
+    {
+      name: 'send Cursor on Target to a receiver, and to none again',
+      given: (api) => api.send(...put({ cot: { uri: 'udp://239.2.3.1:6969' } })),
+      request: put({ cot: { interval_ms: 500 } }),
+      status: 200,
+      contains: ['"cot":{"uri":"udp://239.2.3.1:6969","interval_ms":500}'],
+      after: async (api) => {
+        expect(api.engine.settings()?.cot).toEqual({ uri: 'udp://239.2.3.1:6969', interval_ms: 500 })
+        expect(await (await api.send(...put({ cot: { uri: null } }))).json()).toMatchObject({ cot: { uri: null, interval_ms: 500 } })
+      },
     },
     {
       name: 'accept null for never',

@@ -164,6 +164,12 @@ const CHECKS: { readonly [Part in keyof Protocol]: { readonly [Name in keyof Pro
       given.sendKlv?.(ID)
       expect(await eventually(() => given.client.klv.latestFeature(ID))).toMatchObject({ type: 'Feature' })
     },
+    latestCot: async (given) => {
+      await startKlv(given)
+      given.sendKlv?.(ID)
+      const event = await eventually(() => given.client.klv.latestCot(ID, { host: 'video.example.org' }))
+      expect(event).toMatch(/^<\?xml .*<event .*uid="contract".*video\.example\.org.*<\/event>$/s)
+    },
     latestFootprint: async (given) => {
       await startKlv(given)
       given.sendKlv?.(ID)

@@ -56,6 +56,22 @@ const LARGE = encodePacket([
 ])
 
 describe('a KLV tap', () => {
+  it('keeps the last packet with a position', () => {
+    const { tap, send, later } = createTap()
+    expect([tap.located(), reasonOf(() => tap.latestLocated())]).toEqual([undefined, ['NOT_FOUND', undefined]])
+    send(flightPacket(1000))
+    tap.start()
+    send(LARGE)
+    expect([tap.located(), reasonOf(() => tap.latestLocated())]).toEqual([undefined, ['NOT_FOUND', 'no_position']])
+    send(flightPacket(1000))
+    later(100)
+    send(LARGE)
+    expect(tap.located()).toMatchObject({ at: 1_000_000, geolocation: { latitude: expect.closeTo(-27.6, 1) } })
+    expect(tap.latestLocated()).toBe(tap.located())
+    tap.forget()
+    expect(tap.located()).toBeUndefined()
+  })
+
   it('has no footprint before a packet, nor from one without the values for it', () => {
     const { tap, send } = createTap()
     expect(reasonOf(() => tap.latestFootprint())).toEqual(['NOT_FOUND', 'no_footprint'])

@@ -68,6 +68,7 @@ describe("the engine's metrics", () => {
   it('have the values at the time of the scrape', async () => {
     const { scrape } = setUp({
       klv: () => [{ pipelineId: 'a', decoded: 7, badChecksum: 1, malformed: 0, gaps: 2 }],
+      cot: () => ({ sent: 5, dropped: 3, connected: false }),
     })
     const { value } = await scrape()
     const a = { pipeline_id: 'a' }
@@ -90,6 +91,9 @@ describe("the engine's metrics", () => {
     expect(value('svc_klv_packets_total', { ...a, result: 'decoded' })).toBe(7)
     expect(value('svc_klv_packets_total', { ...a, result: 'bad_checksum' })).toBe(1)
     expect(value('svc_klv_gaps_total', a)).toBe(2)
+    expect(value('svc_cot_events_total', { result: 'sent' })).toBe(5)
+    expect(value('svc_cot_events_total', { result: 'dropped' })).toBe(3)
+    expect(value('svc_cot_connected')).toBe(0)
   })
 
   it('are the same without activity between two scrapes: totals are not added up', async () => {

@@ -1,0 +1,209 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { CotSender, type Position } from '../../../engine/cot/sender.ts'
+import { createVideoUrl } from '../../../engine/cot/video-url.ts'
+import { geolocationOf } from '../../../engine/klv/st0601/geolocation.ts'
+import { decodePacket } from '../../../engine/klv/st0601/packet.ts'
+import { flightPacket } from '../../../engine/klv/st0601/synthetic-flight.ts'
+import type { Log } from '../../../lib/ports.ts'
+import { receiveCotByTcp, receiveCotByUdp } from '../../helpers/klv/cot-receivers.ts'
+import { until } from '../../helpers/until.ts'
+
+const ends: (() => unknown)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end()
+})
+
+const positionOf = (id: string, at: number): Position => {
+  const packet = decodePacket(flightPacket(at))
+  const geolocation = typeof packet === 'string' ? null : geolocationOf(packet)
+  if (typeof packet === 'string' || geolocation === null) return expect.fail('no position')
+  return { id, output: { uri: `rtsp://0.0.0.0:50000/${id}` }, packet, geolocation, at }
+}
+
+/** A sender of the positions of pipelines that fly until they are removed from `flying`. */
+const startSender = (...ids: string[]) => {
+  const flying = new Set(ids)
+  const frozen = new Map<string, Position>()
+  const logged: string[] = []
+  const note = (event: string): void => void logged.push(event)
+  const log: Log = { debug: note, info: note, warn: note, error: note }
+  const sender = new CotSender({
+    positions: () => [...[...flying].map((id) => positionOf(id, Date.now())), ...frozen.values()],
+    videoUrl: createVideoUrl({ outputHost: '0.0.0.0', tlsOnly: false }),
+    now: Date.now,
+    log,
+  })
+  ends.push(() => sender.close())
+  return { sender, flying, frozen, logged }
+}
+
+const bindUdp = async (...args: Parameters<typeof receiveCotByUdp>) => {
+  const receiver = await receiveCotByUdp(...args)
+  ends.push(receiver.stop)
+  return receiver
+}
+
+/** A receiver that can go away and come back on the same port. */
+const serveTcp = async (port?: number) => {
+  const receiver = await receiveCotByTcp(port)
+  ends.push(receiver.stop)
+  return receiver
+}
+
+const reach = (count: number, events: () => readonly unknown[]) => until(events, (list) => list.length >= count)
+
+describe('Cursor on Target over UDP', () => {
+  it('is a datagram per event and pipeline, no oftener than the interval', async () => {
+    const receiver = await bindUdp('udp4', '127.0.0.1')
+    const { sender } = startSender('uav-1', 'uav-2')
+    sender.configure({ uri: `udp://127.0.0.1:${receiver.port}`, interval_ms: 200 })
+    const began = Date.now()
+    await reach(10, receiver.events)
+    const most = Math.floor((Date.now() - began) / 200 + 1) * 2
+    expect(receiver.events().length).toBeLessThanOrEqual(most)
+    expect(new Set(receiver.events().map(({ event }) => event.uid))).toEqual(new Set(['uav-1', 'uav-2']))
+    expect(receiver.events()[0]).toMatchObject({
+      event: { type: 'a-f-A-M-F-Q', version: '2.0' },
+      video: { url: expect.stringMatching(/^rtsp:\/\/127\.0\.0\.1:50000\/uav-[12]$/) },
+    })
+    expect(sender.counts()).toMatchObject({ dropped: 0, connected: true })
+  })
+
+  it.each(['udp4', 'udp6'] as const)('reaches a host by its name or address: %s', async (type) => {
+    const receiver = await bindUdp(type, type === 'udp6' ? '::1' : '127.0.0.1')
+    const { sender } = startSender('uav-1')
+    sender.configure({ uri: `udp://${type === 'udp6' ? '[::1]' : '127.0.0.1'}:${receiver.port}`, interval_ms: 100 })
+    await reach(2, receiver.events)
+    expect(receiver.events()[0]?.event.uid).toBe('uav-1')
+  })
+
+  it('reaches a multicast group', async () => {
+    const receiver = await bindUdp('udp4', '0.0.0.0')
+    receiver.join('239.2.3.77')
+    const { sender } = startSender('uav-1')
+    sender.configure({ uri: `udp://239.2.3.77:${receiver.port}`, interval_ms: 100 })
+    await reach(2, receiver.events)
+    expect(receiver.events()[0]?.event.uid).toBe('uav-1')
+  })
+
+  it('goes on while nobody receives, and is received again by one that comes back', async () => {
+    const receiver = await bindUdp('udp4', '127.0.0.1')
+    const { sender, logged } = startSender('uav-1')
+    sender.configure({ uri: `udp://127.0.0.1:${receiver.port}`, interval_ms: 100 })
+    await reach(1, receiver.events)
+    receiver.stop()
+    const { sent } = sender.counts()
+    await until(
+      () => sender.counts(),
+      (counts) => counts.sent >= sent + 5,
+    )
+    const back = await bindUdp('udp4', '127.0.0.1', receiver.port)
+    await reach(2, back.events)
+    expect(logged).toEqual(['cot_receiver_connected'])
+  })
+
+  it('to a name that does not exist is logged once, and tried again', async () => {
+    const { sender, logged } = startSender('uav-1')
+    sender.configure({ uri: 'udp://no-such-host.invalid:6969', interval_ms: 100 })
+    await until(
+      () => sender.counts(),
+      ({ dropped }) => dropped >= 10,
+    )
+    expect(logged).toEqual(['cot_receiver_lost'])
+    expect(sender.counts()).toMatchObject({ sent: 0, connected: false })
+  })
+})
+
+describe('Cursor on Target over TCP', () => {
+  it('is a stream of XML documents', async () => {
+    const receiver = await serveTcp()
+    const { sender } = startSender('uav-1')
+    sender.configure({ uri: `tcp://127.0.0.1:${receiver.port}`, interval_ms: 100 })
+    await reach(5, receiver.events)
+    expect(receiver.events().every(({ event }) => event.uid === 'uav-1')).toBe(true)
+    expect(receiver.sockets.size).toBe(1)
+  })
+
+  it('comes back to a receiver that was away: what is fresh is sent at once, nothing stale', async () => {
+    const receiver = await serveTcp()
+    const { sender, frozen, logged } = startSender('uav-1')
+    sender.configure({ uri: `tcp://127.0.0.1:${receiver.port}`, interval_ms: 200 })
+    await reach(2, receiver.events)
+    await receiver.stop()
+    await until(
+      () => logged,
+      (events) => events.includes('cot_receiver_lost'),
+    )
+    // One says nothing more but stays fresh for the test; the other becomes too old while the receiver is away.
+    frozen.set('landed', { ...positionOf('landed', Date.now()), at: Date.now() + 60_000 })
+    const old = positionOf('old', Date.now() - 4500)
+    frozen.set('old', old)
+    await until(
+      () => sender.counts(),
+      ({ dropped }) => dropped >= 5 && Date.now() - old.at > 5000,
+    )
+    const back = await serveTcp(receiver.port)
+    const returned = Date.now()
+    await reach(1, back.events)
+    const [first] = back.events()
+    // The newest, not the oldest: dated after the loss, by the time of its packet.
+    expect(Date.parse(first?.event.time ?? '')).toBeGreaterThan(returned - 1000)
+    await reach(4, back.events)
+    const ids = new Set(back.events().map(({ event }) => event.uid))
+    expect([...ids].sort()).toEqual(['landed', 'uav-1'])
+    for (const { event } of back.events()) expect(Date.parse(event.stale ?? '')).toBeGreaterThan(returned)
+    expect(logged).toEqual(['cot_receiver_connected', 'cot_receiver_lost', 'cot_receiver_back'])
+  })
+
+  it('does not send a position that is older than five seconds, and needs no connection for it', async () => {
+    const receiver = await serveTcp()
+    const { sender, frozen, flying } = startSender()
+    frozen.set('old', positionOf('old', Date.now() - 5001))
+    sender.configure({ uri: `tcp://127.0.0.1:${receiver.port}`, interval_ms: 100 })
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    expect([receiver.sockets.size, sender.counts()]).toEqual([0, { sent: 0, dropped: 0, connected: false }])
+    flying.add('new')
+    await reach(3, receiver.events)
+    expect(receiver.events().map(({ event }) => event.uid)).not.toContain('old')
+  })
+
+  it('gives up a receiver that takes nothing, and keeps little for it', async () => {
+    const receiver = await serveTcp()
+    const { sender, logged } = startSender(...Array.from({ length: 1000 }, (_, at) => `uav-${at}`))
+    sender.configure({ uri: `tcp://127.0.0.1:${receiver.port}`, interval_ms: 100 })
+    await reach(1000, receiver.events)
+    for (const socket of receiver.sockets) socket.pause()
+    await until(
+      () => logged,
+      (events) => events.includes('cot_receiver_lost'),
+    )
+    expect(sender.counts().dropped).toBeGreaterThan(0)
+    // The next connection is read again.
+    await until(
+      () => logged,
+      (events) => events.includes('cot_receiver_back'),
+    )
+  })
+
+  it('follows the settings: another receiver, another interval, none', async () => {
+    const [one, other] = [await serveTcp(), await serveTcp()]
+    const { sender } = startSender('uav-1')
+    sender.configure({ uri: `tcp://127.0.0.1:${one.port}`, interval_ms: 100 })
+    await reach(2, one.events)
+    sender.configure({ uri: `tcp://127.0.0.1:${other.port}`, interval_ms: 100 })
+    await reach(2, other.events)
+    const [socket] = one.sockets
+    await until(
+      () => socket?.destroyed,
+      (destroyed) => destroyed === true,
+    )
+    const seen = one.events().length
+    sender.configure({ uri: `tcp://127.0.0.1:${other.port}`, interval_ms: 60_000 })
+    const before = sender.counts().sent
+    await new Promise((resolve) => setTimeout(resolve, 400))
+    expect(sender.counts().sent).toBe(before)
+    sender.configure({ uri: null, interval_ms: 100 })
+    expect(sender.counts().connected).toBeUndefined()
+    expect(one.events()).toHaveLength(seen)
+  })
+})
