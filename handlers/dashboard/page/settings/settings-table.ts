@@ -72,6 +72,19 @@ export const GROUPS: readonly { readonly title: string; readonly settings: reado
       { path: 'triggers.max_ephemeral', name: 'Most triggered pipelines', kind: 'number' },
     ],
   },
+  {
+    title: 'Cursor on Target (TAK)',
+    settings: [
+      {
+        path: 'cot.uri',
+        name: 'Send positions to',
+        help: 'udp://host:port or tcp://host:port; empty: nowhere',
+        kind: 'text',
+        nullable: true,
+      },
+      { path: 'cot.interval_ms', name: 'At most every', unit: 'ms', kind: 'number' },
+    ],
+  },
 ]
 
 export type Value = string | number | boolean | null | readonly string[]
