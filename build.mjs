@@ -60,7 +60,9 @@ export const ROOMS = {
   'handlers/node/link': ['lib/'],
   'handlers/worker': ['handlers', 'handlers/http', 'db/', 'lib/', 'package.json'],
   'handlers/client': ['handlers', 'lib/'],
-  'handlers/cli': ['handlers', 'lib/', 'package.json'],
+  'handlers/cli': ['handlers', 'handlers/cli/verbs', 'lib/', 'package.json'],
+  'handlers/cli/verbs': ['handlers/cli/terminal', 'handlers/client', 'lib/'],
+  'handlers/cli/terminal': ['handlers/client', 'lib/'],
 
   // The ground: ports, errors, configuration and what everything uses.
   lib: ['lib/log', 'lib/schema'],
@@ -282,6 +284,8 @@ const bundles = () => [
       install: 'engine/deploy/install/main.ts',
     },
   },
+  // By themselves, so that a command starts without loading what the service needs.
+  { ...shared, platform: 'node', splitting: true, target: 'node24', entryPoints: { verbs: 'handlers/cli/verbs/main.ts' } },
 ]
 
 /** The muxer's stream for Node.js, which a page never makes. */

@@ -2,21 +2,25 @@ import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import { HOST_COMMANDS, isVerb, synopsis, VERBS, type VerbName } from './verbs/verbs.ts'
 
 /** A bundle in the same directory. */
 const bundle = (name: string): Promise<unknown> => import(new URL(`./${name}.js`, import.meta.url).href)
 
-/** The commands; each parses the rest of the command line itself. */
-const COMMANDS: Readonly<Record<string, { readonly about: string; readonly run: () => Promise<unknown> }>> = {
-  serve: {
-    about: 'run the API, with its own engine unless SVC_ENGINE_URL is set (--help lists the variables)',
-    run: () => bundle('node'),
-  },
-  engine: { about: 'run a stand-alone engine at SVC_ENGINE_LISTEN with SVC_ENGINE_TOKEN', run: () => bundle('engine') },
-  doctor: { about: 'check this host: encoders, cameras, missing software [--json]', run: () => bundle('doctor') },
-  openapi: { about: 'print the OpenAPI document as JSON', run: () => bundle('openapi') },
-  install: { about: 'create user, directories, keys and systemd units [--dry-run] [--force] [--root DIR]', run: () => bundle('install') },
-  uninstall: { about: 'remove the systemd units, with --purge also the data [--dry-run] [--root DIR]', run: () => bundle('install') },
+/** The bundle that a command is in; each parses the rest of the command line itself. */
+const BUNDLES = {
+  serve: 'node',
+  engine: 'engine',
+  doctor: 'doctor',
+  openapi: 'openapi',
+  install: 'install',
+  uninstall: 'install',
+  completion: 'verbs',
+} as const satisfies Readonly<Record<keyof typeof HOST_COMMANDS, string>>
+
+const bundleOf = (name: string): string | undefined => {
+  if (isVerb(name) || name === '__complete') return 'verbs'
+  return Object.hasOwn(BUNDLES, name) ? BUNDLES[name as keyof typeof BUNDLES] : undefined
 }
 
 const OLDEST_NODE = 24
@@ -24,8 +28,21 @@ const OLDEST_NODE = 24
 const EXIT_USAGE = 64
 
 const usage = (): string => {
-  const lines = Object.entries(COMMANDS).map(([name, { about }]) => `  ${name.padEnd(10)} ${about}`)
-  return ['usage: video-pipeline-service <command>', '', ...lines, '', 'The default command is serve.', ''].join('\n')
+  const hosts = Object.entries(HOST_COMMANDS)
+  const verbs = (Object.keys(VERBS) as VerbName[]).map((name) => [synopsis(name), VERBS[name].about] as const)
+  const width = Math.max(...[...hosts, ...verbs].map(([name]) => name.length))
+  const lines = (rows: readonly (readonly [string, string])[]): readonly string[] =>
+    rows.map(([name, about]) => `  ${name.padEnd(width)}  ${about}`)
+  return [
+    'usage: video-pipeline-service <command>',
+    '',
+    'Run and prepare a service (the default command is serve):',
+    ...lines(hosts),
+    '',
+    'Use a running service (--url or SVC_URL, --api-key or SVC_API_KEY, --json; --help for more):',
+    ...lines(verbs),
+    '',
+  ].join('\n')
 }
 
 /** The Node of the optional package dependency, for when the running one is too old. */
@@ -54,13 +71,15 @@ const main = async (): Promise<void> => {
   const [name = 'serve'] = process.argv.slice(2)
   if (name === '--help' || name === '-h' || name === 'help') return void process.stdout.write(usage())
   // Options without a command belong to serve.
-  const command = COMMANDS[name.startsWith('-') ? 'serve' : name]
-  if (command === undefined) {
+  const isOption = name.startsWith('-')
+  const found = bundleOf(isOption ? 'serve' : name)
+  if (found === undefined) {
     process.stderr.write(`video-pipeline-service: unknown command ${name}\n${usage()}`)
     process.exit(EXIT_USAGE)
   }
-  if (command === COMMANDS[name] && name !== 'install' && name !== 'uninstall') process.argv.splice(2, 1)
-  await command.run()
+  // Those that are several commands in one look at the name.
+  if (!isOption && found !== 'verbs' && found !== 'install') process.argv.splice(2, 1)
+  await bundle(found)
 }
 
 await main()

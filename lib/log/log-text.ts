@@ -14,7 +14,7 @@ export const terminalStyle = (
 type Paint = (text: string) => string
 
 /** SGR parameters (ECMA-48 section 8.3.117). */
-const SGR = { bold: '1', dim: '2', red: '31', yellow: '33', cyan: '36' } as const
+const SGR = { bold: '1', dim: '2', red: '31', green: '32', yellow: '33', cyan: '36' } as const
 
 /** Paints text; leaves it as it is without color. */
 export const painter = ({ color }: TextStyle): Readonly<Record<keyof typeof SGR, Paint>> => {
@@ -22,7 +22,14 @@ export const painter = ({ color }: TextStyle): Readonly<Record<keyof typeof SGR,
     (code: string): Paint =>
     (text) =>
       color && text !== '' ? `\u001b[${code}m${text}\u001b[0m` : text
-  return { bold: paint(SGR.bold), dim: paint(SGR.dim), red: paint(SGR.red), yellow: paint(SGR.yellow), cyan: paint(SGR.cyan) }
+  return {
+    bold: paint(SGR.bold),
+    dim: paint(SGR.dim),
+    red: paint(SGR.red),
+    green: paint(SGR.green),
+    yellow: paint(SGR.yellow),
+    cyan: paint(SGR.cyan),
+  }
 }
 
 /** What every line begins with; the rest are fields of its event. */

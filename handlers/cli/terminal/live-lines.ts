@@ -1,0 +1,31 @@
+/** Lines at the end of a terminal that are drawn again and again. */
+export class LiveLines {
+  readonly #stream: NodeJS.WriteStream
+  #drawn = 0
+
+  constructor(stream: NodeJS.WriteStream) {
+    this.#stream = stream
+  }
+
+  /** Draws the lines in the place of the last ones. They must not be wider than the terminal. */
+  draw(lines: readonly string[]): void {
+    const shown = lines.slice(0, Math.max(1, this.#stream.rows - 1))
+    // Cursor hidden, up over what was drawn, each line to its end, and what is left below (ECMA-48 section 8.3).
+    const up = this.#drawn > 0 ? `\u001b[${this.#drawn}A` : ''
+    this.#stream.write(`\u001b[?25l${up}\r${shown.map((line) => `${line}\u001b[K\n`).join('')}\u001b[J`)
+    this.#drawn = shown.length
+  }
+
+  /** Removes the lines. */
+  clear(): void {
+    if (this.#drawn > 0) this.#stream.write(`\u001b[${this.#drawn}A\r\u001b[J`)
+    this.#drawn = 0
+    this.#stream.write('\u001b[?25h')
+  }
+
+  /** Leaves the lines where they are. */
+  keep(): void {
+    this.#drawn = 0
+    this.#stream.write('\u001b[?25h')
+  }
+}

@@ -1,0 +1,90 @@
+/** A cell: its text, by which it is measured, and how that is painted. */
+export interface Cell {
+  readonly text: string
+  readonly paint?: ((text: string) => string) | undefined
+}
+
+export interface Column {
+  readonly title: string
+  /** Where the terminal is too narrow, it is cut down to this many characters. */
+  readonly least?: number
+  /** Where that is not enough, it is left out; the lowest number first. */
+  readonly leaves?: number
+  readonly align?: 'right'
+}
+
+export interface TableStyle {
+  /** Most characters of a line. */
+  readonly width: number
+  readonly paintTitle: (text: string) => string
+}
+
+type Row = readonly Cell[]
+
+const GAP = '  '
+
+/** A head and a line for each row, in columns. Columns without content are left out. */
+export const formatTable = (columns: readonly Column[], rows: readonly Row[], { width, paintTitle }: TableStyle): readonly string[] => {
+  const widths = fitTo(width, columns, naturalWidths(columns, rows))
+  const toLine = (row: Row): string =>
+    row
+      .flatMap((cell, at) => (widths[at] === 0 ? [] : [toCell(cell, widths[at] ?? 0, columns[at]?.align)]))
+      .join(GAP)
+      .trimEnd()
+  return [columns.map(({ title }) => ({ text: title, paint: paintTitle })), ...rows].map(toLine)
+}
+
+const lengthOf = (text: string): number => [...text].length
+
+/** 0: nothing is in it. */
+const naturalWidths = (columns: readonly Column[], rows: readonly Row[]): number[] =>
+  columns.map(({ title }, at) => {
+    const widest = Math.max(...rows.map((row) => lengthOf(row[at]?.text ?? '')))
+    return widest === 0 ? 0 : Math.max(lengthOf(title), widest)
+  })
+
+/** Cuts the widest columns first; where that is not enough, a column is left out and the others have its place. */
+const fitTo = (width: number, columns: readonly Column[], natural: readonly number[]): readonly number[] => {
+  const leaving = columns.map(({ leaves }, at) => ({ leaves, at })).filter(({ leaves }) => leaves !== undefined)
+  const order = leaving.sort((one, other) => (one.leaves ?? 0) - (other.leaves ?? 0)).map(({ at }) => at)
+  const kept = [...natural]
+  for (;;) {
+    const widths = cutTo(width, columns, kept)
+    const next = order.shift()
+    if (excessOf(widths, width) <= 0 || next === undefined) return widths
+    kept[next] = 0
+  }
+}
+
+const excessOf = (widths: readonly number[], width: number): number =>
+  widths.reduce((sum, one) => sum + (one === 0 ? 0 : one + GAP.length), -GAP.length) - width
+
+const cutTo = (width: number, columns: readonly Column[], natural: readonly number[]): readonly number[] => {
+  const widths = [...natural]
+  const spare = (at: number): number => (widths[at] ?? 0) - (columns[at]?.least ?? Number.POSITIVE_INFINITY)
+  while (excessOf(widths, width) > 0) {
+    const candidates = columns.map((_, at) => at).filter((at) => spare(at) > 0)
+    const widest = candidates.sort((one, other) => spare(other) - spare(one))[0]
+    if (widest === undefined) break
+    widths[widest] = (widths[widest] ?? 0) - 1
+  }
+  return widths
+}
+
+const toCell = ({ text, paint = (plain) => plain }: Cell, width: number, align: Column['align']): string => {
+  const shown = cutMiddle(text, width)
+  const space = ' '.repeat(Math.max(0, width - lengthOf(shown)))
+  return align === 'right' ? space + paint(shown) : paint(shown) + space
+}
+
+/** Of an address both ends matter: its host, and the name at its end. */
+const cutMiddle = (text: string, width: number): string => {
+  const characters = [...text]
+  if (characters.length <= width) return text
+  const head = Math.ceil((width - 1) * 0.7)
+  return `${characters.slice(0, head).join('')}…${characters.slice(characters.length - (width - 1 - head)).join('')}`
+}
+
+/** A text of one line, cut at its end. */
+export const cutEnd = (text: string, width: number): string =>
+  lengthOf(text) <= width ? text : `${[...text].slice(0, width - 1).join('')}…`

@@ -1,0 +1,30 @@
+import { painter, terminalStyle } from '../../../lib/log/log-text.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Where a command writes, and how it looks there. */
+export interface Terminal {
+  /** Standard output is a terminal, so people read it. */
+  readonly isInteractive: boolean
+  readonly columns: number
+  readonly rows: number
+  readonly paint: ReturnType<typeof painter>
+  print(text: string): void
+}
+
+/** Standard output as it is. */
+export const openTerminal = (stream: NodeJS.WriteStream, environment: Environment): Terminal => {
+  const style = terminalStyle(stream, environment)
+  return {
+    isInteractive: style !== undefined,
+    // A pipe has no width.
+    get columns() {
+      return stream.isTTY ? stream.columns : Number.POSITIVE_INFINITY
+    },
+    get rows() {
+      return stream.isTTY ? stream.rows : Number.POSITIVE_INFINITY
+    },
+    paint: painter(style ?? { color: false }),
+    print: (text) => void stream.write(`${text}\n`),
+  }
+}

@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Client, createClient } from '../../client/client.ts'
+import { type Given, UsageError } from './arguments.ts'
+
+export interface Connection {
+  readonly client: Client
+  readonly url: URL
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** The client for the service of the command line and the environment. */
+export const connect = (given: Given, environment: Environment): Connection => {
+  const url = addressOf(given, environment)
+  return { url, client: createClient({ url, apiKey: keyOf(given, environment) ?? (isLocal(url) ? localKey(environment) : undefined) }) }
+}
+
+const addressOf = (given: Given, { SVC_URL }: Environment): URL => {
+  const text = given.text('url') ?? (SVC_URL || 'http://127.0.0.1:8080')
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw new UsageError(`The URL ${text} is not valid. Use one such as http://127.0.0.1:8080.`)
+  if (url.username !== '' || url.password !== '')
+    throw new UsageError('Leave user name and password out of the URL. Use --api-key or SVC_API_KEY.')
+  return url
+}
+
+const keyOf = (given: Given, { SVC_API_KEY }: Environment): string | undefined => {
+  const text = given.text('api-key') ?? (SVC_API_KEY || undefined)
+  if (text?.startsWith('@') !== true) return text
+  const key = readKey(text.slice(1))
+  if (key === undefined) throw new UsageError(`The key file ${text.slice(1)} cannot be read.`)
+  return key
+}
+
+/** The key of a service on this host is for that service alone. */
+const isLocal = ({ hostname }: URL): boolean => /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
+
+const localKey = ({ SVC_DATA_DIR }: Environment): string | undefined => readKey(join(SVC_DATA_DIR || './data', 'api-key'))
+
+const readKey = (file: string): string | undefined => {
+  try {
+    return readFileSync(file, 'utf8').trim() || undefined
+  } catch {
+    // Not there, or not for this user: the service says so if it wants a key.
+    return undefined
+  }
+}

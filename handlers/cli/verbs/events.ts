@@ -1,0 +1,58 @@
+import { printable } from '../../../lib/log/printable.ts'
+import type { Client } from '../../client/client.ts'
+import { statusCell } from '../terminal/status.ts'
+import { EXIT, explain } from './exit.ts'
+import type { Run, Session } from './session.ts'
+
+type Event = ReturnType<Client['followEverything']> extends AsyncIterable<infer E> ? E : never
+
+/** The events of all pipelines and cameras, or of one pipeline, one in a line until Ctrl-C. */
+export const events: Run = async (session) => {
+  const { client, given, signal, out, isJson, url } = session
+  const [id] = given.ids
+  const onReconnect = ({ error, delay_ms }: { readonly error: unknown; readonly delay_ms: number }): void => {
+    const why = error === undefined ? 'The service ended the stream.' : explain(error, url)
+    process.stderr.write(`${why} Trying again in ${(delay_ms / 1000).toFixed(1)} s.\n`)
+  }
+  const options = { signal, onReconnect }
+  const stream: AsyncIterable<Event> = id === undefined ? client.followEverything(options) : client.followPipeline({ id, ...options })
+  try {
+    for await (const event of stream) out.print(isJson ? JSON.stringify(event) : lineOf(event, out))
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
+  return EXIT.done
+}
+
+const lineOf = (event: Event, out: Session['out']): string => {
+  const { paint } = out
+  const [name, text] = describe(event, out)
+  return `${paint.dim(clock(new Date()))}  ${paint.bold(printable(name))}  ${text}`
+}
+
+const describe = (event: Event, out: Session['out']): readonly [name: string, text: string] => {
+  const { paint } = out
+  switch (event.event) {
+    case 'pipeline_status': {
+      const { text, paint: color } = statusCell(event.data, out)
+      return [event.data.id, color?.(text) ?? text]
+    }
+    case 'pipeline_error':
+      return [
+        event.data.pipeline_id,
+        `${paint.red('error')} ${printable(event.data.message)} ${paint.dim(`(${printable(event.data.reason)})`)}`,
+      ]
+    case 'pipeline_not_found':
+      return [event.data.pipeline_id, 'deleted']
+    case 'camera_added':
+      return [event.data.device_path, `camera added ${paint.dim(printable(event.data.device_name))}`]
+    case 'camera_removed':
+      return [event.data.device_path, 'camera removed']
+    default:
+      // Of a newer service.
+      return [(event as { readonly event: string }).event, printable(JSON.stringify((event as { readonly data: unknown }).data))]
+  }
+}
+
+const clock = (date: Date): string =>
+  [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, '0')).join(':')

@@ -1,0 +1,39 @@
+import { messageOf } from '../../../lib/errors.ts'
+import { printable } from '../../../lib/log/printable.ts'
+import { ApiError } from '../../client/client.ts'
+import { UsageError } from './arguments.ts'
+
+export const EXIT = { done: 0, failed: 1, usage: 2, notFound: 3, notAllowed: 4 } as const
+
+const BY_STATUS: Readonly<Record<number, number>> = { 401: EXIT.notAllowed, 403: EXIT.notAllowed, 404: EXIT.notFound }
+
+/** The exit code for what was thrown. */
+export const exitCodeOf = (error: unknown): number => {
+  if (error instanceof UsageError) return EXIT.usage
+  return error instanceof ApiError && error.code !== 'UNEXPECTED_ANSWER' ? (BY_STATUS[error.status] ?? EXIT.failed) : EXIT.failed
+}
+
+/** What was thrown, for people. */
+export const explain = (error: unknown, url?: URL): string => {
+  if (error instanceof ApiError) return printable(withAdvice(error))
+  const cause = error instanceof TypeError && error.cause !== undefined ? error.cause : undefined
+  return cause === undefined
+    ? messageOf(error)
+    : `No service answers at ${url?.href ?? 'its address'} (${codeOf(cause)}). Is it running? Use --url or SVC_URL for another one.`
+}
+
+/** What was thrown, for programs. */
+export const errorFields = (error: unknown, url?: URL): object => {
+  if (!(error instanceof ApiError)) return { code: error instanceof UsageError ? 'USAGE' : 'FAILED', message: explain(error, url) }
+  const { code, status, message, details } = error
+  return { code, status, message, details }
+}
+
+const withAdvice = ({ code, message }: ApiError): string =>
+  code === 'UNAUTHORIZED' ? 'The service wants its API key. Set SVC_API_KEY, or use --api-key @FILE with a file that has it.' : message
+
+/** `fetch failed` says nothing; its cause does. */
+const codeOf = (cause: unknown): string => {
+  const { code, errors } = cause as { readonly code?: unknown; readonly errors?: readonly { readonly code?: unknown }[] }
+  return String(code ?? errors?.[0]?.code ?? messageOf(cause))
+}

@@ -1,0 +1,85 @@
+import { printable } from '../../../lib/log/printable.ts'
+import type { Pipeline } from '../../client/client.ts'
+import { bitrate, shortDuration } from '../terminal/amounts.ts'
+import { readerAddress, statusCell, wordOf } from '../terminal/status.ts'
+import { type Cell, type Column, cutEnd, formatTable } from '../terminal/table.ts'
+import { UsageError } from './arguments.ts'
+import { EXIT } from './exit.ts'
+import type { Run, Session } from './session.ts'
+import { watch } from './watch.ts'
+
+/** The pipelines as a table, as JSON, or their ids alone. */
+export const list: Run = async (session) => {
+  const read = (): Promise<Pipeline[]> => session.client.listPipelines({ ...filterOf(session), signal: session.signal })
+  if (session.given.has('watch')) return watch(session, { read, lines: (pipelines) => linesOf(session, pipelines), keyOf: changesOf })
+  for (const line of linesOf(session, await read())) session.out.print(line)
+  return EXIT.done
+}
+
+const filterOf = ({ given }: Session) => ({
+  mode: oneOf(given.text('mode'), 'mode', ['simple', 'advanced']),
+  state: oneOf(given.text('state'), 'state', ['ready', 'playing']),
+})
+
+const oneOf = <const T extends string>(text: string | undefined, option: string, values: readonly T[]): T | undefined => {
+  const found = values.find((value) => value === text)
+  if (text !== undefined && found === undefined) throw new UsageError(`Use --${option} with one of: ${values.join(', ')}`)
+  return found
+}
+
+/** What a new line is printed for when nobody watches a terminal. */
+const changesOf = (pipelines: readonly Pipeline[]): string => pipelines.map((pipeline) => `${pipeline.id} ${wordOf(pipeline)}`).join()
+
+const linesOf = (session: Session, pipelines: readonly Pipeline[]): readonly string[] => {
+  if (session.given.has('quiet')) return pipelines.map(({ id }) => id)
+  if (session.isJson) return [JSON.stringify(pipelines, null, session.given.has('watch') ? undefined : 2)]
+  return pipelines.length === 0 ? emptyLines(session) : tableOf(session, pipelines)
+}
+
+const emptyLines = ({ given, out }: Session): readonly string[] => {
+  const text = given.has('mode') || given.has('state') ? 'No pipeline fits.' : 'No pipelines yet.'
+  return [out.paint.dim(text)]
+}
+
+const COLUMNS: readonly Column[] = [
+  { title: 'ID', least: 16 },
+  { title: 'STATE' },
+  { title: 'FOR', align: 'right', leaves: 4 },
+  { title: 'SOURCE', least: 20, leaves: 5 },
+  { title: 'OUTPUT', least: 30, leaves: 6 },
+  { title: 'FPS', align: 'right', leaves: 3 },
+  { title: 'BITRATE', align: 'right', leaves: 2 },
+  { title: 'READERS', align: 'right', leaves: 1 },
+]
+
+const tableOf = ({ out, url }: Session, pipelines: readonly Pipeline[]): readonly string[] => {
+  const rows = pipelines.map((pipeline) => rowOf(pipeline, out, url))
+  const [head = '', ...lines] = formatTable(COLUMNS, rows, { width: out.columns, paintTitle: out.paint.dim })
+  const withFault = (line: string, at: number): readonly string[] => {
+    const fault = pipelines[at] && faultOf(pipelines[at])
+    return fault === undefined ? [line] : [line, out.paint.dim(cutEnd(`  ↳ ${fault}`, out.columns))]
+  }
+  return [head, ...lines.flatMap(withFault)]
+}
+
+const rowOf = (pipeline: Pipeline, out: Session['out'], url: URL): readonly Cell[] => {
+  const { runtime } = pipeline
+  const isPlaying = runtime.phase === 'playing'
+  return [
+    { text: pipeline.id, paint: out.paint.bold },
+    statusCell(pipeline, out),
+    { text: shortDuration((Date.now() - Date.parse(runtime.since)) / 1000), paint: out.paint.dim },
+    { text: printable(sourceOf(pipeline)) },
+    { text: printable(readerAddress(pipeline, url)) },
+    { text: isPlaying ? runtime.fps.toFixed(1) : '' },
+    { text: isPlaying ? bitrate(runtime.bitrate_kbps) : '' },
+    { text: runtime.readers > 0 ? String(runtime.readers) : '' },
+  ]
+}
+
+const sourceOf = (pipeline: Pipeline): string =>
+  pipeline.mode === 'simple' ? pipeline.source.uri : (pipeline.raw_pipeline.split('!')[0]?.trim() ?? '')
+
+/** Why a pipeline does not play although it should. */
+const faultOf = ({ runtime }: Pipeline): string | undefined =>
+  runtime.phase === 'failed' || runtime.phase === 'reconnecting' ? printable(runtime.last_error?.message ?? '') || undefined : undefined

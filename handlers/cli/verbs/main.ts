@@ -1,0 +1,84 @@
+import { wordOf } from '../terminal/status.ts'
+import { openTerminal } from '../terminal/terminal.ts'
+import { readArguments } from './arguments.ts'
+import { addressIn, COMPLETIONS, complete } from './completion.ts'
+import { connect } from './connection.ts'
+import { events } from './events.ts'
+import { EXIT, errorFields, exitCodeOf, explain } from './exit.ts'
+import { list } from './list.ts'
+import { play, remove, stop } from './run.ts'
+import type { Run } from './session.ts'
+import { show } from './show.ts'
+import { snapshot } from './snapshot.ts'
+import { HOST_COMMANDS, helpOf, isVerb, VERBS, type VerbName } from './verbs.ts'
+
+const RUNS: Readonly<Record<VerbName, () => Run | Promise<Run>>> = {
+  ls: () => list,
+  get: () => show,
+  play: () => play,
+  stop: () => stop,
+  delete: () => remove,
+  events: () => events,
+  snapshot: () => snapshot,
+}
+
+const main = async (verb: VerbName, args: readonly string[]): Promise<number> => {
+  let url: URL | undefined
+  let isJson = args.includes('--json')
+  try {
+    const given = readArguments(verb, args)
+    if (given.has('help')) {
+      process.stdout.write(helpOf(verb))
+      return EXIT.done
+    }
+    isJson = given.has('json')
+    const connection = connect(given, process.env)
+    url = connection.url
+    const run = await RUNS[verb]()
+    return await run({ ...connection, given, isJson, out: openTerminal(process.stdout, process.env), signal: interrupted() })
+  } catch (error) {
+    process.stderr.write(
+      isJson ? `${JSON.stringify(errorFields(error, url))}\n` : `video-pipeline-service ${verb}: ${explain(error, url)}\n`,
+    )
+    return exitCodeOf(error)
+  }
+}
+
+/** Aborts with the first Ctrl-C; the second one ends the process. */
+const interrupted = (): AbortSignal => {
+  const controller = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort())
+  return controller.signal
+}
+
+const printCompletion = ([shell = '']: readonly string[]): number => {
+  const script = Object.hasOwn(COMPLETIONS, shell) ? COMPLETIONS[shell] : undefined
+  if (script !== undefined) process.stdout.write(script)
+  else process.stderr.write(`video-pipeline-service completion: Use one of: ${Object.keys(COMPLETIONS).join(', ')}\n`)
+  return script === undefined ? EXIT.usage : EXIT.done
+}
+
+/** Nobody waits longer for a completion. */
+const COMPLETION_MS = 1500
+
+const printCandidates = async (words: readonly string[]): Promise<void> => {
+  const ids = async () => {
+    const { client } = connect(readArguments('ls', addressIn(words)), process.env)
+    const pipelines = await client.listPipelines({ signal: AbortSignal.timeout(COMPLETION_MS) })
+    return pipelines.map((pipeline) => [pipeline.id, wordOf(pipeline)] as const)
+  }
+  const commands = [...Object.entries(VERBS).map(([name, { about }]) => [name, about] as const), ...Object.entries(HOST_COMMANDS)]
+  // A shell shows no errors here; without a service there are no ids.
+  const found = await complete(words, { commands, ids: () => ids().catch(() => []) })
+  process.stdout.write(found.map((line) => `${line}\n`).join(''))
+}
+
+// A reader such as head has seen enough.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? EXIT.done : EXIT.failed))
+
+const [, , verb = '', ...args] = process.argv
+// A key in the arguments would be there for everyone on this host to see: this blanks them (setproctitle).
+process.title = 'video-pipeline-service'
+if (isVerb(verb)) process.exitCode = await main(verb, args)
+else if (verb === 'completion') process.exitCode = printCompletion(args)
+else if (verb === '__complete') await printCandidates(args)

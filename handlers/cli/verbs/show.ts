@@ -1,0 +1,49 @@
+import { printable } from '../../../lib/log/printable.ts'
+import type { Pipeline } from '../../client/client.ts'
+import { relativeTime } from '../terminal/amounts.ts'
+import { statusCell, wordOf } from '../terminal/status.ts'
+import { EXIT } from './exit.ts'
+import type { Run, Session } from './session.ts'
+import { watch } from './watch.ts'
+
+/** Every field of one pipeline. */
+export const show: Run = async (session) => {
+  const [id = ''] = session.given.ids
+  const read = (): Promise<Pipeline> => session.client.getPipeline({ id, signal: session.signal })
+  if (session.given.has('watch')) {
+    return watch(session, { read, lines: (pipeline) => linesOf(session, pipeline), keyOf: wordOf })
+  }
+  for (const line of linesOf(session, await read())) session.out.print(line)
+  return EXIT.done
+}
+
+const linesOf = (session: Session, pipeline: Pipeline): readonly string[] => {
+  const { out, isJson, given } = session
+  if (isJson) return [JSON.stringify(pipeline, null, given.has('watch') ? undefined : 2)]
+  const { id, state, ...fields } = pipeline
+  const status = statusCell(pipeline, out)
+  const rows = leaves(fields)
+  const width = Math.max(...rows.map(([name]) => name.length))
+  return [
+    `${out.paint.bold(id)}  ${status.paint?.(status.text) ?? status.text}`,
+    ...rows.map(([name, value]) => `  ${out.paint.dim(name.padEnd(width))}  ${shown(value, out)}`),
+  ]
+}
+
+type Leaf = readonly [name: string, value: unknown]
+
+/** The values of nested fields by their dotted names, so that a new field is shown too. */
+const leaves = (value: object, path = ''): readonly Leaf[] =>
+  Object.entries(value).flatMap(([name, inner]): readonly Leaf[] =>
+    typeof inner === 'object' && inner !== null && Object.keys(inner).length > 0
+      ? leaves(inner, `${path}${name}.`)
+      : [[`${path}${name}`, inner]],
+  )
+
+const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
+
+const shown = (value: unknown, { paint }: Session['out']): string => {
+  if (value === null) return paint.dim('–')
+  if (typeof value !== 'string') return JSON.stringify(value)
+  return TIME.test(value) ? `${value} ${paint.dim(`(${relativeTime(value, Date.now())})`)}` : printable(value)
+}

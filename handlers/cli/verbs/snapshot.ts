@@ -1,0 +1,28 @@
+import { writeFileSync } from 'node:fs'
+import { UsageError } from './arguments.ts'
+import { EXIT } from './exit.ts'
+import type { Run, Session } from './session.ts'
+
+/** The current picture of a pipeline, into a file or to standard output. */
+export const snapshot: Run = async ({ client, given, signal, out, isJson }) => {
+  const [id = ''] = given.ids
+  const file = given.text('output') ?? (out.isInteractive ? undefined : '-')
+  if (file === undefined) throw new UsageError('Use -o FILE for the picture, or -o - for standard output.')
+  const answer = await client.getSnapshot({ id, width: numberOf(given, 'width'), quality: numberOf(given, 'quality'), signal })
+  const picture = new Uint8Array(await answer.arrayBuffer())
+  if (file === '-') {
+    process.stdout.write(picture)
+    return EXIT.done
+  }
+  writeFileSync(file, picture)
+  const facts = { file, size_bytes: picture.length, created_at: answer.headers.get('x-created-at') }
+  if (isJson) out.print(JSON.stringify(facts))
+  else if (out.isInteractive) out.print(`${out.paint.green('✓')} ${file} ${out.paint.dim(`${(picture.length / 1000).toFixed(1)} kB`)}`)
+  return EXIT.done
+}
+
+const numberOf = (given: Session['given'], name: 'width' | 'quality'): number | undefined => {
+  const text = given.text(name)
+  if (text !== undefined && !/^\d{1,9}$/.test(text)) throw new UsageError(`Use --${name} with a whole number.`)
+  return text === undefined ? undefined : Number(text)
+}

@@ -1,0 +1,90 @@
+/** An option of the command line. */
+export interface Option {
+  readonly short?: string
+  /** What its value is called; undefined: it has none. */
+  readonly value?: string
+  readonly about: string
+}
+
+export const OPTIONS = {
+  url: { value: 'URL', about: 'address of the service; SVC_URL, else http://127.0.0.1:8080' },
+  'api-key': { value: 'KEY|@FILE', about: 'API key, or the file it is in; SVC_API_KEY, else that of a local data directory' },
+  json: { about: 'print JSON for programs' },
+  help: { short: 'h', about: 'print this help' },
+  watch: { short: 'w', about: 'keep showing changes until Ctrl-C' },
+  quiet: { short: 'q', about: 'print ids alone' },
+  mode: { value: 'MODE', about: 'only simple or advanced pipelines' },
+  state: { value: 'STATE', about: 'only ready or playing pipelines' },
+  force: { about: 'stop it first if it runs' },
+  output: { short: 'o', value: 'FILE', about: 'file to write; - is standard output' },
+  width: { value: 'PIXELS', about: 'largest width of the picture' },
+  quality: { value: '1-100', about: 'JPEG quality' },
+} as const satisfies Readonly<Record<string, Option>>
+
+export type OptionName = keyof typeof OPTIONS
+
+/** The commands that run or prepare a service. */
+export const HOST_COMMANDS = {
+  serve: 'run the API, with its own engine unless SVC_ENGINE_URL is set (--help lists the variables)',
+  engine: 'run a stand-alone engine at SVC_ENGINE_LISTEN with SVC_ENGINE_TOKEN',
+  doctor: 'check this host: encoders, cameras, missing software [--json]',
+  openapi: 'print the OpenAPI document as JSON',
+  install: 'create user, directories, keys and systemd units [--dry-run] [--force] [--root DIR]',
+  uninstall: 'remove the systemd units, with --purge also the data [--dry-run] [--root DIR]',
+  completion: 'print the script that completes commands in bash, zsh or fish',
+} as const
+
+/** A command that uses the API of a running service. */
+export interface Verb {
+  readonly about: string
+  /** What follows the name: ids of pipelines, each `one`, `any` (none or one), `some` (one or more), or nothing. */
+  readonly ids?: 'one' | 'any' | 'some'
+  /** Besides those that every command has. */
+  readonly options?: readonly OptionName[]
+}
+
+export const COMMON_OPTIONS = ['url', 'api-key', 'json', 'help'] as const satisfies readonly OptionName[]
+
+export const VERBS = {
+  ls: { about: 'list the pipelines', options: ['watch', 'quiet', 'mode', 'state'] },
+  get: { about: 'show a pipeline', ids: 'one', options: ['watch'] },
+  play: { about: 'start pipelines and wait until they play', ids: 'some' },
+  stop: { about: 'stop pipelines', ids: 'some' },
+  delete: { about: 'delete pipelines', ids: 'some', options: ['force'] },
+  events: { about: 'follow the events of all pipelines, or of one', ids: 'any' },
+  snapshot: { about: 'save the current picture as JPEG', ids: 'one', options: ['output', 'width', 'quality'] },
+} as const satisfies Readonly<Record<string, Verb>>
+
+export type VerbName = keyof typeof VERBS
+
+export const isVerb = (name: string): name is VerbName => Object.hasOwn(VERBS, name)
+
+export const optionsOf = (name: VerbName): readonly OptionName[] => [...((VERBS[name] as Verb).options ?? []), ...COMMON_OPTIONS]
+
+const OPERANDS = { one: ' ID', any: ' [ID]', some: ' ID...' } as const
+
+/** `get ID`, as the help shows it. */
+export const synopsis = (name: VerbName): string => {
+  const { ids } = VERBS[name] as Verb
+  return name + (ids === undefined ? '' : OPERANDS[ids])
+}
+
+/** The text of `--help` of a command. */
+export const helpOf = (name: VerbName): string => {
+  const rows = optionsOf(name).map((option) => {
+    const { short, value, about }: Option = OPTIONS[option]
+    return [`${short === undefined ? '    ' : `-${short}, `}--${option}${value === undefined ? '' : ` ${value}`}`, about] as const
+  })
+  const width = Math.max(...rows.map(([left]) => left.length))
+  const lines = rows.map(([left, about]) => `  ${left.padEnd(width)}  ${about}`)
+  return [
+    `usage: video-pipeline-service ${synopsis(name)} [options]`,
+    '',
+    `${VERBS[name].about}`,
+    '',
+    ...lines,
+    '',
+    'Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 not allowed.',
+    '',
+  ].join('\n')
+}
