@@ -1,9 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { LAYOUT } from '../../engine/deploy/install/units.ts'
 import { Fault, type FaultCause, worthRetrying } from '../../engine/fault.ts'
 import { ENGINE_METRICS } from '../../engine/metrics/table.ts'
+import { HOST_COMMANDS, VERBS } from '../../handlers/cli/verbs/verbs.ts'
 import { createApiMetrics } from '../../handlers/node/metrics.ts'
 import { CONFIGURATION_VARIABLES } from '../../lib/configuration.ts'
 import { ERROR_STATUS } from '../../lib/errors.ts'
@@ -87,8 +88,7 @@ describe('the README', () => {
     const scripts = [...README.matchAll(/(?:^|`)npm (?:run )?([a-z:-]+)/gm)].map(([, name]) => name)
     expect(scripts.length).toBeGreaterThan(2)
     for (const name of scripts) if (name !== 'pack') expect(Object.keys(packageJson.scripts)).toContain(name)
-    const cli = readFileSync(resolve(ROOT, 'handlers/cli/cli.ts'), 'utf8')
-    const known = [...cli.matchAll(/^ {2}(\w+): \{/gm)].map(([, name]) => name)
+    const known = Object.keys({ ...HOST_COMMANDS, ...VERBS })
     const code = [...inlineCode(README), ...shellCommands(README)]
     const commands = code.flatMap((line) => /^(?:sudo )?video-pipeline-service ([a-z]+)/.exec(line)?.[1] ?? [])
     expect(commands.length).toBeGreaterThan(5)
