@@ -15,6 +15,7 @@ import { runToEnd } from './gst/child.ts'
 import { cameraAnswers } from './http/cameras.ts'
 import type { EngineAnswers } from './http/dispatch.ts'
 import { klvAnswers } from './http/klv.ts'
+import { liveAnswers } from './http/live.ts'
 import { passwordAnswers } from './http/passwords.ts'
 import { pipelineAnswers } from './http/pipelines.ts'
 import { screenshotAnswers } from './http/screenshots.ts'
@@ -113,6 +114,7 @@ const answers: EngineAnswers = {
   license: { set: (state) => supervisor.setLicense(state) },
   screenshots: screenshotAnswers({ supervisor, files }),
   klv: klvAnswers(supervisor, videoUrl),
+  live: liveAnswers(supervisor),
   cameras: cameraAnswers(cameras),
   passwords: passwordAnswers(),
   metrics: { read: createEngineMetrics({ supervisor, publisher, klv: () => supervisor.klvCounts(), cot: () => cot.counts() }) },

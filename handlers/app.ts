@@ -4,7 +4,7 @@ import { type ClientLimits, createClientLimits } from '../lib/access/client-limi
 import { createRateLimiter, type RateLimiter } from '../lib/access/rate-limit.ts'
 import type { SessionDeps } from '../lib/access/sessions.ts'
 import { createStreams } from '../lib/access/streams.ts'
-import type { Cameras, Engine, Klv, Screenshots } from '../lib/engine/protocol.ts'
+import type { Cameras, Engine, Klv, Live, Screenshots } from '../lib/engine/protocol.ts'
 import { withSharedReads } from '../lib/engine/shared-reads.ts'
 import { createCameraWatch } from '../lib/events/cameras.ts'
 import { createGeolocationRecorder, type GeolocationRecorder } from '../lib/events/geolocation.ts'
@@ -34,6 +34,7 @@ import { recordAnswers } from './http/record-answers.ts'
 import type { FetchHandler } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 import { type KlvRouteDeps, klvRoutes } from './klv.ts'
+import { type LiveRouteDeps, liveRoutes } from './live.ts'
 import { logRoutes } from './log.ts'
 import { metricsRoutes } from './metrics.ts'
 import { type PipelineRouteDeps, pipelineRoutes } from './pipelines.ts'
@@ -50,6 +51,7 @@ export interface HostPorts extends MetricsDeps, CallerRules {
   readonly engineAtOnce?: Engine
   readonly screenshots: Screenshots
   readonly klv: Klv
+  readonly live: Live
   readonly cameras: Cameras
   readonly pipelines: PipelineRepository
   /** Whether other processes write to the database too. */
@@ -92,6 +94,7 @@ export interface AppDeps
     RouterDeps,
     ReconcileDeps,
     KlvRouteDeps,
+    LiveRouteDeps,
     CameraRouteDeps,
     EventDeps,
     TriggerDeps,
@@ -148,6 +151,7 @@ export const apiRoutes = (deps: AppDeps) => [
   ...triggerRoutes(deps),
   ...screenshotRoutes(deps),
   ...klvRoutes(deps),
+  ...liveRoutes(deps),
   ...cameraRoutes(deps),
   ...fileRoutes(deps),
   ...eventRoutes(deps),

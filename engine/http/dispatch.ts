@@ -1,5 +1,15 @@
-import type { Readable } from 'node:stream'
-import type { AnswerOf, AnyCall, ArgumentsOf, EventOf, JsonCall, LinesCall, PictureCall, TextCall } from '../../lib/engine/call.ts'
+import type { Readable, Writable } from 'node:stream'
+import type {
+  AnswerOf,
+  AnyCall,
+  ArgumentsOf,
+  EventOf,
+  JsonCall,
+  LinesCall,
+  PictureCall,
+  StreamCall,
+  TextCall,
+} from '../../lib/engine/call.ts'
 import { type PartName, PROTOCOL, type Protocol } from '../../lib/engine/protocol.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { validate, validationError } from '../../lib/validate.ts'
@@ -18,6 +28,9 @@ export interface Picture {
   readonly body: Buffer | Readable
 }
 
+/** Sends bytes until either side ends it. */
+export type ByteSource = (out: Writable) => void
+
 type Awaitable<T> = T | Promise<T>
 
 type Answering<C> = C extends JsonCall
@@ -28,7 +41,9 @@ type Answering<C> = C extends JsonCall
       ? (...args: ArgumentsOf<C>) => Promise<string>
       : C extends LinesCall
         ? (...args: ArgumentsOf<C>) => Awaitable<LineSource<EventOf<C>>>
-        : never
+        : C extends StreamCall
+          ? /** The signal aborts when the client has gone. */ (...args: [...ArgumentsOf<C>, signal: AbortSignal]) => Promise<ByteSource>
+          : never
 
 /** What answers the calls of one part of the protocol. Each throws ApiError. */
 export type Answers<Part extends PartName> = { readonly [Name in keyof Protocol[Part]]: Answering<Protocol[Part][Name]> }
@@ -40,6 +55,8 @@ interface Asked {
   readonly method: string
   readonly url: URL
   readonly body: () => Promise<unknown>
+  /** Aborts when the client has gone. */
+  readonly signal: () => AbortSignal
 }
 
 /** A call and its answer, which is sent as its kind says. */
@@ -47,6 +64,7 @@ export type Answered =
   | { readonly kind: 'json'; readonly call: JsonCall; readonly answer: unknown }
   | { readonly kind: 'text'; readonly call: TextCall; readonly answer: string }
   | { readonly kind: 'picture'; readonly call: PictureCall; readonly answer: Picture }
+  | { readonly kind: 'stream'; readonly call: StreamCall; readonly answer: ByteSource }
   | { readonly kind: 'lines'; readonly call: LinesCall; readonly answer: LineSource<unknown> }
 
 interface Row {
@@ -84,11 +102,12 @@ export const dispatch = async (answers: EngineAnswers, asked: Asked): Promise<An
   throw new ApiError('NOT_FOUND', 'The engine has no such call; API and engine are of different versions.')
 }
 
-const argumentsOf = async (call: AnyCall, parameters: readonly string[], { url, body }: Asked): Promise<unknown[]> => {
+const argumentsOf = async (call: AnyCall, parameters: readonly string[], { url, body, signal }: Asked): Promise<unknown[]> => {
   const args: unknown[] = call.parametersIn === 'body' ? [] : [...parameters]
   if (call.body !== undefined) args.push(validate(call.body, await body(), 'request body'))
   if (call.parametersIn === 'body') requireSame(call.path, parameters, args[0])
   if (call.query !== undefined) args.push(validate(call.query, queryOf(url), 'query'))
+  if (call.kind === 'stream') args.push(signal())
   return args
 }
 

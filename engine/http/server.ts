@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { pipeline } from 'node:stream'
 import { ApiError, errorBody } from '../../lib/errors.ts'
 import type { Log } from '../../lib/ports.ts'
-import { type Answered, dispatch, type EngineAnswers, type Picture } from './dispatch.ts'
+import { type Answered, type ByteSource, dispatch, type EngineAnswers, type Picture } from './dispatch.ts'
 import { writeLines } from './lines.ts'
 
 const MAX_BODY_BYTES = 2 * 1024 * 1024
@@ -26,7 +26,12 @@ export const createEngineServer = ({ answers, token, log, onContact }: EngineSer
       }
       onContact()
       const url = new URL(request.url ?? '/', 'http://engine')
-      const answered = await dispatch(answers, { method: request.method ?? '', url, body: () => readJson(request) })
+      const answered = await dispatch(answers, {
+        method: request.method ?? '',
+        url,
+        body: () => readJson(request),
+        signal: () => signalOf(response),
+      })
       send(response, answered, onContact)
     } catch (error) {
       const known = error instanceof ApiError ? error : new ApiError('INTERNAL_ERROR', 'The engine failed to answer.')
@@ -44,6 +49,7 @@ const send = (response: ServerResponse, answered: Answered, onContact: () => voi
   if (answered.kind === 'json') sendJson(response, 200, answered.answer ?? null)
   else if (answered.kind === 'text') response.writeHead(200, { 'content-type': answered.call.contentType }).end(answered.answer)
   else if (answered.kind === 'picture') sendPicture(response, answered.answer)
+  else if (answered.kind === 'stream') sendStream(response, answered.call.contentType, answered.answer)
   else writeLines(response, answered.call, answered.answer, onContact)
 }
 
@@ -60,6 +66,26 @@ const sendPicture = (response: ServerResponse, { headers, body }: Picture): void
   response.writeHead(200, { 'content-type': 'image/jpeg', ...headers })
   if (Buffer.isBuffer(body)) response.end(body)
   else pipeline(body, response, () => {})
+}
+
+/**
+ * Without the chunks of HTTP/1.1, whose framing costs two more writes each: the connection ends with the stream (RFC 9112
+ * section 6.3).
+ */
+const sendStream = (response: ServerResponse, contentType: string, source: ByteSource): void => {
+  if (response.destroyed) return
+  response.removeHeader('transfer-encoding')
+  response.writeHead(200, { 'content-type': contentType, connection: 'close' })
+  response.flushHeaders()
+  response.on('error', () => {})
+  source(response)
+}
+
+/** Aborts when the connection of the answer has closed. */
+const signalOf = (response: ServerResponse): AbortSignal => {
+  const controller = new AbortController()
+  response.on('close', () => controller.abort())
+  return controller.signal
 }
 
 const readJson = async (request: IncomingMessage): Promise<unknown> => {

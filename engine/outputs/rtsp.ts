@@ -4,7 +4,7 @@ import { validationError } from '../../lib/validate.ts'
 import { Fault } from '../fault.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import type { ReaderCredentials } from '../rtsp/access/authenticator.ts'
-import type { MountOptions, MountStats } from '../rtsp/publisher/mount.ts'
+import type { MountOptions, MountPoint, MountStats } from '../rtsp/publisher/mount.ts'
 import type { Mount, Publisher } from '../rtsp/publisher/publisher.ts'
 
 type OutputHooks = Required<Pick<MountOptions, 'onDescribe' | 'onReaders'>>
@@ -24,6 +24,11 @@ export class Output {
     this.#settings = settings
     this.#streams = streams
     this.#hooks = hooks
+  }
+
+  /** Where readers join; undefined while the output does not listen. */
+  get point(): MountPoint | undefined {
+    return this.#mount?.point
   }
 
   get readers(): number {

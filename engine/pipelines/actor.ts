@@ -5,6 +5,7 @@ import type { PipelineConfig, PipelineState, PipelineView } from '../../lib/sche
 import type { Settings } from '../../lib/schema/settings.ts'
 import { KlvTap } from '../klv/tap.ts'
 import type { Planner } from '../launch/plan.ts'
+import { LiveVideo } from '../live/live.ts'
 import { RtpStream } from '../rtp/stream.ts'
 import { Timeline } from '../rtp/timeline.ts'
 import type { Publisher } from '../rtsp/publisher/publisher.ts'
@@ -38,6 +39,7 @@ export interface ActorDeps {
 export class PipelineActor {
   readonly screenshots: PipelineScreenshots
   readonly klv: KlvTap
+  readonly live: LiveVideo
   readonly #deps: ActorDeps
   readonly #logRing: LogRing
   readonly #streams: readonly [RtpStream, RtpStream]
@@ -89,6 +91,7 @@ export class PipelineActor {
       stream: video,
       status: () => ({ playing: playing(), publishes: this.#config.output !== null }),
     })
+    this.live = new LiveVideo({ config: () => this.#config, video, point: () => this.#demand.output.point })
     this.klv = new KlvTap({
       ...shared,
       stream: klv,

@@ -9,6 +9,7 @@ import { DEFAULT_SETTINGS, type Settings } from '../../lib/schema/settings.ts'
 import { validationError } from '../../lib/validate.ts'
 import { Fault, faultToApiError } from '../fault.ts'
 import type { KlvCounts, KlvTap, Located } from '../klv/tap.ts'
+import type { LiveVideo } from '../live/live.ts'
 import { findFreePort, isOwnAddress } from '../outputs/ports.ts'
 import { readerCredentials } from '../outputs/rtsp.ts'
 import type { PipelineScreenshots } from '../screenshots/pipeline-screenshots.ts'
@@ -145,6 +146,10 @@ export class Supervisor {
     return this.#each(({ klv, config: { id, output } }) => ({ id, output, located: klv.located() })).flatMap(({ located, ...pipeline }) =>
       located === undefined ? [] : [{ ...pipeline, ...located }],
     )
+  }
+
+  live(id: string): LiveVideo {
+    return this.#find(id).live
   }
 
   view(id: string): PipelineView {

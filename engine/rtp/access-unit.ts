@@ -113,12 +113,17 @@ export class AccessUnit implements UnitFacts {
     return this.#datagrams
   }
 
-  /** The RTP payloads, one after the other: the whole unit for formats that only split, such as KLV (RFC 6597). */
-  payload(): Buffer {
-    const payloads = this.packets().map((packet) => {
+  /** The RTP payloads, views of the packets. */
+  payloads(): readonly Buffer[] {
+    return this.packets().map((packet) => {
       const range = payloadRange(packet)
       return range ? packet.subarray(range.start, range.end) : packet.subarray(RTP_HEADER_BYTES)
     })
+  }
+
+  /** The RTP payloads, one after the other: the whole unit for formats that only split, such as KLV (RFC 6597). */
+  payload(): Buffer {
+    const payloads = this.payloads()
     return payloads.length === 1 && payloads[0] ? payloads[0] : Buffer.concat(payloads)
   }
 

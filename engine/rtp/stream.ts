@@ -61,6 +61,7 @@ export class RtpStream {
   readonly #sequences = new SequenceNumbers()
   readonly #unitListeners: Listeners<[unit: AccessUnit]>
   readonly #capsListeners: Listeners<[caps: RtpCaps, previous: RtpCaps | undefined]>
+  readonly #lossListeners: Listeners<[]>
   #caps: RtpCaps | undefined
   #capsOfRun = false
   /** The present run's packets may be larger than readers can take. */
@@ -79,6 +80,7 @@ export class RtpStream {
     this.#cache = new GopCache(options.gop)
     this.#unitListeners = new Listeners(options.onListenerError ?? throwUncaught)
     this.#capsListeners = new Listeners(options.onListenerError ?? throwUncaught)
+    this.#lossListeners = new Listeners(options.onListenerError ?? throwUncaught)
   }
 
   /** Caps of the stream, undefined before those of the first run are known. The payload type stays that of the first run. */
@@ -125,6 +127,11 @@ export class RtpStream {
     return this.#capsListeners.add(listener)
   }
 
+  /** Calls back when the present run ends after its first key frame; returns the function that unsubscribes. */
+  onLoss(listener: () => void): () => void {
+    return this.#lossListeners.add(listener)
+  }
+
   /**
    * A new child writes from now on; its media is held until its caps are known. With `fragmenting`, H.264 and H.265 packets of
    * any size come out of it as packets that fit the network.
@@ -143,8 +150,10 @@ export class RtpStream {
     this.#assembler.reset()
     this.#clearPending()
     this.#malformedInARow = 0
+    const wasLive = this.#live
     this.#live = false
     this.#cache.clear()
+    if (wasLive) this.#lossListeners.call()
   }
 
   /** Sets the caps of the present child's payloader. May be repeated, when parameter sets become known or change. */

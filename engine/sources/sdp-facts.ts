@@ -1,8 +1,8 @@
+import { frameRateOfSps } from '../codec/h264-sps.ts'
 import { Fault } from '../fault.ts'
 import { attribute, fmtp, rtpmap, type SdpMedia, type SessionDescription } from '../rtsp/protocol/sdp.ts'
 import type { Address } from './address.ts'
 import type { SourceFacts } from './facts.ts'
-import { frameRateOfSps } from './sps.ts'
 
 const encodingName = (media: SdpMedia): string | undefined => rtpmap(media)?.encodingName.toUpperCase()
 

@@ -36,6 +36,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: Operations[Name]
   startScreenshots: 'PUT /svc/pipeline/:id/screenshots/start',
   stopScreenshots: 'PUT /svc/pipeline/:id/screenshots/stop',
   getSnapshot: 'GET /svc/pipeline/:id/snapshot 304',
+  getVideo: 'GET /svc/pipeline/:id/video',
   startKlv: 'PUT /svc/pipeline/:id/klv/start',
   stopKlv: 'PUT /svc/pipeline/:id/klv/stop',
   getKlv: 'GET /svc/pipeline/:id/klv',

@@ -118,6 +118,7 @@ export const openService = async (configuration: Configuration, options: OpenOpt
     engineAtOnce: createEngineClient(caller).engine,
     screenshots: client.screenshots,
     klv: client.klv,
+    live: client.live,
     cameras: client.cameras,
     metrics: createApiMetrics({ sseClients: () => deps.events.feed.subscribers }),
     engineMetrics: client.metrics.read,

@@ -76,6 +76,7 @@ export const wire = async (environment: WorkerEnvironment): Promise<Wiring> => {
     engine: client.engine,
     screenshots: client.screenshots,
     klv: client.klv,
+    live: client.live,
     cameras: client.cameras,
     engineMetrics: client.metrics.read,
     hasher: createRemoteHasher(client),

@@ -51,7 +51,16 @@ export interface LinesCall extends Call {
   readonly maxBacklog: number
 }
 
-export type AnyCall = JsonCall | PictureCall | TextCall | LinesCall
+/** Answers bytes that do not end by themselves. */
+export interface StreamCall extends Call {
+  readonly kind: 'stream'
+  readonly contentType: string
+  /** Longest wait for the first byte of the answer, milliseconds. */
+  readonly patienceMs: number
+  readonly outage: Outage
+}
+
+export type AnyCall = JsonCall | PictureCall | TextCall | LinesCall | StreamCall
 
 type PathParameters<Path extends string> = Path extends `${string}:${infer Rest}` ? [parameter: string, ...PathParameters<Rest>] : []
 
@@ -82,4 +91,8 @@ export type Method<C> = C extends JsonCall
         ? /** Ends when the signal aborts; throws when the engine goes away. */ (
             ...args: [...ArgumentsOf<C>, signal: AbortSignal]
           ) => AsyncIterable<EventOf<C>>
-        : never
+        : C extends StreamCall
+          ? /** The stream fails when the signal aborts or the engine goes away. */ (
+              ...args: [...ArgumentsOf<C>, signal: AbortSignal]
+            ) => Promise<ReadableStream<Uint8Array>>
+          : never

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import type { PasswordHasher } from '../ports.ts'
-import type { AnswerOf, AnyCall, ArgumentsOf, EventOf, JpegAnswer, JsonCall, LinesCall } from './call.ts'
+import type { AnswerOf, AnyCall, ArgumentsOf, EventOf, JpegAnswer, JsonCall, LinesCall, StreamCall } from './call.ts'
 import { asEngineError, type EngineCaller, engineUnavailable, errorOf, isConnectionLoss } from './caller.ts'
 import type { EngineGate } from './gate.ts'
 import { readLines } from './lines.ts'
@@ -47,12 +47,35 @@ const methodOf = (caller: EngineCaller, call: AnyCall, gate: EngineGate | undefi
   if (call.kind === 'lines') {
     return (...args: unknown[]) => followEngine(caller, call, args.slice(0, -1) as ArgumentsOf<LinesCall>, args.at(-1) as AbortSignal)
   }
+  if (call.kind === 'stream') {
+    return (...args: unknown[]) =>
+      throughOutage(gate, call, () => answered(openStream(caller, call, args.slice(0, -1), args.at(-1) as AbortSignal), streamOf))
+  }
   if (call.kind === 'json') {
     return (...args: unknown[]) => throughOutage(gate, call, () => askEngine(caller, call, ...(args as ArgumentsOf<JsonCall>)))
   }
   const read = async (response: Response): Promise<string | JpegAnswer> =>
     call.kind === 'text' ? response.text() : { headers: response.headers, body: response.body }
   return (...args: unknown[]) => throughOutage(gate, call, () => answered(send(caller, call, args), read))
+}
+
+/** The answer's body lasts until the signal aborts; only its beginning is waited for with patience. */
+const openStream = async (caller: EngineCaller, call: StreamCall, args: readonly unknown[], signal: AbortSignal): Promise<Response> => {
+  // One controller for both ends: a signal of AbortSignal.any() is lost to the garbage collector while a stream lasts.
+  const ending = new AbortController()
+  signal.addEventListener('abort', () => ending.abort(), { once: true })
+  if (signal.aborted) ending.abort()
+  const timer = setTimeout(() => ending.abort(new DOMException('The engine does not answer', 'TimeoutError')), call.patienceMs)
+  try {
+    return await caller({ method: call.method, path: pathOf(call, args), until: ending.signal })
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const streamOf = async ({ body }: Response): Promise<ReadableStream<Uint8Array>> => {
+  if (body === null) throw engineUnavailable()
+  return body
 }
 
 /** Asks once, and a second time if the row allows it and the engine has ended meanwhile: a call that ends every engine ends two. */
@@ -81,7 +104,7 @@ const answered = async <T>(request: Promise<Response>, read: (response: Response
   }
 }
 
-const send = (caller: EngineCaller, call: Exclude<AnyCall, LinesCall>, args: readonly unknown[]): Promise<Response> =>
+const send = (caller: EngineCaller, call: Exclude<AnyCall, LinesCall | StreamCall>, args: readonly unknown[]): Promise<Response> =>
   caller({
     method: call.method,
     path: pathOf(call, args),

@@ -35,6 +35,9 @@ const METRICS_MS = 3000
 /** Version 0.0.4 of the text format of Prometheus. */
 export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
+/** Records of kind, time, length and payload. */
+export const VIDEO_CONTENT_TYPE = 'application/vnd.video-pipeline.units'
+
 const KIBIBYTE = 1024
 
 const flag = v.optional(v.boolean(), false)
@@ -269,6 +272,22 @@ export const PROTOCOL = {
     },
   },
 
+  /** The video of a pipeline as bytes, for clients over HTTP. */
+  live: {
+    /**
+     * Joins as an RTSP reader does: waits for a start on demand, counts as a reader. CONFLICT with `details.reason` not_playing,
+     * no_pay0 or codec; SERVICE_UNAVAILABLE reader_limit.
+     */
+    video: {
+      method: 'GET',
+      path: '/pipelines/:id/video',
+      kind: 'stream',
+      contentType: VIDEO_CONTENT_TYPE,
+      patienceMs: PLAY_MS,
+      outage: 'wait',
+    },
+  },
+
   /** The cameras of the engine's host. SERVICE_UNAVAILABLE also when the host cannot list them. */
   cameras: {
     list: { method: 'GET', path: '/cameras', kind: 'json', answer: message.cameraListSchema, patienceMs: CAMERA_MS, outage: 'repeat' },
@@ -331,4 +350,5 @@ export type EngineClient = { -readonly [Part in PartName]: { -readonly [Name in 
 export type Engine = EngineClient['engine']
 export type Screenshots = EngineClient['screenshots']
 export type Klv = EngineClient['klv']
+export type Live = EngineClient['live']
 export type Cameras = EngineClient['cameras']

@@ -94,6 +94,12 @@ export const jpegAnswer = (
   headers: { ...PICTURE_HEADERS, ...headers },
 })
 
+/** Bytes of a media type that has no schema. */
+export const bytesAnswer = <const Type extends string>(description: string, mediaType: Type) => ({
+  description,
+  content: { [mediaType]: {} } as { readonly [Name in Type]: Content },
+})
+
 /** 304. */
 export const knownPictureAnswer = (): AnswerOf<never, never> =>
   emptyAnswer('The picture has not changed since If-None-Match', PICTURE_HEADERS)

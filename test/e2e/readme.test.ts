@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { codeBlocks, readDocument, section, shellCommands } from '../helpers/documents.ts'
+import { RecordReader } from '../helpers/live/records.ts'
 import { type Service, startService } from '../helpers/process/service.ts'
 import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
 
@@ -48,6 +49,18 @@ describe('the README', () => {
     expect(JSON.parse(await runCommand(service, stop))).toMatchObject({ state: 'ready' })
     expect(await runCommand(service, remove)).toBe('')
     expect((await service.request('GET', '/svc/pipeline')).body).toEqual([])
+    await service.stop()
+  })
+
+  it('shows how to get live video over HTTP', async () => {
+    const service = await startService()
+    const folder = temporaryDataDir()
+    await service.request('POST', '/svc/pipeline', { id: 'first', mode: 'simple', source: { uri: 'test://ball' } })
+    const [video = ''] = shellCommands(section(README, '## Live video over HTTP'))
+    await runCommand(service, `${video} || true`, { cwd: folder })
+    const [first, ...more] = new RecordReader().push(readFileSync(join(folder, 'first.units')))
+    expect(JSON.parse(String(first?.payload))).toMatchObject({ codec: expect.stringMatching(/^avc1/) })
+    expect(more.length).toBeGreaterThan(10)
     await service.stop()
   })
 

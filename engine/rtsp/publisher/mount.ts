@@ -33,6 +33,8 @@ export interface MountedSession {
   readonly reader: Reader
   /** Packet loss of the reader's newest report, 0 to 1. */
   readonly reportedLoss: number
+  /** Can go on when the codec changes. */
+  readonly anyFormat?: boolean
   end(): void
 }
 
@@ -70,7 +72,7 @@ export class MountPoint {
       }),
       stream.onCaps((caps, previous) => {
         // The readers' session description is for another codec.
-        if (previous && !sameFormat(caps, previous)) this.disconnectReaders()
+        if (previous && !sameFormat(caps, previous)) this.#disconnect((session) => session.anyFormat !== true)
       }),
     ])
     this.#reportMs = context.reportMs
@@ -89,10 +91,15 @@ export class MountPoint {
     return { ...this.counters, worstLoss }
   }
 
+  /** Whether a further reader is one too many for the mount. */
+  get isFull(): boolean {
+    return this.#sessions.size >= this.options.maxReaders()
+  }
+
   /** Whether a further reader of an address is one too many: for the mount, or for the address (see PublisherLimits). */
   isFullFor(client: string, limits: Pick<PublisherLimits, 'shareOfReaders' | 'readersPerAddress'>): boolean {
     const most = this.options.maxReaders()
-    if (this.#sessions.size >= most) return true
+    if (this.isFull) return true
     const mostOfClient = Math.max(limits.readersPerAddress, Math.floor(most * limits.shareOfReaders))
     if (this.#sessions.size < mostOfClient) return false
     let ofClient = 0
@@ -145,7 +152,7 @@ export class MountPoint {
   }
 
   disconnectReaders(): void {
-    for (const session of [...this.#sessions]) session.end()
+    this.#disconnect(() => true)
   }
 
   /** Disconnects the readers and ends pending DESCRIBEs. */
@@ -187,6 +194,10 @@ export class MountPoint {
   #endReports(): void {
     clearInterval(this.#reports)
     this.#reports = undefined
+  }
+
+  #disconnect(concerns: (session: MountedSession) => boolean): void {
+    for (const session of [...this.#sessions].filter(concerns)) session.end()
   }
 
   #report(): void {

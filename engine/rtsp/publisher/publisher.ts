@@ -29,6 +29,8 @@ export interface Mount {
   /** Sessions that play or pause. */
   readonly readers: number
   readonly stats: MountStats
+  /** For readers over other protocols than RTSP. */
+  readonly point: MountPoint
   disconnectReaders(): void
   /** Disconnects the readers. After it resolves the port is free, unless another mount uses it. */
   close(): Promise<void>
@@ -169,6 +171,7 @@ class RtspPublisher implements Publisher {
       get stats() {
         return point.stats
       },
+      point,
       disconnectReaders: () => point.disconnectReaders(),
       close: () => this.#unmount(point),
     }

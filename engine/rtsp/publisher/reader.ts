@@ -122,6 +122,11 @@ export class Reader {
     if (this.#queuedBytes > this.#limits.queuedBytes) this.#dropToKey()
   }
 
+  /** Everything that was offered has been handed to the sink. */
+  get drained(): boolean {
+    return this.#head === this.#queue.length
+  }
+
   /** Sends an RTCP packet, unless media is queued before it. */
   report(at: number, packet: Buffer): void {
     if (this.#tracks[at] !== undefined && this.#playing && this.#head === this.#queue.length) this.#sink.sendReport(at, packet)

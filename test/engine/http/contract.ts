@@ -146,6 +146,17 @@ const CHECKS: { readonly [Part in keyof Protocol]: { readonly [Name in keyof Pro
       expect(await given.client.screenshots.removeOf({ pipeline_id: UNKNOWN })).toEqual({ deleted: 0 })
     },
   },
+  live: {
+    video: async ({ client }) => {
+      const ending = new AbortController()
+      const reader = (await client.live.video(ID, ending.signal)).getReader()
+      const { value } = await reader.read()
+      // The kind of the first record.
+      expect(value?.[0]).toBe(1)
+      ending.abort()
+      await expect(client.live.video(UNKNOWN, new AbortController().signal)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    },
+  },
   klv: {
     start: async (given) => {
       expect((await startKlv(given)).klv).toEqual({ available: true, state: 'playing' })

@@ -13,6 +13,7 @@ import { createFakeCameras, type FakeCameras } from '../fakes/cameras.ts'
 import { createFakeEngine, type FakeEngine } from '../fakes/engine.ts'
 import { fakeHasher } from '../fakes/engine-server.ts'
 import { createFakeKlv, type FakeKlv } from '../fakes/klv.ts'
+import { createFakeLive, type FakeLive } from '../fakes/live.ts'
 import { createFakeScreenshots, type FakeScreenshots } from '../fakes/screenshots.ts'
 import { type AnswerCheck, createAnswerCheck } from './document.ts'
 import { API_KEY, fetchHost, type TestHost } from './hosts.ts'
@@ -32,6 +33,7 @@ export interface TestApi extends AsyncDisposable {
   readonly engine: FakeEngine
   readonly screenshots: FakeScreenshots
   readonly klv: FakeKlv
+  readonly live: FakeLive
   readonly cameras: FakeCameras
   readonly database: Database
   readonly folder: string
@@ -63,12 +65,14 @@ export const createTestApi = async (host: TestHost = fetchHost, ports: Partial<H
   const engine = createFakeEngine()
   const screenshots = createFakeScreenshots(engine)
   const klv = createFakeKlv(engine)
+  const live = createFakeLive(engine)
   const cameras = createFakeCameras()
   const logged: LoggedLine[] = []
   const deps = assemble({
     engine,
     screenshots,
     klv,
+    live,
     cameras,
     pipelines: alone ? keepPipelinesInMemory(createPipelineRepository(database)) : createPipelineRepository(database),
     settings: createSettingsRepository(database),
@@ -87,7 +91,7 @@ export const createTestApi = async (host: TestHost = fetchHost, ports: Partial<H
   const app = createApp(deps)
   answerCheck ??= createAnswerCheck(apiRoutes(deps))
   const answers = answerCheck
-  const served = await host.serve(app, deps.log, { engine, screenshots, klv, cameras, hasher: fakeHasher })
+  const served = await host.serve(app, deps.log, { engine, screenshots, klv, live, cameras, hasher: fakeHasher })
   const api: TestApi = {
     app,
     origin: served.origin,
@@ -95,6 +99,7 @@ export const createTestApi = async (host: TestHost = fetchHost, ports: Partial<H
     engine,
     screenshots,
     klv,
+    live,
     cameras,
     database,
     folder,

@@ -1,11 +1,19 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { Readable } from 'node:stream'
-import type { EngineAnswers, LineSource, Picture } from '../../../engine/http/dispatch.ts'
+import { pipeline, Readable } from 'node:stream'
+import type { ByteSource, EngineAnswers, LineSource, Picture } from '../../../engine/http/dispatch.ts'
 import { createEngineServer } from '../../../engine/http/server.ts'
 import { sha256 } from '../../../lib/access/digest.ts'
 import type { AnyCall, JpegAnswer } from '../../../lib/engine/call.ts'
-import { type Cameras, type Engine, type EngineClient, type Klv, PROTOCOL, type Screenshots } from '../../../lib/engine/protocol.ts'
+import {
+  type Cameras,
+  type Engine,
+  type EngineClient,
+  type Klv,
+  type Live,
+  PROTOCOL,
+  type Screenshots,
+} from '../../../lib/engine/protocol.ts'
 import type { PasswordHasher } from '../../../lib/ports.ts'
 
 /** The fakes behind the server. */
@@ -13,6 +21,7 @@ export interface EngineParts {
   readonly engine: Engine
   readonly screenshots: Screenshots
   readonly klv: Klv
+  readonly live: Live
   readonly cameras: Cameras
   readonly hasher: PasswordHasher
 }
@@ -61,6 +70,7 @@ const answersOf = (client: () => EngineClient): EngineAnswers => {
   const answerOf = (part: string, name: string, call: AnyCall): Method => {
     const method: Method = (...args) => (client() as unknown as Record<string, Record<string, Method>>)[part]?.[name]?.(...args)
     if (call.kind === 'picture') return async (...args) => toPicture((await method(...args)) as JpegAnswer)
+    if (call.kind === 'stream') return async (...args) => toBytes((await method(...args)) as ReadableStream<Uint8Array>)
     if (call.kind === 'lines') return (...args) => toSource((signal) => method(...args, signal) as AsyncIterable<unknown>)
     return method
   }
@@ -93,6 +103,11 @@ const toPicture = ({ headers, body }: JpegAnswer): Picture => ({
   headers: Object.fromEntries(headers),
   body: body instanceof ReadableStream ? Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]) : Buffer.from(body ?? []),
 })
+
+const toBytes =
+  (stream: ReadableStream<Uint8Array>): ByteSource =>
+  (out) =>
+    pipeline(Readable.fromWeb(stream as Parameters<typeof Readable.fromWeb>[0]), out, () => {})
 
 /** A fake's stream; one that fails or ends ends the answer. */
 const toSource =

@@ -4,6 +4,7 @@ import { createFakeCameras, fakeCamera } from '../../../helpers/fakes/cameras.ts
 import { createFakeEngine } from '../../../helpers/fakes/engine.ts'
 import { fakeHasher, startFakeEngineServer } from '../../../helpers/fakes/engine-server.ts'
 import { createFakeKlv, klvPacket } from '../../../helpers/fakes/klv.ts'
+import { createFakeLive } from '../../../helpers/fakes/live.ts'
 import { createFakeScreenshots } from '../../../helpers/fakes/screenshots.ts'
 
 const TOKEN = 'a-secret-of-the-fake-engine'
@@ -12,8 +13,9 @@ const start = async (): Promise<ContractEngine> => {
   const engine = createFakeEngine()
   const screenshots = createFakeScreenshots(engine)
   const klv = createFakeKlv(engine)
+  const live = createFakeLive(engine)
   const cameras = createFakeCameras()
-  const server = await startFakeEngineServer(() => ({ engine, screenshots, klv, cameras, hasher: fakeHasher }), TOKEN)
+  const server = await startFakeEngineServer(() => ({ engine, screenshots, klv, live, cameras, hasher: fakeHasher }), TOKEN)
   klv.carriers.add('contract')
   cameras.plug(fakeCamera(0))
   return {

@@ -4,7 +4,7 @@ import { LogRing } from '../../../../engine/pipelines/log-ring.ts'
 import type { Play } from '../../../../engine/pipelines/play.ts'
 import { PipelineStatus } from '../../../../engine/pipelines/status.ts'
 import { RtpStream } from '../../../../engine/rtp/stream.ts'
-import type { MountOptions } from '../../../../engine/rtsp/publisher/mount.ts'
+import type { MountOptions, MountPoint } from '../../../../engine/rtsp/publisher/mount.ts'
 import type { Publisher } from '../../../../engine/rtsp/publisher/publisher.ts'
 import { ApiError } from '../../../../lib/errors.ts'
 import { DEFAULT_SETTINGS } from '../../../../lib/schema/settings.ts'
@@ -31,6 +31,9 @@ const fakePublisher = (refuse?: ApiError) => {
       return {
         get readers() {
           return seen.readers
+        },
+        get point(): MountPoint {
+          throw new Error('not a part of this test')
         },
         stats: { bytesOut: 0, unitsOut: 0, gopDrops: 0, worstLoss: 0 },
         disconnectReaders: () => {

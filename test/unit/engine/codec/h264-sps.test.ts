@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { frameRateOfSps } from '../../../../engine/sources/sps.ts'
+import { frameRateOfSps } from '../../../../engine/codec/h264-sps.ts'
 
 describe('frameRateOfSps', () => {
   it.each([

@@ -1,0 +1,147 @@
+import { BitReader, withoutEmulation } from './bits.ts'
+
+/** What is read of an H.264 sequence parameter set (section 7.3.2.1.1 and annex E). */
+export interface H264Sps {
+  readonly id: number
+  /** profile_idc, the constraint flags, level_idc. */
+  readonly profile: number
+  readonly constraints: number
+  readonly level: number
+  /** The picture without its cropping, pixels. */
+  readonly width: number
+  readonly height: number
+  /** 2: pictures are shown in the order in which they are decoded. */
+  readonly pictureOrderType: number
+  readonly referenceFrames: number
+  /** Of the VUI; null when there is none or it is out of range. */
+  readonly frameRate: number | null
+  /** max_num_reorder_frames; undefined without bitstream_restriction. */
+  readonly reorderFrames: number | undefined
+  /** Bit of vui_parameters_present_flag in the NAL unit without emulation prevention. */
+  readonly vuiAt: number
+  /** Bit of bitstream_restriction_flag; undefined without a VUI. */
+  readonly restrictionAt: number | undefined
+}
+
+const MAX_BYTES = 1024
+const HIGH_PROFILES = new Set([100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135])
+const MAX_CYCLE = 255
+const MAX_CPB = 32
+const EXTENDED_SAR = 255
+
+/** Undefined when the NAL unit is no sequence parameter set, or a truncated one. */
+export const parseH264Sps = (nal: Uint8Array): H264Sps | undefined => {
+  const [header = 0, profile = 0, constraints = 0, level = 0] = nal
+  if ((header & 0x1f) !== 7 || nal.length > MAX_BYTES) return undefined
+  const bits = new BitReader(withoutEmulation(nal))
+  bits.skip(32)
+  const id = bits.ue()
+  const chroma = HIGH_PROFILES.has(profile) ? readHighProfile(bits) : 1
+  bits.ue()
+  const pictureOrderType = readPictureOrder(bits)
+  const referenceFrames = bits.ue()
+  bits.bit()
+  const size = readSize(bits, chroma)
+  const vuiAt = bits.position
+  const vui = bits.bit() === 1 ? readVui(bits) : { frameRate: null, reorderFrames: undefined, restrictionAt: undefined }
+  if (bits.ended || id > 31 || pictureOrderType > 2 || referenceFrames > 16) return undefined
+  return { id, profile, constraints, level, ...size, pictureOrderType, referenceFrames, ...vui, vuiAt }
+}
+
+/** Frames per second in the VUI of a sequence parameter set, null when there is none or it is out of range. */
+export const frameRateOfSps = (nal: Uint8Array): number | null => parseH264Sps(nal)?.frameRate ?? null
+
+/** Answers chroma_format_idc. */
+const readHighProfile = (bits: BitReader): number => {
+  const chroma = bits.ue()
+  const separate = chroma === 3 && bits.bit() === 1
+  bits.ue()
+  bits.ue()
+  bits.bit()
+  if (bits.bit() === 1) {
+    for (let list = 0; list < (chroma === 3 ? 12 : 8); list++) if (bits.bit() === 1) skipScalingList(bits, list < 6 ? 16 : 64)
+  }
+  return separate ? 0 : chroma
+}
+
+const skipScalingList = (bits: BitReader, size: number): void => {
+  let last = 8
+  let next = 8
+  for (let entry = 0; entry < size; entry++) {
+    if (next !== 0) next = (last + bits.se() + 256) % 256
+    last = next === 0 ? last : next
+  }
+}
+
+const readPictureOrder = (bits: BitReader): number => {
+  const type = bits.ue()
+  if (type === 0) bits.ue()
+  if (type !== 1) return type
+  bits.bit()
+  bits.se()
+  bits.se()
+  const cycle = Math.min(bits.ue(), MAX_CYCLE)
+  for (let frame = 0; frame < cycle; frame++) bits.se()
+  return type
+}
+
+const readSize = (bits: BitReader, chroma: number): { readonly width: number; readonly height: number } => {
+  const columns = bits.ue() + 1
+  const rows = bits.ue() + 1
+  const frames = bits.bit()
+  if (frames === 0) bits.bit()
+  bits.bit()
+  const [left, right, top, bottom] = bits.bit() === 1 ? [bits.ue(), bits.ue(), bits.ue(), bits.ue()] : [0, 0, 0, 0]
+  // Table 6-1: 4:2:0 and 4:2:2 halve the width of chroma, 4:2:0 its height.
+  const unitX = chroma === 1 || chroma === 2 ? 2 : 1
+  const unitY = (chroma === 1 ? 2 : 1) * (2 - frames)
+  return { width: columns * 16 - unitX * (left + right), height: rows * 16 * (2 - frames) - unitY * (top + bottom) }
+}
+
+const readVui = (bits: BitReader): Pick<H264Sps, 'frameRate' | 'reorderFrames' | 'restrictionAt'> => {
+  skipToTiming(bits)
+  const frameRate = bits.bit() === 1 ? readFrameRate(bits) : null
+  const nalHrd = bits.bit() === 1
+  if (nalHrd) skipHrd(bits)
+  const vclHrd = bits.bit() === 1
+  if (vclHrd) skipHrd(bits)
+  if (nalHrd || vclHrd) bits.bit()
+  bits.bit()
+  const restrictionAt = bits.position
+  if (bits.bit() === 0) return { frameRate, reorderFrames: undefined, restrictionAt }
+  bits.bit()
+  for (let field = 0; field < 4; field++) bits.ue()
+  return { frameRate, reorderFrames: bits.ue(), restrictionAt }
+}
+
+const skipToTiming = (bits: BitReader): void => {
+  if (bits.bit() === 1 && bits.number(8) === EXTENDED_SAR) bits.skip(32)
+  if (bits.bit() === 1) bits.bit()
+  if (bits.bit() === 1) {
+    bits.skip(4)
+    if (bits.bit() === 1) bits.skip(24)
+  }
+  if (bits.bit() === 1) {
+    bits.ue()
+    bits.ue()
+  }
+}
+
+const readFrameRate = (bits: BitReader): number | null => {
+  const unitsInTick = bits.number(32)
+  // A frame lasts two ticks, one for each field.
+  const rate = bits.number(32) / (2 * unitsInTick)
+  bits.bit()
+  return rate >= 1 && rate <= 240 ? rate : null
+}
+
+const skipHrd = (bits: BitReader): void => {
+  const count = Math.min(bits.ue() + 1, MAX_CPB)
+  bits.skip(8)
+  for (let cpb = 0; cpb < count; cpb++) {
+    bits.ue()
+    bits.ue()
+    bits.bit()
+  }
+  bits.skip(20)
+}

@@ -1,0 +1,7 @@
+import type { Supervisor } from '../pipelines/supervisor.ts'
+import type { Answers } from './dispatch.ts'
+
+/** Live video over HTTP. */
+export const liveAnswers = (supervisor: Pick<Supervisor, 'live'>): Answers<'live'> => ({
+  video: (id, signal) => supervisor.live(id).openVideo(signal),
+})

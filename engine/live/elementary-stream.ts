@@ -1,0 +1,130 @@
+import { CODECS, type DecoderConfig, type ParameterSet, type VideoCodec } from '../codec/codecs.ts'
+import { type Nal, nalBytes } from '../codec/nal.ts'
+import type { AccessUnit } from '../rtp/access-unit.ts'
+import type { RtpCaps } from '../rtp/caps.ts'
+import type { RtpStream } from '../rtp/stream.ts'
+import type { PictureOrder } from './picture-order.ts'
+
+/** An access unit as a decoder takes it. */
+export interface Picture {
+  readonly codec: VideoCodec
+  readonly key: boolean
+  /** A key picture begins with its parameter sets. */
+  readonly nals: readonly Nal[]
+  /** Of the newest sequence parameter set; the same object until it changes. */
+  readonly config: DecoderConfig
+  /** Whether a decoder may have to hold pictures back because a later one is shown earlier; undefined when that is not known. */
+  readonly reorders: boolean | undefined
+}
+
+/** Parameter sets of a kind that are kept; one stream seldom has more than one. */
+const MAX_SETS = 16
+const MAX_SET_BYTES = 4096
+
+/**
+ * The pictures of an RTP stream: each access unit is depacketised once, for all who read it. Remembers the parameter sets, so
+ * that every key picture can have them.
+ */
+export class ElementaryStream {
+  readonly #order: Pick<PictureOrder, 'kept'>
+  readonly #pictures = new WeakMap<AccessUnit, Picture | 'none'>()
+  readonly #sets = new Map<ParameterSet, Map<number, Nal>>()
+  readonly #unsubscribe: readonly (() => void)[]
+  #codec: VideoCodec | undefined
+  #config: DecoderConfig | undefined
+
+  constructor(stream: RtpStream, order: Pick<PictureOrder, 'kept'>) {
+    this.#order = order
+    if (stream.caps !== undefined) this.#setCaps(stream.caps)
+    this.#unsubscribe = [
+      stream.onCaps((caps) => this.#setCaps(caps)),
+      // Every unit, also one that nobody takes: it may have parameter sets.
+      stream.onUnit((unit) => void this.picture(unit)),
+    ]
+  }
+
+  /** What is known before the next key picture comes. */
+  get config(): DecoderConfig | undefined {
+    return this.#config
+  }
+
+  /** The picture of a unit; undefined when the unit has none, or no parameter sets are known yet. Units are asked for in their order. */
+  picture(unit: AccessUnit): Picture | undefined {
+    const known = this.#pictures.get(unit)
+    if (known !== undefined) return known === 'none' ? undefined : known
+    const picture = this.#read(unit)
+    this.#pictures.set(unit, picture ?? 'none')
+    return picture
+  }
+
+  close(): void {
+    for (const unsubscribe of this.#unsubscribe) unsubscribe()
+  }
+
+  #setCaps(caps: RtpCaps): void {
+    const codec = CODECS.get(caps.encodingName)
+    if (codec !== this.#codec) {
+      this.#codec = codec
+      this.#config = undefined
+      this.#sets.clear()
+    }
+    const fields = (codec?.capsFields ?? []).flatMap((name) => caps.parameters.get(name)?.split(',') ?? [])
+    for (const field of fields) {
+      const bytes = Buffer.from(field, 'base64')
+      const [nal] = codec?.depacketize([bytes]) ?? []
+      if (codec !== undefined && nal !== undefined) this.#remember(codec, nal)
+    }
+  }
+
+  #read(unit: AccessUnit): Picture | undefined {
+    const codec = this.#codec
+    if (codec === undefined) return undefined
+    const nals = codec.depacketize(unit.payloads())
+    for (const nal of nals) this.#remember(codec, nal)
+    const config = this.#config
+    if (config === undefined || !nals.some(({ type }) => codec.isPicture(type))) return undefined
+    return {
+      codec,
+      key: unit.key,
+      nals: unit.key ? this.#withParameterSets(codec, nals) : nals,
+      config,
+      reorders: this.#reorders(codec),
+    }
+  }
+
+  #remember(codec: VideoCodec, nal: Nal): void {
+    const set = codec.parameterSets.get(nal.type)
+    if (set === undefined) return
+    const bytes = nalBytes(nal)
+    const id = bytes.length > MAX_SET_BYTES ? undefined : codec.idOf(set, bytes)
+    if (id === undefined) return
+    const known = this.#sets.get(set) ?? new Map<number, Nal>()
+    const before = known.get(id)
+    if (before !== undefined && Buffer.compare(nalBytes(before), bytes) === 0) return
+    if (before === undefined && known.size >= MAX_SETS) return
+    // The packets of the unit must not stay in memory with it.
+    known.set(id, { type: nal.type, pieces: [Uint8Array.from(bytes)] })
+    this.#sets.set(set, known)
+    if (set !== 'sps') return
+    // Those for the pictures of the sequence before it.
+    if (before !== undefined) this.#sets.delete('pps')
+    const config = codec.configOf(bytes)
+    if (config !== undefined && JSON.stringify(config) !== JSON.stringify(this.#config)) this.#config = config
+  }
+
+  /** An access unit delimiter stays first (H.264 section 7.4.1.2.3). */
+  #withParameterSets(codec: VideoCodec, nals: readonly Nal[]): readonly Nal[] {
+    const own = nals.filter(({ type }) => !codec.parameterSets.has(type))
+    const sets = codec.order.flatMap((set) => [...(this.#sets.get(set)?.values() ?? [])])
+    const at = own[0]?.type === codec.accessUnitDelimiter ? 1 : 0
+    return [...own.slice(0, at), ...sets, ...own.slice(at)]
+  }
+
+  #reorders(codec: VideoCodec): boolean | undefined {
+    const { kept } = this.#order
+    const [sps] = this.#sets.get('sps')?.values() ?? []
+    const frames = sps === undefined ? undefined : codec.reorderFrames(nalBytes(sps))
+    if (kept === false || frames !== undefined) return kept === false || frames !== 0
+    return kept === true ? false : undefined
+  }
+}

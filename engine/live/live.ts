@@ -1,0 +1,174 @@
+import type { Writable } from 'node:stream'
+import { ApiError } from '../../lib/errors.ts'
+import type { PipelineConfig } from '../../lib/schema/pipeline.ts'
+import { CODECS } from '../codec/codecs.ts'
+import type { AccessUnit } from '../rtp/access-unit.ts'
+import type { RtpStream } from '../rtp/stream.ts'
+import { DEFAULT_LIMITS } from '../rtsp/publisher/limits.ts'
+import type { MountedSession, MountPoint } from '../rtsp/publisher/mount.ts'
+import { Reader } from '../rtsp/publisher/reader.ts'
+import { ElementaryStream } from './elementary-stream.ts'
+import { PictureOrder } from './picture-order.ts'
+import { type SharedVideo, VideoSink } from './video-sink.ts'
+
+interface LiveParts {
+  readonly config: () => PipelineConfig
+  readonly video: RtpStream
+  /** Where readers join; undefined while the pipeline neither plays nor may be started by a reader. */
+  readonly point: () => MountPoint | undefined
+}
+
+/** Sends a stream of bytes until either side ends it. */
+export type ByteSource = (out: Writable) => void
+
+/** How often clients are checked, milliseconds. */
+const CHECK_MS = 1000
+/** How long a client that is disconnected may take to read what is left, milliseconds. */
+const END_MS = 500
+
+interface Client {
+  readonly check: (nowMs: number) => void
+}
+
+/**
+ * The live video of one pipeline over HTTP. Its clients are readers of the output's mount, beside those of RTSP: the same
+ * places, the same start on demand, the same bounds for a slow one, the same end.
+ */
+export class LiveVideo {
+  readonly #parts: LiveParts
+  readonly #order: PictureOrder
+  readonly #clients = new Set<Client>()
+  readonly #onLoss = new Set<() => void>()
+  /** While somebody reads. */
+  #elementary: ElementaryStream | undefined
+  #records = new WeakMap<AccessUnit, Buffer>()
+  #losses = 0
+  #firstUnitAfterLoss = 0
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(parts: LiveParts) {
+    const { video } = parts
+    this.#parts = parts
+    this.#order = new PictureOrder(video)
+    video.onLoss(() => {
+      this.#losses += 1
+      this.#firstUnitAfterLoss = video.stats.units
+      for (const tell of this.#onLoss) tell()
+    })
+  }
+
+  /**
+   * Admits a client of `/video`. Waits for the start of a pipeline that is on demand or is being started. Throws CONFLICT with
+   * `details.reason` not_playing, no_pay0 or codec, SERVICE_UNAVAILABLE reader_limit, and what the start fails with.
+   */
+  async openVideo(signal: AbortSignal): Promise<ByteSource> {
+    const point = await this.#admit(signal)
+    return (out) => this.#join(point, out)
+  }
+
+  async #admit(signal: AbortSignal): Promise<MountPoint> {
+    const { config, point: find, video } = this.#parts
+    const { id, output } = config()
+    const point = find()
+    if (output === null) throw noPay0(id)
+    if (point === undefined) throw notPlaying(id)
+    if (point.isFull) throw readerLimit(id)
+    await point.untilReady(signal)
+    const { caps } = video
+    if (point.closed || caps === undefined) throw notPlaying(id)
+    if (!CODECS.has(caps.encodingName)) throw wrongCodec(id, caps.encodingName)
+    if (point.isFull) throw readerLimit(id)
+    return point
+  }
+
+  #join(point: MountPoint, out: Writable): void {
+    if (point.closed) {
+      out.end()
+      return
+    }
+    const { video } = this.#parts
+    this.#elementary ??= new ElementaryStream(video, this.#order)
+    const sink = new VideoSink(out, this.#shared(this.#elementary))
+    const reader = new Reader([video], sink, DEFAULT_LIMITS, point.counters)
+    const session: MountedSession = { client: 'http', reader, reportedLoss: 0, anyFormat: true, end: () => end(out) }
+    const tellLoss = (): void => sink.checkLoss(reader.drained)
+    const client: Client = {
+      check: (nowMs) => {
+        if (sink.stuckSinceMs !== undefined && nowMs - sink.stuckSinceMs > DEFAULT_LIMITS.stalledMs) out.destroy()
+        else tellLoss()
+      },
+    }
+    out.on('close', () => {
+      reader.pause()
+      sink.close()
+      point.remove(session)
+      this.#onLoss.delete(tellLoss)
+      this.#leave(client)
+    })
+    this.#enter(client)
+    this.#onLoss.add(tellLoss)
+    sink.begin()
+    reader.prepare(performance.now())
+    point.add(session)
+    reader.start()
+  }
+
+  #shared(elementary: ElementaryStream): SharedVideo {
+    const live = this
+    return {
+      elementary,
+      records: this.#records,
+      get losses() {
+        return live.#losses
+      },
+      get firstUnitAfterLoss() {
+        return live.#firstUnitAfterLoss
+      },
+      get live() {
+        return live.#parts.video.live
+      },
+    }
+  }
+
+  #enter(client: Client): void {
+    this.#clients.add(client)
+    this.#timer ??= setInterval(() => {
+      const nowMs = performance.now()
+      for (const { check } of this.#clients) check(nowMs)
+    }, CHECK_MS)
+  }
+
+  #leave(client: Client): void {
+    this.#clients.delete(client)
+    if (this.#clients.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+    this.#elementary?.close()
+    this.#elementary = undefined
+    this.#records = new WeakMap()
+  }
+}
+
+/** What is still buffered may be sent first. */
+const end = (out: Writable): void => {
+  out.end()
+  setTimeout(() => out.destroy(), END_MS).unref()
+}
+
+const noPay0 = (id: string): ApiError =>
+  new ApiError('CONFLICT', `The description of the pipeline "${id}" has no element named pay0. Name its payloader pay0 to get its video.`, {
+    reason: 'no_pay0',
+  })
+
+const notPlaying = (id: string): ApiError =>
+  new ApiError('CONFLICT', `The pipeline "${id}" is not playing. Start it first.`, { reason: 'not_playing' })
+
+const wrongCodec = (id: string, codec: string): ApiError =>
+  new ApiError('CONFLICT', `The video of the pipeline "${id}" is ${codec}. Re-encode it to H.264 or H.265, or read it over RTSP.`, {
+    reason: 'codec',
+  })
+
+const readerLimit = (id: string): ApiError =>
+  new ApiError('SERVICE_UNAVAILABLE', `The pipeline "${id}" has as many readers as readers.max_per_pipeline allows. Try again later.`, {
+    reason: 'reader_limit',
+  })

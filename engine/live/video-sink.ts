@@ -1,0 +1,93 @@
+import type { Writable } from 'node:stream'
+import type { DecoderConfig } from '../codec/codecs.ts'
+import type { AccessUnit } from '../rtp/access-unit.ts'
+import { ByteSink } from './byte-sink.ts'
+import type { ElementaryStream } from './elementary-stream.ts'
+import { jsonRecord, pictureRecord, RECORD_KINDS } from './video-records.ts'
+
+/** How often a client is told again that the source is away, milliseconds: silence would make those between us close the connection. */
+const REMIND_MS = 30_000
+
+/** What the clients of a pipeline share. */
+export interface SharedVideo {
+  readonly elementary: ElementaryStream
+  /** How often the source was lost, and the number of the first unit after the last time. */
+  readonly losses: number
+  readonly firstUnitAfterLoss: number
+  /** The source sends. */
+  readonly live: boolean
+  /** Each picture is written once for all clients. */
+  readonly records: WeakMap<AccessUnit, Buffer>
+}
+
+/** One client of `GET /svc/pipeline/{id}/video`. */
+export class VideoSink extends ByteSink {
+  readonly #shared: SharedVideo
+  #config: DecoderConfig | undefined
+  /** The losses after which this client has had a key picture; -1 for one that came while the source was away. */
+  #losses: number
+  /** Was told that the source is lost, monotonic milliseconds. */
+  #toldLostMs: number | undefined
+  /** The latest time that was sent. */
+  #timeMs = 0
+
+  constructor(out: Writable, shared: SharedVideo) {
+    super(out)
+    this.#shared = shared
+    this.#losses = shared.live ? shared.losses : -1
+  }
+
+  /** What is known before the first picture, for a client that comes while the source is away. */
+  begin(): void {
+    const { elementary, live } = this.#shared
+    if (live) return
+    this.#timeMs = performance.now()
+    if (elementary.config !== undefined) this.write(this.#configure(elementary.config))
+    this.#tellLost()
+  }
+
+  send(_track: number, unit: AccessUnit): number {
+    const picture = this.#shared.elementary.picture(unit)
+    if (picture === undefined) return 0
+    const back = unit.index >= this.#shared.firstUnitAfterLoss && this.#losses !== this.#shared.losses
+    if (!picture.key && (back || this.#config === undefined)) return 0
+    const before = back ? this.#comeBack(unit.mediaMs) : []
+    this.#timeMs = Math.max(this.#timeMs, unit.mediaMs)
+    if (picture.key && picture.config !== this.#config) before.push(this.#configure(picture.config))
+    const record = this.#recordOf(unit, () => pictureRecord(picture, unit.mediaMs))
+    return this.write(before.length === 0 ? record : Buffer.concat([...before, record]))
+  }
+
+  /** Tells the client that the source is lost, at once and then at an interval, when all before it is sent. */
+  checkLoss(drained: boolean): void {
+    const { live, losses } = this.#shared
+    if (live || !drained || this.busy || this.#losses === losses) return
+    if (this.#toldLostMs === undefined || performance.now() - this.#toldLostMs >= REMIND_MS) this.#tellLost()
+  }
+
+  #tellLost(): void {
+    this.#toldLostMs = performance.now()
+    this.write(jsonRecord(RECORD_KINDS.event, this.#timeMs, { type: 'source_lost' }))
+  }
+
+  #comeBack(timeMs: number): Buffer[] {
+    const lost = this.#toldLostMs === undefined ? [jsonRecord(RECORD_KINDS.event, this.#timeMs, { type: 'source_lost' })] : []
+    this.#losses = this.#shared.losses
+    this.#toldLostMs = undefined
+    return [...lost, jsonRecord(RECORD_KINDS.event, timeMs, { type: 'source_back' })]
+  }
+
+  #configure(config: DecoderConfig): Buffer {
+    this.#config = config
+    return jsonRecord(RECORD_KINDS.config, this.#timeMs, config)
+  }
+
+  #recordOf(unit: AccessUnit, make: () => Buffer): Buffer {
+    const { records } = this.#shared
+    const known = records.get(unit)
+    if (known !== undefined) return known
+    const record = make()
+    records.set(unit, record)
+    return record
+  }
+}

@@ -1,0 +1,56 @@
+import type { Streams } from '../lib/access/streams.ts'
+import { type Live, VIDEO_CONTENT_TYPE } from '../lib/engine/protocol.ts'
+import { bytesAnswer } from '../lib/openapi/operation.ts'
+import { openVideo } from '../lib/pipelines/live.ts'
+import type { PipelineRepository } from '../lib/repositories.ts'
+import { pipelineIdOf } from './http/pipeline-id.ts'
+import { relayStream } from './http/relay.ts'
+import { type FetchHandler, route } from './http/route.ts'
+import { createRouter, type RouterDeps } from './http/router.ts'
+
+export interface LiveRouteDeps {
+  readonly live: Live
+  readonly pipelines: Pick<PipelineRepository, 'find'>
+  readonly streams: Streams
+}
+
+const RECORDS = `An endless sequence of records: kind (1 byte), time in µs (8 bytes), length (4 bytes), both unsigned big-endian, then the payload.
+
+- Kind 1: JSON of a VideoDecoderConfig (WebCodecs): \`codec\`, \`codedWidth\`, \`codedHeight\`. There is no \`description\`: the stream is in Annex B.
+- Kind 2: a key access unit, with its parameter sets. Kind 3: any other access unit.
+- Kind 4: JSON \`{ "type": "source_lost" | "source_back" }\`. \`source_lost\` is repeated every 30 s while the source is away.
+
+Begins with kind 1 and all since the last key frame; kind 1 comes again whenever it changes. The time of an access unit is that at which it is shown:
+it never goes back when the source is lost or restarted, and is only out of order where the stream has B-frames. A client that is too slow loses
+whole GOPs; one that takes nothing for 10 s is disconnected. The stream ends when the pipeline is stopped.`
+
+/** Live video over HTTP. */
+export const liveRoutes = (deps: LiveRouteDeps) => [
+  route({
+    method: 'GET',
+    path: '/svc/pipeline/:id/video',
+    access: 'session',
+    operation: 'getVideo',
+    summary: 'Watch a pipeline live: its access units, for WebCodecs in a browser',
+    description: `${RECORDS} Starts an on-demand pipeline as an RTSP reader would, and counts as a reader.`,
+    status: 200,
+    errors: [
+      'LICENSE_ERROR',
+      'LICENSE_LIMIT_EXCEEDED',
+      'NOT_FOUND',
+      'CONFLICT',
+      'RATE_LIMITED',
+      'ENGINE_ERROR',
+      'SERVICE_UNAVAILABLE',
+      'PIPELINE_START_TIMEOUT',
+    ],
+    answer: bytesAnswer('The access units of the pipeline, H.264 or H.265', VIDEO_CONTENT_TYPE),
+    handle: async (exchange) =>
+      relayStream(exchange, { streams: deps.streams, contentType: VIDEO_CONTENT_TYPE }, (signal) =>
+        openVideo(deps, pipelineIdOf(exchange), signal),
+      ),
+  }),
+]
+
+/** Live video alone, for embedding. */
+export const createLiveHandlers = (deps: LiveRouteDeps & RouterDeps): FetchHandler => createRouter(liveRoutes(deps), deps)

@@ -1,0 +1,115 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { mediaChildren } from '../helpers/api/host-truth.ts'
+import { openVideo, type VideoClient, type VideoRecord } from '../helpers/live/records.ts'
+import { type Service, startService } from '../helpers/process/service.ts'
+import { startRtspSource } from '../helpers/rtsp/source.ts'
+import { until } from '../helpers/until.ts'
+
+const BALL = { uri: 'test://ball?width=320&height=240&fps=30' }
+
+const create = async (service: Service, id: string, more: Record<string, unknown> = { source: BALL }): Promise<void> => {
+  const { status, body } = await service.request('POST', '/svc/pipeline', { id, mode: 'simple', ...more })
+  expect({ status, message: body.message }).toEqual({ status: 201, message: undefined })
+}
+
+const watch = async (service: Service, id: string): Promise<VideoClient> => {
+  const client = await openVideo(`${service.url}/svc/pipeline/${id}/video`)
+  onTestFinished(() => client.close())
+  return client
+}
+
+const readersOf = async (service: Service, id: string): Promise<number> =>
+  (await service.request('GET', `/svc/pipeline/${id}`)).body.runtime.readers
+
+const pictures = (records: readonly VideoRecord[]) => records.filter(({ kind }) => kind === 2 || kind === 3)
+const events = (records: readonly VideoRecord[]) =>
+  records.filter(({ kind }) => kind === 4).map(({ payload }) => JSON.parse(payload.toString()).type)
+
+describe('live video over HTTP', () => {
+  it('goes on over a lost source and a killed child, and ends when the pipeline is stopped', async () => {
+    const source = await startRtspSource(['--gop-seconds', '0.5'])
+    onTestFinished(() => source.stop())
+    const service = await startService()
+    await create(service, 'cam', { source: { uri: source.url('/h264'), latency_ms: 0 } })
+    const client = await watch(service, 'cam')
+    await client.until((records) => pictures(records).length > 30)
+    expect(client.records[0]?.kind).toBe(1)
+    expect(await readersOf(service, 'cam')).toBe(1)
+    await source.stop()
+    await client.until((records) => events(records).length === 1)
+    const again = await startRtspSource(['--gop-seconds', '0.5', '--port', String(source.port)])
+    onTestFinished(() => again.stop())
+    await client.until((records) => events(records).length === 2, 30_000)
+    const seen = client.records.length
+    await client.until((records) => records.length > seen + 30)
+    const [child] = mediaChildren(service.enginePid())
+    if (child !== undefined) {
+      process.kill(child, 'SIGKILL')
+      await client.until((records) => events(records).length === 4)
+    }
+    const after = client.records.length
+    await client.until((records) => records.length > after + 30)
+    const times = client.records.map(({ time }) => time)
+    expect(times).toEqual(times.toSorted((one, other) => one - other))
+    for (const [at, { kind, payload }] of client.records.entries()) {
+      if (kind !== 4 || JSON.parse(payload.toString()).type !== 'source_back') continue
+      expect(client.records.slice(at + 1).find((record) => record.kind !== 1)?.kind).toBe(2)
+    }
+    expect((await service.request('PUT', '/svc/pipeline/cam/stop')).status).toBe(200)
+    await until(
+      () => client.ended,
+      (ended) => ended,
+    )
+    expect(await service.request('GET', '/svc/pipeline/cam/video')).toMatchObject({
+      status: 409,
+      body: { details: { reason: 'not_playing' } },
+    })
+    await service.stop()
+  })
+
+  it('starts an on-demand pipeline as a reader would, and only if a reader may', async () => {
+    const service = await startService()
+    await service.request('PUT', '/svc/settings', { on_demand: { close_after_seconds: 1 } })
+    await create(service, 'demanded', { source: BALL, on_demand: true })
+    const client = await watch(service, 'demanded')
+    await client.until((records) => pictures(records).length > 10)
+    await client.close()
+    await until(
+      async () => (await service.request('GET', '/svc/pipeline/demanded')).body.runtime.phase,
+      (phase) => phase === 'idle',
+    )
+    await service.request('PUT', '/svc/settings', { on_demand: { start_on_read: false } })
+    expect(await service.request('GET', '/svc/pipeline/demanded/video')).toMatchObject({
+      status: 409,
+      body: { code: 'CONFLICT', details: { reason: 'not_playing' } },
+    })
+    await service.stop()
+  })
+
+  it('refuses what it cannot serve: another codec, no pay0, one reader too many', async () => {
+    const source = await startRtspSource()
+    onTestFinished(() => source.stop())
+    const service = await startService()
+    await service.request('PUT', '/svc/settings', { readers: { max_per_pipeline: 1 } })
+    await create(service, 'vp8', { source: { uri: source.url('/vp8'), latency_ms: 0 } })
+    await create(service, 'silent', { mode: 'advanced', raw_pipeline: 'videotestsrc is-live=true ! fakesink' })
+    await create(service, 'ball')
+    const reasonOf = async (id: string) => {
+      const { status, body } = await service.request('GET', `/svc/pipeline/${id}/video`)
+      return [status, body.details.reason]
+    }
+    expect(await reasonOf('vp8')).toEqual([409, 'codec'])
+    expect(await reasonOf('silent')).toEqual([409, 'no_pay0'])
+    const client = await watch(service, 'ball')
+    await client.until((records) => pictures(records).length > 0)
+    expect(await reasonOf('ball')).toEqual([503, 'reader_limit'])
+    // The first record comes at once: all since the last key frame is there.
+    await client.close()
+    await until(
+      () => readersOf(service, 'ball'),
+      (readers) => readers === 0,
+    )
+    expect((await service.request('HEAD', '/svc/pipeline/ball/video')).status).toBe(200)
+    await service.stop()
+  })
+})

@@ -1,0 +1,62 @@
+import type { Engine, Live } from '../../../lib/engine/protocol.ts'
+import { ApiError } from '../../../lib/errors.ts'
+
+/** Live video without media: a few bytes, then whatever a test sends. */
+export interface FakeLive extends Live {
+  /** What the next streams are refused with. */
+  refusal: ApiError | undefined
+  /** Whether a stream ends after its first bytes. */
+  endless: boolean
+  /** Streams that are open. */
+  open: number
+  /** How many chunks were taken from all streams. */
+  taken: number
+}
+
+const record = (kind: number, payload: string): Uint8Array => {
+  const bytes = new Uint8Array(13 + payload.length)
+  new DataView(bytes.buffer).setUint32(9, payload.length)
+  bytes[0] = kind
+  bytes.set(new TextEncoder().encode(payload), 13)
+  return bytes
+}
+
+/** A record of kind 1. */
+export const FIRST_BYTES = record(1, '{"codec":"avc1.42C01E","codedWidth":640,"codedHeight":360}')
+const CHUNK = new Uint8Array(64 * 1024)
+
+export const createFakeLive = (engine: Engine): FakeLive => {
+  const open = async (id: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> => {
+    const { state } = await engine.view(id)
+    if (fake.refusal !== undefined) throw fake.refusal
+    if (state !== 'playing') throw new ApiError('CONFLICT', `The pipeline ${id} is not playing.`, { reason: 'not_playing' })
+    fake.open += 1
+    let first = true
+    let ended = false
+    const end = (): void => {
+      if (!ended) fake.open -= 1
+      ended = true
+    }
+    return new ReadableStream<Uint8Array>(
+      {
+        start: (controller) =>
+          signal.addEventListener('abort', () => {
+            if (!ended) controller.error(new Error('aborted'))
+            end()
+          }),
+        pull: (controller) => {
+          fake.taken += 1
+          if (!first && !fake.endless) {
+            end()
+            controller.close()
+          } else controller.enqueue(first ? FIRST_BYTES : CHUNK)
+          first = false
+        },
+        cancel: end,
+      },
+      { highWaterMark: 0 },
+    )
+  }
+  const fake: FakeLive = { refusal: undefined, endless: false, open: 0, taken: 0, video: open }
+  return fake
+}
