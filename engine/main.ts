@@ -123,6 +123,7 @@ const server = createEngineServer({
   answers,
   token,
   log,
+  moment: () => supervisor.moment,
   onContact: () => {
     lastContact = performance.now()
   },

@@ -4,6 +4,7 @@ import { type ClientLimits, createClientLimits } from '../lib/access/client-limi
 import { createRateLimiter, type RateLimiter } from '../lib/access/rate-limit.ts'
 import type { SessionDeps } from '../lib/access/sessions.ts'
 import { createStreams } from '../lib/access/streams.ts'
+import { aged, type EngineMirror, readViews } from '../lib/engine/mirror.ts'
 import type { Cameras, Engine, Klv, Live, Screenshots } from '../lib/engine/protocol.ts'
 import { withSharedReads } from '../lib/engine/shared-reads.ts'
 import { createCameraWatch } from '../lib/events/cameras.ts'
@@ -30,6 +31,7 @@ import { fileRoutes } from './files.ts'
 import { healthRoutes } from './health.ts'
 import { withCors } from './http/cors.ts'
 import { createGuard } from './http/guard.ts'
+import { createReadyReads, type ReadyReads } from './http/ready-reads.ts'
 import { recordAnswers } from './http/record-answers.ts'
 import type { FetchHandler } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
@@ -49,6 +51,8 @@ export interface HostPorts extends MetricsDeps, CallerRules {
   readonly engine: Engine
   /** As `engine`, where that waits for an engine that is started or replaced: for what the engine itself waits for. */
   readonly engineAtOnce?: Engine
+  /** What the engine's pipelines show, for a host that follows its engine and is the only one to use it; else every read asks. */
+  readonly mirror?: EngineMirror
   readonly screenshots: Screenshots
   readonly klv: Klv
   readonly live: Live
@@ -111,7 +115,12 @@ const LOCAL_MEDIA_SERVER: MediaServer = { host: '127.0.0.1', port: 8554 }
 export const assemble = (ports: HostPorts): AppDeps => {
   const { clock, license, limiter = createRateLimiter(clock), limits = createClientLimits() } = ports
   const engine = withSharedReads(ports.engine)
-  const hub = createEventHub({ ...ports, engine })
+  const views = readViews(engine, ports.mirror)
+  const shown = {
+    view: async (id: string) => aged(await views.one(id)),
+    list: async () => [...(await views.all()).values()].map(aged),
+  }
+  const hub = createEventHub({ ...ports, engine: shown })
   const events = ports.sharedDatabase === true ? withOtherWriters(hub, ports) : hub
   const klvUpstreams = createKlvUpstreams({ ...ports, events })
   const geolocations = createGeolocationRecorder(ports)
@@ -123,6 +132,7 @@ export const assemble = (ports: HostPorts): AppDeps => {
   const shared = {
     ...ports,
     engine,
+    views,
     pipelines: publishChanges(ports.pipelines, events),
     licensing: createLicensing({ source: license, engine, clock }),
     changes: createKeyedQueue(),
@@ -158,6 +168,9 @@ export const apiRoutes = (deps: AppDeps) => [
   ...logRoutes(deps),
   ...metricsRoutes(deps),
 ]
+
+/** The reads that a host may answer without the fetch handler. */
+export const createReads = (deps: AppDeps): ReadyReads => createReadyReads(pipelineRoutes(deps), deps)
 
 /** The whole API behind one fetch handler. */
 export const createApp = (deps: AppDeps): FetchHandler => {

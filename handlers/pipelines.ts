@@ -10,8 +10,10 @@ import {
 import { emptyAnswer, jsonAnswer } from '../lib/openapi/operation.ts'
 import { type ChangeDeps, deletePipeline, patchPipeline, replacePipeline } from '../lib/pipelines/change.ts'
 import { type CreateDeps, createPipeline, validatePipeline } from '../lib/pipelines/create.ts'
-import { getPipeline, listPipelines } from '../lib/pipelines/find.ts'
+import { type FindDeps, getPipeline, listPipelines } from '../lib/pipelines/find.ts'
 import { type PlayDeps, playPipeline, stopPipeline } from '../lib/pipelines/play.ts'
+import { etagOfRecord, type FoundPipeline, serialize } from '../lib/pipelines/serialize.ts'
+import type { PipelineRepository } from '../lib/repositories.ts'
 import { pipelineFilterSchema, pipelinePatchSchema } from '../lib/schema/pipeline.ts'
 import { validationSchema } from '../lib/schema/representation.ts'
 import { readJson } from './http/body.ts'
@@ -19,11 +21,12 @@ import { ifMatchOf } from './http/etag.ts'
 import { pipelineAnswer } from './http/pipeline-answer.ts'
 import { pipelineIdOf } from './http/pipeline-id.ts'
 import { readQuery } from './http/query.ts'
-import { json, noContent } from './http/respond.ts'
-import { type FetchHandler, type RequestContext, route } from './http/route.ts'
+import { json, jsonArray, noContent, readyHeaders, readyResponse } from './http/respond.ts'
+import { type FetchHandler, type ReadyAnswer, type RequestContext, route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 
-export interface PipelineRouteDeps extends CreateDeps, ChangeDeps, PlayDeps {
+export interface PipelineRouteDeps extends CreateDeps, ChangeDeps, PlayDeps, FindDeps {
+  readonly pipelines: PipelineRepository
   readonly limits: ClientLimits
 }
 
@@ -44,7 +47,8 @@ export const pipelineRoutes = (deps: PipelineRouteDeps) => [
     errors: ['SERVICE_UNAVAILABLE'],
     query: pipelineFilterSchema,
     answer: PIPELINES_ANSWER,
-    handle: async ({ url }) => json(await listPipelines(deps, readQuery(url, ['mode', 'on_demand', 'state']))),
+    ready: async () => listAnswer(await listPipelines(deps, {})),
+    handle: async ({ url }) => readyResponse(listAnswer(await listPipelines(deps, readQuery(url, ['mode', 'on_demand', 'state'])))),
   }),
   route({
     ...session,
@@ -97,7 +101,8 @@ export const pipelineRoutes = (deps: PipelineRouteDeps) => [
     status: 200,
     errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     answer: PIPELINE_ANSWER,
-    handle: async (exchange) => pipelineAnswer(await getPipeline(deps, pipelineIdOf(exchange))),
+    ready: async (params) => oneAnswer(await getPipeline(deps, pipelineIdOf({ params }))),
+    handle: async (exchange) => readyResponse(await oneAnswer(await getPipeline(deps, pipelineIdOf(exchange)))),
   }),
   route({
     ...session,
@@ -109,7 +114,8 @@ export const pipelineRoutes = (deps: PipelineRouteDeps) => [
     status: 200,
     errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     answer: PIPELINE_ANSWER,
-    handle: async (exchange) => pipelineAnswer(await getPipeline(deps, pipelineIdOf(exchange))),
+    ready: async (params) => oneAnswer(await getPipeline(deps, pipelineIdOf({ params }))),
+    handle: async (exchange) => readyResponse(await oneAnswer(await getPipeline(deps, pipelineIdOf(exchange)))),
   }),
   route({
     ...session,
@@ -194,6 +200,13 @@ export const pipelineRoutes = (deps: PipelineRouteDeps) => [
     handle: async (exchange) => pipelineAnswer(await stopPipeline(deps, pipelineIdOf(exchange))),
   }),
 ]
+
+const oneAnswer = async (found: FoundPipeline): Promise<ReadyAnswer> => ({
+  headers: readyHeaders({ etag: await etagOfRecord(found.record) }),
+  body: serialize(found),
+})
+
+const listAnswer = (found: readonly FoundPipeline[]): ReadyAnswer => ({ headers: readyHeaders(), body: jsonArray(found, serialize) })
 
 /** The pipeline operations alone, for embedding. */
 export const createPipelineHandlers = (deps: PipelineRouteDeps & RouterDeps): FetchHandler => createRouter(pipelineRoutes(deps), deps)

@@ -13,14 +13,17 @@ export const writeLines = (
   onHeartbeat: () => void,
 ): void => {
   response.writeHead(200, { 'content-type': 'application/x-ndjson' })
+  let begun = false
   const push = (event: unknown): void => {
+    begun = true
     if (response.writableEnded || response.destroyed) return
     if (response.writableLength > maxBacklog) response.destroy()
     else response.write(`${JSON.stringify(event)}\n`)
   }
   const beat = (): void => push({ type: 'heartbeat' })
-  beat()
   const unsubscribe = source({ push, end: () => response.end() })
+  // A source may begin with a heartbeat of its own.
+  if (!begun) beat()
   const heartbeat = setInterval(() => {
     onHeartbeat()
     beat()

@@ -15,6 +15,7 @@ export const pipelineAnswers = (
   },
   check: (config) => supervisor.check(config),
   list: () => supervisor.list(),
+  listRunning: () => supervisor.listRunning(),
   view: (id) => supervisor.view(id),
   put: (config, options) => supervisor.put(config, options),
   remove: (id, { force }) => supervisor.remove(id, force),

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream'
+import { type EngineMoment, formatMoment, MOMENT_HEADER } from '../../lib/engine/moment.ts'
 import { ApiError, errorBody } from '../../lib/errors.ts'
 import type { Log } from '../../lib/ports.ts'
 import { type Answered, type ByteSource, dispatch, type EngineAnswers, type Picture } from './dispatch.ts'
@@ -12,12 +13,14 @@ interface EngineServerOptions {
   readonly answers: EngineAnswers
   readonly token: string
   readonly log: Log
+  /** How far the engine has come; every answer tells it. */
+  readonly moment?: () => EngineMoment
   /** Each authenticated request, and each heartbeat of a stream. */
   readonly onContact: () => void
 }
 
 /** The engine's HTTP server: a bearer secret, and the calls of the protocol. */
-export const createEngineServer = ({ answers, token, log, onContact }: EngineServerOptions): Server => {
+export const createEngineServer = ({ answers, token, log, moment, onContact }: EngineServerOptions): Server => {
   const secret = sha256(`Bearer ${token}`)
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     try {
@@ -32,6 +35,7 @@ export const createEngineServer = ({ answers, token, log, onContact }: EngineSer
         body: () => readJson(request),
         signal: () => signalOf(response),
       })
+      if (moment !== undefined) response.setHeader(MOMENT_HEADER, formatMoment(moment()))
       send(response, answered, onContact)
     } catch (error) {
       const known = error instanceof ApiError ? error : new ApiError('INTERNAL_ERROR', 'The engine failed to answer.')

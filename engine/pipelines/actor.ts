@@ -84,6 +84,10 @@ export class PipelineActor {
       play: () => this.#play,
       start: () => this.play({ wait: true, byReader: true }),
       stop: () => void this.stop(),
+      onReaders: () => {
+        // While it runs this is a counter as the others.
+        if (!this.running) this.#emitView()
+      },
     })
     this.screenshots = new PipelineScreenshots({
       ...deps.screenshots,
@@ -111,7 +115,7 @@ export class PipelineActor {
     return {
       id: this.#config.id,
       state: this.#state(),
-      runtime: { ...this.#status.read(), readers: this.#demand.output.readers, ...this.#mediaStats.read() },
+      runtime: { ...this.#status.read(), readers: this.#demand.output.readers, ...this.#mediaStats.read(this.running) },
       klv: this.klv.view(),
       screenshots: this.screenshots.view(this.#deps.settings().screenshots),
     }
@@ -131,7 +135,12 @@ export class PipelineActor {
   }
 
   settingsChanged(): Promise<void> {
-    return this.#command(() => this.#demand.settingsChanged())
+    return this.#command(async () => {
+      const { lastFault } = this.#status
+      await this.#demand.settingsChanged()
+      // The output may not listen.
+      if (this.#status.lastFault !== lastFault) this.#emitView()
+    })
   }
 
   /** Replaces the configuration; CONFLICT while it runs. */

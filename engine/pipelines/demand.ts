@@ -20,6 +20,8 @@ interface DemandParts {
   /** Starts the pipeline for a reader; rejects with ApiError. */
   readonly start: () => Promise<unknown>
   readonly stop: () => void
+  /** The number of readers has changed. */
+  readonly onReaders: () => void
 }
 
 /**
@@ -102,6 +104,7 @@ export class ReaderDemand {
     // A reader may get the description, and send PLAY only after the pipeline was stopped: that starts the pipeline as well.
     if (joined && this.#livePlay() === undefined && this.#startsOnRead()) this.#start().catch(() => this.output.disconnectReaders())
     this.stopWhenIdle()
+    this.#parts.onReaders()
   }
 
   #start(): Promise<unknown> {

@@ -36,6 +36,8 @@ export interface PipelineFacts {
   readonly media: MediaTotals
 }
 
+const STANDSTILL = { fps: 0, kbps: 0 }
+
 /** Frame count, rates and age of the last frame of one play. Times are monotonic milliseconds. */
 export class MediaStats {
   readonly #rates = new RateMeter()
@@ -54,9 +56,10 @@ export class MediaStats {
     this.#rates.record(now, bytes)
   }
 
-  read(): Pick<Runtime, 'frames' | 'fps' | 'bitrate_kbps' | 'last_frame_age_ms'> {
+  /** What does not run has no rates, also right after its end. */
+  read(running = true): Pick<Runtime, 'frames' | 'fps' | 'bitrate_kbps' | 'last_frame_age_ms'> {
     const now = performance.now()
-    const { fps, kbps } = this.#rates.rates(now)
+    const { fps, kbps } = running ? this.#rates.rates(now) : STANDSTILL
     return {
       frames: this.#frames,
       fps,

@@ -1,10 +1,12 @@
+import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { PortRange } from '../../lib/configuration.ts'
 import type { EngineCheck, EngineEvent, LogLine } from '../../lib/engine/messages.ts'
+import type { EngineMoment } from '../../lib/engine/moment.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { licensedCodecs, requireLicense } from '../../lib/license/license.ts'
 import type { LicenseState } from '../../lib/schema/license.ts'
-import { type PipelineConfig, type PipelineView, parseOutputUri } from '../../lib/schema/pipeline.ts'
+import { isAtRest, type PipelineConfig, type PipelineView, parseOutputUri } from '../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../lib/schema/settings.ts'
 import { validationError } from '../../lib/validate.ts'
 import { Fault, faultToApiError } from '../fault.ts'
@@ -37,12 +39,18 @@ interface PutOptions {
 /** The registered pipelines, an actor each; the one place where output ports are assigned. */
 export class Supervisor {
   readonly #options: SupervisorOptions
+  /** This process; revisions of others are not comparable. */
+  readonly #engine = randomUUID()
   readonly #actors = new Map<string, PipelineActor>()
+  /** The revision at the last event of each pipeline. */
+  readonly #revisions = new Map<string, number>()
   readonly #listeners = new Set<(event: EngineEvent) => void>()
   readonly #registration = createQueue()
   #settings: Settings = DEFAULT_SETTINGS
   #license: LicenseState = { status: 'unlimited' }
   #configured = false
+  /** Counts the events: whoever has read as many of them knows all that has changed so far. */
+  #revision = 0
 
   constructor(options: SupervisorOptions) {
     this.#options = options
@@ -57,6 +65,11 @@ export class Supervisor {
     return this.#settings
   }
 
+  /** How far this engine has come: what an answer of now takes into account. */
+  get moment(): EngineMoment {
+    return { engine: this.#engine, revision: this.#revision }
+  }
+
   /** How many pipelines play. */
   get playing(): number {
     return this.list().filter(({ state }) => state === 'playing').length
@@ -68,8 +81,11 @@ export class Supervisor {
 
   configure(settings: Settings): void {
     this.#options.publisher.requireCredentials(readerCredentials(settings))
+    const changesViews = !isDeepStrictEqual(this.#settings.screenshots, settings.screenshots)
     this.#settings = settings
     this.#configured = true
+    // The views show the defaults of the screenshots.
+    if (changesViews) this.#emit({ type: 'heartbeat', relist: true })
     for (const actor of this.#actors.values()) void actor.settingsChanged()
     void this.#options.screenshots.store.trim()
   }
@@ -81,6 +97,7 @@ export class Supervisor {
 
   subscribe(listener: (event: EngineEvent) => void): () => void {
     this.#listeners.add(listener)
+    listener({ type: 'heartbeat', ...this.moment })
     return () => {
       this.#listeners.delete(listener)
     }
@@ -111,6 +128,7 @@ export class Supervisor {
     // Another removal may have ended first, and the pipeline may have been registered again since.
     if (!this.#isRegistered(actor)) return
     this.#actors.delete(id)
+    this.#revisions.delete(id)
     this.#emit({ type: 'pipeline_removed', id })
   }
 
@@ -153,7 +171,7 @@ export class Supervisor {
   }
 
   view(id: string): PipelineView {
-    return this.#find(id).view()
+    return this.#viewOf(this.#find(id))
   }
 
   log(id: string): readonly LogLine[] {
@@ -161,7 +179,11 @@ export class Supervisor {
   }
 
   list(): readonly PipelineView[] {
-    return this.#each((actor) => actor.view())
+    return this.#each((actor) => this.#viewOf(actor))
+  }
+
+  listRunning(): readonly PipelineView[] {
+    return this.list().filter((view) => !isAtRest(view))
   }
 
   measure(): readonly PipelineFacts[] {
@@ -236,9 +258,22 @@ export class Supervisor {
     return [...this.#actors.values()].map(read)
   }
 
-  #emit(event: EngineEvent): void {
+  #viewOf(actor: PipelineActor): PipelineView {
+    return { ...actor.view(), revision: this.#revisions.get(actor.config.id) ?? 0 }
+  }
+
+  /** Numbers the event and tells it to the listeners. */
+  #emit(unnumbered: EngineEvent): void {
+    this.#revision += 1
+    const event = this.#numbered(unnumbered, this.#revision)
     if (event.type === 'geolocation') this.#actors.get(event.id)?.screenshots.locate(event.geolocation)
     for (const listener of this.#listeners) listener(event)
+  }
+
+  #numbered(event: EngineEvent, revision: number): EngineEvent {
+    if (event.type !== 'pipeline') return Object.assign({}, event, { revision })
+    this.#revisions.set(event.view.id, revision)
+    return { ...event, view: { ...event.view, revision }, revision }
   }
 }
 

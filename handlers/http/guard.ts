@@ -6,9 +6,16 @@ import { ApiError } from '../../lib/errors.ts'
 import { json } from './respond.ts'
 import type { RequestContext, Route } from './route.ts'
 
+/** What of a request says who asks, and for what. */
+export interface AskedRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: Pick<Headers, 'get'>
+}
+
 /** A request before its route handles it. */
 export interface Arrival {
-  readonly request: Request
+  readonly request: AskedRequest
   readonly context: RequestContext
   /** Origins whose pages may call the API. */
   readonly corsOrigins: readonly string[]
@@ -73,7 +80,7 @@ const hostUnknown = (host: string): ApiError =>
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i
 
 /** The credentials that a request carries. */
-export const presentedBy = ({ headers }: Request): Presented => ({
+export const presentedBy = ({ headers }: Pick<AskedRequest, 'headers'>): Presented => ({
   token: BEARER.exec(headers.get('authorization') ?? '')?.[1],
   apiKey: headers.get('x-api-key') ?? undefined,
 })

@@ -1,5 +1,7 @@
 import { ApiError, errorBody } from '../../lib/errors.ts'
+import { pause } from '../../lib/pause.ts'
 import { redact } from '../../lib/redact.ts'
+import type { ReadyAnswer } from './route.ts'
 
 /** Answers show a momentary state and may show camera addresses: no cache may keep them, no browser may guess their type. */
 const NO_STORE = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const
@@ -10,6 +12,45 @@ export const json = (body: unknown, status = 200, headers: Readonly<Record<strin
 
 /** An XML document. */
 export const xml = (document: string): Response => new Response(document, { headers: { ...NO_STORE, 'content-type': 'application/xml' } })
+
+/** An answer with JSON that is ready. What comes in pieces is made while it is sent, other work between. */
+export const readyResponse = ({ body, headers }: ReadyAnswer): Response =>
+  new Response(typeof body === 'string' ? body : inTurns(body), { headers })
+
+/** Items of a piece: a few milliseconds of work. */
+const PER_PIECE = 250
+
+/** A JSON array: a text, or pieces of it when it is long. */
+export const jsonArray = <T>(items: readonly T[], toJson: (item: T) => string): string | Iterable<string> =>
+  items.length <= PER_PIECE ? `[${items.map(toJson).join()}]` : pieces(items, toJson)
+
+function* pieces<T>(items: readonly T[], toJson: (item: T) => string): Generator<string> {
+  for (let at = 0; at < items.length; at += PER_PIECE) {
+    const texts = items.slice(at, at + PER_PIECE).map(toJson)
+    yield `${at === 0 ? '[' : ','}${texts.join()}${at + PER_PIECE < items.length ? '' : ']'}`
+  }
+}
+
+/** The header fields of an answer with JSON that is ready. */
+export const readyHeaders = (more: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> => ({
+  ...NO_STORE,
+  'content-type': 'application/json',
+  ...more,
+})
+
+/** A turn of the event loop per piece: a promise alone would let nothing else run. */
+const inTurns = (pieces: Iterable<string>): ReadableStream<Uint8Array> => {
+  const iterator = pieces[Symbol.iterator]()
+  const encoder = new TextEncoder()
+  return new ReadableStream({
+    async pull(controller) {
+      await pause(0)
+      const { done, value } = iterator.next()
+      if (done) controller.close()
+      else controller.enqueue(encoder.encode(value))
+    },
+  })
+}
 
 /** 204. */
 export const noContent = (): Response => new Response(null, { status: 204, headers: NO_STORE })

@@ -30,8 +30,16 @@ export interface Exchange {
 
 export type { Access } from '../../lib/openapi/operation.ts'
 
+/** A 200 whose JSON is ready, or is made piece by piece while it is sent. */
+export interface ReadyAnswer {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Iterable<string>
+}
+
 /** One operation of the API, for the router, the guard and the API document. */
 export interface Route extends Operation {
+  /** A read as it is asked for most often, without query: for hosts that write an answer without a Response. */
+  readonly ready?: (params: Readonly<Record<string, string>>) => Promise<ReadyAnswer>
   readonly handle: (exchange: Exchange) => Response | Promise<Response>
 }
 
@@ -53,7 +61,7 @@ export const route = <
   const Sent extends Body | undefined = undefined,
   Others extends Readonly<Record<number, Answer>> = Readonly<Record<never, never>>,
 >(
-  row: Row<Method, Path, Name, Query, Sent, Answered, Others, Code> & Pick<Route, 'handle'>,
+  row: Row<Method, Path, Name, Query, Sent, Answered, Others, Code> & Pick<Route, 'handle' | 'ready'>,
 ): CallableRoute<
   Name,
   LineOf<Method, Path, Answered, Others>,

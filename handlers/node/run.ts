@@ -3,7 +3,7 @@ import { messageOf } from '../../lib/errors.ts'
 import { pause } from '../../lib/pause.ts'
 import type { Log } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }
-import { type AppDeps, apiRoutes, createApp } from '../app.ts'
+import { type AppDeps, apiRoutes, createApp, createReads } from '../app.ts'
 import { helpText, readArguments } from './arguments.ts'
 import { withPages } from './dashboard-files.ts'
 import { type DocsServer, serveDocs } from './server/docs-server.ts'
@@ -56,7 +56,7 @@ const serve = async (configuration: Configuration, takeOver: boolean, shutdown: 
   if (docs !== undefined && !shutdown.add({ server: docs.server })) return
   const corsOrigins = [...configuration.corsOrigins, ...(docs?.origins ?? [])]
   const app = withPages(configuration, createApp({ ...service.deps, corsOrigins }))
-  const server = createHttpServer({ app, trustProxy: configuration.trustProxy, log })
+  const server = createHttpServer({ app, reads: createReads(service.deps), trustProxy: configuration.trustProxy, log })
   await listen(server, { host: configuration.host, port: configuration.port, purpose: 'listen', variable: 'SVC_PORT' })
   if (!shutdown.add({ server })) return
   if (isExposed(server)) await service.expose(urlOf(server))

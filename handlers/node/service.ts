@@ -14,6 +14,7 @@ import { type Configuration, readConfiguration } from '../../lib/configuration.t
 import { createEngineCaller } from '../../lib/engine/caller.ts'
 import { createEngineClient } from '../../lib/engine/client.ts'
 import { EngineDoor } from '../../lib/engine/gate.ts'
+import { EngineMirror } from '../../lib/engine/mirror.ts'
 import { createLicensing } from '../../lib/license/licensing.ts'
 import { createLicenseSender } from '../../lib/license/send-to-engine.ts'
 import { createLineWriter, createLog } from '../../lib/log/log.ts'
@@ -21,7 +22,7 @@ import { terminalStyle } from '../../lib/log/log-text.ts'
 import { reconcile } from '../../lib/pipelines/reconcile.ts'
 import type { Log, PasswordHasher } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }
-import { type AppDeps, assemble, createApp, type FetchHandler } from '../app.ts'
+import { type AppDeps, assemble, createApp, createReads, type FetchHandler } from '../app.ts'
 import { withPages } from './dashboard-files.ts'
 import { openDataDirectory, readOrCreateApiKey } from './data-directory.ts'
 import { createLicenseFile } from './license-file.ts'
@@ -110,12 +111,19 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   let link: EngineLink | undefined
   let exposed = false
   const door = new EngineDoor()
-  const caller = createEngineCaller({ address: door.address, fetch: (url, init) => (link?.fetch ?? fetch)(url, init) })
+  // An engine that runs elsewhere may have other API processes too.
+  const mirror = configuration.engineUrl === undefined ? new EngineMirror() : undefined
+  const caller = createEngineCaller({
+    address: door.address,
+    fetch: (url, init) => (link?.fetch ?? fetch)(url, init),
+    onAnswer: (moment) => mirror?.noteAnswer(moment),
+  })
   const client = createEngineClient(caller, door)
   const ports = {
     ...repositories,
     engine: client.engine,
     engineAtOnce: createEngineClient(caller).engine,
+    ...(mirror !== undefined && { mirror }),
     screenshots: client.screenshots,
     klv: client.klv,
     live: client.live,
@@ -146,14 +154,16 @@ export const openService = async (configuration: Configuration, options: OpenOpt
     linkEngine(configuration, dataDir, options.environment ?? process.env, {
       log,
       door,
+      mirror,
       // The API uses the engine only after this.
       onReady: async (direct, occasion) => {
         const { engine, screenshots } = direct
         await license.send(direct)
         await reconcile({ ...deps, engine, screenshots, licensing: createLicensing({ source: ports.license, engine, clock }) }, occasion)
-        await deps.events.resync(await engine.list())
+        await deps.events.resync(await (mirror === undefined ? engine.list() : mirror.fill(() => engine.list())))
       },
       onEvent: (event) => {
+        if (mirror?.push(event)) mirror.fill(client.engine.list).catch((error: unknown) => log.warn('engine_not_listed', { error }))
         if (event.type === 'heartbeat') void license.refresh()
         deps.events.push(event)
         deps.geolocations.push(event)
@@ -169,7 +179,7 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   }
   const service: Service = {
     app,
-    listener: createRequestListener({ app, trustProxy: configuration.trustProxy, log }),
+    listener: createRequestListener({ app, reads: createReads(deps), trustProxy: configuration.trustProxy, log }),
     deps,
     apiKey,
     dataDir,

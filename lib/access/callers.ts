@@ -12,7 +12,7 @@ export interface CallerRules {
 interface Addressed {
   readonly method: string
   readonly url: string
-  readonly headers: Headers
+  readonly headers: Pick<Headers, 'get'>
 }
 
 const CHANGING: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])

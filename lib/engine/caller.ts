@@ -1,4 +1,5 @@
 import { ApiError, isErrorCode } from '../errors.ts'
+import { type EngineMoment, MOMENT_HEADER, parseMoment } from './moment.ts'
 
 export interface EngineAddress {
   readonly url: string
@@ -22,6 +23,8 @@ export interface EngineCallerOptions {
   /** Where the engine is now; undefined while none is known. */
   readonly address: () => EngineAddress | undefined
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
+  /** How far the engine had come when it answered; called before the answer is handed on. */
+  readonly onAnswer?: (moment: EngineMoment) => void
 }
 
 /** Calls the engine over HTTP with its bearer secret. */
@@ -31,12 +34,15 @@ export const createEngineCaller = (options: EngineCallerOptions): EngineCaller =
     const address = options.address()
     if (address === undefined) throw engineUnavailable(new Error('no engine is there'))
     // Not as a Request: on Node the signal of one that was garbage-collected reaches its fetch no more.
-    return send(new URL(path, address.url).href, {
+    const response = await send(new URL(path, address.url).href, {
       method,
       signal: typeof until === 'number' ? AbortSignal.timeout(until) : until,
       headers: { authorization: `Bearer ${address.token}`, ...(body !== undefined && { 'content-type': 'application/json' }) },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
+    const moment = parseMoment(response.headers.get(MOMENT_HEADER))
+    if (moment !== undefined) options.onAnswer?.(moment)
+    return response
   }
 }
 

@@ -61,13 +61,13 @@ export const pipelineConfigSchema: SchemaOf<PipelineConfig> = v.variant('mode', 
   v.object({ ...configEntries, mode: v.literal('advanced'), raw_pipeline: v.string() }),
 ])
 
-export const pipelineViewSchema: SchemaOf<PipelineView> = v.pick(simpleRepresentationSchema, [
-  'id',
-  'state',
-  'runtime',
-  'klv',
-  'screenshots',
-])
+/** Counts what has changed in one engine process; absent in what an engine of an earlier version sends. */
+const revision = v.optional(count)
+
+export const pipelineViewSchema: SchemaOf<PipelineView> = v.object({
+  ...v.pick(simpleRepresentationSchema, ['id', 'state', 'runtime', 'klv', 'screenshots']).entries,
+  revision,
+})
 
 const isPipelineView = (value: Partial<PipelineView> | null): boolean =>
   typeof value?.id === 'string' && typeof value.state === 'string' && typeof value.runtime?.phase === 'string'
@@ -99,8 +99,8 @@ const cameraAdded = v.object({ type: v.literal('camera_added'), ...cameraAddedSc
 const cameraRemoved = v.object({ type: v.literal('camera_removed'), ...cameraRemovedSchema.entries })
 
 export const pipelineEventSchema: SchemaOf<EngineEvent> = v.variant('type', [
-  v.object({ type: v.literal('pipeline'), view: pipelineViewSchema }),
-  v.object({ type: v.literal('pipeline_removed'), id: v.string() }),
+  v.object({ type: v.literal('pipeline'), view: pipelineViewSchema, revision }),
+  v.object({ type: v.literal('pipeline_removed'), id: v.string(), revision }),
   v.object({
     type: v.literal('pipeline_error'),
     id: v.string(),
@@ -108,9 +108,10 @@ export const pipelineEventSchema: SchemaOf<EngineEvent> = v.variant('type', [
     message: v.string(),
     cause: v.string(),
     reason: v.string(),
+    revision,
   }),
-  v.object({ type: v.literal('geolocation'), id: v.string(), geolocation: geolocationSchema }),
-  heartbeat,
+  v.object({ type: v.literal('geolocation'), id: v.string(), geolocation: geolocationSchema, revision }),
+  v.object({ ...heartbeat.entries, engine: v.optional(v.string()), revision, relist: v.optional(v.boolean()) }),
 ])
 
 export const klvEventSchema: SchemaOf<KlvEvent | Heartbeat> = v.variant('type', [
@@ -134,7 +135,20 @@ export interface Heartbeat {
   readonly type: 'heartbeat'
 }
 
-type PipelineEvent =
+/** The first of a stream tells the engine process and its revision. `relist`: views have changed without an event of their own. */
+export interface PipelineHeartbeat extends Heartbeat, Numbered {
+  readonly engine?: string | undefined
+  readonly relist?: boolean | undefined
+}
+
+/** `revision` of the engine after the change. */
+interface Numbered {
+  readonly revision?: number | undefined
+}
+
+type PipelineEvent = Numbered & PipelineChange
+
+type PipelineChange =
   | { readonly type: 'pipeline'; readonly view: PipelineView }
   | { readonly type: 'pipeline_removed'; readonly id: string }
   | {
@@ -154,4 +168,4 @@ export interface KlvEvent {
 }
 
 /** One event of the engine, of whichever of its streams. */
-export type EngineEvent = PipelineEvent | KlvEvent | CameraEvent | Heartbeat
+export type EngineEvent = PipelineEvent | KlvEvent | CameraEvent | PipelineHeartbeat

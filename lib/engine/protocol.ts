@@ -85,6 +85,15 @@ export const PROTOCOL = {
       outage: 'repeat',
     },
     list: { method: 'GET', path: '/pipelines', kind: 'json', answer: message.pipelineListSchema, patienceMs: QUICK_MS, outage: 'repeat' },
+    /** Those with a run only: what the others show changes with an event. */
+    listRunning: {
+      method: 'GET',
+      path: '/pipelines?running',
+      kind: 'json',
+      answer: message.pipelineListSchema,
+      patienceMs: QUICK_MS,
+      outage: 'repeat',
+    },
     view: { method: 'GET', path: '/pipelines/:id', kind: 'json', answer: pipelineViewSchema, patienceMs: QUICK_MS, outage: 'repeat' },
     /**
      * Registers a pipeline (`create`: CONFLICT when the id is known) or replaces its configuration (CONFLICT while it runs).

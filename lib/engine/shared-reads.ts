@@ -28,7 +28,8 @@ export const shareReads = <T>(read: (key: string) => Promise<T>): ((key: string)
 /** One request for what many clients read at the same time. */
 export const withSharedReads = (engine: Engine): Engine => {
   const list = shareReads(() => engine.list())
-  return { ...engine, view: shareReads((id) => engine.view(id)), list: () => list('') }
+  const listRunning = shareReads(() => engine.listRunning())
+  return { ...engine, view: shareReads((id) => engine.view(id)), list: () => list(''), listRunning: () => listRunning('') }
 }
 
 /** Calls at the same time get the same bytes: one request, and the picture is in memory once. */

@@ -1,31 +1,38 @@
+import type { ViewReader } from '../engine/mirror.ts'
 import type { Engine } from '../engine/protocol.ts'
 import { ApiError, hasCode } from '../errors.ts'
 import type { PipelineRecord, PipelineRepository } from '../repositories.ts'
 import { type PipelineView, pipelineFilterSchema } from '../schema/pipeline.ts'
 import { validate } from '../validate.ts'
-import { idleView, type PipelineRepresentation, represent } from './representation.ts'
+import { idleView } from './representation.ts'
+import type { FoundPipeline } from './serialize.ts'
 
-interface FindDeps {
-  readonly engine: Pick<Engine, 'view' | 'list'>
+export interface FindDeps {
+  readonly views: ViewReader
   readonly pipelines: Pick<PipelineRepository, 'find' | 'list'>
 }
 
-/** The pipelines that match the filters of the query, oldest first. */
-export const listPipelines = async (deps: FindDeps, query: Readonly<Record<string, unknown>>): Promise<PipelineRepresentation[]> => {
+/** The pipelines that match the filters of the query, oldest first, all of one moment. */
+export const listPipelines = async (deps: FindDeps, query: Readonly<Record<string, unknown>>): Promise<readonly FoundPipeline[]> => {
   const filter = validate(pipelineFilterSchema, query, 'query')
-  const [records, views] = await Promise.all([deps.pipelines.list(), deps.engine.list()])
-  const viewOf = new Map(views.map((view) => [view.id, view]))
+  const [records, views] = await Promise.all([deps.pipelines.list(), deps.views.all()])
   return records
     .filter(({ config }) => filter.mode === undefined || config.mode === filter.mode)
     .filter(({ config }) => filter.on_demand === undefined || config.on_demand === filter.on_demand)
-    .map((record) => represent(record, viewOf.get(record.config.id) ?? idleView(record)))
-    .filter(({ state }) => filter.state === undefined || state === filter.state)
+    .map((record) => ({ record, ...(views.get(record.config.id) ?? { view: idleView(record), agedMs: 0 }) }))
+    .filter(({ view }) => filter.state === undefined || view.state === filter.state)
 }
 
 /** One pipeline; NOT_FOUND. */
-export const getPipeline = async (deps: FindDeps, id: string): Promise<PipelineRepresentation> => {
+export const getPipeline = async (deps: FindDeps, id: string): Promise<FoundPipeline> => {
   const record = await findRecord(deps.pipelines, id)
-  return represent(record, await findView(deps.engine, record))
+  try {
+    const { view, agedMs } = await deps.views.one(id)
+    return { record, view, agedMs }
+  } catch (error) {
+    if (hasCode(error, 'NOT_FOUND')) return { record, view: idleView(record), agedMs: 0 }
+    throw error
+  }
 }
 
 /** The stored pipeline; NOT_FOUND. */

@@ -271,4 +271,11 @@ export interface PipelineView {
   readonly runtime: Runtime
   readonly klv: KlvView
   readonly screenshots: ScreenshotsView
+  /** The engine's revision at the last change of the view; counters change without. */
+  readonly revision?: number | undefined
 }
+
+/** Phases without a run: the engine changes nothing by itself, so each change has an event, and counters stand still. */
+const AT_REST: ReadonlySet<Phase> = new Set(['idle', 'failed'])
+
+export const isAtRest = ({ runtime }: PipelineView): boolean => AT_REST.has(runtime.phase)

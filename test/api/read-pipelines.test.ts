@@ -1,5 +1,9 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
+import type { SimpleConfig } from '../../lib/schema/pipeline.ts'
 import { advanced, createTestApi, simple, type TestApi } from '../helpers/api/api.ts'
+import { fetchHost, nodeHost } from '../helpers/api/hosts.ts'
 import { testRows } from './api-rows.ts'
 
 const four = async (api: TestApi) => {
@@ -50,6 +54,46 @@ describe('listing pipelines', () => {
     { name: 'refuses an unknown state', request: list('?state=failed'), status: 400, contains: ['"path":"state"'] },
     { name: 'refuses a filter given twice', request: list('?state=ready&state=playing'), status: 400, contains: ['"path":"state"'] },
   ])
+
+  it.each([fetchHost, nodeHost])('answers many in pieces, other requests between, on $name', async (host) => {
+    await using api = await createTestApi(host)
+    const given = await api.given(simple('first'))
+    const record = await api.deps.pipelines.find('first')
+    if (record === undefined) throw new Error('It was not stored')
+    const names = Array.from({ length: 1100 }, (_, at) => `camera-${at}`)
+    for (const [at, id] of names.entries()) {
+      await api.deps.pipelines.insert({ ...record, config: { ...record.config, id }, created_at: record.created_at + 1 + at })
+    }
+    const order: string[] = []
+    const note = async (name: string, response: Promise<Response>): Promise<string> => {
+      const text = await (await response).text()
+      order.push(name)
+      return text
+    }
+    const [all] = await Promise.all([note('list', api.send('GET', '/svc/pipeline')), note('one', api.send('GET', '/svc/pipeline/first'))])
+    expect(JSON.parse(all).map(({ id }: { id: string }) => id)).toEqual([given.id, ...names])
+    expect(JSON.parse(all)[0]).toEqual(given)
+    expect(order).toEqual(['one', 'list'])
+  })
+
+  it('ends with a client that leaves in the middle of a long list', async () => {
+    await using api = await createTestApi(nodeHost)
+    await api.given(simple('first'))
+    const record = await api.deps.pipelines.find('first')
+    if (record === undefined) throw new Error('It was not stored')
+    // More than the buffers of both ends hold.
+    for (let at = 0; at < 4000; at += 1) {
+      const raw_pipeline = `fakesrc name=x${'x'.repeat(4000)}`
+      const { source, encoding, ...common } = record.config as SimpleConfig
+      await api.deps.pipelines.insert({ ...record, config: { ...common, id: `camera-${at}`, mode: 'advanced', raw_pipeline } })
+    }
+    const leaving = connect(Number(new URL(api.origin).port), '127.0.0.1')
+    leaving.write(`GET /svc/pipeline HTTP/1.1\r\nHost: ${new URL(api.origin).host}\r\n\r\n`)
+    await once(leaving, 'data')
+    leaving.destroy()
+    const { status } = await api.send('GET', '/svc/pipeline/first')
+    expect([status, api.logged.filter(({ level }) => level === 'error')]).toEqual([200, []])
+  })
 
   it('calls the engine once for any number of pipelines', async () => {
     await using api = await createTestApi()

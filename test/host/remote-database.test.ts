@@ -41,6 +41,15 @@ describe('a libSQL server', () => {
     expect((await three.request('PUT', '/svc/pipeline/shared/play')).body.state).toBe('playing')
     expect((await one.request('GET', '/svc/pipeline/shared')).body.state).toBe('playing')
 
+    // What one of them was answered is what each shows from then on.
+    for (let round = 0; round < 5; round += 1) {
+      const stopped = (await one.request('PUT', '/svc/pipeline/shared/stop')).body
+      const [shown, list] = [await two.request('GET', '/svc/pipeline/shared'), await three.request('GET', '/svc/pipeline')]
+      expect([shown.body.runtime.since, list.body[0].runtime.since]).toEqual([stopped.runtime.since, stopped.runtime.since])
+      expect((await two.request('PUT', '/svc/pipeline/shared/play')).body.state).toBe('playing')
+      expect((await one.request('GET', '/svc/pipeline')).body[0].state).toBe('playing')
+    }
+
     // Of two concurrent creations with the same id one wins.
     const twins = await Promise.all([one, two, three].map((service) => service.request('POST', '/svc/pipeline', resting('twin'))))
     expect(twins.map(({ status }) => status).sort()).toEqual([201, 409, 409])

@@ -9,8 +9,8 @@ export interface EngineConnections {
   drop(): void
 }
 
-/** Most connections to the engine at once; what comes on top waits. */
-const MAX_SOCKETS = 2048
+/** Most connections to the engine at once, as many as the API takes of its clients; what comes on top waits. */
+const MAX_SOCKETS = 10_000
 
 /**
  * fetch over connections of our own. The runtime's fetch keeps a connection that is still being made when its request is

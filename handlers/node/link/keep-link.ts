@@ -3,6 +3,7 @@ import { createEngineClient, followEngine } from '../../../lib/engine/client.ts'
 import { follow } from '../../../lib/engine/follow.ts'
 import type { EngineDoor } from '../../../lib/engine/gate.ts'
 import type { EngineEvent } from '../../../lib/engine/messages.ts'
+import type { EngineMirror } from '../../../lib/engine/mirror.ts'
 import { type EngineClient, PROTOCOL } from '../../../lib/engine/protocol.ts'
 import type { Occasion } from '../../../lib/pipelines/reconcile.ts'
 import type { Log } from '../../../lib/ports.ts'
@@ -32,6 +33,8 @@ export interface LinkOptions {
   /** Reconciles engine and database; the API sees the engine only afterwards. */
   readonly onReady: (engine: EngineClient, occasion: Occasion) => Promise<void>
   readonly onEvent: (event: EngineEvent) => void
+  /** Told when a stream of events begins and ends, and what is answered to `onReady`. */
+  readonly mirror?: EngineMirror | undefined
 }
 
 /** Where an engine comes from: an own sidecar, or one that runs elsewhere. */
@@ -52,7 +55,7 @@ export interface EnginePlace {
 }
 
 /** Finds the engine, reconciles it and follows its events, again and again until the link is left or stopped. */
-export const keepLink = (place: EnginePlace, { log, door, onReady, onEvent }: LinkOptions): EngineLink => {
+export const keepLink = (place: EnginePlace, { log, door, onReady, onEvent, mirror }: LinkOptions): EngineLink => {
   const stopping = new AbortController()
   /** Also the start of an engine is given up. */
   const ending = new AbortController()
@@ -80,11 +83,17 @@ export const keepLink = (place: EnginePlace, { log, door, onReady, onEvent }: Li
   async function* open(signal: AbortSignal): AsyncGenerator<EngineEvent> {
     const { address, found } = await place.obtain(ending.signal)
     if (signal.aborted) return
-    const caller = createEngineCaller({ address: () => address, ...reach })
+    const caller = createEngineCaller({ address: () => address, ...reach, onAnswer: (moment) => mirror?.noteAnswer(moment) })
     obtained = { address, client: createEngineClient(caller), occasion: found ? 'engine_found' : occasion }
     try {
-      yield* followEngine(caller, events, [], signal)
+      let begun = false
+      for await (const event of followEngine(caller, events, [], signal)) {
+        if (!begun) mirror?.begin(event)
+        begun = true
+        yield event
+      }
     } finally {
+      mirror?.end()
       onLoss()
       place.onLost?.()
     }

@@ -3,10 +3,12 @@ import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type Serv
 import { createServerAdapter } from '@whatwg-node/server'
 import { ApiError, errorBody } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/ports.ts'
+import type { ReadyReads } from '../../http/ready-reads.ts'
 import type { RequestContext } from '../../http/router.ts'
 import { trackConnections } from './drain.ts'
 import { limitPerAddress } from './limit-per-address.ts'
 import { limitPerTurn } from './limit-per-turn.ts'
+import { writeReady } from './write-ready.ts'
 
 /** Limits of the HTTP server; handlers/http/body.ts limits the body. */
 const LIMITS = {
@@ -32,6 +34,8 @@ const REFUSED_METHODS = new Set(['TRACE', 'TRACK', 'CONNECT'])
 
 interface HttpServerOptions {
   readonly app: (request: Request, context: RequestContext) => Promise<Response>
+  /** Answers some reads without `app`. */
+  readonly reads?: ReadyReads
   readonly trustProxy: boolean
   readonly log: Log
   /** Replaces some of the default limits. */
@@ -56,7 +60,7 @@ export const createHttpServer = (options: HttpServerOptions): Server => {
 type RequestListener = (request: IncomingMessage, response: ServerResponse) => void
 
 /** The request listener, also for a node:http server of the embedding program. */
-export const createRequestListener = ({ app, trustProxy, log, limits }: HttpServerOptions): RequestListener => {
+export const createRequestListener = ({ app, reads, trustProxy, log, limits }: HttpServerOptions): RequestListener => {
   const { urlBytes } = { ...LIMITS, ...limits }
   const adapter = createServerAdapter<{ req: IncomingMessage; res: ServerResponse }>((request, { req, res }) =>
     app(request, {
@@ -75,12 +79,25 @@ export const createRequestListener = ({ app, trustProxy, log, limits }: HttpServ
       log.debug('request_refused', { request_id: requestId, code: refusal.code, message: refusal.message })
       return sendError(response, refusal)
     }
-    Promise.resolve(adapter(request, response)).catch((error: unknown) => {
+    const fail = (error: unknown): void => {
       log.error('http_adapter_failed', { request_id: requestId, method: request.method, error })
       sendError(response, new ApiError('INTERNAL_ERROR', 'The service failed. Search its log for the request id.'))
-    })
+    }
+    const viaApp = async (): Promise<void> => void (await adapter(request, response))
+    const context = { clientAddress: clientAddress(request, trustProxy), requestId }
+    const ready = reads?.({ method: request.method ?? '', url: '', path: request.url ?? '', headers: headersOf(request) }, context)
+    if (ready === undefined) viaApp().catch(fail)
+    else ready.then((answer) => (answer === undefined ? viaApp() : writeReady(response, answer))).catch(fail)
   }
 }
+
+/** The header fields as the guard reads them, without a copy of all of them. */
+const headersOf = ({ headers }: IncomingMessage): Pick<Headers, 'get'> => ({
+  get: (name) => {
+    const value = headers[name]
+    return typeof value === 'string' ? value : (value?.join(', ') ?? null)
+  },
+})
 
 // Node answers a missing Host without a body; `refuse` explains it.
 const serverOptions = ({ headerBytes, checkIntervalMs }: Limits) => ({

@@ -57,6 +57,9 @@ const CHECKS: { readonly [Part in keyof Protocol]: { readonly [Name in keyof Pro
         codecs: [],
       })
     },
+    listRunning: async ({ client }) => {
+      expect((await client.engine.listRunning()).map(({ id }) => id)).toContain(ID)
+    },
     list: async ({ client }) => {
       const views = await client.engine.list()
       expect(views.map(({ id }) => id)).toContain(ID)
@@ -92,7 +95,7 @@ const CHECKS: { readonly [Part in keyof Protocol]: { readonly [Name in keyof Pro
       expect(Array.isArray(await client.engine.log(ID))).toBe(true)
     },
     events: async ({ client }) => {
-      expect(await firstOf(client.engine.events, () => true)).toEqual({ type: 'heartbeat' })
+      expect(await firstOf(client.engine.events, () => true)).toMatchObject({ type: 'heartbeat' })
     },
   },
   license: {

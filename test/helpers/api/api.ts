@@ -7,7 +7,7 @@ import { createPipelineRepository } from '../../../db/pipelines.ts'
 import { createSessionRepository } from '../../../db/sessions.ts'
 import { createSettingsRepository } from '../../../db/settings.ts'
 import { keepCredentialInMemory, keepPipelinesInMemory } from '../../../db/write-through.ts'
-import { type AppDeps, apiRoutes, assemble, createApp, type FetchHandler, type HostPorts } from '../../../handlers/app.ts'
+import { type AppDeps, apiRoutes, assemble, createApp, createReads, type FetchHandler, type HostPorts } from '../../../handlers/app.ts'
 import type { Log, LogFields } from '../../../lib/ports.ts'
 import { createFakeCameras, type FakeCameras } from '../fakes/cameras.ts'
 import { createFakeEngine, type FakeEngine } from '../fakes/engine.ts'
@@ -91,7 +91,7 @@ export const createTestApi = async (host: TestHost = fetchHost, ports: Partial<H
   const app = createApp(deps)
   answerCheck ??= createAnswerCheck(apiRoutes(deps))
   const answers = answerCheck
-  const served = await host.serve(app, deps.log, { engine, screenshots, klv, live, cameras, hasher: fakeHasher })
+  const served = await host.serve(app, deps.log, { engine, screenshots, klv, live, cameras, hasher: fakeHasher }, createReads(deps))
   const api: TestApi = {
     app,
     origin: served.origin,

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import type { Database } from '../../../db/open.ts'
 import type { FetchHandler } from '../../../handlers/app.ts'
+import type { ReadyReads } from '../../../handlers/http/ready-reads.ts'
 import { createHttpServer } from '../../../handlers/node/server/http-server.ts'
 import type { Log } from '../../../lib/ports.ts'
 import type { EngineParts } from '../fakes/engine-server.ts'
@@ -11,7 +12,7 @@ import { fetchAsHost } from './fetch-as-host.ts'
 /** A runtime for the API's fetch handler; the test rows hold on each. */
 export interface TestHost {
   readonly name: string
-  serve(app: FetchHandler, log: Log, parts: EngineParts): Promise<ServedApp>
+  serve(app: FetchHandler, log: Log, parts: EngineParts, reads: ReadyReads): Promise<ServedApp>
   /** An empty database of the host; without it the API uses a file. */
   readonly openDatabase?: () => Promise<Database>
 }
@@ -39,8 +40,8 @@ export const fetchHost: TestHost = {
 /** The HTTP server of the Node host, over a socket. */
 export const nodeHost: TestHost = {
   name: 'node:http',
-  serve: async (app, log) => {
-    const server = createHttpServer({ app, trustProxy: false, log }).listen(0, '127.0.0.1')
+  serve: async (app, log, _parts, reads) => {
+    const server = createHttpServer({ app, reads, trustProxy: false, log }).listen(0, '127.0.0.1')
     await once(server, 'listening')
     return {
       origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

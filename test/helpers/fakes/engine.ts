@@ -171,6 +171,10 @@ export const createFakeEngine = (): FakeEngine => {
       reach('list')
       return [...pipelines.values()].map(viewOf)
     },
+    listRunning: async () => {
+      reach('listRunning')
+      return [...pipelines.values()].filter(({ phase }) => RUNNING.has(phase)).map(viewOf)
+    },
     log: async (id) => {
       reach('log', id)
       held(id)

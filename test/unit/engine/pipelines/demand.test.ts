@@ -83,6 +83,7 @@ const setUp = (options: { onDemand?: boolean; refuse?: ApiError; startFails?: bo
       if (options.startFails) throw new ApiError('LICENSE_LIMIT_EXCEEDED', 'No slot is free.')
       await begin({ awaited: true }, true).started()
     },
+    onReaders: () => {},
     stop: () => commands.push('stop'),
   })
   onTestFinished(async () => {

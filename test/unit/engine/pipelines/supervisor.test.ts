@@ -5,6 +5,7 @@ import type { Publisher } from '../../../../engine/rtsp/publisher/publisher.ts'
 import { createDecodeSlots } from '../../../../engine/screenshots/decode/slots.ts'
 import type { EngineEvent } from '../../../../lib/engine/messages.ts'
 import type { PipelineConfig } from '../../../../lib/schema/pipeline.ts'
+import { DEFAULT_SETTINGS } from '../../../../lib/schema/settings.ts'
 import { configure } from '../../../helpers/media/play-launch.ts'
 import { silentLog } from '../../../helpers/rtsp/media.ts'
 
@@ -33,9 +34,13 @@ const setUp = () => {
     ports: { first: 50_000, last: 50_010 },
   })
   const events: string[] = []
-  supervisor.subscribe((event: EngineEvent) => events.push(event.type))
+  const moments: EngineEvent[] = []
+  supervisor.subscribe((event: EngineEvent) => {
+    moments.push(event)
+    if (event.type !== 'heartbeat') events.push(event.type)
+  })
   onTestFinished(() => supervisor.close())
-  return { supervisor, mounted, closed, events }
+  return { supervisor, mounted, closed, events, moments }
 }
 
 const onDemand: PipelineConfig = {
@@ -74,5 +79,33 @@ describe('registering pipelines', () => {
     await supervisor.remove('cam-1', false)
     await replaced
     expect(supervisor.list().map(({ id }) => id)).toEqual(['cam-1'])
+  })
+})
+
+describe('what a follower of the engine gets', () => {
+  it('begins with how far the engine is, and is numbered, views as well', async () => {
+    const { supervisor, moments } = setUp()
+    await supervisor.put(onDemand, { create: true })
+    await supervisor.put({ ...onDemand, id: 'cam-2', output: { uri: 'rtsp://127.0.0.1:50001/cam-2' } }, { create: true })
+    await supervisor.remove('cam-1', false)
+    const { engine } = supervisor.moment
+    expect(moments).toMatchObject([
+      { type: 'heartbeat', engine, revision: 0 },
+      { type: 'pipeline', revision: 1, view: { id: 'cam-1', revision: 1 } },
+      { type: 'pipeline', revision: 2, view: { id: 'cam-2', revision: 2 } },
+      { type: 'pipeline_removed', id: 'cam-1', revision: 3 },
+    ])
+    expect(supervisor.moment).toEqual({ engine, revision: 3 })
+    expect(supervisor.list()).toMatchObject([{ id: 'cam-2', revision: 2 }])
+  })
+
+  it('tells once that all views show other defaults of the screenshots', async () => {
+    const { supervisor, moments } = setUp()
+    await supervisor.put(onDemand, { create: true })
+    const screenshots = { ...DEFAULT_SETTINGS.screenshots, interval_seconds: 77 }
+    supervisor.configure({ ...DEFAULT_SETTINGS, screenshots })
+    supervisor.configure({ ...DEFAULT_SETTINGS, screenshots })
+    expect(moments.slice(2)).toMatchObject([{ type: 'heartbeat', relist: true, revision: 2 }])
+    expect(supervisor.view('cam-1').screenshots.interval_seconds).toBe(77)
   })
 })

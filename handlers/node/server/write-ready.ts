@@ -1,0 +1,22 @@
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { ReadyAnswer } from '../../http/route.ts'
+
+/** Writes an answer that is ready; one in pieces a turn of the event loop for each, and no faster than its client reads. */
+export const writeReady = async (response: ServerResponse, { status, headers, body }: ReadyAnswer & { status: number }): Promise<void> => {
+  if (typeof body === 'string') {
+    response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body)
+    return
+  }
+  response.writeHead(status, headers)
+  const closed = new AbortController()
+  response.once('close', () => closed.abort())
+  for (const piece of body) {
+    if (closed.signal.aborted) return
+    // The client may go while it is waited for.
+    if (!response.write(piece)) await once(response, 'drain', { signal: closed.signal }).catch(() => {})
+    await nextTurn()
+  }
+  response.end()
+}

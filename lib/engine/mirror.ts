@@ -1,0 +1,199 @@
+import { isAtRest, type PipelineView } from '../schema/pipeline.ts'
+import type { EngineEvent } from './messages.ts'
+import type { EngineMoment } from './moment.ts'
+import type { Engine } from './protocol.ts'
+
+/**
+ * An engine sends a heartbeat every second. One that hangs is asked after this, milliseconds: whoever asks then waits for it, or
+ * learns that it does not answer.
+ */
+const SILENCE_MS = 2000
+
+interface Mirrored {
+  readonly view: PipelineView
+  /** Monotonic milliseconds. */
+  readonly heardAt: number
+}
+
+/** A pipeline without a run. `view` is the same object until something changes. */
+export interface Resting {
+  readonly view: PipelineView
+  /** Time since the view was made, milliseconds: its last frame is older by this. */
+  readonly agedMs: number
+}
+
+/**
+ * The views of an engine's pipelines, kept by its stream of events, so that reads ask nobody. The engine numbers its events, and
+ * each of its answers says how many of them it takes into account. The mirror is shown only while it has read as many as any
+ * answer that was seen: so what a client reads is never older than what it was answered. Else, and while the stream is away,
+ * reads ask the engine. The counters of a pipeline with a run change all the time, and are not mirrored.
+ *
+ * Only for a process that is the only one to use its engine: it does not see what others are answered.
+ */
+export class EngineMirror {
+  readonly #monotonicMs: () => number
+  #contents = nothing()
+  /** The engine of the present stream; undefined while there is none. */
+  #engine: string | undefined
+  /** The revision up to which the stream was read, and the newest that an answer took into account. */
+  #read = 0
+  #answered = 0
+  #heardAt = 0
+
+  constructor(monotonicMs: () => number = () => performance.now()) {
+    this.#monotonicMs = monotonicMs
+  }
+
+  /** A stream has begun: its first line. */
+  begin(first: EngineEvent): void {
+    this.end()
+    if (first.type !== 'heartbeat' || first.engine === undefined || first.revision === undefined) return
+    this.#engine = first.engine
+    this.#read = first.revision
+    this.#heardAt = this.#monotonicMs()
+  }
+
+  /** The stream is gone, and perhaps the engine. */
+  end(): void {
+    this.#engine = undefined
+    this.#read = 0
+    this.#answered = 0
+    this.#forget()
+  }
+
+  /** An answer of an engine, before it is handed on. */
+  noteAnswer({ engine, revision }: EngineMoment): void {
+    if (engine === this.#engine) this.#answered = Math.max(this.#answered, revision)
+  }
+
+  /** Takes and answers the list of all pipelines, asked for after the stream has begun. Rejects as `list` does. */
+  async fill(list: () => Promise<readonly PipelineView[]>): Promise<readonly PipelineView[]> {
+    const filling = this.#contents
+    filling.asked = true
+    try {
+      const views = await list()
+      // Not those of a stream before, or of before the views have changed.
+      if (filling === this.#contents && this.#engine !== undefined) {
+        const isRemoved = ({ id, revision = 0 }: PipelineView): boolean => revision < (filling.removed.get(id) ?? 0)
+        for (const view of views) if (!isRemoved(view)) this.#put(view, (known, listed) => known > listed)
+        filling.removed.clear()
+        filling.complete = true
+      }
+      return views
+    } finally {
+      filling.asked = false
+    }
+  }
+
+  /** An event of the stream, in order. Answers whether `fill` is needed. */
+  push(event: EngineEvent): boolean {
+    if (this.#engine === undefined) return false
+    this.#heardAt = this.#monotonicMs()
+    if (event.type === 'heartbeat' && event.relist === true) this.#forget()
+    if (event.type === 'pipeline') this.#put(event.view, (known, heard) => known >= heard)
+    if (event.type === 'pipeline_removed') this.#remove(event.id, event.revision ?? 0)
+    if ('revision' in event && event.revision !== undefined) this.#read = Math.max(this.#read, event.revision)
+    return event.type === 'heartbeat' && !this.#contents.complete && !this.#contents.asked
+  }
+
+  /** Whether the mirror may be shown now. */
+  get current(): boolean {
+    return (
+      this.#engine !== undefined &&
+      this.#contents.complete &&
+      this.#read >= this.#answered &&
+      this.#monotonicMs() - this.#heardAt < SILENCE_MS
+    )
+  }
+
+  /** Whether a pipeline has a run. */
+  get hasRunning(): boolean {
+    return this.#contents.running > 0
+  }
+
+  /** The pipeline as it is now; undefined: ask the engine, because it runs, is not known, or the mirror may not be shown. */
+  resting(id: string): Resting | undefined {
+    if (!this.current) return undefined
+    const mirrored = this.#contents.views.get(id)
+    return mirrored === undefined || !isAtRest(mirrored.view) ? undefined : this.#resting(mirrored)
+  }
+
+  /**
+   * All pipelines of one moment. `running`: what `listRunning` answered just now; its counters are fresher than the event's.
+   * Undefined: list the engine.
+   */
+  all(running: readonly PipelineView[] = []): ReadonlyMap<string, Resting> | undefined {
+    if (!this.current) return undefined
+    const fresh = new Map(running.map((view) => [view.id, view]))
+    const all = new Map<string, Resting>()
+    for (const [id, mirrored] of this.#contents.views) {
+      const view = isAtRest(mirrored.view) ? undefined : fresh.get(id)
+      const isNewer = view !== undefined && (view.revision ?? 0) >= (mirrored.view.revision ?? 0)
+      all.set(id, isNewer ? { view, agedMs: 0 } : this.#resting(mirrored))
+    }
+    return all
+  }
+
+  #resting({ view, heardAt }: Mirrored): Resting {
+    return { view, agedMs: Math.max(0, Math.round(this.#monotonicMs() - heardAt)) }
+  }
+
+  /** A list and the events around it overlap: what is older than what is known is no news. */
+  #put(view: PipelineView, isOld: (knownRevision: number, revision: number) => boolean): void {
+    const known = this.#contents.views.get(view.id)?.view
+    if (known !== undefined && isOld(known.revision ?? 0, view.revision ?? 0)) return
+    this.#contents.running += Number(!isAtRest(view)) - Number(known !== undefined && !isAtRest(known))
+    this.#contents.views.set(view.id, { view, heardAt: this.#monotonicMs() })
+  }
+
+  /** Unless it was registered again since. */
+  #remove(id: string, revision: number): void {
+    if (!this.#contents.complete) this.#contents.removed.set(id, revision)
+    const known = this.#contents.views.get(id)?.view
+    if (known === undefined || (known.revision ?? 0) > revision) return
+    if (!isAtRest(known)) this.#contents.running -= 1
+    this.#contents.views.delete(id)
+  }
+
+  #forget(): void {
+    this.#contents = nothing()
+  }
+}
+
+const nothing = () => ({
+  views: new Map<string, Mirrored>(),
+  /** How many have a run. */
+  running: 0,
+  /** The revisions of what was removed before the list was there: a list that is on its way may still have it. */
+  removed: new Map<string, number>(),
+  /** Whether a list is in it, and whether one is on its way. */
+  complete: false,
+  asked: false,
+})
+
+/** The views of the engine's pipelines as they are now: from the mirror where it may be shown, else from the engine. */
+export interface ViewReader {
+  readonly one: (id: string) => Promise<Resting>
+  readonly all: () => Promise<ReadonlyMap<string, Resting>>
+}
+
+type Reads = Pick<Engine, 'view' | 'list' | 'listRunning'>
+
+/** `one` throws NOT_FOUND. */
+export const readViews = (engine: Reads, mirror?: EngineMirror): ViewReader => ({
+  one: async (id) => mirror?.resting(id) ?? { view: await engine.view(id), agedMs: 0 },
+  all: async () => {
+    if (mirror?.current === true) {
+      const all = mirror.all(mirror.hasRunning ? await engine.listRunning() : [])
+      if (all !== undefined) return all
+    }
+    return new Map((await engine.list()).map((view) => [view.id, { view, agedMs: 0 }]))
+  },
+})
+
+/** The view with the age that its last frame has now. */
+export const aged = ({ view, agedMs }: Resting): PipelineView => {
+  const { last_frame_age_ms } = view.runtime
+  if (agedMs === 0 || last_frame_age_ms === null) return view
+  return { ...view, runtime: { ...view.runtime, last_frame_age_ms: last_frame_age_ms + agedMs } }
+}

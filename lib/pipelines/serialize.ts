@@ -1,0 +1,52 @@
+import type { Resting } from '../engine/mirror.ts'
+import { aged } from '../engine/mirror.ts'
+import type { PipelineRecord } from '../repositories.ts'
+import { isAtRest, type PipelineView } from '../schema/pipeline.ts'
+import { etagOfPipeline, idleView, represent } from './representation.ts'
+
+/** A pipeline with its view. */
+export interface FoundPipeline extends Resting {
+  readonly record: PipelineRecord
+}
+
+/** The JSON around the only value that changes by itself while nothing runs. */
+interface Text {
+  readonly record: PipelineRecord
+  readonly before: string
+  readonly ageMs: number | null
+  readonly after: string
+}
+
+const texts = new WeakMap<PipelineView, Text>()
+
+const AGE = '"last_frame_age_ms":'
+
+/** The JSON of a pipeline. Of one without a run it is made again only when its record or its view has changed. */
+export const serialize = (found: FoundPipeline): string => {
+  const { record, view, agedMs } = found
+  if (!isAtRest(view)) return JSON.stringify(represent(record, aged(found)))
+  const known = texts.get(view)
+  const text = known?.record === record ? known : describe(record, view)
+  if (text !== known) texts.set(view, text)
+  return text.ageMs === null ? text.before : `${text.before}${text.ageMs + agedMs}${text.after}`
+}
+
+const describe = (record: PipelineRecord, view: PipelineView): Text => {
+  const json = JSON.stringify(represent(record, view))
+  const ageMs = view.runtime.last_frame_age_ms
+  if (ageMs === null) return { record, before: json, ageMs, after: '' }
+  // Inside of a string its quotes are escaped, so this is the field.
+  const begin = json.indexOf(AGE) + AGE.length
+  return { record, before: json.slice(0, begin), ageMs, after: json.slice(begin + String(ageMs).length) }
+}
+
+const etags = new WeakMap<PipelineRecord, Promise<string>>()
+
+/** The ETag of a stored pipeline, as `etagOfPipeline`. */
+export const etagOfRecord = (record: PipelineRecord): Promise<string> => {
+  const known = etags.get(record)
+  if (known !== undefined) return known
+  const etag = etagOfPipeline(represent(record, idleView(record)))
+  etags.set(record, etag)
+  return etag
+}
