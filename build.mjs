@@ -33,8 +33,10 @@ export const ROOMS = {
     'handlers/dashboard/page/ui',
     'handlers/dashboard/page/words',
   ],
+  'handlers/dashboard/page/map': ['handlers/dashboard/page/api', 'handlers/dashboard/page/ui', 'handlers/dashboard/page/words'],
   'handlers/dashboard/page/pipeline': [
     'handlers/dashboard/page/api',
+    'handlers/dashboard/page/map',
     'handlers/dashboard/page/player',
     'handlers/dashboard/page/ui',
     'handlers/dashboard/page/words',

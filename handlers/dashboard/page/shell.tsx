@@ -6,6 +6,7 @@ import { authEnabled, keepToken, loginNeeded, token } from './api/session.ts'
 import { CreatePage } from './forms/create-page.tsx'
 import { EditPage } from './forms/edit-page.tsx'
 import { Login } from './login.tsx'
+import { MapPage } from './map/map-page.tsx'
 import { Overview } from './overview/overview.tsx'
 import { PipelinePage } from './pipeline/pipeline-page.tsx'
 import { CamerasPage } from './settings/cameras-page.tsx'
@@ -26,6 +27,7 @@ const TITLES = {
 
 const LINKS: readonly { readonly page: keyof typeof TITLES; readonly href: string; readonly icon: IconName }[] = [
   { page: 'overview', href: '#/', icon: 'grid' },
+  { page: 'map', href: '#/map', icon: 'map' },
   { page: 'cameras', href: '#/cameras', icon: 'camera' },
   { page: 'settings', href: '#/settings', icon: 'sliders' },
 ]
@@ -78,6 +80,7 @@ const Page = () => {
   if (value.page === 'pipeline') return <PipelinePage key={value.id} id={value.id} />
   if (value.page === 'create') return <CreatePage uri={value.uri} />
   if (value.page === 'edit') return <EditPage key={value.id} id={value.id} />
+  if (value.page === 'map') return <MapPage />
   if (value.page === 'cameras') return <CamerasPage />
   if (value.page === 'settings') return <SettingsPage />
   return <Overview />

@@ -86,15 +86,16 @@ const Fact = ({ icon, name, children }: { icon: 'camera' | 'people' | 'clock' | 
 
 const Numbers = ({ pipeline: { id, runtime } }: { readonly pipeline: Pipeline }) => {
   round.value
+  if (runtime.phase !== 'playing' && runtime.phase !== 'reconnecting') return <div class="numbers" />
   const recent = historyOf(id).slice(-LENGTH)
   return (
     <div class="numbers">
       <div>
-        <span class="number">{runtime.phase === 'playing' ? fpsText(runtime.fps) : '–'}</span>
+        <span class="number">{fpsText(runtime.fps)}</span>
         <Sparkline values={recent.map(({ fps }) => fps)} label="Frame rate of the last two minutes" />
       </div>
       <div>
-        <span class="number">{runtime.phase === 'playing' ? bitrateText(runtime.bitrate_kbps) : '–'}</span>
+        <span class="number">{bitrateText(runtime.bitrate_kbps)}</span>
         <Sparkline values={recent.map(({ bitrate }) => bitrate)} label="Bitrate of the last two minutes" />
       </div>
     </div>

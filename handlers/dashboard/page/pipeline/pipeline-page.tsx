@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { faults, loaded, pipelines } from '../api/pipelines.ts'
 import type { Pipeline } from '../api/types.ts'
+import { MapView } from '../map/map-view.tsx'
 import { LivePicture, type PictureFacts } from '../player/live-picture.tsx'
 import { WAY_WORDS } from '../player/ways.ts'
 import { Icon } from '../ui/icon.tsx'
@@ -80,6 +81,12 @@ const Known = ({ pipeline }: { readonly pipeline: Pipeline }) => {
         <div class="split-side">
           <Facts pipeline={pipeline} facts={facts.value} />
           {pipeline.klv.available && <KlvPanel pipeline={pipeline} />}
+          {pipeline.geolocation !== null && (
+            <section class="panel" aria-labelledby="position-title">
+              <h2 id="position-title">Position</h2>
+              <MapView key={id} id={id} />
+            </section>
+          )}
           <Addresses pipeline={pipeline} />
           <LaunchLine pipeline={pipeline} />
         </div>

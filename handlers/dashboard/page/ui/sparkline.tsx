@@ -11,7 +11,12 @@ export const Sparkline = ({ values, label }: { readonly values: readonly number[
   )
   return (
     <svg class="sparkline" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={label}>
-      {points.length > 1 && <path d={`M${points.join('L')}`} />}
+      {points.length > 1 && (
+        <>
+          <path class="sparkline-area" d={`M${first.toFixed(1)} ${HEIGHT}L${points.join('L')}L${WIDTH} ${HEIGHT}Z`} />
+          <path class="sparkline-line" d={`M${points.join('L')}`} />
+        </>
+      )}
     </svg>
   )
 }

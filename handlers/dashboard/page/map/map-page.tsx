@@ -1,0 +1,60 @@
+import { loaded } from '../api/pipelines.ts'
+import type { Pipeline } from '../api/types.ts'
+import { goTo, pipelineHref } from '../ui/route.ts'
+import { StateLabel } from '../ui/state-label.tsx'
+import { MapView, withPosition } from './map-view.tsx'
+
+/** Every pipeline with a position, on a map and as a list. */
+export const MapPage = () => {
+  const placed = withPosition()
+  if (loaded.value && placed.length === 0) return <NoPosition />
+  return (
+    <div class="map-page">
+      <MapView onChoose={(id) => goTo(pipelineHref(id))} />
+      <aside class="map-list" aria-labelledby="map-title">
+        <h1 id="map-title">Map</h1>
+        <ul>
+          {placed.map((pipeline) => (
+            <Place key={pipeline.id} pipeline={pipeline} />
+          ))}
+        </ul>
+      </aside>
+    </div>
+  )
+}
+
+const NoPosition = () => (
+  <div class="page">
+    <div class="head">
+      <h1>Map</h1>
+    </div>
+    <div class="empty">
+      <p>No pipeline has a position. Give it one in its form, or let it take the position from KLV.</p>
+      <a class="button button-plain" href="#/">
+        All pipelines
+      </a>
+    </div>
+  </div>
+)
+
+const Place = ({ pipeline }: { readonly pipeline: Pipeline }) => {
+  const { id, geolocation } = pipeline
+  return (
+    <li>
+      <div class="map-place">
+        <a href={pipelineHref(id)}>{id}</a>
+        <StateLabel pipeline={pipeline} />
+      </div>
+      {geolocation !== null && <p class="muted small">{placeText(geolocation)}</p>}
+    </li>
+  )
+}
+
+const placeText = ({ latitude, longitude, altitude, heading }: NonNullable<Pipeline['geolocation']>): string =>
+  [
+    `${latitude.toFixed(5)}, ${longitude.toFixed(5)}`,
+    altitude === null || altitude === undefined ? [] : `${Math.round(altitude)} m`,
+    heading === null || heading === undefined ? [] : `${Math.round(heading)}°`,
+  ]
+    .flat()
+    .join(' · ')

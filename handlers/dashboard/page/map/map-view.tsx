@@ -1,0 +1,63 @@
+import { useSignal, useSignalEffect } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { ask, pathOf } from '../api/api.ts'
+import { sleep, untilVisible } from '../api/follow.ts'
+import { pipelines } from '../api/pipelines.ts'
+import type { Pipeline } from '../api/types.ts'
+import type { Footprint, MapHandle } from './map.ts'
+
+interface MapViewProps {
+  /** One pipeline; all that have a position by default. */
+  readonly id?: string
+  readonly onChoose?: (id: string) => void
+}
+
+const FOOTPRINT_MS = 2000
+/** Most footprints asked for in a round. */
+const MAX_FOOTPRINTS = 20
+
+const tilesOf = (): string => document.querySelector<HTMLMetaElement>('meta[name="map-tiles"]')?.content ?? ''
+
+export const withPosition = (id?: string): readonly Pipeline[] =>
+  [...pipelines.value.values()]
+    .map(({ value }) => value)
+    .filter((pipeline) => pipeline.geolocation !== null && (id ?? pipeline.id) === pipeline.id)
+
+/** The map, loaded when it is needed. */
+export const MapView = ({ id, onChoose }: MapViewProps) => {
+  const place = useRef<HTMLDivElement>(null)
+  const map = useSignal<MapHandle | undefined>(undefined)
+  useEffect(() => {
+    const end = new AbortController()
+    void import('./map.ts').then(({ createMap }) => {
+      if (end.signal.aborted || place.current === null) return
+      map.value = createMap(place.current, { tiles: tilesOf(), onChoose })
+      void followFootprints(map.value, id, end.signal)
+    })
+    return () => {
+      end.abort()
+      map.peek()?.close()
+    }
+  }, [id])
+  useSignalEffect(() => map.value?.show(withPosition(id)))
+  return <section ref={place} class="map" aria-label="Map" />
+}
+
+const followFootprints = async (map: MapHandle, id: string | undefined, signal: AbortSignal): Promise<void> => {
+  while (!signal.aborted) {
+    await untilVisible(signal)
+    const decoded = withPosition(id).filter(({ klv }) => klv.state === 'playing')
+    for (const pipeline of decoded.slice(0, MAX_FOOTPRINTS)) map.showFootprint(pipeline.id, await footprintOf(pipeline.id, signal))
+    await sleep(FOOTPRINT_MS, signal)
+  }
+}
+
+/** undefined where the metadata says nothing of the ground. */
+const footprintOf = async (id: string, signal: AbortSignal): Promise<Footprint | undefined> => {
+  try {
+    const feature = await ask<{ geometry: { coordinates: readonly Footprint[] } }>('GET', pathOf(id, '/klv?format=footprint'), { signal })
+    return feature.geometry.coordinates[0]
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,166 @@
+import Leaflet from 'leaflet'
+import type { Pipeline } from '../api/types.ts'
+import { phaseWords } from '../words/phases.ts'
+import { degreeText, lineDegrees } from './graticule.ts'
+
+/** Corners of what a sensor sees, as GeoJSON has them. */
+export type Footprint = readonly (readonly [longitude: number, latitude: number])[]
+
+export interface MapHandle {
+  /** Draws these pipelines where they are; the track grows with each call. */
+  readonly show: (pipelines: readonly Pipeline[]) => void
+  /** Draws what a sensor sees; undefined removes it. */
+  readonly showFootprint: (id: string, footprint: Footprint | undefined) => void
+  readonly close: () => void
+}
+
+interface MapOptions {
+  /** Template of the URLs of tiles; '' for none. */
+  readonly tiles: string
+  readonly onChoose?: ((id: string) => void) | undefined
+}
+
+/** Longest track of a pipeline, in positions. */
+const MAX_TRACK = 600
+const FIRST_ZOOM = 13
+/** Pixels between two lines of longitude, whose labels are side by side, and of latitude. */
+const LINE_SPACING = { x: 110, y: 80 }
+/** A smaller change is noise. */
+const SAME_DEGREES = 1e-6
+
+interface Drawn {
+  readonly marker: Leaflet.Marker
+  readonly track: Leaflet.Polyline
+  footprint?: Leaflet.Polygon
+}
+
+/** A map of pipelines that needs no network: lines of latitude and longitude instead of a picture, or tiles where there are any. */
+export const createMap = (place: HTMLElement, { tiles, onChoose }: MapOptions): MapHandle => {
+  const map = Leaflet.map(place, {
+    attributionControl: false,
+    zoomControl: false,
+    worldCopyJump: true,
+    minZoom: 2,
+    maxZoom: 20,
+    zoomAnimation: false,
+  })
+  map.setView([20, 0], 2)
+  if (tiles !== '') Leaflet.tileLayer(tiles, { maxZoom: 20 }).addTo(map)
+  Leaflet.control.zoom({ position: 'topright' }).addTo(map)
+  Leaflet.control.scale({ imperial: false, position: 'bottomright' }).addTo(map)
+  const lines = Leaflet.layerGroup().addTo(map)
+  const drawn = new Map<string, Drawn>()
+  let isPlaced = false
+  map.on('moveend', () => drawLines(map, lines))
+  const observer = new ResizeObserver(() => map.invalidateSize())
+  observer.observe(place)
+  drawLines(map, lines)
+
+  const draw = (pipeline: Pipeline, at: Leaflet.LatLngTuple): void => {
+    const known = drawn.get(pipeline.id) ?? add(map, pipeline.id, at, onChoose)
+    drawn.set(pipeline.id, known)
+    known.marker.setLatLng(at)
+    turn(known.marker, pipeline)
+    extend(known.track, at)
+  }
+
+  return {
+    show: (pipelines) => {
+      const placed = pipelines.flatMap((pipeline) => {
+        const { geolocation } = pipeline
+        return geolocation === null ? [] : [[pipeline, [geolocation.latitude, geolocation.longitude]] as const]
+      })
+      for (const [pipeline, [latitude, longitude]] of placed) draw(pipeline, [latitude ?? 0, longitude ?? 0])
+      const ids = new Set(placed.map(([{ id }]) => id))
+      for (const [id, layers] of drawn) {
+        if (ids.has(id)) continue
+        for (const layer of [layers.marker, layers.track, layers.footprint]) layer?.remove()
+        drawn.delete(id)
+      }
+      if (isPlaced || placed.length === 0) return
+      isPlaced = true
+      map.fitBounds(Leaflet.latLngBounds([...drawn.values()].map(({ marker }) => marker.getLatLng())), {
+        padding: [60, 60],
+        maxZoom: FIRST_ZOOM,
+      })
+    },
+    showFootprint: (id, footprint) => {
+      const layers = drawn.get(id)
+      if (layers === undefined) return
+      const corners = (footprint ?? []).map(([longitude, latitude]) => [latitude, longitude] as Leaflet.LatLngTuple)
+      if (footprint === undefined) {
+        layers.footprint?.remove()
+        delete layers.footprint
+      } else if (layers.footprint === undefined) {
+        layers.footprint = Leaflet.polygon(corners, { className: 'map-footprint', interactive: false }).addTo(map)
+      } else layers.footprint.setLatLngs(corners)
+    },
+    close: () => {
+      observer.disconnect()
+      map.remove()
+    },
+  }
+}
+
+const add = (map: Leaflet.Map, id: string, at: Leaflet.LatLngTuple, onChoose: MapOptions['onChoose']): Drawn => {
+  const html = document.createElement('span')
+  html.className = 'map-arrow'
+  const icon = Leaflet.divIcon({ html, className: 'map-marker', iconSize: [32, 32] })
+  const marker = Leaflet.marker(at, { icon, title: id, alt: id, keyboard: onChoose !== undefined, interactive: onChoose !== undefined })
+  marker.bindTooltip(id, { permanent: true, direction: 'bottom', offset: [0, 14], className: 'map-name' })
+  if (onChoose !== undefined) marker.on('click', () => onChoose(id))
+  return { marker: marker.addTo(map), track: Leaflet.polyline([], { className: 'map-track', interactive: false }).addTo(map) }
+}
+
+/** The arrow points where the platform is heading; without a heading it is a dot. */
+const turn = (marker: Leaflet.Marker, pipeline: Pipeline): void => {
+  const arrow = marker.getElement()?.querySelector<HTMLElement>('.map-arrow')
+  if (arrow === null || arrow === undefined) return
+  const heading = pipeline.geolocation?.heading ?? null
+  arrow.className = `map-arrow map-${phaseWords(pipeline).tone}${heading === null ? ' map-dot' : ''}`
+  arrow.style.transform = heading === null ? '' : `rotate(${heading}deg)`
+}
+
+const extend = (track: Leaflet.Polyline, at: Leaflet.LatLngTuple): void => {
+  const points = track.getLatLngs() as Leaflet.LatLng[]
+  const last = points.at(-1)
+  if (last !== undefined && Math.abs(last.lat - at[0]) < SAME_DEGREES && Math.abs(last.lng - at[1]) < SAME_DEGREES) return
+  track.setLatLngs([...points, Leaflet.latLng(at)].slice(-MAX_TRACK))
+}
+
+/** Lines of latitude and longitude over what is in sight, with their degrees at the edge. */
+const drawLines = (map: Leaflet.Map, lines: Leaflet.LayerGroup): void => {
+  lines.clearLayers()
+  const bounds = map.getBounds()
+  const [south, north] = [Math.max(-85, bounds.getSouth()), Math.min(85, bounds.getNorth())]
+  const [west, east] = [bounds.getWest(), bounds.getEast()]
+  const { x, y } = map.getSize()
+  const latitudes = lineDegrees(south, north, Math.max(1, y / LINE_SPACING.y))
+  const longitudes = lineDegrees(west, east, Math.max(1, x / LINE_SPACING.x))
+  for (const degree of latitudes.degrees) {
+    addLine(lines, [
+      [degree, west],
+      [degree, east],
+    ])
+    addLabel(lines, [degree, west], degreeText(degree, latitudes.step, ['N', 'S']), 'map-label-left')
+  }
+  for (const degree of longitudes.degrees) {
+    addLine(lines, [
+      [south, degree],
+      [north, degree],
+    ])
+    const wrapped = ((((degree + 180) % 360) + 360) % 360) - 180
+    addLabel(lines, [north, degree], degreeText(wrapped, longitudes.step, ['E', 'W']), 'map-label-top')
+  }
+}
+
+const addLine = (lines: Leaflet.LayerGroup, points: Leaflet.LatLngTuple[]): void => {
+  lines.addLayer(Leaflet.polyline(points, { className: 'map-line', interactive: false, noClip: true }))
+}
+
+const addLabel = (lines: Leaflet.LayerGroup, at: Leaflet.LatLngTuple, text: string, className: string): void => {
+  const html = document.createElement('span')
+  html.textContent = text
+  const icon = Leaflet.divIcon({ html, className: `map-label ${className}`, iconSize: [0, 0] })
+  lines.addLayer(Leaflet.marker(at, { icon, interactive: false, keyboard: false }))
+}
