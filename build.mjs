@@ -316,7 +316,7 @@ const dashboard = {
   platform: 'browser',
   splitting: true,
   minify: true,
-  target: ['chrome110', 'firefox110', 'safari16.4'],
+  target: ['chrome123', 'firefox121', 'safari17.5'],
   outdir: DASHBOARD,
   outbase: 'handlers/dashboard/page',
   entryPoints: ['handlers/dashboard/page/main.tsx', 'handlers/dashboard/page/style.css'],

@@ -42,7 +42,7 @@ export interface DashboardPage {
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /** Chromium logs every answer from 400 on as an error; those are part of how the page works. */
-const ANSWER = /^Failed to load resource: the server responded with a status of (400|404|409|503|504)/
+const ANSWER = /^Failed to load resource: the server responded with a status of (400|409|503|504)/
 
 const openPage = async (browser: Browser, { width = 1280, height = 900, dark = false, before }: OpenOptions): Promise<DashboardPage> => {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light', reducedMotion: 'reduce' })

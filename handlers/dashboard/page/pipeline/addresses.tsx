@@ -16,12 +16,12 @@ export const Addresses = ({ pipeline }: { readonly pipeline: Pipeline }) => {
       </section>
     )
   const rtsp = reachable(output.uri)
-  const ts = new URL(`../pipeline/${id}/stream.ts`, document.baseURI).href
+  const http = new URL(`../pipeline/${id}/video`, document.baseURI).href
   return (
     <section class="panel" aria-labelledby="addresses-title">
       <h2 id="addresses-title">Watch elsewhere</h2>
       <CopyLine name="RTSP" text={rtsp} />
-      <CopyLine name="HTTP" text={ts} />
+      <CopyLine name="HTTP" text={http} />
       <CopyLine name="Browser" text={location.href} />
       <CopyLine name="ffplay" text={`ffplay -fflags nobuffer -rtsp_transport tcp ${rtsp}`} />
       <CopyLine name="VLC" text={`vlc --rtsp-tcp ${rtsp}`} />

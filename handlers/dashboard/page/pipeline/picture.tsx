@@ -7,6 +7,9 @@ import { bytesText, timeText } from '../words/format.ts'
 
 const pathOfFile = (file: string): string => `files/screenshots/${file}`
 
+/** How far below the window pictures are fetched already. */
+const MARGIN = '400px'
+
 const saveAs = (name: string, url: string): void => {
   Object.assign(document.createElement('a'), { href: url, download: name }).click()
 }
@@ -29,13 +32,14 @@ export const Picture = ({
       const answer = await send('GET', pathOfFile(file), { signal: end.signal })
       url.value = URL.createObjectURL(await answer.blob())
     }
-    const observer = new IntersectionObserver((entries) => {
+    const onSight = (entries: readonly IntersectionObserverEntry[]): void => {
       if (!entries.some(({ isIntersecting }) => isIntersecting)) return
       observer.disconnect()
       load().catch((error: unknown) => {
         if (!end.signal.aborted) failure.value = wordsOf(error)
       })
-    })
+    }
+    const observer = new IntersectionObserver(onSight, { rootMargin: MARGIN })
     observer.observe(item.current)
     return () => {
       end.abort()

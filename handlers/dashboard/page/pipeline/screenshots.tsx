@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { ask, pathOf, send } from '../api/api.ts'
 import { sleep, untilVisible } from '../api/follow.ts'
 import { take } from '../api/pipelines.ts'
@@ -16,7 +16,8 @@ export const Screenshots = ({ pipeline }: { readonly pipeline: Pipeline }) => {
   const { id, screenshots, runtime } = pipeline
   const files = useSignal<readonly Screenshot[] | undefined>(undefined)
   const isAsking = useSignal(false)
-  const interval = useRef<HTMLInputElement>(null)
+  /** What was typed; until then, the interval that is in force. */
+  const typed = useSignal<string | undefined>(undefined)
   const isRunning = screenshots.state === 'playing'
   const load = async (signal?: AbortSignal): Promise<void> => {
     files.value = await ask<Screenshot[]>('GET', `files/screenshots?pipeline_id=${id}&limit=${SHOWN}`, { signal })
@@ -27,8 +28,8 @@ export const Screenshots = ({ pipeline }: { readonly pipeline: Pipeline }) => {
     return () => end.abort()
   }, [id, isRunning])
   const start = async (): Promise<void> => {
-    const seconds = interval.current?.valueAsNumber
-    take(await ask<Pipeline>('PUT', pathOf(id, '/screenshots/start'), { body: { interval_seconds: seconds } }))
+    const body = { interval_seconds: typed.value === undefined ? screenshots.interval_seconds : Number(typed.value) }
+    take(await ask<Pipeline>('PUT', pathOf(id, '/screenshots/start'), { body }))
   }
   return (
     <section class="panel" aria-labelledby="screenshots-title">
@@ -47,12 +48,14 @@ export const Screenshots = ({ pipeline }: { readonly pipeline: Pipeline }) => {
               <label class="inline-field">
                 Every
                 <input
-                  ref={interval}
                   type="number"
                   min="1"
                   max="86400"
-                  value={screenshots.interval_seconds}
+                  value={typed.value ?? screenshots.interval_seconds}
                   aria-label="Seconds between screenshots"
+                  onInput={({ currentTarget }) => {
+                    typed.value = currentTarget.value
+                  }}
                 />
                 s
               </label>

@@ -6,6 +6,7 @@ declare module 'jmuxer' {
     readonly flushingTime: number
     readonly maxDelay: number
     readonly clearBuffer: boolean
+    readonly onReady?: () => void
     readonly onError?: (error: unknown) => void
     readonly onUnsupportedCodec?: (codec: string) => void
   }

@@ -48,10 +48,13 @@ export const LivePicture = ({ id, facts, onFirst }: LivePictureProps) => {
         hasPicture.value = false
         tell({ choice })
       },
-      onConfig: (config) => tell({ config }),
+      onConfig: (config) => {
+        // A stream that is opened again says anew whether its source is there.
+        isSourceAway.value = false
+        tell({ config })
+      },
       onPicture: (ms) => {
         if (ms !== null) delay = delay === undefined ? ms : delay + (ms - delay) * SMOOTHING
-        isSourceAway.value = false
         if (hasPicture.value) return
         hasPicture.value = true
         onFirst?.()

@@ -6,18 +6,24 @@ import type { Screen, ScreenEvents } from './screen.ts'
 const MAX_BEHIND = 0.5
 const BEHIND = 0.1
 const DEFAULT_INTERVAL_MS = 40
+const OPEN_MS = 5000
 
 /** Puts H.264 into fragments of MP4, one per frame, and plays them by Media Source. */
-export const createMediaSourceScreen = (video: HTMLVideoElement, { onPicture, onFailure }: ScreenEvents): Screen => {
+export const createMediaSourceScreen = async (video: HTMLVideoElement, { onPicture, onFailure }: ScreenEvents): Promise<Screen> => {
+  const ready = Promise.withResolvers<void>()
   const muxer = new JMuxer({
     node: video,
     mode: 'video',
     flushingTime: 0,
     maxDelay: MAX_BEHIND * 1000,
     clearBuffer: true,
+    onReady: ready.resolve,
     onError: () => onFailure('this browser refuses the stream by Media Source'),
     onUnsupportedCodec: (codec) => onFailure(`this browser does not play ${codec}`),
   })
+  // What is fed before the Media Source is open is lost.
+  const timer = setTimeout(() => ready.reject(new Error('Media Source does not open')), OPEN_MS)
+  await ready.promise.finally(() => clearTimeout(timer))
   const clock = createDurations()
   let closed = false
   const onFrame = (): void => {

@@ -1,5 +1,6 @@
-import { ApiFailure, pathOf, send } from '../api/api.ts'
+import { ApiFailure, ask, pathOf, send, wordsOf } from '../api/api.ts'
 import { chunksOf, sleep, untilVisible, whenHidden } from '../api/follow.ts'
+import type { Pipeline } from '../api/types.ts'
 import { createDecoderScreen } from './decoder-screen.ts'
 import { createRecordParser, type VideoConfig } from './records.ts'
 import type { Screen, ScreenEvents } from './screen.ts'
@@ -39,9 +40,10 @@ export const play = async (options: PlayOptions): Promise<void> => {
   const excluded: Excluded = new Map()
   const { signal } = options
   let delay = FIRST_DELAY_MS
-  while (!signal.aborted) {
+  for (let isFirst = true; !signal.aborted; isFirst = false) {
     await untilVisible(signal)
     try {
+      if (!isFirst) await refuseStopped(options)
       await playOnce(options, excluded, () => {
         delay = FIRST_DELAY_MS
       })
@@ -62,11 +64,19 @@ export const play = async (options: PlayOptions): Promise<void> => {
 /** The stream itself cannot be shown here. */
 class PicturesOnly extends Error {}
 
+const STOPPED = 'The pipeline does not play.'
+
 const troubleOf = (error: unknown): string => {
   if (!(error instanceof ApiFailure)) return 'No connection to the service. Trying again…'
-  if (error.reason === 'not_playing') return 'The pipeline does not play.'
+  if (error.reason === 'not_playing') return STOPPED
   if (error.reason === 'no_pay0') return 'This pipeline has no video output: its description names no element pay0.'
   return error.message
+}
+
+/** To read the video of an on-demand pipeline starts it: one that has been stopped meanwhile is left alone. */
+const refuseStopped = async ({ id, signal }: PlayOptions): Promise<void> => {
+  const { state, runtime } = await ask<Pipeline>('GET', pathOf(id), { signal })
+  if (state === 'ready' && runtime.phase !== 'starting') throw new ApiFailure(409, { message: STOPPED, details: { reason: 'not_playing' } })
 }
 
 const playOnce = async (options: PlayOptions, excluded: Excluded, onData: () => void): Promise<void> => {
@@ -103,7 +113,6 @@ const openVideo = async (id: string, signal: AbortSignal): Promise<Response> => 
   try {
     return await send('GET', pathOf(id, '/video'), { signal })
   } catch (error) {
-    if (error instanceof ApiFailure && error.code === 'NOT_FOUND') throw new PicturesOnly('this service sends no live video')
     if (error instanceof ApiFailure && error.reason === 'codec') throw new PicturesOnly('the video is neither H.264 nor H.265')
     throw error
   }
@@ -131,11 +140,12 @@ const createStage = (options: PlayOptions, excluded: Excluded, end: () => void) 
       screen?.close()
       way = choice.way
       options.onChoice(choice)
-      screen = await createScreen(options, choice.way, (why) => {
+      const giveUp = (why: string): void => {
         excluded.set(choice.way, why)
         end()
-      })
-      if (closed) screen.close()
+      }
+      screen = await createScreen(options, choice.way, giveUp).catch((error: unknown) => giveUp(wordsOf(error)) as undefined)
+      if (closed) screen?.close()
     }
     screen?.configure(config)
   }
@@ -176,7 +186,7 @@ const createScreen = async ({ surfaces, ...events }: PlayOptions, way: Way, onFa
   }
   if (way === 'decoder') return createDecoderScreen(surfaces.canvas, screenEvents)
   const { createMediaSourceScreen } = await import('./media-source-screen.ts')
-  return createMediaSourceScreen(surfaces.video, screenEvents)
+  return await createMediaSourceScreen(surfaces.video, screenEvents)
 }
 
 /** Shows a new picture each second. */

@@ -1,0 +1,150 @@
+/**
+ * The dashboard in Chromium. dashboard [LOADS] [SECONDS]. From navigation to the first live picture (GOPs of 2 s); from a frame's
+ * arrival at the host to its number on the canvas, read back; how soon 200 pipelines are there, and what they cost then.
+ */
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { chromium, type Page } from 'playwright-core'
+import { quantile, sleep } from '../helpers/bench/measure.ts'
+import { createIdlePipelines, createPipeline, withService } from '../helpers/bench/service-run.ts'
+import { framesPerSecond, startFrameClock } from '../helpers/media/frame-clock.ts'
+import type { Service } from '../helpers/process/service.ts'
+
+const loads = Number(process.argv[2] ?? 20)
+const seconds = Number(process.argv[3] ?? 15)
+const PIPELINES = 200
+const GOP_SECONDS = 2
+
+const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--disable-quic'] })
+const rounded = (value: number): number => Math.round(value * 10) / 10
+const summary = (values: readonly number[]) => ({
+  samples: values.length,
+  median_ms: rounded(quantile(values, 0.5)),
+  p95_ms: rounded(quantile(values, 0.95)),
+})
+
+/** Milliseconds from the navigation to the first live picture, as the page itself sees it. */
+const firstPicture = async (url: string): Promise<number> => {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
+  const page = await context.newPage()
+  await page.goto(`${url}/svc/dashboard/#/pipeline/watched`, { waitUntil: 'commit' })
+  const shown = await page.waitForFunction(() => document.querySelector('.live-shown') !== null && performance.now(), undefined, {
+    polling: 'raf',
+  })
+  const milliseconds = (await shown.jsonValue()) as number
+  await context.close()
+  return milliseconds
+}
+
+const measureFirstPicture = (): Promise<object> =>
+  withService(async (service) => {
+    await createPipeline(service, {
+      id: 'watched',
+      source: { uri: 'test://ball?width=1920&height=1080&fps=30' },
+    })
+    // A whole GOP is there to begin with.
+    await sleep(GOP_SECONDS * 1000)
+    const times: number[] = []
+    for (let load = 0; load < loads; load++) times.push(await firstPicture(service.url))
+    return summary(times)
+  })
+
+/** Bytes of a packet of MPEG-TS, and the PID that ffmpeg gives the video. */
+const TS_BYTES = 188
+const VIDEO_PID = 256
+
+/** Whether a frame begins in this packet (ISO 13818-1 section 2.4.3.2: payload_unit_start_indicator of the video). */
+const beginsFrame = (packet: Buffer): boolean => packet.length === TS_BYTES && (packet.readUInt16BE(1) & 0x5fff) === (0x4000 | VIDEO_PID)
+
+/** Passes datagrams on, and writes down when each frame came by. */
+const startRelay = async (target: number) => {
+  const socket = createSocket('udp4')
+  socket.bind(0, '127.0.0.1')
+  await once(socket, 'listening')
+  const arrivals: number[] = []
+  socket.on('message', (message) => {
+    for (let at = 0; at < message.length; at += TS_BYTES) if (beginsFrame(message.subarray(at, at + TS_BYTES))) arrivals.push(Date.now())
+    socket.send(message, target, '127.0.0.1')
+  })
+  return { port: (socket.address() as AddressInfo).port, arrivals, close: () => socket.close() }
+}
+
+/** When each frame number was first seen on the canvas, milliseconds since the epoch. */
+const watchNumbers = (page: Page, milliseconds: number): Promise<readonly (readonly [frame: number, at: number])[]> =>
+  page.evaluate(async (duration) => {
+    const canvas = document.querySelector('canvas')
+    const context = canvas?.getContext('2d')
+    const seen = new Map<number, number>()
+    const end = performance.now() + duration
+    while (performance.now() < end && canvas !== null && context !== null && context !== undefined) {
+      await new Promise(requestAnimationFrame)
+      const { data } = context.getImageData(0, canvas.height / 2, canvas.width, 1)
+      let frame = 0
+      for (let bit = 0; bit < 16; bit++) if ((data[4 * Math.floor(((bit + 0.5) * canvas.width) / 16)] ?? 0) > 128) frame += 2 ** bit
+      if (!seen.has(frame)) seen.set(frame, performance.timeOrigin + performance.now())
+    }
+    return [...seen]
+  }, milliseconds)
+
+const UDP_PORT = 23_456
+
+const measureDelay = (): Promise<object> =>
+  withService(async (service) => {
+    const relay = await startRelay(UDP_PORT)
+    const clock = startFrameClock(relay.port, framesPerSecond * GOP_SECONDS)
+    try {
+      await createPipeline(service, { id: 'watched', source: { uri: `udp://127.0.0.1:${UDP_PORT}`, latency_ms: 0 } })
+      const page = await browser.newPage()
+      await page.goto(`${service.url}/svc/dashboard/#/pipeline/watched`)
+      await page.locator('.live-shown').waitFor()
+      await sleep(3000)
+      const shown = await watchNumbers(page, seconds * 1000)
+      const told = await page.locator('.delay').textContent()
+      await page.close()
+      const delays = shown.slice(1).flatMap(([frame, at]) => {
+        const arrived = relay.arrivals[frame]
+        return arrived === undefined ? [] : [at - arrived]
+      })
+      return { ...summary(delays), of_it_in_the_page: told }
+    } finally {
+      await clock.stop()
+      relay.close()
+    }
+  })
+
+/** The sums of the browser's own measurements of a page, such as `ScriptDuration`, seconds. */
+const measurePage = async (page: Page): Promise<() => Promise<ReadonlyMap<string, number>>> => {
+  const session = await page.context().newCDPSession(page)
+  await session.send('Performance.enable')
+  return async () => {
+    const { metrics } = await session.send('Performance.getMetrics')
+    return new Map(metrics.map(({ name, value }) => [name, value]))
+  }
+}
+
+const openMany = async (service: Service): Promise<object> => {
+  const page = await browser.newPage({ viewport: { width: 1360, height: 900 } })
+  await page.goto(`${service.url}/svc/dashboard/`, { waitUntil: 'commit' })
+  const count = (wanted: number) => document.querySelectorAll('.card').length === wanted && performance.now()
+  const ready = (await (await page.waitForFunction(count, PIPELINES, { polling: 'raf' })).jsonValue()) as number
+  await sleep(3000)
+  const metrics = await measurePage(page)
+  const before = await metrics()
+  await sleep(seconds * 1000)
+  const after = await metrics()
+  const share = (name: string): number => rounded((100 * ((after.get(name) ?? 0) - (before.get(name) ?? 0))) / seconds)
+  await page.close()
+  return { ready_ms: Math.round(ready), scripting_percent: share('ScriptDuration'), all_tasks_percent: share('TaskDuration') }
+}
+
+const measureMany = (): Promise<object> =>
+  withService(async (service) => {
+    await createIdlePipelines(service, PIPELINES)
+    return openMany(service)
+  })
+
+console.log(JSON.stringify({ navigation_to_first_picture: await measureFirstPicture() }))
+console.log(JSON.stringify({ arrival_to_canvas: await measureDelay() }))
+console.log(JSON.stringify({ pipelines: PIPELINES, ...(await measureMany()) }))
+await browser.close()
