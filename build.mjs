@@ -49,6 +49,8 @@ export const ROOMS = {
   'handlers/dashboard/page/api': ['lib/schema'],
   'handlers/node': [
     'handlers',
+    'handlers/client',
+    'handlers/declared',
     'handlers/dashboard',
     'handlers/http',
     'handlers/pages',
@@ -62,8 +64,10 @@ export const ROOMS = {
   'handlers/node/link': ['lib/'],
   'handlers/worker': ['handlers', 'handlers/http', 'db/', 'lib/', 'package.json'],
   'handlers/client': ['handlers', 'lib/'],
-  'handlers/cli': ['handlers', 'handlers/cli/verbs', 'lib/', 'package.json'],
-  'handlers/cli/verbs': ['handlers/cli/terminal', 'handlers/client', 'lib/'],
+  'handlers/cli': ['handlers', 'handlers/cli/command-line', 'lib/', 'package.json'],
+  'handlers/declared': ['handlers/client', 'lib/'],
+  'handlers/cli/verbs': ['handlers/cli/command-line', 'handlers/cli/terminal', 'handlers/client', 'handlers/declared', 'lib/'],
+  'handlers/cli/command-line': ['handlers/cli/terminal', 'handlers/client', 'handlers/declared', 'lib/'],
   'handlers/cli/terminal': ['handlers/client', 'lib/'],
 
   // The ground: ports, errors, configuration and what everything uses.
@@ -264,6 +268,11 @@ const neutral = {
   conditions: ['workerd', 'worker', 'import'],
 }
 
+/** For packages that are CommonJS. */
+const REQUIRE = {
+  js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
+}
+
 const bundles = () => [
   {
     ...neutral,
@@ -285,7 +294,7 @@ const bundles = () => [
     target: 'node24',
     // Native add-ons cannot be bundled; everything else is, which halves the start time.
     external: ['libsql', '@node-rs/argon2', 'koffi'],
-    banner: { js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);" },
+    banner: REQUIRE,
     entryPoints: {
       node: 'handlers/node/main.ts',
       service: 'handlers/node/service.ts',
@@ -298,7 +307,7 @@ const bundles = () => [
     },
   },
   // By themselves, so that a command starts without loading what the service needs.
-  { ...shared, platform: 'node', splitting: true, target: 'node24', entryPoints: { verbs: 'handlers/cli/verbs/main.ts' } },
+  { ...shared, platform: 'node', splitting: true, target: 'node24', banner: REQUIRE, entryPoints: { verbs: 'handlers/cli/verbs/main.ts' } },
 ]
 
 /** The muxer's stream for Node.js, which a page never makes. */

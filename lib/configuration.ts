@@ -52,6 +52,8 @@ export interface Configuration {
   readonly outputTlsKey: string | undefined
   readonly outputTls: 'optional' | 'required'
   readonly licenseFile: string | undefined
+  /** File of declared pipelines, applied at start. */
+  readonly pipelinesFile: string | undefined
   readonly profile: 'docs' | undefined
   readonly docsPort: number
   /** Whether the dashboard is served. */
@@ -254,6 +256,11 @@ const VARIABLES = {
   licenseFile: optional({
     name: 'SVC_LICENSE_FILE',
     about: 'license file (JSON); without one, codecs and streams are not limited',
+    parse: text,
+  }),
+  pipelinesFile: optional({
+    name: 'SVC_PIPELINES',
+    about: 'file with pipelines and settings (YAML or JSON), applied at start',
     parse: text,
   }),
   profile: optional({

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { HOST_COMMANDS, isVerb, synopsis, VERBS, type VerbName } from './verbs/verbs.ts'
+import { HOST_COMMANDS, isVerb, synopsis, VERBS, type VerbName } from './command-line/verbs.ts'
 
 /** A bundle in the same directory. */
 const bundle = (name: string): Promise<unknown> => import(new URL(`./${name}.js`, import.meta.url).href)

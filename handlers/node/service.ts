@@ -23,8 +23,10 @@ import { reconcile } from '../../lib/pipelines/reconcile.ts'
 import type { Log, PasswordHasher } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type AppDeps, assemble, createApp, createReads, type FetchHandler } from '../app.ts'
+import type { Declaration } from '../declared/declaration.ts'
 import { withPages } from './dashboard-files.ts'
 import { openDataDirectory, readOrCreateApiKey } from './data-directory.ts'
+import { applyDeclaredPipelines, readDeclaredPipelines } from './declared-pipelines.ts'
 import { createLicenseFile } from './license-file.ts'
 import type { EngineLink, LinkOptions } from './link/keep-link.ts'
 import { linkRemoteEngine } from './link/remote.ts'
@@ -98,6 +100,7 @@ export const createServiceLog = ({ logLevel: level }: Configuration, writeLog?: 
 /** Opens data directory and database and builds the handlers; `connect` adds the engine. */
 export const openService = async (configuration: Configuration, options: OpenOptions): Promise<Service> => {
   const { log, takeOver = false } = options
+  const declaration = readDeclaredPipelines(configuration.pipelinesFile)
   const dataDir = openDataDirectory(configuration.dataDir)
   let onHandover = options.onHandover ?? ((): void => {})
   const lock = await takeInstanceLock(dataDir, { takeOver, onHandover: () => onHandover() })
@@ -170,6 +173,9 @@ export const openService = async (configuration: Configuration, options: OpenOpt
         deps.triggers.onEvent(event)
       },
     })
+  const declare = (declared: Declaration): Promise<void> =>
+    applyDeclaredPipelines(declared, { app, deps, apiKey, log, stopping: stopping.signal })
+  let connected: Promise<void> = Promise.resolve()
   let ended: Promise<void> | undefined
   const end = async (how: 'stop' | 'leave'): Promise<void> => {
     service.prepareToStop()
@@ -184,8 +190,11 @@ export const openService = async (configuration: Configuration, options: OpenOpt
     apiKey,
     dataDir,
     connect: () => {
-      link ??= connect()
-      return link.first
+      if (link === undefined) {
+        link = connect()
+        connected = declaration === undefined ? link.first : link.first.then(() => declare(declaration))
+      }
+      return connected
     },
     expose: async (url) => {
       exposed = true
@@ -268,6 +277,15 @@ const linkEngine = (
 
 /** The environment of the engine, without the secrets and settings that only the API needs. */
 const engineEnvironment = (environment: NodeJS.ProcessEnv, dataDir: string): NodeJS.ProcessEnv => {
-  const { SVC_API_KEY, SVC_PASSWORD, SVC_ENGINE_LISTEN, SVC_DATABASE_URL, SVC_DATABASE_AUTH_TOKEN, SVC_LICENSE_FILE, ...rest } = environment
+  const {
+    SVC_API_KEY,
+    SVC_PASSWORD,
+    SVC_ENGINE_LISTEN,
+    SVC_DATABASE_URL,
+    SVC_DATABASE_AUTH_TOKEN,
+    SVC_LICENSE_FILE,
+    SVC_PIPELINES,
+    ...rest
+  } = environment
   return { ...rest, SVC_DATA_DIR: dataDir }
 }

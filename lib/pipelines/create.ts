@@ -1,5 +1,6 @@
 import type { Engine } from '../engine/protocol.ts'
 import { ApiError, hasCode, messageOf } from '../errors.ts'
+import { etagOf } from '../etag.ts'
 import type { KeyedQueue } from '../keyed-queue.ts'
 import type { Licensing } from '../license/licensing.ts'
 import type { Clock, Log } from '../ports.ts'
@@ -75,11 +76,16 @@ const removeOnFailure = async <T>(deps: CreateDeps, id: string, run: () => Promi
 }
 
 /** A dry run of create: the masked gst-launch line, or the VALIDATION_ERROR that create would give. */
-export const validatePipeline = async ({ engine }: Pick<CreateDeps, 'engine'>, input: unknown) => {
+export const validatePipeline = async ({ engine, pipelines }: Pick<CreateDeps, 'engine' | 'pipelines'>, input: unknown) => {
   const { config } = parsePipeline(input)
   const { launch } = await checkDescription(engine, restoreCredentials(config))
-  return { valid: true, launch }
+  const stored = await pipelines.find(config.id)
+  return { valid: true, launch, ...(stored !== undefined && { unchanged: await isStored(config, stored.config) }) }
 }
+
+/** A configuration without an output keeps the one that is stored. */
+const isStored = async (config: PipelineConfig, stored: PipelineConfig): Promise<boolean> =>
+  (await etagOf({ ...config, output: config.output ?? stored.output, ephemeral: stored.ephemeral })) === (await etagOf(stored))
 
 const pipelineExists = (id: string) =>
   new ApiError('CONFLICT', `A pipeline with the id ${id} already exists. Use another id.`, { reason: 'exists' })

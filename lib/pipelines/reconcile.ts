@@ -6,6 +6,7 @@ import type { Log } from '../ports.ts'
 import type { PipelineRecord, PipelineRepository, SettingsRepository } from '../repositories.ts'
 import type { PipelineView } from '../schema/pipeline.ts'
 import { readSettings } from '../settings.ts'
+import { findRecord } from './find.ts'
 
 /**
  * Why the two are reconciled. service_start: service and engine have just started. engine_restarted: the engine ended while
@@ -99,6 +100,13 @@ const remove = async (deps: ReconcileDeps, id: string, view: PipelineView | unde
 
 const removeUnstored = async (deps: ReconcileDeps, id: string): Promise<void> => {
   if ((await deps.pipelines.find(id)) === undefined) await deps.engine.remove(id, { force: true })
+}
+
+/** Starts a stored pipeline as the start of the service does: its source need not be there yet. */
+export const startStored = async (deps: ReconcileDeps, id: string): Promise<void> => {
+  const record = await findRecord(deps.pipelines, id)
+  await deps.pipelines.setDesired(id, 'playing')
+  await start(deps, { ...record, desired: 'playing' }, 'engine_restarted')
 }
 
 const start = async (deps: ReconcileDeps, record: PipelineRecord, when: Occasion): Promise<void> => {

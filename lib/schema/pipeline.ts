@@ -125,6 +125,9 @@ const readOnlyEntries = {
   updated_at: ignored,
 }
 
+/** Fields of an answer that a request may have and that do nothing there. */
+export const READ_ONLY_FIELDS: ReadonlySet<string> = new Set(Object.keys(readOnlyEntries))
+
 const commonEntries = {
   id: pipelineIdSchema,
   on_demand: v.optional(described(boolean, 'Starts with its first reader or with play, not at creation or with the service'), false),

@@ -76,4 +76,7 @@ export const pipelineRepresentationSchema = v.variant('mode', [simpleRepresentat
 export const validationSchema = v.object({
   valid: v.literal(true),
   launch: described(v.string(), 'The gst-launch-1.0 line, credentials masked, ready to paste'),
+  unchanged: v.optional(
+    described(v.boolean(), 'Whether this is what is stored under the id, credentials included; absent when nothing is stored'),
+  ),
 })

@@ -25,12 +25,20 @@ export class Progress {
 
   /** Shows what is done with a pipeline, such as `starting`, while the work runs. */
   async during<T>(id: string, action: string, work: () => Promise<T>): Promise<T> {
-    this.#active.set(id, action)
+    this.show(id, action)
     try {
       return await work()
     } finally {
-      this.#active.delete(id)
+      this.hide(id)
     }
+  }
+
+  show(id: string, action: string): void {
+    this.#active.set(id, action)
+  }
+
+  hide(id: string): void {
+    this.#active.delete(id)
   }
 
   /** Prints a line above. */

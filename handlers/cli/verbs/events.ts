@@ -1,8 +1,8 @@
 import { printable } from '../../../lib/log/printable.ts'
 import type { Client } from '../../client/client.ts'
+import { EXIT, explain } from '../command-line/exit.ts'
+import type { Run, Session } from '../command-line/session.ts'
 import { statusCell } from '../terminal/status.ts'
-import { EXIT, explain } from './exit.ts'
-import type { Run, Session } from './session.ts'
 
 type Event = ReturnType<Client['followEverything']> extends AsyncIterable<infer E> ? E : never
 

@@ -1,11 +1,11 @@
 import { printable } from '../../../lib/log/printable.ts'
 import type { Pipeline } from '../../client/client.ts'
+import { UsageError } from '../command-line/arguments.ts'
+import { EXIT } from '../command-line/exit.ts'
+import type { Run, Session } from '../command-line/session.ts'
 import { bitrate, shortDuration } from '../terminal/amounts.ts'
 import { readerAddress, statusCell, wordOf } from '../terminal/status.ts'
 import { type Cell, type Column, cutEnd, formatTable } from '../terminal/table.ts'
-import { UsageError } from './arguments.ts'
-import { EXIT } from './exit.ts'
-import type { Run, Session } from './session.ts'
 import { watch } from './watch.ts'
 
 /** The pipelines as a table, as JSON, or their ids alone. */

@@ -1,20 +1,23 @@
+import { readArguments } from '../command-line/arguments.ts'
+import { addressIn, COMPLETIONS, complete } from '../command-line/completion.ts'
+import { connect } from '../command-line/connection.ts'
+import { EXIT, errorFields, exitCodeOf, explain } from '../command-line/exit.ts'
+import type { Run } from '../command-line/session.ts'
+import { HOST_COMMANDS, helpOf, isVerb, VERBS, type VerbName } from '../command-line/verbs.ts'
 import { wordOf } from '../terminal/status.ts'
 import { openTerminal } from '../terminal/terminal.ts'
-import { readArguments } from './arguments.ts'
-import { addressIn, COMPLETIONS, complete } from './completion.ts'
-import { connect } from './connection.ts'
 import { events } from './events.ts'
-import { EXIT, errorFields, exitCodeOf, explain } from './exit.ts'
 import { list } from './list.ts'
 import { play, remove, stop } from './run.ts'
-import type { Run } from './session.ts'
 import { show } from './show.ts'
 import { snapshot } from './snapshot.ts'
-import { HOST_COMMANDS, helpOf, isVerb, VERBS, type VerbName } from './verbs.ts'
 
 const RUNS: Readonly<Record<VerbName, () => Run | Promise<Run>>> = {
   ls: () => list,
   get: () => show,
+  create: async () => (await import('./create.ts')).create,
+  apply: async () => (await import('./apply.ts')).apply,
+  export: async () => (await import('./export.ts')).exportAll,
   play: () => play,
   stop: () => stop,
   delete: () => remove,

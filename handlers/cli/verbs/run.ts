@@ -1,8 +1,9 @@
 import { ApiError, type Client, type Pipeline } from '../../client/client.ts'
+import { inTurns } from '../../declared/in-turns.ts'
+import { EXIT, errorFields, exitCodeOf, explain } from '../command-line/exit.ts'
+import type { Run, Session } from '../command-line/session.ts'
 import { Progress } from '../terminal/progress.ts'
 import { readerAddress, wordOf } from '../terminal/status.ts'
-import { EXIT, errorFields, exitCodeOf, explain } from './exit.ts'
-import type { Run, Session } from './session.ts'
 
 /** Does something with each of the pipelines. */
 interface Action {
@@ -13,13 +14,13 @@ interface Action {
 }
 
 export const play: Run = (session) =>
-  forEach(session, { doing: 'starting', act: (client, id, signal) => client.playPipeline({ id, signal }) })
+  forEach(session, session.given.ids, { doing: 'starting', act: (client, id, signal) => client.playPipeline({ id, signal }) })
 
 export const stop: Run = (session) =>
-  forEach(session, { doing: 'stopping', act: (client, id, signal) => client.stopPipeline({ id, signal }) })
+  forEach(session, session.given.ids, { doing: 'stopping', act: (client, id, signal) => client.stopPipeline({ id, signal }) })
 
 export const remove: Run = (session) =>
-  forEach(session, {
+  forEach(session, session.given.ids, {
     doing: 'deleting',
     act: async (client, id, signal) => {
       if (session.given.has('force')) await client.stopPipeline({ id, signal })
@@ -38,10 +39,11 @@ const adviseForce = (id: string, error: unknown): unknown =>
 /** Starts at one time: each is a process. */
 const AT_ONCE = 4
 
-const forEach = async (session: Session, action: Action): Promise<number> => {
+/** Acts on each of the ids, and prints what became of it. */
+export const forEach = async (session: Session, ids: readonly string[], action: Action): Promise<number> => {
   const progress = new Progress(session.out, process.stdout)
   try {
-    const codes = await inTurns(session.given.ids, AT_ONCE, (id) => actOn(session, action, id, progress))
+    const codes = await inTurns(ids, AT_ONCE, (id) => actOn(session, action, id, progress))
     return codes.find((code) => code !== EXIT.done) ?? EXIT.done
   } finally {
     progress.close()
@@ -71,18 +73,4 @@ const doneLine = (id: string, pipeline: Pipeline | undefined, { paint, isInterac
   const address = pipeline?.state === 'playing' ? readerAddress(pipeline, url) : ''
   const words = [paint.bold(id), pipeline === undefined ? 'deleted' : wordOf(pipeline), address].filter((word) => word !== '')
   return isInteractive ? `${paint.green('✓')} ${words.join('  ')} ${paint.dim(` ${(ms / 1000).toFixed(1)} s`)}` : words.join('  ')
-}
-
-/** Works on each item, on at most so many at one time; answers in their order. */
-export const inTurns = async <T, R>(items: readonly T[], most: number, work: (item: T) => Promise<R>): Promise<readonly R[]> => {
-  const results: R[] = []
-  let next = 0
-  const worker = async (): Promise<void> => {
-    while (next < items.length) {
-      const at = next++
-      results[at] = await work(items[at] as T)
-    }
-  }
-  await Promise.all(Array.from({ length: Math.min(most, items.length) }, worker))
-  return results
 }

@@ -1,9 +1,9 @@
 import { printable } from '../../../lib/log/printable.ts'
 import type { Pipeline } from '../../client/client.ts'
+import { EXIT } from '../command-line/exit.ts'
+import type { Run, Session } from '../command-line/session.ts'
 import { relativeTime } from '../terminal/amounts.ts'
 import { statusCell, wordOf } from '../terminal/status.ts'
-import { EXIT } from './exit.ts'
-import type { Run, Session } from './session.ts'
 import { watch } from './watch.ts'
 
 /** Every field of one pipeline. */

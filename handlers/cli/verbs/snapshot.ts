@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
-import { UsageError } from './arguments.ts'
-import { EXIT } from './exit.ts'
-import type { Run, Session } from './session.ts'
+import { UsageError } from '../command-line/arguments.ts'
+import { EXIT } from '../command-line/exit.ts'
+import type { Run, Session } from '../command-line/session.ts'
 
 /** The current picture of a pipeline, into a file or to standard output. */
 export const snapshot: Run = async ({ client, given, signal, out, isJson }) => {

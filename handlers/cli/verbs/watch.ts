@@ -1,8 +1,8 @@
 import { pause } from '../../../lib/pause.ts'
 import { ApiError } from '../../client/client.ts'
+import { EXIT, exitCodeOf, explain } from '../command-line/exit.ts'
+import type { Session } from '../command-line/session.ts'
 import { LiveLines } from '../terminal/live-lines.ts'
-import { EXIT, exitCodeOf, explain } from './exit.ts'
-import type { Session } from './session.ts'
 
 interface Watched<T> {
   readonly read: () => Promise<T>

@@ -18,6 +18,9 @@ export const OPTIONS = {
   force: { about: 'stop it first if it runs' },
   output: { short: 'o', value: 'FILE', about: 'file to write; - is standard output' },
   width: { value: 'PIXELS', about: 'largest width of the picture' },
+  file: { short: 'f', value: 'FILE', about: 'YAML or JSON; - is standard input' },
+  prune: { about: 'delete the pipelines that the file does not have, except those of triggers' },
+  'dry-run': { about: 'print what would change, and change nothing' },
   quality: { value: '1-100', about: 'JPEG quality' },
 } as const satisfies Readonly<Record<string, Option>>
 
@@ -39,6 +42,8 @@ export interface Verb {
   readonly about: string
   /** What follows the name: ids of pipelines, each `one`, `any` (none or one), `some` (one or more), or nothing. */
   readonly ids?: 'one' | 'any' | 'some'
+  /** Shown after the name. */
+  readonly needs?: string
   /** Besides those that every command has. */
   readonly options?: readonly OptionName[]
 }
@@ -48,11 +53,14 @@ export const COMMON_OPTIONS = ['url', 'api-key', 'json', 'help'] as const satisf
 export const VERBS = {
   ls: { about: 'list the pipelines', options: ['watch', 'quiet', 'mode', 'state'] },
   get: { about: 'show a pipeline', ids: 'one', options: ['watch'] },
+  create: { about: 'create the pipelines of a file', needs: '-f FILE', options: ['file'] },
+  apply: { about: 'make pipelines and settings what a file declares', needs: '-f FILE', options: ['file', 'prune', 'dry-run'] },
+  export: { about: 'print pipelines and settings as a file for apply' },
   play: { about: 'start pipelines and wait until they play', ids: 'some' },
   stop: { about: 'stop pipelines', ids: 'some' },
   delete: { about: 'delete pipelines', ids: 'some', options: ['force'] },
   events: { about: 'follow the events of all pipelines, or of one', ids: 'any' },
-  snapshot: { about: 'save the current picture as JPEG', ids: 'one', options: ['output', 'width', 'quality'] },
+  snapshot: { about: 'save the current picture as JPEG', ids: 'one', needs: '-o FILE', options: ['output', 'width', 'quality'] },
 } as const satisfies Readonly<Record<string, Verb>>
 
 export type VerbName = keyof typeof VERBS
@@ -65,8 +73,8 @@ const OPERANDS = { one: ' ID', any: ' [ID]', some: ' ID...' } as const
 
 /** `get ID`, as the help shows it. */
 export const synopsis = (name: VerbName): string => {
-  const { ids } = VERBS[name] as Verb
-  return name + (ids === undefined ? '' : OPERANDS[ids])
+  const { ids, needs } = VERBS[name] as Verb
+  return name + (ids === undefined ? '' : OPERANDS[ids]) + (needs === undefined ? '' : ` ${needs}`)
 }
 
 /** The text of `--help` of a command. */

@@ -1,6 +1,7 @@
 import { messageOf } from '../../../lib/errors.ts'
 import { printable } from '../../../lib/log/printable.ts'
 import { ApiError } from '../../client/client.ts'
+import { DeclarationError } from '../../declared/declaration-error.ts'
 import { UsageError } from './arguments.ts'
 
 export const EXIT = { done: 0, failed: 1, usage: 2, notFound: 3, notAllowed: 4 } as const
@@ -16,6 +17,7 @@ export const exitCodeOf = (error: unknown): number => {
 /** What was thrown, for people. */
 export const explain = (error: unknown, url?: URL): string => {
   if (error instanceof ApiError) return printable(withAdvice(error))
+  if (error instanceof DeclarationError) return error.mistakes.map((mistake, at) => (at === 0 ? '' : '  ') + printable(mistake)).join('\n')
   const cause = error instanceof TypeError && error.cause !== undefined ? error.cause : undefined
   return cause === undefined
     ? messageOf(error)

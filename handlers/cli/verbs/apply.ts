@@ -1,0 +1,117 @@
+import { printable } from '../../../lib/log/printable.ts'
+import { type Applied, applyPlan, type Fault } from '../../declared/apply.ts'
+import { type Change, masked } from '../../declared/configured.ts'
+import { makePlan, type Plan, type Step } from '../../declared/plan.ts'
+import { EXIT, errorFields, exitCodeOf, explain } from '../command-line/exit.ts'
+import type { Run, Session } from '../command-line/session.ts'
+import { Progress } from '../terminal/progress.ts'
+import { readInput } from './input.ts'
+
+/** Makes pipelines and settings what a file declares; prints the difference first. */
+export const apply: Run = async (session) => {
+  const { client, given, signal, out, isJson } = session
+  const declaration = readInput(session)
+  const plan = await makePlan(client, declaration, { prune: given.has('prune'), signal })
+  if (!isJson) for (const line of linesOf(plan, session)) out.print(line)
+  if (given.has('dry-run')) return report(session, plan, { done: [], failed: [] })
+  const progress = new Progress(out, process.stdout)
+  try {
+    const applied = await applyPlan(client, plan, declaration, {
+      signal,
+      onAction: (id, action) => progress.show(id, action),
+      onStep: (step, fault) => {
+        progress.hide(step.id)
+        if (!isJson) printStep(session, progress, step, fault)
+      },
+    })
+    return report(session, plan, applied)
+  } finally {
+    progress.close()
+  }
+}
+
+const SIGNS = { create: '+', change: '~', delete: '-', play: '▶', stop: '■' } as const satisfies Readonly<Record<Step['kind'], string>>
+const COLORS = { create: 'green', change: 'yellow', delete: 'red', play: 'green', stop: 'yellow' } as const
+
+/** The difference, a field in a line. */
+const linesOf = ({ settings, steps }: Plan, { out }: Session): readonly string[] => [
+  ...(settings === undefined
+    ? []
+    : [`${out.paint.yellow('~')} ${out.paint.bold('settings')}`, ...settings.changes.map((change) => changeLine(change, out, true))]),
+  ...steps.flatMap((step) => [
+    `${out.paint[COLORS[step.kind]](SIGNS[step.kind])} ${out.paint.bold(step.id)}${noteOf(step, out)}`,
+    ...step.changes.map((change) => changeLine(change, out, step.kind !== 'create')),
+  ]),
+]
+
+const noteOf = ({ kind, isRunning, locateOnly, plays }: Step, { paint }: Session['out']): string => {
+  if (kind === 'play' || kind === 'stop') return ` ${paint.dim(`(${kind})`)}`
+  return isRunning && !locateOnly ? ` ${paint.dim(plays ? '(is stopped and started again)' : '(is stopped)')}` : ''
+}
+
+const changeLine = ({ field, from, to }: Change, { paint }: Session['out'], withFrom: boolean): string => {
+  const name = field.split('.').at(-1) ?? ''
+  const [before, after] = [from, to].map((value) => shown(masked(value, name)))
+  const same = before === after ? paint.dim(' (other credentials)') : ''
+  return `    ${paint.dim(`${field}:`)} ${withFrom ? `${before} ${paint.dim('→')} ` : ''}${after}${same}`
+}
+
+const shown = (value: unknown): string => (value === undefined ? '–' : printable(typeof value === 'string' ? value : JSON.stringify(value)))
+
+const DONE = { create: 'created', change: 'changed', delete: 'deleted', play: 'started', stop: 'stopped' } as const
+
+const printStep = ({ out, url }: Session, progress: Progress, { id, kind }: Step, fault: Fault | undefined): void => {
+  if (fault === undefined) {
+    if (out.isInteractive) progress.print(`${out.paint.green('✓')} ${out.paint.bold(id)} ${out.paint.dim(DONE[kind])}`)
+  } else if (out.isInteractive) progress.print(`${out.paint.red('✗')} ${out.paint.bold(id)}  ${printable(textOf(fault, url))}`)
+  else process.stderr.write(`${id}  ${printable(textOf(fault, url))}\n`)
+}
+
+/** The place in the file, or what every other command says. */
+const textOf = ({ error, message }: Fault, url: URL): string =>
+  error instanceof Error && error.message !== message ? message : explain(error, url)
+
+const report = (session: Session, plan: Plan, { done, failed }: Applied): number => {
+  const { given, isJson, out, url } = session
+  const isDryRun = given.has('dry-run')
+  const counted = isDryRun ? plan.steps : done
+  const of = (kinds: readonly Step['kind'][]): readonly string[] => counted.filter(({ kind }) => kinds.includes(kind)).map(({ id }) => id)
+  const result = {
+    created: of(['create']),
+    changed: of(['change', 'play', 'stop']),
+    deleted: of(['delete']),
+    unchanged: plan.unchanged,
+    settings_changed: plan.settings !== undefined,
+    failed: failed.map(({ id, fault }) => ({ id, ...errorFields(fault.error, url), message: fault.message })),
+  }
+  if (isJson) out.print(JSON.stringify(result, null, 2))
+  else out.print(summary(result, isDryRun, out))
+  const [first] = failed
+  if (session.signal.aborted) return EXIT.failed
+  return first === undefined ? EXIT.done : exitCodeOf(first.fault.error)
+}
+
+interface Result {
+  readonly created: readonly string[]
+  readonly changed: readonly string[]
+  readonly deleted: readonly string[]
+  readonly unchanged: number
+  readonly settings_changed: boolean
+  readonly failed: readonly unknown[]
+}
+
+const summary = (
+  { created, changed, deleted, unchanged, settings_changed, failed }: Result,
+  isDryRun: boolean,
+  { paint }: Session['out'],
+): string => {
+  const parts = [
+    created.length > 0 && `${created.length} created`,
+    changed.length > 0 && `${changed.length} changed`,
+    deleted.length > 0 && `${deleted.length} deleted`,
+    settings_changed && 'settings changed',
+    `${unchanged} unchanged`,
+    failed.length > 0 && paint.red(`${failed.length} failed`),
+  ].filter((part) => part !== false)
+  return `${isDryRun ? 'Would be: ' : ''}${parts.join(', ')}`
+}

@@ -1,0 +1,102 @@
+import { maskDescription, maskUri } from '../../lib/credentials/mask.ts'
+import { MASK } from '../../lib/redact.ts'
+import { pipelineSchema, READ_ONLY_FIELDS } from '../../lib/schema/pipeline.ts'
+import { validate } from '../../lib/validate.ts'
+import type { Pipeline, PipelineRequest } from '../client/client.ts'
+
+/** What a client configures of a pipeline, with every default. Which fields these are follows from the schema. */
+export type Configured = Readonly<Record<string, unknown>> & Pick<PipelineRequest, 'id' | 'mode'> & { readonly on_demand: boolean }
+
+/** The part of a parsed body that is configuration. */
+export const configured = (parsed: object): Configured =>
+  Object.fromEntries(Object.entries(parsed).filter(([name, value]) => !READ_ONLY_FIELDS.has(name) && value !== undefined)) as Configured
+
+/** The configuration of a pipeline as the service answers it; its credentials are masked. */
+export const configuredOf = (pipeline: Pipeline): Configured => {
+  const own = configured(pipeline)
+  const parsed = normal(own)
+  // In the order of the answer, which is the one that people know.
+  return { ...Object.fromEntries(Object.keys(own).map((name) => [name, parsed[name]])), ...parsed }
+}
+
+const normal = (body: unknown): Configured => configured(validate(pipelineSchema, body, 'pipeline'))
+
+/** A configuration without the fields that have their default, also within its groups. */
+export const withoutDefaults = (config: Configured): Configured => {
+  const whole = inOrder(normal(config))
+  const canGo = (body: unknown): boolean => {
+    try {
+      return inOrder(normal(body)) === whole
+    } catch {
+      return false
+    }
+  }
+  let kept: Readonly<Record<string, unknown>> = config
+  for (const name of Object.keys(config)) {
+    const { [name]: group, ...others } = kept
+    if (canGo(others)) kept = others
+    else if (isRecord(group)) {
+      for (const inner of Object.keys(group)) {
+        const { [inner]: _, ...rest } = kept[name] as Readonly<Record<string, unknown>>
+        const without = { ...kept, [name]: rest }
+        if (canGo(without)) kept = without
+      }
+    }
+  }
+  return kept as Configured
+}
+
+/** A field of a configuration, by its dotted path. */
+export interface Change {
+  readonly field: string
+  readonly from: unknown
+  readonly to: unknown
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The fields in which two values differ. Lists are compared as a whole. */
+export const changesBetween = (from: unknown, to: unknown, path = ''): readonly Change[] => {
+  if (isRecord(from) && isRecord(to)) {
+    const names = [...new Set([...Object.keys(from), ...Object.keys(to)])]
+    return names.flatMap((name) => changesBetween(from[name], to[name], path === '' ? name : `${path}.${name}`))
+  }
+  if (isRecord(to) && (from === undefined || from === null) && Object.keys(to).length > 0) return changesBetween({}, to, path)
+  return inOrder(from) === inOrder(to) ? [] : [{ field: path, from, to }]
+}
+
+/** As JSON; the order of fields does not count. */
+const inOrder = (value: unknown): string | undefined =>
+  JSON.stringify(value, (_, inner) =>
+    isRecord(inner) ? Object.fromEntries(Object.entries(inner).sort(([one], [other]) => (one < other ? -1 : 1))) : inner,
+  )
+
+/** A value with its credentials masked, as answers of the service show it. */
+export const masked = <T>(value: T, field = ''): T => {
+  if (typeof value === 'string') return maskText(value, field) as T
+  if (Array.isArray(value)) return value.map((inner) => masked(inner, field)) as T
+  return isRecord(value) ? (Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, masked(inner, name)])) as T) : value
+}
+
+const maskText = (text: string, field: string): string => {
+  if (field === 'password') return MASK
+  return field === 'raw_pipeline' ? maskDescription(text) : /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? maskUri(text) : text
+}
+
+const HAS_MASK = /:\/\/\*\*\*@|[=:]\s*["']?\*\*\*|^\*\*\*$/
+
+/** The fields whose credentials are masked although nothing is stored that the mask could stand for. */
+export const unknownMasks = (declared: unknown, stored: unknown, path = ''): readonly string[] => {
+  if (typeof declared === 'string') return HAS_MASK.test(declared) && declared !== stored ? [path] : []
+  if (Array.isArray(declared)) {
+    const known = Array.isArray(stored) ? stored : []
+    return declared.flatMap((inner, at) => {
+      const same = known.find((one) => inOrder(one) === inOrder(inner))
+      return unknownMasks(inner, same ?? known[at], `${path}.${at}`)
+    })
+  }
+  if (!isRecord(declared)) return []
+  const before = isRecord(stored) ? stored : {}
+  return Object.entries(declared).flatMap(([name, inner]) => unknownMasks(inner, before[name], path === '' ? name : `${path}.${name}`))
+}

@@ -1,0 +1,163 @@
+import { isAlias, isMap, isSeq, LineCounter, type Node, parseDocument } from 'yaml'
+import { ApiError, messageOf } from '../../lib/errors.ts'
+import { PIPELINE_STATES, type PipelineState, pipelineSchema } from '../../lib/schema/pipeline.ts'
+import { settingsPatchSchema } from '../../lib/schema/settings.ts'
+import { type ValidationIssue, validate } from '../../lib/validate.ts'
+import type { SettingsChange } from '../client/client.ts'
+import { type Configured, configured } from './configured.ts'
+import { DeclarationError } from './declaration-error.ts'
+
+/** Where something stands in the file: `pipelines.yaml:12:5`. */
+type Place = string
+
+type Path = readonly (string | number)[]
+
+export interface DeclaredPipeline {
+  readonly id: string
+  readonly config: Configured
+  /** What it is to do; undefined: play, unless it is on-demand. */
+  readonly state: PipelineState | undefined
+  /** The place of a field, by its dotted path. */
+  readonly place: (field: string) => Place
+}
+
+export interface Declaration {
+  readonly pipelines: readonly DeclaredPipeline[]
+  /** Only the fields that are given. */
+  readonly settings: SettingsChange | undefined
+  readonly settingsPlace: (field: string) => Place
+}
+
+const MAX_CHARACTERS = 16_777_216
+/** Bounds what aliases can multiply. */
+const MAX_ALIASES = 1000
+
+/**
+ * Reads YAML or JSON: a pipeline, a list of pipelines, or `{ pipelines, settings }`. Throws DeclarationError with every mistake.
+ * @param name of the file, for errors
+ */
+export const readDeclaration = (text: string, name: string): Declaration => new Reader(text, name).read()
+
+class Reader {
+  readonly #name: string
+  readonly #lines = new LineCounter()
+  readonly #document
+  readonly #value: unknown
+  readonly #mistakes: string[] = []
+
+  constructor(text: string, name: string) {
+    this.#name = name
+    if (text.length > MAX_CHARACTERS) throw new DeclarationError([`${name}: The file has more than ${MAX_CHARACTERS} characters`])
+    // JSON is YAML (YAML 1.2 section 1.2), so both have line numbers.
+    this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false })
+    // The errors after the first one are mostly its consequences.
+    const [syntax] = this.#document.errors
+    if (syntax !== undefined) throw new DeclarationError([`${this.#at(syntax.pos[0])}: ${syntax.message.split('\n')[0]}`])
+    try {
+      this.#value = this.#document.toJS({ maxAliasCount: MAX_ALIASES })
+    } catch (error) {
+      throw new DeclarationError([`${name}: ${messageOf(error)}`])
+    }
+  }
+
+  read(): Declaration {
+    const { items, settings } = this.#parts()
+    const pipelines = items.flatMap(({ value, path }) => this.#pipeline(value, path) ?? [])
+    this.#refuseDoubles(pipelines)
+    const settingsPlace = (field: string): Place => this.#place(['settings', ...toPath(field)])
+    const change =
+      settings === undefined ? undefined : this.#valid(settings, ['settings'], () => validate(settingsPatchSchema, settings, 'settings'))
+    if (this.#mistakes.length > 0) throw new DeclarationError(this.#mistakes)
+    return { pipelines, settings: change, settingsPlace }
+  }
+
+  #parts(): { readonly items: readonly Item[]; readonly settings?: unknown } {
+    const value = this.#value
+    if (Array.isArray(value)) return { items: itemsOf(value, []) }
+    if (!isRecord(value)) throw new DeclarationError([`${this.#name}: Use a list of pipelines, or pipelines and settings`])
+    if ('id' in value || 'mode' in value) return { items: [{ value, path: [] }] }
+    const { pipelines = [], settings, ...unknown } = value
+    for (const name of Object.keys(unknown)) this.#mistake([name], 'Unknown field; there are pipelines and settings')
+    if (!Array.isArray(pipelines)) this.#mistake(['pipelines'], 'Use a list')
+    return { items: Array.isArray(pipelines) ? itemsOf(pipelines, ['pipelines']) : [], settings }
+  }
+
+  #pipeline(value: unknown, path: Path): DeclaredPipeline | undefined {
+    const parsed = this.#valid(value, path, () => validate(pipelineSchema, value, 'pipeline'))
+    if (parsed === undefined) return undefined
+    const state = PIPELINE_STATES.find((one) => one === parsed.state)
+    if (parsed.state !== undefined && state === undefined) this.#mistake([...path, 'state'], `Use one of: ${PIPELINE_STATES.join(', ')}`)
+    return { id: parsed.id, config: configured(parsed), state, place: (field) => this.#place([...path, ...toPath(field)]) }
+  }
+
+  #valid<T>(value: unknown, path: Path, check: () => T): T | undefined {
+    if (!isRecord(value)) {
+      this.#mistake(path, 'Use an object')
+      return undefined
+    }
+    try {
+      return check()
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      const issues = error.details.issues as readonly ValidationIssue[]
+      for (const issue of issues) this.#mistake([...path, ...toPath(issue.path)], issue.message)
+      return undefined
+    }
+  }
+
+  #refuseDoubles(pipelines: readonly DeclaredPipeline[]): void {
+    const known = new Map<string, DeclaredPipeline>()
+    for (const pipeline of pipelines) {
+      const first = known.get(pipeline.id)
+      if (first === undefined) known.set(pipeline.id, pipeline)
+      else this.#mistakes.push(`${pipeline.place('id')}: id: ${pipeline.id} is declared at ${first.place('id')} already`)
+    }
+  }
+
+  #mistake(path: Path, message: string): void {
+    const field = path.length === 0 ? '' : `${shownPath(path)}: `
+    this.#mistakes.push(`${this.#place(path)}: ${field}${message}`)
+  }
+
+  /** Of a field that is missing: the place of what it is missing in. */
+  #place(path: Path): Place {
+    let node: Node | null = this.#document.contents
+    let offset = node?.range?.[0] ?? 0
+    for (const step of path) {
+      if (isAlias(node)) node = node.resolve(this.#document) ?? null
+      if (isMap(node)) {
+        const pair = node.items.find(({ key }) => String(key) === String(step))
+        if (pair === undefined) break
+        offset = (pair.key as Node).range?.[0] ?? offset
+        node = pair.value as Node | null
+      } else if (isSeq(node)) {
+        node = (node.items[Number(step)] as Node | undefined) ?? null
+        if (node === null) break
+        offset = node.range?.[0] ?? offset
+      } else break
+    }
+    return this.#at(offset)
+  }
+
+  #at(offset: number): Place {
+    const { line, col } = this.#lines.linePos(offset)
+    return `${this.#name}:${line}:${col}`
+  }
+}
+
+/** A declared pipeline and where it is. */
+interface Item {
+  readonly value: unknown
+  readonly path: Path
+}
+
+const itemsOf = (list: readonly unknown[], path: Path): readonly Item[] => list.map((value, at) => ({ value, path: [...path, at] }))
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const toPath = (field: string): Path => (field === '' ? [] : field.split('.'))
+
+/** `pipelines[2].source.uri` */
+const shownPath = (path: Path): string =>
+  path.map((step, at) => (typeof step === 'number' ? `[${step}]` : `${at === 0 ? '' : '.'}${step}`)).join('')

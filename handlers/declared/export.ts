@@ -1,0 +1,38 @@
+import { DEFAULT_SETTINGS } from '../../lib/schema/settings.ts'
+import type { Client, Pipeline } from '../client/client.ts'
+import { changesBetween, configuredOf, withoutDefaults } from './configured.ts'
+
+/** What `readDeclaration` reads; fields with their default are left out. */
+export interface Exported {
+  readonly pipelines: readonly object[]
+  readonly settings?: object
+}
+
+/** The pipelines, except those of triggers, and the settings that are not the defaults. Credentials are masked. */
+export const exportDeclaration = async (client: Client, signal?: AbortSignal): Promise<Exported> => {
+  const [pipelines, settings] = await Promise.all([client.listPipelines({ signal }), client.getSettings({ signal })])
+  const changed = changesBetween(DEFAULT_SETTINGS, settings).map(({ field, to }) => [field, to] as const)
+  return {
+    pipelines: pipelines.filter(({ ephemeral }) => !ephemeral).map(declarationOf),
+    ...(changed.length > 0 && { settings: nested(changed) }),
+  }
+}
+
+const declarationOf = (pipeline: Pipeline): object => {
+  const config = configuredOf(pipeline)
+  const { geolocation: _, ...others } = config
+  const declared = withoutDefaults(pipeline.klv_config.auto_extract_geolocation ? (others as typeof config) : config)
+  const plays = pipeline.runtime.desired === 'playing'
+  // What a declaration presumes: all play but those that are on-demand.
+  return { ...declared, ...(plays === pipeline.on_demand && { state: plays ? 'playing' : 'ready' }) }
+}
+
+/** `[['a.b', 1]]` as `{ a: { b: 1 } }`. */
+const nested = (fields: readonly (readonly [string, unknown])[]): object => {
+  const result: Record<string, unknown> = {}
+  for (const [field, value] of fields) {
+    const [group = '', name] = field.split('.')
+    result[group] = name === undefined ? value : { ...(result[group] as object | undefined), [name]: value }
+  }
+  return result
+}

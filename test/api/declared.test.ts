@@ -1,0 +1,237 @@
+import { describe, expect, it } from 'vitest'
+import { stringify } from 'yaml'
+import { type Client, createClient } from '../../handlers/client/client.ts'
+import { type ApplyOptions, applyPlan } from '../../handlers/declared/apply.ts'
+import { readDeclaration } from '../../handlers/declared/declaration.ts'
+import { DeclarationError } from '../../handlers/declared/declaration-error.ts'
+import { exportDeclaration } from '../../handlers/declared/export.ts'
+import { makePlan } from '../../handlers/declared/plan.ts'
+import { API_KEY, createTestApi, type TestApi } from '../helpers/api/api.ts'
+
+const BALL = { uri: 'test://ball' }
+const SECRET = { uri: 'rtsp://viewer:s3cret@10.0.0.5/stream' }
+const simple = (id: string, more: object = {}) => ({ id, mode: 'simple', source: BALL, ...more })
+
+interface Calls {
+  readonly client: Client
+  /** Requests that change something. */
+  readonly changes: string[]
+}
+
+/** A client of the API of a test, whose answers are checked against the API document. */
+const clientOf = (api: TestApi): Calls => {
+  const changes: string[] = []
+  const fetch = (url: string, init: RequestInit): Promise<Response> => {
+    const { pathname, search } = new URL(url)
+    const method = init.method ?? 'GET'
+    if (method !== 'GET' && !pathname.endsWith('/validate')) changes.push(`${method} ${pathname.replace('/svc/', '')}`)
+    return api.send(method, `${pathname}${search}`, init.body as string | undefined, Object.fromEntries(init.headers as Headers))
+  }
+  return { client: createClient({ url: api.origin, apiKey: API_KEY, fetch }), changes }
+}
+
+const apply = async (client: Client, declared: unknown, options: ApplyOptions & { readonly prune?: boolean } = {}) => {
+  const declaration = readDeclaration(typeof declared === 'string' ? declared : stringify(declared), 'cameras.yaml')
+  const plan = await makePlan(client, declaration, { prune: options.prune ?? false, signal: options.signal })
+  return { plan, ...(await applyPlan(client, plan, declaration, options)) }
+}
+
+const mistakesOf = (work: Promise<unknown>): Promise<readonly string[]> =>
+  work.then(
+    () => [],
+    (error: unknown) => {
+      if (error instanceof DeclarationError) return error.mistakes
+      throw error
+    },
+  )
+
+const stateOf = async (client: Client) =>
+  Object.fromEntries((await client.listPipelines()).map(({ id, state, on_demand }) => [id, `${state}${on_demand ? ' on demand' : ''}`]))
+
+describe('a declaration', () => {
+  it('creates what is not there, and changes nothing the second time', async () => {
+    await using api = await createTestApi()
+    const { client, changes } = clientOf(api)
+    const declared = {
+      pipelines: [
+        simple('gate'),
+        simple('yard', { on_demand: true, source: SECRET }),
+        simple('off', { state: 'ready' }),
+        simple('lab', { on_demand: true, state: 'playing' }),
+      ],
+      settings: { reconnect: { max_delay_seconds: 5 } },
+    }
+    const first = await apply(client, declared)
+    expect([first.done.length, first.failed]).toEqual([4, []])
+    expect(await stateOf(client)).toEqual({ gate: 'playing', yard: 'ready on demand', off: 'ready', lab: 'playing on demand' })
+    expect((await client.getSettings()).reconnect.max_delay_seconds).toBe(5)
+    changes.length = 0
+    const second = await apply(client, declared)
+    expect([second.plan.unchanged, second.done, changes]).toEqual([4, [], []])
+  })
+
+  it('stops, replaces and plays only what differs and runs', async () => {
+    await using api = await createTestApi()
+    const { client, changes } = clientOf(api)
+    await apply(client, [simple('gate'), simple('porch'), simple('yard', { on_demand: true })])
+    changes.length = 0
+    const encoding = { codec: 'h264', bitrate: 500 }
+    await apply(client, [simple('gate', { encoding }), simple('porch'), simple('yard', { on_demand: true, encoding })])
+    expect(changes.sort()).toEqual(['PUT pipeline/gate', 'PUT pipeline/gate/play', 'PUT pipeline/gate/stop', 'PUT pipeline/yard'])
+    expect(await stateOf(client)).toEqual({ gate: 'playing', porch: 'playing', yard: 'ready on demand' })
+  })
+
+  it('changes a geolocation while the pipeline plays, and leaves one from KLV alone', async () => {
+    await using api = await createTestApi()
+    const { client, changes } = clientOf(api)
+    const klv_config = { auto_extract_geolocation: true }
+    await apply(client, [simple('gate'), simple('uav', { klv_config })])
+    await client.patchPipeline({ id: 'uav', body: { geolocation: { latitude: 1, longitude: 2 } } })
+    changes.length = 0
+    await apply(client, [simple('gate', { geolocation: { latitude: 3, longitude: 4 } }), simple('uav', { klv_config })])
+    expect(changes).toEqual(['PATCH pipeline/gate'])
+    expect((await client.getPipeline({ id: 'uav' })).geolocation).toMatchObject({ latitude: 1 })
+  })
+
+  it('sees whether credentials are those that are stored', async () => {
+    await using api = await createTestApi()
+    const { client, changes } = clientOf(api)
+    await apply(client, [simple('gate', { on_demand: true, source: SECRET })])
+    changes.length = 0
+    await apply(client, [simple('gate', { on_demand: true, source: SECRET })])
+    await apply(client, [simple('gate', { on_demand: true, source: { uri: 'rtsp://***@10.0.0.5/stream' } })])
+    expect(changes).toEqual([])
+    const { plan } = await apply(client, [simple('gate', { on_demand: true, source: { uri: 'rtsp://viewer:other@10.0.0.5/stream' } })])
+    expect(changes).toEqual(['PUT pipeline/gate'])
+    expect(JSON.stringify(plan.steps.map((step) => step.changes))).not.toContain('other')
+    expect(JSON.stringify(api.engine.config('gate'))).toContain('viewer:other')
+  })
+
+  it('keeps stored credentials that are masked, and names the field where nothing is stored, before it changes anything', async () => {
+    await using api = await createTestApi()
+    const { client, changes } = clientOf(api)
+    await apply(client, [simple('gate', { on_demand: true, source: SECRET })])
+    const masked = { uri: 'rtsp://***@10.0.0.5/stream' }
+    await apply(client, [simple('gate', { on_demand: true, source: masked, encoding: { codec: 'h264' } })])
+    expect(JSON.stringify(api.engine.config('gate'))).toContain('viewer:s3cret')
+    changes.length = 0
+    const wrong = stringify({
+      pipelines: [simple('ok'), simple('gate', { source: { uri: 'rtsp://***@10.0.0.9/stream' } }), simple('new', { source: masked })],
+      settings: { readers: { password: '***' } },
+    })
+    expect(await mistakesOf(apply(client, wrong))).toEqual([
+      expect.stringMatching(/^cameras\.yaml:9:7: source\.uri: \*\*\* keeps .* gate\./),
+      expect.stringMatching(/^cameras\.yaml:13:7: source\.uri: .* new\./),
+      expect.stringMatching(/^cameras\.yaml:16:5: settings\.readers\.password: /),
+    ])
+    expect(changes).toEqual([])
+  })
+
+  it('deletes with prune what it does not have, never pipelines of triggers', async () => {
+    await using api = await createTestApi()
+    const { client } = clientOf(api)
+    await apply(client, [simple('gate'), simple('old')])
+    await client.publishStream({ path: 'drone/7' })
+    await apply(client, [simple('gate')])
+    expect(Object.keys(await stateOf(client)).sort()).toEqual(['drone7', 'gate', 'old'])
+    await apply(client, [simple('gate')], { prune: true })
+    expect(Object.keys(await stateOf(client)).sort()).toEqual(['drone7', 'gate'])
+    expect(await mistakesOf(apply(client, [simple('drone7')]))).toEqual([expect.stringContaining('the pipeline of a trigger')])
+    expect((await exportDeclaration(client)).pipelines).toMatchObject([{ id: 'gate' }])
+  })
+
+  it('goes on when one fails, and says where in the file the service found the mistake', async () => {
+    await using api = await createTestApi()
+    const { client } = clientOf(api)
+    const { failed } = await apply(client, [simple('one', { source: { uri: 'file:///etc/passwd' } }), simple('two')])
+    expect(failed.map(({ id, fault }) => [id, fault.message])).toEqual([
+      ['one', expect.stringMatching(/^cameras\.yaml:4:5: source\.uri: /)],
+    ])
+    expect(await stateOf(client)).toEqual({ two: 'playing' })
+  })
+
+  it('is completed by the next run wherever one was cut off', async () => {
+    const before = [simple('gate'), simple('porch'), simple('old'), simple('lab', { on_demand: true })]
+    const encoding = { codec: 'h264', bitrate: 500 }
+    const after = [
+      simple('gate', { encoding }),
+      simple('porch', { on_demand: true }),
+      simple('lab'),
+      simple('new'),
+      simple('off', { state: 'ready' }),
+    ]
+    for (let cut = 0; cut < 14; cut++) {
+      await using api = await createTestApi()
+      const { client, changes } = clientOf(api)
+      await apply(client, before)
+      const dying: Client = Object.fromEntries(
+        Object.entries(client).map(([name, call]) => [
+          name,
+          (given: never) =>
+            changes.length >= cut && !/^(?:list|get|validate)/.test(name)
+              ? Promise.reject(new Error('cut off'))
+              : (call as (given: never) => unknown)(given),
+        ]),
+      ) as unknown as Client
+      changes.length = 0
+      await apply(dying, after, { prune: true })
+      await apply(client, after, { prune: true })
+      expect([cut, await stateOf(client)]).toEqual([
+        cut,
+        { gate: 'playing', porch: expect.stringContaining('on demand'), lab: 'playing', new: 'playing', off: 'ready' },
+      ])
+      const exported = (await exportDeclaration(client)).pipelines.find((pipeline) => 'id' in pipeline && pipeline.id === 'gate')
+      expect(exported).toMatchObject({ encoding })
+      changes.length = 0
+      await apply(client, after, { prune: true })
+      expect(changes).toEqual([])
+    }
+  })
+})
+
+describe('an export', () => {
+  it('changes nothing when it is applied, whatever the pipelines do', async () => {
+    await using api = await createTestApi()
+    const { client, changes } = clientOf(api)
+    for (let number = 0; number < 200; number++) {
+      await apply(client, [
+        simple(`camera-${number}`, {
+          on_demand: number % 2 === 0,
+          ...(number % 3 === 0 && { encoding: { codec: 'h264', width: 1280, height: 720, quality: 3 } }),
+          ...(number % 5 === 0 && { source: SECRET, klv_config: { pass_klv: true } }),
+          ...(number % 7 === 0 && { geolocation: { latitude: number / 10, longitude: 2 } }),
+          ...(number % 11 === 0 && { state: number % 2 === 0 ? 'playing' : 'ready' }),
+        }),
+      ])
+    }
+    await client.createPipeline({ body: { id: 'own', mode: 'advanced', raw_pipeline: 'videotestsrc ! x264enc ! rtph264pay name=pay0' } })
+    await client.changeSettings({
+      body: { readers: { authentication: 'password', password: 'correct horse' }, screenshots: { quality: 50 } },
+    })
+    changes.length = 0
+    const exported = await exportDeclaration(client)
+    const { plan } = await apply(client, exported, { prune: true })
+    expect([plan.unchanged, plan.settings, changes]).toEqual([201, undefined, []])
+  }, 120_000)
+
+  it('has what differs from the defaults, without credentials, and makes the same service elsewhere', async () => {
+    await using api = await createTestApi()
+    const { client } = clientOf(api)
+    await apply(client, {
+      pipelines: [simple('gate', { encoding: { codec: 'h264', bitrate: 500 } }), simple('off', { state: 'ready' })],
+      settings: { screenshots: { quality: 50 } },
+    })
+    const exported = await exportDeclaration(client)
+    expect(exported).toEqual({
+      pipelines: [
+        { id: 'gate', mode: 'simple', source: BALL, encoding: { codec: 'h264', bitrate: 500 }, output: { uri: expect.any(String) } },
+        { id: 'off', mode: 'simple', source: BALL, output: { uri: expect.any(String) }, state: 'ready' },
+      ],
+      settings: { screenshots: { quality: 50 } },
+    })
+    await using other = await createTestApi()
+    const elsewhere = clientOf(other).client
+    await apply(elsewhere, exported)
+    expect(await exportDeclaration(elsewhere)).toEqual(exported)
+  })
+})

@@ -1,0 +1,132 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { readDeclaration } from '../../../../handlers/declared/declaration.ts'
+import { DeclarationError } from '../../../../handlers/declared/declaration-error.ts'
+
+const GATE = { id: 'gate', mode: 'simple', source: { uri: 'rtsp://10.0.0.5/stream' } }
+
+const mistakesOf = (text: string): readonly string[] => {
+  try {
+    readDeclaration(text, 'cameras.yaml')
+  } catch (error) {
+    if (error instanceof DeclarationError) return error.mistakes
+    throw error
+  }
+  return []
+}
+
+describe('a declaration', () => {
+  it.each([
+    ['a list in JSON', JSON.stringify([GATE])],
+    ['pipelines in JSON', JSON.stringify({ pipelines: [GATE] }, null, 2)],
+    ['one pipeline', 'id: gate\nmode: simple\nsource: { uri: rtsp://10.0.0.5/stream }\n'],
+    ['a list in YAML', '# Cameras\n- id: gate\n  mode: simple\n  source:\n    uri: rtsp://10.0.0.5/stream\n'],
+    ['YAML with an anchor', 'pipelines:\n  - &one { id: gate, mode: simple, source: { uri: "rtsp://10.0.0.5/stream" } }\n'],
+  ])('may be %s', (_, text) => {
+    const { pipelines, settings } = readDeclaration(text, 'file')
+    expect(pipelines.map(({ id, state, config }) => [id, state, config.on_demand, config.source])).toEqual([
+      ['gate', undefined, false, { uri: 'rtsp://10.0.0.5/stream', latency_ms: 200 }],
+    ])
+    expect(settings).toBeUndefined()
+  })
+
+  it('keeps what is said of settings and states, and ignores what a service adds to its answers', () => {
+    const answer = { ...GATE, state: 'ready', runtime: { phase: 'idle' }, ephemeral: false, created_at: '2026-11-20T10:00:00.000Z' }
+    const { pipelines, settings } = readDeclaration(
+      JSON.stringify({ pipelines: [answer], settings: { reconnect: { max_delay_seconds: 5 } } }),
+      'f',
+    )
+    expect(pipelines[0]?.state).toBe('ready')
+    expect(Object.keys(pipelines[0]?.config ?? {}).sort()).toEqual([
+      'encoding',
+      'geolocation',
+      'id',
+      'klv_config',
+      'mode',
+      'on_demand',
+      'source',
+    ])
+    expect(settings).toEqual({ reconnect: { max_delay_seconds: 5 } })
+  })
+
+  it('may be empty', () => {
+    expect(readDeclaration('pipelines: []', 'f').pipelines).toEqual([])
+    expect(readDeclaration('[]', 'f').pipelines).toEqual([])
+  })
+
+  it.each<[string, string, readonly (string | RegExp)[]]>([
+    [
+      'a field that does not exist',
+      'pipelines:\n  - id: gate\n    mode: simple\n    source: { uri: "test://ball", latency: 5 }\n',
+      ['cameras.yaml:4:35: pipelines[0].source.latency: Unknown field'],
+    ],
+    [
+      'a value out of bounds',
+      '- id: gate\n  mode: simple\n  source:\n    uri: test://ball\n    latency_ms: -1\n',
+      ['cameras.yaml:5:5: [0].source.latency_ms: Use at least 0'],
+    ],
+    [
+      'a field that is missing, at what it is missing in',
+      '- id: gate\n  mode: simple\n',
+      [/^cameras\.yaml:1:3: \[0\]\.source: This field is required$/],
+    ],
+    [
+      'every mistake',
+      '- { id: "a b", mode: simple, source: { uri: x://y } }\n- 7\n',
+      [/^cameras\.yaml:1:5: \[0\]\.id: /, /^cameras\.yaml:1:40: \[0\]\.source\.uri: /, 'cameras.yaml:2:3: [1]: Use an object'],
+    ],
+    [
+      'an id twice',
+      '- &a { id: gate, mode: simple, source: { uri: "test://ball" } }\n- *a\n',
+      [/gate is declared at cameras\.yaml:1:\d+ already/],
+    ],
+    ['a state that does not exist', JSON.stringify([{ ...GATE, state: 'paused' }]), [/state: Use one of: ready, playing$/]],
+    [
+      'settings out of bounds',
+      'settings:\n  reconnect:\n    max_delay_seconds: 0\n',
+      ['cameras.yaml:3:5: settings.reconnect.max_delay_seconds: Use at least 1'],
+    ],
+    ['other names', 'pipeline: []\n', [/^cameras\.yaml:1:1: pipeline: Unknown field/]],
+    ['broken YAML', 'pipelines:\n  - id: "gate\n', [/^cameras\.yaml:\d+:\d+: /]],
+    ['broken JSON', '{"pipelines": ]}', [/^cameras\.yaml:1:\d+: /]],
+    ['two documents', 'pipelines: []\n---\npipelines: []\n', [/^cameras\.yaml:\d+:\d+: .*multiple documents/]],
+    ['a key twice', 'pipelines: []\npipelines: []\n', [/^cameras\.yaml:2:1: .*unique/]],
+    ['nothing', '', ['cameras.yaml: Use a list of pipelines, or pipelines and settings']],
+    ['a text', 'hello', ['cameras.yaml: Use a list of pipelines, or pipelines and settings']],
+  ])('with %s is refused with line and column', (_, text, wanted) => {
+    const found = mistakesOf(text)
+    expect(found).toEqual(wanted.map((line) => (typeof line === 'string' ? line : expect.stringMatching(line))))
+  })
+
+  it('cannot grow without bound through aliases', () => {
+    const lines = [
+      '- &a0 [x, x, x, x, x, x, x, x, x, x]',
+      ...Array.from({ length: 12 }, (_, at) => `- &a${at + 1} [${Array(10).fill(`*a${at}`).join(', ')}]`),
+    ]
+    expect(mistakesOf(lines.join('\n'))[0]).toMatch(/alias/i)
+  })
+
+  it('never quotes a value, which may be a credential', () => {
+    expect(mistakesOf('- { id: gate, mode: simple, source: { uri: "ftp://me:s3cret@host/" }, password: s3cret }').join()).not.toContain(
+      's3cret',
+    )
+  })
+
+  it('is what the manifests of Kubernetes mount', () => {
+    const text = readFileSync('engine/deploy/kubernetes/pipelines.yaml', 'utf8')
+    expect(readDeclaration(text, 'f').pipelines).toEqual([])
+    // The example in its comment.
+    const example = text
+      .split('\n')
+      .filter((line) => line.startsWith('# '))
+      .slice(2)
+      .map((line) => line.slice(2))
+      .join('\n')
+    expect(readDeclaration(example, 'f').pipelines.map(({ id }) => id)).toEqual(['gate'])
+    const [statefulSet, kustomization] = ['stateful-set', 'kustomization'].map((name) =>
+      readFileSync(`engine/deploy/kubernetes/${name}.yaml`, 'utf8'),
+    )
+    expect(statefulSet).toMatch(/name: SVC_PIPELINES\s+value: \/declared\/pipelines\.yaml/)
+    expect(kustomization).toMatch(/name: video-pipeline-declared\s+files:\s+- pipelines\.yaml/)
+  })
+})
