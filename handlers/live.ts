@@ -1,11 +1,11 @@
 import type { Streams } from '../lib/access/streams.ts'
-import { type Live, VIDEO_CONTENT_TYPE } from '../lib/engine/protocol.ts'
+import { type Live, TS_CONTENT_TYPE, VIDEO_CONTENT_TYPE } from '../lib/engine/protocol.ts'
 import { bytesAnswer } from '../lib/openapi/operation.ts'
-import { openVideo } from '../lib/pipelines/live.ts'
+import { openLive } from '../lib/pipelines/live.ts'
 import type { PipelineRepository } from '../lib/repositories.ts'
 import { pipelineIdOf } from './http/pipeline-id.ts'
 import { relayStream } from './http/relay.ts'
-import { type FetchHandler, route } from './http/route.ts'
+import { type Exchange, type FetchHandler, route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 
 export interface LiveRouteDeps {
@@ -24,6 +24,23 @@ Begins with kind 1 and all since the last key frame; kind 1 comes again whenever
 it never goes back when the source is lost or restarted, and is only out of order where the stream has B-frames. A client that is too slow loses
 whole GOPs; one that takes nothing for 10 s is disconnected. The stream ends when the pipeline is stopped.`
 
+const TRANSPORT_STREAM = `H.264 or H.265 as it is, and KLV (stream type 0x06, registration KLVA, MISB ST 1402) when \`klv_config.pass_klv\` is set and the source has it.
+Begins with all since the last key frame, whose times are drawn together so that a player is not behind; the continuity counters go on over
+losses of the source. A client that is too slow loses whole GOPs; one that takes nothing for 10 s is disconnected. Ends when the pipeline is stopped.`
+
+const JOINS = 'Starts an on-demand pipeline as an RTSP reader would, and counts as a reader.'
+
+const ERRORS = [
+  'LICENSE_ERROR',
+  'LICENSE_LIMIT_EXCEEDED',
+  'NOT_FOUND',
+  'CONFLICT',
+  'RATE_LIMITED',
+  'ENGINE_ERROR',
+  'SERVICE_UNAVAILABLE',
+  'PIPELINE_START_TIMEOUT',
+] as const
+
 /** Live video over HTTP. */
 export const liveRoutes = (deps: LiveRouteDeps) => [
   route({
@@ -32,25 +49,28 @@ export const liveRoutes = (deps: LiveRouteDeps) => [
     access: 'session',
     operation: 'getVideo',
     summary: 'Watch a pipeline live: its access units, for WebCodecs in a browser',
-    description: `${RECORDS} Starts an on-demand pipeline as an RTSP reader would, and counts as a reader.`,
+    description: `${RECORDS} ${JOINS}`,
     status: 200,
-    errors: [
-      'LICENSE_ERROR',
-      'LICENSE_LIMIT_EXCEEDED',
-      'NOT_FOUND',
-      'CONFLICT',
-      'RATE_LIMITED',
-      'ENGINE_ERROR',
-      'SERVICE_UNAVAILABLE',
-      'PIPELINE_START_TIMEOUT',
-    ],
+    errors: ERRORS,
     answer: bytesAnswer('The access units of the pipeline, H.264 or H.265', VIDEO_CONTENT_TYPE),
-    handle: async (exchange) =>
-      relayStream(exchange, { streams: deps.streams, contentType: VIDEO_CONTENT_TYPE }, (signal) =>
-        openVideo(deps, pipelineIdOf(exchange), signal),
-      ),
+    handle: (exchange) => relay(deps, exchange, 'video', VIDEO_CONTENT_TYPE),
+  }),
+  route({
+    method: 'GET',
+    path: '/svc/pipeline/:id/stream.ts',
+    access: 'session',
+    operation: 'getTransportStream',
+    summary: 'Watch a pipeline live: MPEG-TS with its KLV, for players and files',
+    description: `${TRANSPORT_STREAM} ${JOINS}`,
+    status: 200,
+    errors: ERRORS,
+    answer: bytesAnswer('MPEG-TS with H.264 or H.265, and KLV', TS_CONTENT_TYPE),
+    handle: (exchange) => relay(deps, exchange, 'ts', TS_CONTENT_TYPE),
   }),
 ]
+
+const relay = (deps: LiveRouteDeps, exchange: Exchange, format: keyof Live, contentType: string): Promise<Response> =>
+  relayStream(exchange, { streams: deps.streams, contentType }, (signal) => openLive(deps, format, pipelineIdOf(exchange), signal))
 
 /** Live video alone, for embedding. */
 export const createLiveHandlers = (deps: LiveRouteDeps & RouterDeps): FetchHandler => createRouter(liveRoutes(deps), deps)

@@ -23,6 +23,10 @@ export interface VideoCodec {
   readonly order: readonly ParameterSet[]
   readonly isPicture: (type: number) => boolean
   readonly accessUnitDelimiter: number
+  /** One that allows every kind of slice. */
+  readonly delimiter: Uint8Array
+  /** stream_type in MPEG-TS (ISO/IEC 13818-1 table 2-34). */
+  readonly streamType: number
   /** The id of a parameter set; undefined when it is malformed. */
   readonly idOf: (set: ParameterSet, nal: Uint8Array) => number | undefined
   readonly configOf: (sps: Uint8Array) => DecoderConfig | undefined
@@ -51,6 +55,8 @@ const H264: VideoCodec = {
   order: ['sps', 'pps'],
   isPicture: (type) => type >= 1 && type <= 5,
   accessUnitDelimiter: 9,
+  delimiter: Uint8Array.of(0x09, 0xf0),
+  streamType: 0x1b,
   idOf: (set, nal) => (set === 'sps' ? parseH264Sps(nal)?.id : leadingCode(nal, 1)),
   // RFC 6381 section 3.3: profile_idc, constraint flags and level_idc in hexadecimal.
   configOf: (nal) => {
@@ -101,6 +107,8 @@ const H265: VideoCodec = {
   order: ['vps', 'sps', 'pps'],
   isPicture: (type) => type < 32,
   accessUnitDelimiter: 35,
+  delimiter: Uint8Array.of(0x46, 0x01, 0x50),
+  streamType: 0x24,
   idOf: (set, nal) => (set === 'vps' ? (nal[2] ?? 0) >> 4 : set === 'sps' ? parseH265Sps(nal)?.id : leadingCode(nal, 2)),
   configOf: (nal) => {
     const sps = parseH265Sps(nal)

@@ -73,16 +73,16 @@ const sendPicture = (response: ServerResponse, { headers, body }: Picture): void
 }
 
 /**
- * Without the chunks of HTTP/1.1, whose framing costs two more writes each: the connection ends with the stream (RFC 9112
- * section 6.3).
+ * The bytes go to the connection itself, as those of an RTSP reader do, without chunks and without the queue of a response: the
+ * answer ends with the connection (RFC 9112 section 6.3).
  */
 const sendStream = (response: ServerResponse, contentType: string, source: ByteSource): void => {
-  if (response.destroyed) return
+  const { socket } = response
+  if (response.destroyed || socket === null) return
   response.removeHeader('transfer-encoding')
   response.writeHead(200, { 'content-type': contentType, connection: 'close' })
   response.flushHeaders()
-  response.on('error', () => {})
-  source(response)
+  source(socket)
 }
 
 /** Aborts when the connection of the answer has closed. */

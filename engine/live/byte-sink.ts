@@ -20,6 +20,12 @@ export abstract class ByteSink implements Sink {
     return this.#waitingSinceMs
   }
 
+  /** Called before the first unit. */
+  abstract begin(): void
+
+  /** Called now and then, and when the source is lost. `drained`: nothing waits before what is written now. */
+  abstract check(drained: boolean): void
+
   abstract send(track: number, unit: AccessUnit, timestamp: number | undefined): number
 
   /** RTCP has no place in these formats. */

@@ -15,6 +15,8 @@ export interface Picture {
   readonly config: DecoderConfig
   /** Whether a decoder may have to hold pictures back because a later one is shown earlier; undefined when that is not known. */
   readonly reorders: boolean | undefined
+  /** How many; undefined when the stream does not say. */
+  readonly reorderFrames: number | undefined
 }
 
 /** Parameter sets of a kind that are kept; one stream seldom has more than one. */
@@ -88,7 +90,7 @@ export class ElementaryStream {
       key: unit.key,
       nals: unit.key ? this.#withParameterSets(codec, nals) : nals,
       config,
-      reorders: this.#reorders(codec),
+      ...this.#reordering(codec),
     }
   }
 
@@ -120,11 +122,11 @@ export class ElementaryStream {
     return [...own.slice(0, at), ...sets, ...own.slice(at)]
   }
 
-  #reorders(codec: VideoCodec): boolean | undefined {
+  #reordering(codec: VideoCodec): Pick<Picture, 'reorders' | 'reorderFrames'> {
     const { kept } = this.#order
     const [sps] = this.#sets.get('sps')?.values() ?? []
-    const frames = sps === undefined ? undefined : codec.reorderFrames(nalBytes(sps))
-    if (kept === false || frames !== undefined) return kept === false || frames !== 0
-    return kept === true ? false : undefined
+    const reorderFrames = sps === undefined ? undefined : codec.reorderFrames(nalBytes(sps))
+    if (kept === false || reorderFrames !== undefined) return { reorders: kept === false || reorderFrames !== 0, reorderFrames }
+    return { reorders: kept === true ? false : undefined, reorderFrames }
   }
 }

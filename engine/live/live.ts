@@ -2,18 +2,20 @@ import type { Writable } from 'node:stream'
 import { ApiError } from '../../lib/errors.ts'
 import type { PipelineConfig } from '../../lib/schema/pipeline.ts'
 import { CODECS } from '../codec/codecs.ts'
-import type { AccessUnit } from '../rtp/access-unit.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import { DEFAULT_LIMITS } from '../rtsp/publisher/limits.ts'
 import type { MountedSession, MountPoint } from '../rtsp/publisher/mount.ts'
 import { Reader } from '../rtsp/publisher/reader.ts'
 import { ElementaryStream } from './elementary-stream.ts'
+import type { Format, SharedSource } from './format.ts'
 import { PictureOrder } from './picture-order.ts'
-import { type SharedVideo, VideoSink } from './video-sink.ts'
+import { TsFormat } from './ts-format.ts'
+import { RecordFormat } from './video-sink.ts'
 
 interface LiveParts {
   readonly config: () => PipelineConfig
   readonly video: RtpStream
+  readonly klv: RtpStream
   /** Where readers join; undefined while the pipeline neither plays nor may be started by a reader. */
   readonly point: () => MountPoint | undefined
 }
@@ -26,7 +28,10 @@ const CHECK_MS = 1000
 /** How long a client that is disconnected may take to read what is left, milliseconds. */
 const END_MS = 500
 
+type FormatName = 'video' | 'ts'
+
 interface Client {
+  readonly format: FormatName
   readonly check: (nowMs: number) => void
 }
 
@@ -41,7 +46,7 @@ export class LiveVideo {
   readonly #onLoss = new Set<() => void>()
   /** While somebody reads. */
   #elementary: ElementaryStream | undefined
-  #records = new WeakMap<AccessUnit, Buffer>()
+  readonly #formats = new Map<FormatName, Format>()
   #losses = 0
   #firstUnitAfterLoss = 0
   #timer: NodeJS.Timeout | undefined
@@ -58,12 +63,12 @@ export class LiveVideo {
   }
 
   /**
-   * Admits a client of `/video`. Waits for the start of a pipeline that is on demand or is being started. Throws CONFLICT with
+   * Admits a client. Waits for the start of a pipeline that is on demand or is being started. Throws CONFLICT with
    * `details.reason` not_playing, no_pay0 or codec, SERVICE_UNAVAILABLE reader_limit, and what the start fails with.
    */
-  async openVideo(signal: AbortSignal): Promise<ByteSource> {
+  async open(format: FormatName, signal: AbortSignal): Promise<ByteSource> {
     const point = await this.#admit(signal)
-    return (out) => this.#join(point, out)
+    return (out) => this.#join(point, format, out)
   }
 
   async #admit(signal: AbortSignal): Promise<MountPoint> {
@@ -81,51 +86,68 @@ export class LiveVideo {
     return point
   }
 
-  #join(point: MountPoint, out: Writable): void {
+  #join(point: MountPoint, name: FormatName, out: Writable): void {
     if (point.closed) {
       out.end()
       return
     }
     const { video } = this.#parts
-    this.#elementary ??= new ElementaryStream(video, this.#order)
-    const sink = new VideoSink(out, this.#shared(this.#elementary))
-    const reader = new Reader([video], sink, DEFAULT_LIMITS, point.counters)
+    const sink = this.#format(name).createSink(out)
+    const reader = new Reader([video, name === 'ts' ? this.#klv : undefined], sink, DEFAULT_LIMITS, point.counters)
     const session: MountedSession = { client: 'http', reader, reportedLoss: 0, anyFormat: true, end: () => end(out) }
-    const tellLoss = (): void => sink.checkLoss(reader.drained)
+    const onLoss = (): void => sink.check(reader.drained)
     const client: Client = {
+      format: name,
       check: (nowMs) => {
         if (sink.stuckSinceMs !== undefined && nowMs - sink.stuckSinceMs > DEFAULT_LIMITS.stalledMs) out.destroy()
-        else tellLoss()
+        else sink.check(reader.drained)
       },
     }
     out.on('close', () => {
       reader.pause()
       sink.close()
       point.remove(session)
-      this.#onLoss.delete(tellLoss)
+      this.#onLoss.delete(onLoss)
       this.#leave(client)
     })
     this.#enter(client)
-    this.#onLoss.add(tellLoss)
+    this.#onLoss.add(onLoss)
     sink.begin()
     reader.prepare(performance.now())
     point.add(session)
     reader.start()
   }
 
-  #shared(elementary: ElementaryStream): SharedVideo {
-    const live = this
+  /** The KLV stream, when it is to be passed on. */
+  get #klv(): RtpStream | undefined {
+    return this.#parts.config().klv_config.pass_klv ? this.#parts.klv : undefined
+  }
+
+  #format(name: FormatName): Format {
+    const known = this.#formats.get(name)
+    if (known !== undefined) return known
+    const { video } = this.#parts
+    this.#elementary ??= new ElementaryStream(video, this.#order)
+    const shared = this.#shared(this.#elementary)
+    const format = name === 'ts' ? new TsFormat(shared, { video, klv: this.#klv }) : new RecordFormat(shared)
+    this.#formats.set(name, format)
+    return format
+  }
+
+  #shared(elementary: ElementaryStream): SharedSource {
+    const losses = (): number => this.#losses
+    const firstUnitAfterLoss = (): number => this.#firstUnitAfterLoss
+    const { video } = this.#parts
     return {
       elementary,
-      records: this.#records,
       get losses() {
-        return live.#losses
+        return losses()
       },
       get firstUnitAfterLoss() {
-        return live.#firstUnitAfterLoss
+        return firstUnitAfterLoss()
       },
       get live() {
-        return live.#parts.video.live
+        return video.live
       },
     }
   }
@@ -140,12 +162,16 @@ export class LiveVideo {
 
   #leave(client: Client): void {
     this.#clients.delete(client)
+    const { format } = client
+    if (![...this.#clients].some((other) => other.format === format)) {
+      this.#formats.get(format)?.close()
+      this.#formats.delete(format)
+    }
     if (this.#clients.size > 0) return
     clearInterval(this.#timer)
     this.#timer = undefined
     this.#elementary?.close()
     this.#elementary = undefined
-    this.#records = new WeakMap()
   }
 }
 

@@ -2,27 +2,32 @@ import type { Writable } from 'node:stream'
 import type { DecoderConfig } from '../codec/codecs.ts'
 import type { AccessUnit } from '../rtp/access-unit.ts'
 import { ByteSink } from './byte-sink.ts'
-import type { ElementaryStream } from './elementary-stream.ts'
+import type { Format, SharedSource } from './format.ts'
 import { jsonRecord, pictureRecord, RECORD_KINDS } from './video-records.ts'
 
 /** How often a client is told again that the source is away, milliseconds: silence would make those between us close the connection. */
 const REMIND_MS = 30_000
 
-/** What the clients of a pipeline share. */
-export interface SharedVideo {
-  readonly elementary: ElementaryStream
-  /** How often the source was lost, and the number of the first unit after the last time. */
-  readonly losses: number
-  readonly firstUnitAfterLoss: number
-  /** The source sends. */
-  readonly live: boolean
-  /** Each picture is written once for all clients. */
-  readonly records: WeakMap<AccessUnit, Buffer>
+/** The records of `/video`; each picture is written once for all clients. */
+export class RecordFormat implements Format {
+  readonly #shared: SharedSource
+  readonly #records = new WeakMap<AccessUnit, Buffer>()
+
+  constructor(shared: SharedSource) {
+    this.#shared = shared
+  }
+
+  createSink(out: Writable): VideoSink {
+    return new VideoSink(out, this.#shared, this.#records)
+  }
+
+  close(): void {}
 }
 
 /** One client of `GET /svc/pipeline/{id}/video`. */
 export class VideoSink extends ByteSink {
-  readonly #shared: SharedVideo
+  readonly #shared: SharedSource
+  readonly #records: WeakMap<AccessUnit, Buffer>
   #config: DecoderConfig | undefined
   /** The losses after which this client has had a key picture; -1 for one that came while the source was away. */
   #losses: number
@@ -31,9 +36,10 @@ export class VideoSink extends ByteSink {
   /** The latest time that was sent. */
   #timeMs = 0
 
-  constructor(out: Writable, shared: SharedVideo) {
+  constructor(out: Writable, shared: SharedSource, records: WeakMap<AccessUnit, Buffer>) {
     super(out)
     this.#shared = shared
+    this.#records = records
     this.#losses = shared.live ? shared.losses : -1
   }
 
@@ -59,7 +65,7 @@ export class VideoSink extends ByteSink {
   }
 
   /** Tells the client that the source is lost, at once and then at an interval, when all before it is sent. */
-  checkLoss(drained: boolean): void {
+  check(drained: boolean): void {
     const { live, losses } = this.#shared
     if (live || !drained || this.busy || this.#losses === losses) return
     if (this.#toldLostMs === undefined || performance.now() - this.#toldLostMs >= REMIND_MS) this.#tellLost()
@@ -83,11 +89,10 @@ export class VideoSink extends ByteSink {
   }
 
   #recordOf(unit: AccessUnit, make: () => Buffer): Buffer {
-    const { records } = this.#shared
-    const known = records.get(unit)
+    const known = this.#records.get(unit)
     if (known !== undefined) return known
     const record = make()
-    records.set(unit, record)
+    this.#records.set(unit, record)
     return record
   }
 }

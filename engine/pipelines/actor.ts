@@ -95,7 +95,7 @@ export class PipelineActor {
       stream: video,
       status: () => ({ playing: playing(), publishes: this.#config.output !== null }),
     })
-    this.live = new LiveVideo({ config: () => this.#config, video, point: () => this.#demand.output.point })
+    this.live = new LiveVideo({ config: () => this.#config, video, klv, point: () => this.#demand.output.point })
     this.klv = new KlvTap({
       ...shared,
       stream: klv,

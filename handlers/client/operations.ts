@@ -37,6 +37,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: Operations[Name]
   stopScreenshots: 'PUT /svc/pipeline/:id/screenshots/stop',
   getSnapshot: 'GET /svc/pipeline/:id/snapshot 304',
   getVideo: 'GET /svc/pipeline/:id/video',
+  getTransportStream: 'GET /svc/pipeline/:id/stream.ts',
   startKlv: 'PUT /svc/pipeline/:id/klv/start',
   stopKlv: 'PUT /svc/pipeline/:id/klv/stop',
   getKlv: 'GET /svc/pipeline/:id/klv',

@@ -37,6 +37,7 @@ export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
 /** Records of kind, time, length and payload. */
 export const VIDEO_CONTENT_TYPE = 'application/vnd.video-pipeline.units'
+export const TS_CONTENT_TYPE = 'video/mp2t'
 
 const KIBIBYTE = 1024
 
@@ -292,6 +293,15 @@ export const PROTOCOL = {
       path: '/pipelines/:id/video',
       kind: 'stream',
       contentType: VIDEO_CONTENT_TYPE,
+      patienceMs: PLAY_MS,
+      outage: 'wait',
+    },
+    /** As `video`, with KLV when it is passed on. */
+    ts: {
+      method: 'GET',
+      path: '/pipelines/:id/stream.ts',
+      kind: 'stream',
+      contentType: TS_CONTENT_TYPE,
       patienceMs: PLAY_MS,
       outage: 'wait',
     },

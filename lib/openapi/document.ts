@@ -69,7 +69,7 @@ const TAGS: readonly (readonly [prefix: RegExp, name: string, description: strin
   [/^\/svc\/(?:health|healthz|version|metrics)$/, 'Service', 'Health, version, metrics'],
   [/^\/svc\/auth\//, 'Authentication', 'Password, login, logout'],
   [/^\/svc\/pipeline\/:id\/klv/, 'KLV', 'KLV metadata (MISB ST 0601) of a pipeline'],
-  [/^\/svc\/pipeline\/:id\/video$/, 'Live video', 'Video of a pipeline over HTTP; the streams do not end'],
+  [/^\/svc\/pipeline\/:id\/(?:video|stream\.ts)$/, 'Live video', 'Video of a pipeline over HTTP; the streams do not end'],
   [/^\/svc\/(?:pipeline\/:id\/(?:screenshots|snapshot)|files\/)/, 'Screenshots', 'Snapshots, periodic screenshots and their files'],
   [/\/events$/, 'Events', 'Server-Sent Events; the streams do not end, so read them with curl -N or EventSource instead of here'],
   [/^\/svc\/pipeline/, 'Pipelines', 'Create, read, change, start and stop pipelines'],

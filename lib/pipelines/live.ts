@@ -8,11 +8,16 @@ interface LiveDeps {
   readonly pipelines: Pick<PipelineRepository, 'find'>
 }
 
-/** The access units of a pipeline until the signal aborts. CONFLICT with `details.reason` when there is no video to be had. */
-export const openVideo = async ({ live, pipelines }: LiveDeps, id: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> => {
+/** Live video of a pipeline in one of the formats until the signal aborts. CONFLICT with `details.reason` when there is no video to be had. */
+export const openLive = async (
+  { live, pipelines }: LiveDeps,
+  format: keyof Live,
+  id: string,
+  signal: AbortSignal,
+): Promise<ReadableStream<Uint8Array>> => {
   await findRecord(pipelines, id)
   try {
-    return await live.video(id, signal)
+    return await live[format](id, signal)
   } catch (error) {
     throw hasCode(error, 'NOT_FOUND') ? notPlaying(id, error) : error
   }

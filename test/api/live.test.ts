@@ -40,6 +40,20 @@ testRows([
       ),
   },
   {
+    name: 'streams a pipeline as MPEG-TS',
+    given: playing,
+    request: ['GET', '/svc/pipeline/cam-1/stream.ts'],
+    status: 200,
+    headers: { 'content-type': 'video/mp2t', 'cache-control': 'no-store', 'content-length': null },
+  },
+  {
+    name: 'answers 409 for MPEG-TS of a pipeline that does not play',
+    given: ready,
+    request: ['GET', '/svc/pipeline/cam-1/stream.ts'],
+    status: 409,
+    contains: ['"reason":"not_playing"'],
+  },
+  {
     name: 'answers HEAD without the video, and leaves',
     given: async (api) => {
       await playing(api)

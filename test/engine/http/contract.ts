@@ -159,6 +159,14 @@ const CHECKS: { readonly [Part in keyof Protocol]: { readonly [Name in keyof Pro
       ending.abort()
       await expect(client.live.video(UNKNOWN, new AbortController().signal)).rejects.toMatchObject({ code: 'NOT_FOUND' })
     },
+    ts: async ({ client }) => {
+      const ending = new AbortController()
+      const reader = (await client.live.ts(ID, ending.signal)).getReader()
+      const { value } = await reader.read()
+      // The sync byte of a transport packet.
+      expect(value?.[0]).toBe(0x47)
+      ending.abort()
+    },
   },
   klv: {
     start: async (given) => {

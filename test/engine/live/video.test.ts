@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { parseH264Sps } from '../../../engine/codec/h264-sps.ts'
 import { LiveVideo } from '../../../engine/live/live.ts'
-import type { RtpStream } from '../../../engine/rtp/stream.ts'
+import { RtpStream } from '../../../engine/rtp/stream.ts'
 import { createPublisher, type Mount, type Publisher } from '../../../engine/rtsp/publisher/publisher.ts'
 import { openVideo, RecordReader, type VideoClient, type VideoRecord } from '../../helpers/live/records.ts'
 import { configure } from '../../helpers/media/play-launch.ts'
@@ -28,11 +28,11 @@ const serve = async (description: string, maxReaders = 10) => {
     { streams: media.streams, maxReaders: () => maxReaders, describeTimeoutMs: () => 10_000 },
   )
   const config = { ...configure('test://ball', null), output: { uri: `rtsp://127.0.0.1:${port}/cam` } }
-  const live = new LiveVideo({ config: () => config, video: media.streams[0] as RtpStream, point: () => mount.point })
+  const live = new LiveVideo({ config: () => config, video: media.streams[0] as RtpStream, klv: new RtpStream(), point: () => mount.point })
   const server = createServer((_request, response) => {
     const abort = new AbortController()
     response.on('close', () => abort.abort())
-    live.openVideo(abort.signal).then(
+    live.open('video', abort.signal).then(
       (source) => source(response.writeHead(200)),
       (error: { status: number; details: object }) => response.writeHead(error.status).end(JSON.stringify(error.details)),
     )

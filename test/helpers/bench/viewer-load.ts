@@ -1,7 +1,7 @@
-/** HTTP clients that only count bytes: viewer-load.ts URL CLIENTS. Prints one JSON line at an interval: { readers, bytes }. */
+/** HTTP clients that only count bytes: viewer-load.ts URL CLIENTS [AUTHORIZATION]. Prints one JSON line at an interval: { readers, bytes }. */
 import { connect } from 'node:net'
 
-const [address = '', count = '1'] = process.argv.slice(2)
+const [address = '', count = '1', authorization] = process.argv.slice(2)
 const { host, hostname, port, pathname } = new URL(address)
 // One buffer for all: nothing is kept.
 const buffer = Buffer.allocUnsafe(256 * 1024)
@@ -23,7 +23,7 @@ for (let at = 0; at < Number(count); at += 1) {
       },
     },
   })
-  socket.write(`GET ${pathname} HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
+  socket.write(`GET ${pathname} HTTP/1.1\r\nHost: ${host}\r\n${authorization ? `Authorization: ${authorization}\r\n` : ''}\r\n`)
   socket.on('error', (error) => console.error(error.message))
   socket.on('close', () => console.error('closed'))
 }

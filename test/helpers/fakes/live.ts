@@ -23,10 +23,13 @@ const record = (kind: number, payload: string): Uint8Array => {
 
 /** A record of kind 1. */
 export const FIRST_BYTES = record(1, '{"codec":"avc1.42C01E","codedWidth":640,"codedHeight":360}')
+
+/** A null packet. */
+export const TRANSPORT_PACKET = Uint8Array.of(0x47, 0x1f, 0xff, 0x10, ...new Array<number>(184).fill(0))
 const CHUNK = new Uint8Array(64 * 1024)
 
 export const createFakeLive = (engine: Engine): FakeLive => {
-  const open = async (id: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> => {
+  const open = async (id: string, signal: AbortSignal, bytes: Uint8Array): Promise<ReadableStream<Uint8Array>> => {
     const { state } = await engine.view(id)
     if (fake.refusal !== undefined) throw fake.refusal
     if (state !== 'playing') throw new ApiError('CONFLICT', `The pipeline ${id} is not playing.`, { reason: 'not_playing' })
@@ -49,7 +52,7 @@ export const createFakeLive = (engine: Engine): FakeLive => {
           if (!first && !fake.endless) {
             end()
             controller.close()
-          } else controller.enqueue(first ? FIRST_BYTES : CHUNK)
+          } else controller.enqueue(first ? bytes : CHUNK)
           first = false
         },
         cancel: end,
@@ -57,6 +60,13 @@ export const createFakeLive = (engine: Engine): FakeLive => {
       { highWaterMark: 0 },
     )
   }
-  const fake: FakeLive = { refusal: undefined, endless: false, open: 0, taken: 0, video: open }
+  const fake: FakeLive = {
+    refusal: undefined,
+    endless: false,
+    open: 0,
+    taken: 0,
+    video: (id, signal) => open(id, signal, FIRST_BYTES),
+    ts: (id, signal) => open(id, signal, TRANSPORT_PACKET),
+  }
   return fake
 }

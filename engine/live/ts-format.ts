@@ -1,0 +1,161 @@
+import type { Writable } from 'node:stream'
+import { joinAnnexB, type Nal } from '../codec/nal.ts'
+import { DecodeClock } from '../mpegts/decode-clock.ts'
+import { type Chunk, type Counters, PES_HEADER_BYTES, type PictureTime, type Program, TsMuxer } from '../mpegts/ts-muxer.ts'
+import type { AccessUnit } from '../rtp/access-unit.ts'
+import type { RtpStream } from '../rtp/stream.ts'
+import { compress, planCatchUp } from '../rtsp/publisher/catch-up.ts'
+import type { Picture } from './elementary-stream.ts'
+import type { Format, SharedSource } from './format.ts'
+import { type TsChunks, TsSink } from './ts-sink.ts'
+
+/** The tables come again after this time, milliseconds, and with each key picture. */
+const TABLES_MS = 100
+/** Times begin here, so that the clock, which is behind them, is not negative; 90 kHz ticks. */
+const FIRST_TICK = 90_000
+/** Of a stream with B-frames whose parameter sets do not say how many. */
+const USUAL_REORDERING = 2
+
+interface TsStreams {
+  readonly video: RtpStream
+  /** Undefined when KLV is not passed on. */
+  readonly klv: RtpStream | undefined
+}
+
+/** How one muxer writes the units of a pipeline. */
+interface Muxing {
+  readonly muxer: TsMuxer
+  readonly clock: DecodeClock
+  /** When the tables were last written, milliseconds of media time. */
+  tablesMs: number
+}
+
+const newMuxing = (): Muxing => ({ muxer: new TsMuxer(), clock: new DecodeClock(), tablesMs: Number.NEGATIVE_INFINITY })
+
+/** MPEG-TS of one pipeline: each unit is multiplexed once for all clients. */
+export class TsFormat implements Format, TsChunks {
+  readonly #shared: SharedSource
+  readonly #streams: TsStreams
+  readonly #muxing = newMuxing()
+  readonly #chunks = new WeakMap<AccessUnit, Chunk | 'none'>()
+  readonly #unsubscribe: readonly (() => void)[]
+  #program: Program | undefined
+  /** The last loss after which a key picture was written. */
+  #losses: number
+
+  constructor(shared: SharedSource, streams: TsStreams) {
+    this.#shared = shared
+    this.#streams = streams
+    this.#losses = shared.live ? shared.losses : -1
+    const { video, klv } = streams
+    // The pictures to come may be decoded before the last of these.
+    for (const { mediaMs, picture } of this.#cached()) timeOf(this.#muxing.clock, picture, mediaMs)
+    // Every unit, also one that nobody takes now: the counters must be the same for all.
+    this.#unsubscribe = [
+      video.onUnit((unit) => void this.chunk(0, unit)),
+      ...(klv === undefined ? [] : [klv.onUnit((unit) => void this.chunk(1, unit))]),
+    ]
+  }
+
+  #cached(): readonly { readonly mediaMs: number; readonly picture: Picture }[] {
+    return (this.#streams.video.gop?.units ?? []).flatMap((unit) => {
+      const picture = this.#shared.elementary.picture(unit)
+      return picture === undefined ? [] : [{ mediaMs: unit.mediaMs, picture }]
+    })
+  }
+
+  createSink(out: Writable): TsSink {
+    return new TsSink(out, this)
+  }
+
+  close(): void {
+    for (const unsubscribe of this.#unsubscribe) unsubscribe()
+  }
+
+  chunk(track: number, unit: AccessUnit): Chunk | undefined {
+    const known = this.#chunks.get(unit)
+    if (known !== undefined) return known === 'none' ? undefined : known
+    const chunk = this.#write(this.#muxing, track, unit, 0)
+    this.#chunks.set(unit, chunk ?? 'none')
+    return chunk
+  }
+
+  gop(): ReadonlyMap<AccessUnit, Chunk> {
+    const { video, klv } = this.#streams
+    const tracks = [video.gop?.units ?? [], klv?.gop?.units ?? []]
+    if (tracks[0]?.length === 0) return new Map()
+    const plan = planCatchUp(tracks, performance.now())
+    const muxing = newMuxing()
+    const chunks = new Map<AccessUnit, Chunk>()
+    for (const [track, units] of tracks.entries()) {
+      for (const unit of units) {
+        // Times of B-frames lie between others: drawn together they would not fit those of the pictures to come.
+        const reorders = this.#shared.elementary.picture(unit)?.reorders === true
+        const chunk = this.#write(muxing, track, unit, reorders ? 0 : compress(plan, unit.mediaMs) - unit.mediaMs)
+        if (chunk !== undefined) chunks.set(unit, chunk)
+      }
+    }
+    return chunks
+  }
+
+  get counters(): Counters {
+    return this.#muxing.muxer.counters
+  }
+
+  tables(): Chunk | undefined {
+    const { muxer } = this.#muxing
+    const before = muxer.counters
+    const program = this.#program
+    return program === undefined ? undefined : { bytes: muxer.tables(program), before, after: muxer.counters }
+  }
+
+  #write(muxing: Muxing, track: number, unit: AccessUnit, shiftMs: number): Chunk | undefined {
+    const before = muxing.muxer.counters
+    const bytes = track === 0 ? this.#writeVideo(muxing, unit, shiftMs) : this.#writeKlv(muxing, unit, shiftMs)
+    return bytes === undefined ? undefined : { bytes, before, after: muxing.muxer.counters }
+  }
+
+  #writeVideo(muxing: Muxing, unit: AccessUnit, shiftMs: number): Buffer | undefined {
+    const picture = this.#shared.elementary.picture(unit)
+    if (picture === undefined || this.#waitsForKey(muxing, unit)) return undefined
+    const mediaMs = unit.mediaMs + shiftMs
+    const time = { ...timeOf(muxing.clock, picture, mediaMs), key: picture.key }
+    const packets = muxing.muxer.video(joinAnnexB(delimited(picture), PES_HEADER_BYTES), time)
+    if (!picture.key && mediaMs - muxing.tablesMs < TABLES_MS) return packets
+    muxing.tablesMs = mediaMs
+    return Buffer.concat([muxing.muxer.tables(this.#programOf(picture)), packets])
+  }
+
+  #writeKlv({ muxer }: Muxing, unit: AccessUnit, shiftMs: number): Buffer | undefined {
+    // A reader learns of it with the next tables.
+    return this.#program?.klv === true ? muxer.klv(unit.payload(), ticksOf(unit.mediaMs + shiftMs)) : undefined
+  }
+
+  #waitsForKey(muxing: Muxing, unit: AccessUnit): boolean {
+    const { losses, firstUnitAfterLoss } = this.#shared
+    if (this.#losses === losses || unit.index < firstUnitAfterLoss) return false
+    if (!unit.key) return true
+    this.#losses = losses
+    muxing.clock.reset()
+    return false
+  }
+
+  #programOf({ codec }: Picture): Program {
+    const klv = this.#streams.klv?.caps !== undefined
+    const before = this.#program
+    if (before?.videoType === codec.streamType && before.klv === klv) return before
+    this.#program = { videoType: codec.streamType, klv, version: (before?.version ?? -1) + 1 }
+    return this.#program
+  }
+}
+
+const ticksOf = (mediaMs: number): number => FIRST_TICK + Math.round(mediaMs * 90)
+
+const timeOf = (clock: DecodeClock, { reorders, reorderFrames }: Picture, mediaMs: number): Pick<PictureTime, 'pts' | 'dts'> => {
+  const pts = ticksOf(mediaMs)
+  return { pts, dts: reorders === true ? clock.next(pts, reorderFrames ?? USUAL_REORDERING) : pts }
+}
+
+/** Each access unit begins with a delimiter (ISO/IEC 13818-1 sections 2.14.1 and 2.17.1). */
+const delimited = ({ codec, nals }: Picture): readonly Nal[] =>
+  nals[0]?.type === codec.accessUnitDelimiter ? nals : [{ type: codec.accessUnitDelimiter, pieces: [codec.delimiter] }, ...nals]

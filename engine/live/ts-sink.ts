@@ -1,0 +1,62 @@
+import type { Writable } from 'node:stream'
+import { type Chunk, type Counters, countersAfter, renumbered } from '../mpegts/ts-muxer.ts'
+import type { AccessUnit } from '../rtp/access-unit.ts'
+import { ByteSink } from './byte-sink.ts'
+
+/** How often a client gets the tables while there is nothing else, milliseconds: silence would make those between us close the connection. */
+const IDLE_MS = 10_000
+
+/** Where the packets of a pipeline come from. */
+export interface TsChunks {
+  /** The packets of a unit, the same for all; undefined when it has none, or before the key picture after a loss. */
+  chunk(track: number, unit: AccessUnit): Chunk | undefined
+  /** The cached GOP for a client that joins now, on times that let it catch up. */
+  gop(): ReadonlyMap<AccessUnit, Chunk>
+  /** The tables alone, undefined before the first picture. */
+  tables(): Chunk | undefined
+  /** The counters with which the chunks to come begin. */
+  readonly counters: Counters
+}
+
+/** One client of `GET /svc/pipeline/{id}/stream.ts`. */
+export class TsSink extends ByteSink {
+  readonly #chunks: TsChunks
+  /** What is sent before the chunks of all: the GOP that was there when the client came. */
+  #gop: ReadonlyMap<AccessUnit, Chunk> = new Map()
+  /** The next counters; undefined before the first packet. */
+  #counters: Counters | undefined
+  #begun = false
+  #sentMs = Number.NEGATIVE_INFINITY
+
+  constructor(out: Writable, chunks: TsChunks) {
+    super(out)
+    this.#chunks = chunks
+  }
+
+  begin(): void {
+    this.#gop = this.#chunks.gop()
+    const last = [...this.#gop.values()].at(-1)
+    // So that the chunks of all follow without a copy.
+    this.#counters = last && this.#chunks.counters.map((counter, slot) => (counter - (last.after[slot] ?? 0)) & 15)
+    if (last === undefined) this.check(true)
+  }
+
+  send(track: number, unit: AccessUnit): number {
+    const chunk = this.#gop.get(unit) ?? this.#chunks.chunk(track, unit)
+    this.#begun ||= track === 0 && unit.key
+    return chunk === undefined || !this.#begun ? 0 : this.#sendChunk(chunk)
+  }
+
+  check(drained: boolean): void {
+    if (!drained || this.busy || performance.now() - this.#sentMs < IDLE_MS) return
+    const tables = this.#chunks.tables()
+    if (tables !== undefined) this.#sendChunk(tables)
+  }
+
+  #sendChunk(chunk: Chunk): number {
+    const from = this.#counters ?? chunk.before
+    this.#counters = countersAfter(chunk, from)
+    this.#sentMs = performance.now()
+    return this.write(renumbered(chunk, from))
+  }
+}

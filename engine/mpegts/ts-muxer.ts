@@ -1,0 +1,152 @@
+import { associationSection, KLV_PID, PMT_PID, programSection, VIDEO_PID } from './sections.ts'
+
+export const PACKET_BYTES = 188
+const PAYLOAD_BYTES = 184
+const CLOCK_BYTES = 8
+
+/** PIDs whose packets are numbered; a place in this list stands for one of them. */
+const PIDS = [0, PMT_PID, VIDEO_PID, KLV_PID] as const
+
+/** The next continuity counter of each PID. */
+export type Counters = readonly number[]
+
+/** Packets of one access unit or of the tables, with the counters before and after them. */
+export interface Chunk {
+  readonly bytes: Buffer
+  readonly before: Counters
+  readonly after: Counters
+}
+
+/** What a program consists of. */
+export interface Program {
+  /** stream_type: 0x1B for H.264, 0x24 for H.265. */
+  readonly videoType: number
+  readonly klv: boolean
+  readonly version: number
+}
+
+/** When a picture is shown and decoded, 90 kHz ticks; both are sent modulo 2^33. */
+export interface PictureTime {
+  readonly pts: number
+  readonly dts: number
+  readonly key: boolean
+}
+
+/** The clock is so far behind the time of decoding: what a decoder has to take in a picture, 90 kHz ticks. */
+const CLOCK_LEAD = 50 * 90
+const MAX_KLV_BYTES = 65_000
+const VIDEO_STREAM_ID = 0xe0
+const PRIVATE_STREAM_ID = 0xbd
+export const PES_HEADER_BYTES = 19
+
+/** Multiplexes pictures and KLV into MPEG-TS (ISO/IEC 13818-1, MISB ST 1402): one program, its counters continue for ever. */
+export class TsMuxer {
+  readonly #counters = [0, 0, 0, 0]
+
+  get counters(): Counters {
+    return [...this.#counters]
+  }
+
+  /** Program association and program map. */
+  tables({ videoType, klv, version }: Program): Buffer {
+    const sections = [associationSection(), programSection(videoType, klv, version)]
+    return Buffer.concat(sections.map((section, slot) => this.#packets(slot, Buffer.concat([Uint8Array.of(0), section]))))
+  }
+
+  /** A picture in Annex B behind PES_HEADER_BYTES bytes of room, which this fills. Its packets carry the clock. */
+  video(data: Buffer, { pts, dts, key }: PictureTime): Buffer {
+    const header = pesHeader(VIDEO_STREAM_ID, 0, pts, dts)
+    header.copy(data, PES_HEADER_BYTES - header.length)
+    return this.#packets(2, data.subarray(PES_HEADER_BYTES - header.length), { ticks: dts - CLOCK_LEAD, key })
+  }
+
+  /** A KLV packet; what no PES packet can hold goes into further ones. */
+  klv(data: Uint8Array, pts: number): Buffer {
+    const packets: Buffer[] = []
+    for (let at = 0; at < data.length; at += MAX_KLV_BYTES) {
+      const part = data.subarray(at, at + MAX_KLV_BYTES)
+      packets.push(this.#packets(3, Buffer.concat([pesHeader(PRIVATE_STREAM_ID, part.length, pts, pts), part])))
+    }
+    return Buffer.concat(packets)
+  }
+
+  #packets(slot: number, data: Buffer, clock?: { readonly ticks: number; readonly key: boolean }): Buffer {
+    const clockBytes = clock === undefined ? 0 : CLOCK_BYTES
+    const count = Math.max(1, Math.ceil((data.length + clockBytes) / PAYLOAD_BYTES))
+    const packets = Buffer.allocUnsafeSlow(count * PACKET_BYTES)
+    let taken = 0
+    for (let number = 0; number < count; number += 1) {
+      const at = number * PACKET_BYTES
+      const adaptation = number === 0 ? clockBytes : 0
+      const bytes = Math.min(PAYLOAD_BYTES - adaptation, data.length - taken)
+      const filled = PAYLOAD_BYTES - bytes
+      this.#writeHeader(packets, at, slot, number === 0, filled > 0)
+      if (filled > 0) writeAdaptation(packets, at + 4, filled, number === 0 ? clock : undefined)
+      data.copy(packets, at + 4 + filled, taken, taken + bytes)
+      taken += bytes
+    }
+    return packets
+  }
+
+  #writeHeader(packets: Buffer, at: number, slot: number, starts: boolean, adaptation: boolean): void {
+    const counter = this.#counters[slot] ?? 0
+    this.#counters[slot] = (counter + 1) & 15
+    packets[at] = 0x47
+    packets.writeUInt16BE((starts ? 0x4000 : 0) | (PIDS[slot] ?? 0), at + 1)
+    packets[at + 3] = (adaptation ? 0x30 : 0x10) | counter
+  }
+}
+
+/** The adaptation field (section 2.4.3.4): the clock, whether a decoder can start here, and stuffing. */
+const writeAdaptation = (
+  packets: Buffer,
+  at: number,
+  bytes: number,
+  clock: { readonly ticks: number; readonly key: boolean } | undefined,
+): void => {
+  packets[at] = bytes - 1
+  if (bytes === 1) return
+  packets[at + 1] = clock === undefined ? 0 : 0x10 | (clock.key ? 0x40 : 0)
+  if (clock !== undefined) writeClock(packets, at + 2, clock.ticks)
+  packets.fill(0xff, at + (clock === undefined ? 2 : CLOCK_BYTES), at + bytes)
+}
+
+const TICKS = 2 ** 33
+const wrapped = (ticks: number): number => ((Math.round(ticks) % TICKS) + TICKS) % TICKS
+
+/** 33 bits in 90 kHz, six reserved bits, an extension of 0. */
+const writeClock = (packets: Buffer, at: number, ticks: number): void => {
+  const base = wrapped(ticks)
+  packets.writeUInt32BE(Math.floor(base / 2), at)
+  packets.writeUInt16BE(((base % 2) << 15) | 0x7e00, at + 4)
+}
+
+/** The header of a PES packet (section 2.4.3.6), aligned with the data; without a DTS where it equals the PTS. `bytes` 0: open length. */
+const pesHeader = (streamId: number, bytes: number, pts: number, dts: number): Buffer => {
+  const times = pts === dts ? timeField(2, pts) : [...timeField(3, pts), ...timeField(1, dts)]
+  const length = bytes === 0 ? 0 : 3 + times.length + bytes
+  return Buffer.from([0, 0, 1, streamId, length >> 8, length & 0xff, 0x84, pts === dts ? 0x80 : 0xc0, times.length, ...times])
+}
+
+const timeField = (prefix: number, ticks: number): readonly number[] => {
+  const time = wrapped(ticks)
+  const bits = (from: number, count: number): number => Math.floor(time / 2 ** from) % 2 ** count
+  return [(prefix << 4) | (bits(30, 3) << 1) | 1, bits(22, 8), (bits(15, 7) << 1) | 1, bits(7, 8), (bits(0, 7) << 1) | 1]
+}
+
+/** Packets whose counters begin at others: a copy, or the packets themselves when nothing changes. */
+export const renumbered = ({ bytes, before }: Chunk, from: Counters): Buffer => {
+  const offsets = before.map((counter, slot) => ((from[slot] ?? 0) - counter) & 15)
+  if (offsets.every((offset) => offset === 0)) return bytes
+  const copy = Buffer.from(bytes)
+  for (let at = 0; at < copy.length; at += PACKET_BYTES) {
+    const slot = PIDS.indexOf((copy.readUInt16BE(at + 1) & 0x1fff) as (typeof PIDS)[number])
+    const flags = copy[at + 3] ?? 0
+    copy[at + 3] = (flags & 0xf0) | (((flags & 15) + (offsets[slot] ?? 0)) & 15)
+  }
+  return copy
+}
+
+/** The counters after a chunk that was renumbered to begin at `from`. */
+export const countersAfter = ({ before, after }: Chunk, from: Counters): Counters =>
+  from.map((counter, slot) => (counter + (after[slot] ?? 0) - (before[slot] ?? 0)) & 15)

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest'
+import { KlvDemuxer } from '../../../../engine/klv/mpegts/klv-demuxer.ts'
+import { DecodeClock } from '../../../../engine/mpegts/decode-clock.ts'
+import { countersAfter, PACKET_BYTES, PES_HEADER_BYTES, renumbered, TsMuxer } from '../../../../engine/mpegts/ts-muxer.ts'
+import { createRandom } from '../../../helpers/random.ts'
+
+const PROGRAM = { videoType: 0x1b, klv: true, version: 0 }
+
+const packetsOf = (bytes: Buffer): readonly Buffer[] =>
+  Array.from({ length: bytes.length / PACKET_BYTES }, (_, at) => bytes.subarray(at * PACKET_BYTES, (at + 1) * PACKET_BYTES))
+const pidOf = (packet: Buffer): number => packet.readUInt16BE(1) & 0x1fff
+const counterOf = (packet: Buffer): number => (packet[3] ?? 0) & 15
+
+/** What is in the packets of a PID, without headers and stuffing. */
+const payloadOf = (bytes: Buffer, pid: number): Buffer =>
+  Buffer.concat(
+    packetsOf(bytes)
+      .filter((packet) => pidOf(packet) === pid)
+      .map((packet) => packet.subarray(((packet[3] ?? 0) & 0x20) === 0 ? 4 : 5 + (packet[4] ?? 0))),
+  )
+
+describe('TsMuxer', () => {
+  it('fits data of every length into packets, and numbers them', () => {
+    const muxer = new TsMuxer()
+    const counters = new Map<number, number>()
+    for (let bytes = 1; bytes < 600; bytes += 1) {
+      const data = Buffer.alloc(PES_HEADER_BYTES + bytes, bytes)
+      const packets = muxer.video(data, { pts: 1000 + bytes, dts: bytes, key: false })
+      expect(packets.length % PACKET_BYTES).toBe(0)
+      for (const packet of packetsOf(packets)) {
+        expect([packet[0], counterOf(packet)]).toEqual([0x47, counters.get(pidOf(packet)) ?? 0])
+        counters.set(pidOf(packet), (counterOf(packet) + 1) & 15)
+      }
+      expect(payloadOf(packets, 0x100).subarray(PES_HEADER_BYTES)).toEqual(Buffer.alloc(bytes, bytes))
+    }
+  })
+
+  it('writes KLV that comes out byte for byte, of any length', () => {
+    const muxer = new TsMuxer()
+    const received: Buffer[] = []
+    const demuxer = new KlvDemuxer()
+    const random = createRandom(7)
+    const sent = [1, 20, 163, 164, 165, 400, 64_000].map((length) => Buffer.from(Array.from({ length }, () => random.integer(256))))
+    const feed = (bytes: Buffer): void => {
+      for (const unit of demuxer.push(bytes)) received.push(Buffer.from(unit.bytes))
+    }
+    feed(muxer.tables(PROGRAM))
+    for (const packet of sent) feed(muxer.klv(packet, 90_000))
+    expect(received).toEqual(sent)
+  })
+
+  it('numbers chunks anew only where it has to', () => {
+    const muxer = new TsMuxer()
+    const before = muxer.counters
+    const chunk = { bytes: muxer.tables(PROGRAM), before, after: muxer.counters }
+    expect(renumbered(chunk, before)).toBe(chunk.bytes)
+    const from = [15, 3, 0, 9]
+    expect(packetsOf(renumbered(chunk, from)).map(counterOf)).toEqual([15, 3])
+    expect(countersAfter(chunk, from)).toEqual([0, 4, 0, 9])
+  })
+})
+
+describe('DecodeClock', () => {
+  it('decodes each picture after the one before, and none later than it is shown', () => {
+    const clock = new DecodeClock()
+    // I P B B P B B P B B, as they are decoded.
+    const shown = [0, 3, 1, 2, 6, 4, 5, 9, 7, 8].map((frame) => frame * 3000)
+    const decoded = shown.map((pts) => clock.next(pts, 1))
+    expect(decoded).toEqual(decoded.toSorted((one, other) => one - other))
+    expect(new Set(decoded).size).toBe(decoded.length)
+    for (const [at, dts] of decoded.entries()) expect(dts).toBeLessThanOrEqual(shown[at] ?? 0)
+  })
+})
