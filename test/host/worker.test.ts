@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { apiRoutes } from '../../handlers/app.ts'
 import { createTestApi } from '../helpers/api/api.ts'
 import { followSse } from '../helpers/api/sse-client.ts'
+import { openVideo } from '../helpers/live/records.ts'
 import { ENGINE_TOKEN, type EngineProcess, startEngine } from '../helpers/process/engine-process.ts'
 import { until } from '../helpers/until.ts'
 
@@ -96,6 +97,23 @@ describe('the worker with a real engine', () => {
     expect((await download.arrayBuffer()).byteLength).toBe(files[0].size_bytes)
     expect((await read('PUT', '/svc/pipeline/edge/stop')).body.state).toBe('ready')
     expect((await read('DELETE', '/svc/pipeline/edge')).status).toBe(204)
+  })
+
+  it('passes live video through, and leaves the engine when its client has left', async () => {
+    const source = { uri: 'test://ball?width=320&height=240&fps=30' }
+    expect((await read('POST', '/svc/pipeline', { id: 'seen', mode: 'simple', source })).status).toBe(201)
+    const client = await openVideo(`${worker.origin}/svc/pipeline/seen/video`)
+    await client.until((records) => records.length > 60)
+    expect(client.records.slice(0, 2).map(({ kind }) => kind)).toEqual([1, 2])
+    const readers = async (): Promise<number> => (await read('GET', '/svc/pipeline/seen')).body.runtime.readers
+    expect(await readers()).toBe(1)
+    await client.close()
+    // At the latest when the client counts as stalled.
+    await until(readers, (count) => count === 0)
+    expect((await send('HEAD', '/svc/pipeline/seen/stream.ts')).headers.get('content-type')).toBe('video/mp2t')
+    await until(readers, (count) => count === 0)
+    expect((await read('PUT', '/svc/pipeline/seen/stop')).status).toBe(200)
+    expect((await read('DELETE', '/svc/pipeline/seen')).status).toBe(204)
   })
 
   it('hashes passwords in the engine and limits logins', async () => {
