@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { mediaChildren } from '../helpers/api/host-truth.ts'
 import { openVideo, type VideoClient, type VideoRecord } from '../helpers/live/records.ts'
@@ -64,6 +66,37 @@ describe('live video over HTTP', () => {
       status: 409,
       body: { details: { reason: 'not_playing' } },
     })
+    await service.stop()
+  })
+
+  it('disconnects a client that takes nothing, while another one misses no picture', { timeout: 90_000 }, async () => {
+    const service = await startService()
+    const encoder = 'x264enc tune=zerolatency speed-preset=ultrafast key-int-max=10 bitrate=20000 qp-max=20'
+    await create(service, 'snow', {
+      mode: 'advanced',
+      raw_pipeline: `videotestsrc is-live=true pattern=snow ! video/x-raw,format=I420,width=640,height=360,framerate=20/1 ! ${encoder} ! rtph264pay name=pay0`,
+    })
+    const { hostname, port, host } = new URL(service.url)
+    const stalled = connect({ host: hostname, port: Number(port) })
+    onTestFinished(() => void stalled.destroy())
+    stalled.on('error', () => {})
+    stalled.pause().write(`GET /svc/pipeline/snow/video HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
+    const good = await watch(service, 'snow')
+    await until(
+      () => readersOf(service, 'snow'),
+      (readers) => readers === 2,
+    )
+    await until(
+      () => readersOf(service, 'snow'),
+      (readers) => readers === 1,
+      60_000,
+    )
+    const times = pictures(good.records).map(({ time }) => time)
+    expect(Math.max(...times.slice(1).map((time, at) => time - (times[at] ?? 0)))).toBeLessThan(150_000)
+    // The API has let go of it too.
+    const closed = once(stalled, 'close')
+    stalled.resume()
+    await closed
     await service.stop()
   })
 
