@@ -17,7 +17,8 @@ export const logRoutes = (deps: PipelineLogDeps) => [
     path: '/svc/pipeline/:id/log',
     operation: 'getPipelineLog',
     summary: "Read the last output lines of the pipeline's child processes, of this run and previous ones; credentials are masked",
-    description: 'The lines of an engine that was replaced are gone.',
+    description:
+      'An RTSP source that the engine reads itself has lines of the engine alone. The lines of an engine that was replaced are gone.',
     status: 200,
     errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     query: logQuerySchema,

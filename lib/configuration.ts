@@ -24,6 +24,10 @@ const SANDBOX_MODES = ['auto', 'required', 'off'] as const
 /** auto: a sandbox where the host allows one; required: nothing runs without it. */
 export type SandboxMode = (typeof SANDBOX_MODES)[number]
 
+const RTSP_READERS = ['engine', 'child'] as const
+/** engine: the engine reads them itself where it can; child: always a GStreamer process. */
+export type RtspReader = (typeof RTSP_READERS)[number]
+
 /** The service cannot start with this configuration; the message names the variable. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError'
@@ -64,6 +68,8 @@ export interface Configuration {
   readonly allowFileSources: boolean | string
   /** How children are confined. */
   readonly sandbox: SandboxMode
+  /** Who reads RTSP sources that are passed through. */
+  readonly rtspReader: RtspReader
   readonly trustProxy: boolean
   /** Header field in which the platform of a worker states the client's address. */
   readonly clientAddressHeader: string | undefined
@@ -145,6 +151,11 @@ const flagOrFolder = (value: string): Parsed<boolean | string> => {
 const sandboxMode = (value: string): Parsed<SandboxMode> => {
   const mode = SANDBOX_MODES.find((candidate) => candidate === value)
   return mode === undefined ? mistake(`use one of: ${SANDBOX_MODES.join(', ')}`) : ok(mode)
+}
+
+const rtspReader = (value: string): Parsed<RtspReader> => {
+  const reader = RTSP_READERS.find((candidate) => candidate === value)
+  return reader === undefined ? mistake(`use one of: ${RTSP_READERS.join(', ')}`) : ok(reader)
 }
 
 const hostList = (value: string): Parsed<readonly string[]> => {
@@ -291,6 +302,12 @@ const VARIABLES = {
     default: 'auto',
     about: 'confinement of GStreamer processes: auto, required or off',
     parse: sandboxMode,
+  }),
+  rtspReader: withDefault({
+    name: 'SVC_RTSP_READER',
+    default: 'engine',
+    about: 'who reads RTSP sources without encoding: engine, or child for a GStreamer process each',
+    parse: rtspReader,
   }),
   trustProxy: withDefault({
     name: 'SVC_TRUST_PROXY',

@@ -1,3 +1,4 @@
+import type { RtspReader } from '../../lib/configuration.ts'
 import { type MaskSecrets, maskSecretsOf } from '../../lib/credentials/secrets.ts'
 import type { EngineCheck } from '../../lib/engine/messages.ts'
 import { ApiError } from '../../lib/errors.ts'
@@ -7,14 +8,17 @@ import type { CameraMonitor } from '../cameras/monitor.ts'
 import { Fault, maskFault } from '../fault.ts'
 import { runToEnd } from '../gst/child.ts'
 import { chooseEncoder } from '../gst/choose-encoder.ts'
-import { type ProbeContext, probeSource } from '../sources/probe.ts'
+import type { OpenSource } from '../ingest/read-source.ts'
+import { ReaderChoice } from '../ingest/reader-choice.ts'
+import { parseAddress } from '../sources/address.ts'
+import { type ProbeContext, probeRtsp, probeSource } from '../sources/probe.ts'
+import { kindOfSource } from '../sources/schemes.ts'
 import { type AdvancedChecks, advancedLaunch, createAdvancedChecks } from './advanced.ts'
 import { type Launch, showLaunch } from './launch.ts'
 import { checkSimple, encodedCodec, simpleLaunch } from './simple.ts'
 
-/** What an attempt runs, and what the probe of its source found. */
-export interface Plan {
-  readonly launch: Launch
+/** What an attempt runs, a child or a source that the engine reads itself, and what the probe of its source found. */
+export type Plan = ({ readonly launch: Launch } | { readonly source: OpenSource }) & {
   /** Whether the source carries KLV; null when only its data tells. */
   readonly klv: boolean | null
 }
@@ -22,7 +26,7 @@ export interface Plan {
 export interface Planner {
   /** Checks a configuration without running it and without probing its source. Throws VALIDATION_ERROR. */
   readonly check: (config: PipelineConfig, settings: Settings) => Promise<EngineCheck>
-  /** Probes the source and plans the launch for it; the fault of the run before may change both. Throws Fault. */
+  /** Probes the source and plans the run for it; a source in the plan is to be run or closed. The fault of the run before may change both. Throws Fault. */
   readonly plan: (
     config: PipelineConfig,
     settings: Settings,
@@ -50,12 +54,15 @@ interface PlannerOptions {
   /** Why advanced pipelines cannot run on this host; undefined where they can. */
   readonly advancedRefusal?: ApiError
   readonly cameras?: Pick<CameraMonitor, 'capabilities' | 'onChange'>
+  /** Who reads RTSP sources that are passed through; `child`: always a child. */
+  readonly rtspReader?: RtspReader
 }
 
 /** Plans launches for the cameras, encoders and permissions of this host. */
-export const createPlanner = (options: PlannerOptions): Planner => planner(options, createAdvancedChecks(options))
+export const createPlanner = (options: PlannerOptions): Planner =>
+  planner(options, createAdvancedChecks(options), new ReaderChoice(options.rtspReader ?? 'engine'))
 
-const planner = (options: PlannerOptions, advanced: AdvancedChecks): Planner => ({
+const planner = (options: PlannerOptions, advanced: AdvancedChecks, readers: ReaderChoice): Planner => ({
   check: async (config, settings) => {
     permit(config, options)
     const mask = maskSecretsOf(config)
@@ -69,7 +76,7 @@ const planner = (options: PlannerOptions, advanced: AdvancedChecks): Planner => 
   plan: (config, settings, attempt) =>
     config.mode === 'advanced'
       ? advanced.checkStart(config, settings, attempt.signal).then(() => ({ launch: advancedLaunch(config, folderOf(options)), klv: null }))
-      : planSimple(config, settings, { ...options, ...attempt, reencode: config.encoding !== null }),
+      : planSimple(config, settings, { ...options, ...attempt, reencode: config.encoding !== null }, readers),
   permit: (config) => permit(config, options),
   onReturn: (config, callback) => {
     const isCamera = config.mode === 'simple' && sourceScheme(config.source.uri) === 'v4l2'
@@ -94,9 +101,20 @@ const permit = (config: PipelineConfig, { advancedRefusal }: PlannerOptions): vo
 
 const folderOf = ({ allowFiles }: PlannerOptions): string | undefined => (typeof allowFiles === 'string' ? allowFiles : undefined)
 
-const planSimple = async (config: SimpleConfig, settings: Settings, context: ProbeContext): Promise<Plan> => {
+const planSimple = async (config: SimpleConfig, settings: Settings, context: ProbeContext, readers: ReaderChoice): Promise<Plan> => {
+  const address = parseAddress(config.source.uri)
+  if (kindOfSource(address) === 'rtsp' && config.encoding === null) return planRtsp(config, context, readers)
   const facts = await probeSource(config.source, context)
   const codec = encodedCodec(config, facts)
   const encoder = codec === null ? null : await chooseEncoder(codec, settings.encoder.preference, runToEnd)
   return { launch: simpleLaunch(config, facts, encoder), klv: facts.klv }
+}
+
+/** An RTSP source that is passed through: the engine goes on over the connection of its description where it can. */
+const planRtsp = async (config: SimpleConfig, context: ProbeContext, readers: ReaderChoice): Promise<Plan> => {
+  const { described, facts } = await probeRtsp(parseAddress(config.source.uri), config.source, context)
+  const tracks = facts.transport === 'tcp' ? readers.choose(config.source.uri, described, context.previousFault) : undefined
+  if (tracks !== undefined) return { source: { described, tracks }, klv: facts.klv }
+  described.connection.close()
+  return { launch: simpleLaunch(config, facts, null), klv: facts.klv }
 }

@@ -62,13 +62,23 @@ export const ENGINE_METRICS: readonly MetricRow[] = [
     view.runtime.phase === 'playing' ? 1 : 0,
   ),
   perPipeline('gauge', 'svc_pipeline_readers', 'RTSP readers of the output.', ({ view }) => view.runtime.readers),
-  perPipeline('counter', 'svc_pipeline_frames_total', 'Video access units received from the child.', ({ media }) => media.frames),
-  perPipeline('counter', 'svc_pipeline_received_bytes_total', 'RTP bytes received from the child.', ({ media }) => media.bytesIn),
+  perPipeline(
+    'counter',
+    'svc_pipeline_frames_total',
+    'Video access units received from the child or the source.',
+    ({ media }) => media.frames,
+  ),
+  perPipeline(
+    'counter',
+    'svc_pipeline_received_bytes_total',
+    'RTP bytes received from the child or the source.',
+    ({ media }) => media.bytesIn,
+  ),
   perPipeline('counter', 'svc_pipeline_sent_bytes_total', 'RTP bytes sent to readers.', ({ media }) => media.bytesOut),
   perPipeline(
     'counter',
     'svc_pipeline_malformed_packets_total',
-    'Packets from the child that are not valid RTP.',
+    'Packets from the child or the source that are not valid RTP.',
     ({ media }) => media.malformedPackets,
   ),
   perPipeline('counter', 'svc_pipeline_gop_drops_total', 'Times that a slow reader lost its queue.', ({ media }) => media.gopDrops),
@@ -84,13 +94,13 @@ export const ENGINE_METRICS: readonly MetricRow[] = [
   perPipeline(
     'counter',
     'svc_pipeline_cpu_seconds_total',
-    'CPU time of the present child, user and system.',
+    'CPU time of the present child, user and system; none without a child.',
     ({ process }) => process?.cpuSeconds,
   ),
   perPipeline(
     'gauge',
     'svc_pipeline_resident_memory_bytes',
-    'Resident memory of the present child.',
+    'Resident memory of the present child; none without a child.',
     ({ process }) => process?.residentBytes,
   ),
   {

@@ -17,6 +17,7 @@ import { MediaStats, mediaTotals, type PipelineFacts } from './media-stats.ts'
 import { Play, type PlayEvent, type PlayHandlers } from './play.ts'
 import { createQueue } from './queue.ts'
 import { runChild } from './run.ts'
+import { runSource } from './run-source.ts'
 import { PipelineStatus } from './status.ts'
 
 export interface ActorDeps {
@@ -206,6 +207,7 @@ export class PipelineActor {
         releaseOutput: () => this.#demand.release(),
         streams: this.#streams,
         runChild,
+        runSource,
         logRing: this.#logRing,
         previousFault: this.#status.lastFault,
         report: (event) => (this.#onPlayEvent[event.type] as (event: PlayEvent) => void)(event),

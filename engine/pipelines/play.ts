@@ -6,13 +6,16 @@ import type { PipelineConfig } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
 import { type Fault, faultToApiError, maskFault, worthRetrying, worthWaiting } from '../fault.ts'
 import { TRANSPORT_REFUSED } from '../gst/bus-errors.ts'
+import { NOT_UNDERSTOOD } from '../ingest/source-faults.ts'
 import type { Planner } from '../launch/plan.ts'
 import type { Output } from '../outputs/rtsp.ts'
 import type { Failure } from './lifecycle.ts'
 import type { LogRing } from './log-ring.ts'
 import { MediaStats } from './media-stats.ts'
-import type { Run, RunEvent } from './run.ts'
+import type { Run } from './run.ts'
+import type { SourceRun } from './run-source.ts'
 import { startTimeout, toFault } from './start-fault.ts'
+import type { RunContext, RunEvent } from './watchdog.ts'
 
 /** After this much media the delays between attempts begin with the shortest again, milliseconds. */
 const GOOD_MEDIA_MS = 30_000
@@ -48,6 +51,7 @@ export interface PlayParts {
   readonly releaseOutput: () => Promise<void>
   readonly streams: Run['streams']
   readonly runChild: (run: Run) => Promise<Fault | undefined>
+  readonly runSource: (run: SourceRun) => Promise<Fault | undefined>
   readonly logRing: LogRing
   readonly log: Log
   /** How the last run before this play ended; the planner may probe the source in another way after it. */
@@ -57,7 +61,7 @@ export interface PlayParts {
 
 /**
  * One request to play: attempts with backoff from the play command to the stop, or to a failure.
- * An attempt opens the output, probes the source and runs a child until it is reaped.
+ * An attempt opens the output, probes the source, and runs a child until it is reaped or reads the source until it ends.
  */
 export class Play {
   /** A caller waits for the start, so the play fails without media in the start timeout. Otherwise attempts go on in the background. */
@@ -65,7 +69,7 @@ export class Play {
   /** A reader started it, so it ends some time after the last reader has left; a play command turns this off. */
   byReader: boolean
   readonly mediaStats = new MediaStats()
-  /** Resolves when the last child is reaped. Never rejects. */
+  /** Resolves when the last child is reaped, and the last source closed. Never rejects. */
   readonly ended: Promise<void>
   readonly #parts: PlayParts
   readonly #mask: MaskSecrets
@@ -80,8 +84,8 @@ export class Play {
   /** What a start that times out is blamed on. */
   #cause: Fault | undefined
   #quickCrashes = 0
-  /** The attempt before the present one ended with a refused transport, and this one asks for the other. */
-  #otherTransport = false
+  /** The present attempt reads the source in another way than the one before, which was refused. */
+  #otherWay = false
 
   constructor(parts: PlayParts, options: { readonly awaited: boolean; readonly byReader: boolean }) {
     this.#parts = parts
@@ -98,7 +102,7 @@ export class Play {
     return this.#hadMedia
   }
 
-  /** The child of the present run. */
+  /** The child of the present run; undefined when it has none. */
   get pid(): number | undefined {
     return this.#pid
   }
@@ -151,7 +155,7 @@ export class Play {
 
   /** Resolves to the fault that ended the attempt, undefined when a stop did. */
   async #attempt(startTimeoutMs: number): Promise<Fault | undefined> {
-    const { config, settings, planner, output, streams, runChild, logRing, log, report } = this.#parts
+    const { config, settings, planner, output, runChild, runSource, logRing, log, report } = this.#parts
     const { signal } = this.#abort
     const number = logRing.beginRun(this.#mask)
     const began = performance.now()
@@ -159,24 +163,30 @@ export class Play {
     try {
       await output.open(config)
       const attempt = { signal, timeoutMs: startTimeoutMs, previousFault: this.#previousFault }
-      const { launch, klv } = await planner.plan(config, settings(), attempt)
-      if (signal.aborted) return undefined
-      if (klv !== null) report({ type: 'klv', available: klv })
-      return await runChild({
-        number,
-        launch,
-        streams,
-        mediaStats: this.mediaStats,
-        logRing,
-        signal,
-        startTimeoutMs: Math.max(1, Math.round(startTimeoutMs - (performance.now() - began))),
-        stallTimeoutMs: () => settings().stall_timeout_seconds * 1000,
-        report: (event) => this.#onRunEvent(event, number),
-      })
+      const plan = await planner.plan(config, settings(), attempt)
+      const run = this.#context(number, Math.max(1, Math.round(startTimeoutMs - (performance.now() - began))))
+      if (plan.klv !== null && !signal.aborted) report({ type: 'klv', available: plan.klv })
+      // It closes its connection also when the play was stopped meanwhile.
+      if ('source' in plan) return await runSource({ ...run, source: plan.source })
+      return signal.aborted ? undefined : await runChild({ ...run, launch: plan.launch })
     } catch (error) {
       return signal.aborted ? undefined : toFault(error, config.id, log)
     } finally {
       this.#pid = undefined
+    }
+  }
+
+  #context(number: number, startTimeoutMs: number): RunContext {
+    const { settings, streams, logRing } = this.#parts
+    return {
+      number,
+      streams,
+      mediaStats: this.mediaStats,
+      logRing,
+      signal: this.#abort.signal,
+      startTimeoutMs,
+      stallTimeoutMs: () => settings().stall_timeout_seconds * 1000,
+      report: (event) => this.#onRunEvent(event, number),
     }
   }
 
@@ -206,7 +216,7 @@ export class Play {
   /** While a caller waits for the start: the pause before the next attempt, milliseconds, or the failure that ends the play. */
   #afterFailedStart(fault: Fault, deadline: number): number | Failure {
     if (!worthWaiting(fault)) return 'fault'
-    const delay = this.#needsOtherTransport(fault) ? 0 : this.#backoff.next(this.#parts.settings().reconnect)
+    const delay = this.#needsOtherWay(fault) ? 0 : this.#backoff.next(this.#parts.settings().reconnect)
     return performance.now() + delay >= deadline ? 'timeout' : delay
   }
 
@@ -218,15 +228,15 @@ export class Play {
     const left = this.#giveUpAfterMs() - (performance.now() - lostAt)
     if (left <= 0) return 'give_up'
     this.#parts.report({ type: 'lost' })
-    if (this.#needsOtherTransport(fault) || this.#restartsAtOnce(fault, mediaMs)) return 0
+    if (this.#needsOtherWay(fault) || this.#restartsAtOnce(fault, mediaMs)) return 0
     // The last attempt comes when the time to give up has come, not a whole delay after that.
     return Math.min(this.#backoff.next(this.#parts.settings().reconnect), Math.ceil(left))
   }
 
-  /** A refused transport is no sign that the source is away, so the next attempt asks for the other one at once; if that is refused as well, it is delayed. */
-  #needsOtherTransport(fault: Fault): boolean {
-    this.#otherTransport = fault.cause === TRANSPORT_REFUSED && !this.#otherTransport
-    return this.#otherTransport
+  /** What keeps a source from being read in one way is no sign that it is away, so the next attempt tries the other at once; if that fails in the same way, the delays begin. */
+  #needsOtherWay({ cause }: Fault): boolean {
+    this.#otherWay = (cause === TRANSPORT_REFUSED || cause === NOT_UNDERSTOOD) && !this.#otherWay
+    return this.#otherWay
   }
 
   /** A crash after media is no sign that the source is away, so the next child needs no delay unless it keeps crashing quickly. */

@@ -6,16 +6,11 @@ import { stopChild } from '../gst/stop-child.ts'
 import { MpegTsInput } from '../klv/mpegts-input.ts'
 import { sendSyntheticFlight } from '../klv/send-synthetic-flight.ts'
 import { type Launch, type LaunchStream, OWN_KLV_CAPS } from '../launch/launch.ts'
-import type { AccessUnit } from '../rtp/access-unit.ts'
 import { parseRtpCaps } from '../rtp/caps.ts'
 import type { RtpStream } from '../rtp/stream.ts'
-import type { LogRing } from './log-ring.ts'
-import type { MediaStats } from './media-stats.ts'
+import { type MissingMedia, missingMediaFault, type RunContext, startWatchdog, type Watchdog } from './watchdog.ts'
 
 const STDERR_TAIL = 20
-
-/** A pipeline without pay0 has no media that shows whether it works: it has started when it has been in PLAYING for this time. */
-const STEADY_MS = 500
 
 /** `-v` prints the caps of the payloader's pad as they are negotiated; a bin shows it as a ghost pad. */
 const PAYLOADER_CAPS = /:pay([01])\.Gst(?:Ghost)?Pad:src: caps = (.+)$/
@@ -24,31 +19,12 @@ const PAYLOADER_CAPS = /:pay([01])\.Gst(?:Ghost)?Pad:src: caps = (.+)$/
 const CHATTER = /^\/GstPipeline:/
 
 /** One child, from its start until it is reaped. */
-export interface Run {
-  readonly number: number
+export interface Run extends RunContext {
   readonly launch: Launch
-  /** stream 0 = pay0, 1 = pay1 */
-  readonly streams: readonly [RtpStream, RtpStream]
-  readonly mediaStats: MediaStats
-  readonly logRing: LogRing
-  /** Stops the child. */
-  readonly signal: AbortSignal
-  /** How long the first media may take, milliseconds. */
-  readonly startTimeoutMs: number
-  /** How long media may pause, milliseconds; read at each check, since settings change. */
-  readonly stallTimeoutMs: () => number
-  readonly report: (event: RunEvent) => void
 }
 
-export type RunEvent =
-  | { readonly type: 'started'; readonly pid: number }
-  /** The first key frame came or, of a pipeline without pay0, the child has been in PLAYING for half a second. */
-  | { readonly type: 'media' }
-  /** The source announces a KLV track; its packets may come later. */
-  | { readonly type: 'klv' }
-
 /** Why the engine stopped a child; recorded before the first signal, since a stopped child and one that ends by itself both exit 0. */
-type StopReason = 'stop' | 'no_media' | 'stalled' | 'broken_media'
+type StopReason = 'stop' | MissingMedia | 'broken_media'
 
 /** Runs one child until it is reaped. Resolves to the fault that ended it, or undefined when the signal did. */
 export const runChild = async (run: Run): Promise<Fault | undefined> => {
@@ -60,7 +36,7 @@ export const runChild = async (run: Run): Promise<Fault | undefined> => {
     reason = why
     void stopChild(child)
   }
-  const watchdog = startWatchdog(run, stop)
+  const watchdog = startWatchdog(run, launch.publishes, stop)
   const onAbort = (): void => stop('stop')
   signal.addEventListener('abort', onAbort)
   if (signal.aborted) onAbort()
@@ -69,7 +45,6 @@ export const runChild = async (run: Run): Promise<Fault | undefined> => {
   })
   if (launch.confidential) hideArguments(child, run)
 
-  listenToVideo(child, run, watchdog)
   feedStreams(child, run, () => stop('broken_media'))
   readStdout(child, run, watchdog)
   onLine(child.stderr, (line) => logRing.add(number, 'stderr', line))
@@ -90,61 +65,6 @@ const hideArguments = (child: Child, { logRing, number }: Run): void => {
       if (!erased) logRing.add(number, 'engine', 'the arguments of the process cannot be hidden here (kernel.yama.ptrace_scope)')
     })
   })
-}
-
-interface Watchdog {
-  /** Media came; the first counts only when a decoder can begin with it. */
-  media(key: boolean): void
-  /** A child without RTP output is in PLAYING. */
-  playing(): void
-  /** The child has come to PLAYING, but has not been in it long enough. */
-  readonly unsteady: boolean
-  close(): void
-}
-
-/** Stops a child whose first media does not come within the start timeout, or whose media pauses for longer than the stall timeout. */
-const startWatchdog = (run: Run, stop: (why: StopReason) => void): Watchdog => {
-  let hadMedia = false
-  let steadyTimer: NodeJS.Timeout | undefined
-  let timer = setTimeout(() => stop('no_media'), run.startTimeoutMs)
-  const check = (): void => {
-    const pause = performance.now() - (run.mediaStats.lastFrameAt ?? 0)
-    const left = run.stallTimeoutMs() - pause
-    if (left <= 0) stop('stalled')
-    else timer = setTimeout(check, Math.min(left + 1, 1000))
-  }
-  const begin = (): void => {
-    hadMedia = true
-    clearTimeout(timer)
-    // A pipeline without RTP output shows no progress that could stall.
-    if (run.launch.publishes) timer = setTimeout(check, 1000)
-    run.report({ type: 'media' })
-  }
-  return {
-    media: (key) => {
-      if (!hadMedia && key) begin()
-    },
-    playing: () => {
-      clearTimeout(timer)
-      steadyTimer ??= setTimeout(begin, STEADY_MS)
-    },
-    get unsteady() {
-      return steadyTimer !== undefined && !hadMedia
-    },
-    close: () => {
-      clearTimeout(timer)
-      clearTimeout(steadyTimer)
-    },
-  }
-}
-
-/** The one listener on the video of a run: media stats and watchdog. */
-const listenToVideo = (child: Child, { streams: [video], mediaStats }: Run, watchdog: Watchdog): void => {
-  const unsubscribe = video.onUnit(({ bytes, key }: AccessUnit) => {
-    mediaStats.record(bytes)
-    watchdog.media(key)
-  })
-  void child.ended.then(unsubscribe)
 }
 
 /** Feeds the media pipes, fd 3 and fd 4, into the streams. */
@@ -199,12 +119,8 @@ const readStdout = (child: Child, { launch, logRing, number, streams }: Run, wat
 const notWaitedFor = (fault: Fault): Fault => (worthWaiting(fault) ? new Fault('crashed', fault.message, { cause: fault }) : fault)
 
 const faultOf = (reason: StopReason | undefined, ended: Ended, run: Run): Fault | undefined => {
-  const seconds = (ms: number): number => Math.round(ms / 1000)
   if (reason === 'stop') return undefined
-  if (reason === 'no_media') {
-    return new Fault('timeout', `No video came within ${seconds(run.startTimeoutMs)} s. Check that the source sends video now.`)
-  }
-  if (reason === 'stalled') return new Fault('stalled', `The source stopped sending video for ${seconds(run.stallTimeoutMs())} s.`)
   if (reason === 'broken_media') return new Fault('crashed', 'The media engine wrote unreadable RTP.')
+  if (reason !== undefined) return missingMediaFault(reason, run)
   return classifyEnd(ended, run.logRing.stderrTail(run.number, STDERR_TAIL))
 }

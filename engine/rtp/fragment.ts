@@ -79,7 +79,14 @@ const split = (packet: Buffer, { header, start, end, first, last }: Unit): reado
 
 const whole: Fragmenter = (packet) => [packet]
 
-const FRAGMENTERS: Readonly<Record<string, Fragmenter>> = { H264: fragmenter(h264Unit), H265: fragmenter(h265Unit) }
+/** RFC 6597 section 4.2: a KLV unit is split anywhere; only the marker tells its end. */
+const klvUnit = (_packet: Buffer, { start, end }: PayloadRange): Unit => ({ header: [], start, end, first: false, last: false })
+
+const FRAGMENTERS: Readonly<Record<string, Fragmenter>> = {
+  H264: fragmenter(h264Unit),
+  H265: fragmenter(h265Unit),
+  SMPTE336M: fragmenter(klvUnit),
+}
 
 /** The fragmenter for an RTP encoding name; packets of other codecs stay as they are. */
 export const fragmenterOf = (encodingName: string): Fragmenter => {

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { AccessUnit } from './access-unit.ts'
 import { type RtpCaps, sameFormat } from './caps.ts'
-import { type Fragmenter, fragmenterOf } from './fragment.ts'
+import { type Fragmenter, fragmenterOf, MAX_PACKET_BYTES } from './fragment.ts'
 import { type Gop, GopCache, type GopLimits } from './gop-cache.ts'
 import { Listeners } from './listeners.ts'
 import { type PayloadRange, payloadRange, sequenceOf } from './packet.ts'
+import { NalRepair, type RepairedUnit } from './repair/nal-repair.ts'
+import { isNalCodec } from './repair/nal-units.ts'
 import { Rfc4571Reader } from './rfc4571.ts'
 import { SequenceNumbers } from './sequence-numbers.ts'
 import { StreamClock } from './stream-clock.ts'
@@ -66,6 +68,9 @@ export class RtpStream {
   #capsOfRun = false
   /** The present run's packets may be larger than readers can take. */
   #fragmenting = false
+  /** The packets of the present run come from a payloader that is not ours. */
+  #foreign = false
+  #repair: NalRepair | undefined
   #fragment: Fragmenter = fragmenterOf('')
   #live = false
   #pending: Buffer[] = []
@@ -133,13 +138,17 @@ export class RtpStream {
   }
 
   /**
-   * A new child writes from now on; its media is held until its caps are known. With `fragmenting`, H.264 and H.265 packets of
-   * any size come out of it as packets that fit the network.
+   * A new run brings media from now on; it is held until its caps are known. With `fragmenting`, H.264 and H.265 packets of
+   * any size become fragments that readers can get. `foreign`: the packets come from a source as its own payloader made them, so
+   * they are fragmented as well, and key frames get their parameter sets.
    */
-  begin({ fragmenting = false }: { readonly fragmenting?: boolean } = {}): void {
+  begin({ fragmenting = false, foreign = false }: { readonly fragmenting?: boolean; readonly foreign?: boolean } = {}): void {
     this.end()
-    this.#fragmenting = fragmenting
     this.#capsOfRun = false
+    this.#fragmenting = fragmenting || foreign
+    this.#foreign = foreign
+    this.#repair = undefined
+    this.#assembler.begin(foreign ? 'network' : 'child')
     this.#sequences.begin()
     this.#clock.begin(this.#now())
   }
@@ -168,6 +177,7 @@ export class RtpStream {
       this.#live = false
       this.#cache.clear()
     }
+    if (this.#foreign && (!this.#capsOfRun || !same)) this.#repair = repairOf(caps)
     this.#capsOfRun = true
     this.#capsListeners.call(this.#caps, previous)
     this.#releasePending()
@@ -176,6 +186,13 @@ export class RtpStream {
   /** Takes a chunk read from the child's media pipe. Throws RtpFramingError when it cannot be framed RTP. */
   ingest(chunk: Buffer): void {
     this.#reader.push(chunk, (packet) => this.#take(packet))
+    this.#assembler.closeAfterSilence()
+    if (this.#pending.length > 0) this.#armCapsTimer()
+  }
+
+  /** Takes one RTP packet, which must not change until its access unit is complete. Throws RtpFramingError after many that are none. */
+  ingestPacket(packet: Buffer): void {
+    this.#take(packet)
     this.#assembler.closeAfterSilence()
     if (this.#pending.length > 0) this.#armCapsTimer()
   }
@@ -230,12 +247,13 @@ export class RtpStream {
     if (this.#pending.length > 0 && !this.#capsOfRun && this.#caps) this.setCaps(withoutOffset(this.#caps))
   }
 
-  #emit(packets: readonly Buffer[], childTimestamp: number, key: boolean): void {
-    const caps = this.#caps
-    if (caps === undefined) return
+  #emit(received: readonly Buffer[], childTimestamp: number, startsKey: boolean): void {
     const arrivedMs = this.#now()
+    const { packets, sequences: given, key } = this.#repaired(received, childTimestamp, startsKey)
+    const caps = this.#caps
+    if (caps === undefined || packets.length === 0) return
     const { timestamp, mediaMs } = this.#clock.map(childTimestamp, arrivedMs)
-    const { parts, sequences } = this.#fragmenting ? this.#split(packets) : this.#number(packets)
+    const { parts, sequences } = this.#fragmenting ? this.#split(packets, given) : this.#number(packets, given)
     const header = { payload: caps.payload, ssrc: this.ssrc, timestamp, sequences }
     const unit = new AccessUnit(parts, header, { index: this.#stats.units, key, mediaMs, arrivedMs })
     this.#count(unit)
@@ -244,15 +262,30 @@ export class RtpStream {
     unit.release()
   }
 
-  #number(packets: readonly Buffer[]) {
-    return { parts: packets, sequences: packets.map((packet) => this.#sequences.map(sequenceOf(packet))) }
+  #repaired(packets: readonly Buffer[], timestamp: number, key: boolean): RepairedUnit {
+    const repair = this.#repair
+    if (repair === undefined) return { packets, sequences: packets.map(sequenceOf), key }
+    const repaired = repair.repair(
+      packets.map((packet) => ({ packet, ...rangeOf(packet) })),
+      timestamp,
+      key,
+    )
+    const parameters = repair.newParameters()
+    if (parameters !== undefined && this.#caps !== undefined) {
+      this.setCaps({ ...this.#caps, parameters: new Map([...this.#caps.parameters, ...parameters]) })
+    }
+    return repaired
   }
 
-  #split(packets: readonly Buffer[]) {
+  #number(parts: readonly Buffer[], given: readonly number[]) {
+    return { parts, sequences: given.map((sequence) => this.#sequences.map(sequence)) }
+  }
+
+  #split(packets: readonly Buffer[], given: readonly number[]) {
     const parts: Buffer[] = []
     const sequences: number[] = []
-    for (const packet of packets) {
-      const first = this.#sequences.map(sequenceOf(packet))
+    for (const [at, packet] of packets.entries()) {
+      const first = this.#sequences.map(given[at] ?? 0)
       const fragments = this.#fragment(packet, rangeOf(packet))
       for (const [index, fragment] of fragments.entries()) {
         parts.push(fragment)
@@ -274,6 +307,9 @@ export class RtpStream {
 
 /** Packets were read once before: their header is good. */
 const rangeOf = (packet: Buffer): PayloadRange => payloadRange(packet) ?? { start: packet.length, end: packet.length }
+
+const repairOf = ({ encodingName, parameters }: RtpCaps): NalRepair | undefined =>
+  isNalCodec(encodingName) ? new NalRepair(encodingName, { parameters, maxPacketBytes: MAX_PACKET_BYTES }) : undefined
 
 // As an EventTarget does.
 const throwUncaught = (error: unknown): void =>

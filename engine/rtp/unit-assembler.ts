@@ -2,8 +2,18 @@ import { keyFrameDetector } from './key-frame.ts'
 import { hasMarker, type PayloadRange, timestampOf } from './packet.ts'
 
 /** How long to wait for more packets of a unit without a marker, milliseconds; longer once markers have been seen. */
-const GATHER_MS = 2
-const GATHER_WITH_MARKERS_MS = 25
+interface Patience {
+  readonly unmarked: number
+  readonly marked: number
+}
+
+/** By where the packets come from: a pipe of a child, or a network that may bring a key frame in many pieces. */
+const PATIENCE = {
+  child: { unmarked: 2, marked: 25 },
+  network: { unmarked: 100, marked: 250 },
+} as const satisfies Record<string, Patience>
+
+type Origin = keyof typeof PATIENCE
 /** A unit that neither a marker nor a new timestamp closes is cut here. */
 const MAX_UNIT_PACKETS = 16_384
 /** A unit with more bytes is dropped, like a GOP that the cache cannot hold. */
@@ -27,6 +37,7 @@ export class UnitAssembler {
   #timestamp = 0
   #key = false
   #markersSeen = false
+  #patience: Patience = PATIENCE.child
   #timer: NodeJS.Timeout | undefined
 
   constructor(events: UnitEvents) {
@@ -36,6 +47,12 @@ export class UnitAssembler {
   /** Sets the codec, by which key frames are recognized. */
   setEncoding(name: string): void {
     this.#startsKeyFrame = keyFrameDetector(name)
+  }
+
+  /** Another run begins. */
+  begin(origin: Origin): void {
+    this.reset()
+    this.#patience = PATIENCE[origin]
   }
 
   push(packet: Buffer, payload: PayloadRange): void {
@@ -68,7 +85,7 @@ export class UnitAssembler {
         // Timers run before the pipes are read: bytes still in the pipe belong to the unit.
         setImmediate(() => this.#closeIfSilent(first, count))
       },
-      this.#markersSeen ? GATHER_WITH_MARKERS_MS : GATHER_MS,
+      this.#markersSeen ? this.#patience.marked : this.#patience.unmarked,
     )
     this.#timer.unref()
   }

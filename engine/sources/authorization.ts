@@ -45,10 +45,14 @@ const strength = (challenge: Challenge): number => {
 
 const quote = (text: string): string => `"${text.replace(/["\\]/g, '\\$&')}"`
 
-// Each nonce is used for one request only.
-const NONCE_COUNT = '00000001'
+interface AuthorizedRequest {
+  readonly method: string
+  readonly uri: string
+  /** How often its nonce has been used, this time included. */
+  readonly count: number
+}
 
-const digest = (challenge: Challenge, { user, password }: Credentials, method: string, uri: string): string => {
+const digest = (challenge: Challenge, { user, password }: Credentials, { method, uri, count }: AuthorizedRequest): string => {
   const { parameters } = challenge
   const hash = (text: string): string =>
     createHash(hashOf(challenge) ?? 'md5')
@@ -59,10 +63,11 @@ const digest = (challenge: Challenge, { user, password }: Credentials, method: s
   const hasQop = parameters.has('qop')
   const session = algorithmOf(challenge).endsWith('-sess')
   const cnonce = randomBytes(12).toString('hex')
+  const nonceCount = count.toString(16).padStart(8, '0')
   const secret = hash(`${user}:${realm}:${password}`)
   const first = session ? hash(`${secret}:${nonce}:${cnonce}`) : secret
   const second = hash(`${method}:${uri}`)
-  const response = hash(hasQop ? `${first}:${nonce}:${NONCE_COUNT}:${cnonce}:auth:${second}` : `${first}:${nonce}:${second}`)
+  const response = hash(hasQop ? `${first}:${nonce}:${nonceCount}:${cnonce}:auth:${second}` : `${first}:${nonce}:${second}`)
   const fields = [
     `username=${quote(user)}`,
     `realm=${quote(realm)}`,
@@ -71,11 +76,24 @@ const digest = (challenge: Challenge, { user, password }: Credentials, method: s
     `response="${response}"`,
     ...(parameters.has('algorithm') ? [`algorithm=${parameters.get('algorithm')}`] : []),
     ...(parameters.has('opaque') ? [`opaque=${quote(parameters.get('opaque') ?? '')}`] : []),
-    ...(hasQop ? ['qop=auth', `nc=${NONCE_COUNT}`] : []),
+    ...(hasQop ? ['qop=auth', `nc=${nonceCount}`] : []),
     ...(hasQop || session ? [`cnonce="${cnonce}"`] : []),
   ]
   return `Digest ${fields.join(', ')}`
 }
+
+/** The strongest of the challenges that is supported. */
+const bestOf = (headers: readonly string[]): Challenge | undefined =>
+  headers.flatMap(parseChallenges).reduce<Challenge | undefined>((a, b) => (strength(b) > (a ? strength(a) : 0) ? b : a), undefined)
+
+/** Whether only the nonce has expired: the credentials may still be right (RFC 7616 section 3.3). */
+const isStale = (headers: readonly string[]): boolean =>
+  headers.flatMap(parseChallenges).some(({ parameters }) => parameters.get('stale')?.toLowerCase() === 'true')
+
+const answer = (challenge: Challenge, credentials: Credentials, request: AuthorizedRequest): string =>
+  challenge.scheme === 'digest'
+    ? digest(challenge, credentials, request)
+    : `Basic ${Buffer.from(`${credentials.user}:${credentials.password}`).toString('base64')}`
 
 /**
  * The Authorization header for the challenges of a 401: Digest (RFC 7616, RFC 2617; MD5 and SHA-256, qop=auth or none) before Basic
@@ -86,13 +104,45 @@ export const authorize = (
   credentials: Credentials,
   request: { readonly method: string; readonly uri: string },
 ): string | undefined => {
-  const challenges = headers.flatMap(parseChallenges)
-  const best = challenges.reduce<Challenge | undefined>((a, b) => (strength(b) > (a ? strength(a) : 0) ? b : a), undefined)
-  if (best === undefined) return undefined
-  if (best.scheme === 'digest') return digest(best, credentials, request.method, request.uri)
-  return `Basic ${Buffer.from(`${credentials.user}:${credentials.password}`).toString('base64')}`
+  const best = bestOf(headers)
+  return best === undefined ? undefined : answer(best, credentials, { ...request, count: 1 })
 }
 
-/** Whether only the nonce has expired: the credentials may still be right (RFC 7616 section 3.3). */
-export const isStale = (headers: readonly string[]): boolean =>
-  headers.flatMap(parseChallenges).some(({ parameters }) => parameters.get('stale')?.toLowerCase() === 'true')
+/**
+ * The credentials of one source, and the newest challenge of its server, for any number of requests. A server that has rejected them
+ * does not get them again, since cameras lock after repeated wrong passwords.
+ */
+export class Authorizer {
+  readonly #credentials: Credentials | undefined
+  #challenge: Challenge | undefined
+  #count = 0
+  #accepted = false
+
+  constructor(credentials: Credentials | undefined) {
+    this.#credentials = credentials
+  }
+
+  /** The Authorization header of a request; undefined before the first challenge. */
+  header(method: string, uri: string): string | undefined {
+    const [challenge, credentials] = [this.#challenge, this.#credentials]
+    if (challenge === undefined || credentials === undefined) return undefined
+    this.#count += 1
+    return answer(challenge, credentials, { method, uri, count: this.#count })
+  }
+
+  /** The server has accepted the credentials: a 401 with another nonce is no rejection from now on, also if it does not say stale. */
+  accepted(): void {
+    this.#accepted = this.#challenge !== undefined
+  }
+
+  /** Takes the challenges (WWW-Authenticate) of a 401. Answers whether the request is worth repeating. */
+  challenge(headers: readonly string[]): boolean {
+    const challenge = bestOf(headers)
+    if (challenge === undefined || this.#credentials === undefined) return false
+    const renewed = this.#accepted && challenge.parameters.get('nonce') !== this.#challenge?.parameters.get('nonce')
+    if (this.#challenge !== undefined && !isStale(headers) && !renewed) return false
+    this.#challenge = challenge
+    this.#count = 0
+    return true
+  }
+}

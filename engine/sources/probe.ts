@@ -8,7 +8,7 @@ import { type CameraProbeOptions, checkCamera, probeCamera } from './camera/prob
 import type { SourceFacts } from './facts.ts'
 import { checkFile, checkFilesAllowed } from './file.ts'
 import { probeHttp } from './http-probe.ts'
-import { describeSource } from './rtsp-client.ts'
+import { type Described, describeSource } from './rtsp-client.ts'
 import { kindOfSource, type SourceKind } from './schemes.ts'
 import { factsOfSdp } from './sdp-facts.ts'
 import { parseTestSource } from './test-source.ts'
@@ -42,9 +42,9 @@ const unprobed = (facts: (address: Address) => SourceFacts): SourceProbe => ({ p
 const PROBES: Readonly<Record<SourceKind, SourceProbe>> = {
   rtsp: {
     probe: async (address, source, context) => {
-      const described = await describeSource(address, context)
-      const facts = factsOfSdp(described.sdp, described.address, transportOf(address, source, context))
-      return { ...facts, ...redirection(address, described.address) }
+      const { described, facts } = await probeRtsp(address, source, context)
+      described.connection.close()
+      return facts
     },
     presume: () => ({ ...UNKNOWN, kind: 'rtsp', video: 'H264', transport: 'tcp' }),
   },
@@ -76,6 +76,22 @@ const PROBES: Readonly<Record<SourceKind, SourceProbe>> = {
     presume: async (_address, source, { cameras, reencode = true }) =>
       cameraFacts(source, await checkCamera(source.uri, { cameras, reencode }), reencode),
   },
+}
+
+/** The facts of an RTSP source, and the connection over which it described itself: the caller closes it. Throws Fault. */
+export const probeRtsp = async (
+  address: Address,
+  source: Source,
+  context: ProbeContext,
+): Promise<{ readonly described: Described; readonly facts: SourceFacts }> => {
+  const described = await describeSource(address, context)
+  try {
+    const facts = factsOfSdp(described.sdp, described.address, transportOf(address, source, context))
+    return { described, facts: { ...facts, ...redirection(address, described.address) } }
+  } catch (error) {
+    described.connection.close()
+    throw error
+  }
 }
 
 /** Probes what a source carries. Throws Fault: what is wrong with it and what to do. */

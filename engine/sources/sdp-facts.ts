@@ -9,10 +9,11 @@ const encodingName = (media: SdpMedia): string | undefined => rtpmap(media)?.enc
 /** RFC 6597 section 9; the second is a spelling of older MediaMTX versions. */
 const KLV_NAMES = ['SMPTE336M', 'SMTPE336M']
 
+export const isKlvName = (encodingName: string | undefined): boolean =>
+  encodingName !== undefined && KLV_NAMES.includes(encodingName.toUpperCase())
+
 const klvName = (media: SdpMedia): string | undefined =>
-  media.formats
-    .map((format) => rtpmap(media, Number(format))?.encodingName.toUpperCase())
-    .find((name) => name !== undefined && KLV_NAMES.includes(name))
+  media.formats.map((format) => rtpmap(media, Number(format))?.encodingName.toUpperCase()).find(isKlvName)
 
 const plausible = (text: string | undefined): number | null => {
   const rate = Number(text)

@@ -7,7 +7,7 @@ export const MAX_LOG_LINES = 1000
 /** Query of the log. */
 export const logQuerySchema = v.strictObject({ limit: v.optional(integerInQuery(1, MAX_LOG_LINES, 'Most lines in the answer')) })
 
-/** A line that a pipeline's child process wrote. */
+/** A line that a pipeline's child process or the engine wrote. */
 export const logLineSchema = v.object({
   at: time,
   run: described(v.pipe(v.number(), v.integer()), 'Number of the run that wrote the line, from 1 since the engine registered the pipeline'),

@@ -75,7 +75,10 @@ export const pipelineRepresentationSchema = v.variant('mode', [simpleRepresentat
 /** Answer of a dry run. */
 export const validationSchema = v.object({
   valid: v.literal(true),
-  launch: described(v.string(), 'The gst-launch-1.0 line, credentials masked, ready to paste'),
+  launch: described(
+    v.string(),
+    'The gst-launch-1.0 line, credentials masked, ready to paste. The engine reads an RTSP source without encoding itself where it can, and uses the line where it cannot',
+  ),
   unchanged: v.optional(
     described(v.boolean(), 'Whether this is what is stored under the id, credentials included; absent when nothing is stored'),
   ),

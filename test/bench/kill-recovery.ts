@@ -13,7 +13,8 @@ import { until } from '../helpers/until.ts'
 
 const count = Number(process.argv[2] ?? 20)
 const dataDir = `/tmp/bench-kills-${process.pid}`
-const env = { SVC_OUTPUT_PORTS: '21000-21999' }
+// The engine would read the RTSP source itself, and there would be no child to kill.
+const env = { SVC_OUTPUT_PORTS: '21000-21999', SVC_RTSP_READER: 'child' }
 const SMALL = { uri: 'test://ball?width=160&height=120&fps=15' }
 
 const say = (what: string, facts: unknown): void => console.log(JSON.stringify({ what, ...(facts as object) }))

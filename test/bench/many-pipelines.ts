@@ -1,12 +1,13 @@
 /**
  * Many passthrough pipelines at once, each with a reader: CPU, memory of the sidecar per pipeline and per child, lost packets.
- * many-pipelines [PIPELINES] [SECONDS]
+ * many-pipelines [PIPELINES] [SECONDS]: with the engine reading the source, and with a child for each.
  */
 
 import { readFileSync } from 'node:fs'
 import { cpuSeconds, sleep } from '../helpers/bench/measure.ts'
 import { createPipeline, withService } from '../helpers/bench/service-run.ts'
 import { childrenOf, residentBytes } from '../helpers/process/processes.ts'
+import type { Service } from '../helpers/process/service.ts'
 import { openReader, sequenceGaps } from '../helpers/rtsp/reader.ts'
 import { startRtspSource } from '../helpers/rtsp/source.ts'
 
@@ -21,10 +22,9 @@ const privateBytes = (pid: number): number =>
     0,
   )
 
-const source = await startRtspSource()
-const result = await withService(async (service) => {
+const measure = async (service: Service, reader: string) => {
   const engine = service.enginePid()
-  const emptyBytes = residentBytes(engine)
+  const [emptyBytes, emptyPrivate] = [residentBytes(engine), privateBytes(engine)]
   const outputs: string[] = []
   for (let index = 0; index < count; index += 1) {
     outputs.push(await createPipeline(service, { id: `many-${index}`, source: { uri: source.url('/h264'), latency_ms: 0 } }))
@@ -47,16 +47,23 @@ const result = await withService(async (service) => {
   )
   for (const reader of readers) await reader.close()
   return {
-    pipelines: children.length,
+    reader,
+    pipelines: readers.length,
+    children: children.length,
     engine_cpu_percent: Math.round((cpu.engine / seconds) * 1000) / 10,
     child_cpu_percent_each: Math.round((cpu.children / seconds / count) * 1000) / 10,
     engine_mb_per_pipeline: Math.round(((residentBytes(engine) - emptyBytes) / MB / count) * 100) / 100,
+    engine_private_mb_per_pipeline: Math.round(((privateBytes(engine) - emptyPrivate) / MB / count) * 100) / 100,
     engine_mb_empty: Math.round(emptyBytes / MB),
     child_private_mb: Math.round((children.reduce((sum, pid) => sum + privateBytes(pid), 0) / MB / count) * 10) / 10,
     packets,
     sequence_gaps: gaps,
     restarts,
   }
-})
+}
+
+const source = await startRtspSource()
+for (const reader of ['engine', 'child']) {
+  console.log(JSON.stringify(await withService((service) => measure(service, reader), { SVC_RTSP_READER: reader })))
+}
 await source.stop()
-console.log(JSON.stringify(result))

@@ -1,18 +1,39 @@
 /**
  * CPU time per delivered Gbit of one 8 Mbit/s stream to many readers, the publisher beside gst-rtsp-server in turns.
- * rtsp-fanout [READERS,…] [ROUNDS] [SECONDS] [tcp|udp]
+ * rtsp-fanout [READERS,…] [ROUNDS] [SECONDS] [tcp|udp] [payload|passthrough]. payload: a child payloads the stream; passthrough: it
+ * comes from an RTSP source, read by the engine and by a child.
  */
 import { join } from 'node:path'
-import { cpuSeconds, quantile, sleep, sourceLine, start, startServer, startSource } from '../helpers/bench/measure.ts'
+import {
+  cpuSeconds,
+  quantile,
+  rtspLine,
+  type ServerKind,
+  sleep,
+  sourceLine,
+  start,
+  startRtspFeed,
+  startServer,
+  startSource,
+} from '../helpers/bench/measure.ts'
 import { freePort } from '../helpers/rtsp/media.ts'
 
-const [readerCounts = '1,25,100,200', rounds = '3', seconds = '6', transport = 'tcp'] = process.argv.slice(2)
-const SERVERS = ['publisher', 'gst-rtsp-server'] as const
+const [readerCounts = '1,25,100,200', rounds = '3', seconds = '6', transport = 'tcp', way = 'payload'] = process.argv.slice(2)
+const SERVERS: readonly ServerKind[] = way === 'passthrough' ? ['engine', 'child', 'gst-rtsp-server'] : ['publisher', 'gst-rtsp-server']
 
-const measure = async (kind: (typeof SERVERS)[number], readers: number) => {
+/** A server and what it serves. */
+const startBoth = async (kind: ServerKind) => {
   const feed = await freePort()
+  if (way === 'passthrough') {
+    const source = await startRtspFeed(feed)
+    return { source, server: await startServer(kind, await freePort(), kind === 'gst-rtsp-server' ? rtspLine(source.url) : source.url) }
+  }
   const server = await startServer(kind, await freePort(), sourceLine(feed))
-  const source = await startSource(feed)
+  return { source: await startSource(feed), server }
+}
+
+const measure = async (kind: ServerKind, readers: number) => {
+  const { source, server } = await startBoth(kind)
   const load = start(process.execPath, [join(import.meta.dirname, '../helpers/bench/rtsp-load.ts'), server.url, String(readers), transport])
   const last = () => JSON.parse(load.lines.at(-1) ?? '{}') as { readers: number; bytes: number }
   await load.until((lines) => lines.length > 0 && last().readers === readers)
@@ -29,22 +50,22 @@ const measure = async (kind: (typeof SERVERS)[number], readers: number) => {
 }
 
 for (const readers of readerCounts.split(',').map(Number)) {
-  const results = { publisher: [] as number[], 'gst-rtsp-server': [] as number[] }
+  const results = new Map<ServerKind, number[]>(SERVERS.map((kind) => [kind, []]))
   const rates: string[] = []
   for (let round = 0; round < Number(rounds); round += 1) {
     for (const kind of SERVERS) {
       const { cpuPerGbit, mbitPerReader } = await measure(kind, readers)
-      results[kind].push(cpuPerGbit)
+      results.get(kind)?.push(cpuPerGbit)
       rates.push(mbitPerReader.toFixed(2))
     }
   }
-  const ours = quantile(results.publisher, 0.5)
-  const theirs = quantile(results['gst-rtsp-server'], 0.5)
+  const median = (kind: ServerKind): number => quantile(results.get(kind) ?? [], 0.5)
+  const theirs = median('gst-rtsp-server')
   const line = {
     readers,
     transport,
-    cpu_s_per_gbit: { publisher: round3(ours), gst_rtsp_server: round3(theirs) },
-    ratio: round3(ours / theirs),
+    cpu_s_per_gbit: Object.fromEntries(SERVERS.map((kind) => [kind, round3(median(kind))])),
+    ratio: Object.fromEntries(SERVERS.slice(0, -1).map((kind) => [kind, round3(median(kind) / theirs)])),
     mbit_per_reader: rates,
   }
   console.log(JSON.stringify(line))

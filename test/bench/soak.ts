@@ -15,8 +15,8 @@ import { until } from '../helpers/until.ts'
 
 const seconds = Number(process.argv[2] ?? 600)
 const MB = 1024 * 1024
-/** Children of the pipelines that play all the time. */
-const LASTING = 2
+/** Children of the pipelines that play all the time: the engine reads the RTSP source itself. */
+const LASTING = 1
 const SAMPLE_MS = Math.max(2000, (seconds * 1000) / 40)
 /** The first part of the time fills caches and pools; only what grows afterwards counts. */
 const WARM_UP = 0.3

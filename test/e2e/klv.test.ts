@@ -140,14 +140,18 @@ describe('KLV of a playing pipeline', () => {
     await service.stop()
   })
 
-  it('is still decoded after the child was replaced', async () => {
-    const service = await startService()
+  it.each([
+    ['child', 'was replaced'],
+    ['engine', 'lost its connection to the source'],
+  ])('is still decoded after the %s %s', async (reader) => {
+    const service = await startService({ env: { SVC_RTSP_READER: reader } })
     await create(service, 'survives', source.url('/klv'))
     await service.request('PUT', '/svc/pipeline/survives/klv/start')
     const client = await followKlv(service, 'survives')
     await expectRun(client, 3)
     const { body } = await service.request('GET', '/svc/pipeline/survives')
-    for (const child of childrenOf(service.enginePid())) process.kill(child.pid, 'SIGKILL')
+    if (reader === 'engine') source.disconnect()
+    else for (const child of childrenOf(service.enginePid())) process.kill(child.pid, 'SIGKILL')
     await until(
       () => service.request('GET', '/svc/pipeline/survives'),
       (answer) => answer.body.runtime.restarts > body.runtime.restarts && answer.body.runtime.phase === 'playing',

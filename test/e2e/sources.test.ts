@@ -40,14 +40,15 @@ const plays = async (service: Service, source: Record<string, unknown>, more: Re
 
 describe('a source', () => {
   it.each([
-    ['asks for Basic credentials', ['--auth', 'basic'], 'rtsp'],
-    ['asks for Digest credentials', ['--auth', 'digest'], 'rtsp'],
-    ['sends over UDP only', ['--auth', 'basic', '--transport', 'udp'], 'rtsp'],
-    ['must send over TCP', ['--auth', 'basic', '--transport', 'tcp'], 'rtspt'],
-  ])('plays over RTSP when it %s', async (_what, args, scheme) => {
+    ['asks for Basic credentials', ['--auth', 'basic'], 'rtsp', 'engine'],
+    ['asks for Digest credentials', ['--auth', 'digest'], 'rtsp', 'engine'],
+    ['sends over UDP only', ['--auth', 'basic', '--transport', 'udp'], 'rtsp', 'engine'],
+    ['must send over TCP', ['--auth', 'basic', '--transport', 'tcp'], 'rtspt', 'engine'],
+    ['is read by a child', ['--auth', 'digest'], 'rtsp', 'child'],
+  ])('plays over RTSP when it %s', async (_what, args, scheme, reader) => {
     const source = await startRtspSource(args)
     onTestFinished(() => source.stop())
-    const service = await startService()
+    const service = await startService({ env: { SVC_RTSP_READER: reader } })
     await plays(service, { uri: source.url('/h264', 'user:secret').replace(/^rtsp/, scheme), latency_ms: 100 })
     const refused = await service.request('POST', '/svc/pipeline', {
       id: 'any',

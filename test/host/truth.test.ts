@@ -28,7 +28,7 @@ describe('the state of a pipeline', () => {
   it('is playing with a process and reconnecting without one', async () => {
     const source = await startRtspSource(['--gop-seconds', '0.5'])
     onTestFinished(() => source.stop())
-    const service = await startService({ env })
+    const service = await startService({ env: { ...env, SVC_RTSP_READER: 'child' } })
     await create(service, 'watched', { source: { uri: source.url('/h264'), latency_ms: 0 } })
     const [victim] = mediaChildren(service.enginePid())
     if (victim === undefined) throw new Error('The engine has no child')

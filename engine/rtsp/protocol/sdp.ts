@@ -90,17 +90,22 @@ const STATIC_PAYLOADS: Readonly<Record<number, string>> = {
   34: 'H263',
 }
 
-const RTPMAP = /^(\d{1,3})\s+([^\s/]{1,64})\/\d{1,9}/
+const RTPMAP = /^(\d{1,3})\s+([^\s/]{1,64})\/(\d{1,9})/
+/** Hz; all static video payload types have it (RFC 3551 section 6). */
+const VIDEO_CLOCK_RATE = 90_000
 
-/** The encoding of a payload type: its `a=rtpmap`, else the static assignment of RFC 3551. */
-export const rtpmap = (media: SdpMedia, payload = Number(media.formats[0])): { readonly encodingName: string } | undefined => {
+/** The encoding of a payload type: its `a=rtpmap`, else the static assignment of RFC 3551, with the clock rate of video. */
+export const rtpmap = (
+  media: SdpMedia,
+  payload = Number(media.formats[0]),
+): { readonly encodingName: string; readonly clockRate: number } | undefined => {
   for (const entry of media.attributes) {
     if (entry.name.toLowerCase() !== 'rtpmap') continue
     const match = RTPMAP.exec(entry.value)
-    if (match && Number(match[1]) === payload) return { encodingName: match[2] ?? '' }
+    if (match && Number(match[1]) === payload) return { encodingName: match[2] ?? '', clockRate: Number(match[3]) }
   }
   const encodingName = STATIC_PAYLOADS[payload]
-  return encodingName === undefined ? undefined : { encodingName }
+  return encodingName === undefined ? undefined : { encodingName, clockRate: VIDEO_CLOCK_RATE }
 }
 
 /** The `a=fmtp` parameters of a payload type, names in lower case. */

@@ -8,7 +8,9 @@ import { payloadRange, timestampOf } from '../../../engine/rtp/packet.ts'
 import { Rfc4571Reader } from '../../../engine/rtp/rfc4571.ts'
 import type { Encoding } from '../../../lib/schema/pipeline.ts'
 import { H264, PICTURES, plan } from '../../helpers/media/play-launch.ts'
+import { playSource } from '../../helpers/media/play-source.ts'
 import { type RtspSource, startRtspSource } from '../../helpers/rtsp/source.ts'
+import { until } from '../../helpers/until.ts'
 
 const H265: Encoding = { ...H264, codec: 'h265' }
 
@@ -55,6 +57,17 @@ const keyFrames = async (launch: Launch, codec: Codec, count: number): Promise<r
   })
   child.kill('SIGKILL')
   await child.ended
+  return found().slice(0, count)
+}
+
+/** The same of a source that the engine reads. */
+const keyFramesRead = async (uri: string, codec: Codec, count: number): Promise<readonly (readonly number[])[]> => {
+  const { by, video, stop } = await playSource(uri)
+  expect(by).toBe('engine')
+  const found = (): readonly (readonly number[])[] =>
+    video.filter(({ key }) => key).map((unit) => unit.packets().flatMap((packet) => typesOf(codec, packet.subarray(12))))
+  await until(found, (frames) => frames.length >= count)
+  await stop()
   return found().slice(0, count)
 }
 
@@ -109,5 +122,9 @@ describe('a key frame of several slices', () => {
     ['Matroska with H.265', () => `file://${folder}/h265.mkv`, 'h265', null],
   ])('has its parameter sets once, before its slices: %s', async (_what, uri, codec, encoding) => {
     expectParameterSetsOnce(await keyFrames(await plan(uri(), encoding), codec, 3), codec)
+  })
+
+  it.each(['h264', 'h265'] as const)('has its parameter sets once, before its slices: RTSP that the engine reads, %s', async (codec) => {
+    expectParameterSetsOnce(await keyFramesRead(source.url(`/${codec}`), codec, 3), codec)
   })
 })

@@ -4,7 +4,7 @@ import { ApiError } from '../../../lib/errors.ts'
 import type { CameraCapabilities } from '../../../lib/schema/camera.ts'
 import { DEFAULT_SETTINGS } from '../../../lib/schema/settings.ts'
 import { fakeCamera } from '../../helpers/fakes/cameras.ts'
-import { configure, H264 } from '../../helpers/media/play-launch.ts'
+import { configure, H264, launchOf } from '../../helpers/media/play-launch.ts'
 
 const [mjpeg] = fakeCamera(0).formats
 const h264 = { ...mjpeg, encoding: 'h264', media_type: 'video/x-h264', device_path: '/dev/video1' } as CameraCapabilities['formats'][number]
@@ -31,6 +31,6 @@ it.each([
   const { check, plan } = createPlanner({ allowFiles: false, cameras: { capabilities, onChange: () => () => {} } })
   const attempt = { signal: new AbortController().signal, timeoutMs: 1000, previousFault: undefined }
   const config = configure(uri, H264)
-  expect((await plan(config, DEFAULT_SETTINGS, attempt)).launch.shown.join(' ')).toContain(line)
+  expect(launchOf(await plan(config, DEFAULT_SETTINGS, attempt)).shown.join(' ')).toContain(line)
   expect((await check(config, DEFAULT_SETTINGS)).launch.replaceAll("'", '')).toContain(line)
 })

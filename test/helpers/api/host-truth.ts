@@ -10,6 +10,8 @@ export interface Shown {
   readonly state: string
   readonly on_demand: boolean
   readonly output: { readonly uri: string }
+  readonly source?: { readonly uri: string }
+  readonly encoding?: object | null
   readonly runtime: {
     readonly phase: string
     readonly desired: string
@@ -24,6 +26,9 @@ export const shownPipelines = async (service: Service): Promise<readonly Shown[]
   if (status !== 200) throw new Error(`the list is answered ${status}: ${JSON.stringify(body)}`)
   return body as readonly Shown[]
 }
+
+/** Whether it plays by a child in any case: the engine itself may read an RTSP source that is passed through. */
+export const needsChild = ({ source, encoding }: Shown): boolean => !source?.uri.startsWith('rtsp') || (encoding ?? null) !== null
 
 /** Children of the engine that carry media; without those that check or decode something. */
 export const mediaChildren = (enginePid: number): readonly number[] =>
@@ -76,7 +81,7 @@ export const disagreements = async (service: Service, outputs: { readonly first:
   const children = mediaChildren(service.enginePid()).length
   const playing = shown.filter(({ runtime }) => runtime.phase === 'playing')
   const running = shown.filter(({ runtime }) => RUNS.has(runtime.phase))
-  if (children < playing.length || children > running.length) {
+  if (children < playing.filter(needsChild).length || children > running.length) {
     found.push(`${children} media processes for ${playing.length} playing and ${running.length} running pipelines`)
   }
   for (const { id, state, runtime } of shown) {

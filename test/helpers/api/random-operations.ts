@@ -4,7 +4,7 @@ import { createRandom, type Random } from '../random.ts'
 import { connectReader, openReader, type RtspReader } from '../rtsp/reader.ts'
 import { type RtspSource, startRtspSource } from '../rtsp/source.ts'
 import { until } from '../until.ts'
-import { disagreements, engineFiles, mediaChildren, shownPipelines } from './host-truth.ts'
+import { disagreements, engineFiles, mediaChildren, needsChild, shownPipelines } from './host-truth.ts'
 
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l']
 /** Longer than any operation may take: a start times out after 3 s, a stop kills after 9 s. */
@@ -146,7 +146,7 @@ const watchTruth = (service: Service) => {
       const later = after.get(pipeline.id)
       return later?.runtime.since === pipeline.runtime.since && later.runtime.restarts === pipeline.runtime.restarts
     })
-    const playing = same.filter(({ runtime }) => runtime.phase === 'playing').length
+    const playing = same.filter((pipeline) => pipeline.runtime.phase === 'playing' && needsChild(pipeline)).length
     return children < playing ? `${playing} pipelines were shown playing while ${children} media processes lived` : undefined
   }
   const watching = (async () => {

@@ -80,6 +80,18 @@ export const start = (file: string, args: readonly string[]): Program => {
   }
 }
 
+/** Serves that stream over RTSP; its media begins with the first reader. */
+export const startRtspFeed = (port: number): Promise<Server> =>
+  startServer(
+    'gst-rtsp-server',
+    port,
+    `filesrc location=${encodedStream()} ! tsdemux ! h264parse ! rtph264pay name=pay0 pt=96 config-interval=-1`,
+  )
+
+/** Reads an RTSP source and payloads it as pay0. */
+export const rtspLine = (url: string): string =>
+  `rtspsrc location=${url} protocols=tcp latency=0 ! rtph264depay ! h264parse ! rtph264pay name=pay0 pt=96 config-interval=-1`
+
 export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** The value below which a part of the values lies. */
@@ -97,11 +109,17 @@ export interface Server {
 
 const HERE = import.meta.dirname
 
-/** Starts the publisher, or gst-rtsp-server, with one and the same description. */
-export const startServer = async (kind: 'publisher' | 'gst-rtsp-server', port: number, description: string): Promise<Server> => {
+/** What serves a stream: the publisher or gst-rtsp-server with a description; an RTSP source read by the engine or by a child. */
+export type ServerKind = 'publisher' | 'gst-rtsp-server' | 'engine' | 'child'
+
+/** Starts a server. `description`: for `engine` and `child` the address of the source. */
+export const startServer = async (kind: ServerKind, port: number, description: string): Promise<Server> => {
   const program =
-    kind === 'publisher'
-      ? start(process.execPath, [join(HERE, 'rtsp-server.ts'), String(port), 'bench', description])
+    kind !== 'gst-rtsp-server'
+      ? start(process.execPath, [
+          join(HERE, kind === 'publisher' ? 'rtsp-server.ts' : 'rtsp-passthrough.ts'),
+          ...[String(port), 'bench', description, kind],
+        ])
       : start('/usr/bin/python3', [join(HERE, '../../fixtures/gst-rtsp-server.py'), String(port), 'bench', description])
   await program.until((lines) => lines.some((line) => line.startsWith('ready')))
   const child = Number(program.lines.find((line) => line.startsWith('ready'))?.split(' ')[1])

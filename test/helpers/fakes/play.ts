@@ -1,8 +1,7 @@
 import { Fault, type FaultCause } from '../../../engine/fault.ts'
-import type { Plan } from '../../../engine/launch/plan.ts'
 import { LogRing } from '../../../engine/pipelines/log-ring.ts'
 import { Play, type PlayEvent, type PlayParts } from '../../../engine/pipelines/play.ts'
-import type { Run } from '../../../engine/pipelines/run.ts'
+import type { RunContext } from '../../../engine/pipelines/watchdog.ts'
 import { RtpStream } from '../../../engine/rtp/stream.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../../lib/schema/settings.ts'
 import { configure } from '../media/play-launch.ts'
@@ -23,7 +22,7 @@ export interface PlayOptions extends Partial<Pick<PlayParts, 'planner' | 'output
 
 export const FOREVER = 1_000_000_000
 
-export const PLAN: Plan = { launch: { args: [], streams: [], publishes: true, reach: {}, confidential: false, shown: [] }, klv: null }
+export const PLAN = { launch: { args: [], streams: [], publishes: true, reach: {}, confidential: false, shown: [] }, klv: null }
 
 export const delay = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
@@ -35,7 +34,7 @@ export const delay = (ms: number, signal: AbortSignal): Promise<void> =>
   })
 
 /** A child that follows its script instead of running. */
-const follow = async ({ mediaMs, fault, cause, afterMs }: ScriptedRun, run: Run): Promise<Fault | undefined> => {
+const follow = async ({ mediaMs, fault, cause, afterMs }: ScriptedRun, run: RunContext): Promise<Fault | undefined> => {
   run.report({ type: 'started', pid: 100 + run.number })
   if (mediaMs === undefined) await delay(afterMs ?? (fault === 'timeout' ? run.startTimeoutMs : 10), run.signal)
   else {
@@ -50,9 +49,13 @@ const follow = async ({ mediaMs, fault, cause, afterMs }: ScriptedRun, run: Run)
 /** Starts a play whose children follow the scripts in turn; after the last one media comes for ever. */
 export const startPlay = (scripts: readonly ScriptedRun[], options: PlayOptions = {}) => {
   const events: PlayEvent[] = []
-  const runs: Run[] = []
+  const runs: RunContext[] = []
   const settings = { ...DEFAULT_SETTINGS, ...options.settings }
   const logRing = new LogRing(() => 0)
+  const run = (context: RunContext): Promise<Fault | undefined> => {
+    runs.push(context)
+    return follow(scripts[runs.length - 1] ?? { mediaMs: FOREVER, fault: 'ended' }, context)
+  }
   const play = new Play(
     {
       config: { ...configure('test://ball', null), ephemeral: options.ephemeral ?? false },
@@ -61,10 +64,8 @@ export const startPlay = (scripts: readonly ScriptedRun[], options: PlayOptions 
       output: options.output ?? { open: async () => {} },
       releaseOutput: options.releaseOutput ?? (async () => {}),
       streams: [new RtpStream(), new RtpStream()],
-      runChild: (run) => {
-        runs.push(run)
-        return follow(scripts[runs.length - 1] ?? { mediaMs: FOREVER, fault: 'ended' }, run)
-      },
+      runChild: run,
+      runSource: run,
       logRing,
       log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
       previousFault: options.previousFault,

@@ -6,8 +6,8 @@ import { classifyEnd } from '../../../engine/gst/bus-errors.ts'
 import { runToEnd, startChild } from '../../../engine/gst/child.ts'
 import { chooseEncoder } from '../../../engine/gst/choose-encoder.ts'
 import type { Launch } from '../../../engine/launch/launch.ts'
+import type { Plan } from '../../../engine/launch/plan.ts'
 import { encodedCodec, simpleLaunch } from '../../../engine/launch/simple.ts'
-import type { SourceFacts } from '../../../engine/sources/facts.ts'
 import { probeSource } from '../../../engine/sources/probe.ts'
 import type { Encoding, SimpleConfig } from '../../../lib/schema/pipeline.ts'
 
@@ -33,7 +33,7 @@ export const plan = async (uri: string, encoding: Encoding | null = null, previo
 const PROBES = 20
 
 /** gst-rtsp-server answers 503 while it takes down what it played for its last reader: a play would try again, and so does this. */
-const probe = async (ask: () => Promise<SourceFacts>): Promise<SourceFacts> => {
+export const probe = async <Found>(ask: () => Promise<Found>): Promise<Found> => {
   for (let left = PROBES; ; left -= 1) {
     try {
       return await ask()
@@ -42,6 +42,13 @@ const probe = async (ask: () => Promise<SourceFacts>): Promise<SourceFacts> => {
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
   }
+}
+
+/** The launch of a plan for a child. */
+export const launchOf = (planned: Plan): Launch => {
+  if ('launch' in planned) return planned.launch
+  planned.source.described.connection.close()
+  throw new Error('The engine reads the source itself')
 }
 
 interface Played {

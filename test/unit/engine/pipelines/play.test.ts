@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Fault, type FaultCause } from '../../../../engine/fault.ts'
 import { TRANSPORT_REFUSED } from '../../../../engine/gst/bus-errors.ts'
+import { NOT_UNDERSTOOD } from '../../../../engine/ingest/source-faults.ts'
 import type { Planner } from '../../../../engine/launch/plan.ts'
 import { ApiError } from '../../../../lib/errors.ts'
 import { DEFAULT_SETTINGS } from '../../../../lib/schema/settings.ts'
@@ -51,8 +52,11 @@ describe('starting while a caller waits', () => {
     expect(pauses()).toEqual([500, 1000, 2000])
   })
 
-  it('× a refused transport: the next attempt asks for the other at once, and the delays begin with the first later on', async () => {
-    const { pauses, runs } = start([REFUSED, { mediaMs: 100, fault: 'ended' }, { fault: 'unreachable' }])
+  it.each([
+    ['a refused transport', REFUSED],
+    ['not understood by the engine', { fault: 'source_error', cause: NOT_UNDERSTOOD } as const],
+  ])('× %s: the next attempt reads it in the other way at once, and the delays begin with the first later on', async (_what, refused) => {
+    const { pauses, runs } = start([refused, { mediaMs: 100, fault: 'ended' }, { fault: 'unreachable' }])
     await vi.advanceTimersByTimeAsync(5000)
     expect([pauses(), runs.length]).toEqual([[500, 1000], 4])
   })

@@ -124,3 +124,15 @@ describe('a stream that fragments', () => {
     expect(setUp(false).send({ sequence: 10, bytes: 40_000 })).toHaveLength(1)
   })
 })
+
+it('KLV is split anywhere, with the marker on the last packet (RFC 6597 section 4.2)', () => {
+  const data = body(3000)
+  const packet = rtpPacket({ sequence: 7, timestamp: 9000, marker: true, payload: data })
+  const packets = fragmenterOf('SMPTE336M')(packet, payloadRange(packet) ?? { start: 0, end: 0 })
+  expect(packets.map((part) => [part.length, (part[1] ?? 0) >= 0x80])).toEqual([
+    [1400, false],
+    [1400, false],
+    [236, true],
+  ])
+  expect(Buffer.concat(packets.map((part) => part.subarray(12)))).toEqual(data)
+})

@@ -5,6 +5,7 @@ import type { CameraCapabilities, CameraEvent } from '../../../../../lib/schema/
 import type { SimpleConfig } from '../../../../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS } from '../../../../../lib/schema/settings.ts'
 import { fakeCamera } from '../../../../helpers/fakes/cameras.ts'
+import { launchOf } from '../../../../helpers/media/play-launch.ts'
 
 const H264 = { codec: 'h264', bitrate: 800, quality: 1 } as const
 const configure = (uri: string, encoding: SimpleConfig['encoding'] = null): SimpleConfig => ({
@@ -48,7 +49,7 @@ const attempt = { signal: new AbortController().signal, timeoutMs: 1000, previou
 const check = async (answer: Answer, config: SimpleConfig): Promise<string> =>
   (await planner(answer).check(config, DEFAULT_SETTINGS)).launch
 const plan = async (answer: Answer, config: SimpleConfig): Promise<string> =>
-  (await planner(answer).plan(config, DEFAULT_SETTINGS, attempt)).launch.shown.join(' ')
+  launchOf(await planner(answer).plan(config, DEFAULT_SETTINGS, attempt)).shown.join(' ')
 
 describe('the launch line of a camera', () => {
   it.each([

@@ -1,0 +1,53 @@
+import type { RtspReader } from '../../lib/configuration.ts'
+import type { Fault } from '../fault.ts'
+import { rtpmap } from '../rtsp/protocol/sdp.ts'
+import type { Described } from '../sources/rtsp-client.ts'
+import { NOT_UNDERSTOOD } from './source-faults.ts'
+import { type Tracks, tracksOf } from './tracks.ts'
+
+/** The oldest is forgotten first. */
+const MAX_SOURCES = 1000
+
+/** Faults of a child that shows that it does not understand the source either. */
+const NO_BETTER = new Set<Fault['reason']>(['source_error', 'timeout', 'unsupported'])
+
+/**
+ * Whether the engine or a child reads an RTSP source that is passed through over TCP. A source that the engine has not understood goes
+ * to a child until it describes itself in another way, since its server may be changed at any time, or the child fails as well.
+ */
+export class ReaderChoice {
+  readonly #reader: RtspReader
+  /** Address → how the source described itself when the engine did not understand it. */
+  readonly #byChild = new Map<string, string>()
+  /** Each fault changes the choice once, however often it is the previous fault. */
+  readonly #heeded = new WeakSet<Fault>()
+
+  constructor(reader: RtspReader) {
+    this.#reader = reader
+  }
+
+  /** The tracks that the engine is to read; undefined when a child reads the source. `previousFault`: of the run before. */
+  choose(uri: string, described: Described, previousFault: Fault | undefined): Tracks | undefined {
+    if (this.#reader === 'child') return undefined
+    const tracks = tracksOf(described.sdp)
+    if (tracks === undefined) return undefined
+    this.#heed(uri, described, previousFault)
+    const known = this.#byChild.get(uri)
+    if (known === signatureOf(described)) return undefined
+    this.#byChild.delete(uri)
+    return tracks
+  }
+
+  #heed(uri: string, described: Described, fault: Fault | undefined): void {
+    if (fault === undefined || this.#heeded.has(fault)) return
+    this.#heeded.add(fault)
+    if (fault.cause === NOT_UNDERSTOOD) this.#byChild.set(uri, signatureOf(described))
+    else if (NO_BETTER.has(fault.reason)) this.#byChild.delete(uri)
+    const [oldest] = this.#byChild.keys()
+    if (this.#byChild.size > MAX_SOURCES && oldest !== undefined) this.#byChild.delete(oldest)
+  }
+}
+
+/** What a server says of itself and of its tracks, without what differs from one description to the next. */
+const signatureOf = ({ server, sdp }: Described): string =>
+  JSON.stringify([server, sdp.media.map((media) => [media.type, media.protocol, media.formats, rtpmap(media)?.encodingName])])

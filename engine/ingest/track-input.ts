@@ -1,0 +1,99 @@
+import { RTP_HEADER_BYTES } from '../rtp/packet.ts'
+import { formatReceiverReport, isRtcp, parseSenderPacket } from '../rtp/rtcp.ts'
+import type { RtpStream } from '../rtp/stream.ts'
+import { Reception } from './reception.ts'
+import type { Track } from './tracks.ts'
+
+/** A track's first timestamp that is further from the moment of PLAY than this contradicts RTP-Info, milliseconds. */
+const MAX_START_ERROR_MS = 5000
+
+const isRtp = (packet: Buffer): boolean => packet.length >= RTP_HEADER_BYTES && (packet[0] ?? 0) >> 6 === 2
+const payloadTypeOf = (packet: Buffer): number => (packet[1] ?? 0) & 0x7f
+
+interface TrackOutput {
+  readonly stream: RtpStream
+  /** Channel for receiver reports; undefined when the server has none. */
+  readonly rtcp: number | undefined
+  /** Called when the source says that the track ends (BYE). */
+  readonly onGoodbye: () => void
+}
+
+/** The packets of one track on their way from the connection into a stream. */
+export class TrackInput {
+  readonly rtcp: number | undefined
+  readonly #stream: RtpStream
+  readonly #track: Track
+  readonly #reception: Reception
+  readonly #onGoodbye: () => void
+  /** When the answer to PLAY came, monotonic milliseconds, and the timestamp of that moment by RTP-Info. */
+  #played = { atMs: 0, timestamp: undefined as number | undefined }
+  /** RTP timestamp of the source at running time 0. */
+  #zero: number | undefined
+
+  constructor(track: Track, { stream, rtcp, onGoodbye }: TrackOutput) {
+    this.#track = track
+    this.#stream = stream
+    this.rtcp = rtcp
+    this.#reception = new Reception(track.caps.clockRate)
+    this.#onGoodbye = onGoodbye
+    stream.setCaps(track.caps)
+  }
+
+  /** The response to PLAY came; `timestamp`: where the track begins by RTP-Info. */
+  played(atMs: number, timestamp: number | undefined): void {
+    this.#played = { atMs, timestamp }
+  }
+
+  /** Whether a packet on a channel that belongs to no track looks like one of this track. */
+  claims(packet: Buffer): boolean {
+    return (
+      packet.length >= RTP_HEADER_BYTES &&
+      (packet[0] ?? 0) >> 6 === 2 &&
+      ((packet[1] ?? 0) & 0x7f) === this.#track.payload &&
+      !isRtcp(packet)
+    )
+  }
+
+  /** Takes a packet of RTP or RTCP; some servers send both on one channel. Throws RtpFramingError after many that are neither. */
+  take(packet: Buffer, arrivedMs: number): void {
+    if (isRtcp(packet)) this.#takeReport(packet, arrivedMs)
+    else this.#takeMedia(packet, arrivedMs)
+  }
+
+  /** A receiver report; undefined before the first packet. */
+  report(ssrc: number, cname: string, nowMs: number): Buffer | undefined {
+    const report = this.#reception.report(nowMs)
+    return report && formatReceiverReport(ssrc, report, cname)
+  }
+
+  #takeMedia(packet: Buffer, arrivedMs: number): void {
+    if (isRtp(packet)) {
+      // Another payload type of the same track: retransmissions, comfort noise.
+      if (payloadTypeOf(packet) !== this.#track.payload) return
+      this.#reception.packet(packet, arrivedMs)
+      this.#retime(packet, arrivedMs)
+    }
+    this.#stream.ingestPacket(packet)
+  }
+
+  #takeReport(packet: Buffer, arrivedMs: number): void {
+    const { reportTime, goodbyes } = parseSenderPacket(packet)
+    if (reportTime !== undefined) this.#reception.senderReport(reportTime, arrivedMs)
+    if (goodbyes.includes(this.#reception.ssrc)) this.#onGoodbye()
+  }
+
+  #retime(packet: Buffer, arrivedMs: number): void {
+    const timestamp = packet.readUInt32BE(4)
+    this.#zero ??= this.#findZero(timestamp, arrivedMs)
+    packet.writeUInt32BE((timestamp - this.#zero) >>> 0, 4)
+  }
+
+  #findZero(first: number, arrivedMs: number): number {
+    const { clockRate } = this.#track.caps
+    const { atMs, timestamp } = this.#played
+    const sinceMs = arrivedMs - atMs
+    const byInfoMs = timestamp === undefined ? Number.NaN : (((first - timestamp) | 0) * 1000) / clockRate
+    if (timestamp !== undefined && Math.abs(byInfoMs - sinceMs) < MAX_START_ERROR_MS) return timestamp
+    return (first - Math.round((sinceMs * clockRate) / 1000)) >>> 0
+  }
+}

@@ -1,0 +1,29 @@
+import type { Fault } from '../fault.ts'
+import { type OpenSource, readSource } from '../ingest/read-source.ts'
+import { NOT_UNDERSTOOD } from '../ingest/source-faults.ts'
+import { type MissingMedia, missingMediaFault, type RunContext, startWatchdog } from './watchdog.ts'
+
+/** A source that the engine reads itself, until its session is closed. */
+export interface SourceRun extends RunContext {
+  readonly source: OpenSource
+}
+
+/** Reads a source until it ends or is stopped. Resolves to the fault that ended it, or undefined when the signal did. */
+export const runSource = async (run: SourceRun): Promise<Fault | undefined> => {
+  const { source, streams, signal, logRing, number } = run
+  const stopped = new AbortController()
+  let missing: MissingMedia | undefined
+  const watchdog = startWatchdog(run, true, (why) => {
+    missing = why
+    stopped.abort()
+  })
+  const log = (line: string): void => logRing.add(number, 'engine', line)
+  try {
+    const fault = await readSource(source, { streams, signal: AbortSignal.any([signal, stopped.signal]), log })
+    if (signal.aborted || missing === undefined) return fault
+    // Without any media in all that time a child may understand the source better.
+    return missingMediaFault(missing, run, missing === 'no_media' ? NOT_UNDERSTOOD : undefined)
+  } finally {
+    watchdog.close()
+  }
+}

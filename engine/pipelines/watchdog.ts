@@ -1,0 +1,93 @@
+import { Fault } from '../fault.ts'
+import type { AccessUnit } from '../rtp/access-unit.ts'
+import type { RtpStream } from '../rtp/stream.ts'
+import type { LogRing } from './log-ring.ts'
+import type { MediaStats } from './media-stats.ts'
+
+/** A pipeline without pay0 has no media that shows whether it works: it has started when it has been in PLAYING for this time. */
+const STEADY_MS = 500
+
+/** What every run has, whatever brings its media. */
+export interface RunContext {
+  readonly number: number
+  /** stream 0 = pay0, 1 = pay1 */
+  readonly streams: readonly [RtpStream, RtpStream]
+  readonly mediaStats: MediaStats
+  readonly logRing: LogRing
+  /** Ends the run. */
+  readonly signal: AbortSignal
+  /** How long the first media may take, milliseconds. */
+  readonly startTimeoutMs: number
+  /** How long media may pause, milliseconds; read at each check, since settings change. */
+  readonly stallTimeoutMs: () => number
+  readonly report: (event: RunEvent) => void
+}
+
+export type RunEvent =
+  | { readonly type: 'started'; readonly pid: number }
+  /** The first key frame came or, of a pipeline without pay0, the child has been in PLAYING for half a second. */
+  | { readonly type: 'media' }
+  /** The source announces a KLV track; its packets may come later. */
+  | { readonly type: 'klv' }
+
+/** What the watchdog ends a run for. */
+export type MissingMedia = 'no_media' | 'stalled'
+
+export interface Watchdog {
+  /** A child without RTP output is in PLAYING. */
+  playing(): void
+  /** The child has come to PLAYING, but has not been in it long enough. */
+  readonly unsteady: boolean
+  close(): void
+}
+
+/**
+ * Counts the video of a run, and stops it when its first media does not come within the start timeout, or when its media pauses for
+ * longer than the stall timeout. `publishes`: there is video at all.
+ */
+export const startWatchdog = (run: RunContext, publishes: boolean, stop: (why: MissingMedia) => void): Watchdog => {
+  let hadMedia = false
+  let steadyTimer: NodeJS.Timeout | undefined
+  let timer = setTimeout(() => stop('no_media'), run.startTimeoutMs)
+  const check = (): void => {
+    const pause = performance.now() - (run.mediaStats.lastFrameAt ?? 0)
+    const left = run.stallTimeoutMs() - pause
+    if (left <= 0) stop('stalled')
+    else timer = setTimeout(check, Math.min(left + 1, 1000))
+  }
+  const begin = (): void => {
+    hadMedia = true
+    clearTimeout(timer)
+    // A pipeline without RTP output shows no progress that could stall.
+    if (publishes) timer = setTimeout(check, 1000)
+    run.report({ type: 'media' })
+  }
+  const unsubscribe = run.streams[0].onUnit(({ bytes, key }: AccessUnit) => {
+    run.mediaStats.record(bytes)
+    // The first counts only when a decoder can begin with it.
+    if (!hadMedia && key) begin()
+  })
+  return {
+    playing: () => {
+      clearTimeout(timer)
+      steadyTimer ??= setTimeout(begin, STEADY_MS)
+    },
+    get unsteady() {
+      return steadyTimer !== undefined && !hadMedia
+    },
+    close: () => {
+      unsubscribe()
+      clearTimeout(timer)
+      clearTimeout(steadyTimer)
+    },
+  }
+}
+
+/** The fault of a run that the watchdog has ended. */
+export const missingMediaFault = (why: MissingMedia, run: RunContext, cause?: string): Fault => {
+  const seconds = (ms: number): number => Math.round(ms / 1000)
+  const options = cause === undefined ? undefined : { cause }
+  return why === 'no_media'
+    ? new Fault('timeout', `No video came within ${seconds(run.startTimeoutMs)} s. Check that the source sends video now.`, options)
+    : new Fault('stalled', `The source stopped sending video for ${seconds(run.stallTimeoutMs())} s.`)
+}

@@ -1,0 +1,139 @@
+import { aggregated, firstType, NAL_FORMATS, type NalCodec, type NalFormat } from './nal-units.ts'
+import { ParameterSets } from './parameter-sets.ts'
+import { RepairedPackets } from './repaired-packets.ts'
+
+/** A packet, and its payload: [start, end). */
+interface Payload {
+  readonly packet: Buffer
+  readonly start: number
+  readonly end: number
+}
+
+/** The packets of an access unit that readers get, before they are fragmented. */
+export interface RepairedUnit {
+  readonly packets: readonly Buffer[]
+  /** The sequence number of each packet in the series of its source, moved by what was added or left out before it. */
+  readonly sequences: readonly number[]
+  /** A decoder can start here. */
+  readonly key: boolean
+}
+
+/** A packet of a unit under repair. */
+interface Part {
+  readonly sequence: number
+  readonly marker: boolean
+  /** As it came, while nothing in it has to change. */
+  readonly packet: Buffer | undefined
+  /** Its NAL units, or one fragment. */
+  readonly nals: readonly Buffer[]
+}
+
+/**
+ * What the parsers and payloaders of our own launch lines do, for the H.264 and H.265 packets of another payloader: parameter sets
+ * once and before the slices of every key frame, so that a reader can begin at any of them.
+ */
+export class NalRepair {
+  readonly #format: NalFormat
+  readonly #sets: ParameterSets
+  readonly #maxPacketBytes: number
+  #shift = 0
+  /** RTP timestamp of the picture whose first slices came as a key frame. */
+  #keyTimestamp: number | undefined
+
+  /** `parameters`: those of the caps. Larger aggregation packets are taken apart, since they cannot be fragmented. */
+  constructor(
+    codec: NalCodec,
+    { parameters, maxPacketBytes }: { readonly parameters: ReadonlyMap<string, string>; readonly maxPacketBytes: number },
+  ) {
+    this.#format = NAL_FORMATS[codec]
+    this.#sets = new ParameterSets(codec, parameters)
+    this.#maxPacketBytes = maxPacketBytes
+  }
+
+  /** The parameter sets in the stream as parameters of caps, once they differ from those of the caps; undefined otherwise. */
+  newParameters(): ReadonlyMap<string, string> | undefined {
+    return this.#sets.newParameters()
+  }
+
+  /** Takes the units of one run in order. Never throws: what it cannot parse stays as it is. */
+  repair(payloads: readonly Payload[], timestamp: number, key: boolean): RepairedUnit {
+    // Some cameras set the marker on every slice: the second slice of a key frame is no place to start.
+    const starts = key && timestamp !== this.#keyTimestamp
+    if (key) this.#keyTimestamp = timestamp
+    else if (timestamp !== this.#keyTimestamp) this.#keyTimestamp = undefined
+    const { before, repeated, oversized } = this.#inspect(payloads)
+    const missing = starts ? this.#missing(before) : []
+    if (missing.length === 0 && !repeated && !oversized) return this.#unchanged(payloads, starts)
+    const apart = missing.length > 0 || repeated
+    const parts = payloads.map((payload) => this.#part(payload, apart))
+    return { ...this.#rebuild(parts, missing), key: starts }
+  }
+
+  /** The types of the parameter sets before the first slice, whether there are some after it, and aggregates that are too large. */
+  #inspect(payloads: readonly Payload[]) {
+    const format = this.#format
+    const before = new Set<number>()
+    let [slices, repeated, oversized] = [false, false, false]
+    for (const { packet, start, end } of payloads) {
+      const payload = packet.subarray(start, end)
+      const type = firstType(format, payload)
+      if (type === undefined) continue
+      const isAggregate = type === format.aggregation
+      oversized ||= isAggregate && packet.length > this.#maxPacketBytes
+      for (const nal of isAggregate ? (aggregated(format, payload) ?? []) : [payload]) {
+        const inner = isAggregate ? format.typeOf(nal[0] ?? 0) : type
+        if (format.isSlice(inner)) slices = true
+        if (!format.parameterSets.has(inner)) continue
+        this.#sets.learn(nal)
+        if (slices) repeated = true
+        else before.add(inner)
+      }
+    }
+    return { before, repeated, oversized }
+  }
+
+  #missing(present: ReadonlySet<number>): readonly Buffer[] {
+    return [...this.#format.parameterSets.keys()].flatMap((type) => (present.has(type) ? [] : this.#sets.ofType(type)))
+  }
+
+  #unchanged(payloads: readonly Payload[], key: boolean): RepairedUnit {
+    const sequences = payloads.map(({ packet }) => (packet.readUInt16BE(2) + this.#shift) & 0xffff)
+    return { packets: payloads.map(({ packet }) => packet), sequences, key }
+  }
+
+  #rebuild(parts: readonly Part[], missing: readonly Buffer[]): Pick<RepairedUnit, 'packets' | 'sequences'> {
+    const out = new RepairedPackets(this.#shift)
+    let inserted = missing.length === 0
+    let slices = false
+    for (const { sequence, packet, nals } of parts) {
+      out.begin(sequence)
+      for (const nal of nals) {
+        const type = firstType(this.#format, nal)
+        if (type !== undefined && this.#format.isSlice(type)) slices = true
+        if (slices && type !== undefined && this.#format.parameterSets.has(type)) continue
+        if (!inserted && type !== this.#format.delimiter) {
+          for (const set of missing) out.add(set)
+          inserted = true
+        }
+        if (packet !== undefined) out.keep(packet)
+        else out.add(nal)
+      }
+    }
+    out.end(parts.at(-1)?.marker ?? false)
+    this.#shift = out.shift
+    return { packets: out.packets, sequences: out.sequences }
+  }
+
+  /** `apart`: an aggregation packet as its NAL units, also when it is small enough. */
+  #part({ packet, start, end }: Payload, apart: boolean): Part {
+    const format = this.#format
+    const payload = packet.subarray(start, end)
+    const [sequence, marker] = [packet.readUInt16BE(2), ((packet[1] ?? 0) & 0x80) !== 0]
+    const isAggregate = format.typeOf(payload[0] ?? 0) === format.aggregation
+    const nals = isAggregate && (apart || packet.length > this.#maxPacketBytes) ? aggregated(format, payload) : undefined
+    // What cannot be parsed stays as it is.
+    return nals === undefined || nals.length === 0
+      ? { sequence, marker, packet, nals: [payload] }
+      : { sequence, marker, packet: undefined, nals }
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * The publisher fed by an RTSP source that is passed through, as a process of its own: rtsp-passthrough.ts PORT PATH URL engine|child.
+ * Prints "ready" and the pid of the child, if there is one.
+ */
+import { createPlanner, type Plan } from '../../../engine/launch/plan.ts'
+import { LogRing } from '../../../engine/pipelines/log-ring.ts'
+import { MediaStats } from '../../../engine/pipelines/media-stats.ts'
+import { runChild } from '../../../engine/pipelines/run.ts'
+import { runSource } from '../../../engine/pipelines/run-source.ts'
+import type { RunEvent } from '../../../engine/pipelines/watchdog.ts'
+import { RtpStream } from '../../../engine/rtp/stream.ts'
+import { Timeline } from '../../../engine/rtp/timeline.ts'
+import { createPublisher } from '../../../engine/rtsp/publisher/publisher.ts'
+import { DEFAULT_SETTINGS } from '../../../lib/schema/settings.ts'
+import { configure } from '../media/play-launch.ts'
+import { silentLog } from '../rtsp/media.ts'
+
+const [port = '0', path = 'bench', url = '', rtspReader = 'engine'] = process.argv.slice(2)
+const planner = createPlanner({ allowFiles: false, rtspReader: rtspReader === 'child' ? 'child' : 'engine' })
+const ends = new AbortController()
+const timeline = new Timeline()
+const streams = [new RtpStream({ timeline }), new RtpStream({ timeline })] as const
+const mount = await createPublisher({ log: silentLog }).mount(
+  { host: '127.0.0.1', port: Number(port), path },
+  { streams: [streams[0]], maxReaders: () => 10_000, describeTimeoutMs: () => 10_000 },
+)
+let pid = ''
+const report = (event: RunEvent): void => {
+  if (event.type === 'started') pid = String(event.pid)
+  if (event.type === 'media') console.log(pid === '' ? 'ready' : `ready ${pid}`)
+}
+const context = {
+  number: 1,
+  streams,
+  mediaStats: new MediaStats(),
+  logRing: new LogRing(() => 0),
+  signal: ends.signal,
+  startTimeoutMs: 20_000,
+  stallTimeoutMs: () => 20_000,
+  report,
+}
+const plan: Plan = await planner.plan(configure(url, null), DEFAULT_SETTINGS, {
+  signal: ends.signal,
+  timeoutMs: 10_000,
+  previousFault: undefined,
+})
+process.on('SIGTERM', () => ends.abort())
+const fault = await ('source' in plan ? runSource({ ...context, source: plan.source }) : runChild({ ...context, launch: plan.launch }))
+if (fault !== undefined) console.error(fault.message)
+if (process.env.BENCH_STATS) console.error(JSON.stringify(mount.stats))
+process.exit()

@@ -1,0 +1,101 @@
+import { onTestFinished } from 'vitest'
+import type { Fault } from '../../../engine/fault.ts'
+import { createPlanner, type Plan, type Planner } from '../../../engine/launch/plan.ts'
+import { LogRing } from '../../../engine/pipelines/log-ring.ts'
+import { MediaStats } from '../../../engine/pipelines/media-stats.ts'
+import { runChild } from '../../../engine/pipelines/run.ts'
+import { runSource } from '../../../engine/pipelines/run-source.ts'
+import type { RunEvent } from '../../../engine/pipelines/watchdog.ts'
+import type { AccessUnit } from '../../../engine/rtp/access-unit.ts'
+import { RtpStream } from '../../../engine/rtp/stream.ts'
+import { Timeline } from '../../../engine/rtp/timeline.ts'
+import { DEFAULT_SETTINGS } from '../../../lib/schema/settings.ts'
+import { until } from '../until.ts'
+import { configure, probe } from './play-launch.ts'
+
+/** A run of a passed-through source, as a play starts it. */
+export interface SourcePlay {
+  readonly by: 'engine' | 'child'
+  readonly streams: readonly [RtpStream, RtpStream]
+  readonly video: readonly AccessUnit[]
+  readonly klv: readonly AccessUnit[]
+  readonly events: readonly RunEvent[]
+  /** Resolves to the fault that ends the run, undefined after `stop`. */
+  readonly ended: Promise<Fault | undefined>
+  log(): readonly string[]
+  /** Resolves when there is video that a decoder can begin with; rejects with the fault of a run that ends before. */
+  media(): Promise<void>
+  stop(): Promise<void>
+}
+
+interface PlayOptions {
+  readonly planner?: Planner
+  readonly previousFault?: Fault | undefined
+  readonly startTimeoutMs?: number
+  readonly stallTimeoutMs?: number
+  readonly streams?: readonly [RtpStream, RtpStream]
+}
+
+export const engineReads = (): Planner => createPlanner({ allowFiles: false })
+export const childReads = (): Planner => createPlanner({ allowFiles: false, rtspReader: 'child' })
+
+export const newStreams = (): readonly [RtpStream, RtpStream] => {
+  const timeline = new Timeline()
+  return [new RtpStream({ timeline }), new RtpStream({ timeline })]
+}
+
+/** Plans and runs a source until the test is over. Rejects with the fault of the plan. */
+export const playSource = async (uri: string, options: PlayOptions = {}): Promise<SourcePlay> => {
+  const { planner = engineReads(), previousFault, startTimeoutMs = 10_000, stallTimeoutMs = 10_000 } = options
+  const stopped = new AbortController()
+  const attempt = { signal: stopped.signal, timeoutMs: startTimeoutMs, previousFault }
+  const plan: Plan = await probe(() => planner.plan(configure(uri, null), DEFAULT_SETTINGS, attempt))
+  const streams = options.streams ?? newStreams()
+  const [video, klv]: [AccessUnit[], AccessUnit[]] = [[], []]
+  streams[0].onUnit((unit) => video.push(unit))
+  streams[1].onUnit((unit) => klv.push(unit))
+  const events: RunEvent[] = []
+  const logRing = new LogRing(() => 0)
+  const context = {
+    number: logRing.beginRun(),
+    streams,
+    mediaStats: new MediaStats(),
+    logRing,
+    signal: stopped.signal,
+    startTimeoutMs,
+    stallTimeoutMs: () => stallTimeoutMs,
+    report: (event: RunEvent) => events.push(event),
+  }
+  const ended = 'source' in plan ? runSource({ ...context, source: plan.source }) : runChild({ ...context, launch: plan.launch })
+  const stop = async (): Promise<void> => {
+    stopped.abort()
+    await ended
+  }
+  onTestFinished(stop)
+  return {
+    by: 'source' in plan ? 'engine' : 'child',
+    streams,
+    video,
+    klv,
+    events,
+    ended,
+    log: () => logRing.lines().map(({ line }) => line),
+    media: async () => {
+      const early = ended.then((fault) => {
+        throw fault ?? new Error('It was stopped')
+      })
+      early.catch(() => {})
+      await Promise.race([until(() => events.some(({ type }) => type === 'media'), Boolean, startTimeoutMs + 5000), early])
+    },
+    stop,
+  }
+}
+
+/** The fault of a source that does not come to play. */
+export const faultOf = async (uri: string, options: PlayOptions = {}): Promise<Fault> => {
+  const play = await playSource(uri, options).catch((error: Fault) => error)
+  if ('reason' in play) return play
+  const fault = await play.ended
+  if (fault === undefined) throw new Error('It was stopped')
+  return fault
+}

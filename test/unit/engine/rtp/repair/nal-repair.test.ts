@@ -1,0 +1,174 @@
+import { describe, expect, it } from 'vitest'
+import { payloadRange } from '../../../../../engine/rtp/packet.ts'
+import { NalRepair, type RepairedUnit } from '../../../../../engine/rtp/repair/nal-repair.ts'
+import type { NalCodec } from '../../../../../engine/rtp/repair/nal-units.ts'
+import { rtpPacket } from '../../../../helpers/rtsp/packets.ts'
+import { Random } from '../../../../helpers/rtsp/random-bytes.ts'
+
+const SPS = Buffer.from('67640015acd941', 'hex')
+const PPS = Buffer.from('68ebe3cb22c0', 'hex')
+const AUD = Buffer.from('0910', 'hex')
+const SEI = Buffer.from('060504aabbccdd80', 'hex')
+const IDR = Buffer.concat([Buffer.from('65', 'hex'), Buffer.alloc(60, 0x88)])
+const SLICE = Buffer.concat([Buffer.from('41', 'hex'), Buffer.alloc(60, 0x9a)])
+/** H.265: VPS, SPS, PPS, CRA (type 21), a trailing picture (type 1). */
+const [VPS5, SPS5, PPS5] = ['40010c01', '420101016000', '4401c172'].map((hex) => Buffer.from(hex, 'hex')) as [Buffer, Buffer, Buffer]
+const CRA = Buffer.concat([Buffer.from('2a01', 'hex'), Buffer.alloc(60, 0xaf)])
+
+const stapA = (...units: readonly Buffer[]): Buffer =>
+  Buffer.concat([
+    Buffer.from([0x78]),
+    ...units.flatMap((unit) => {
+      const size = Buffer.alloc(2)
+      size.writeUInt16BE(unit.length)
+      return [size, unit]
+    }),
+  ])
+
+const base64 = (...units: readonly Buffer[]): string => units.map((unit) => unit.toString('base64')).join(',')
+const FROM_SDP = new Map([['sprop-parameter-sets', base64(SPS, PPS)]])
+
+const start = (codec: NalCodec, parameters: ReadonlyMap<string, string> = new Map()) => {
+  const repair = new NalRepair(codec, { parameters, maxPacketBytes: 1400 })
+  let sequence = 65_530
+  let timestamp = 0
+  return {
+    repair,
+    unit: (payloads: readonly Buffer[], key = false, sameTime = false): RepairedUnit => {
+      if (!sameTime) timestamp += 3000
+      const given = payloads.map((payload, at) => {
+        const packet = rtpPacket({ sequence: sequence++, timestamp, marker: at === payloads.length - 1, payload })
+        return { packet, ...(payloadRange(packet) ?? { start: 0, end: 0 }) }
+      })
+      return repair.repair(given, timestamp, key)
+    },
+  }
+}
+
+const payloadsOf = ({ packets }: RepairedUnit): readonly Buffer[] => packets.map((packet) => packet.subarray(12))
+const markersOf = ({ packets }: RepairedUnit): readonly boolean[] => packets.map((packet) => (packet[1] ?? 0) >= 0x80)
+const areConsecutive = (units: readonly RepairedUnit[]): boolean =>
+  units.flatMap(({ sequences }) => sequences).every((one, at, all) => at === 0 || one === (((all[at - 1] ?? 0) + 1) & 0xffff))
+
+describe('a key frame', () => {
+  it('with parameter sets before its slices passes as it is', () => {
+    const { unit } = start('H264', FROM_SDP)
+    for (const payloads of [
+      [SPS, PPS, IDR],
+      [AUD, SPS, PPS, SEI, IDR, IDR],
+      [stapA(SPS, PPS, SEI), IDR],
+    ]) {
+      expect(payloadsOf(unit(payloads, true))).toEqual(payloads)
+    }
+  })
+
+  it('without them gets those of the description, after the delimiter and before everything else', () => {
+    const { unit } = start('H264', FROM_SDP)
+    const units = [unit([IDR], true), unit([SLICE]), unit([AUD, SEI, IDR], true), unit([SPS, IDR], true)]
+    expect(units.map(payloadsOf)).toEqual([[SPS, PPS, IDR], [SLICE], [AUD, SPS, PPS, SEI, IDR], [PPS, SPS, IDR]])
+    expect(areConsecutive(units)).toBe(true)
+    expect(units.map(markersOf)).toEqual([[false, false, true], [true], [false, false, false, false, true], [false, false, true]])
+  })
+
+  it('gets those that the stream sent last, also in another unit or in an aggregation', () => {
+    const { unit } = start('H264', FROM_SDP)
+    const newPps = Buffer.from('68ffffff', 'hex')
+    unit([stapA(SPS, newPps)])
+    expect(payloadsOf(unit([IDR], true))).toEqual([SPS, newPps, IDR])
+    expect(payloadsOf(unit([stapA(AUD, SEI, IDR)], true))).toEqual([AUD, SPS, newPps, SEI, IDR])
+  })
+
+  it('keeps parameter sets of several ids', () => {
+    const { unit } = start('H264')
+    const second = Buffer.from('684be3cb', 'hex')
+    unit([SPS, PPS, second, IDR], true)
+    expect(payloadsOf(unit([IDR], true))).toEqual([SPS, PPS, second, IDR])
+  })
+
+  it('loses parameter sets that are repeated after its first slice, not its marker', () => {
+    const { unit } = start('H264')
+    const units = [unit([SPS, PPS, IDR, SPS, PPS, IDR], true), unit([SLICE, SPS, PPS]), unit([SLICE, stapA(SPS, PPS, SLICE)])]
+    expect(units.map(payloadsOf)).toEqual([[SPS, PPS, IDR, IDR], [SLICE], [SLICE, SLICE]])
+    expect(units.map((each) => markersOf(each).at(-1))).toEqual([true, true, true])
+    expect(areConsecutive(units)).toBe(true)
+  })
+
+  it('whose slices come with a marker each begins once', () => {
+    const { unit } = start('H264', FROM_SDP)
+    const units = [unit([IDR], true), unit([IDR], true, true), unit([SLICE], false, true), unit([IDR], true)]
+    expect(units.map(({ key }) => key)).toEqual([true, false, false, true])
+    expect(units.map((each) => each.packets.length)).toEqual([3, 1, 1, 3])
+  })
+
+  it('of H.265, CRA pictures too, gets all three sets', () => {
+    const { unit, repair } = start('H265', new Map([['sprop-vps', base64(VPS5)]]))
+    expect(payloadsOf(unit([VPS5, SPS5, PPS5, CRA], true))).toEqual([VPS5, SPS5, PPS5, CRA])
+    expect(Object.fromEntries(repair.newParameters() ?? [])).toEqual({
+      'sprop-vps': base64(VPS5),
+      'sprop-sps': base64(SPS5),
+      'sprop-pps': base64(PPS5),
+    })
+    expect(payloadsOf(unit([CRA], true))).toEqual([VPS5, SPS5, PPS5, CRA])
+  })
+})
+
+describe('parameters of the caps', () => {
+  it('change only when those of the stream differ', () => {
+    const { unit, repair } = start('H264', new Map([...FROM_SDP, ['profile-level-id', '640015']]))
+    expect(repair.newParameters()).toBeUndefined()
+    unit([SPS, PPS, IDR], true)
+    expect(repair.newParameters()).toBeUndefined()
+    const other = Buffer.from('6742001eacd941', 'hex')
+    unit([other, PPS, IDR], true)
+    expect(Object.fromEntries(repair.newParameters() ?? [])).toEqual({
+      'sprop-parameter-sets': base64(other, PPS),
+      'profile-level-id': '42001e',
+    })
+    expect(repair.newParameters()).toBeUndefined()
+  })
+})
+
+describe('an aggregation of more than 1400 bytes', () => {
+  const [a, b] = [Buffer.from('65', 'hex'), Buffer.from('65', 'hex')].map((head) => Buffer.concat([head, new Random(1).bytes(900)])) as [
+    Buffer,
+    Buffer,
+  ]
+
+  it('is taken apart, the marker on the last packet; a smaller one and a large NAL unit pass', () => {
+    const { unit } = start('H264')
+    const large = Buffer.concat([a, a, a])
+    const units = [unit([stapA(SPS, PPS, a, b)], true), unit([stapA(SLICE, SLICE)]), unit([large])]
+    expect(units.map(payloadsOf)).toEqual([[SPS, PPS, a, b], [stapA(SLICE, SLICE)], [large]])
+    expect(units.map(markersOf)).toEqual([[false, false, false, true], [true], [true]])
+    expect(areConsecutive(units)).toBe(true)
+  })
+})
+
+describe('what a hostile source sends', () => {
+  it.each(['H264', 'H265'] as const)('is bounded and never throws: %s', (codec) => {
+    for (let seed = 1; seed <= 300; seed += 1) {
+      const random = new Random(seed)
+      const { unit, repair } = start(codec, FROM_SDP)
+      for (let at = 0; at < 20; at += 1) {
+        const payloads = Array.from({ length: 1 + random.integer(4) }, () =>
+          random.next() < 0.5
+            ? random.bytes(random.integer(3000))
+            : random.mutate(stapA(SPS, PPS, IDR, random.bytes(random.integer(1500)))),
+        )
+        const { packets, sequences } = unit(payloads, random.next() < 0.5)
+        expect(packets.length, `seed ${seed}`).toBe(sequences.length)
+        expect(packets.reduce((sum, packet) => sum + packet.length, 0)).toBeLessThan(40_000)
+        repair.newParameters()
+      }
+    }
+  })
+
+  it('such as endless new parameter sets is forgotten', () => {
+    const { unit, repair } = start('H264')
+    for (let at = 0; at < 1000; at += 1)
+      unit([Buffer.concat([Buffer.from([0x68, 0, 0x40 + (at % 64), at & 0xff]), new Random(at).bytes(100)])])
+    const { packets } = unit([IDR], true)
+    expect(packets.length).toBeLessThanOrEqual(65)
+    expect([...(repair.newParameters() ?? [])].join().length).toBeLessThan(20_000)
+  })
+})
