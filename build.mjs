@@ -317,10 +317,10 @@ const bundles = () => [
       doctor: 'engine/deploy/doctor/main.ts',
       openapi: 'handlers/cli/print-openapi.ts',
       install: 'engine/deploy/install/main.ts',
+      // With chunks of its own, so that a command starts without loading what the service needs.
+      verbs: 'handlers/cli/verbs/main.ts',
     },
   },
-  // By themselves, so that a command starts without loading what the service needs.
-  { ...shared, platform: 'node', splitting: true, target: 'node24', banner: REQUIRE, entryPoints: { verbs: 'handlers/cli/verbs/main.ts' } },
 ]
 
 /** The muxer's stream for Node.js, which a page never makes. */

@@ -13,8 +13,7 @@ import { DeclarationError } from '../declared/declaration-error.ts'
 import { makePlan } from '../declared/plan.ts'
 
 /** Reads the file of SVC_PIPELINES. Throws ConfigurationError with file, line and field of every mistake. */
-export const readDeclaredPipelines = (file: string | undefined): Declaration | undefined => {
-  if (file === undefined) return undefined
+export const readDeclaredPipelines = (file: string): Declaration => {
   try {
     return readDeclaration(readFileSync(file, 'utf8'), file)
   } catch (error) {

@@ -23,10 +23,8 @@ import { reconcile } from '../../lib/pipelines/reconcile.ts'
 import type { Log, PasswordHasher } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type AppDeps, assemble, createApp, createReads, type FetchHandler } from '../app.ts'
-import type { Declaration } from '../declared/declaration.ts'
 import { withPages } from './dashboard-files.ts'
 import { openDataDirectory, readOrCreateApiKey } from './data-directory.ts'
-import { applyDeclaredPipelines, readDeclaredPipelines } from './declared-pipelines.ts'
 import { createLicenseFile } from './license-file.ts'
 import type { EngineLink, LinkOptions } from './link/keep-link.ts'
 import { linkRemoteEngine } from './link/remote.ts'
@@ -100,7 +98,7 @@ export const createServiceLog = ({ logLevel: level }: Configuration, writeLog?: 
 /** Opens data directory and database and builds the handlers; `connect` adds the engine. */
 export const openService = async (configuration: Configuration, options: OpenOptions): Promise<Service> => {
   const { log, takeOver = false } = options
-  const declaration = readDeclaredPipelines(configuration.pipelinesFile)
+  const declared = configuration.pipelinesFile === undefined ? undefined : await readDeclared(configuration.pipelinesFile)
   const dataDir = openDataDirectory(configuration.dataDir)
   let onHandover = options.onHandover ?? ((): void => {})
   const lock = await takeInstanceLock(dataDir, { takeOver, onHandover: () => onHandover() })
@@ -173,8 +171,6 @@ export const openService = async (configuration: Configuration, options: OpenOpt
         deps.triggers.onEvent(event)
       },
     })
-  const declare = (declared: Declaration): Promise<void> =>
-    applyDeclaredPipelines(declared, { app, deps, apiKey, log, stopping: stopping.signal })
   let connected: Promise<void> = Promise.resolve()
   let ended: Promise<void> | undefined
   const end = async (how: 'stop' | 'leave'): Promise<void> => {
@@ -192,7 +188,8 @@ export const openService = async (configuration: Configuration, options: OpenOpt
     connect: () => {
       if (link === undefined) {
         link = connect()
-        connected = declaration === undefined ? link.first : link.first.then(() => declare(declaration))
+        const applied = (): Promise<void> | undefined => declared?.apply({ app, deps, apiKey, log, stopping: stopping.signal })
+        connected = link.first.then(applied)
       }
       return connected
     },
@@ -216,6 +213,13 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   }
   if (options.onHandover === undefined) onHandover = () => void service.leave()
   return service
+}
+
+/** Loaded only where it is used: a reader of YAML takes a while to load. */
+const readDeclared = async (file: string) => {
+  const { applyDeclaredPipelines, readDeclaredPipelines } = await import('./declared-pipelines.ts')
+  const declaration = readDeclaredPipelines(file)
+  return { apply: (options: Parameters<typeof applyDeclaredPipelines>[1]) => applyDeclaredPipelines(declaration, options) }
 }
 
 /** The API key, the database and, in it, the password of the configuration. */

@@ -100,7 +100,8 @@ describe('the package', () => {
       expect(paths).toContain(wanted)
     }
     expect(paths.filter((path) => /^test\/|\.map$|\.ts$(?<!\.d\.ts)|^\.|data\//.test(path))).toEqual([])
-    expect(packed.size).toBeLessThan(1_000_000)
+    // The dashboard is in it compressed, too.
+    expect(packed.size).toBeLessThan(1_500_000)
     process.stderr.write(`npm pack: ${packed.size} bytes, ${packed.unpackedSize} unpacked, ${paths.length} files\n`)
   })
 
