@@ -65,6 +65,13 @@ describe('video-pipeline-service apply', () => {
     // What does not differ played on: a new start would count its frames from 0.
     expect(await framesOf(service)).toBeGreaterThan(frames)
 
+    const source = { uri: 'rtsp://viewer:s3cret@10.0.0.5/stream' }
+    const secret = (password: string) =>
+      JSON.stringify([simple('gate'), simple('yard', { on_demand: true, source: { uri: source.uri.replace('s3cret', password) } })])
+    expect((await run(['apply', '-f', '-'], { input: secret('s3cret') })).stdout).toContain('rtsp://***@10.0.0.5/stream')
+    expect((await run(['apply', '-f', '-'], { input: secret('s3cret') })).stdout).toBe('2 unchanged\n')
+    expect((await run(['apply', '-f', '-'], { input: secret('other') })).stdout).toMatch(/^~ yard\n {4}source\.uri: other credentials\n/)
+
     const pruned = await run(['apply', '-f', '-', '--prune'], { input: JSON.stringify([simple('gate')]) })
     expect(pruned).toMatchObject({ status: 0, stdout: '- yard\n1 deleted, 1 unchanged\n' })
     expect(await statesOf(service)).toEqual({ gate: 'playing' })

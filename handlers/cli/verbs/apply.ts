@@ -52,8 +52,8 @@ const noteOf = ({ kind, isRunning, locateOnly, plays }: Step, { paint }: Session
 const changeLine = ({ field, from, to }: Change, { paint }: Session['out'], withFrom: boolean): string => {
   const name = field.split('.').at(-1) ?? ''
   const [before, after] = [from, to].map((value) => shown(masked(value, name)))
-  const same = before === after ? paint.dim(' (other credentials)') : ''
-  return `    ${paint.dim(`${field}:`)} ${withFrom ? `${before} ${paint.dim('→')} ` : ''}${after}${same}`
+  if (before === after) return `    ${paint.dim(`${field}:`)} ${paint.dim('other credentials')}`
+  return `    ${paint.dim(`${field}:`)} ${withFrom ? `${before} ${paint.dim('→')} ` : ''}${after}`
 }
 
 const shown = (value: unknown): string => (value === undefined ? '–' : printable(typeof value === 'string' ? value : JSON.stringify(value)))
