@@ -49,6 +49,10 @@ export interface Configuration {
   /** Address at which a stand-alone engine listens. */
   readonly engineListen: { readonly host: string; readonly port: number } | undefined
   readonly mediaServer: { readonly host: string; readonly port: number }
+  /** The API of a MediaMTX whose paths are watched; may hold credentials. */
+  readonly mediaServerApi: string | undefined
+  /** The paths that count when they are watched. */
+  readonly mediaServerPaths: RegExp
   readonly outputPorts: PortRange
   /** Address of outputs whose `uri` names none. */
   readonly outputHost: string
@@ -114,6 +118,14 @@ const hostAndPort = (value: string): Parsed<{ host: string; port: number }> => {
   const match = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})$/.exec(value)
   const port = Number(match?.[2])
   return match?.[1] !== undefined && port >= 1 && port <= 65535 ? ok({ host: match[1], port }) : mistake('use host:port')
+}
+
+const regularExpression = (value: string): Parsed<RegExp> => {
+  try {
+    return ok(new RegExp(value, 'u'))
+  } catch {
+    return mistake('use a regular expression, such as ^live/')
+  }
 }
 
 const listenAddress = (value: string): Parsed<{ host: string; port: number }> => {
@@ -233,8 +245,20 @@ const VARIABLES = {
   mediaServer: withDefault({
     name: 'SVC_MEDIA_SERVER',
     default: '127.0.0.1:8554',
-    about: 'host:port of the media server that calls the triggers',
+    about: 'host:port of the media server that calls the triggers, or is watched',
     parse: hostAndPort,
+  }),
+  mediaServerApi: optional({
+    name: 'SVC_MEDIA_SERVER_API',
+    about: 'API of a MediaMTX to watch, such as http://127.0.0.1:9997; credentials allowed',
+    secret: true,
+    parse: url(['http:', 'https:']),
+  }),
+  mediaServerPaths: withDefault({
+    name: 'SVC_MEDIA_SERVER_PATHS',
+    default: '^(?!out/)',
+    about: 'regular expression of the watched paths that count',
+    parse: regularExpression,
   }),
   outputPorts: withDefault({
     name: 'SVC_OUTPUT_PORTS',

@@ -29,6 +29,7 @@ import { createLicenseFile } from './license-file.ts'
 import type { EngineLink, LinkOptions } from './link/keep-link.ts'
 import { linkRemoteEngine } from './link/remote.ts'
 import { keepSidecar } from './link/sidecar.ts'
+import { createPathWatch } from './media-server.ts'
 import { createApiMetrics } from './metrics.ts'
 import { createPasswordHasher } from './password-hasher.ts'
 import { createRequestListener } from './server/http-server.ts'
@@ -149,6 +150,7 @@ export const openService = async (configuration: Configuration, options: OpenOpt
     stopping: stopping.signal,
   }
   const deps: AppDeps = assemble(ports)
+  const paths = createPathWatch(configuration, { triggers: deps.triggers, log, signal: stopping.signal })
   const license = createLicenseSender({ source: ports.license, clock, log })
   const app = withPages(configuration, createApp(deps))
   const connect = (): EngineLink =>
@@ -169,6 +171,7 @@ export const openService = async (configuration: Configuration, options: OpenOpt
         deps.events.push(event)
         deps.geolocations.push(event)
         deps.triggers.onEvent(event)
+        paths.onEvent(event)
       },
     })
   let connected: Promise<void> = Promise.resolve()
@@ -176,6 +179,7 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   const end = async (how: 'stop' | 'leave'): Promise<void> => {
     service.prepareToStop()
     await link?.[how]()
+    await paths.ended()
     closeDatabase()
     lock.release()
   }
@@ -189,7 +193,11 @@ export const openService = async (configuration: Configuration, options: OpenOpt
       if (link === undefined) {
         link = connect()
         const applied = (): Promise<void> | undefined => declared?.apply({ app, deps, apiKey, log, stopping: stopping.signal })
-        connected = link.first.then(applied)
+        connected = link.first.then(() => {
+          // What the last service left behind is removed by then.
+          paths.begin()
+          return applied()
+        })
       }
       return connected
     },
@@ -284,6 +292,7 @@ const engineEnvironment = (environment: NodeJS.ProcessEnv, dataDir: string): Nod
   const {
     SVC_API_KEY,
     SVC_PASSWORD,
+    SVC_MEDIA_SERVER_API,
     SVC_ENGINE_LISTEN,
     SVC_DATABASE_URL,
     SVC_DATABASE_AUTH_TOKEN,

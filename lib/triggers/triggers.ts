@@ -21,12 +21,15 @@ export interface Triggers {
   publish(query: Query, arrivedAt: number): Promise<TriggerAnswer>
   /** A stream ended: removes its pipeline, also one that is still starting. */
   unpublish(query: Query, arrivedAt: number): Promise<TriggerAnswer>
+  /** The ids under which a stream was published: of stored pipelines and of those that are starting. */
+  idsOf(path: string): Promise<readonly string[]>
   /** Removes a triggered pipeline whose source has been unavailable for too long. */
   onEvent(event: EngineEvent): void
 }
 
 /** A publish in progress; later publishes of the same stream share it. */
 interface Start {
+  readonly trigger: Trigger
   readonly done: Promise<void>
   readonly cancel: () => void
 }
@@ -41,7 +44,7 @@ export const createTriggers = (deps: TriggersDeps): Triggers => {
     const abort = new AbortController()
     const engine = cancellable(deps.engine, abort.signal)
     const done = deps.changes(trigger.id, () => start({ ...deps, engine }, slots, trigger, abort.signal))
-    const entry = { done, cancel: () => abort.abort(cancelled()) }
+    const entry = { trigger, done, cancel: () => abort.abort(cancelled()) }
     keepWhile(starts, key, entry, done)
     return entry
   }
@@ -72,6 +75,11 @@ export const createTriggers = (deps: TriggersDeps): Triggers => {
       const key = keyOf(trigger)
       if (arrivals.take(key, 'stop', arrivedAt)) await end(key, trigger)
       return { status: 'ok', pipelineId: trigger.id, action: 'stop' }
+    },
+    async idsOf(path) {
+      const stored = (await deps.pipelines.list()).filter((record) => record.trigger_path === path).map(({ config }) => config.id)
+      const starting = [...starts.values()].filter(({ trigger }) => trigger.path === path).map(({ trigger }) => trigger.id)
+      return [...new Set([...stored, ...starting])]
     },
     onEvent(event) {
       if (event.type === 'pipeline' && event.view.runtime.phase === 'failed') void removeFailed(deps, event.view.id)

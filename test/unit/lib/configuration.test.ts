@@ -16,6 +16,8 @@ describe('the configuration', () => {
       engineToken: undefined,
       engineListen: undefined,
       mediaServer: { host: '127.0.0.1', port: 8554 },
+      mediaServerApi: undefined,
+      mediaServerPaths: /^(?!out\/)/u,
       outputPorts: { first: 50000, last: 55000 },
       outputHost: '0.0.0.0',
       outputTlsCert: undefined,
@@ -65,6 +67,7 @@ describe('the configuration', () => {
     ['SVC_CLIENT_ADDRESS_HEADER', 'cf connecting', 'name of a header field'],
     ['SVC_LOG_LEVEL', 'loud', 'debug, info, warn, error'],
     ['SVC_MEDIA_SERVER', 'nowhere', 'host:port'],
+    ['SVC_MEDIA_SERVER_PATHS', '^(live', 'regular expression'],
     ['SVC_DATABASE_URL', 'mysql://x', 'libsql:'],
     ['SVC_PROFILE', 'dev', 'docs'],
     ['SVC_CORS_ORIGINS', 'https://a.example/path', 'origins'],
@@ -100,13 +103,20 @@ describe('the configuration', () => {
   })
 
   it('quotes no secret', () => {
-    const read = readConfiguration({ SVC_API_KEY: 'short', SVC_PASSWORD: 'brief', SVC_DATABASE_URL: 'mysql://me:hidden@db' })
+    const read = readConfiguration({
+      SVC_API_KEY: 'short',
+      SVC_PASSWORD: 'brief',
+      SVC_DATABASE_URL: 'mysql://me:hidden@db',
+      SVC_MEDIA_SERVER_API: 'ftp://me:concealed@media',
+    })
     const text = JSON.stringify(read)
     expect(text).toContain('SVC_API_KEY: use 16 to 512')
     expect(text).toContain('SVC_PASSWORD: use 8 to 1024')
     expect(text).not.toContain('short')
     expect(text).not.toContain('brief')
     expect(text).not.toContain('hidden')
+    expect(text).toContain('SVC_MEDIA_SERVER_API: use a URL')
+    expect(text).not.toContain('concealed')
   })
 
   it('requires the secret of an engine on another host', () => {

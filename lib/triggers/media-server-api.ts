@@ -1,0 +1,134 @@
+import * as v from 'valibot'
+import { messageOf } from '../errors.ts'
+
+/** What the API of a MediaMTX lists at one time. */
+export interface PathListing {
+  /** Every path with media, and since when, as the server writes it. */
+  readonly available: ReadonlyMap<string, string | null>
+  /** It came in several parts, between which a path may have changed its place. */
+  readonly inParts: boolean
+}
+
+export interface MediaServerApi {
+  /** Address for logs, without credentials. */
+  readonly address: string
+  /** Reads all pages of the path list. Throws when the server does not answer, in time and as documented; never with a credential. */
+  list(signal: AbortSignal): Promise<PathListing>
+}
+
+/** For the whole list. Milliseconds. */
+const ANSWER_WITHIN_MS = 5000
+const PATHS_PER_PAGE = 1000
+const MAX_PAGES = 100
+const MAX_PAGE_BYTES = 16 * 1024 * 1024
+
+const flag = v.nullish(v.boolean())
+const time = v.nullish(v.string())
+
+/** GET /v3/paths/list, as MediaMTX 1.x publishes it. Since 1.17 there are `available` and `online` besides `ready`, which is deprecated. */
+const pageSchema = v.object({
+  pageCount: v.optional(v.number(), 1),
+  // Required: an answer without it is not a list without paths.
+  items: v.nullable(
+    v.array(v.object({ name: v.string(), available: flag, online: flag, ready: flag, availableTime: time, readyTime: time })),
+  ),
+})
+
+type Item = NonNullable<v.InferOutput<typeof pageSchema>['items']>[number]
+
+/** Readable (`available`, before `ready`), and from its own source: a path that is always available has media of its own without one. */
+const isAvailable = ({ available, online, ready }: Item): boolean => (available ?? ready ?? online) === true && online !== false
+
+/** The API at `url`, whose user name and password are sent as Basic authentication and shown nowhere. */
+export const createMediaServerApi = (url: string, fetch: typeof globalThis.fetch = globalThis.fetch): MediaServerApi => {
+  const base = new URL(url)
+  const { username, password } = base
+  base.username = ''
+  base.password = ''
+  base.search = ''
+  base.hash = ''
+  const address = base.href.replace(/\/+$/, '')
+  const headers = {
+    accept: 'application/json',
+    ...(username === '' && password === '' ? {} : { authorization: basic(username, password) }),
+  }
+
+  const readPage = async (page: number, signal: AbortSignal) => {
+    // A redirect could take the credentials elsewhere.
+    const response = await fetch(`${address}/v3/paths/list?itemsPerPage=${PATHS_PER_PAGE}&page=${page}`, {
+      headers,
+      signal,
+      redirect: 'error',
+    })
+    const text = await readAtMost(response, MAX_PAGE_BYTES)
+    if (!response.ok) throw new Error(REFUSALS[response.status] ?? `The API of the media server answers ${response.status}.`)
+    return v.parse(pageSchema, JSON.parse(text))
+  }
+
+  const readAll = async (signal: AbortSignal): Promise<PathListing> => {
+    const available = new Map<string, string | null>()
+    let pages = 1
+    for (let page = 0; page < Math.min(pages, MAX_PAGES); page++) {
+      const { pageCount, items } = await readPage(page, signal)
+      pages = pageCount
+      for (const item of items ?? []) if (isAvailable(item)) available.set(item.name, item.availableTime ?? item.readyTime ?? null)
+    }
+    return { available, inParts: pages > 1 }
+  }
+
+  return {
+    address,
+    list: async (signal) => {
+      const end = new AbortController()
+      const abort = (): void => end.abort(signal.reason)
+      const timer = setTimeout(() => end.abort(new Error(`no answer within ${ANSWER_WITHIN_MS} ms`)), ANSWER_WITHIN_MS)
+      signal.addEventListener('abort', abort)
+      try {
+        signal.throwIfAborted()
+        return await readAll(end.signal)
+      } catch (error) {
+        throw new Error(problemOf(error))
+      } finally {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', abort)
+      }
+    },
+  }
+}
+
+const REFUSALS: Readonly<Record<number, string>> = {
+  401: 'The API of the media server wants other credentials. Put them into SVC_MEDIA_SERVER_API, as in http://user:password@host:9997.',
+  403: 'The API of the media server refuses this host. Allow it the action api (authInternalUsers of mediamtx.yml).',
+  404: 'The media server has no path list here. Use MediaMTX 1.0 or later, and the address of its API.',
+}
+
+/** fetch says only that it failed; the reason is in its cause. */
+const problemOf = (error: unknown): string => {
+  if (v.isValiError(error) || error instanceof SyntaxError) return 'The answer of the media server is no path list of MediaMTX.'
+  return error instanceof Error && error.cause !== undefined ? messageOf(error.cause) : messageOf(error)
+}
+
+/** Of a URL, where they are percent-encoded; a percent sign that encodes nothing stands for itself. */
+const basic = (username: string, password: string): string => {
+  const bytes = new TextEncoder().encode(`${decoded(username)}:${decoded(password)}`)
+  return `Basic ${btoa(String.fromCharCode(...bytes))}`
+}
+
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+const readAtMost = async (response: Response, limit: number): Promise<string> => {
+  const decoder = new TextDecoder()
+  let [text, bytes] = ['', 0]
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength
+    if (bytes > limit) throw new Error(`The answer of the media server is larger than ${limit} bytes.`)
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text + decoder.decode()
+}

@@ -1,0 +1,309 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createMediaServerApi } from '../../lib/triggers/media-server-api.ts'
+import { watchMediaServer } from '../../lib/triggers/watch.ts'
+import { API_KEY, createTestApi, simple, type TestApi } from '../helpers/api/api.ts'
+import { fetchHost } from '../helpers/api/hosts.ts'
+import { type MediamtxApi, startMediamtxApi } from '../helpers/media/mediamtx-api.ts'
+import { until } from '../helpers/until.ts'
+
+const ALL_BUT_OUT = /^(?!out\/)/u
+
+const mediamtx = async (...args: Parameters<typeof startMediamtxApi>): Promise<MediamtxApi> => {
+  const server = await startMediamtxApi(...args)
+  onTestFinished(() => server.stop())
+  return server
+}
+
+/** A watch of the media server on the triggers of an API. */
+const watch = (api: TestApi, url: string, paths = ALL_BUT_OUT) => {
+  const stopping = new AbortController()
+  const started = watchMediaServer({
+    api: createMediaServerApi(url),
+    triggers: api.deps.triggers,
+    paths,
+    log: api.deps.log,
+    signal: stopping.signal,
+    pace: { pollMs: 50, retryMs: 300 },
+  })
+  const stop = async (): Promise<void> => {
+    stopping.abort()
+    await started.ended
+  }
+  onTestFinished(stop)
+  return { ...started, stop }
+}
+
+const states = async (api: TestApi): Promise<Readonly<Record<string, string>>> => {
+  const pipelines = (await (await api.send('GET', '/svc/pipeline')).json()) as { id: string; state: string }[]
+  return Object.fromEntries(pipelines.map(({ id, state }) => [id, state]))
+}
+const reach = async (api: TestApi, expected: Readonly<Record<string, string>>): Promise<void> => {
+  const found = await until(
+    () => states(api),
+    (present) => JSON.stringify(present) === JSON.stringify(expected),
+  )
+  expect(found).toEqual(expected)
+}
+const polls = async (server: MediamtxApi, count: number): Promise<void> => {
+  const before = server.requests.length
+  await until(
+    () => server.requests.length,
+    (now) => now >= before + count,
+  )
+}
+const hook = (api: TestApi, method: 'PUT' | 'DELETE', query: string) =>
+  api.send(method, `/svc/triggers/mediaServer/publish?${query}`, undefined, { 'x-api-key': API_KEY })
+const logged = (api: TestApi, event: string) => api.logged.filter((line) => line.event === event)
+
+describe('a watched media server', () => {
+  it.each(['before 1.17', 'since 1.17'] as const)(
+    'has a pipeline for each path with media, as long as it has media: MediaMTX %s',
+    async (version) => {
+      await using api = await createTestApi()
+      const server = await mediamtx({ version })
+      server.list('live/cam.1', { name: 'waiting', available: false }, 'out/cam')
+      watch(api, server.url)
+      await reach(api, { livecam1: 'playing' })
+      expect(await (await api.send('GET', '/svc/pipeline/livecam1')).json()).toMatchObject({
+        ephemeral: true,
+        source: { uri: 'rtsp://127.0.0.1:8554/live/cam.1' },
+      })
+      server.list('live/cam.1', 'waiting')
+      await reach(api, { livecam1: 'playing', waiting: 'playing' })
+      server.list({ name: 'live/cam.1', available: false }, 'waiting')
+      await reach(api, { waiting: 'playing' })
+      server.list()
+      await reach(api, {})
+      expect(api.engine.ids()).toEqual([])
+      expect(logged(api, 'media_server_watched')).toHaveLength(1)
+    },
+  )
+
+  it('has none for a path that is only always available, until a source is there', async () => {
+    await using api = await createTestApi()
+    const server = await mediamtx()
+    server.list({ name: 'cam', available: true, online: false })
+    watch(api, server.url)
+    await polls(server, 2)
+    expect(await states(api)).toEqual({})
+    server.list({ name: 'cam', available: true, online: true })
+    await reach(api, { cam: 'playing' })
+  })
+
+  it('may have any paths that the expression allows', async () => {
+    await using api = await createTestApi()
+    const server = await mediamtx()
+    server.list('live/a', 'other/a', 'out/a')
+    watch(api, server.url, /^(live|out)\//u)
+    await reach(api, { livea: 'playing', outa: 'playing' })
+  })
+
+  it('is read page by page', async () => {
+    await using api = await createTestApi()
+    await api.send('PUT', '/svc/settings', { triggers: { max_ephemeral: 1000 } })
+    const server = await mediamtx()
+    const waiting = Array.from({ length: 2500 }, (_, at) => ({ name: `waiting-${at}`, available: false }))
+    server.list('first', ...waiting, 'last')
+    watch(api, server.url)
+    await reach(api, { first: 'playing', last: 'playing' })
+    expect(server.requests.slice(0, 3).map(({ url }) => new URL(url, server.url).searchParams.get('page'))).toEqual(['0', '1', '2'])
+    server.list('first', ...waiting)
+    await reach(api, { first: 'playing' })
+  })
+
+  it('keeps its pipelines while its API does not answer, which is logged once', async () => {
+    await using api = await createTestApi()
+    const server = await mediamtx()
+    server.list('cam', 'other')
+    watch(api, server.url)
+    await reach(api, { cam: 'playing', other: 'playing' })
+    for (const [status, body] of [
+      [500, '{}'],
+      [200, '<html>'],
+      [200, '{"items":[{"name":7}]}'],
+      [200, '[]'],
+    ] as const) {
+      server.answerWith((response) => void response.writeHead(status).end(body))
+      await polls(server, 1)
+    }
+    await server.stop()
+    await until(
+      () => logged(api, 'media_server_not_watched'),
+      (lines) => lines.length > 0,
+    )
+    expect(await states(api)).toEqual({ cam: 'playing', other: 'playing' })
+    const back = await mediamtx({ port: server.port })
+    back.list('cam')
+    await reach(api, { cam: 'playing' })
+    expect([logged(api, 'media_server_not_watched').length, logged(api, 'media_server_watched').length]).toEqual([1, 2])
+    expect(api.engine.calls.filter((call) => call.startsWith('play'))).toEqual(['play cam', 'play other'])
+  })
+
+  it('gets its credentials as Basic authentication, and no log shows them', async () => {
+    await using api = await createTestApi()
+    const server = await mediamtx({ credentials: 'ad min:p@ss/wörd%' })
+    server.list('cam')
+    watch(api, server.url.replace('http://', 'http://ad%20min:p%40ss%2Fwrong@'))
+    await until(
+      () => logged(api, 'media_server_not_watched'),
+      (lines) => lines.length === 1,
+    )
+    expect(JSON.stringify(api.logged)).toContain('SVC_MEDIA_SERVER_API')
+    server.requireCredentials('ad min:p@ss/wrong')
+    await reach(api, { cam: 'playing' })
+    expect(server.requests.every(({ url }) => !url.includes('wrong'))).toBe(true)
+    expect(JSON.stringify(api.logged)).not.toMatch(/wrong|ad.{0,3}min/)
+  })
+
+  it('does not follow a redirect with its credentials', async () => {
+    await using api = await createTestApi()
+    const [server, other] = [await mediamtx(), await mediamtx()]
+    server.answerWith((response) => void response.writeHead(302, { location: `${other.url}/v3/paths/list` }).end())
+    watch(api, server.url.replace('http://', 'http://user:secret@'))
+    await until(
+      () => logged(api, 'media_server_not_watched'),
+      (lines) => lines.length === 1,
+    )
+    expect(other.requests).toEqual([])
+  })
+})
+
+describe('a watched media server and its hooks', () => {
+  it('have one pipeline for a stream between them', async () => {
+    await using api = await createTestApi()
+    const server = await mediamtx()
+    watch(api, server.url)
+    await polls(server, 1)
+    server.list('cam')
+    await Promise.all([hook(api, 'PUT', 'path=cam'), polls(server, 2)])
+    await reach(api, { cam: 'playing' })
+    server.list()
+    await Promise.all([hook(api, 'DELETE', 'path=cam'), polls(server, 2)])
+    await reach(api, {})
+    expect(api.engine.calls.filter((call) => /^(play|put)/.test(call))).toEqual(['put cam', 'play cam'])
+  })
+
+  it('share the id that a hook has given', async () => {
+    await using api = await createTestApi()
+    const server = await mediamtx()
+    watch(api, server.url)
+    await polls(server, 1)
+    expect((await hook(api, 'PUT', 'path=live/cam&pipelineId=gate')).status).toBe(200)
+    server.list('live/cam')
+    await polls(server, 3)
+    expect(await states(api)).toEqual({ gate: 'playing' })
+    server.list()
+    await reach(api, {})
+  })
+})
+
+describe('a stream of a watched media server', () => {
+  it('whose pipeline somebody stopped stays stopped until it is published anew', async () => {
+    await using api = await createTestApi()
+    const server = await mediamtx()
+    server.list('cam')
+    watch(api, server.url)
+    await reach(api, { cam: 'playing' })
+    await api.send('PUT', '/svc/pipeline/cam/stop')
+    await polls(server, 3)
+    expect(await states(api)).toEqual({ cam: 'ready' })
+    server.list({ name: 'cam', available: true, since: '2026-11-21T11:00:00Z' })
+    await reach(api, { cam: 'playing' })
+  })
+
+  it('whose pipeline was removed gets another after a while', async () => {
+    await using api = await createTestApi()
+    const server = await mediamtx()
+    server.list('cam')
+    const { onEvent } = watch(api, server.url)
+    await reach(api, { cam: 'playing' })
+    await api.send('PUT', '/svc/pipeline/cam/stop')
+    expect((await api.send('DELETE', '/svc/pipeline/cam')).status).toBe(204)
+    onEvent({ type: 'pipeline_removed', id: 'cam' })
+    expect(await states(api)).toEqual({})
+    await reach(api, { cam: 'playing' })
+  })
+
+  it('that could not be published is published again after a while, which is logged once', async () => {
+    await using api = await createTestApi()
+    await api.given(simple('cam'))
+    const server = await mediamtx()
+    server.list('cam', 'x'.repeat(65))
+    watch(api, server.url)
+    await until(
+      () => logged(api, 'stream_not_published'),
+      (lines) => lines.length === 2,
+    )
+    await api.send('PUT', '/svc/pipeline/cam/stop')
+    await api.send('DELETE', '/svc/pipeline/cam')
+    await reach(api, { cam: 'playing' })
+    expect(await (await api.send('GET', '/svc/pipeline/cam')).json()).toMatchObject({ ephemeral: true })
+    expect(logged(api, 'stream_not_published')).toHaveLength(2)
+  })
+
+  it('that ends while its pipeline starts leaves nothing', async () => {
+    await using api = await createTestApi()
+    const gate = Promise.withResolvers<void>()
+    api.engine.startGates.set('cam', gate.promise)
+    const server = await mediamtx()
+    server.list('cam')
+    watch(api, server.url)
+    await until(
+      () => api.engine.calls,
+      (calls) => calls.includes('play cam'),
+    )
+    server.list()
+    await polls(server, 2)
+    gate.resolve()
+    await until(
+      () => api.engine.ids(),
+      (ids) => ids.length === 0,
+    )
+    expect(await states(api)).toEqual({})
+  })
+})
+
+describe('several API processes that watch', () => {
+  it('make one pipeline for a stream and remove it once', async () => {
+    await using one = await createTestApi()
+    await using other = await createTestApi(fetchHost, { engine: one.engine, pipelines: one.deps.pipelines, settings: one.deps.settings })
+    const server = await mediamtx()
+    watch(one, server.url)
+    watch(other, server.url)
+    server.list('a', 'b', 'c')
+    await reach(one, { a: 'playing', b: 'playing', c: 'playing' })
+    await polls(server, 4)
+    expect(await states(other)).toEqual({ a: 'playing', b: 'playing', c: 'playing' })
+    server.list('b')
+    await reach(one, { b: 'playing' })
+    await polls(server, 4)
+    expect(await states(one)).toEqual({ b: 'playing' })
+    expect([...logged(one, 'stream_not_unpublished'), ...logged(other, 'stream_not_unpublished')]).toEqual([])
+  })
+})
+
+describe('the end of a watch', () => {
+  it('stops the polls and leaves the pipelines', async () => {
+    await using api = await createTestApi()
+    const server = await mediamtx()
+    server.list('cam')
+    const { stop } = watch(api, server.url)
+    await reach(api, { cam: 'playing' })
+    await stop()
+    const { length } = server.requests
+    server.list()
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect([server.requests.length, await states(api)]).toEqual([length, { cam: 'playing' }])
+  })
+
+  it('does not wait for a server that does not answer', async () => {
+    await using api = await createTestApi()
+    const server = await mediamtx()
+    server.answerWith(() => {})
+    const { stop } = watch(api, server.url)
+    await polls(server, 1)
+    const began = performance.now()
+    await stop()
+    expect(performance.now() - began).toBeLessThan(1000)
+  })
+})

@@ -1,0 +1,131 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { codeBlocks, readDocument, section, shellCommands } from '../helpers/documents.ts'
+import { type MediaServer, publishWithFfmpeg, startMediaServer } from '../helpers/media/media-server.ts'
+import { type MediamtxApi, startMediamtxApi } from '../helpers/media/mediamtx-api.ts'
+import { ffmpegDecode } from '../helpers/media/players.ts'
+import { childrenOf } from '../helpers/process/processes.ts'
+import { type Service, startService } from '../helpers/process/service.ts'
+import { until } from '../helpers/until.ts'
+
+const SECRET = 'pass-of-the-api'
+
+/** A real media server with published streams, and the path list of a MediaMTX in front of it. */
+const startBoth = async (): Promise<{ readonly server: MediaServer; readonly api: MediamtxApi; readonly env: Record<string, string> }> => {
+  const server = await startMediaServer()
+  const api = await startMediamtxApi({ credentials: `watcher:${SECRET}` })
+  onTestFinished(async () => {
+    await api.stop()
+    await server.stop()
+  })
+  const env = { SVC_MEDIA_SERVER: `127.0.0.1:${server.port}`, SVC_MEDIA_SERVER_API: `http://watcher:${SECRET}@127.0.0.1:${api.port}` }
+  return { server, api, env }
+}
+
+const publishTo = async (server: MediaServer, path: string) => {
+  const publisher = publishWithFfmpeg(server.publishUrl(path))
+  onTestFinished(() => publisher.kill())
+  await server.line(({ available }) => available === path)
+  return publisher
+}
+
+const pipelines = async (service: Service) => (await service.request('GET', '/svc/pipeline')).body as { id: string; state: string }[]
+const playing = (service: Service, ids: readonly string[]) =>
+  until(
+    () => pipelines(service),
+    (list) => list.length === ids.length && list.every(({ id, state }) => ids.includes(id) && state === 'playing'),
+  )
+
+describe('a service that watches a media server', () => {
+  it('plays what is published, removes what has ended, and goes on through an outage of the API', async () => {
+    const { server, api, env } = await startBoth()
+    const service = await startService({ env })
+    const publisher = await publishTo(server, 'live/cam')
+    api.list('live/cam')
+    await playing(service, ['livecam'])
+    const { body } = await service.request('GET', '/svc/pipeline/livecam')
+    expect((await ffmpegDecode(body.output.uri.replace('0.0.0.0', '127.0.0.1'), 30)).errors).toEqual([])
+
+    await api.stop()
+    await service.waitForLog('media_server_not_watched')
+    expect(await pipelines(service)).toMatchObject([{ id: 'livecam', state: 'playing' }])
+    const back = await startMediamtxApi({ credentials: `watcher:${SECRET}`, port: api.port })
+    onTestFinished(() => back.stop())
+    await publisher.unpublish()
+    back.list({ name: 'live/cam', available: false })
+    await until(
+      () => pipelines(service),
+      (list) => list.length === 0,
+    )
+    expect(childrenOf(service.enginePid())).toEqual([])
+    await service.stop()
+    expect(service.log.join('\n')).not.toMatch(new RegExp(`${SECRET}|watcher`))
+  }, 60_000)
+
+  it('needs what the README shows: two lines of mediamtx.yml and a variable', async () => {
+    const text = section(readDocument('README.md'), '### MediaMTX without hooks')
+    const [yaml = '', ...moreYaml] = codeBlocks(text, 'yaml')
+    const [command = '', ...moreCommands] = shellCommands(text)
+    const [, address = ''] = /^api: yes\napiAddress: (\S+)$/m.exec(yaml) ?? []
+    const [, name = '', value = ''] = /^(\w+)=(\S+) npm start$/.exec(command) ?? []
+    expect([moreYaml, moreCommands, value]).toEqual([[], [], `http://${address}`])
+
+    const server = await startMediaServer()
+    const api = await startMediamtxApi()
+    onTestFinished(async () => {
+      await api.stop()
+      await server.stop()
+    })
+    const adapted = value.replace(address, `127.0.0.1:${api.port}`)
+    const service = await startService({ env: { SVC_MEDIA_SERVER: `127.0.0.1:${server.port}`, [name]: adapted } })
+    await publishTo(server, 'cam')
+    api.list('cam', 'out/cam')
+    await playing(service, ['cam'])
+    expect(await service.waitForLog('media_server_watched')).toMatchObject({ url: adapted })
+    await service.stop()
+  })
+
+  it('has what is published already when it starts, and ends with a stream that is still starting', async () => {
+    const { server, api, env } = await startBoth()
+    await publishTo(server, 'one')
+    // The second is in the list, but the media server has no such stream.
+    api.list('one', 'missing')
+    const service = await startService({ env })
+    await playing(service, ['one'])
+    await service.waitForLog('stream_not_published')
+    const before = api.requests.length
+    await until(
+      () => api.requests.length,
+      (now) => now > before,
+    )
+    await service.stop()
+    const after = api.requests.length
+    await new Promise((resolve) => setTimeout(resolve, 1500))
+    expect(api.requests.length).toBe(after)
+  }, 60_000)
+
+  it('hands over to another process without an interruption of its streams', async () => {
+    const { server, api, env } = await startBoth()
+    await publishTo(server, 'cam')
+    api.list('cam')
+    const service = await startService({ env })
+    await playing(service, ['cam'])
+    const [child] = childrenOf(service.enginePid())
+    const next = await startService({ env, dataDir: service.dataDir, args: ['--takeover'] })
+    await until(
+      () => pipelines(next),
+      ([pipeline]) => pipeline?.state === 'playing',
+    )
+    const before = api.requests.length
+    await until(
+      () => api.requests.length,
+      (now) => now >= before + 3,
+    )
+    expect(childrenOf(next.enginePid())).toEqual([child])
+    api.list()
+    await until(
+      () => pipelines(next),
+      (list) => list.length === 0,
+    )
+    await next.stop()
+  }, 60_000)
+})
