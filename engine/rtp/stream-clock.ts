@@ -49,9 +49,14 @@ export class StreamClock {
     this.#origin = Number.isInteger(offset) && offset >= 0 && offset <= 0xffffffff ? offset : undefined
   }
 
-  /** The time of the unit that carries the child's timestamp `raw`. */
-  map(raw: number, arrivedMs: number): UnitTime {
-    const extended = this.#extend(raw, arrivedMs)
+  /** Whether `raw` is before the timestamp of the last unit. */
+  isBackward(raw: number): boolean {
+    return this.#last !== undefined && ((raw - this.#last.raw) | 0) < 0
+  }
+
+  /** The time of the unit that carries the child's timestamp `raw`; `restarted`: its source has begun anew. */
+  map(raw: number, arrivedMs: number, restarted = false): UnitTime {
+    const extended = this.#extend(raw, arrivedMs, restarted)
     const mediaMs = this.#anchorMs + (extended * 1000) / this.#rate
     this.#latestMs = Math.max(this.#latestMs, mediaMs)
     this.#timeline.advanceTo(mediaMs)
@@ -74,11 +79,11 @@ export class StreamClock {
   }
 
   /** Ticks since running time 0 (or since the first unit), without wrapping at 32 bits. */
-  #extend(raw: number, arrivedMs: number): number {
+  #extend(raw: number, arrivedMs: number, restarted: boolean): number {
     const last = this.#last
     const ticks = last === undefined ? 0 : (raw - last.raw) | 0
     const aheadMs = last === undefined ? 0 : (ticks * 1000) / this.#rate - (arrivedMs - last.arrivedMs)
-    const jumped = last !== undefined && (ticks < (-BACKWARD_MS * this.#rate) / 1000 || aheadMs > FORWARD_MS)
+    const jumped = last !== undefined && (restarted || ticks < (-BACKWARD_MS * this.#rate) / 1000 || aheadMs > FORWARD_MS)
     const extended = last === undefined || jumped ? this.#start(raw, arrivedMs, jumped) : last.extended + ticks
     this.#last = { raw, extended, arrivedMs }
     return extended

@@ -252,7 +252,10 @@ export class RtpStream {
     const { packets, sequences: given, key } = this.#repaired(received, childTimestamp, startsKey)
     const caps = this.#caps
     if (caps === undefined || packets.length === 0) return
-    const { timestamp, mediaMs } = this.#clock.map(childTimestamp, arrivedMs)
+    // No picture of H.264 and H.265 is shown before one that came before its key frame: a source that goes back has begun anew.
+    const restarted = key && this.#repair !== undefined && this.#clock.isBackward(childTimestamp)
+    if (restarted) this.#sequences.begin()
+    const { timestamp, mediaMs } = this.#clock.map(childTimestamp, arrivedMs, restarted)
     const { parts, sequences } = this.#fragmenting ? this.#split(packets, given) : this.#number(packets, given)
     const header = { payload: caps.payload, ssrc: this.ssrc, timestamp, sequences }
     const unit = new AccessUnit(parts, header, { index: this.#stats.units, key, mediaMs, arrivedMs })

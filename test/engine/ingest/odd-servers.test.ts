@@ -235,6 +235,18 @@ describe('a source that the engine reads', () => {
     expect(Math.max(...play.video.flatMap((unit) => unit.packets().map(({ length }) => length)))).toBeLessThanOrEqual(1400)
   })
 
+  it('may go back in time at a key frame: its readers see no break', async () => {
+    const server = await startOddServer({ restartEvery: 10 })
+    const play = await playSource(server.url)
+    await play.media()
+    await until(
+      () => play.video.length,
+      (count) => count > 35,
+    )
+    const steps = play.video.slice(1).map(({ timestamp }, at) => (timestamp - (play.video[at]?.timestamp ?? 0)) | 0)
+    expect([gapsOf(play.video), steps.filter((step) => step <= 0)]).toEqual([[], []])
+  })
+
   it('passes its KLV on, whose times are those of the video by RTP-Info', async () => {
     const klv = Buffer.alloc(3000, 7)
     const server = await startOddServer({

@@ -47,6 +47,8 @@ export interface Oddities {
   /** Between two pictures, milliseconds; 0: none are sent. */
   readonly everyMs?: number
   readonly payloadType?: number
+  /** After so many pictures the times go back by some of them, and a packet is missing, as after a flush of gst-rtsp-server. */
+  readonly restartEvery?: number
   readonly onPlay?: (client: OddClient) => void
 }
 
@@ -80,17 +82,25 @@ export const startOddServer = async (odd: Oddities = {}, port = 0): Promise<OddS
     clients.push(client)
     const play = (): void => {
       odd.onPlay?.(client)
-      let [sequence, n] = [1000, 0]
+      let [sequence, n, back] = [1000, 0, 0]
       const { everyMs = 20 } = odd
       if (everyMs === 0) return
       timer = setInterval(() => {
         const payloads = (odd.picture ?? usualPicture)(n)
         for (const [at, payload] of payloads.entries()) {
-          const packet = rtpPacket({ sequence: sequence++, timestamp: 50_000 + n * 1800, marker: at === payloads.length - 1, payload })
+          const packet = rtpPacket({
+            sequence: sequence++,
+            timestamp: 50_000 + (n - back) * 1800,
+            marker: at === payloads.length - 1,
+            payload,
+          })
           if (odd.payloadType !== undefined) packet[1] = ((packet[1] ?? 0) & 0x80) | odd.payloadType
           client.send(odd.channel ?? 0, packet)
         }
         n += 1
+        if (n % (odd.restartEvery ?? Number.POSITIVE_INFINITY) !== 0) return
+        back += 4
+        sequence += 1
       }, everyMs)
     }
     const answer = async (request: RtspRequest): Promise<void> => {
