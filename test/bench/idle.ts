@@ -6,6 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { cpuSeconds, sleep } from '../helpers/bench/measure.ts'
 import { createIdlePipelines, withService } from '../helpers/bench/service-run.ts'
 import type { Service } from '../helpers/process/service.ts'
+import { freePort } from '../helpers/rtsp/media.ts'
 
 const [seconds = 30, ...given] = process.argv.slice(2).map(Number)
 const SIZES = given.length === 0 ? [0, 1000, 10_000] : given
@@ -59,7 +60,7 @@ const measure = async (service: Service, size: number): Promise<number> => {
 let empty: number | undefined
 for (const size of SIZES) {
   // Each in a service of its own: memory that was used once is not given back at once.
-  const total = await withService((service) => measure(service, size), { SVC_OUTPUT_PORTS: '8554' })
+  const total = await withService((service) => measure(service, size), { SVC_OUTPUT_PORTS: String(await freePort()) })
   empty ??= total
   if (size > 0)
     process.stdout.write(`${JSON.stringify({ pipelines: size, kb_each: Number((((total - empty) * 1024) / size).toFixed(1)) })}\n`)

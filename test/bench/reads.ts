@@ -10,13 +10,14 @@ import { loadGets } from '../helpers/bench/http-load.ts'
 import { cpuSeconds, quantile, start } from '../helpers/bench/measure.ts'
 import { createIdlePipelines, withService } from '../helpers/bench/service-run.ts'
 import { watchedLoops, watchLoops } from '../helpers/bench/watch-loops.ts'
+import { freePort } from '../helpers/rtsp/media.ts'
 
 const [rounds = 3, seconds = 5, ...sizes] = process.argv.slice(2).map(Number)
 const SIZES = sizes.length === 0 ? [100, 10_000] : sizes
 const CONNECTIONS = 16
 const WARM_UP_SECONDS = 2
 const folder = mkdtempSync(join(tmpdir(), 'reads-'))
-const env = { SVC_OUTPUT_PORTS: '8554', ...watchedLoops(folder) }
+const env = { SVC_OUTPUT_PORTS: String(await freePort()), ...watchedLoops(folder) }
 
 interface Subject {
   readonly name: 'ours' | 'theirs'
