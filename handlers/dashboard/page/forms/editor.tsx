@@ -69,7 +69,7 @@ export const Editor = ({ draft: initial, isNew, action, busyText, save, cancelHr
     } catch (error) {
       touched.value = new Set(['*'])
       if (error instanceof ApiFailure && error.issues.size > 0) verdict.value = verdictOf(error)
-      failure.value = textOf(error)
+      else failure.value = textOf(error)
       isFirstError.value++
     }
   }

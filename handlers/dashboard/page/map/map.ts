@@ -108,7 +108,10 @@ const add = (map: Leaflet.Map, id: string, at: Leaflet.LatLngTuple, onChoose: Ma
   const icon = Leaflet.divIcon({ html, className: 'map-marker', iconSize: [32, 32] })
   const marker = Leaflet.marker(at, { icon, title: id, alt: id, keyboard: onChoose !== undefined, interactive: onChoose !== undefined })
   marker.bindTooltip(id, { permanent: true, direction: 'bottom', offset: [0, 14], className: 'map-name' })
-  if (onChoose !== undefined) marker.on('click', () => onChoose(id))
+  if (onChoose !== undefined) {
+    marker.on('click', () => onChoose(id))
+    marker.on('keypress', ({ originalEvent: { key } }) => key === 'Enter' && onChoose(id))
+  }
   return { marker: marker.addTo(map), track: Leaflet.polyline([], { className: 'map-track', interactive: false }).addTo(map) }
 }
 

@@ -1,0 +1,147 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { useChromium } from '../helpers/browser/dashboard.ts'
+import { untilMoving } from '../helpers/browser/live-picture.ts'
+import { startService } from '../helpers/process/service.ts'
+import { until } from '../helpers/until.ts'
+
+const chromium = useChromium()
+const FLIGHT = {
+  id: 'drone',
+  mode: 'simple',
+  source: { uri: 'test://smpte?width=320&height=180&fps=10&klv=1' },
+  klv_config: { pass_klv: true, auto_extract_geolocation: true },
+}
+const idle = (id: string, more: object = {}) => ({
+  id,
+  mode: 'simple',
+  on_demand: true,
+  source: { uri: `rtsp://u:secret@10.9.8.7/${id}` },
+  ...more,
+})
+
+describe('the map', () => {
+  it('shows where a flight is, its track and what its sensor sees, without any other host', async () => {
+    const service = await startService()
+    expect((await service.request('POST', '/svc/pipeline', FLIGHT)).status).toBe(201)
+    await service.request('POST', '/svc/pipeline', idle('mast', { geolocation: { latitude: -27.6, longitude: -48.5 } }))
+    const { page, expectQuiet, expectAccessible } = await chromium.open()
+    await page.goto(`${service.url}/svc/dashboard/#/map`)
+    const drone = page.getByRole('button', { name: 'drone' })
+    await drone.waitFor()
+    await page.getByRole('button', { name: 'mast' }).waitFor()
+    await page.locator('.map-footprint').waitFor()
+    await until(
+      () => page.locator('.map-track').first().getAttribute('d'),
+      (path) => (path?.match(/L/g)?.length ?? 0) >= 2,
+    )
+    await page
+      .getByText(/^27\.\d+° S$/)
+      .first()
+      .waitFor()
+    await expectAccessible()
+    expectQuiet()
+    await drone.press('Enter')
+    await page.getByRole('heading', { name: 'drone', exact: true }).waitFor()
+    await page.getByText('Sensor Latitude').waitFor()
+    await service.stop()
+  }, 60_000)
+
+  it('fetches tiles from the configured server, and from no other', async () => {
+    const paths: string[] = []
+    const tiles = createServer((request, response) => {
+      paths.push(request.url ?? '')
+      response.writeHead(404).end()
+    }).listen(0, '127.0.0.1')
+    onTestFinished(() => void tiles.close())
+    await new Promise((resolve) => tiles.once('listening', resolve))
+    const host = `http://127.0.0.1:${(tiles.address() as AddressInfo).port}`
+    const service = await startService({ env: { SVC_MAP_TILES: `${host}/tiles/{z}/{x}/{y}.png` } })
+    await service.request('POST', '/svc/pipeline', idle('mast', { geolocation: { latitude: 48.1, longitude: 11.5 } }))
+    const { page } = await chromium.open()
+    await page.goto(`${service.url}/svc/dashboard/#/map`)
+    await page.getByRole('button', { name: 'mast' }).waitFor()
+    await until(
+      () => paths,
+      (asked) => asked.length > 0,
+    )
+    expect(paths.filter((path) => !/^\/tiles\/\d+\/\d+\/\d+\.png$/.test(path))).toEqual([])
+    await service.stop()
+  }, 60_000)
+})
+
+describe('the forms', () => {
+  it('say beside each field what is wrong with it, while somebody types', async () => {
+    const service = await startService()
+    const { page, expectQuiet, expectAccessible } = await chromium.open({ width: 360, height: 740 })
+    await page.goto(`${service.url}/svc/dashboard/#/new`)
+    await page.getByRole('textbox', { name: 'Name' }).fill('two words')
+    const source = page.getByRole('textbox', { name: 'Source' })
+    await source.fill('gopher://10.0.0.5/x')
+    await source.blur()
+    await page.getByText(/^Use an address that starts with one of: rtsp/).waitFor()
+    expect(await source.getAttribute('aria-invalid')).toBe('true')
+    await page.getByRole('button', { name: 'Create and play' }).click()
+    await page.getByText('Use letters, digits, dash and underscore only').waitFor()
+    // The first field that is wrong has the focus.
+    await until(
+      () => page.getByRole('textbox', { name: 'Name' }).evaluate((field) => field === document.activeElement),
+      (isFocused) => isFocused,
+    )
+    await expectAccessible()
+
+    await page.getByRole('radio', { name: 'Advanced' }).check()
+    await page.getByRole('textbox', { name: 'Name' }).fill('own')
+    await page.getByRole('textbox', { name: 'Description' }).fill('videotestsrc ! nosuchelement')
+    await page
+      .getByText(/no element "nosuchelement"/)
+      .first()
+      .waitFor()
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360)
+    expectQuiet()
+    await service.stop()
+  }, 60_000)
+
+  it('change a pipeline, keep its credentials, and notice when somebody else was first', async () => {
+    const service = await startService()
+    await service.request('POST', '/svc/pipeline', idle('cam'))
+    const { page } = await chromium.open()
+    const edit = async (latency: string): Promise<void> => {
+      await page.goto(`${service.url}/svc/dashboard/#/pipeline/cam`)
+      await page.getByRole('link', { name: 'Edit' }).click()
+      await page.getByRole('textbox', { name: 'Buffer against jitter (ms)' }).fill(latency)
+    }
+    await edit('350')
+    expect(await page.getByRole('textbox', { name: 'Source' }).inputValue()).not.toContain('secret')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('link', { name: 'Edit' }).waitFor()
+    expect((await service.request('GET', '/svc/pipeline/cam')).body.source.latency_ms).toBe(350)
+
+    await edit('400')
+    await service.request('PUT', '/svc/pipeline/cam', idle('cam', { on_demand: true, source: { uri: 'rtsp://10.9.8.7/other' } }))
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('alert').filter({ hasText: 'Somebody else has changed this pipeline' }).waitFor()
+    expect((await service.request('GET', '/svc/pipeline/cam')).body.source).toMatchObject({ uri: 'rtsp://10.9.8.7/other' })
+    await service.stop()
+  }, 60_000)
+})
+
+describe('a card', () => {
+  it('is live while the focus is on it, and reads nothing otherwise', async () => {
+    const service = await startService()
+    await service.request('POST', '/svc/pipeline', { ...FLIGHT, id: 'ball', source: { uri: 'test://ball?width=320&height=180&fps=15' } })
+    const readers = async () => (await service.request('GET', '/svc/pipeline/ball')).body.runtime.readers as number
+    const { page, expectQuiet } = await chromium.open()
+    await page.goto(`${service.url}/svc/dashboard/`)
+    await page.getByRole('img', { name: 'Preview of ball' }).waitFor()
+    expect(await readers()).toBe(0)
+    await page.getByRole('link', { name: 'ball' }).focus()
+    await untilMoving(page)
+    expect(await readers()).toBe(1)
+    await page.getByRole('searchbox').focus()
+    await until(readers, (count) => count === 0)
+    expectQuiet()
+    await service.stop()
+  }, 60_000)
+})
