@@ -362,7 +362,10 @@ const finishDashboard = ({ outputs }) => {
     return file.slice(DASHBOARD.length + 1)
   }
   const source = readFileSync(join(root, 'handlers/dashboard/page/index.html'), 'utf8')
-  const page = source.replace('%SCRIPT%', built('main.tsx')).replace('%STYLE%', built('style.css'))
+  // What the script imports is fetched together with it.
+  const imports = outputs[`${DASHBOARD}/${built('main.tsx')}`].imports.filter(({ kind }) => kind === 'import-statement')
+  const preloads = imports.map(({ path }) => `<link rel="modulepreload" href="${path.slice(DASHBOARD.length + 1)}">`).join('\n')
+  const page = source.replace('%SCRIPT%', built('main.tsx')).replace('%STYLE%', built('style.css')).replace('%PRELOADS%', preloads)
   const icon = readFileSync(join(root, 'handlers/dashboard/page/icon.svg'))
   writeFileSync(join(root, DASHBOARD, 'index.html'), page)
   writeFileSync(join(root, DASHBOARD, 'icon.svg'), icon)

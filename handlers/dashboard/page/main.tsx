@@ -1,5 +1,6 @@
 import { render } from 'preact'
-import { Shell } from './shell.tsx'
+import { begin, Shell } from './shell.tsx'
 
+begin()
 const page = document.getElementById('page')
 if (page !== null) render(<Shell />, page)

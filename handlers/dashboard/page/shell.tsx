@@ -1,5 +1,4 @@
 import { effect, useSignalEffect } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
 import { ask } from './api/api.ts'
 import { connected, keepPipelines } from './api/pipelines.ts'
 import { authEnabled, keepToken, loginNeeded, token } from './api/session.ts'
@@ -34,7 +33,6 @@ const LINKS: readonly { readonly page: keyof typeof TITLES; readonly href: strin
 
 /** The page around the pages: bar, navigation, messages, and the login where the API wants one. */
 export const Shell = () => {
-  useEffect(begin, [])
   useSignalEffect(() => {
     const { value } = route
     document.title = `${'id' in value ? value.id : TITLES[value.page]} · Video pipelines`
@@ -103,27 +101,22 @@ const Connection = () => (
 )
 
 /** Asks whether a login is needed, and follows the pipelines whenever it is not. */
-const begin = (): (() => void) => {
-  const end = new AbortController()
-  void findOut(end.signal)
-  const stop = effect(() => {
+export const begin = (): void => {
+  void findOut()
+  effect(() => {
     if (authEnabled.value === undefined || loginNeeded.value) return
     const session = new AbortController()
     keepPipelines(session.signal)
     return () => session.abort()
   })
-  return () => {
-    stop()
-    end.abort()
-  }
 }
 
 const RETRY_MS = 1000
 
-const findOut = async (signal: AbortSignal): Promise<void> => {
-  while (!signal.aborted && authEnabled.value === undefined) {
+const findOut = async (): Promise<void> => {
+  while (authEnabled.value === undefined) {
     try {
-      const { auth_enabled } = await ask<{ auth_enabled: boolean }>('GET', 'auth/status', { signal })
+      const { auth_enabled } = await ask<{ auth_enabled: boolean }>('GET', 'auth/status')
       loginNeeded.value = auth_enabled && token.value === undefined
       authEnabled.value = auth_enabled
     } catch {

@@ -1,5 +1,5 @@
 import { type Signal, useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { play } from './play.ts'
 import type { VideoConfig } from './records.ts'
 import type { Choice, Way } from './ways.ts'
@@ -31,7 +31,8 @@ export const LivePicture = ({ id, facts, onFirst }: LivePictureProps) => {
   const trouble = useSignal<string | undefined>(undefined)
   const isSourceAway = useSignal(false)
   const hasPicture = useSignal(false)
-  useEffect(() => {
+  // Before the page is painted: the stream is on its way meanwhile.
+  useLayoutEffect(() => {
     if (canvas.current === null || video.current === null || image.current === null) return
     const end = new AbortController()
     let delay: number | undefined
