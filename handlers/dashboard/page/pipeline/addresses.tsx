@@ -16,7 +16,7 @@ export const Addresses = ({ pipeline }: { readonly pipeline: Pipeline }) => {
       </section>
     )
   const rtsp = reachable(output.uri)
-  const http = new URL(`../pipeline/${id}/video`, document.baseURI).href
+  const http = new URL(`../pipeline/${id}/stream.ts`, document.baseURI).href
   return (
     <section class="panel" aria-labelledby="addresses-title">
       <h2 id="addresses-title">Watch elsewhere</h2>

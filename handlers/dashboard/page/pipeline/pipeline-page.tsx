@@ -7,6 +7,7 @@ import { WAY_WORDS } from '../player/ways.ts'
 import { Icon } from '../ui/icon.tsx'
 import { now } from '../ui/now.ts'
 import { StateLabel } from '../ui/state-label.tsx'
+import { adviceOn } from '../words/advice.ts'
 import { bitrateText, countText, durationText, encodingText, fpsText, sourceText, timeText } from '../words/format.ts'
 import { faultText, phaseSentence } from '../words/phases.ts'
 import { Actions } from './actions.tsx'
@@ -46,7 +47,8 @@ const HAS_VIDEO: ReadonlySet<string> = new Set(['playing', 'reconnecting'])
 const Known = ({ pipeline }: { readonly pipeline: Pipeline }) => {
   const { id, runtime } = pipeline
   const facts = useSignal<PictureFacts>({})
-  const fault = faultText(pipeline, faults.value.get(id)?.message)
+  const told = faults.value.get(id)
+  const fault = faultText(pipeline, told?.message)
   return (
     <div class="page">
       <div class="head">
@@ -64,7 +66,7 @@ const Known = ({ pipeline }: { readonly pipeline: Pipeline }) => {
           <Icon name="alert" />
           <div>
             <p>{fault}</p>
-            <p class="small">{phaseSentence(pipeline)}</p>
+            <p class="small">{[adviceOn(told?.reason), phaseSentence(pipeline)].filter(Boolean).join(' ')}</p>
           </div>
         </div>
       )}
@@ -98,7 +100,7 @@ const Known = ({ pipeline }: { readonly pipeline: Pipeline }) => {
 const NoVideo = ({ pipeline }: { readonly pipeline: Pipeline }) => (
   <div class="player-empty">
     <Icon name={pipeline.runtime.phase === 'starting' ? 'wait' : 'camera'} />
-    <p>{phaseSentence(pipeline)}</p>
+    <p>{pipeline.runtime.phase === 'failed' ? 'No video.' : phaseSentence(pipeline)}</p>
   </div>
 )
 

@@ -30,7 +30,7 @@ export const phaseSentence = (pipeline: Pipeline): string => {
   if (phase === 'starting') return 'Waiting for the first picture of the source.'
   if (phase === 'reconnecting') return 'The source is away. Readers stay connected and get video again as soon as it is back.'
   if (phase === 'stopping') return 'Ending the stream.'
-  if (phase === 'failed') return 'It does not try again by itself. Correct what is named below, then play it.'
+  if (phase === 'failed') return 'It does not try again by itself. Correct the cause, then play it.'
   return pipeline.on_demand ? 'Starts with its first reader, or when you play it.' : 'Nothing runs. Play it to see it.'
 }
 

@@ -1,0 +1,20 @@
+import { describe, expect, it } from 'vitest'
+import { Fault, type FaultCause, worthRetrying } from '../../../../engine/fault.ts'
+import { adviceOn } from '../../../../handlers/dashboard/page/words/advice.ts'
+import { readDocument, section, tableRows } from '../../../helpers/documents.ts'
+
+const REASONS = tableRows(section(readDocument('README.md'), '### Reasons of a fault')).flatMap(
+  ([cell = '']) => /^`(\w+)`$/.exec(cell)?.[1] ?? [],
+)
+
+describe('the advice on a fault', () => {
+  it('is there for every reason, and names the form where only a change helps', () => {
+    expect(REASONS.length).toBeGreaterThan(10)
+    expect(REASONS.filter((reason) => adviceOn(reason) === undefined)).toEqual([])
+    for (const reason of ['unauthorized', 'bad_description', 'unsupported'] as const satisfies readonly FaultCause[]) {
+      expect(worthRetrying(new Fault(reason, 'A fault.'))).toBe(false)
+      expect(adviceOn(reason)).toContain('Edit')
+    }
+    expect(adviceOn(undefined)).toBeUndefined()
+  })
+})
