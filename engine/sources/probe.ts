@@ -84,9 +84,11 @@ export const probeRtsp = async (
   source: Source,
   context: ProbeContext,
 ): Promise<{ readonly described: Described; readonly facts: SourceFacts }> => {
+  // First: a description that fails would be the next previous fault, and the refusal before it forgotten.
+  const transport = transportOf(address, source, context)
   const described = await describeSource(address, context)
   try {
-    const facts = factsOfSdp(described.sdp, described.address, transportOf(address, source, context))
+    const facts = factsOfSdp(described.sdp, described.address, transport)
     return { described, facts: { ...facts, ...redirection(address, described.address) } }
   } catch (error) {
     described.connection.close()

@@ -369,6 +369,25 @@ describe('a source that the engine cannot read', () => {
     expect(clients).toHaveLength(1)
   })
 
+  it('over TCP is asked for UDP also after it could not describe itself', async () => {
+    let busy = false
+    const server = await startOddServer({
+      answer: (request, answer) => {
+        if (request.method === 'SETUP') answer.status = 461
+        if (busy) answer.status = 500
+        return undefined
+      },
+    })
+    const planner = engineReads()
+    const previousFault = await faultOf(server.url, { planner })
+    busy = true
+    const failed = await faultOf(server.url, { planner, previousFault })
+    expect(failed.message).toContain('(500)')
+    busy = false
+    const next = await playSource(server.url, { planner, previousFault: failed })
+    expect(next.by).toBe('child')
+  })
+
   it('is read by a child from then on, until it describes itself in another way', async () => {
     const byChild = (request: RtspRequest): boolean => request.headers.get('user-agent')?.startsWith('GStreamer') ?? false
     let name = 'odd'
