@@ -17,8 +17,8 @@ const NO_BETTER = new Set<Fault['reason']>(['source_error', 'timeout', 'unsuppor
  */
 export class ReaderChoice {
   readonly #reader: RtspReader
-  /** Address → how the source described itself when the engine did not understand it. */
-  readonly #byChild = new Map<string, string>()
+  /** Address → how the source describes itself that the engine did not understand; undefined until its next description. */
+  readonly #byChild = new Map<string, string | undefined>()
   /** Each fault changes the choice once, however often it is the previous fault. */
   readonly #heeded = new WeakSet<Fault>()
 
@@ -26,22 +26,26 @@ export class ReaderChoice {
     this.#reader = reader
   }
 
-  /** The tracks that the engine is to read; undefined when a child reads the source. `previousFault`: of the run before. */
-  choose(uri: string, described: Described, previousFault: Fault | undefined): Tracks | undefined {
+  /** The tracks that the engine is to read; undefined when a child reads the source. */
+  choose(uri: string, described: Described): Tracks | undefined {
     if (this.#reader === 'child') return undefined
     const tracks = tracksOf(described.sdp)
     if (tracks === undefined) return undefined
-    this.#heed(uri, described, previousFault)
-    const known = this.#byChild.get(uri)
-    if (known === signatureOf(described)) return undefined
-    this.#byChild.delete(uri)
-    return tracks
+    const signature = signatureOf(described)
+    if (!this.#byChild.has(uri)) return tracks
+    if ((this.#byChild.get(uri) ?? signature) !== signature) {
+      this.#byChild.delete(uri)
+      return tracks
+    }
+    this.#byChild.set(uri, signature)
+    return undefined
   }
 
-  #heed(uri: string, described: Described, fault: Fault | undefined): void {
+  /** Takes the fault of the run before, ahead of the description: that may fail, and its fault then be the previous one. */
+  heed(uri: string, fault: Fault | undefined): void {
     if (fault === undefined || this.#heeded.has(fault)) return
     this.#heeded.add(fault)
-    if (fault.cause === NOT_UNDERSTOOD) this.#byChild.set(uri, signatureOf(described))
+    if (fault.cause === NOT_UNDERSTOOD) this.#byChild.set(uri, undefined)
     else if (NO_BETTER.has(fault.reason)) this.#byChild.delete(uri)
     const [oldest] = this.#byChild.keys()
     if (this.#byChild.size > MAX_SOURCES && oldest !== undefined) this.#byChild.delete(oldest)

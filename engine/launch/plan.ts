@@ -112,8 +112,9 @@ const planSimple = async (config: SimpleConfig, settings: Settings, context: Pro
 
 /** An RTSP source that is passed through: the engine goes on over the connection of its description where it can. */
 const planRtsp = async (config: SimpleConfig, context: ProbeContext, readers: ReaderChoice): Promise<Plan> => {
+  readers.heed(config.source.uri, context.previousFault)
   const { described, facts } = await probeRtsp(parseAddress(config.source.uri), config.source, context)
-  const tracks = facts.transport === 'tcp' ? readers.choose(config.source.uri, described, context.previousFault) : undefined
+  const tracks = facts.transport === 'tcp' ? readers.choose(config.source.uri, described) : undefined
   if (tracks !== undefined) return { source: { described, tracks }, klv: facts.klv }
   described.connection.close()
   return { launch: simpleLaunch(config, facts, null), klv: facts.klv }

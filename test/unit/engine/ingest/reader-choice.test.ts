@@ -11,8 +11,10 @@ const described = (server = 'one', ...more: readonly string[]): Described =>
     server,
     sdp: parseSdp(['v=0', 'o=- 1 1 IN IP4 h', 'm=video 0 RTP/AVP 96', 'a=rtpmap:96 H264/90000', ...more].join('\r\n')),
   }) as Described
-const by = (choice: ReaderChoice, from: Described, fault?: Fault, uri = URI): string =>
-  choice.choose(uri, from, fault) === undefined ? 'child' : 'engine'
+const by = (choice: ReaderChoice, from: Described, fault?: Fault, uri = URI): string => {
+  choice.heed(uri, fault)
+  return choice.choose(uri, from) === undefined ? 'child' : 'engine'
+}
 
 it('the engine reads a source until it has not understood it, then a child does', () => {
   const choice = new ReaderChoice('engine')
