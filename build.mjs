@@ -46,7 +46,7 @@ export const ROOMS = {
   'handlers/dashboard/page/player': ['handlers/dashboard/page/api'],
   'handlers/dashboard/page/words': ['handlers/dashboard/page/api'],
   'handlers/dashboard/page/ui': ['handlers/dashboard/page/api', 'handlers/dashboard/page/words'],
-  'handlers/dashboard/page/api': ['lib/schema'],
+  'handlers/dashboard/page/api': ['handlers/client', 'lib/schema'],
   'handlers/node': [
     'handlers',
     'handlers/client',

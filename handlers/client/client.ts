@@ -13,7 +13,7 @@ import { OPERATIONS, type Operations } from './operations.ts'
 import { type CallArguments, type ClientOptions, contentOf, send } from './send.ts'
 
 export { ApiError, type ApiErrorCode } from './api-error.ts'
-export type { Reconnect } from './follow.ts'
+export type { Reconnect, StreamEvent } from './follow.ts'
 export { type ClientOptions, etagOf } from './send.ts'
 
 export type Pipeline = v.InferOutput<typeof pipelineRepresentationSchema>
@@ -36,6 +36,8 @@ interface Common {
 }
 
 interface Following extends Common {
+  /** Called whenever the stream is open, before its events. */
+  readonly onConnect?: (() => void) | undefined
   /** Called when a stream was lost, before it is opened again. */
   readonly onReconnect?: ((reconnect: Reconnect) => void) | undefined
 }
@@ -71,11 +73,12 @@ const isEndOf =
   ({ event }: StreamEvent): boolean =>
     event === 'pipeline_not_found' && line.includes('/:id/')
 
-const events = (options: ClientOptions, line: string, { onReconnect, lastEventId, signal, ...given }: CallArguments) =>
+const events = (options: ClientOptions, line: string, { onConnect, onReconnect, lastEventId, signal, ...given }: CallArguments) =>
   follow({
     open: (after, connection) => send(options, line, { ...given, lastEventId: after, signal: connection }),
     isLast: isEndOf(line),
     lastEventId: lastEventId as string | undefined,
     signal,
+    onConnect: onConnect as Following['onConnect'],
     onReconnect: onReconnect as Following['onReconnect'],
   })

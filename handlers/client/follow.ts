@@ -24,6 +24,7 @@ export interface FollowOptions {
   readonly isLast: (event: StreamEvent) => boolean
   readonly lastEventId: string | undefined
   readonly signal: AbortSignal | undefined
+  readonly onConnect: (() => void) | undefined
   readonly onReconnect: ((reconnect: Reconnect) => void) | undefined
 }
 
@@ -42,7 +43,14 @@ const MAX_EVENT_CHARACTERS = 4_194_304
  * The events of a stream, without gaps as long as the service keeps them: a connection that is lost is opened again after the
  * last event. What opens it for the first time may fail; later only an answer that no waiting changes (401, 403, 404 …) ends it.
  */
-export async function* follow({ open, isLast, signal, onReconnect, ...from }: FollowOptions): AsyncGenerator<StreamEvent, void, undefined> {
+export async function* follow({
+  open,
+  isLast,
+  signal,
+  onConnect,
+  onReconnect,
+  ...from
+}: FollowOptions): AsyncGenerator<StreamEvent, void, undefined> {
   let { lastEventId } = from
   let retryMs = RETRY_MS
   let isConnected = false
@@ -56,6 +64,7 @@ export async function* follow({ open, isLast, signal, onReconnect, ...from }: Fo
     try {
       const body = streamOf(await open(lastEventId, connection.signal))
       isConnected = true
+      onConnect?.()
       for await (const event of connection.events(body, onRetry)) {
         backoff.reset()
         lastEventId = event.id || lastEventId

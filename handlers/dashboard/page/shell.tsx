@@ -1,5 +1,5 @@
 import { effect, useSignalEffect } from '@preact/signals'
-import { ask } from './api/api.ts'
+import { api } from './api/api.ts'
 import { connected, keepPipelines } from './api/pipelines.ts'
 import { authEnabled, keepToken, loginNeeded, token } from './api/session.ts'
 import { CreatePage } from './forms/create-page.tsx'
@@ -116,7 +116,7 @@ const RETRY_MS = 1000
 const findOut = async (): Promise<void> => {
   while (authEnabled.value === undefined) {
     try {
-      const { auth_enabled } = await ask<{ auth_enabled: boolean }>('GET', 'auth/status')
+      const { auth_enabled } = await api.getAuthStatus()
       loginNeeded.value = auth_enabled && token.value === undefined
       authEnabled.value = auth_enabled
     } catch {
@@ -128,7 +128,7 @@ const findOut = async (): Promise<void> => {
 
 const logOut = async (): Promise<void> => {
   // Without an answer the token is forgotten all the same.
-  await ask('POST', 'auth/logout').catch(() => {})
+  await api.logout().catch(() => {})
   keepToken(undefined)
   loginNeeded.value = true
 }

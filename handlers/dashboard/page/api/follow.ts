@@ -1,72 +1,51 @@
-import { ApiFailure, send } from './api.ts'
-import { createEventParser, type ServerEvent } from './server-sent-events.ts'
+import type { StreamEvent } from '../../../client/client.ts'
+import { ApiError } from './api.ts'
 
-const FIRST_DELAY_MS = 300
-const MAX_DELAY_MS = 5000
-/** The service sends a comment every 30 s; a stream that is silent for longer is dead. */
-const SILENCE_MS = 45_000
+const RETRY_MS = 1000
 /** A hidden tab gives its connection back after this time: a browser has six per host, for all tabs. */
 const HIDDEN_MS = 5000
 
-export interface Follower {
-  readonly path: string
-  readonly onEvent: (event: ServerEvent) => void
+interface Opening {
+  readonly lastEventId: string | undefined
+  readonly signal: AbortSignal
+  readonly onConnect: () => void
+  readonly onReconnect: () => void
+}
+
+interface Follower {
+  /** A stream of the client. */
+  readonly open: (opening: Opening) => AsyncIterable<StreamEvent>
+  readonly onEvent: (event: StreamEvent) => void
   /** true: events come; false: the stream has ended and is being opened again. */
   readonly onConnection?: (connected: boolean) => void
   readonly signal: AbortSignal
 }
 
-/**
- * Follows a stream of events until the signal aborts or the API says that it does not exist. EventSource cannot send the header
- * field of a credential, so this reads the stream by fetch. Reconnects with Last-Event-ID; pauses while the tab is hidden.
- */
-export const follow = async (follower: Follower): Promise<void> => {
-  const { signal, onConnection } = follower
-  let lastId = ''
-  let delay = FIRST_DELAY_MS
+/** Follows a stream of events until the signal aborts or the API says that it does not exist; pauses while the tab is hidden. */
+export const follow = async ({ open, onEvent, onConnection, signal }: Follower): Promise<void> => {
+  let lastEventId: string | undefined
+  const onConnect = (): void => onConnection?.(true)
+  const onReconnect = (): void => onConnection?.(false)
   while (!signal.aborted) {
     await untilVisible(signal)
+    const attempt = new AbortController()
+    const end = (): void => attempt.abort()
+    signal.addEventListener('abort', end)
+    const stopWatching = whenHidden(end)
     try {
-      await readStream(follower, lastId, (event) => {
-        delay = FIRST_DELAY_MS
-        if (event.id !== '') lastId = event.id
-        follower.onEvent(event)
-      })
+      for await (const event of open({ lastEventId, signal: attempt.signal, onConnect, onReconnect })) {
+        lastEventId = event.id || lastEventId
+        onEvent(event)
+      }
     } catch (error) {
       // Whoever follows learns of a lost session by `loginNeeded`, and starts anew after the login.
-      if (error instanceof ApiFailure && (error.status === 401 || error.status === 404)) return
+      if (error instanceof ApiError && (error.status === 401 || error.status === 404)) return
+    } finally {
+      stopWatching()
+      signal.removeEventListener('abort', end)
     }
     onConnection?.(false)
-    await sleep(document.hidden ? 0 : delay, signal)
-    delay = Math.min(delay * 2, MAX_DELAY_MS)
-  }
-}
-
-const readStream = async (
-  { path, signal, onConnection }: Follower,
-  lastId: string,
-  onEvent: (event: ServerEvent) => void,
-): Promise<void> => {
-  const attempt = new AbortController()
-  const end = (): void => attempt.abort()
-  signal.addEventListener('abort', end)
-  const stopWatching = whenHidden(end)
-  let silence = setTimeout(end, SILENCE_MS)
-  try {
-    const response = await send('GET', path, { signal: attempt.signal, headers: lastId === '' ? {} : { 'last-event-id': lastId } })
-    onConnection?.(true)
-    const parse = createEventParser(onEvent)
-    const decoder = new TextDecoder()
-    for await (const chunk of chunksOf(response)) {
-      clearTimeout(silence)
-      silence = setTimeout(end, SILENCE_MS)
-      parse(decoder.decode(chunk, { stream: true }))
-    }
-  } finally {
-    clearTimeout(silence)
-    stopWatching()
-    signal.removeEventListener('abort', end)
-    attempt.abort()
+    await sleep(document.hidden ? 0 : RETRY_MS, signal)
   }
 }
 

@@ -1,8 +1,8 @@
 import { type Signal, signal } from '@preact/signals'
-import { ask } from './api.ts'
+import type { StreamEvent } from '../../../client/client.ts'
+import { api } from './api.ts'
 import { follow, sleep, untilVisible } from './follow.ts'
 import { forget, remember } from './history.ts'
-import type { ServerEvent } from './server-sent-events.ts'
 import type { Pipeline } from './types.ts'
 
 /** Every pipeline by id; each has a signal of its own, so that a change draws one card only. */
@@ -47,21 +47,21 @@ export const keepPipelines = (abort: AbortSignal): void => {
   const onConnection = (isConnected: boolean): void => {
     connected.value = isConnected
   }
-  void follow({ path: 'events', signal: abort, onEvent, onConnection })
+  void follow({ open: api.followEverything, signal: abort, onEvent, onConnection })
   void poll(abort)
 }
 
-const onEvent = ({ event, data }: ServerEvent): void => {
+const onEvent = ({ event, data }: StreamEvent): void => {
   if (event === 'pipeline_status') {
-    const pipeline = JSON.parse(data) as Pipeline
+    const pipeline = data as Pipeline
     take(pipeline)
     if (pipeline.runtime.phase === 'playing' || pipeline.runtime.phase === 'idle') clearFault(pipeline.id)
   } else if (event === 'pipeline_not_found') {
-    const { pipeline_id } = JSON.parse(data) as { pipeline_id: string }
+    const { pipeline_id } = data as { pipeline_id: string }
     eventAt.set(pipeline_id, performance.now())
     drop(pipeline_id)
   } else if (event === 'pipeline_error') {
-    const { pipeline_id, message, reason } = JSON.parse(data) as { pipeline_id: string; message: string; reason: string }
+    const { pipeline_id, message, reason } = data as { pipeline_id: string; message: string; reason: string }
     faults.value = new Map(faults.peek()).set(pipeline_id, { message, reason })
   } else if (event === 'camera_added' || event === 'camera_removed') {
     cameraChanges.value++
@@ -78,7 +78,7 @@ const poll = async (abort: AbortSignal): Promise<void> => {
     await untilVisible(abort)
     const asked = performance.now()
     try {
-      const list = await ask<Pipeline[]>('GET', 'pipeline', { signal: abort })
+      const list = await api.listPipelines({ signal: abort })
       takeList(list, asked)
       loaded.value = true
     } catch {

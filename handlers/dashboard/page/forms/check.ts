@@ -1,4 +1,4 @@
-import { ApiFailure, ask } from '../api/api.ts'
+import { ApiError, api, issuesOf } from '../api/api.ts'
 import { withPlaceholders } from '../words/format.ts'
 import { bodyOf, type Draft } from './draft.ts'
 
@@ -17,8 +17,8 @@ export const NO_VERDICT: Verdict = { issues: new Map(), message: '', launch: '' 
 const FIELDS = /^(id|source\.(uri|latency_ms)|encoding\.\w+|raw_pipeline|output\.uri|geolocation\.(latitude|longitude|altitude|heading))$/
 
 export const verdictOf = (error: unknown): Verdict => {
-  if (!(error instanceof ApiFailure)) throw error
-  const { issues } = error
+  if (!(error instanceof ApiError)) throw error
+  const issues = issuesOf(error)
   const isShownAtFields = issues.size > 0 && [...issues.keys()].every((path) => FIELDS.test(path))
   return { issues, message: isShownAtFields ? '' : error.message, launch: '' }
 }
@@ -27,7 +27,7 @@ export const verdictOf = (error: unknown): Verdict => {
 export const checkDraft = async (draft: Draft, signal: AbortSignal): Promise<Verdict> => {
   const body = bodyOf({ ...draft, uri: withPlaceholders(draft.uri) })
   try {
-    const { launch } = await ask<{ launch: string }>('POST', 'pipeline/validate', { body, signal })
+    const { launch } = await api.validatePipeline({ body, signal })
     return { ...NO_VERDICT, launch }
   } catch (error) {
     return verdictOf(error)

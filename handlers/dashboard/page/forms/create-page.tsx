@@ -1,12 +1,11 @@
-import { ask } from '../api/api.ts'
+import { api } from '../api/api.ts'
 import { take } from '../api/pipelines.ts'
-import type { Pipeline } from '../api/types.ts'
 import { goTo, pipelineHref } from '../ui/route.ts'
 import { bodyOf, type Draft, EMPTY_DRAFT } from './draft.ts'
 import { Editor } from './editor.tsx'
 
 const create = async (draft: Draft): Promise<void> => {
-  const pipeline = await ask<Pipeline>('POST', 'pipeline', { body: bodyOf(draft) })
+  const pipeline = await api.createPipeline({ body: bodyOf(draft) })
   take(pipeline)
   goTo(pipelineHref(pipeline.id))
 }

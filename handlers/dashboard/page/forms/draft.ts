@@ -1,4 +1,4 @@
-import type { Pipeline } from '../api/types.ts'
+import type { Pipeline, PipelineRequest } from '../api/types.ts'
 
 /** A pipeline as the form has it: texts as they were typed. */
 export interface Draft {
@@ -91,7 +91,7 @@ const positionOf = ({ latitude, longitude, altitude, heading }: Draft) =>
     : { latitude: number(latitude), longitude: number(longitude), altitude: number(altitude) ?? null, heading: number(heading) ?? null }
 
 /** The body of a create or a replacement; fields that were left empty are absent. */
-export const bodyOf = (draft: Draft) => {
+export const bodyOf = (draft: Draft): PipelineRequest => {
   const common = {
     id: draft.id.trim(),
     mode: draft.mode,
@@ -100,7 +100,7 @@ export const bodyOf = (draft: Draft) => {
     klv_config: { pass_klv: draft.passKlv, auto_extract_geolocation: draft.extractPosition },
     geolocation: positionOf(draft),
   }
-  if (draft.mode === 'advanced') return { ...common, raw_pipeline: draft.rawPipeline.trim() }
+  if (draft.mode === 'advanced') return { ...common, raw_pipeline: draft.rawPipeline.trim() } as PipelineRequest
   const encoding =
     draft.codec === ''
       ? null
@@ -112,5 +112,6 @@ export const bodyOf = (draft: Draft) => {
           fps: number(draft.fps),
           quality: number(draft.quality),
         }
-  return { ...common, source: { uri: draft.uri.trim(), latency_ms: number(draft.latency) }, encoding }
+  // What was typed is sent as it is: the API says what is wrong with it.
+  return { ...common, source: { uri: draft.uri.trim(), latency_ms: number(draft.latency) }, encoding } as PipelineRequest
 }

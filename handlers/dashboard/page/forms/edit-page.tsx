@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { ask, pathOf, send, wordsOf } from '../api/api.ts'
+import { api, etagOf, wordsOf } from '../api/api.ts'
 import { take } from '../api/pipelines.ts'
 import type { Pipeline } from '../api/types.ts'
 import { goTo, pipelineHref } from '../ui/route.ts'
@@ -16,19 +16,15 @@ const CHANGED = 'Somebody else has changed this pipeline meanwhile. Open it agai
  * the ETag with it: so `updated_at` tells whether somebody else has changed the pipeline, and If-Match guards the moment in between.
  */
 const save = async (read: Pipeline, draft: Draft): Promise<void> => {
-  const path = pathOf(read.id)
-  let answer = await send('GET', path)
-  let current = (await answer.json()) as Pipeline
+  const { id } = read
+  let current = await api.getPipeline({ id })
   if (current.updated_at !== read.updated_at) throw new Error(CHANGED)
   const wasRunning = isRunning(current)
-  if (wasRunning) {
-    answer = await send('PUT', `${path}/stop`)
-    current = (await answer.json()) as Pipeline
-  }
+  if (wasRunning) current = await api.stopPipeline({ id })
   const body = { ...bodyOf(draft), ...(draft.extractPosition && { geolocation: current.geolocation }) }
-  take(await ask<Pipeline>('PUT', path, { body, headers: { 'if-match': answer.headers.get('etag') ?? '*' } }))
-  goTo(pipelineHref(read.id))
-  if (wasRunning) take(await ask<Pipeline>('PUT', `${path}/play`))
+  take(await api.replacePipeline({ id, body, ifMatch: etagOf(current) }))
+  goTo(pipelineHref(id))
+  if (wasRunning) take(await api.playPipeline({ id }))
 }
 
 export const EditPage = ({ id }: { readonly id: string }) => {
@@ -36,7 +32,7 @@ export const EditPage = ({ id }: { readonly id: string }) => {
   const failure = useSignal('')
   useEffect(() => {
     const load = async (): Promise<void> => {
-      pipeline.value = await ask<Pipeline>('GET', pathOf(id))
+      pipeline.value = await api.getPipeline({ id })
     }
     load().catch((error: unknown) => {
       failure.value = wordsOf(error)

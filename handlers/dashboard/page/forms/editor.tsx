@@ -1,6 +1,6 @@
 import { useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { ApiFailure, wordsOf } from '../api/api.ts'
+import { ApiError, issuesOf, wordsOf } from '../api/api.ts'
 import { Action } from '../ui/action.tsx'
 import { CheckField, TextArea, TextField } from '../ui/field.tsx'
 import { Icon } from '../ui/icon.tsx'
@@ -68,7 +68,7 @@ export const Editor = ({ draft: initial, isNew, action, busyText, save, cancelHr
       await save(draft.value)
     } catch (error) {
       touched.value = new Set(['*'])
-      if (error instanceof ApiFailure && error.issues.size > 0) verdict.value = verdictOf(error)
+      if (issuesOf(error).size > 0) verdict.value = verdictOf(error)
       else failure.value = textOf(error)
       isFirstError.value++
     }
@@ -152,7 +152,7 @@ export const Editor = ({ draft: initial, isNew, action, busyText, save, cancelHr
 
 /** The message, and why a start failed. */
 const textOf = (error: unknown): string => {
-  const cause = error instanceof ApiFailure && typeof error.details.cause === 'string' ? error.details.cause : ''
+  const cause = error instanceof ApiError && typeof error.details.cause === 'string' ? error.details.cause : ''
   const message = wordsOf(error)
   return cause === '' || message.includes(cause) ? message : `${message} ${cause}`
 }

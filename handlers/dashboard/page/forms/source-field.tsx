@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { ask } from '../api/api.ts'
+import { api } from '../api/api.ts'
 import type { Camera } from '../api/types.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
 import type { FieldsProps } from './fields-props.ts'
@@ -11,7 +11,8 @@ const TEST = 'test://ball?width=1280&height=720'
 export const SourceField = ({ draft, set, errorOf, touch }: FieldsProps) => {
   const cameras = useSignal<readonly Camera[]>([])
   useEffect(() => {
-    ask<Camera[]>('GET', 'cameras')
+    api
+      .listCameras()
       .then((found) => {
         cameras.value = found
       })

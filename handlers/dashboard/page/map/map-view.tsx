@@ -1,6 +1,6 @@
 import { useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { ask, pathOf } from '../api/api.ts'
+import { api } from '../api/api.ts'
 import { sleep, untilVisible } from '../api/follow.ts'
 import { pipelines } from '../api/pipelines.ts'
 import type { Pipeline } from '../api/types.ts'
@@ -55,8 +55,11 @@ const followFootprints = async (map: MapHandle, id: string | undefined, signal: 
 /** undefined where the metadata says nothing of the ground. */
 const footprintOf = async (id: string, signal: AbortSignal): Promise<Footprint | undefined> => {
   try {
-    const feature = await ask<{ geometry: { coordinates: readonly Footprint[] } }>('GET', pathOf(id, '/klv?format=footprint'), { signal })
-    return feature.geometry.coordinates[0]
+    const feature = await api.getKlv({ id, format: 'footprint', signal })
+    if (typeof feature === 'string' || !('geometry' in feature)) return undefined
+    const { geometry } = feature
+    if (geometry?.type === 'Polygon') return geometry.coordinates.slice(0, 1)
+    return geometry?.type === 'MultiPolygon' ? geometry.coordinates.map(([ring = []]) => ring) : undefined
   } catch {
     return undefined
   }

@@ -4,7 +4,8 @@ import { phaseWords } from '../words/phases.ts'
 import { degreeText, lineDegrees } from './graticule.ts'
 
 /** Corners of what a sensor sees, as GeoJSON has them. */
-export type Footprint = readonly (readonly [longitude: number, latitude: number])[]
+/** The outer rings of the ground that a sensor sees, longitude first; two where it crosses the antimeridian. */
+export type Footprint = readonly (readonly (readonly number[])[])[]
 
 export interface MapHandle {
   /** Draws these pipelines where they are; the track grows with each call. */
@@ -87,7 +88,9 @@ export const createMap = (place: HTMLElement, { tiles, onChoose }: MapOptions): 
     showFootprint: (id, footprint) => {
       const layers = drawn.get(id)
       if (layers === undefined) return
-      const corners = (footprint ?? []).map(([longitude, latitude]) => [latitude, longitude] as Leaflet.LatLngTuple)
+      const corners = (footprint ?? []).map((ring) => [
+        ring.map(([longitude = 0, latitude = 0]): Leaflet.LatLngTuple => [latitude, longitude]),
+      ])
       if (footprint === undefined) {
         layers.footprint?.remove()
         delete layers.footprint

@@ -1,6 +1,5 @@
-import { ask } from '../api/api.ts'
+import { api } from '../api/api.ts'
 import { take } from '../api/pipelines.ts'
-import type { Pipeline } from '../api/types.ts'
 import { Action } from '../ui/action.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { goTo, pipelineHref } from '../ui/route.ts'
@@ -8,7 +7,7 @@ import { goTo, pipelineHref } from '../ui/route.ts'
 const TEST = { id: 'first', mode: 'simple', source: { uri: 'test://ball?width=1280&height=720&klv=1' } } as const
 
 const createTest = async (): Promise<void> => {
-  take(await ask<Pipeline>('POST', 'pipeline', { body: TEST }))
+  take(await api.createPipeline({ body: TEST }))
   goTo(pipelineHref(TEST.id))
 }
 

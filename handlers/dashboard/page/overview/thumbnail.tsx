@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { pathOf, send } from '../api/api.ts'
+import { api } from '../api/api.ts'
 import { sleep, untilVisible } from '../api/follow.ts'
 import type { Phase } from '../api/types.ts'
 import { LivePicture } from '../player/live-picture.tsx'
@@ -56,7 +56,7 @@ const keepPicture = async (id: string, signal: AbortSignal, show: (blob: Blob) =
   while (!signal.aborted) {
     await untilVisible(signal)
     const shown = await inTurn(signal, async () => {
-      const answer = await send('GET', pathOf(id, `/snapshot?width=${WIDTH}&quality=70`), { signal })
+      const answer = await api.getSnapshot({ id, width: WIDTH, quality: 70, signal })
       show(await answer.blob())
     })
     await sleep(shown ? REFRESH_MS : RETRY_MS, signal)

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { ask, pathOf, send } from '../api/api.ts'
+import { api } from '../api/api.ts'
 import { drop, take } from '../api/pipelines.ts'
 import type { Pipeline } from '../api/types.ts'
 import { Action } from '../ui/action.tsx'
@@ -57,11 +57,12 @@ export const Actions = ({ pipeline }: { readonly pipeline: Pipeline }) => {
   )
 }
 
-const change = async (id: string, what: 'play' | 'stop'): Promise<void> => take(await ask<Pipeline>('PUT', pathOf(id, `/${what}`)))
+const change = async (id: string, what: 'play' | 'stop'): Promise<void> =>
+  take(await (what === 'play' ? api.playPipeline({ id }) : api.stopPipeline({ id })))
 
 const remove = async (id: string, isOff: boolean): Promise<void> => {
   if (!isOff) await change(id, 'stop')
-  await send('DELETE', pathOf(id))
+  await api.deletePipeline({ id })
   goTo('#/')
   drop(id)
   notify(`${id} is deleted.`)

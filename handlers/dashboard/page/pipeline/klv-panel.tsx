@@ -1,6 +1,6 @@
 import { signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { ask, pathOf } from '../api/api.ts'
+import { api } from '../api/api.ts'
 import { follow } from '../api/follow.ts'
 import { take } from '../api/pipelines.ts'
 import type { KlvPacket, Pipeline } from '../api/types.ts'
@@ -37,13 +37,13 @@ export const KlvPanel = ({ pipeline: { id, klv } }: { readonly pipeline: Pipelin
     const end = new AbortController()
     let drawn = 0
     void follow({
-      path: pathOf(id, '/klv/events'),
+      open: (given) => api.followKlv({ id, ...given }),
       signal: end.signal,
       onEvent: ({ event, data }) => {
         const at = performance.now()
         if (event !== 'klv' || at - drawn < DRAW_MS) return
         drawn = at
-        packet.value = JSON.parse(data) as KlvPacket
+        packet.value = data as KlvPacket
       },
     })
     return () => end.abort()
@@ -55,7 +55,7 @@ export const KlvPanel = ({ pipeline: { id, klv } }: { readonly pipeline: Pipelin
       <div class="panel-head">
         <h2 id="klv-title">KLV metadata</h2>
         {!isDecoded && (
-          <Action icon="play" run={async () => take(await ask<Pipeline>('PUT', pathOf(id, '/klv/start')))}>
+          <Action icon="play" run={async () => take(await api.startKlv({ id }))}>
             Decode
           </Action>
         )}

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { ask, wordsOf } from '../api/api.ts'
+import { api, wordsOf } from '../api/api.ts'
 import type { Pipeline } from '../api/types.ts'
 import { CopyLine } from '../ui/copy-line.tsx'
 import { withPlaceholders } from '../words/format.ts'
@@ -7,7 +7,7 @@ import { withPlaceholders } from '../words/format.ts'
 const launchOf = async (pipeline: Pipeline): Promise<string> => {
   const body =
     pipeline.mode === 'simple' ? { ...pipeline, source: { ...pipeline.source, uri: withPlaceholders(pipeline.source.uri) } } : pipeline
-  const { launch } = await ask<{ launch: string }>('POST', 'pipeline/validate', { body })
+  const { launch } = await api.validatePipeline({ body })
   return launch
 }
 

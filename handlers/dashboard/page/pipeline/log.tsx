@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { ask, pathOf, wordsOf } from '../api/api.ts'
+import { api, wordsOf } from '../api/api.ts'
 import type { LogLine } from '../api/types.ts'
 import { Action } from '../ui/action.tsx'
 import { timeText } from '../words/format.ts'
@@ -12,7 +12,7 @@ export const Log = ({ id }: { readonly id: string }) => {
   const failure = useSignal('')
   const load = async (): Promise<void> => {
     try {
-      lines.value = await ask<LogLine[]>('GET', pathOf(id, `/log?limit=${LINES}`))
+      lines.value = await api.getPipelineLog({ id, limit: LINES })
       failure.value = ''
     } catch (error) {
       failure.value = wordsOf(error)

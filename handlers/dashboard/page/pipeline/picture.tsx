@@ -1,11 +1,9 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { send, wordsOf } from '../api/api.ts'
+import { api, wordsOf } from '../api/api.ts'
 import type { Screenshot } from '../api/types.ts'
 import { Action } from '../ui/action.tsx'
 import { bytesText, timeText } from '../words/format.ts'
-
-const pathOfFile = (file: string): string => `files/screenshots/${file}`
 
 /** How far below the window pictures are fetched already. */
 const MARGIN = '400px'
@@ -29,7 +27,7 @@ export const Picture = ({
     if (item.current === null) return
     const end = new AbortController()
     const load = async (): Promise<void> => {
-      const answer = await send('GET', pathOfFile(file), { signal: end.signal })
+      const answer = await api.getScreenshot({ file, signal: end.signal })
       url.value = URL.createObjectURL(await answer.blob())
     }
     const onSight = (entries: readonly IntersectionObserverEntry[]): void => {
@@ -73,7 +71,7 @@ export const Picture = ({
             icon="trash"
             label={`Delete the screenshot of ${time}`}
             run={async () => {
-              await send('DELETE', pathOfFile(file))
+              await api.deleteScreenshot({ file })
               await onDeleted()
             }}
           >

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { ask, pathOf, send } from '../api/api.ts'
+import { api } from '../api/api.ts'
 import { sleep, untilVisible } from '../api/follow.ts'
 import { take } from '../api/pipelines.ts'
 import type { Pipeline, Screenshot } from '../api/types.ts'
@@ -20,7 +20,7 @@ export const Screenshots = ({ pipeline }: { readonly pipeline: Pipeline }) => {
   const typed = useSignal<string | undefined>(undefined)
   const isRunning = screenshots.state === 'playing'
   const load = async (signal?: AbortSignal): Promise<void> => {
-    files.value = await ask<Screenshot[]>('GET', `files/screenshots?pipeline_id=${id}&limit=${SHOWN}`, { signal })
+    files.value = await api.listScreenshots({ pipeline_id: id, limit: SHOWN, signal })
   }
   useEffect(() => {
     const end = new AbortController()
@@ -29,7 +29,7 @@ export const Screenshots = ({ pipeline }: { readonly pipeline: Pipeline }) => {
   }, [id, isRunning])
   const start = async (): Promise<void> => {
     const body = { interval_seconds: typed.value === undefined ? screenshots.interval_seconds : Number(typed.value) }
-    take(await ask<Pipeline>('PUT', pathOf(id, '/screenshots/start'), { body }))
+    take(await api.startScreenshots({ id, body }))
   }
   return (
     <section class="panel" aria-labelledby="screenshots-title">
@@ -39,7 +39,7 @@ export const Screenshots = ({ pipeline }: { readonly pipeline: Pipeline }) => {
           {isRunning ? (
             <>
               <span class="muted">one every {screenshots.interval_seconds} s</span>
-              <Action icon="stop" run={async () => take(await ask<Pipeline>('PUT', pathOf(id, '/screenshots/stop')))}>
+              <Action icon="stop" run={async () => take(await api.stopScreenshots({ id }))}>
                 Stop screenshots
               </Action>
             </>
@@ -96,7 +96,7 @@ export const Screenshots = ({ pipeline }: { readonly pipeline: Pipeline }) => {
           action="Delete screenshots"
           busyText="Deleting"
           run={async () => {
-            await send('DELETE', `files/screenshots?pipeline_id=${id}`)
+            await api.deleteScreenshots({ pipeline_id: id })
             isAsking.value = false
             await load()
           }}

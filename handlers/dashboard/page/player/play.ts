@@ -1,6 +1,5 @@
-import { ApiFailure, ask, pathOf, send, wordsOf } from '../api/api.ts'
+import { ApiError, api, reasonOf, wordsOf } from '../api/api.ts'
 import { chunksOf, sleep, untilVisible, whenHidden } from '../api/follow.ts'
-import type { Pipeline } from '../api/types.ts'
 import { createDecoderScreen } from './decoder-screen.ts'
 import { createRecordParser, type VideoConfig } from './records.ts'
 import type { Screen, ScreenEvents } from './screen.ts'
@@ -61,22 +60,26 @@ export const play = async (options: PlayOptions): Promise<void> => {
   }
 }
 
+/** The pipeline has been stopped. */
+class NotPlaying extends Error {}
+
 /** The stream itself cannot be shown here. */
 class PicturesOnly extends Error {}
 
 const STOPPED = 'The pipeline does not play.'
 
 const troubleOf = (error: unknown): string => {
-  if (!(error instanceof ApiFailure)) return 'No connection to the service. Trying again…'
-  if (error.reason === 'not_playing') return STOPPED
-  if (error.reason === 'no_pay0') return 'This pipeline has no video output: its description names no element pay0.'
+  if (error instanceof NotPlaying) return STOPPED
+  if (!(error instanceof ApiError)) return 'No connection to the service. Trying again…'
+  if (reasonOf(error) === 'not_playing') return STOPPED
+  if (reasonOf(error) === 'no_pay0') return 'This pipeline has no video output: its description names no element pay0.'
   return error.message
 }
 
 /** To read the video of an on-demand pipeline starts it: one that has been stopped meanwhile is left alone. */
 const refuseStopped = async ({ id, signal }: PlayOptions): Promise<void> => {
-  const { state, runtime } = await ask<Pipeline>('GET', pathOf(id), { signal })
-  if (state === 'ready' && runtime.phase !== 'starting') throw new ApiFailure(409, { message: STOPPED, details: { reason: 'not_playing' } })
+  const { state, runtime } = await api.getPipeline({ id, signal })
+  if (state === 'ready' && runtime.phase !== 'starting') throw new NotPlaying()
 }
 
 const playOnce = async (options: PlayOptions, excluded: Excluded, onData: () => void): Promise<void> => {
@@ -111,9 +114,9 @@ const playOnce = async (options: PlayOptions, excluded: Excluded, onData: () => 
 
 const openVideo = async (id: string, signal: AbortSignal): Promise<Response> => {
   try {
-    return await send('GET', pathOf(id, '/video'), { signal })
+    return await api.getVideo({ id, signal })
   } catch (error) {
-    if (error instanceof ApiFailure && error.reason === 'codec') throw new PicturesOnly('the video is neither H.264 nor H.265')
+    if (reasonOf(error) === 'codec') throw new PicturesOnly('the video is neither H.264 nor H.265')
     throw error
   }
 }
@@ -195,7 +198,7 @@ const showPictures = async ({ id, surfaces: { image }, signal, onPicture, onTrou
     await untilVisible(signal)
     const began = performance.now()
     try {
-      const answer = await send('GET', pathOf(id, '/snapshot'), { signal })
+      const answer = await api.getSnapshot({ id, signal })
       const url = URL.createObjectURL(await answer.blob())
       image.src = url
       await image.decode()

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { ask, wordsOf } from '../api/api.ts'
+import { api, wordsOf } from '../api/api.ts'
 import { cameraChanges } from '../api/pipelines.ts'
 import type { Camera, CameraCapabilities } from '../api/types.ts'
 import { Action } from '../ui/action.tsx'
@@ -15,7 +15,7 @@ export const CamerasPage = () => {
     const end = new AbortController()
     const load = async (): Promise<void> => {
       try {
-        cameras.value = await ask<Camera[]>('GET', 'cameras', { signal: end.signal })
+        cameras.value = await api.listCameras({ signal: end.signal })
         failure.value = ''
       } catch (error) {
         if (!end.signal.aborted) failure.value = wordsOf(error)
@@ -55,7 +55,7 @@ const CameraPanel = ({ camera: { device_path, device_name, driver, serial } }: {
   const failure = useSignal('')
   const load = async (): Promise<void> => {
     try {
-      offers.value = await ask<CameraCapabilities>('GET', `camera?path=${encodeURIComponent(device_path)}`)
+      offers.value = await api.getCamera({ path: device_path })
     } catch (error) {
       failure.value = wordsOf(error)
     }

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { ask, send, wordsOf } from '../api/api.ts'
+import { api, wordsOf } from '../api/api.ts'
 import { logIn } from '../api/log-in.ts'
 import { authEnabled, keepToken } from '../api/session.ts'
 import { Action } from '../ui/action.tsx'
@@ -17,7 +17,7 @@ export const PasswordPanel = () => {
   const isSet = authEnabled.value === true
   const set = async (): Promise<void> => {
     try {
-      await ask('PUT', 'auth/password', { body: { password: password.value } })
+      await api.setPassword({ body: { password: password.value } })
       // A change ends every session, this one too.
       await logIn(password.value)
       authEnabled.value = true
@@ -29,7 +29,7 @@ export const PasswordPanel = () => {
     }
   }
   const remove = async (): Promise<void> => {
-    await send('DELETE', 'auth/password')
+    await api.removePassword()
     keepToken(undefined)
     authEnabled.value = false
     isAsking.value = false

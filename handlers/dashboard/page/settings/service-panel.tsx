@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { ask } from '../api/api.ts'
+import { api } from '../api/api.ts'
 import type { Health, Version } from '../api/types.ts'
 import { durationText } from '../words/format.ts'
 
@@ -15,7 +15,7 @@ export const ServicePanel = () => {
   const facts = useSignal<{ readonly health: Health; readonly version: Version } | undefined>(undefined)
   useEffect(() => {
     const load = async (): Promise<void> => {
-      const [health, version] = await Promise.all([ask<Health>('GET', 'health'), ask<Version>('GET', 'version')])
+      const [health, version] = await Promise.all([api.getHealth(), api.getVersion()])
       facts.value = { health, version }
     }
     // The bar says when the service is away.

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { ApiFailure, send, wordsOf } from '../api/api.ts'
+import { ApiError, api, etagOf, issuesOf, wordsOf } from '../api/api.ts'
 import type { Settings } from '../api/types.ts'
 import { Action } from '../ui/action.tsx'
 import { CheckField, SelectField, TextArea, TextField } from '../ui/field.tsx'
@@ -10,13 +10,10 @@ import { type Changes, flatten, GROUPS, patchOf, type Setting, typedOf, type Val
 
 interface Read {
   readonly settings: ReadonlyMap<string, Value>
-  readonly etag: string
+  readonly etag: string | undefined
 }
 
-const readAnswer = async (answer: Response): Promise<Read> => ({
-  settings: flatten((await answer.json()) as Settings),
-  etag: answer.headers.get('etag') ?? '*',
-})
+const readOf = (settings: Settings): Read => ({ settings: flatten(settings), etag: etagOf(settings) })
 
 /** Every setting; what was changed is sent, unless somebody else has changed settings meanwhile. */
 export const SettingsForm = () => {
@@ -25,7 +22,7 @@ export const SettingsForm = () => {
   const issues = useSignal<ReadonlyMap<string, string>>(new Map())
   const failure = useSignal('')
   const load = async (): Promise<void> => {
-    read.value = await readAnswer(await send('GET', 'settings'))
+    read.value = readOf(await api.getSettings())
   }
   useEffect(() => {
     load().catch((error: unknown) => {
@@ -34,17 +31,16 @@ export const SettingsForm = () => {
   }, [])
   const save = async (): Promise<void> => {
     try {
-      const headers = { 'if-match': read.value?.etag ?? '*' }
-      read.value = await readAnswer(await send('PUT', 'settings', { body: patchOf(changes.value), headers }))
+      read.value = readOf(await api.changeSettings({ body: patchOf(changes.value), ifMatch: read.value?.etag }))
       changes.value = new Map()
       issues.value = new Map()
       failure.value = ''
       notify('The settings are saved.')
     } catch (error) {
-      issues.value = error instanceof ApiFailure ? error.issues : new Map()
+      issues.value = issuesOf(error)
       failure.value = wordsOf(error)
       // Somebody else was first: what they changed is shown, and what was typed here stays.
-      if (error instanceof ApiFailure && error.status === 412) await load()
+      if (error instanceof ApiError && error.status === 412) await load()
     }
   }
   if (read.value === undefined) return failure.value === '' ? null : <p role="alert">{failure.value}</p>
