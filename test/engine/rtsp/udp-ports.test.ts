@@ -7,6 +7,7 @@ import { openDatagramPort } from '../../../engine/rtsp/publisher/sinks/datagram-
 import type { RtpPort } from '../../../engine/rtsp/publisher/sinks/rtp-port.ts'
 import { loadSegmentation } from '../../../engine/rtsp/publisher/sinks/segmented-port.ts'
 import { closeUdpPair, openUdpPair } from '../../../engine/rtsp/publisher/sinks/udp-ports.ts'
+import { openFiles } from '../../helpers/process/processes.ts'
 import { until } from '../../helpers/until.ts'
 
 /** Packets of these sizes, each filled with its number. */
@@ -171,9 +172,11 @@ it('a pair has an even port and the odd one above it, and leaves no descriptor o
   )
   const ports = pairs.map(({ rtp, rtcpPort }) => [rtp.port % 2, rtcpPort - rtp.port])
   expect(new Set(ports.map(String))).toEqual(new Set(['0,1']))
-  const open = () => execFileSync('ls', [`/proc/${process.pid}/fd`], { encoding: 'utf8' }).split('\n').length
-  const before = open()
+  const before = openFiles(process.pid)
   for (const pair of pairs) closeUdpPair(pair)
-  await until(open, (now) => now <= before - 100)
-  expect(open()).toBeLessThanOrEqual(before - 100)
+  const after = await until(
+    () => openFiles(process.pid),
+    (now) => now <= before - 100,
+  )
+  expect(before - after).toBeGreaterThanOrEqual(100)
 })
