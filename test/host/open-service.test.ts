@@ -8,7 +8,7 @@ import { silentLog } from '../helpers/rtsp/media.ts'
 
 it('a service whose database cannot be opened leaves the data directory free for another attempt', async () => {
   const dataDir = temporaryDataDir()
-  const configuration = readConfiguration({ SVC_DATA_DIR: dataDir }) as Configuration
+  const configuration = readConfiguration({ SVC_DATA_DIR: dataDir, SVC_DASHBOARD: '0' }) as Configuration
   const file = join(dataDir, 'service.db')
   writeFileSync(file, 'this is no database '.repeat(100))
   await expect(openService(configuration, { log: silentLog })).rejects.toThrow(/database/)
