@@ -21,6 +21,8 @@ import type { RunContext, RunEvent } from './watchdog.ts'
 const GOOD_MEDIA_MS = 30_000
 /** A child that crashes after less media than this crashed quickly, milliseconds. */
 const QUICK_CRASH_MS = 1000
+/** Before a source is asked in another way: gst-rtsp-server answers 503 while it takes down the session that it has just refused. */
+const OTHER_WAY_MS = 150
 /** After this many quick crashes in a row the next child is delayed like after any other fault. */
 const MAX_QUICK_CRASHES = 5
 
@@ -216,7 +218,7 @@ export class Play {
   /** While a caller waits for the start: the pause before the next attempt, milliseconds, or the failure that ends the play. */
   #afterFailedStart(fault: Fault, deadline: number): number | Failure {
     if (!worthWaiting(fault)) return 'fault'
-    const delay = this.#needsOtherWay(fault) ? 0 : this.#backoff.next(this.#parts.settings().reconnect)
+    const delay = this.#needsOtherWay(fault) ? OTHER_WAY_MS : this.#backoff.next(this.#parts.settings().reconnect)
     return performance.now() + delay >= deadline ? 'timeout' : delay
   }
 
@@ -228,12 +230,13 @@ export class Play {
     const left = this.#giveUpAfterMs() - (performance.now() - lostAt)
     if (left <= 0) return 'give_up'
     this.#parts.report({ type: 'lost' })
-    if (this.#needsOtherWay(fault) || this.#restartsAtOnce(fault, mediaMs)) return 0
+    if (this.#needsOtherWay(fault)) return OTHER_WAY_MS
+    if (this.#restartsAtOnce(fault, mediaMs)) return 0
     // The last attempt comes when the time to give up has come, not a whole delay after that.
     return Math.min(this.#backoff.next(this.#parts.settings().reconnect), Math.ceil(left))
   }
 
-  /** What keeps a source from being read in one way is no sign that it is away, so the next attempt tries the other at once; if that fails in the same way, the delays begin. */
+  /** What keeps a source from being read in one way is no sign that it is away, so the next attempt tries the other; if that fails in the same way, the delays begin. */
   #needsOtherWay({ cause }: Fault): boolean {
     this.#otherWay = (cause === TRANSPORT_REFUSED || cause === NOT_UNDERSTOOD) && !this.#otherWay
     return this.#otherWay

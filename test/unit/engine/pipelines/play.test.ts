@@ -55,16 +55,16 @@ describe('starting while a caller waits', () => {
   it.each([
     ['a refused transport', REFUSED],
     ['not understood by the engine', { fault: 'source_error', cause: NOT_UNDERSTOOD } as const],
-  ])('× %s: the next attempt reads it in the other way at once, and the delays begin with the first later on', async (_what, refused) => {
+  ])('× %s: the next attempt soon reads it in the other way, and the delays begin with the first later on', async (_what, refused) => {
     const { pauses, runs } = start([refused, { mediaMs: 100, fault: 'ended' }, { fault: 'unreachable' }])
     await vi.advanceTimersByTimeAsync(5000)
-    expect([pauses(), runs.length]).toEqual([[500, 1000], 4])
+    expect([pauses(), runs.length]).toEqual([[150, 500, 1000], 4])
   })
 
   it('× both transports refused: each pair of attempts is delayed', async () => {
     const { pauses, runs } = start(times(20, REFUSED))
     await vi.advanceTimersByTimeAsync(4000)
-    expect([pauses(), runs.length]).toEqual([[500, 1000, 2000, 4000], 8])
+    expect([pauses(), runs.length]).toEqual([[150, 500, 150, 1000, 150, 2000], 6])
   })
 
   it('× unreachable until the start timeout: fails with PIPELINE_START_TIMEOUT and the last cause', async () => {
@@ -233,10 +233,10 @@ describe('reconnecting', () => {
     expect(pauses()).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000, 30_000])
   })
 
-  it('× a refused transport: the next attempt asks for the other at once, unless that was refused as well', async () => {
+  it('× a refused transport: the next attempt soon asks for the other, and is delayed if that was refused as well', async () => {
     const { pauses } = start([{ mediaMs: 10, fault: 'ended' }, REFUSED, REFUSED, REFUSED, { fault: 'unreachable' }, REFUSED])
     await vi.advanceTimersByTimeAsync(20_000)
-    expect(pauses()).toEqual([500, 1000, 2000])
+    expect(pauses()).toEqual([500, 150, 1000, 150, 2000, 150])
   })
 
   it('× not_found: attempts go on, since a media server answers 404 until its publisher is back', async () => {
