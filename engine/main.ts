@@ -34,6 +34,8 @@ const CHECK_EVERY_MS = 5000
 /** Longest time to end in order; afterwards the children die with this process. */
 const CLOSE_WITHIN_MS = 5000
 
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
 /** EX_CONFIG of sysexits.h. */
 const EXIT_CONFIGURATION = 78
 /** EX_UNAVAILABLE. */
@@ -60,7 +62,13 @@ process.stdout.on('error', () => {})
 
 closeInherited()
 mkdirSync(configuration.dataDir, { recursive: true, mode: 0o700 })
-const sandbox = await confineChildren(configuration.sandbox, configuration.dataDir, runToEnd)
+/** A signal during the start ends the programs that the start runs, so that they leave nothing behind. */
+const starting = new AbortController()
+for (const signal of SIGNALS) process.once(signal, () => starting.abort())
+const sandbox = await confineChildren(configuration.sandbox, configuration.dataDir, (file, args, options) =>
+  runToEnd(file, args, { ...options, signal: starting.signal }),
+)
+if (starting.signal.aborted) process.exit(0)
 if (sandbox.state !== 'on') {
   log[sandbox.state === 'off' ? 'info' : 'warn']('sandbox_not_used', { state: sandbox.state, reason: sandbox.reason })
   if (configuration.sandbox === 'required') process.exit(EXIT_UNAVAILABLE)
@@ -175,7 +183,7 @@ const shutDown = async (reason: string): Promise<void> => {
   process.exit(0)
 }
 
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void shutDown(signal))
+for (const signal of SIGNALS) process.on(signal, () => void shutDown(signal))
 // The state is unknown after this: end at once. The children die with the process, and the API process starts another.
 process.on('uncaughtException', (error) => {
   log.error('engine_crashed', { error })

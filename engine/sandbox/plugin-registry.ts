@@ -1,5 +1,5 @@
-import { existsSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 
 /** Where a sandboxed child finds the list of plugins. */
 const INSIDE = '/run/gstreamer-registry.bin'
@@ -27,7 +27,9 @@ export const createPluginRegistry = (file: string, run: Run): PluginRegistry => 
   const changedAt = (): number | undefined => (folder === undefined ? undefined : statSync(folder, { throwIfNoEntry: false })?.mtimeMs)
 
   const scan = async (): Promise<void> => {
-    const { exitCode, stdout } = await run('gst-inspect-1.0', ['coreelements'], { timeoutMs: SCAN_MS, environment: { GST_REGISTRY: file } })
+    const environment = { GST_REGISTRY: file }
+    const { exitCode, stdout } = await run('gst-inspect-1.0', ['coreelements'], { timeoutMs: SCAN_MS, environment })
+    removeUnfinished(file)
     const core = /^\s*Filename\s+(\/\S+)/m.exec(stdout)?.[1]
     if (exitCode !== 0 || core === undefined) return
     folder = dirname(core)
@@ -51,4 +53,10 @@ export const createPluginRegistry = (file: string, run: Run): PluginRegistry => 
       return ['--ro-bind', file, INSIDE, '--setenv', 'GST_REGISTRY', INSIDE, '--setenv', 'GST_REGISTRY_UPDATE', current ? 'no' : 'yes']
     },
   }
+}
+
+/** GStreamer writes the list to a file beside it (`.tmp` and six characters), which stays when the program is killed. */
+const removeUnfinished = (file: string): void => {
+  const folder = dirname(file)
+  for (const name of readdirSync(folder)) if (name.startsWith(`${basename(file)}.tmp`)) rmSync(join(folder, name), { force: true })
 }
