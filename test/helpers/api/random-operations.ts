@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { childrenOf } from '../process/processes.ts'
 import type { Answer, Service } from '../process/service.ts'
 import { createRandom, type Random } from '../random.ts'
 import { connectReader, openReader, type RtspReader } from '../rtsp/reader.ts'
@@ -211,8 +212,9 @@ const createWorld = async (service: Service) => {
   }
 
   const killChild = (dice: number): number => {
-    const children = mediaChildren(service.enginePid())
-    const victim = children[Math.floor(dice * children.length)]
+    // Not a sandbox that is still being made: what is inside of it would be an orphan.
+    const children = childrenOf(service.enginePid()).filter(({ command }) => /^\S*gst-launch-1\.0\b/.test(command))
+    const victim = children[Math.floor(dice * children.length)]?.pid
     try {
       if (victim !== undefined) process.kill(victim, 'SIGKILL')
     } catch {
