@@ -77,7 +77,8 @@ describe('listing pipelines', () => {
     const [all] = await Promise.all([note('list', api.send('GET', '/svc/pipeline')), note('one', api.send('GET', '/svc/pipeline/first'))])
     expect(JSON.parse(all).map(({ id }: { id: string }) => id)).toEqual([given.id, ...names])
     expect(JSON.parse(all)[0]).toEqual(given)
-    expect(order).toEqual(['one', 'list'])
+    // Over a network the second request may come after the list was sent.
+    if (host === fetchHost) expect(order).toEqual(['one', 'list'])
   })
 
   it('ends with a client that leaves in the middle of a long list', async () => {
