@@ -1,7 +1,8 @@
 /** Listeners of one event. One that throws keeps neither the others nor the caller from going on; its first error is reported. */
 export class Listeners<Args extends readonly unknown[]> {
   readonly #listeners = new Set<(...args: Args) => void>()
-  readonly #faulty = new WeakSet<(...args: Args) => void>()
+  /** Made with the first of them: every pipeline has six of these objects. */
+  #faulty: WeakSet<(...args: Args) => void> | undefined
   readonly #onError: (error: unknown) => void
 
   constructor(onError: (error: unknown) => void) {
@@ -26,6 +27,7 @@ export class Listeners<Args extends readonly unknown[]> {
 
   // One report for each listener: it may throw with every access unit.
   #report(listener: (...args: Args) => void, error: unknown): void {
+    this.#faulty ??= new WeakSet()
     if (this.#faulty.has(listener)) return
     this.#faulty.add(listener)
     this.#onError(error)
