@@ -18,10 +18,10 @@ import { pipelineFilterSchema, pipelinePatchSchema } from '../lib/schema/pipelin
 import { validationSchema } from '../lib/schema/representation.ts'
 import { readJson } from './http/body.ts'
 import { ifMatchOf } from './http/etag.ts'
-import { pipelineAnswer } from './http/pipeline-answer.ts'
+import { createListAnswer, pipelineAnswer } from './http/pipeline-answer.ts'
 import { pipelineIdOf } from './http/pipeline-id.ts'
 import { readQuery } from './http/query.ts'
-import { json, jsonArray, noContent, readyHeaders, readyResponse } from './http/respond.ts'
+import { json, noContent, readyHeaders, readyResponse } from './http/respond.ts'
 import { type FetchHandler, type ReadyAnswer, type RequestContext, route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 
@@ -35,7 +35,7 @@ const session = { access: 'session' } as const
 const WITH_ETAG = 'Send its ETag as If-Match with a change, which is then refused if there was another one.'
 
 /** Create, read, replace, patch, delete, play and stop of pipelines. */
-export const pipelineRoutes = (deps: PipelineRouteDeps) => [
+export const pipelineRoutes = (deps: PipelineRouteDeps, list = createListAnswer()) => [
   route({
     ...session,
     method: 'GET',
@@ -47,8 +47,8 @@ export const pipelineRoutes = (deps: PipelineRouteDeps) => [
     errors: ['SERVICE_UNAVAILABLE'],
     query: pipelineFilterSchema,
     answer: PIPELINES_ANSWER,
-    ready: async () => listAnswer(await listPipelines(deps, {})),
-    handle: async ({ url }) => readyResponse(listAnswer(await listPipelines(deps, readQuery(url, ['mode', 'on_demand', 'state'])))),
+    ready: async () => list(await listPipelines(deps, {})),
+    handle: async ({ url }) => readyResponse(list(await listPipelines(deps, readQuery(url, ['mode', 'on_demand', 'state'])))),
   }),
   route({
     ...session,
@@ -205,8 +205,6 @@ const oneAnswer = async (found: FoundPipeline): Promise<ReadyAnswer> => ({
   headers: readyHeaders({ etag: await etagOfRecord(found.record) }),
   body: serialize(found),
 })
-
-const listAnswer = (found: readonly FoundPipeline[]): ReadyAnswer => ({ headers: readyHeaders(), body: jsonArray(found, serialize) })
 
 /** The pipeline operations alone, for embedding. */
 export const createPipelineHandlers = (deps: PipelineRouteDeps & RouterDeps): FetchHandler => createRouter(pipelineRoutes(deps), deps)

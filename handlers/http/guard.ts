@@ -39,7 +39,8 @@ export const createGuard =
   (deps: GuardDeps): Guard =>
   async (route, arrival) => {
     const presented = presentedBy(arrival.request)
-    await refuseUnknownCallers(deps, route, arrival, presented)
+    const unknown = unknownCaller(deps, route, arrival)
+    if (unknown !== undefined) await refuseUnlessKnown(deps, unknown, presented)
     if (route?.access === 'api_key' && !(await hasApiKey(deps, presented))) return { answer: refusedTrigger() }
     const admission = route?.access === 'session' ? await requireAccess(deps, presented) : NOT_ASKED
     if (route?.limit !== undefined) deps.limiter.take(route.limit, arrival.context.clientAddress)
@@ -48,16 +49,20 @@ export const createGuard =
 
 const NOT_ASKED: Admission = { by: 'nothing' }
 
-/** No page can forge the header fields of a credential, so whoever has one is no victim of a page. */
-const refuseUnknownCallers = async (
-  deps: GuardDeps,
-  route: Route | undefined,
-  { request, corsOrigins }: Arrival,
-  presented: Presented,
-): Promise<void> => {
+interface UnknownCaller {
+  readonly origin: string | undefined
+  readonly host: string | undefined
+}
+
+/** What speaks against a request: a foreign origin, an unknown host name; undefined when nothing does. */
+const unknownCaller = (deps: GuardDeps, route: Route | undefined, { request, corsOrigins }: Arrival): UnknownCaller | undefined => {
   const origin = foreignOrigin(request, deps, corsOrigins)
   const host = route?.access === 'public' ? undefined : unknownHost(request, deps, corsOrigins)
-  if (origin === undefined && host === undefined) return
+  return origin === undefined && host === undefined ? undefined : { origin, host }
+}
+
+/** No page can forge the header fields of a credential, so whoever has one is no victim of a page. */
+const refuseUnlessKnown = async (deps: GuardDeps, { origin, host }: UnknownCaller, presented: Presented): Promise<void> => {
   if (await isAuthenticated(deps, presented)) return
   if (origin !== undefined) throw crossOrigin(origin)
   if (host !== undefined && !(await isAuthEnabled(deps))) throw hostUnknown(host)

@@ -14,8 +14,11 @@ export const json = (body: unknown, status = 200, headers: Readonly<Record<strin
 export const xml = (document: string): Response => new Response(document, { headers: { ...NO_STORE, 'content-type': 'application/xml' } })
 
 /** An answer with JSON that is ready. What comes in pieces is made while it is sent, other work between. */
-export const readyResponse = ({ body, headers }: ReadyAnswer): Response =>
-  new Response(typeof body === 'string' ? body : inTurns(body), { headers })
+export const readyResponse = ({ body, headers }: ReadyAnswer): Response => new Response(isWhole(body) ? body : inTurns(body), { headers })
+
+/** Whether all of a body is there. */
+export const isWhole = (body: ReadyAnswer['body']): body is string | Uint8Array<ArrayBuffer> =>
+  typeof body === 'string' || body instanceof Uint8Array
 
 /** Items of a piece: a few milliseconds of work. */
 const PER_PIECE = 250

@@ -55,8 +55,13 @@ const hostOf = ({ headers, url }: Addressed): string => headers.get('host') ?? n
 const proxied = ({ headers }: Addressed, { trustProxy }: CallerRules, what: 'proto' | 'host'): string | undefined =>
   trustProxy === true ? headers.get(`x-forwarded-${what}`)?.split(',').at(-1)?.trim() || undefined : undefined
 
+/** Most requests name an address, which needs no parser. */
+const PLAIN_ADDRESS = /^\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?=:\d{1,5}$|$)/
+
 /** The name without port, as URLs write it: lower case, IPv4 with dots, IPv6 in brackets. */
 const nameOf = (host: string): string => {
+  const [address] = PLAIN_ADDRESS.exec(host) ?? []
+  if (address !== undefined) return address
   const url = `http://${host}`
   return URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, '') : host
 }

@@ -31,6 +31,9 @@ export const serialize = (found: FoundPipeline): string => {
   return text.ageMs === null ? text.before : `${text.before}${text.ageMs + agedMs}${text.after}`
 }
 
+/** Whether the JSON of a pipeline with this view stays the same until its record or its view changes. */
+export const hasLastingText = (view: PipelineView): boolean => isAtRest(view) && view.runtime.last_frame_age_ms === null
+
 const describe = (record: PipelineRecord, view: PipelineView): Text => {
   const json = JSON.stringify(represent(record, view))
   const ageMs = view.runtime.last_frame_age_ms

@@ -18,7 +18,7 @@ import {
 } from '../helpers/bench/measure.ts'
 import { freePort } from '../helpers/rtsp/media.ts'
 
-const [readerCounts = '1,25,100,200', rounds = '3', seconds = '6', transport = 'tcp', way = 'payload'] = process.argv.slice(2)
+const [readerCounts = '1,25,100,200', rounds = '3', seconds = '15', transport = 'tcp', way = 'payload'] = process.argv.slice(2)
 const SERVERS: readonly ServerKind[] = way === 'passthrough' ? ['engine', 'child', 'gst-rtsp-server'] : ['publisher', 'gst-rtsp-server']
 
 /** A server and what it serves. */
@@ -32,12 +32,15 @@ const startBoth = async (kind: ServerKind) => {
   return { source: await startSource(feed), server }
 }
 
+/** A service runs for years: what counts is the cost when its code is compiled. */
+const WARM_UP_MS = 15_000
+
 const measure = async (kind: ServerKind, readers: number) => {
   const { source, server } = await startBoth(kind)
   const load = start(process.execPath, [join(import.meta.dirname, '../helpers/bench/rtsp-load.ts'), server.url, String(readers), transport])
   const last = () => JSON.parse(load.lines.at(-1) ?? '{}') as { readers: number; bytes: number }
   await load.until((lines) => lines.length > 0 && last().readers === readers)
-  await sleep(3000)
+  await sleep(WARM_UP_MS)
   const sample = () => ({ cpu: server.pids.reduce((sum, pid) => sum + cpuSeconds(pid), 0), bytes: last().bytes, at: performance.now() })
   const before = sample()
   await sleep(Number(seconds) * 1000)

@@ -71,23 +71,25 @@ export const createRequestListener = ({ app, reads, trustProxy, log, limits }: H
   )
   return (request, response) => {
     const requestId = requestIdOf(request)
-    response.setHeader(REQUEST_ID, requestId)
     toOriginForm(request)
-    addReasonPhrase(response)
     const refusal = refuse(request, urlBytes)
     if (refusal !== undefined) {
       log.debug('request_refused', { request_id: requestId, code: refusal.code, message: refusal.message })
-      return sendError(response, refusal)
+      return sendError(response, refusal, requestId)
     }
     const fail = (error: unknown): void => {
       log.error('http_adapter_failed', { request_id: requestId, method: request.method, error })
-      sendError(response, new ApiError('INTERNAL_ERROR', 'The service failed. Search its log for the request id.'))
+      sendError(response, new ApiError('INTERNAL_ERROR', 'The service failed. Search its log for the request id.'), requestId)
     }
-    const viaApp = async (): Promise<void> => void (await adapter(request, response))
+    const viaApp = async (): Promise<void> => {
+      response.setHeader(REQUEST_ID, requestId)
+      addReasonPhrase(response)
+      await adapter(request, response)
+    }
     const context = { clientAddress: clientAddress(request, trustProxy), requestId }
     const ready = reads?.({ method: request.method ?? '', url: '', path: request.url ?? '', headers: headersOf(request) }, context)
     if (ready === undefined) viaApp().catch(fail)
-    else ready.then((answer) => (answer === undefined ? viaApp() : writeReady(response, answer))).catch(fail)
+    else ready.then((answer) => (answer === undefined ? viaApp() : writeReady(response, answer, { [REQUEST_ID]: requestId }))).catch(fail)
   }
 }
 
@@ -132,15 +134,22 @@ const ABSOLUTE = /^https?:\/\/([^/?#]*)([^#]*)$/i
  * the Host does not (RFC 9112 section 3.2.2). Without Host, which HTTP/1.0 allows, it is the address that was connected to.
  */
 const toOriginForm = (request: IncomingMessage): void => {
-  const { headers, headersDistinct, httpVersion, socket } = request
-  const [, authority, rest = ''] = ABSOLUTE.exec(request.url ?? '') ?? []
+  const { headers, httpVersion, socket, url = '' } = request
+  const [, authority, rest = ''] = (url.startsWith('/') ? null : ABSOLUTE.exec(url)) ?? []
   // One Host has to be there even so; another number of them is refused.
-  if (authority !== undefined && (headersDistinct.host?.length === 1 || httpVersion === '1.0')) {
+  if (authority !== undefined && (hostFields(request) === 1 || httpVersion === '1.0')) {
     request.url = rest.startsWith('/') ? rest : `/${rest}`
     headers.host = authority
   } else if (httpVersion === '1.0' && headers.host === undefined) {
     headers.host = hostOf(socket)
   }
+}
+
+/** How many Host fields the request came with. */
+const hostFields = ({ rawHeaders }: IncomingMessage): number => {
+  let count = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]?.length === 4 && rawHeaders[at]?.toLowerCase() === 'host') count += 1
+  return count
 }
 
 const hostOf = ({ localAddress = '127.0.0.1', localPort }: IncomingMessage['socket']): string => {
@@ -161,12 +170,14 @@ const refuse = (request: IncomingMessage, urlBytes: number): ApiError | undefine
 }
 
 /** Exactly one valid Host, or none in HTTP/1.0 (RFC 9112 section 3.2): the adapter would answer any other with a stack trace. */
-const hasValidHost = ({ headers: { host = '' }, headersDistinct, httpVersion, url = '' }: IncomingMessage): boolean => {
-  const fields = headersDistinct.host?.length ?? 0
+const hasValidHost = (request: IncomingMessage): boolean => {
+  const { headers, httpVersion, url = '' } = request
+  const { host = '' } = headers
+  const fields = hostFields(request)
   return HOST.test(host) && (fields === 1 || (fields === 0 && httpVersion === '1.0')) && URL.canParse(`http://${host}${url}`)
 }
 
-const sendError = (response: ServerResponse, error: ApiError): void => {
+const sendError = (response: ServerResponse, error: ApiError, requestId: string): void => {
   if (response.headersSent) {
     response.destroy()
     return
@@ -174,6 +185,7 @@ const sendError = (response: ServerResponse, error: ApiError): void => {
   const body = JSON.stringify(errorBody(error))
   const allow = error.code === 'METHOD_NOT_ALLOWED' ? { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE' } : {}
   response.writeHead(error.status, {
+    [REQUEST_ID]: requestId,
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
     connection: 'close',

@@ -1,15 +1,23 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { isWhole } from '../../http/respond.ts'
 import type { ReadyAnswer } from '../../http/route.ts'
 
-/** Writes an answer that is ready; one in pieces a turn of the event loop for each, and no faster than its client reads. */
-export const writeReady = async (response: ServerResponse, { status, headers, body }: ReadyAnswer & { status: number }): Promise<void> => {
-  if (typeof body === 'string') {
-    response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body)
+/**
+ * Writes an answer that is ready; one in pieces a turn of the event loop for each, and no faster than its client reads. All header
+ * fields go to writeHead at once, which is the way on which Node keeps none of them.
+ */
+export const writeReady = async (
+  response: ServerResponse,
+  { status, headers, body }: ReadyAnswer & { status: number },
+  more: Readonly<Record<string, string>>,
+): Promise<void> => {
+  if (isWhole(body)) {
+    response.writeHead(status, { ...more, ...headers, 'content-length': Buffer.byteLength(body) }).end(body)
     return
   }
-  response.writeHead(status, headers)
+  response.writeHead(status, { ...more, ...headers })
   const closed = new AbortController()
   response.once('close', () => closed.abort())
   for (const piece of body) {

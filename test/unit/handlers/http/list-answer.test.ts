@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest'
+import { createListAnswer } from '../../../../handlers/http/pipeline-answer.ts'
+import { idleView } from '../../../../lib/pipelines/representation.ts'
+import type { FoundPipeline } from '../../../../lib/pipelines/serialize.ts'
+import type { PipelineRecord } from '../../../../lib/repositories.ts'
+import type { PipelineView, Runtime } from '../../../../lib/schema/pipeline.ts'
+
+const record = (id: string, latitude?: number): PipelineRecord => ({
+  config: { id, mode: 'advanced', raw_pipeline: 'videotestsrc ! fakesink', on_demand: true, ephemeral: false, output: null } as never,
+  geolocation: latitude === undefined ? null : { latitude, longitude: 2, altitude: null, heading: null },
+  created_at: 0,
+  updated_at: 0,
+})
+
+const found = (id: string, runtime: Partial<Runtime> = {}, latitude?: number): FoundPipeline => {
+  const stored = record(id, latitude)
+  const view: PipelineView = idleView(stored)
+  return { record: stored, view: { ...view, runtime: { ...view.runtime, ...runtime } }, agedMs: 0 }
+}
+
+const textOf = (body: ReturnType<ReturnType<typeof createListAnswer>>['body']): string =>
+  typeof body === 'string' ? body : body instanceof Uint8Array ? new TextDecoder().decode(body) : [...body].join('')
+const read = (list: ReturnType<typeof createListAnswer>, pipelines: readonly FoundPipeline[]) => JSON.parse(textOf(list(pipelines).body))
+
+describe('the answer of a list', () => {
+  it('is the same bytes while nothing runs and nothing changes', () => {
+    const list = createListAnswer()
+    const [one, two] = [found('a'), found('ü')]
+    const first = list([one, two])
+    expect(list([{ ...one }, { ...two }]).body).toBe(first.body)
+    expect(read(list, [one, two]).map(({ id }: { id: string }) => id)).toEqual(['a', 'ü'])
+  })
+
+  it('follows each change', () => {
+    const list = createListAnswer()
+    const [one, two] = [found('a'), found('b')]
+    const ids = (...pipelines: FoundPipeline[]) => read(list, pipelines).map(({ id }: { id: string }) => id)
+    expect(ids(one, two)).toEqual(['a', 'b'])
+    expect(ids(one)).toEqual(['a'])
+    expect(ids(one, found('c'))).toEqual(['a', 'c'])
+    expect(ids()).toEqual([])
+    expect(read(list, [one])[0].geolocation).toBeNull()
+    expect(read(list, [{ ...one, record: record('a', 48) }])[0].geolocation).toMatchObject({ latitude: 48, longitude: 2 })
+    const started: PipelineView = { ...one.view, state: 'playing', runtime: { ...one.view.runtime, phase: 'playing', frames: 7 } }
+    expect(read(list, [{ ...one, view: started }])[0].runtime.frames).toBe(7)
+  })
+
+  it('has the age of the last frame of a pipeline that has ended, as it is at each answer', () => {
+    const list = createListAnswer()
+    const ended = found('a', { last_frame_age_ms: 100 })
+    const ages = [0, 50].map((agedMs) => read(list, [{ ...ended, agedMs }])[0].runtime.last_frame_age_ms)
+    expect(ages).toEqual([100, 150])
+  })
+})
