@@ -10,6 +10,8 @@ const record = (id: string, latitude?: number): PipelineRecord => ({
   geolocation: latitude === undefined ? null : { latitude, longitude: 2, altitude: null, heading: null },
   created_at: 0,
   updated_at: 0,
+  desired: 'ready',
+  trigger_path: null,
 })
 
 const found = (id: string, runtime: Partial<Runtime> = {}, latitude?: number): FoundPipeline => {
