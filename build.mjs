@@ -341,7 +341,7 @@ const dashboard = {
   target: ['chrome123', 'firefox121', 'safari17.5'],
   outdir: DASHBOARD,
   outbase: 'handlers/dashboard/page',
-  entryPoints: ['handlers/dashboard/page/main.tsx', 'handlers/dashboard/page/style.css'],
+  entryPoints: ['handlers/dashboard/page/main.ts', 'handlers/dashboard/page/style.css'],
   entryNames: '[name]-[hash]',
   chunkNames: '[name]-[hash]',
   assetNames: '[name]-[hash]',
@@ -362,10 +362,14 @@ const finishDashboard = ({ outputs }) => {
     return file.slice(DASHBOARD.length + 1)
   }
   const source = readFileSync(join(root, 'handlers/dashboard/page/index.html'), 'utf8')
-  // What the script imports is fetched together with it.
-  const imports = outputs[`${DASHBOARD}/${built('main.tsx')}`].imports.filter(({ kind }) => kind === 'import-statement')
-  const preloads = imports.map(({ path }) => `<link rel="modulepreload" href="${path.slice(DASHBOARD.length + 1)}">`).join('\n')
-  const page = source.replace('%SCRIPT%', built('main.tsx')).replace('%STYLE%', built('style.css')).replace('%PRELOADS%', preloads)
+  // What the first script imports, and what it loads then, is fetched together with it.
+  const importsOf = (name, kind) =>
+    outputs[`${DASHBOARD}/${name}`].imports.filter((entry) => entry.kind === kind).map(({ path }) => path.slice(DASHBOARD.length + 1))
+  const first = built('main.ts')
+  const drawn = built('draw.tsx')
+  const modules = new Set([...importsOf(first, 'import-statement'), drawn, ...importsOf(drawn, 'import-statement')])
+  const preloads = [...modules].map((name) => `<link rel="modulepreload" href="${name}">`).join('\n')
+  const page = source.replace('%SCRIPT%', first).replace('%STYLE%', built('style.css')).replace('%PRELOADS%', preloads)
   const icon = readFileSync(join(root, 'handlers/dashboard/page/icon.svg'))
   writeFileSync(join(root, DASHBOARD, 'index.html'), page)
   writeFileSync(join(root, DASHBOARD, 'icon.svg'), icon)

@@ -23,6 +23,8 @@ export interface DashboardDeps {
   readonly files: ReadonlyMap<string, DashboardFile>
   /** Template of the URLs of map tiles; without one the map draws a graticule only. */
   readonly mapTiles?: string | undefined
+  /** Whether the API answers without a credential. */
+  readonly isOpen?: () => Promise<boolean>
 }
 
 const BASE = '/svc/dashboard/'
@@ -38,28 +40,36 @@ export const withDashboard = (api: FetchHandler, deps: DashboardDeps): FetchHand
     const url = new URL(request.url)
     const isPage = url.pathname === '/' || url.pathname === BASE.slice(0, -1) || url.pathname.startsWith(BASE)
     if (!isPage) return api(request, context)
-    const answer = answerPage(deps, request, url)
+    const answer = await answerPage(deps, request, url)
     for (const [name, value] of Object.entries(headers)) answer.headers.set(name, value)
     return request.method === 'HEAD' ? new Response(null, answer) : answer
   }
 }
 
-const answerPage = ({ files, mapTiles }: DashboardDeps, request: Request, { pathname }: URL): Response => {
+const answerPage = async (deps: DashboardDeps, request: Request, { pathname }: URL): Promise<Response> => {
   if (request.method !== 'GET' && request.method !== 'HEAD') return mutable(errorResponse(methodNotAllowed(['GET', 'HEAD'])))
   if (!pathname.startsWith(BASE)) return new Response(null, { status: 302, headers: { location: BASE, 'cache-control': 'no-store' } })
   const name = pathname.slice(BASE.length) || INDEX
-  const file = files.get(name)
+  const file = deps.files.get(name)
   if (file === undefined) return mutable(errorResponse(pathNotFound()))
-  return name === INDEX ? indexAnswer(file, mapTiles) : fileAnswer(file, request)
+  return name === INDEX ? indexAnswer(file, deps) : fileAnswer(file, request)
 }
 
 /** Answers made by `Response.json` keep their headers locked on some runtimes. */
 const mutable = (answer: Response): Response => new Response(answer.body, { status: answer.status, headers: new Headers(answer.headers) })
 
+/** What every page of the dashboard asks for first: it comes together with the scripts. With a password it needs their token. */
+const LIST = '<link rel="preload" as="fetch" crossorigin="anonymous" href="../pipeline">'
+
 /** The page itself: it knows where map tiles come from. It is small and names the other files, so it is sent anew each time. */
-const indexAnswer = (file: DashboardFile, mapTiles: string | undefined): Response => {
-  const html = new TextDecoder().decode(file.bytes).replace('%MAP_TILES%', () => escapeAttribute(mapTiles ?? ''))
-  return new Response(html, { headers: { 'content-type': file.type, 'cache-control': 'no-cache' } })
+const indexAnswer = async ({ type, bytes }: DashboardFile, { mapTiles, isOpen }: DashboardDeps): Promise<Response> => {
+  // Without its database the service still has a page, which says so.
+  const list = (await isOpen?.().catch(() => false)) === true ? LIST : ''
+  const html = new TextDecoder()
+    .decode(bytes)
+    .replace('%MAP_TILES%', () => escapeAttribute(mapTiles ?? ''))
+    .replace('%LIST%', list)
+  return new Response(html, { headers: { 'content-type': type, 'cache-control': 'no-cache' } })
 }
 
 const escapeAttribute = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;')

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { isAuthEnabled } from '../../lib/access/sessions.ts'
 import type { Configuration } from '../../lib/configuration.ts'
 import { type DashboardFile, withDashboard } from '../dashboard/dashboard.ts'
 import type { FetchHandler } from '../http/route.ts'
@@ -18,8 +19,12 @@ const TYPES: Readonly<Record<string, string>> = {
 const HASHED = /-[A-Z0-9]{8}\.\w+$/
 
 /** The API with its dashboard, unless that is turned off. */
-export const withPages = ({ dashboard, mapTiles }: Configuration, api: FetchHandler): FetchHandler =>
-  dashboard ? withDashboard(api, { files: readDashboardFiles(), mapTiles }) : api
+export const withPages = (
+  { dashboard, mapTiles }: Configuration,
+  api: FetchHandler,
+  deps: Parameters<typeof isAuthEnabled>[0],
+): FetchHandler =>
+  dashboard ? withDashboard(api, { files: readDashboardFiles(), mapTiles, isOpen: async () => !(await isAuthEnabled(deps)) }) : api
 
 /** The files of the dashboard that the build has put beside this module, read once. Throws when they are missing. */
 const readDashboardFiles = (): ReadonlyMap<string, DashboardFile> => {

@@ -56,7 +56,7 @@ const serve = async (configuration: Configuration, takeOver: boolean, shutdown: 
   const docs = await openDocs(configuration, { deps: service.deps, log, apiPort: () => portOf(server) })
   if (docs !== undefined && !shutdown.add({ server: docs.server })) return
   const corsOrigins = [...configuration.corsOrigins, ...(docs?.origins ?? [])]
-  const app = withPages(configuration, createApp({ ...service.deps, corsOrigins }))
+  const app = withPages(configuration, createApp({ ...service.deps, corsOrigins }), service.deps)
   const server = createHttpServer({ app, reads: createReads(service.deps), trustProxy: configuration.trustProxy, log })
   await listen(server, { host: configuration.host, port: configuration.port, purpose: 'listen', variable: 'SVC_PORT' })
   if (!shutdown.add({ server })) return

@@ -152,7 +152,7 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   const deps: AppDeps = assemble(ports)
   const paths = createPathWatch(configuration, { triggers: deps.triggers, log, signal: stopping.signal })
   const license = createLicenseSender({ source: ports.license, clock, log })
-  const app = withPages(configuration, createApp(deps))
+  const app = withPages(configuration, createApp(deps), deps)
   const connect = (): EngineLink =>
     linkEngine(configuration, dataDir, options.environment ?? process.env, {
       log,

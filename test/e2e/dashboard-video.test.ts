@@ -61,6 +61,34 @@ describe('the live picture in Chromium', () => {
     await service.stop()
   }, 60_000)
 
+  it('is asked for before the page is drawn, but never of an on-demand pipeline that nobody reads', async () => {
+    const service = await startService()
+    await create(service, BALL)
+    await create(service, { ...BALL, id: 'demanded', on_demand: true })
+    const { page, expectQuiet } = await chromium.open()
+    const paths: string[] = []
+    page.on('request', (request) => paths.push(new URL(request.url()).pathname))
+    const asked = page.waitForRequest('**/ball/video')
+    // What draws the page does not come before that.
+    await page.route('**/draw-*.js', async (request) => {
+      await asked
+      await request.continue()
+    })
+    await page.goto(`${service.url}/svc/dashboard/#/pipeline/ball`)
+    await untilMoving(page)
+    const countOf = (end: string): number => paths.filter((path) => path.endsWith(end)).length
+    expect(countOf('/ball/video')).toBe(1)
+    expect((await service.request('GET', '/svc/pipeline/ball')).body.runtime.readers).toBe(1)
+
+    await page.goto('about:blank')
+    await page.goto(`${service.url}/svc/dashboard/#/pipeline/demanded`)
+    await page.getByText('Starts with its first reader, or when you play it.').waitFor()
+    expect(countOf('/demanded/video')).toBe(0)
+    expect((await service.request('GET', '/svc/pipeline/demanded')).body.runtime.phase).toBe('idle')
+    expectQuiet()
+    await service.stop()
+  }, 60_000)
+
   it('is played by Media Source over plain http from another host, less than 600 ms late, and the page says why', async () => {
     const service = await startService({ env: { SVC_ALLOWED_HOSTS: 'cam.test' } })
     await create(service, BALL)

@@ -1,7 +1,7 @@
-import { effect, useSignalEffect } from '@preact/signals'
+import { useSignalEffect } from '@preact/signals'
 import { api } from './api/api.ts'
-import { connected, keepPipelines } from './api/pipelines.ts'
-import { authEnabled, keepToken, loginNeeded, token } from './api/session.ts'
+import { connected } from './api/pipelines.ts'
+import { authEnabled, keepToken, loginNeeded } from './api/session.ts'
 import { CreatePage } from './forms/create-page.tsx'
 import { EditPage } from './forms/edit-page.tsx'
 import { Login } from './login.tsx'
@@ -99,32 +99,6 @@ const Connection = () => (
     )}
   </p>
 )
-
-/** Asks whether a login is needed, and follows the pipelines whenever it is not. */
-export const begin = (): void => {
-  void findOut()
-  effect(() => {
-    if (authEnabled.value === undefined || loginNeeded.value) return
-    const session = new AbortController()
-    keepPipelines(session.signal)
-    return () => session.abort()
-  })
-}
-
-const RETRY_MS = 1000
-
-const findOut = async (): Promise<void> => {
-  while (authEnabled.value === undefined) {
-    try {
-      const { auth_enabled } = await api.getAuthStatus()
-      loginNeeded.value = auth_enabled && token.value === undefined
-      authEnabled.value = auth_enabled
-    } catch {
-      connected.value = false
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
-    }
-  }
-}
 
 const logOut = async (): Promise<void> => {
   // Without an answer the token is forgotten all the same.

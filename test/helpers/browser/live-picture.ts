@@ -4,7 +4,7 @@ import { until } from '../until.ts'
 /** A number for what the live picture shows now; undefined without a picture. */
 const pictureOf = (page: Page): Promise<number | undefined> =>
   page.evaluate(() => {
-    const shown = document.querySelector<HTMLCanvasElement | HTMLVideoElement | HTMLImageElement>('.live > :not([hidden])')
+    const shown = document.querySelector<HTMLCanvasElement | HTMLVideoElement | HTMLImageElement>('.live-surfaces > :not([hidden])')
     if (shown === null) return undefined
     const copy = Object.assign(document.createElement('canvas'), { width: 64, height: 36 })
     const context = copy.getContext('2d')

@@ -1,6 +1,7 @@
 import { useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { historyOf, round, type Sample } from '../api/history.ts'
+import { whenIdle } from '../ui/idle.ts'
 import type { ChartHandle } from './chart.ts'
 
 const CHARTS = [
@@ -27,9 +28,11 @@ const Chart = ({ id, title, unit, value }: { readonly id: string } & (typeof CHA
   const chart = useSignal<ChartHandle | undefined>(undefined)
   useEffect(() => {
     let gone = false
-    void import('./chart.ts').then(({ createChart }) => {
-      if (!gone && place.current !== null) chart.value = createChart(place.current, unit)
-    })
+    void whenIdle()
+      .then(() => import('./chart.ts'))
+      .then(({ createChart }) => {
+        if (!gone && place.current !== null) chart.value = createChart(place.current, unit)
+      })
     return () => {
       gone = true
       chart.peek()?.close()

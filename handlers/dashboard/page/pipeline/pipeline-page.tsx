@@ -2,14 +2,15 @@ import { useSignal } from '@preact/signals'
 import { faults, loaded, pipelines } from '../api/pipelines.ts'
 import type { Pipeline } from '../api/types.ts'
 import { MapView } from '../map/map-view.tsx'
-import { LivePicture, type PictureFacts } from '../player/live-picture.tsx'
+import { LivePicture } from '../player/live-picture.tsx'
+import type { PictureFacts } from '../player/playback.ts'
 import { WAY_WORDS } from '../player/ways.ts'
 import { Icon } from '../ui/icon.tsx'
 import { now } from '../ui/now.ts'
 import { StateLabel } from '../ui/state-label.tsx'
 import { adviceOn } from '../words/advice.ts'
 import { bitrateText, countText, durationText, encodingText, fpsText, sourceText, timeText } from '../words/format.ts'
-import { faultText, phaseSentence } from '../words/phases.ts'
+import { faultText, hasVideo, phaseSentence } from '../words/phases.ts'
 import { Actions } from './actions.tsx'
 import { Addresses } from './addresses.tsx'
 import { Charts } from './charts.tsx'
@@ -42,10 +43,8 @@ const Missing = ({ id }: { readonly id: string }) => (
   </div>
 )
 
-const HAS_VIDEO: ReadonlySet<string> = new Set(['playing', 'reconnecting'])
-
 const Known = ({ pipeline }: { readonly pipeline: Pipeline }) => {
-  const { id, runtime } = pipeline
+  const { id } = pipeline
   const facts = useSignal<PictureFacts>({})
   const told = faults.value.get(id)
   const fault = faultText(pipeline, told?.message)
@@ -73,7 +72,7 @@ const Known = ({ pipeline }: { readonly pipeline: Pipeline }) => {
       <div class="split">
         <div class="split-main">
           <figure class="player">
-            {HAS_VIDEO.has(runtime.phase) ? <LivePicture key={id} id={id} facts={facts} /> : <NoVideo pipeline={pipeline} />}
+            {hasVideo(pipeline) ? <LivePicture key={id} id={id} facts={facts} /> : <NoVideo pipeline={pipeline} />}
           </figure>
           <PictureLine facts={facts.value} />
           <Charts id={id} />

@@ -11,7 +11,7 @@ const file = (text: string, more: Partial<DashboardFile> = {}): DashboardFile =>
 })
 
 const FILES = new Map([
-  ['index.html', file('<meta name="map-tiles" content="%MAP_TILES%">', { type: 'text/html; charset=utf-8', immutable: false })],
+  ['index.html', file('<meta name="map-tiles" content="%MAP_TILES%">%LIST%', { type: 'text/html; charset=utf-8', immutable: false })],
   ['main-ABCDEFGH.js', file('script', { brotli: bytes('br'), gzip: bytes('gz') })],
 ])
 
@@ -28,6 +28,15 @@ describe('the dashboard beside the API', () => {
     }
     for (const path of ['/svc/pipeline', '/svc/dashboards', '/svc/dashboard.js', '/svc', '/other'])
       expect(await (await ask(path)).text()).toBe(`api ${path}`)
+  })
+
+  it('lets a browser fetch the list of pipelines together with the scripts, unless that needs the token of a login', async () => {
+    const pageOf = async (isOpen: () => Promise<boolean>) =>
+      (await withDashboard(api, { files: FILES, isOpen })(new Request('http://127.0.0.1/svc/dashboard/'))).text()
+    expect(await pageOf(async () => true)).toContain('<link rel="preload" as="fetch" crossorigin="anonymous" href="../pipeline">')
+    expect(await pageOf(async () => false)).not.toContain('link')
+    // The page is there while the database is not.
+    expect(await pageOf(() => Promise.reject(new Error('no database')))).not.toContain('link')
   })
 
   it('serves its own files only', async () => {
