@@ -21,8 +21,9 @@ const NOT_A_GROUP = ['handlers/app.ts']
  */
 export const ROOMS = {
   // Endpoint groups and the application made of them; HTTP plumbing; pages; hosts.
-  handlers: ['handlers/http', 'lib/'],
+  handlers: ['handlers/http', 'handlers/http/streams', 'lib/'],
   'handlers/http': ['lib/'],
+  'handlers/http/streams': ['handlers/http', 'lib/'],
   'handlers/pages': ['handlers/http', 'lib/'],
   'handlers/dashboard': ['handlers/http', 'lib/'],
   // The page runs in a browser and knows the API by its types alone.
@@ -60,7 +61,7 @@ export const ROOMS = {
     'lib/',
     'package.json',
   ],
-  'handlers/node/server': ['handlers/http', 'handlers/pages', 'lib/'],
+  'handlers/node/server': ['handlers/http', 'handlers/http/streams', 'handlers/pages', 'lib/'],
   'handlers/node/link': ['lib/'],
   'handlers/worker': ['handlers', 'handlers/http', 'db/', 'lib/', 'package.json'],
   'handlers/client': ['handlers', 'lib/'],

@@ -10,7 +10,7 @@ import { readQuery } from './http/query.ts'
 import { json } from './http/respond.ts'
 import { type FetchHandler, route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
-import { clientOf, eventStream } from './http/sse.ts'
+import { clientOf, eventStream } from './http/streams/sse.ts'
 
 export interface CameraRouteDeps extends Pick<EventDeps, 'events' | 'cameraWatch' | 'streams'> {
   readonly cameras: Pick<Cameras, 'list' | 'capabilities'>

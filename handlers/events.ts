@@ -8,7 +8,7 @@ import type { PipelineRepository } from '../lib/repositories.ts'
 import { pipelineIdOf } from './http/pipeline-id.ts'
 import { type FetchHandler, route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
-import { clientOf, eventStream } from './http/sse.ts'
+import { clientOf, eventStream } from './http/streams/sse.ts'
 
 export interface EventDeps {
   readonly pipelines: Pick<PipelineRepository, 'find'>

@@ -14,7 +14,7 @@ import { readQuery } from './http/query.ts'
 import { json, xml } from './http/respond.ts'
 import { type FetchHandler, route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
-import { clientOf, eventStream } from './http/sse.ts'
+import { clientOf, eventStream } from './http/streams/sse.ts'
 
 export interface KlvRouteDeps extends KlvDeps, Pick<EventDeps, 'events' | 'streams'> {
   readonly klvUpstreams: Upstreams

@@ -4,9 +4,9 @@ import { bytesAnswer } from '../lib/openapi/operation.ts'
 import { openLive } from '../lib/pipelines/live.ts'
 import type { PipelineRepository } from '../lib/repositories.ts'
 import { pipelineIdOf } from './http/pipeline-id.ts'
-import { relayStream } from './http/relay.ts'
 import { type Exchange, type FetchHandler, route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
+import { relayStream } from './http/streams/relay.ts'
 
 export interface LiveRouteDeps {
   readonly live: Live

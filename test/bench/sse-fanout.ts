@@ -1,52 +1,45 @@
 /**
- * Many clients follow the events of one pipeline: how long until a change has reached all of them, and what they cost.
+ * Many clients follow the events of one pipeline, beside a plain node:http server that sends the same to as many, in turns: how long a
+ * change takes until it has reached a client, and what a client costs. The clients live in this process.
  * sse-fanout [CLIENTS] [CHANGES] [ROUNDS]
- * The service runs as it is built; the clients live in this process.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createConnection, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
+import { quantile, sleep, start } from '../helpers/bench/measure.ts'
+import { createPipeline, withService } from '../helpers/bench/service-run.ts'
 
-const CLIENTS = Number(process.argv[2] ?? 1000)
-const CHANGES = Number(process.argv[3] ?? 50)
-const ROUNDS = Number(process.argv[4] ?? 3)
+const [clients = 5000, changes = 30, rounds = 3] = process.argv.slice(2).map(Number)
 const ID = 'bench'
+/** So many connect at once: a listener's backlog is 511. */
+const AT_ONCE = 200
+/** Between two changes: the one before has reached everybody. */
+const PAUSE_MS = 100
+const SETTLE_MS = 3000
 
-interface Service {
-  readonly child: ChildProcess
-  readonly port: number
+interface Subject {
+  readonly name: 'ours' | 'theirs'
+  readonly url: string
+  readonly pid: number
 }
-
-const startService = (dataDir: string): Promise<Service> =>
-  new Promise((resolveService, reject) => {
-    const child = spawn(process.execPath, [resolve(import.meta.dirname, '../../dist/node.js')], {
-      stdio: ['ignore', 'ignore', 'pipe'],
-      env: { ...process.env, SVC_PORT: '0', SVC_DATA_DIR: dataDir },
-    })
-    child.once('exit', (code) => reject(new Error(`the service ended with ${code}`)))
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      const ready = text.split('\n').find((line) => line.includes('"service_ready"'))
-      if (ready !== undefined) resolveService({ child, port: Number(new URL((JSON.parse(ready) as { url: string }).url).port) })
-    })
-  })
 
 /** One address may have 256 streams. */
 const addressOf = (client: number): string => `127.0.0.${1 + Math.floor(client / 200)}`
 
-/** A client that notes when it has seen each geolocation; its latitude is the number of the change. */
-const follow = (port: number, localAddress: string, onChange: (change: number) => void): Promise<Socket> =>
-  new Promise((resolveSocket, reject) => {
-    const socket = createConnection({ host: '127.0.0.1', port, localAddress }, () => {
-      socket.write(`GET /svc/pipeline/${ID}/status/events HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`)
+/** A client that tells each geolocation that it has read; its latitude is the number of the change. */
+const follow = (url: string, localAddress: string, onChange: (change: number) => void): Promise<Socket> =>
+  new Promise((resolve, reject) => {
+    const { host, hostname, port } = new URL(url)
+    const socket = createConnection({ host: hostname, port: Number(port), localAddress }, () => {
+      socket.write(`GET /svc/pipeline/${ID}/status/events HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
     })
     let text = ''
     socket.setEncoding('utf8').on('data', (chunk: string) => {
       text += chunk
       for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
-        const latitude = /"latitude":(\d+)/.exec(text.slice(0, end))?.[1]
-        if (text.slice(0, end).includes('pipeline_status')) resolveSocket(socket)
+        const event = text.slice(0, end)
+        const latitude = /"latitude":(\d+)/.exec(event)?.[1]
+        if (event.includes('pipeline_status')) resolve(socket)
         if (latitude !== undefined) onChange(Number(latitude))
         text = text.slice(end + 2)
       }
@@ -54,81 +47,83 @@ const follow = (port: number, localAddress: string, onChange: (change: number) =
     socket.once('error', reject)
   })
 
-const ask = async (port: number, method: string, path: string, body?: unknown): Promise<Response> => {
-  const response = await fetch(`http://127.0.0.1:${port}${path}`, { method, ...(body !== undefined && { body: JSON.stringify(body) }) })
-  if (!response.ok) throw new Error(`${method} ${path}: ${await response.text()}`)
-  return response
+const change = async (url: string, latitude: number): Promise<void> => {
+  const body = JSON.stringify({ geolocation: { latitude, longitude: 0 } })
+  const response = await fetch(`${url}/svc/pipeline/${ID}`, { method: 'PATCH', body })
+  if (!response.ok) throw new Error(await response.text())
+  await response.arrayBuffer()
 }
 
-const readMetrics = async (port: number): Promise<(name: string) => number> => {
-  const text = await (await ask(port, 'GET', '/svc/metrics')).text()
-  return (name) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN)
-}
+/** Kilobytes of memory that only this process has. */
+const privateKb = (pid: number): number =>
+  [...readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8').matchAll(/^Private_\w+:\s+(\d+) kB/gm)].reduce((sum, [, kb]) => sum + Number(kb), 0)
 
-const quantile = (sorted: readonly number[], part: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0
-
-const memory = async (port: number, label: string): Promise<{ rss: number; heap: number }> => {
-  const read = await readMetrics(port)
-  const found = { rss: read('svc_api_process_resident_memory_bytes'), heap: read('svc_api_nodejs_heap_size_used_bytes') }
-  const line = `clients ${read('svc_sse_clients')}, RSS ${(found.rss / 2 ** 20).toFixed(1)} MiB, heap used ${(found.heap / 2 ** 20).toFixed(1)} MiB`
-  process.stdout.write(`${label}: ${line}, open fds ${read('svc_api_process_open_fds')}\n`)
-  return found
-}
-
-const untilClients = async (port: number, count: number): Promise<void> => {
-  while ((await readMetrics(port))('svc_sse_clients') !== count) await new Promise((resolveWait) => setTimeout(resolveWait, 50))
-}
-
-const main = async (): Promise<void> => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'sse-'))
-  const { child, port } = await startService(dataDir)
-  try {
-    const source = { uri: 'test://ball' }
-    await ask(port, 'POST', '/svc/pipeline', { id: ID, mode: 'simple', on_demand: true, source })
-    await memory(port, 'at the start')
-    for (let round = 1; round <= ROUNDS; round += 1) await measureRound(port, round)
-  } finally {
-    child.removeAllListeners('exit')
-    child.kill('SIGTERM')
-    await new Promise((resolveExit) => child.once('exit', resolveExit))
-    rmSync(dataDir, { recursive: true, force: true })
+const measure = async ({ url, pid }: Subject) => {
+  const before = privateKb(pid)
+  const delays: number[] = []
+  let [sentMs, seen] = [0, 0]
+  const all = { reached: (): void => {} }
+  const onChange = (): void => {
+    delays.push(performance.now() - sentMs)
+    seen += 1
+    if (seen === clients) all.reached()
   }
-}
-
-const measureRound = async (port: number, round: number): Promise<void> => {
-  const before = await memory(port, `round ${round}, nobody`)
-  const waiting = new Map<number, { left: number; sentAt: number; first: number; done: (last: number) => void }>()
-  const onChange = (change: number): void => {
-    const wait = waiting.get(change)
-    if (wait === undefined) return
-    const delay = performance.now() - wait.sentAt
-    if (wait.left === CLIENTS) wait.first = delay
-    wait.left -= 1
-    if (wait.left === 0) wait.done(delay)
+  const sockets: Socket[] = []
+  for (let at = 0; at < clients; at += AT_ONCE) {
+    const batch = Array.from({ length: Math.min(AT_ONCE, clients - at) }, (_, more) => follow(url, addressOf(at + more), onChange))
+    sockets.push(...(await Promise.all(batch)))
   }
-  const began = performance.now()
-  const sockets = await Promise.all(Array.from({ length: CLIENTS }, (_, at) => follow(port, addressOf(at), onChange)))
-  process.stdout.write(`round ${round}: all greeted after ${Math.round(performance.now() - began)} ms\n`)
-  const during = await memory(port, `round ${round}, all there`)
-  const lasts: number[] = []
-  for (let change = 1; change <= CHANGES; change += 1) {
-    const number = (change % 80) + 1
-    const last = new Promise<number>((done) => waiting.set(number, { left: CLIENTS, sentAt: performance.now(), first: 0, done }))
-    await ask(port, 'PATCH', `/svc/pipeline/${ID}`, { geolocation: { latitude: number, longitude: 0 } })
-    lasts.push(await last)
+  await sleep(SETTLE_MS)
+  // What a new client is told of the present state counts for nobody.
+  delays.length = 0
+  for (let number = 1; number <= changes; number += 1) {
+    seen = 0
+    const { promise, resolve } = Promise.withResolvers<void>()
+    all.reached = resolve
+    sentMs = performance.now()
+    await Promise.all([change(url, number), promise])
+    await sleep(PAUSE_MS)
   }
-  const after = await memory(port, `round ${round}, after ${CHANGES} changes`)
-  const sorted = lasts.toSorted((one, other) => one - other)
-  const ms = (value: number): string => value.toFixed(1)
-  process.stdout.write(
-    `round ${round}: request until the last client has the event, ms: median ${ms(quantile(sorted, 0.5))}, p95 ${ms(quantile(sorted, 0.95))}, ` +
-      `max ${ms(sorted.at(-1) ?? 0)}; per client ${((during.rss - before.rss) / CLIENTS / 1024).toFixed(1)} KiB RSS, ` +
-      `${((after.heap - before.heap) / CLIENTS / 1024).toFixed(1)} KiB heap\n`,
-  )
+  const kbEach = (privateKb(pid) - before) / clients
   for (const socket of sockets) socket.destroy()
-  await untilClients(port, 0)
-  await memory(port, `round ${round}, all gone`)
+  await sleep(SETTLE_MS)
+  return { p50: quantile(delays, 0.5), p99: quantile(delays, 0.99), kbEach }
 }
 
-await main()
+type Figures = Awaited<ReturnType<typeof measure>>
+
+const found: Record<Subject['name'], Figures[]> = { ours: [], theirs: [] }
+for (let round = 0; round < rounds; round += 1) {
+  // Each in processes of its own: memory that was used once is not given back at once.
+  await withService(async (service) => {
+    await createPipeline(service, { id: ID, on_demand: true, source: { uri: 'test://ball' } })
+    found.ours.push(await measure({ name: 'ours', url: service.url, pid: service.pid }))
+  })
+  const peer = start(process.execPath, [join(import.meta.dirname, '../helpers/bench/sse-server.ts')])
+  await peer.until((lines) => lines.length > 0)
+  found.theirs.push(await measure({ name: 'theirs', url: peer.lines[0]?.split(' ')[1] ?? '', pid: peer.pid }))
+  await peer.stop()
+}
+for (const [field, digits] of [
+  ['p50', 1],
+  ['p99', 1],
+  ['kbEach', 2],
+] as const) {
+  const range = (name: Subject['name']) =>
+    [0.5, 0, 1].map((part) =>
+      Number(
+        quantile(
+          found[name].map((figures) => figures[field]),
+          part,
+        ).toFixed(digits),
+      ),
+    )
+  const [ours, theirs] = [range('ours'), range('theirs')]
+  console.log(
+    JSON.stringify({
+      row: `${clients} clients, ${field}`,
+      median_min_max: { ours, theirs },
+      ratio: Number(((ours[0] ?? 0) / (theirs[0] ?? 1)).toFixed(2)),
+    }),
+  )
+}

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { type AddressInfo, createConnection } from 'node:net'
+import { queryObjects } from 'node:v8'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { FetchHandler } from '../../handlers/app.ts'
-import { eventStream } from '../../handlers/http/sse.ts'
+import { eventStream } from '../../handlers/http/streams/sse.ts'
 import { createHttpServer } from '../../handlers/node/server/http-server.ts'
 import { createEventFeed } from '../../lib/events/feed.ts'
 import { parseMetrics } from '../helpers/api/prometheus.ts'
@@ -114,19 +115,44 @@ describe('event streams', () => {
   })
 })
 
+/** How many promises are kept; asking collects the garbage. */
+const promises = (): number => queryObjects(Promise, { format: 'count' }) as number
+
+/** The HTTP server of Node with nothing but a stream of events behind it. */
+const serveEvents = async () => {
+  const feed = createEventFeed('p')
+  const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+  const app: FetchHandler = async ({ signal }) => eventStream({ feed, filter: () => true, lastEventId: null, signal })
+  const server = createHttpServer({ app, trustProxy: false, log }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return { feed, server, port: (server.address() as AddressInfo).port }
+}
+
+describe('a client that stays', () => {
+  it('costs no more memory with each event', async () => {
+    const { feed, port } = await serveEvents()
+    const client = followSse(await fetch(`http://127.0.0.1:${port}/`))
+    const publish = async (count: number): Promise<void> => {
+      for (let sent = 0; sent < count; sent += 1) {
+        feed.publish({ event: 'pipeline_status', pipelineId: 'a', data: sent })
+        expect((await client.nextOf('pipeline_status')).data).toBe(sent)
+      }
+    }
+    await publish(100)
+    const before = promises()
+    await publish(1000)
+    expect(promises() - before).toBeLessThan(200)
+    await client.leave()
+  })
+})
+
 describe('a client that does not read', () => {
   it('is disconnected, while one that reads receives everything', async () => {
-    const feed = createEventFeed('p')
-    const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
-    const app: FetchHandler = async ({ signal }, context) =>
-      eventStream({ feed, filter: () => true, lastEventId: null, signal, disconnect: context?.disconnect })
-    const server = createHttpServer({ app, trustProxy: false, log }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    onTestFinished(() => {
-      server.close()
-      server.closeAllConnections()
-    })
-    const { port } = server.address() as AddressInfo
+    const { feed, server, port } = await serveEvents()
     const slow = createConnection({ host: '127.0.0.1', port }).pause()
     slow.on('error', () => {})
     slow.write('GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')

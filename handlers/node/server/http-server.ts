@@ -5,9 +5,11 @@ import { ApiError, errorBody } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/ports.ts'
 import type { ReadyReads } from '../../http/ready-reads.ts'
 import type { RequestContext } from '../../http/router.ts'
+import { streamOf } from '../../http/streams/stream-body.ts'
 import { trackConnections } from './drain.ts'
 import { limitPerAddress } from './limit-per-address.ts'
 import { limitPerTurn } from './limit-per-turn.ts'
+import { sendStream } from './send-stream.ts'
 import { writeReady } from './write-ready.ts'
 
 /** Limits of the HTTP server; handlers/http/body.ts limits the body. */
@@ -62,13 +64,17 @@ type RequestListener = (request: IncomingMessage, response: ServerResponse) => v
 /** The request listener, also for a node:http server of the embedding program. */
 export const createRequestListener = ({ app, reads, trustProxy, log, limits }: HttpServerOptions): RequestListener => {
   const { urlBytes } = { ...LIMITS, ...limits }
-  const adapter = createServerAdapter<{ req: IncomingMessage; res: ServerResponse }>((request, { req, res }) =>
-    app(request, {
+  const adapter = createServerAdapter<{ req: IncomingMessage; res: ServerResponse }>(async (request, { req, res }) => {
+    const answer = await app(request, {
       clientAddress: clientAddress(req, trustProxy),
       requestId: String(res.getHeader(REQUEST_ID)),
       disconnect: () => res.destroy(),
-    }),
-  )
+    })
+    const stream = streamOf(answer)
+    // Once it is sent, nothing is left for the adapter to do.
+    if (stream !== undefined) await sendStream(answer, stream, res)
+    return answer
+  })
   return (request, response) => {
     const requestId = requestIdOf(request)
     toOriginForm(request)

@@ -1,5 +1,6 @@
-import type { Streams } from '../../lib/access/streams.ts'
-import type { Exchange } from './route.ts'
+import type { Streams } from '../../../lib/access/streams.ts'
+import type { Exchange } from '../route.ts'
+import { streamAnswer } from './stream-body.ts'
 
 /** A client that takes nothing for this long is disconnected, milliseconds: as a reader over RTSP. */
 const STALLED_MS = 10_000
@@ -28,9 +29,7 @@ export const relayStream = async (
     leave()
     throw error
   }
-  return new Response(relay.body, {
-    headers: { 'content-type': contentType, 'cache-control': 'no-store', 'x-accel-buffering': 'no', 'x-content-type-options': 'nosniff' },
-  })
+  return streamAnswer(relay.body, { 'content-type': contentType, 'x-content-type-options': 'nosniff' })
 }
 
 /** One stream from the engine to a client. */

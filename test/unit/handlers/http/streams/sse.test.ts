@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type EventStreamOptions, eventStream } from '../../../../handlers/http/sse.ts'
-import { createEventFeed } from '../../../../lib/events/feed.ts'
-import { followSse } from '../../../helpers/api/sse-client.ts'
+import { type EventStreamOptions, eventStream } from '../../../../../handlers/http/streams/sse.ts'
+import { createEventFeed } from '../../../../../lib/events/feed.ts'
+import { followSse } from '../../../../helpers/api/sse-client.ts'
 
 const message = (data: unknown, event = 'pipeline_status') => ({ event, pipelineId: 'a', data })
 

@@ -1,8 +1,9 @@
-import type { Streams } from '../../lib/access/streams.ts'
-import type { EventFeed } from '../../lib/events/feed.ts'
-import type { CurrentStatus } from '../../lib/events/hub.ts'
-import type { ApiEvent, EventFilter } from '../../lib/events/replay-buffer.ts'
-import type { Exchange } from './route.ts'
+import type { Streams } from '../../../lib/access/streams.ts'
+import type { EventFeed } from '../../../lib/events/feed.ts'
+import type { CurrentStatus } from '../../../lib/events/hub.ts'
+import type { ApiEvent, EventFilter } from '../../../lib/events/replay-buffer.ts'
+import type { Exchange } from '../route.ts'
+import { StreamBody, streamAnswer } from './stream-body.ts'
 
 /** Milliseconds that a client waits before it reconnects; sent once. */
 const RETRY_MS = 2000
@@ -29,15 +30,12 @@ export interface EventStreamOptions {
   readonly signal: AbortSignal
   /** Counts the stream, and ends it when its client may not have it any more; see `Streams`. */
   readonly hold?: ((end: () => void) => () => void) | undefined
-  /** As in the request's context: an error of the stream alone does not reach a client that does not read. */
-  readonly disconnect?: (() => void) | undefined
 }
 
 /** The options that come from the client's request. */
 export const clientOf = ({ request, context, admission }: Exchange, streams: Streams) => ({
   lastEventId: request.headers.get('last-event-id'),
   signal: request.signal,
-  disconnect: context.disconnect,
   hold: (end: () => void) => streams.open({ admission, clientAddress: context.clientAddress }, end),
 })
 
@@ -48,25 +46,14 @@ export const clientOf = ({ request, context, admission }: Exchange, streams: Str
 export const eventStream = (options: EventStreamOptions): Response => {
   let client: Client | undefined
   const release = options.hold?.(() => client?.end()) ?? ((): void => {})
-  const body = new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        client = new Client(controller, options, release)
-      },
-      cancel() {
-        client?.dispose()
-      },
-    },
-    new ByteLengthQueuingStrategy({ highWaterMark: MAX_BACKLOG_BYTES }),
-  )
-  return new Response(body, {
-    headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
-  })
+  const body = new StreamBody(() => client?.dispose())
+  client = new Client(body, options, release)
+  return streamAnswer(body, { 'content-type': 'text/event-stream' })
 }
 
 /** One client of an event stream, from its request until either side ends it. */
 class Client {
-  readonly #controller: ReadableStreamDefaultController<Uint8Array>
+  readonly #body: StreamBody
   readonly #options: EventStreamOptions
   readonly #release: () => void
   readonly #keepalive: ReturnType<typeof setInterval>
@@ -78,8 +65,8 @@ class Client {
   /** Events that wait for the status; undefined when none has to wait. */
   #early: ApiEvent[] | undefined
 
-  constructor(controller: ReadableStreamDefaultController<Uint8Array>, options: EventStreamOptions, release: () => void) {
-    this.#controller = controller
+  constructor(body: StreamBody, options: EventStreamOptions, release: () => void) {
+    this.#body = body
     this.#options = options
     this.#release = release
     this.#statusSent = options.status === undefined
@@ -106,14 +93,13 @@ class Client {
   readonly end = (): void => {
     if (!this.#open) return
     this.dispose()
-    this.#controller.close()
+    this.#body.end()
   }
 
   /** Discards what is unread, together with the connection. */
   #disconnect(): void {
     this.dispose()
-    this.#controller.error(new Error('The client does not read its events'))
-    this.#options.disconnect?.()
+    this.#body.abort(new Error('The client does not read its events'))
   }
 
   #onEvent(event: ApiEvent): void {
@@ -159,8 +145,8 @@ class Client {
 
   #write(bytes: Uint8Array): void {
     if (!this.#open) return
-    if ((this.#controller.desiredSize ?? 0) + this.#catchUpBytes <= 0) this.#disconnect()
-    else this.#controller.enqueue(bytes)
+    if (this.#body.waiting - this.#catchUpBytes >= MAX_BACKLOG_BYTES) this.#disconnect()
+    else this.#body.write(bytes)
   }
 }
 

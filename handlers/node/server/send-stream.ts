@@ -1,0 +1,62 @@
+import type { ServerResponse } from 'node:http'
+import { type ByteOut, StreamBody } from '../../http/streams/stream-body.ts'
+
+/**
+ * Sends an answer without an end of its own, until either side ends it. The adapter would keep a promise for each piece that it has
+ * sent, and with them the memory of a client that stays for days.
+ */
+export const sendStream = async (
+  { status, headers }: Response,
+  stream: StreamBody | ReadableStream<Uint8Array>,
+  response: ServerResponse,
+): Promise<void> => {
+  response.on('error', closeFollows)
+  if (!response.closed) {
+    response.writeHead(status, Object.fromEntries(headers)).flushHeaders()
+    const closed = new Promise((resolve) => response.on('close', resolve))
+    if (stream instanceof StreamBody) stream.sendTo(outOf(response))
+    else void pump(stream, response)
+    await closed
+  }
+  if (stream instanceof StreamBody) stream.cancel()
+  else if (!stream.locked) await stream.cancel()
+}
+
+const closeFollows = (): void => {}
+
+const outOf = (response: ServerResponse): ByteOut => ({
+  get waiting() {
+    return response.writableLength
+  },
+  write(bytes) {
+    if (!response.destroyed) response.write(bytes)
+  },
+  end: () => void response.end(),
+  abort: () => void response.destroy(),
+})
+
+/** Reads no faster than the client takes it. */
+const pump = async (stream: ReadableStream<Uint8Array>, response: ServerResponse): Promise<void> => {
+  const reader = stream.getReader()
+  response.once('close', () => void reader.cancel().catch(() => {}))
+  try {
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+      if (!response.destroyed && !response.write(piece.value)) await drained(response)
+    }
+    response.end()
+  } catch {
+    // The stream broke: a client must not take what it has for all of it.
+    response.destroy()
+  }
+}
+
+const drained = (response: ServerResponse): Promise<void> =>
+  new Promise((resolve) => {
+    const done = (): void => {
+      response.off('drain', done)
+      response.off('close', done)
+      resolve()
+    }
+    response.on('drain', done)
+    response.on('close', done)
+  })
