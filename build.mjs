@@ -91,7 +91,7 @@ export const ROOMS = {
   // The sidecar, from its entry down to the standards.
   engine: ['engine/', 'lib/', 'package.json'],
   'engine/http': ['engine/cameras', 'engine/cot', 'engine/klv', 'engine/live', 'engine/pipelines', 'engine/screenshots/files', 'lib/'],
-  'engine/metrics': ['engine/cot', 'engine/klv', 'engine/pipelines', 'lib/'],
+  'engine/metrics': ['engine/cot', 'engine/klv', 'engine/pipelines', 'engine/push', 'lib/'],
   'engine/pipelines': [
     'engine/fault.ts',
     'engine/gst',
@@ -100,6 +100,7 @@ export const ROOMS = {
     'engine/launch',
     'engine/live',
     'engine/outputs',
+    'engine/push',
     'engine/rtp',
     'engine/rtsp/publisher',
     'engine/screenshots',
@@ -126,6 +127,7 @@ export const ROOMS = {
     'lib/',
   ],
   'engine/sources/camera': ['engine/cameras', 'engine/fault.ts', 'engine/gst', 'lib/'],
+  'engine/push': ['engine/fault.ts', 'engine/gst', 'engine/rtp', 'engine/sandbox', 'engine/sources', 'lib/'],
   'engine/cot': ['engine/klv/st0601', 'lib/'],
   'engine/cameras': ['engine/gst', 'lib/'],
   'engine/outputs': ['engine/fault.ts', 'engine/rtp', 'engine/rtsp/access', 'engine/rtsp/publisher', 'lib/'],

@@ -53,6 +53,7 @@ const toChangedColumns = ({ config, geolocation, updated_at }: PipelineChange) =
   output_uri: config.output?.uri ?? null,
   raw_pipeline: config.mode === 'advanced' ? config.raw_pipeline : null,
   klv_config: config.klv_config,
+  push: config.push,
   geolocation,
   updated_at,
 })
@@ -83,6 +84,7 @@ const toConfig = (row: Row): PipelineConfig => {
     on_demand: row.on_demand,
     output: row.output_uri === null ? null : { uri: row.output_uri },
     klv_config: row.klv_config,
+    push: row.push,
     ephemeral: row.ephemeral,
   }
   if (row.mode === 'advanced') return { ...common, mode: 'advanced', raw_pipeline: row.raw_pipeline ?? '' }

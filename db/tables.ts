@@ -1,5 +1,5 @@
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import type { Encoding, Geolocation, KlvConfig, Source } from '../lib/schema/pipeline.ts'
+import type { Encoding, Geolocation, KlvConfig, PushTarget, Source } from '../lib/schema/pipeline.ts'
 import { PIPELINE_MODES, PIPELINE_STATES } from '../lib/schema/pipeline.ts'
 import type { ScreenshotSchedule } from '../lib/schema/screenshot.ts'
 import type { PartialSettings } from '../lib/schema/settings.ts'
@@ -15,6 +15,7 @@ export const pipelines = sqliteTable('pipelines', {
   output_uri: text(),
   raw_pipeline: text(),
   klv_config: text({ mode: 'json' }).$type<KlvConfig>().notNull(),
+  push: text({ mode: 'json' }).$type<readonly PushTarget[]>().notNull(),
   geolocation: text({ mode: 'json' }).$type<Geolocation>(),
   desired: text({ enum: PIPELINE_STATES }).notNull(),
   screenshots: text({ mode: 'json' }).$type<ScreenshotSchedule>(),

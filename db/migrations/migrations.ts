@@ -1,4 +1,5 @@
 import initial from './0001-initial.sql?raw' with { type: 'text' }
+import push from './0002-push.sql?raw' with { type: 'text' }
 
 export interface Migration {
   /** 1, 2, 3 … without a gap; the version of the database after it. */
@@ -8,4 +9,7 @@ export interface Migration {
 }
 
 /** Every step from an empty database to the newest version, in order. Never edit a released step. */
-export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: 'initial', sql: initial }]
+export const MIGRATIONS: readonly Migration[] = [
+  { version: 1, name: 'initial', sql: initial },
+  { version: 2, name: 'push', sql: push },
+]

@@ -33,6 +33,7 @@ const RECOMMENDED = [
   ['gstreamer1.0-plugins-ugly', plugin('x264')],
   ['gstreamer1.0-libav', plugin('libav')],
   ['gstreamer1.0-plugins-base-apps', program('gst-device-monitor-1.0')],
+  ['gstreamer1.0-rtsp', plugin('rtspclientsink')],
   ['v4l-utils', program('v4l2-ctl')],
 ]
 const TESTS = [
@@ -41,7 +42,6 @@ const TESTS = [
   ['iproute2', program('ip')],
   ['systemd', program('systemd-analyze')],
   ['openssl', program('openssl')],
-  ['gstreamer1.0-rtsp', plugin('rtspclientsink')],
   ['python3-gi', () => existsSync('/usr/lib/python3/dist-packages/gi')],
   ['gir1.2-gst-rtsp-server-1.0', typelib('GstRtspServer-1.0')],
   ['gir1.2-gst-plugins-base-1.0', typelib('GstApp-1.0')],

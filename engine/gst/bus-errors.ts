@@ -23,13 +23,14 @@ export const gstreamerMissing = (): Fault =>
 const PACKAGES: readonly (readonly [RegExp, string])[] = [
   [/^x264enc|^mpeg2dec|^asf|^rtmpsrc/, 'gstreamer1.0-plugins-ugly'],
   [/^avdec_|^avenc_|^avmux_|^avdemux_/, 'gstreamer1.0-libav'],
+  [/^rtspclientsink/, 'gstreamer1.0-rtsp'],
   [/^vaapi/, 'gstreamer1.0-vaapi'],
   [
     /^(?:alsa|app|audio|video(?:convert|scale|rate|test)|decodebin|playbin|uridecodebin|parsebin|ogg|opus|theora|tcp|gio|encodebin)/,
     'gstreamer1.0-plugins-base',
   ],
   [
-    /^(?:rtp(?!src|sink)|rtsp|udp|v4l2|jpeg|png|vp8|vp9|souphttp|flv|matroska|qt|mp4|isomp4|multi|wav|avi|pulse|deinterlace|autodetect)/,
+    /^(?:rtp(?!src|sink)|rtsp|udp|v4l2|jpeg|png|vp8|vp9|souphttp|flv|matroska|qt|mp4|isomp4|multi|progressreport|wav|avi|pulse|deinterlace|autodetect)/,
     'gstreamer1.0-plugins-good',
   ],
   [/^(?:text|time|clock)overlay|^textrender/, 'gstreamer1.0-x'],
@@ -38,7 +39,7 @@ const PACKAGES: readonly (readonly [RegExp, string])[] = [
 /** The package that has an element of this name, if its name tells. */
 export const knownPackage = (element: string): string | undefined => PACKAGES.find(([pattern]) => pattern.test(element))?.[1]
 
-const packageOf = (element: string): string => knownPackage(element) ?? 'gstreamer1.0-plugins-bad'
+export const packageOf = (element: string): string => knownPackage(element) ?? 'gstreamer1.0-plugins-bad'
 
 /** Messages on the bus as gst-launch-1.0 1.22 prints them, the most specific first: the first rule that matches any line decides. */
 const RULES: readonly Rule[] = [

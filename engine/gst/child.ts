@@ -1,6 +1,6 @@
 import { closeSync } from 'node:fs'
 import { constants } from 'node:os'
-import type { Readable } from 'node:stream'
+import type { Readable, Writable } from 'node:stream'
 import { execa } from 'execa'
 import { type Command, type Confinement, toCommand } from '../sandbox/confinement.ts'
 import { eraseArguments } from '../sandbox/erase-arguments.ts'
@@ -115,6 +115,8 @@ export const within = async <T>(result: Promise<T>, ms: number): Promise<T | und
 export interface Child {
   /** The program's pid on the host, as soon as it is known; undefined when it did not start. */
   readonly pid: Promise<number | undefined>
+  /** Only of a child that was started with `input`. */
+  readonly stdin: Writable | undefined
   readonly stdout: Readable
   readonly stderr: Readable
   /** The media pipes in order: fd 3, fd 4 … */
@@ -125,11 +127,11 @@ export interface Child {
   eraseArguments(): Promise<boolean>
 }
 
-/** Starts a long-lived program with `mediaPipes` pipes at fd 3 and up. Never fails: a missing program shows in `ended`. */
+/** Starts a long-lived program with `mediaPipes` pipes at fd 3 and up, and with `input` one that it reads at fd 0. Never fails: a missing program shows in `ended`. */
 export const startChild = (
   file: string,
   args: readonly string[],
-  options: { readonly mediaPipes: number; readonly reach: Confinement },
+  options: { readonly mediaPipes: number; readonly reach: Confinement; readonly input?: boolean },
 ): Child => {
   const info = 3 + options.mediaPipes
   const command = toCommand(file, args, options.reach, { info, filter: info + 1 })
@@ -138,16 +140,23 @@ export const startChild = (
     reject: false,
     buffer: false,
     cleanup: false,
-    stdio: ['ignore', 'pipe', 'pipe', ...Array.from({ length: pipes }, () => 'pipe' as const), ...filterOf(command)],
+    stdio: [
+      options.input === true ? 'pipe' : 'ignore',
+      'pipe',
+      'pipe',
+      ...Array.from({ length: pipes }, () => 'pipe' as const),
+      ...filterOf(command),
+    ],
     extendEnv: false,
     env: command.environment,
   })
   closeFilter(command)
-  const [, stdout, stderr, ...streams] = subprocess.stdio as [null, Readable, Readable, ...Readable[]]
+  const [stdin, stdout, stderr, ...streams] = subprocess.stdio as [Writable | null, Readable, Readable, ...Readable[]]
   const ended = subprocess.then((result) => toEnded(result, command))
   const pid = command.sandboxed ? readPid(streams[options.mediaPipes], ended) : Promise.resolve(subprocess.pid)
   return {
     pid,
+    stdin: stdin ?? undefined,
     stdout,
     stderr,
     media: streams.slice(0, options.mediaPipes),

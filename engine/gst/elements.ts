@@ -12,9 +12,12 @@ const good = (without?: string): ElementFacts => ({ aptPackage: 'gstreamer1.0-pl
 const bad = (without?: string): ElementFacts => ({ aptPackage: 'gstreamer1.0-plugins-bad', ...(without !== undefined && { without }) })
 const libav = (without: string): ElementFacts => ({ aptPackage: 'gstreamer1.0-libav', without })
 
+const rtsp = (without: string): ElementFacts => ({ aptPackage: 'gstreamer1.0-rtsp', without })
+
 const MPEGTS = 'MPEG-TS sources'
 const KLV = 'KLV'
 const HTTP = 'HTTP and HLS sources'
+const PUSH = 'pushes'
 const SCREENSHOTS = 'screenshots'
 
 /**
@@ -73,6 +76,13 @@ export const ELEMENTS = {
   avdec_h264: libav('screenshots and re-encoding of H.264'),
   avdec_h265: libav('screenshots and re-encoding of H.265'),
   jpegenc: good(SCREENSHOTS),
+  tsparse: bad(PUSH),
+  progressreport: good(PUSH),
+  srtsink: bad('pushes over SRT'),
+  udpsink: good('pushes over UDP'),
+  flvmux: good('pushes over RTMP'),
+  rtmp2sink: bad('pushes over RTMP'),
+  rtspclientsink: rtsp('pushes over RTSP'),
 } as const satisfies Record<string, ElementFacts>
 
 /** Names of elements that launch lines may have; encoders are known by the end of their names. */

@@ -5,7 +5,7 @@ import { CODECS } from '../codec/codecs.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import { DEFAULT_LIMITS } from '../rtsp/publisher/limits.ts'
 import type { MountedSession, MountPoint } from '../rtsp/publisher/mount.ts'
-import { Reader } from '../rtsp/publisher/reader.ts'
+import { Reader, type ReaderCounters } from '../rtsp/publisher/reader.ts'
 import { ElementaryStream } from './elementary-stream.ts'
 import type { Format, SharedSource } from './format.ts'
 import { PictureOrder } from './picture-order.ts'
@@ -29,6 +29,22 @@ const CHECK_MS = 1000
 const END_MS = 500
 
 type FormatName = 'video' | 'ts'
+
+/** The MPEG-TS of a pipeline on its way to one receiver. */
+export interface Feed {
+  /** Monotonic milliseconds since when the receiver has accepted nothing; undefined when nothing waits. */
+  readonly stuckSinceMs: number | undefined
+  /** Bytes handed over so far. */
+  readonly bytes: number
+  readonly gopDrops: number
+  close(): void
+}
+
+/** What a push asks of the pipeline. */
+export interface FeedOptions {
+  /** Whether the cached GOP goes first, at once; else the feed begins with the next key picture. */
+  readonly catchUp: boolean
+}
 
 interface Client {
   readonly format: FormatName
@@ -84,6 +100,43 @@ export class LiveVideo {
     if (!CODECS.has(caps.encodingName)) throw wrongCodec(id, caps.encodingName)
     if (point.isFull) throw readerLimit(id)
     return point
+  }
+
+  /**
+   * Feeds a receiver that is no reader: it takes no place, starts nothing and keeps nothing playing, and goes on over losses of
+   * the source. A slow one loses whole GOPs.
+   */
+  feed(out: Writable, { catchUp }: FeedOptions): Feed {
+    const { video } = this.#parts
+    const klv = this.#klv
+    const sink = this.#format('ts').createSink(out)
+    const counters: ReaderCounters = { bytesOut: 0, gopDrops: 0 }
+    const reader = new Reader([video, klv], sink, DEFAULT_LIMITS, counters)
+    const client: Client = { format: 'ts', check: () => {} }
+    this.#enter(client)
+    if (catchUp) {
+      sink.begin()
+      reader.prepare(performance.now())
+    }
+    reader.start()
+    const unsubscribe = [video.onUnit((unit) => reader.offer(0, unit)), klv?.onUnit((unit) => reader.offer(1, unit))]
+    return {
+      get stuckSinceMs() {
+        return sink.stuckSinceMs
+      },
+      get bytes() {
+        return counters.bytesOut
+      },
+      get gopDrops() {
+        return counters.gopDrops
+      },
+      close: () => {
+        for (const stop of unsubscribe) stop?.()
+        reader.pause()
+        sink.close()
+        this.#leave(client)
+      },
+    }
   }
 
   #join(point: MountPoint, name: FormatName, out: Writable): void {

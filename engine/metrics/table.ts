@@ -1,7 +1,8 @@
-import { PHASES } from '../../lib/schema/pipeline.ts'
+import { PHASES, PUSH_STATES } from '../../lib/schema/pipeline.ts'
 import type { CotCounts } from '../cot/sender.ts'
 import type { KlvCounts } from '../klv/tap.ts'
 import type { PipelineFacts } from '../pipelines/media-stats.ts'
+import type { PushFacts } from '../push/push.ts'
 import type { ProcessUsage } from './process-usage.ts'
 
 interface MeasuredPipeline extends PipelineFacts {
@@ -44,6 +45,26 @@ const perPipeline = (
       const known = value(pipeline)
       return known === undefined ? [] : [[{ pipeline_id: pipeline.view.id }, known]]
     }),
+})
+
+/** A metric with samples per push, which is known by its place in the configuration: an address may hold a secret. */
+const perPush = (
+  kind: MetricRow['kind'],
+  name: string,
+  help: string,
+  values: (push: PushFacts) => readonly Sample[],
+  labels: readonly string[] = [],
+): MetricRow => ({
+  kind,
+  name,
+  help,
+  labels: ['pipeline_id', 'push', ...labels],
+  samples: ({ pipelines }) =>
+    pipelines.flatMap(({ view, pushes }) =>
+      pushes.flatMap((push) =>
+        values(push).map(([own, value]): Sample => [{ pipeline_id: view.id, push: String(push.number), ...own }, value]),
+      ),
+    ),
 })
 
 const inSeconds = (ms: number | null): number | undefined => (ms === null ? undefined : ms / 1000)
@@ -111,6 +132,17 @@ export const ENGINE_METRICS: readonly MetricRow[] = [
     samples: ({ pipelines }) =>
       pipelines.flatMap(({ view, restarts }) => [...restarts].map(([reason, count]) => [{ pipeline_id: view.id, reason }, count] as const)),
   },
+  perPush(
+    'gauge',
+    'svc_push_state',
+    'State of a push: 1 for the present one, 0 for the others.',
+    ({ state }) => PUSH_STATES.map((each) => [{ state: each }, each === state ? 1 : 0]),
+    ['state'],
+  ),
+  perPush('counter', 'svc_push_sent_bytes_total', 'Bytes sent to the receiver of a push since the last play.', ({ bytes }) => [
+    [{}, bytes],
+  ]),
+  perPush('counter', 'svc_push_restarts_total', 'Connections of a push after its first.', ({ restarts }) => [[{}, restarts]]),
   {
     kind: 'gauge',
     name: 'svc_rtsp_connections',

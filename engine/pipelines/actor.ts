@@ -6,6 +6,7 @@ import type { Settings } from '../../lib/schema/settings.ts'
 import { KlvTap } from '../klv/tap.ts'
 import type { Planner } from '../launch/plan.ts'
 import { LiveVideo } from '../live/live.ts'
+import { Pushes } from '../push/pushes.ts'
 import { RtpStream } from '../rtp/stream.ts'
 import { Timeline } from '../rtp/timeline.ts'
 import type { Publisher } from '../rtsp/publisher/publisher.ts'
@@ -47,6 +48,7 @@ export class PipelineActor {
   readonly #demand: ReaderDemand
   readonly #status: PipelineStatus
   readonly #command = createQueue()
+  #pushes: Pushes
   #config: PipelineConfig
   #play: Play | undefined
   /** Of the present play, or of the last one. */
@@ -57,6 +59,7 @@ export class PipelineActor {
     klv: ({ available }) => this.klv.announce(available),
     media: () => {
       this.#status.move('media')
+      this.#pushes.begin()
       this.#demand.stopWhenIdle()
     },
     fault: ({ fault }) => this.#status.noteFault(fault),
@@ -97,6 +100,7 @@ export class PipelineActor {
       status: () => ({ playing: playing(), publishes: this.#config.output !== null }),
     })
     this.live = new LiveVideo({ config: () => this.#config, video, klv, point: () => this.#demand.output.point })
+    this.#pushes = this.#createPushes()
     this.klv = new KlvTap({
       ...shared,
       stream: klv,
@@ -116,18 +120,28 @@ export class PipelineActor {
     return {
       id: this.#config.id,
       state: this.#state(),
-      runtime: { ...this.#status.read(), readers: this.#demand.output.readers, ...this.#mediaStats.read(this.running) },
+      runtime: {
+        ...this.#status.read(),
+        readers: this.#demand.output.readers,
+        ...this.#mediaStats.read(this.running),
+        push: this.#pushes.view(),
+      },
       klv: this.klv.view(),
       screenshots: this.screenshots.view(this.#deps.settings().screenshots),
     }
   }
 
   measure(): PipelineFacts {
-    return { view: this.view(), pid: this.#play?.pid, media: mediaTotals(this.#streams, this.#demand.output.sent) }
+    return {
+      view: this.view(),
+      pid: this.#play?.pid,
+      media: mediaTotals(this.#streams, this.#demand.output.sent),
+      pushes: this.#pushes.facts(),
+    }
   }
 
   log(): readonly LogLine[] {
-    return this.#logRing.lines()
+    return this.#pushes.log(this.#logRing.lines())
   }
 
   /** Lets the first reader start the pipeline, if it is on demand. */
@@ -149,8 +163,9 @@ export class PipelineActor {
     return this.#command(async () => {
       this.#requireRegistered()
       if (this.#play !== undefined) throw runningConflict(this.#config.id)
-      await this.#demand.output.close()
+      await Promise.all([this.#demand.output.close(), this.#pushes.end()])
       this.#config = config
+      this.#pushes = this.#createPushes()
       this.#status.forgetError()
       this.klv.forget()
       this.#toIdle()
@@ -164,7 +179,7 @@ export class PipelineActor {
     if (force) this.#play?.stop()
     return this.#command(async () => {
       if (this.#play !== undefined && !force) throw runningConflict(this.#config.id)
-      await this.#endPlay()
+      await Promise.all([this.#endPlay(), this.#pushes.end()])
       await this.#demand.close()
       this.screenshots.close()
       this.#removed = true
@@ -225,6 +240,7 @@ export class PipelineActor {
   /** The play ended without a stop. */
   #onFailed(failure: Failure): void {
     this.klv.end()
+    void this.#pushes.end()
     // The caller of a start that failed got the error, so the pipeline must not start by itself later.
     if (this.#play?.awaited && !this.#play.hadMedia) this.#status.desired = 'ready'
     this.#play = undefined
@@ -237,10 +253,24 @@ export class PipelineActor {
     if (play === undefined) return
     this.#status.move('stop')
     play.stop()
-    await play.ended
+    await Promise.all([play.ended, this.#pushes.end()])
     this.klv.end()
     this.#play = undefined
     this.#status.move('ended')
+  }
+
+  #createPushes(): Pushes {
+    const [video, klv] = this.#streams
+    const config = this.#config
+    return new Pushes({
+      ...this.#deps,
+      config,
+      video,
+      klv: () => (config.klv_config.pass_klv ? klv : undefined),
+      openFeed: (out, options) => this.live.feed(out, options),
+      run: () => this.#logRing.run,
+      onChange: () => this.#emitView(),
+    })
   }
 
   /** From failed back to idle: a stop command confirms the failure, a new configuration makes it obsolete. */

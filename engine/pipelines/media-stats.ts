@@ -1,4 +1,5 @@
 import type { PipelineView, Runtime } from '../../lib/schema/pipeline.ts'
+import type { PushFacts } from '../push/push.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import { RateMeter } from './rate-meter.ts'
 
@@ -34,6 +35,7 @@ export interface PipelineFacts {
   /** The child of the present run. */
   readonly pid: number | undefined
   readonly media: MediaTotals
+  readonly pushes: readonly PushFacts[]
 }
 
 const STANDSTILL = { fps: 0, kbps: 0 }

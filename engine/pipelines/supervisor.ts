@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
 import { isDeepStrictEqual } from 'node:util'
 import type { PortRange } from '../../lib/configuration.ts'
 import type { EngineCheck, EngineEvent, LogLine } from '../../lib/engine/messages.ts'
 import type { EngineMoment } from '../../lib/engine/moment.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { licensedCodecs, requireLicense } from '../../lib/license/license.ts'
+import { receiverOf } from '../../lib/receiver.ts'
 import type { LicenseState } from '../../lib/schema/license.ts'
 import { isAtRest, type PipelineConfig, type PipelineView, parseOutputUri } from '../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../lib/schema/settings.ts'
@@ -106,9 +108,13 @@ export class Supervisor {
   /** Checks a configuration without running it. VALIDATION_ERROR says what to change. */
   async check(config: PipelineConfig): Promise<EngineCheck> {
     requireOwnAddress(config)
+    requireOtherReceivers(config)
     const checked = await this.#options.planner.check(config, this.#settings).catch(throwForClient)
     if (!checked.publishes && config.output !== null) {
       throw validationError('pipeline', [{ path: 'output.uri', message: 'Name an element pay0 in raw_pipeline, or leave output out' }])
+    }
+    if (!checked.publishes && config.push.length > 0) {
+      throw validationError('pipeline', [{ path: 'push', message: 'Name an element pay0 in raw_pipeline, or leave push out' }])
     }
     return checked
   }
@@ -210,6 +216,7 @@ export class Supervisor {
     // A new API process registers all pipelines again: an equal configuration changes nothing, and no reader is disconnected.
     if (known !== undefined && !known.running && isDeepStrictEqual(known.config, config)) return config
     const assigned = stored ? config : await this.#assignOutput(config)
+    if (!stored) requireOtherReceivers(assigned)
     // It may have been removed since.
     const present = this.#actors.get(config.id)
     if (present === undefined) await this.#register(assigned)
@@ -283,6 +290,20 @@ const throwForClient = (error: unknown): never => {
   const { code, details } = faultToApiError(error)
   throw new ApiError(code, error.message, details, { cause: error })
 }
+
+/** VALIDATION_ERROR when a push goes to the output of its own pipeline. */
+const requireOtherReceivers = ({ output, push }: PipelineConfig): void => {
+  const own = output === null ? undefined : parseOutputUri(output.uri)
+  if (own === undefined) return
+  for (const [index, { uri }] of push.entries()) {
+    const { scheme, host, port, path } = receiverOf(uri)
+    if (!scheme.startsWith('rtsp') || Number(port) !== own.port || path.split('/')[1] !== own.path || !isOwnHost(host)) continue
+    throw validationError('pipeline', [{ path: `push.${index}.uri`, message: 'Use a receiver that is not the output of this pipeline' }])
+  }
+}
+
+const isOwnHost = (host: string): boolean =>
+  /^localhost$/i.test(host) || host.toLowerCase() === hostname().toLowerCase() || isOwnAddress(host)
 
 /** VALIDATION_ERROR unless the host of the output is an address of this machine. */
 const requireOwnAddress = ({ output }: PipelineConfig): void => {

@@ -18,6 +18,7 @@ export const maskSecretsOf = (config: Pick<PipelineConfig, 'mode'> & SecretField
     for (const form of decodedForms(secret)) for (const piece of pieces(form)) secrets.add(piece)
   }
   if (config.source !== undefined) maskUri(config.source.uri, found)
+  for (const { uri } of config.push ?? []) maskUri(uri, found)
   if (config.raw_pipeline !== undefined) maskDescription(config.raw_pipeline, found)
   const known = [...secrets].filter((secret) => secret !== '' && secret !== MASK).sort((a, b) => b.length - a.length)
   if (known.length === 0) return redact
@@ -27,6 +28,7 @@ export const maskSecretsOf = (config: Pick<PipelineConfig, 'mode'> & SecretField
 
 interface SecretFields {
   readonly source?: { readonly uri: string }
+  readonly push?: readonly { readonly uri: string }[]
   readonly raw_pipeline?: string
 }
 

@@ -12,6 +12,7 @@ import {
   type PipelineConfig,
   type PipelineView,
   pipelineIdSchema,
+  pushTargetSchema,
   sourceSchema,
 } from '../schema/pipeline.ts'
 import { described } from '../schema/primitives.ts'
@@ -52,6 +53,7 @@ const configEntries = {
   on_demand: v.boolean(),
   output: v.nullable(outputSchema),
   klv_config: klvConfigSchema,
+  push: v.array(pushTargetSchema),
   ephemeral: v.boolean(),
 }
 

@@ -7,6 +7,7 @@ export const SIMPLE_PIPELINE = {
   mode: 'simple',
   source: { uri: 'rtsp://10.0.0.5/stream1', latency_ms: 100 },
   encoding: { codec: 'h264', bitrate: 1500, width: 1280, height: 720, fps: 25 },
+  push: [{ uri: 'srt://ground.example:9000?passphrase=correct-horse-battery' }],
 }
 
 export const TEST_PIPELINE = { id: 'first', mode: 'simple', source: { uri: 'test://ball' } }
@@ -28,6 +29,7 @@ export const REPRESENTED_PIPELINE = {
   output: { uri: 'rtsp://0.0.0.0:50000/gate' },
   klv: { available: false },
   klv_config: { pass_klv: false, auto_extract_geolocation: false },
+  push: [{ uri: 'srt://ground.example:9000?passphrase=***' }],
   geolocation: { latitude: 60.1768, longitude: 128.4268, altitude: 14190.7, heading: null },
   screenshots: { state: 'stopped', interval_seconds: 10, quality: 85 },
   runtime: {
@@ -42,6 +44,7 @@ export const REPRESENTED_PIPELINE = {
     fps: 25,
     bitrate_kbps: 1498.2,
     last_frame_age_ms: 12,
+    push: [{ uri: 'srt://ground.example:9000?passphrase=***', state: 'sending', since: TIME, last_error: null, bytes: 8123456 }],
   },
   ephemeral: false,
   created_at: TIME,

@@ -1,7 +1,7 @@
 import type { EngineCheck } from '../engine/messages.ts'
 import type { Engine } from '../engine/protocol.ts'
 import type { Geolocation, PipelineConfig } from '../schema/pipeline.ts'
-import { pipelineSchema } from '../schema/pipeline.ts'
+import { isRtmp, pipelineSchema } from '../schema/pipeline.ts'
 import { validate, validationError } from '../validate.ts'
 
 interface PipelineInput {
@@ -18,6 +18,7 @@ export const parsePipeline = (input: unknown, id?: string): PipelineInput => {
     on_demand: parsed.on_demand,
     output: parsed.output ?? null,
     klv_config: parsed.klv_config,
+    push: parsed.push,
     ephemeral: false,
   }
   const config: PipelineConfig =
@@ -41,6 +42,19 @@ export const checkDescription = async (engine: Pick<Engine, 'check'>, config: Pi
   if (config.output !== null && !checked.publishes) {
     throw validationError('pipeline', [
       { path: 'output', message: 'The description has no element named pay0 to publish; name one pay0 or leave output out' },
+    ])
+  }
+  if (config.push.length > 0 && !checked.publishes) {
+    throw validationError('pipeline', [
+      { path: 'push', message: 'The description has no element named pay0 to push; name one pay0 or leave push out' },
+    ])
+  }
+  if (checked.codecs.length > 0 && !checked.codecs.includes('h264') && config.push.some(isRtmp)) {
+    throw validationError('pipeline', [
+      {
+        path: 'push',
+        message: 'RTMP carries H.264 only, and the description encodes to H.265; use x264enc, or push over srt, udp or rtsp',
+      },
     ])
   }
   return checked

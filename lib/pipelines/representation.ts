@@ -1,7 +1,7 @@
 import { maskDescription, maskUri } from '../credentials/mask.ts'
 import { etagOf } from '../etag.ts'
 import type { PipelineRecord } from '../repositories.ts'
-import type { Encoding, PipelineConfig, PipelineView } from '../schema/pipeline.ts'
+import type { Encoding, PipelineConfig, PipelineView, PushTarget } from '../schema/pipeline.ts'
 import { DEFAULT_SETTINGS } from '../schema/settings.ts'
 
 const { interval_seconds, quality } = DEFAULT_SETTINGS.screenshots
@@ -17,6 +17,7 @@ export const represent = (record: PipelineRecord, view: PipelineView) => {
     ...media(config),
     klv: view.klv,
     klv_config: config.klv_config,
+    push: maskedPush(config),
     geolocation: record.geolocation,
     screenshots: view.screenshots,
     runtime: view.runtime,
@@ -44,6 +45,14 @@ const media = (config: PipelineConfig) => {
   const described = describeMedia(config)
   shown.set(config, described)
   return described
+}
+
+const pushes = new WeakMap<PipelineConfig, readonly PushTarget[]>()
+
+const maskedPush = (config: PipelineConfig): readonly PushTarget[] => {
+  const known = pushes.get(config) ?? config.push.map(({ uri }) => ({ uri: maskUri(uri) }))
+  pushes.set(config, known)
+  return known
 }
 
 const describeMedia = (config: PipelineConfig) => {
@@ -80,5 +89,12 @@ export const idleView = (record: PipelineRecord): PipelineView => ({
     fps: 0,
     bitrate_kbps: 0,
     last_frame_age_ms: null,
+    push: maskedPush(record.config).map(({ uri }) => ({
+      uri,
+      state: 'idle',
+      since: new Date(record.updated_at).toISOString(),
+      last_error: null,
+      bytes: 0,
+    })),
   },
 })

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { type Receiver, receiverOf } from '../receiver.ts'
 import { described, integerBetween, numberBetween } from './primitives.ts'
 
 export const PIPELINE_MODES = ['simple', 'advanced'] as const
@@ -6,6 +7,10 @@ export const PIPELINE_STATES = ['ready', 'playing'] as const
 export const PHASES = ['idle', 'starting', 'playing', 'reconnecting', 'stopping', 'failed'] as const
 export const CODECS = ['h264', 'h265'] as const
 export const SOURCE_SCHEMES = ['rtsp', 'rtsps', 'rtspt', 'udp', 'srt', 'rtmp', 'rtmps', 'http', 'https', 'v4l2', 'test', 'file'] as const
+export const PUSH_SCHEMES = ['srt', 'udp', 'rtmp', 'rtmps', 'rtsp', 'rtsps'] as const
+export const PUSH_STATES = ['idle', 'connecting', 'sending', 'waiting'] as const
+/** Most pushes of one pipeline. */
+const MAX_PUSHES = 8
 
 const oneOf = <const T extends readonly string[]>(values: T) => v.picklist(values, `Use one of: ${values.join(', ')}`)
 const boolean = v.boolean('Use true or false')
@@ -96,6 +101,46 @@ export const outputSchema = v.strictObject({
   ),
 })
 
+const isOneOf = (values: readonly string[], value: string): boolean => values.includes(value)
+/** SRT that listens needs no host. */
+const listens = ({ scheme, query }: Receiver): boolean => scheme === 'srt' && query.get('mode') === 'listener'
+const ofReceiver = (holds: (receiver: Receiver) => boolean, message: string) => v.check((uri: string) => holds(receiverOf(uri)), message)
+
+export const pushTargetSchema = v.strictObject({
+  uri: v.pipe(
+    text,
+    v.minLength(1, 'Use a receiver address such as srt://host:port'),
+    v.maxLength(2048, 'Use at most 2048 characters'),
+    v.check((uri) => !NOT_IN_A_URI.test(uri), 'Percent-encode blanks and control characters'),
+    ofReceiver(
+      ({ scheme }) => isOneOf(PUSH_SCHEMES, scheme),
+      `Use an address that starts with one of: ${PUSH_SCHEMES.map((scheme) => `${scheme}://`).join(', ')}`,
+    ),
+    ofReceiver((receiver) => receiver.host !== '' || listens(receiver), 'Use an address with a host, such as srt://host:port'),
+    ofReceiver(
+      ({ scheme, port }) => (port === '' ? !isOneOf(['srt', 'udp'], scheme) : Number(port) >= 1 && Number(port) <= 65535),
+      'Use an address with a port of 1 to 65535',
+    ),
+    ofReceiver(
+      ({ scheme, query }) => scheme !== 'srt' || isOneOf(['caller', 'listener'], query.get('mode') ?? 'caller'),
+      'Use mode=caller or mode=listener',
+    ),
+    ofReceiver(
+      ({ scheme, query }) => scheme !== 'udp' || /^(?:[1-9]\d?|1\d\d|2[0-4]\d|25[0-5])$/.test(query.get('ttl') ?? '1'),
+      'Use a ttl of 1 to 255',
+    ),
+    ofReceiver(({ scheme, path }) => !scheme.startsWith('rtmp') || /^\/[^/]+\/./.test(path), 'Use rtmp://host/application/stream'),
+    v.description(`Address of the receiver; schemes: ${PUSH_SCHEMES.join(', ')}. Answers mask its credentials (***)`),
+  ),
+})
+
+const pushSchema = v.pipe(
+  v.array(pushTargetSchema, 'Use a list such as [{"uri":"srt://host:port"}]'),
+  v.maxLength(MAX_PUSHES, `Use at most ${MAX_PUSHES} pushes`),
+  v.check((targets) => new Set(targets.map(({ uri }) => uri)).size === targets.length, 'Use each address once'),
+  v.description('Receivers that the video is sent to while the pipeline plays'),
+)
+
 export const klvConfigSchema = v.strictObject({
   pass_klv: v.optional(described(boolean, "Serve the source's KLV metadata together with the video"), false),
   auto_extract_geolocation: v.optional(described(boolean, 'Update geolocation from the KLV metadata'), false),
@@ -133,6 +178,7 @@ const commonEntries = {
   on_demand: v.optional(described(boolean, 'Starts with its first reader or with play, not at creation or with the service'), false),
   output: v.optional(described(outputSchema, 'Address of the RTSP output; a port of SVC_OUTPUT_PORTS when absent')),
   klv_config: v.optional(klvConfigSchema, { pass_klv: false, auto_extract_geolocation: false }),
+  push: v.optional(pushSchema, []),
   geolocation: v.optional(described(v.nullable(geolocationSchema), 'Position of the camera; null when unknown'), null),
 }
 
@@ -157,6 +203,9 @@ export const advancedPipelineSchema = v.strictObject({
   ),
 })
 
+/** Whether a push goes over RTMP, which carries no H.265. */
+export const isRtmp = ({ uri }: PushTarget): boolean => receiverOf(uri).scheme.startsWith('rtmp')
+
 /** Body of create and replace. */
 export const pipelineSchema = v.pipe(
   v.variant('mode', [simplePipelineSchema, advancedPipelineSchema], `Use one of: ${PIPELINE_MODES.join(', ')}`),
@@ -166,6 +215,13 @@ export const pipelineSchema = v.pipe(
       'Use the pipeline id as the path of the output address',
     ),
     ['output', 'uri'],
+  ),
+  v.forward(
+    v.check(
+      (pipeline) => pipeline.mode !== 'simple' || pipeline.encoding?.codec !== 'h265' || !pipeline.push.some(isRtmp),
+      'RTMP carries H.264 only: encode to h264, or push to srt://, udp:// or rtsp://',
+    ),
+    ['push'],
   ),
 )
 
@@ -201,6 +257,8 @@ export type Codec = (typeof CODECS)[number]
 export type Source = v.InferOutput<typeof sourceSchema>
 export type Encoding = v.InferOutput<typeof encodingSchema>
 export type Geolocation = v.InferOutput<typeof geolocationSchema>
+export type PushTarget = Readonly<v.InferOutput<typeof pushTargetSchema>>
+export type PushState = (typeof PUSH_STATES)[number]
 export type KlvConfig = v.InferOutput<typeof klvConfigSchema>
 
 interface CommonConfig {
@@ -209,6 +267,7 @@ interface CommonConfig {
   /** null: none was given (the engine assigns a port), or the description names no pay0. */
   readonly output: { readonly uri: string } | null
   readonly klv_config: KlvConfig
+  readonly push: readonly PushTarget[]
   readonly ephemeral: boolean
 }
 
@@ -241,6 +300,16 @@ export interface LastError {
   readonly at: string
 }
 
+/** The current state of one push. */
+export interface PushView {
+  /** Credentials are masked. */
+  readonly uri: string
+  readonly state: PushState
+  readonly since: string
+  readonly last_error: LastError | null
+  readonly bytes: number
+}
+
 /** The current state in the engine: `runtime` of the representation. */
 export interface Runtime {
   readonly phase: Phase
@@ -254,6 +323,7 @@ export interface Runtime {
   readonly fps: number
   readonly bitrate_kbps: number
   readonly last_frame_age_ms: number | null
+  readonly push: readonly PushView[]
 }
 
 export interface KlvView {

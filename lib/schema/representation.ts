@@ -1,10 +1,30 @@
 import * as v from 'valibot'
-import { encodingSchema, geolocationSchema, klvConfigSchema, outputSchema, PHASES, PIPELINE_STATES, pipelineIdSchema } from './pipeline.ts'
+import {
+  encodingSchema,
+  geolocationSchema,
+  klvConfigSchema,
+  outputSchema,
+  PHASES,
+  PIPELINE_STATES,
+  PUSH_STATES,
+  pipelineIdSchema,
+} from './pipeline.ts'
 import { count, described, time } from './primitives.ts'
 
 const rate = v.pipe(v.number(), v.minValue(0))
 
 const lastErrorSchema = v.object({ code: v.string(), message: v.string(), at: time })
+
+const pushViewSchema = v.object({
+  uri: described(v.string(), 'Address of the receiver; credentials are masked (***)'),
+  state: described(
+    v.picklist(PUSH_STATES),
+    'idle: the pipeline does not play; sending: the receiver takes the video; waiting: for the next attempt, after last_error',
+  ),
+  since: described(time, 'When the state began'),
+  last_error: described(v.nullable(lastErrorSchema), 'Why it last did not connect or was disconnected; without credentials'),
+  bytes: described(count, 'Bytes sent since the last play'),
+})
 
 export const runtimeSchema = described(
   v.object({
@@ -19,6 +39,7 @@ export const runtimeSchema = described(
     fps: described(rate, 'Measured frame rate, frames per second'),
     bitrate_kbps: described(rate, 'Measured bitrate, kbit/s'),
     last_frame_age_ms: described(v.nullable(rate), 'Time since the last frame, milliseconds'),
+    push: described(v.array(pushViewSchema), 'The pushes, in the order of the configuration'),
   }),
   'Current state in the media engine',
 )
@@ -35,6 +56,7 @@ const statusEntries = {
     state: v.optional(described(v.picklist(['playing', 'stopped']), 'Whether it is decoded; only when available')),
   }),
   klv_config: klvConfigSchema,
+  push: v.array(v.object({ uri: described(v.string(), 'Address of a receiver; credentials are masked (***)') })),
   geolocation: described(v.nullable(geolocationSchema), 'Position of the camera; null when unknown'),
   screenshots: v.object({
     state: described(v.picklist(['playing', 'stopped']), 'Whether periodic screenshots are taken'),

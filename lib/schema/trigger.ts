@@ -71,6 +71,7 @@ export const triggeredConfig = ({ id, path }: Trigger, mediaServer: MediaServer)
   encoding: { codec: 'h264', bitrate: 2000, width: 1920, height: 1080, fps: 30, quality: 7 },
   output: null,
   klv_config: { pass_klv: true, auto_extract_geolocation: true },
+  push: [],
   ephemeral: true,
 })
 

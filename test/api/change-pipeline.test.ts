@@ -136,6 +136,19 @@ describe('replacing a pipeline', () => {
     })
   }
 
+  it('keeps the credentials of pushes that were moved, added or removed', async () => {
+    await using api = await createTestApi()
+    const [srt, rtmp] = ['srt://10.0.0.9:9000?passphrase=correct-horse', 'rtmp://admin:s3cret@10.0.0.9/live/key']
+    await api.given(simple('cam-1', { on_demand: true, push: [{ uri: srt }, { uri: rtmp }] }))
+    const { push } = (await read(api)) as { push: { uri: string }[] }
+    expect(push).toEqual([{ uri: 'srt://10.0.0.9:9000?passphrase=***' }, { uri: 'rtmp://***@10.0.0.9/live/key' }])
+    const moved = [...push, { uri: 'udp://10.0.0.9:5000' }].reverse()
+    expect((await api.send('PUT', '/svc/pipeline/cam-1', simple('cam-1', { on_demand: true, push: moved }))).status).toBe(200)
+    expect(api.engine.config('cam-1')).toMatchObject({ push: [{ uri: 'udp://10.0.0.9:5000' }, { uri: rtmp }, { uri: srt }] })
+    const unknown = await api.send('PUT', '/svc/pipeline/cam-1', simple('cam-1', { push: [{ uri: 'rtmp://***@10.0.0.8/live/key' }] }))
+    expect([unknown.status, await unknown.text()]).toEqual([400, expect.stringContaining('push.0.uri')])
+  })
+
   it('refuses an edited source whose credentials are still masked', async () => {
     await using api = await createTestApi()
     await api.given(simple('cam-1', { on_demand: true, source: { uri: 'rtsp://admin:s3cret@10.0.0.5/a' } }))

@@ -30,12 +30,13 @@ describe('creating a pipeline', () => {
           geolocation: null,
           screenshots: { state: 'stopped', interval_seconds: 10, quality: 85 },
           runtime: expect.objectContaining({ phase: 'playing', desired: 'playing', last_error: null, next_retry_at: null }),
+          push: [],
           ephemeral: false,
           created_at: '2026-11-20T10:00:00.000Z',
           updated_at: '2026-11-20T10:00:00.000Z',
         })
         expect(Object.keys(body).join()).toBe(
-          'id,mode,on_demand,state,source,encoding,output,klv,klv_config,geolocation,screenshots,runtime,ephemeral,created_at,updated_at',
+          'id,mode,on_demand,state,source,encoding,output,klv,klv_config,push,geolocation,screenshots,runtime,ephemeral,created_at,updated_at',
         )
       },
     },
@@ -255,7 +256,7 @@ describe('creates at the same time', () => {
       encoding: null,
       output: null,
     } as const
-    api.engine.plant({ ...config, klv_config: { pass_klv: false, auto_extract_geolocation: false }, ephemeral: false }, 'playing')
+    api.engine.plant({ ...config, klv_config: { pass_klv: false, auto_extract_geolocation: false }, push: [], ephemeral: false }, 'playing')
     expect((await api.send('POST', '/svc/pipeline', simple('cam-1'))).status).toBe(409)
     expect(api.engine.ids()).toEqual(['cam-1'])
   })

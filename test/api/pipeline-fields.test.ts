@@ -8,6 +8,7 @@ const source = (more: Record<string, unknown>) => simple('cam-1', { source: { ur
 const encoding = (more: Record<string, unknown>) => simple('cam-1', { encoding: { codec: 'h264', ...more } })
 const output = (uri: unknown) => simple('cam-1', { output: { uri } })
 const place = (more: Record<string, unknown>) => simple('cam-1', { geolocation: { latitude: 0, longitude: 0, ...more } })
+const push = (...uris: readonly unknown[]) => simple('cam-1', { push: uris.map((uri) => ({ uri })) })
 const without = (name: string) => Object.fromEntries(Object.entries(simple('cam-1')).filter(([key]) => key !== name))
 const uriOfLength = (length: number) => 'rtsp://10.0.0.5/'.padEnd(length, 'a')
 
@@ -70,6 +71,23 @@ const refused: readonly Field[] = [
   ['an output with a query', output('rtsp://0.0.0.0:8600/cam-1?a=b'), 'output.uri'],
   ['a klv flag that is a number', simple('cam-1', { klv_config: { pass_klv: 1 } }), 'klv_config.pass_klv'],
   ['an unknown klv flag', simple('cam-1', { klv_config: { decode: true } }), 'klv_config.decode'],
+  ['a push that is no list', simple('cam-1', { push: { uri: 'srt://10.0.0.9:9000' } }), 'push'],
+  ['an unknown field of a push', simple('cam-1', { push: [{ uri: 'srt://10.0.0.9:9000', key: 'x' }] }), 'push.0.key'],
+  ['nine pushes', push(...Array.from({ length: 9 }, (_, at) => `udp://10.0.0.9:${5000 + at}`)), 'push'],
+  ['a push twice', push('srt://10.0.0.9:9000', 'srt://10.0.0.9:9000'), 'push'],
+  ['a push with another scheme', push('http://10.0.0.9/live'), 'push.0.uri'],
+  ['a push without scheme', push('10.0.0.9:9000'), 'push.0.uri'],
+  ['a push of 2049 characters', push(`rtsp://10.0.0.9/${'a'.repeat(2049)}`), 'push.0.uri'],
+  ['a push with a blank', push('srt://10.0.0.9:9000', 'srt://10.0.0.9:9001?streamid=a b'), 'push.1.uri'],
+  ['a push without host', push('rtsp:///live'), 'push.0.uri'],
+  ['a push over SRT without port', push('srt://10.0.0.9'), 'push.0.uri'],
+  ['a push over SRT without host that does not listen', push('srt://:9000'), 'push.0.uri'],
+  ['a push over SRT in another mode', push('srt://10.0.0.9:9000?mode=rendezvous'), 'push.0.uri'],
+  ['a push over UDP without port', push('udp://239.1.1.1'), 'push.0.uri'],
+  ['a push over UDP with a ttl of 0', push('udp://239.1.1.1:5000?ttl=0'), 'push.0.uri'],
+  ['a push with a port over 65535', push('udp://10.0.0.9:65536'), 'push.0.uri'],
+  ['a push over RTMP without stream', push('rtmp://10.0.0.9/live'), 'push.0.uri'],
+  ['a push of H.265 over RTMP', { ...encoding({ codec: 'h265' }), push: [{ uri: 'rtmp://10.0.0.9/live/key' }] }, 'push'],
   ['a latitude below -90', place({ latitude: -90.1 }), 'geolocation.latitude'],
   ['a latitude over 90', place({ latitude: 90.1 }), 'geolocation.latitude'],
   ['a longitude over 180', place({ longitude: 180.1 }), 'geolocation.longitude'],
@@ -99,6 +117,19 @@ const accepted: readonly (readonly [name: string, body: Record<string, unknown>]
   ['the highest output port', output('rtsp://0.0.0.0:65535/cam-1')],
   ['an output on IPv6', output('rtsp://[::]:8600/cam-1')],
   ['a description of 16384 characters', advanced('adv', { raw_pipeline: 'videotestsrc ! fakesink'.padEnd(16384, ' ') })],
+  [
+    'eight pushes',
+    push(
+      'srt://10.0.0.9:9000?passphrase=correct-horse&latency=200',
+      'srt://:9001?mode=listener',
+      'udp://10.0.0.9:5000',
+      'udp://239.1.1.1:5000?ttl=8&iface=eth0',
+      'rtmp://10.0.0.9/live/key',
+      'rtmps://user:s3cret@live.example:443/app/key?token=abc',
+      'rtsp://10.0.0.9/in/cam-1',
+      'RTSPS://[2001:db8::1]:8322/in/cam-1',
+    ),
+  ],
   ['no geolocation', simple('cam-1', { geolocation: null })],
   ['a geolocation at the bounds', place({ latitude: -90, longitude: 180, altitude: -1000, heading: 360 })],
 ]

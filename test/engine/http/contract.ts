@@ -28,6 +28,7 @@ export const config = (id: string): PipelineConfig => ({
   encoding: null,
   output: null,
   klv_config: { pass_klv: true, auto_extract_geolocation: false },
+  push: [],
   ephemeral: false,
 })
 

@@ -218,6 +218,7 @@ describe('the check before a start', () => {
     raw_pipeline,
     on_demand: false,
     output: null,
+    push: [],
     ephemeral: false,
     klv_config: { pass_klv: false, auto_extract_geolocation: false },
   })

@@ -1,3 +1,4 @@
+import { maskUri } from '../../../lib/credentials/mask.ts'
 import type { EngineEvent, LogLine } from '../../../lib/engine/messages.ts'
 import { ENGINE_PROTOCOL, type Engine } from '../../../lib/engine/protocol.ts'
 import { ApiError } from '../../../lib/errors.ts'
@@ -213,6 +214,13 @@ const viewOf = ({ config, phase, desired }: Held): PipelineView => ({
     fps: 0,
     bitrate_kbps: 0,
     last_frame_age_ms: null,
+    push: config.push.map(({ uri }) => ({
+      uri: maskUri(uri),
+      state: stateOf(phase) === 'playing' ? 'sending' : 'idle',
+      since: SINCE,
+      last_error: null,
+      bytes: 0,
+    })),
   },
 })
 

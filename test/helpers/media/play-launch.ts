@@ -17,6 +17,7 @@ export const configure = (uri: string, encoding: Encoding | null): SimpleConfig 
   on_demand: false,
   output: null,
   klv_config: { pass_klv: false, auto_extract_geolocation: false },
+  push: [],
   ephemeral: false,
   source: { uri, latency_ms: 0 },
   encoding,

@@ -11,6 +11,7 @@ const record = (id: string): PipelineRecord => ({
     on_demand: false,
     output: null,
     klv_config: { pass_klv: false, auto_extract_geolocation: false },
+    push: [],
     ephemeral: false,
     raw_pipeline: 'videotestsrc ! fakesink',
   },

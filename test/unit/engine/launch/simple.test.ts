@@ -25,6 +25,7 @@ const configure = (uri: string, encoding: Encoding | null = null, latency_ms = 2
   on_demand: false,
   output: null,
   klv_config: { pass_klv: false, auto_extract_geolocation: false },
+  push: [],
   ephemeral: false,
   source: { uri, latency_ms },
   encoding,

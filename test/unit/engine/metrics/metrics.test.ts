@@ -29,13 +29,22 @@ const view = (id: string, runtime: Partial<Runtime>): PipelineView => ({
     fps: 0,
     bitrate_kbps: 0,
     last_frame_age_ms: null,
+    push: [],
     ...runtime,
   },
 })
 
 const MEDIA = { frames: 10, bytesIn: 2000, malformedPackets: 1, bytesOut: 6000, gopDrops: 2, worstLoss: 0.25 }
-const PLAYING: PipelineFacts = { view: view('a', { phase: 'playing', readers: 3, last_frame_age_ms: 40 }), pid: process.pid, media: MEDIA }
-const IDLE: PipelineFacts = { view: view('b', {}), pid: undefined, media: { ...MEDIA, frames: 0 } }
+const PLAYING: PipelineFacts = {
+  view: view('a', { phase: 'playing', readers: 3, last_frame_age_ms: 40 }),
+  pid: process.pid,
+  media: MEDIA,
+  pushes: [
+    { number: 1, state: 'sending', bytes: 188_000, restarts: 2 },
+    { number: 2, state: 'waiting', bytes: 0, restarts: 9 },
+  ],
+}
+const IDLE: PipelineFacts = { view: view('b', {}), pid: undefined, media: { ...MEDIA, frames: 0 }, pushes: [] }
 
 /** The engine's metrics for pipelines and events set by the test. */
 const setUp = (more: Partial<EngineMetricsSources> = {}) => {
@@ -87,6 +96,12 @@ describe("the engine's metrics", () => {
     expect(value('svc_pipeline_last_frame_age_seconds', { pipeline_id: 'b' })).toBeUndefined()
     expect(value('svc_pipeline_resident_memory_bytes', a)).toBeGreaterThan(10_000_000)
     expect(value('svc_pipeline_resident_memory_bytes', { pipeline_id: 'b' })).toBeUndefined()
+    const waiting = { ...a, push: '2' }
+    expect(value('svc_push_sent_bytes_total', { ...a, push: '1' })).toBe(188_000)
+    expect(value('svc_push_restarts_total', waiting)).toBe(9)
+    expect(['idle', 'connecting', 'sending', 'waiting'].map((state) => value('svc_push_state', { ...waiting, state }))).toEqual([
+      0, 0, 0, 1,
+    ])
     expect(value('svc_rtsp_connections')).toBe(4)
     expect(value('svc_klv_packets_total', { ...a, result: 'decoded' })).toBe(7)
     expect(value('svc_klv_packets_total', { ...a, result: 'bad_checksum' })).toBe(1)

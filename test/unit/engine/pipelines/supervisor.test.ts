@@ -60,6 +60,19 @@ describe('registering pipelines', () => {
     expect([mounted.length, closed.length]).toEqual([2, 1])
   })
 
+  it('refuses a push to the output of the same pipeline, also when the output is assigned, and one without pay0', async () => {
+    const { supervisor } = setUp()
+    const pushing = (uri: string): PipelineConfig => ({ ...onDemand, output: { uri: 'rtsp://0.0.0.0:50000/cam-1' }, push: [{ uri }] })
+    const refusal = (path: string) => ({ code: 'VALIDATION_ERROR', details: { issues: [expect.objectContaining({ path })] } })
+    for (const uri of ['rtsp://127.0.0.1:50000/cam-1', 'rtsps://x:y@localhost:50000/cam-1/', 'rtsp://[::1]:50000/cam-1?a=b']) {
+      await expect(supervisor.put(pushing(uri), { create: true }), uri).rejects.toMatchObject(refusal('push.0.uri'))
+      await expect(supervisor.check(pushing(uri)), uri).rejects.toMatchObject(refusal('push.0.uri'))
+    }
+    const others = ['rtsp://127.0.0.1:50000/cam-2', 'rtsp://127.0.0.1:50001/cam-1', 'rtsp://192.0.2.9:50000/cam-1', 'udp://127.0.0.1:50000']
+    await supervisor.put({ ...pushing(''), push: others.map((uri) => ({ uri })) }, { create: true })
+    expect(supervisor.view('cam-1').runtime.push).toMatchObject(others.map((uri) => ({ uri, state: 'idle', last_error: null, bytes: 0 })))
+  })
+
   it('keeps a pipeline that was registered while an earlier removal of the same id was ending', async () => {
     const { supervisor, events } = setUp()
     await supervisor.put(onDemand, { create: true })

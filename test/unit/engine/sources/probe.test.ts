@@ -11,6 +11,7 @@ describe('the dry run of a source', () => {
       on_demand: false,
       output: null,
       klv_config: { pass_klv: false, auto_extract_geolocation: false },
+      push: [],
       ephemeral: false,
       source: { uri, latency_ms: 200 },
       encoding: null,

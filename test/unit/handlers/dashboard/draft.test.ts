@@ -17,6 +17,7 @@ const BODIES = [
     encoding: { codec: 'h265', bitrate: 900, width: 640, height: 360, fps: 12.5, quality: 3 },
     output: { uri: 'rtsp://0.0.0.0:50001/full' },
     klv_config: { pass_klv: true, auto_extract_geolocation: true },
+    push: [{ uri: 'srt://10.0.0.7:9000?passphrase=***' }, { uri: 'udp://239.1.1.1:5000' }],
     geolocation: { latitude: -27.5, longitude: 0, altitude: null, heading: 350 },
   },
   { id: 'own', mode: 'advanced', raw_pipeline: 'videotestsrc ! fakesink' },

@@ -44,6 +44,7 @@ describe('a declaration', () => {
       'klv_config',
       'mode',
       'on_demand',
+      'push',
       'source',
     ])
     expect(settings).toEqual({ reconnect: { max_delay_seconds: 5 } })

@@ -22,6 +22,7 @@ const view = (id: string, phase: Phase, revision: number, runtime: Partial<Runti
     fps: 0,
     bitrate_kbps: 0,
     last_frame_age_ms: null,
+    push: [],
     ...runtime,
   },
 })

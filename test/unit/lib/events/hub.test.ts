@@ -27,6 +27,7 @@ const view = (id: string, phase: Phase, more: Partial<Runtime> = {}): PipelineVi
     fps: 0,
     bitrate_kbps: 0,
     last_frame_age_ms: null,
+    push: [],
     ...more,
   },
 })
@@ -40,6 +41,7 @@ const record = (id: string): PipelineRecord => ({
     encoding: null,
     output: { uri: `rtsp://0.0.0.0:50000/${id}` },
     klv_config: { pass_klv: false, auto_extract_geolocation: false },
+    push: [],
     ephemeral: false,
   },
   geolocation: null,

@@ -36,6 +36,7 @@ const common = {
   on_demand: false,
   output: null,
   klv_config: { pass_klv: false, auto_extract_geolocation: false },
+  push: [],
   ephemeral: false,
 }
 const passed = (uri: string): PipelineConfig => ({ ...common, mode: 'simple', source: { uri, latency_ms: 200 }, encoding: null })

@@ -13,6 +13,7 @@ const config = (id: string, more: Partial<PipelineConfig> = {}): PipelineConfig 
     on_demand: false,
     output: { uri: `rtsp://0.0.0.0:50100/${id}` },
     klv_config: { pass_klv: false, auto_extract_geolocation: false },
+    push: [],
     ephemeral: false,
     source: { uri: 'rtsp://10.0.0.5/stream', latency_ms: 200 },
     encoding: null,
@@ -43,7 +44,7 @@ describe('when the service starts', () => {
       record(config('always'), 'playing'),
       record(config('stopped'), 'ready'),
       record(config('demand', { on_demand: true }), 'playing'),
-      record(config('published', { ephemeral: true }), 'playing'),
+      record(config('published', { push: [], ephemeral: true }), 'playing'),
     )
     await reconcile(api.deps, 'service_start')
     expect(await phases(api)).toEqual({ always: 'playing', stopped: 'playing', demand: 'idle' })
@@ -52,7 +53,7 @@ describe('when the service starts', () => {
 
   it('does not wait for a change that itself waits for the engine, and settles the pipeline again after it', async () => {
     await using api = await createTestApi()
-    await store(api, record(config('busy'), 'playing'), record(config('published', { ephemeral: true }), 'playing'))
+    await store(api, record(config('busy'), 'playing'), record(config('published', { push: [], ephemeral: true }), 'playing'))
     const ready = Promise.withResolvers<void>()
     const changes = ['busy', 'published'].map((id) => api.deps.changes(id, () => ready.promise))
     await reconcile(api.deps, 'service_start')
@@ -120,7 +121,7 @@ describe('when the engine was restarted', () => {
       record(config('always'), 'playing'),
       record(config('stopped'), 'ready'),
       record(config('demand', { on_demand: true }), 'playing'),
-      record(config('published', { ephemeral: true }), 'playing'),
+      record(config('published', { push: [], ephemeral: true }), 'playing'),
     )
     await reconcile(api.deps, 'engine_restarted')
     expect(await phases(api)).toEqual({ always: 'playing', stopped: 'idle', demand: 'playing', published: 'playing' })
@@ -143,7 +144,7 @@ describe('when a running engine is found', () => {
       api,
       record(config('kept'), 'playing'),
       record(config('lacking'), 'playing'),
-      record(config('lost', { ephemeral: true }), 'playing'),
+      record(config('lost', { push: [], ephemeral: true }), 'playing'),
     )
     api.engine.plant(config('kept'), 'playing')
     api.engine.plant(config('stranger'), 'playing')
@@ -155,8 +156,8 @@ describe('when a running engine is found', () => {
 
   it('keeps a triggered pipeline that still plays', async () => {
     await using api = await createTestApi()
-    await store(api, record(config('published', { ephemeral: true }), 'playing'))
-    api.engine.plant(config('published', { ephemeral: true }), 'playing')
+    await store(api, record(config('published', { push: [], ephemeral: true }), 'playing'))
+    api.engine.plant(config('published', { push: [], ephemeral: true }), 'playing')
     await reconcile(api.deps, 'engine_found')
     expect(await phases(api)).toEqual({ published: 'playing' })
   })

@@ -96,6 +96,7 @@ it('creates the documented pipeline', () => {
     encoding: { codec: 'h264', bitrate: 2000, width: 1920, height: 1080, fps: 30, quality: 7 },
     output: null,
     klv_config: { pass_klv: true, auto_extract_geolocation: true },
+    push: [],
     ephemeral: true,
   })
 })

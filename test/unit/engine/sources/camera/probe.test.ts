@@ -12,6 +12,7 @@ const configure = (uri: string, encoding: SimpleConfig['encoding'] = null): Simp
   id: 'cam',
   mode: 'simple',
   on_demand: false,
+  push: [],
   ephemeral: false,
   output: null,
   klv_config: { pass_klv: false, auto_extract_geolocation: false },

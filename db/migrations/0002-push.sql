@@ -1,0 +1,1 @@
+ALTER TABLE pipelines ADD COLUMN push TEXT NOT NULL DEFAULT '[]';

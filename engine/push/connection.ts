@@ -1,0 +1,112 @@
+import type { Writable } from 'node:stream'
+import type { Fault } from '../fault.ts'
+import { type Child, startChild } from '../gst/child.ts'
+import { onLine } from '../gst/on-line.ts'
+import { stopChild } from '../gst/stop-child.ts'
+import { notTaken, pushFault, receiverStalled } from './faults.ts'
+import type { PushLine } from './line.ts'
+
+/** The MPEG-TS on its way into a child. */
+export interface Feed {
+  /** Monotonic milliseconds since when nothing was taken; undefined when nothing waits. */
+  readonly stuckSinceMs: number | undefined
+  readonly bytes: number
+  close(): void
+}
+
+/** Begins to feed a child. */
+export type OpenFeed = (out: Writable, options: { readonly catchUp: boolean }) => Feed
+
+export interface Connection {
+  readonly line: PushLine
+  readonly openFeed: OpenFeed
+  readonly signal: AbortSignal
+  readonly log: (stream: 'stdout' | 'stderr' | 'engine', line: string) => void
+  readonly onStart: (feed: Feed, pid: Promise<number | undefined>) => void
+  /** The receiver takes the video. */
+  readonly onSending: () => void
+}
+
+/** How a connection ended: with a fault, by its signal, or to be opened anew without a fault. */
+export type ConnectionEnd = Fault | 'stopped' | 'renewed'
+
+const STDERR_TAIL = 20
+const CHECK_MS = 1000
+/** A receiver that takes nothing for so long is gone, seconds. */
+const STALLED_SECONDS = 10
+/** A receiver that does not take the video in this time is given up, seconds; one that does not answer at all ends the child before. */
+const CONNECT_SECONDS = 20
+/** After this many buffers those before have been taken: one is held by the sink, one by an element before it. */
+const TAKEN_BUFFERS = 3
+
+const PROGRESS = /^progress \([\d:]+\): (\d+)/
+
+/** One child of a push, from its start until it is reaped. */
+export const runConnection = async (connection: Connection): Promise<ConnectionEnd> => {
+  const { line, openFeed, signal, log, onStart } = connection
+  const child = startChild('gst-launch-1.0', line.args, { mediaPipes: 0, reach: line.reach, input: true })
+  const tail: string[] = []
+  let end: ConnectionEnd | undefined
+  const stop = (why: ConnectionEnd): void => {
+    if (end !== undefined) return
+    end = why
+    void stopChild(child)
+  }
+  const onAbort = (): void => stop('stopped')
+  signal.addEventListener('abort', onAbort)
+  if (signal.aborted) onAbort()
+  hideArguments(child, log)
+  onLine(child.stderr, (text) => {
+    tail.push(text)
+    if (tail.length > STDERR_TAIL) tail.shift()
+    log('stderr', text)
+  })
+  const beganMs = performance.now()
+  let sending = false
+  followProgress(child, connection, () => {
+    sending = true
+    connection.onSending()
+  })
+  // The end of the child says more than the error of its pipe.
+  child.stdin?.on('error', () => {})
+  const feed = child.stdin && openFeed(child.stdin, { catchUp: line.catchUp })
+  if (feed !== undefined) onStart(feed, child.pid)
+  const timer = setInterval(() => {
+    const nowMs = performance.now()
+    // What waits for the first receiver would be old when it comes.
+    if (nowMs - (feed?.stuckSinceMs ?? nowMs) > STALLED_SECONDS * 1000) stop(line.listens ? 'renewed' : receiverStalled(STALLED_SECONDS))
+    else if (!sending && !line.listens && nowMs - beganMs > CONNECT_SECONDS * 1000) stop(notTaken(CONNECT_SECONDS))
+  }, CHECK_MS)
+  try {
+    const ended = await child.ended
+    return end ?? pushFault(ended, tail)
+  } finally {
+    clearInterval(timer)
+    feed?.close()
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+/** gst-launch-1.0 has read its arguments when it prints its first line. */
+const hideArguments = (child: Child, log: Connection['log']): void => {
+  child.stdout.once('data', () => {
+    void child.eraseArguments().then((erased) => {
+      if (!erased) log('engine', 'the arguments of the process cannot be hidden here (kernel.yama.ptrace_scope)')
+    })
+  })
+}
+
+const followProgress = (child: Child, { line, log }: Connection, onSending: () => void): void => {
+  let begun = line.begins === undefined
+  let sending = false
+  onLine(child.stdout, (text) => {
+    const buffers = PROGRESS.exec(text)?.[1]
+    if (buffers === undefined) {
+      begun ||= line.begins?.test(text) === true
+      log('stdout', text)
+    } else if (begun && !sending && Number(buffers) >= TAKEN_BUFFERS) {
+      sending = true
+      onSending()
+    }
+  })
+}

@@ -1,0 +1,127 @@
+import { redact } from '../../lib/redact.ts'
+import { Fault, type FaultCause } from '../fault.ts'
+import { gstreamerMissing, packageOf } from '../gst/bus-errors.ts'
+import type { Ended } from '../gst/child.ts'
+
+interface Rule {
+  readonly pattern: RegExp
+  readonly reason: FaultCause
+  /** Shown to users; `$1` is the first group of the pattern, `$package` the package of the element `$1`. */
+  readonly message: string
+}
+
+/** What the sinks of GStreamer 1.22 print, the most specific first: the first rule that matches any line decides. */
+const RULES: readonly Rule[] = [
+  {
+    pattern: /no element "([^"]+)"/,
+    reason: 'missing_element',
+    message: 'The element $1 is not installed. Install it: apt-get install $package',
+  },
+  {
+    pattern: /Unauthorized|\(401\)|[Aa]uthenticat(?:ion|e).*(?:fail|required|reject)|authmod=/,
+    reason: 'unauthorized',
+    message: 'The receiver requires a user name and password, or rejects those of the push. Correct its uri.',
+  },
+  { pattern: /Forbidden|\(403\)/, reason: 'unauthorized', message: 'The receiver does not allow this user to publish (403).' },
+  {
+    pattern: /Resource not found|Not Found|\(404\)/i,
+    reason: 'not_found',
+    message: 'The receiver takes no stream at this path (404). Check the path of the push.',
+  },
+  {
+    pattern: /Publish\.(?:BadName|Denied|Rejected)|publish.*(?:denied|rejected)/i,
+    reason: 'unauthorized',
+    message: 'The receiver does not let this stream be published: another one may use its name, or the key is wrong.',
+  },
+  {
+    pattern: /Connection refused/i,
+    reason: 'unreachable',
+    message: 'The receiver refuses the connection: nothing listens at its address and port.',
+  },
+  {
+    pattern: /Error resolving|resolve|Name or service not known|Temporary failure in name resolution/i,
+    reason: 'unreachable',
+    message: 'The host name of the receiver has no address. Check the uri of the push and the name server.',
+  },
+  {
+    pattern: /No route to host|(?:Network|Host) (?:is )?unreachable/i,
+    reason: 'unreachable',
+    message: 'There is no route to the host of the receiver. Check the network.',
+  },
+  {
+    pattern: /Address already in use|Cannot assign requested address|bind/i,
+    reason: 'port_in_use',
+    message: 'The engine cannot listen at the address of the push: another program uses the port, or it is not an address of this host.',
+  },
+  {
+    pattern: /bad secret|wrong password|Incorrect passphrase|passphrase/i,
+    reason: 'unauthorized',
+    message: 'The passphrase of the SRT receiver is wrong or missing. Correct it in the uri of the push.',
+  },
+  {
+    pattern: /SRT socket: Connection (?:timeout|rejected)|Connection setup failure/i,
+    reason: 'unreachable',
+    message: 'The SRT receiver does not answer: nothing listens at its address and port, or it rejects the stream id or passphrase.',
+  },
+  {
+    pattern: /certificate|TLS/,
+    reason: 'source_error',
+    message: 'The TLS connection to the receiver failed. Check its certificate and port; add its certificate authority to this host.',
+  },
+  {
+    pattern: /Failed to connect|Could not connect|Could not open resource for reading and writing/i,
+    reason: 'unreachable',
+    message: 'The receiver cannot be reached: nothing listens at its address and port, or a firewall is between.',
+  },
+  {
+    pattern: /reason not-negotiated|could not link|missing plugin/i,
+    reason: 'unsupported',
+    message: 'The video cannot be sent in the format of this receiver.',
+  },
+  { pattern: /timed? ?out/i, reason: 'timeout', message: 'The receiver stopped answering.' },
+  {
+    pattern: /SRT socket|[Cc]losed|reset|Broken pipe|Could not (?:read|write|send|receive)|connection .*(?:lost|broken)|Failed to write/,
+    reason: 'unreachable',
+    message: 'The connection to the receiver was lost.',
+  },
+]
+
+const fill = (template: string, match: RegExpExecArray): string =>
+  template.replace(/\$(1|package)/g, (_, which: string) => (which === 'package' ? packageOf(match[1] ?? '') : (match[1] ?? '')))
+
+const firstError = (lines: readonly string[]): string =>
+  redact(
+    (lines.find((line) => /^(?:ERROR|WARNING: erroneous)/.test(line)) ?? '').replace(/^ERROR: (?:from element \S+: )?/, '').slice(0, 300),
+  )
+
+/** The fault of a push whose child ended by itself. `lines`: the last of its stderr, oldest first. */
+export const pushFault = (ended: Ended, lines: readonly string[]): Fault => {
+  if (ended.missing) return gstreamerMissing()
+  for (const rule of RULES) {
+    for (const line of lines) {
+      const match = rule.pattern.exec(line)
+      if (match !== null) return new Fault(rule.reason, redact(fill(rule.message, match)))
+    }
+  }
+  if (ended.exitCode === 0) return new Fault('ended', 'The receiver ended the stream.')
+  const error = firstError(lines)
+  const end = ended.signal === null ? `exit code ${ended.exitCode}` : `${ended.signal}`
+  return new Fault('crashed', `The process of the push ended with ${end}.${error === '' ? '' : ` Its last error: ${error}`}`)
+}
+
+export const receiverStalled = (seconds: number): Fault =>
+  new Fault('stalled', `The receiver has taken nothing for ${seconds} s. The push connects again.`)
+
+export const notTaken = (seconds: number): Fault => new Fault('timeout', `The receiver did not take the video within ${seconds} s.`)
+
+/** The codecs that MPEG-TS carries here, by the encoding names of RTP. */
+const CARRIED: ReadonlySet<string> = new Set(['H264', 'H265'])
+
+/** Why a receiver cannot get this video at all; undefined when it can. */
+export const cannotCarry = (rtmp: boolean, codec: string): Fault | undefined => {
+  if (!CARRIED.has(codec)) return new Fault('unsupported', `The video is ${codec}, which cannot be pushed. Re-encode it to H.264 or H.265.`)
+  if (rtmp && codec !== 'H264') {
+    return new Fault('unsupported', 'RTMP carries H.264 only, and the video is H.265. Encode it to h264, or push it over srt, udp or rtsp.')
+  }
+  return undefined
+}

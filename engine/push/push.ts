@@ -1,0 +1,242 @@
+import { Backoff } from '../../lib/backoff.ts'
+import { maskUri } from '../../lib/credentials/mask.ts'
+import type { MaskSecrets } from '../../lib/credentials/secrets.ts'
+import { pause } from '../../lib/pause.ts'
+import type { Log } from '../../lib/ports.ts'
+import { isRtmp, type LastError, type PushState, type PushTarget, type PushView } from '../../lib/schema/pipeline.ts'
+import type { Settings } from '../../lib/schema/settings.ts'
+import { Fault, maskFault } from '../fault.ts'
+import type { RtpStream } from '../rtp/stream.ts'
+import { type ConnectionEnd, type Feed, type OpenFeed, runConnection } from './connection.ts'
+import { cannotCarry } from './faults.ts'
+import { pushLine, refusesKlv } from './line.ts'
+import { nextState, type PushEvent } from './states.ts'
+
+/** Longest pause before the next attempt, milliseconds: the return of a receiver cannot be seen, and the video should be there within 5 s of it. */
+const MAX_PAUSE_MS = 3000
+/** What a push needs of its pipeline. */
+export interface PushParts {
+  readonly pipelineId: string
+  /** Place in the configuration, from 1; names the push in logs and metrics. */
+  readonly number: number
+  readonly target: PushTarget
+  readonly video: RtpStream
+  /** The KLV that is passed on; undefined when none is. */
+  readonly klv: () => RtpStream | undefined
+  readonly openFeed: OpenFeed
+  readonly settings: () => Settings
+  readonly mask: MaskSecrets
+  /** Adds a line to the log of the push. */
+  readonly addLine: (stream: 'stdout' | 'stderr' | 'engine', line: string) => void
+  readonly log: Log
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  /** The view has changed. */
+  readonly onChange: () => void
+}
+
+/** What the metrics of a push are made of. */
+export interface PushFacts {
+  readonly number: number
+  readonly state: PushState
+  readonly bytes: number
+  /** Connections after the first, since the pipeline was registered. */
+  readonly restarts: number
+}
+
+/** One receiver of a pipeline: attempts with backoff from the first media of a play to its end, each with a child of its own. */
+export class Push {
+  readonly #parts: PushParts
+  readonly #uri: string
+  readonly #backoff = new Backoff()
+  #state: PushState = 'idle'
+  #since: number
+  #lastError: LastError | null = null
+  #bytesBefore = 0
+  #restarts = 0
+  #feed: Feed | undefined
+  /** The receiver has taken video over the present connection. */
+  #sent = false
+  /** The receiver refused the track of the KLV; until a connection without it ends. */
+  #klvRefused = false
+  #abort: AbortController | undefined
+  #ended: Promise<void> = Promise.resolve()
+
+  constructor(parts: PushParts) {
+    this.#parts = parts
+    this.#uri = maskUri(parts.target.uri)
+    this.#since = parts.now()
+  }
+
+  view(): PushView {
+    return {
+      uri: this.#uri,
+      state: this.#state,
+      since: new Date(this.#since).toISOString(),
+      last_error: this.#lastError,
+      bytes: this.#bytes,
+    }
+  }
+
+  facts(): PushFacts {
+    return { number: this.#parts.number, state: this.#state, bytes: this.#bytes, restarts: this.#restarts }
+  }
+
+  /** The pipeline plays. Does nothing when the push runs already. */
+  begin(): void {
+    if (this.#abort !== undefined) return
+    const abort = new AbortController()
+    this.#abort = abort
+    this.#bytesBefore = 0
+    this.#lastError = null
+    this.#backoff.reset()
+    this.#ended = this.#ended.then(() => this.#attemptUntil(abort.signal))
+  }
+
+  /** The pipeline does not play any more: idle at once. Resolves when the child is reaped. */
+  end(): Promise<void> {
+    this.#abort?.abort()
+    this.#abort = undefined
+    this.#countBytes()
+    this.#move('stop')
+    return this.#ended
+  }
+
+  get #bytes(): number {
+    // What a child has read that never connected was not sent.
+    return this.#bytesBefore + (this.#sent ? (this.#feed?.bytes ?? 0) : 0)
+  }
+
+  async #attemptUntil(signal: AbortSignal): Promise<void> {
+    for (let attempt = 1; !signal.aborted; attempt += 1) {
+      if (!(await this.#mediaIsThere(signal))) return
+      if (attempt > 1) this.#restarts += 1
+      this.#move('start')
+      const end = await this.#attempt(signal).catch(toFault)
+      const sent = this.#sent
+      this.#countBytes()
+      if (signal.aborted || end === 'stopped') return
+      if (end !== 'renewed') await this.#pauseAfter(end, sent, signal)
+    }
+  }
+
+  /** Resolves to the fault that ended the connection. */
+  async #attempt(signal: AbortSignal): Promise<ConnectionEnd> {
+    const { target, video, klv, openFeed, addLine } = this.#parts
+    const codec = video.caps?.encodingName ?? ''
+    const fault = cannotCarry(isRtmp(target), codec)
+    if (fault !== undefined) return fault
+    const klvStream = klv()
+    const withKlv = klvStream?.caps !== undefined && !this.#klvRefused
+    const line = pushLine(target.uri, { codec, klv: withKlv })
+    const renew = new AbortController()
+    // The track cannot be added to a connection.
+    const unsubscribe = refusesKlv(target.uri) && !withKlv && !this.#klvRefused ? klvStream?.onCaps(() => renew.abort()) : undefined
+    try {
+      const end = await runConnection({
+        line,
+        openFeed,
+        signal: AbortSignal.any([signal, renew.signal]),
+        log: addLine,
+        onStart: (feed, pid) => this.#onStart(feed, pid),
+        onSending: () => this.#onSending(signal),
+      })
+      return this.#withoutKlvNext(end === 'stopped' && renew.signal.aborted ? 'renewed' : end, withKlv)
+    } finally {
+      unsubscribe?.()
+    }
+  }
+
+  #onStart(feed: Feed, pid: Promise<number | undefined>): void {
+    this.#feed = feed
+    void pid.then((known) => {
+      if (known !== undefined) this.#parts.addLine('engine', `started process ${known}`)
+    })
+  }
+
+  #onSending(signal: AbortSignal): void {
+    if (signal.aborted) return
+    this.#sent = true
+    this.#move('sent')
+  }
+
+  /** A server that refuses the track of the KLV gets the video alone, at once. */
+  #withoutKlvNext(end: ConnectionEnd, withKlv: boolean): ConnectionEnd {
+    const { target, addLine } = this.#parts
+    const sent = this.#sent
+    if (!refusesKlv(target.uri) || !(end instanceof Fault)) return end
+    if (!withKlv || sent || end.reason === 'unreachable' || end.reason === 'unauthorized') {
+      if (sent) this.#klvRefused = false
+      return end
+    }
+    this.#klvRefused = true
+    addLine('engine', `the receiver does not take the KLV (${end.message}); the next attempt sends the video alone`)
+    return 'renewed'
+  }
+
+  async #pauseAfter(fault: Fault, sent: boolean, signal: AbortSignal): Promise<void> {
+    const { settings } = this.#parts
+    this.#noteFault(maskFault(fault, this.#parts.mask))
+    // A connection that worked is no sign that the next one will not. That it worked took a second at least, so this cannot go round quickly.
+    if (sent) {
+      this.#backoff.reset()
+      return
+    }
+    const delay = this.#backoff.next(settings().reconnect)
+    // Servers lock a user after repeated wrong passwords, and what cannot be carried or is not installed seldom changes soon.
+    await pause(fault.permanent && fault.reason !== 'not_found' ? delay : Math.min(delay, MAX_PAUSE_MS), signal)
+  }
+
+  #noteFault(fault: Fault): void {
+    const { pipelineId, number, log, now, addLine } = this.#parts
+    const { reason, message } = fault
+    const code = reason === 'engine_missing' ? 'SERVICE_UNAVAILABLE' : 'ENGINE_ERROR'
+    const before = this.#lastError?.message
+    this.#lastError = { code, message, at: new Date(now()).toISOString() }
+    addLine('engine', `${reason}: ${message}`)
+    // A receiver that stays away fails every few seconds with the same words.
+    log[before === message ? 'debug' : 'warn']('push_fault', { pipeline_id: pipelineId, push: number, reason, message })
+    this.#move('fault')
+  }
+
+  #countBytes(): void {
+    this.#bytesBefore = this.#bytes
+    this.#feed = undefined
+    this.#sent = false
+  }
+
+  #move(event: PushEvent): void {
+    const { pipelineId, number, log, now, onChange } = this.#parts
+    const next = nextState(this.#state, event)
+    if (next === undefined || next === this.#state) return
+    this.#state = next
+    this.#since = now()
+    log[next === 'sending' || next === 'idle' ? 'info' : 'debug']('push_state', {
+      pipeline_id: pipelineId,
+      push: number,
+      state: next,
+      after: event,
+    })
+    onChange()
+  }
+
+  /** Waits until the source sends; false when the signal was faster. */
+  async #mediaIsThere(signal: AbortSignal): Promise<boolean> {
+    const { video } = this.#parts
+    if (video.live || signal.aborted) return !signal.aborted
+    const there = Promise.withResolvers<void>()
+    const unsubscribe = video.onUnit(() => {
+      if (video.live) there.resolve()
+    })
+    const onAbort = (): void => there.resolve()
+    signal.addEventListener('abort', onAbort)
+    await there.promise
+    unsubscribe()
+    signal.removeEventListener('abort', onAbort)
+    return !signal.aborted
+  }
+}
+
+/** What cannot be launched, such as an address that cannot be read. */
+const toFault = (error: unknown): Fault =>
+  error instanceof Fault ? error : new Fault('crashed', 'The process of the push could not be started.', { cause: error })

@@ -1,0 +1,53 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { onTestFinished } from 'vitest'
+
+/** A program that receives what a pipeline pushes. */
+export interface Receiver {
+  readonly child: ChildProcess
+  /** Resolves to its exit code and what it printed, when it has ended. */
+  readonly ended: Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }>
+  kill(): Promise<void>
+}
+
+/** Starts a receiver; it is killed at the end of the test. */
+export const startReceiver = (file: string, args: readonly string[]): Receiver => {
+  const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const exited = once(child, 'exit')
+  let [stdout, stderr] = ['', '']
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+  })
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL')
+    await exited
+  }
+  onTestFinished(kill)
+  return { child, ended: once(child, 'close').then(() => ({ code: child.exitCode, stdout, stderr })), kill }
+}
+
+/** Decodes so many frames of an input; its stderr has what ffmpeg complains about. */
+export const decodeFrames = (input: readonly string[], frames: number): Receiver =>
+  startReceiver('ffmpeg', [
+    ...['-nostdin', '-v', 'error', '-progress', 'pipe:1', ...input],
+    ...['-map', '0:v', '-frames:v', String(frames), '-enc_time_base', '1:90000', '-fps_mode', 'passthrough', '-f', 'null', '-'],
+  ])
+
+/** Writes the MPEG-TS as it comes into a file. */
+export const saveStream = (source: string, file: string): Receiver =>
+  startReceiver('gst-launch-1.0', ['-q', ...source.split(' '), '!', 'filesink', `location=${file}`, 'buffer-mode=unbuffered'])
+
+/** A TCP port of 127.0.0.1 that was free a moment ago. */
+export const freeTcpPort = async (): Promise<number> => {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  await new Promise<void>((resolve) => server.close(() => resolve()))
+  if (address === null || typeof address === 'string') throw new Error('The server has no port')
+  return address.port
+}

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest'
+import { pushLine, refusesKlv } from '../../../../engine/push/line.ts'
+
+const H264 = { codec: 'H264', klv: false }
+const lineOf = (uri: string, media = H264): string => pushLine(uri, media).args.join(' ')
+
+describe('the line of a push', () => {
+  it('sends MPEG-TS over SRT and lets the engine connect again', () => {
+    const uri = 'srt://10.0.0.9:9000?passphrase=correct-horse&latency=200'
+    expect(lineOf(uri)).toBe(
+      `-- fdsrc fd=0 blocksize=65536 ! tsparse ! progressreport name=progress update-freq=1 do-query=false format=buffers ! srtsink uri=${uri} auto-reconnect=false sync=false async=false`,
+    )
+    expect(pushLine(uri, H264)).toMatchObject({ listens: false, catchUp: true, begins: undefined })
+  })
+
+  it('listens on all addresses when the address of a listener has no host', () => {
+    expect(lineOf('srt://:9000?mode=listener')).toContain('srtsink uri=srt://0.0.0.0:9000?mode=listener ')
+    expect(pushLine('srt://:9000?mode=listener', H264).listens).toBe(true)
+  })
+
+  it('sends datagrams of seven packets over UDP, paced, and within the own network', () => {
+    expect(lineOf('udp://10.0.0.9:5000')).toMatch(/tsparse alignment=7 .* udpsink host=10\.0\.0\.9 port=5000 ttl-mc=1 .*max-bitrate=\d+/)
+    expect(lineOf('udp://239.1.1.1:5000?ttl=8&iface=eth0')).toContain('host=239.1.1.1 port=5000 ttl-mc=8 multicast-iface=eth0 ')
+    expect(pushLine('udp://10.0.0.9:5000', H264).catchUp).toBe(false)
+  })
+
+  it('muxes FLV for RTMP, with the credentials beside the address', () => {
+    const line = lineOf('rtmp://user:p%40ss@10.0.0.9/live/key?a=b')
+    expect(line).toMatch(
+      /tsdemux name=in latency=0 ! h264parse ! flvmux streamable=true ! .* rtmp2sink location=rtmp:\/\/10\.0\.0\.9\/live\/key\?a=b /,
+    )
+    expect(line).toContain('username=user password=p@ss')
+  })
+
+  it('records to RTSP over TCP, with KLV when there is some, and on the port of RTSPS', () => {
+    expect(lineOf('rtsp://10.0.0.9/in', { codec: 'H265', klv: false })).toMatch(
+      / h265parse ! progressreport .* ! rtspclientsink name=out .*protocols=tcp/,
+    )
+    expect(lineOf('rtsp://10.0.0.9/in', { codec: 'H264', klv: true })).toMatch(/ in\. ! meta\/x-klv ! queue .* ! out\.$/)
+    expect(lineOf('rtsps://10.0.0.9/in')).toContain('location=rtsps://10.0.0.9:322/in ')
+    expect(lineOf('rtsps://10.0.0.9:8322/in')).toContain('location=rtsps://10.0.0.9:8322/in ')
+    expect(['rtsp://h/', 'RTSPS://h/', 'srt://h:1', 'rtmp://h/a/b'].map(refusesKlv)).toEqual([true, true, false, false])
+  })
+
+  it('keeps what an address may hold from becoming another element', () => {
+    expect(lineOf('srt://10.0.0.9:9000?streamid=a!filesink')).toContain('uri=srt://10.0.0.9:9000?streamid=a!filesink ')
+    expect(pushLine('rtsp://10.0.0.9/a%20!%20b', H264).args).toContain('location=rtsp://10.0.0.9/a%20!%20b')
+  })
+})
