@@ -6,7 +6,15 @@ import type { PipelineRecord } from '../../../../lib/repositories.ts'
 import type { PipelineView, Runtime } from '../../../../lib/schema/pipeline.ts'
 
 const record = (id: string, latitude?: number): PipelineRecord => ({
-  config: { id, mode: 'advanced', raw_pipeline: 'videotestsrc ! fakesink', on_demand: true, ephemeral: false, output: null, push: [] } as never,
+  config: {
+    id,
+    mode: 'advanced',
+    raw_pipeline: 'videotestsrc ! fakesink',
+    on_demand: true,
+    ephemeral: false,
+    output: null,
+    push: [],
+  } as never,
   geolocation: latitude === undefined ? null : { latitude, longitude: 2, altitude: null, heading: null },
   created_at: 0,
   updated_at: 0,
