@@ -1,18 +1,19 @@
 /**
- * Many passthrough pipelines at once, each with a reader: CPU, memory of the sidecar per pipeline and per child, lost packets.
- * many-pipelines [PIPELINES] [SECONDS]: with the engine reading the source, and with a child for each.
+ * Many passthrough pipelines at once, each with a reader: CPU, memory of the engine per pipeline and per child, lost packets. The whole
+ * service with the engine reading the source, with a child for each, and gst-rtsp-server in one process, in turns.
+ * many-pipelines [PIPELINES] [SECONDS] [ROUNDS]
  */
-
 import { readFileSync } from 'node:fs'
-import { cpuSeconds, sleep } from '../helpers/bench/measure.ts'
+import { join } from 'node:path'
+import { cpuSeconds, quantile, rtspLine, sleep, start } from '../helpers/bench/measure.ts'
 import { createPipeline, withService } from '../helpers/bench/service-run.ts'
-import { childrenOf, residentBytes } from '../helpers/process/processes.ts'
-import type { Service } from '../helpers/process/service.ts'
+import { childrenOf } from '../helpers/process/processes.ts'
+import { freePort } from '../helpers/rtsp/media.ts'
 import { openReader, sequenceGaps } from '../helpers/rtsp/reader.ts'
 import { startRtspSource } from '../helpers/rtsp/source.ts'
 
-const count = Number(process.argv[2] ?? 20)
-const seconds = Number(process.argv[3] ?? 20)
+const [count = 20, seconds = 20, rounds = 3] = process.argv.slice(2).map(Number)
+const WARM_UP_MS = 10_000
 const MB = 1024 * 1024
 
 /** Memory that only this process has, bytes. */
@@ -22,48 +23,80 @@ const privateBytes = (pid: number): number =>
     0,
   )
 
-const measure = async (service: Service, reader: string) => {
-  const engine = service.enginePid()
-  const [emptyBytes, emptyPrivate] = [residentBytes(engine), privateBytes(engine)]
-  const outputs: string[] = []
-  for (let index = 0; index < count; index += 1) {
-    outputs.push(await createPipeline(service, { id: `many-${index}`, source: { uri: source.url('/h264'), latency_ms: 0 } }))
-  }
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
+
+/** Readers of all outputs for some time: the CPU seconds of the processes meanwhile, and what the readers got. */
+const watch = async (outputs: readonly string[], pids: () => readonly number[]) => {
   const readers = await Promise.all(outputs.map((url) => openReader(url)))
-  await sleep(2000)
-  const children = childrenOf(engine).map(({ pid }) => pid)
-  const cpuBefore = { engine: cpuSeconds(engine), children: children.reduce((sum, pid) => sum + cpuSeconds(pid), 0) }
-  const packetsBefore = readers.reduce((sum, reader) => sum + reader.count, 0)
+  await sleep(WARM_UP_MS)
+  const measured = pids()
+  const cpu = () => sum(measured.map(cpuSeconds))
+  const packets = () => sum(readers.map((reader) => reader.count))
+  const before = { cpu: cpu(), packets: packets() }
   await sleep(seconds * 1000)
-  const cpu = {
-    engine: cpuSeconds(engine) - cpuBefore.engine,
-    children: children.reduce((sum, pid) => sum + cpuSeconds(pid), 0) - cpuBefore.children,
+  const result = {
+    cpu_percent: ((cpu() - before.cpu) / seconds) * 100,
+    packets: packets() - before.packets,
+    sequence_gaps: sum(readers.map((reader) => sequenceGaps(reader.packets).length)),
+    private_mb: sum(measured.map(privateBytes)) / MB,
   }
-  const packets = readers.reduce((sum, reader) => sum + reader.count, 0) - packetsBefore
-  const gaps = readers.reduce((sum, reader) => sum + sequenceGaps(reader.packets).length, 0)
-  const restarts = (await service.request('GET', '/svc/pipeline')).body.reduce(
-    (sum: number, { runtime }: { runtime: { restarts: number } }) => sum + runtime.restarts,
-    0,
-  )
   for (const reader of readers) await reader.close()
-  return {
-    reader,
-    pipelines: readers.length,
-    children: children.length,
-    engine_cpu_percent: Math.round((cpu.engine / seconds) * 1000) / 10,
-    child_cpu_percent_each: Math.round((cpu.children / seconds / count) * 1000) / 10,
-    engine_mb_per_pipeline: Math.round(((residentBytes(engine) - emptyBytes) / MB / count) * 100) / 100,
-    engine_private_mb_per_pipeline: Math.round(((privateBytes(engine) - emptyPrivate) / MB / count) * 100) / 100,
-    engine_mb_empty: Math.round(emptyBytes / MB),
-    child_private_mb: Math.round((children.reduce((sum, pid) => sum + privateBytes(pid), 0) / MB / count) * 10) / 10,
-    packets,
-    sequence_gaps: gaps,
-    restarts,
-  }
+  return result
 }
 
 const source = await startRtspSource()
-for (const reader of ['engine', 'child']) {
-  console.log(JSON.stringify(await withService((service) => measure(service, reader), { SVC_RTSP_READER: reader })))
+
+const ours = (reader: 'engine' | 'child') =>
+  withService(
+    async (service) => {
+      const engine = service.enginePid()
+      const pids = () => [service.pid, engine, ...childrenOf(engine).map(({ pid }) => pid)]
+      const output = (index: number) =>
+        createPipeline(service, { id: `many-${index}`, source: { uri: source.url('/h264'), latency_ms: 0 } })
+      const outputs = [await output(0)]
+      const one = await watch(outputs, pids)
+      for (let index = 1; index < count; index += 1) outputs.push(await output(index))
+      const all = await watch(outputs, pids)
+      return { ...all, private_mb_per_further_pipeline: (all.private_mb - one.private_mb) / (count - 1) }
+    },
+    { SVC_RTSP_READER: reader },
+  )
+
+const theirs = async () => {
+  const port = await freePort()
+  const server = start('/usr/bin/python3', [
+    join(import.meta.dirname, '../fixtures/gst-rtsp-server.py'),
+    ...[String(port), 'many', rtspLine(source.url('/h264')), String(count)],
+  ])
+  await server.until((lines) => lines.includes('ready'))
+  const outputs = Array.from({ length: count }, (_, at) => `rtsp://127.0.0.1:${port}/many-${at}`)
+  const all = await watch(outputs, () => [server.pid])
+  await server.stop()
+  return all
+}
+
+const SUBJECTS = { engine: () => ours('engine'), child: () => ours('child'), 'gst-rtsp-server': theirs }
+const found = new Map<string, Awaited<ReturnType<typeof theirs>>[]>()
+for (let round = 0; round < rounds; round += 1) {
+  for (const [name, measure] of Object.entries(SUBJECTS)) found.set(name, [...(found.get(name) ?? []), await measure()])
+}
+const median = (name: string, field: string): number =>
+  quantile(
+    (found.get(name) ?? []).map((result) => (result as unknown as Record<string, number>)[field] ?? Number.NaN),
+    0.5,
+  )
+const round = (value: number): number => Number(value.toFixed(2))
+for (const name of found.keys()) {
+  const fields = ['cpu_percent', 'private_mb', 'private_mb_per_further_pipeline', 'packets', 'sequence_gaps']
+  const values = fields.map((field) => [field, median(name, field)] as const).filter(([, value]) => Number.isFinite(value))
+  const ratio = median(name, 'cpu_percent') / median('gst-rtsp-server', 'cpu_percent')
+  console.log(
+    JSON.stringify({
+      name,
+      pipelines: count,
+      ...Object.fromEntries(values.map(([field, value]) => [field, round(value)])),
+      ratio: round(ratio),
+    }),
+  )
 }
 await source.stop()

@@ -1,6 +1,7 @@
 /**
  * What pictures cost, and whom they disturb.
- *   screenshots cost [SECONDS]    CPU per screenshot of 1080p30 every 10 s and per snapshot, beside a branch that decodes all the time
+ *   screenshots cost [SECONDS]    CPU per screenshot of 1080p30 every 10 s and per snapshot, beside a gst-launch of each key frame and a
+ *                                 branch that decodes all the time
  *   screenshots reader [SECONDS]  a reader's packets without pictures and with one every second
  *   screenshots crowd [CLIENTS]   snapshots asked for at once
  *   screenshots files [COUNT]     the store with so many files
@@ -55,6 +56,19 @@ const screenshots = (service: Service, interval_seconds: number) =>
 const countFiles = async (service: Service): Promise<number> => (await service.request('GET', '/svc/files/screenshots')).body.length
 const round = (value: number, digits = 3): number => Number(value.toFixed(digits))
 
+/** CPU seconds of a gst-launch that makes a JPEG of a key frame in a file, as one would write it by hand. */
+const bareKeyFrame = (folder: string): number => {
+  const file = join(folder, 'key.h264')
+  execFileSync('ffmpeg', ['-v', 'error', '-y', '-i', encodedStream(), '-frames:v', '1', '-c', 'copy', '-f', 'h264', file])
+  const line = `filesrc location=${file} ! h264parse ! avdec_h264 ! videoconvert ! jpegenc ! filesink location=${join(folder, 'key.jpeg')}`
+  const runs = Array.from({ length: 9 }, () => {
+    const before = endedChildrenSeconds(process.pid)
+    execFileSync('gst-launch-1.0', ['-q', ...line.split(' ')])
+    return endedChildrenSeconds(process.pid) - before
+  })
+  return quantile(runs, 0.5)
+}
+
 const cost = (seconds: number) =>
   withStream(async (service) => {
     const line = `udpsrc port=${PORTS.branch} buffer-size=4000000 caps=application/x-rtp,media=video,clock-rate=90000,encoding-name=H264,payload=96 ! rtph264depay ! h264parse ! avdec_h264 ! videorate drop-only=true ! video/x-raw,framerate=1/10 ! videoconvert ! jpegenc ! fakesink`
@@ -78,9 +92,14 @@ const cost = (seconds: number) =>
       await service.request('GET', '/svc/pipeline/bench/snapshot')
       waits.push(performance.now() - began)
     }
+    const folder = mkdtempSync(join(tmpdir(), 'bench-key-'))
+    const bare = bareKeyFrame(folder)
+    rmSync(folder, { recursive: true })
     return {
       pictures,
       cpu_s_per_screenshot: round(perScreenshot),
+      cpu_s_of_bare_gst_launch: round(bare),
+      ratio: round(perScreenshot / bare),
       cpu_s_per_picture_of_branch: round(perBranchPicture),
       part: round(perScreenshot / perBranchPicture),
       cpu_s_per_snapshot: round((endedChildrenSeconds(engine) - atSnapshots) / snapshots),
