@@ -1,6 +1,7 @@
 /**
- * The dashboard in Chromium. dashboard [LOADS] [SECONDS]. From navigation to the first live picture (GOPs of 2 s); from a frame's
- * arrival at the host to its number on the canvas, read back; how soon 200 pipelines are there, and what they cost then.
+ * The dashboard in Chromium. dashboard [LOADS] [SECONDS]. From navigation to the first live picture (GOPs of 2 s), without and
+ * with the browser's cache; from a frame's arrival at the host to its number on the canvas, read back, and what of it is the
+ * decoder's; how soon 200 pipelines are there, and what they cost then.
  */
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
@@ -80,43 +81,77 @@ const startRelay = async (target: number) => {
   return { port: (socket.address() as AddressInfo).port, arrivals, close: () => socket.close() }
 }
 
-/** When each frame number was first seen on the canvas, milliseconds since the epoch. */
-const watchNumbers = (page: Page, milliseconds: number): Promise<readonly (readonly [frame: number, at: number])[]> =>
-  page.evaluate(async (duration) => {
-    const canvas = document.querySelector('canvas')
-    const context = canvas?.getContext('2d')
-    const seen = new Map<number, number>()
-    const end = performance.now() + duration
-    while (performance.now() < end && canvas !== null && context !== null && context !== undefined) {
-      await new Promise(requestAnimationFrame)
-      const { data } = context.getImageData(0, canvas.height / 2, canvas.width, 1)
-      let frame = 0
-      for (let bit = 0; bit < 16; bit++) if ((data[4 * Math.floor(((bit + 0.5) * canvas.width) / 16)] ?? 0) > 128) frame += 2 ** bit
-      if (!seen.has(frame)) seen.set(frame, performance.timeOrigin + performance.now())
+/** When a frame was given to the decoder, came out of it and was drawn, milliseconds since the epoch. */
+interface Shown {
+  readonly frame: number
+  readonly given: number
+  readonly decoded: number
+  readonly drawn: number
+}
+
+/** Runs in the page before its scripts: notes these times, and reads the number of each frame back from the canvas. */
+const noteFrames = (): void => {
+  const nowMs = (): number => performance.timeOrigin + performance.now()
+  const given = new Map<number, number>()
+  const decoded = new Map<number, number>()
+  const shown: Shown[] = []
+  Object.assign(window, { shown })
+  window.VideoDecoder = class extends VideoDecoder {
+    constructor({ output, error }: VideoDecoderInit) {
+      const onFrame = (frame: VideoFrame): void => {
+        decoded.set(frame.timestamp, nowMs())
+        output(frame)
+      }
+      super({ output: onFrame, error })
     }
-    return [...seen]
-  }, milliseconds)
+    override decode(chunk: EncodedVideoChunk): void {
+      given.set(chunk.timestamp, nowMs())
+      super.decode(chunk)
+    }
+  }
+  const { drawImage } = CanvasRenderingContext2D.prototype
+  CanvasRenderingContext2D.prototype.drawImage = function (this: CanvasRenderingContext2D, ...args: unknown[]) {
+    drawImage.apply(this, args as Parameters<typeof drawImage>)
+    const [image] = args
+    if (!(image instanceof VideoFrame)) return
+    const { width, height } = this.canvas
+    const { data } = this.getImageData(0, height / 2, width, 1)
+    let frame = 0
+    for (let bit = 0; bit < 16; bit++) if ((data[4 * Math.floor(((bit + 0.5) * width) / 16)] ?? 0) > 128) frame += 2 ** bit
+    const { timestamp } = image
+    shown.push({ frame, given: given.get(timestamp) ?? Number.NaN, decoded: decoded.get(timestamp) ?? Number.NaN, drawn: nowMs() })
+  }
+}
 
 const UDP_PORT = 23_456
 
+/** Of each frame at 1080p30: before the decoder (service, socket, page), in it, after it (turn of the display, drawing), and the sum. */
 const measureDelay = (): Promise<object> =>
   withService(async (service) => {
     const relay = await startRelay(UDP_PORT)
-    const clock = startFrameClock(relay.port, framesPerSecond * GOP_SECONDS)
+    const clock = startFrameClock(relay.port, framesPerSecond * GOP_SECONDS, '1920:1080')
     try {
       await createPipeline(service, { id: 'watched', source: { uri: `udp://127.0.0.1:${UDP_PORT}`, latency_ms: 0 } })
       const page = await browser.newPage()
+      await page.addInitScript(noteFrames)
       await page.goto(`${service.url}/svc/dashboard/#/pipeline/watched`)
       await page.locator('.live-shown').waitFor()
       await sleep(3000)
-      const shown = await watchNumbers(page, seconds * 1000)
-      const told = await page.locator('.delay').textContent()
+      await page.evaluate(() => (window as unknown as { shown: Shown[] }).shown.splice(0))
+      await sleep(seconds * 1000)
+      const shown = await page.evaluate(() => (window as unknown as { shown: Shown[] }).shown)
       await page.close()
-      const delays = shown.slice(1).flatMap(([frame, at]) => {
-        const arrived = relay.arrivals[frame]
-        return arrived === undefined ? [] : [at - arrived]
+      const frames = shown.flatMap((times) => {
+        const arrived = relay.arrivals[times.frame]
+        return arrived === undefined ? [] : [{ ...times, arrived }]
       })
-      return { ...summary(delays), of_it_in_the_page: told }
+      return {
+        before_decoder: summary(frames.map(({ given, arrived }) => given - arrived)),
+        decoder: summary(frames.map(({ decoded, given }) => decoded - given)),
+        after_decoder: summary(frames.map(({ drawn, decoded }) => drawn - decoded)),
+        beyond_decoder: summary(frames.map(({ drawn, decoded, given, arrived }) => drawn - decoded + given - arrived)),
+        all: summary(frames.map(({ drawn, arrived }) => drawn - arrived)),
+      }
     } finally {
       await clock.stop()
       relay.close()

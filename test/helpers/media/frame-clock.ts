@@ -5,10 +5,11 @@ import { once } from 'node:events'
 const BITS = 16
 const FPS = 30
 
-/** Frames that show their number, 320x240 at 30 fps, in real time, as H.264 in MPEG-TS over UDP. */
-const frameClockArguments = (port: number, keyEvery: number): readonly string[] => [
+/** Frames that show their number at 30 fps, in real time, as H.264 in MPEG-TS over UDP. */
+const frameClockArguments = (port: number, keyEvery: number, size: string): readonly string[] => [
   ...'-v error -re -f lavfi -i'.split(' '),
-  `color=c=black:s=320x240:r=${FPS},geq=lum='if(mod(floor(N/pow(2,floor(X/20))),2),235,16)':cb=128:cr=128`,
+  // Drawn small and made larger, which takes a host less time.
+  `color=c=black:s=320x16:r=${FPS},geq=lum='if(mod(floor(N/pow(2,floor(X/20))),2),235,16)':cb=128:cr=128,scale=${size}:flags=neighbor`,
   ...`-c:v libx264 -preset ultrafast -tune zerolatency -g ${keyEvery} -pix_fmt yuv420p -f mpegts`.split(' '),
   `udp://127.0.0.1:${port}?pkt_size=1316`,
 ]
@@ -19,8 +20,8 @@ export interface FrameClock {
   stop(): Promise<void>
 }
 
-export const startFrameClock = (port: number, keyEvery: number): FrameClock => {
-  const child: ChildProcess = spawn('ffmpeg', frameClockArguments(port, keyEvery), { stdio: 'ignore' })
+export const startFrameClock = (port: number, keyEvery: number, size = '320:240'): FrameClock => {
+  const child: ChildProcess = spawn('ffmpeg', frameClockArguments(port, keyEvery, size), { stdio: 'ignore' })
   const exited = once(child, 'exit')
   return {
     startedAt: Date.now(),

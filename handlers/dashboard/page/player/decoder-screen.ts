@@ -1,50 +1,54 @@
 import type { AccessUnit, VideoConfig } from './records.ts'
 import type { Screen, ScreenEvents } from './screen.ts'
 
-/** Beyond this many frames that wait for the decoder, everything up to the next key frame is left out. */
-const MAX_WAITING = 120
+/** Beyond this many frames that wait for the decoder, everything up to the next key frame is left out: a long GOP that comes at once has fewer. */
+const MAX_WAITING = 600
+/** A decoder that is behind by more, milliseconds, goes on at the next key frame: what is shown is live. */
+const MAX_BEHIND_MS = 1000
 /** Errors in a row after which the decoder is given up. */
 const MAX_ERRORS = 3
 
 /** Decodes by WebCodecs and draws each picture as soon as it is there. */
 export const createDecoderScreen = (canvas: HTMLCanvasElement, { onPicture, onFailure }: ScreenEvents): Screen => {
   const context = canvas.getContext('2d', { alpha: false, desynchronized: true })
-  /** When the data of each frame came, by its time. */
+  /** When the data of each frame came that the decoder has not shown yet, by its time. */
   const arrivals = new Map<number, number>()
   let config: VideoConfig | undefined
   let decoder: VideoDecoder | undefined
   let needsKey = true
   let errors = 0
-  let waiting: VideoFrame | undefined
+  let waiting: { readonly frame: VideoFrame; readonly arrived: number | undefined } | undefined
   let drawn = false
   let turn = 0
 
-  const draw = (frame: VideoFrame): void => {
-    const { displayWidth, displayHeight, timestamp } = frame
+  const draw = (frame: VideoFrame, arrived: number | undefined): void => {
+    const { displayWidth, displayHeight } = frame
     if (canvas.width !== displayWidth || canvas.height !== displayHeight)
       Object.assign(canvas, { width: displayWidth, height: displayHeight })
     context?.drawImage(frame, 0, 0, displayWidth, displayHeight)
     frame.close()
-    const arrived = arrivals.get(timestamp)
     onPicture(arrived === undefined ? null : performance.now() - arrived)
   }
 
   const drawWaiting = (): void => {
     turn = 0
-    if (waiting !== undefined) draw(waiting)
+    if (waiting !== undefined) draw(waiting.frame, waiting.arrived)
     waiting = undefined
   }
 
   /** The first picture is drawn at once; of those that come in one turn of the display the last one counts. */
   const onFrame = (frame: VideoFrame): void => {
     errors = 0
+    const arrived = arrivals.get(frame.timestamp)
+    // Pictures come out in the order of their times: what is older does not come any more.
+    for (const timestamp of arrivals.keys()) if (timestamp <= frame.timestamp) arrivals.delete(timestamp)
     if (!drawn) {
       drawn = true
-      draw(frame)
+      draw(frame, arrived)
       return
     }
-    waiting?.close()
-    waiting = frame
+    waiting?.frame.close()
+    waiting = { frame, arrived }
     if (turn === 0) turn = requestAnimationFrame(drawWaiting)
   }
 
@@ -57,13 +61,19 @@ export const createDecoderScreen = (canvas: HTMLCanvasElement, { onPicture, onFa
   }
 
   const open = (next: VideoConfig): void => {
+    arrivals.clear()
     decoder = new VideoDecoder({ output: onFrame, error: onError })
     decoder.configure({ ...next, optimizeForLatency: true })
   }
 
+  const isBehind = (): boolean => {
+    const [oldest] = arrivals.values()
+    return oldest !== undefined && performance.now() - oldest > MAX_BEHIND_MS
+  }
+
   const close = (): void => {
     cancelAnimationFrame(turn)
-    waiting?.close()
+    waiting?.frame.close()
     waiting = undefined
     if (decoder !== undefined && decoder.state !== 'closed') decoder.close()
     decoder = undefined
@@ -81,8 +91,11 @@ export const createDecoderScreen = (canvas: HTMLCanvasElement, { onPicture, onFa
       if (decoder.decodeQueueSize > MAX_WAITING) needsKey = true
       if (needsKey && unit.type !== 'key') return
       needsKey = false
+      if (unit.type === 'key' && config !== undefined && isBehind()) {
+        decoder.close()
+        open(config)
+      }
       arrivals.set(unit.timestamp, performance.now())
-      for (const [timestamp] of arrivals) if (arrivals.size > 2 * MAX_WAITING) arrivals.delete(timestamp)
       decoder.decode(new EncodedVideoChunk(unit))
     },
     close,
