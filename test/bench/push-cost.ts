@@ -73,9 +73,12 @@ const measure = (scheme: string, way: Way) =>
       processes: pids.reduce((sum, pid) => sum + cpuSeconds(pid), 0),
       at: performance.now(),
     })
+    const sentBefore = await sent(service)
     const before = sample()
     await sleep(Number(seconds) * 1000)
     const after = sample()
+    const sentAfter = await sent(service)
+    if (way === 'push' && sentAfter.some((bytes, at) => bytes <= (sentBefore[at] ?? 0))) throw new Error('A push sent nothing')
     const memory = quantile(pids.map(pss), 0.5) / 1024
     for (const child of [...theirs, ...receivers]) child.kill('SIGKILL')
     await load.stop()
@@ -89,10 +92,15 @@ const states = async (service: Service): Promise<readonly string[]> => {
   return (body.runtime.push as readonly { readonly state: string }[]).map(({ state }) => state)
 }
 
+const sent = async (service: Service): Promise<readonly number[]> => {
+  const { body } = await service.request('GET', '/svc/pipeline/bench')
+  return (body.runtime.push as readonly { readonly bytes: number }[]).map(({ bytes }) => bytes)
+}
+
 /** The programs themselves, which a sandbox starts. */
 const pushChildren = (engine: number): readonly number[] =>
   childrenOf(engine)
-    .filter(({ command }) => /^gst-launch-1\.0\s*$/.test(command))
+    .filter(({ command }) => /\bgst-launch-1\.0\s*$/.test(command))
     .map(({ pid }) => pid)
 
 for (const scheme of schemes.split(',')) {

@@ -21,7 +21,22 @@ const receive = (scheme: string, port: number) => {
   const line =
     scheme === 'srt'
       ? `srtsrc uri=srt://127.0.0.1:${port}?mode=listener ! fdsink fd=1`.split(' ')
-      : ['-v', 'quiet', '-nostdin', '-listen', '1', '-i', `rtmp://127.0.0.1:${port}/live/key`, '-c', 'copy', '-f', 'flv', '-']
+      : [
+          '-v',
+          'quiet',
+          '-nostdin',
+          '-analyzeduration',
+          '100000',
+          '-listen',
+          '1',
+          '-i',
+          `rtmp://127.0.0.1:${port}/live/key`,
+          '-c',
+          'copy',
+          '-f',
+          'flv',
+          '-',
+        ]
   const child = spawn(scheme === 'srt' ? 'gst-launch-1.0' : 'ffmpeg', line, { stdio: ['ignore', 'pipe', 'ignore'] })
   let got = false
   child.stdout.on('data', (bytes: Buffer) => {

@@ -114,10 +114,17 @@ describe('the forms', () => {
       await page.getByRole('textbox', { name: 'Buffer against jitter (ms)' }).fill(latency)
     }
     await edit('350')
+    await page.getByText('Position and address').click()
+    const receivers = page.getByRole('textbox', { name: 'Send to' })
+    await receivers.fill('srt://10.9.8.7:9000?passphrase=correct-horse  udp://239.7.7.7:5600')
     expect(await page.getByRole('textbox', { name: 'Source' }).inputValue()).not.toContain('secret')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('link', { name: 'Edit' }).waitFor()
-    expect((await service.request('GET', '/svc/pipeline/cam')).body.source.latency_ms).toBe(350)
+    expect((await service.request('GET', '/svc/pipeline/cam')).body).toMatchObject({
+      source: { latency_ms: 350 },
+      push: [{ uri: 'srt://10.9.8.7:9000?passphrase=***' }, { uri: 'udp://239.7.7.7:5600' }],
+    })
+    await page.getByText('udp://239.7.7.7:5600: starts with the pipeline').waitFor()
 
     await edit('400')
     await service.request('PUT', '/svc/pipeline/cam', idle('cam', { on_demand: true, source: { uri: 'rtsp://10.9.8.7/other' } }))

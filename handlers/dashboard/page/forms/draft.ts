@@ -17,8 +17,8 @@ export interface Draft {
   readonly passKlv: boolean
   readonly extractPosition: boolean
   readonly output: string
-  /** Addresses of receivers. */
-  readonly push: readonly string[]
+  /** Addresses of receivers with blanks between them, which no address has. */
+  readonly push: string
   readonly latitude: string
   readonly longitude: string
   readonly altitude: string
@@ -41,7 +41,7 @@ export const EMPTY_DRAFT: Draft = {
   passKlv: false,
   extractPosition: false,
   output: '',
-  push: [],
+  push: '',
   latitude: '',
   longitude: '',
   altitude: '',
@@ -61,7 +61,7 @@ export const draftOf = (pipeline: Pipeline): Draft => {
     passKlv: klv_config.pass_klv,
     extractPosition: klv_config.auto_extract_geolocation,
     output: text(pipeline.output?.uri),
-    push: pipeline.push.map(({ uri }) => uri),
+    push: pipeline.push.map(({ uri }) => uri).join(' '),
     latitude: text(geolocation?.latitude),
     longitude: text(geolocation?.longitude),
     altitude: text(geolocation?.altitude),
@@ -102,7 +102,10 @@ export const bodyOf = (draft: Draft): PipelineRequest => {
     on_demand: draft.onDemand,
     ...(draft.output.trim() !== '' && { output: { uri: draft.output.trim() } }),
     klv_config: { pass_klv: draft.passKlv, auto_extract_geolocation: draft.extractPosition },
-    push: draft.push.map((uri) => ({ uri: uri.trim() })),
+    push: draft.push
+      .split(/\s+/)
+      .filter((uri) => uri !== '')
+      .map((uri) => ({ uri })),
     geolocation: positionOf(draft),
   }
   if (draft.mode === 'advanced') return { ...common, raw_pipeline: draft.rawPipeline.trim() } as PipelineRequest

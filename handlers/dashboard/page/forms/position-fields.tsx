@@ -8,7 +8,10 @@ const NUMBERS = [
   { key: 'heading', name: 'Heading', unit: 'degrees from north' },
 ] as const
 
-/** What is rarely needed: where the camera is, and the address of the output. */
+/** The places in which the API may find a mistake in the receivers. */
+const PUSH_PATHS = ['push', ...Array.from({ length: 8 }, (_, at) => `push.${at}.uri`)]
+
+/** What is rarely needed: where the camera is, the address of the output, and receivers. */
 export const PositionFields = ({ draft, set, errorOf, touch }: FieldsProps) => (
   <details class="panel" open={draft.latitude !== '' && !draft.extractPosition}>
     <summary>Position and address</summary>
@@ -40,6 +43,18 @@ export const PositionFields = ({ draft, set, errorOf, touch }: FieldsProps) => (
         error={errorOf('output.uri')}
         onInput={(output) => set({ output })}
         onTouched={touch('output.uri')}
+      />
+      <TextField
+        name="Send to"
+        isCode
+        placeholder="srt://host:9000 udp://239.77.1.1:5600"
+        help="Receivers over srt, udp, rtmp or rtsp, up to 8, with blanks between them."
+        value={draft.push}
+        error={PUSH_PATHS.map(errorOf).find((error) => error !== undefined)}
+        onInput={(push) => set({ push })}
+        onTouched={() => {
+          for (const path of PUSH_PATHS) touch(path)()
+        }}
       />
     </div>
   </details>

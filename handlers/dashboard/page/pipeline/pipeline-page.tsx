@@ -17,6 +17,7 @@ import { Charts } from './charts.tsx'
 import { KlvPanel } from './klv-panel.tsx'
 import { LaunchLine } from './launch-line.tsx'
 import { Log } from './log.tsx'
+import { Pushes } from './pushes.tsx'
 import { Screenshots } from './screenshots.tsx'
 
 /** Everything about one pipeline. */
@@ -89,6 +90,7 @@ const Known = ({ pipeline }: { readonly pipeline: Pipeline }) => {
             </section>
           )}
           <Addresses pipeline={pipeline} />
+          <Pushes pipeline={pipeline} />
           <LaunchLine pipeline={pipeline} />
         </div>
       </div>
