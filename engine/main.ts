@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { readConfiguration } from '../lib/configuration.ts'
-import { readProcessStart } from '../lib/engine/process-start.ts'
 import { ENGINE_PROTOCOL } from '../lib/engine/protocol.ts'
 import { createLineWriter, createLog } from '../lib/log/log.ts'
 import { terminalStyle } from '../lib/log/log-text.ts'
@@ -11,7 +10,7 @@ import packageJson from '../package.json' with { type: 'json' }
 import { startCameraMonitor } from './cameras/monitor.ts'
 import { CotSender } from './cot/sender.ts'
 import { createVideoUrl } from './cot/video-url.ts'
-import { runToEnd } from './gst/child.ts'
+import { killAll, runToEnd } from './gst/child.ts'
 import { cameraAnswers } from './http/cameras.ts'
 import type { EngineAnswers } from './http/dispatch.ts'
 import { klvAnswers } from './http/klv.ts'
@@ -25,6 +24,7 @@ import { createEngineMetrics } from './metrics/metrics.ts'
 import { Supervisor } from './pipelines/supervisor.ts'
 import { createPublisher } from './rtsp/publisher/publisher.ts'
 import { closeInherited, confineChildren } from './sandbox/confinement.ts'
+import { killLeftovers, processStart } from './sandbox/leftovers.ts'
 import { createDecodeSlots } from './screenshots/decode/slots.ts'
 import { FileStore } from './screenshots/files/file-store.ts'
 
@@ -65,6 +65,8 @@ mkdirSync(configuration.dataDir, { recursive: true, mode: 0o700 })
 /** A signal during the start ends the programs that the start runs, so that they leave nothing behind. */
 const starting = new AbortController()
 for (const signal of SIGNALS) process.once(signal, () => starting.abort())
+const leftovers = await killLeftovers()
+if (leftovers > 0) log.warn('leftovers_killed', { processes: leftovers })
 const sandbox = await confineChildren(configuration.sandbox, configuration.dataDir, (file, args, options) =>
   runToEnd(file, args, { ...options, signal: starting.signal }),
 )
@@ -156,8 +158,13 @@ const announce = (): void => {
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : family === 'IPv6' ? `[${host}]` : host
   const draft = `${addressFile}.${process.pid}`
   // The start tells this process from a later one with the same pid.
-  const started = readProcessStart(readFileSync('/proc/sys/kernel/random/boot_id', 'utf8'), readFileSync('/proc/self/stat', 'utf8'))
-  const address = { url: `http://${reachable}:${port}`, token, pid: process.pid, started, version: packageJson.version }
+  const address = {
+    url: `http://${reachable}:${port}`,
+    token,
+    pid: process.pid,
+    started: processStart('self'),
+    version: packageJson.version,
+  }
   writeFileSync(draft, JSON.stringify(address), { mode: 0o600 })
   renameSync(draft, addressFile)
   log.info('engine_started', { pid: process.pid, host, port, version: packageJson.version })
@@ -180,6 +187,8 @@ const shutDown = async (reason: string): Promise<void> => {
   cot.close()
   await Promise.all([supervisor.close(), cameras.close()])
   await publisher.close()
+  // Dry runs and the like: they must not be killed by the end of this process while their sandbox is set up.
+  await killAll()
   process.exit(0)
 }
 

@@ -4,6 +4,7 @@ import type { Readable, Writable } from 'node:stream'
 import { execa } from 'execa'
 import { type Command, type Confinement, toCommand } from '../sandbox/confinement.ts'
 import { eraseArguments } from '../sandbox/erase-arguments.ts'
+import { createSignals, type ProgramSignals, type Started } from './program-signals.ts'
 
 /** The end of a child. Exactly one of `exitCode` and `signal` is set, unless it never ran. */
 export interface Ended {
@@ -19,9 +20,6 @@ export interface Finished<Output = string> extends Ended {
   readonly stderr: string
   readonly timedOut: boolean
 }
-
-/** How long a sandbox may take to end after its program. */
-const SANDBOX_END_MS = 500
 
 const SIGNAL_NAMES = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]))
 
@@ -62,28 +60,59 @@ export const runFilter = async (
   args: readonly string[],
   { timeoutMs, reach, maxOutputBytes = 1024 * 1024, signal, environment, input }: RunOptions & { readonly input?: Buffer },
 ): Promise<Finished<Buffer>> => {
-  const command = toCommand(file, args, reach, { filter: 3 })
-  const running = execa(command.file, command.args, {
+  const command = toCommand(file, args, reach, { info: 3, filter: 4 })
+  const subprocess = execa(command.file, command.args, {
     reject: false,
     encoding: 'buffer',
-    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe', ...filterOf(command)],
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe', ...infoOf(command), ...filterOf(command)],
     ...(input !== undefined && { input }),
-    timeout: timeoutMs,
+    ...(command.sandboxed && { buffer: { fd3: false } }),
+    cleanup: false,
     killSignal: 'SIGKILL',
     maxBuffer: maxOutputBytes,
     extendEnv: false,
     env: { ...command.environment, ...environment },
-    ...(signal && { cancelSignal: signal }),
   })
   closeFilter(command)
-  const result = await running
-  return {
-    ...toEnded(result, command),
-    stdout: toBuffer(result.stdout),
-    stderr: toBuffer(result.stderr).toString('utf8'),
-    timedOut: result.timedOut,
-  }
+  const ended = subprocess.then((result) => toEnded(result, command))
+  const kill = follow(subprocess, command, 3, ended).send
+  let timedOut = false
+  const timer = setTimeout(() => {
+    timedOut = true
+    kill('SIGKILL')
+  }, timeoutMs)
+  const onAbort = (): void => kill('SIGKILL')
+  signal?.addEventListener('abort', onAbort)
+  if (signal?.aborted === true) onAbort()
+  const { stdout, stderr } = await subprocess
+  clearTimeout(timer)
+  signal?.removeEventListener('abort', onAbort)
+  return { ...(await ended), stdout: toBuffer(stdout), stderr: toBuffer(stderr).toString('utf8'), timedOut }
 }
+
+/** Programs that have not ended yet. */
+const running = new Map<ProgramSignals, Promise<Ended>>()
+
+/** Kills all programs that were started here; resolves when they are reaped. */
+export const killAll = async (): Promise<void> => {
+  for (const signals of running.keys()) signals.send('SIGKILL')
+  await Promise.all(running.values())
+}
+
+const follow = (
+  subprocess: Started & { readonly stdio: readonly unknown[] },
+  { sandboxed }: Command,
+  info: number,
+  ended: Promise<Ended>,
+): ProgramSignals => {
+  const signals = createSignals(subprocess, sandboxed ? (subprocess.stdio[info] as Readable) : undefined, ended)
+  running.set(signals, ended)
+  void ended.then(() => running.delete(signals))
+  return signals
+}
+
+/** A pipe on which bwrap(1) tells the program's pid. */
+const infoOf = ({ sandboxed }: Command): readonly 'pipe'[] => (sandboxed ? ['pipe'] : [])
 
 /** execa's types know the descriptors up to 9 alone. */
 const filterOf = ({ filter }: Command): readonly 9[] => (filter === undefined ? [] : [filter as 9])
@@ -135,7 +164,6 @@ export const startChild = (
 ): Child => {
   const info = 3 + options.mediaPipes
   const command = toCommand(file, args, options.reach, { info, filter: info + 1 })
-  const pipes = options.mediaPipes + (command.sandboxed ? 1 : 0)
   const subprocess = execa(command.file, command.args, {
     reject: false,
     buffer: false,
@@ -144,7 +172,8 @@ export const startChild = (
       options.input === true ? 'pipe' : 'ignore',
       'pipe',
       'pipe',
-      ...Array.from({ length: pipes }, () => 'pipe' as const),
+      ...Array.from({ length: options.mediaPipes }, () => 'pipe' as const),
+      ...infoOf(command),
       ...filterOf(command),
     ],
     extendEnv: false,
@@ -153,7 +182,7 @@ export const startChild = (
   closeFilter(command)
   const [stdin, stdout, stderr, ...streams] = subprocess.stdio as [Writable | null, Readable, Readable, ...Readable[]]
   const ended = subprocess.then((result) => toEnded(result, command))
-  const pid = command.sandboxed ? readPid(streams[options.mediaPipes], ended) : Promise.resolve(subprocess.pid)
+  const { pid, send } = follow(subprocess, command, info, ended)
   return {
     pid,
     stdin: stdin ?? undefined,
@@ -161,44 +190,10 @@ export const startChild = (
     stderr,
     media: streams.slice(0, options.mediaPipes),
     ended,
-    kill: (signal) => {
-      // To the program itself: when the first process of a sandbox ends, the kernel ends all others in it before that is reported.
-      if (!command.sandboxed) subprocess.kill(signal)
-      else {
-        void pid.then((inner) => {
-          if (inner !== undefined) sendSignal(inner, signal)
-          // Its sandbox ends by itself then, unless it hangs.
-          if (signal === 'SIGKILL') setTimeout(() => subprocess.kill('SIGKILL'), inner === undefined ? 0 : SANDBOX_END_MS).unref()
-          else if (inner === undefined) subprocess.kill(signal)
-        })
-      }
-    },
+    kill: send,
     eraseArguments: async () => {
       const pids = new Set([await pid, subprocess.pid])
       return [...pids].every((each) => each === undefined || eraseArguments(each))
     },
-  }
-}
-
-/** bwrap(1) writes `{ "child-pid": 123, … }` when the program is about to start. */
-const readPid = (info: Readable | undefined, ended: Promise<Ended>): Promise<number | undefined> => {
-  const found = Promise.withResolvers<number | undefined>()
-  let text = ''
-  info?.setEncoding('utf8').on('data', (part: string) => {
-    text += part
-    const pid = /"child-pid"\s*:\s*(\d+)/.exec(text)?.[1]
-    if (pid !== undefined) found.resolve(Number(pid))
-  })
-  info?.on('error', () => found.resolve(undefined))
-  void ended.then(() => found.resolve(undefined))
-  return found.promise
-}
-
-/** A program that ended meanwhile needs no signal. */
-const sendSignal = (pid: number, signal: NodeJS.Signals): void => {
-  try {
-    process.kill(pid, signal)
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
   }
 }

@@ -2,6 +2,7 @@ import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { arch } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { SandboxMode } from '../../lib/configuration.ts'
+import { startedByThis } from './leftovers.ts'
 import { createPluginRegistry, type PluginRegistry } from './plugin-registry.ts'
 import { featureRank, findProgram, openSandbox, type Reach, reachOptions, type Sandbox } from './sandbox.ts'
 import { systemCallFilter } from './system-calls.ts'
@@ -102,7 +103,7 @@ export interface Command {
 
 /** Descriptors of the command beside its own: `info`, where bwrap(1) writes the program's pid, and `filter`, where it reads. */
 interface CommandDescriptors {
-  readonly info?: number
+  readonly info: number
   readonly filter: number
 }
 
@@ -125,8 +126,9 @@ export const toCommand = (file: string, args: readonly string[], reach: Confinem
     ...confined.options,
     ...confined.registry.options(),
     ...reachOptions(reach, confined.hidden),
-    ...(descriptors.info === undefined ? [] : ['--info-fd', String(descriptors.info)]),
+    ...['--info-fd', String(descriptors.info)],
     ...(filter === undefined ? [] : ['--seccomp', String(descriptors.filter)]),
+    ...Object.entries(startedByThis()).flatMap(([name, value]) => ['--setenv', name, value]),
   ]
   return {
     file: confined.bubblewrap,
@@ -140,5 +142,11 @@ export const toCommand = (file: string, args: readonly string[], reach: Confinem
 /** The engine's environment for GStreamer and its drivers, without the secrets of the service. */
 const childEnvironment = (): NodeJS.ProcessEnv => {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('SVC_') && !name.startsWith('npm_'))
-  return { ...Object.fromEntries(kept), LC_ALL: 'C.UTF-8', GST_DEBUG_NO_COLOR: '1', GST_PLUGIN_FEATURE_RANK: featureRank(process.env) }
+  return {
+    ...Object.fromEntries(kept),
+    LC_ALL: 'C.UTF-8',
+    GST_DEBUG_NO_COLOR: '1',
+    GST_PLUGIN_FEATURE_RANK: featureRank(process.env),
+    ...startedByThis(),
+  }
 }

@@ -44,6 +44,20 @@ describe('a process that dies', () => {
     expect(isAlive(child?.pid ?? 0)).toBe(false)
   })
 
+  it('leaves nothing to the next engine: it kills what an earlier one started and could not end', async () => {
+    const script = `
+      import { spawn } from 'node:child_process'
+      import { startedByThis } from './engine/sandbox/leftovers.ts'
+      const { pid } = spawn('sleep', ['1000'], { detached: true, stdio: 'ignore', env: startedByThis() })
+      process.stdout.write(String(pid))
+      process.exit()`
+    const left = Number(spawnSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8' }).stdout)
+    expect(isAlive(left)).toBe(true)
+    const service = await startService()
+    expect(isAlive(left)).toBe(false)
+    expect(service.log.filter((line) => line.includes('"leftovers_killed"'))).toHaveLength(1)
+  })
+
   it('is replaced when it is the engine, without orphans, and its pipelines play again', async () => {
     const service = await startService()
     await create(service, 'wanted')

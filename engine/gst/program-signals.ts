@@ -1,0 +1,84 @@
+import type { Readable } from 'node:stream'
+import { pause } from '../../lib/pause.ts'
+
+/** bwrap(1) tells its program's pid at once; only a host that hangs lets it wait for longer. */
+const PID_WITHIN_MS = 5000
+/** How long a sandbox may take to end after its program. */
+const SANDBOX_END_MS = 500
+
+/** Signals to a program that was started: into its sandbox, where it has one. */
+export interface ProgramSignals {
+  /** The program's pid on the host, as soon as it is known; undefined when it did not start. */
+  readonly pid: Promise<number | undefined>
+  send(signal: NodeJS.Signals): void
+}
+
+/** A process that was started; `pid` is undefined when it could not be. */
+export interface Started {
+  readonly pid?: number | undefined
+  kill(signal: NodeJS.Signals): boolean
+}
+
+/** `info`: where bwrap(1) writes about its sandbox; undefined for a program without one. `ended` resolves when the command has ended. */
+export const createSignals = (started: Started, info: Readable | undefined, ended: Promise<unknown>): ProgramSignals => {
+  if (info === undefined) return { pid: Promise.resolve(started.pid), send: (signal) => void started.kill(signal) }
+  const pid = readPid(info, ended)
+  let over = false
+  void ended.then(() => {
+    over = true
+  })
+  // Another process may have its pid afterwards.
+  return { pid, send: (signal) => void (over || sendInside(signal, started, pid, ended)) }
+}
+
+/**
+ * To the program itself. When bwrap(1) is killed while it still sets up, its other half, which becomes the program, waits for it
+ * for ever, or runs on as the program: nothing ends that one, and it keeps the pipes open. When the program is killed, bwrap ends.
+ */
+const sendInside = async (
+  signal: NodeJS.Signals,
+  started: Started,
+  pid: Promise<number | undefined>,
+  ended: Promise<unknown>,
+): Promise<void> => {
+  const inner = await firstOf(pid, PID_WITHIN_MS)
+  if (inner !== undefined) signalTo(inner, signal)
+  else if (signal !== 'SIGKILL') started.kill(signal)
+  if (signal !== 'SIGKILL') return
+  // It ends by itself now, unless it hangs.
+  if (inner !== undefined) await firstOf(ended, SANDBOX_END_MS)
+  started.kill('SIGKILL')
+}
+
+/** What the promise resolves to, or undefined after this time. */
+const firstOf = async <T>(promise: Promise<T>, ms: number): Promise<T | undefined> => {
+  const late = new AbortController()
+  try {
+    return await Promise.race([promise, pause(ms, late.signal).then(() => undefined)])
+  } finally {
+    late.abort()
+  }
+}
+
+/** bwrap(1) writes `{ "child-pid": 123, … }` when the program is about to start. */
+const readPid = (info: Readable, ended: Promise<unknown>): Promise<number | undefined> => {
+  const found = Promise.withResolvers<number | undefined>()
+  let text = ''
+  info.setEncoding('utf8').on('data', (part: string) => {
+    text += part
+    const pid = /"child-pid"\s*:\s*(\d+)/.exec(text)?.[1]
+    if (pid !== undefined) found.resolve(Number(pid))
+  })
+  info.on('error', () => found.resolve(undefined))
+  void ended.then(() => found.resolve(undefined))
+  return found.promise
+}
+
+/** A program that ended meanwhile needs no signal. */
+const signalTo = (pid: number, signal: NodeJS.Signals): void => {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
+  }
+}
