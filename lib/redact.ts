@@ -3,8 +3,11 @@ export const MASK = '***'
 
 // No expression can start again inside its own match, so a long hostile text takes linear time.
 
-/** `user:password@` of a URI (RFC 3986 section 3.2.1). Both parts are masked: user names of cameras are secrets too. */
-const USER_INFO = /(:\/\/)[^\s/?#@"']*(?:@[^\s/?#@"']*)*@/g
+/**
+ * `user:password@` of a URI (RFC 3986 section 3.2.1). Both parts are masked: user names of cameras are secrets too. An empty one,
+ * as ffmpeg writes multicast addresses (`udp://@239.1.2.3:5000`), holds no secret.
+ */
+const USER_INFO = /(:\/\/)(?:[^\s/?#@"']+|(?=@[^\s/?#@"']*@))(?:@[^\s/?#@"']*)*@/g
 
 /** Header fields whose whole value is a credential. */
 const HEADER = /((?<![a-z0-9])(?:proxy-)?(?:authorization|x-api-key|cookie)["']?[ \t]{0,8}:[ \t]{0,8})[^\r\n]+/gi

@@ -19,7 +19,7 @@ const ignore: Found = () => {}
 /** A source address with its credentials masked, whatever characters they have (RFC 3986 sections 3.2.1 and 3.4). */
 export const maskUri = (uri: string, found: Found = ignore): string => redact(maskQuery(maskUserInfo(uri, found), found))
 
-const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#]*)@/i
+const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#]+)@/i
 
 const maskUserInfo = (uri: string, found: Found): string =>
   uri.replace(USER_INFO, (_, scheme: string, userInfo: string) => {

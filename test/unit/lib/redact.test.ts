@@ -5,6 +5,8 @@ const masked: readonly (readonly [text: string, expected: string])[] = [
   ['rtsp://admin:s3cret@10.0.0.5/stream', 'rtsp://***@10.0.0.5/stream'],
   ['rtsp://s3cret@10.0.0.5/stream', 'rtsp://***@10.0.0.5/stream'],
   ['rtsp://admin:s3c@ret@10.0.0.5/stream', 'rtsp://***@10.0.0.5/stream'],
+  ['rtsp://@s3cret@10.0.0.5/stream', 'rtsp://***@10.0.0.5/stream'],
+  ['rtsp://:s3cret@10.0.0.5/stream', 'rtsp://***@10.0.0.5/stream'],
   ['RTSPS://admin:s3cret@[::1]:322/stream', 'RTSPS://***@[::1]:322/stream'],
   ['two: rtsp://a:s3cret@h/ and http://b:s3cret@i/', 'two: rtsp://***@h/ and http://***@i/'],
   ['http://h/v.m3u8?token=s3cret&fps=30', 'http://h/v.m3u8?token=***&fps=30'],
@@ -34,6 +36,8 @@ const untouched = [
   'videotestsrc is-live=true ! x264enc pass=quality ! rtph264pay name=pay0',
   'filesrc location=/a@b ! fakesink',
   'The source answered 401 Unauthorized',
+  'udp://@239.1.2.3:5000',
+  'the source udp://@239.1.2.3:5000?timeout=5 and srt://@:9000 sent nothing',
   'a colon: and an @ sign',
   'compass=north bypass=1',
 ]
@@ -54,7 +58,25 @@ describe('redacting', () => {
 
   it('takes linear time for hostile texts', () => {
     // A quadratic expression would need minutes for these, a linear one milliseconds; the test's own timeout judges.
-    for (const part of ['a', 'a.', '@', 'a@', '://', 'x://', 'password', 'password ', 'user-', 'token=', 'auth: ', '"\\', '?', '&a', ' = '])
+    for (const part of [
+      'a',
+      'a.',
+      '@',
+      'a@',
+      '://',
+      '://@',
+      '://@a@',
+      'x://',
+      'password',
+      'password ',
+      'user-',
+      'token=',
+      'auth: ',
+      '"\\',
+      '?',
+      '&a',
+      ' = ',
+    ])
       expect(redact(part.repeat(2_000_000 / part.length)).length).toBeGreaterThan(0)
   })
 })

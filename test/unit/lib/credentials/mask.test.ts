@@ -25,6 +25,19 @@ describe('masking an address', () => {
   })
 })
 
+describe('an empty user, which holds no secret', () => {
+  it.each(['udp://@239.1.2.3:5000', 'udp://@[ff15::1]:5000?iface=eth0', 'srt://@:9000'])('is shown in %s', (uri) => {
+    const text = `uridecodebin uri=${uri} ! fakesink`
+    expect([maskUri(uri), maskDescription(text)]).toEqual([uri, text])
+  })
+
+  it('is not one when a secret follows', () => {
+    expect(maskUri('srt://@:9000?passphrase=s3cret')).toBe('srt://@:9000?passphrase=***')
+    expect(maskUri('rtsp://@s3cret@h/')).toBe('rtsp://***@h/')
+    expect(maskUri('rtsp://:s3cret@h/')).toBe('rtsp://***@h/')
+  })
+})
+
 describe('masking a description', () => {
   it.each(HOSTILE_PASSWORDS)('masks the password %s', (password) => {
     const text = `rtspsrc location=rtsp://h/ user-id=u ${property('user-pw', password)} latency=0 ! fakesink`
