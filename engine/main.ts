@@ -62,14 +62,13 @@ process.stdout.on('error', () => {})
 
 closeInherited()
 mkdirSync(configuration.dataDir, { recursive: true, mode: 0o700 })
-/** A signal during the start ends the programs that the start runs, so that they leave nothing behind. */
+/** A signal during the start ends it, and the programs that it runs, so that they leave nothing behind. */
 const starting = new AbortController()
-for (const signal of SIGNALS) process.once(signal, () => starting.abort())
+// For good: without a handler the next signal would end this process at once, while it still tidies up.
+for (const signal of SIGNALS) process.on(signal, () => starting.abort())
 const leftovers = await killLeftovers()
 if (leftovers > 0) log.warn('leftovers_killed', { processes: leftovers })
-const sandbox = await confineChildren(configuration.sandbox, configuration.dataDir, (file, args, options) =>
-  runToEnd(file, args, { ...options, signal: starting.signal }),
-)
+const sandbox = await confineChildren(configuration.sandbox, configuration.dataDir, runToEnd, starting.signal)
 if (starting.signal.aborted) process.exit(0)
 if (sandbox.state !== 'on') {
   log[sandbox.state === 'off' ? 'info' : 'warn']('sandbox_not_used', { state: sandbox.state, reason: sandbox.reason })

@@ -19,7 +19,12 @@ export type Confinement = 'host' | Reach
 type Run = (
   file: string,
   args: readonly string[],
-  options: { readonly timeoutMs: number; readonly reach: Confinement; readonly environment?: Readonly<Record<string, string>> },
+  options: {
+    readonly timeoutMs: number
+    readonly reach: Confinement
+    readonly environment?: Readonly<Record<string, string>>
+    readonly signal?: AbortSignal
+  },
 ) => Promise<{ readonly exitCode: number | null; readonly stdout: string; readonly stderr: string }>
 
 /** open(2) O_CLOEXEC, which Node.js and its libraries set for all that they open. */
@@ -59,18 +64,19 @@ let confined: Confined | undefined
 
 /**
  * Opens the sandbox for all children of this process that are started from now on; the answer says whether there is one.
- * `folder`, the data directory, keeps the list of plugins and stays hidden; `run` starts a program.
+ * `folder`, the data directory, keeps the list of plugins and stays hidden; `run` starts a program; `signal` gives up the list.
  */
-export const confineChildren = async (mode: SandboxMode, folder: string, run: Run): Promise<Sandbox> => {
+export const confineChildren = async (mode: SandboxMode, folder: string, run: Run, signal?: AbortSignal): Promise<Sandbox> => {
   const host = { hidden: [resolve(folder)], environment: process.env }
+  // Takes milliseconds. Not to be cancelled: bwrap(1) that is killed while it sets up leaves half of itself behind.
   const sandbox = await openSandbox(mode, host, (file, args) => run(file, args, { timeoutMs: TRIAL_MS, reach: 'host' }))
   for (const filter of confined?.filters ?? []) closeSync(filter)
   confined = undefined
   if (sandbox.state !== 'on') return sandbox
   const registry = createPluginRegistry(join(folder, 'gstreamer-registry.bin'), (file, args, options) =>
-    run(file, args, { ...options, reach: 'host' }),
+    run(file, args, { ...options, reach: 'host', ...(signal && { signal }) }),
   )
-  await registry.refresh()
+  if (signal?.aborted !== true) await registry.refresh()
   confined = { ...sandbox, registry, filters: openFilters(folder) }
   return sandbox
 }

@@ -1,10 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Launch, type MarkedRun, startMarked } from '../helpers/process/marked-run.ts'
-import { catches, pidOf, processes, processesWith } from '../helpers/process/processes.ts'
+import { catches, childrenOf, pidOf, processes, processesWith } from '../helpers/process/processes.ts'
 import { request } from '../helpers/process/service.ts'
+import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
 import { until } from '../helpers/until.ts'
 
 const BALL = { mode: 'simple', source: { uri: 'test://ball?width=160&height=120&fps=15' } }
@@ -80,6 +83,19 @@ describe('the end of the service leaves nothing behind', () => {
       run.signalGroup('SIGTERM')
       await ended(run)
     }
+  })
+
+  it('after a signal while the engine lists the plugins: it tidies up first, however often it comes', async () => {
+    const dataDir = temporaryDataDir()
+    const engine = spawn(process.execPath, ['dist/engine.js'], { stdio: 'ignore', env: { ...process.env, SVC_DATA_DIR: dataDir } })
+    const exit = once(engine, 'exit')
+    await until(
+      () => childrenOf(engine.pid ?? 0),
+      (children) => children.some(({ command }) => command.includes('gst-inspect-1.0')),
+    )
+    for (let time = 0; time < 3; time += 1) engine.kill('SIGTERM')
+    expect(await exit).toEqual([0, null])
+    expect(readdirSync(dataDir).filter((name) => name !== 'gstreamer-registry.bin')).toEqual([])
   })
 
   it('after a signal that ends a helper process of the start first', async () => {
