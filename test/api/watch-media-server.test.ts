@@ -292,7 +292,11 @@ describe('the end of a watch', () => {
     await stop()
     const { length } = server.requests
     server.list()
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    // Another watch, which began later, has polled several times: one that was not stopped would have done so too.
+    await using other = await createTestApi()
+    const later = await mediamtx()
+    watch(other, later.url)
+    await polls(later, 4)
     expect([server.requests.length, await states(api)]).toEqual([length, { cam: 'playing' }])
   })
 

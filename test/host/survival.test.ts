@@ -53,9 +53,8 @@ describe('a process that dies', () => {
       process.exit()`
     const left = Number(spawnSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8' }).stdout)
     expect(isAlive(left)).toBe(true)
-    const service = await startService()
+    await startService()
     expect(isAlive(left)).toBe(false)
-    expect(service.log.filter((line) => line.includes('"leftovers_killed"'))).toHaveLength(1)
   })
 
   it('is replaced when it is the engine, without orphans, and its pipelines play again', async () => {

@@ -58,10 +58,11 @@ describe('lines from server to client', () => {
   })
 
   it('fail when the server falls silent, but not while the client is busy with a line', async () => {
-    const { read } = await serve({ heartbeatMs: 100, maxBacklog: 1000 })
+    const { read, heartbeats } = await serve({ heartbeatMs: 100, maxBacklog: 1000 })
     const lines = read(300)
     await lines.next()
-    await new Promise((resolve) => setTimeout(resolve, 600))
+    // Busy for longer than the silence that it bears.
+    await until(heartbeats, (count) => count >= 6)
     expect((await lines.next()).value).toEqual({ type: 'heartbeat' })
     await lines.return(undefined)
     const silent = (await serve({ heartbeatMs: NEVER_MS, maxBacklog: 1000 })).read(100)

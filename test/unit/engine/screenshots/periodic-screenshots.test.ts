@@ -1,8 +1,9 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { RtpStream } from '../../../../engine/rtp/stream.ts'
 import type { DecodeRequest, Screenshot } from '../../../../engine/screenshots/decode/screenshot-decoder.ts'
 import { PeriodicScreenshots } from '../../../../engine/screenshots/periodic-screenshots.ts'
 import { ApiError } from '../../../../lib/errors.ts'
+import { useFakeTimers } from '../../../helpers/fake-timers.ts'
 import { until } from '../../../helpers/until.ts'
 
 /** An intra-coded or predicted H.264 frame of one packet, framed by RFC 4571. */
@@ -63,6 +64,13 @@ const count = (stored: readonly unknown[], least: number) =>
     (length) => length >= least,
   )
 
+/** Lets time pass without waiting for it. */
+const fakeTime = (): ((ms: number) => Promise<unknown>) => {
+  useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  return (ms) => vi.advanceTimersByTimeAsync(ms)
+}
+
 describe('periodic screenshots', () => {
   it('show the next key frame when it arrives in time', async () => {
     const stream = streamOf()
@@ -85,35 +93,42 @@ describe('periodic screenshots', () => {
   })
 
   it('pause while the source is away, never repeat a frame, and resume with its first key frame', async () => {
+    const pass = fakeTime()
     const stream = streamOf()
     stream.ingest(unit(true))
-    const { requests, stored } = start(stream, 0.05)
-    await count(stored, 1)
+    const { requests, stored } = start(stream, 1)
+    await pass(2000)
+    expect(stored).toHaveLength(1)
     stream.ingest(unit(false))
-    await count(stored, 2)
+    await pass(2000)
+    expect(stored).toHaveLength(2)
     stream.end()
     const before = requests.length
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    await pass(20_000)
     expect([requests.length, stored.length]).toEqual([before, 2])
     stream.begin()
     stream.setCaps({ media: 'video', encodingName: 'H264', payload: 96, clockRate: 90000, parameters: new Map() })
     stream.ingest(unit(true))
-    await count(stored, 3)
+    await pass(2000)
+    expect(stored).toHaveLength(3)
     expect(requests.at(-1)?.keyFrameOf).toBeDefined()
   })
 
   it('stop at once, and apply a new interval at once', async () => {
+    const pass = fakeTime()
     const stream = streamOf()
     stream.ingest(unit(true))
     const { periodic, stored } = start(stream, 3600)
-    await count(stored, 1)
-    periodic.start({ interval_seconds: 0.02, quality: 10 })
-    expect(periodic.schedule).toEqual({ interval_seconds: 0.02, quality: 10 })
+    await pass(1)
+    expect(stored).toHaveLength(1)
+    periodic.start({ interval_seconds: 1, quality: 10 })
+    expect(periodic.schedule).toEqual({ interval_seconds: 1, quality: 10 })
     stream.ingest(unit(true))
-    await count(stored, 2)
+    await pass(1)
+    expect(stored).toHaveLength(2)
     periodic.stop()
     stream.ingest(unit(true))
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await pass(10_000)
     expect([periodic.schedule, stored.length]).toEqual([undefined, 2])
   })
 })
