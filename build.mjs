@@ -25,7 +25,7 @@ export const ROOMS = {
   'handlers/http': ['lib/'],
   'handlers/http/streams': ['handlers/http', 'lib/'],
   'handlers/pages': ['handlers/http', 'lib/'],
-  'handlers/dashboard': ['handlers/http', 'lib/'],
+  'handlers/dashboard': ['handlers/http', 'handlers/pages', 'lib/'],
   // The page runs in a browser and knows the API by its types alone.
   'handlers/dashboard/page': ['handlers/dashboard/page/'],
   'handlers/dashboard/page/overview': [

@@ -22,7 +22,7 @@ import { createListAnswer, pipelineAnswer } from './http/pipeline-answer.ts'
 import { pipelineIdOf } from './http/pipeline-id.ts'
 import { readQuery } from './http/query.ts'
 import { json, noContent, readyHeaders, readyResponse } from './http/respond.ts'
-import { type FetchHandler, type ReadyAnswer, type RequestContext, route } from './http/route.ts'
+import { type Exchange, type FetchHandler, type ReadyAnswer, type RequestContext, route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 
 export interface PipelineRouteDeps extends CreateDeps, ChangeDeps, PlayDeps, FindDeps {
@@ -33,6 +33,17 @@ export interface PipelineRouteDeps extends CreateDeps, ChangeDeps, PlayDeps, Fin
 const BASE = '/svc/pipeline'
 const session = { access: 'session' } as const
 const WITH_ETAG = 'Send its ETag as If-Match with a change, which is then refused if there was another one.'
+
+/** What both addresses of a pipeline answer. */
+const answersOne = (deps: PipelineRouteDeps) =>
+  ({
+    description: WITH_ETAG,
+    status: 200,
+    errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    answer: PIPELINE_ANSWER,
+    ready: async (params: Exchange['params']) => oneAnswer(await getPipeline(deps, pipelineIdOf({ params }))),
+    handle: async (exchange: Exchange) => readyResponse(await oneAnswer(await getPipeline(deps, pipelineIdOf(exchange)))),
+  }) as const
 
 /** Create, read, replace, patch, delete, play and stop of pipelines. */
 export const pipelineRoutes = (deps: PipelineRouteDeps, list = createListAnswer()) => [
@@ -97,12 +108,7 @@ export const pipelineRoutes = (deps: PipelineRouteDeps, list = createListAnswer(
     path: `${BASE}/:id`,
     operation: 'getPipeline',
     summary: 'Read a pipeline',
-    description: WITH_ETAG,
-    status: 200,
-    errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
-    answer: PIPELINE_ANSWER,
-    ready: async (params) => oneAnswer(await getPipeline(deps, pipelineIdOf({ params }))),
-    handle: async (exchange) => readyResponse(await oneAnswer(await getPipeline(deps, pipelineIdOf(exchange)))),
+    ...answersOne(deps),
   }),
   route({
     ...session,
@@ -110,12 +116,7 @@ export const pipelineRoutes = (deps: PipelineRouteDeps, list = createListAnswer(
     path: `${BASE}/:id/status`,
     operation: 'getPipelineStatus',
     summary: 'Read a pipeline; the same as without /status',
-    description: WITH_ETAG,
-    status: 200,
-    errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
-    answer: PIPELINE_ANSWER,
-    ready: async (params) => oneAnswer(await getPipeline(deps, pipelineIdOf({ params }))),
-    handle: async (exchange) => readyResponse(await oneAnswer(await getPipeline(deps, pipelineIdOf(exchange)))),
+    ...answersOne(deps),
   }),
   route({
     ...session,

@@ -1,25 +1,16 @@
+import { pageHeaders } from '../pages/page-headers.ts'
+
 /**
  * What the page may do: scripts, styles and requests of this origin only, pictures that it made itself (blob:), and map tiles of
  * the configured server. Nothing inline, no eval, no frame around it.
  */
-export const securityHeaders = (mapTiles: string | undefined) => ({
-  'content-security-policy': [
-    "default-src 'none'",
-    "script-src 'self'",
+export const securityHeaders = (mapTiles: string | undefined) =>
+  pageHeaders([
     "style-src 'self'",
     `img-src 'self' blob:${mapTiles === undefined ? '' : ` ${tileOrigin(mapTiles)}`}`,
     'media-src blob:',
     "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; '),
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-  'referrer-policy': 'no-referrer',
-  'cross-origin-resource-policy': 'same-origin',
-  'permissions-policy': 'camera=(), geolocation=(), microphone=()',
-})
+  ])
 
 /** `{s}` stands for one of several servers, which a policy writes as `*`. */
 const tileOrigin = (template: string): string => {

@@ -2,6 +2,7 @@ import type { OpenApiDocument } from '../../lib/openapi/document.ts'
 import { errorResponse, methodNotAllowed, pathNotFound } from '../http/respond.ts'
 import type { FetchHandler } from '../http/route.ts'
 import { type Asset, assetResponse } from './assets.ts'
+import { pageHeaders } from './page-headers.ts'
 
 export interface DocsDeps {
   /** The document of the API at an origin. */
@@ -38,22 +39,8 @@ const text = (type: string, body: string): Response =>
 
 /** Allows scripts of this origin and requests to it and to the API; Swagger UI needs inline styles. */
 const securityHeaders = (apiOrigin: string) => ({
-  'content-security-policy': [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self' 'unsafe-inline'",
-    "img-src 'self' data: blob:",
-    `connect-src 'self' ${apiOrigin}`,
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; '),
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-  'referrer-policy': 'no-referrer',
+  ...pageHeaders(["style-src 'self' 'unsafe-inline'", "img-src 'self' data: blob:", `connect-src 'self' ${apiOrigin}`]),
   'cross-origin-opener-policy': 'same-origin',
-  'cross-origin-resource-policy': 'same-origin',
-  'permissions-policy': 'camera=(), geolocation=(), microphone=()',
 })
 
 const PAGE = `<!doctype html>

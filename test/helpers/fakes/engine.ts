@@ -12,6 +12,7 @@ import {
   sourceScheme,
 } from '../../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS, DENIED_ELEMENTS, type Settings } from '../../../lib/schema/settings.ts'
+import { pipelineView } from './pipeline-view.ts'
 
 interface Held {
   config: PipelineConfig
@@ -51,7 +52,6 @@ export interface FakeEngine extends Engine {
 const FIRST_PORT = 50000
 const LAST_PORT = 55000
 const RUNNING: ReadonlySet<Phase> = new Set(['starting', 'playing', 'reconnecting', 'stopping'])
-const SINCE = '2026-11-20T10:00:00.000Z'
 
 export const createFakeEngine = (): FakeEngine => {
   const pipelines = new Map<string, Held>()
@@ -108,7 +108,7 @@ export const createFakeEngine = (): FakeEngine => {
     },
     status: async () => {
       reach('status')
-      const playing = [...pipelines.values()].filter(({ phase }) => stateOf(phase) === 'playing').length
+      const playing = [...pipelines.values()].filter((held) => viewOf(held).state === 'playing').length
       return {
         version: '0.1.0',
         protocol: ENGINE_PROTOCOL,
@@ -195,34 +195,17 @@ const codecsOf = (config: PipelineConfig): readonly Codec[] => {
   return CODECS.filter((codec) => config.raw_pipeline.includes(`x${codec.slice(1)}enc`))
 }
 
-const stateOf = (phase: Phase) => (phase === 'playing' || phase === 'reconnecting' ? 'playing' : 'ready')
-
-const viewOf = ({ config, phase, desired }: Held): PipelineView => ({
-  id: config.id,
-  state: stateOf(phase),
-  klv: { available: false },
-  screenshots: { state: 'stopped', interval_seconds: 10, quality: 85 },
-  runtime: {
-    phase,
-    desired,
-    since: SINCE,
-    restarts: 0,
-    next_retry_at: null,
+const viewOf = ({ config, phase, desired }: Held): PipelineView => {
+  const view = pipelineView(config.id, { phase, desired })
+  const push = config.push.map(({ uri }) => ({
+    uri: maskUri(uri),
+    state: view.state === 'playing' ? ('sending' as const) : ('idle' as const),
+    since: view.runtime.since,
     last_error: null,
-    readers: 0,
-    frames: 0,
-    fps: 0,
-    bitrate_kbps: 0,
-    last_frame_age_ms: null,
-    push: config.push.map(({ uri }) => ({
-      uri: maskUri(uri),
-      state: stateOf(phase) === 'playing' ? 'sending' : 'idle',
-      since: SINCE,
-      last_error: null,
-      bytes: 0,
-    })),
-  },
-})
+    bytes: 0,
+  }))
+  return { ...view, runtime: { ...view.runtime, push } }
+}
 
 const LOCAL_HOSTS: ReadonlySet<string> = new Set(['0.0.0.0', '127.0.0.1', '::', '::1'])
 

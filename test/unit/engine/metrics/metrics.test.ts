@@ -9,30 +9,9 @@ import type { PipelineFacts } from '../../../../engine/pipelines/media-stats.ts'
 import { createApiMetrics } from '../../../../handlers/node/metrics.ts'
 import type { EngineEvent } from '../../../../lib/engine/messages.ts'
 import { readMetrics } from '../../../../lib/metrics.ts'
-import type { PipelineView, Runtime } from '../../../../lib/schema/pipeline.ts'
+import type { Runtime } from '../../../../lib/schema/pipeline.ts'
 import { type ParsedMetrics, parseMetrics } from '../../../helpers/api/prometheus.ts'
-
-const view = (id: string, runtime: Partial<Runtime>): PipelineView => ({
-  id,
-  state: 'ready',
-  klv: { available: false },
-  screenshots: { state: 'stopped', interval_seconds: 10, quality: 85 },
-  runtime: {
-    phase: 'idle',
-    desired: 'ready',
-    since: '2026-11-20T10:00:00.000Z',
-    restarts: 0,
-    next_retry_at: null,
-    last_error: null,
-    readers: 0,
-    frames: 0,
-    fps: 0,
-    bitrate_kbps: 0,
-    last_frame_age_ms: null,
-    push: [],
-    ...runtime,
-  },
-})
+import { pipelineView as view } from '../../../helpers/fakes/pipeline-view.ts'
 
 const MEDIA = { frames: 10, bytesIn: 2000, malformedPackets: 1, bytesOut: 6000, gopDrops: 2, worstLoss: 0.25 }
 const PLAYING: PipelineFacts = {

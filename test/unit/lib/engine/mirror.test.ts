@@ -3,28 +3,11 @@ import type { EngineEvent } from '../../../../lib/engine/messages.ts'
 import { aged, EngineMirror, readViews } from '../../../../lib/engine/mirror.ts'
 import { ApiError } from '../../../../lib/errors.ts'
 import type { Phase, PipelineView, Runtime } from '../../../../lib/schema/pipeline.ts'
+import { pipelineView } from '../../../helpers/fakes/pipeline-view.ts'
 
 const view = (id: string, phase: Phase, revision: number, runtime: Partial<Runtime> = {}): PipelineView => ({
-  id,
+  ...pipelineView(id, { phase, ...runtime }),
   revision,
-  state: phase === 'playing' ? 'playing' : 'ready',
-  klv: { available: false },
-  screenshots: { state: 'stopped', interval_seconds: 10, quality: 85 },
-  runtime: {
-    phase,
-    desired: 'ready',
-    since: '2026-11-20T10:00:00.000Z',
-    restarts: 0,
-    next_retry_at: null,
-    last_error: null,
-    readers: 0,
-    frames: 0,
-    fps: 0,
-    bitrate_kbps: 0,
-    last_frame_age_ms: null,
-    push: [],
-    ...runtime,
-  },
 })
 
 const changed = (id: string, phase: Phase, revision: number): EngineEvent => ({

@@ -6,31 +6,13 @@ import { createListedViews } from '../../../../lib/events/listed-views.ts'
 import type { ApiEvent } from '../../../../lib/events/replay-buffer.ts'
 import type { PipelineRecord } from '../../../../lib/repositories.ts'
 import type { Phase, PipelineView, Runtime } from '../../../../lib/schema/pipeline.ts'
+import { pipelineView } from '../../../helpers/fakes/pipeline-view.ts'
 import { until } from '../../../helpers/until.ts'
 
 const START = Date.parse('2026-11-20T10:00:00.000Z')
 
-const view = (id: string, phase: Phase, more: Partial<Runtime> = {}): PipelineView => ({
-  id,
-  state: phase === 'playing' || phase === 'reconnecting' ? 'playing' : 'ready',
-  klv: { available: false },
-  screenshots: { state: 'stopped', interval_seconds: 10, quality: 85 },
-  runtime: {
-    phase,
-    desired: 'playing',
-    since: `since ${phase}`,
-    restarts: 0,
-    next_retry_at: null,
-    last_error: null,
-    readers: 0,
-    frames: 0,
-    fps: 0,
-    bitrate_kbps: 0,
-    last_frame_age_ms: null,
-    push: [],
-    ...more,
-  },
-})
+const view = (id: string, phase: Phase, more: Partial<Runtime> = {}): PipelineView =>
+  pipelineView(id, { phase, desired: 'playing', since: `since ${phase}`, ...more })
 
 const record = (id: string): PipelineRecord => ({
   config: {
