@@ -17,7 +17,8 @@ import {
 } from './engine-process.ts'
 import { type EngineLink, keepLink, type LinkOptions } from './keep-link.ts'
 
-const START_PATIENCE_MS = 10_000
+/** On a slow host the first start lists all plugins of GStreamer, for which the engine allows 30 s; calls wait for less. */
+const START_PATIENCE_MS = 45_000
 const REPLACED_WITHIN_MS = 5000
 
 /** It ends its children within this time, or itself, and they with it. */
