@@ -145,7 +145,7 @@ export const ROOMS = {
   'engine/rtsp/access': ['engine/rtsp/protocol', 'lib/'],
   'engine/rtsp/protocol': [],
   'engine/rtp': ['engine/rtp/repair'],
-  'engine/rtp/repair': [],
+  'engine/rtp/repair': ['engine/codec'],
   'engine/codec': [],
   'engine/mpegts': ['engine/klv/mpegts'],
   'engine/gst': ['engine/fault.ts', 'engine/sandbox', 'lib/'],

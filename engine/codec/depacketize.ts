@@ -1,43 +1,16 @@
 import type { Nal } from './nal.ts'
+import { FRAGMENT_END, FRAGMENT_START, RTP_LAYOUTS, type RtpLayout } from './rtp-layout.ts'
 
 /** The NAL units in the RTP payloads of one access unit. What is malformed or incomplete is left out. */
 export type Depacketize = (payloads: readonly Uint8Array[]) => Nal[]
 
-/** The two codecs differ in the size of their headers and in the numbers of their packet types. */
-interface Layout {
-  readonly headerBytes: 1 | 2
-  readonly typeOf: (header: number) => number
-  readonly aggregation: number
-  readonly fragmentation: number
-  /** The header of the NAL unit that a first fragment begins. */
-  readonly headerOf: (payload: Uint8Array) => Uint8Array
-}
-
-/** RFC 6184 sections 5.6 (single NAL unit), 5.7.1 (STAP-A 24) and 5.8 (FU-A 28): what packetization modes 0 and 1 have. */
-const H264: Layout = {
-  headerBytes: 1,
-  typeOf: (header) => header & 0x1f,
-  aggregation: 24,
-  fragmentation: 28,
-  headerOf: ([indicator = 0, fragment = 0]) => Uint8Array.of((indicator & 0xe0) | (fragment & 0x1f)),
-}
-
-/** RFC 7798 sections 4.4.1 (single NAL unit), 4.4.2 (aggregation 48) and 4.4.3 (fragmentation 49), without DON fields. */
-const H265: Layout = {
-  headerBytes: 2,
-  typeOf: (header) => (header >> 1) & 0x3f,
-  aggregation: 48,
-  fragmentation: 49,
-  headerOf: ([first = 0, second = 0, fragment = 0]) => Uint8Array.of((first & 0x81) | ((fragment & 0x3f) << 1), second),
-}
-
 /** The largest type of a NAL unit as opposed to a packet. */
-const isNalType = (type: number, { aggregation }: Layout): boolean => type < aggregation
+const isNalType = (type: number, { aggregation }: RtpLayout): boolean => type < aggregation
 
 const depacketizer =
-  (layout: Layout): Depacketize =>
+  (layout: RtpLayout): Depacketize =>
   (payloads) => {
-    const { headerBytes, typeOf, aggregation, fragmentation } = layout
+    const { headerBytes, typeOf, aggregation, fragment } = layout
     const nals: Nal[] = []
     /** The fragments of a NAL unit whose last is still to come. */
     let open: { readonly type: number; readonly pieces: Uint8Array[] } | undefined
@@ -47,19 +20,19 @@ const depacketizer =
     }
     for (const payload of payloads) {
       const type = typeOf(payload[0] ?? 0)
-      if (type !== fragmentation) {
+      if (type !== fragment) {
         open = undefined
         if (type === aggregation) for (const bytes of aggregated(payload, headerBytes)) add(bytes)
         else add(payload)
         continue
       }
-      const fragment = payload[headerBytes] ?? 0
-      if ((fragment & 0x80) !== 0) {
+      const place = payload[headerBytes] ?? 0
+      if ((place & FRAGMENT_START) !== 0) {
         const header = layout.headerOf(payload)
         open = { type: typeOf(header[0] ?? 0), pieces: [header] }
       }
       open?.pieces.push(payload.subarray(headerBytes + 1))
-      if (open !== undefined && (fragment & 0x40) !== 0) {
+      if (open !== undefined && (place & FRAGMENT_END) !== 0) {
         nals.push(open)
         open = undefined
       }
@@ -67,7 +40,7 @@ const depacketizer =
     return nals
   }
 
-/** A 16-bit size before each NAL unit. */
+/** The NAL units of an aggregation packet, up to one whose size contradicts its length. */
 const aggregated = (payload: Uint8Array, headerBytes: number): Uint8Array[] => {
   const units: Uint8Array[] = []
   let offset = headerBytes
@@ -80,5 +53,5 @@ const aggregated = (payload: Uint8Array, headerBytes: number): Uint8Array[] => {
   return units
 }
 
-export const depacketizeH264: Depacketize = depacketizer(H264)
-export const depacketizeH265: Depacketize = depacketizer(H265)
+export const depacketizeH264: Depacketize = depacketizer(RTP_LAYOUTS.H264)
+export const depacketizeH265: Depacketize = depacketizer(RTP_LAYOUTS.H265)
