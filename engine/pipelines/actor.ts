@@ -29,6 +29,8 @@ export interface ActorDeps {
   /** Milliseconds since the epoch. */
   readonly now: () => number
   readonly settings: () => Settings
+  /** Address of outputs that the service assigns. */
+  readonly outputHost: string
   /** Throws ApiError when the license allows no start by a reader. */
   readonly admitReaderStart: (config: PipelineConfig) => Promise<void>
   readonly emit: (event: EngineEvent) => void
@@ -152,6 +154,7 @@ export class PipelineActor {
   settingsChanged(): Promise<void> {
     return this.#command(async () => {
       const { lastFault } = this.#status
+      this.#pushes.settingsChanged()
       await this.#demand.settingsChanged()
       // The output may not listen.
       if (this.#status.lastFault !== lastFault) this.#emitView()

@@ -23,8 +23,6 @@ import { createQueue } from './queue.ts'
 
 interface SupervisorOptions extends Omit<ActorDeps, 'settings' | 'admitReaderStart' | 'emit'> {
   readonly ports: PortRange
-  /** Address of outputs that the service assigns. */
-  readonly outputHost: string
 }
 
 /** The last KLV packet of a pipeline with a position. */

@@ -125,3 +125,10 @@ export const cannotCarry = (rtmp: boolean, codec: string): Fault | undefined => 
   }
   return undefined
 }
+
+/** Readers need a password, and whoever connects to this listener needs none. */
+export const openToAll = (): Fault =>
+  new Fault(
+    'unauthorized',
+    'Readers need a password, but this push lets anybody connect and read. Add a passphrase of 10 to 79 characters to its uri.',
+  )

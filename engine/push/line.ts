@@ -1,3 +1,4 @@
+import { receiverOf } from '../../lib/receiver.ts'
 import { chain, element, type LaunchTokens, toArguments } from '../gst/element.ts'
 import type { Reach } from '../sandbox/sandbox.ts'
 import { type Address, parseAddress, RTSPS_PORT } from '../sources/address.ts'
@@ -19,6 +20,8 @@ export interface PushMedia {
   /** Encoding name of its RTP, `H264` or `H265`. */
   readonly codec: string
   readonly klv: boolean
+  /** Where a listener without a host listens, as the outputs do. */
+  readonly outputHost: string
 }
 
 /** A receiver that does not answer in this time ends the attempt, seconds. */
@@ -44,15 +47,14 @@ const progress = (): LaunchTokens => element('progressreport', { name: 'progress
 
 const parser = ({ codec }: PushMedia): LaunchTokens => element(codec === 'H265' ? 'h265parse' : 'h264parse')
 
-const srt = (address: Address): LaunchTokens =>
+const srt = (address: Address, { outputHost }: PushMedia): LaunchTokens =>
   chain(
     input(),
     // Without alignment, since srtsink cuts into datagrams by itself: the end of a picture does not wait for the next one.
     element('tsparse'),
     progress(),
     element('srtsink', {
-      // An address without a host listens on all.
-      uri: address.bare.replace(/^srt:\/\/(?=:)/, 'srt://0.0.0.0'),
+      uri: address.bare.replace(/^srt:\/\/(?=:)/, `srt://${outputHost.includes(':') ? `[${outputHost}]` : outputHost}`),
       // A lost connection ends the child with its cause; the engine connects again.
       'auto-reconnect': false,
       ...UNPACED,
@@ -118,14 +120,25 @@ const LINES: Readonly<Record<string, (address: Address, media: PushMedia) => Lau
 /** Whether the receivers at this address have a track for KLV, which they may refuse. */
 export const refusesKlv = (uri: string): boolean => /^rtsps?:/i.test(uri)
 
+const listens = ({ scheme, query }: Pick<Address, 'scheme' | 'query'>): boolean => scheme === 'srt' && query.get('mode') === 'listener'
+
+/** Whether anybody may connect and get the video: a listener that asks for no passphrase. */
+export const isOpenListener = (uri: string): boolean => {
+  const receiver = receiverOf(uri)
+  return listens(receiver) && (receiver.query.get('passphrase') ?? '') === ''
+}
+
+/** Names of the local network are resolved over a socket of the host. */
+const LOCAL_NAME = /\.local\.?$/i
+
 /** The `gst-launch-1.0` line that sends to the receiver. Fault unsupported when the address is malformed. */
 export const pushLine = (uri: string, media: PushMedia): PushLine => {
   const address = parseAddress(uri)
   const words = LINES[address.scheme]?.(address, media) ?? []
   return {
     args: ['--', ...toArguments(words)],
-    reach: { network: true, localSockets: true },
-    listens: address.scheme === 'srt' && address.query.get('mode') === 'listener',
+    reach: { network: true, localSockets: LOCAL_NAME.test(address.host) },
+    listens: listens(address),
     catchUp: address.scheme !== 'udp',
     begins: refusesKlv(uri) ? /^Progress: \(record\) Starting recording/ : undefined,
   }

@@ -8,8 +8,8 @@ import type { Settings } from '../../lib/schema/settings.ts'
 import { Fault, maskFault } from '../fault.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import { type ConnectionEnd, type Feed, type OpenFeed, runConnection } from './connection.ts'
-import { cannotCarry } from './faults.ts'
-import { pushLine, refusesKlv } from './line.ts'
+import { cannotCarry, openToAll } from './faults.ts'
+import { isOpenListener, pushLine, refusesKlv } from './line.ts'
 import { nextState, type PushEvent } from './states.ts'
 
 /** Longest pause before the next attempt, milliseconds: the return of a receiver cannot be seen, and the video should be there within 5 s of it. */
@@ -25,6 +25,8 @@ export interface PushParts {
   readonly klv: () => RtpStream | undefined
   readonly openFeed: OpenFeed
   readonly settings: () => Settings
+  /** Address of outputs that name none. */
+  readonly outputHost: string
   readonly mask: MaskSecrets
   /** Adds a line to the log of the push. */
   readonly addLine: (stream: 'stdout' | 'stderr' | 'engine', line: string) => void
@@ -60,6 +62,8 @@ export class Push {
   /** The receiver refused the track of the KLV; until a connection without it ends. */
   #klvRefused = false
   #abort: AbortController | undefined
+  /** Ends the present connection for another one. */
+  #renew: AbortController | undefined
   #ended: Promise<void> = Promise.resolve()
 
   constructor(parts: PushParts) {
@@ -93,6 +97,11 @@ export class Push {
     this.#ended = this.#ended.then(() => this.#attemptUntil(abort.signal))
   }
 
+  /** Ends a connection that changed settings do not allow any more. */
+  settingsChanged(): void {
+    if (this.#isForbidden) this.#renew?.abort()
+  }
+
   /** The pipeline does not play any more: idle at once. Resolves when the child is reaped. */
   end(): Promise<void> {
     this.#abort?.abort()
@@ -105,6 +114,11 @@ export class Push {
   get #bytes(): number {
     // What a child has read that never connected was not sent.
     return this.#bytesBefore + (this.#sent ? (this.#feed?.bytes ?? 0) : 0)
+  }
+
+  get #isForbidden(): boolean {
+    const { settings, target } = this.#parts
+    return settings().readers.authentication === 'password' && isOpenListener(target.uri)
   }
 
   async #attemptUntil(signal: AbortSignal): Promise<void> {
@@ -122,14 +136,15 @@ export class Push {
 
   /** Resolves to the fault that ended the connection. */
   async #attempt(signal: AbortSignal): Promise<ConnectionEnd> {
-    const { target, video, klv, openFeed, addLine } = this.#parts
+    const { target, video, klv, openFeed, outputHost, addLine } = this.#parts
     const codec = video.caps?.encodingName ?? ''
-    const fault = cannotCarry(isRtmp(target), codec)
+    const fault = this.#isForbidden ? openToAll() : cannotCarry(isRtmp(target), codec)
     if (fault !== undefined) return fault
     const klvStream = klv()
     const withKlv = klvStream?.caps !== undefined && !this.#klvRefused
-    const line = pushLine(target.uri, { codec, klv: withKlv })
+    const line = pushLine(target.uri, { codec, klv: withKlv, outputHost })
     const renew = new AbortController()
+    this.#renew = renew
     // The track cannot be added to a connection.
     const unsubscribe = refusesKlv(target.uri) && !withKlv && !this.#klvRefused ? klvStream?.onCaps(() => renew.abort()) : undefined
     try {

@@ -35,6 +35,10 @@ export class Pushes {
     for (const { push } of this.#pushes) push.begin()
   }
 
+  settingsChanged(): void {
+    for (const { push } of this.#pushes) push.settingsChanged()
+  }
+
   /** Resolves when every child is reaped. */
   async end(): Promise<void> {
     await Promise.all(this.#pushes.map(({ push }) => push.end()))

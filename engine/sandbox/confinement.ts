@@ -121,7 +121,7 @@ export const toCommand = (file: string, args: readonly string[], reach: Confinem
     return {
       file: LAUNCHER,
       args: [...DIES_WITH_PARENT, file, ...args],
-      environment: childEnvironment(),
+      environment: { ...childEnvironment(), GST_PLUGIN_FEATURE_RANK: featureRank(process.env, { sandboxed: false }) },
       sandboxed: false,
       filter: undefined,
     }
@@ -152,7 +152,6 @@ const childEnvironment = (): NodeJS.ProcessEnv => {
     ...Object.fromEntries(kept),
     LC_ALL: 'C.UTF-8',
     GST_DEBUG_NO_COLOR: '1',
-    GST_PLUGIN_FEATURE_RANK: featureRank(process.env),
     ...startedByThis(),
   }
 }

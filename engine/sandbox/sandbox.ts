@@ -87,10 +87,14 @@ export const findProgram = (name: string, environment: NodeJS.ProcessEnv): strin
 // hlsdemux2 of GStreamer 1.22 may reach the end of a short playlist before parsebin has linked its pads, and fails or hangs;
 // the older hlsdemux does not. The rank has no effect where hlsdemux is not installed.
 const PREFERRED_ELEMENTS = 'hlsdemux:MAX'
+// The older demuxers also open the `file://` addresses that a playlist of the network names; hlsdemux2 and dashdemux2 do not.
+const NOT_WITHOUT_SANDBOX = ['hlsdemux', 'dashdemux', 'mssdemux'].map((name) => `${name}:NONE`).join()
 
 /** GST_PLUGIN_FEATURE_RANK of children: the operator's own ranks come last, so that they win. */
-export const featureRank = ({ GST_PLUGIN_FEATURE_RANK: own = '' }: NodeJS.ProcessEnv): string =>
-  own === '' ? PREFERRED_ELEMENTS : `${PREFERRED_ELEMENTS},${own}`
+export const featureRank = (
+  { GST_PLUGIN_FEATURE_RANK: own = '' }: NodeJS.ProcessEnv,
+  { sandboxed }: { readonly sandboxed: boolean } = { sandboxed: true },
+): string => [sandboxed ? PREFERRED_ELEMENTS : NOT_WITHOUT_SANDBOX, own].filter(Boolean).join()
 
 const variables = (environment: NodeJS.ProcessEnv): readonly string[] =>
   Object.entries(environment).flatMap(([name, value]) =>

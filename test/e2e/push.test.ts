@@ -194,6 +194,31 @@ describe('pushes', () => {
     await service.stop()
   }, 90_000)
 
+  it('let nobody connect without a passphrase while readers need a password', async () => {
+    const [open, closed] = [await freeUdpPort(), await freeUdpPort()]
+    const service = await startService()
+    await create(service, 'gate', {
+      source: { uri: 'test://ball?width=320&height=240&fps=30' },
+      push: [{ uri: `srt://:${open}?mode=listener` }, { uri: `srt://:${closed}?mode=listener&passphrase=correct-horse` }],
+    })
+    const received = decodeFrames(['-i', `srt://127.0.0.1:${open}`], 100_000)
+    const isSending = ([state]: readonly string[]): boolean => state === 'sending'
+    await until(() => states(service, 'gate'), isSending)
+    const password = (authentication: string) =>
+      service.request('PUT', '/svc/settings', { readers: { authentication, password: 'battery-staple' } })
+    expect((await password('password')).status).toBe(200)
+    await received.ended
+    const [first, second] = await until(
+      () => pushesOf(service, 'gate'),
+      ([push]) => push?.state === 'waiting',
+    )
+    expect(first?.last_error?.message).toContain('Add a passphrase')
+    expect(second?.last_error).toBeNull()
+    const { code } = await decodeFrames(['-i', `srt://127.0.0.1:${closed}?passphrase=correct-horse`], 30).ended
+    expect(code).toBe(0)
+    await service.stop()
+  }, 60_000)
+
   it('start nothing, keep nothing playing, and end with an engine that is killed', async () => {
     const port = await freeUdpPort()
     const service = await startService()

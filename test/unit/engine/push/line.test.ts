@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { pushLine, refusesKlv } from '../../../../engine/push/line.ts'
+import { isOpenListener, pushLine, refusesKlv } from '../../../../engine/push/line.ts'
 
-const H264 = { codec: 'H264', klv: false }
+const H264 = { codec: 'H264', klv: false, outputHost: '0.0.0.0' }
 const lineOf = (uri: string, media = H264): string => pushLine(uri, media).args.join(' ')
 
 describe('the line of a push', () => {
@@ -13,9 +13,21 @@ describe('the line of a push', () => {
     expect(pushLine(uri, H264)).toMatchObject({ listens: false, catchUp: true, begins: undefined })
   })
 
-  it('listens on all addresses when the address of a listener has no host', () => {
+  it('listens where the outputs do when the address of a listener has no host', () => {
     expect(lineOf('srt://:9000?mode=listener')).toContain('srtsink uri=srt://0.0.0.0:9000?mode=listener ')
+    expect(lineOf('srt://:9000?mode=listener', { ...H264, outputHost: '::1' })).toContain('srtsink uri=srt://[::1]:9000?mode=listener ')
+    expect(lineOf('srt://10.0.0.1:9000?mode=listener')).toContain('srtsink uri=srt://10.0.0.1:9000?mode=listener ')
     expect(pushLine('srt://:9000?mode=listener', H264).listens).toBe(true)
+  })
+
+  it('knows a listener that lets anybody connect', () => {
+    const uris = ['srt://:9000?mode=listener', 'SRT://:9000?mode=listener&passphrase=', 'srt://:9000?passphrase=long-enough&mode=listener']
+    expect([...uris, 'srt://h:9000', 'udp://h:9000?mode=listener'].map(isOpenListener)).toEqual([true, true, false, false, false])
+  })
+
+  it('may use the sockets of the host for names of the local network alone', () => {
+    const uris = ['srt://gcs.local:9000', 'rtmp://GCS.LOCAL./live/a', 'udp://10.0.0.9:5000', 'srt://local:9000', 'rtsp://a.local.example/']
+    expect(uris.map((uri) => pushLine(uri, H264).reach.localSockets)).toEqual([true, true, false, false, false])
   })
 
   it('sends datagrams of seven packets over UDP, paced, and within the own network', () => {
@@ -33,10 +45,10 @@ describe('the line of a push', () => {
   })
 
   it('records to RTSP over TCP, with KLV when there is some, and on the port of RTSPS', () => {
-    expect(lineOf('rtsp://10.0.0.9/in', { codec: 'H265', klv: false })).toMatch(
+    expect(lineOf('rtsp://10.0.0.9/in', { ...H264, codec: 'H265' })).toMatch(
       / h265parse ! progressreport .* ! rtspclientsink name=out .*protocols=tcp/,
     )
-    expect(lineOf('rtsp://10.0.0.9/in', { codec: 'H264', klv: true })).toMatch(/ in\. ! meta\/x-klv ! queue .* ! out\.$/)
+    expect(lineOf('rtsp://10.0.0.9/in', { ...H264, klv: true })).toMatch(/ in\. ! meta\/x-klv ! queue .* ! out\.$/)
     expect(lineOf('rtsps://10.0.0.9/in')).toContain('location=rtsps://10.0.0.9:322/in ')
     expect(lineOf('rtsps://10.0.0.9:8322/in')).toContain('location=rtsps://10.0.0.9:8322/in ')
     expect(['rtsp://h/', 'RTSPS://h/', 'srt://h:1', 'rtmp://h/a/b'].map(refusesKlv)).toEqual([true, true, false, false])
