@@ -99,6 +99,11 @@ const servePlaylists = async (video: string): Promise<{ readonly server: ReturnT
   const head = '#EXTM3U\n#EXT-X-VERSION:6\n#EXT-X-TARGETDURATION:4\n#EXT-X-MEDIA-SEQUENCE:0\n'
   const pages: Readonly<Record<string, readonly [type: string, text: string]>> = {
     '/segments.m3u8': ['application/vnd.apple.mpegurl', `${head}#EXTINF:3.0,\nfile://${video}\n#EXT-X-ENDLIST\n`],
+    // The one that harms nobody.
+    '/harmless.m3u8': [
+      'application/vnd.apple.mpegurl',
+      `${head}${'#EXT-X-DISCONTINUITY\n#EXTINF:3.0,\n/video.ts\n'.repeat(6)}#EXT-X-ENDLIST\n`,
+    ],
     '/variant.m3u8': ['application/vnd.apple.mpegurl', `#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1000000\nfile://${video}\n`],
     '/key.m3u8': [
       'application/vnd.apple.mpegurl',
@@ -118,6 +123,7 @@ const servePlaylists = async (video: string): Promise<{ readonly server: ReturnT
   }
   const server = createHttpServer((request, response) => {
     const page = pages[request.url ?? '']
+    if (request.url === '/video.ts') return void response.writeHead(200, { 'content-type': 'video/mp2t' }).end(readFileSync(video))
     if (page === undefined) {
       // A redirect to a local file.
       response.writeHead(request.url === '/redirect' ? 302 : 404, { location: `file://${video}` })
