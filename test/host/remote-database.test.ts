@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Miniflare } from 'miniflare'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { MIGRATIONS } from '../../db/migrations/migrations.ts'
 import { openDatabase } from '../../db/open.ts'
 import { createPipelineRepository } from '../../db/pipelines.ts'
 import { credential } from '../../db/tables.ts'
@@ -18,7 +19,7 @@ describe('a libSQL server', () => {
     const { url } = await startLibsqlServer()
     const databases = await Promise.all(Array.from({ length: 8 }, () => openDatabase({ url })))
     const ledger = await Promise.all(databases.map(({ orm }) => orm.values<[number]>('SELECT count(*) FROM schema_migrations')))
-    expect(ledger).toEqual(Array(8).fill([expect.objectContaining({ 0: 1 })]))
+    expect(ledger).toEqual(Array(8).fill([expect.objectContaining({ 0: MIGRATIONS.length })]))
     for (const database of databases) database.close()
   })
 
