@@ -1,6 +1,6 @@
 import { boundHasher } from '../lib/access/bounded-hasher.ts'
-import type { CallerRules } from '../lib/access/callers.ts'
 import { type ClientLimits, createClientLimits } from '../lib/access/client-limits.ts'
+import type { CallerRules } from '../lib/access/foreign-origin.ts'
 import { createRateLimiter, type RateLimiter } from '../lib/access/rate-limit.ts'
 import type { SessionDeps } from '../lib/access/sessions.ts'
 import { createStreams } from '../lib/access/streams.ts'

@@ -1,5 +1,5 @@
 import { type AccessDeps, type Admission, hasApiKey, isAuthenticated, type Presented, requireAccess } from '../../lib/access/access.ts'
-import { type CallerRules, foreignOrigin, unknownHost } from '../../lib/access/callers.ts'
+import { type CallerRules, foreignOrigin, unknownHost } from '../../lib/access/foreign-origin.ts'
 import type { RateLimiter } from '../../lib/access/rate-limit.ts'
 import { isAuthEnabled } from '../../lib/access/sessions.ts'
 import { ApiError } from '../../lib/errors.ts'
