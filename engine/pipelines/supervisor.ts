@@ -6,10 +6,10 @@ import type { EngineCheck, EngineEvent, LogLine } from '../../lib/engine/message
 import type { EngineMoment } from '../../lib/engine/moment.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { licensedCodecs, requireLicense } from '../../lib/license/license.ts'
-import { receiverOf } from '../../lib/receiver.ts'
 import type { LicenseState } from '../../lib/schema/license.ts'
 import { isAtRest, type PipelineConfig, type PipelineView, parseOutputUri } from '../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../lib/schema/settings.ts'
+import { streamAddressOf } from '../../lib/stream-address.ts'
 import { validationError } from '../../lib/validate.ts'
 import { Fault, faultToApiError } from '../fault.ts'
 import type { KlvCounts, KlvTap, Located } from '../klv/tap.ts'
@@ -294,7 +294,7 @@ const requireOtherReceivers = ({ output, push }: PipelineConfig): void => {
   const own = output === null ? undefined : parseOutputUri(output.uri)
   if (own === undefined) return
   for (const [index, { uri }] of push.entries()) {
-    const { scheme, host, port, path } = receiverOf(uri)
+    const { scheme, host, port, path } = streamAddressOf(uri)
     if (!scheme.startsWith('rtsp') || Number(port) !== own.port || path.split('/')[1] !== own.path || !isOwnHost(host)) continue
     throw validationError('pipeline', [{ path: `push.${index}.uri`, message: 'Use a receiver that is not the output of this pipeline' }])
   }

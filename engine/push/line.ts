@@ -1,4 +1,4 @@
-import { receiverOf } from '../../lib/receiver.ts'
+import { isListener, streamAddressOf } from '../../lib/stream-address.ts'
 import { chain, element, type LaunchTokens, toArguments } from '../gst/element.ts'
 import type { Reach } from '../sandbox/sandbox.ts'
 import { type Address, parseAddress, RTSPS_PORT } from '../sources/address.ts'
@@ -120,12 +120,10 @@ const LINES: Readonly<Record<string, (address: Address, media: PushMedia) => Lau
 /** Whether the receivers at this address have a track for KLV, which they may refuse. */
 export const refusesKlv = (uri: string): boolean => /^rtsps?:/i.test(uri)
 
-const listens = ({ scheme, query }: Pick<Address, 'scheme' | 'query'>): boolean => scheme === 'srt' && query.get('mode') === 'listener'
-
 /** Whether anybody may connect and get the video: a listener that asks for no passphrase. */
 export const isOpenListener = (uri: string): boolean => {
-  const receiver = receiverOf(uri)
-  return listens(receiver) && (receiver.query.get('passphrase') ?? '') === ''
+  const receiver = streamAddressOf(uri)
+  return isListener(receiver) && (receiver.query.get('passphrase') ?? '') === ''
 }
 
 /** Names of the local network are resolved over a socket of the host. */
@@ -138,7 +136,7 @@ export const pushLine = (uri: string, media: PushMedia): PushLine => {
   return {
     args: ['--', ...toArguments(words)],
     reach: { network: true, localSockets: LOCAL_NAME.test(address.host) },
-    listens: listens(address),
+    listens: isListener(address),
     catchUp: address.scheme !== 'udp',
     begins: refusesKlv(uri) ? /^Progress: \(record\) Starting recording/ : undefined,
   }

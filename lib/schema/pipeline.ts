@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { type Receiver, receiverOf } from '../receiver.ts'
+import { hasLatency, hasMode, hasPassphrase, hasPort, isListener, type StreamAddress, streamAddressOf } from '../stream-address.ts'
 import { described, integerBetween, numberBetween } from './primitives.ts'
 
 export const PIPELINE_MODES = ['simple', 'advanced'] as const
@@ -33,6 +33,19 @@ export const sourceScheme = (uri: string): string | undefined => SCHEME.exec(uri
 // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the point
 const NOT_IN_A_URI = /[\u0000-\u0020\u007f]/
 
+const isOneOf = (values: readonly string[], value: string): boolean => values.includes(value)
+const withAddress = (holds: (address: StreamAddress) => boolean, message: string) =>
+  v.check((uri: string) => holds(streamAddressOf(uri)), message)
+
+const hasKnownMode = (...modes: readonly string[]) =>
+  withAddress((address) => hasMode(address, modes), `Use ${modes.map((mode) => `mode=${mode}`).join(' or ')}`)
+const hasValidPort = withAddress(hasPort, 'Use an address with a port of 1 to 65535')
+const hasValidPassphrase = withAddress(hasPassphrase, 'Use a passphrase of 10 to 79 characters')
+const hasValidLatency = withAddress(hasLatency, 'Use a latency of 0 to 99999 milliseconds')
+
+/** Their address names no host. */
+const WITHOUT_HOST = ['file', 'test', 'v4l2']
+
 export const sourceSchema = v.strictObject({
   uri: v.pipe(
     text,
@@ -44,6 +57,14 @@ export const sourceSchema = v.strictObject({
       `Use an address that starts with one of: ${SOURCE_SCHEMES.map((scheme) => `${scheme}://`).join(', ')}`,
     ),
     v.check((uri) => URL.canParse(uri), 'Use a complete stream address such as rtsp://host:554/path'),
+    withAddress(
+      ({ scheme, host }) => host !== '' || isOneOf(WITHOUT_HOST, scheme),
+      'Use an address with a host, such as rtsp://host:554/path',
+    ),
+    hasValidPort,
+    hasKnownMode('caller', 'listener', 'rendezvous'),
+    hasValidPassphrase,
+    hasValidLatency,
     v.description(`Stream address; schemes: ${SOURCE_SCHEMES.join(', ')}. Answers mask its credentials (***)`),
   ),
   latency_ms: v.optional(described(integerBetween(0, 60000), 'Buffer against jitter, milliseconds'), 200),
@@ -101,35 +122,26 @@ export const outputSchema = v.strictObject({
   ),
 })
 
-const isOneOf = (values: readonly string[], value: string): boolean => values.includes(value)
-/** SRT that listens needs no host. */
-const listens = ({ scheme, query }: Receiver): boolean => scheme === 'srt' && query.get('mode') === 'listener'
-const ofReceiver = (holds: (receiver: Receiver) => boolean, message: string) => v.check((uri: string) => holds(receiverOf(uri)), message)
-
 export const pushTargetSchema = v.strictObject({
   uri: v.pipe(
     text,
     v.minLength(1, 'Use a receiver address such as srt://host:port'),
     v.maxLength(2048, 'Use at most 2048 characters'),
     v.check((uri) => !NOT_IN_A_URI.test(uri), 'Percent-encode blanks and control characters'),
-    ofReceiver(
+    withAddress(
       ({ scheme }) => isOneOf(PUSH_SCHEMES, scheme),
       `Use an address that starts with one of: ${PUSH_SCHEMES.map((scheme) => `${scheme}://`).join(', ')}`,
     ),
-    ofReceiver((receiver) => receiver.host !== '' || listens(receiver), 'Use an address with a host, such as srt://host:port'),
-    ofReceiver(
-      ({ scheme, port }) => (port === '' ? !isOneOf(['srt', 'udp'], scheme) : Number(port) >= 1 && Number(port) <= 65535),
-      'Use an address with a port of 1 to 65535',
-    ),
-    ofReceiver(
-      ({ scheme, query }) => scheme !== 'srt' || isOneOf(['caller', 'listener'], query.get('mode') ?? 'caller'),
-      'Use mode=caller or mode=listener',
-    ),
-    ofReceiver(
+    withAddress((receiver) => receiver.host !== '' || isListener(receiver), 'Use an address with a host, such as srt://host:port'),
+    hasValidPort,
+    hasKnownMode('caller', 'listener'),
+    hasValidPassphrase,
+    hasValidLatency,
+    withAddress(
       ({ scheme, query }) => scheme !== 'udp' || /^(?:[1-9]\d?|1\d\d|2[0-4]\d|25[0-5])$/.test(query.get('ttl') ?? '1'),
       'Use a ttl of 1 to 255',
     ),
-    ofReceiver(({ scheme, path }) => !scheme.startsWith('rtmp') || /^\/[^/]+\/./.test(path), 'Use rtmp://host/application/stream'),
+    withAddress(({ scheme, path }) => !scheme.startsWith('rtmp') || /^\/[^/]+\/./.test(path), 'Use rtmp://host/application/stream'),
     v.description(`Address of the receiver; schemes: ${PUSH_SCHEMES.join(', ')}. Answers mask its credentials (***)`),
   ),
 })
@@ -204,7 +216,7 @@ export const advancedPipelineSchema = v.strictObject({
 })
 
 /** Whether a push goes over RTMP, which carries no H.265. */
-export const isRtmp = ({ uri }: PushTarget): boolean => receiverOf(uri).scheme.startsWith('rtmp')
+export const isRtmp = ({ uri }: PushTarget): boolean => streamAddressOf(uri).scheme.startsWith('rtmp')
 
 /** Body of create and replace. */
 export const pipelineSchema = v.pipe(

@@ -83,7 +83,8 @@ const configurations = (sources: Readonly<Record<keyof typeof PLAYED, RtspSource
     return [
       simple(`rtsp-${index}`, sources.digest.url('/nothing', userInfo)),
       simple(`http-${index}`, `http://${userInfo}@127.0.0.1:${httpPort}/live`),
-      simple(`srt-${index}`, `srt://127.0.0.1:9?passphrase=${encodeURIComponent(password)}`),
+      // SRT knows none that is longer.
+      ...(Buffer.byteLength(password) > 79 ? [] : [simple(`srt-${index}`, `srt://127.0.0.1:9?passphrase=${encodeURIComponent(password)}`)]),
       advanced(
         `advanced-${index}`,
         `rtspsrc location=${sources.basic.url('/nothing')} user-id=user ${property('user-pw', password)} ! rtph264depay ! h264parse ! rtph264pay name=pay0`,
