@@ -23,6 +23,8 @@ const GOOD_MEDIA_MS = 30_000
 const QUICK_CRASH_MS = 1000
 /** Before a source is asked in another way: gst-rtsp-server answers 503 while it takes down the session that it has just refused. */
 const OTHER_WAY_MS = 150
+/** A start that somebody waits for begins its last attempt this long before its deadline, milliseconds. */
+const LAST_ATTEMPT_MS = 500
 /** After this many quick crashes in a row the next child is delayed like after any other fault. */
 const MAX_QUICK_CRASHES = 5
 
@@ -219,7 +221,10 @@ export class Play {
   #afterFailedStart(fault: Fault, deadline: number): number | Failure {
     if (!worthWaiting(fault)) return 'fault'
     const delay = this.#needsOtherWay(fault) ? OTHER_WAY_MS : this.#backoff.next(this.#parts.settings().reconnect)
-    return performance.now() + delay >= deadline ? 'timeout' : delay
+    const left = deadline - performance.now()
+    if (left <= LAST_ATTEMPT_MS) return 'timeout'
+    // The last attempt comes shortly before the deadline: the source may have come meanwhile.
+    return Math.min(delay, left - LAST_ATTEMPT_MS)
   }
 
   /** While no caller waits: the pause before the next attempt, milliseconds, or the failure that ends the play. */

@@ -79,6 +79,18 @@ describe('starting while a caller waits', () => {
     expect(events().at(-1)).toBe('failed:timeout')
   })
 
+  it.each([
+    ['5 attempts', 5, 500],
+    ['1 attempt, with a delay longer than the start timeout', 1, 60_000],
+  ])('× unreachable for %s: a last attempt comes shortly before the deadline', async (_name, failing, initial_delay_ms) => {
+    const reconnect = { ...DEFAULT_SETTINGS.reconnect, initial_delay_ms }
+    const { play, runs } = start(times(failing, { fault: 'unreachable' }), { settings: { reconnect } })
+    const started = play.started()
+    await vi.advanceTimersByTimeAsync(10_000)
+    await started
+    expect(runs).toHaveLength(failing + 1)
+  })
+
   it('× timeout after unreachable: the cause is the fault of the source, not the timeout', async () => {
     const { play } = start([{ fault: 'unreachable' }, { fault: 'timeout' }])
     const outcome = expect(play.started()).rejects.toMatchObject({ code: 'PIPELINE_START_TIMEOUT', details: { reason: 'unreachable' } })
