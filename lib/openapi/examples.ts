@@ -146,7 +146,7 @@ export const ERROR_MESSAGES = {
   LICENSE_ERROR: 'The license does not cover the codec h265. Use another codec or extend the license.',
   LICENSE_LIMIT_EXCEEDED: 'The license allows 4 running pipelines. Stop one or extend the license.',
   FORBIDDEN: 'Pages of http://other.example may not change anything here. Add this origin to SVC_CORS_ORIGINS, or send the API key.',
-  NOT_FOUND: 'No pipeline has the id gate.',
+  NOT_FOUND: 'No pipeline has the id gate. Use one of the list of pipelines, or create it.',
   METHOD_NOT_ALLOWED: 'Method not allowed; use GET or HEAD.',
   CONFLICT: 'Pipeline gate runs. Stop it first.',
   PRECONDITION_FAILED:

@@ -56,4 +56,5 @@ export const findView = async (engine: Pick<Engine, 'view'>, record: PipelineRec
 export const notPlaying = (id: string, cause: unknown) =>
   new ApiError('CONFLICT', `The pipeline ${id} is not playing. Start it first.`, { reason: 'not_playing' }, { cause })
 
-export const pipelineNotFound = (id: string) => new ApiError('NOT_FOUND', `No pipeline has the id ${id}.`)
+export const pipelineNotFound = (id: string) =>
+  new ApiError('NOT_FOUND', `No pipeline has the id ${id}. Use one of the list of pipelines, or create it.`)

@@ -1,3 +1,4 @@
+import { is } from 'valibot'
 import type { JpegAnswer } from '../engine/call.ts'
 import type { Screenshots } from '../engine/protocol.ts'
 import { hasCode } from '../errors.ts'
@@ -10,6 +11,7 @@ import {
   screenshotDeleteSchema,
   screenshotFileSchema,
   screenshotListSchema,
+  screenshotNotFound,
   screenshotsStartSchema,
   snapshotQuerySchema,
 } from '../schema/screenshot.ts'
@@ -73,8 +75,11 @@ export const listScreenshots = async ({ screenshots }: Pick<ScreenshotDeps, 'scr
 
 const withUrl = (file: ScreenshotFile) => ({ ...file, url: `${FILES_PATH}/${file.file}` })
 
-/** A file name from a path. VALIDATION_ERROR unless it has the form of our names, which cannot lead out of the folder. */
-export const parseFile = (name: string | undefined): string => validate(screenshotFileSchema, name, 'file name')
+/** A file name from a path. NOT_FOUND unless it has the form of our names, which cannot lead out of the folder. */
+export const parseFile = (name: string | undefined): string => {
+  if (!is(screenshotFileSchema, name)) throw screenshotNotFound()
+  return name
+}
 
 /** Deletes the files of a pipeline, which may be deleted itself; VALIDATION_ERROR without its id. */
 export const deleteScreenshotsOf = async ({ screenshots }: Pick<ScreenshotDeps, 'screenshots'>, query: Query): Promise<number> => {

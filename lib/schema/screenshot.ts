@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { ApiError } from '../errors.ts'
 import { type Geolocation, geolocationSchema, pipelineIdSchema } from './pipeline.ts'
 import { count, described, integerBetween, integerInQuery, numberBetween, time } from './primitives.ts'
 
@@ -27,6 +28,10 @@ export const screenshotFileSchema = v.pipe(
   v.regex(/^[a-zA-Z0-9_-]{1,64}_\d{8}T\d{9}Z\.jpg$/, 'Use a file name from the list of files'),
   v.description('Name of a file: <pipeline id>_<yyyymmddThhmmssSSSZ>.jpg'),
 )
+
+/** There is no file of this name, or none could have it. */
+export const screenshotNotFound = (): ApiError =>
+  new ApiError('NOT_FOUND', 'There is no such screenshot. Use a file name from the list of files.')
 
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)$/
 

@@ -130,7 +130,8 @@ describe('a page of another origin', () => {
       }
       if (limit === undefined) continue
       const { status } = await api.send(method, path.replace(/:\w+/g, 'x'), '{}')
-      expect([method, path, status]).toEqual([method, path, 400])
+      // The limit lets it through to the route, where the body is wrong or the file unknown.
+      expect([method, path, status]).toEqual([method, path, path.endsWith(':file') ? 404 : 400])
     }
   })
 })

@@ -113,7 +113,11 @@ describe('video-pipeline-service play, stop, delete', () => {
 
   it('fail for those that cannot, and go on with the others', async () => {
     const { status, stdout, stderr } = await run(['stop', 'nobody', 'gate'])
-    expect([status, stdout, stderr]).toEqual([3, 'gate  ready\n', 'nobody  No pipeline has the id nobody.\n'])
+    expect([status, stdout, stderr]).toEqual([
+      3,
+      'gate  ready\n',
+      'nobody  No pipeline has the id nobody. Use one of the list of pipelines, or create it.\n',
+    ])
   })
 
   it('do not delete what runs unless --force stops it first', async () => {
@@ -184,7 +188,12 @@ describe('the exit code', () => {
 
   it('comes with an error for programs', async () => {
     const { stderr } = await run(['get', 'nobody', '--json'])
-    expect(JSON.parse(stderr)).toEqual({ code: 'NOT_FOUND', status: 404, message: 'No pipeline has the id nobody.', details: {} })
+    expect(JSON.parse(stderr)).toEqual({
+      code: 'NOT_FOUND',
+      status: 404,
+      message: expect.stringContaining('No pipeline has the id nobody.'),
+      details: {},
+    })
   })
 
   it('is that of success for --help, and when the reader of the output leaves', async () => {

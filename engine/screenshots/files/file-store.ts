@@ -1,8 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
-import { ApiError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/ports.ts'
 import type { Geolocation } from '../../../lib/schema/pipeline.ts'
-import type { ScreenshotFile } from '../../../lib/schema/screenshot.ts'
+import { type ScreenshotFile, screenshotNotFound } from '../../../lib/schema/screenshot.ts'
 import { encodeExif } from '../jpeg/exif.ts'
 import { withExif } from '../jpeg/jpeg.ts'
 import type { JpegMetadata } from '../jpeg/metadata.ts'
@@ -94,19 +93,19 @@ export class FileStore {
   async openFile(name: string): Promise<OpenFile> {
     await this.open()
     const file = this.#index.get(name)
-    if (file === undefined) throw unknownFile()
+    if (file === undefined) throw screenshotNotFound()
     try {
       return { file, handle: await this.#folder.open(name) }
     } catch (error) {
       this.#onUnreadable(name, error)
-      throw unknownFile()
+      throw screenshotNotFound()
     }
   }
 
   /** Deletes a listed file. NOT_FOUND for every other name; throws the file system's error when it cannot be deleted. */
   async remove(name: string): Promise<void> {
     await this.open()
-    if (this.#index.get(name) === undefined) throw unknownFile()
+    if (this.#index.get(name) === undefined) throw screenshotNotFound()
     await this.#folder.remove(name)
     this.#index.remove(name)
   }
@@ -189,5 +188,3 @@ const toRecord = ({ name, pipelineId, createdAt, bytes }: IndexedFile, metadata:
   size_bytes: bytes,
   ...metadata,
 })
-
-const unknownFile = (): ApiError => new ApiError('NOT_FOUND', 'There is no such screenshot.')

@@ -2,7 +2,7 @@ import type { JpegAnswer } from '../../../lib/engine/call.ts'
 import type { Engine, Screenshots } from '../../../lib/engine/protocol.ts'
 import { ApiError } from '../../../lib/errors.ts'
 import type { Geolocation } from '../../../lib/schema/pipeline.ts'
-import type { ScreenshotFile, ScreenshotSchedule } from '../../../lib/schema/screenshot.ts'
+import { type ScreenshotFile, type ScreenshotSchedule, screenshotNotFound } from '../../../lib/schema/screenshot.ts'
 
 /** Screenshots without media: schedules, geolocations and files are kept, a picture is a few bytes. */
 export interface FakeScreenshots extends Screenshots {
@@ -33,7 +33,7 @@ export const createFakeScreenshots = (engine: Engine): FakeScreenshots => {
   }
   const indexOf = (name: string): number => {
     const at = fake.files.findIndex(({ file }) => file === name)
-    if (at === -1) throw new ApiError('NOT_FOUND', 'There is no such screenshot.')
+    if (at === -1) throw screenshotNotFound()
     return at
   }
   const fake: FakeScreenshots = {
