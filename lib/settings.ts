@@ -36,7 +36,7 @@ export const etagOfSettings = (settings: Settings): Promise<string> => etagOf(se
  * another change.
  */
 export const changeSettings = async (deps: SettingsDeps, input: unknown, ifMatch: string | null = null): Promise<Settings> => {
-  const patch = validate(settingsPatchSchema, input, 'settings')
+  const patch = validate(settingsPatchSchema, input, 'settings record')
   return deps.changes(QUEUE, async () => {
     const stored = await deps.settings.read()
     if (ifMatch !== null) requireMatch(ifMatch, await etagOfSettings(maskSettings(withChanges(DEFAULT_SETTINGS, stored))), 'settings')
@@ -69,7 +69,7 @@ const requireReaderPassword = ({ readers }: Settings): void => {
     throw passwordIssue('Set a password of 8 to 128 characters, or set readers.authentication to none')
 }
 
-const passwordIssue = (message: string): ApiError => validationError('settings', [{ path: 'readers.password', message }])
+const passwordIssue = (message: string): ApiError => validationError('settings record', [{ path: 'readers.password', message }])
 
 /** Merges groups and replaces other fields; drops names that the defaults do not have (any more). */
 const withChanges = (defaults: Settings, changes: PartialSettings): Settings => ({

@@ -66,7 +66,9 @@ class Reader {
     this.#refuseDoubles(pipelines)
     const settingsPlace = (field: string): Place => this.#place(['settings', ...toPath(field)])
     const change =
-      settings === undefined ? undefined : this.#valid(settings, ['settings'], () => validate(settingsPatchSchema, settings, 'settings'))
+      settings === undefined
+        ? undefined
+        : this.#valid(settings, ['settings'], () => validate(settingsPatchSchema, settings, 'settings record'))
     if (this.#mistakes.length > 0) throw new DeclarationError(this.#mistakes)
     return { pipelines, settings: change, settingsPlace }
   }

@@ -71,7 +71,7 @@ const refuseUnlessKnown = async (deps: GuardDeps, { origin, host }: UnknownCalle
 const crossOrigin = (origin: string): ApiError =>
   new ApiError(
     'FORBIDDEN',
-    `Pages of ${origin} may not change anything here. Add their origin to SVC_CORS_ORIGINS, or send the API key; if it is the origin of this service behind a reverse proxy, set SVC_TRUST_PROXY=1.`,
+    `Pages of ${origin === 'null' ? 'an unknown origin' : origin} may not change anything here. Add their origin to SVC_CORS_ORIGINS, or send the API key; if it is the origin of this service behind a reverse proxy, set SVC_TRUST_PROXY=1.`,
     { reason: 'cross_origin' },
   )
 

@@ -163,15 +163,17 @@ const hostOf = ({ localAddress = '127.0.0.1', localPort }: IncomingMessage['sock
   return `${address.includes(':') ? `[${address}]` : address}:${localPort}`
 }
 
+const ALLOWED = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+
+/** No field of the body or the query is wrong, but the request around them. */
+const notValid = (message: string): ApiError => new ApiError('VALIDATION_ERROR', message, { issues: [{ path: '', message }] })
+
 const refuse = (request: IncomingMessage, urlBytes: number): ApiError | undefined => {
   if (REFUSED_METHODS.has(request.method ?? ''))
-    return new ApiError('METHOD_NOT_ALLOWED', 'Method not allowed; use GET, HEAD, POST, PUT, PATCH or DELETE.')
-  if ((request.url ?? '').length > urlBytes)
-    return new ApiError('VALIDATION_ERROR', `The URL of the request is too long. Use at most ${urlBytes} bytes.`)
-  if (!(request.url ?? '').startsWith('/'))
-    return new ApiError('VALIDATION_ERROR', 'The request target is not a path. Start it with a slash.')
-  if (!hasValidHost(request))
-    return new ApiError('VALIDATION_ERROR', 'The Host header is missing or not valid. Send one valid Host header.')
+    return new ApiError('METHOD_NOT_ALLOWED', 'Method not allowed; use GET, HEAD, POST, PUT, PATCH or DELETE.', { allow: ALLOWED })
+  if ((request.url ?? '').length > urlBytes) return notValid(`The URL of the request is too long. Use at most ${urlBytes} bytes.`)
+  if (!(request.url ?? '').startsWith('/')) return notValid('The request target is not a path. Start it with a slash.')
+  if (!hasValidHost(request)) return notValid('The Host header is missing or not valid. Send one valid Host header.')
   return undefined
 }
 
@@ -189,7 +191,7 @@ const sendError = (response: ServerResponse, error: ApiError, requestId: string)
     return
   }
   const body = JSON.stringify(errorBody(error))
-  const allow = error.code === 'METHOD_NOT_ALLOWED' ? { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE' } : {}
+  const allow = error.code === 'METHOD_NOT_ALLOWED' ? { allow: ALLOWED.join(', ') } : {}
   response.writeHead(error.status, {
     [REQUEST_ID]: requestId,
     'content-type': 'application/json',
@@ -216,7 +218,7 @@ const onClientError = (error: NodeJS.ErrnoException, socket: NodeJS.WritableStre
     return
   }
   const { status, message } = BROKEN[error.code ?? ''] ?? NOT_HTTP
-  const body = JSON.stringify(errorBody(new ApiError('VALIDATION_ERROR', message)))
+  const body = JSON.stringify(errorBody(notValid(message)))
   socket.end(
     `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   )
