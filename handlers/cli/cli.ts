@@ -45,6 +45,15 @@ const usage = (): string => {
   ].join('\n')
 }
 
+type HostCommand = keyof typeof HOST_COMMANDS
+
+const isHostCommand = (name: string): name is HostCommand => Object.hasOwn(HOST_COMMANDS, name)
+
+/** What may follow the commands that read nothing of the command line themselves. */
+const FLAGS: Readonly<Partial<Record<HostCommand, readonly string[]>>> = { engine: [], doctor: ['--json'], openapi: [] }
+
+const asksForHelp = (args: readonly string[]): boolean => args.includes('--help') || args.includes('-h')
+
 /** The Node of the optional package dependency, for when the running one is too old. */
 const newerNode = (): string | undefined => {
   try {
@@ -70,6 +79,14 @@ const main = async (): Promise<void> => {
   }
   const [name = 'serve'] = process.argv.slice(2)
   if (name === '--help' || name === '-h' || name === 'help') return void process.stdout.write(usage())
+  const rest = process.argv.slice(3)
+  if (isHostCommand(name) && name !== 'serve' && asksForHelp(rest))
+    return void process.stdout.write(`usage: video-pipeline-service ${name}\n\n  ${HOST_COMMANDS[name]}\n`)
+  const unknown = isHostCommand(name) ? rest.find((argument) => FLAGS[name]?.includes(argument) === false) : undefined
+  if (unknown !== undefined) {
+    process.stderr.write(`video-pipeline-service ${name}: unknown argument ${unknown}; use --help for a list\n`)
+    process.exit(EXIT_USAGE)
+  }
   // Options without a command belong to serve.
   const isOption = name.startsWith('-')
   const found = bundleOf(isOption ? 'serve' : name)

@@ -185,6 +185,27 @@ describe('video-pipeline-service', () => {
     expect(JSON.parse(run(['openapi']).stdout)).toMatchObject({ openapi: '3.1.0', paths: { '/svc/pipeline': { post: {} } } })
   })
 
+  it('prints the OpenAPI document to a reader that leaves early', () => {
+    const { status, stdout, stderr } = spawnSync(
+      'bash',
+      ['-c', `set -o pipefail; "${process.execPath}" "${COMMAND}" openapi | head -c 1`],
+      {
+        encoding: 'utf8',
+      },
+    )
+    expect([status, stdout, stderr]).toEqual([0, '{', ''])
+  })
+
+  it.each(['engine', 'doctor', 'openapi', 'install', 'uninstall', 'completion'])('prints what %s does, and does nothing', (name) => {
+    const { status, stdout } = run([name, '--help'])
+    expect([status, stdout.split('\n').length]).toEqual([0, 4])
+    expect(stdout).toMatch(new RegExp(`^usage: video-pipeline-service ${name}\n\n  [a-z]`))
+  })
+
+  it.each(['engine', 'doctor', 'openapi'])('refuses an unknown argument of %s', (name) => {
+    expect(run([name, '--bogus'])).toMatchObject({ status: 64, stderr: expect.stringContaining('unknown argument --bogus') })
+  })
+
   it('refuses an unknown command', () => {
     expect(run(['explode'])).toMatchObject({ status: 64, stderr: expect.stringContaining('unknown command explode') })
   })
