@@ -32,12 +32,17 @@ export type ConnectionEnd = Fault | 'stopped' | 'renewed'
 
 const STDERR_TAIL = 20
 const CHECK_MS = 1000
+/** gst-launch-1.0 1.22 ends at an error, but not always at one of rtspclientsink before the preroll; milliseconds. */
+const ERROR_GRACE_MS = 500
 /** A receiver that takes nothing for so long is gone, seconds. */
 const STALLED_SECONDS = 10
 /** A receiver that does not take the video in this time is given up, seconds; one that does not answer at all ends the child before. */
 const CONNECT_SECONDS = 20
 /** After this many buffers those before have been taken: one is held by the sink, one by an element before it. */
 const TAKEN_BUFFERS = 3
+
+/** What gst-launch-1.0 prints for the error message of an element. */
+const ERROR = /^ERROR: from element /
 
 const PROGRESS = /^progress \([\d:]+\): (\d+)/
 
@@ -47,6 +52,7 @@ export const runConnection = async (connection: Connection): Promise<ConnectionE
   const child = startChild('gst-launch-1.0', line.args, { mediaPipes: 0, reach: line.reach, input: true })
   const tail: string[] = []
   let end: ConnectionEnd | undefined
+  let erred: NodeJS.Timeout | undefined
   const stop = (why: ConnectionEnd): void => {
     if (end !== undefined) return
     end = why
@@ -60,6 +66,7 @@ export const runConnection = async (connection: Connection): Promise<ConnectionE
     tail.push(text)
     if (tail.length > STDERR_TAIL) tail.shift()
     log('stderr', text)
+    if (ERROR.test(text)) erred ??= setTimeout(() => void stopChild(child), ERROR_GRACE_MS)
   })
   const beganMs = performance.now()
   let sending = false
@@ -79,9 +86,10 @@ export const runConnection = async (connection: Connection): Promise<ConnectionE
   }, CHECK_MS)
   try {
     const ended = await child.ended
-    return end ?? pushFault(ended, tail)
+    return end ?? pushFault(ended, tail, line)
   } finally {
     clearInterval(timer)
+    clearTimeout(erred)
     feed?.close()
     signal.removeEventListener('abort', onAbort)
   }

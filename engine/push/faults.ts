@@ -8,6 +8,8 @@ interface Rule {
   readonly reason: FaultCause
   /** Shown to users; `$1` is the first group of the pattern, `$package` the package of the element `$1`. */
   readonly message: string
+  /** The same of a receiver over TLS, where it may mean more. */
+  readonly overTls?: string
 }
 
 /** What the sinks of GStreamer 1.22 print, the most specific first: the first rule that matches any line decides. */
@@ -24,9 +26,15 @@ const RULES: readonly Rule[] = [
   },
   { pattern: /Forbidden|\(403\)/, reason: 'unauthorized', message: 'The receiver does not allow this user to publish (403).' },
   {
-    pattern: /Resource not found|Not Found|\(404\)/i,
+    // 454 answers the request with which rtspclientsink ends what another error has ended.
+    pattern: /Resource not found|(?<!Session )Not Found|\(404\)/i,
     reason: 'not_found',
     message: 'The receiver takes no stream at this path (404). Check the path of the push.',
+  },
+  {
+    pattern: /Got error response: (\d{3} \([^)]{1,60}\))/,
+    reason: 'source_error',
+    message: 'The receiver does not take the stream: it answers $1.',
   },
   {
     pattern: /Publish\.(?:BadName|Denied|Rejected)|publish.*(?:denied|rejected)/i,
@@ -64,6 +72,11 @@ const RULES: readonly Rule[] = [
     message: 'The SRT receiver does not answer: nothing listens at its address and port, or it rejects the stream id or passphrase.',
   },
   {
+    pattern: /Failed to connect: Socket I\/O timed out/,
+    reason: 'timeout',
+    message: 'The receiver does not answer: its program hangs, or a firewall is between.',
+  },
+  {
     pattern: /certificate|TLS/,
     reason: 'source_error',
     message: 'The TLS connection to the receiver failed. Check its certificate and port; add its certificate authority to this host.',
@@ -72,6 +85,10 @@ const RULES: readonly Rule[] = [
     pattern: /Failed to connect|Could not connect|Could not open resource for reading and writing/i,
     reason: 'unreachable',
     message: 'The receiver cannot be reached: nothing listens at its address and port, or a firewall is between.',
+    // rtspclientsink says no more when it refuses a certificate.
+    overTls:
+      'The receiver cannot be reached over TLS: nothing listens at its address and port, a firewall is between, or its certificate is ' +
+      'not valid here. Check the address and the certificate; add its certificate authority to this host.',
   },
   {
     pattern: /reason not-negotiated|could not link|missing plugin/i,
@@ -94,13 +111,13 @@ const firstError = (lines: readonly string[]): string =>
     (lines.find((line) => /^(?:ERROR|WARNING: erroneous)/.test(line)) ?? '').replace(/^ERROR: (?:from element \S+: )?/, '').slice(0, 300),
   )
 
-/** The fault of a push whose child ended by itself. `lines`: the last of its stderr, oldest first. */
-export const pushFault = (ended: Ended, lines: readonly string[]): Fault => {
+/** The fault of a push whose child ended by itself. `lines`: the last of its stderr, oldest first; `tls`: the receiver speaks TLS. */
+export const pushFault = (ended: Ended, lines: readonly string[], { tls }: { readonly tls: boolean }): Fault => {
   if (ended.missing) return gstreamerMissing()
   for (const rule of RULES) {
     for (const line of lines) {
       const match = rule.pattern.exec(line)
-      if (match !== null) return new Fault(rule.reason, redact(fill(rule.message, match)))
+      if (match !== null) return new Fault(rule.reason, redact(fill((tls ? rule.overTls : undefined) ?? rule.message, match)))
     }
   }
   if (ended.exitCode === 0) return new Fault('ended', 'The receiver ended the stream.')

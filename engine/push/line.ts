@@ -9,6 +9,8 @@ export interface PushLine {
   readonly reach: Reach
   /** It waits for receivers, so nobody there is no fault. */
   readonly listens: boolean
+  /** The receiver speaks TLS. */
+  readonly tls: boolean
   /** Whether the cached GOP may be sent at once: over UDP it would be a burst that receivers lose. */
   readonly catchUp: boolean
   /** Printed when the receiver is about to take the video; undefined where the first buffers that leave say so. */
@@ -137,6 +139,7 @@ export const pushLine = (uri: string, media: PushMedia): PushLine => {
     args: ['--', ...toArguments(words)],
     reach: { network: true, localSockets: LOCAL_NAME.test(address.host) },
     listens: isListener(address),
+    tls: /^(?:rtsps|rtmps)$/.test(address.scheme),
     catchUp: address.scheme !== 'udp',
     begins: refusesKlv(uri) ? /^Progress: \(record\) Starting recording/ : undefined,
   }
