@@ -6,9 +6,10 @@ import { toHex } from '../fixtures/klv/hex.ts'
 import { gstKlv } from '../helpers/klv/reader.ts'
 import { startMediaServer } from '../helpers/media/media-server.ts'
 import { freeUdpPort } from '../helpers/media/play-launch.ts'
-import { decodeFrames, freeTcpPort, type Receiver, saveStream } from '../helpers/media/receivers.ts'
+import { create, pushesOf, states } from '../helpers/media/pushes.ts'
+import { decodeFrames, expectDecoded, freeTcpPort, type Receiver, saveStream } from '../helpers/media/receivers.ts'
 import { childrenOf, isAlive, processes } from '../helpers/process/processes.ts'
-import { type Service, startService } from '../helpers/process/service.ts'
+import { startService } from '../helpers/process/service.ts'
 import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
 import { openReader, sequenceGaps } from '../helpers/rtsp/reader.ts'
 import { startRtspSource } from '../helpers/rtsp/source.ts'
@@ -16,25 +17,6 @@ import { until } from '../helpers/until.ts'
 
 const FRAMES = 600
 const PACKET_BYTES = 188
-
-interface Shown {
-  readonly uri: string
-  readonly state: string
-  readonly since: string
-  readonly last_error: { readonly code: string; readonly message: string; readonly at: string } | null
-  readonly bytes: number
-}
-
-const create = async (service: Service, id: string, more: Record<string, unknown>): Promise<string> => {
-  const { status, body } = await service.request('POST', '/svc/pipeline', { id, mode: 'simple', ...more })
-  expect({ status, message: body.message }).toEqual({ status: 201, message: undefined })
-  return body.output.uri.replace('0.0.0.0', '127.0.0.1')
-}
-
-const pushesOf = async (service: Service, id: string): Promise<readonly Shown[]> =>
-  (await service.request('GET', `/svc/pipeline/${id}`)).body.runtime.push
-
-const states = async (service: Service, id: string): Promise<readonly string[]> => (await pushesOf(service, id)).map(({ state }) => state)
 
 /** Whole packets, and how many of them do not follow the one before with the same PID. */
 const readPackets = (file: string) => {
@@ -58,14 +40,6 @@ const klvOf = (bytes: Buffer): readonly string[] => new KlvDemuxer().push(bytes)
 const overlap = (received: readonly string[], expected: readonly string[]) => {
   const common = expected.filter((packet) => received.includes(packet))
   return { common, between: received.slice(received.indexOf(common[0] ?? ''), received.lastIndexOf(common.at(-1) ?? '') + 1) }
-}
-
-const expectDecoded = async (name: string, receiver: Receiver): Promise<void> => {
-  const { code, stdout, stderr } = await receiver.ended
-  // The server that is published to gives the times anew, sometimes the same to two pictures; only the muxer of ffmpeg minds.
-  const complaints = stderr.split('\n').filter((line) => line !== '' && !/non monotonically increasing dts to muxer/.test(line))
-  const frames = Number(/frame=(\d+)\n(?![\s\S]*frame=)/.exec(stdout)?.[1])
-  expect({ name, code, frames, complaints }).toEqual({ name, code: 0, frames: FRAMES, complaints: [] })
 }
 
 describe('pushes', () => {
@@ -106,7 +80,7 @@ describe('pushes', () => {
     ])
     await server.line((line) => line.available === 'klv-drone')
     const byRtsp = decodeFrames(['-rtsp_transport', 'tcp', '-i', `rtsp://127.0.0.1:${server.port}/klv-drone`], FRAMES)
-    for (const [name, receiver] of Object.entries({ byCaller, byGroup, byRtmp, byRtsp })) await expectDecoded(name, receiver)
+    for (const [name, receiver] of Object.entries({ byCaller, byGroup, byRtmp, byRtsp })) await expectDecoded(name, receiver, FRAMES)
     expect(saved.child.exitCode).toBeNull()
     for (const file of [srtFile, udpFile]) {
       const { bytes, gaps, pictures } = readPackets(file)
@@ -114,7 +88,7 @@ describe('pushes', () => {
       const { common, between } = overlap(klvOf(bytes), expected)
       expect(common.length).toBeGreaterThan(30)
       expect(between).toEqual(common)
-      await expectDecoded(file, decodeFrames(['-i', file], FRAMES))
+      await expectDecoded(file, decodeFrames(['-i', file], FRAMES), FRAMES)
     }
     const shown = await pushesOf(service, 'drone')
     expect(shown.map(({ bytes }) => bytes > 100_000)).toEqual(shown.map(() => true))

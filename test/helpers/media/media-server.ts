@@ -18,6 +18,7 @@ interface MediaServerLine {
 
 export interface MediaServer {
   readonly port: number
+  readonly pid: number | undefined
   /** Resolves with the first past or future line that matches. */
   line(matches: (line: MediaServerLine) => boolean): Promise<MediaServerLine>
   /** The address to publish a stream at; readers omit `/in`. */
@@ -65,6 +66,7 @@ export const startMediaServer = async (hooks: Hooks = {}): Promise<MediaServer> 
   const { port = 0 } = await line((one) => one.port !== undefined)
   return {
     port,
+    pid: child.pid,
     line,
     publishUrl: (path) => `rtsp://127.0.0.1:${port}/in/${path}`,
     stop: async () => {

@@ -1,0 +1,196 @@
+import { writeFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { startMediaServer } from '../helpers/media/media-server.ts'
+import { freeUdpPort } from '../helpers/media/play-launch.ts'
+import { create, pushesOf, states } from '../helpers/media/pushes.ts'
+import { decodeFrames, expectDecoded, freeTcpPort, saveStream } from '../helpers/media/receivers.ts'
+import { startRtmpMediaServer } from '../helpers/media/rtmp-media-server.ts'
+import { residentBytes } from '../helpers/process/processes.ts'
+import { startService } from '../helpers/process/service.ts'
+import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
+import { makeCertificate } from '../helpers/rtsp/certificate.ts'
+import { startOddServer } from '../helpers/rtsp/odd-server.ts'
+import { openReader, sequenceGaps } from '../helpers/rtsp/reader.ts'
+import { startTlsFront } from '../helpers/rtsp/tls-front.ts'
+import { until } from '../helpers/until.ts'
+
+const FRAMES = 600
+const BALL = { uri: 'test://ball?width=320&height=240&fps=30' }
+const isSending = (all: readonly string[]): boolean => all.every((state) => state === 'sending')
+
+/** The authorities that programs of this host trust. */
+const TRUSTED = '/etc/ssl/certs/ca-certificates.crt'
+
+/** Starts a program for which the host trusts a further certificate. */
+const trusting = async (certificate: string): Promise<readonly string[]> => {
+  const bundle = join(temporaryDataDir(), 'trusted.crt')
+  writeFileSync(bundle, `${await readFile(TRUSTED, 'utf8')}\n${await readFile(certificate, 'utf8')}`)
+  return ['unshare', '--mount', 'sh', '-ec', `mount --bind "$0" ${TRUSTED}; exec "$@"`, bundle]
+}
+
+describe('pushes to real receivers', () => {
+  it('reach an RTMP server, from which every frame decodes', async () => {
+    const server = await startRtmpMediaServer()
+    const service = await startService()
+    const uri = `rtmp://127.0.0.1:${server.port}/live/key`
+    await create(service, 'cam', { source: BALL, push: [{ uri }] })
+    await until(() => states(service, 'cam'), isSending)
+    await expectDecoded('from the server', decodeFrames(['-i', uri], FRAMES), FRAMES)
+    expect(server.printed()).toContain('start push /live/key')
+    expect(await pushesOf(service, 'cam')).toMatchObject([{ state: 'sending', last_error: null }])
+    await service.stop()
+  }, 60_000)
+
+  it('carry H.265 over SRT, UDP and RTSP, and say that RTMP cannot', async () => {
+    const server = await startMediaServer()
+    onTestFinished(() => server.stop())
+    const [srt, udp, rtmp] = [await freeUdpPort(), await freeUdpPort(), await freeTcpPort()]
+    const receivers = {
+      srt: decodeFrames(['-i', `srt://127.0.0.1:${srt}?mode=listener`], FRAMES),
+      udp: decodeFrames(['-i', `udp://127.0.0.1:${udp}?buffer_size=4194304`], FRAMES),
+    }
+    const service = await startService()
+    const source = await create(service, 'h265', { source: BALL, encoding: { codec: 'h265', quality: 1 } })
+    // Only when it plays does it show what the source of this pipeline sends.
+    await create(service, 'cam', {
+      source: { uri: source },
+      push: [
+        { uri: `srt://127.0.0.1:${srt}` },
+        { uri: `udp://127.0.0.1:${udp}` },
+        { uri: server.publishUrl('h265') },
+        { uri: `rtmp://127.0.0.1:${rtmp}/live/key` },
+      ],
+    })
+    await server.line(({ available }) => available === 'h265')
+    const rtsp = decodeFrames(['-rtsp_transport', 'tcp', '-i', `rtsp://127.0.0.1:${server.port}/h265`], FRAMES)
+    for (const [name, receiver] of Object.entries({ ...receivers, rtsp })) await expectDecoded(name, receiver, FRAMES)
+    const refused = (await pushesOf(service, 'cam'))[3]
+    expect(refused).toMatchObject({
+      state: 'waiting',
+      bytes: 0,
+      last_error: { message: expect.stringContaining('RTMP carries H.264 only') },
+    })
+    await service.stop()
+  }, 90_000)
+
+  it('go over TLS to receivers whose certificate the host trusts for their name, and to no others', async () => {
+    const [known, unknown] = [makeCertificate(), makeCertificate()]
+    onTestFinished(() => {
+      known.remove()
+      unknown.remove()
+    })
+    const media = await startMediaServer()
+    onTestFinished(() => media.stop())
+    const [rtmp, rtsp] = [await startRtmpMediaServer({ certificate: known }), await startTlsFront(media.port, known)]
+    const [otherRtmp, otherRtsp] = [await startRtmpMediaServer({ certificate: unknown }), await startTlsFront(media.port, unknown)]
+    const service = await startService({ prefix: await trusting(known.cert) })
+    await create(service, 'cam', {
+      source: BALL,
+      push: [
+        { uri: `rtmps://127.0.0.1:${rtmp.tlsPort}/live/key` },
+        { uri: `rtsps://127.0.0.1:${rtsp}/in/cam` },
+        { uri: `rtmps://127.0.0.1:${otherRtmp.tlsPort}/live/key` },
+        { uri: `rtsps://127.0.0.1:${otherRtsp}/in/other` },
+        // The certificate is of the address alone.
+        { uri: `rtmps://localhost:${rtmp.tlsPort}/live/name` },
+        { uri: `rtsps://localhost:${rtsp}/in/name` },
+      ],
+    })
+    const all = await until(
+      () => pushesOf(service, 'cam'),
+      ([one, two, ...others]) => one?.state === 'sending' && two?.state === 'sending' && others.every((push) => push.last_error !== null),
+    )
+    for (const { last_error, bytes } of all.slice(2)) {
+      expect([last_error?.message, bytes]).toEqual([expect.stringContaining('add its certificate authority to this host'), 0])
+    }
+    await expectDecoded('rtmps', decodeFrames(['-i', `rtmp://127.0.0.1:${rtmp.port}/live/key`], 60), 60)
+    await expectDecoded('rtsps', decodeFrames(['-rtsp_transport', 'tcp', '-i', `rtsp://127.0.0.1:${media.port}/cam`], 60), 60)
+    expect([otherRtmp.printed(), rtmp.printed()].join()).not.toMatch(/start push \/live\/(?:name|.*other)/)
+    await service.stop()
+  }, 60_000)
+
+  it('send the video alone to a server that refuses the track of the KLV, whether it says so to ANNOUNCE or to SETUP', async () => {
+    const server = await startMediaServer()
+    onTestFinished(() => server.stop())
+    const refusing = await startOddServer({
+      // The first track is that of the KLV.
+      answer: ({ method, headers }, answer) => {
+        if (method === 'SETUP' && headers.get('session') === undefined) Object.assign(answer, { status: 461, headers: {} })
+        return undefined
+      },
+    })
+    const service = await startService()
+    await create(service, 'uav', {
+      source: { uri: `${BALL.uri}&klv=1` },
+      klv_config: { pass_klv: true },
+      push: [{ uri: server.publishUrl('plain') }, { uri: `rtsp://127.0.0.1:${refusing.port}/live` }],
+    })
+    await until(
+      async () => (await service.request('GET', '/svc/pipeline/uav/log')).body as readonly { readonly line: string }[],
+      (log) => log.some(({ line }) => /^push 1: the receiver does not take the KLV \(.*415/.test(line)),
+    )
+    await until(() => states(service, 'uav'), isSending)
+    expect(await pushesOf(service, 'uav')).toMatchObject([{ last_error: null }, { last_error: null }])
+    await expectDecoded('video', decodeFrames(['-rtsp_transport', 'tcp', '-i', `rtsp://127.0.0.1:${server.port}/plain`], 60), 60)
+    const { requests, reports } = refusing
+    await until(
+      () => reports.length,
+      (packets) => packets > 60,
+    )
+    const announced = /m=video 0 RTP\/AVP (\d+)/.exec(String(requests.find(({ method }) => method === 'ANNOUNCE')?.body))?.[1]
+    expect(new Set(reports.map(({ payload }) => (payload[1] ?? 0) & 0x7f))).toContain(Number(announced))
+    await service.stop()
+  }, 60_000)
+
+  it('bound what waits for receivers that hang, tell it, and are back when they go on', async () => {
+    const [media, rtmp] = [await startMediaServer(), await startRtmpMediaServer()]
+    onTestFinished(() => media.stop())
+    const [srt, udp] = [await freeUdpPort(), await freeUdpPort()]
+    const folder = temporaryDataDir()
+    const hanging = saveStream(`srtsrc uri=srt://127.0.0.1:${srt}?mode=listener keep-listening=true`, join(folder, 'srt.ts'))
+    const steady = saveStream(`udpsrc address=127.0.0.1 port=${udp} buffer-size=4194304`, join(folder, 'udp.ts'))
+    const service = await startService()
+    // So much that the buffers of the connections are full in seconds.
+    const url = await create(service, 'cam', {
+      source: { uri: 'test://snow?width=640&height=480&fps=30' },
+      encoding: { codec: 'h264', bitrate: 25_000, quality: 1 },
+      push: [
+        { uri: `rtmp://127.0.0.1:${rtmp.port}/live/key` },
+        { uri: media.publishUrl('cam') },
+        { uri: `srt://127.0.0.1:${srt}` },
+        { uri: `udp://127.0.0.1:${udp}` },
+      ],
+    })
+    await until(() => states(service, 'cam'), isSending)
+    const reader = await openReader(url)
+    const before = await pushesOf(service, 'cam')
+    const memory = residentBytes(service.enginePid())
+    const signal = (name: 'SIGSTOP' | 'SIGCONT'): void => {
+      for (const pid of [rtmp.child.pid, media.pid, hanging.child.pid]) if (pid !== undefined) process.kill(pid, name)
+    }
+    signal('SIGSTOP')
+    await until(
+      () => pushesOf(service, 'cam'),
+      (all) => all.slice(0, 3).every(({ last_error }) => last_error !== null),
+      60_000,
+    )
+    const grown = residentBytes(service.enginePid()) - memory
+    signal('SIGCONT')
+    const faults = service.log.filter((line) => line.includes('"event":"push_fault"')).map((line) => JSON.parse(line))
+    // rtmp2sink and libsrt notice by themselves.
+    for (const [push, reason] of [
+      [1, 'timeout'],
+      [2, 'stalled'],
+      [3, 'unreachable'],
+    ])
+      expect(faults.find((fault) => fault.push === push)).toMatchObject({ reason })
+    expect(grown).toBeLessThan(64 * 1024 * 1024)
+    await until(() => states(service, 'cam'), isSending)
+    expect((await pushesOf(service, 'cam'))[3]).toMatchObject({ since: before[3]?.since, last_error: null })
+    expect([sequenceGaps(reader.packets), steady.child.exitCode]).toEqual([[], null])
+    reader.close()
+    await service.stop()
+  }, 120_000)
+})
