@@ -20,20 +20,6 @@ export const readyResponse = ({ body, headers }: ReadyAnswer): Response => new R
 export const isWhole = (body: ReadyAnswer['body']): body is string | Uint8Array<ArrayBuffer> =>
   typeof body === 'string' || body instanceof Uint8Array
 
-/** Items of a piece: a few milliseconds of work. */
-const PER_PIECE = 250
-
-/** A JSON array: a text, or pieces of it when it is long. */
-export const jsonArray = <T>(items: readonly T[], toJson: (item: T) => string): string | Iterable<string> =>
-  items.length <= PER_PIECE ? `[${items.map(toJson).join()}]` : pieces(items, toJson)
-
-function* pieces<T>(items: readonly T[], toJson: (item: T) => string): Generator<string> {
-  for (let at = 0; at < items.length; at += PER_PIECE) {
-    const texts = items.slice(at, at + PER_PIECE).map(toJson)
-    yield `${at === 0 ? '[' : ','}${texts.join()}${at + PER_PIECE < items.length ? '' : ']'}`
-  }
-}
-
 /** The header fields of an answer with JSON that is ready. */
 export const readyHeaders = (more: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> => ({
   ...NO_STORE,
@@ -42,7 +28,7 @@ export const readyHeaders = (more: Readonly<Record<string, string>> = {}): Reado
 })
 
 /** A turn of the event loop per piece: a promise alone would let nothing else run. */
-const inTurns = (pieces: Iterable<string>): ReadableStream<Uint8Array> => {
+const inTurns = (pieces: Iterable<string | Uint8Array>): ReadableStream<Uint8Array> => {
   const iterator = pieces[Symbol.iterator]()
   const encoder = new TextEncoder()
   return new ReadableStream({
@@ -50,7 +36,7 @@ const inTurns = (pieces: Iterable<string>): ReadableStream<Uint8Array> => {
       await pause(0)
       const { done, value } = iterator.next()
       if (done) controller.close()
-      else controller.enqueue(encoder.encode(value))
+      else controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value)
     },
   })
 }

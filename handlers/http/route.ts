@@ -30,10 +30,10 @@ export interface Exchange {
 
 export type { Access } from '../../lib/openapi/operation.ts'
 
-/** A 200 whose JSON is ready, perhaps as UTF-8, or is made piece by piece while it is sent. */
+/** A 200 whose JSON is ready, as text or UTF-8, or is made piece by piece while it is sent. */
 export interface ReadyAnswer {
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string | Uint8Array<ArrayBuffer> | Iterable<string>
+  readonly body: string | Uint8Array<ArrayBuffer> | Iterable<string | Uint8Array<ArrayBuffer>>
 }
 
 /** One operation of the API, for the router, the guard and the API document. */

@@ -144,14 +144,16 @@ class SegmentedPort implements RtpPort {
     if (fd === undefined) return 0
     const start = starts[from] ?? 0
     const size = (starts[from + 1] ?? start) - start
-    const count = this.#segmenting && this.#useSegments(fd, size) ? countOf(starts, from, to, size) : 1
+    const segments = this.#segmenting ? countOf(starts, from, to, size) : 1
+    const count = this.#useSegments(fd, size, segments) ? segments : 1
     const end = starts[from + count] ?? start
     const sent = this.#libc.send(fd, data.subarray(start, end), end - start, 0)
     return sent >= 0 ? count : this.#afterError(this.#libc.errno(), count)
   }
 
-  #useSegments(fd: number, size: number): boolean {
-    if (size === this.#segmentBytes) return true
+  /** Whether the socket will make so many packets of this size. One that is smaller than a segment stays whole without being told. */
+  #useSegments(fd: number, size: number, segments: number): boolean {
+    if (!this.#segmenting || size === this.#segmentBytes || (segments === 1 && size < this.#segmentBytes)) return this.#segmenting
     if (this.#libc.setsockopt(fd, SOL_UDP, UDP_SEGMENT, uint32(size), 4) < 0) this.#segmenting = false
     else this.#segmentBytes = size
     return this.#segmenting

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createListAnswer } from '../../../../handlers/http/pipeline-answer.ts'
+import { createListAnswer } from '../../../../handlers/http/list-answer.ts'
 import { idleView } from '../../../../lib/pipelines/representation.ts'
 import type { FoundPipeline } from '../../../../lib/pipelines/serialize.ts'
 import type { PipelineRecord } from '../../../../lib/repositories.ts'
@@ -29,7 +29,8 @@ const found = (id: string, runtime: Partial<Runtime> = {}, latitude?: number): F
 }
 
 const textOf = (body: ReturnType<ReturnType<typeof createListAnswer>>['body']): string =>
-  typeof body === 'string' ? body : body instanceof Uint8Array ? new TextDecoder().decode(body) : [...body].join('')
+  typeof body === 'string' || body instanceof Uint8Array ? decode(body) : [...body].map(decode).join('')
+const decode = (piece: string | Uint8Array): string => (typeof piece === 'string' ? piece : new TextDecoder().decode(piece))
 const read = (list: ReturnType<typeof createListAnswer>, pipelines: readonly FoundPipeline[]) => JSON.parse(textOf(list(pipelines).body))
 
 describe('the answer of a list', () => {
@@ -60,5 +61,21 @@ describe('the answer of a list', () => {
     const ended = found('a', { last_frame_age_ms: 100 })
     const ages = [0, 50].map((agedMs) => read(list, [{ ...ended, agedMs }])[0].runtime.last_frame_age_ms)
     expect(ages).toEqual([100, 150])
+  })
+
+  it('that is long comes in pieces, and only those with a change are made again', () => {
+    const list = createListAnswer()
+    const pipelines = Array.from({ length: 1000 }, (_, at) => found(`p-${at}`))
+    const pieces = (of: readonly FoundPipeline[]) => [...(list(of).body as Iterable<string | Uint8Array>)]
+    const first = pieces(pipelines)
+    expect(JSON.parse(first.map(decode).join('')).map(({ id }: { id: string }) => id)).toEqual(
+      pipelines.map(({ record }) => record.config.id),
+    )
+    const changed = pipelines.with(300, found('changed'))
+    const second = pieces(changed)
+    expect(second.map((piece, at) => piece === first[at])).toEqual([true, false, true, true])
+    expect(JSON.parse(second.map(decode).join(''))[300].id).toBe('changed')
+    const shorter = pieces(changed.slice(0, 500))
+    expect(JSON.parse(shorter.map(decode).join(''))).toHaveLength(500)
   })
 })
