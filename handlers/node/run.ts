@@ -1,4 +1,3 @@
-import { setFlagsFromString } from 'node:v8'
 import { type Configuration, ConfigurationError, readConfiguration } from '../../lib/configuration.ts'
 import { messageOf } from '../../lib/errors.ts'
 import { pause } from '../../lib/pause.ts'
@@ -7,6 +6,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { type AppDeps, apiRoutes, createApp, createReads } from '../app.ts'
 import { helpText, readArguments } from './arguments.ts'
 import { withPages } from './dashboard-files.ts'
+import { collectWhenIdle, limitGarbage } from './heap.ts'
 import { type DocsServer, serveDocs } from './server/docs-server.ts'
 import { createHttpServer } from './server/http-server.ts'
 import { isExposed, listen, portOf, urlOf } from './server/listen.ts'
@@ -61,18 +61,13 @@ const serve = async (configuration: Configuration, takeOver: boolean, shutdown: 
   await listen(server, { host: configuration.host, port: configuration.port, purpose: 'listen', variable: 'SVC_PORT' })
   if (!shutdown.add({ server })) return
   limitGarbage()
+  collectWhenIdle()
   if (isExposed(server)) await service.expose(urlOf(server))
   const connected = service.connect()
   shutdown.started()
   await connected
   if (!shutdown.requested) await reportStart({ configuration, service, log, url: urlOf(server), docsUrl: docs?.url })
 }
-
-/**
- * New objects get no more room than the start needed (8 MB); without this V8 takes up to 128 MB for those of a burst of requests
- * and keeps them. At 25,000 reads a second the collector takes some percent of a core more.
- */
-const limitGarbage = (): void => setFlagsFromString('--semi-space-growth-factor=1')
 
 /** The API explorer, with the docs profile only. */
 const openDocs = async (
