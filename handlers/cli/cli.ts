@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import { ENGINE_OPTIONS } from '../../lib/engine/program-options.ts'
 import { HOST_COMMANDS, isVerb, synopsis, VERBS, type VerbName } from './command-line/verbs.ts'
 
 /** A bundle in the same directory. */
@@ -70,6 +71,13 @@ const runAgainWith = (node: string): void => {
   child.once('exit', (code, signal) => process.exit(code ?? 128 + (signal === null ? 0 : constants.signals[signal])))
 }
 
+/** This process begins anew, with the options that the engine needs. */
+const becomeEngine = (): void => {
+  const { execArgv, execPath, argv } = process
+  if (ENGINE_OPTIONS.every((option) => execArgv.includes(option))) return
+  process.execve?.(execPath, [execPath, ...execArgv, ...ENGINE_OPTIONS, ...argv.slice(1)])
+}
+
 const main = async (): Promise<void> => {
   if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
     const node = newerNode()
@@ -94,6 +102,7 @@ const main = async (): Promise<void> => {
     process.stderr.write(`video-pipeline-service: unknown command ${name}\n${usage()}`)
     process.exit(EXIT_USAGE)
   }
+  if (found === 'engine') becomeEngine()
   // Those that are several commands in one look at the name.
   if (!isOption && found !== 'verbs' && found !== 'install') process.argv.splice(2, 1)
   await bundle(found)

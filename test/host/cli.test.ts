@@ -1,11 +1,13 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ELEMENTS } from '../../engine/gst/elements.ts'
+import { ENGINE_OPTIONS } from '../../lib/engine/program-options.ts'
 import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
+import { until } from '../helpers/until.ts'
 
 const COMMAND = resolve(import.meta.dirname, '../../dist/cli.js')
 
@@ -21,6 +23,12 @@ const temporaryFolder = (): string => {
   const folder = mkdtempSync(join(tmpdir(), 'cli-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return folder
+}
+
+/** What an engine has written into its data directory. */
+const announced = (dataDir: string): { readonly pid: number } | undefined => {
+  const file = join(dataDir, 'engine.json')
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined
 }
 
 interface Report {
@@ -208,5 +216,23 @@ describe('video-pipeline-service', () => {
 
   it('refuses an unknown command', () => {
     expect(run(['explode'])).toMatchObject({ status: 64, stderr: expect.stringContaining('unknown command explode') })
+  })
+})
+
+describe('video-pipeline-service engine', () => {
+  it('runs with the options of Node.js that the engine needs, as the process that was started', async () => {
+    const dataDir = temporaryDataDir()
+    const env = { ...process.env, SVC_DATA_DIR: dataDir, SVC_ENGINE_LISTEN: '127.0.0.1:0', SVC_ENGINE_TOKEN: 'a-secret-of-this-test' }
+    const engine = spawn(process.execPath, [COMMAND, 'engine'], { stdio: 'ignore', env })
+    const ended = once(engine, 'exit')
+    const { pid } =
+      (await until(
+        () => announced(dataDir),
+        (engine) => engine !== undefined,
+      )) ?? {}
+    expect(pid).toBe(engine.pid)
+    expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')).toEqual(expect.arrayContaining([...ENGINE_OPTIONS]))
+    engine.kill('SIGTERM')
+    expect(await ended).toEqual([0, null])
   })
 })

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { ENGINE_OPTIONS } from '../../../lib/engine/program-options.ts'
 
 const TICKS_PER_SECOND = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
 
@@ -117,6 +118,7 @@ export const startServer = async (kind: ServerKind, port: number, description: s
   const program =
     kind !== 'gst-rtsp-server'
       ? start(process.execPath, [
+          ...ENGINE_OPTIONS,
           join(HERE, kind === 'publisher' ? 'rtsp-server.ts' : 'rtsp-passthrough.ts'),
           ...[String(port), 'bench', description, kind],
         ])

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { ENGINE_OPTIONS } from '../../../lib/engine/program-options.ts'
 import { temporaryDataDir } from './temporary-data-dir.ts'
 
 const ENTRY = resolve(import.meta.dirname, '../../../dist/engine.js')
@@ -27,7 +28,7 @@ export interface EngineOptions {
 /** Starts the built engine and waits until it listens; it ends with the test. */
 export const startEngine = async (options: EngineOptions = {}): Promise<EngineProcess> => {
   const dataDir = options.dataDir ?? temporaryDataDir()
-  const [program = '', ...args] = [...(options.prefix ?? []), process.execPath, ENTRY]
+  const [program = '', ...args] = [...(options.prefix ?? []), process.execPath, ...ENGINE_OPTIONS, ENTRY]
   const child = spawn(program, args, {
     stdio: ['ignore', 'pipe', 'ignore'],
     env: {
