@@ -114,7 +114,7 @@ describe('the forms', () => {
       await page.getByRole('textbox', { name: 'Buffer against jitter (ms)' }).fill(latency)
     }
     await edit('350')
-    await page.getByText('Position and address').click()
+    await page.getByText('Position, address and receivers').click()
     const receivers = page.getByRole('textbox', { name: 'Send to' })
     await receivers.fill('srt://10.9.8.7:9000?passphrase=correct-horse  udp://239.7.7.7:5600')
     expect(await page.getByRole('textbox', { name: 'Source' }).inputValue()).not.toContain('secret')
@@ -124,9 +124,16 @@ describe('the forms', () => {
       source: { latency_ms: 350 },
       push: [{ uri: 'srt://10.9.8.7:9000?passphrase=***' }, { uri: 'udp://239.7.7.7:5600' }],
     })
-    await page.getByText('udp://239.7.7.7:5600: starts with the pipeline').waitFor()
+    const receiver = page.getByRole('listitem').filter({ hasText: 'udp://239.7.7.7:5600' })
+    await receiver.getByText('Starts with the pipeline').waitFor()
+    // Nothing is wrong with credentials that are masked.
+    await page.getByText('GStreamer line').click()
+    await page.getByRole('button', { name: 'Copy the line for gst-launch' }).waitFor()
 
+    const checked = page.waitForResponse('**/pipeline/validate')
     await edit('400')
+    expect((await checked).status()).toBe(200)
+    expect(await receivers.inputValue()).toBe('srt://10.9.8.7:9000?passphrase=***\nudp://239.7.7.7:5600')
     await service.request('PUT', '/svc/pipeline/cam', idle('cam', { on_demand: true, source: { uri: 'rtsp://10.9.8.7/other' } }))
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('alert').filter({ hasText: 'Somebody else has changed this pipeline' }).waitFor()

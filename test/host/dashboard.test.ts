@@ -169,6 +169,7 @@ describe('a service with a password', () => {
     const { body } = await service.request('POST', '/svc/auth/login', { password: 'a password of the page' })
     const authorization = `Bearer ${(body as { token: string }).token}`
     await service.request('PUT', '/svc/auth/password', { password: 'another password' }, { authorization })
+    await page.getByText('Your session has ended. Log in again to go on.').waitFor()
     await page.getByRole('textbox', { name: 'Password', exact: true }).fill('another password')
     await page.getByRole('button', { name: 'Log in' }).click()
     await page.getByRole('button', { name: 'Remove password' }).click()

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { wordsOf } from './api/api.ts'
 import { logIn } from './api/log-in.ts'
+import { sessionEnded } from './api/session.ts'
 import { Icon } from './ui/icon.tsx'
 
 export const Login = () => {
@@ -26,7 +27,7 @@ export const Login = () => {
       <form class="panel login-form" onSubmit={submit}>
         <img src="icon.svg" alt="" width="40" height="40" />
         <h1>Video pipelines</h1>
-        <p class="muted">This service has a password.</p>
+        <p class="muted">{sessionEnded.value ? 'Your session has ended. Log in again to go on.' : 'This service has a password.'}</p>
         <label class="field">
           <span class="field-name">Password</span>
           <input

@@ -50,7 +50,7 @@ export const Shell = () => {
         </a>
         <nav class="links" aria-label="Main">
           {LINKS.map(({ page, href, icon }) => (
-            <a key={page} href={href} aria-current={route.value.page === page ? 'page' : undefined}>
+            <a key={page} href={href} aria-current={currentOf(page)}>
               <Icon name={icon} />
               {TITLES[page]}
             </a>
@@ -71,6 +71,14 @@ export const Shell = () => {
       <Notices />
     </>
   )
+}
+
+/** The pages of one pipeline belong to the list of all. */
+const currentOf = (page: keyof typeof TITLES): 'page' | 'true' | undefined => {
+  const { value } = route
+  if (value.page === page) return 'page'
+  const isBelow = value.page === 'pipeline' || value.page === 'create' || value.page === 'edit'
+  return page === 'overview' && isBelow ? 'true' : undefined
 }
 
 const Page = () => {

@@ -1,7 +1,7 @@
 import { effect } from '@preact/signals'
 import { api } from './api.ts'
 import { connected, keepPipelines, loaded } from './pipelines.ts'
-import { authEnabled, loginNeeded, token } from './session.ts'
+import { authEnabled, loginNeeded, passwordChanging, token } from './session.ts'
 
 const RETRY_MS = 1000
 
@@ -9,7 +9,7 @@ const RETRY_MS = 1000
 export const begin = (): Promise<void> => {
   void findOut()
   effect(() => {
-    if (authEnabled.value === undefined || loginNeeded.value) return
+    if (authEnabled.value === undefined || loginNeeded.value || passwordChanging.value) return
     const session = new AbortController()
     keepPipelines(session.signal)
     return () => session.abort()

@@ -11,8 +11,15 @@ export const authEnabled = signal<boolean | undefined>(undefined)
 /** The API refuses this page until somebody logs in. */
 export const loginNeeded = signal(false)
 
+/** While this page changes the password: that ends what was opened before, and a new session is there a moment later. */
+export const passwordChanging = signal(false)
+
+/** Somebody was logged in, and the API does not know it any more. */
+export const sessionEnded = signal(false)
+
 export const keepToken = (value: string | undefined): void => {
   token.value = value
+  sessionEnded.value = false
   if (value === undefined) sessionStorage.removeItem(KEY)
   else sessionStorage.setItem(KEY, value)
 }
@@ -21,6 +28,7 @@ export const keepToken = (value: string | undefined): void => {
 export const refuse = (used: string | undefined): void => {
   if (used !== token.peek()) return
   keepToken(undefined)
+  sessionEnded.value = used !== undefined
   authEnabled.value = true
   loginNeeded.value = true
 }

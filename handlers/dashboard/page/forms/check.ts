@@ -14,7 +14,8 @@ export interface Verdict {
 export const NO_VERDICT: Verdict = { issues: new Map(), message: '', launch: '' }
 
 /** Paths that have a field of their own. */
-const FIELDS = /^(id|source\.(uri|latency_ms)|encoding\.\w+|raw_pipeline|output\.uri|geolocation\.(latitude|longitude|altitude|heading))$/
+const FIELDS =
+  /^(id|source\.(uri|latency_ms)|encoding\.\w+|raw_pipeline|output\.uri|geolocation\.(latitude|longitude|altitude|heading)|push(\.\d\.uri)?)$/
 
 export const verdictOf = (error: unknown): Verdict => {
   if (!(error instanceof ApiError)) throw error
@@ -25,7 +26,8 @@ export const verdictOf = (error: unknown): Verdict => {
 
 /** Asks the API what is wrong with a draft, without creating anything. */
 export const checkDraft = async (draft: Draft, signal: AbortSignal): Promise<Verdict> => {
-  const body = bodyOf({ ...draft, uri: withPlaceholders(draft.uri) })
+  const [uri, push, rawPipeline] = [draft.uri, draft.push, draft.rawPipeline].map(withPlaceholders) as [string, string, string]
+  const body = bodyOf({ ...draft, uri, push, rawPipeline })
   try {
     const { launch } = await api.validatePipeline({ body, signal })
     return { ...NO_VERDICT, launch }

@@ -17,7 +17,7 @@ export interface Draft {
   readonly passKlv: boolean
   readonly extractPosition: boolean
   readonly output: string
-  /** Addresses of receivers with blanks between them, which no address has. */
+  /** Addresses of receivers with lines or blanks between them, which no address has. */
   readonly push: string
   readonly latitude: string
   readonly longitude: string
@@ -61,7 +61,7 @@ export const draftOf = (pipeline: Pipeline): Draft => {
     passKlv: klv_config.pass_klv,
     extractPosition: klv_config.auto_extract_geolocation,
     output: text(pipeline.output?.uri),
-    push: pipeline.push.map(({ uri }) => uri).join(' '),
+    push: pipeline.push.map(({ uri }) => uri).join('\n'),
     latitude: text(geolocation?.latitude),
     longitude: text(geolocation?.longitude),
     altitude: text(geolocation?.altitude),
@@ -94,6 +94,8 @@ const positionOf = ({ latitude, longitude, altitude, heading }: Draft) =>
     ? null
     : { latitude: number(latitude), longitude: number(longitude), altitude: number(altitude) ?? null, heading: number(heading) ?? null }
 
+export const receiversOf = (push: string): readonly string[] => push.split(/\s+/).filter((uri) => uri !== '')
+
 /** The body of a create or a replacement; fields that were left empty are absent. */
 export const bodyOf = (draft: Draft): PipelineRequest => {
   const common = {
@@ -102,10 +104,7 @@ export const bodyOf = (draft: Draft): PipelineRequest => {
     on_demand: draft.onDemand,
     ...(draft.output.trim() !== '' && { output: { uri: draft.output.trim() } }),
     klv_config: { pass_klv: draft.passKlv, auto_extract_geolocation: draft.extractPosition },
-    push: draft.push
-      .split(/\s+/)
-      .filter((uri) => uri !== '')
-      .map((uri) => ({ uri })),
+    push: receiversOf(draft.push).map((uri) => ({ uri })),
     geolocation: positionOf(draft),
   }
   if (draft.mode === 'advanced') return { ...common, raw_pipeline: draft.rawPipeline.trim() } as PipelineRequest

@@ -76,19 +76,21 @@ export const Editor = ({ draft: initial, isNew, action, busyText, save, cancelHr
   const { mode } = draft.value
   return (
     <form ref={form} class="form" noValidate onSubmit={(event) => event.preventDefault()}>
-      <fieldset class="chips" disabled={!isNew}>
-        <legend class="sr-only">Kind of pipeline</legend>
-        {(['simple', 'advanced'] as const).map((kind) => (
-          <label key={kind} class="chip">
-            <input type="radio" name="mode" checked={mode === kind} onChange={() => fields.set({ mode: kind })} />
-            {kind === 'simple' ? 'Simple' : 'Advanced'}
-          </label>
-        ))}
-      </fieldset>
+      {isNew && (
+        <fieldset class="chips">
+          <legend class="sr-only">Kind of pipeline</legend>
+          {(['simple', 'advanced'] as const).map((kind) => (
+            <label key={kind} class="chip">
+              <input type="radio" name="mode" checked={mode === kind} onChange={() => fields.set({ mode: kind })} />
+              {kind === 'simple' ? 'Simple' : 'Advanced'}
+            </label>
+          ))}
+        </fieldset>
+      )}
       <section class="panel form-group">
         <TextField
           name="Name"
-          help="Letters, digits, dashes and underscores. It is part of the address of the stream."
+          help={isNew ? 'Letters, digits, dashes and underscores. It is part of the address of the stream.' : 'It cannot be changed.'}
           value={draft.value.id}
           error={fields.errorOf('id')}
           onInput={(id) => fields.set({ id })}
@@ -96,7 +98,7 @@ export const Editor = ({ draft: initial, isNew, action, busyText, save, cancelHr
           readOnly={!isNew}
         />
         {mode === 'simple' ? (
-          <SourceField {...fields} />
+          <SourceField {...fields} isNew={isNew} />
         ) : (
           <TextArea
             name="Description"

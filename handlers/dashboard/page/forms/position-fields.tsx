@@ -1,4 +1,5 @@
-import { TextField } from '../ui/field.tsx'
+import { TextArea, TextField } from '../ui/field.tsx'
+import { type Draft, receiversOf } from './draft.ts'
 import type { FieldsProps } from './fields-props.ts'
 
 const NUMBERS = [
@@ -11,15 +12,27 @@ const NUMBERS = [
 /** The places in which the API may find a mistake in the receivers. */
 const PUSH_PATHS = ['push', ...Array.from({ length: 8 }, (_, at) => `push.${at}.uri`)]
 
-/** What is rarely needed: where the camera is, the address of the output, and receivers. */
+const PATHS = ['output.uri', ...NUMBERS.map(({ key }) => `geolocation.${key}`), ...PUSH_PATHS]
+
+/** What is wrong, after the receiver that it is about. */
+const pushError = ({ push }: Draft, errorOf: FieldsProps['errorOf']): string | undefined => {
+  const at = PUSH_PATHS.findIndex((path) => errorOf(path) !== undefined)
+  const error = errorOf(PUSH_PATHS[at] ?? '')
+  const receiver = receiversOf(push)[at - 1]
+  return receiver === undefined ? error : `${receiver}: ${error}`
+}
+
+const isUsed = ({ latitude, extractPosition, push }: Draft): boolean => (latitude !== '' && !extractPosition) || push !== ''
+
+/** What is rarely needed: where the camera is, the address of the output, and receivers. Open when it is used, or has a mistake. */
 export const PositionFields = ({ draft, set, errorOf, touch }: FieldsProps) => (
-  <details class="panel" open={draft.latitude !== '' && !draft.extractPosition}>
-    <summary>Position and address</summary>
+  <details class="panel" open={isUsed(draft) || PATHS.some((path) => errorOf(path) !== undefined)}>
+    <summary>Position, address and receivers</summary>
     <div class="form-group">
       {draft.extractPosition ? (
         <p class="muted">The position comes from KLV.</p>
       ) : (
-        <div class="form-row">
+        <div class="form-row form-row-wide">
           {NUMBERS.map(({ key, name, unit }) => (
             <TextField
               key={key}
@@ -44,13 +57,13 @@ export const PositionFields = ({ draft, set, errorOf, touch }: FieldsProps) => (
         onInput={(output) => set({ output })}
         onTouched={touch('output.uri')}
       />
-      <TextField
+      <TextArea
         name="Send to"
-        isCode
-        placeholder="srt://host:9000 udp://239.77.1.1:5600"
-        help="Receivers over srt, udp, rtmp or rtsp, up to 8, with blanks between them."
+        rows={3}
+        placeholder="srt://host:9000"
+        help="Receivers over srt, udp, rtmp or rtsp: one per line, up to 8."
         value={draft.push}
-        error={PUSH_PATHS.map(errorOf).find((error) => error !== undefined)}
+        error={pushError(draft, errorOf)}
         onInput={(push) => set({ push })}
         onTouched={() => {
           for (const path of PUSH_PATHS) touch(path)()

@@ -8,7 +8,7 @@ import type { FieldsProps } from './fields-props.ts'
 const TEST = 'test://ball?width=1280&height=720'
 
 /** The address of the source, and the cameras of the host to choose from. */
-export const SourceField = ({ draft, set, errorOf, touch }: FieldsProps) => {
+export const SourceField = ({ draft, set, errorOf, touch, isNew }: FieldsProps & { readonly isNew: boolean }) => {
   const cameras = useSignal<readonly Camera[]>([])
   useEffect(() => {
     api
@@ -53,12 +53,14 @@ export const SourceField = ({ draft, set, errorOf, touch }: FieldsProps) => {
           onTouched={touch('source.latency_ms')}
         />
       </div>
-      <p class="field-help">
-        No camera at hand?{' '}
-        <button type="button" class="link" onClick={() => set({ uri: TEST, id: draft.id || 'first' })}>
-          Use the test picture
-        </button>
-      </p>
+      {isNew && (
+        <p class="field-help">
+          No camera at hand?{' '}
+          <button type="button" class="link" onClick={() => set({ uri: TEST, id: draft.id || 'first' })}>
+            Use the test picture
+          </button>
+        </p>
+      )}
     </>
   )
 }

@@ -3,7 +3,6 @@ import type { Pipeline } from '../api/types.ts'
 import { phaseWords } from '../words/phases.ts'
 import { degreeText, lineDegrees } from './graticule.ts'
 
-/** Corners of what a sensor sees, as GeoJSON has them. */
 /** The outer rings of the ground that a sensor sees, longitude first; two where it crosses the antimeridian. */
 export type Footprint = readonly (readonly (readonly number[])[])[]
 
@@ -47,11 +46,16 @@ export const createMap = (place: HTMLElement, { tiles, onChoose }: MapOptions): 
   })
   map.setView([20, 0], 2)
   if (tiles !== '') Leaflet.tileLayer(tiles, { maxZoom: 20 }).addTo(map)
-  Leaflet.control.zoom({ position: 'topright' }).addTo(map)
+  // The labels of the lines are at the top and on the left.
   Leaflet.control.scale({ imperial: false, position: 'bottomright' }).addTo(map)
+  Leaflet.control.zoom({ position: 'bottomright' }).addTo(map)
   const lines = Leaflet.layerGroup().addTo(map)
   const drawn = new Map<string, Drawn>()
   let isPlaced = false
+  let isDragged = false
+  map.on('dragstart', () => {
+    isDragged = true
+  })
   map.on('moveend', () => drawLines(map, lines))
   const observer = new ResizeObserver(() => map.invalidateSize())
   observer.observe(place)
@@ -69,16 +73,24 @@ export const createMap = (place: HTMLElement, { tiles, onChoose }: MapOptions): 
     show: (pipelines) => {
       const placed = pipelines.flatMap((pipeline) => {
         const { geolocation } = pipeline
-        return geolocation === null ? [] : [[pipeline, [geolocation.latitude, geolocation.longitude]] as const]
+        if (geolocation === null) return []
+        const at: Leaflet.LatLngTuple = [geolocation.latitude, geolocation.longitude]
+        return [[pipeline, at] as const]
       })
-      for (const [pipeline, [latitude, longitude]] of placed) draw(pipeline, [latitude ?? 0, longitude ?? 0])
+      for (const [pipeline, at] of placed) draw(pipeline, at)
       const ids = new Set(placed.map(([{ id }]) => id))
       for (const [id, layers] of drawn) {
         if (ids.has(id)) continue
         for (const layer of [layers.marker, layers.track, layers.footprint]) layer?.remove()
         drawn.delete(id)
       }
-      if (isPlaced || placed.length === 0) return
+      const [first] = placed
+      if (first === undefined) return
+      if (isPlaced) {
+        const [, at] = first
+        if (placed.length === 1 && !isDragged && !map.getBounds().contains(at)) map.panTo(at, { animate: false })
+        return
+      }
       isPlaced = true
       map.fitBounds(Leaflet.latLngBounds([...drawn.values()].map(({ marker }) => marker.getLatLng())), {
         padding: [60, 60],

@@ -20,24 +20,16 @@ const WIDTH = 480
 
 /** The last picture, made anew now and then while it is in sight. */
 export const Thumbnail = ({ id, phase, isVisible, isLive }: ThumbnailProps) => {
-  const url = useSignal<string | undefined>(undefined)
+  const url = useSignal(latest.get(id))
   const hasPicture = phase === 'playing'
   useEffect(() => {
     if (!isVisible || !hasPicture) return
     const end = new AbortController()
     void keepPicture(id, end.signal, (blob) => {
-      const old = url.value
-      url.value = URL.createObjectURL(blob)
-      if (old !== undefined) URL.revokeObjectURL(old)
+      url.value = keep(id, blob)
     })
     return () => end.abort()
   }, [id, isVisible, hasPicture])
-  useEffect(
-    () => () => {
-      if (url.value !== undefined) URL.revokeObjectURL(url.value)
-    },
-    [],
-  )
   return (
     <>
       {url.value === undefined ? (
@@ -50,6 +42,24 @@ export const Thumbnail = ({ id, phase, isVisible, isLive }: ThumbnailProps) => {
       {isLive && isVisible && hasPicture && <LivePicture id={id} />}
     </>
   )
+}
+
+/** The last picture of each pipeline: whoever comes back to the overview sees it at once. A few kilobytes each. */
+const latest = new Map<string, string>()
+const MAX_KEPT = 500
+
+const keep = (id: string, blob: Blob): string => {
+  const old = latest.get(id)
+  latest.delete(id)
+  const url = URL.createObjectURL(blob)
+  latest.set(id, url)
+  if (old !== undefined) URL.revokeObjectURL(old)
+  const [oldest] = latest
+  if (latest.size > MAX_KEPT && oldest !== undefined) {
+    latest.delete(oldest[0])
+    URL.revokeObjectURL(oldest[1])
+  }
+  return url
 }
 
 const keepPicture = async (id: string, signal: AbortSignal, show: (blob: Blob) => void): Promise<void> => {

@@ -22,13 +22,13 @@ const resolved = (place: HTMLElement, name: string): string => {
 }
 
 /** A line over the last ten minutes that fits itself to its place. */
-export const createChart = (place: HTMLElement, unit: string): ChartHandle => {
+export const createChart = (place: HTMLElement, title: string): ChartHandle => {
   const dark = matchMedia('(prefers-color-scheme: dark)')
-  let plot = draw(place, unit)
+  let plot = draw(place, title)
   const redraw = (): void => {
     const { data } = plot
     plot.destroy()
-    plot = draw(place, unit)
+    plot = draw(place, title)
     plot.setData(data)
   }
   dark.addEventListener('change', redraw)
@@ -48,7 +48,7 @@ export const createChart = (place: HTMLElement, unit: string): ChartHandle => {
   }
 }
 
-const draw = (place: HTMLElement, unit: string): UPlot => {
+const draw = (place: HTMLElement, title: string): UPlot => {
   const [line, text, accent] = ['--line', '--muted', '--accent'].map((name) => resolved(place, name))
   const axis = { stroke: text ?? '', font: '11px system-ui', ticks: { show: false }, grid: { stroke: line ?? '', width: 1 } }
   return new UPlot(
@@ -63,7 +63,7 @@ const draw = (place: HTMLElement, unit: string): UPlot => {
         { ...axis, grid: { show: false }, size: 22, space: 80, values: '{HH}:{mm}' },
         { ...axis, size: 44, space: 28 },
       ],
-      series: [{}, { label: unit, stroke: accent ?? '', width: 1.5, points: { show: false } }],
+      series: [{}, { label: title, stroke: accent ?? '', width: 1.5, points: { show: false } }],
     },
     [[], []],
     place,

@@ -2,13 +2,14 @@ import { useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { historyOf, round, type Sample } from '../api/history.ts'
 import { whenIdle } from '../ui/idle.ts'
+import { bitrateText, fpsText } from '../words/format.ts'
 import type { ChartHandle } from './chart.ts'
 
 const CHARTS = [
-  { title: 'Frame rate', unit: 'fps', value: ({ fps }: Sample) => fps },
-  { title: 'Bitrate', unit: 'kbit/s', value: ({ bitrate }: Sample) => bitrate },
-  { title: 'Readers', unit: '', value: ({ readers }: Sample) => readers },
-  { title: 'Age of the newest frame', unit: 'ms', value: ({ age }: Sample) => age },
+  { title: 'Frame rate', value: ({ fps }: Sample) => fps, text: fpsText },
+  { title: 'Bitrate (kbit/s)', value: ({ bitrate }: Sample) => bitrate, text: bitrateText },
+  { title: 'Readers', value: ({ readers }: Sample) => readers, text: String },
+  { title: 'Age of the newest frame (ms)', value: ({ age }: Sample) => age, text: (ms: number) => `${Math.round(ms)} ms` },
 ] as const
 
 /** What was measured in the last ten minutes, since the page was opened. */
@@ -23,7 +24,7 @@ export const Charts = ({ id }: { readonly id: string }) => (
   </section>
 )
 
-const Chart = ({ id, title, unit, value }: { readonly id: string } & (typeof CHARTS)[number]) => {
+const Chart = ({ id, title, value, text }: { readonly id: string } & (typeof CHARTS)[number]) => {
   const place = useRef<HTMLDivElement>(null)
   const chart = useSignal<ChartHandle | undefined>(undefined)
   useEffect(() => {
@@ -31,7 +32,7 @@ const Chart = ({ id, title, unit, value }: { readonly id: string } & (typeof CHA
     void whenIdle()
       .then(() => import('./chart.ts'))
       .then(({ createChart }) => {
-        if (!gone && place.current !== null) chart.value = createChart(place.current, unit)
+        if (!gone && place.current !== null) chart.value = createChart(place.current, title)
       })
     return () => {
       gone = true
@@ -53,7 +54,7 @@ const Chart = ({ id, title, unit, value }: { readonly id: string } & (typeof CHA
     <figure class="chart">
       <figcaption>
         <span>{title}</span>
-        <span class="chart-value">{latest === null ? '–' : `${Math.round(latest * 10) / 10} ${unit}`}</span>
+        <span class="chart-value">{latest === null ? '–' : text(latest)}</span>
       </figcaption>
       <div ref={place} class="chart-place" aria-hidden="true" />
     </figure>

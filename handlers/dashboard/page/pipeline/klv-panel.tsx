@@ -74,14 +74,14 @@ export const KlvPanel = ({ pipeline: { id, klv } }: { readonly pipeline: Pipelin
               <div key={tag}>
                 <dt>{name}</dt>
                 <dd>
-                  {typeof value === 'number' ? Number(value.toFixed(5)) : value} {unit ?? ''}
+                  {typeof value === 'number' ? Number(value.toFixed(digitsOf(name))) : value} {unit ?? ''}
                 </dd>
               </div>
             ))}
           </dl>
           <button
             type="button"
-            class="button button-quiet"
+            class="button button-quiet button-flush"
             aria-expanded={showsAll.value}
             onClick={() => {
               showsAll.value = !showsAll.value
@@ -94,5 +94,8 @@ export const KlvPanel = ({ pipeline: { id, klv } }: { readonly pipeline: Pipelin
     </section>
   )
 }
+
+/** A metre on the ground is five digits of a degree; of all else nobody reads more than two. */
+const digitsOf = (name: string | null): number => (/latitude|longitude/i.test(name ?? '') ? 5 : 2)
 
 const isCommon = (name: string): boolean => COMMON.has(name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_'))

@@ -5,8 +5,12 @@ import { CopyLine } from '../ui/copy-line.tsx'
 import { withPlaceholders } from '../words/format.ts'
 
 const launchOf = async (pipeline: Pipeline): Promise<string> => {
+  // Where it is sent to is not part of the line.
+  const common = { ...pipeline, push: [] }
   const body =
-    pipeline.mode === 'simple' ? { ...pipeline, source: { ...pipeline.source, uri: withPlaceholders(pipeline.source.uri) } } : pipeline
+    common.mode === 'simple'
+      ? { ...common, source: { ...common.source, uri: withPlaceholders(common.source.uri) } }
+      : { ...common, raw_pipeline: withPlaceholders(common.raw_pipeline) }
   const { launch } = await api.validatePipeline({ body })
   return launch
 }

@@ -71,14 +71,11 @@ const Known = ({ pipeline }: { readonly pipeline: Pipeline }) => {
         </div>
       )}
       <div class="split">
-        <div class="split-main">
+        <div class="split-top">
           <figure class="player">
             {hasVideo(pipeline) ? <LivePicture key={id} id={id} facts={facts} /> : <NoVideo pipeline={pipeline} />}
           </figure>
-          <PictureLine facts={facts.value} />
-          <Charts id={id} />
-          <Screenshots pipeline={pipeline} />
-          <Log id={id} />
+          {hasVideo(pipeline) && <PictureLine facts={facts.value} />}
         </div>
         <div class="split-side">
           <Facts pipeline={pipeline} facts={facts.value} />
@@ -89,9 +86,14 @@ const Known = ({ pipeline }: { readonly pipeline: Pipeline }) => {
               <MapView key={id} id={id} />
             </section>
           )}
-          <Addresses pipeline={pipeline} />
           <Pushes pipeline={pipeline} />
+          <Addresses pipeline={pipeline} />
           <LaunchLine pipeline={pipeline} />
+        </div>
+        <div class="split-rest">
+          <Charts id={id} />
+          <Screenshots pipeline={pipeline} />
+          <Log id={id} />
         </div>
       </div>
     </div>
@@ -145,7 +147,7 @@ const Facts = ({ pipeline, facts }: { readonly pipeline: Pipeline; readonly fact
         <Fact name="Frame rate">{isPlaying ? fpsText(runtime.fps) : '–'}</Fact>
         <Fact name="Bitrate">{isPlaying ? bitrateText(runtime.bitrate_kbps) : '–'}</Fact>
         <Fact name="Readers">{countText(runtime.readers, 'reader')}</Fact>
-        <Fact name={isPlaying ? 'Live for' : 'Since'}>{durationText(now.value - Date.parse(runtime.since))}</Fact>
+        <Fact name={isPlaying ? 'Live for' : 'In this state'}>{durationText(now.value - Date.parse(runtime.since))}</Fact>
         <Fact name="Restarts">{String(runtime.restarts)}</Fact>
         {runtime.next_retry_at !== null && (
           <Fact name="Next attempt">{`in ${durationText(Math.max(0, Date.parse(runtime.next_retry_at) - now.value))}`}</Fact>

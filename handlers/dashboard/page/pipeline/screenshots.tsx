@@ -10,6 +10,7 @@ import { Picture } from './picture.tsx'
 
 const SHOWN = 24
 const REFRESH_MS = 5000
+const WHEN = { plays: 'Start them to get a picture now and then.', rests: 'They can be taken while it plays.' } as const
 
 /** Starts and stops periodic screenshots, and shows the newest. */
 export const Screenshots = ({ pipeline }: { readonly pipeline: Pipeline }) => {
@@ -68,8 +69,7 @@ export const Screenshots = ({ pipeline }: { readonly pipeline: Pipeline }) => {
       </div>
       {files.value !== undefined && files.value.length === 0 && (
         <p class="muted">
-          No screenshot yet.{' '}
-          {runtime.phase === 'playing' ? 'Start them to get a picture now and then.' : 'They can be taken while it plays.'}
+          No screenshot yet. {isRunning ? 'The first one is on its way.' : WHEN[runtime.phase === 'playing' ? 'plays' : 'rests']}
         </p>
       )}
       {files.value !== undefined && files.value.length > 0 && (

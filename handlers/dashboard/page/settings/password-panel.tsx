@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { api, wordsOf } from '../api/api.ts'
 import { logIn } from '../api/log-in.ts'
-import { authEnabled, keepToken } from '../api/session.ts'
+import { authEnabled, keepToken, passwordChanging } from '../api/session.ts'
 import { Action } from '../ui/action.tsx'
 import { Confirm } from '../ui/dialog.tsx'
 import { TextField } from '../ui/field.tsx'
@@ -16,6 +16,7 @@ export const PasswordPanel = () => {
   const isAsking = useSignal(false)
   const isSet = authEnabled.value === true
   const set = async (): Promise<void> => {
+    passwordChanging.value = true
     try {
       await api.setPassword({ body: { password: password.value } })
       // A change ends every session, this one too.
@@ -26,6 +27,8 @@ export const PasswordPanel = () => {
       notify('The password is set. Everybody else has to log in again.')
     } catch (error) {
       failure.value = wordsOf(error)
+    } finally {
+      passwordChanging.value = false
     }
   }
   const remove = async (): Promise<void> => {

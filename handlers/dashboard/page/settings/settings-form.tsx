@@ -50,7 +50,7 @@ export const SettingsForm = () => {
       {GROUPS.map(({ title, settings: list }) => (
         <section key={title} class="panel">
           <h2>{title}</h2>
-          <div class="form-row">
+          <div class="form-row form-row-wide">
             {list.map((setting) => (
               <Entry
                 key={setting.path}

@@ -68,7 +68,7 @@ export const GROUPS: readonly { readonly title: string; readonly settings: reado
   {
     title: 'Media server triggers',
     settings: [
-      { path: 'triggers.give_up_after_seconds', name: 'Remove a pipeline whose source is away for', unit: 's', kind: 'number' },
+      { path: 'triggers.give_up_after_seconds', name: 'Remove when the source is away for', unit: 's', kind: 'number' },
       { path: 'triggers.max_ephemeral', name: 'Most triggered pipelines', kind: 'number' },
     ],
   },

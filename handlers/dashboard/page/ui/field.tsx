@@ -69,14 +69,20 @@ export const TextField = ({ name, help, error, value, onInput, onTouched, unit, 
   )
 }
 
-export const TextArea = ({ name, help, error, value, onInput, onTouched }: FieldProps) => {
+interface TextAreaProps extends FieldProps {
+  readonly rows?: number
+  readonly placeholder?: string
+}
+
+export const TextArea = ({ name, help, error, value, onInput, onTouched, rows = 8, placeholder }: TextAreaProps) => {
   const id = useId()
   return (
     <Frame name={name} help={help} error={error} id={id}>
       <textarea
         {...described(id, help, error)}
         class="mono"
-        rows={8}
+        rows={rows}
+        placeholder={placeholder}
         value={value}
         spellcheck={false}
         onInput={({ currentTarget }) => onInput(currentTarget.value)}

@@ -22,7 +22,7 @@ export const timeText = (iso: string): string =>
   new Date(iso).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second: '2-digit' })
 
 export const bytesText = (bytes: number): string =>
-  bytes < 1_000_000 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`
+  bytes < 1e6 ? `${Math.round(bytes / 1000)} kB` : bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`
 
 /** Where the video comes from; credentials are masked by the API. */
 export const sourceText = (pipeline: Pipeline): string => (pipeline.mode === 'simple' ? pipeline.source.uri : pipeline.raw_pipeline)
@@ -38,5 +38,6 @@ export const encodingText = (pipeline: Pipeline): string => {
   return `${CODECS[encoding.codec]}${size}`
 }
 
-/** A masked user and password cannot be checked; these stand for them. */
-export const withPlaceholders = (uri: string): string => uri.replace(/(:\/\/)[^/@]*\*\*\*[^/@]*@/, '$1user:password@')
+/** Masked credentials cannot be checked; these stand for them. As long as a passphrase of SRT has to be. */
+export const withPlaceholders = (text: string): string =>
+  text.replaceAll(/(:\/\/)[^\s/@]*\*\*\*[^\s/@]*@/g, '$1user:password@').replaceAll('***', 'placeholder')
