@@ -31,6 +31,10 @@ export class Output {
     return this.#mount?.point
   }
 
+  get listens(): boolean {
+    return this.#mount !== undefined
+  }
+
   get readers(): number {
     return this.#mount?.readers ?? 0
   }

@@ -90,6 +90,8 @@ export class PipelineActor {
       play: () => this.#play,
       start: () => this.play({ wait: true, byReader: true }),
       stop: () => void this.stop(),
+      listenAgain: () => void this.listen(),
+      onListening: () => this.#emitView(),
       onReaders: () => {
         // While it runs this is a counter as the others.
         if (!this.running) this.#emitView()
@@ -148,17 +150,21 @@ export class PipelineActor {
 
   /** Lets the first reader start the pipeline, if it is on demand. */
   listen(): Promise<void> {
-    return this.#command(() => this.#demand.listen())
+    return this.#command(() => this.#showFaultOf(() => this.#demand.listen()))
   }
 
   settingsChanged(): Promise<void> {
     return this.#command(async () => {
-      const { lastFault } = this.#status
       this.#pushes.settingsChanged()
-      await this.#demand.settingsChanged()
-      // The output may not listen.
-      if (this.#status.lastFault !== lastFault) this.#emitView()
+      await this.#showFaultOf(() => this.#demand.settingsChanged())
     })
+  }
+
+  /** The output may not listen. */
+  async #showFaultOf(listen: () => Promise<void>): Promise<void> {
+    const { lastFault } = this.#status
+    await listen()
+    if (this.#status.lastFault !== lastFault) this.#emitView()
   }
 
   /** Replaces the configuration; CONFLICT while it runs. */

@@ -1,12 +1,16 @@
 import type { Log } from '../../lib/ports.ts'
 import type { PipelineConfig } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
+import type { Fault } from '../fault.ts'
 import { Output } from '../outputs/rtsp.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import type { Publisher } from '../rtsp/publisher/publisher.ts'
 import type { Play } from './play.ts'
 import { toFault } from './start-fault.ts'
 import type { PipelineStatus } from './status.ts'
+
+/** A port in use is tried again after this time, milliseconds. */
+const LISTEN_AGAIN_MS = 5000
 
 /** The parts of a pipeline that its on-demand policy works with. */
 interface DemandParts {
@@ -20,6 +24,10 @@ interface DemandParts {
   /** Starts the pipeline for a reader; rejects with ApiError. */
   readonly start: () => Promise<unknown>
   readonly stop: () => void
+  /** Calls `listen` in turn with the commands. */
+  readonly listenAgain: () => void
+  /** The output listens after it could not. */
+  readonly onListening: () => void
   /** The number of readers has changed. */
   readonly onReaders: () => void
 }
@@ -33,6 +41,9 @@ export class ReaderDemand {
   readonly #parts: DemandParts
   #readers = 0
   #idleTimer: NodeJS.Timeout | undefined
+  #listenTimer: NodeJS.Timeout | undefined
+  /** Why the output does not listen. */
+  #deaf: Fault | undefined
   #closed = false
 
   constructor(parts: DemandParts) {
@@ -45,17 +56,42 @@ export class ReaderDemand {
 
   /**
    * While nothing plays: opens the output if a reader may start the pipeline, closes it otherwise. A port in use is noted as
-   * a fault and not thrown, since the next play tries the port again.
+   * a fault and not thrown: it is tried again until it is free.
    */
   async listen(): Promise<void> {
-    const { config, status, play, log } = this.#parts
+    clearTimeout(this.#listenTimer)
+    const { config, play, log } = this.#parts
     if (this.#closed || play() !== undefined) return
     try {
       if (this.#startsOnRead()) await this.output.open(config())
       else await this.output.close()
+      this.#noteListening()
     } catch (error) {
-      status.noteFault(toFault(error, config().id, log))
+      this.#noteDeaf(toFault(error, config().id, log))
+      this.#listenSoon()
     }
+  }
+
+  /** Each fault once: the port may stay in use for long. */
+  #noteDeaf(fault: Fault): void {
+    const { status } = this.#parts
+    if (this.#deaf?.message === fault.message && status.lastFault === this.#deaf) return
+    this.#deaf = fault
+    status.noteFault(fault)
+  }
+
+  #noteListening(): void {
+    const { status, onListening } = this.#parts
+    const deaf = this.#deaf
+    this.#deaf = undefined
+    if (deaf === undefined || status.lastFault !== deaf) return
+    status.forgetError()
+    onListening()
+  }
+
+  #listenSoon(): void {
+    clearTimeout(this.#listenTimer)
+    this.#listenTimer = setTimeout(this.#parts.listenAgain, LISTEN_AGAIN_MS)
   }
 
   /** Applies changed settings: whether the output listens while ready, and how long a play goes on without readers. */
@@ -66,13 +102,15 @@ export class ReaderDemand {
 
   /** After a play: disconnects the readers and frees the port, unless a reader may start the pipeline again. */
   async release(): Promise<void> {
-    if (this.#startsOnRead()) this.output.disconnectReaders()
-    else await this.output.close()
+    if (!this.#startsOnRead()) return this.output.close()
+    this.output.disconnectReaders()
+    if (!this.output.listens) this.#listenSoon()
   }
 
   /** Closes the output for good. */
   async close(): Promise<void> {
     this.#closed = true
+    clearTimeout(this.#listenTimer)
     await this.output.close()
   }
 

@@ -37,9 +37,13 @@ export const requireLicense = (state: LicenseState, codecs: readonly Codec[], ru
   requireCodecs(state, codecs)
   const limit = state.status === 'valid' ? state.license.max_streams : null
   if (limit === null || running < limit) return
-  throw new ApiError('LICENSE_LIMIT_EXCEEDED', `The license allows ${limit} running pipelines. Stop one or extend the license.`, {
-    max_streams: limit,
-  })
+  throw new ApiError(
+    'LICENSE_LIMIT_EXCEEDED',
+    `The license allows ${limit} running ${limit === 1 ? 'pipeline' : 'pipelines'}. Stop one or extend the license.`,
+    {
+      max_streams: limit,
+    },
+  )
 }
 
 /** Throws LICENSE_ERROR unless the license is valid and covers these codecs. */

@@ -13,11 +13,12 @@ import { type PlayOptions, type ScriptedRun, startPlay } from '../../../helpers/
 import { configure } from '../../../helpers/media/play-launch.ts'
 
 const CLOSE_AFTER_MS = DEFAULT_SETTINGS.on_demand.close_after_seconds * 1000
+const PORT_IN_USE = new ApiError('SERVICE_UNAVAILABLE', 'Port 8554 is used.', { reason: 'port_in_use' })
 const LOG = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 /** A publisher with one mount, whose readers the test counts. */
 const fakePublisher = (refuse?: ApiError) => {
-  const seen = { open: false, disconnects: 0, readers: 0 }
+  const seen = { open: false, disconnects: 0, readers: 0, refuse, refused: 0 }
   let options: MountOptions | undefined
   const publisher: Publisher = {
     requireCredentials: () => {},
@@ -25,7 +26,10 @@ const fakePublisher = (refuse?: ApiError) => {
     connections: 0,
     close: async () => {},
     mount: async (_address, mountOptions) => {
-      if (refuse !== undefined) throw refuse
+      if (seen.refuse !== undefined) {
+        seen.refused += 1
+        throw seen.refuse
+      }
       options = mountOptions
       seen.open = true
       return {
@@ -83,11 +87,14 @@ const setUp = (options: { onDemand?: boolean; refuse?: ApiError; startFails?: bo
       if (options.startFails) throw new ApiError('LICENSE_LIMIT_EXCEEDED', 'No slot is free.')
       await begin({ awaited: true }, true).started()
     },
+    listenAgain: () => void demand.listen(),
+    onListening: () => commands.push('listening'),
     onReaders: () => {},
     stop: () => commands.push('stop'),
   })
   onTestFinished(async () => {
     demand.cancelStop()
+    await demand.close()
     play?.stop()
     await play?.ended
   })
@@ -145,9 +152,38 @@ describe('a ready on-demand pipeline', () => {
   })
 
   it('× port in use: notes the fault and stays registered', async () => {
-    const { demand, status } = setUp({ refuse: new ApiError('SERVICE_UNAVAILABLE', 'Port 8554 is used.', { reason: 'port_in_use' }) })
+    const { demand, status } = setUp({ refuse: PORT_IN_USE })
     await demand.listen()
     expect(status.lastFault).toMatchObject({ reason: 'port_in_use', message: 'Port 8554 is used.' })
+  })
+
+  it('× port in use × the port becomes free: listens, and the fault is over', async () => {
+    const { demand, seen, status, commands } = setUp({ refuse: PORT_IN_USE })
+    await demand.listen()
+    const first = status.lastFault
+    await vi.advanceTimersByTimeAsync(11_000)
+    expect([seen.refused, status.lastFault]).toEqual([3, first])
+    seen.refuse = undefined
+    await vi.advanceTimersByTimeAsync(5000)
+    expect([seen.open, status.read().last_error, commands]).toEqual([true, null, ['listening']])
+    await vi.advanceTimersByTimeAsync(20_000)
+    expect(commands).toEqual(['listening'])
+  })
+
+  it('× a start that the port in use prevented: listens when the port is free', async () => {
+    const { demand, seen } = setUp({ refuse: PORT_IN_USE })
+    await demand.release()
+    seen.refuse = undefined
+    await vi.advanceTimersByTimeAsync(5000)
+    expect(seen.open).toBe(true)
+  })
+
+  it('× port in use × remove: tries no more', async () => {
+    const { demand, seen } = setUp({ refuse: PORT_IN_USE })
+    await demand.listen()
+    await demand.close()
+    await vi.advanceTimersByTimeAsync(20_000)
+    expect(seen.refused).toBe(1)
   })
 
   it('× remove: never listens again', async () => {
