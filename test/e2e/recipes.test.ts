@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
@@ -7,8 +8,10 @@ import { parseCot } from '../fixtures/klv/cot.ts'
 import { readDocument, section, shellCommands } from '../helpers/documents.ts'
 import { receiveCotByUdp } from '../helpers/klv/cot-receivers.ts'
 import { startTsKlvSender } from '../helpers/klv/ts-sender.ts'
+import { publishWithFfmpeg, startMediaServer } from '../helpers/media/media-server.ts'
 import { freeUdpPort } from '../helpers/media/play-launch.ts'
 import { ffprobe } from '../helpers/media/players.ts'
+import { decodeFrames, expectDecoded, freeTcpPort, saveStream } from '../helpers/media/receivers.ts'
 import { startService } from '../helpers/process/service.ts'
 import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
 import { until } from '../helpers/until.ts'
@@ -48,5 +51,87 @@ it('a drone reaches a ground station and TAK with the commands of the README', a
   expect(first?.event.uid).toBe('drone')
   // What a TAK client opens when its user wants to see the video.
   expect(await ffprobe(first?.video?.url ?? '')).toMatchObject([{ codec_name: 'h264' }, { codec_type: 'data' }])
+  await service.stop()
+}, 60_000)
+
+/** What a recipe of the README runs. */
+const commandsOf = (heading: string): readonly string[] => shellCommands(section(readDocument('README.md'), heading))
+
+/** Runs the commands one after the other in an empty folder, each as soon as what it reads is there. */
+const follow = async (commands: readonly string[], adapt: (command: string) => string): Promise<string> => {
+  const folder = temporaryDataDir()
+  for (const command of commands) await run('sh', ['-c', adapt(command)], { cwd: folder })
+  return folder
+}
+
+it('several cameras are read through one port with the commands of the README', async () => {
+  const [start = '', ...commands] = commandsOf('### Several cameras through one port of a firewall')
+  const [, name = '', value = ''] = /^(SVC_\w+)=(\d+) npm start$/.exec(start) ?? []
+  const port = await freeTcpPort()
+  const service = await startService({ env: { [name]: String(port) } })
+  const folder = await follow(commands, (command) =>
+    command.replaceAll('http://127.0.0.1:8080', service.url).replaceAll(`:${value}/`, `:${port}/`),
+  )
+  for (const file of ['gate.ts', 'yard.ts']) expect(await ffprobe(join(folder, file))).toMatchObject([{ codec_name: 'h264' }])
+
+  // curl ends with an exit code of its own when its time is over.
+  const save = commandsOf('### A file of what is seen now').map((command) => `${command.replace('--max-time 10', '--max-time 3')} || true`)
+  const saved = await follow(save, (command) => command.replaceAll('http://127.0.0.1:8080', service.url))
+  expect(await ffprobe(join(saved, 'gate.ts'))).toMatchObject([{ codec_name: 'h264', width: 640 }])
+  await service.stop()
+}, 60_000)
+
+it('a stream of a media server is re-encoded and published there again with the commands of the README', async () => {
+  const server = await startMediaServer()
+  const publisher = publishWithFfmpeg(server.publishUrl('cam'))
+  onTestFinished(async () => {
+    await publisher.kill()
+    await server.stop()
+  })
+  await server.line(({ available }) => available === 'cam')
+  const service = await startService()
+  const [create = '', ...read] = commandsOf('### MediaMTX in front and behind').map((command) =>
+    command
+      .replaceAll('http://127.0.0.1:8080', service.url)
+      // The server of the tests takes streams below /in.
+      .replace('"push":[{"uri":"rtsp://127.0.0.1:8554/', '"push":[{"uri":"rtsp://127.0.0.1:8554/in/')
+      .replaceAll(':8554', `:${server.port}`),
+  )
+  const { stdout } = await run('sh', ['-c', create])
+  expect(JSON.parse(stdout)).toMatchObject({ id: 'small', state: 'playing' })
+  await server.line(({ available }) => available === 'out/small')
+  const folder = await follow(read, (command) => command)
+  expect(await ffprobe(join(folder, 'small.ts'))).toMatchObject([{ codec_name: 'h264', width: 320, height: 180 }])
+  await service.stop()
+}, 60_000)
+
+it('the pushes of the README reach their receivers', async () => {
+  const [srt, udp] = [await freeUdpPort(), await freeUdpPort()]
+  const camera = decodeFrames(['-i', `srt://127.0.0.1:${srt}?mode=listener&passphrase=correct-horse-battery`], 30)
+  const group = join(temporaryDataDir(), 'group.ts')
+  const drone = saveStream(`udpsrc address=239.77.1.1 port=${udp} multicast-iface=lo buffer-size=4194304`, group)
+  const service = await startService()
+  const outputs: unknown[] = []
+  for (const command of commandsOf('## Push')) {
+    const adapted = command
+      .replaceAll('http://127.0.0.1:8080', service.url)
+      .replaceAll(':9000', `:${srt}`)
+      // There may be no other network here.
+      .replace(':5600?ttl=4', `:${udp}?ttl=4&iface=lo`)
+    outputs.push(JSON.parse((await run('sh', ['-c', adapted])).stdout))
+  }
+  const [gate, uav, shown] = outputs
+  expect([gate, uav]).toMatchObject([
+    { id: 'gate', state: 'playing' },
+    { id: 'uav', state: 'playing' },
+  ])
+  expect(shown).toMatchObject({ id: 'gate', runtime: { push: [{ uri: `srt://127.0.0.1:${srt}?passphrase=***` }] } })
+  await expectDecoded('SRT', camera, 30)
+  await until(
+    () => statSync(group, { throwIfNoEntry: false })?.size ?? 0,
+    (bytes) => bytes > 500_000,
+  )
+  await drone.kill()
+  expect(await ffprobe(group)).toMatchObject([{ codec_name: 'h264' }, { codec_name: 'klv' }])
   await service.stop()
 }, 60_000)
