@@ -83,14 +83,14 @@ export interface Publisher {
   kill(): Promise<void>
 }
 
-/** Publishes a test picture with ffmpeg. */
-export const publishWithFfmpeg = (url: string, size = '640x360', rate = 25): Publisher =>
+/** Publishes a test picture with ffmpeg, by default with a key frame each second. */
+export const publishWithFfmpeg = (url: string, size = '640x360', rate = 25, keyEvery = rate): Publisher =>
   publisher(
     spawn(
       'ffmpeg',
       [
         ...['-v', 'error', '-re', '-f', 'lavfi', '-i', `testsrc=size=${size}:rate=${rate}`],
-        ...['-c:v', 'libx264', '-tune', 'zerolatency', '-preset', 'ultrafast', '-g', String(rate), '-b:v', '1M'],
+        ...['-c:v', 'libx264', '-tune', 'zerolatency', '-preset', 'ultrafast', '-g', String(keyEvery), '-b:v', '1M'],
         ...['-f', 'rtsp', '-rtsp_transport', 'tcp', url],
       ],
       { stdio: 'ignore' },
