@@ -182,7 +182,7 @@ const VARIANTS = [
   { options: [], limited: false },
 ] as const
 
-const INSTALL = 'bubblewrap is not installed. Install it: apt-get install bubblewrap'
+const INSTALL = 'bubblewrap is not installed. Install it (apt-get install bubblewrap).'
 
 const REFUSED =
   'Run the service as root, or allow user namespaces for its user (sysctl kernel.unprivileged_userns_clone=1, and on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0).'

@@ -41,7 +41,7 @@ const fillPath = (path: string, fields: Map<string, unknown>): string =>
     const value = fields.get(name)
     fields.delete(name)
     // An empty or dotted segment would lead to another path.
-    if (typeof value !== 'string' || /^\.{0,2}$/.test(value)) throw new TypeError(`${name} must be a name`)
+    if (typeof value !== 'string' || /^\.{0,2}$/.test(value)) throw new TypeError(`Pass ${name}, a text that is not empty`)
     return encodeURIComponent(value)
   })
 

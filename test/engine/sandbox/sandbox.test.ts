@@ -188,7 +188,7 @@ describe('the answer of a host', () => {
     try {
       expect(await confineChildren('auto', folder, runToEnd)).toEqual({
         state: 'unavailable',
-        reason: 'bubblewrap is not installed. Install it: apt-get install bubblewrap',
+        reason: 'bubblewrap is not installed. Install it (apt-get install bubblewrap).',
       })
     } finally {
       process.env.PATH = path
