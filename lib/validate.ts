@@ -9,13 +9,24 @@ export interface ValidationIssue {
 
 type AnySchema = v.GenericSchema
 
+/** What to send, by the type that valibot expects. */
+const INSTEAD: Readonly<Record<string, string>> = {
+  Array: 'Use a list',
+  boolean: 'Use true or false',
+  string: 'Use a string',
+  number: 'Use a number',
+  Object: 'Use an object',
+}
+
 // valibot's own messages quote the input, which may be a secret; ours name only what is expected.
 const issueMessage = (issue: v.BaseIssue<unknown>): string => {
   if (issue.kind === 'schema' && issue.type === 'strict_object') {
     return issue.expected === 'never' ? 'Unknown field' : issue.input === undefined ? 'This field is required' : 'Use an object'
   }
   if (issue.kind === 'schema' && issue.input === undefined) return 'This field is required'
-  return issue.message.startsWith('Invalid ') ? `Expected ${issue.expected ?? 'another value'}` : issue.message
+  return issue.message.startsWith('Invalid ')
+    ? (INSTEAD[issue.expected ?? ''] ?? `Expected ${issue.expected ?? 'another value'}`)
+    : issue.message
 }
 
 const toIssue = (issue: v.BaseIssue<unknown>): ValidationIssue => ({ path: v.getDotPath(issue) ?? '', message: issueMessage(issue) })

@@ -30,9 +30,10 @@ describe('validating', () => {
     [
       'a wrong value without a message of its own',
       { name: 'x', size: { width: 'secret' } },
-      { path: 'size.width', message: 'Expected number' },
+      { path: 'size.width', message: 'Use a number' },
     ],
-    ['an item of a list', { name: 'x', list: ['a', 5] }, { path: 'list.1', message: 'Expected string' }],
+    ['an item of a list', { name: 'x', list: ['a', 5] }, { path: 'list.1', message: 'Use a string' }],
+    ['a list that is none', { name: 'x', list: 'a' }, { path: 'list', message: 'Use a list' }],
     ['an object that is none', { name: 'x', size: 5 }, { path: 'size', message: 'Use an object' }],
   ] as const) {
     it(`names ${name}`, () => expect(issuesOf(input)).toEqual([issue]))
