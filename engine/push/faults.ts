@@ -120,8 +120,9 @@ export const pushFault = (ended: Ended, lines: readonly string[], { tls }: { rea
       if (match !== null) return new Fault(rule.reason, redact(fill((tls ? rule.overTls : undefined) ?? rule.message, match)))
     }
   }
-  if (ended.exitCode === 0) return new Fault('ended', 'The receiver ended the stream.')
   const error = firstError(lines)
+  // A process that is ended after an error says 0 too.
+  if (ended.exitCode === 0 && error === '') return new Fault('ended', 'The receiver ended the stream.')
   const end = ended.signal === null ? `exit code ${ended.exitCode}` : `${ended.signal}`
   return new Fault('crashed', `The process of the push ended with ${end}.${error === '' ? '' : ` Its last error: ${error}`}`)
 }

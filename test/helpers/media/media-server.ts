@@ -26,22 +26,25 @@ export interface MediaServer {
   stop(): Promise<void>
 }
 
-interface Hooks {
+interface Options {
+  /** A free one, unless it is given. */
+  readonly port?: number
   /** Command lines as in mediamtx.yml. */
   readonly onAvailable?: string
   readonly onUnavailable?: string
   readonly env?: Record<string, string>
 }
 
-/** Starts the third-party media server on a free port. */
-export const startMediaServer = async (hooks: Hooks = {}): Promise<MediaServer> => {
+/** Starts the third-party media server. */
+export const startMediaServer = async (options: Options = {}): Promise<MediaServer> => {
   const args = [
-    ...(hooks.onAvailable === undefined ? [] : ['--on-available', hooks.onAvailable]),
-    ...(hooks.onUnavailable === undefined ? [] : ['--on-unavailable', hooks.onUnavailable]),
+    ...(options.port === undefined ? [] : ['--port', String(options.port)]),
+    ...(options.onAvailable === undefined ? [] : ['--on-available', options.onAvailable]),
+    ...(options.onUnavailable === undefined ? [] : ['--on-unavailable', options.onUnavailable]),
   ]
   const child = spawn('/usr/bin/python3', [FIXTURE, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, ...hooks.env },
+    env: { ...process.env, ...options.env },
   })
   const exited = once(child, 'exit')
   const lines: MediaServerLine[] = []

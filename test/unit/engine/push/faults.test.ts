@@ -56,6 +56,7 @@ describe('the fault of a push', () => {
 
   it('is an end when the process ended well, a crash when it was killed, and says that GStreamer is missing', () => {
     expect(pushFault({ exitCode: 0, signal: null, missing: false }, [], PLAIN).reason).toBe('ended')
+    expect(pushFault({ exitCode: 0, signal: null, missing: false }, ['ERROR: from element /GstX:x: Odd'], PLAIN).reason).toBe('crashed')
     expect(pushFault({ exitCode: null, signal: 'SIGKILL', missing: false }, [], PLAIN).message).toContain('SIGKILL')
     expect(pushFault({ exitCode: null, signal: null, missing: true }, [], PLAIN).reason).toBe('engine_missing')
   })
