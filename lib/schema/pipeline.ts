@@ -56,9 +56,10 @@ export const sourceSchema = v.strictObject({
       (uri) => (SOURCE_SCHEMES as readonly string[]).includes(sourceScheme(uri) ?? ''),
       `Use an address that starts with one of: ${SOURCE_SCHEMES.map((scheme) => `${scheme}://`).join(', ')}`,
     ),
-    v.check((uri) => URL.canParse(uri), 'Use a complete stream address such as rtsp://host:554/path'),
+    // A listener without host is none for the URL class.
+    v.check((uri) => URL.canParse(uri) || isListener(streamAddressOf(uri)), 'Use a complete stream address such as rtsp://host:554/path'),
     withAddress(
-      ({ scheme, host }) => host !== '' || isOneOf(WITHOUT_HOST, scheme),
+      (address) => address.host !== '' || isListener(address) || isOneOf(WITHOUT_HOST, address.scheme),
       'Use an address with a host, such as rtsp://host:554/path',
     ),
     hasValidPort,
