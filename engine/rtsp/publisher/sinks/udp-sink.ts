@@ -11,6 +11,10 @@ const BURST_PACKETS = 40
 const MIN_PACKETS_PER_MS = 4
 /** The pace is at least this many times the packet rate of the stream. */
 const PACE_FACTOR = 2
+/** So many of the rest are worth waking up for: a key frame takes two wake-ups instead of one for each millisecond. */
+const PACED_PACKETS = 16
+/** Milliseconds until a socket whose buffer is full is tried again. */
+const FULL_MS = 1
 
 /** RTP over UDP unicast (RFC 2326 section 12.39), paced. */
 export class UdpSink implements Sink {
@@ -75,11 +79,18 @@ export class UdpSink implements Sink {
     const now = performance.now()
     this.#tokens = Math.min(BURST_PACKETS, this.#tokens + (now - this.#refilledMs) * this.#packetsPerMs)
     this.#refilledMs = now
-    const sent = waiting.port.send(waiting.datagrams, waiting.next, Math.floor(this.#tokens))
+    const allowed = Math.floor(this.#tokens)
+    const sent = waiting.port.send(waiting.datagrams, waiting.next, allowed)
     waiting.next += sent
     this.#tokens -= sent
-    if (waiting.next >= waiting.datagrams.starts.length - 1) this.#waiting = undefined
-    else this.#timer ??= setTimeout(this.#onTimer, 1)
+    const left = waiting.datagrams.starts.length - 1 - waiting.next
+    if (left <= 0) this.#waiting = undefined
+    else this.#timer ??= setTimeout(this.#onTimer, sent < allowed ? FULL_MS : this.#untilTokens(Math.min(left, PACED_PACKETS)))
+  }
+
+  /** Milliseconds until so many packets may be sent. */
+  #untilTokens(count: number): number {
+    return Math.ceil((count - this.#tokens) / this.#packetsPerMs)
   }
 
   readonly #onTimer = (): void => {
