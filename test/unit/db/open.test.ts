@@ -199,5 +199,6 @@ describe('a killed process', () => {
     const { rows } = await client.execute('SELECT count(*) AS n FROM acknowledged')
     expect(Number(rows[0]?.n)).toBeGreaterThanOrEqual(acknowledged)
     client.close()
-  })
+    // Each of the 200 writes waits for the disk.
+  }, 60_000)
 })
