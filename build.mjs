@@ -356,10 +356,19 @@ const dashboard = {
   plugins: [withoutNode],
 }
 
+/** Its first script, which is put into the page itself. */
+const dashboardEarly = {
+  ...dashboard,
+  format: 'iife',
+  splitting: false,
+  write: false,
+  entryPoints: ['handlers/dashboard/page/early.ts'],
+}
+
 const COMPRESSED = new Set(['.js', '.css', '.svg'])
 
-/** Writes the page with the names of this build, and a compressed copy of each file. Answers what it wrote. */
-const finishDashboard = ({ outputs }) => {
+/** Writes the page with its first script and the names of this build, and a compressed copy of each file. Answers what it wrote. */
+const finishDashboard = ({ outputs }, early) => {
   const built = (entry) => {
     const [file] = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === `handlers/dashboard/page/${entry}`) ?? []
     return file.slice(DASHBOARD.length + 1)
@@ -372,7 +381,8 @@ const finishDashboard = ({ outputs }) => {
   const drawn = built('draw.tsx')
   const modules = new Set([...importsOf(first, 'import-statement'), drawn, ...importsOf(drawn, 'import-statement')])
   const preloads = [...modules].map((name) => `<link rel="modulepreload" href="${name}">`).join('\n')
-  const page = source.replace('%SCRIPT%', first).replace('%STYLE%', built('style.css')).replace('%PRELOADS%', preloads)
+  const names = { EARLY: `<script>${early.trim()}</script>`, SCRIPT: first, STYLE: built('style.css'), PRELOADS: preloads }
+  const page = Object.entries(names).reduce((text, [name, value]) => text.replace(`%${name}%`, () => value), source)
   const icon = readFileSync(join(root, 'handlers/dashboard/page/icon.svg'))
   writeFileSync(join(root, DASHBOARD, 'index.html'), page)
   writeFileSync(join(root, DASHBOARD, 'icon.svg'), icon)
@@ -434,8 +444,9 @@ const main = async () => {
   if (violations.length > 0) process.exit(1)
   if (process.argv.includes('--check')) return
   const results = await Promise.all([...bundles(), dashboard].map((options) => build(options)))
+  const { outputFiles } = await build(dashboardEarly)
   makeCommand()
-  const page = finishDashboard(results.at(-1).metafile)
+  const page = finishDashboard(results.at(-1).metafile, outputFiles[0].text)
   removeStale([...results.flatMap(({ metafile }) => Object.keys(metafile.outputs)), ...page])
   if (process.argv.includes('--start')) {
     // The service reads its own arguments.

@@ -35,13 +35,15 @@ const INDEX = 'index.html'
  * page logs in by itself.
  */
 export const withDashboard = (api: FetchHandler, deps: DashboardDeps): FetchHandler => {
-  const headers = securityHeaders(deps.mapTiles)
+  const page = deps.files.get(INDEX)?.bytes ?? new Uint8Array()
+  let headers: ReturnType<typeof securityHeaders> | undefined
   return async (request, context) => {
     const url = new URL(request.url)
     const isPage = url.pathname === '/' || url.pathname === BASE.slice(0, -1) || url.pathname.startsWith(BASE)
     if (!isPage) return api(request, context)
     const answer = await answerPage(deps, request, url)
-    for (const [name, value] of Object.entries(headers)) answer.headers.set(name, value)
+    headers ??= securityHeaders(new TextDecoder().decode(page), deps.mapTiles)
+    for (const [name, value] of Object.entries(await headers)) answer.headers.set(name, value)
     return request.method === 'HEAD' ? new Response(null, answer) : answer
   }
 }

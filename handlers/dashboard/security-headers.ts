@@ -2,15 +2,26 @@ import { pageHeaders } from '../pages/page-headers.ts'
 
 /**
  * What the page may do: scripts, styles and requests of this origin only, pictures that it made itself (blob:), and map tiles of
- * the configured server. Nothing inline, no eval, no frame around it.
+ * the configured server. Nothing inline but its first script, known by its hash; no eval, no frame around it.
  */
-export const securityHeaders = (mapTiles: string | undefined) =>
-  pageHeaders([
-    "style-src 'self'",
-    `img-src 'self' blob:${mapTiles === undefined ? '' : ` ${tileOrigin(mapTiles)}`}`,
-    'media-src blob:',
-    "connect-src 'self'",
-  ])
+export const securityHeaders = async (page: string, mapTiles: string | undefined) =>
+  pageHeaders(
+    [
+      "style-src 'self'",
+      `img-src 'self' blob:${mapTiles === undefined ? '' : ` ${tileOrigin(mapTiles)}`}`,
+      'media-src blob:',
+      "connect-src 'self'",
+    ],
+    await hashesOf(page),
+  )
+
+const hashesOf = (page: string): Promise<string[]> =>
+  Promise.all(
+    [...page.matchAll(/<script>(.*?)<\/script>/gs)].map(async ([, script = '']) => {
+      const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(script)))
+      return `sha256-${btoa(String.fromCharCode(...hash))}`
+    }),
+  )
 
 /** `{s}` stands for one of several servers, which a policy writes as `*`. */
 const tileOrigin = (template: string): string => {

@@ -1,11 +1,11 @@
 /**
  * Headers of a page that has its own scripts only, and that nobody may frame. `policy`: what else it may load, as directives of a
- * Content-Security-Policy.
+ * Content-Security-Policy. `scripts`: hashes of scripts that stand in the page itself (Content Security Policy Level 3 section 2.3.1).
  */
-export const pageHeaders = (policy: readonly string[]) => ({
+export const pageHeaders = (policy: readonly string[], scripts: readonly string[] = []) => ({
   'content-security-policy': [
     "default-src 'none'",
-    "script-src 'self'",
+    ["script-src 'self'", ...scripts.map((hash) => `'${hash}'`)].join(' '),
     ...policy,
     "base-uri 'none'",
     "form-action 'none'",

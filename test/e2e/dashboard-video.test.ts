@@ -69,8 +69,8 @@ describe('the live picture in Chromium', () => {
     const paths: string[] = []
     page.on('request', (request) => paths.push(new URL(request.url()).pathname))
     const asked = page.waitForRequest('**/ball/video')
-    // What draws the page does not come before that.
-    await page.route('**/draw-*.js', async (request) => {
+    // No other script comes before that.
+    await page.route('**/*.js', async (request) => {
       await asked
       await request.continue()
     })
@@ -86,6 +86,30 @@ describe('the live picture in Chromium', () => {
     expect(countOf('/demanded/video')).toBe(0)
     expect((await service.request('GET', '/svc/pipeline/demanded')).body.runtime.phase).toBe('idle')
     expectQuiet()
+    await service.stop()
+  }, 60_000)
+
+  it('is asked for with the token of the login before any script has come, and ends when no script comes', async () => {
+    const password = 'correct horse battery'
+    const service = await startService({ env: { SVC_PASSWORD: password } })
+    const { body } = await service.request('POST', '/svc/auth/login', { password })
+    const { token } = body as { token: string }
+    const authorization = `Bearer ${token}`
+    expect((await service.request('POST', '/svc/pipeline', BALL, { authorization })).status).toBe(201)
+    const readers = async () =>
+      (await service.request('GET', '/svc/pipeline/ball', undefined, { authorization })).body.runtime.readers as number
+    const { page } = await chromium.open()
+    await page.goto(`${service.url}/svc/dashboard/`)
+    await page.evaluate((value) => sessionStorage.setItem('token', value), token)
+    await page.goto('about:blank')
+    await page.route('**/*.js', (request) => request.abort())
+    await page.goto(`${service.url}/svc/dashboard/#/pipeline/ball`)
+    await until(readers, (count) => count === 1)
+    await until(readers, (count) => count === 0)
+    await page.unroute('**/*.js')
+    await page.reload()
+    await untilMoving(page)
+    expect(await readers()).toBe(1)
     await service.stop()
   }, 60_000)
 

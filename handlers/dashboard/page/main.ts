@@ -1,8 +1,8 @@
 import { begin } from './api/begin.ts'
+import { hasVideo } from './api/has-video.ts'
 import { pipelines } from './api/pipelines.ts'
 import { playAhead } from './player/playback.ts'
 import { route } from './ui/route.ts'
-import { hasVideo } from './words/phases.ts'
 
 /** A page without content for longer would look broken, milliseconds. */
 const EMPTY_MS = 150

@@ -1,10 +1,8 @@
 import { ApiError, createClient } from '../../../client/client.ts'
+import { SERVICE, takeEarly } from './early.ts'
 import { refuse, token } from './session.ts'
 
 export { ApiError, etagOf } from '../../../client/client.ts'
-
-/** The page may be below a prefix of a reverse proxy. */
-const SERVICE = new URL('../../', document.baseURI)
 
 /** The operations of the service, with the token of the login. */
 export const api = createClient({
@@ -12,7 +10,7 @@ export const api = createClient({
   token: () => token.peek(),
   fetch: async (url, init) => {
     const used = token.peek()
-    const response = await fetch(url, init)
+    const response = await (takeEarly(url, init, used) ?? fetch(url, init))
     if (response.status === 401) refuse(used)
     return response
   },

@@ -1,9 +1,8 @@
 import { signal } from '@preact/signals'
-
-const KEY = 'token'
+import { TOKEN_KEY } from './early.ts'
 
 /** Token of the login; kept for this tab until it is closed. */
-export const token = signal<string | undefined>(sessionStorage.getItem(KEY) ?? undefined)
+export const token = signal<string | undefined>(sessionStorage.getItem(TOKEN_KEY) ?? undefined)
 
 /** Whether a password is set; undefined until the service has answered. */
 export const authEnabled = signal<boolean | undefined>(undefined)
@@ -20,8 +19,8 @@ export const sessionEnded = signal(false)
 export const keepToken = (value: string | undefined): void => {
   token.value = value
   sessionEnded.value = false
-  if (value === undefined) sessionStorage.removeItem(KEY)
-  else sessionStorage.setItem(KEY, value)
+  if (value === undefined) sessionStorage.removeItem(TOKEN_KEY)
+  else sessionStorage.setItem(TOKEN_KEY, value)
 }
 
 /** The API refused the token that a request had, if that is still the one in use. */

@@ -34,9 +34,6 @@ export const phaseSentence = (pipeline: Pipeline): string => {
   return pipeline.on_demand ? 'Starts with its first reader, or when you play it.' : 'Nothing runs. Play it to see it.'
 }
 
-/** Whether there is a picture to watch; to read any other on-demand pipeline would start it. */
-export const hasVideo = ({ runtime: { phase } }: Pipeline): boolean => phase === 'playing' || phase === 'reconnecting'
-
 /** The groups of the overview. */
 export const GROUPS = {
   all: { word: 'All', has: () => true },

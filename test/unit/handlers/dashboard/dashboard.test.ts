@@ -39,6 +39,12 @@ describe('the dashboard beside the API', () => {
     expect(await pageOf(() => Promise.reject(new Error('no database')))).not.toContain('link')
   })
 
+  it('lets the script that stands in the page run, by its hash, and no other', async () => {
+    const files = new Map([['index.html', file('<script>alert(1)</script>', { type: 'text/html; charset=utf-8' })]])
+    const answer = await withDashboard(api, { files })(new Request('http://127.0.0.1/svc/dashboard/'))
+    expect(policyOf(answer)).toContain("script-src 'self' 'sha256-bhHHL3z2vDgxUt0W3dWQOrprscmda2Y5pLsLg4GF+pI='")
+  })
+
   it('serves its own files only', async () => {
     for (const path of ['none.js', '../pipeline', '%2e%2e/x', 'main-ABCDEFGH.js.br', 'main-ABCDEFGH.js/']) {
       const answer = await ask(`/svc/dashboard/${path}`)
