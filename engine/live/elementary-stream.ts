@@ -55,7 +55,8 @@ export class ElementaryStream {
     const known = this.#pictures.get(unit)
     if (known !== undefined) return known === 'none' ? undefined : known
     const picture = this.#read(unit)
-    this.#pictures.set(unit, picture ?? 'none')
+    // A unit that came before its parameter sets can be read when they are known.
+    if (this.#config !== undefined) this.#pictures.set(unit, picture ?? 'none')
     return picture
   }
 

@@ -25,6 +25,7 @@ export class TsSink extends ByteSink {
   #gop: ReadonlyMap<AccessUnit, Chunk> = new Map()
   /** The next counters; undefined before the first packet. */
   #counters: Counters | undefined
+  /** A key picture was sent. */
   #begun = false
   #sentMs = Number.NEGATIVE_INFINITY
 
@@ -43,7 +44,7 @@ export class TsSink extends ByteSink {
 
   send(track: number, unit: AccessUnit): number {
     const chunk = this.#gop.get(unit) ?? this.#chunks.chunk(track, unit)
-    this.#begun ||= track === 0 && unit.key
+    this.#begun ||= track === 0 && unit.key && chunk !== undefined
     return chunk === undefined || !this.#begun ? 0 : this.#sendChunk(chunk)
   }
 
