@@ -3,7 +3,6 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     pool: 'forks',
-    // Processes on two cores: more files at once would only make them wait for each other.
     maxWorkers: 2,
     hookTimeout: 60_000,
     teardownTimeout: 20_000,
@@ -27,6 +26,8 @@ export default defineConfig({
           name: 'processes',
           include: ['test/{engine,host,e2e}/**/*.test.ts'],
           globalSetup: ['test/helpers/process/prepare-processes.ts'],
+          // They wait for most of their time: with two at once, more than half of two cores is idle.
+          maxWorkers: 3,
           testTimeout: 30_000,
           // Other programs may take both cores for a while. What is broken fails twice; what passes on the retry is reported.
           retry: 1,

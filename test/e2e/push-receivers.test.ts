@@ -16,7 +16,7 @@ import { openReader, sequenceGaps } from '../helpers/rtsp/reader.ts'
 import { startTlsFront } from '../helpers/rtsp/tls-front.ts'
 import { until } from '../helpers/until.ts'
 
-const FRAMES = 600
+const FRAMES = 200
 const BALL = { uri: 'test://ball?width=320&height=240&fps=30' }
 const isSending = (all: readonly string[]): boolean => all.every((state) => state === 'sending')
 

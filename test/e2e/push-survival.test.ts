@@ -11,7 +11,7 @@ import { type RtspSource, startRtspSource } from '../helpers/rtsp/source.ts'
 import { until } from '../helpers/until.ts'
 
 /** How long the source is away, milliseconds. */
-const AWAY_MS = 5000
+const AWAY_MS = 3000
 
 interface Scene {
   readonly source: RtspSource

@@ -15,7 +15,7 @@ import { openReader, sequenceGaps } from '../helpers/rtsp/reader.ts'
 import { startRtspSource } from '../helpers/rtsp/source.ts'
 import { until } from '../helpers/until.ts'
 
-const FRAMES = 600
+const FRAMES = 200
 const PACKET_BYTES = 188
 
 /** Whole packets, and how many of them do not follow the one before with the same PID. */
