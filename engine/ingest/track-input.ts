@@ -1,4 +1,4 @@
-import { RTP_HEADER_BYTES } from '../rtp/packet.ts'
+import { payloadTypeOf, RTP_HEADER_BYTES } from '../rtp/packet.ts'
 import { formatReceiverReport, isRtcp, parseSenderPacket } from '../rtp/rtcp.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import { Reception } from './reception.ts'
@@ -8,7 +8,6 @@ import type { Track } from './tracks.ts'
 const MAX_START_ERROR_MS = 5000
 
 const isRtp = (packet: Buffer): boolean => packet.length >= RTP_HEADER_BYTES && (packet[0] ?? 0) >> 6 === 2
-const payloadTypeOf = (packet: Buffer): number => (packet[1] ?? 0) & 0x7f
 
 interface TrackOutput {
   readonly stream: RtpStream
@@ -47,10 +46,7 @@ export class TrackInput {
   /** Whether a packet on a channel that belongs to no track looks like one of this track. */
   claims(packet: Buffer): boolean {
     return (
-      packet.length >= RTP_HEADER_BYTES &&
-      (packet[0] ?? 0) >> 6 === 2 &&
-      ((packet[1] ?? 0) & 0x7f) === this.#track.payload &&
-      !isRtcp(packet)
+      packet.length >= RTP_HEADER_BYTES && (packet[0] ?? 0) >> 6 === 2 && payloadTypeOf(packet) === this.#track.payload && !isRtcp(packet)
     )
   }
 

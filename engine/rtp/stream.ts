@@ -4,7 +4,8 @@ import { type RtpCaps, sameFormat } from './caps.ts'
 import { type Fragmenter, fragmenterOf, MAX_PACKET_BYTES } from './fragment.ts'
 import { type Gop, GopCache, type GopLimits } from './gop-cache.ts'
 import { Listeners } from './listeners.ts'
-import { type PayloadRange, payloadRange, sequenceOf } from './packet.ts'
+import { type PayloadRange, payloadRange, payloadTypeOf, sequenceOf } from './packet.ts'
+import { inBandFormat } from './repair/in-band-format.ts'
 import { NalRepair, type RepairedUnit } from './repair/nal-repair.ts'
 import { isNalCodec } from './repair/nal-units.ts'
 import { Rfc4571Reader } from './rfc4571.ts'
@@ -15,7 +16,10 @@ import { UnitAssembler } from './unit-assembler.ts'
 
 /** Packets held while the caps of a run are not known yet. */
 const MAX_PENDING_BYTES = 32 * 1024 * 1024
-/** A run whose caps do not arrive in this time is assumed to have those of the run before. */
+/**
+ * A run whose caps do not arrive in this time is assumed to have those of the run before, or what its packets say. GLib loses the
+ * line when two threads of gst-launch notify at the same time: a signal that does not recurse is emitted again for the other one.
+ */
 const CAPS_TIMEOUT_MS = 1_000
 /** So many malformed packets in a row mean that the framing is lost; RFC 4571 offers no way to resynchronize. */
 const MAX_MALFORMED_IN_A_ROW = 50
@@ -238,13 +242,15 @@ export class RtpStream {
     this.#capsTimer = setTimeout(() => {
       this.#capsTimer = undefined
       // Timers run before the pipes are read: the caps may be in the pipe already.
-      setImmediate(() => this.#assumePreviousCaps())
+      setImmediate(() => this.#assumeCaps())
     }, CAPS_TIMEOUT_MS)
     this.#capsTimer.unref()
   }
 
-  #assumePreviousCaps(): void {
-    if (this.#pending.length > 0 && !this.#capsOfRun && this.#caps) this.setCaps(withoutOffset(this.#caps))
+  #assumeCaps(): void {
+    if (this.#pending.length === 0 || this.#capsOfRun) return
+    const caps = this.#caps ? withoutOffset(this.#caps) : this.#fragmenting ? ownCaps(this.#pending) : undefined
+    if (caps !== undefined) this.setCaps(caps)
   }
 
   #emit(received: readonly Buffer[], childTimestamp: number, startsKey: boolean): void {
@@ -313,6 +319,15 @@ const rangeOf = (packet: Buffer): PayloadRange => payloadRange(packet) ?? { star
 
 const repairOf = ({ encodingName, parameters }: RtpCaps): NalRepair | undefined =>
   isNalCodec(encodingName) ? new NalRepair(encodingName, { parameters, maxPacketBytes: MAX_PACKET_BYTES }) : undefined
+
+/** Caps of our own payloaders, read from their packets; undefined when they have no parameter sets. */
+const ownCaps = (packets: readonly Buffer[]): RtpCaps | undefined => {
+  const format = inBandFormat(packets.map((packet) => packet.subarray(rangeOf(packet).start, rangeOf(packet).end)))
+  const [first] = packets
+  if (format === undefined || first === undefined) return undefined
+  const parameters = new Map([['timestamp-offset', '0'], ...format.parameters])
+  return { media: 'video', encodingName: format.codec, payload: payloadTypeOf(first), clockRate: 90_000, parameters }
+}
 
 // As an EventTarget does.
 const throwUncaught = (error: unknown): void =>
