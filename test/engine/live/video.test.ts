@@ -13,6 +13,7 @@ import { configure } from '../../helpers/media/play-launch.ts'
 import { temporaryDataDir } from '../../helpers/process/temporary-data-dir.ts'
 import { freePort, silentLog, startMedia } from '../../helpers/rtsp/media.ts'
 import { openReader, sequenceGaps } from '../../helpers/rtsp/reader.ts'
+import { until } from '../../helpers/until.ts'
 
 let publisher: Publisher
 afterEach(() => publisher.close())
@@ -100,7 +101,12 @@ describe('live video', () => {
   ] as const)(
     'begins with the decoder configuration and the cached GOP: %s',
     async (_what, description, format, codec, sets, typeOf, key) => {
-      const { open } = await serve(description)
+      const { media, open } = await serve(description)
+      // A client that comes before the first key picture is told that the source is away.
+      await until(
+        () => media.streams[0]?.live,
+        (live) => live === true,
+      )
       const first = await open()
       await first.until((records) => pictures(records).length >= 40)
       const second = await open()
