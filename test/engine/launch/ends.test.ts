@@ -23,17 +23,20 @@ import { startRtspSource } from '../../helpers/rtsp/source.ts'
 /** More than the preroll of a busy host, and less than the stall timeout. */
 const AT_ONCE_MS = 4000
 
+/** hlsdemux asks three times, a second apart, before it gives a playlist up. */
+const HLS_ENDS_MS = 10_000
+
 interface End {
   readonly fault: Fault
-  /** From the last video to the end of the child; more than AT_ONCE_MS when it had to be killed. */
+  /** From the last video to the end of the child; more than the patience when it had to be killed. */
   readonly afterMs: number
   /** Payloads of the packets on each media pipe. */
   readonly payloads: readonly (readonly Buffer[])[]
   readonly lastedMs: number
 }
 
-/** Runs a line until it ends by itself, or until no video has come for AT_ONCE_MS; `onVideo` is called for the first. */
-const runUntilEnd = async (launch: Launch, onVideo = (): void => {}): Promise<End> => {
+/** Runs a line until it ends by itself, or until no video has come for `patienceMs`; `onVideo` is called for the first. */
+const runUntilEnd = async (launch: Launch, onVideo = (): void => {}, patienceMs = AT_ONCE_MS): Promise<End> => {
   const child = startChild('gst-launch-1.0', ['-v', ...launch.args], { mediaPipes: launch.streams.length, reach: launch.reach })
   const began = performance.now()
   let lastVideo: number | undefined
@@ -59,7 +62,7 @@ const runUntilEnd = async (launch: Launch, onVideo = (): void => {}): Promise<En
   })
   const patience = setInterval(() => {
     const since = lastVideo ?? began + 10_000
-    if (performance.now() - since > AT_ONCE_MS) child.kill('SIGKILL')
+    if (performance.now() - since > patienceMs) child.kill('SIGKILL')
   }, 50)
   const ended = await child.ended
   clearInterval(patience)
@@ -199,7 +202,8 @@ describe('a live source', () => {
       server.close()
     }
     onTestFinished(stop)
-    const end = await runUntilEnd(await plan(`http://127.0.0.1:${(server.address() as AddressInfo).port}/live.m3u8`), stop)
+    const launch = await plan(`http://127.0.0.1:${(server.address() as AddressInfo).port}/live.m3u8`)
+    const end = await runUntilEnd(launch, stop, HLS_ENDS_MS)
     expect(end.fault).toMatchObject({ reason: 'unreachable', message: expect.stringContaining('HLS') })
   })
 

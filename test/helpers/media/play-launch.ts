@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
+import { setTimeout } from 'node:timers/promises'
 import type { Fault } from '../../../engine/fault.ts'
 import { classifyEnd } from '../../../engine/gst/bus-errors.ts'
 import { runToEnd, startChild } from '../../../engine/gst/child.ts'
@@ -40,7 +41,7 @@ export const probe = async <Found>(ask: () => Promise<Found>): Promise<Found> =>
       return await ask()
     } catch (error) {
       if (left === 0 || !(error instanceof Error) || !error.message.includes('(503)')) throw error
-      await new Promise((resolve) => setTimeout(resolve, 100))
+      await setTimeout(100)
     }
   }
 }
@@ -58,8 +59,24 @@ interface Played {
   readonly firstPacket: Buffer
 }
 
-/** Runs a launch line until its payloaders have printed caps and sent bytes; throws the fault when the child ends before. */
+/** After the first bytes; printed lines come before them or at once. */
+const PRINT_TIMEOUT_MS = 2000
+const STARTS = 3
+
+/**
+ * Runs a launch line until its payloaders have printed caps and sent bytes; throws the fault when the child ends before.
+ * gst-launch-1.0 -v loses one of these lines now and then, when two threads set caps at the same time (the engine reads the packets
+ * then; see ../../../engine/rtp/repair/in-band-format.ts): the line is started again.
+ */
 export const play = async (launch: Launch, payloaders: readonly string[] = ['pay0']): Promise<Played> => {
+  for (let left = STARTS - 1; ; left -= 1) {
+    const played = await playOnce(launch, payloaders)
+    if (payloaders.every((name) => played.caps.has(name))) return played
+    if (left === 0) throw new Error(`No caps were printed of ${payloaders.filter((name) => !played.caps.has(name)).join(', ')}`)
+  }
+}
+
+const playOnce = async (launch: Launch, payloaders: readonly string[]): Promise<Played> => {
   const child = startChild('gst-launch-1.0', ['-v', ...launch.args], { mediaPipes: launch.streams.length, reach: 'host' })
   const caps = new Map<string, string>()
   let stderr = ''
@@ -87,7 +104,8 @@ export const play = async (launch: Launch, payloaders: readonly string[] = ['pay
     const ended = child.ended.then((end) => {
       throw classifyEnd(end, stderr.split('\n'))
     })
-    const [packets] = await Promise.race([Promise.all([Promise.all(firsts), printed]), ended])
+    const packets = await Promise.race([Promise.all(firsts), ended])
+    await Promise.race([printed, setTimeout(PRINT_TIMEOUT_MS), ended])
     return { caps, firstPacket: packets[0]?.[0] ?? Buffer.alloc(0) }
   } finally {
     child.kill('SIGKILL')
