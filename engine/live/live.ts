@@ -36,7 +36,6 @@ export interface Feed {
   readonly stuckSinceMs: number | undefined
   /** Bytes handed over so far. */
   readonly bytes: number
-  readonly gopDrops: number
   close(): void
 }
 
@@ -126,9 +125,6 @@ export class LiveVideo {
       },
       get bytes() {
         return counters.bytesOut
-      },
-      get gopDrops() {
-        return counters.gopDrops
       },
       close: () => {
         for (const stop of unsubscribe) stop?.()

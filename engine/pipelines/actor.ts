@@ -43,7 +43,6 @@ export interface ActorDeps {
 export class PipelineActor {
   readonly screenshots: PipelineScreenshots
   readonly klv: KlvTap
-  readonly live: LiveVideo
   readonly #deps: ActorDeps
   readonly #logRing: LogRing
   readonly #streams: readonly [RtpStream, RtpStream]
@@ -52,6 +51,8 @@ export class PipelineActor {
   readonly #command = createQueue()
   #pushes: Pushes
   #config: PipelineConfig
+  /** Made with the first play or client: it must see every picture, and an idle pipeline has none. */
+  #live: LiveVideo | undefined
   #play: Play | undefined
   /** Of the present play, or of the last one. */
   #mediaStats = new MediaStats()
@@ -103,7 +104,6 @@ export class PipelineActor {
       stream: video,
       status: () => ({ playing: playing(), publishes: this.#config.output !== null }),
     })
-    this.live = new LiveVideo({ config: () => this.#config, video, klv, point: () => this.#demand.output.point })
     this.#pushes = this.#createPushes()
     this.klv = new KlvTap({
       ...shared,
@@ -114,6 +114,12 @@ export class PipelineActor {
 
   get config(): PipelineConfig {
     return this.#config
+  }
+
+  get live(): LiveVideo {
+    const [video, klv] = this.#streams
+    this.#live ??= new LiveVideo({ config: () => this.#config, video, klv, point: () => this.#demand.output.point })
+    return this.#live
   }
 
   get running(): boolean {
@@ -239,6 +245,7 @@ export class PipelineActor {
       options,
     )
     this.#play = play
+    void this.live
     this.#mediaStats = play.mediaStats
     this.#status.begin()
     this.klv.begin()

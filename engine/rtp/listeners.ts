@@ -1,7 +1,7 @@
 /** Listeners of one event. One that throws keeps neither the others nor the caller from going on; its first error is reported. */
 export class Listeners<Args extends readonly unknown[]> {
-  readonly #listeners = new Set<(...args: Args) => void>()
-  /** Made with the first of them: every pipeline has six of these objects. */
+  /** Both sets are made with their first member: every pipeline has six of these objects, and most are empty. */
+  #listeners: Set<(...args: Args) => void> | undefined
   #faulty: WeakSet<(...args: Args) => void> | undefined
   readonly #onError: (error: unknown) => void
 
@@ -11,11 +11,13 @@ export class Listeners<Args extends readonly unknown[]> {
 
   /** Returns the function that unsubscribes. */
   add(listener: (...args: Args) => void): () => void {
+    this.#listeners ??= new Set()
     this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return () => this.#listeners?.delete(listener)
   }
 
   call(...args: Args): void {
+    if (this.#listeners === undefined) return
     for (const listener of this.#listeners) {
       try {
         listener(...args)

@@ -19,6 +19,7 @@ describe('a playlist where there is no sandbox', () => {
     const create = (id: string) =>
       service.request('POST', '/svc/pipeline', { id, mode: 'simple', source: { uri: `${targets.web}/${id}.m3u8`, latency_ms: 0 } })
     for (const id of ['segments', 'variant', 'map']) expect([id, (await create(id)).status]).not.toEqual([id, 201])
+    await service.request('PUT', '/svc/settings', { start_timeout_seconds: 30 })
     expect((await create('harmless')).status).toBe(201)
     await until(
       async () => (await service.request('GET', '/svc/pipeline/harmless')).body.runtime.frames,

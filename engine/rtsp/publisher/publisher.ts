@@ -95,6 +95,7 @@ class RtspPublisher implements Publisher {
   /** Runs while somebody is connected. */
   #checkTimer: NodeJS.Timeout | undefined
   readonly #clock: Clock
+  readonly #end = (point: MountPoint): Promise<void> => this.#unmount(point)
   #closed = false
 
   constructor(options: PublisherOptions) {
@@ -146,7 +147,7 @@ class RtspPublisher implements Publisher {
       this.#mounts.delete(point)
       throw listenError(error, address, at.host)
     }
-    return this.#handle(point)
+    return new OwnedMount(point, this.#end)
   }
 
   async close(): Promise<void> {
@@ -161,20 +162,6 @@ class RtspPublisher implements Publisher {
     const { size } = this.#connections
     if (size > 0) this.#host.log.info('readers_disconnected', { reason: 'credentials_changed', connections: size })
     for (const connection of [...this.#connections]) connection.disconnect()
-  }
-
-  #handle(point: MountPoint): Mount {
-    return {
-      get readers() {
-        return point.readers
-      },
-      get stats() {
-        return point.stats
-      },
-      point,
-      disconnectReaders: () => point.disconnectReaders(),
-      close: () => this.#unmount(point),
-    }
   }
 
   async #unmount(point: MountPoint): Promise<void> {
@@ -234,6 +221,33 @@ class RtspPublisher implements Publisher {
     if (this.#connections.size > 0) return
     clearInterval(this.#checkTimer)
     this.#checkTimer = undefined
+  }
+}
+
+/** What the owner of a mount holds. A class, since every output has one: a literal with getters takes 800 bytes more. */
+class OwnedMount implements Mount {
+  readonly point: MountPoint
+  readonly #end: (point: MountPoint) => Promise<void>
+
+  constructor(point: MountPoint, end: (point: MountPoint) => Promise<void>) {
+    this.point = point
+    this.#end = end
+  }
+
+  get readers(): number {
+    return this.point.readers
+  }
+
+  get stats(): MountStats {
+    return this.point.stats
+  }
+
+  disconnectReaders(): void {
+    this.point.disconnectReaders()
+  }
+
+  close(): Promise<void> {
+    return this.#end(this.point)
   }
 }
 

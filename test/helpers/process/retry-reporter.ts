@@ -1,5 +1,8 @@
 import type { Reporter, TestModule } from 'vitest/node'
 
+/** Characters of an error with its differences. */
+const MAX_ERROR = 4000
+
 /** Names each test that failed at first, with its first error: the summary of the default reporter counts it as passed. */
 export default class RetryReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
@@ -8,7 +11,8 @@ export default class RetryReporter implements Reporter {
         .filter((test) => (test.diagnostic()?.retryCount ?? 0) > 0)
         .map((test) => {
           const error = test.attempts().flatMap(({ errors }) => errors ?? [])[0]
-          return `  ${module.relativeModuleId} > ${test.fullName}\n    ${error?.message.replaceAll('\n', '\n    ') ?? 'no error'}`
+          const told = [error?.message ?? 'no error', error?.diff ?? ''].join('\n').trim().slice(0, MAX_ERROR)
+          return `  ${module.relativeModuleId} > ${test.fullName}\n    ${told.replaceAll('\n', '\n    ')}`
         }),
     )
     if (lines.length > 0) process.stdout.write(`\n Retried tests: ${lines.length}\n${lines.join('\n')}\n`)
