@@ -29,7 +29,8 @@ export const collectWhenIdle = (checkMs = CHECK_MS): void => {
     before = now
     if (utilization > IDLE_UTILIZATION || getHeapStatistics().total_heap_size - kept < WORTH_BYTES) return
     await collect()
-    await trimMalloc()
+    // After the start there is little to give back.
+    if (kept > 0) await trimMalloc()
     kept = getHeapStatistics().total_heap_size
   }
   setInterval(() => void check(), checkMs).unref()

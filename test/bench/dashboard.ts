@@ -5,17 +5,21 @@
  */
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { type BrowserContext, chromium, type Page } from 'playwright-core'
-import { quantile, sleep } from '../helpers/bench/measure.ts'
+import { quantile, sleep, startRtspFeed } from '../helpers/bench/measure.ts'
 import { createIdlePipelines, createPipeline, withService } from '../helpers/bench/service-run.ts'
-import { framesPerSecond, startFrameClock } from '../helpers/media/frame-clock.ts'
+import { framesPerSecond, recordFrameClock, startRecordedFrameClock } from '../helpers/media/frame-clock.ts'
 import type { Service } from '../helpers/process/service.ts'
 
 const loads = Number(process.argv[2] ?? 20)
 const seconds = Number(process.argv[3] ?? 15)
 const PIPELINES = 200
 const GOP_SECONDS = 2
+const CAMERA_PORT = 23_457
 
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--disable-quic'] })
 const rounded = (value: number): number => Math.round(value * 10) / 10
@@ -43,10 +47,8 @@ const openContext = (): Promise<BrowserContext> => browser.newContext({ viewport
 /** `cold`: a new profile each time; `warm`: the files of the page are in the browser's cache. In turns. */
 const measureFirstPicture = (): Promise<object> =>
   withService(async (service) => {
-    await createPipeline(service, {
-      id: 'watched',
-      source: { uri: 'test://ball?width=1920&height=1080&fps=30' },
-    })
+    const camera = await startRtspFeed(CAMERA_PORT)
+    await createPipeline(service, { id: 'watched', source: { uri: camera.url } })
     // A whole GOP is there to begin with.
     await sleep(GOP_SECONDS * 1000)
     const warmed = await openContext()
@@ -58,6 +60,7 @@ const measureFirstPicture = (): Promise<object> =>
       await fresh.close()
       times.warm.push(await firstPicture(warmed, service.url))
     }
+    await camera.stop()
     return { cold: summary(times.cold), warm: summary(times.warm) }
   })
 
@@ -89,8 +92,10 @@ interface Shown {
   readonly drawn: number
 }
 
-/** Runs in the page before its scripts: notes these times, and reads the number of each frame back from the canvas. */
+/** Runs in the page before its scripts: notes these times, and reads the number of some frames back from the canvas, which takes time. */
 const noteFrames = (): void => {
+  const READ_EVERY = 7
+  let drawn = 0
   const nowMs = (): number => performance.timeOrigin + performance.now()
   const given = new Map<number, number>()
   const decoded = new Map<number, number>()
@@ -113,7 +118,7 @@ const noteFrames = (): void => {
   CanvasRenderingContext2D.prototype.drawImage = function (this: CanvasRenderingContext2D, ...args: unknown[]) {
     drawImage.apply(this, args as Parameters<typeof drawImage>)
     const [image] = args
-    if (!(image instanceof VideoFrame)) return
+    if (!(image instanceof VideoFrame) || ++drawn % READ_EVERY !== 0) return
     const { width, height } = this.canvas
     const { data } = this.getImageData(0, height / 2, width, 1)
     let frame = 0
@@ -124,12 +129,16 @@ const noteFrames = (): void => {
 }
 
 const UDP_PORT = 23_456
+const SET_UP_SECONDS = 30
 
 /** Of each frame at 1080p30: before the decoder (service, socket, page), in it, after it (turn of the display, drawing), and the sum. */
 const measureDelay = (): Promise<object> =>
   withService(async (service) => {
     const relay = await startRelay(UDP_PORT)
-    const clock = startFrameClock(relay.port, framesPerSecond * GOP_SECONDS, '1920:1080')
+    const folder = mkdtempSync(join(tmpdir(), 'dashboard-'))
+    const file = join(folder, 'clock.ts')
+    recordFrameClock(file, framesPerSecond * GOP_SECONDS, '1920:1080', seconds + SET_UP_SECONDS)
+    const clock = startRecordedFrameClock(relay.port, file)
     try {
       await createPipeline(service, { id: 'watched', source: { uri: `udp://127.0.0.1:${UDP_PORT}`, latency_ms: 0 } })
       const page = await browser.newPage()
@@ -155,6 +164,7 @@ const measureDelay = (): Promise<object> =>
     } finally {
       await clock.stop()
       relay.close()
+      rmSync(folder, { recursive: true })
     }
   })
 

@@ -5,14 +5,15 @@ import { once } from 'node:events'
 const BITS = 16
 const FPS = 30
 
-/** Frames that show their number at 30 fps, in real time, as H.264 in MPEG-TS over UDP. */
-const frameClockArguments = (port: number, keyEvery: number, size: string): readonly string[] => [
-  ...'-v error -re -f lavfi -i'.split(' '),
+/** Frames that show their number at 30 fps, as H.264 in MPEG-TS. */
+const encode = (keyEvery: number, size: string): readonly string[] => [
+  ...'-f lavfi -i'.split(' '),
   // Drawn small and made larger, which takes a host less time.
-  `color=c=black:s=320x16:r=${FPS},geq=lum='if(mod(floor(N/pow(2,floor(X/20))),2),235,16)':cb=128:cr=128,scale=${size}:flags=neighbor`,
+  `color=c=black:s=320x16:r=${FPS},geq=lum='if(mod(floor(N/pow(2,floor(X/20))),2),235,16)':cb=128:cr=128,scale=${size}:flags=neighbor,setsar=1`,
   ...`-c:v libx264 -preset ultrafast -tune zerolatency -g ${keyEvery} -pix_fmt yuv420p -f mpegts`.split(' '),
-  `udp://127.0.0.1:${port}?pkt_size=1316`,
 ]
+
+const to = (port: number): string => `udp://127.0.0.1:${port}?pkt_size=1316`
 
 export interface FrameClock {
   /** Start of ffmpeg, milliseconds since the epoch. */
@@ -20,8 +21,8 @@ export interface FrameClock {
   stop(): Promise<void>
 }
 
-export const startFrameClock = (port: number, keyEvery: number, size = '320:240'): FrameClock => {
-  const child: ChildProcess = spawn('ffmpeg', frameClockArguments(port, keyEvery, size), { stdio: 'ignore' })
+const startSender = (args: readonly string[]): FrameClock => {
+  const child: ChildProcess = spawn('ffmpeg', ['-v', 'error', '-re', ...args], { stdio: 'ignore' })
   const exited = once(child, 'exit')
   return {
     startedAt: Date.now(),
@@ -30,6 +31,19 @@ export const startFrameClock = (port: number, keyEvery: number, size = '320:240'
       await exited
     },
   }
+}
+
+/** Sends these frames over UDP in real time. */
+export const startFrameClock = (port: number, keyEvery: number, size = '320:240'): FrameClock =>
+  startSender([...encode(keyEvery, size), to(port)])
+
+/** The same from a file that was encoded before, as of a camera, which needs no processor of this host. */
+export const startRecordedFrameClock = (port: number, file: string): FrameClock =>
+  startSender(['-i', file, '-c', 'copy', '-f', 'mpegts', to(port)])
+
+/** Writes a file for `startRecordedFrameClock`. */
+export const recordFrameClock = (file: string, keyEvery: number, size: string, seconds: number): void => {
+  execFileSync('ffmpeg', ['-v', 'error', ...encode(keyEvery, size), '-t', String(seconds), '-y', file])
 }
 
 /** The frame number that a screenshot of the clock shows, at any size. */

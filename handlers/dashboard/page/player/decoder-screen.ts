@@ -8,6 +8,12 @@ const MAX_BEHIND_MS = 1000
 /** Errors in a row after which the decoder is given up. */
 const MAX_ERRORS = 3
 
+/** The size at which a frame has its aspect ratio and no more pixels than were sent: the ratio of a stream may be anything. */
+const sizeOf = ({ displayWidth, displayHeight, visibleRect }: VideoFrame) => {
+  const factor = Math.min(1, (visibleRect?.width ?? displayWidth) / displayWidth, (visibleRect?.height ?? displayHeight) / displayHeight)
+  return { width: Math.max(1, Math.round(displayWidth * factor)), height: Math.max(1, Math.round(displayHeight * factor)) }
+}
+
 /** Decodes by WebCodecs and draws each picture as soon as it is there. */
 export const createDecoderScreen = (canvas: HTMLCanvasElement, { onPicture, onFailure }: ScreenEvents): Screen => {
   const context = canvas.getContext('2d', { alpha: false, desynchronized: true })
@@ -22,10 +28,9 @@ export const createDecoderScreen = (canvas: HTMLCanvasElement, { onPicture, onFa
   let turn = 0
 
   const draw = (frame: VideoFrame, arrived: number | undefined): void => {
-    const { displayWidth, displayHeight } = frame
-    if (canvas.width !== displayWidth || canvas.height !== displayHeight)
-      Object.assign(canvas, { width: displayWidth, height: displayHeight })
-    context?.drawImage(frame, 0, 0, displayWidth, displayHeight)
+    const { width, height } = sizeOf(frame)
+    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height })
+    context?.drawImage(frame, 0, 0, width, height)
     frame.close()
     onPicture(arrived === undefined ? null : performance.now() - arrived)
   }
