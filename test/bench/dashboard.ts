@@ -3,17 +3,15 @@
  * with the browser's cache; from a frame's arrival at the host to its number on the canvas, read back, and what of it is the
  * decoder's; how soon 200 pipelines are there, and what they cost then.
  */
-import { createSocket } from 'node:dgram'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BrowserContext, chromium, type Page } from 'playwright-core'
-import { quantile, sleep, startRtspFeed } from '../helpers/bench/measure.ts'
+import { quantile, sleep, startRtspFeed, startServer } from '../helpers/bench/measure.ts'
 import { createIdlePipelines, createPipeline, withService } from '../helpers/bench/service-run.ts'
-import { framesPerSecond, recordFrameClock, startRecordedFrameClock } from '../helpers/media/frame-clock.ts'
+import { framesPerSecond, recordFrameClock } from '../helpers/media/frame-clock.ts'
 import type { Service } from '../helpers/process/service.ts'
+import { openReader } from '../helpers/rtsp/reader.ts'
 
 const loads = Number(process.argv[2] ?? 20)
 const seconds = Number(process.argv[3] ?? 15)
@@ -64,26 +62,6 @@ const measureFirstPicture = (): Promise<object> =>
     return { cold: summary(times.cold), warm: summary(times.warm) }
   })
 
-/** Bytes of a packet of MPEG-TS, and the PID that ffmpeg gives the video. */
-const TS_BYTES = 188
-const VIDEO_PID = 256
-
-/** Whether a frame begins in this packet (ISO 13818-1 section 2.4.3.2: payload_unit_start_indicator of the video). */
-const beginsFrame = (packet: Buffer): boolean => packet.length === TS_BYTES && (packet.readUInt16BE(1) & 0x5fff) === (0x4000 | VIDEO_PID)
-
-/** Passes datagrams on, and writes down when each frame came by. */
-const startRelay = async (target: number) => {
-  const socket = createSocket('udp4')
-  socket.bind(0, '127.0.0.1')
-  await once(socket, 'listening')
-  const arrivals: number[] = []
-  socket.on('message', (message) => {
-    for (let at = 0; at < message.length; at += TS_BYTES) if (beginsFrame(message.subarray(at, at + TS_BYTES))) arrivals.push(Date.now())
-    socket.send(message, target, '127.0.0.1')
-  })
-  return { port: (socket.address() as AddressInfo).port, arrivals, close: () => socket.close() }
-}
-
 /** When a frame was given to the decoder, came out of it and was drawn, milliseconds since the epoch. */
 interface Shown {
   readonly frame: number
@@ -128,19 +106,49 @@ const noteFrames = (): void => {
   }
 }
 
-const UDP_PORT = 23_456
 const SET_UP_SECONDS = 30
+
+/** Type of a NAL unit: ITU-T H.264 table 7-1. */
+const SPS = 7
+const RTP_HEADER_BYTES = 12
+
+/** A camera whose frames show their number, and when the last packet of each comes to a reader of its own. */
+const startNumberedCamera = async (folder: string) => {
+  const file = join(folder, 'clock.ts')
+  const gop = framesPerSecond * GOP_SECONDS
+  recordFrameClock(file, gop, '1920:1080', seconds + SET_UP_SECONDS)
+  const line = `filesrc location=${file} ! tsdemux ! h264parse ! rtph264pay name=pay0 pt=96 config-interval=-1`
+  const camera = await startServer('gst-rtsp-server', CAMERA_PORT, line)
+  /** Of the units of each GOP, milliseconds since the epoch. */
+  const gops: number[][] = []
+  let startsGop = false
+  const reader = await openReader(camera.url, {
+    record: false,
+    onPacket: ({ data, marker, arrivedMs }) => {
+      startsGop ||= ((data[RTP_HEADER_BYTES] ?? 0) & 0x1f) === SPS
+      if (!marker) return
+      if (startsGop) gops.push([])
+      startsGop = false
+      gops.at(-1)?.push(performance.timeOrigin + arrivedMs)
+    },
+  })
+  /** The newest arrival of a frame with this place in its GOP that was before a time: which GOPs the server leaves out is not known. */
+  const arrivalOf = (frame: number, before: number): number | undefined =>
+    gops.findLast((times) => (times[frame % gop] ?? Number.POSITIVE_INFINITY) <= before)?.[frame % gop]
+  const stop = async (): Promise<void> => {
+    await reader.close()
+    await camera.stop()
+  }
+  return { url: camera.url, arrivalOf, stop }
+}
 
 /** Of each frame at 1080p30: before the decoder (service, socket, page), in it, after it (turn of the display, drawing), and the sum. */
 const measureDelay = (): Promise<object> =>
   withService(async (service) => {
-    const relay = await startRelay(UDP_PORT)
     const folder = mkdtempSync(join(tmpdir(), 'dashboard-'))
-    const file = join(folder, 'clock.ts')
-    recordFrameClock(file, framesPerSecond * GOP_SECONDS, '1920:1080', seconds + SET_UP_SECONDS)
-    const clock = startRecordedFrameClock(relay.port, file)
+    const camera = await startNumberedCamera(folder)
     try {
-      await createPipeline(service, { id: 'watched', source: { uri: `udp://127.0.0.1:${UDP_PORT}`, latency_ms: 0 } })
+      await createPipeline(service, { id: 'watched', source: { uri: camera.url, latency_ms: 0 } })
       const page = await browser.newPage()
       await page.addInitScript(noteFrames)
       await page.goto(`${service.url}/svc/dashboard/#/pipeline/watched`)
@@ -151,7 +159,7 @@ const measureDelay = (): Promise<object> =>
       const shown = await page.evaluate(() => (window as unknown as { shown: Shown[] }).shown)
       await page.close()
       const frames = shown.flatMap((times) => {
-        const arrived = relay.arrivals[times.frame]
+        const arrived = camera.arrivalOf(times.frame, times.drawn)
         return arrived === undefined ? [] : [{ ...times, arrived }]
       })
       return {
@@ -162,8 +170,7 @@ const measureDelay = (): Promise<object> =>
         all: summary(frames.map(({ drawn, arrived }) => drawn - arrived)),
       }
     } finally {
-      await clock.stop()
-      relay.close()
+      await camera.stop()
       rmSync(folder, { recursive: true })
     }
   })

@@ -13,16 +13,16 @@ const encode = (keyEvery: number, size: string): readonly string[] => [
   ...`-c:v libx264 -preset ultrafast -tune zerolatency -g ${keyEvery} -pix_fmt yuv420p -f mpegts`.split(' '),
 ]
 
-const to = (port: number): string => `udp://127.0.0.1:${port}?pkt_size=1316`
-
 export interface FrameClock {
   /** Start of ffmpeg, milliseconds since the epoch. */
   readonly startedAt: number
   stop(): Promise<void>
 }
 
-const startSender = (args: readonly string[]): FrameClock => {
-  const child: ChildProcess = spawn('ffmpeg', ['-v', 'error', '-re', ...args], { stdio: 'ignore' })
+/** Sends these frames over UDP in real time. */
+export const startFrameClock = (port: number, keyEvery: number, size = '320:240'): FrameClock => {
+  const args = ['-v', 'error', '-re', ...encode(keyEvery, size), `udp://127.0.0.1:${port}?pkt_size=1316`]
+  const child: ChildProcess = spawn('ffmpeg', args, { stdio: 'ignore' })
   const exited = once(child, 'exit')
   return {
     startedAt: Date.now(),
@@ -33,15 +33,7 @@ const startSender = (args: readonly string[]): FrameClock => {
   }
 }
 
-/** Sends these frames over UDP in real time. */
-export const startFrameClock = (port: number, keyEvery: number, size = '320:240'): FrameClock =>
-  startSender([...encode(keyEvery, size), to(port)])
-
-/** The same from a file that was encoded before, as of a camera, which needs no processor of this host. */
-export const startRecordedFrameClock = (port: number, file: string): FrameClock =>
-  startSender(['-i', file, '-c', 'copy', '-f', 'mpegts', to(port)])
-
-/** Writes a file for `startRecordedFrameClock`. */
+/** Writes such frames to a file, for a camera that needs no processor of this host. */
 export const recordFrameClock = (file: string, keyEvery: number, size: string, seconds: number): void => {
   execFileSync('ffmpeg', ['-v', 'error', ...encode(keyEvery, size), '-t', String(seconds), '-y', file])
 }
