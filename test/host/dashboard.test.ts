@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import type { Locator } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { useChromium } from '../helpers/browser/dashboard.ts'
 import { startService } from '../helpers/process/service.ts'
@@ -49,12 +50,16 @@ describe('the dashboard in Chromium', () => {
     await page.getByRole('heading', { name: 'gate' }).waitFor()
     expect((await service.request('GET', '/svc/pipeline/gate')).body.state).toBe('playing')
 
-    await page.getByRole('button', { name: 'Stop', exact: true }).click()
-    await page.getByRole('button', { name: 'Play', exact: true }).waitFor()
+    const [play, stop] = ['Play', 'Stop'].map((name) => page.getByRole('button', { name, exact: true })) as [Locator, Locator]
+    const hasFocus = (button: Locator) => button.evaluate((element) => element === document.activeElement)
+    await stop.press('Enter')
+    await play.waitFor()
+    await expect.poll(() => hasFocus(play)).toBe(true)
     expect((await service.request('GET', '/svc/pipeline/gate')).body.state).toBe('ready')
     await expectAccessible()
-    await page.getByRole('button', { name: 'Play', exact: true }).click()
+    await play.press('Enter')
     await page.getByText('Live', { exact: true }).waitFor()
+    await expect.poll(() => hasFocus(stop)).toBe(true)
     expect((await service.request('GET', '/svc/pipeline/gate')).body.state).toBe('playing')
 
     await page.getByRole('button', { name: 'Delete' }).click()

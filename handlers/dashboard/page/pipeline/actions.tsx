@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { api } from '../api/api.ts'
 import { drop, take } from '../api/pipelines.ts'
 import type { Pipeline } from '../api/types.ts'
@@ -13,14 +14,25 @@ export const Actions = ({ pipeline }: { readonly pipeline: Pipeline }) => {
   const { id, runtime } = pipeline
   const isAsking = useSignal(false)
   const isOff = runtime.phase === 'idle' || runtime.phase === 'failed'
+  const actions = useRef<HTMLDivElement>(null)
+  const hasPressed = useRef(false)
+  // Play and Stop take each other's place: a keyboard that has pressed one goes on at the other.
+  useLayoutEffect(() => {
+    if (hasPressed.current && document.activeElement === document.body) actions.current?.querySelector('button')?.focus()
+    hasPressed.current = false
+  }, [isOff])
+  const press = (what: 'play' | 'stop'): Promise<void> => {
+    hasPressed.current = true
+    return change(id, what)
+  }
   return (
-    <div class="actions">
+    <div class="actions" ref={actions}>
       {isOff ? (
-        <Action key="play" kind="primary" icon="play" busyText="Starting" run={() => change(id, 'play')}>
+        <Action key="play" kind="primary" icon="play" busyText="Starting" run={() => press('play')}>
           Play
         </Action>
       ) : (
-        <Action key="stop" icon="stop" busyText="Stopping" disabled={runtime.phase === 'stopping'} run={() => change(id, 'stop')}>
+        <Action key="stop" icon="stop" busyText="Stopping" disabled={runtime.phase === 'stopping'} run={() => press('stop')}>
           Stop
         </Action>
       )}
