@@ -1,13 +1,13 @@
 import { performance } from 'node:perf_hooks'
-import { getHeapStatistics, setFlagsFromString } from 'node:v8'
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 /** Between two looks at the heap, milliseconds. */
 const CHECK_MS = 10_000
 /** A process that is busy for a smaller part of its time is idle. */
 const IDLE_UTILIZATION = 0.05
-/** Growth since the last collection that is worth another one, bytes. */
-const WORTH_BYTES = 4 * 1024 * 1024
+/** Growth of the space for old objects since the last collection that is worth another one, bytes. */
+const WORTH_BYTES = 2 * 1024 * 1024
 
 /**
  * New objects get no more room than the start needed (8 MB); without this V8 takes up to 128 MB for those of a burst of requests
@@ -27,14 +27,16 @@ export const collectWhenIdle = (checkMs = CHECK_MS): void => {
     const now = performance.eventLoopUtilization()
     const { utilization } = performance.eventLoopUtilization(now, before)
     before = now
-    if (utilization > IDLE_UTILIZATION || getHeapStatistics().total_heap_size - kept < WORTH_BYTES) return
+    if (utilization > IDLE_UTILIZATION || oldSpace() - kept < WORTH_BYTES) return
     await collect()
-    // After the start there is little to give back.
-    if (kept > 0) await trimMalloc()
-    kept = getHeapStatistics().total_heap_size
+    await trimMalloc()
+    kept = oldSpace()
   }
   setInterval(() => void check(), checkMs).unref()
 }
+
+/** Bytes. That for new objects grows and shrinks by itself. */
+const oldSpace = (): number => getHeapSpaceStatistics().find(({ space_name }) => space_name === 'old_space')?.space_size ?? 0
 
 /** V8's own function, which only a context that is made meanwhile has. */
 const collector = (): (() => Promise<void>) => {
