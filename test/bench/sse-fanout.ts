@@ -16,6 +16,8 @@ const AT_ONCE = 200
 /** Between two changes: the one before has reached everybody. */
 const PAUSE_MS = 100
 const SETTLE_MS = 3000
+/** What a client that stays takes is known when the garbage of its coming is gone, if it goes. */
+const REST_MS = 25_000
 
 interface Subject {
   readonly name: 'ours' | 'theirs'
@@ -84,6 +86,7 @@ const measure = async ({ url, pid }: Subject) => {
     await Promise.all([change(url, number), promise])
     await sleep(PAUSE_MS)
   }
+  await sleep(REST_MS)
   const kbEach = (privateKb(pid) - before) / clients
   for (const socket of sockets) socket.destroy()
   await sleep(SETTLE_MS)

@@ -19,7 +19,6 @@ const endless = new WeakMap<ReadableStream<Uint8Array>, StreamBody | 'read'>()
  * `sendTo`. What is written before waits for either.
  */
 export class StreamBody implements ByteOut {
-  readonly readable: ReadableStream<Uint8Array>
   /** The client has gone. */
   readonly cancel: () => void
   #early: Uint8Array[] = []
@@ -29,16 +28,6 @@ export class StreamBody implements ByteOut {
 
   constructor(onCancel: () => void) {
     this.cancel = onCancel
-    this.readable = new ReadableStream<Uint8Array>(
-      {
-        pull: (controller) => {
-          if (this.#out === undefined) this.sendTo(outOf(controller))
-        },
-        cancel: onCancel,
-      },
-      new ByteLengthQueuingStrategy({ highWaterMark: 0 }),
-    )
-    endless.set(this.readable, this)
   }
 
   get waiting(): number {
@@ -74,6 +63,24 @@ export class StreamBody implements ByteOut {
   }
 }
 
+/** Not kept by the body: where a host takes that over, nobody needs it. */
+const readableOf = (body: StreamBody): ReadableStream<Uint8Array> => {
+  let isRead = false
+  const readable = new ReadableStream<Uint8Array>(
+    {
+      pull: (controller) => {
+        if (isRead) return
+        isRead = true
+        body.sendTo(outOf(controller))
+      },
+      cancel: body.cancel,
+    },
+    new ByteLengthQueuingStrategy({ highWaterMark: 0 }),
+  )
+  endless.set(readable, body)
+  return readable
+}
+
 const outOf = (controller: ReadableStreamDefaultController<Uint8Array>): ByteOut => ({
   get waiting() {
     return -(controller.desiredSize ?? 0)
@@ -91,8 +98,8 @@ export const streamAnswer = (
   body: StreamBody | ReadableStream<Uint8Array>,
   headers: Readonly<Record<string, string>> & { readonly 'content-type': string },
 ): Response => {
-  const readable = body instanceof StreamBody ? body.readable : body
-  if (!endless.has(readable)) endless.set(readable, 'read')
+  const readable = body instanceof StreamBody ? readableOf(body) : body
+  if (readable === body) endless.set(readable, 'read')
   return new Response(readable, { headers: { ...HEADERS, ...headers } })
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
-import { createServerAdapter } from '@whatwg-node/server'
+import { createServerAdapter, sendNodeResponse } from '@whatwg-node/server'
 import { ApiError, errorBody } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/ports.ts'
 import type { ReadyReads } from '../../http/ready-reads.ts'
@@ -64,17 +64,13 @@ type RequestListener = (request: IncomingMessage, response: ServerResponse) => v
 /** The request listener, also for a node:http server of the embedding program. */
 export const createRequestListener = ({ app, reads, trustProxy, log, limits }: HttpServerOptions): RequestListener => {
   const { urlBytes } = { ...LIMITS, ...limits }
-  const adapter = createServerAdapter<{ req: IncomingMessage; res: ServerResponse }>(async (request, { req, res }) => {
-    const answer = await app(request, {
+  const adapter = createServerAdapter<{ req: IncomingMessage; res: ServerResponse }>((request, { req, res }) =>
+    app(request, {
       clientAddress: clientAddress(req, trustProxy),
       requestId: String(res.getHeader(REQUEST_ID)),
       disconnect: () => res.destroy(),
-    })
-    const stream = streamOf(answer)
-    // Once it is sent, nothing is left for the adapter to do.
-    if (stream !== undefined) await sendStream(answer, stream, res)
-    return answer
-  })
+    }),
+  )
   return (request, response) => {
     const requestId = requestIdOf(request)
     toOriginForm(request)
@@ -90,7 +86,11 @@ export const createRequestListener = ({ app, reads, trustProxy, log, limits }: H
     const viaApp = async (): Promise<void> => {
       response.setHeader(REQUEST_ID, requestId)
       addReasonPhrase(response)
-      await adapter(request, response)
+      const answer = await adapter.handleNodeRequestAndResponse(request, response, { req: request, res: response })
+      const stream = streamOf(answer)
+      // Nobody waits for the end of a stream, so that nothing of its request is kept meanwhile.
+      if (stream === undefined) await sendNodeResponse(answer, response, request, true)
+      else sendStream(answer, stream, response)
     }
     const context = { clientAddress: clientAddress(request, trustProxy), requestId }
     const ready = reads?.({ method: request.method ?? '', url: '', path: request.url ?? '', headers: headersOf(request) }, context)

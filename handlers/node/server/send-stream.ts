@@ -5,21 +5,25 @@ import { type ByteOut, StreamBody } from '../../http/streams/stream-body.ts'
  * Sends an answer without an end of its own, until either side ends it. The adapter would keep a promise for each piece that it has
  * sent, and with them the memory of a client that stays for days.
  */
-export const sendStream = async (
+export const sendStream = (
   { status, headers }: Response,
   stream: StreamBody | ReadableStream<Uint8Array>,
   response: ServerResponse,
-): Promise<void> => {
+): void => {
   response.on('error', closeFollows)
-  if (!response.closed) {
-    response.writeHead(status, Object.fromEntries(headers)).flushHeaders()
-    const closed = new Promise((resolve) => response.on('close', resolve))
-    if (stream instanceof StreamBody) stream.sendTo(outOf(response))
-    else void pump(stream, response)
-    await closed
+  if (response.closed) {
+    cancel(stream)
+    return
   }
+  response.writeHead(status, Object.fromEntries(headers)).flushHeaders()
+  response.on('close', () => cancel(stream))
+  if (stream instanceof StreamBody) stream.sendTo(outOf(response))
+  else void pump(stream, response)
+}
+
+const cancel = (stream: StreamBody | ReadableStream<Uint8Array>): void => {
   if (stream instanceof StreamBody) stream.cancel()
-  else if (!stream.locked) await stream.cancel()
+  else if (!stream.locked) void stream.cancel().catch(() => {})
 }
 
 const closeFollows = (): void => {}
