@@ -89,9 +89,11 @@ describe('files and HTTP', () => {
       record(`${raw} ! avenc_mpeg4 ! mpeg4videoparse ! mpegtsmux ! filesink location=${at('mpeg4.ts')}`),
       record(`${h264} ! mpegtsmux ! filesink location=${at('segment.ts')}`),
     ])
+    // Longer than the 30 s that hlsdemux2 reads ahead: of 1.22, it fails when it has read all before its output is there.
+    const segments = Array.from({ length: 10 }, () => ['#EXT-X-DISCONTINUITY', '#EXTINF:4.0,', 'segment.ts']).flat()
     writeFileSync(
       join(folder, 'recording.m3u8'),
-      ['#EXTM3U', '#EXT-X-VERSION:3', '#EXT-X-TARGETDURATION:4', '#EXTINF:4.0,', 'segment.ts', '#EXT-X-ENDLIST', ''].join('\n'),
+      ['#EXTM3U', '#EXT-X-VERSION:3', '#EXT-X-TARGETDURATION:4', ...segments, '#EXT-X-ENDLIST', ''].join('\n'),
     )
     server.on('request', (request, response) => {
       const { pathname } = new URL(request.url ?? '/', 'http://h')
