@@ -161,7 +161,7 @@ describe('the fields of a pipeline', () => {
         status: 400,
         contains: ['"code":"VALIDATION_ERROR"', `"path":"${path}"`],
         after: (api) => {
-          if (api.engine.calls.length > 0) throw new Error('The engine was asked')
+          if (api.engine.calls.length > 0) throw new Error(`The engine was asked: ${api.engine.calls.join(', ')}`)
         },
       }),
     ),
