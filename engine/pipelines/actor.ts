@@ -245,7 +245,7 @@ export class PipelineActor {
       options,
     )
     this.#play = play
-    void this.live
+    void this.live // Made now at the latest.
     this.#mediaStats = play.mediaStats
     this.#status.begin()
     this.klv.begin()

@@ -161,7 +161,9 @@ describe('the fields of a pipeline', () => {
         status: 400,
         contains: ['"code":"VALIDATION_ERROR"', `"path":"${path}"`],
         after: (api) => {
-          if (api.engine.calls.length > 0) throw new Error(`The engine was asked: ${api.engine.calls.join(', ')}`)
+          // A worker that is shared by tests may look at its engine meanwhile, which names no pipeline.
+          const asked = api.engine.calls.filter((call) => call.includes(' '))
+          if (asked.length > 0) throw new Error(`The engine was asked: ${asked.join(', ')}`)
         },
       }),
     ),

@@ -20,8 +20,8 @@ export interface FrameClock {
 }
 
 /** Sends these frames over UDP in real time. */
-export const startFrameClock = (port: number, keyEvery: number, size = '320:240'): FrameClock => {
-  const args = ['-v', 'error', '-re', ...encode(keyEvery, size), `udp://127.0.0.1:${port}?pkt_size=1316`]
+export const startFrameClock = (port: number, keyEvery: number): FrameClock => {
+  const args = ['-v', 'error', '-re', ...encode(keyEvery, '320:240'), `udp://127.0.0.1:${port}?pkt_size=1316`]
   const child: ChildProcess = spawn('ffmpeg', args, { stdio: 'ignore' })
   const exited = once(child, 'exit')
   return {

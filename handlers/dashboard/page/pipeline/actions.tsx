@@ -18,7 +18,8 @@ export const Actions = ({ pipeline }: { readonly pipeline: Pipeline }) => {
   const hasPressed = useRef(false)
   // Play and Stop take each other's place: a keyboard that has pressed one goes on at the other.
   useLayoutEffect(() => {
-    if (hasPressed.current && document.activeElement === document.body) actions.current?.querySelector('button')?.focus()
+    if (hasPressed.current && document.activeElement === document.body)
+      actions.current?.querySelector('button')?.focus({ preventScroll: true })
     hasPressed.current = false
   }, [isOff])
   const press = (what: 'play' | 'stop'): Promise<void> => {
