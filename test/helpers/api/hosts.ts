@@ -71,6 +71,8 @@ export const workerHost: TestHost = {
       origin,
       fetch: (request) => {
         request.headers.set('x-forwarded-for', client)
+        // workerd closes a connection that was idle for 5 s, perhaps just when the next test sends.
+        request.headers.set('connection', 'close')
         return fetchAsHost(request)
       },
       close: async () => undefined,

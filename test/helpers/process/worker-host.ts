@@ -54,7 +54,9 @@ export const startWorker = async (variables: Record<string, string>): Promise<Ru
         const { url, method, headers } = request
         const body = method === 'GET' ? null : await request.arrayBuffer()
         const { pathname, search } = new URL(url)
-        return (await fetch(`${engine.url}${pathname}${search}`, { method, headers: [...headers], body })) as never
+        const forwarded = new Headers([...headers])
+        forwarded.set('connection', 'close')
+        return (await fetch(`${engine.url}${pathname}${search}`, { method, headers: forwarded, body })) as never
       },
     },
   })
