@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import { hasVideo } from '../api/has-video.ts'
 import { faults, loaded, pipelines } from '../api/pipelines.ts'
 import type { Pipeline } from '../api/types.ts'
@@ -20,6 +21,9 @@ import { LaunchLine } from './launch-line.tsx'
 import { Log } from './log.tsx'
 import { Pushes } from './pushes.tsx'
 import { Screenshots } from './screenshots.tsx'
+
+/** The rest of a page waits this long for its picture, milliseconds. */
+const PICTURE_MS = 300
 
 /** Everything about one pipeline. */
 export const PipelinePage = ({ id }: { readonly id: string }) => {
@@ -48,6 +52,19 @@ const Missing = ({ id }: { readonly id: string }) => (
 const Known = ({ pipeline }: { readonly pipeline: Pipeline }) => {
   const { id } = pipeline
   const facts = useSignal<PictureFacts>({})
+  // The first picture would have to wait until the whole page is drawn.
+  const isWhole = useSignal(!hasVideo(pipeline))
+  const drawRest = (): void => {
+    isWhole.value = true
+  }
+  /** Once the browser has shown it. */
+  const afterPicture = (): void => {
+    requestAnimationFrame(() => setTimeout(drawRest))
+  }
+  useEffect(() => {
+    const timer = setTimeout(drawRest, PICTURE_MS)
+    return () => clearTimeout(timer)
+  }, [])
   const told = faults.value.get(id)
   const fault = faultText(pipeline, told?.message)
   return (
@@ -74,32 +91,40 @@ const Known = ({ pipeline }: { readonly pipeline: Pipeline }) => {
       <div class="split">
         <div class="split-top">
           <figure class="player">
-            {hasVideo(pipeline) ? <LivePicture key={id} id={id} facts={facts} /> : <NoVideo pipeline={pipeline} />}
+            {hasVideo(pipeline) ? <LivePicture key={id} id={id} facts={facts} onPicture={afterPicture} /> : <NoVideo pipeline={pipeline} />}
           </figure>
           {hasVideo(pipeline) && <PictureLine facts={facts.value} />}
         </div>
         <div class="split-side">
           <Facts pipeline={pipeline} facts={facts.value} />
-          {pipeline.klv.available && <KlvPanel pipeline={pipeline} />}
-          {pipeline.geolocation !== null && (
-            <section class="panel" aria-labelledby="position-title">
-              <h2 id="position-title">Position</h2>
-              <MapView key={id} id={id} />
-            </section>
-          )}
-          <Pushes pipeline={pipeline} />
-          <Addresses pipeline={pipeline} />
-          <LaunchLine pipeline={pipeline} />
+          {isWhole.value && <SidePanels pipeline={pipeline} />}
         </div>
-        <div class="split-rest">
-          <Charts id={id} />
-          <Screenshots pipeline={pipeline} />
-          <Log id={id} />
-        </div>
+        {isWhole.value && (
+          <div class="split-rest">
+            <Charts id={id} />
+            <Screenshots pipeline={pipeline} />
+            <Log id={id} />
+          </div>
+        )}
       </div>
     </div>
   )
 }
+
+const SidePanels = ({ pipeline }: { readonly pipeline: Pipeline }) => (
+  <>
+    {pipeline.klv.available && <KlvPanel pipeline={pipeline} />}
+    {pipeline.geolocation !== null && (
+      <section class="panel" aria-labelledby="position-title">
+        <h2 id="position-title">Position</h2>
+        <MapView key={pipeline.id} id={pipeline.id} />
+      </section>
+    )}
+    <Pushes pipeline={pipeline} />
+    <Addresses pipeline={pipeline} />
+    <LaunchLine pipeline={pipeline} />
+  </>
+)
 
 const NoVideo = ({ pipeline }: { readonly pipeline: Pipeline }) => (
   <div class="player-empty">

@@ -5,10 +5,12 @@ import { type PictureFacts, type Playback, takePlayback } from './playback.ts'
 interface LivePictureProps {
   readonly id: string
   readonly facts?: Signal<PictureFacts>
+  /** The first picture is there. */
+  readonly onPicture?: () => void
 }
 
 /** The live picture of a pipeline, as long as it is on the page. */
-export const LivePicture = ({ id, facts }: LivePictureProps) => {
+export const LivePicture = ({ id, facts, onPicture }: LivePictureProps) => {
   const frame = useRef<HTMLDivElement>(null)
   const playback = useSignal<Playback | undefined>(undefined)
   // Before the page is painted: the stream is on its way meanwhile.
@@ -25,6 +27,9 @@ export const LivePicture = ({ id, facts }: LivePictureProps) => {
     if (facts !== undefined && playback.value !== undefined) facts.value = playback.value.facts.value
   })
   const hasPicture = useComputed(() => playback.value?.hasPicture.value === true)
+  useSignalEffect(() => {
+    if (hasPicture.value) onPicture?.()
+  })
   const trouble = useComputed(() => playback.value?.trouble.value)
   return (
     <div class={`live${hasPicture.value ? ' live-shown' : ''}${trouble.value !== undefined ? ' live-old' : ''}`}>
