@@ -118,7 +118,10 @@ export const assemble = (ports: HostPorts): AppDeps => {
   const views = readViews(engine, ports.mirror)
   const shown = {
     view: async (id: string) => aged(await views.one(id)),
-    list: async () => [...(await views.all()).values()].map(aged),
+    list: async () => {
+      const all = await views.all()
+      return [...all.ids()].flatMap((id) => all.get(id) ?? []).map(aged)
+    },
   }
   const hub = createEventHub({ ...ports, engine: shown })
   const events = ports.sharedDatabase === true ? withOtherWriters(hub, ports) : hub

@@ -22,6 +22,12 @@ export interface Resting {
   readonly agedMs: number
 }
 
+/** The views of all pipelines; those of one turn of the event loop are of one moment. No copy is made: a host may have ten thousand. */
+export interface Views {
+  readonly ids: () => Iterable<string>
+  readonly get: (id: string) => Resting | undefined
+}
+
 /**
  * The views of an engine's pipelines, kept by its stream of events, so that reads ask nobody. The engine numbers its events, and
  * each of its answers says how many of them it takes into account. The mirror is shown only while it has read as many as any
@@ -115,27 +121,26 @@ export class EngineMirror {
   resting(id: string): Resting | undefined {
     if (!this.current) return undefined
     const mirrored = this.#contents.views.get(id)
-    return mirrored === undefined || !isAtRest(mirrored.view) ? undefined : this.#resting(mirrored)
+    return mirrored === undefined || !isAtRest(mirrored.view) ? undefined : restingAt(mirrored, this.#monotonicMs())
   }
 
   /**
    * All pipelines of one moment. `running`: what `listRunning` answered just now; its counters are fresher than the event's.
    * Undefined: list the engine.
    */
-  all(running: readonly PipelineView[] = []): ReadonlyMap<string, Resting> | undefined {
+  all(running: readonly PipelineView[] = []): Views | undefined {
     if (!this.current) return undefined
+    const { views } = this.#contents
     const fresh = new Map(running.map((view) => [view.id, view]))
-    const all = new Map<string, Resting>()
-    for (const [id, mirrored] of this.#contents.views) {
+    const now = this.#monotonicMs()
+    const get = (id: string): Resting | undefined => {
+      const mirrored = views.get(id)
+      if (mirrored === undefined) return undefined
       const view = isAtRest(mirrored.view) ? undefined : fresh.get(id)
       const isNewer = view !== undefined && (view.revision ?? 0) >= (mirrored.view.revision ?? 0)
-      all.set(id, isNewer ? { view, agedMs: 0 } : this.#resting(mirrored))
+      return isNewer ? { view, agedMs: 0 } : restingAt(mirrored, now)
     }
-    return all
-  }
-
-  #resting({ view, heardAt }: Mirrored): Resting {
-    return { view, agedMs: Math.max(0, Math.round(this.#monotonicMs() - heardAt)) }
+    return { ids: () => views.keys(), get }
   }
 
   /** A list and the events around it overlap: what is older than what is known is no news. */
@@ -160,6 +165,8 @@ export class EngineMirror {
   }
 }
 
+const restingAt = ({ view, heardAt }: Mirrored, now: number): Resting => ({ view, agedMs: Math.max(0, Math.round(now - heardAt)) })
+
 const nothing = () => ({
   views: new Map<string, Mirrored>(),
   /** How many have a run. */
@@ -174,7 +181,7 @@ const nothing = () => ({
 /** The views of the engine's pipelines as they are now: from the mirror where it may be shown, else from the engine. */
 export interface ViewReader {
   readonly one: (id: string) => Promise<Resting>
-  readonly all: () => Promise<ReadonlyMap<string, Resting>>
+  readonly all: () => Promise<Views>
 }
 
 type Reads = Pick<Engine, 'view' | 'list' | 'listRunning'>
@@ -187,7 +194,8 @@ export const readViews = (engine: Reads, mirror?: EngineMirror): ViewReader => (
       const all = mirror.all(mirror.hasRunning ? await engine.listRunning() : [])
       if (all !== undefined) return all
     }
-    return new Map((await engine.list()).map((view) => [view.id, { view, agedMs: 0 }]))
+    const listed = new Map((await engine.list()).map((view) => [view.id, { view, agedMs: 0 }]))
+    return { ids: () => listed.keys(), get: (id) => listed.get(id) }
   },
 })
 

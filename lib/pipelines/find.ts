@@ -16,11 +16,15 @@ export interface FindDeps {
 export const listPipelines = async (deps: FindDeps, query: Readonly<Record<string, unknown>>): Promise<readonly FoundPipeline[]> => {
   const filter = validate(pipelineFilterSchema, query, 'query')
   const [records, views] = await Promise.all([deps.pipelines.list(), deps.views.all()])
-  return records
-    .filter(({ config }) => filter.mode === undefined || config.mode === filter.mode)
-    .filter(({ config }) => filter.on_demand === undefined || config.on_demand === filter.on_demand)
-    .map((record) => ({ record, ...(views.get(record.config.id) ?? { view: idleView(record), agedMs: 0 }) }))
-    .filter(({ view }) => filter.state === undefined || view.state === filter.state)
+  const found: FoundPipeline[] = []
+  for (const record of records) {
+    const { id, mode, on_demand } = record.config
+    if (filter.mode !== undefined && mode !== filter.mode) continue
+    if (filter.on_demand !== undefined && on_demand !== filter.on_demand) continue
+    const { view, agedMs } = views.get(id) ?? { view: idleView(record), agedMs: 0 }
+    if (filter.state === undefined || view.state === filter.state) found.push({ record, view, agedMs })
+  }
+  return found
 }
 
 /** One pipeline; NOT_FOUND. */

@@ -88,7 +88,7 @@ describe('the mirror of an engine', () => {
     mirror.begin({ type: 'heartbeat', engine: 'two', revision: 0 })
     expect(phase()).toBeUndefined()
     await mirror.fill(async () => [])
-    expect([phase(), mirror.all()?.size]).toEqual([undefined, 0])
+    expect([phase(), [...(mirror.all()?.ids() ?? ['none'])]]).toEqual([undefined, []])
   })
 
   it('is not shown of an engine that has fallen silent, until its next line', async () => {
@@ -183,7 +183,7 @@ describe('reading views', () => {
     const engine = engineOf([])
     const views = readViews(engine, mirror)
     expect((await views.one('a')).view).toBe(IDLE)
-    expect([...(await views.all()).keys()]).toEqual(['a'])
+    expect([...(await views.all()).ids()]).toEqual(['a'])
     expect(engine.calls).toEqual([])
   })
 
@@ -211,7 +211,7 @@ describe('reading views', () => {
       return [PLAYING]
     }
     const all = await readViews(engine, mirror).all()
-    expect([...all].map(([id, { view: shown }]) => [id, shown.runtime.phase])).toEqual([
+    expect([...all.ids()].map((id) => [id, all.get(id)?.view.runtime.phase])).toEqual([
       ['a', 'idle'],
       ['b', 'failed'],
       ['c', 'playing'],
@@ -232,7 +232,7 @@ describe('reading views', () => {
   it('asks for everything without a mirror', async () => {
     const engine = engineOf([IDLE])
     const views = readViews(engine)
-    expect([(await views.one('a')).view, [...(await views.all()).keys()]]).toEqual([IDLE, ['a']])
+    expect([(await views.one('a')).view, [...(await views.all()).ids()]]).toEqual([IDLE, ['a']])
     expect(engine.calls).toEqual(['view a', 'list'])
   })
 })
