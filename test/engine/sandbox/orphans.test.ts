@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { killAll, runToEnd, startChild } from '../../../engine/gst/child.ts'
 import { confineChildren } from '../../../engine/sandbox/confinement.ts'
 import { killLeftovers } from '../../../engine/sandbox/leftovers.ts'
-import { KILLS, killStarter, marked, markedSleep } from '../../helpers/process/ended-starts.ts'
+import { asleep, KILLS, killStarter, marked, markedSleep } from '../../helpers/process/ended-starts.ts'
 import { until } from '../../helpers/until.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'orphans-test-'))
@@ -40,9 +40,10 @@ it('what a killed process leaves is killed by the next one', async () => {
 it('programs of a process that runs are spared, inside of a sandbox and outside', async () => {
   const argument = markedSleep()
   const children = [{}, 'host' as const].map((reach) => startChild('sleep', [argument], { mediaPipes: 0, reach }))
+  // A process that is about to become another program has no name for a moment.
   await until(
-    () => marked(argument).length,
-    (count) => count === 3,
+    () => asleep(argument).length,
+    (count) => count === children.length,
   )
   await killLeftovers()
   expect(marked(argument)).toHaveLength(3)

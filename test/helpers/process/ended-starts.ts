@@ -25,6 +25,12 @@ export const marked = (argument: string): readonly number[] =>
     .filter(({ command }) => /^\S*(?:bwrap|sleep|setpriv) /.test(command) && command.endsWith(` ${argument}`))
     .map(({ pid }) => pid)
 
+/** Those of them that have become the program. */
+export const asleep = (argument: string): readonly number[] =>
+  processes()
+    .filter(({ command }) => /^\S*sleep /.test(command) && command.endsWith(` ${argument}`))
+    .map(({ pid }) => pid)
+
 /** Starts a sandboxed program and kills it after so many milliseconds, in each of our ways. Answers whether it ended. */
 export const KILLS: Readonly<Record<string, (argument: string, afterMs: number) => Promise<boolean>>> = {
   'cancelled by its signal': async (argument, afterMs) => {
