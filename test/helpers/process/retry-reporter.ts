@@ -11,7 +11,9 @@ export default class RetryReporter implements Reporter {
         .filter((test) => (test.diagnostic()?.retryCount ?? 0) > 0)
         .map((test) => {
           const error = test.attempts().flatMap(({ errors }) => errors ?? [])[0]
-          const told = [error?.message ?? 'no error', error?.diff ?? ''].join('\n').trim().slice(0, MAX_ERROR)
+          // What a promise was rejected with has more to tell than that it was.
+          const cause = (error?.cause as { message?: unknown } | undefined)?.message ?? ''
+          const told = [error?.message ?? 'no error', cause, error?.diff ?? ''].join('\n').trim().slice(0, MAX_ERROR)
           return `  ${module.relativeModuleId} > ${test.fullName}\n    ${told.replaceAll('\n', '\n    ')}`
         }),
     )
