@@ -41,7 +41,7 @@ await withService(async (service) => {
       const url = await createPipeline(service, { id, source: { uri: source.url(`/${codec}`), latency_ms: 0 }, encoding })
       const [stream] = await ffprobe(url)
       const [tcp, udp] = await Promise.all([ffmpegDecode(url, frames, 'tcp'), ffmpegDecode(url, frames, 'udp')])
-      const gst = await Promise.all((['tcp', 'udp', undefined] as const).map((protocols) => gstDecode(url, 100, codec, protocols)))
+      const gst = await Promise.all([['protocols=tcp'], ['protocols=udp'], []].map((properties) => gstDecode(url, 100, codec, properties)))
       const rate = await rates(url)
       await service.request('PUT', `/svc/pipeline/${id}/stop`)
       console.log(JSON.stringify({ id, size: `${stream?.width}x${stream?.height}`, ...rate, tcp, udp, gst_tcp_udp_default: gst }))

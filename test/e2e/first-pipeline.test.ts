@@ -80,7 +80,9 @@ describe('a pipeline', () => {
         { frames: 30, errors: [] },
         { frames: 30, errors: [] },
       ])
-      const frames = await Promise.all(([undefined, 'tcp', 'udp'] as const).map((protocols) => gstDecode(url, 20, codec, protocols)))
+      const frames = await Promise.all(
+        [[], ['protocols=tcp'], ['protocols=udp']].map((properties) => gstDecode(url, 20, codec, properties)),
+      )
       expect(Math.min(...frames)).toBeGreaterThanOrEqual(20)
       await service.stop()
     },

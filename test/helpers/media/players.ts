@@ -57,8 +57,13 @@ export const ffmpegDecode = async (url: string, frames: number, transport: 'tcp'
 }
 
 /** Reads and decodes a number of frames with GStreamer's rtspsrc; rejects when they do not arrive. */
-export const gstDecode = async (url: string, frames: number, codec: 'h264' | 'h265', protocols?: 'tcp' | 'udp'): Promise<number> => {
-  const source = ['rtspsrc', `location=${url}`, 'latency=100', ...(protocols === undefined ? [] : [`protocols=${protocols}`])]
+export const gstDecode = async (
+  url: string,
+  frames: number,
+  codec: 'h264' | 'h265',
+  properties: readonly string[] = [],
+): Promise<number> => {
+  const source = ['rtspsrc', `location=${url}`, 'latency=100', ...properties]
   const decode = [
     '!',
     `rtp${codec}depay`,

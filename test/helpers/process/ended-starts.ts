@@ -20,15 +20,14 @@ const spin = (ms: number): Promise<void> => {
 export const markedSleep = (): string => `1${process.pid}${Math.floor(Math.random() * 1e6)}`
 
 /** Processes with this argument, whether still bwrap(1) or already the program. */
-export const marked = (argument: string): readonly number[] =>
-  processes()
-    .filter(({ command }) => /^\S*(?:bwrap|sleep|setpriv) /.test(command) && command.endsWith(` ${argument}`))
-    .map(({ pid }) => pid)
+export const marked = (argument: string): readonly number[] => runningWith(argument, /^\S*(?:bwrap|sleep|setpriv) /)
 
 /** Those of them that have become the program. */
-export const asleep = (argument: string): readonly number[] =>
+export const asleep = (argument: string): readonly number[] => runningWith(argument, /^\S*sleep /)
+
+const runningWith = (argument: string, program: RegExp): readonly number[] =>
   processes()
-    .filter(({ command }) => /^\S*sleep /.test(command) && command.endsWith(` ${argument}`))
+    .filter(({ command }) => program.test(command) && command.endsWith(` ${argument}`))
     .map(({ pid }) => pid)
 
 /** Starts a sandboxed program and kills it after so many milliseconds, in each of our ways. Answers whether it ended. */
