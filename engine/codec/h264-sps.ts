@@ -28,6 +28,8 @@ const HIGH_PROFILES = new Set([100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 13
 const MAX_CYCLE = 255
 const MAX_CPB = 32
 const EXTENDED_SAR = 255
+/** Of the frames that a decoder holds (section A.3.1). */
+const MAX_FRAMES = 16
 
 /** Undefined when the NAL unit is no sequence parameter set, or a truncated one. */
 export const parseH264Sps = (nal: Uint8Array): H264Sps | undefined => {
@@ -44,7 +46,8 @@ export const parseH264Sps = (nal: Uint8Array): H264Sps | undefined => {
   const size = readSize(bits, chroma)
   const vuiAt = bits.position
   const vui = bits.bit() === 1 ? readVui(bits) : { frameRate: null, reorderFrames: undefined, restrictionAt: undefined }
-  if (bits.ended || id > 31 || pictureOrderType > 2 || referenceFrames > 16) return undefined
+  const frames = Math.max(referenceFrames, vui.reorderFrames ?? 0)
+  if (bits.ended || id > 31 || pictureOrderType > 2 || frames > MAX_FRAMES) return undefined
   return { id, profile, constraints, level, ...size, pictureOrderType, referenceFrames, ...vui, vuiAt }
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { frameRateOfSps } from '../../../../engine/codec/h264-sps.ts'
+import { BitReader, BitWriter, withEmulation, withoutEmulation } from '../../../../engine/codec/bits.ts'
+import { frameRateOfSps, parseH264Sps } from '../../../../engine/codec/h264-sps.ts'
 
 describe('frameRateOfSps', () => {
   it.each([
@@ -25,4 +26,19 @@ describe('frameRateOfSps', () => {
     }
     expect(frameRateOfSps(new Uint8Array(2000).fill(0x67))).toBeNull()
   })
+})
+
+/** x264's, with a bitstream_restriction (section E.1.1) that says how many pictures are reordered. */
+const withReorderFrames = (frames: number): Uint8Array => {
+  const nal = Buffer.from('Z0LAFdkBQfsBagwMDUoAAAMAAgAAAwB5HixckA==', 'base64')
+  const to = new BitWriter()
+  to.copy(new BitReader(withoutEmulation(nal)), parseH264Sps(nal)?.restrictionAt ?? 0)
+  to.number(0b11, 2)
+  for (const value of [2, 1, 16, 16, frames, 1]) to.ue(value)
+  return withEmulation(to.finish())
+}
+
+it('a sequence parameter set that reorders more pictures than any decoder holds is refused', () => {
+  expect(parseH264Sps(withReorderFrames(16))?.reorderFrames).toBe(16)
+  for (const frames of [17, 2 ** 32 - 2]) expect(parseH264Sps(withReorderFrames(frames))).toBeUndefined()
 })
