@@ -48,7 +48,8 @@ const fragmenter =
   (packet, payload) => {
     if (packet.length <= MAX_PACKET_BYTES) return [packet]
     const unit = unitOf(packet, payload)
-    return unit === undefined ? [packet] : split(packet, unit)
+    // A packet may be large and yet have hardly a payload: its header extension is as long as its sender likes.
+    return unit === undefined || unit.start >= unit.end ? [packet] : split(packet, unit)
   }
 
 /** Packets without header extension and padding, all but the last of the same size, so that one system call can send them all. */

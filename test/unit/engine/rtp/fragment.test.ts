@@ -85,6 +85,27 @@ it('packets of another codec stay as they are', () => {
   expect(fragmenterOf('JPEG')(packet, { start: 12, end: packet.length })).toEqual([packet])
 })
 
+it.each([
+  ['H264', ''],
+  ['H264', '65'],
+  ['H264', '1c'],
+  ['H264', '1c85'],
+  ['H265', ''],
+  ['H265', '26'],
+  ['H265', '2601'],
+  ['H265', '62'],
+  ['H265', '6201'],
+  ['H265', '620193'],
+  ['SMPTE336M', ''],
+])('a packet that is large by its header extension stays as it is: %s %j', (codec, payload) => {
+  const extension = Buffer.concat([Buffer.from('bede015e', 'hex'), Buffer.alloc(4 * 350)])
+  const packet = rtpPacket({ sequence: 1, timestamp: 1, payload: Buffer.concat([extension, Buffer.from(payload, 'hex')]) })
+  packet[0] = 0x90
+  const range = payloadRange(packet) ?? expect.fail('not RTP')
+  expect(packet.length).toBeGreaterThan(MAX_PACKET_BYTES)
+  expect(fragmenterOf(codec)(packet, range)).toEqual([packet])
+})
+
 describe('a stream that fragments', () => {
   const setUp = (fragmenting: boolean) => {
     const stream = new RtpStream()
