@@ -3,11 +3,14 @@ import { NAL_FORMATS, type NalCodec } from './nal-units.ts'
 /** No encoder uses more, and no set is larger. */
 const MAX_SETS = 64
 const MAX_SET_BYTES = 8 * 1024
+/** Of all sets: they go before each key frame that comes without its own, however small that is. */
+const MAX_BYTES = 16 * 1024
 
 /** The parameter sets of a stream: the newest of each type and id, in the order in which a decoder needs them. */
 export class ParameterSets {
   readonly #codec: NalCodec
   readonly #sets = new Map<string, Buffer>()
+  #bytes = 0
   #announced: ReadonlyMap<string, string>
   #changed = false
 
@@ -29,7 +32,9 @@ export class ParameterSets {
     if (!parameterSets.has(type)) return
     const id = `${type} ${idOf(this.#codec, type, nal)}`
     const known = this.#sets.get(id)
-    if (known?.equals(nal) || (known === undefined && this.#sets.size >= MAX_SETS)) return
+    const bytes = this.#bytes - (known?.length ?? 0) + nal.length
+    if (known?.equals(nal) || bytes > MAX_BYTES || (known === undefined && this.#sets.size >= MAX_SETS)) return
+    this.#bytes = bytes
     // A copy: the packet is a view of a larger buffer.
     this.#sets.set(id, Buffer.from(nal))
     this.#changed = true

@@ -171,4 +171,12 @@ describe('what a hostile source sends', () => {
     expect(packets.length).toBeLessThanOrEqual(65)
     expect([...(repair.newParameters() ?? [])].join().length).toBeLessThan(20_000)
   })
+
+  it('such as large parameter sets is bounded in what goes before each of its key frames', () => {
+    const { unit, repair } = start('H264')
+    for (let id = 0; id < 32; id += 1) unit([Buffer.concat([Buffer.from([0x68, 0, 0x40 + id]), Buffer.alloc(8000, id)])])
+    const { packets } = unit([IDR], true)
+    expect(packets.reduce((sum, packet) => sum + packet.length, 0)).toBeLessThan(17_000)
+    expect([...(repair.newParameters() ?? [])].join().length).toBeLessThan(24_000)
+  })
 })
