@@ -30,8 +30,13 @@ export const dialUdp =
       socket = createSocket(found.family === 6 ? 'udp6' : 'udp4')
       socket.on('error', fail)
       // Connected for a moment: that tells the address of this host on the way to the receiver.
-      socket.connect(port, address, () => {
+      // It is called with the error of connect(2) too, such as EACCES for a broadcast address; there is no event then.
+      socket.connect(port, address, (error?: Error) => {
         if (ended || socket === undefined) return
+        if (error !== undefined) {
+          fail(error)
+          return
+        }
         ownAddress = socket.address().address
         socket.disconnect()
         if (isMulticast(address)) socket.setMulticastTTL(MULTICAST_TTL)

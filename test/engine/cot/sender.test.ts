@@ -114,6 +114,20 @@ describe('Cursor on Target over UDP', () => {
   })
 })
 
+describe('Cursor on Target to an address that the kernel refuses', () => {
+  it('is logged once, and tried again', async () => {
+    const { sender, logged } = startSender('uav-1')
+    // Broadcast, which a socket has to ask for.
+    sender.configure({ uri: 'udp://255.255.255.255:6969', interval_ms: 100 })
+    await until(
+      () => sender.counts(),
+      ({ dropped }) => dropped >= 10,
+    )
+    expect(logged).toEqual(['cot_receiver_lost'])
+    expect(sender.counts()).toMatchObject({ sent: 0, connected: false })
+  })
+})
+
 describe('Cursor on Target over TCP', () => {
   it('is a stream of XML documents', async () => {
     const receiver = await serveTcp()

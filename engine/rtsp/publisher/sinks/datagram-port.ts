@@ -74,8 +74,10 @@ export const connectUdp = (socket: Socket, port: number, address: string): Promi
   new Promise((resolve, reject) => {
     const failed = (error: Error) => reject(error)
     socket.once('error', failed)
-    socket.connect(port, address, () => {
+    // The error of connect(2) comes to the callback alone.
+    socket.connect(port, address, (error?: Error) => {
       socket.off('error', failed)
-      resolve()
+      if (error === undefined) resolve()
+      else reject(error)
     })
   })
