@@ -36,7 +36,7 @@ const LF = 0x0a
 const CR = 0x0d
 const REQUEST_LINE = /^([A-Za-z_]{1,32}) (\S+) RTSP\/(\d{1,3}\.\d{1,3})$/
 const STATUS_LINE = /^RTSP\/(\d{1,3}\.\d{1,3}) (\d{3})(?: (.*))?$/
-const HEADER_LINE = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+)[ \t]*:[ \t]*(.*?)[ \t]*$/
+const HEADER_LINE = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+)[ \t]*:(.*)$/
 const EMPTY = Buffer.alloc(0)
 
 /** Splits a byte stream into RTSP messages and interleaved frames. Throws RtspProtocolError, also on every later call. */
@@ -169,7 +169,20 @@ const parseHeaders = (lines: readonly string[]): RtspHeaders => {
   for (const line of unfolded) {
     const match = HEADER_LINE.exec(line)
     if (!match) throw new RtspProtocolError('A header line has no colon')
-    headers.append(match[1] ?? '', match[2] ?? '')
+    headers.append(match[1] ?? '', withoutBlanks(match[2] ?? ''))
   }
   return headers
+}
+
+const isBlank = (character: string | undefined): boolean => character === ' ' || character === '\t'
+
+/**
+ * The text without the blanks around it. A loop, since an expression takes quadratic time for many blanks inside, and trim() takes
+ * a byte of UTF-8 for a blank.
+ */
+const withoutBlanks = (text: string): string => {
+  let [start, end] = [0, text.length]
+  while (start < end && isBlank(text[start])) start += 1
+  while (end > start && isBlank(text[end - 1])) end -= 1
+  return text.slice(start, end)
 }

@@ -146,6 +146,8 @@ export class RtspConnection implements RequestContext {
   }
 
   #enqueue(request: RtspRequest): void {
+    // What came in the same read as the one that was too many.
+    if (this.#socket.destroyed) return
     this.#allowance -= 1
     const flood = this.#allowance < 0 || this.#requests.length >= this.limits.pipelinedRequests
     const unread = this.#session?.playing !== true && this.#socket.writableLength > MAX_RESPONSE_BYTES

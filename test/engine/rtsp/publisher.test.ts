@@ -284,6 +284,23 @@ describe('a publisher under attack', () => {
     await until(() => publisher.connections === 0)
   })
 
+  it('logs a flooding connection once, however much of the flood it has read', async () => {
+    const dropped: unknown[] = []
+    const log = { ...silentLog, info: (event: string, fields?: object) => void dropped.push({ event, ...fields }) }
+    const publisher = createPublisher({ log })
+    publishers.push(publisher)
+    const port = await freePort()
+    await publisher.mount(
+      { host: '127.0.0.1', port, path: 'cam' },
+      { streams: media.streams, maxReaders: () => 1, describeTimeoutMs: () => 1 },
+    )
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => {})
+    socket.write('OPTIONS * RTSP/1.0\n\n'.repeat(5000))
+    await new Promise((resolve) => socket.once('close', resolve))
+    expect(dropped).toEqual([{ event: 'rtsp_dropped', reason: 'too_many_requests', remote: '127.0.0.1' }])
+  })
+
   it('closes silent, slow and flooding connections', async () => {
     const { port, publisher } = await publish({}, { firstRequestMs: 50, requestsPerSecond: 5, pipelinedRequests: 64 })
     const silent = await raw(port, '')
