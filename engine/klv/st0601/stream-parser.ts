@@ -147,7 +147,8 @@ export class KlvStreamParser {
 
   /** Skips a set of another kind. Garbage can resemble one, so skipping stops where an ST 0601 key begins. */
   #skipOtherSet(bytes: Uint8Array, at: number, end: number): Found {
-    const key = findPrefix(bytes, ST0601_KEY, at + Math.max(1, this.#searched))
+    // Not beyond it: many short sets would cost quadratic time.
+    const key = findPrefix(bytes, ST0601_KEY, at + Math.max(1, this.#searched), end)
     if (key < end && key + KEY_LENGTH <= bytes.length) {
       this.counters.skippedBytes += key - at
       return { next: key, wait: false }
@@ -194,9 +195,11 @@ const startsWith = (bytes: Uint8Array, at: number, prefix: Uint8Array): boolean 
   return true
 }
 
-/** Offset of `prefix` at or after `from`, or of a part of it at the end of `bytes`; else `bytes.length`. */
-const findPrefix = (bytes: Uint8Array, prefix: Uint8Array, from: number): number => {
+/** Offset of `prefix` at or after `from` and before `to`, or of a part of it at the end of `bytes`; else `to`, at most `bytes.length`. */
+const findPrefix = (bytes: Uint8Array, prefix: Uint8Array, from: number, to = bytes.length): number => {
+  const last = Math.min(to, bytes.length)
   const first = prefix[0] ?? 0
-  for (let at = bytes.indexOf(first, from); at !== -1; at = bytes.indexOf(first, at + 1)) if (startsWith(bytes, at, prefix)) return at
-  return bytes.length
+  const searched = bytes.subarray(0, last)
+  for (let at = searched.indexOf(first, from); at !== -1; at = searched.indexOf(first, at + 1)) if (startsWith(bytes, at, prefix)) return at
+  return last
 }

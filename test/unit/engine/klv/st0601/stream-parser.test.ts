@@ -133,6 +133,16 @@ describe('limits', () => {
     }
   })
 
+  it('millions of bytes of short sets of another kind are skipped in linear time', () => {
+    // A search that went beyond each set would need minutes; the test's own timeout judges.
+    const set = Uint8Array.of(...(OTHER_KEYS[0] ?? ST0601_KEY), 0)
+    const sets = new Uint8Array(200_000 * set.length)
+    for (let at = 0; at < sets.length; at += set.length) sets.set(set, at)
+    const stream = new KlvStreamParser()
+    expect(hexes(feed(stream, glue(sets, DYNAMIC_ONLY)))).toEqual(hexes([DYNAMIC_ONLY]))
+    expect(stream.counters).toMatchObject({ packets: 1, unknownSets: 200_000, skippedBytes: 0 })
+  })
+
   it('a megabyte of keys that all claim the rest of the stream is parsed in linear time', () => {
     // Each key announces a packet up to the end: checking all of them would take quadratic time.
     const max = 256 * 1024
