@@ -58,6 +58,8 @@ const getHead = (address: Address, authorization: string | undefined, signal: Ab
       headers: { accept: '*/*', 'user-agent': 'video-pipeline-service', ...(authorization !== undefined && { authorization }) },
     })
     sent.once('error', reject)
+    // Without an error after an answer that is none to a GET: 101 Switching Protocols.
+    sent.once('close', () => reject(new Error('The server answers no request')))
     sent.once('response', (response) => {
       response.on('error', () => {})
       sent.destroy()
