@@ -20,7 +20,7 @@ const SPACE = /\s+/y
 const IDENTIFIER = /[A-Za-z0-9_][A-Za-z0-9_%:-]*/y
 const ASSIGN = /[A-Za-z0-9_][A-Za-z0-9_%:-]*\s*=\s*/y
 const REFERENCE = /(?:[A-Za-z0-9_][A-Za-z0-9_%:-]*)?\.(?:[A-Za-z0-9_][A-Za-z0-9_%:-]*)?/y
-const PROTOCOL = /[A-Za-z][A-Za-z0-9+,.-]*:\/\//y
+const SCHEME_CHARACTER = /[A-Za-z0-9+,.-]/
 // The lexer prefers the longest match, so a backslash joins the next blank even when the backslash itself is escaped.
 const CHARACTERS = /(?:\S|(?<=\\)[^\n])+/y
 const MIME = /[!:]\s*[A-Za-z0-9-]+\/[A-Za-z0-9-]+/y
@@ -30,15 +30,40 @@ const matchAt = (pattern: RegExp, text: string, at: number): string => {
   return pattern.exec(text)?.[0] ?? ''
 }
 
-/** For each position, the next quote without a backslash before it; one pass, so that a hostile description takes linear time. */
-const quoteEnds = (text: string, quote: string): { readonly next: Int32Array; readonly last: number } => {
+interface QuoteEnds {
+  readonly next: Int32Array
+  readonly last: number
+}
+
+/** What ends from each position on; found in one pass each, so that a hostile description takes linear time. */
+interface Ends {
+  readonly quotes: ReadonlyMap<string, QuoteEnds>
+  /** Where the characters of a scheme end. */
+  readonly schemes: Int32Array
+  /** The next `!` without a backslash before it, -1 without one. */
+  readonly caps: Int32Array
+}
+
+const endsOf = (text: string): Ends => {
+  const schemes = new Int32Array(text.length + 1).fill(text.length)
+  const caps = new Int32Array(text.length + 2).fill(-1)
+  for (let at = text.length - 1; at >= 0; at--) {
+    const character = text[at] ?? ''
+    schemes[at] = SCHEME_CHARACTER.test(character) ? (schemes[at + 1] ?? 0) : at
+    caps[at] = character === '!' ? at : (caps[at + (character === '\\' ? 2 : 1)] ?? -1)
+  }
+  return { quotes: new Map(['"', "'"].map((quote) => [quote, quoteEnds(text, quote)])), schemes, caps }
+}
+
+/** For each position, the next quote without a backslash before it. */
+const quoteEnds = (text: string, quote: string): QuoteEnds => {
   const next = new Int32Array(text.length + 1).fill(-1)
   for (let at = text.length - 1; at >= 0; at--) next[at] = text[at] === quote && text[at - 1] !== '\\' ? at : (next[at + 1] ?? -1)
   return { next, last: text.lastIndexOf(quote) }
 }
 
 /** Length of the string at this position: a quoted text or everything up to a blank, the longer of the two. */
-const stringLength = (text: string, at: number, quotes: ReadonlyMap<string, ReturnType<typeof quoteEnds>>): number => {
+const stringLength = (text: string, at: number, { quotes }: Ends): number => {
   const plain = matchAt(CHARACTERS, text, at).length
   const ends = quotes.get(text[at] ?? '')
   if (ends === undefined) return plain
@@ -94,26 +119,26 @@ const BACKSLASH = 0x5c
 
 /** Splits a description into tokens; their joined texts are the description. Never throws: text that matches no pattern is `other`. */
 export const tokenize = (description: string): readonly Token[] => {
-  const quotes = new Map(['"', "'"].map((quote) => [quote, quoteEnds(description, quote)]))
+  const ends = endsOf(description)
   const tokens: Token[] = []
   let at = 0
   while (at < description.length) {
-    const token = tokenAt(description, at, quotes)
+    const token = tokenAt(description, at, ends)
     tokens.push(token)
     at += token.text.length
   }
   return tokens
 }
 
-const tokenAt = (text: string, at: number, quotes: ReadonlyMap<string, ReturnType<typeof quoteEnds>>): Token => {
+const tokenAt = (text: string, at: number, ends: Ends): Token => {
   const space = matchAt(SPACE, text, at)
   if (space !== '') return { kind: 'space', text: space }
   const candidates = [
-    assignmentAt(text, at, quotes),
+    assignmentAt(text, at, ends),
     referenceAt(text, at),
     identifierAt(text, at),
-    capsAt(text, at),
-    urlAt(text, at, quotes),
+    capsAt(text, at, ends),
+    urlAt(text, at, ends),
   ]
   let best: Token = { kind: '(){}.!:,;='.includes(text[at] ?? '') ? 'operator' : 'other', text: text[at] ?? '' }
   let length = 0
@@ -125,10 +150,10 @@ const tokenAt = (text: string, at: number, quotes: ReadonlyMap<string, ReturnTyp
   return best
 }
 
-const assignmentAt = (text: string, at: number, quotes: ReadonlyMap<string, ReturnType<typeof quoteEnds>>): Token | undefined => {
+const assignmentAt = (text: string, at: number, ends: Ends): Token | undefined => {
   const head = matchAt(ASSIGN, text, at)
   if (head === '') return undefined
-  const length = stringLength(text, at + head.length, quotes)
+  const length = stringLength(text, at + head.length, ends)
   if (length === 0) return undefined
   const raw = text.slice(at + head.length, at + head.length + length)
   return { kind: 'assignment', text: head + raw, name: head.split('=')[0]?.trim() ?? '', value: deserializeString(unescapeValue(raw)) }
@@ -145,22 +170,19 @@ const identifierAt = (text: string, at: number): Token | undefined => {
 }
 
 /** `! caps !`: the caps between two links are one token, up to the second link. */
-const capsAt = (text: string, at: number): Token | undefined => {
+const capsAt = (text: string, at: number, { caps }: Ends): Token | undefined => {
   const head = matchAt(MIME, text, at)
-  if (head === '') return undefined
-  for (let end = at + head.length; end < text.length; end++) {
-    if (text[end] === '\\') end += 1
-    else if (text[end] === '!') return { kind: 'caps', text: text.slice(at, end) }
-  }
-  return undefined
+  const end = head === '' ? -1 : (caps[at + head.length] ?? -1)
+  return end === -1 ? undefined : { kind: 'caps', text: text.slice(at, end) }
 }
 
-const urlAt = (text: string, at: number, quotes: ReadonlyMap<string, ReturnType<typeof quoteEnds>>): Token | undefined => {
-  const protocol = matchAt(PROTOCOL, text, at)
+const urlAt = (text: string, at: number, ends: Ends): Token | undefined => {
+  const schemeEnd = ends.schemes[at] ?? at
+  const protocol = /[A-Za-z]/.test(text[at] ?? '') && text.startsWith('://', schemeEnd) ? text.slice(at, schemeEnd + 3) : ''
   const path = protocol === '' ? matchAt(/\.?\//y, text, at) : ''
   const head = protocol || path
   if (head === '') return undefined
-  const raw = text.slice(at, at + head.length + stringLength(text, at + head.length, quotes))
+  const raw = text.slice(at, at + head.length + stringLength(text, at + head.length, ends))
   return { kind: 'url', text: raw, url: unescapeValue(raw) }
 }
 

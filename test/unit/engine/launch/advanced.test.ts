@@ -43,6 +43,12 @@ describe('tokenize', () => {
   })
 })
 
+it.each(['a,', 'a.,', 'a+', ':a/b', ':a/b ', '! a/b '])('a description of many %j is split in linear time', (unit) => {
+  // With a search to the end from each position this would take minutes; the test's own timeout judges.
+  const description = unit.repeat(Math.floor(400_000 / unit.length))
+  expect(tokenize(description).reduce((sum, { text }) => sum + text.length, 0)).toBe(description.length)
+})
+
 describe('unescapeValue', () => {
   it.each([
     ['pay0', 'pay0'],
