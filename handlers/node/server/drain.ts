@@ -4,8 +4,8 @@ import type { Socket } from 'node:net'
 /** The open connections of a server with the number of running requests of each. */
 const connections = new WeakMap<Server, Map<Socket, number>>()
 
-/** Counts the running requests of each connection, so that `drain` knows the idle ones. */
-export const trackConnections = (server: Server): void => {
+/** Counts the running requests of each connection, so that `drain` knows the idle ones; the function that is returned tells them. */
+export const trackConnections = (server: Server): ((socket: Socket) => number) => {
   const open = new Map<Socket, number>()
   connections.set(server, open)
   const count = (socket: Socket, change: number): void => {
@@ -24,6 +24,7 @@ export const trackConnections = (server: Server): void => {
       if (!server.listening && open.get(socket) === 0) socket.destroySoon()
     })
   })
+  return (socket) => open.get(socket) ?? 0
 }
 
 /**

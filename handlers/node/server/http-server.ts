@@ -24,6 +24,8 @@ const LIMITS = {
   checkIntervalMs: 2000,
   connections: 10_000,
   connectionsPerAddress: 256,
+  /** Of one connection, sent ahead of their answers (RFC 9112 section 9.3.2). */
+  pipelinedRequests: 100,
 }
 
 type Limits = typeof LIMITS
@@ -47,13 +49,20 @@ interface HttpServerOptions {
 /** node:http in front of the fetch app; refuses requests that the whatwg adapter would not handle correctly. */
 export const createHttpServer = (options: HttpServerOptions): Server => {
   const limits = { ...LIMITS, ...options.limits }
-  const server = createServer(serverOptions(limits), limitPerTurn(createRequestListener(options)))
+  const server = createServer(serverOptions(limits))
   server.headersTimeout = limits.headersTimeoutMs
   server.requestTimeout = limits.requestTimeoutMs
   server.keepAliveTimeout = limits.keepAliveTimeoutMs
   server.maxConnections = limits.connections
   server.on('clientError', onClientError)
-  trackConnections(server)
+  const running = trackConnections(server)
+  const listener = limitPerTurn(createRequestListener(options))
+  server.on('request', (request, response) => {
+    const { socket } = request
+    // Node reads on as long as no answer waits to be sent, and each request takes kilobytes.
+    if (running(socket) > limits.pipelinedRequests) socket.destroy()
+    if (!socket.destroyed) listener(request, response)
+  })
   // Behind a proxy all connections have its address.
   if (!options.trustProxy) limitPerAddress(server, limits.connectionsPerAddress, options.log)
   return server

@@ -14,7 +14,8 @@ interface ListenOptions {
 /** Listens at a host and port. Rejects with a message for the operator. */
 export const listen = (server: Server, { host, port, purpose, variable }: ListenOptions): Promise<void> =>
   new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
+    // For good: accept(2) fails when file descriptors run out, and the next one may succeed.
+    server.on('error', (error: NodeJS.ErrnoException) => {
       const reason = error.code === 'EADDRINUSE' ? `another program uses this port; set ${variable}` : error.message
       reject(new Error(`cannot ${purpose} at ${host}:${port}: ${reason}`))
     })
