@@ -2,7 +2,7 @@ import { asc, count, eq, sql } from 'drizzle-orm'
 import { ApiError } from '../lib/errors.ts'
 import type { PipelineChange, PipelineRecord, PipelineRepository } from '../lib/repositories.ts'
 import type { PipelineConfig } from '../lib/schema/pipeline.ts'
-import { isDuplicate, query } from './connect/database-error.ts'
+import { isDuplicate, query, withoutValues } from './connect/database-error.ts'
 import type { Database } from './open.ts'
 import { pipelines } from './tables.ts'
 
@@ -41,7 +41,12 @@ export const createPipelineRepository = ({ orm }: Database): PipelineRepository 
 
 const refuseDuplicate = (id: string) => (error: unknown) => {
   if (isDuplicate(error))
-    throw new ApiError('CONFLICT', `A pipeline with the id ${id} already exists. Use another id.`, { reason: 'exists' }, { cause: error })
+    throw new ApiError(
+      'CONFLICT',
+      `A pipeline with the id ${id} already exists. Use another id.`,
+      { reason: 'exists' },
+      { cause: withoutValues(error) },
+    )
   throw error
 }
 

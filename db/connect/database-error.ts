@@ -1,3 +1,4 @@
+import { DrizzleQueryError } from 'drizzle-orm'
 import { ApiError } from '../../lib/errors.ts'
 
 /** The database cannot be used; the message is for the operator. */
@@ -37,12 +38,16 @@ export const openingError = (place: string, error: unknown): DatabaseError => {
 /** Whether a write failed because the row already exists. */
 export const isDuplicate = (error: unknown): boolean => /^SQLITE_CONSTRAINT(_PRIMARYKEY|_UNIQUE)?$/.test(codeOf(error))
 
+/** The error of the driver: Drizzle's own, around it, quotes what was to be written, credentials too. */
+export const withoutValues = (error: unknown): unknown => (error instanceof DrizzleQueryError ? error.cause : error)
+
 /** Runs a query; every database error becomes SERVICE_UNAVAILABLE without SQL in its message. */
 export const query = async <T>(run: () => Promise<T>): Promise<T> => {
   try {
     return await run()
-  } catch (cause) {
-    if (cause instanceof ApiError) throw cause
+  } catch (error) {
+    if (error instanceof ApiError) throw error
+    const cause = withoutValues(error)
     throw new ApiError('SERVICE_UNAVAILABLE', 'The database does not answer. Try again in a moment.', { reason: 'database' }, { cause })
   }
 }

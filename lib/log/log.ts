@@ -10,10 +10,13 @@ const MAX_FIELD_LENGTH = 4000
 const toField = (_name: string, value: unknown): unknown => {
   if (value instanceof Error)
     return { name: value.name, message: value.message, stack: value.stack, ...(value.cause !== undefined && { cause: value.cause }) }
-  if (typeof value === 'string') return redact(value.length > MAX_FIELD_LENGTH ? `${value.slice(0, MAX_FIELD_LENGTH)}…` : value)
+  if (typeof value === 'string') return cut(redact(value))
   if (typeof value === 'bigint') return value.toString()
   return value
 }
+
+/** After it is masked: what is left of a credential would not be found. */
+const cut = (text: string): string => (text.length > MAX_FIELD_LENGTH ? `${text.slice(0, MAX_FIELD_LENGTH)}…` : text)
 
 const format = (record: LogFields): string => {
   try {

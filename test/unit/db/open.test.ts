@@ -206,3 +206,23 @@ describe('a killed process', () => {
     // Each of the 200 writes waits for the disk.
   }, 60_000)
 })
+
+it('an error of the database has nothing in it of what was to be written', async () => {
+  const database = await openDatabase({ url: url() })
+  const client = createClient({ url: url() })
+  await client.execute('DROP TABLE pipelines')
+  client.close()
+  const secret = 'to"psecret'
+  const record: PipelineRecord = {
+    ...simple,
+    config: { ...simple.config, mode: 'simple', source: { uri: `rtsp://me:${secret}@cam/x`, latency_ms: 50 }, encoding: null },
+  }
+  const error: unknown = await createPipelineRepository(database)
+    .insert(record)
+    .catch((failed: unknown) => failed)
+  database.close()
+  const chain: string[] = []
+  for (let at = error; at instanceof Error; at = at.cause) chain.push(`${at.message} ${at.stack} ${JSON.stringify(at)}`)
+  expect(chain.join()).toContain('no such table')
+  expect(chain.join()).not.toMatch(/psecret|rtsp:/)
+})

@@ -35,6 +35,15 @@ describe('the log', () => {
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ uri: 'rtsp://***@cam/x' })
   })
 
+  it('masks a credential before it cuts a long text, in the middle of it or not', () => {
+    for (let before = 3950; before < 4010; before += 1) {
+      const { lines, log } = collect('debug')
+      log.info('long', { text: `${'x'.repeat(before)} rtsp://me:hidden-word@cam/x` })
+      expect(lines[0]).not.toMatch(/me:|hid/)
+      expect(lines[0]?.length).toBeLessThan(4200)
+    }
+  })
+
   it('writes a line even for values that JSON cannot represent', () => {
     const { lines, log } = collect('debug')
     const circle: Record<string, unknown> = { big: 1n }
