@@ -7,6 +7,9 @@ import type { Sink } from './sinks/sink.ts'
 /** Sent entries that the queue may hold before it is compacted, for a reader that is always a little behind. */
 const COMPACT_AT = 256
 
+/** Units that may wait for one slow reader, however small: each keeps some hundred bytes besides its packets. More than a cached GOP has. */
+const MAX_QUEUED_UNITS = 8192
+
 /** Counters of all readers of a mount. */
 export interface ReaderCounters {
   bytesOut: number
@@ -119,7 +122,7 @@ export class Reader {
       track.waitsForKey = false
     }
     this.#enqueue(at, unit, unit.arrivedMs)
-    if (this.#queuedBytes > this.#limits.queuedBytes) this.#dropToKey()
+    if (this.#isOverLimit) this.#dropToKey()
   }
 
   /** Everything that was offered has been handed to the sink. */
@@ -140,6 +143,10 @@ export class Reader {
   #lagMs(newest: AccessUnit): number {
     const oldest = this.#queue[this.#head]
     return oldest === undefined ? 0 : newest.arrivedMs - oldest.sinceMs
+  }
+
+  get #isOverLimit(): boolean {
+    return this.#queuedBytes > this.#limits.queuedBytes || this.#queue.length - this.#head > MAX_QUEUED_UNITS
   }
 
   #enqueue(track: number, unit: AccessUnit, sinceMs: number): void {
@@ -189,7 +196,7 @@ export class Reader {
       track.waitsForKey = false
       this.#enqueue(entry.track, entry.unit, entry.sinceMs)
     }
-    if (this.#queuedBytes > this.#limits.queuedBytes) this.#drop()
+    if (this.#isOverLimit) this.#drop()
   }
 
   #clear(): void {

@@ -128,6 +128,15 @@ describe('a reader', () => {
     expect(counters.gopDrops).toBe(1)
   })
 
+  it('loses its queue of very many units, however small they are', () => {
+    const { sink, feed, play, counters } = setUp()
+    feed('K')
+    play()
+    sink.busy = true
+    feed('d'.repeat(9000), 0)
+    expect(counters.gopDrops).toBe(1)
+  })
+
   it('beyond its queue limit continues at a key frame that is queued already', () => {
     const { sink, feed, play, kinds } = setUp({ queuedBytes: 1000, lagMs: 2000 })
     feed('K')
