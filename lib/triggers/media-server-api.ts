@@ -19,19 +19,20 @@ export interface MediaServerApi {
 /** For the whole list. Milliseconds. */
 const ANSWER_WITHIN_MS = 5000
 const PATHS_PER_PAGE = 1000
-const MAX_PAGES = 100
+/** Ten times as many paths as there can be triggered pipelines. */
+const MAX_PAGES = 10
 const MAX_PAGE_BYTES = 16 * 1024 * 1024
 
 const flag = v.nullish(v.boolean())
 const time = v.nullish(v.string())
 
+const itemSchema = v.object({ name: v.string(), available: flag, online: flag, ready: flag, availableTime: time, readyTime: time })
+
 /** GET /v3/paths/list, as MediaMTX 1.x publishes it. Since 1.17 there are `available` and `online` besides `ready`, which is deprecated. */
 const pageSchema = v.object({
   pageCount: v.optional(v.number(), 1),
-  // Required: an answer without it is not a list without paths.
-  items: v.nullable(
-    v.array(v.object({ name: v.string(), available: flag, online: flag, ready: flag, availableTime: time, readyTime: time })),
-  ),
+  // Required: an answer without it is not a list without paths. Each path becomes work, so no more of them than were asked for.
+  items: v.nullable(v.pipe(v.array(v.unknown()), v.maxLength(PATHS_PER_PAGE), v.array(itemSchema))),
 })
 
 type Item = NonNullable<v.InferOutput<typeof pageSchema>['items']>[number]
