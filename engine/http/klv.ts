@@ -21,6 +21,6 @@ export const klvAnswers = (supervisor: Pick<Supervisor, 'klv' | 'view' | 'positi
   },
   events: (id) => {
     const tap = supervisor.klv(id)
-    return ({ push }) => tap.subscribe((packet) => push({ type: 'klv', id, packet }))
+    return ({ push, end }) => tap.subscribe({ onPacket: (packet) => push({ type: 'klv', id, packet }), onEnd: end })
   },
 })

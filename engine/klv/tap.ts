@@ -47,6 +47,13 @@ interface Received {
   readonly at: number
 }
 
+/** Who gets the packets of a pipeline. */
+interface Subscriber {
+  readonly onPacket: (packet: KlvPacketJson) => void
+  /** The pipeline is removed; no packet follows. */
+  readonly onEnd: () => void
+}
+
 /** A packet with a position. */
 export interface Located extends Received {
   readonly geolocation: Geolocation
@@ -56,7 +63,7 @@ export interface Located extends Received {
 export class KlvTap {
   readonly #options: KlvTapOptions
   readonly #decoder = new KlvStreamParser()
-  readonly #subscribers = new Set<(packet: KlvPacketJson) => void>()
+  readonly #subscribers = new Set<Subscriber>()
   #available = false
   /** Extraction is on, from klv/start (or play, when automatic) until klv/stop or the end of the play. */
   #extracting = false
@@ -166,11 +173,16 @@ export class KlvTap {
   }
 
   /** Calls back with every packet decoded from now on; returns the function that unsubscribes. */
-  subscribe(listener: (packet: KlvPacketJson) => void): () => void {
-    this.#subscribers.add(listener)
+  subscribe(subscriber: Subscriber): () => void {
+    this.#subscribers.add(subscriber)
     return () => {
-      this.#subscribers.delete(listener)
+      this.#subscribers.delete(subscriber)
     }
+  }
+
+  /** Ends every subscription, when the pipeline is removed: another one may get its id. */
+  close(): void {
+    for (const { onEnd } of [...this.#subscribers]) onEnd()
   }
 
   #setExtracting(extracting: boolean): void {
@@ -217,7 +229,7 @@ export class KlvTap {
     // Most of the time there is no subscriber, and creating the object costs more than decoding.
     if (this.#subscribers.size === 0) return
     const json = klvPacketJson(packet, { pipelineId: id, receivedAt: at, now: at })
-    for (const listener of this.#subscribers) listener(json)
+    for (const { onPacket } of this.#subscribers) onPacket(json)
   }
 
   #updateGeolocation(geolocation: Geolocation, arrivedMs: number): void {

@@ -197,6 +197,7 @@ export class PipelineActor {
       await Promise.all([this.#endPlay(), this.#pushes.end()])
       await this.#demand.close()
       this.screenshots.close()
+      this.klv.close()
       this.#removed = true
     })
   }

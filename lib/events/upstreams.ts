@@ -1,4 +1,4 @@
-import { follow } from '../engine/follow.ts'
+import { type Following, follow } from '../engine/follow.ts'
 import type { Engine, Klv } from '../engine/protocol.ts'
 import type { Log } from '../ports.ts'
 import type { EventHub } from './hub.ts'
@@ -19,16 +19,17 @@ interface Upstream {
   subscribers: number
   timer: ReturnType<typeof setTimeout> | undefined
   readonly abort: AbortController
+  readonly following: Following
 }
 
 /** One upstream per key while somebody subscribes, and `lingerMs` longer. */
-const createUpstreams = (start: (key: string, signal: AbortSignal) => void, lingerMs = 0): Upstreams => {
+const createUpstreams = (start: (key: string, signal: AbortSignal) => Following, lingerMs = 0): Upstreams => {
   const upstreams = new Map<string, Upstream>()
 
   const open = (key: string): Upstream => {
-    const upstream: Upstream = { subscribers: 0, timer: undefined, abort: new AbortController() }
+    const abort = new AbortController()
+    const upstream: Upstream = { subscribers: 0, timer: undefined, abort, following: start(key, abort.signal) }
     upstreams.set(key, upstream)
-    start(key, upstream.abort.signal)
     return upstream
   }
   const end = (key: string, upstream: Upstream): void => {
@@ -44,7 +45,10 @@ const createUpstreams = (start: (key: string, signal: AbortSignal) => void, ling
   }
   return {
     subscribe(key) {
-      const upstream = upstreams.get(key) ?? open(key)
+      const known = upstreams.get(key)
+      // What was lost, such as a pipeline that was deleted, may have come back a moment ago.
+      known?.following.retry()
+      const upstream = known ?? open(key)
       clearTimeout(upstream.timer)
       upstream.subscribers += 1
       let subscribed = true

@@ -163,6 +163,20 @@ describe('KLV of a playing pipeline', () => {
     await service.stop()
   })
 
+  it('is followed under an id that was deleted and created anew', async () => {
+    const service = await startService()
+    const auto = { klv_config: { auto_extract_geolocation: true } }
+    await create(service, 'again', source.url('/klv'), auto)
+    const before = await followKlv(service, 'again')
+    await expectRun(before, 3)
+    await service.request('PUT', '/svc/pipeline/again/stop')
+    expect((await service.request('DELETE', '/svc/pipeline/again')).status).toBe(204)
+    expect((await before.rest()).at(-1)?.event).toBe('pipeline_not_found')
+    await create(service, 'again', source.url('/klv'), auto)
+    await expectRun(await followKlv(service, 'again'), 3)
+    await service.stop()
+  })
+
   it('is decoded again after the engine was replaced when it updates the geolocation, and its streams go on', async () => {
     const service = await startService()
     await create(service, 'auto', source.url('/klv'), { klv_config: { auto_extract_geolocation: true } })

@@ -161,7 +161,7 @@ describe('a KLV tap', () => {
     send(flightPacket(0))
     tap.start()
     const packets: unknown[] = []
-    tap.subscribe((packet) => packets.push(packet))
+    tap.subscribe({ onPacket: (packet) => packets.push(packet), onEnd: () => {} })
     const wrong = flightPacket(100)
     wrong[30] = (wrong[30] ?? 0) ^ 1
     send(wrong)
@@ -187,11 +187,21 @@ describe('a KLV tap', () => {
     send(flightPacket(0))
     tap.start()
     const packets: string[] = []
-    const unsubscribe = tap.subscribe(({ timestamp }) => packets.push(timestamp ?? ''))
+    const unsubscribe = tap.subscribe({ onPacket: ({ timestamp }) => packets.push(timestamp ?? ''), onEnd: () => {} })
     send(flightPacket(0))
     unsubscribe()
     send(flightPacket(100))
     expect(packets).toEqual(['1970-01-01T00:00:00.000Z'])
+  })
+
+  it('tells the subscribers that are left when its pipeline is removed', () => {
+    const { tap } = createTap()
+    const ended: string[] = []
+    const subscriberOf = (name: string) => ({ onPacket: () => {}, onEnd: () => void ended.push(name) })
+    tap.subscribe(subscriberOf('left before'))()
+    tap.subscribe(subscriberOf('there'))
+    tap.close()
+    expect(ended).toEqual(['there'])
   })
 
   it('accepts any bytes without throwing, and decodes the valid packets between the invalid ones', () => {
@@ -199,8 +209,11 @@ describe('a KLV tap', () => {
     tap.begin()
     const random = seededRandom(4711)
     let received = 0
-    tap.subscribe(() => {
-      received += 1
+    tap.subscribe({
+      onPacket: () => {
+        received += 1
+      },
+      onEnd: () => {},
     })
     for (let round = 0; round < 20_000; round++) send(mutate(random(10) === 0 ? LARGE : flightPacket(round * 100), random))
     send(new Uint8Array(2_000_000))

@@ -67,6 +67,27 @@ describe('the KLV upstreams', () => {
     expect([open, opened]).toEqual([['a'], ['a']])
   })
 
+  it('open a stream that the engine has ended at once for the next subscriber', async () => {
+    let opened = 0
+    const upstreams = createKlvUpstreams({
+      klv: {
+        async *events() {
+          opened += 1
+          yield { type: 'heartbeat' }
+        },
+      },
+      events: { push: () => {} },
+      log: SILENT,
+    })
+    upstreams.subscribe('a')()
+    await vi.advanceTimersByTimeAsync(1)
+    expect(opened).toBe(1)
+    upstreams.subscribe('a')
+    await vi.advanceTimersByTimeAsync(1)
+    expect(opened).toBe(2)
+    upstreams.close()
+  })
+
   it('close every stream at once when they are closed', async () => {
     const { upstreams, open } = setUp()
     upstreams.subscribe('a')
