@@ -31,7 +31,7 @@ export interface ActorDeps {
   readonly settings: () => Settings
   /** Address of outputs that the service assigns. */
   readonly outputHost: string
-  /** Throws ApiError when the license allows no start by a reader. */
+  /** Throws ApiError when the license, or this host, allows no start by a reader. */
   readonly admitReaderStart: (config: PipelineConfig) => Promise<void>
   readonly emit: (event: EngineEvent) => void
 }

@@ -249,6 +249,7 @@ export class Supervisor {
   }
 
   async #admitReaderStart(config: PipelineConfig): Promise<void> {
+    this.#options.planner.permit(config)
     const codecs = await licensedCodecs(this.#license, this, config)
     requireLicense(this.#license, codecs, this.#running)
   }

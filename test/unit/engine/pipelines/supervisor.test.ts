@@ -1,21 +1,25 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createPlanner } from '../../../../engine/launch/plan.ts'
+import { createPlanner, noSandbox } from '../../../../engine/launch/plan.ts'
 import { Supervisor } from '../../../../engine/pipelines/supervisor.ts'
+import type { MountOptions } from '../../../../engine/rtsp/publisher/mount.ts'
 import type { Publisher } from '../../../../engine/rtsp/publisher/publisher.ts'
 import { createDecodeSlots } from '../../../../engine/screenshots/decode/slots.ts'
 import type { EngineEvent } from '../../../../lib/engine/messages.ts'
+import type { ApiError } from '../../../../lib/errors.ts'
 import type { PipelineConfig } from '../../../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS } from '../../../../lib/schema/settings.ts'
 import { configure } from '../../../helpers/media/play-launch.ts'
 import { silentLog } from '../../../helpers/rtsp/media.ts'
 
 /** A supervisor whose outputs listen nowhere. */
-const setUp = () => {
+const setUp = (host: { readonly advancedRefusal?: ApiError } = {}) => {
   const mounted: string[] = []
+  const mounts: MountOptions[] = []
   const closed: string[] = []
   const publisher: Publisher = {
-    mount: async ({ path }) => {
+    mount: async ({ path }, options) => {
       mounted.push(path)
+      mounts.push(options)
       const close = async () => void closed.push(path)
       return { readers: 0, stats: { bytesOut: 0, gopDrops: 0, worstLoss: 0 }, disconnectReaders: () => {}, close } as never
     },
@@ -26,7 +30,7 @@ const setUp = () => {
   }
   const supervisor = new Supervisor({
     publisher,
-    planner: createPlanner({ allowFiles: false }),
+    planner: createPlanner({ allowFiles: false, ...host }),
     screenshots: { store: { put: () => Promise.reject(new Error('unused')), trim: async () => {} }, slots: createDecodeSlots() },
     log: silentLog,
     now: () => 0,
@@ -40,7 +44,7 @@ const setUp = () => {
     if (event.type !== 'heartbeat') events.push(event.type)
   })
   onTestFinished(() => supervisor.close())
-  return { supervisor, mounted, closed, events, moments }
+  return { supervisor, mounted, mounts, closed, events, moments }
 }
 
 const onDemand: PipelineConfig = {
@@ -92,6 +96,18 @@ describe('registering pipelines', () => {
     await supervisor.remove('cam-1', false)
     await replaced
     expect(supervisor.list().map(({ id }) => id)).toEqual(['cam-1'])
+  })
+})
+
+describe('an advanced pipeline that was stored on a host with a sandbox', () => {
+  it('is started by nobody on a host without one, also not by a reader', async () => {
+    const { supervisor, mounts } = setUp({ advancedRefusal: noSandbox('There is none.') })
+    const config = { ...onDemand, mode: 'advanced', raw_pipeline: 'videotestsrc ! x264enc ! rtph264pay name=pay0' } as never
+    await supervisor.put(config, { create: true, stored: true })
+    const refusal = { code: 'FORBIDDEN', details: { reason: 'no_sandbox' } }
+    await expect(supervisor.play('cam-1', true)).rejects.toMatchObject(refusal)
+    await expect(mounts[0]?.onDescribe?.()).rejects.toMatchObject(refusal)
+    expect(supervisor.view('cam-1').runtime).toMatchObject({ phase: 'idle', desired: 'ready' })
   })
 })
 
