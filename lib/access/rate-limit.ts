@@ -26,7 +26,8 @@ export const createRateLimiter = (clock: Clock, maxClients = MAX_CLIENTS): RateL
       const key = `${limit.name} ${clientOf(clientAddress)}`
       const now = clock.now()
       const windowMs = limit.window_seconds * 1000
-      const recent = (times.get(key) ?? []).filter((time) => now - time < windowMs)
+      // A time to come is from before the clock was set back: it would count until then.
+      const recent = (times.get(key) ?? []).filter((time) => time <= now && now - time < windowMs)
       const oldest = recent[recent.length - limit.requests]
       if (oldest !== undefined) throw limited(Math.ceil((oldest + windowMs - now) / 1000))
       recent.push(now)

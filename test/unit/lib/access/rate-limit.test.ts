@@ -42,6 +42,15 @@ describe('a rate limit', () => {
     expect(passed.length).toBe(300)
   })
 
+  it('keeps nobody out for longer when the clock is set back', () => {
+    const clock = clockAt(10_000_000)
+    const limiter = createRateLimiter(clock)
+    for (let count = 0; count < 60; count += 1) limiter.take(limit, 'a')
+    clock.time -= 3_600_000
+    for (let count = 0; count < 60; count += 1) limiter.take(limit, 'a')
+    expect(() => limiter.take(limit, 'a')).toThrow(expect.objectContaining({ details: { retry_after_seconds: 60 } }))
+  })
+
   it('counts names and clients separately, and clients without address together', () => {
     const limiter = createRateLimiter(clockAt(0))
     const one = { ...limit, requests: 1 }
