@@ -16,6 +16,8 @@ interface LiveParts {
   readonly config: () => PipelineConfig
   readonly video: RtpStream
   readonly klv: RtpStream
+  /** Whether the source has KLV. The caps of its stream tell only that it may have. */
+  readonly hasKlv: () => boolean
   /** Where readers join; undefined while the pipeline neither plays nor may be started by a reader. */
   readonly point: () => MountPoint | undefined
 }
@@ -178,7 +180,7 @@ export class LiveVideo {
     const { video } = this.#parts
     this.#elementary ??= new ElementaryStream(video, this.#order)
     const shared = this.#shared(this.#elementary)
-    const format = name === 'ts' ? new TsFormat(shared, { video, klv: this.#klv }) : new RecordFormat(shared)
+    const format = name === 'ts' ? new TsFormat(shared, { video, klv: this.#klv, hasKlv: this.#parts.hasKlv }) : new RecordFormat(shared)
     this.#formats.set(name, format)
     return format
   }

@@ -20,6 +20,8 @@ interface TsStreams {
   readonly video: RtpStream
   /** Undefined when KLV is not passed on. */
   readonly klv: RtpStream | undefined
+  /** Whether the source has KLV. */
+  readonly hasKlv: () => boolean
 }
 
 /** How one muxer writes the units of a pipeline. */
@@ -141,7 +143,7 @@ export class TsFormat implements Format, TsChunks {
   }
 
   #programOf({ codec }: Picture): Program {
-    const klv = this.#streams.klv?.caps !== undefined
+    const klv = this.#streams.klv?.caps !== undefined && this.#streams.hasKlv()
     const before = this.#program
     if (before?.videoType === codec.streamType && before.klv === klv) return before
     this.#program = { videoType: codec.streamType, klv, version: (before?.version ?? -1) + 1 }

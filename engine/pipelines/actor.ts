@@ -118,7 +118,13 @@ export class PipelineActor {
 
   get live(): LiveVideo {
     const [video, klv] = this.#streams
-    this.#live ??= new LiveVideo({ config: () => this.#config, video, klv, point: () => this.#demand.output.point })
+    this.#live ??= new LiveVideo({
+      config: () => this.#config,
+      video,
+      klv,
+      hasKlv: () => this.klv.view().available,
+      point: () => this.#demand.output.point,
+    })
     return this.#live
   }
 

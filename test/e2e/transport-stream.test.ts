@@ -4,9 +4,12 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { KlvDemuxer } from '../../engine/klv/mpegts/klv-demuxer.ts'
+import { flightPacket } from '../../engine/klv/st0601/synthetic-flight.ts'
 import { toHex } from '../fixtures/klv/hex.ts'
 import { mediaChildren } from '../helpers/api/host-truth.ts'
 import { gstKlv } from '../helpers/klv/reader.ts'
+import { startTsKlvSender } from '../helpers/klv/ts-sender.ts'
+import { freeUdpPort, send, TS } from '../helpers/media/play-launch.ts'
 import { type Service, startService } from '../helpers/process/service.ts'
 import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
 import { startRtspSource } from '../helpers/rtsp/source.ts'
@@ -101,6 +104,30 @@ describe('stream.ts', () => {
 
     const without = await read(service, 'mute', (sofar) => pictures(sofar) >= 30)
     expect((await examine(save(without.bytes))).streams).toEqual([expect.objectContaining({ codec_name: 'h264' })])
+    await service.stop()
+  })
+
+  it('announces KLV only when the source has it: where only the data tells, and after a replacement', async () => {
+    const port = await freeUdpPort()
+    onTestFinished(send(`${TS.H264} ! udpsink host=127.0.0.1 port=${port} sync=false`))
+    const sender = await startTsKlvSender({ synchronous: false, klv: (index) => flightPacket(index * 100) })
+    onTestFinished(() => sender.stop())
+    const service = await startService()
+    const passed = { klv_config: { pass_klv: true } }
+    const streamsOf = async (id: string) => {
+      const { bytes } = await read(service, id, (sofar) => pictures(sofar) >= 20)
+      return (await examine(save(bytes))).streams
+    }
+    const [video, klv] = [expect.objectContaining({ codec_name: 'h264' }), expect.objectContaining({ codec_name: 'klv' })]
+    await create(service, 'plain', { source: { uri: `udp://127.0.0.1:${port}` }, ...passed })
+    expect(await streamsOf('plain')).toEqual([video])
+    await create(service, 'drone', { source: { uri: sender.uri }, ...passed })
+    expect(await streamsOf('drone')).toEqual([video, klv])
+    await service.request('PUT', '/svc/pipeline/drone/stop')
+    const ball = { id: 'drone', mode: 'simple', source: { uri: 'test://ball?width=320&height=240&fps=10' }, ...passed }
+    expect((await service.request('PUT', '/svc/pipeline/drone', ball)).status).toBe(200)
+    expect((await service.request('PUT', '/svc/pipeline/drone/play')).status).toBe(200)
+    expect(await streamsOf('drone')).toEqual([video])
     await service.stop()
   })
 

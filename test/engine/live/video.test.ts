@@ -29,7 +29,13 @@ const serve = async (description: string, maxReaders = 10) => {
     { streams: media.streams, maxReaders: () => maxReaders, describeTimeoutMs: () => 10_000 },
   )
   const config = { ...configure('test://ball', null), output: { uri: `rtsp://127.0.0.1:${port}/cam` } }
-  const live = new LiveVideo({ config: () => config, video: media.streams[0] as RtpStream, klv: new RtpStream(), point: () => mount.point })
+  const live = new LiveVideo({
+    config: () => config,
+    video: media.streams[0] as RtpStream,
+    klv: new RtpStream(),
+    hasKlv: () => false,
+    point: () => mount.point,
+  })
   const server = createServer((_request, response) => {
     const abort = new AbortController()
     response.on('close', () => abort.abort())

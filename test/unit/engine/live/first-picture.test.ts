@@ -40,7 +40,13 @@ it('a transport stream begins with a key picture and its parameter sets, also wh
       done()
     },
   })
-  const live = new LiveVideo({ config: () => configure('test://ball', null), video, klv: new RtpStream(), point: () => undefined })
+  const live = new LiveVideo({
+    config: () => configure('test://ball', null),
+    video,
+    klv: new RtpStream(),
+    hasKlv: () => false,
+    point: () => undefined,
+  })
   const feed = live.feed(out, { catchUp: true })
   unit(SLICE)
   expect(nalTypes(Buffer.concat(written))).toEqual([])
