@@ -67,6 +67,8 @@ export class LiveVideo {
   #losses = 0
   #firstUnitAfterLoss = 0
   #timer: NodeJS.Timeout | undefined
+  /** Clients that are admitted and have not joined yet. */
+  #expected = 0
 
   constructor(parts: LiveParts) {
     const { video } = parts
@@ -84,23 +86,44 @@ export class LiveVideo {
    * `details.reason` not_playing, no_pay0 or codec, SERVICE_UNAVAILABLE reader_limit, and what the start fails with.
    */
   async open(format: FormatName, signal: AbortSignal): Promise<ByteSource> {
-    const point = await this.#admit(signal)
-    return (out) => this.#join(point, format, out)
+    const { point, release } = await this.#admit(signal)
+    return (out) => {
+      release()
+      this.#join(point, format, out)
+    }
   }
 
-  async #admit(signal: AbortSignal): Promise<MountPoint> {
+  async #admit(signal: AbortSignal): Promise<{ readonly point: MountPoint; readonly release: () => void }> {
     const { config, point: find, video } = this.#parts
     const { id, output } = config()
     const point = find()
     if (output === null) throw noPay0(id)
     if (point === undefined) throw notPlaying(id)
-    if (point.isFull) throw readerLimit(id)
+    if (this.#isFull(point)) throw readerLimit(id)
     await point.untilReady(signal)
     const { caps } = video
     if (point.closed || caps === undefined) throw notPlaying(id)
     if (!CODECS.has(caps.encodingName)) throw wrongCodec(id, caps.encodingName)
-    if (point.isFull) throw readerLimit(id)
-    return point
+    if (this.#isFull(point)) throw readerLimit(id)
+    return { point, release: this.#reserve(signal) }
+  }
+
+  #isFull({ readers, options }: MountPoint): boolean {
+    return readers + this.#expected >= options.maxReaders()
+  }
+
+  /** Takes a place for a client until it joins or has gone: all who wait for the same start are admitted at once. */
+  #reserve(signal: AbortSignal): () => void {
+    this.#expected += 1
+    let held = true
+    const release = (): void => {
+      if (held) this.#expected -= 1
+      held = false
+      signal.removeEventListener('abort', release)
+    }
+    signal.addEventListener('abort', release)
+    if (signal.aborted) release()
+    return release
   }
 
   /**

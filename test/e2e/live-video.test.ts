@@ -119,6 +119,24 @@ describe('live video over HTTP', () => {
     await service.stop()
   })
 
+  it('admits no more clients than there are places, also when all wait for the same start', async () => {
+    const service = await startService()
+    await service.request('PUT', '/svc/settings', { readers: { max_per_pipeline: 2 } })
+    await create(service, 'demanded', { source: BALL, on_demand: true })
+    const clients = await Promise.all(Array.from({ length: 6 }, () => watch(service, 'demanded')))
+    expect(clients.map(({ status }) => status).sort()).toEqual([200, 200, 503, 503, 503, 503])
+    expect(await readersOf(service, 'demanded')).toBe(2)
+    for (const client of clients) await client.close()
+    await until(
+      () => readersOf(service, 'demanded'),
+      (readers) => readers === 0,
+    )
+    const next = await watch(service, 'demanded')
+    expect(next.status).toBe(200)
+    await next.close()
+    await service.stop()
+  })
+
   it('refuses what it cannot serve: another codec, no pay0, one reader too many', async () => {
     const source = await startRtspSource()
     onTestFinished(() => source.stop())
