@@ -46,6 +46,8 @@ export class CotSender {
   #settings: CotSettings = { uri: null, interval_ms: 1000 }
   #receiver: CotReceiver | undefined
   #timer: NodeJS.Timeout | undefined
+  /** When events were last sent to the receiver, monotonic milliseconds. */
+  #sentAt = Number.NEGATIVE_INFINITY
   #sent = 0
   #dropped = 0
 
@@ -78,14 +80,16 @@ export class CotSender {
   #connectTo(uri: string | null): void {
     this.#receiver?.close()
     this.#receiver = undefined
+    this.#sentAt = Number.NEGATIVE_INFINITY
     const address = uri === null ? undefined : parseCotUri(uri)
     if (uri === null || address === undefined) return
     this.#receiver = new CotReceiver({
       uri,
       dial: address.protocol === 'tcp' ? dialTcp(address) : dialUdp(address),
       isNeeded: () => this.#fresh().length > 0,
-      // What could not be sent meanwhile goes out at once.
+      // What could not be sent meanwhile goes out at once; one that comes and goes gets no more events for it.
       onOpen: () => {
+        if (performance.now() - this.#sentAt < this.#settings.interval_ms) return
         clearInterval(this.#timer)
         this.#timer = setInterval(() => this.#send(), this.#settings.interval_ms)
         this.#send()
@@ -109,6 +113,7 @@ export class CotSender {
       return
     }
     const now = this.#options.now()
+    this.#sentAt = performance.now()
     for (const { output, ...position } of positions) {
       const videoUrl = this.#options.videoUrl(output, connection.ownAddress)
       if (connection.write(cotEvent({ ...position, videoUrl }, now))) this.#sent += 1

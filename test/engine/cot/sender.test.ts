@@ -169,6 +169,20 @@ describe('Cursor on Target over TCP', () => {
     expect(logged).toEqual(['cot_receiver_connected', 'cot_receiver_lost', 'cot_receiver_back'])
   })
 
+  it('sends no oftener than the interval to a receiver that takes each event and closes', async () => {
+    const receiver = await serveTcp()
+    const { sender, logged } = startSender('uav-1')
+    sender.configure({ uri: `tcp://127.0.0.1:${receiver.port}`, interval_ms: 60_000 })
+    await reach(1, receiver.events)
+    for (const socket of receiver.sockets) socket.destroy()
+    await until(
+      () => logged,
+      (events) => events.includes('cot_receiver_back'),
+    )
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect([receiver.events().length, sender.counts().sent]).toEqual([1, 1])
+  })
+
   it('does not send a position that is older than five seconds, and needs no connection for it', async () => {
     const receiver = await serveTcp()
     const { sender, frozen, flying } = startSender()
