@@ -21,7 +21,7 @@ export const settingsRoutes = (deps: SettingsDeps) => [
     status: 200,
     errors: ['SERVICE_UNAVAILABLE'],
     answer: jsonAnswer('The settings', settingsSchema, { defaults: DEFAULT_SETTINGS }, ETAG),
-    handle: async () => answer(maskSettings(await readSettings(deps.settings))),
+    handle: async () => answer(deps, await readSettings(deps.settings)),
   }),
   route({
     method: 'PUT',
@@ -39,12 +39,13 @@ export const settingsRoutes = (deps: SettingsDeps) => [
       { changed: { ...DEFAULT_SETTINGS, start_timeout_seconds: 20 } },
       ETAG,
     ),
-    handle: async ({ request }) => answer(await changeSettings(deps, await readJson(request), ifMatchOf(request))),
+    handle: async ({ request }) => answer(deps, await changeSettings(deps, await readJson(request), ifMatchOf(request))),
   }),
 ]
 
-/** Settings with their ETag. */
-const answer = async (settings: Settings): Promise<Response> => json(settings, 200, { etag: await etagOfSettings(settings) })
+/** Settings, masked, with their ETag. */
+const answer = async (deps: SettingsDeps, settings: Settings): Promise<Response> =>
+  json(maskSettings(settings), 200, { etag: await etagOfSettings(deps, settings) })
 
 /** The settings alone, for embedding. */
 export const createSettingsHandlers = (deps: SettingsDeps & RouterDeps): FetchHandler => createRouter(settingsRoutes(deps), deps)

@@ -12,6 +12,7 @@ export interface SettingsDeps {
   readonly settings: SettingsRepository
   readonly engine: Engine
   readonly changes: KeyedQueue
+  readonly apiKey: string
   readonly clock: Clock
   readonly log: Log
 }
@@ -28,18 +29,19 @@ export const maskSettings = (settings: Settings): Settings => ({
   readers: { ...settings.readers, password: settings.readers.password === null ? null : MASK },
 })
 
-/** The ETag of settings as they are answered; a change of the password of readers alone does not show in it. */
-export const etagOfSettings = (settings: Settings): Promise<string> => etagOf(settings)
+/** The ETag of settings with the password of readers. It is a hash with the API key: nobody without the key can guess the password from it. */
+export const etagOfSettings = ({ apiKey }: Pick<SettingsDeps, 'apiKey'>, settings: Settings): Promise<string> =>
+  etagOf({ settings, apiKey })
 
 /**
- * Changes the given fields and answers all settings, masked; sends them to the engine before it stores them. PRECONDITION_FAILED after
- * another change.
+ * Changes the given fields and answers all settings, as the engine needs them; sends them there before it stores them.
+ * PRECONDITION_FAILED after another change.
  */
 export const changeSettings = async (deps: SettingsDeps, input: unknown, ifMatch: string | null = null): Promise<Settings> => {
   const patch = validate(settingsPatchSchema, input, 'settings record')
   return deps.changes(QUEUE, async () => {
     const stored = await deps.settings.read()
-    if (ifMatch !== null) requireMatch(ifMatch, await etagOfSettings(maskSettings(withChanges(DEFAULT_SETTINGS, stored))), 'settings')
+    if (ifMatch !== null) requireMatch(ifMatch, await etagOfSettings(deps, withChanges(DEFAULT_SETTINGS, stored)), 'settings')
     const changes = mergePartial(stored, restorePassword(patch, stored))
     const changed = withChanges(DEFAULT_SETTINGS, changes)
     requireReaderPassword(changed)
@@ -52,7 +54,7 @@ export const changeSettings = async (deps: SettingsDeps, input: unknown, ifMatch
         .catch((cause: unknown) => deps.log.warn('settings_not_restored', { error: messageOf(cause) }))
       throw error
     }
-    return maskSettings(changed)
+    return changed
   })
 }
 

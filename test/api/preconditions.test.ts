@@ -120,6 +120,19 @@ testRows([
       expect([back.status, back.headers.get('etag')]).toEqual([200, before])
     },
   },
+  {
+    name: 'gives the settings another ETag with another password of readers, which no answer shows',
+    given: (api) => api.send('PUT', '/svc/settings', { readers: { password: 'correct horse' } }),
+    request: ['PUT', '/svc/settings', { readers: { password: 'battery staple' } }],
+    status: 200,
+    after: async (api, response) => {
+      const etag = await etagAt(api, '/svc/settings')
+      expect(etag).toBe(response.headers.get('etag'))
+      const change = (password: string) => api.send('PUT', '/svc/settings', { readers: { password } }, { 'if-match': etag })
+      const statuses = [(await change('***')).status, (await change('kestrel kestrel')).status, (await change('battery staple')).status]
+      expect(statuses).toEqual([200, 200, 412])
+    },
+  },
 ])
 
 describe('writers that read the same ETag', () => {
