@@ -12,6 +12,7 @@ const FAULTS = {
   crashed: 'transient', // the child was killed by a signal or failed with an unknown error
   source_error: 'transient', // the source answered with a 5xx or violated the protocol
   port_in_use: 'transient', // another program uses the output port
+  output_unavailable: 'transient', // the output address is none of this host now, or cannot be opened
   device_busy: 'transient', // the camera is open in another program
   device_missing: 'transient', // the camera is unplugged
   unauthorized: 'permanent', // 401, 403
@@ -56,10 +57,13 @@ export const worthWaiting = (fault: Fault): boolean => WORTH_WAITING.has(fault.r
  */
 export const worthRetrying = (fault: Fault): boolean => !fault.permanent || fault.reason === 'not_found'
 
+/** Faults of this host, not of the source or the configuration. */
+const UNAVAILABLE: ReadonlySet<FaultCause> = new Set(['engine_missing', 'port_in_use', 'output_unavailable'])
+
 /** The API error of a start that failed with this fault; `details.cause` is for users, `details.reason` for programs. */
 export const faultToApiError = (fault: Fault): ApiError => {
   const details = { cause: fault.message, reason: fault.reason }
-  if (fault.reason === 'engine_missing' || fault.reason === 'port_in_use') {
+  if (UNAVAILABLE.has(fault.reason)) {
     return new ApiError('SERVICE_UNAVAILABLE', fault.message, details, { cause: fault })
   }
   if (worthWaiting(fault))

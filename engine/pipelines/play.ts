@@ -80,6 +80,10 @@ export class Play {
   readonly #abort = new AbortController()
   readonly #backoff = new Backoff()
   readonly #started = Promise.withResolvers<void>()
+  /** Callers that wait for the start of a play in the background, which goes on after a fault; each is told of it. */
+  readonly #waiting = new Set<(fault: Fault) => void>()
+  /** Ends the present pause between two attempts. */
+  #endPause = (): void => {}
   #hadMedia = false
   #pid: number | undefined
   /** When the first media of the present attempt came, monotonic milliseconds. */
@@ -119,15 +123,23 @@ export class Play {
   /** Resolves at the first media; rejects with the ApiError of a start that failed, was stopped or takes longer than the start timeout. */
   async started(): Promise<void> {
     const timeoutMs = this.#startTimeoutMs()
-    let timer: NodeJS.Timeout | undefined
+    const { promise: over, reject } = Promise.withResolvers<never>()
     // An awaited play fails at its own deadline; one in the background goes on, and only this wait ends.
-    const deadline = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(startTimeout(this.#cause, timeoutMs)), timeoutMs + (this.awaited ? 10_000 : 0))
-    })
+    const timer = setTimeout(() => reject(startTimeout(this.#cause, timeoutMs)), timeoutMs + (this.awaited ? 10_000 : 0))
+    const onFault = (fault: Fault): void => {
+      // What ends the play is answered when its output is released.
+      if (!worthWaiting(fault) && worthRetrying(fault)) reject(faultToApiError(fault))
+    }
+    if (!this.awaited && !this.#hadMedia) {
+      this.#waiting.add(onFault)
+      // The source may be there by now: whoever asks does not wait for the delay after the attempts before.
+      this.#retrySoon()
+    }
     try {
-      await Promise.race([this.#started.promise, deadline])
+      await Promise.race([this.#started.promise, over])
     } finally {
       clearTimeout(timer)
+      this.#waiting.delete(onFault)
     }
   }
 
@@ -215,6 +227,7 @@ export class Play {
     // A fault of the source says more about a failed start than the timeout after it.
     if (this.#cause === undefined || fault.reason !== 'timeout' || this.#hadMedia) this.#cause = fault
     this.#parts.report({ type: 'fault', fault })
+    for (const tell of this.#waiting) tell(fault)
   }
 
   /** While a caller waits for the start: the pause before the next attempt, milliseconds, or the failure that ends the play. */
@@ -263,15 +276,19 @@ export class Play {
     const timer = setTimeout(over.resolve, delayMs)
     const onAbort = (): void => over.resolve()
     signal.addEventListener('abort', onAbort)
-    const unsubscribe = planner.onReturn(config, () => {
-      this.#backoff.reset()
-      over.resolve()
-    })
+    this.#endPause = over.resolve
+    const unsubscribe = planner.onReturn(config, () => this.#retrySoon())
     await over.promise
     unsubscribe()
     clearTimeout(timer)
     signal.removeEventListener('abort', onAbort)
     report({ type: 'pause', delayMs: null })
+  }
+
+  /** The present pause is over, and the delays begin with the shortest again. */
+  #retrySoon(): void {
+    this.#backoff.reset()
+    this.#endPause()
   }
 
   #startTimeoutMs(): number {

@@ -206,7 +206,8 @@ export class Supervisor {
   }
 
   async #put(config: PipelineConfig, { create, stored = false }: PutOptions): Promise<PipelineConfig> {
-    requireOwnAddress(config)
+    // The network of the host may come up after the service: the start of a stored pipeline says so, and is tried again.
+    if (!stored) requireOwnAddress(config)
     const known = this.#actors.get(config.id)
     if (known !== undefined && create) {
       throw new ApiError('CONFLICT', `A pipeline "${config.id}" exists already. Use another id.`, { reason: 'exists' })

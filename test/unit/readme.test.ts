@@ -35,6 +35,7 @@ const REASONS = Object.keys({
   crashed: true,
   source_error: true,
   port_in_use: true,
+  output_unavailable: true,
   device_busy: true,
   device_missing: true,
   unauthorized: true,

@@ -65,9 +65,11 @@ const listenError = (error: unknown, { port, ...named }: OutputAddress, host: st
     return new ApiError('SERVICE_UNAVAILABLE', message, { reason: 'listen_failed' }, { cause: error })
   }
   if (code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT' || code === 'EINVAL')
-    return validationError('output address', [
-      { path: 'output.uri', message: `${host} is not an address of this machine. Use one, or 0.0.0.0` },
-    ])
+    return validationError(
+      'output address',
+      [{ path: 'output.uri', message: `${host} is not an address of this machine. Use one, or 0.0.0.0` }],
+      { reason: 'listen_failed' },
+    )
   if (code === 'EACCES')
     return validationError('output address', [
       { path: 'output.uri', message: `This service may not open port ${port}. Choose another output port` },

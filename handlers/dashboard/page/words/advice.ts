@@ -7,6 +7,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   crashed: 'Its process died and is started again. The log below may say why.',
   source_error: 'The source answers with an error. Restart it, or look into its own log.',
   port_in_use: 'Another program uses the port of the output. Choose another one by Edit.',
+  output_unavailable: 'Check the network of this host: the address of the output is not there. Or choose another one by Edit.',
   device_busy: 'Another program or pipeline uses the camera. Stop it there first.',
   device_missing: 'Plug the camera in: it plays again by itself.',
   not_found: 'Check the path of the address: the source does not know it.',

@@ -299,4 +299,48 @@ describe('starting in the background', () => {
     await vi.advanceTimersByTimeAsync(200_000)
     expect(events().at(-1)).toBe('media')
   })
+
+  it('× an output address that this host does not have yet: attempts go on until it is there', async () => {
+    let opened = 0
+    const open = async () => {
+      opened += 1
+      if (opened < 3) throw new ApiError('SERVICE_UNAVAILABLE', 'The output cannot listen on 10.0.0.9.', { reason: 'listen_failed' })
+    }
+    const { events } = start([], { awaited: false, output: { open } })
+    await vi.advanceTimersByTimeAsync(5000)
+    expect(events()).toEqual(['fault:output_unavailable', 'lost', 'fault:output_unavailable', 'lost', 'media'])
+  })
+
+  it('× a caller in a long pause: the next attempt comes at once, and the start resolves when the source is there', async () => {
+    const { play, runs, pauses } = start(times(8, { fault: 'unreachable' }), { awaited: false })
+    await vi.advanceTimersByTimeAsync(70_000)
+    expect([runs.length, pauses().slice(-1)]).toEqual([8, [30_000]])
+    const started = play.started()
+    await vi.advanceTimersByTimeAsync(10)
+    await started
+    expect([runs.length, play.hadMedia]).toEqual([9, true])
+  })
+
+  it('× a caller while the source stays away: the delays begin with the first again, for as long as it waits', async () => {
+    const { play, pauses } = start(times(8, { fault: 'unreachable' }), { awaited: false })
+    await vi.advanceTimersByTimeAsync(20_000)
+    const before = pauses().length
+    const started = play.started()
+    await vi.advanceTimersByTimeAsync(4000)
+    await started
+    expect(pauses().slice(before)).toEqual([500, 1000])
+  })
+
+  it.each<[FaultCause, string]>([
+    ['not_found', 'ENGINE_ERROR'],
+    ['port_in_use', 'SERVICE_UNAVAILABLE'],
+  ])('× %s while a caller waits: the caller gets %s at once, and attempts go on', async (fault, code) => {
+    const { play, events } = start(times(3, { fault }), { awaited: false })
+    await vi.advanceTimersByTimeAsync(100)
+    const outcome = expect(play.started()).rejects.toMatchObject({ code, details: { reason: fault } })
+    await vi.advanceTimersByTimeAsync(100)
+    await outcome
+    await vi.advanceTimersByTimeAsync(5000)
+    expect(events().at(-1)).toBe('media')
+  })
 })

@@ -77,6 +77,14 @@ describe('registering pipelines', () => {
     expect(supervisor.view('cam-1').runtime.push).toMatchObject(others.map((uri) => ({ uri, state: 'idle', last_error: null, bytes: 0 })))
   })
 
+  it('refuses an output at an address of another host, but not of a stored pipeline: the host may get the address later', async () => {
+    const { supervisor } = setUp()
+    const elsewhere: PipelineConfig = { ...onDemand, output: { uri: 'rtsp://192.0.2.9:50000/cam-1' } }
+    await expect(supervisor.put(elsewhere, { create: true })).rejects.toMatchObject({ code: 'VALIDATION_ERROR' })
+    await supervisor.put(elsewhere, { create: true, stored: true })
+    expect(supervisor.view('cam-1')).toMatchObject({ state: 'ready' })
+  })
+
   it('keeps a pipeline that was registered while an earlier removal of the same id was ending', async () => {
     const { supervisor, events } = setUp()
     await supervisor.put(onDemand, { create: true })
