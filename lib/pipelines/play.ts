@@ -3,7 +3,7 @@ import { hasCode, messageOf } from '../errors.ts'
 import type { KeyedQueue } from '../keyed-queue.ts'
 import type { Licensing } from '../license/licensing.ts'
 import type { Log } from '../ports.ts'
-import type { PipelineRepository } from '../repositories.ts'
+import type { PipelineRecord, PipelineRepository } from '../repositories.ts'
 import { findRecord } from './find.ts'
 import { type PipelineRepresentation, represent } from './representation.ts'
 
@@ -25,7 +25,7 @@ export const playPipeline = async (deps: PlayDeps, id: string): Promise<Pipeline
       registered(deps, id, () => deps.engine.play(id, { wait: true })),
       deps.pipelines.setDesired(id, 'playing'),
     ])
-    return represent(record, view)
+    return represent(await present(deps, record), view)
   } catch (error) {
     // What was answered with a failure does not start later.
     await deps.pipelines
@@ -46,8 +46,12 @@ export const stopPipeline = async (deps: PlayDeps, id: string): Promise<Pipeline
   await storeDesired(deps, id)
   // Periodic screenshots stop with the pipeline and do not start again with the next play.
   if (record.screenshots) await deps.pipelines.setScreenshots(id, null)
-  return represent(record, view)
+  return represent(await present(deps, record), view)
 }
+
+/** The pipeline as it is stored now: a geolocation may have come while it was started or stopped. */
+const present = async ({ pipelines }: PlayDeps, record: PipelineRecord): Promise<PipelineRecord> =>
+  (await pipelines.find(record.config.id)) ?? record
 
 /**
  * Stores the state that was last requested from the engine. Concurrent plays and stops store one after the other, each what

@@ -75,6 +75,32 @@ testRows([
     },
   },
   {
+    name: 'answers play and stop with a geolocation that came meanwhile, and its ETag',
+    inProcess: true,
+    given,
+    request: ['GET', PATH],
+    status: 200,
+    after: async (api) => {
+      for (const [what, latitude] of [
+        ['play', 1],
+        ['stop', 2],
+      ] as const) {
+        const { [what]: run } = api.deps.engine
+        const patched = api.deps.pipelines.setGeolocation
+        Object.assign(api.deps.engine, {
+          [what]: async (...args: Parameters<typeof run>) => {
+            await patched('cam-1', { latitude, longitude: 24, altitude: null, heading: null }, api.time)
+            return (run as (...given: unknown[]) => unknown)(...args)
+          },
+        })
+        const answer = await api.send('PUT', `${PATH}/${what}`)
+        Object.assign(api.deps.engine, { [what]: run })
+        expect([what, await answer.json()]).toMatchObject([what, { geolocation: { latitude } }])
+        expect(answer.headers.get('etag')).toBe(await etagAt(api))
+      }
+    },
+  },
+  {
     name: 'gives another ETag after a replacement and after a change of the geolocation, and takes it for the next change',
     given,
     request: ['GET', PATH],
