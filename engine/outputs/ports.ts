@@ -1,4 +1,4 @@
-import { createServer } from 'node:net'
+import { createServer, isIPv4 } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { PortRange } from '../../lib/configuration.ts'
 import { ApiError } from '../../lib/errors.ts'
@@ -32,7 +32,7 @@ export const findFreePort = async (range: PortRange, host: string, isTaken: (por
 
 /** Whether an output host is "any address" or an address of this machine. */
 export const isOwnAddress = (host: string): boolean => {
-  if (host === '0.0.0.0' || host === '::' || host === '::1' || host.startsWith('127.')) return true
+  if (host === '0.0.0.0' || host === '::' || host === '::1' || (host.startsWith('127.') && isIPv4(host))) return true
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? [])
   return addresses.some(({ address }) => address.toLowerCase() === host.toLowerCase())
 }

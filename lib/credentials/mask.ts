@@ -17,7 +17,14 @@ type Found = (secret: string) => void
 const ignore: Found = () => {}
 
 /** A source address with its credentials masked, whatever characters they have (RFC 3986 sections 3.2.1 and 3.4). */
-export const maskUri = (uri: string, found: Found = ignore): string => redact(maskQuery(maskUserInfo(uri, found), found))
+export const maskUri = (uri: string, found: Found = ignore): string => {
+  const masked = maskQuery(maskUserInfo(uri, found), found)
+  const [authority = ''] = AUTHORITY.exec(masked) ?? []
+  return authority + redact(masked.slice(authority.length))
+}
+
+/** Host and port hold no secret: a host may be named `auth`, and `auth:554` is no password. */
+const AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/(?:\*\*\*@)?(?:[a-z0-9._-]*|\[[0-9a-f:.]+\])(?::\d{1,5})?(?=[/?#]|$)/i
 
 const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#]+)@/i
 

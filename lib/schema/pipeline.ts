@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { MASK } from '../redact.ts'
 import { hasLatency, hasMode, hasPassphrase, hasPort, isListener, type StreamAddress, streamAddressOf } from '../stream-address.ts'
 import { described, integerBetween, numberBetween } from './primitives.ts'
 
@@ -150,7 +151,11 @@ export const pushTargetSchema = v.strictObject({
 const pushSchema = v.pipe(
   v.array(pushTargetSchema, 'Use a list such as [{"uri":"srt://host:port"}]'),
   v.maxLength(MAX_PUSHES, `Use at most ${MAX_PUSHES} pushes`),
-  v.check((targets) => new Set(targets.map(({ uri }) => uri)).size === targets.length, 'Use each address once'),
+  v.check((targets) => {
+    // Two that differ in their credentials alone are the same as they are read; the mask stands for what is stored.
+    const uris = targets.flatMap(({ uri }) => (uri.includes(MASK) ? [] : [uri]))
+    return new Set(uris).size === uris.length
+  }, 'Use each address once'),
   v.description('Receivers that the video is sent to while the pipeline plays'),
 )
 

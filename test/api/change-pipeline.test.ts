@@ -112,6 +112,14 @@ describe('replacing a pipeline', () => {
       'simple with credentials',
       simple('cam-1', { on_demand: true, source: { uri: 'rtsp://admin:s3cret@10.0.0.5/a?token=abc', latency_ms: 50 } }),
     ],
+    [
+      'simple with pushes that differ in their credentials alone',
+      simple('cam-1', {
+        on_demand: true,
+        push: [{ uri: 'srt://10.0.0.9:9000?streamid=publish:s3cret1' }, { uri: 'srt://10.0.0.9:9000?streamid=publish:s3cret2' }],
+      }),
+    ],
+    ['simple from a host that is called as a secret', simple('cam-1', { on_demand: true, source: { uri: 'rtsp://auth:554/a' } })],
     ['advanced', advanced('cam-1', { on_demand: true })],
     [
       'advanced with credentials',

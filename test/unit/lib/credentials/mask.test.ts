@@ -20,6 +20,18 @@ describe('masking an address', () => {
     expect(maskUri('srt://h:1?pass%70hrase=s3cret')).toBe('srt://h:1?pass%70hrase=***')
   })
 
+  it('leaves host and port as they are, whatever the host is called', () => {
+    for (const uri of [
+      'rtsp://auth:554/a',
+      'rtsp://my-token:8554/a',
+      'srt://secret:9000?mode=caller',
+      'rtsp://[::1]:554/a',
+      'rtsp://sig:554',
+    ])
+      expect(maskUri(uri)).toBe(uri)
+    expect(maskUri('rtsp://u:p@token:554/a/password=b?auth=c')).toBe('rtsp://***@token:554/a/password=***')
+  })
+
   it('leaves an address without credentials as it is', () => {
     for (const uri of ['rtsp://10.0.0.5:554/a/@b?transport=tcp', 'test://ball?fps=5', 'file:///a@b']) expect(maskUri(uri)).toBe(redact(uri))
   })
