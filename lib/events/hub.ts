@@ -140,6 +140,19 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
     else if (published.has(id)) publishRemoved(id)
   }
 
+  /** The views have changed without an event of their own: the defaults of the screenshots. A newer event has them already. */
+  const publishListed = async (): Promise<void> => {
+    // Who comes later begins with the present status.
+    if (feed.subscribers === 0) return
+    for (const listed of await deps.engine.list()) {
+      void inTurn(listed.id, async () => {
+        const record = await deps.pipelines.find(listed.id)
+        const known = views.get(listed.id)
+        if (record !== undefined) publishStatus(represent(record, isNewer(known, listed) ? known : inOrder(known, listed)))
+      })
+    }
+  }
+
   const publishRemoved = (id: string): void => {
     for (const memory of [views, published, requested, skipped]) memory.delete(id)
     listed.set(id, undefined)
@@ -165,6 +178,9 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
     feed,
     push(event) {
       if (event.type === 'pipeline') void inTurn(event.view.id, () => publishView(event.view))
+      if (event.type === 'heartbeat' && event.relist === true) {
+        publishListed().catch((error: unknown) => deps.log.warn('event_not_sent', { error }))
+      }
       if (event.type === 'pipeline_removed') void inTurn(event.id, async () => void views.delete(event.id))
       const message = translate(event)
       if (message === undefined) return
@@ -182,23 +198,26 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
     changed: (id) => void inTurn(id, () => publishPresent(id)),
     removed: (id) => void inTurn(id, async () => publishRemoved(id)),
     async status(id) {
-      const record = await deps.pipelines.find(id)
-      if (record === undefined) return () => []
+      const asked = await deps.pipelines.find(id)
+      if (asked === undefined) return () => []
       try {
-        const fresh = await deps.engine.view(id).catch((error: unknown) => absentWhenUnknown(error, idleView(record)))
-        return () => [statusEvent(record, fresh)]
+        const fresh = await deps.engine.view(id).catch((error: unknown) => absentWhenUnknown(error, idleView(asked)))
+        // Read last: what changed while the engine was asked is published already.
+        const record = await deps.pipelines.find(id)
+        return () => (record === undefined ? [] : [statusEvent(record, fresh)])
       } catch (error) {
         requested.add(id)
         throw error
       }
     },
     async allStatuses() {
-      const records = await deps.pipelines.list()
       try {
         const known = new Map((await deps.engine.list()).map((view) => [view.id, view]))
+        // Read last, as above: a pipeline that was deleted meanwhile is gone.
+        const records = await deps.pipelines.list()
         return () => records.map((record) => statusEvent(record, known.get(record.config.id) ?? idleView(record)))
       } catch (error) {
-        for (const { config } of records) requested.add(config.id)
+        for (const { config } of await deps.pipelines.list()) requested.add(config.id)
         throw error
       }
     },
@@ -211,6 +230,10 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
  */
 const inOrder = (known: PipelineView | undefined, fresh: PipelineView): PipelineView =>
   known === undefined || (known.runtime.since === fresh.runtime.since && known.runtime.phase === fresh.runtime.phase) ? fresh : known
+
+/** Whether the view of the last event is from after the list. */
+const isNewer = (known: PipelineView | undefined, listed: PipelineView): known is PipelineView =>
+  known !== undefined && (known.revision ?? 0) > (listed.revision ?? 0)
 
 /** The view of a pipeline that the engine does not know; any other error is thrown again. */
 const absentWhenUnknown = (error: unknown, absent: PipelineView): PipelineView => {

@@ -125,6 +125,27 @@ describe('the events of a pipeline', () => {
     expect(phases()).toHaveLength(1 + changes.length + 1)
   })
 
+  it('report other defaults of the screenshots, which have no event of their own, and nothing older than the events', async () => {
+    const { world, hub, untilTold, phases } = setUp('a', 'b', 'c')
+    const screenshots = { state: 'stopped', interval_seconds: 77, quality: 85 } as const
+    const before = ['a', 'b', 'c'].map((id) => ({ ...view(id, 'idle'), revision: 1 }))
+    await hub.resync(before)
+    await untilTold(3)
+    hub.push({ type: 'heartbeat' })
+    for (const shown of before) world.held.set(shown.id, { ...shown, screenshots })
+    // An event that came after the list was made, and one that the list is ahead of.
+    hub.push({ type: 'pipeline', view: { ...view('b', 'starting'), screenshots, revision: 2 } })
+    world.held.set('c', { ...view('c', 'playing'), screenshots, revision: 3 })
+    hub.push({ type: 'heartbeat', relist: true })
+    await untilTold(5)
+    await everythingDone()
+    expect(phases().slice(3)).toEqual(['starting', 'idle'])
+    expect(world.events[4]).toMatchObject({ pipelineId: 'a', data: { screenshots } })
+    hub.push({ type: 'heartbeat', relist: true })
+    await everythingDone()
+    expect(world.events).toHaveLength(5)
+  })
+
   it('are not sent before the pipeline is stored, and then with the newest view of the engine', async () => {
     const { world, hub, untilTold, phases } = setUp()
     hub.push({ type: 'pipeline', view: view('a', 'starting') })
@@ -297,6 +318,30 @@ describe('the first status', () => {
     hub.push({ type: 'pipeline', view: view('a', 'playing') })
     await untilTold(2)
     expect(current()).toMatchObject([{ data: { runtime: { phase: 'playing' } } }])
+  })
+
+  it('has what changed in the database while the engine was asked', async () => {
+    const answer = Promise.withResolvers<void>()
+    const stored = new Map(['a', 'b'].map((id) => [id, record(id)]))
+    const answered = async <T>(value: T): Promise<T> => {
+      await answer.promise
+      return value
+    }
+    const hub = createEventHub({
+      pipelines: { find: async (id) => stored.get(id), list: async () => [...stored.values()] },
+      engine: { view: (id) => answered(view(id, 'playing')), list: () => answered([view('a', 'playing'), view('b', 'playing')]) },
+      log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
+      startedAt: START,
+    })
+    const [one, all] = [hub.status('a'), hub.allStatuses()]
+    await everythingDone()
+    const geolocation = { latitude: 60, longitude: 24, altitude: null, heading: null }
+    stored.set('a', { ...record('a'), geolocation })
+    stored.delete('b')
+    answer.resolve()
+    expect((await one)()).toMatchObject([{ data: { id: 'a', geolocation } }])
+    expect((await all)()).toMatchObject([{ data: { id: 'a', geolocation } }])
+    expect((await all)()).toHaveLength(1)
   })
 
   it('of all pipelines has one status each, also for a pipeline that the engine does not know', async () => {
