@@ -255,6 +255,7 @@ export class PipelineActor {
     void this.live // Made now at the latest.
     this.#mediaStats = play.mediaStats
     this.#status.begin()
+    this.screenshots.begin()
     this.klv.begin()
     this.#status.move('play')
     return play

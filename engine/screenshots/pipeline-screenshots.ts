@@ -84,6 +84,11 @@ export class PipelineScreenshots {
     return { ...snapshot, takenAt: this.#wallClock(snapshot.frameMs) }
   }
 
+  /** A play begins, perhaps with another source: no snapshot of the one before is the current picture. */
+  begin(): void {
+    this.#snapshots.clear()
+  }
+
   /** Ends all, when the pipeline is removed. */
   close(): void {
     this.#periodic.stop()

@@ -77,6 +77,24 @@ describe('screenshots', () => {
     await service.stop()
   })
 
+  it('show no picture of the source that a pipeline had before', async () => {
+    const service = await startService()
+    const body = (picture: string) => ({ id: 'cam', mode: 'simple', source: { uri: `test://${picture}?width=64&height=48&fps=30` } })
+    expect((await service.request('POST', '/svc/pipeline', body('smpte'))).status).toBe(201)
+    const snapshot = async () => (await service.request('GET', '/svc/pipeline/cam/snapshot')).headers.get('etag')
+    // All within the second for which a snapshot is shared, where the host is quick enough.
+    for (const picture of ['ball', 'smpte']) {
+      const before = await snapshot()
+      await service.request('PUT', '/svc/pipeline/cam/stop')
+      await service.request('PUT', '/svc/pipeline/cam', body(picture))
+      await service.request('PUT', '/svc/pipeline/cam/play')
+      const after = await snapshot()
+      expect(after).not.toBeNull()
+      expect(after).not.toBe(before)
+    }
+    await service.stop()
+  })
+
   it('are decoded once for two hundred concurrent requests, and leave no decoder behind', async () => {
     const service = await startService()
     await create(service, 'many', 'test://ball?width=640&height=360&fps=15')
