@@ -22,6 +22,8 @@ export interface Picture {
 /** Parameter sets of a kind that are kept; one stream seldom has more than one. */
 const MAX_SETS = 16
 const MAX_SET_BYTES = 4096
+/** Of all parameter sets: they go before each key picture, however small that is. */
+const MAX_BYTES = 16 * 1024
 
 /**
  * The pictures of an RTP stream: each access unit is depacketised once, for all who read it. Remembers the parameter sets, so
@@ -105,6 +107,7 @@ export class ElementaryStream {
     const before = known.get(id)
     if (before !== undefined && Buffer.compare(nalBytes(before), bytes) === 0) return
     if (before === undefined && known.size >= MAX_SETS) return
+    if (this.#setBytes() - sizeOf(before) + bytes.length > MAX_BYTES) return
     // The packets of the unit must not stay in memory with it.
     known.set(id, { type: nal.type, pieces: [Uint8Array.from(bytes)] })
     this.#sets.set(set, known)
@@ -113,6 +116,11 @@ export class ElementaryStream {
     if (before !== undefined) this.#sets.delete('pps')
     const config = codec.configOf(bytes)
     if (config !== undefined && JSON.stringify(config) !== JSON.stringify(this.#config)) this.#config = config
+  }
+
+  #setBytes(): number {
+    const sets = [...this.#sets.values()].flatMap((known) => [...known.values()])
+    return sets.reduce((sum, nal) => sum + sizeOf(nal), 0)
   }
 
   /** An access unit delimiter stays first (H.264 section 7.4.1.2.3). */
@@ -131,3 +139,5 @@ export class ElementaryStream {
     return { reorders: kept === true ? false : undefined, reorderFrames }
   }
 }
+
+const sizeOf = (nal: Nal | undefined): number => nal?.pieces.reduce((sum, piece) => sum + piece.length, 0) ?? 0
