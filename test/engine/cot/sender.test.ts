@@ -102,23 +102,13 @@ describe('Cursor on Target over UDP', () => {
     expect(logged).toEqual(['cot_receiver_connected'])
   })
 
-  it('to a name that does not exist is logged once, and tried again', async () => {
-    const { sender, logged } = startSender('uav-1')
-    sender.configure({ uri: 'udp://no-such-host.invalid:6969', interval_ms: 100 })
-    await until(
-      () => sender.counts(),
-      ({ dropped }) => dropped >= 10,
-    )
-    expect(logged).toEqual(['cot_receiver_lost'])
-    expect(sender.counts()).toMatchObject({ sent: 0, connected: false })
-  })
-})
-
-describe('Cursor on Target to an address that the kernel refuses', () => {
-  it('is logged once, and tried again', async () => {
-    const { sender, logged } = startSender('uav-1')
+  it.each([
+    ['a name that does not exist', 'udp://no-such-host.invalid:6969'],
     // Broadcast, which a socket has to ask for.
-    sender.configure({ uri: 'udp://255.255.255.255:6969', interval_ms: 100 })
+    ['an address that the kernel refuses', 'udp://255.255.255.255:6969'],
+  ])('to %s is logged once, and tried again', async (_what, uri) => {
+    const { sender, logged } = startSender('uav-1')
+    sender.configure({ uri, interval_ms: 100 })
     await until(
       () => sender.counts(),
       ({ dropped }) => dropped >= 10,
