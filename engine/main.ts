@@ -25,6 +25,7 @@ import { Supervisor } from './pipelines/supervisor.ts'
 import { createPublisher } from './rtsp/publisher/publisher.ts'
 import { closeInherited, confineChildren } from './sandbox/confinement.ts'
 import { killLeftovers, processStart } from './sandbox/leftovers.ts'
+import { KeptMemory } from './screenshots/decode/decoder-keeper.ts'
 import { createDecodeSlots } from './screenshots/decode/slots.ts'
 import { FileStore } from './screenshots/files/file-store.ts'
 
@@ -101,7 +102,7 @@ const supervisor = new Supervisor({
   log,
   ports: configuration.outputPorts,
   outputHost,
-  screenshots: { store: files, slots: createDecodeSlots() },
+  screenshots: { store: files, slots: createDecodeSlots(), memory: new KeptMemory() },
 })
 
 const videoUrl = createVideoUrl({ outputHost, tlsOnly: cert !== undefined && key !== undefined && outputTls === 'required' })

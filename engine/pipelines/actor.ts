@@ -264,6 +264,7 @@ export class PipelineActor {
   /** The play ended without a stop. */
   #onFailed(failure: Failure): void {
     this.klv.end()
+    this.screenshots.end()
     void this.#pushes.end()
     // The caller of a start that failed got the error, so the pipeline must not start by itself later.
     if (this.#play?.awaited && !this.#play.hadMedia) this.#status.desired = 'ready'
@@ -279,6 +280,7 @@ export class PipelineActor {
     play.stop()
     await Promise.all([play.ended, this.#pushes.end()])
     this.klv.end()
+    this.screenshots.end()
     this.#play = undefined
     this.#status.move('ended')
   }

@@ -127,17 +127,6 @@ export class AccessUnit implements UnitFacts {
     return payloads.length === 1 && payloads[0] ? payloads[0] : Buffer.concat(payloads)
   }
 
-  /** The packets framed by RFC 4571 (a 16-bit length before each), for a decoder behind a pipe. */
-  rfc4571(): Buffer {
-    const out = Buffer.allocUnsafe(this.bytes + 2 * this.packetCount)
-    let offset = 0
-    for (const packet of this.packets()) {
-      offset = out.writeUInt16BE(packet.length, offset)
-      offset += packet.copy(out, offset)
-    }
-    return out
-  }
-
   #copy(channel: number): Buffer {
     const framed = Buffer.from(this.#framed)
     for (const start of this.#starts) framed[start + 1] = channel

@@ -13,8 +13,6 @@ export interface Gop {
   /** Arrival of the key frame and of the newest unit, monotonic milliseconds. */
   readonly keyArrivedMs: number
   readonly newestArrivedMs: number
-  /** The RTP packets framed by RFC 4571, for a decoder behind a pipe; only the key frame on request. */
-  rfc4571(options?: { readonly keyFrameOnly?: boolean }): Buffer
 }
 
 /** Caches the present GOP. One that exceeds the limits is dropped whole, and nothing is cached until the next key frame. */
@@ -46,11 +44,6 @@ export class GopCache {
     const [key] = units
     const newest = units.at(-1)
     if (!key || !newest) return undefined
-    return {
-      units,
-      keyArrivedMs: key.arrivedMs,
-      newestArrivedMs: newest.arrivedMs,
-      rfc4571: (options) => Buffer.concat((options?.keyFrameOnly ? [key] : units).map((unit) => unit.rfc4571())),
-    }
+    return { units, keyArrivedMs: key.arrivedMs, newestArrivedMs: newest.arrivedMs }
   }
 }

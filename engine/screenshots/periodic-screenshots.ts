@@ -6,7 +6,7 @@ import type { Screenshot, ScreenshotDecoder } from './decode/screenshot-decoder.
 
 interface PeriodicScreenshotsHost {
   readonly stream: Pick<RtpStream, 'gop' | 'onUnit'>
-  readonly decoder: Pick<ScreenshotDecoder, 'decode'>
+  readonly decoder: Pick<ScreenshotDecoder, 'decode' | 'release'>
   readonly store: (screenshot: Screenshot) => Promise<void>
   /** Called when a screenshot could not be decoded or stored; the schedule continues. */
   readonly onFault: (error: unknown) => void
@@ -44,6 +44,7 @@ export class PeriodicScreenshots {
     this.#schedule = undefined
     this.#abort?.abort()
     this.#abort = undefined
+    this.#host.decoder.release()
   }
 
   async #run(schedule: ScreenshotSchedule, signal: AbortSignal): Promise<void> {
@@ -68,7 +69,13 @@ export class PeriodicScreenshots {
     const newest = stream.gop?.newestArrivedMs
     // A source that is away or stalled has no new frame.
     if (signal.aborted || (keyFrameOf === undefined && (newest === undefined || newest <= this.#lastFrameMs))) return
-    const screenshot = await decoder.decode({ quality, width: null, signal, ...(keyFrameOf && { keyFrameOf }) })
+    const screenshot = await decoder.decode({
+      quality,
+      width: null,
+      signal,
+      nextWithinMs: intervalMs * (1 + KEY_FRAME_WAIT),
+      ...(keyFrameOf && { keyFrameOf }),
+    })
     if (signal.aborted || screenshot.frameMs <= this.#lastFrameMs) return
     this.#lastFrameMs = screenshot.frameMs
     await store(screenshot)

@@ -4,17 +4,15 @@ import type { Log } from '../../lib/ports.ts'
 import type { Geolocation, ScreenshotsView } from '../../lib/schema/pipeline.ts'
 import type { ScreenshotSchedule } from '../../lib/schema/screenshot.ts'
 import type { RtpStream } from '../rtp/stream.ts'
-import { type Screenshot, ScreenshotDecoder } from './decode/screenshot-decoder.ts'
-import type { DecodeSlots } from './decode/slots.ts'
+import { type DecoderHost, type Screenshot, ScreenshotDecoder } from './decode/screenshot-decoder.ts'
 import type { FileStore } from './files/file-store.ts'
 import { PeriodicScreenshots } from './periodic-screenshots.ts'
 import { screenshotFault } from './screenshot-fault.ts'
 import { type Snapshot, Snapshots } from './snapshots.ts'
 
 /** Shared by the screenshots of all pipelines. */
-export interface ScreenshotDeps {
+export interface ScreenshotDeps extends DecoderHost {
   readonly store: Pick<FileStore, 'put' | 'trim'>
-  readonly slots: DecodeSlots
 }
 
 interface ScreenshotHost extends ScreenshotDeps {
@@ -36,17 +34,18 @@ const REPEAT_FAULT_MS = 60_000
 export class PipelineScreenshots {
   readonly #host: ScreenshotHost
   readonly #snapshots: Snapshots
+  readonly #decoder: ScreenshotDecoder
   readonly #periodic: PeriodicScreenshots
   #geolocation: Geolocation | null = null
   #fault: { readonly reason: string; readonly reportedMs: number } | undefined
 
   constructor(host: ScreenshotHost) {
     this.#host = host
-    const decoder = new ScreenshotDecoder(host.stream, host.slots)
-    this.#snapshots = new Snapshots(decoder)
+    this.#decoder = new ScreenshotDecoder(host.stream, host)
+    this.#snapshots = new Snapshots(this.#decoder)
     this.#periodic = new PeriodicScreenshots({
       stream: host.stream,
-      decoder,
+      decoder: this.#decoder,
       store: (screenshot) => this.#store(screenshot),
       onFault: (error) => this.#onFault(error),
     })
@@ -87,6 +86,11 @@ export class PipelineScreenshots {
   /** A play begins, perhaps with another source: no snapshot of the one before is the current picture. */
   begin(): void {
     this.#snapshots.clear()
+  }
+
+  /** A play ended: no process stays for its next picture. */
+  end(): void {
+    this.#decoder.release()
   }
 
   /** Ends all, when the pipeline is removed. */

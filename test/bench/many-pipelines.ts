@@ -3,11 +3,10 @@
  * service with the engine reading the source, with a child for each, and gst-rtsp-server in one process, in turns.
  * many-pipelines [PIPELINES] [SECONDS] [ROUNDS]
  */
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { cpuSeconds, quantile, rtspLine, sleep, start } from '../helpers/bench/measure.ts'
 import { createPipeline, withService } from '../helpers/bench/service-run.ts'
-import { childrenOf } from '../helpers/process/processes.ts'
+import { childrenOf, privateBytes } from '../helpers/process/processes.ts'
 import { freePort } from '../helpers/rtsp/media.ts'
 import { openReader, sequenceGaps } from '../helpers/rtsp/reader.ts'
 import { startRtspSource } from '../helpers/rtsp/source.ts'
@@ -15,13 +14,6 @@ import { startRtspSource } from '../helpers/rtsp/source.ts'
 const [count = 20, seconds = 20, rounds = 3] = process.argv.slice(2).map(Number)
 const WARM_UP_MS = 10_000
 const MB = 1024 * 1024
-
-/** Memory that only this process has, bytes. */
-const privateBytes = (pid: number): number =>
-  [...readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8').matchAll(/^Private_\w+:\s+(\d+) kB/gm)].reduce(
-    (sum, [, kb]) => sum + Number(kb) * 1024,
-    0,
-  )
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 

@@ -16,7 +16,7 @@ import { FileStore } from '../../engine/screenshots/files/file-store.ts'
 import { cpuSeconds, encodedStream, quantile, sleep, sourceLine, start } from '../helpers/bench/measure.ts'
 import { createPipeline, withService } from '../helpers/bench/service-run.ts'
 import { ffmpegDecode } from '../helpers/media/players.ts'
-import { residentBytes } from '../helpers/process/processes.ts'
+import { childrenOf, privateBytes, residentBytes } from '../helpers/process/processes.ts'
 import type { Service } from '../helpers/process/service.ts'
 import { silentLog } from '../helpers/rtsp/media.ts'
 import { openReader, type RecordedPacket } from '../helpers/rtsp/reader.ts'
@@ -79,10 +79,14 @@ const cost = (seconds: number) =>
     await screenshots(service, 10)
     await sleep(seconds * 1000)
     const pictures = await countFiles(service)
-    const perScreenshot = (endedChildrenSeconds(engine) - before.decoders) / pictures
     const perBranchPicture = ((cpuSeconds(branch.pid) - before.branch) / seconds) * 10
     await branch.stop()
+    const decoders = () => childrenOf(engine).filter(({ command }) => command.includes('jpegenc'))
+    const keptBytes = Math.max(0, ...decoders().map(({ pid }) => privateBytes(pid)))
+    // The kept decoder ends with its schedule, and counts from its start.
     await service.request('PUT', '/svc/pipeline/bench/screenshots/stop')
+    await until(decoders, (left) => left.length === 0)
+    const perScreenshot = (endedChildrenSeconds(engine) - before.decoders) / pictures
     const snapshots = 5
     const atSnapshots = endedChildrenSeconds(engine)
     const waits: number[] = []
@@ -103,6 +107,7 @@ const cost = (seconds: number) =>
       cpu_s_per_picture_of_branch: round(perBranchPicture),
       part: round(perScreenshot / perBranchPicture),
       cpu_s_per_snapshot: round((endedChildrenSeconds(engine) - atSnapshots) / snapshots),
+      kept_decoder_mb: round(keptBytes / 1e6, 1),
       snapshot_ms: round(quantile(waits, 0.5), 0),
     }
   })

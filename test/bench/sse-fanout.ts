@@ -3,11 +3,11 @@
  * change takes until it has reached a client, and what a client costs. The clients live in this process.
  * sse-fanout [CLIENTS] [CHANGES] [ROUNDS]
  */
-import { readFileSync } from 'node:fs'
 import { createConnection, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { quantile, sleep, start } from '../helpers/bench/measure.ts'
 import { createPipeline, withService } from '../helpers/bench/service-run.ts'
+import { privateBytes } from '../helpers/process/processes.ts'
 
 const [clients = 5000, changes = 30, rounds = 3] = process.argv.slice(2).map(Number)
 const ID = 'bench'
@@ -56,12 +56,8 @@ const change = async (url: string, latitude: number): Promise<void> => {
   await response.arrayBuffer()
 }
 
-/** Kilobytes of memory that only this process has. */
-const privateKb = (pid: number): number =>
-  [...readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8').matchAll(/^Private_\w+:\s+(\d+) kB/gm)].reduce((sum, [, kb]) => sum + Number(kb), 0)
-
 const measure = async ({ url, pid }: Subject) => {
-  const before = privateKb(pid)
+  const before = privateBytes(pid)
   const delays: number[] = []
   let [sentMs, seen] = [0, 0]
   const all = { reached: (): void => {} }
@@ -87,7 +83,7 @@ const measure = async ({ url, pid }: Subject) => {
     await sleep(PAUSE_MS)
   }
   await sleep(REST_MS)
-  const kbEach = (privateKb(pid) - before) / clients
+  const kbEach = (privateBytes(pid) - before) / 1024 / clients
   for (const socket of sockets) socket.destroy()
   await sleep(SETTLE_MS)
   return { p50: quantile(delays, 0.5), p99: quantile(delays, 0.99), kbEach }

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { lastJpeg } from '../../engine/screenshots/jpeg/jpeg.ts'
+import { wholeJpeg } from '../../engine/screenshots/jpeg/jpeg.ts'
 import type { ScreenshotFile } from '../../lib/schema/screenshot.ts'
 import { type FrameClock, frameShownIn, framesPerSecond, startFrameClock } from '../helpers/media/frame-clock.ts'
 import { childrenOf } from '../helpers/process/processes.ts'
@@ -64,7 +64,7 @@ describe('screenshots', () => {
     const origins: number[] = []
     for (const file of files) {
       const jpeg = await download(service, `${FILES}/${file.file}`)
-      expect(lastJpeg(jpeg)?.jpeg).toHaveLength(jpeg.length)
+      expect(wholeJpeg(jpeg)?.jpeg).toHaveLength(jpeg.length)
       expect(file).toMatchObject({ pipeline_id: 'clock', width: 320, height: 240, size_bytes: jpeg.length, geolocation: PLACE })
       origins.push(Date.parse(file.created_at) - (frameShownIn(jpeg) * 1000) / framesPerSecond)
     }
@@ -103,6 +103,27 @@ describe('screenshots', () => {
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
     expect(new Set(answers.map(({ headers }) => headers.get('etag'))).size).toBeLessThanOrEqual(2)
     expect(childrenOf(engine)).toHaveLength(1)
+    await service.stop()
+  })
+
+  it('are decoded by one process while they are due, which ends with their schedule and with the play', async () => {
+    const service = await startService()
+    const port = await freeUdpPort()
+    clock = startFrameClock(port, 5)
+    await create(service, 'clock-2', `udp://127.0.0.1:${port}`)
+    const engine = service.enginePid()
+    const decoders = () => childrenOf(engine).filter(({ command }) => command.includes('jpegenc'))
+    for (const end of ['screenshots/stop', 'stop']) {
+      await service.request('DELETE', `${FILES}?pipeline_id=clock-2`)
+      await begin(service, 'clock-2', { interval_seconds: 1 })
+      await filesWhen(service, 2)
+      const [decoder] = decoders()
+      expect(decoder).toBeDefined()
+      await filesWhen(service, 4)
+      expect(decoders().map(({ pid }) => pid)).toEqual([decoder?.pid])
+      expect((await service.request('PUT', `/svc/pipeline/clock-2/${end}`)).status).toBe(200)
+      await until(decoders, (left) => left.length === 0)
+    }
     await service.stop()
   })
 
@@ -182,7 +203,7 @@ describe('screenshots', () => {
       ['encoded', 320, 180],
       ['jpeg', 208, 104],
     ] as const) {
-      expect(lastJpeg(await download(service, `/svc/pipeline/${id}/snapshot`))).toMatchObject({ width, height })
+      expect(wholeJpeg(await download(service, `/svc/pipeline/${id}/snapshot`))).toMatchObject({ width, height })
     }
     for (const method of ['GET', 'PUT'] as const) {
       const path = method === 'GET' ? '/svc/pipeline/none/snapshot' : '/svc/pipeline/none/screenshots/start'

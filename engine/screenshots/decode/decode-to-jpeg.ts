@@ -1,23 +1,20 @@
 import { ApiError } from '../../../lib/errors.ts'
 import { redact } from '../../../lib/redact.ts'
 import { runFilter } from '../../gst/child.ts'
-import type { RtpCaps } from '../../rtp/caps.ts'
-import { lastJpeg } from '../jpeg/jpeg.ts'
-import { decoderLine, hasOwnDecoder, type JpegFormat } from './decoder-line.ts'
+import type { AccessUnit } from '../../rtp/access-unit.ts'
+import { wholeJpeg } from '../jpeg/jpeg.ts'
+import { type DecoderFormat, hasOwnDecoder, toDecoder } from './decoder-line.ts'
+import { GdpReader, gdpBuffer } from './gdp.ts'
 
 /** A decoder that takes longer is killed. The longest cached GOP takes a few seconds. */
 const DECODE_TIMEOUT_MS = 15_000
-const MAX_JPEG_BYTES = 64 * 1024 * 1024
-/** setpriv(1) runs nice(1), which runs the decoder with a lower priority than streams and API. */
-const NICENESS = ['-n', '10'] as const
+export const MAX_JPEG_BYTES = 64 * 1024 * 1024
 
 const NO_ELEMENT = /no element "([^"]{1,64})"/
 
-interface DecodeJob extends JpegFormat {
-  readonly caps: RtpCaps
-  /** One access unit or a whole GOP, RFC 4571 framed. */
-  readonly media: Buffer
-  readonly single: boolean
+interface DecodeJob extends Omit<DecoderFormat, 'generic'> {
+  /** One access unit or a whole GOP. */
+  readonly units: readonly Pick<AccessUnit, 'packets'>[]
   readonly timeoutMs?: number
   readonly signal?: AbortSignal
 }
@@ -48,8 +45,10 @@ export const decodeToJpeg = async (job: DecodeJob): Promise<DecodedJpeg> => {
 
 const attemptDecode = async (job: DecodeJob & { readonly generic: boolean }): Promise<DecodedJpeg | ApiError> => {
   const timeoutMs = job.timeoutMs ?? DECODE_TIMEOUT_MS
-  const result = await runFilter('nice', [...NICENESS, 'gst-launch-1.0', ...decoderLine(job)], {
-    input: job.media,
+  const { command, start } = toDecoder(job)
+  const [file, ...args] = command
+  const result = await runFilter(file, args, {
+    input: Buffer.concat([start, ...job.units.flatMap((unit) => unit.packets().map((packet) => gdpBuffer(packet)))]),
     timeoutMs,
     maxOutputBytes: MAX_JPEG_BYTES,
     reach: {},
@@ -64,7 +63,7 @@ const attemptDecode = async (job: DecodeJob & { readonly generic: boolean }): Pr
       reason: 'decoder_hung',
     })
   }
-  const jpeg = lastJpeg(result.stdout)
+  const jpeg = lastPicture(result.stdout)
   if (jpeg !== undefined) return jpeg
   const element = NO_ELEMENT.exec(result.stderr)?.[1]
   if (element !== undefined) {
@@ -77,4 +76,13 @@ const attemptDecode = async (job: DecodeJob & { readonly generic: boolean }): Pr
     reason: 'decoder_failed',
     ...(cause && { cause }),
   })
+}
+
+/** Undefined without a whole JPEG: the output was cut, or nothing could be decoded. */
+const lastPicture = (output: Buffer): DecodedJpeg | undefined => {
+  let last: Buffer | undefined
+  new GdpReader(MAX_JPEG_BYTES).push(output, ({ payload }) => {
+    last = payload
+  })
+  return last && wholeJpeg(last)
 }

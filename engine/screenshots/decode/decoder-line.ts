@@ -1,5 +1,6 @@
 import { chain, element, type LaunchTokens, toArguments } from '../../gst/element.ts'
 import type { RtpCaps } from '../../rtp/caps.ts'
+import { gdpStart } from './gdp.ts'
 
 export interface JpegFormat {
   /** 1 (smallest) to 100 (best) of libjpeg. */
@@ -8,13 +9,16 @@ export interface JpegFormat {
   readonly width: number | null
 }
 
-interface DecoderLine extends JpegFormat {
+export interface DecoderFormat extends JpegFormat {
   readonly caps: RtpCaps
   /** The input has one access unit; else only its newest picture is encoded. */
   readonly single: boolean
   /** Lets GStreamer choose the decoder (decodebin), which starts more slowly. */
   readonly generic: boolean
 }
+
+/** setpriv(1) runs nice(1), which runs the decoder with a lower priority than streams and API. */
+const NICENESS = ['-n', '10'] as const
 
 /** Named decoders start faster than decodebin, use one thread and leave hardware decoders to the streams. */
 const DECODERS: Readonly<Record<string, LaunchTokens>> = {
@@ -43,21 +47,28 @@ const JPEG_COLORS = chain(element('videoconvert'), ['video/x-raw,format=RGB'], e
   'video/x-raw,format=I420,colorimetry=1:4:0:0',
 ])
 
-/** Arguments of the gst-launch-1.0 that reads RFC 4571 on stdin and writes a JPEG to stdout. */
-export const decoderLine = ({ caps, single, generic, quality, width }: DecoderLine): readonly string[] => {
+/** A gst-launch-1.0 that reads RTP packets on stdin and writes JPEGs to stdout, both in the GStreamer Data Protocol. */
+export interface Decoder {
+  /** Program and arguments. */
+  readonly command: readonly [string, ...string[]]
+  /** Goes before the packets. */
+  readonly start: Buffer
+}
+
+export const toDecoder = ({ caps, single, generic, quality, width }: DecoderFormat): Decoder => {
   const own = generic ? undefined : DECODERS[caps.encodingName]
   const tokens = chain(
     element('fdsrc', { fd: 0, blocksize: 65536 }),
-    element('capsfilter', { caps: streamCaps(caps) }),
-    element('rtpstreamdepay'),
+    element('gdpdepay'),
     own ?? chain(element('decodebin'), ['video/x-raw']),
     single ? [] : ONLY_NEWEST,
     width === null ? [] : chain(element('videoscale'), [`video/x-raw,width=[1,${width}],pixel-aspect-ratio=1/1`]),
     JPEG_COLORS,
     element('jpegenc', { quality }),
+    element('gdppay'),
     element('fdsink', { fd: 1, sync: false }),
   )
-  return ['-q', '--', ...toArguments(tokens)]
+  return { command: ['nice', ...NICENESS, 'gst-launch-1.0', '-q', '--', ...toArguments(tokens)], start: gdpStart(rtpCaps(caps)) }
 }
 
 /** Fields of the pad or of the sender's clock, not of the format. */
@@ -66,10 +77,10 @@ const FIELD_NAME = /^[A-Za-z][A-Za-z0-9-]{0,63}$/
 /** Base64, hexadecimal, numbers and names. Other values are left out, since the source is not trusted. */
 const FIELD_VALUE = /^[A-Za-z0-9+/=,.:; _-]{1,8192}$/
 
-const streamCaps = ({ media, clockRate, encodingName, parameters }: RtpCaps): string => {
+const rtpCaps = ({ media, clockRate, encodingName, parameters }: RtpCaps): string => {
   const fields = [...parameters].filter(([name, value]) => FIELD_NAME.test(name) && FIELD_VALUE.test(value) && !NOT_FORMAT.test(name))
   return [
-    'application/x-rtp-stream',
+    'application/x-rtp',
     `media=(string)${media}`,
     `clock-rate=(int)${clockRate}`,
     `encoding-name=(string)${encodingName}`,

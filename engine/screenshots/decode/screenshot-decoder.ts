@@ -3,7 +3,8 @@ import type { AccessUnit } from '../../rtp/access-unit.ts'
 import type { Gop } from '../../rtp/gop-cache.ts'
 import type { RtpStream } from '../../rtp/stream.ts'
 import { type DecodedJpeg, decodeToJpeg } from './decode-to-jpeg.ts'
-import type { JpegFormat } from './decoder-line.ts'
+import { DecoderKeeper, type KeptMemory } from './decoder-keeper.ts'
+import { type JpegFormat, toDecoder } from './decoder-line.ts'
 import { DecodeSlots } from './slots.ts'
 
 export interface Screenshot extends DecodedJpeg {
@@ -14,38 +15,57 @@ export interface Screenshot extends DecodedJpeg {
 export interface DecodeRequest extends JpegFormat {
   /** A GOP of which to decode only the key frame; else the newest frame when decoding begins. */
   readonly keyFrameOf?: Gop
+  /** When the next key frame is to be decoded to the same format, milliseconds: the process may stay for it. */
+  readonly nextWithinMs?: number
   readonly signal?: AbortSignal
 }
 
 /** Requests of one pipeline that may wait. */
 const MAX_WAITING = 8
 
+/** Shared by the decoders of all pipelines. */
+export interface DecoderHost {
+  readonly slots: DecodeSlots
+  readonly memory: KeptMemory
+}
+
 /** Decodes screenshots of one stream from its cached GOP, one at a time. */
 export class ScreenshotDecoder {
   readonly #stream: RtpStream
-  readonly #hostSlots: DecodeSlots
+  readonly #host: DecoderHost
+  readonly #keeper: DecoderKeeper
   readonly #ownSlots = new DecodeSlots({ running: 1, waiting: MAX_WAITING })
 
-  /** `hostSlots` are shared by all pipelines. */
-  constructor(stream: RtpStream, hostSlots: DecodeSlots) {
+  constructor(stream: RtpStream, host: DecoderHost) {
     this.#stream = stream
-    this.#hostSlots = hostSlots
+    this.#host = host
+    this.#keeper = new DecoderKeeper(host.memory)
   }
 
   /** CONFLICT before the first key frame of the present run, SERVICE_UNAVAILABLE when too many requests wait, ENGINE_ERROR when decoding fails. */
   decode(request: DecodeRequest): Promise<Screenshot> {
-    return this.#ownSlots.run(() => this.#hostSlots.run(() => this.#decode(request)))
+    return this.#ownSlots.run(() => this.#host.slots.run(() => this.#decode(request)))
   }
 
-  async #decode({ keyFrameOf, quality, width, signal }: DecodeRequest): Promise<Screenshot> {
+  /** Ends the process that stays for the next key frame. */
+  release(): void {
+    this.#keeper.close()
+  }
+
+  async #decode({ keyFrameOf, nextWithinMs, quality, width, signal }: DecodeRequest): Promise<Screenshot> {
     const { caps } = this.#stream
     const gop = keyFrameOf ?? this.#stream.gop
     if (gop === undefined || caps === undefined || signal?.aborted) throw noFrame()
-    const keyFrameOnly = keyFrameOf !== undefined
-    const single = keyFrameOnly || gop.units.length === 1
-    const media = gop.rfc4571({ keyFrameOnly })
-    const decoded = await decodeToJpeg({ caps, media, single, quality, width, ...(signal && { signal }) })
-    return { ...decoded, frameMs: keyFrameOnly ? gop.keyArrivedMs : (lastShown(gop.units)?.arrivedMs ?? gop.newestArrivedMs) }
+    const units = keyFrameOf === undefined ? gop.units : gop.units.slice(0, 1)
+    const format = { caps, single: units.length === 1, quality, width }
+    const [keyFrame] = units
+    const kept =
+      keyFrame !== undefined && keyFrameOf !== undefined && nextWithinMs !== undefined
+        ? await this.#keeper.decode({ decoder: toDecoder({ ...format, generic: false }), keyFrame, nextWithinMs, signal })
+        : undefined
+    if (signal?.aborted) throw noFrame()
+    const decoded = kept ?? (await decodeToJpeg({ ...format, units, ...(signal && { signal }) }))
+    return { ...decoded, frameMs: lastShown(units)?.arrivedMs ?? gop.newestArrivedMs }
   }
 }
 

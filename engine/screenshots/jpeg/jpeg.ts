@@ -16,9 +16,9 @@ const APP1 = 0xe1
 const isFrameHeader = (marker: number): boolean => marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
 
 /** Calls back for each marker segment before the first scan; returns the offset of the entropy-coded data, undefined when it is missing. */
-const walkSegments = (data: Buffer, start: number, visit: (marker: number, from: number, to: number) => void): number | undefined => {
-  if (data[start] !== 0xff || data[start + 1] !== SOI) return undefined
-  let offset = start + 2
+const walkSegments = (data: Buffer, visit: (marker: number, from: number, to: number) => void): number | undefined => {
+  if (data[0] !== 0xff || data[1] !== SOI) return undefined
+  let offset = 2
   while (offset + 4 <= data.length && data[offset] === 0xff) {
     const marker = data[offset + 1] ?? 0
     const to = offset + 2 + data.readUInt16BE(offset + 2)
@@ -29,10 +29,10 @@ const walkSegments = (data: Buffer, start: number, visit: (marker: number, from:
   return undefined
 }
 
-/** Reads the JPEG that begins at `start`, which may be truncated. Undefined when its size is missing. */
-export const readJpeg = (data: Buffer, start = 0): JpegFrame | undefined => {
+/** Reads a JPEG, which may be truncated. Undefined when its size is missing. */
+export const readJpeg = (data: Buffer): JpegFrame | undefined => {
   let size: { readonly width: number; readonly height: number } | undefined
-  const scan = walkSegments(data, start, (marker, from, to) => {
+  const scan = walkSegments(data, (marker, from, to) => {
     if (isFrameHeader(marker) && from + 5 <= to) size = { height: data.readUInt16BE(from + 1), width: data.readUInt16BE(from + 3) }
   })
   if (size === undefined) return undefined
@@ -45,17 +45,10 @@ const endOfImage = (data: Buffer, from: number): number | undefined => {
   return at === -1 ? undefined : at + 2
 }
 
-/** The last complete JPEG of several in sequence. */
-export const lastJpeg = (data: Buffer): { readonly jpeg: Buffer; readonly width: number; readonly height: number } | undefined => {
-  let last: { readonly jpeg: Buffer; readonly width: number; readonly height: number } | undefined
-  let start = 0
-  while (start < data.length) {
-    const frame = readJpeg(data, start)
-    if (frame?.end === undefined) return last
-    last = { jpeg: data.subarray(start, frame.end), width: frame.width, height: frame.height }
-    start = frame.end
-  }
-  return last
+/** Undefined when this is not exactly one whole JPEG. */
+export const wholeJpeg = (jpeg: Buffer): { readonly jpeg: Buffer; readonly width: number; readonly height: number } | undefined => {
+  const frame = readJpeg(jpeg)
+  return frame?.end === jpeg.length ? { jpeg, width: frame.width, height: frame.height } : undefined
 }
 
 const EXIF = Buffer.from('Exif\0\0', 'latin1')
@@ -63,7 +56,7 @@ const EXIF = Buffer.from('Exif\0\0', 'latin1')
 /** The TIFF structure inside the Exif segment, undefined when there is none. */
 export const findExif = (jpeg: Buffer): Buffer | undefined => {
   let found: Buffer | undefined
-  walkSegments(jpeg, 0, (marker, from, to) => {
+  walkSegments(jpeg, (marker, from, to) => {
     if (marker !== APP1 || found !== undefined || !jpeg.subarray(from, from + EXIF.length).equals(EXIF)) return
     found = jpeg.subarray(from + EXIF.length, to)
   })

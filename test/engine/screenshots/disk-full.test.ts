@@ -1,5 +1,6 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { expect, it, onTestFinished } from 'vitest'
+import { KeptMemory } from '../../../engine/screenshots/decode/decoder-keeper.ts'
 import { DecodeSlots } from '../../../engine/screenshots/decode/slots.ts'
 import { PipelineScreenshots } from '../../../engine/screenshots/pipeline-screenshots.ts'
 import type { EngineEvent } from '../../../lib/engine/messages.ts'
@@ -24,6 +25,7 @@ it('a full disk is reported once, and screenshots go on', { timeout: 90_000 }, a
     stream,
     store: { put, trim: async () => {} },
     slots: new DecodeSlots({ running: 1, waiting: 1 }),
+    memory: new KeptMemory(),
     status: () => ({ playing: true, publishes: true }),
     onChange: () => {},
     emit: (event) => events.push(event),

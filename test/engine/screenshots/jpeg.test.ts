@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { decodeGeolocation, encodeExif } from '../../../engine/screenshots/jpeg/exif.ts'
-import { findExif, lastJpeg, readJpeg, withExif } from '../../../engine/screenshots/jpeg/jpeg.ts'
+import { findExif, readJpeg, wholeJpeg, withExif } from '../../../engine/screenshots/jpeg/jpeg.ts'
 import { createRandom } from '../../helpers/random.ts'
 
 const jpeg = (width: number, height: number, quality = 85): Buffer =>
@@ -36,14 +36,18 @@ describe('reading a JPEG', () => {
     expect(readJpeg(picture.subarray(0, 700))).toMatchObject({ width: 322, height: 242, end: undefined })
   })
 
-  it('finds the last complete one of several', () => {
-    const [first, second] = [jpeg(64, 48), jpeg(128, 96)]
-    const both = Buffer.concat([first, second])
-    expect(lastJpeg(both)).toEqual({ jpeg: second, width: 128, height: 96 })
-    expect(lastJpeg(both.subarray(0, both.length - 1))?.jpeg.equals(first)).toBe(true)
-    expect(lastJpeg(first.subarray(0, first.length - 2))).toBeUndefined()
-    expect(lastJpeg(Buffer.alloc(0))).toBeUndefined()
-    expect(lastJpeg(Buffer.from('not a JPEG'))).toBeUndefined()
+  it('takes exactly one whole JPEG', () => {
+    const picture = jpeg(128, 96)
+    expect(wholeJpeg(picture)).toEqual({ jpeg: picture, width: 128, height: 96 })
+    for (const other of [
+      picture.subarray(0, -1),
+      picture.subarray(1),
+      Buffer.concat([picture, picture]),
+      Buffer.concat([picture, Buffer.from('x')]),
+      Buffer.alloc(0),
+      Buffer.from('not a JPEG'),
+    ])
+      expect(wholeJpeg(other)).toBeUndefined()
   })
 
   it('reads twenty thousand damaged files without throwing', () => {
@@ -54,7 +58,7 @@ describe('reading a JPEG', () => {
       const damaged = Buffer.from(whole.subarray(0, Math.floor(random() * whole.length)))
       for (let hit = 0; hit < 4 && damaged.length > 0; hit += 1)
         damaged[Math.floor(random() * Math.min(600, damaged.length))] = Math.floor(random() * 256)
-      lastJpeg(damaged)
+      wholeJpeg(damaged)
       const exif = findExif(damaged)
       if (exif !== undefined && decodeGeolocation(exif) !== undefined) read += 1
     }

@@ -77,6 +77,13 @@ export const residentBytes = (pid: number): number => {
   return Number(pages) * 4096
 }
 
+/** Memory that only this process has, bytes. */
+export const privateBytes = (pid: number): number =>
+  [...readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8').matchAll(/^Private_\w+:\s+(\d+) kB/gm)].reduce(
+    (sum, [, kb]) => sum + Number(kb) * 1024,
+    0,
+  )
+
 /** Whether a process handles a signal (proc(5), SigCgt of status); false when it is gone. */
 export const catches = (pid: number, signal: number): boolean => {
   try {

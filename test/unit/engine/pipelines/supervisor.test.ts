@@ -3,6 +3,7 @@ import { createPlanner, noSandbox } from '../../../../engine/launch/plan.ts'
 import { Supervisor } from '../../../../engine/pipelines/supervisor.ts'
 import type { MountOptions } from '../../../../engine/rtsp/publisher/mount.ts'
 import type { Publisher } from '../../../../engine/rtsp/publisher/publisher.ts'
+import { KeptMemory } from '../../../../engine/screenshots/decode/decoder-keeper.ts'
 import { createDecodeSlots } from '../../../../engine/screenshots/decode/slots.ts'
 import type { EngineEvent } from '../../../../lib/engine/messages.ts'
 import type { ApiError } from '../../../../lib/errors.ts'
@@ -31,7 +32,11 @@ const setUp = (host: { readonly advancedRefusal?: ApiError } = {}) => {
   const supervisor = new Supervisor({
     publisher,
     planner: createPlanner({ allowFiles: false, ...host }),
-    screenshots: { store: { put: () => Promise.reject(new Error('unused')), trim: async () => {} }, slots: createDecodeSlots() },
+    screenshots: {
+      store: { put: () => Promise.reject(new Error('unused')), trim: async () => {} },
+      slots: createDecodeSlots(),
+      memory: new KeptMemory(),
+    },
     log: silentLog,
     now: () => 0,
     outputHost: '0.0.0.0',

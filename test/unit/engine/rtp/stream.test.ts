@@ -126,7 +126,7 @@ describe('an RTP stream', () => {
     const framed = unit.framed(4)
     expect([...framed.subarray(0, 4)]).toEqual([0x24, 4, 0, 14])
     expect([framed.readUInt32BE(12), framed.subarray(16)]).toEqual([stream.ssrc, IDR])
-    expect(unit.rfc4571()).toEqual(Buffer.concat([Buffer.from([0, 14]), framed.subarray(4)]))
+    expect(unit.packets()).toEqual([framed.subarray(4)])
     expect(unit.payload()).toEqual(IDR)
   })
 
@@ -186,8 +186,7 @@ describe('an RTP stream', () => {
     frames(4, { sequence: 0, timestamp: 0 })
     frames(3, { sequence: 4, timestamp: 4 * FRAME })
     expect(stream.gop?.units.map((unit) => unit.key)).toEqual([true, false, false])
-    expect(stream.gop?.rfc4571({ keyFrameOnly: true })).toHaveLength(16)
-    expect(stream.gop?.rfc4571()).toHaveLength(3 * 16)
+    expect(stream.gop?.units.map((unit) => unit.packets()[0]?.length)).toEqual([14, 14, 14])
     frames(3, { sequence: 7, timestamp: 7 * FRAME }, -1)
     expect(stream.gop).toBeUndefined()
     frames(2, { sequence: 10, timestamp: 10 * FRAME })

@@ -40,7 +40,7 @@ const decoderOf = (stream: RtpStream) => {
       frameMs: request.keyFrameOf ? gop.keyArrivedMs : gop.newestArrivedMs,
     }
   }
-  return { requests, decode }
+  return { requests, decode, release: () => {} }
 }
 
 const start = (stream: RtpStream, intervalSeconds: number) => {

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { RtpStream } from '../../../../engine/rtp/stream.ts'
+import { KeptMemory } from '../../../../engine/screenshots/decode/decoder-keeper.ts'
 import { DecodeSlots } from '../../../../engine/screenshots/decode/slots.ts'
 import { PipelineScreenshots } from '../../../../engine/screenshots/pipeline-screenshots.ts'
 import type { EngineEvent } from '../../../../lib/engine/messages.ts'
@@ -18,6 +19,7 @@ describe('the screenshots of a pipeline', () => {
       stream,
       store: { put, trim: async () => {} },
       slots: new DecodeSlots({ running: 1, waiting: 1 }),
+      memory: new KeptMemory(),
       status: () => status,
       onChange: () => {
         changes += 1

@@ -1,0 +1,113 @@
+/**
+ * The GStreamer Data Protocol, version 1.0 (gst-plugins-bad, gst/gdp/dataprotocol.c): buffers with their times, caps and events
+ * over a pipe, as gdppay writes and gdpdepay reads them. Without checksums: a pipe changes nothing.
+ */
+
+const HEADER_BYTES = 62
+const VERSION = 1
+const TYPE_OFFSET = 4
+const LENGTH_OFFSET = 6
+const PTS_OFFSET = 10
+const DTS_OFFSET = 44
+/** Duration, offset and end of offset. */
+const UNSET_OFFSETS = [18, 26, 34, DTS_OFFSET]
+const NONE = 0xffff_ffff_ffff_ffffn
+
+const BUFFER = 1
+const CAPS = 2
+/** Added to the number of an event (gstevent.h). */
+const EVENT = 64
+const STREAM_START = 10_254
+const SEGMENT = 17_934
+const SEGMENT_DONE = 38_406
+
+const packet = (type: number, payload: Buffer, pts = NONE): Buffer => {
+  const whole = Buffer.alloc(HEADER_BYTES + payload.length)
+  whole[0] = VERSION
+  whole.writeUInt16BE(type, TYPE_OFFSET)
+  whole.writeUInt32BE(payload.length, LENGTH_OFFSET)
+  whole.writeBigUInt64BE(pts, PTS_OFFSET)
+  for (const offset of UNSET_OFFSETS) whole.writeBigUInt64BE(NONE, offset)
+  payload.copy(whole, HEADER_BYTES)
+  return whole
+}
+
+const text = (value: string): Buffer => Buffer.from(`${value}\0`)
+
+const UNLIMITED_SEGMENT = [
+  'flags=(GstSegmentFlags)GST_SEGMENT_FLAG_NONE',
+  'rate=(double)1',
+  'applied-rate=(double)1',
+  'format=(GstFormat)time',
+  'base=(guint64)0',
+  'offset=(guint64)0',
+  'start=(guint64)0',
+  `stop=(guint64)${NONE}`,
+  'time=(guint64)0',
+  'position=(guint64)0',
+  `duration=(guint64)${NONE}`,
+].join(', ')
+
+/** What a stream of buffers with these caps begins with. */
+export const gdpStart = (caps: string): Buffer =>
+  Buffer.concat([
+    packet(EVENT + STREAM_START, text('GstEventStreamStart, stream-id=(string)media, flags=(GstStreamFlags)GST_STREAM_FLAG_NONE;')),
+    packet(CAPS, text(caps)),
+    packet(EVENT + SEGMENT, text(`GstEventSegment, segment=(GstSegment)"segment, ${UNLIMITED_SEGMENT};";`)),
+  ])
+
+/** A buffer; its presentation time in nanoseconds, undefined: none. */
+export const gdpBuffer = (payload: Buffer, pts?: bigint): Buffer => packet(BUFFER, payload, pts)
+
+/** Says that all until this time, in nanoseconds, was sent: decoders give out what they hold. */
+export const gdpSegmentDone = (position: bigint): Buffer =>
+  packet(EVENT + SEGMENT_DONE, text(`GstEventSegmentDone, format=(GstFormat)time, position=(gint64)${position};`))
+
+export interface GdpBuffer {
+  readonly payload: Buffer
+  /** Presentation time in nanoseconds. */
+  readonly pts: bigint
+}
+
+/** Splits what gdppay writes into its buffers; skips caps and events. Holds at most one partial packet. */
+export class GdpReader {
+  readonly #maxPayloadBytes: number
+  #chunks: Buffer[] = []
+  #held = 0
+  #needed = HEADER_BYTES
+  #broken = false
+
+  constructor(maxPayloadBytes: number) {
+    this.#maxPayloadBytes = maxPayloadBytes
+  }
+
+  /** Calls back for every buffer that this chunk completes. False from where it is another protocol, or a payload is too large. */
+  push(chunk: Buffer, onBuffer: (buffer: GdpBuffer) => void): boolean {
+    if (this.#broken) return false
+    this.#chunks.push(chunk)
+    this.#held += chunk.length
+    while (this.#held >= this.#needed) {
+      const data = joined(this.#chunks)
+      const payloadBytes = data.readUInt32BE(LENGTH_OFFSET)
+      this.#broken = data[0] !== VERSION || payloadBytes > this.#maxPayloadBytes
+      if (this.#broken) {
+        this.#chunks = []
+        return false
+      }
+      const end = HEADER_BYTES + payloadBytes
+      const complete = data.length >= end
+      this.#hold(complete ? data.subarray(end) : data, complete ? HEADER_BYTES : end)
+      if (complete && data.readUInt16BE(TYPE_OFFSET) === BUFFER)
+        onBuffer({ payload: data.subarray(HEADER_BYTES, end), pts: data.readBigUInt64BE(PTS_OFFSET) })
+    }
+    return true
+  }
+
+  #hold(data: Buffer, needed: number): void {
+    this.#chunks = [data]
+    this.#held = data.length
+    this.#needed = needed
+  }
+}
+
+const joined = (chunks: readonly Buffer[]): Buffer => (chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))

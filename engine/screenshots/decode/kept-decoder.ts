@@ -1,0 +1,105 @@
+import { type Child, startChild } from '../../gst/child.ts'
+import type { AccessUnit } from '../../rtp/access-unit.ts'
+import { wholeJpeg } from '../jpeg/jpeg.ts'
+import { type DecodedJpeg, MAX_JPEG_BYTES } from './decode-to-jpeg.ts'
+import type { Decoder } from './decoder-line.ts'
+import { GdpReader, gdpBuffer, gdpSegmentDone } from './gdp.ts'
+
+/** A kept decoder that takes longer for a key frame is killed. */
+const PICTURE_TIMEOUT_MS = 5000
+/** After so many pictures another process takes over: what a decoder leaks stays bounded. */
+const MAX_PICTURES = 500
+/** RFC 3550 section 5.1. */
+const SEQUENCE_OFFSET = 2
+const SECOND = 1_000_000_000n
+
+interface Expected {
+  readonly pts: bigint
+  readonly settle: (jpeg: Buffer | undefined) => void
+}
+
+/**
+ * A decoder process that stays for the next key frame: starting one costs twice as much CPU as a picture. The end of a segment
+ * after the key frame makes it give out the picture at once, whose time tells that it is the one that was asked for.
+ */
+export class KeptDecoder {
+  readonly #decoder: Decoder
+  readonly #timeoutMs: number
+  readonly #child: Child
+  readonly #output = new GdpReader(MAX_JPEG_BYTES)
+  #expected: Expected | undefined
+  #pictures = 0
+  #nextSequence = 0
+  #ended = false
+
+  constructor(decoder: Decoder, timeoutMs = PICTURE_TIMEOUT_MS) {
+    this.#decoder = decoder
+    this.#timeoutMs = timeoutMs
+    const [file, ...args] = decoder.command
+    this.#child = startChild(file, args, { mediaPipes: 0, reach: {}, input: true })
+    // The end of the child says more than the error of its pipe.
+    this.#child.stdin?.on('error', () => {})
+    this.#child.stdin?.write(decoder.start)
+    this.#child.stdout.on('data', (chunk: Buffer) => this.#onOutput(chunk))
+    this.#child.stderr.resume()
+    void this.#child.ended.then(() => {
+      this.#ended = true
+      this.#expected?.settle(undefined)
+    })
+  }
+
+  /** Whether it can decode one more key frame of this format. */
+  serves({ command, start }: Decoder): boolean {
+    const own = this.#decoder
+    return !this.#ended && this.#pictures < MAX_PICTURES && own.start.equals(start) && own.command.join('\0') === command.join('\0')
+  }
+
+  /** The picture of one key frame, one call at a time. Undefined, and the process has ended, when there is none in time. */
+  async decode(keyFrame: Pick<AccessUnit, 'packets'>, signal?: AbortSignal): Promise<DecodedJpeg | undefined> {
+    this.#pictures += 1
+    const pts = BigInt(this.#pictures) * SECOND
+    const { promise, resolve: settle } = Promise.withResolvers<Buffer | undefined>()
+    const onAbort = (): void => settle(undefined)
+    const timer = setTimeout(settle, this.#timeoutMs, undefined)
+    signal?.addEventListener('abort', onAbort)
+    this.#expected = { pts, settle }
+    if (this.#ended || signal?.aborted) settle(undefined)
+    else
+      this.#child.stdin?.write(
+        Buffer.concat([...this.#renumbered(keyFrame.packets()).map((packet) => gdpBuffer(packet, pts)), gdpSegmentDone(pts)]),
+      )
+    const jpeg = await promise
+    this.#expected = undefined
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', onAbort)
+    const picture = jpeg && wholeJpeg(jpeg)
+    if (picture === undefined) this.close()
+    return picture
+  }
+
+  /** Ends the process. */
+  close(): void {
+    this.#ended = true
+    this.#child.kill('SIGKILL')
+  }
+
+  /** A copy of the packets. Depayloaders drop what seems to come late, and a source's numbers return to those of earlier key frames. */
+  #renumbered(packets: readonly Buffer[]): readonly Buffer[] {
+    const shift = this.#nextSequence - (packets[0]?.readUInt16BE(SEQUENCE_OFFSET) ?? 0)
+    return packets.map((packet) => {
+      const copy = Buffer.from(packet)
+      // What was lost within the key frame stays a gap.
+      const sequence = (packet.readUInt16BE(SEQUENCE_OFFSET) + shift) & 0xffff
+      copy.writeUInt16BE(sequence, SEQUENCE_OFFSET)
+      this.#nextSequence = sequence + 1
+      return copy
+    })
+  }
+
+  #onOutput(chunk: Buffer): void {
+    const readable = this.#output.push(chunk, ({ payload, pts }) => {
+      if (pts === this.#expected?.pts) this.#expected.settle(payload)
+    })
+    if (!readable) this.#expected?.settle(undefined)
+  }
+}
