@@ -9,15 +9,13 @@ const IDLE_UTILIZATION = 0.05
 /** Growth of the space for old objects since the last collection that is worth another one, bytes. */
 const WORTH_BYTES = 2 * 1024 * 1024
 
-/**
- * New objects get no more room than the start needed (8 MB); without this V8 takes up to 128 MB for those of a burst of requests
- * and keeps them. At 25,000 reads a second the collector takes some percent of a core more.
- */
-export const limitGarbage = (): void => setFlagsFromString('--semi-space-growth-factor=1')
+/** Room for new objects that is worth a collection, bytes. The start needs 8 MB. */
+const LARGE_NEW_SPACE_BYTES = 16 * 1024 * 1024
 
 /**
- * Collects the garbage of a burst of requests when it is over: V8 leaves it for as long as the process is idle. After 1,000 pipelines
- * were created that is 37 MB. Then the C library gives back what it keeps of freed memory, further 13 MB.
+ * Collects the garbage of a burst of requests when it is over, and gives back the room that new objects had meanwhile: V8 keeps both
+ * for as long as the process is idle. After 1,000 pipelines were created that is 37 MB. Then the C library gives back what it keeps
+ * of freed memory, further 13 MB.
  */
 export const collectWhenIdle = (checkMs = CHECK_MS): void => {
   const collect = collector()
@@ -27,16 +25,18 @@ export const collectWhenIdle = (checkMs = CHECK_MS): void => {
     const now = performance.eventLoopUtilization()
     const { utilization } = performance.eventLoopUtilization(now, before)
     before = now
-    if (utilization > IDLE_UTILIZATION || oldSpace() - kept < WORTH_BYTES) return
+    if (utilization > IDLE_UTILIZATION) return
+    if (sizeOf('old_space') - kept < WORTH_BYTES && sizeOf('new_space') < LARGE_NEW_SPACE_BYTES) return
     await collect()
     await trimMalloc()
-    kept = oldSpace()
+    kept = sizeOf('old_space')
   }
   setInterval(() => void check(), checkMs).unref()
 }
 
-/** Bytes. That for new objects grows and shrinks by itself. */
-const oldSpace = (): number => getHeapSpaceStatistics().find(({ space_name }) => space_name === 'old_space')?.space_size ?? 0
+/** Bytes. */
+const sizeOf = (space: 'old_space' | 'new_space'): number =>
+  getHeapSpaceStatistics().find(({ space_name }) => space_name === space)?.space_size ?? 0
 
 /** V8's own function, which only a context that is made meanwhile has. */
 const collector = (): (() => Promise<void>) => {

@@ -6,7 +6,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { type AppDeps, apiRoutes, createApp, createReads } from '../app.ts'
 import { helpText, readArguments } from './arguments.ts'
 import { withPages } from './dashboard-files.ts'
-import { collectWhenIdle, limitGarbage } from './heap.ts'
+import { collectWhenIdle } from './heap.ts'
 import { type DocsServer, serveDocs } from './server/docs-server.ts'
 import { createHttpServer } from './server/http-server.ts'
 import { isExposed, listen, portOf, urlOf } from './server/listen.ts'
@@ -60,7 +60,6 @@ const serve = async (configuration: Configuration, takeOver: boolean, shutdown: 
   const server = createHttpServer({ app, reads: createReads(service.deps), trustProxy: configuration.trustProxy, log })
   await listen(server, { host: configuration.host, port: configuration.port, purpose: 'listen', variable: 'SVC_PORT' })
   if (!shutdown.add({ server })) return
-  limitGarbage()
   collectWhenIdle()
   if (isExposed(server)) await service.expose(urlOf(server))
   const connected = service.connect()
