@@ -20,7 +20,7 @@ export const explain = (error: unknown, url?: URL): string => {
   if (error instanceof DeclarationError) return error.mistakes.map((mistake, at) => (at === 0 ? '' : '  ') + printable(mistake)).join('\n')
   const cause = error instanceof TypeError && error.cause !== undefined ? error.cause : undefined
   return cause === undefined
-    ? messageOf(error)
+    ? printable(messageOf(error))
     : `No service answers at ${url?.href ?? 'its address'} (${codeOf(cause)}). Is it running? Use --url or SVC_URL for another one.`
 }
 

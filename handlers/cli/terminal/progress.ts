@@ -1,3 +1,4 @@
+import { printable } from '../../../lib/log/printable.ts'
 import { LiveLines } from './live-lines.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -56,7 +57,7 @@ export class Progress {
   #draw(): void {
     if (this.#active.size === 0) return
     const { paint, columns } = this.#terminal
-    const named = [...this.#active].slice(0, MAX_NAMED).map(([id, action]) => `${id} ${action}`)
+    const named = [...this.#active].slice(0, MAX_NAMED).map(([id, action]) => `${printable(id)} ${action}`)
     const more = this.#active.size - named.length
     const seconds = ((performance.now() - this.#began) / 1000).toFixed(1)
     const text = `${named.join(', ')}${more > 0 ? ` and ${more} more` : ''} … ${seconds} s`

@@ -1,4 +1,4 @@
-import { printable } from '../../../lib/log/printable.ts'
+import { printable, printableJson } from '../../../lib/log/printable.ts'
 import { type Applied, applyPlan, type Fault } from '../../declared/apply.ts'
 import { type Change, masked } from '../../declared/configured.ts'
 import { makePlan, type Plan, type Step } from '../../declared/plan.ts'
@@ -39,7 +39,7 @@ const linesOf = ({ settings, steps }: Plan, { out }: Session): readonly string[]
     ? []
     : [`${out.paint.yellow('~')} ${out.paint.bold('settings')}`, ...settings.changes.map((change) => changeLine(change, out, true))]),
   ...steps.flatMap((step) => [
-    `${out.paint[COLORS[step.kind]](SIGNS[step.kind])} ${out.paint.bold(step.id)}${noteOf(step, out)}`,
+    `${out.paint[COLORS[step.kind]](SIGNS[step.kind])} ${out.paint.bold(printable(step.id))}${noteOf(step, out)}`,
     ...step.changes.map((change) => changeLine(change, out, step.kind !== 'create')),
   ]),
 ]
@@ -51,18 +51,20 @@ const noteOf = ({ kind, isRunning, locateOnly, plays }: Step, { paint }: Session
 
 const changeLine = ({ field, from, to }: Change, { paint }: Session['out'], withFrom: boolean): string => {
   const name = field.split('.').at(-1) ?? ''
+  const title = paint.dim(`${printable(field)}:`)
   const [before, after] = [from, to].map((value) => shown(masked(value, name)))
-  if (before === after) return `    ${paint.dim(`${field}:`)} ${paint.dim('other credentials')}`
-  return `    ${paint.dim(`${field}:`)} ${withFrom ? `${before} ${paint.dim('→')} ` : ''}${after}`
+  if (before === after) return `    ${title} ${paint.dim('other credentials')}`
+  return `    ${title} ${withFrom ? `${before} ${paint.dim('→')} ` : ''}${after}`
 }
 
-const shown = (value: unknown): string => (value === undefined ? '–' : printable(typeof value === 'string' ? value : JSON.stringify(value)))
+const shown = (value: unknown): string => (value === undefined ? '–' : typeof value === 'string' ? printable(value) : printableJson(value))
 
 const DONE = { create: 'created', change: 'changed', delete: 'deleted', play: 'started', stop: 'stopped' } as const
 
-const printStep = ({ out, url }: Session, progress: Progress, { id, kind }: Step, fault: Fault | undefined): void => {
+const printStep = ({ out, url }: Session, progress: Progress, step: Step, fault: Fault | undefined): void => {
+  const id = printable(step.id)
   if (fault === undefined) {
-    if (out.isInteractive) progress.print(`${out.paint.green('✓')} ${out.paint.bold(id)} ${out.paint.dim(DONE[kind])}`)
+    if (out.isInteractive) progress.print(`${out.paint.green('✓')} ${out.paint.bold(id)} ${out.paint.dim(DONE[step.kind])}`)
   } else if (out.isInteractive) progress.print(`${out.paint.red('✗')} ${out.paint.bold(id)}  ${printable(textOf(fault, url))}`)
   else process.stderr.write(`${id}  ${printable(textOf(fault, url))}\n`)
 }
@@ -84,7 +86,7 @@ const report = (session: Session, plan: Plan, { done, failed }: Applied): number
     settings_changed: plan.settings !== undefined,
     failed: failed.map(({ id, fault }) => ({ id, ...errorFields(fault.error, url), message: fault.message })),
   }
-  if (isJson) out.print(JSON.stringify(result, null, 2))
+  if (isJson) out.print(printableJson(result, 2))
   else out.print(summary(result, isDryRun, out))
   const [first] = failed
   if (session.signal.aborted) return EXIT.failed

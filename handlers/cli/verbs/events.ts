@@ -1,4 +1,4 @@
-import { printable } from '../../../lib/log/printable.ts'
+import { printable, printableJson } from '../../../lib/log/printable.ts'
 import type { Client } from '../../client/client.ts'
 import { EXIT, explain } from '../command-line/exit.ts'
 import type { Run, Session } from '../command-line/session.ts'
@@ -17,7 +17,7 @@ export const events: Run = async (session) => {
   const options = { signal, onReconnect }
   const stream: AsyncIterable<Event> = id === undefined ? client.followEverything(options) : client.followPipeline({ id, ...options })
   try {
-    for await (const event of stream) out.print(isJson ? JSON.stringify(event) : lineOf(event, out))
+    for await (const event of stream) out.print(isJson ? printableJson(event) : lineOf(event, out))
   } catch (error) {
     if (!signal.aborted) throw error
   }
@@ -50,7 +50,7 @@ const describe = (event: Event, out: Session['out']): readonly [name: string, te
       return [event.data.device_path, 'camera removed']
     default:
       // Of a newer service.
-      return [(event as { readonly event: string }).event, printable(JSON.stringify((event as { readonly data: unknown }).data))]
+      return [(event as { readonly event: string }).event, printableJson((event as { readonly data: unknown }).data)]
   }
 }
 

@@ -1,4 +1,4 @@
-import { printable } from '../../../lib/log/printable.ts'
+import { printable, printableJson } from '../../../lib/log/printable.ts'
 import type { Pipeline } from '../../client/client.ts'
 import { UsageError } from '../command-line/arguments.ts'
 import { EXIT } from '../command-line/exit.ts'
@@ -31,8 +31,8 @@ const oneOf = <const T extends string>(text: string | undefined, option: string,
 const changesOf = (pipelines: readonly Pipeline[]): string => pipelines.map((pipeline) => `${pipeline.id} ${wordOf(pipeline)}`).join()
 
 const linesOf = (session: Session, pipelines: readonly Pipeline[]): readonly string[] => {
-  if (session.given.has('quiet')) return pipelines.map(({ id }) => id)
-  if (session.isJson) return [JSON.stringify(pipelines, null, session.given.has('watch') ? undefined : 2)]
+  if (session.given.has('quiet')) return pipelines.map(({ id }) => printable(id))
+  if (session.isJson) return [printableJson(pipelines, session.given.has('watch') ? undefined : 2)]
   return pipelines.length === 0 ? emptyLines(session) : tableOf(session, pipelines)
 }
 
@@ -66,11 +66,11 @@ const rowOf = (pipeline: Pipeline, out: Session['out'], url: URL): readonly Cell
   const { runtime } = pipeline
   const isPlaying = runtime.phase === 'playing'
   return [
-    { text: pipeline.id, paint: out.paint.bold },
+    { text: printable(pipeline.id), paint: out.paint.bold },
     statusCell(pipeline, out),
     { text: shortDuration((Date.now() - Date.parse(runtime.since)) / 1000), paint: out.paint.dim },
     { text: printable(sourceOf(pipeline)) },
-    { text: printable(readerAddress(pipeline, url)) },
+    { text: readerAddress(pipeline, url) },
     { text: isPlaying ? runtime.fps.toFixed(1) : '' },
     { text: isPlaying ? bitrate(runtime.bitrate_kbps) : '' },
     { text: runtime.readers > 0 ? String(runtime.readers) : '' },

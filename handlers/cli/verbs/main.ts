@@ -1,3 +1,4 @@
+import { printable, printableJson } from '../../../lib/log/printable.ts'
 import { readArguments } from '../command-line/arguments.ts'
 import { addressIn, COMPLETIONS, complete } from '../command-line/completion.ts'
 import { connect } from '../command-line/connection.ts'
@@ -41,7 +42,7 @@ const main = async (verb: VerbName, args: readonly string[]): Promise<number> =>
     return await run({ ...connection, given, isJson, out: openTerminal(process.stdout, process.env), signal: interrupted() })
   } catch (error) {
     process.stderr.write(
-      isJson ? `${JSON.stringify(errorFields(error, url))}\n` : `video-pipeline-service ${verb}: ${explain(error, url)}\n`,
+      isJson ? `${printableJson(errorFields(error, url))}\n` : `video-pipeline-service ${verb}: ${explain(error, url)}\n`,
     )
     return exitCodeOf(error)
   }
@@ -68,7 +69,7 @@ const printCandidates = async (words: readonly string[]): Promise<void> => {
   const ids = async () => {
     const { client } = connect(readArguments('ls', addressIn(words)), process.env)
     const pipelines = await client.listPipelines({ signal: AbortSignal.timeout(COMPLETION_MS) })
-    return pipelines.map((pipeline) => [pipeline.id, wordOf(pipeline)] as const)
+    return pipelines.map((pipeline) => [printable(pipeline.id), wordOf(pipeline)] as const)
   }
   const commands = [...Object.entries(VERBS).map(([name, { about }]) => [name, about] as const), ...Object.entries(HOST_COMMANDS)]
   // A shell shows no errors here; without a service there are no ids.

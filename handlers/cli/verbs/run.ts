@@ -1,3 +1,4 @@
+import { printable, printableJson } from '../../../lib/log/printable.ts'
 import { ApiError, type Client, type Pipeline } from '../../client/client.ts'
 import { inTurns } from '../../declared/in-turns.ts'
 import { EXIT, errorFields, exitCodeOf, explain } from '../command-line/exit.ts'
@@ -59,18 +60,18 @@ const actOn = async (
   const began = performance.now()
   try {
     const pipeline = await progress.during(id, doing, () => act(client, id, signal))
-    progress.print(isJson ? JSON.stringify(pipeline ?? { id, deleted: true }) : doneLine(id, pipeline, out, url, performance.now() - began))
+    progress.print(isJson ? printableJson(pipeline ?? { id, deleted: true }) : doneLine(id, pipeline, out, url, performance.now() - began))
     return EXIT.done
   } catch (error) {
-    if (isJson) process.stderr.write(`${JSON.stringify({ id, ...errorFields(error, url) })}\n`)
-    else if (out.isInteractive) progress.print(`${out.paint.red('✗')} ${out.paint.bold(id)}  ${explain(error, url)}`)
-    else process.stderr.write(`${id}  ${explain(error, url)}\n`)
+    if (isJson) process.stderr.write(`${printableJson({ id, ...errorFields(error, url) })}\n`)
+    else if (out.isInteractive) progress.print(`${out.paint.red('✗')} ${out.paint.bold(printable(id))}  ${explain(error, url)}`)
+    else process.stderr.write(`${printable(id)}  ${explain(error, url)}\n`)
     return exitCodeOf(error)
   }
 }
 
 const doneLine = (id: string, pipeline: Pipeline | undefined, { paint, isInteractive }: Session['out'], url: URL, ms: number): string => {
   const address = pipeline?.state === 'playing' ? readerAddress(pipeline, url) : ''
-  const words = [paint.bold(id), pipeline === undefined ? 'deleted' : wordOf(pipeline), address].filter((word) => word !== '')
+  const words = [paint.bold(printable(id)), pipeline === undefined ? 'deleted' : wordOf(pipeline), address].filter((word) => word !== '')
   return isInteractive ? `${paint.green('✓')} ${words.join('  ')} ${paint.dim(` ${(ms / 1000).toFixed(1)} s`)}` : words.join('  ')
 }

@@ -1,4 +1,4 @@
-import { printable } from '../../../lib/log/printable.ts'
+import { printable, printableJson } from '../../../lib/log/printable.ts'
 import type { Pipeline } from '../../client/client.ts'
 import { EXIT } from '../command-line/exit.ts'
 import type { Run, Session } from '../command-line/session.ts'
@@ -19,13 +19,13 @@ export const show: Run = async (session) => {
 
 const linesOf = (session: Session, pipeline: Pipeline): readonly string[] => {
   const { out, isJson, given } = session
-  if (isJson) return [JSON.stringify(pipeline, null, given.has('watch') ? undefined : 2)]
+  if (isJson) return [printableJson(pipeline, given.has('watch') ? undefined : 2)]
   const { id, state, ...fields } = pipeline
   const status = statusCell(pipeline, out)
-  const rows = leaves(fields)
+  const rows = leaves(fields).map(([name, value]) => [printable(name), value] as const)
   const width = Math.max(...rows.map(([name]) => name.length))
   return [
-    `${out.paint.bold(id)}  ${status.paint?.(status.text) ?? status.text}`,
+    `${out.paint.bold(printable(id))}  ${status.paint?.(status.text) ?? status.text}`,
     ...rows.map(([name, value]) => `  ${out.paint.dim(name.padEnd(width))}  ${shown(value, out)}`),
   ]
 }
@@ -44,6 +44,6 @@ const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
 
 const shown = (value: unknown, { paint }: Session['out']): string => {
   if (value === null) return paint.dim('–')
-  if (typeof value !== 'string') return JSON.stringify(value)
+  if (typeof value !== 'string') return printableJson(value)
   return TIME.test(value) ? `${value} ${paint.dim(`(${relativeTime(value, Date.now())})`)}` : printable(value)
 }

@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs'
+import { printableJson } from '../../../lib/log/printable.ts'
 import { UsageError } from '../command-line/arguments.ts'
 import { EXIT } from '../command-line/exit.ts'
 import type { Run, Session } from '../command-line/session.ts'
@@ -16,7 +17,7 @@ export const snapshot: Run = async ({ client, given, signal, out, isJson }) => {
   }
   writeFileSync(file, picture)
   const facts = { file, size_bytes: picture.length, created_at: answer.headers.get('x-created-at') }
-  if (isJson) out.print(JSON.stringify(facts))
+  if (isJson) out.print(printableJson(facts))
   else if (out.isInteractive) out.print(`${out.paint.green('✓')} ${file} ${out.paint.dim(`${(picture.length / 1000).toFixed(1)} kB`)}`)
   return EXIT.done
 }
