@@ -31,6 +31,9 @@ export interface Declaration {
 const MAX_CHARACTERS = 16_777_216
 /** Bounds what aliases can multiply. */
 const MAX_ALIASES = 1000
+/** Levels of lists and groups; what there is to declare needs six. */
+const MAX_DEPTH = 64
+const TOO_DEEP = `Nested too deeply; use at most ${MAX_DEPTH} levels`
 
 /**
  * Reads YAML or JSON: a pipeline, a list of pipelines, or `{ pipelines, settings }`. Throws DeclarationError with every mistake.
@@ -52,12 +55,17 @@ class Reader {
     this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false })
     // The errors after the first one are mostly its consequences.
     const [syntax] = this.#document.errors
-    if (syntax !== undefined) throw new DeclarationError([`${this.#at(syntax.pos[0])}: ${syntax.message.split('\n')[0]}`])
+    if (syntax !== undefined) {
+      const problem = syntax.code === 'RESOURCE_EXHAUSTION' ? TOO_DEEP : syntax.message.split('\n')[0]
+      throw new DeclarationError([`${this.#at(syntax.pos[0])}: ${problem}`])
+    }
     try {
       this.#value = this.#document.toJS({ maxAliasCount: MAX_ALIASES })
     } catch (error) {
-      throw new DeclarationError([`${name}: ${messageOf(error)}`])
+      throw new DeclarationError([`${name}: ${error instanceof RangeError ? TOO_DEEP : messageOf(error)}`])
     }
+    const deep = beyondDepth(this.#value)
+    if (deep !== undefined) throw new DeclarationError([`${this.#place(deep)}: ${TOO_DEEP}`])
   }
 
   read(): Declaration {
@@ -159,6 +167,23 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const toPath = (field: string): Path => (field === '' ? [] : field.split('.'))
+
+/** The path to something that is nested too deeply. */
+const beyondDepth = (value: unknown): Path | undefined => {
+  // Aliases make one value part of many: it is looked at again only where it is deeper.
+  const seen = new Map<object, number>()
+  const search = (inner: unknown, path: Path): Path | undefined => {
+    if (typeof inner !== 'object' || inner === null || (seen.get(inner) ?? -1) >= path.length) return undefined
+    if (path.length >= MAX_DEPTH) return path
+    seen.set(inner, path.length)
+    for (const [name, next] of Object.entries(inner)) {
+      const found = search(next, [...path, name])
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+  return search(value, [])
+}
 
 /** `pipelines[2].source.uri` */
 const shownPath = (path: Path): string =>

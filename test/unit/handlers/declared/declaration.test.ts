@@ -107,6 +107,24 @@ describe('a declaration', () => {
     expect(mistakesOf(lines.join('\n'))[0]).toMatch(/alias/i)
   })
 
+  it.each([
+    ['flow lists', '['.repeat(20_000), /^cameras\.yaml:1:\d+: Nested too deeply; use at most 64 levels$/],
+    ['lists in a line', '- '.repeat(20_000), /^cameras\.yaml:1:\d+: Nested too deeply; use at most 64 levels$/],
+    ['JSON', `{"pipelines":${'['.repeat(65)}${']'.repeat(65)}}`, /^cameras\.yaml:1:\d+: Nested too deeply; use at most 64 levels$/],
+    [
+      'groups',
+      `${Array.from({ length: 65 }, (_, at) => `${' '.repeat(at)}a:`).join('\n')} {}`,
+      /^cameras\.yaml:64:\d+: Nested too deeply; use at most 64 levels$/,
+    ],
+    [
+      'aliases',
+      Array.from({ length: 3 }, (_, at) => `- &a${at} ${'['.repeat(40)}${at > 0 ? `*a${at - 1}` : ''}${']'.repeat(40)}`).join('\n'),
+      /^cameras\.yaml:\d+:\d+: Nested too deeply; use at most 64 levels$/,
+    ],
+  ])('cannot be nested deeper than all that reads it can follow, by %s', (_, text, wanted) => {
+    expect(mistakesOf(text)).toEqual([expect.stringMatching(wanted)])
+  })
+
   it('never quotes a value, which may be a credential', () => {
     expect(mistakesOf('- { id: gate, mode: simple, source: { uri: "ftp://me:s3cret@host/" }, password: s3cret }').join()).not.toContain(
       's3cret',
