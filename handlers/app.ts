@@ -139,6 +139,7 @@ export const assemble = (ports: HostPorts): AppDeps => {
     pipelines: publishChanges(ports.pipelines, events),
     licensing: createLicensing({ source: license, engine, clock }),
     changes: createKeyedQueue(),
+    unlicensed: new Set<string>(),
   }
   return {
     ...shared,

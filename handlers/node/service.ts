@@ -19,7 +19,7 @@ import { createLicensing } from '../../lib/license/licensing.ts'
 import { createLicenseSender } from '../../lib/license/send-to-engine.ts'
 import { createLineWriter, createLog } from '../../lib/log/log.ts'
 import { terminalStyle } from '../../lib/log/log-text.ts'
-import { reconcile } from '../../lib/pipelines/reconcile.ts'
+import { reconcile, startUnlicensed } from '../../lib/pipelines/reconcile.ts'
 import type { Log, PasswordHasher } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type AppDeps, assemble, createApp, createReads, type FetchHandler } from '../app.ts'
@@ -167,7 +167,7 @@ export const openService = async (configuration: Configuration, options: OpenOpt
       },
       onEvent: (event) => {
         if (mirror?.push(event)) mirror.fill(client.engine.list).catch((error: unknown) => log.warn('engine_not_listed', { error }))
-        if (event.type === 'heartbeat') void license.refresh()
+        if (event.type === 'heartbeat') void license.refresh().then((isNew) => (isNew ? startUnlicensed(deps) : undefined))
         deps.events.push(event)
         deps.geolocations.push(event)
         deps.triggers.onEvent(event)

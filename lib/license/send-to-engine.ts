@@ -8,14 +8,15 @@ type LicensedEngine = Pick<EngineClient, 'license'>
 interface LicenseSender {
   /** Sends the license to an engine, before that starts any pipeline. Throws SERVICE_UNAVAILABLE. */
   send(engine: LicensedEngine): Promise<void>
-  /** Sends the license again when it has changed; a failure is logged. */
-  refresh(): Promise<void>
+  /** Sends the license again when it has changed. Answers whether it is another than at the last call; a failure is logged. */
+  refresh(): Promise<boolean>
 }
 
 /** Keeps the engine's copy of the license up to date: the engine starts on-demand pipelines for their readers by itself. */
 export const createLicenseSender = ({ source, clock, log }: { source: LicenseSource; clock: Clock; log: Log }): LicenseSender => {
   let engine: LicensedEngine | undefined
   let sent: string | undefined
+  let known: string | undefined
 
   const send = async (to: LicensedEngine): Promise<void> => {
     const state = await readLicense(source, clock)
@@ -24,12 +25,16 @@ export const createLicenseSender = ({ source, clock, log }: { source: LicenseSou
     await to.license.set(state)
     engine = to
     sent = text
+    known ??= text
   }
   return {
     send,
     refresh: async () => {
-      if (engine === undefined) return
+      if (engine === undefined) return false
       await send(engine).catch((error: unknown) => log.warn('license_not_sent', { error: messageOf(error) }))
+      const isNew = sent !== known
+      known = sent
+      return isNew
     },
   }
 }

@@ -21,6 +21,8 @@ export interface ReconcileDeps {
   readonly settings: SettingsRepository
   readonly licensing: Licensing
   readonly changes: KeyedQueue
+  /** Ids of what should play and was refused by the license; another license starts them. */
+  readonly unlicensed: Set<string>
   readonly log: Log
 }
 
@@ -86,7 +88,8 @@ const settle = async (deps: ReconcileDeps, when: Occasion, id: string, view: Pip
   }
   // What runs is left alone. This completes a replacement that was interrupted between database and engine.
   await deps.engine.put(record.config, { create: false, stored: true }).catch(ignoreRunning)
-  if (view.runtime.desired !== record.desired) await deps.pipelines.setDesired(id, view.runtime.desired)
+  // What the license refused was never requested from the engine.
+  if (view.runtime.desired !== record.desired && !deps.unlicensed.has(id)) await deps.pipelines.setDesired(id, view.runtime.desired)
 }
 
 /** A triggered pipeline ends with the service that created it, unless an engine still plays it and has not given up. */
@@ -109,12 +112,29 @@ export const startStored = async (deps: ReconcileDeps, id: string): Promise<void
   await start(deps, { ...record, desired: 'playing' }, 'engine_restarted')
 }
 
+/** Starts what the license has refused, as far as it should still play; a failure is logged. Call it when the license has changed. */
+export const startUnlicensed = async (deps: ReconcileDeps): Promise<void> => {
+  const refused = [...deps.unlicensed]
+  deps.unlicensed.clear()
+  for (const id of refused) {
+    await deps
+      .changes(id, async () => {
+        const record = await deps.pipelines.find(id)
+        if (record?.desired === 'playing') await start(deps, record, 'engine_restarted')
+      })
+      .catch((error: unknown) => deps.log.warn('pipeline_not_started', { id, error: messageOf(error) }))
+  }
+}
+
 const start = async (deps: ReconcileDeps, record: PipelineRecord, when: Occasion): Promise<void> => {
   const { config, desired } = record
   const plays = when === 'engine_restarted' ? desired === 'playing' : !config.on_demand
   if (plays !== (desired === 'playing')) await deps.pipelines.setDesired(config.id, plays ? 'playing' : 'ready')
   if (!plays) return void (record.screenshots && (await deps.pipelines.setScreenshots(config.id, null)))
-  const slot = await deps.licensing.takeSlot(config)
+  const slot = await deps.licensing.takeSlot(config).catch((error: unknown) => {
+    if (hasCode(error, 'LICENSE_ERROR') || hasCode(error, 'LICENSE_LIMIT_EXCEEDED')) deps.unlicensed.add(config.id)
+    throw error
+  })
   try {
     // The engine retries with backoff by itself.
     await deps.engine.play(config.id, { wait: false })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ApiError } from '../../../../lib/errors.ts'
-import { reconcile } from '../../../../lib/pipelines/reconcile.ts'
+import { reconcile, startUnlicensed } from '../../../../lib/pipelines/reconcile.ts'
 import type { PipelineRecord } from '../../../../lib/repositories.ts'
 import type { PipelineConfig } from '../../../../lib/schema/pipeline.ts'
 import { createTestApi, START, type TestApi } from '../../../helpers/api/api.ts'
@@ -99,6 +99,23 @@ describe('when the service starts', () => {
     api.license = '{"licensee":"x","codecs":["h264"],"max_streams":2}'
     await reconcile(api.deps, 'service_start')
     expect(await phases(api)).toEqual({ a: 'playing', b: 'playing', c: 'idle' })
+  })
+
+  it('starts what the license refused when there is another license, as far as it should still play', async () => {
+    await using api = await createTestApi()
+    await store(api, ...['a', 'b', 'c', 'd'].map((id) => record(config(id), 'playing')))
+    api.license = '{"licensee":"x","codecs":["h264"],"expires":"2001-01-01"}'
+    await reconcile(api.deps, 'service_start')
+    await api.send('PUT', '/svc/pipeline/b/stop')
+    await api.send('DELETE', '/svc/pipeline/c')
+    await startUnlicensed(api.deps)
+    expect(await phases(api)).toEqual({ a: 'idle', b: 'idle', d: 'idle' })
+    // The link to the engine may break meanwhile.
+    await reconcile(api.deps, 'engine_found')
+    api.license = '{"licensee":"x","codecs":["h264"]}'
+    await startUnlicensed(api.deps)
+    expect(await phases(api)).toEqual({ a: 'playing', b: 'idle', d: 'playing' })
+    expect(await desires(api)).toEqual({ a: 'playing', b: 'ready', d: 'playing' })
   })
 
   it('fails when the engine is gone, so that it is tried again', async () => {
