@@ -11,18 +11,18 @@ import { PcrClock } from './pcr-clock.ts'
  */
 export class MpegTsInput {
   readonly #klv: RtpStream
-  readonly #onTrack: () => void
+  readonly #onAvailable: (available: boolean) => void
   readonly #framing = new Rfc4571Reader()
   readonly #demuxer = new KlvDemuxer()
   readonly #clock = new PcrClock()
   readonly #payloader = new KlvPayloader()
-  #announced = false
+  #announced: boolean | undefined
   #damaged = 0
 
-  /** `onTrack` is called once a program map announces KLV, before any packet of it. */
-  constructor(klv: RtpStream, onTrack: () => void) {
+  /** `onAvailable` is called when the program maps have told whether there is KLV, before any packet of it, and when that changes. */
+  constructor(klv: RtpStream, onAvailable: (available: boolean) => void) {
     this.#klv = klv
-    this.#onTrack = onTrack
+    this.#onAvailable = onAvailable
   }
 
   /** Takes a chunk read from the child's pipe. Never throws. */
@@ -36,15 +36,16 @@ export class MpegTsInput {
   #demux(transport: Buffer, arrival: number): void {
     this.#clock.observe(transport, arrival)
     const units = this.#demuxer.push(transport)
-    this.#announceTrack()
+    this.#announce()
     this.#markDamage()
     for (const { bytes, pts } of units) this.#klv.ingest(this.#payloader.packetize(bytes, this.#clock.runningTicks(pts)))
   }
 
-  #announceTrack(): void {
-    if (this.#announced || (this.#demuxer.tracks?.length ?? 0) === 0) return
-    this.#announced = true
-    this.#onTrack()
+  #announce(): void {
+    const { hasKlv } = this.#demuxer
+    if (hasKlv === undefined || hasKlv === this.#announced) return
+    this.#announced = hasKlv
+    this.#onAvailable(hasKlv)
   }
 
   #markDamage(): void {

@@ -212,7 +212,7 @@ export class Play {
       this.#pid = event.pid
       logRing.add(number, 'engine', `started process ${event.pid}`)
     } else if (event.type === 'klv') {
-      report({ type: 'klv', available: true })
+      report({ type: 'klv', available: event.available })
     } else {
       this.#mediaAt = performance.now()
       this.#hadMedia = true

@@ -101,7 +101,7 @@ const startFlight = ([video, klv]: Run['streams']): (() => void) => {
 
 const ingestOf = ({ carries }: LaunchStream, stream: RtpStream, { report }: Run): ((chunk: Buffer) => void) => {
   if (carries !== 'mpegts') return (chunk) => stream.ingest(chunk)
-  const input = new MpegTsInput(stream, () => report({ type: 'klv' }))
+  const input = new MpegTsInput(stream, (available) => report({ type: 'klv', available }))
   return (chunk) => input.ingest(chunk)
 }
 

@@ -27,8 +27,8 @@ export type RunEvent =
   | { readonly type: 'started'; readonly pid: number }
   /** The first key frame came or, of a pipeline without pay0, the child has been in PLAYING for half a second. */
   | { readonly type: 'media' }
-  /** The source announces a KLV track; its packets may come later. */
-  | { readonly type: 'klv' }
+  /** Whether the source announces a KLV track; its packets may come later. */
+  | { readonly type: 'klv'; readonly available: boolean }
 
 /** What the watchdog ends a run for. */
 export type MissingMedia = 'no_media' | 'stalled'

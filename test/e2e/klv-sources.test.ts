@@ -87,6 +87,29 @@ describe('KLV sources', () => {
     await service.stop()
   })
 
+  it('include KLV no longer when a later play finds none, and video goes on', async () => {
+    const service = await startService()
+    const sender = await startTsKlvSender({ synchronous: false, klv: (index) => flightPacket(index * 100) })
+    await create(service, 'drone', sender.uri, PASSED)
+    await until(
+      () => service.request('GET', '/svc/pipeline/drone'),
+      ({ body }) => body.klv.available,
+    )
+    await service.request('PUT', '/svc/pipeline/drone/stop')
+    await sender.stop()
+    const port = new URL(sender.uri.replace('udp:', 'http:')).port
+    const caps = 'video/x-raw,format=I420,width=320,height=180,framerate=10/1'
+    const video = `videotestsrc is-live=true ! ${caps} ! x264enc tune=zerolatency key-int-max=10 ! h264parse`
+    onTestFinished(send(`${video} ! mpegtsmux alignment=7 ! udpsink host=127.0.0.1 port=${port}`))
+    expect((await service.request('PUT', '/svc/pipeline/drone/play')).status).toBe(200)
+    const { body } = await until(
+      () => service.request('GET', '/svc/pipeline/drone'),
+      ({ body }) => !body.klv.available,
+    )
+    expect(body).toMatchObject({ state: 'playing', klv: { available: false } })
+    await service.stop()
+  })
+
   it('include MPEG-TS over SRT', async () => {
     const service = await startService()
     const sender = await startTsKlvSender({ synchronous: true, klv: (index) => flightPacket(index * 100) })

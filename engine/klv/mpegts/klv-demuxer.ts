@@ -38,7 +38,7 @@ interface TrackState {
 export class KlvDemuxer {
   readonly counters: DemuxerCounters = { damaged: 0, skippedBytes: 0 }
   #rest: Uint8Array = NOTHING
-  #sawProgramMap = false
+  readonly #readMaps = new Set<number>()
   readonly #pat = new SectionAssembler()
   readonly #programMaps = new Map<number, SectionAssembler>()
   readonly #tracks = new Map<number, TrackState>()
@@ -47,7 +47,14 @@ export class KlvDemuxer {
 
   /** The announced KLV streams; null until a program map has been read. */
   get tracks(): readonly KlvTrack[] | null {
-    return this.#sawProgramMap ? [...this.#tracks.values()].map(({ track }) => track) : null
+    return this.#readMaps.size > 0 ? [...this.#tracks.values()].map(({ track }) => track) : null
+  }
+
+  /** Whether KLV is announced; undefined until that is known, which takes the map of every program. */
+  get hasKlv(): boolean | undefined {
+    if (this.#tracks.size > 0) return true
+    const maps = [...this.#programMaps.keys()]
+    return maps.length > 0 && maps.every((pid) => this.#readMaps.has(pid)) ? false : undefined
   }
 
   /** The access units that this chunk completes. Their bytes are copies; the chunk may be reused. Never throws. */
@@ -107,6 +114,7 @@ export class KlvDemuxer {
     for (const pid of this.#programMaps.keys()) {
       if (pids.includes(pid)) continue
       this.#programMaps.delete(pid)
+      this.#readMaps.delete(pid)
       this.#removeTracks(pid, [])
     }
     for (const pid of pids) if (!this.#programMaps.has(pid)) this.#programMaps.set(pid, new SectionAssembler())
@@ -115,7 +123,7 @@ export class KlvDemuxer {
   #readProgramMap(section: Uint8Array, mapPid: number): void {
     const map = klvTracksOf(section)
     if (map === null) return
-    this.#sawProgramMap = true
+    this.#readMaps.add(mapPid)
     this.#removeTracks(mapPid, map.tracks)
     for (const track of map.tracks)
       if (!this.#tracks.has(track.pid) && this.#tracks.size < MAX_TRACKS)

@@ -38,8 +38,8 @@ const watch = async (uri: string) => {
     signal: abort.signal,
     startTimeoutMs: 15_000,
     stallTimeoutMs: () => 15_000,
-    report: ({ type }) => {
-      if (type === 'klv') seen.announced = true
+    report: (event) => {
+      if (event.type === 'klv') seen.announced = event.available
     },
   }).finally(() => {
     seen.ended = true

@@ -189,7 +189,7 @@ describe('an attempt', () => {
     const planner = planning(async () => ({ ...PLAN, klv: false }))
     const { runs, events } = start([], { planner })
     await vi.advanceTimersByTimeAsync(0)
-    runs[0]?.report({ type: 'klv' })
+    runs[0]?.report({ type: 'klv', available: true })
     expect(events()).toEqual(['klv:false', 'media', 'klv:true'])
   })
 

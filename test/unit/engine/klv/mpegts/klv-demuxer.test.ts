@@ -80,6 +80,26 @@ describe('a program map', () => {
     return reader.tracks
   }
 
+  it('is not absent before the map of every program has been read', () => {
+    const reader = new KlvDemuxer()
+    const entry = (program: number, pid: number): readonly number[] => [0, program, 0xe0 | (pid >> 8), pid & 0xff]
+    const table = (pid: number, bytes: Uint8Array): Uint8Array => {
+      const packet = new Uint8Array(188).fill(0xff)
+      packet.set([0x47, 0x40 | (pid >> 8), pid & 0xff, 0x1f, 0, ...bytes])
+      return packet
+    }
+    // Video alone: PCR_PID 0x100, no descriptors, one stream of type 0x1b.
+    const map = (program: number): Uint8Array => section(0x02, program, [0xe1, 0, 0xf0, 0, 0x1b, 0xe1, 0, 0xf0, 0])
+    expect(reader.hasKlv).toBeUndefined()
+    reader.push(table(0, section(0x00, 1, [...entry(1, 0x20), ...entry(2, 0x21)])))
+    reader.push(table(0x20, map(1)))
+    expect(reader.hasKlv).toBeUndefined()
+    reader.push(table(0x21, map(2)))
+    expect(reader.hasKlv).toBe(false)
+    reader.push(multiplex.asynchronous())
+    expect(reader.hasKlv).toBe(true)
+  })
+
   it('is unknown until it arrives', () => {
     expect(new KlvDemuxer().tracks).toBeNull()
     const reader = new KlvDemuxer()
