@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { hostname } from 'node:os'
 import { isDeepStrictEqual } from 'node:util'
 import type { PortRange } from '../../lib/configuration.ts'
 import type { EngineCheck, EngineEvent, LogLine } from '../../lib/engine/messages.ts'
@@ -14,6 +13,7 @@ import { validationError } from '../../lib/validate.ts'
 import { Fault, faultToApiError } from '../fault.ts'
 import type { KlvCounts, KlvTap, Located } from '../klv/tap.ts'
 import type { LiveVideo } from '../live/live.ts'
+import { isOwnHost } from '../outputs/own-host.ts'
 import { findFreePort, isOwnAddress } from '../outputs/ports.ts'
 import { readerCredentials } from '../outputs/rtsp.ts'
 import type { PipelineScreenshots } from '../screenshots/pipeline-screenshots.ts'
@@ -301,9 +301,6 @@ const requireOtherReceivers = ({ output, push }: PipelineConfig): void => {
     throw validationError('pipeline', [{ path: `push.${index}.uri`, message: 'Use a receiver that is not the output of this pipeline' }])
   }
 }
-
-const isOwnHost = (host: string): boolean =>
-  /^localhost$/i.test(host) || host.toLowerCase() === hostname().toLowerCase() || isOwnAddress(host)
 
 /** VALIDATION_ERROR unless the host of the output is an address of this machine. */
 const requireOwnAddress = ({ output }: PipelineConfig): void => {

@@ -73,7 +73,14 @@ describe('registering pipelines', () => {
     const { supervisor } = setUp()
     const pushing = (uri: string): PipelineConfig => ({ ...onDemand, output: { uri: 'rtsp://0.0.0.0:50000/cam-1' }, push: [{ uri }] })
     const refusal = (path: string) => ({ code: 'VALIDATION_ERROR', details: { issues: [expect.objectContaining({ path })] } })
-    for (const uri of ['rtsp://127.0.0.1:50000/cam-1', 'rtsps://x:y@localhost:50000/cam-1/', 'rtsp://[::1]:50000/cam-1?a=b']) {
+    for (const uri of [
+      'rtsp://127.0.0.1:50000/cam-1',
+      'rtsps://x:y@localhost:50000/cam-1/',
+      'rtsp://[::1]:50000/cam-1?a=b',
+      'rtsp://[::ffff:127.0.0.1]:50000/cam-1',
+      'rtsp://2130706433:50000/cam-1',
+      'rtsp://localhost.:50000/cam-1',
+    ]) {
       await expect(supervisor.put(pushing(uri), { create: true }), uri).rejects.toMatchObject(refusal('push.0.uri'))
       await expect(supervisor.check(pushing(uri)), uri).rejects.toMatchObject(refusal('push.0.uri'))
     }
