@@ -1,4 +1,7 @@
 import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
@@ -29,14 +32,21 @@ export interface CameraMock {
 
 /** Runs a command that sees only the mock's video devices, which are plugged in one by one. */
 export const startCameraMock = (command: readonly string[], environment: NodeJS.ProcessEnv = {}): CameraMock => {
+  // umockdev removes its folder only when it ends by itself, and both the mock and what hangs in it are killed.
+  const folder = mkdtempSync(join(tmpdir(), 'camera-mock-'))
   const child = spawn('umockdev-wrapper', ['/usr/bin/python3', MOCK, '--', ...command], {
     stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
     // GStreamer rescans its V4L2 plugin whenever device nodes change, in a helper process that hangs when the mock removes one meanwhile.
-    env: { ...process.env, GST_REGISTRY_UPDATE: 'no', ...environment },
+    env: { ...process.env, GST_REGISTRY_UPDATE: 'no', TMPDIR: folder, ...environment },
   })
   const [stdin, stdout, stderr, answers, commands] = child.stdio as [Writable, Readable, Readable, Readable, Writable]
   // Not `close`: processes that the command left behind may keep its pipes open.
-  const closed = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const closed = new Promise<void>((resolve) =>
+    child.once('exit', () => {
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+      resolve()
+    }),
+  )
   const waiting = new Map<string, { resolve(at: number): void; reject(error: Error): void }>()
   let text = ''
   stderr.setEncoding('utf8').on('data', (more: string) => {

@@ -24,11 +24,11 @@ export const startLibsqlServer = async (): Promise<LibsqlServer> => {
   const folder = temporaryDataDir()
   const url = `http://127.0.0.1:${port}`
   let child: ChildProcess | undefined
-  onTestFinished(() => void child?.kill('SIGKILL'))
+  onTestFinished(() => server.kill())
   const server: LibsqlServer = {
     url,
     kill: async () => {
-      if (child === undefined) return
+      if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
       const exited = once(child, 'exit')
       child.kill('SIGKILL')
       await exited
