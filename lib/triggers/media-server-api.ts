@@ -7,12 +7,14 @@ export interface PathListing {
   readonly available: ReadonlyMap<string, string | null>
   /** It came in several parts, between which a path may have changed its place. */
   readonly inParts: boolean
+  /** It was not read to its end: what is not in it may be there. */
+  readonly isCut: boolean
 }
 
 export interface MediaServerApi {
   /** Address for logs, without credentials. */
   readonly address: string
-  /** Reads all pages of the path list. Throws when the server does not answer, in time and as documented; never with a credential. */
+  /** Reads all pages of the path list, up to 10,000 paths. Throws when the server does not answer, in time and as documented; never with a credential. */
   list(signal: AbortSignal): Promise<PathListing>
 }
 
@@ -74,7 +76,7 @@ export const createMediaServerApi = (url: string, fetch: typeof globalThis.fetch
       pages = pageCount
       for (const item of items ?? []) if (isAvailable(item)) available.set(item.name, item.availableTime ?? item.readyTime ?? null)
     }
-    return { available, inParts: pages > 1 }
+    return { available, inParts: pages > 1, isCut: pages > MAX_PAGES }
   }
 
   return {

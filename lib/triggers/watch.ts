@@ -36,6 +36,9 @@ export interface Watch {
 const PACE: Pace = { pollMs: 1000, retryMs: 5000 }
 const LONGEST_RETRY = 12
 
+const CUT_ADVICE =
+  'It lists more paths than are read, so no stream counts as ended: their pipelines are removed when they have given up. Use the hooks, or another server for other streams.'
+
 /** A path with media, from the poll that sees it first to the one that misses it. */
 interface Stream {
   since: string | null
@@ -65,13 +68,15 @@ export const watchMediaServer = (deps: WatchDeps): Watch => {
     work.add(tracked)
   }
 
-  const apply = ({ available, inParts }: PathListing, seenAt: number): void => {
+  const apply = ({ available, inParts, isCut }: PathListing, seenAt: number): void => {
     for (const [path, since] of available) {
       if (!deps.paths.test(path)) continue
       const known = streams.get(path)
       if (known !== undefined) refresh(known, since, seenAt)
       else begin(keepPublished(deps, path, addStream(streams, path, since, seenAt)))
     }
+    // A stream that was not read may still be sent.
+    if (isCut) return
     for (const [path, stream] of streams) {
       if (available.has(path)) continue
       if (inParts && !stream.missed) stream.missed = true
@@ -104,6 +109,7 @@ const poll = async (
 ): Promise<void> => {
   const backoff = new Backoff()
   let state: 'new' | 'answers' | 'lost' = 'new'
+  let wasCut = false
   while (!signal.aborted) {
     const began = performance.now()
     const listing = await api.list(signal).catch((error: unknown) => messageOf(error))
@@ -112,6 +118,8 @@ const poll = async (
       if (state !== 'answers') log.info('media_server_watched', { url: api.address })
       state = 'answers'
       backoff.reset()
+      if (listing.isCut && !wasCut) log.warn('media_server_list_cut', { url: api.address, advice: CUT_ADVICE })
+      wasCut = listing.isCut
       apply(listing, began)
     } else if (state !== 'lost') {
       log.warn('media_server_not_watched', {

@@ -111,6 +111,23 @@ describe('a watched media server', () => {
     await reach(api, { first: 'playing' })
   })
 
+  it('keeps the pipelines of streams that may stand beyond what is read of a long list, which is logged once', async () => {
+    await using api = await createTestApi()
+    const server = await mediamtx()
+    server.list('first', 'last')
+    watch(api, server.url)
+    await reach(api, { first: 'playing', last: 'playing' })
+    const waiting = Array.from({ length: 10_000 }, (_, at) => ({ name: `waiting-${at}`, available: false }))
+    server.list('new', 'first', ...waiting, 'last')
+    await reach(api, { first: 'playing', last: 'playing', new: 'playing' })
+    // Three times ten pages.
+    await polls(server, 30)
+    expect(await states(api)).toEqual({ first: 'playing', last: 'playing', new: 'playing' })
+    expect(logged(api, 'media_server_list_cut')).toHaveLength(1)
+    server.list('first')
+    await reach(api, { first: 'playing' })
+  })
+
   it('keeps its pipelines while its API does not answer, which is logged once', async () => {
     await using api = await createTestApi()
     const server = await mediamtx()
