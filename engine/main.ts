@@ -14,6 +14,7 @@ import { killAll, runToEnd } from './gst/child.ts'
 import { cameraAnswers } from './http/cameras.ts'
 import type { EngineAnswers } from './http/dispatch.ts'
 import { klvAnswers } from './http/klv.ts'
+import { listen } from './http/listen.ts'
 import { liveAnswers } from './http/live.ts'
 import { passwordAnswers } from './http/passwords.ts'
 import { pipelineAnswers } from './http/pipelines.ts'
@@ -206,8 +207,11 @@ setInterval(() => {
   if (engineListen === undefined && performance.now() - lastContact > ABANDONED_AFTER_MS) void shutDown('no API process for 60 s')
 }, CHECK_EVERY_MS)
 
-server.on('error', (error) => {
-  log.error('engine_cannot_listen', { ...engineListen, error })
-  process.exit(EXIT_UNAVAILABLE)
+listen(server, engineListen ?? { host: '127.0.0.1', port: 0 }, {
+  log,
+  onListening: announce,
+  onRefused: (error) => {
+    log.error('engine_cannot_listen', { ...engineListen, error })
+    process.exit(EXIT_UNAVAILABLE)
+  },
 })
-server.listen(engineListen ?? { host: '127.0.0.1', port: 0 }, announce)
