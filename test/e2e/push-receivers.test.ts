@@ -115,9 +115,9 @@ describe('pushes to real receivers', () => {
     const server = await startMediaServer()
     onTestFinished(() => server.stop())
     const refusing = await startOddServer({
-      // The first track is that of the KLV.
-      answer: ({ method, headers }, answer) => {
-        if (method === 'SETUP' && headers.get('session') === undefined) Object.assign(answer, { status: 461, headers: {} })
+      answer: ({ method, url }, answer) => {
+        // The track of the KLV.
+        if (method === 'SETUP' && url.endsWith('stream=1')) Object.assign(answer, { status: 461, headers: {} })
         return undefined
       },
     })
@@ -140,6 +140,7 @@ describe('pushes to real receivers', () => {
       (packets) => packets > 60,
     )
     const announced = /m=video 0 RTP\/AVP (\d+)/.exec(String(requests.find(({ method }) => method === 'ANNOUNCE')?.body))?.[1]
+    expect(requests.filter(({ method, url }) => method === 'SETUP' && url.endsWith('stream=1'))).not.toEqual([])
     expect(new Set(reports.map(({ payload }) => (payload[1] ?? 0) & 0x7f))).toContain(Number(announced))
     await service.stop()
   }, 60_000)
