@@ -1,4 +1,4 @@
-import { ApiError, type Client } from '../client/client.ts'
+import { ApiError, type Client, etagOf } from '../client/client.ts'
 import type { Declaration } from './declaration.ts'
 import { inTurns } from './in-turns.ts'
 import type { Plan, Step } from './plan.ts'
@@ -21,6 +21,8 @@ export interface Fault {
 }
 
 export interface Applied {
+  /** They are others than before. */
+  readonly settingsChanged: boolean
   readonly done: readonly Step[]
   readonly failed: readonly { readonly id: string; readonly fault: Fault }[]
 }
@@ -34,11 +36,12 @@ const AT_ONCE = 4
  */
 export const applyPlan = async (client: Client, plan: Plan, declaration: Declaration, options: ApplyOptions = {}): Promise<Applied> => {
   const { signal } = options
-  if (plan.settings !== undefined) {
-    await client.changeSettings({ body: plan.settings.change, signal }).catch((error: unknown) => {
+  const settings =
+    plan.settings &&
+    (await client.changeSettings({ body: plan.settings.change, signal }).catch((error: unknown) => {
       throw faultOf(error, declaration.settingsPlace)
-    })
-  }
+    }))
+  const settingsChanged = settings !== undefined && etagOf(settings) !== plan.settings?.etag
   const done: Step[] = []
   const failed: { id: string; fault: Fault }[] = []
   const run = async (step: Step): Promise<void> => {
@@ -55,7 +58,7 @@ export const applyPlan = async (client: Client, plan: Plan, declaration: Declara
   }
   const [deletions, others] = [plan.steps.filter(isDeletion), plan.steps.filter((step) => !isDeletion(step))]
   for (const steps of [deletions, others]) await inTurns(steps, AT_ONCE, run)
-  return { done, failed }
+  return { settingsChanged, done, failed }
 }
 
 const isDeletion = ({ kind }: Step): boolean => kind === 'delete'

@@ -1,4 +1,5 @@
-import type { Client, Pipeline, PipelineRequest, Settings, SettingsChange } from '../client/client.ts'
+import { MASK } from '../../lib/redact.ts'
+import { type Client, etagOf, type Pipeline, type PipelineRequest, type Settings, type SettingsChange } from '../client/client.ts'
 import { type Change, type Configured, changesBetween, configuredOf, masked, unknownMasks, withoutDefaults } from './configured.ts'
 import type { Declaration, DeclaredPipeline } from './declaration.ts'
 import { DeclarationError } from './declaration-error.ts'
@@ -20,8 +21,16 @@ export interface Step {
   readonly plays: boolean
 }
 
+interface SettingsStep {
+  readonly change: SettingsChange
+  readonly changes: readonly Change[]
+  /** Passwords that are set again: the service shows none, so only its ETag tells afterwards whether they were others. */
+  readonly setAgain: readonly string[]
+  readonly etag: string | undefined
+}
+
 export interface Plan {
-  readonly settings: { readonly change: SettingsChange; readonly changes: readonly Change[] } | undefined
+  readonly settings: SettingsStep | undefined
   readonly steps: readonly Step[]
   readonly unchanged: number
 }
@@ -75,8 +84,11 @@ const settingsMistakes = ({ settings, settingsPlace }: Declaration, stored: Sett
 
 const settingsStep = (change: SettingsChange | undefined, stored: Settings | undefined): Plan['settings'] => {
   if (change === undefined || stored === undefined) return undefined
-  const changes = changesBetween(stored, overlaid(stored, change))
-  return changes.length === 0 ? undefined : { change, changes }
+  const found = changesBetween(stored, overlaid(stored, change))
+  const isSetAgain = ({ from, to }: Change): boolean => from === MASK && to !== null
+  const changes = found.filter((one) => !isSetAgain(one))
+  const setAgain = found.filter(isSetAgain).map(({ field }) => field)
+  return found.length === 0 ? undefined : { change, changes, setAgain, etag: etagOf(stored) }
 }
 
 const overlaid = (stored: Settings, change: SettingsChange): object => {

@@ -51,7 +51,7 @@ export const applyDeclaredPipelines = async (declaration: Declaration, options: 
 const attempt = async (client: Client, declaration: Declaration, { deps, log, stopping }: ApplyDeps): Promise<boolean> => {
   try {
     const plan = await makePlan(client, declaration, { prune: false, signal: stopping })
-    const { done, failed } = await applyPlan(client, plan, declaration, {
+    const { settingsChanged, done, failed } = await applyPlan(client, plan, declaration, {
       signal: stopping,
       // As at every start of the service: the engine tries by itself until the source is there.
       play: (id) => startStored(deps, id),
@@ -59,8 +59,12 @@ const attempt = async (client: Client, declaration: Declaration, { deps, log, st
         if (fault !== undefined) log.error('declared_pipeline_failed', { id, error: fault.message })
       },
     })
-    const settings_changed = plan.settings !== undefined
-    log.info('declared_pipelines_applied', { applied: done.length, unchanged: plan.unchanged, failed: failed.length, settings_changed })
+    log.info('declared_pipelines_applied', {
+      applied: done.length,
+      unchanged: plan.unchanged,
+      failed: failed.length,
+      settings_changed: settingsChanged,
+    })
     return !failed.some(({ fault }) => isPassing(fault.error))
   } catch (error) {
     if (stopping.aborted) return true

@@ -55,6 +55,19 @@ const stateOf = async (client: Client) =>
   Object.fromEntries((await client.listPipelines()).map(({ id, state, on_demand }) => [id, `${state}${on_demand ? ' on demand' : ''}`]))
 
 describe('a declaration', () => {
+  it('sets the password of readers again, which is a change only when it is another', async () => {
+    await using api = await createTestApi()
+    const { client } = clientOf(api)
+    const declared = (password: string) => ({ settings: { readers: { authentication: 'password', password } } })
+    const first = await apply(client, declared('first-password'))
+    expect([first.settingsChanged, first.plan.settings?.setAgain]).toEqual([true, []])
+    expect(first.plan.settings?.changes.map(({ field }) => field)).toEqual(['readers.authentication', 'readers.password'])
+    const again = await apply(client, declared('first-password'))
+    expect([again.settingsChanged, again.plan.settings?.changes, again.plan.settings?.setAgain]).toEqual([false, [], ['readers.password']])
+    expect((await apply(client, declared('other-password'))).settingsChanged).toBe(true)
+    expect((await apply(client, declared('***'))).plan.settings).toBeUndefined()
+  })
+
   it('creates what is not there, and changes nothing the second time', async () => {
     await using api = await createTestApi()
     const { client, changes } = clientOf(api)

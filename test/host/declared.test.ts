@@ -88,6 +88,18 @@ describe('video-pipeline-service apply', () => {
     expect(await statesOf(service)).toEqual({})
   })
 
+  it('says that the password of readers is set again, and not that it differs', async () => {
+    const service = await start()
+    const run = runOn(service)
+    const file = write({ settings: { readers: { authentication: 'password', password: 'a-password' } } })
+    expect((await run(['apply', '-f', file])).stdout).toContain('    readers.password: null → ***\nsettings changed, 0 unchanged\n')
+    const again = '~ settings\n    readers.password: is set again; the service does not show it\n'
+    expect((await run(['apply', '-f', file, '--dry-run'])).stdout).toBe(`${again}Would be: 0 unchanged\n`)
+    expect((await run(['apply', '-f', file])).stdout).toBe(`${again}0 unchanged\n`)
+    const other = write({ settings: { readers: { password: 'b-password' } } })
+    expect((await run(['apply', '-f', other])).stdout).toBe(`${again}settings changed, 0 unchanged\n`)
+  })
+
   it('shows on a terminal what is under way, and fails for what does not start', async () => {
     const service = await start()
     await service.request('PUT', '/svc/settings', { start_timeout_seconds: 2 })

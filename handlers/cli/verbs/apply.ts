@@ -13,7 +13,8 @@ export const apply: Run = async (session) => {
   const declaration = readInput(session)
   const plan = await makePlan(client, declaration, { prune: given.has('prune'), signal })
   if (!isJson) for (const line of linesOf(plan, session)) out.print(line)
-  if (given.has('dry-run')) return report(session, plan, { done: [], failed: [] })
+  if (given.has('dry-run'))
+    return report(session, plan, { settingsChanged: (plan.settings?.changes.length ?? 0) > 0, done: [], failed: [] })
   const progress = new Progress(out, process.stdout)
   try {
     const applied = await applyPlan(client, plan, declaration, {
@@ -37,7 +38,11 @@ const COLORS = { create: 'green', change: 'yellow', delete: 'red', play: 'green'
 const linesOf = ({ settings, steps }: Plan, { out }: Session): readonly string[] => [
   ...(settings === undefined
     ? []
-    : [`${out.paint.yellow('~')} ${out.paint.bold('settings')}`, ...settings.changes.map((change) => changeLine(change, out, true))]),
+    : [
+        `${out.paint.yellow('~')} ${out.paint.bold('settings')}`,
+        ...settings.changes.map((change) => changeLine(change, out, true)),
+        ...settings.setAgain.map((field) => `    ${out.paint.dim(`${field}: is set again; the service does not show it`)}`),
+      ]),
   ...steps.flatMap((step) => [
     `${out.paint[COLORS[step.kind]](SIGNS[step.kind])} ${out.paint.bold(printable(step.id))}${noteOf(step, out)}`,
     ...step.changes.map((change) => changeLine(change, out, step.kind !== 'create')),
@@ -73,7 +78,7 @@ const printStep = ({ out, url }: Session, progress: Progress, step: Step, fault:
 const textOf = ({ error, message }: Fault, url: URL): string =>
   error instanceof Error && error.message !== message ? message : explain(error, url)
 
-const report = (session: Session, plan: Plan, { done, failed }: Applied): number => {
+const report = (session: Session, plan: Plan, { settingsChanged, done, failed }: Applied): number => {
   const { given, isJson, out, url } = session
   const isDryRun = given.has('dry-run')
   const counted = isDryRun ? plan.steps : done
@@ -83,7 +88,7 @@ const report = (session: Session, plan: Plan, { done, failed }: Applied): number
     changed: of(['change', 'play', 'stop']),
     deleted: of(['delete']),
     unchanged: plan.unchanged,
-    settings_changed: plan.settings !== undefined,
+    settings_changed: settingsChanged,
     failed: failed.map(({ id, fault }) => ({ id, ...errorFields(fault.error, url), message: fault.message })),
   }
   if (isJson) out.print(printableJson(result, 2))
