@@ -1,6 +1,7 @@
 import { begin } from './api/begin.ts'
 import { hasVideo } from './api/has-video.ts'
 import { pipelines } from './api/pipelines.ts'
+import { watchUpgrades } from './api/upgrade.ts'
 import { playAhead } from './player/playback.ts'
 import { route } from './ui/route.ts'
 
@@ -14,5 +15,6 @@ const playNamed = (): void => {
   if (pipeline !== undefined && hasVideo(pipeline)) playAhead(pipeline.id)
 }
 
+watchUpgrades()
 await Promise.race([begin().then(playNamed), new Promise((resolve) => setTimeout(resolve, EMPTY_MS))])
 await import('./draw.tsx')

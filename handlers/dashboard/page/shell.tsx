@@ -1,7 +1,9 @@
 import { useSignalEffect } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
 import { api } from './api/api.ts'
 import { connected } from './api/pipelines.ts'
 import { authEnabled, keepToken, loginNeeded } from './api/session.ts'
+import { outdated } from './api/upgrade.ts'
 import { CreatePage } from './forms/create-page.tsx'
 import { EditPage } from './forms/edit-page.tsx'
 import { Login } from './login.tsx'
@@ -11,6 +13,7 @@ import { PipelinePage } from './pipeline/pipeline-page.tsx'
 import { CamerasPage } from './settings/cameras-page.tsx'
 import { SettingsPage } from './settings/settings-page.tsx'
 import { Icon, type IconName } from './ui/icon.tsx'
+import { forgetAllTyped } from './ui/kept.ts'
 import { Notices } from './ui/notices.tsx'
 import { route } from './ui/route.ts'
 
@@ -37,6 +40,7 @@ export const Shell = () => {
     const { value } = route
     document.title = `${'id' in value ? value.id : TITLES[value.page]} · Video pipelines`
   })
+  useHeadingFocus()
   if (loginNeeded.value) return <Login />
   return (
     <>
@@ -65,13 +69,38 @@ export const Shell = () => {
           )}
         </div>
       </header>
-      <main id="content" tabIndex={-1}>
+      <Outdated />
+      <main id="content" tabIndex={-1} class={connected.value === false ? 'away' : ''}>
         <Page />
       </main>
       <Notices />
     </>
   )
 }
+
+/** Whoever opens another page goes on at its heading: a screen reader says it, and Tab begins there. */
+const useHeadingFocus = (): void => {
+  const { value } = route
+  const shown = useRef(value)
+  useEffect(() => {
+    if (shown.current === value) return
+    shown.current = value
+    const heading = document.querySelector<HTMLElement>('#content h1')
+    heading?.setAttribute('tabindex', '-1')
+    heading?.focus({ preventScroll: true })
+  }, [value])
+}
+
+const Outdated = () =>
+  outdated.value === undefined ? null : (
+    <div class="outdated" role="status">
+      <Icon name="alert" />
+      <p>{outdated.value}</p>
+      <button type="button" class="button button-plain" onClick={() => location.reload()}>
+        Load it anew
+      </button>
+    </div>
+  )
 
 /** The pages of one pipeline belong to the list of all. */
 const currentOf = (page: keyof typeof TITLES): 'page' | 'true' | undefined => {
@@ -112,5 +141,6 @@ const logOut = async (): Promise<void> => {
   // Without an answer the token is forgotten all the same.
   await api.logout().catch(() => {})
   keepToken(undefined)
+  forgetAllTyped()
   loginNeeded.value = true
 }

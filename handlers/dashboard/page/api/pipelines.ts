@@ -32,7 +32,12 @@ export const drop = (id: string): void => {
   const rest = new Map(pipelines.peek())
   if (!rest.delete(id)) return
   pipelines.value = rest
+  forgetGone(id)
+}
+
+const forgetGone = (id: string): void => {
   forget(id)
+  clearFault(id)
 }
 
 /** Takes a pipeline that the API answered to a change that this page made. */
@@ -105,6 +110,6 @@ const takeList = (list: readonly Pipeline[], asked: number): void => {
     for (const id of gone) next.delete(id)
     pipelines.value = next
   }
-  for (const id of gone) forget(id)
+  for (const id of gone) forgetGone(id)
   remember(list)
 }

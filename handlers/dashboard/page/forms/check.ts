@@ -24,13 +24,18 @@ export const verdictOf = (error: unknown): Verdict => {
   return { issues, message: isShownAtFields ? '' : error.message, launch: '' }
 }
 
-/** Asks the API what is wrong with a draft, without creating anything. */
-export const checkDraft = async (draft: Draft, signal: AbortSignal): Promise<Verdict> => {
+/** The `gst-launch-1.0` line of a draft, or an ApiError that says what is wrong with it; nothing is created. */
+export const askAbout = async (draft: Draft, signal?: AbortSignal): Promise<string> => {
   const [uri, push, rawPipeline] = [draft.uri, draft.push, draft.rawPipeline].map(withPlaceholders) as [string, string, string]
   const body = bodyOf({ ...draft, uri, push, rawPipeline })
+  const { launch } = await api.validatePipeline({ body, ...(signal !== undefined && { signal }) })
+  return launch
+}
+
+/** What the API says about a draft. */
+export const checkDraft = async (draft: Draft, signal: AbortSignal): Promise<Verdict> => {
   try {
-    const { launch } = await api.validatePipeline({ body, signal })
-    return { ...NO_VERDICT, launch }
+    return { ...NO_VERDICT, launch: await askAbout(draft, signal) }
   } catch (error) {
     return verdictOf(error)
   }

@@ -17,6 +17,7 @@ export const CreatePage = ({ uri }: { readonly uri: string | undefined }) => (
       <h1>New pipeline</h1>
     </div>
     <Editor
+      form={`new ${uri ?? ''}`}
       draft={uri === undefined ? EMPTY_DRAFT : { ...EMPTY_DRAFT, uri, codec: 'h264' }}
       isNew
       action={(draft) => (draft.onDemand ? 'Create' : 'Create and play')}

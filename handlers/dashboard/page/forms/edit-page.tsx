@@ -3,7 +3,10 @@ import { useEffect } from 'preact/hooks'
 import { api, etagOf, wordsOf } from '../api/api.ts'
 import { take } from '../api/pipelines.ts'
 import type { Pipeline } from '../api/types.ts'
+import { isKept } from '../ui/kept.ts'
+import { notify } from '../ui/notices.tsx'
 import { goTo, pipelineHref } from '../ui/route.ts'
+import { askAbout } from './check.ts'
 import { bodyOf, type Draft, draftOf } from './draft.ts'
 import { Editor } from './editor.tsx'
 
@@ -20,19 +23,43 @@ const save = async (read: Pipeline, draft: Draft): Promise<void> => {
   let current = await api.getPipeline({ id })
   if (current.updated_at !== read.updated_at) throw new Error(CHANGED)
   const wasRunning = isRunning(current)
-  if (wasRunning) current = await api.stopPipeline({ id })
+  if (wasRunning) {
+    // A mistake must not cost the stream.
+    await askAbout(draft)
+    current = await api.stopPipeline({ id })
+  }
   const body = { ...bodyOf(draft), ...(draft.extractPosition && { geolocation: current.geolocation }) }
-  take(await api.replacePipeline({ id, body, ifMatch: etagOf(current) }))
-  goTo(pipelineHref(id))
-  if (wasRunning) take(await api.playPipeline({ id }))
+  try {
+    take(await api.replacePipeline({ id, body, ifMatch: etagOf(current) }))
+    goTo(pipelineHref(id))
+  } finally {
+    // As it was before, if it could not be replaced.
+    if (wasRunning) void playAgain(id)
+  }
 }
 
+/** The form is closed by then, or says why nothing was saved. */
+const playAgain = async (id: string): Promise<void> => {
+  try {
+    take(await api.playPipeline({ id }))
+  } catch (error) {
+    notify(wordsOf(error), 'bad')
+  }
+}
+
+/** Unsaved text belongs to the pipeline as it was read then: what others have changed since is noticed when it is saved. */
+const lastRead = new Map<string, Pipeline>()
+
 export const EditPage = ({ id }: { readonly id: string }) => {
-  const pipeline = useSignal<Pipeline | undefined>(undefined)
+  const form = `edit ${id}`
+  const pipeline = useSignal(isKept(form) ? lastRead.get(id) : undefined)
   const failure = useSignal('')
   useEffect(() => {
+    if (pipeline.peek() !== undefined) return
     const load = async (): Promise<void> => {
-      pipeline.value = await api.getPipeline({ id })
+      const found = await api.getPipeline({ id })
+      lastRead.set(id, found)
+      pipeline.value = found
     }
     load().catch((error: unknown) => {
       failure.value = wordsOf(error)
@@ -47,6 +74,7 @@ export const EditPage = ({ id }: { readonly id: string }) => {
       {failure.value !== '' && <p role="alert">{failure.value}</p>}
       {value !== undefined && (
         <Editor
+          form={form}
           draft={draftOf(value)}
           isNew={false}
           action={() => (isRunning(value) ? 'Save and restart' : 'Save')}

@@ -4,6 +4,7 @@ import { ApiError, issuesOf, wordsOf } from '../api/api.ts'
 import { Action } from '../ui/action.tsx'
 import { CheckField, TextArea, TextField } from '../ui/field.tsx'
 import { Icon } from '../ui/icon.tsx'
+import { forgetTyped, isKept, useKept } from '../ui/kept.ts'
 import { checkDraft, NO_VERDICT, type Verdict, verdictOf } from './check.ts'
 import type { Draft } from './draft.ts'
 import { EncodingFields } from './encoding-fields.tsx'
@@ -12,6 +13,8 @@ import { PositionFields } from './position-fields.tsx'
 import { SourceField } from './source-field.tsx'
 
 interface EditorProps {
+  /** Under this name unsaved text is kept while the form is closed. */
+  readonly form: string
   readonly draft: Draft
   readonly isNew: boolean
   readonly action: (draft: Draft) => string
@@ -23,8 +26,9 @@ interface EditorProps {
 const TYPING_MS = 400
 
 /** The form of a pipeline: checked by the API while somebody types, each error beside its field. */
-export const Editor = ({ draft: initial, isNew, action, busyText, save, cancelHref }: EditorProps) => {
-  const draft = useSignal(initial)
+export const Editor = ({ form: name, draft: initial, isNew, action, busyText, save, cancelHref }: EditorProps) => {
+  const wasKept = useSignal(isKept(name))
+  const draft = useKept(name, initial)
   const verdict = useSignal<Verdict>(NO_VERDICT)
   const touched = useSignal<ReadonlySet<string>>(new Set())
   const failure = useSignal('')
@@ -66,6 +70,7 @@ export const Editor = ({ draft: initial, isNew, action, busyText, save, cancelHr
   const submit = async (): Promise<void> => {
     try {
       await save(draft.value)
+      forgetTyped(name)
     } catch (error) {
       touched.value = new Set(['*'])
       if (issuesOf(error).size > 0) verdict.value = verdictOf(error)
@@ -76,6 +81,22 @@ export const Editor = ({ draft: initial, isNew, action, busyText, save, cancelHr
   const { mode } = draft.value
   return (
     <form ref={form} class="form" noValidate onSubmit={(event) => event.preventDefault()}>
+      {wasKept.value && (
+        <p class="muted small" role="status">
+          What you typed before is still here.{' '}
+          <button
+            type="button"
+            class="link"
+            onClick={() => {
+              draft.value = initial
+              wasKept.value = false
+              forgetTyped(name)
+            }}
+          >
+            Begin anew
+          </button>
+        </p>
+      )}
       {isNew && (
         <fieldset class="chips">
           <legend class="sr-only">Kind of pipeline</legend>
@@ -143,7 +164,7 @@ export const Editor = ({ draft: initial, isNew, action, busyText, save, cancelHr
           <Action kind="primary" type="submit" busyText={busyText} run={submit}>
             {action(draft.value)}
           </Action>
-          <a class="button button-plain" href={cancelHref}>
+          <a class="button button-plain" href={cancelHref} onClick={() => forgetTyped(name)}>
             Cancel
           </a>
         </div>

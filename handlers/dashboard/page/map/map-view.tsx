@@ -4,6 +4,7 @@ import { api } from '../api/api.ts'
 import { sleep, untilVisible } from '../api/follow.ts'
 import { pipelines } from '../api/pipelines.ts'
 import type { Pipeline } from '../api/types.ts'
+import { loadPart } from '../api/upgrade.ts'
 import type { Footprint, MapHandle } from './map.ts'
 
 interface MapViewProps {
@@ -29,9 +30,9 @@ export const MapView = ({ id, onChoose }: MapViewProps) => {
   const map = useSignal<MapHandle | undefined>(undefined)
   useEffect(() => {
     const end = new AbortController()
-    void import('./map.ts').then(({ createMap }) => {
-      if (end.signal.aborted || place.current === null) return
-      map.value = createMap(place.current, { tiles: tilesOf(), onChoose })
+    void loadPart(import('./map.ts')).then((part) => {
+      if (part === undefined || end.signal.aborted || place.current === null) return
+      map.value = part.createMap(place.current, { tiles: tilesOf(), onChoose })
       void followFootprints(map.value, id, end.signal)
     })
     return () => {

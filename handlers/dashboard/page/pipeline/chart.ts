@@ -1,4 +1,5 @@
 import UPlot from 'uplot'
+import { clockText } from '../words/format.ts'
 
 export interface ChartHandle {
   /** Seconds since the epoch and values, of the same length. */
@@ -22,13 +23,13 @@ const resolved = (place: HTMLElement, name: string): string => {
 }
 
 /** A line over the last ten minutes that fits itself to its place. */
-export const createChart = (place: HTMLElement, title: string): ChartHandle => {
+export const createChart = (place: HTMLElement, title: string, isWhole: boolean): ChartHandle => {
   const dark = matchMedia('(prefers-color-scheme: dark)')
-  let plot = draw(place, title)
+  let plot = draw(place, title, isWhole)
   const redraw = (): void => {
     const { data } = plot
     plot.destroy()
-    plot = draw(place, title)
+    plot = draw(place, title, isWhole)
     plot.setData(data)
   }
   dark.addEventListener('change', redraw)
@@ -48,7 +49,10 @@ export const createChart = (place: HTMLElement, title: string): ChartHandle => {
   }
 }
 
-const draw = (place: HTMLElement, title: string): UPlot => {
+/** Steps of an axis that counts things. */
+const WHOLE = [1, 2, 5].flatMap((step) => [1, 10, 100, 1000].map((power) => step * power)).sort((a, b) => a - b)
+
+const draw = (place: HTMLElement, title: string, isWhole: boolean): UPlot => {
   const [line, text, accent] = ['--line', '--muted', '--accent'].map((name) => resolved(place, name))
   const axis = { stroke: text ?? '', font: '11px system-ui', ticks: { show: false }, grid: { stroke: line ?? '', width: 1 } }
   return new UPlot(
@@ -60,8 +64,8 @@ const draw = (place: HTMLElement, title: string): UPlot => {
       padding: [6, 8, 0, 0],
       scales: { x: { time: true }, y: { range: (_plot, _low, high) => [0, Math.max(1, high * 1.15)] } },
       axes: [
-        { ...axis, grid: { show: false }, size: 22, space: 80, values: '{HH}:{mm}' },
-        { ...axis, size: 44, space: 28 },
+        { ...axis, grid: { show: false }, size: 22, space: 80, values: (_plot, times) => times.map(clockText) },
+        { ...axis, size: 44, space: 28, ...(isWhole && { incrs: WHOLE }) },
       ],
       series: [{}, { label: title, stroke: accent ?? '', width: 1.5, points: { show: false } }],
     },

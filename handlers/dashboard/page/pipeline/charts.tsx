@@ -1,16 +1,25 @@
 import { useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { historyOf, round, type Sample } from '../api/history.ts'
+import { loadPart } from '../api/upgrade.ts'
 import { whenIdle } from '../ui/idle.ts'
 import { bitrateText, fpsText } from '../words/format.ts'
 import type { ChartHandle } from './chart.ts'
 
-const CHARTS = [
-  { title: 'Frame rate', value: ({ fps }: Sample) => fps, text: fpsText },
-  { title: 'Bitrate (kbit/s)', value: ({ bitrate }: Sample) => bitrate, text: bitrateText },
-  { title: 'Readers', value: ({ readers }: Sample) => readers, text: String },
-  { title: 'Age of the newest frame (ms)', value: ({ age }: Sample) => age, text: (ms: number) => `${Math.round(ms)} ms` },
-] as const
+interface ChartProps {
+  readonly title: string
+  readonly value: (sample: Sample) => number | null
+  readonly text: (value: number) => string
+  /** It counts things. */
+  readonly isWhole?: boolean
+}
+
+const CHARTS: readonly ChartProps[] = [
+  { title: 'Frame rate', value: ({ fps }) => fps, text: fpsText },
+  { title: 'Bitrate (kbit/s)', value: ({ bitrate }) => bitrate, text: bitrateText },
+  { title: 'Readers', value: ({ readers }) => readers, text: String, isWhole: true },
+  { title: 'Age of the newest frame (ms)', value: ({ age }) => age, text: (ms) => `${Math.round(ms)} ms` },
+]
 
 /** What was measured in the last ten minutes, since the page was opened. */
 export const Charts = ({ id }: { readonly id: string }) => (
@@ -24,15 +33,15 @@ export const Charts = ({ id }: { readonly id: string }) => (
   </section>
 )
 
-const Chart = ({ id, title, value, text }: { readonly id: string } & (typeof CHARTS)[number]) => {
+const Chart = ({ id, title, value, text, isWhole = false }: { readonly id: string } & ChartProps) => {
   const place = useRef<HTMLDivElement>(null)
   const chart = useSignal<ChartHandle | undefined>(undefined)
   useEffect(() => {
     let gone = false
     void whenIdle()
-      .then(() => import('./chart.ts'))
-      .then(({ createChart }) => {
-        if (!gone && place.current !== null) chart.value = createChart(place.current, title)
+      .then(() => loadPart(import('./chart.ts')))
+      .then((part) => {
+        if (part !== undefined && !gone && place.current !== null) chart.value = part.createChart(place.current, title, isWhole)
       })
     return () => {
       gone = true

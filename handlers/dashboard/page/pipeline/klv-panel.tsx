@@ -31,6 +31,8 @@ const COMMON: ReadonlySet<string> = new Set([
 /** The KLV values of a pipeline, live. */
 export const KlvPanel = ({ pipeline: { id, klv } }: { readonly pipeline: Pipeline }) => {
   const packet = useSignal<KlvPacket | undefined>(undefined)
+  /** By this computer's clock, which may be another than that of the host. */
+  const cameAt = useSignal(0)
   const isDecoded = klv.state === 'playing'
   useEffect(() => {
     if (!isDecoded) return
@@ -44,12 +46,13 @@ export const KlvPanel = ({ pipeline: { id, klv } }: { readonly pipeline: Pipelin
         if (event !== 'klv' || at - drawn < DRAW_MS) return
         drawn = at
         packet.value = data as KlvPacket
+        cameAt.value = Date.now()
       },
     })
     return () => end.abort()
   }, [id, isDecoded])
   const shown = packet.value?.items.filter(({ name, value }) => name !== null && value !== null && (showsAll.value || isCommon(name))) ?? []
-  const age = packet.value === undefined ? 0 : now.value - Date.parse(packet.value.received_at)
+  const age = packet.value === undefined ? 0 : now.value - cameAt.value
   return (
     <section class="panel" aria-labelledby="klv-title">
       <div class="panel-head">

@@ -45,7 +45,7 @@ export const Picture = ({
       if (url.peek() !== undefined) URL.revokeObjectURL(url.peek() ?? '')
     }
   }, [file])
-  const time = `${new Date(created_at).toLocaleDateString()} ${timeText(created_at)}`
+  const time = timeText(created_at)
   return (
     <li ref={item} class="picture">
       <div class="picture-frame">

@@ -34,10 +34,13 @@ export const PipelinePage = ({ id }: { readonly id: string }) => {
 
 const Missing = ({ id }: { readonly id: string }) => (
   <div class="page">
+    <div class="head">
+      <h1>{id}</h1>
+    </div>
     <div class="empty" role="status">
       {loaded.value ? (
         <>
-          <p>There is no pipeline “{id}”. It may have been deleted.</p>
+          <p>There is no pipeline of this name. It may have been deleted.</p>
           <a class="button button-plain" href="#/">
             All pipelines
           </a>

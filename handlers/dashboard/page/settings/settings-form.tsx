@@ -1,10 +1,11 @@
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { ApiError, api, etagOf, issuesOf, wordsOf } from '../api/api.ts'
 import type { Settings } from '../api/types.ts'
 import { Action } from '../ui/action.tsx'
 import { CheckField, SelectField, TextArea, TextField } from '../ui/field.tsx'
 import { Icon } from '../ui/icon.tsx'
+import { forgetTyped, useKept } from '../ui/kept.ts'
 import { notify } from '../ui/notices.tsx'
 import { type Changes, flatten, GROUPS, patchOf, type Setting, typedOf, type Value } from './settings-table.ts'
 
@@ -13,14 +14,25 @@ interface Read {
   readonly etag: string | undefined
 }
 
+const FORM = 'settings'
+const NO_CHANGES: Changes = new Map()
+
+const CHANGED = 'Somebody else has changed settings meanwhile. Theirs are shown now, and what you typed is kept: save again.'
+const MISTAKES = 'Nothing is saved yet. Correct the marked fields.'
+
 const readOf = (settings: Settings): Read => ({ settings: flatten(settings), etag: etagOf(settings) })
 
 /** Every setting; what was changed is sent, unless somebody else has changed settings meanwhile. */
 export const SettingsForm = () => {
   const read = useSignal<Read | undefined>(undefined)
-  const changes = useSignal<Changes>(new Map())
+  const changes = useKept(FORM, NO_CHANGES)
   const issues = useSignal<ReadonlyMap<string, string>>(new Map())
   const failure = useSignal('')
+  const form = useRef<HTMLFormElement>(null)
+  const failures = useSignal(0)
+  useEffect(() => {
+    if (failures.value > 0) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
+  }, [failures.value])
   const load = async (): Promise<void> => {
     read.value = readOf(await api.getSettings())
   }
@@ -32,21 +44,23 @@ export const SettingsForm = () => {
   const save = async (): Promise<void> => {
     try {
       read.value = readOf(await api.changeSettings({ body: patchOf(changes.value), ifMatch: read.value?.etag }))
-      changes.value = new Map()
+      changes.value = NO_CHANGES
+      forgetTyped(FORM)
       issues.value = new Map()
       failure.value = ''
       notify('The settings are saved.')
     } catch (error) {
       issues.value = issuesOf(error)
-      failure.value = wordsOf(error)
-      // Somebody else was first: what they changed is shown, and what was typed here stays.
-      if (error instanceof ApiError && error.status === 412) await load()
+      const isLate = error instanceof ApiError && error.status === 412
+      failure.value = isLate ? CHANGED : isShownAtFields(issues.value) ? MISTAKES : wordsOf(error)
+      failures.value++
+      if (isLate) await load()
     }
   }
   if (read.value === undefined) return failure.value === '' ? null : <p role="alert">{failure.value}</p>
   const { settings } = read.value
   return (
-    <form class="stack" noValidate onSubmit={(event) => event.preventDefault()}>
+    <form ref={form} class="stack" noValidate onSubmit={(event) => event.preventDefault()}>
       {GROUPS.map(({ title, settings: list }) => (
         <section key={title} class="panel">
           <h2>{title}</h2>
@@ -79,6 +93,10 @@ export const SettingsForm = () => {
     </form>
   )
 }
+
+/** Whether each mistake has a field that shows it. */
+const isShownAtFields = (issues: ReadonlyMap<string, string>): boolean =>
+  issues.size > 0 && [...issues.keys()].every((path) => GROUPS.some(({ settings }) => settings.some((setting) => setting.path === path)))
 
 interface EntryProps {
   readonly setting: Setting

@@ -18,8 +18,16 @@ export const durationText = (ms: number): string => {
 
 export const countText = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`
 
-export const timeText = (iso: string): string =>
-  new Date(iso).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+/** The time of day, with the date unless it is today. */
+export const timeText = (iso: string): string => {
+  const at = new Date(iso)
+  const time = at.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+  return at.toDateString() === new Date().toDateString() ? time : `${at.toLocaleDateString()} ${time}`
+}
+
+/** Hours and minutes of seconds since the epoch. */
+export const clockText = (seconds: number): string =>
+  new Date(seconds * 1000).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
 
 export const bytesText = (bytes: number): string =>
   bytes < 1e6 ? `${Math.round(bytes / 1000)} kB` : bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`

@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest'
+import { useChromium } from '../helpers/browser/dashboard.ts'
+import { startService } from '../helpers/process/service.ts'
+
+const chromium = useChromium()
+const BALL = {
+  id: 'ball',
+  mode: 'simple',
+  source: { uri: 'test://ball?width=320&height=180&fps=15' },
+  encoding: { codec: 'h264', bitrate: 300 },
+}
+const IDLE = { id: 'idle', mode: 'simple', on_demand: true, source: { uri: 'rtsp://u:secret@10.9.8.7/idle' } }
+const PASSWORD = 'correct horse battery'
+
+describe('the forms of the dashboard', () => {
+  it('keep the stream when a change has a mistake, and restart it with the change when it has none', async () => {
+    const service = await startService()
+    expect((await service.request('POST', '/svc/pipeline', BALL)).status).toBe(201)
+    const { page, expectQuiet } = await chromium.open()
+    await page.goto(`${service.url}/svc/dashboard/#/pipeline/ball/edit`)
+    const bitrate = page.getByRole('textbox', { name: 'Bitrate (kbit/s)' })
+    await bitrate.fill('1')
+    await page.getByRole('button', { name: 'Save and restart' }).click()
+    await page.getByText('Use at least 50').waitFor()
+    await expect.poll(() => bitrate.evaluate((element) => element === document.activeElement)).toBe(true)
+    const { runtime } = (await service.request('GET', '/svc/pipeline/ball')).body
+    expect([runtime.phase, runtime.restarts]).toEqual(['playing', 0])
+
+    // What only the replacement itself meets.
+    await page.route(/pipeline\/ball$/, (route) =>
+      route.request().method() === 'PUT'
+        ? route.fulfill({ status: 503, json: { message: 'The database is away.', code: 'X' } })
+        : route.continue(),
+    )
+    await bitrate.fill('400')
+    await page.getByRole('button', { name: 'Save and restart' }).click()
+    await page.getByRole('alert').filter({ hasText: 'The database is away.' }).waitFor()
+    await expect.poll(async () => (await service.request('GET', '/svc/pipeline/ball')).body.runtime.phase).toBe('playing')
+    await page.unroute(/pipeline\/ball$/)
+
+    await page.getByRole('button', { name: 'Save and restart' }).click()
+    await page.getByRole('heading', { name: 'ball', exact: true }).waitFor()
+    await expect.poll(async () => (await service.request('GET', '/svc/pipeline/ball')).body.runtime.phase).toBe('playing')
+    expect((await service.request('GET', '/svc/pipeline/ball')).body.encoding.bitrate).toBe(400)
+    expectQuiet()
+    await service.stop()
+  }, 60_000)
+
+  it('keep what was typed while another page is looked at and when the session ends, until it is saved or given up', async () => {
+    const service = await startService({ env: { SVC_PASSWORD: PASSWORD } })
+    const { page } = await chromium.open()
+    const logIn = async (password: string): Promise<void> => {
+      await page.getByRole('textbox', { name: 'Password', exact: true }).fill(password)
+      await page.getByRole('button', { name: 'Log in' }).click()
+    }
+    await page.goto(`${service.url}/svc/dashboard/#/new`)
+    await logIn(PASSWORD)
+    const name = page.getByRole('textbox', { name: 'Name' })
+    await name.fill('porch')
+    await page.getByRole('link', { name: 'Settings' }).click()
+    await page.getByRole('textbox', { name: 'Longest start (s)' }).fill('17')
+    await page.goBack()
+    expect(await name.inputValue()).toBe('porch')
+
+    const { body } = await service.request('POST', '/svc/auth/login', { password: PASSWORD })
+    const authorization = `Bearer ${(body as { token: string }).token}`
+    await service.request('PUT', '/svc/auth/password', { password: 'another password' }, { authorization })
+    await page.getByText('Your session has ended').waitFor()
+    await logIn('another password')
+    await page.getByText('What you typed before is still here.').waitFor()
+    expect(await name.inputValue()).toBe('porch')
+    await page.getByRole('button', { name: 'Begin anew' }).click()
+    expect(await name.inputValue()).toBe('')
+    await page.getByRole('link', { name: 'Settings' }).click()
+    expect(await page.getByRole('textbox', { name: 'Longest start (s)' }).inputValue()).toBe('17')
+
+    // It is nobody else's: after a log out nothing is left.
+    await page.getByRole('button', { name: 'Log out' }).click()
+    await logIn('another password')
+    await page.getByRole('textbox', { name: 'Longest start (s)' }).waitFor()
+    expect(await page.getByRole('textbox', { name: 'Longest start (s)' }).inputValue()).toBe('10')
+    await service.stop()
+  }, 60_000)
+
+  it('say in plain words that somebody else was first, and go to the first mistake', async () => {
+    const service = await startService()
+    const { page, expectAccessible } = await chromium.open()
+    await page.goto(`${service.url}/svc/dashboard/#/settings`)
+    const start = page.getByRole('textbox', { name: 'Longest start (s)' })
+    await start.fill('11')
+    await service.request('PUT', '/svc/settings', { stall_timeout_seconds: 20 })
+    await page.getByRole('button', { name: 'Save settings' }).click()
+    await page.getByText('Somebody else has changed settings meanwhile').waitFor()
+    expect([await start.inputValue(), await page.getByRole('textbox', { name: 'Restart after no frame for (s)' }).inputValue()]).toEqual([
+      '11',
+      '20',
+    ])
+    await start.fill('soon')
+    await page.getByRole('button', { name: 'Save settings' }).click()
+    await page.getByText('Correct the marked fields').waitFor()
+    await expect.poll(() => start.evaluate((element) => element === document.activeElement)).toBe(true)
+    await expectAccessible()
+    await start.fill('12')
+    await page.getByRole('button', { name: 'Save settings' }).click()
+    await page.getByText('The settings are saved.').waitFor()
+    expect((await service.request('GET', '/svc/settings')).body).toMatchObject({ start_timeout_seconds: 12, stall_timeout_seconds: 20 })
+    await service.stop()
+  }, 60_000)
+})
+
+describe('a page that is left open', () => {
+  it('goes on at the heading of the page that is opened, for screen readers and keyboards', async () => {
+    const service = await startService()
+    await service.request('POST', '/svc/pipeline', IDLE)
+    const { page, expectQuiet } = await chromium.open()
+    await page.goto(`${service.url}/svc/dashboard/`)
+    await page.getByRole('link', { name: 'idle' }).press('Enter')
+    const focused = () => page.evaluate(() => `${document.activeElement?.tagName} ${document.activeElement?.textContent}`)
+    await expect.poll(focused).toBe('H1 idle')
+    await page.goBack()
+    await expect.poll(focused).toBe('H1 Pipelines')
+    expectQuiet()
+    await service.stop()
+  }, 60_000)
+
+  it('says so when the service has another version, and when a part of it cannot be loaded', async () => {
+    const service = await startService()
+    await service.request('POST', '/svc/pipeline', { ...IDLE, geolocation: { latitude: 1, longitude: 2 } })
+    const { page } = await chromium.open()
+    await page.route(/map-[A-Z0-9]+\.js$/, (route) => route.fulfill({ status: 404, body: '' }))
+    await page.goto(`${service.url}/svc/dashboard/#/map`)
+    await page.getByText('A part of this page could not be loaded.').waitFor()
+    await page.unroute(/map-[A-Z0-9]+\.js$/)
+    await page.getByRole('button', { name: 'Load it anew' }).click()
+    await page.getByRole('button', { name: 'idle' }).waitFor()
+    expect(await page.getByText('A part of this page could not be loaded.').count()).toBe(0)
+
+    await page.route(/\/svc\/dashboard\/$/, async (route) => {
+      const answer = await route.fetch()
+      await route.fulfill({ response: answer, body: (await answer.text()).replace(/main-[A-Z0-9]+\.js/, 'main-NEXTNEXT.js') })
+    })
+    await service.kill()
+    await page.getByText('Connecting to the service').waitFor()
+    const next = await startService({ dataDir: service.dataDir, env: { SVC_PORT: new URL(service.url).port } })
+    await page.getByText('The service has another version now').waitFor()
+    expect(await page.getByRole('button', { name: 'idle' }).count()).toBe(1)
+    await next.stop()
+  }, 60_000)
+})
