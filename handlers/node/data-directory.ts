@@ -1,16 +1,23 @@
 import { randomBytes } from 'node:crypto'
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { accessSync, chmodSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { messageOf } from '../../lib/errors.ts'
 
 const API_KEY_BYTES = 32
 /** In the data directory. */
 export const API_KEY_FILE = 'api-key'
 
-/** Creates the data directory, accessible to its owner only; returns its absolute path. */
+/** Creates the data directory, accessible to its owner only; returns its absolute path, or throws what to do. */
 export const openDataDirectory = (path: string): string => {
   const directory = resolve(path)
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
-  closeToOthers(directory)
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    closeToOthers(directory)
+    accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (cause) {
+    const advice = 'Let the user of the service write it, or set SVC_DATA_DIR to another one.'
+    throw new Error(`the data directory ${directory} cannot be used (${messageOf(cause)}). ${advice}`, { cause })
+  }
   return directory
 }
 
