@@ -131,7 +131,7 @@ describe('a page that is left open', () => {
     await page.goto(`${service.url}/svc/dashboard/#/map`)
     await page.getByText('A part of this page could not be loaded.').waitFor()
     await page.unroute(/map-[A-Z0-9]+\.js$/)
-    await page.getByRole('button', { name: 'Load it anew' }).click()
+    await page.getByRole('button', { name: 'Reload the page' }).click()
     await page.getByRole('button', { name: 'idle' }).waitFor()
     expect(await page.getByText('A part of this page could not be loaded.').count()).toBe(0)
 

@@ -43,6 +43,16 @@ describe('the map', () => {
       .waitFor()
     await expectAccessible()
     expectQuiet()
+    // With the colours of the system the place and the present page must still be seen.
+    await page.emulateMedia({ forcedColors: 'active' })
+    const colorOf = (selector: string) =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((element) => getComputedStyle(element).backgroundColor)
+    expect(await colorOf('.map-arrow')).not.toBe(await colorOf('body'))
+    expect(await page.getByRole('link', { name: 'Map' }).evaluate((link) => getComputedStyle(link).textDecorationLine)).toBe('underline')
+    await page.emulateMedia({ forcedColors: 'none' })
     await drone.press('Enter')
     await page.getByRole('heading', { name: 'drone', exact: true }).waitFor()
     await page.getByText('Sensor Latitude').waitFor()

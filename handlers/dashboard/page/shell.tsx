@@ -97,7 +97,7 @@ const Outdated = () =>
       <Icon name="alert" />
       <p>{outdated.value}</p>
       <button type="button" class="button button-plain" onClick={() => location.reload()}>
-        Load it anew
+        Reload the page
       </button>
     </div>
   )

@@ -61,7 +61,8 @@ const draw = (place: HTMLElement, title: string, isWhole: boolean): UPlot => {
       height: HEIGHT,
       legend: { show: false },
       cursor: { show: false },
-      padding: [6, 8, 0, 0],
+      // At the right half of the time below the last line has its place.
+      padding: [6, 28, 0, 0],
       scales: { x: { time: true }, y: { range: (_plot, _low, high) => [0, Math.max(1, high * 1.15)] } },
       axes: [
         { ...axis, grid: { show: false }, size: 22, space: 80, values: (_plot, times) => times.map(clockText) },
