@@ -1,4 +1,4 @@
-import { type Database, type DatabaseConnection, toDatabase } from './connect/connection.ts'
+import { type Database, type DatabaseClient, type DatabaseConnection, toDatabase } from './connect/connection.ts'
 import { openingError } from './connect/database-error.ts'
 import { migrate } from './migrations/migrate.ts'
 import { MIGRATIONS } from './migrations/migrations.ts'
@@ -44,7 +44,19 @@ const connectToFile = async ({ url }: DatabaseOptions): Promise<DatabaseConnecti
     client.close()
     throw error
   }
-  return { client, orm: drizzle(client) }
+  return { client, orm: drizzle(client), beforeClose: () => emptyLog(client) }
+}
+
+/**
+ * Moves what the write-ahead log holds into the file: a copy of the file alone, made while the service is stopped, has everything.
+ * The driver closes no connection whose statements are still in memory, so that SQLite never does this by itself.
+ */
+const emptyLog = async (client: DatabaseClient): Promise<void> => {
+  try {
+    await client.execute('PRAGMA wal_checkpoint(TRUNCATE)')
+  } catch {
+    // As on a full disk: the log keeps what it has, and the next one to open the file reads it.
+  }
 }
 
 /** The file, or the server without user name and password. */

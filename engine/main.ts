@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { readConfiguration } from '../lib/configuration.ts'
@@ -11,6 +11,7 @@ import { startCameraMonitor } from './cameras/monitor.ts'
 import { CotSender } from './cot/sender.ts'
 import { createVideoUrl } from './cot/video-url.ts'
 import { killAll, runToEnd } from './gst/child.ts'
+import { createAnnouncement } from './http/announcement.ts'
 import { cameraAnswers } from './http/cameras.ts'
 import type { EngineAnswers } from './http/dispatch.ts'
 import { klvAnswers } from './http/klv.ts'
@@ -38,6 +39,9 @@ const CLOSE_WITHIN_MS = 5000
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
+const NOT_ANNOUNCED =
+  'Free space in the data directory, or let this user write to it. Until then the streams end when the API process does.'
+
 /** EX_CONFIG of sysexits.h. */
 const EXIT_CONFIGURATION = 78
 /** EX_UNAVAILABLE. */
@@ -61,6 +65,12 @@ const log = createLog({
 // A log whose reader is gone must not end the streams.
 process.stderr.on('error', () => {})
 process.stdout.on('error', () => {})
+
+// The state is unknown after this: end at once. The children die with the process, and the API process starts another.
+process.on('uncaughtException', (error) => {
+  log.error('engine_crashed', { error })
+  process.exit(1)
+})
 
 closeInherited()
 mkdirSync(configuration.dataDir, { recursive: true, mode: 0o700 })
@@ -150,15 +160,13 @@ const gstreamerVersion = async (): Promise<string | null> => {
   return foundVersion
 }
 
-const addressFile = join(configuration.dataDir, 'engine.json')
+const announcement = createAnnouncement(configuration.dataDir)
 
-/** Writes where this engine is, for the API processes of now and later; readable by the owner alone. */
+/** Tells the API processes of now and later where this engine is. */
 const announce = (): void => {
   if (closing) return
   const { address: host, family, port } = server.address() as AddressInfo
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : family === 'IPv6' ? `[${host}]` : host
-  const draft = `${addressFile}.${process.pid}`
-  // The start tells this process from a later one with the same pid.
   const address = {
     url: `http://${reachable}:${port}`,
     token,
@@ -166,10 +174,11 @@ const announce = (): void => {
     started: processStart('self'),
     version: packageJson.version,
   }
-  writeFileSync(draft, JSON.stringify(address), { mode: 0o600 })
-  renameSync(draft, addressFile)
+  const fault = announcement.write(address)
+  if (fault !== undefined) log.error('engine_not_announced', { error: fault, advice: NOT_ANNOUNCED })
   log.info('engine_started', { pid: process.pid, host, port, version: packageJson.version })
-  process.stdout.write('ready\n')
+  // Who started this engine reads it here, so that streams play on a full disk too. One that runs by itself is asked at a known address.
+  process.stdout.write(fault === undefined || engineListen !== undefined ? 'ready\n' : `${JSON.stringify(address)}\n`)
 }
 
 let closing = false
@@ -182,7 +191,7 @@ const shutDown = async (reason: string): Promise<void> => {
     process.exit(0)
   }, CLOSE_WITHIN_MS).unref()
   // Whoever uses this engine looks for the next one from now on, and does not wait for answers.
-  rmSync(addressFile, { force: true })
+  announcement.remove()
   server.close()
   server.closeAllConnections()
   cot.close()
@@ -194,17 +203,12 @@ const shutDown = async (reason: string): Promise<void> => {
 }
 
 for (const signal of SIGNALS) process.on(signal, () => void shutDown(signal))
-// The state is unknown after this: end at once. The children die with the process, and the API process starts another.
-process.on('uncaughtException', (error) => {
-  log.error('engine_crashed', { error })
-  process.exit(1)
-})
-
 const { engineListen } = configuration
 
 // An engine that runs by itself goes on through a cut of the network, however long.
 setInterval(() => {
   if (engineListen === undefined && performance.now() - lastContact > ABANDONED_AFTER_MS) void shutDown('no API process for 60 s')
+  announcement.tryAgain()
 }, CHECK_EVERY_MS)
 
 listen(server, engineListen ?? { host: '127.0.0.1', port: 0 }, {

@@ -4,7 +4,8 @@ import type { LibSQLDatabase } from 'drizzle-orm/libsql/driver-core'
 /** An open, migrated database. */
 export interface Database {
   readonly orm: LibSQLDatabase
-  close(): void
+  /** Settles when the file holds everything by itself. */
+  close(): Promise<void>
 }
 
 /** What the repositories and the migrations use of a libSQL client. */
@@ -14,9 +15,13 @@ export type DatabaseClient = Pick<Client, 'execute' | 'batch' | 'close'>
 export interface DatabaseConnection {
   readonly client: DatabaseClient
   readonly orm: LibSQLDatabase
+  readonly beforeClose?: () => Promise<void>
 }
 
-export const toDatabase = ({ client, orm }: DatabaseConnection): Database => ({
+export const toDatabase = ({ client, orm, beforeClose }: DatabaseConnection): Database => ({
   orm,
-  close: () => client.close(),
+  close: async () => {
+    await beforeClose?.()
+    client.close()
+  },
 })

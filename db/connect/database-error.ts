@@ -10,6 +10,7 @@ export class DatabaseError extends Error {
 }
 
 const NOT_A_DATABASE = new Set(['SQLITE_NOTADB', 'SQLITE_CORRUPT'])
+const NO_SPACE = new Set(['SQLITE_FULL'])
 const NOT_OPENED = new Set(['SQLITE_CANTOPEN', 'SQLITE_PERM', 'SQLITE_READONLY', 'SQLITE_AUTH'])
 // The native add-on gives no code for a file that it cannot open.
 const NOT_CONNECTED = /unable to open/i
@@ -21,15 +22,19 @@ const codeOf = (error: unknown): string => {
   return ''
 }
 
+/** `SQLITE_IOERR_WRITE` is a kind of `SQLITE_IOERR`. */
+const primaryOf = (code: string): string => /^SQLITE_[A-Z]+/.exec(code)?.[0] ?? code
+
 /** Why a database could not be opened, for the operator. */
 export const openingError = (place: string, error: unknown): DatabaseError => {
   if (error instanceof DatabaseError) return error
   const code = codeOf(error)
-  const [primary = code] = /^SQLITE_[A-Z]+/.exec(code) ?? []
+  const primary = primaryOf(code)
   if (NOT_A_DATABASE.has(primary))
     return new DatabaseError(`${place} is damaged or not a database. Restore it, or move it away to start with an empty one.`, {
       cause: error,
     })
+  if (NO_SPACE.has(primary)) return new DatabaseError(`${place} cannot be opened: its disk is full. Free space there.`, { cause: error })
   if (NOT_OPENED.has(primary) || (error instanceof Error && NOT_CONNECTED.test(error.message)))
     return new DatabaseError(`${place} cannot be opened. Check that its folder exists and is writable.`, { cause: error })
   return new DatabaseError(`${place} cannot be used (${code || 'unknown reason'}).`, { cause: error })
@@ -41,6 +46,14 @@ export const isDuplicate = (error: unknown): boolean => /^SQLITE_CONSTRAINT(_PRI
 /** The error of the driver: Drizzle's own, around it, quotes what was to be written, credentials too. */
 export const withoutValues = (error: unknown): unknown => (error instanceof DrizzleQueryError ? error.cause : error)
 
+/** What the operator has to do first; everything else may pass by itself. */
+const NOT_WRITTEN: Readonly<Record<string, string>> = {
+  SQLITE_FULL: 'The disk of the database is full, so that nothing can be changed. Free space there.',
+  SQLITE_READONLY: 'The database is read-only, so that nothing can be changed. Make its file and its folder writable.',
+  SQLITE_IOERR: 'The disk of the database fails. Check the disk, and the log of its host.',
+  SQLITE_CORRUPT: 'The database is damaged. Restore it.',
+}
+
 /** Runs a query; every database error becomes SERVICE_UNAVAILABLE without SQL in its message. */
 export const query = async <T>(run: () => Promise<T>): Promise<T> => {
   try {
@@ -48,6 +61,7 @@ export const query = async <T>(run: () => Promise<T>): Promise<T> => {
   } catch (error) {
     if (error instanceof ApiError) throw error
     const cause = withoutValues(error)
-    throw new ApiError('SERVICE_UNAVAILABLE', 'The database does not answer. Try again in a moment.', { reason: 'database' }, { cause })
+    const message = NOT_WRITTEN[primaryOf(codeOf(cause))] ?? 'The database does not answer. Try again in a moment.'
+    throw new ApiError('SERVICE_UNAVAILABLE', message, { reason: 'database' }, { cause })
   }
 }

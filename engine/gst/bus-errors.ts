@@ -19,6 +19,17 @@ interface Rule {
 export const gstreamerMissing = (): Fault =>
   new Fault('engine_missing', 'GStreamer is not installed. Install it: apt-get install gstreamer1.0-tools')
 
+const LIMITS: Readonly<Record<string, string>> = {
+  EMFILE: 'the service has too many open files. Raise its limit (LimitNOFILE of the unit, ulimit -n), or run fewer pipelines',
+  ENFILE: 'this host has too many open files. Raise fs.file-max',
+  EAGAIN: 'there are too many processes. Raise the limit (TasksMax of the unit, ulimit -u), or run fewer pipelines',
+  ENOMEM: 'no memory is left. Run fewer pipelines, or add memory',
+}
+
+/** The fault of a process that the host did not let start; tried again, since others may end. */
+export const notStarted = (code: string): Fault =>
+  new Fault('crashed', `The process could not be started: ${LIMITS[code] ?? `the host refuses it (${code})`}.`)
+
 /** Debian and Ubuntu package of an element, by the beginning of its name; gstreamer1.0-plugins-bad has the others. */
 const PACKAGES: readonly (readonly [RegExp, string])[] = [
   [/^x264enc|^mpeg2dec|^asf|^rtmpsrc/, 'gstreamer1.0-plugins-ugly'],
@@ -201,6 +212,7 @@ const MAX_LINES = 200
 /** The fault of a child that ended by itself. `stderrTail`: its last lines, oldest first. */
 export const classifyEnd = (ended: Ended, stderrTail: readonly string[]): Fault => {
   if (ended.missing) return gstreamerMissing()
+  if (ended.refused !== undefined) return notStarted(ended.refused)
   // A line that waits for one of several tracks warns about the links of the others: not a fault.
   const lines = stderrTail.slice(-MAX_LINES).filter((line) => !/Delayed linking failed/.test(line))
   const camera = lines.some((line) => line.includes('GstV4l2Src')) ? classifyCameraFault(lines) : undefined

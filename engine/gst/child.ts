@@ -12,6 +12,8 @@ export interface Ended {
   readonly signal: NodeJS.Signals | null
   /** The program does not exist or cannot be executed. */
   readonly missing: boolean
+  /** The host did not let the program start: the code of the error, such as EMFILE, or what bwrap(1) says. */
+  readonly refused?: string
 }
 
 /** The end of a program and its output. */
@@ -33,6 +35,8 @@ const toEnded = (
   if (inner !== undefined) return { exitCode: null, signal: inner, missing: false }
   // setpriv exits with 127 when the program does not exist, with 126 when it cannot be executed.
   const missing = result.code === 'ENOENT' || (!sandboxed && (exitCode === 127 || exitCode === 126))
+  const neverRan = exitCode === null && (result.signal ?? undefined) === undefined && !missing
+  if (neverRan && result.code !== undefined) return { exitCode, signal: null, missing, refused: result.code }
   return { exitCode, signal: (result.signal as NodeJS.Signals | undefined) ?? null, missing }
 }
 
@@ -87,7 +91,14 @@ export const runFilter = async (
   const { stdout, stderr } = await subprocess
   clearTimeout(timer)
   signal?.removeEventListener('abort', onAbort)
-  return { ...(await ended), stdout: toBuffer(stdout), stderr: toBuffer(stderr).toString('utf8'), timedOut }
+  const text = toBuffer(stderr).toString('utf8')
+  return { ...withSandbox(await ended, command, text), stdout: toBuffer(stdout), stderr: text, timedOut }
+}
+
+/** bwrap(1) that cannot set up a sandbox, for example for want of processes, says so and exits with 1, as a program may too. */
+const withSandbox = (ended: Ended, { sandboxed }: Command, stderr: string): Ended => {
+  const refused = sandboxed && ended.exitCode === 1 ? /^bwrap: .*$/m.exec(stderr)?.[0] : undefined
+  return refused === undefined ? ended : { ...ended, refused }
 }
 
 /** Programs that have not ended yet. */

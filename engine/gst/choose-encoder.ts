@@ -2,7 +2,7 @@ import type { Codec } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
 import { Fault } from '../fault.ts'
 import { codecNodes, graphicsNodes } from '../sandbox/device-nodes.ts'
-import { gstreamerMissing } from './bus-errors.ts'
+import { gstreamerMissing, notStarted } from './bus-errors.ts'
 import type { runToEnd } from './child.ts'
 import { chain, element, toArguments } from './element.ts'
 import { ENCODERS, type Encoder } from './encoder-table.ts'
@@ -14,15 +14,24 @@ const PROBE_MS = 5000
 /** The device nodes that an encoder works over. */
 const encoderNodes = ({ hardware }: Encoder): readonly string[] => (hardware ? [...graphicsNodes(), ...codecNodes()] : [])
 
-/** Whether the host's GStreamer has an element. Fault engine_missing without GStreamer. */
+/**
+ * Whether the host's GStreamer has an element. Fault engine_missing without GStreamer; a transient one when the host has too much to
+ * do to tell, as while all pipelines start: an element that is there must not count as missing for good.
+ */
 export const hasElement = async (name: string, run: Run): Promise<boolean> => {
-  const { exitCode, missing } = await run('gst-inspect-1.0', ['--exists', name], { timeoutMs: PROBE_MS, reach: {} })
+  const { exitCode, missing, refused } = await run('gst-inspect-1.0', ['--exists', name], { timeoutMs: PROBE_MS, reach: {} })
   if (missing) throw gstreamerMissing()
+  if (refused !== undefined) throw notStarted(refused)
+  if (exitCode === null)
+    throw new Fault('timeout', `GStreamer did not tell within ${PROBE_MS / 1000} s whether it has ${name}. The host has too much to do.`)
   return exitCode === 0
 }
 
-/** Whether an encoder outputs a frame: a hardware encoder may exist and still fail, because of its driver. */
-export const canEncode = async (encoder: Encoder, run: Run): Promise<boolean> => {
+/**
+ * Whether an encoder outputs a frame: a hardware encoder may exist and still fail, because of its driver. Undefined: it did not
+ * come to an end, which may be different next time.
+ */
+export const canEncode = async (encoder: Encoder, run: Run): Promise<boolean | undefined> => {
   const line = chain(
     element('videotestsrc', { 'num-buffers': 8 }),
     [`video/x-raw,format=${encoder.pixelFormat},width=640,height=360,framerate=30/1`],
@@ -31,15 +40,18 @@ export const canEncode = async (encoder: Encoder, run: Run): Promise<boolean> =>
     // stdout is a socket here, and opening /dev/stdout would fail with ENXIO.
     element('fdsink', { fd: 1 }),
   )
-  const { exitCode, stdout } = await run('gst-launch-1.0', ['-q', '--', ...toArguments(line)], {
+  const { exitCode, stdout, refused } = await run('gst-launch-1.0', ['-q', '--', ...toArguments(line)], {
     timeoutMs: PROBE_MS,
     reach: { devices: encoderNodes(encoder) },
   })
+  if (exitCode === null || refused !== undefined) return undefined
   return exitCode === 0 && stdout.length > 0
 }
 
-const works = async (encoder: Encoder, run: Run): Promise<boolean> =>
-  (await hasElement(encoder.name, run)) && (!encoder.hardware || (await canEncode(encoder, run)))
+const works = async (encoder: Encoder, run: Run): Promise<boolean | undefined> => {
+  if (!(await hasElement(encoder.name, run))) return false
+  return encoder.hardware ? canEncode(encoder, run) : true
+}
 
 type Preference = Settings['encoder']['preference']
 
@@ -59,22 +71,37 @@ const missing = (codec: Codec, candidates: readonly Encoder[], preference: Prefe
   return new Fault('missing_element', advice)
 }
 
-const findEncoder = async (codec: Codec, preference: Preference, run: Run): Promise<Encoder> => {
+/** `sure`: no better one was passed over only because the host had too much to do. */
+interface Choice {
+  readonly encoder: Encoder
+  readonly sure: boolean
+}
+
+const findEncoder = async (codec: Codec, preference: Preference, run: Run): Promise<Choice> => {
   const candidates = ENCODERS.filter((encoder) => encoder.codec === codec && ALLOWED[preference](encoder))
-  for (const candidate of candidates) if (await works(candidate, run)) return candidate
+  let sure = true
+  for (const encoder of candidates) {
+    const answer = await works(encoder, run)
+    if (answer === true) return { encoder, sure }
+    sure &&= answer === false
+  }
   throw missing(codec, preference === 'auto' ? candidates.filter((encoder) => !encoder.hardware) : candidates, preference)
 }
 
-// Found encoders are kept for the life of the process; missing ones are searched again, since the user may install them.
-const searches = new WeakMap<Run, Map<string, Promise<Encoder>>>()
+// Found encoders are kept for the life of the process; missing ones, and those that had no time to work, are searched again.
+const searches = new WeakMap<Run, Map<string, Promise<Choice>>>()
 
 /** The best encoder that works on this host. Fault missing_element names the apt package. */
-export const chooseEncoder = (codec: Codec, preference: Preference, run: Run): Promise<Encoder> => {
-  const known = searches.get(run) ?? new Map<string, Promise<Encoder>>()
+export const chooseEncoder = async (codec: Codec, preference: Preference, run: Run): Promise<Encoder> => {
+  const known = searches.get(run) ?? new Map<string, Promise<Choice>>()
   searches.set(run, known)
   const key = `${codec} ${preference}`
   const search = known.get(key) ?? findEncoder(codec, preference, run)
   known.set(key, search)
-  search.catch(() => known.delete(key))
-  return search
+  const choice = await search.catch((error: unknown) => {
+    known.delete(key)
+    throw error
+  })
+  if (!choice.sure) known.delete(key)
+  return choice.encoder
 }

@@ -133,7 +133,8 @@ const dryRun = async (args: readonly string[], signal: AbortSignal | undefined):
     }),
   )
   if (result.missing) throw gstreamerMissing()
-  if (result.timedOut) throw refuse(UNFINISHED, UNFINISHED)
+  // Killed: by the time limit, or by the kernel when memory runs out.
+  if (result.timedOut || result.signal === 'SIGKILL' || result.refused !== undefined) throw refuse(UNFINISHED, UNFINISHED)
   const complaint = COMPLAINT.exec(result.stderr)?.[1] ?? ''
   if (complaint === `no element "${CHECK}"`) return [...result.stderr.matchAll(CREATED)].map(([, name = '']) => name)
   const absent = await missingElement(NO_ELEMENT.exec(complaint)?.[1], runToEnd)

@@ -1,6 +1,6 @@
 import { redact } from '../../lib/redact.ts'
 import { Fault, type FaultCause } from '../fault.ts'
-import { gstreamerMissing, packageOf } from '../gst/bus-errors.ts'
+import { gstreamerMissing, notStarted, packageOf } from '../gst/bus-errors.ts'
 import type { Ended } from '../gst/child.ts'
 
 interface Rule {
@@ -114,6 +114,7 @@ const firstError = (lines: readonly string[]): string =>
 /** The fault of a push whose child ended by itself. `lines`: the last of its stderr, oldest first; `tls`: the receiver speaks TLS. */
 export const pushFault = (ended: Ended, lines: readonly string[], { tls }: { readonly tls: boolean }): Fault => {
   if (ended.missing) return gstreamerMissing()
+  if (ended.refused !== undefined) return notStarted(ended.refused)
   for (const rule of RULES) {
     for (const line of lines) {
       const match = rule.pattern.exec(line)

@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { arch } from 'node:os'
+import { arch, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { SandboxMode } from '../../lib/configuration.ts'
 import { startedByThis } from './leftovers.ts'
@@ -83,17 +84,26 @@ export const confineChildren = async (mode: SandboxMode, folder: string, run: Ru
 
 /** bwrap(1) reads a filter from a descriptor to its end, so each start opens the file anew, over /proc. */
 const openFilters = (folder: string): Confined['filters'] => {
-  const open = (localSockets: boolean): number | undefined => {
-    const filter = systemCallFilter(arch(), { localSockets })
-    if (filter === undefined) return undefined
-    const file = join(folder, `system-calls.${process.pid}`)
-    writeFileSync(file, filter, { mode: 0o600 })
-    const descriptor = openSync(file, 'r')
-    rmSync(file)
-    return descriptor
+  const [strict, localSockets] = [false, true].map((allowed) => systemCallFilter(arch(), { localSockets: allowed }))
+  if (strict === undefined || localSockets === undefined) return undefined
+  return [openWithoutName(strict, [folder, ...MEMORY]), openWithoutName(localSockets, [folder, ...MEMORY])]
+}
+
+/** Where a file can be when the disk is full; everyone may write here, so the name is new and cannot be guessed. */
+const MEMORY = ['/dev/shm', tmpdir()]
+
+/** A file that has no name, in the first folder that takes it. Throws the error of the last one. */
+const openWithoutName = (content: Uint8Array, [folder = '', ...others]: readonly string[]): number => {
+  const file = join(folder, `system-calls.${randomUUID()}`)
+  try {
+    writeFileSync(file, content, { mode: 0o600, flag: 'wx' })
+    return openSync(file, 'r')
+  } catch (error) {
+    if (others.length > 0) return openWithoutName(content, others)
+    throw error
+  } finally {
+    rmSync(file, { force: true })
   }
-  const [strict, localSockets] = [open(false), open(true)]
-  return strict === undefined || localSockets === undefined ? undefined : [strict, localSockets]
 }
 
 /** What is really started. */

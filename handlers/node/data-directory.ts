@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { accessSync, chmodSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { accessSync, chmodSync, constants, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { messageOf } from '../../lib/errors.ts'
 
@@ -7,18 +7,20 @@ const API_KEY_BYTES = 32
 /** In the data directory. */
 export const API_KEY_FILE = 'api-key'
 
-/** Creates the data directory, accessible to its owner only; returns its absolute path, or throws what to do. */
+/** As SVC_API_KEY. */
+const API_KEY = /^[\x21-\x7e]{16,512}$/
+/** A file whose content a power failure has lost is empty, or as long as before and full of zeros. */
+const LOST = /^[\0\s]*$/
+
+/** Creates the data directory, accessible to its owner only; returns its absolute path. Throws with a message for the operator. */
 export const openDataDirectory = (path: string): string => {
   const directory = resolve(path)
-  try {
+  return inDirectory(directory, () => {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
     closeToOthers(directory)
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK)
-  } catch (cause) {
-    const advice = 'Let the user of the service write it, or set SVC_DATA_DIR to another one.'
-    throw new Error(`the data directory ${directory} cannot be used (${messageOf(cause)}). ${advice}`, { cause })
-  }
-  return directory
+    return directory
+  })
 }
 
 /** A volume of a container may belong to root and be writable for the group of this process; that is for the volume to decide. */
@@ -26,26 +28,82 @@ const closeToOthers = (directory: string): void => {
   try {
     chmodSync(directory, 0o700)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error
+    if (codeOf(error) !== 'EPERM') throw error
   }
 }
 
-/** The API key of the data directory, generated at the first start; only `file` may be logged. */
-export const readOrCreateApiKey = (directory: string): { readonly key: string; readonly file: string; readonly created: boolean } => {
-  const file = join(directory, API_KEY_FILE)
-  const existing = readKey(file)
-  if (existing !== undefined) return { key: existing, file, created: false }
-  const key = randomBytes(API_KEY_BYTES).toString('base64url')
-  writeFileSync(file, `${key}\n`, { mode: 0o600 })
-  chmodSync(file, 0o600)
-  return { key, file, created: true }
-}
+/** The API key of the data directory, generated at the first start; only `file` may be logged. Throws with a message for the operator. */
+export const readOrCreateApiKey = (directory: string): { readonly key: string; readonly file: string; readonly created: boolean } =>
+  inDirectory(directory, () => {
+    const file = join(directory, API_KEY_FILE)
+    const existing = readKey(file)
+    if (existing !== undefined) return { key: existing, file, created: false }
+    const key = randomBytes(API_KEY_BYTES).toString('base64url')
+    writeWhole(file, `${key}\n`)
+    return { key, file, created: true }
+  })
 
 const readKey = (file: string): string | undefined => {
+  const text = readText(file)
+  if (LOST.test(text)) return undefined
+  const key = text.trim()
+  if (API_KEY.test(key)) return key
+  throw new Error(`${file} holds no API key of 16 to 512 printable ASCII characters; remove it, and the next start makes a new one`)
+}
+
+const readText = (file: string): string => {
   try {
-    return readFileSync(file, 'utf8').trim() || undefined
+    return readFileSync(file, 'utf8')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    if (codeOf(error) === 'ENOENT') return ''
     throw error
   }
 }
+
+/** The old file or the whole new one is there, also after a full disk or a power failure. */
+const writeWhole = (file: string, text: string): void => {
+  const draft = `${file}.new`
+  try {
+    rmSync(draft, { force: true })
+    writeFileSync(draft, text, { mode: 0o600, flush: true })
+    renameSync(draft, file)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw error
+  }
+}
+
+const NOT_WRITABLE = 'this user may not use it. Change its owner, or set SVC_DATA_DIR to another one'
+const NOT_A_FOLDER = 'it is not a folder. Remove the file, or set SVC_DATA_DIR to another one'
+const NO_SPACE = 'its disk is full. Free space there'
+
+/** What is wrong with the data directory, and what to do. */
+const FAULTS: Readonly<Record<string, string>> = {
+  EROFS: 'its file system is read-only. Make it writable, or set SVC_DATA_DIR to another one',
+  ENOSPC: NO_SPACE,
+  EDQUOT: NO_SPACE,
+  EACCES: NOT_WRITABLE,
+  EPERM: NOT_WRITABLE,
+  EEXIST: NOT_A_FOLDER,
+  ENOTDIR: NOT_A_FOLDER,
+}
+
+/** Runs what uses the data directory; an error of the file system gets a message for the operator. */
+export const inDirectory = <T>(directory: string, run: () => T): T => {
+  try {
+    return run()
+  } catch (error) {
+    throw directoryError(directory, error)
+  }
+}
+
+export const directoryError = (directory: string, error: unknown): unknown => {
+  const code = codeOf(error)
+  if (code === undefined) return error
+  const reason = FAULTS[code] ?? `${messageOf(error)}. Correct that, or set SVC_DATA_DIR to another one`
+  return new Error(`the data directory ${directory} cannot be used: ${reason}`, { cause: error })
+}
+
+/** Of an error of the system. */
+const codeOf = (error: unknown): string | undefined =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined

@@ -180,7 +180,7 @@ export const openService = async (configuration: Configuration, options: OpenOpt
     service.prepareToStop()
     await link?.[how]()
     await paths.ended()
-    closeDatabase()
+    await closeDatabase()
     lock.release()
   }
   const service: Service = {
@@ -240,7 +240,7 @@ const openStores = async (
   try {
     await ensurePassword(configuration, { credentials: repositories.credentials, hasher, clock, log })
   } catch (error) {
-    closeDatabase()
+    await closeDatabase()
     throw error
   }
   return { apiKey, repositories, closeDatabase }

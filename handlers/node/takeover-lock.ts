@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { directoryError, inDirectory } from './data-directory.ts'
 
 const SOCKET_NAME = 'api.sock'
 const TAKE_OVER = 'take over\n'
@@ -24,7 +25,7 @@ export const takeInstanceLock = async (
   options: { readonly takeOver: boolean; readonly onHandover: () => void },
 ): Promise<InstanceLock> => {
   // The path through the descriptor is short: a socket address has at most 107 bytes (unix(7)).
-  const descriptor = openSync(directory, 'r')
+  const descriptor = inDirectory(directory, () => openSync(directory, 'r'))
   const path = `/proc/self/fd/${descriptor}/${SOCKET_NAME}`
   try {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
@@ -40,7 +41,7 @@ export const takeInstanceLock = async (
     throw new Error(`another service process still uses the data directory ${directory}; stop it and try again`)
   } catch (error) {
     closeSync(descriptor)
-    throw error
+    throw directoryError(directory, error)
   }
 }
 

@@ -215,7 +215,7 @@ describe('a start that fails at creation leaves nothing behind', () => {
 
   it('also when the database cannot store it', async () => {
     await using api = await createTestApi()
-    api.database.close()
+    await api.database.close()
     const response = await api.send('POST', '/svc/pipeline', simple('cam-1'))
     expect(response.status).toBe(503)
     expect(await response.text()).not.toMatch(/sql|CLIENT_CLOSED/i)

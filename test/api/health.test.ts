@@ -81,7 +81,7 @@ describe('the probe', () => {
       name: 'is ok and calls neither engine nor database',
       given: async (api) => {
         api.engine.reachable = false
-        api.database.close()
+        await api.database.close()
       },
       request: ['GET', '/svc/healthz'],
       status: 200,

@@ -149,6 +149,17 @@ describe('video-pipeline-service install', () => {
     for (const unit of [engine, api]) expect(unit).toMatch(/^StateDirectory=video-pipeline-service\/(api|engine)$/m)
   })
 
+  it('starts both again for as long as it takes, but not with a configuration that is wrong', () => {
+    const root = temporaryFolder()
+    run(['install', '--root', root])
+    for (const file of UNITS) {
+      const [head = '', service = ''] = readFileSync(join(root, file), 'utf8').split('[Service]')
+      expect(head).toMatch(/^StartLimitIntervalSec=0$/m)
+      expect(service).toMatch(/^Restart=on-failure$/m)
+      expect(service).toMatch(/^RestartPreventExitStatus=78$/m)
+    }
+  })
+
   it('changes nothing with --dry-run', () => {
     const root = temporaryFolder()
     const { status, stdout } = run(['install', '--dry-run', '--root', root])

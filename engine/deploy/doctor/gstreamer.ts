@@ -85,7 +85,7 @@ const checkEncoders = async (run: Run): Promise<readonly PackagedFinding[]> => {
   // One after the other: each uses all cores.
   for (const encoder of ENCODERS) {
     const installed = await hasElement(encoder.name, run)
-    tried.push({ encoder, installed, works: installed && (await canEncode(encoder, run)) })
+    tried.push({ encoder, installed, works: installed && (await canEncode(encoder, run)) === true })
   }
   const each = tried
     .filter(({ installed }) => installed)

@@ -22,6 +22,9 @@ export interface Program {
   readonly entry: string
 }
 
+/** By default systemd gives up after five starts within 10 s, for good: a database server may be away for longer. */
+const STARTED_FOR_EVER = 'StartLimitIntervalSec=0'
+
 /** systemd.exec(5), for both units; `systemd-analyze security` rates them. */
 const HARDENING = [
   'NoNewPrivileges=yes',
@@ -98,6 +101,8 @@ const service = (
   'StateDirectoryMode=0700',
   'Restart=on-failure',
   'RestartSec=1',
+  // EX_CONFIG: the next start would end in the same way, until somebody corrects the configuration.
+  'RestartPreventExitStatus=78',
   'LimitNOFILE=65536',
   protectHome(program),
   execPaths(program),
@@ -108,7 +113,12 @@ const service = (
 /** The engine, with access to cameras and GPUs. It does not depend on the API, so that streams continue while the API restarts. */
 export const engineUnit = (program: Program): string =>
   unit({
-    Unit: ['Description=Video pipeline service: media engine', 'After=network-online.target', 'Wants=network-online.target'],
+    Unit: [
+      'Description=Video pipeline service: media engine',
+      'After=network-online.target',
+      'Wants=network-online.target',
+      STARTED_FOR_EVER,
+    ],
     Service: service(program, { command: 'engine', part: 'engine', user: LAYOUT.engineUser }, [
       ...MAKES_SANDBOXES,
       // The engine stops its children itself; systemd kills the remaining ones afterwards.
@@ -138,6 +148,7 @@ export const apiUnit = (program: Program): string =>
       'Description=Video pipeline service: API',
       `After=network-online.target ${LAYOUT.engineUnit}`,
       `Wants=network-online.target ${LAYOUT.engineUnit}`,
+      STARTED_FOR_EVER,
     ],
     Service: service(program, { command: 'serve', part: 'api', user: LAYOUT.apiUser }, [
       ...MAKES_NO_NAMESPACE,

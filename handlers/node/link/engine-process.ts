@@ -22,7 +22,16 @@ const addressFile = (dataDir: string): string => join(dataDir, 'engine.json')
 
 export const readAnnounced = (dataDir: string): Announced | undefined => {
   try {
-    const value = JSON.parse(readFileSync(addressFile(dataDir), 'utf8')) as Partial<Announced>
+    return parseAnnounced(readFileSync(addressFile(dataDir), 'utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+/** Undefined for a text that is something else. */
+export const parseAnnounced = (text: string): Announced | undefined => {
+  try {
+    const value = JSON.parse(text) as Partial<Announced>
     const { url, token, pid, version, started } = value
     if (typeof url !== 'string' || typeof token !== 'string' || typeof pid !== 'number' || typeof version !== 'string') return undefined
     return { url, token, pid, version, started: typeof started === 'string' ? started : undefined }

@@ -12,6 +12,7 @@ import {
   isAlive,
   killProcess,
   type ProcessIdentity,
+  parseAnnounced,
   readAnnounced,
   removeAddress,
   untilGone,
@@ -129,15 +130,16 @@ const launch = ({ entry, environment }: SidecarOptions): ChildProcess =>
 
 /** Waits until the engine has announced where it is; kills it when it does not. */
 const untilAnnounced = async (child: ChildProcess, { dataDir, log }: SidecarOptions, signal: AbortSignal): Promise<Announced> => {
-  const outcome = Promise.withResolvers<void>()
+  const outcome = Promise.withResolvers<string>()
   const giveUp = (): void => outcome.reject(new Error('the engine is not needed any more'))
   const timer = setTimeout(() => outcome.reject(new Error('the engine did not become ready in time')), START_PATIENCE_MS)
   signal.addEventListener('abort', giveUp)
   child.once('error', outcome.reject)
   child.once('exit', (code, by) => outcome.reject(new Error(`the engine ended (${by ?? `exit code ${code}`})`)))
-  child.stdout?.once('data', () => outcome.resolve())
+  child.stdout?.setEncoding('utf8').once('data', (text) => outcome.resolve(String(text)))
+  let said: string
   try {
-    await outcome.promise
+    said = await outcome.promise
   } catch (error) {
     // One that is not needed any more is ended in order.
     if (!signal.aborted) child.kill('SIGKILL')
@@ -148,7 +150,8 @@ const untilAnnounced = async (child: ChildProcess, { dataDir, log }: SidecarOpti
     child.stdout?.destroy()
     child.unref()
   }
-  const announced = readAnnounced(dataDir)
+  // It says where it is when it cannot write it.
+  const announced = parseAnnounced(said) ?? readAnnounced(dataDir)
   if (announced === undefined || announced.pid !== child.pid) throw new Error('the engine did not announce its address')
   log.debug('engine_spawned', { pid: announced.pid })
   return announced

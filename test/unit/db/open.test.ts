@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from '@libsql/client/sqlite3'
@@ -60,7 +60,7 @@ describe('stored pipelines', () => {
   it('are read as they were stored, also after the file was closed', async () => {
     const first = await openDatabase({ url: url() })
     for (const record of [simple, advanced]) await createPipelineRepository(first).insert(record)
-    first.close()
+    await first.close()
     const second = await openDatabase({ url: url() })
     const pipelines = createPipelineRepository(second)
     expect(await pipelines.list()).toEqual([simple, advanced])
@@ -76,7 +76,7 @@ describe('stored pipelines', () => {
     expect(await pipelines.remove('x')).toBe(false)
     expect(await pipelines.setDesired('x', 'playing')).toBe(false)
     expect(await pipelines.setGeolocation('x', null, 0)).toBe(false)
-    database.close()
+    await database.close()
   })
 
   it('refuse a duplicate id with CONFLICT', async () => {
@@ -85,12 +85,12 @@ describe('stored pipelines', () => {
     await pipelines.insert(simple)
     await expect(pipelines.insert({ ...simple, desired: 'playing' })).rejects.toMatchObject({ code: 'CONFLICT' })
     expect(await pipelines.list()).toEqual([simple])
-    database.close()
+    await database.close()
   })
 
   it('are SERVICE_UNAVAILABLE without SQL in the message when the database is gone', async () => {
     const database = await openDatabase({ url: url() })
-    database.close()
+    await database.close()
     const error = await createPipelineRepository(database)
       .list()
       .catch((reason: unknown) => reason)
@@ -106,7 +106,7 @@ describe('stored settings', () => {
     await settings.write({ start_timeout_seconds: 5 }, 1)
     await settings.write({ encoder: { preference: 'software' } }, 2)
     expect(await settings.read()).toEqual({ encoder: { preference: 'software' } })
-    database.close()
+    await database.close()
   })
 })
 
@@ -115,7 +115,7 @@ describe('opening a database', () => {
     const opened = await Promise.all(Array.from({ length: 5 }, () => openDatabase({ url: url() })))
     for (const database of opened) {
       expect(await createPipelineRepository(database).count()).toBe(0)
-      database.close()
+      await database.close()
     }
   })
 
@@ -220,9 +220,35 @@ it('an error of the database has nothing in it of what was to be written', async
   const error: unknown = await createPipelineRepository(database)
     .insert(record)
     .catch((failed: unknown) => failed)
-  database.close()
+  await database.close()
   const chain: string[] = []
   for (let at = error; at instanceof Error; at = at.cause) chain.push(`${at.message} ${at.stack} ${JSON.stringify(at)}`)
   expect(chain.join()).toContain('no such table')
   expect(chain.join()).not.toMatch(/psecret|rtsp:/)
+})
+
+it('a copy of the file alone has everything once the database was closed', async () => {
+  const database = await openDatabase({ url: url() })
+  await createPipelineRepository(database).insert(simple)
+  await database.close()
+  const copy = join(folder, 'copy.db')
+  await copyFile(join(folder, 'service.db'), copy)
+  const restored = await openDatabase({ url: `file:${copy}` })
+  expect(await createPipelineRepository(restored).list()).toEqual([simple])
+  await restored.close()
+})
+
+it('a full disk is named, not a database that does not answer, and nothing is lost', async () => {
+  const database = await openDatabase({ url: url() })
+  const pipelines = createPipelineRepository(database)
+  await pipelines.insert(simple)
+  await database.orm.run('PRAGMA max_page_count = 1')
+  const large: PipelineRecord = { ...advanced, config: { ...advanced.config, mode: 'advanced', raw_pipeline: 'x'.repeat(100_000) } }
+  await expect(pipelines.insert(large)).rejects.toMatchObject({
+    code: 'SERVICE_UNAVAILABLE',
+    message: expect.stringContaining('Free space'),
+    details: { reason: 'database' },
+  })
+  expect(await pipelines.list()).toEqual([simple])
+  await database.close()
 })

@@ -73,7 +73,7 @@ describe('pipelines kept in memory', () => {
     await memory.insert(record('a'))
     await expect(memory.insert({ ...record('a'), desired: 'playing' })).rejects.toMatchObject({ code: 'CONFLICT' })
     expect(await memory.setDesired('nobody', 'playing')).toBe(false)
-    api.database.close()
+    await api.database.close()
     await expect(memory.setDesired('a', 'playing')).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
     expect(await memory.list()).toEqual([record('a')])
     await expect(memory.count()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })

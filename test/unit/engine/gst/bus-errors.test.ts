@@ -186,3 +186,14 @@ describe('classifyEnd', () => {
     expect(fault.message).not.toContain('hunter2')
   })
 })
+
+it.each([
+  ['EMFILE', 'LimitNOFILE'],
+  ['EAGAIN', 'TasksMax'],
+  ['ENOMEM', 'memory'],
+  ['EPERM', 'EPERM'],
+])('a process that the host does not let start for %s is tried again, with advice', (refused, advice) => {
+  const fault = classifyEnd({ exitCode: null, signal: null, missing: false, refused }, [])
+  expect(fault).toMatchObject({ reason: 'crashed', permanent: false, message: expect.stringContaining(advice) })
+  expect(fault.message).not.toMatch(/null|undefined/)
+})

@@ -65,6 +65,28 @@ describe('chooseEncoder', () => {
   })
 })
 
+describe('a host that has too much to do', () => {
+  const late: Finished = { ...finished(0), exitCode: null, signal: 'SIGKILL', timedOut: true }
+
+  it.each([
+    ['does not answer in time', late, 'timeout'],
+    ['starts no further program', { ...late, signal: null, timedOut: false, refused: 'EMFILE' }, 'crashed'],
+    ['makes no further sandbox', { ...finished(1), refused: 'bwrap: Creating new namespace failed' }, 'crashed'],
+  ] as const)('that %s has a fault that is tried again, and no missing encoder', async (_name, answer, reason) => {
+    await expect(chooseEncoder('h264', 'auto', async () => answer)).rejects.toMatchObject({ reason, permanent: false })
+  })
+
+  it('gives the software encoder for now, and the hardware encoder when it works', async () => {
+    const { run } = host(['vah264enc', 'x264enc'])
+    let busy = true
+    const slow = async (file: string, args: readonly string[]): Promise<Finished> =>
+      busy && file === 'gst-launch-1.0' ? late : run(file, args)
+    expect((await chooseEncoder('h264', 'auto', slow)).name).toBe('x264enc')
+    busy = false
+    expect((await chooseEncoder('h264', 'auto', slow)).name).toBe('vah264enc')
+  })
+})
+
 describe('the encoders', () => {
   // V4L2's stateful encoders have no speed presets.
   const graded = ENCODERS.filter(({ hardware }) => !hardware)

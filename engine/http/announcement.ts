@@ -1,0 +1,50 @@
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+interface Address {
+  readonly url: string
+  readonly token: string
+  readonly pid: number
+  /** Tells this process from a later one with the same pid. */
+  readonly started: string | undefined
+  readonly version: string
+}
+
+/** Where an engine is, in a file of the data directory that only its owner can read. */
+export interface Announcement {
+  /** Answers the error when the file cannot be written, as on a full disk. */
+  write(address: Address): unknown
+  /** Writes what could not be written before. */
+  tryAgain(): void
+  remove(): void
+}
+
+export const createAnnouncement = (dataDir: string): Announcement => {
+  const file = join(dataDir, 'engine.json')
+  const draft = `${file}.${process.pid}`
+  let waiting: Address | undefined
+
+  const write = (address: Address): unknown => {
+    waiting = address
+    try {
+      writeFileSync(draft, JSON.stringify(address), { mode: 0o600 })
+      renameSync(draft, file)
+      waiting = undefined
+      return undefined
+    } catch (error) {
+      // Otherwise each engine that ends on a full disk would leave one.
+      rmSync(draft, { force: true })
+      return error
+    }
+  }
+  return {
+    write,
+    tryAgain: () => {
+      if (waiting !== undefined) write(waiting)
+    },
+    remove: () => {
+      waiting = undefined
+      rmSync(file, { force: true })
+    },
+  }
+}

@@ -1,0 +1,59 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { killProcess } from '../helpers/process/processes.ts'
+import { startService } from '../helpers/process/service.ts'
+import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
+import { until } from '../helpers/until.ts'
+
+/** A data directory on a small file system of its own. Needs root. */
+const smallDisk = (): string => {
+  const folder = temporaryDataDir()
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', folder])
+  onTestFinished(() => void execFileSync('umount', ['--lazy', folder]))
+  return folder
+}
+
+/** Takes what is left, and more as soon as something is freed. */
+const fill = (folder: string): (() => void) => {
+  let files = 0
+  const more = (): void => {
+    const { bavail, bsize } = statfsSync(folder)
+    if (bavail > 0) writeFileSync(join(folder, `fill-${files++}`), Buffer.alloc(bavail * bsize))
+  }
+  more()
+  const timer = setInterval(more, 5)
+  onTestFinished(() => clearInterval(timer))
+  return () => {
+    clearInterval(timer)
+    for (const name of readdirSync(folder)) if (name.startsWith('fill-')) rmSync(join(folder, name))
+  }
+}
+
+it('a full disk ends no stream for good: the engine starts and is replaced, and says what to do', async () => {
+  const dataDir = smallDisk()
+  const before = await startService({ dataDir })
+  const created = await before.request('POST', '/svc/pipeline', { id: 'gate', mode: 'simple', source: { uri: 'test://ball' } })
+  expect(created.status).toBe(201)
+  expect(await before.stop()).toBe(0)
+
+  const free = fill(dataDir)
+  const service = await startService({ dataDir })
+  const phase = async (): Promise<unknown> => (await service.request('GET', '/svc/pipeline/gate')).body.runtime?.phase
+  const plays = (answer: unknown): boolean => answer === 'playing'
+  await until(phase, plays)
+  const { pid } = await service.waitForLog('engine_started')
+  expect(await service.waitForLog('engine_not_announced')).toMatchObject({ level: 'error', advice: expect.stringContaining('Free space') })
+  killProcess(Number(pid))
+  await service.waitForLog('engine_started', 2)
+  await until(phase, plays)
+  const refused = await service.request('POST', '/svc/pipeline', { id: 'yard', mode: 'simple', source: { uri: 'test://ball' } })
+  expect([refused.status, refused.body.message]).toEqual([503, expect.stringContaining('Free space')])
+  expect(readdirSync(dataDir).filter((name) => /^(engine\.json\.|system-calls)/.test(name))).toEqual([])
+
+  free()
+  await until(() => existsSync(join(dataDir, 'engine.json')), Boolean)
+  expect((await service.request('PUT', '/svc/pipeline/gate/stop')).status).toBe(200)
+  expect(await service.stop()).toBe(0)
+}, 60_000)
