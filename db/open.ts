@@ -24,7 +24,7 @@ export const openDatabase = async (options: DatabaseOptions): Promise<Database> 
     return toDatabase(connection)
   } catch (error) {
     connection?.client.close()
-    throw openingError(placeOf(options.url), error)
+    throw openingError(placeOf(options.url), error, { isServer: !options.url.startsWith('file:') })
   }
 }
 

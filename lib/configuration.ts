@@ -114,6 +114,18 @@ const url =
       ? ok(value)
       : mistake(`use a URL that starts with one of: ${schemes.join(', ')}`)
 
+/** A file without a path would be a database that is lost when the service ends. */
+const databaseUrl = (value: string): Parsed<string> =>
+  /^file:(?:\/\/)?(?:$|:memory:|[?#])/.test(value)
+    ? mistake('name a file, such as file:///var/lib/video-pipelines.db')
+    : url(['file:', 'libsql:', 'https:', 'http:', 'wss:', 'ws:'])(value)
+
+/** It is sent in a header field. Files and secrets often end in a line break, which nobody sees. */
+const bearer = (value: string): Parsed<string> =>
+  /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value)
+    ? ok(value)
+    : mistake('use printable ASCII characters, without a blank or line break at the end')
+
 const hostAndPort = (value: string): Parsed<{ host: string; port: number }> => {
   const match = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})$/.exec(value)
   const port = Number(match?.[2])
@@ -206,9 +218,9 @@ const VARIABLES = {
     name: 'SVC_DATABASE_URL',
     shown: 'a file in the data directory',
     about: 'libSQL database: file:, libsql://, https:// or http://',
-    parse: url(['file:', 'libsql:', 'https:', 'http:', 'wss:', 'ws:']),
+    parse: databaseUrl,
   }),
-  databaseAuthToken: optional({ name: 'SVC_DATABASE_AUTH_TOKEN', about: 'token for a remote database', secret: true, parse: text }),
+  databaseAuthToken: optional({ name: 'SVC_DATABASE_AUTH_TOKEN', about: 'token for a remote database', secret: true, parse: bearer }),
   apiKey: optional({
     name: 'SVC_API_KEY',
     shown: 'generated into <data dir>/api-key',
@@ -221,7 +233,10 @@ const VARIABLES = {
     name: 'SVC_PASSWORD',
     about: 'password of the API, set at start if none is stored; at least 8 characters',
     secret: true,
-    parse: (value) => (value.length >= 8 && value.length <= 1024 ? ok(value) : mistake('use 8 to 1024 characters')),
+    parse: (value) =>
+      value.length >= 8 && value.length <= 1024 && !/[\r\n]/.test(value)
+        ? ok(value)
+        : mistake('use 8 to 1024 characters without line breaks'),
   }),
   requirePassword: withDefault({
     name: 'SVC_REQUIRE_PASSWORD',
@@ -235,7 +250,7 @@ const VARIABLES = {
     about: 'engine on another host, such as http://10.0.0.7:9100',
     parse: url(['http:', 'https:']),
   }),
-  engineToken: optional({ name: 'SVC_ENGINE_TOKEN', about: 'bearer secret between API and engine', secret: true, parse: text }),
+  engineToken: optional({ name: 'SVC_ENGINE_TOKEN', about: 'bearer secret between API and engine', secret: true, parse: bearer }),
   engineListen: optional({
     name: 'SVC_ENGINE_LISTEN',
     shown: 'a free port of 127.0.0.1',
@@ -367,6 +382,17 @@ export const CONFIGURATION_VARIABLES: readonly Pick<Variable<unknown>, 'name' | 
 const LISTS: ReadonlySet<string> = new Set<keyof Configuration>(['corsOrigins', 'allowedHosts'])
 
 type Environment = Readonly<Record<string, string | undefined>>
+
+/** Of the command and of workers. */
+const OTHER_VARIABLES = ['SVC_URL', 'SVC_LICENSE']
+/** Kubernetes sets these for each Service whose name begins with svc. */
+const OF_KUBERNETES = /_SERVICE_(?:HOST|PORT\w*)$|_PORT(?:_\d+_\w+)?$/
+
+/** Variables that look like ours and mean nothing, such as those with a spelling mistake. */
+export const unknownVariables = (environment: Environment): readonly string[] => {
+  const known = new Set([...CONFIGURATION_VARIABLES.map(({ name }) => name), ...OTHER_VARIABLES])
+  return Object.keys(environment).filter((name) => name.startsWith('SVC_') && !known.has(name) && !OF_KUBERNETES.test(name))
+}
 
 /** Reads the environment: the configuration, or one line per mistake. Never quotes the value of a secret. */
 export const readConfiguration = (environment: Environment): Configuration | { readonly mistakes: readonly string[] } => {

@@ -1,5 +1,6 @@
 import { DrizzleQueryError } from 'drizzle-orm'
-import { ApiError } from '../../lib/errors.ts'
+import { ApiError, messageOf } from '../../lib/errors.ts'
+import { redact } from '../../lib/redact.ts'
 
 /** The database cannot be used; the message is for the operator. */
 export class DatabaseError extends Error {
@@ -22,11 +23,18 @@ const codeOf = (error: unknown): string => {
   return ''
 }
 
+/** What a failed fetch is about is in its cause alone. */
+const innermost = (error: unknown): string => {
+  let at = error
+  for (let depth = 0; at instanceof Error && at.cause instanceof Error && depth < 5; depth += 1) at = at.cause
+  return redact(messageOf(at)).slice(0, 200)
+}
+
 /** `SQLITE_IOERR_WRITE` is a kind of `SQLITE_IOERR`. */
 const primaryOf = (code: string): string => /^SQLITE_[A-Z]+/.exec(code)?.[0] ?? code
 
 /** Why a database could not be opened, for the operator. */
-export const openingError = (place: string, error: unknown): DatabaseError => {
+export const openingError = (place: string, error: unknown, { isServer = false } = {}): DatabaseError => {
   if (error instanceof DatabaseError) return error
   const code = codeOf(error)
   const primary = primaryOf(code)
@@ -37,7 +45,14 @@ export const openingError = (place: string, error: unknown): DatabaseError => {
   if (NO_SPACE.has(primary)) return new DatabaseError(`${place} cannot be opened: its disk is full. Free space there.`, { cause: error })
   if (NOT_OPENED.has(primary) || (error instanceof Error && NOT_CONNECTED.test(error.message)))
     return new DatabaseError(`${place} cannot be opened. Check that its folder exists and is writable.`, { cause: error })
-  return new DatabaseError(`${place} cannot be used (${code || 'unknown reason'}).`, { cause: error })
+  if (code === 'SERVER_ERROR' && /status 40[13]/.test(messageOf(error)))
+    return new DatabaseError(`${place} refuses the service. Check SVC_DATABASE_AUTH_TOKEN.`, { cause: error })
+  if (isServer && !code.startsWith('SQLITE_'))
+    return new DatabaseError(
+      `${place} does not answer as a libSQL server (${innermost(error)}). Check SVC_DATABASE_URL, and that the server runs.`,
+      { cause: error },
+    )
+  return new DatabaseError(`${place} cannot be used (${code || innermost(error)}).`, { cause: error })
 }
 
 /** Whether a write failed because the row already exists. */

@@ -80,6 +80,7 @@ const NO_SPACE = 'its disk is full. Free space there'
 /** What is wrong with the data directory, and what to do. */
 const FAULTS: Readonly<Record<string, string>> = {
   EROFS: 'its file system is read-only. Make it writable, or set SVC_DATA_DIR to another one',
+  ENOENT: 'a folder or link on the way leads nowhere. Mount its disk, or set SVC_DATA_DIR to another one',
   ENOSPC: NO_SPACE,
   EDQUOT: NO_SPACE,
   EACCES: NOT_WRITABLE,

@@ -1,4 +1,4 @@
-import { type Configuration, ConfigurationError, readConfiguration } from '../../lib/configuration.ts'
+import { type Configuration, ConfigurationError, readConfiguration, unknownVariables } from '../../lib/configuration.ts'
 import { messageOf } from '../../lib/errors.ts'
 import { pause } from '../../lib/pause.ts'
 import type { Log } from '../../lib/ports.ts'
@@ -48,6 +48,8 @@ const fail = (code: number, lines: readonly string[]): void => {
 const serve = async (configuration: Configuration, takeOver: boolean, shutdown: Shutdown): Promise<void> => {
   const log = createServiceLog(configuration)
   if (!shutdown.add({ log })) return
+  const unknown = unknownVariables(process.env)
+  if (unknown.length > 0) log.warn('variables_unknown', { names: unknown, advice: 'correct their spelling; --help lists the variables' })
   // Only the owner may read the files of this process: database, API key, screenshots.
   process.umask(0o077)
   const onHandover = (): void => void shutdown.request('another process takes over', 'leave')

@@ -1,7 +1,9 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -36,6 +38,26 @@ describe('the container image', () => {
       'USER 10001:10001',
       expect.stringContaining('/svc/healthz'),
     ])
+  })
+
+  it('reaps what others leave, as the first process has to', () => {
+    expect(INSTRUCTIONS.find((line) => line.startsWith('ENTRYPOINT'))).toMatch(/^ENTRYPOINT \["tini", "--", "node", /)
+    expect(INSTRUCTIONS.find((line) => line.includes('apt-get install'))).toMatch(/ tini /)
+  })
+
+  it.each([
+    ['0.0.0.0', '127.0.0.1'],
+    ['127.0.0.1', '127.0.0.1'],
+  ])('is healthy where it listens at %s', async (host, address) => {
+    const server = createServer((_request, response) => response.end()).listen(0, address)
+    onTestFinished(() => void server.close())
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const [, command = '[]'] = /^HEALTHCHECK .*CMD (.*)$/.exec(INSTRUCTIONS.find((line) => line.startsWith('HEALTHCHECK')) ?? '') ?? []
+    const [, ...args] = JSON.parse(command) as string[]
+    const check = (at: string) => spawn(process.execPath, args, { stdio: 'ignore', env: { SVC_HOST: at, SVC_PORT: String(port) } })
+    expect(await once(check(host), 'exit')).toEqual([0, null])
+    expect(await once(check('127.0.0.9'), 'exit')).toEqual([1, null])
   })
 
   it('starts no API that is open to other hosts, alone or in Kubernetes', () => {

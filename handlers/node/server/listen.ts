@@ -16,11 +16,20 @@ export const listen = (server: Server, { host, port, purpose, variable }: Listen
   new Promise((resolve, reject) => {
     // For good: accept(2) fails when file descriptors run out, and the next one may succeed.
     server.on('error', (error: NodeJS.ErrnoException) => {
-      const reason = error.code === 'EADDRINUSE' ? `another program uses this port; set ${variable}` : error.message
+      const reason = reasonOf(error, variable)
       reject(new Error(`cannot ${purpose} at ${host}:${port}: ${reason}`))
     })
     server.listen({ host, port }, resolve)
   })
+
+/** What is wrong, and which variable to set. */
+const reasonOf = ({ code, message }: NodeJS.ErrnoException, port: string): string => {
+  if (code === 'EADDRINUSE') return `another program uses this port; set ${port}`
+  if (code === 'EACCES') return `this user may not use ports below 1024; set ${port}, or allow it (CAP_NET_BIND_SERVICE)`
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return 'this is no address of this host now; set SVC_HOST, or wait until its network is up'
+  return `${message}; set SVC_HOST and ${port}`
+}
 
 /** The port on which a server listens. */
 export const portOf = (server: Server): number => (server.address() as AddressInfo).port

@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from '@libsql/client/sqlite3'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { migrate } from '../../../db/migrations/migrate.ts'
 import { MIGRATIONS } from '../../../db/migrations/migrations.ts'
 import { openDatabase } from '../../../db/open.ts'
@@ -251,4 +253,30 @@ it('a full disk is named, not a database that does not answer, and nothing is lo
   })
   expect(await pipelines.list()).toEqual([simple])
   await database.close()
+})
+
+describe('a server that is not there', () => {
+  it('is told with its address, the reason and what to check, without the credentials', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    server.close()
+    await once(server, 'close')
+    const error: unknown = await openDatabase({ url: `http://me:hidden@127.0.0.1:${port}`, authToken: 'concealed' }).catch(
+      (reason) => reason,
+    )
+    expect(String(error)).toContain(`127.0.0.1:${port} does not answer as a libSQL server`)
+    expect(String(error)).toContain('Check SVC_DATABASE_URL')
+    expect(String(error)).not.toMatch(/unknown reason|hidden|concealed/)
+  })
+
+  it('refuses the token', async () => {
+    const server = createServer((_request, response) => response.writeHead(401).end()).listen(0, '127.0.0.1')
+    onTestFinished(() => void server.close())
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    await expect(openDatabase({ url: `http://127.0.0.1:${port}` })).rejects.toThrow(
+      `127.0.0.1:${port} refuses the service. Check SVC_DATABASE_AUTH_TOKEN.`,
+    )
+  })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { CONFIGURATION_VARIABLES, readConfiguration } from '../../../lib/configuration.ts'
+import { CONFIGURATION_VARIABLES, readConfiguration, unknownVariables } from '../../../lib/configuration.ts'
 
 describe('the configuration', () => {
   it('has a default for everything', () => {
@@ -119,10 +119,34 @@ describe('the configuration', () => {
     expect(text).not.toContain('concealed')
   })
 
+  it.each([
+    [{ SVC_DATABASE_URL: 'file:' }, 'SVC_DATABASE_URL=file:: name a file'],
+    [{ SVC_DATABASE_URL: 'file::memory:' }, 'SVC_DATABASE_URL=file::memory:: name a file'],
+    [{ SVC_PASSWORD: 'from-a-file\n' }, 'SVC_PASSWORD: use 8 to 1024 characters without line breaks'],
+    [{ SVC_ENGINE_TOKEN: 'from-a-file-with-its-end\n' }, 'SVC_ENGINE_TOKEN: use printable ASCII characters'],
+    [{ SVC_DATABASE_AUTH_TOKEN: 'token ' }, 'SVC_DATABASE_AUTH_TOKEN: use printable ASCII characters'],
+  ])('refuses %j, which would lose data or fail later', (environment, mistake) => {
+    expect(readConfiguration(environment)).toEqual({ mistakes: [expect.stringContaining(mistake)] })
+  })
+
+  it.each([
+    { SVC_DATABASE_URL: 'file:service.db' },
+    { SVC_DATABASE_URL: 'file:///var/lib/service.db' },
+    { SVC_ENGINE_TOKEN: 'words with blanks between' },
+    { SVC_PASSWORD: ' correct horse ' },
+  ])('takes %j', (environment) => {
+    expect(readConfiguration(environment)).not.toHaveProperty('mistakes')
+  })
+
   it('requires the secret of an engine on another host', () => {
     expect(readConfiguration({ SVC_ENGINE_URL: 'http://10.0.0.7:9100' })).toEqual({
       mistakes: [expect.stringContaining('SVC_ENGINE_TOKEN')],
     })
+  })
+
+  it('finds variables that mean nothing, and takes none of Kubernetes for one', () => {
+    const environment = { SVC_PASWORD: 'x', SVC_PORT: '1', SVC_URL: 'x', SVC_SERVICE_HOST: 'x', SVC_API_PORT_8080_TCP: 'x', HOME: '/' }
+    expect(unknownVariables(environment)).toEqual(['SVC_PASWORD'])
   })
 
   it('describes each variable once', () => {

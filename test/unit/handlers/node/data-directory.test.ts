@@ -70,6 +70,7 @@ describe('a data directory', () => {
 
   it.each([
     ['EROFS', 'read-only'],
+    ['ENOENT', 'Mount its disk'],
     ['ENOSPC', 'Free space'],
     ['EACCES', 'Change its owner'],
     ['ENAMETOOLONG', 'SVC_DATA_DIR'],

@@ -19,3 +19,11 @@ it('a port that another program uses is told with the variable that sets it', as
   await listen(one, { ...OPTIONS, port: 0 })
   await expect(listen(other, { ...OPTIONS, port: portOf(one) })).rejects.toThrow('another program uses this port; set SVC_PORT')
 })
+
+it.each(['192.0.2.1', 'no-such-host.invalid'])(
+  'an address that this host does not have is told with the variable that sets it: %s',
+  async (host) => {
+    const server = createServer()
+    await expect(listen(server, { ...OPTIONS, host, port: 0 })).rejects.toThrow(/this is no address of this host now; set SVC_HOST/)
+  },
+)
