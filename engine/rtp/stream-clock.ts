@@ -81,7 +81,7 @@ export class StreamClock {
   /** Ticks since running time 0 (or since the first unit), without wrapping at 32 bits. */
   #extend(raw: number, arrivedMs: number, restarted: boolean): number {
     const last = this.#last
-    const ticks = last === undefined ? 0 : (raw - last.raw) | 0
+    const ticks = last === undefined ? 0 : this.#unwrapped(raw - last.raw, arrivedMs - last.arrivedMs)
     const aheadMs = last === undefined ? 0 : (ticks * 1000) / this.#rate - (arrivedMs - last.arrivedMs)
     const jumped = last !== undefined && (restarted || ticks < (-BACKWARD_MS * this.#rate) / 1000 || aheadMs > FORWARD_MS)
     const extended = last === undefined || jumped ? this.#start(raw, arrivedMs, jumped) : last.extended + ticks
@@ -89,10 +89,17 @@ export class StreamClock {
     return extended
   }
 
+  /** Timestamps wrap after half a day at 90 kHz, in which a sparse stream may be silent: of what `ticks` may mean, the nearest to the time that passed. */
+  #unwrapped(ticks: number, passedMs: number): number {
+    const wraps = Math.round(((passedMs * this.#rate) / 1000 - ticks) / 2 ** 32)
+    return ticks + wraps * 2 ** 32
+  }
+
   #start(raw: number, arrivedMs: number, jumped: boolean): number {
     // After a jump inside a run the offset of the caps no longer holds.
     if (jumped) this.#origin = undefined
-    const extended = this.#origin === undefined ? 0 : (raw - this.#origin) | 0
+    const extended =
+      this.#origin === undefined ? 0 : this.#unwrapped(raw - this.#origin, arrivedMs - this.#timeline.runStartMs(this.#beganMs))
     const runningMs = (extended * 1000) / this.#rate
     if (this.#origin === undefined) {
       this.#anchorMs = arrivedMs

@@ -1,5 +1,6 @@
 import { keyFrameDetector } from './key-frame.ts'
-import { hasMarker, type PayloadRange, timestampOf } from './packet.ts'
+import { hasMarker, type PayloadRange, payloadRange, timestampOf } from './packet.ts'
+import { continuesPicture, isIntraEntry } from './repair/slices.ts'
 
 /** How long to wait for more packets of a unit without a marker, milliseconds; longer once markers have been seen. */
 interface Patience {
@@ -29,6 +30,7 @@ interface UnitEvents {
 /** Groups the RTP packets of one child into access units: by marker, by timestamp, or by a short silence. */
 export class UnitAssembler {
   readonly #events: UnitEvents
+  #encodingName = ''
   #startsKeyFrame = keyFrameDetector('')
   #packets: Buffer[] = []
   #bytes = 0
@@ -37,6 +39,12 @@ export class UnitAssembler {
   #timestamp = 0
   #key = false
   #markersSeen = false
+  /** The last unit was closed by its marker. */
+  #marked = false
+  /** The source marks every slice, so that only another timestamp or a silence ends a picture. */
+  #marksSlices = false
+  /** The present run has key frames that say that they are. */
+  #hasKeys = false
   #patience: Patience = PATIENCE.child
   #timer: NodeJS.Timeout | undefined
 
@@ -46,12 +54,15 @@ export class UnitAssembler {
 
   /** Sets the codec, by which key frames are recognized. */
   setEncoding(name: string): void {
+    this.#encodingName = name.toUpperCase()
     this.#startsKeyFrame = keyFrameDetector(name)
+    this.#marksSlices = false
   }
 
   /** Another run begins. */
   begin(origin: Origin): void {
     this.reset()
+    this.#hasKeys = false
     this.#patience = PATIENCE[origin]
   }
 
@@ -64,6 +75,8 @@ export class UnitAssembler {
     }
     this.#dropping = false
     if (this.#packets.length > 0 && (timestamp !== this.#timestamp || this.#packets.length >= MAX_UNIT_PACKETS)) this.#close()
+    else if (this.#marked && timestamp === this.#timestamp) this.#marksSlices ||= this.#continues(packet, payload)
+    this.#marked = false
     this.#timestamp = timestamp
     this.#key ||= this.#startsKeyFrame(packet, payload.start, payload.end)
     this.#packets.push(packet)
@@ -71,7 +84,10 @@ export class UnitAssembler {
     const last = hasMarker(packet)
     if (last) this.#markersSeen = true
     if (this.#bytes > MAX_UNIT_BYTES) this.#drop(!last)
-    else if (last) this.#close()
+    else if (last && !this.#marksSlices) {
+      this.#marked = true
+      this.#close()
+    }
   }
 
   /** Call after the packets of a chunk: closes an open unit when nothing more comes for it. */
@@ -85,7 +101,7 @@ export class UnitAssembler {
         // Timers run before the pipes are read: bytes still in the pipe belong to the unit.
         setImmediate(() => this.#closeIfSilent(first, count))
       },
-      this.#markersSeen ? this.#patience.marked : this.#patience.unmarked,
+      this.#markersSeen && !this.#marksSlices ? this.#patience.marked : this.#patience.unmarked,
     )
     this.#timer.unref()
   }
@@ -95,6 +111,7 @@ export class UnitAssembler {
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#clear()
+    this.#marked = false
     this.#dropping = false
   }
 
@@ -105,9 +122,15 @@ export class UnitAssembler {
 
   #close(): void {
     const packets = this.#packets
-    const key = this.#key
+    this.#hasKeys ||= this.#key
+    const key = this.#key || (!this.#hasKeys && isIntraEntry(this.#encodingName, payloadsOf(packets)))
+    if (this.#marksSlices) markLast(packets)
     this.#clear()
     this.#events.onUnit(packets, this.#timestamp, key)
+  }
+
+  #continues(packet: Buffer, { start, end }: PayloadRange): boolean {
+    return continuesPicture(this.#encodingName, packet.subarray(start, end))
   }
 
   #drop(unfinished: boolean): void {
@@ -122,4 +145,16 @@ export class UnitAssembler {
     this.#bytes = 0
     this.#key = false
   }
+}
+
+function* payloadsOf(packets: readonly Buffer[]): Generator<Buffer> {
+  for (const packet of packets) {
+    const range = payloadRange(packet)
+    if (range !== undefined) yield packet.subarray(range.start, range.end)
+  }
+}
+
+/** Only the last packet of a picture has the marker (RFC 6184 section 5.1, RFC 7798 section 4.1). */
+const markLast = (packets: readonly Buffer[]): void => {
+  for (const [at, packet] of packets.entries()) packet[1] = ((packet[1] ?? 0) & 0x7f) | (at === packets.length - 1 ? 0x80 : 0)
 }

@@ -1,13 +1,7 @@
 import { aggregated, firstType, NAL_FORMATS, type NalCodec, type NalFormat } from './nal-units.ts'
 import { ParameterSets } from './parameter-sets.ts'
 import { RepairedPackets } from './repaired-packets.ts'
-
-/** A packet, and its payload: [start, end). */
-interface Payload {
-  readonly packet: Buffer
-  readonly start: number
-  readonly end: number
-}
+import { type Payload, withoutStartCodes } from './start-codes.ts'
 
 /** The packets of an access unit that readers get, before they are fragmented. */
 export interface RepairedUnit {
@@ -57,6 +51,16 @@ export class NalRepair {
 
   /** Takes the units of one run in order. Never throws: what it cannot parse stays as it is. */
   repair(payloads: readonly Payload[], timestamp: number, key: boolean): RepairedUnit {
+    const separated = withoutStartCodes(this.#format, payloads)
+    if (separated === undefined) return this.#repair(payloads, timestamp, key)
+    const { isRandomAccess, typeOf } = this.#format
+    const isKey = key || separated.payloads.some(({ packet, start }) => isRandomAccess(typeOf(packet[start] ?? 0)))
+    const repaired = this.#repair(separated.payloads, timestamp, isKey)
+    this.#shift += separated.added
+    return repaired
+  }
+
+  #repair(payloads: readonly Payload[], timestamp: number, key: boolean): RepairedUnit {
     // Some cameras set the marker on every slice: the second slice of a key frame is no place to start.
     const starts = key && timestamp !== this.#keyTimestamp
     if (key) this.#keyTimestamp = timestamp

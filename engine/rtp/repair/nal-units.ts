@@ -3,6 +3,10 @@ import { FRAGMENT_START, RTP_LAYOUTS, type RtpLayout } from '../../codec/rtp-lay
 /** NAL units of H.264 and H.265, and how they are put into RTP packets. */
 export interface NalFormat extends RtpLayout {
   readonly isSlice: (type: number) => boolean
+  /** Units before the slices, in which some cameras send what follows as well; 0 is what a start code looks like. */
+  readonly maySpillOver: (type: number) => boolean
+  /** A picture that a decoder can start at. */
+  readonly isRandomAccess: (type: number) => boolean
   readonly delimiter: number
   /** Their types, in the order in which a decoder needs them, and the parameter of the caps that carries them. */
   readonly parameterSets: ReadonlyMap<number, string>
@@ -14,6 +18,8 @@ export const NAL_FORMATS = {
   H264: {
     ...RTP_LAYOUTS.H264,
     isSlice: (type) => type >= 1 && type <= 5,
+    isRandomAccess: (type) => type === 5,
+    maySpillOver: (type) => type === 0 || (type >= 6 && type <= 9),
     delimiter: 9,
     parameterSets: new Map([
       [7, H264_SETS],
@@ -23,6 +29,8 @@ export const NAL_FORMATS = {
   H265: {
     ...RTP_LAYOUTS.H265,
     isSlice: (type) => type < 32,
+    isRandomAccess: (type) => type >= 16 && type <= 21,
+    maySpillOver: (type) => type >= 32 && type <= 39,
     delimiter: 35,
     parameterSets: new Map([
       [32, 'sprop-vps'],

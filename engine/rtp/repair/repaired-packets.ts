@@ -1,4 +1,4 @@
-const RTP_HEADER_BYTES = 12
+export const RTP_HEADER_BYTES = 12
 const MARKER = 0x80
 
 /** The packets of a unit under repair, numbered in the series of their source. */

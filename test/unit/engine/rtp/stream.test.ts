@@ -225,6 +225,20 @@ describe('an RTP stream', () => {
     expect(lag(klv.stream, klv.units[0]) - lag(video.stream, video.units[0])).toBe(1800)
   })
 
+  it('knows the time of KLV that comes for the first time, or again, when timestamps have wrapped', () => {
+    const timeline = new Timeline(0)
+    const video = setUp({ timeline })
+    const klv = setUp({ timeline, caps: KLV_CAPS })
+    video.clock.ms = 1300
+    video.stream.ingest(framedPackets(rtpPacket({ sequence: 1, timestamp: 27_000, payload: IDR })))
+    for (const hours of [7, 14, 28, 61]) {
+      klv.clock.ms = 1000 + hours * 3_600_000
+      klv.stream.ingest(framedPackets(rtpPacket({ sequence: hours, timestamp: hours * 3600 * 90_000 })))
+      expect(klv.units.at(-1)?.mediaMs, `${hours} hours`).toBeCloseTo(klv.clock.ms)
+    }
+    expect(video.units[0]?.timestamp).toBe(video.stream.timestampAt(1300))
+  })
+
   it('counts malformed packets, and throws when the framing is lost', () => {
     const { stream, units } = setUp()
     stream.ingest(framedPackets(Buffer.from('nonsense'), rtpPacket({ sequence: 1, timestamp: 1, payload: IDR })))

@@ -180,3 +180,49 @@ describe('what a hostile source sends', () => {
     expect([...(repair.newParameters() ?? [])].join().length).toBeLessThan(24_000)
   })
 })
+
+describe('NAL units with start codes inside', () => {
+  const START = Buffer.from([0, 0, 0, 1])
+  const joined = (...nals: readonly Buffer[]): Buffer => Buffer.concat(nals.flatMap((nal, at) => (at === 0 ? [nal] : [START, nal])))
+  /** FU-A packets of 20 bytes. */
+  const fragments = (nal: Buffer): readonly Buffer[] => {
+    const count = Math.ceil((nal.length - 1) / 18)
+    return Array.from({ length: count }, (_, at) => {
+      const flags = (at === 0 ? 0x80 : 0) | (at === count - 1 ? 0x40 : 0)
+      const [header = 0] = nal
+      return Buffer.concat([Buffer.from([(header & 0xe0) | 28, flags | (header & 0x1f)]), nal.subarray(1 + at * 18, 19 + at * 18)])
+    })
+  }
+
+  it('become packets of their own, and the picture a key frame', () => {
+    const { unit } = start('H264')
+    const units = [
+      unit([joined(SPS, PPS, SEI, IDR)]),
+      unit([SLICE]),
+      unit(fragments(joined(SPS, PPS, IDR))),
+      unit([joined(AUD, SLICE)]),
+      unit([Buffer.concat([START, joined(SPS, PPS, IDR)])]),
+    ]
+    expect(units.map(payloadsOf)).toEqual([[SPS, PPS, SEI, IDR], [SLICE], [SPS, PPS, IDR], [AUD, SLICE], [SPS, PPS, IDR]])
+    expect(units.map(({ key }) => key)).toEqual([true, false, true, false, true])
+    expect(units.map(markersOf)).toEqual([[false, false, false, true], [true], [false, false, true], [false, true], [false, false, true]])
+    expect(areConsecutive(units)).toBe(true)
+  })
+
+  it('of H.265 become packets of their own', () => {
+    const { unit } = start('H265')
+    // Without the zero at the end, which no NAL unit has.
+    const sps = SPS5.subarray(0, -1)
+    const units = [unit([joined(VPS5, sps, PPS5, CRA)]), unit([Buffer.from(CRA.with(0, 0x02))])]
+    expect(units.map(payloadsOf)[0]).toEqual([VPS5, sps, PPS5, CRA])
+    expect([units.map(({ key }) => key), areConsecutive(units)]).toEqual([[true, false], true])
+  })
+
+  it('leave the packets after them as they are, and a loss a gap', () => {
+    const { unit } = start('H264', FROM_SDP)
+    const [key] = [unit([joined(SPS, PPS), IDR])]
+    expect(payloadsOf(key)).toEqual([SPS, PPS, IDR])
+    const before = key.sequences.at(-1) ?? 0
+    expect(unit([SLICE]).sequences).toEqual([(before + 1) & 0xffff])
+  })
+})

@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest'
+import { hasMarker, payloadRange } from '../../../../engine/rtp/packet.ts'
+import { UnitAssembler } from '../../../../engine/rtp/unit-assembler.ts'
+import { IDR, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
+
+/** Slices that begin at a later macroblock (first_mb_in_slice 7). */
+const [IDR_REST, SLICE_REST] = [Buffer.from('651088', 'hex'), Buffer.from('41109a', 'hex')]
+const [SPS, PPS, AUD] = [Buffer.from('67640015', 'hex'), Buffer.from('68ebe3cb', 'hex'), Buffer.from('0910', 'hex')]
+/** Slices of a picture that is no IDR: all of the picture intra (slice_type 7), this slice intra (2), predicted (5). */
+const [INTRA, INTRA_SLICE, PREDICTED] = [Buffer.from('4188', 'hex'), Buffer.from('41b0', 'hex'), Buffer.from('419a', 'hex')]
+
+const setUp = (encodingName = 'H264') => {
+  const units: { types: readonly number[]; markers: readonly boolean[]; timestamp: number; key: boolean }[] = []
+  const assembler = new UnitAssembler({
+    onUnit: (packets, timestamp, key) =>
+      units.push({ types: packets.map((packet) => (packet[12] ?? 0) & 0x1f), markers: packets.map(hasMarker), timestamp, key }),
+    onDropped: () => {},
+  })
+  assembler.setEncoding(encodingName)
+  assembler.begin('network')
+  let sequence = 0
+  const push = (timestamp: number, payload: Buffer, marker: boolean): void => {
+    const packet = rtpPacket({ sequence: sequence++, timestamp, marker, payload })
+    assembler.push(packet, payloadRange(packet) ?? { start: 12, end: packet.length })
+  }
+  /** A picture whose last packet has the marker, or all of them. */
+  const picture = (timestamp: number, payloads: readonly Buffer[], marks: 'last' | 'all' = 'last'): void => {
+    for (const [at, payload] of payloads.entries()) push(timestamp, payload, marks === 'all' || at === payloads.length - 1)
+  }
+  return { assembler, units, picture }
+}
+
+describe('the unit assembler', () => {
+  it('keeps the slices of a picture together once it knows that the source marks each of them', () => {
+    const { units, picture } = setUp()
+    picture(3000, [IDR, IDR_REST, IDR_REST], 'all')
+    for (const timestamp of [6000, 9000, 12_000]) picture(timestamp, [SLICE, SLICE_REST, SLICE_REST], 'all')
+    picture(15_000, [IDR, IDR_REST], 'all')
+    picture(18_000, [SLICE], 'all')
+    // Of the first picture, the first slice has gone before the second came.
+    expect(units.map(({ types, timestamp, key }) => [timestamp, types.length, key])).toEqual([
+      [3000, 1, true],
+      [3000, 2, true],
+      [6000, 3, false],
+      [9000, 3, false],
+      [12_000, 3, false],
+      [15_000, 2, true],
+    ])
+    expect(units.at(2)?.markers).toEqual([false, false, true])
+  })
+
+  it('closes a picture by its marker when its parameter sets or its fields have one too', () => {
+    const { units, picture } = setUp()
+    picture(3000, [SPS, PPS, IDR], 'all')
+    // The second field of a frame begins at its own first macroblock.
+    picture(6000, [SLICE, SLICE], 'all')
+    picture(9000, [SLICE, SLICE_REST])
+    expect(units.map(({ types }) => types)).toEqual([[7], [8], [5], [1], [1], [1, 1]])
+  })
+
+  it('begins at an intra picture with its own parameter sets in a run without any other key frame', () => {
+    const { units, picture } = setUp()
+    picture(3000, [AUD, PREDICTED])
+    picture(6000, [AUD, INTRA])
+    picture(9000, [AUD, SPS, PPS, INTRA])
+    picture(12_000, [SPS, PPS, INTRA_SLICE, Buffer.from('4110c0', 'hex')])
+    picture(15_000, [SPS, PPS, INTRA, PREDICTED])
+    picture(18_000, [SPS, PPS, PREDICTED])
+    picture(21_000, [SPS, PPS, INTRA_SLICE, SLICE_REST])
+    expect(units.map(({ timestamp, key }) => [timestamp, key])).toEqual([
+      [3000, false],
+      [6000, false],
+      [9000, true],
+      [12_000, true],
+      [15_000, true],
+      [18_000, false],
+      [21_000, false],
+    ])
+  })
+
+  it('does not begin there in a run with IDR pictures', () => {
+    const { assembler, units, picture } = setUp()
+    picture(3000, [SPS, PPS, IDR])
+    picture(6000, [SPS, PPS, INTRA])
+    assembler.begin('network')
+    picture(9000, [SPS, PPS, INTRA])
+    expect(units.map(({ key }) => key)).toEqual([true, false, true])
+  })
+})
