@@ -5,7 +5,8 @@ export interface GopLimits {
   readonly units: number
 }
 
-const DEFAULT_LIMITS: GopLimits = { bytes: 32 * 1024 * 1024, units: 3000 }
+/** Five minutes of 30 pictures per second: cameras that save bandwidth send key frames as rarely as that. */
+const DEFAULT_LIMITS: GopLimits = { bytes: 32 * 1024 * 1024, units: 10_000 }
 
 /** The access units since the newest key frame: what a decoder needs to show the present picture. */
 export interface Gop {

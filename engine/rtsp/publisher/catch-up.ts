@@ -1,7 +1,9 @@
 import type { AccessUnit } from '../../rtp/access-unit.ts'
 
-/** A joining reader gets the cached GOP with its timestamps compressed to at most this much media time. */
+/** A joining reader gets the cached GOP with its timestamps compressed to at most this much media time, */
 const CATCH_UP_MS = 40
+/** or to this much for each picture, so that the times of a very long GOP still differ: two ticks of 90 kHz. */
+const CATCH_UP_MS_PER_UNIT = 2 / 90
 
 /** How to compress the media times of the cached GOP, monotonic milliseconds: linearly towards `referenceMs`, which keeps their order. */
 export interface CatchUp {
@@ -21,7 +23,8 @@ export const planCatchUp = (gops: readonly (readonly AccessUnit[])[], nowMs: num
   const longest = gops.reduce((one, other) => (other.length > one.length ? other : one), [])
   const startMs = longest.reduce((least, unit) => Math.min(least, unit.mediaMs), Number.POSITIVE_INFINITY)
   const referenceMs = longest.reduce((most, unit) => Math.max(most, unit.mediaMs), startMs)
-  return { startMs, referenceMs, factor: Math.min(1, CATCH_UP_MS / Math.max(1, referenceMs - startMs)) }
+  const spanMs = Math.max(CATCH_UP_MS, longest.length * CATCH_UP_MS_PER_UNIT)
+  return { startMs, referenceMs, factor: Math.min(1, spanMs / Math.max(1, referenceMs - startMs)) }
 }
 
 /** The compressed media time of a unit; times from `referenceMs` on stay. */

@@ -8,7 +8,7 @@ import type { Sink } from './sinks/sink.ts'
 const COMPACT_AT = 256
 
 /** Units that may wait for one slow reader, however small: each keeps some hundred bytes besides its packets. More than a cached GOP has. */
-const MAX_QUEUED_UNITS = 8192
+const MAX_QUEUED_UNITS = 16_384
 
 /** Counters of all readers of a mount. */
 export interface ReaderCounters {
@@ -50,6 +50,8 @@ export class Reader {
   #queue: Entry[] = []
   #head = 0
   #queuedBytes = 0
+  /** Bytes of the GOP that the reader began with, until its queue is empty: that one may be larger than what a slow reader may be behind. */
+  #joinedBytes = 0
   #catchUp: CatchUp = NO_CATCH_UP
   #playing = false
 
@@ -77,6 +79,7 @@ export class Reader {
     this.#clear()
     this.#catchUp = planCatchUp(gops, nowMs)
     for (const [at, units] of gops.entries()) this.#enqueueGop(at, units, nowMs)
+    this.#joinedBytes = this.#queuedBytes
     return this.#tracks.map((track, at) => track && this.#startOf(track, gops[at]?.[0], nowMs))
   }
 
@@ -146,7 +149,7 @@ export class Reader {
   }
 
   get #isOverLimit(): boolean {
-    return this.#queuedBytes > this.#limits.queuedBytes || this.#queue.length - this.#head > MAX_QUEUED_UNITS
+    return this.#queuedBytes > this.#limits.queuedBytes + this.#joinedBytes || this.#queue.length - this.#head > MAX_QUEUED_UNITS
   }
 
   #enqueue(track: number, unit: AccessUnit, sinceMs: number): void {
@@ -203,5 +206,6 @@ export class Reader {
     this.#queue = []
     this.#head = 0
     this.#queuedBytes = 0
+    this.#joinedBytes = 0
   }
 }

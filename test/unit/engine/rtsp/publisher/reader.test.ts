@@ -86,6 +86,31 @@ describe('a reader', () => {
     expect(sequences).toEqual(sequences.map((_, at) => ((sequences[0] ?? 0) + at) & 0xffff))
   })
 
+  it('gets a GOP of five minutes too, at times that differ', () => {
+    const { sink, feed, play } = setUp({ queuedBytes: 64_000_000, lagMs: 2000 })
+    feed(`K${'d'.repeat(8999)}`, 10)
+    play()
+    feed('d')
+    expect(sink.sent).toHaveLength(9001)
+    const steps = sink.sent.slice(1).map(({ timestamp }, at) => (timestamp - (sink.sent[at]?.timestamp ?? 0)) | 0)
+    expect(Math.min(...steps)).toBeGreaterThan(0)
+    expect(steps.slice(0, -1).reduce((sum, step) => sum + step, 0)).toBeLessThanOrEqual(90_000 / 4)
+  })
+
+  it('gets a cached GOP that is larger than what it may be behind, and is bounded after it', () => {
+    const { sink, feed, play, kinds, counters } = setUp({ queuedBytes: 1000, lagMs: 2000 })
+    feed(`K${'d'.repeat(40)}`)
+    sink.busy = true
+    play()
+    feed('ddd')
+    sink.busy = false
+    sink.onReady()
+    expect(kinds()).toBe(`K${'d'.repeat(43)}`)
+    sink.busy = true
+    feed('d'.repeat(20))
+    expect(counters.gopDrops).toBe(1)
+  })
+
   it('waits for the next key frame when no GOP is cached', () => {
     const { feed, play, kinds } = setUp()
     feed('dd')
@@ -133,7 +158,7 @@ describe('a reader', () => {
     feed('K')
     play()
     sink.busy = true
-    feed('d'.repeat(9000), 0)
+    feed('d'.repeat(17_000), 0)
     expect(counters.gopDrops).toBe(1)
   })
 
