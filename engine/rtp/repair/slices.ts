@@ -21,10 +21,11 @@ const nalStarts = (format: NalFormat, payload: Buffer): readonly NalStart[] => {
 /** first_mb_in_slice 0 (ITU-T H.264 section 7.3.3) and first_slice_segment_in_pic_flag (H.265 section 7.3.6.1) are both a leading 1. */
 const beginsPicture = ([first = 0]: Buffer): boolean => (first & 0x80) !== 0
 
-/** Whether a packet's payload begins a slice other than the first of its picture. */
+/** Whether a packet's payload continues a NAL unit, or begins a slice other than the first of its picture. */
 export const continuesPicture = (encodingName: string, payload: Buffer): boolean => {
   if (!isNalCodec(encodingName)) return false
   const format = NAL_FORMATS[encodingName]
+  if (firstType(format, payload) === undefined) return true
   return nalStarts(format, payload).some(({ type, body }) => format.isSlice(type) && body.length > 0 && !beginsPicture(body))
 }
 

@@ -49,6 +49,17 @@ describe('the unit assembler', () => {
     expect(units.at(2)?.markers).toEqual([false, false, true])
   })
 
+  it('keeps the fragments of a slice together once it knows that the source marks each packet', () => {
+    const { units, picture } = setUp()
+    const fragmented = ['7c8588', '7c0500', '7c4500'].map((hex) => Buffer.from(hex, 'hex'))
+    for (const timestamp of [3000, 6000, 9000]) picture(timestamp, fragmented, 'all')
+    expect(units.map(({ types, timestamp }) => [timestamp, types.length])).toEqual([
+      [3000, 1],
+      [3000, 2],
+      [6000, 3],
+    ])
+  })
+
   it('closes a picture by its marker when its parameter sets or its fields have one too', () => {
     const { units, picture } = setUp()
     picture(3000, [SPS, PPS, IDR], 'all')
