@@ -1,3 +1,4 @@
+import { FRAGMENT_END } from '../../codec/rtp-layout.ts'
 import { firstType, type NalFormat } from './nal-units.ts'
 import { RTP_HEADER_BYTES } from './repaired-packets.ts'
 
@@ -15,8 +16,9 @@ interface Separated {
 }
 
 const START_CODE = Buffer.from([0, 0, 1])
-const FRAGMENT_END = 0x40
 const MARKER = 0x80
+/** NAL units that a unit is separated into; one with more stays as it is. */
+const MAX_NALS = 256
 
 /**
  * Some cameras send parameter sets and slices as one NAL unit, with the start codes of Annex B between them (no NAL unit contains
@@ -37,6 +39,7 @@ export const withoutStartCodes = (format: NalFormat, payloads: readonly Payload[
       const marked = group.packets.some(({ packet }) => ((packet[1] ?? 0) & MARKER) !== 0)
       for (const [index, nal] of nals.entries()) out.push(packetOf(first, nal, added + index, marked && index === nals.length - 1))
       added += nals.length - group.packets.length
+      if (added > MAX_NALS) return undefined
     }
     at += group.packets.length
   }
@@ -53,15 +56,18 @@ interface Group {
 const groupAt = (format: NalFormat, payloads: readonly Payload[], at: number): Group => {
   const { headerBytes, fragment, typeOf, headerOf } = format
   const one = payloads.slice(at, at + 1)
-  const payload = bytesOf(one[0])
+  const payload = bytesOf(payloads[at])
   const type = firstType(format, payload)
   if (type === undefined || !format.maySpillOver(type)) return { packets: one, whole: undefined }
   if (typeOf(payload[0] ?? 0) !== fragment) return { packets: one, whole: payload }
   const isLast = (bytes: Buffer): boolean => ((bytes[headerBytes] ?? 0) & FRAGMENT_END) !== 0
-  const count = payloads.slice(at).findIndex((each) => isLast(bytesOf(each))) + 1
-  const packets = payloads.slice(at, at + count)
-  const isOne = count > 0 && packets.every((each) => typeOf(bytesOf(each)[0] ?? 0) === fragment)
-  if (!isOne) return { packets: one, whole: undefined }
+  let end = at
+  while (!isLast(bytesOf(payloads[end]))) {
+    end += 1
+    // Another unit begins, or none: the end of this one is missing.
+    if (end === payloads.length || firstType(format, bytesOf(payloads[end])) !== undefined) return { packets: one, whole: undefined }
+  }
+  const packets = payloads.slice(at, end + 1)
   return { packets, whole: Buffer.concat([headerOf(payload), ...packets.map((each) => bytesOf(each).subarray(headerBytes + 1))]) }
 }
 
@@ -73,6 +79,7 @@ const nalUnits = (bytes: Buffer): readonly Buffer[] | undefined => {
   let from = 0
   for (let code = bytes.indexOf(START_CODE); code !== -1; code = bytes.indexOf(START_CODE, from)) {
     units.push(bytes.subarray(from, code))
+    if (units.length > MAX_NALS) return undefined
     from = code + START_CODE.length
   }
   if (from === 0) return undefined

@@ -218,7 +218,17 @@ describe('NAL units with start codes inside', () => {
     expect([units.map(({ key }) => key), areConsecutive(units)]).toEqual([[true, false], true])
   })
 
-  it('leave the packets after them as they are, and a loss a gap', () => {
+  it('stay as they are when there are more than any picture has, and fragments without an end too', () => {
+    const { unit } = start('H264')
+    const many = joined(SPS, ...Array.from({ length: 1000 }, () => SEI))
+    expect(payloadsOf(unit([many]))).toEqual([many])
+    const several = unit(Array.from({ length: 20 }, () => joined(SPS, ...Array.from({ length: 50 }, () => SEI))))
+    expect(several.packets).toHaveLength(20)
+    const endless = fragments(joined(SPS, PPS, IDR)).slice(0, -1)
+    expect(payloadsOf(unit([...endless, ...endless]))).toEqual([...endless, ...endless])
+  })
+
+  it('leave the packets after them as they are', () => {
     const { unit } = start('H264', FROM_SDP)
     const [key] = [unit([joined(SPS, PPS), IDR])]
     expect(payloadsOf(key)).toEqual([SPS, PPS, IDR])
