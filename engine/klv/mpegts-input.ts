@@ -12,6 +12,7 @@ import { PcrClock } from './pcr-clock.ts'
 export class MpegTsInput {
   readonly #klv: RtpStream
   readonly #onAvailable: (available: boolean) => void
+  readonly #onVideoLost: () => void
   readonly #framing = new Rfc4571Reader()
   readonly #demuxer = new KlvDemuxer()
   readonly #clock = new PcrClock()
@@ -19,10 +20,17 @@ export class MpegTsInput {
   #announced: boolean | undefined
   #damaged = 0
 
-  /** `onAvailable` is called when the program maps have told whether there is KLV, before any packet of it, and when that changes. */
-  constructor(klv: RtpStream, onAvailable: (available: boolean) => void) {
+  /**
+   * `onAvailable` is called when the program maps have told whether there is KLV, before any packet of it, and when that changes;
+   * `onVideoLost` when the map of the video no longer announces it.
+   */
+  constructor(
+    klv: RtpStream,
+    { onAvailable, onVideoLost }: { readonly onAvailable: (available: boolean) => void; readonly onVideoLost: () => void },
+  ) {
     this.#klv = klv
     this.#onAvailable = onAvailable
+    this.#onVideoLost = onVideoLost
   }
 
   /** Takes a chunk read from the child's pipe. Never throws. */
@@ -37,6 +45,7 @@ export class MpegTsInput {
     this.#clock.observe(transport, arrival)
     const units = this.#demuxer.push(transport)
     this.#announce()
+    if (this.#demuxer.videoLost) this.#onVideoLost()
     this.#markDamage()
     for (const { bytes, pts } of units) this.#klv.ingest(this.#payloader.packetize(bytes, this.#clock.runningTicks(pts)))
   }

@@ -24,7 +24,7 @@ export interface Run extends RunContext {
 }
 
 /** Why the engine stopped a child; recorded before the first signal, since a stopped child and one that ends by itself both exit 0. */
-type StopReason = 'stop' | MissingMedia | 'broken_media'
+type StopReason = 'stop' | MissingMedia | 'broken_media' | 'video_lost'
 
 /** Runs one child until it is reaped. Resolves to the fault that ended it, or undefined when the signal did. */
 export const runChild = async (run: Run): Promise<Fault | undefined> => {
@@ -45,7 +45,7 @@ export const runChild = async (run: Run): Promise<Fault | undefined> => {
   })
   if (launch.confidential) hideArguments(child, run)
 
-  feedStreams(child, run, () => stop('broken_media'))
+  feedStreams(child, run, stop)
   readStdout(child, run, watchdog)
   onLine(child.stderr, (line) => logRing.add(number, 'stderr', line))
   try {
@@ -68,7 +68,7 @@ const hideArguments = (child: Child, { logRing, number }: Run): void => {
 }
 
 /** Feeds the media pipes, fd 3 and fd 4, into the streams. */
-const feedStreams = (child: Child, run: Run, onBroken: () => void): void => {
+const feedStreams = (child: Child, run: Run, stop: (why: 'broken_media' | 'video_lost') => void): void => {
   const { launch, logRing, number, streams } = run
   void child.ended.then(() => {
     for (const stream of streams) stream.end()
@@ -78,7 +78,7 @@ const feedStreams = (child: Child, run: Run, onBroken: () => void): void => {
   for (const [position, described] of launch.streams.entries()) {
     const { payloader, caps } = described
     const stream = streams[payloader === 'pay0' ? 0 : 1]
-    const ingest = ingestOf(described, stream, run)
+    const ingest = ingestOf(described, stream, { run, onVideoLost: () => stop('video_lost') })
     const known = caps === null ? undefined : parseRtpCaps(caps)
     if (known !== undefined) stream.setCaps(known)
     child.media[position]?.on('error', () => {})
@@ -87,7 +87,7 @@ const feedStreams = (child: Child, run: Run, onBroken: () => void): void => {
         ingest(chunk)
       } catch (error) {
         logRing.add(number, 'engine', `unreadable media from the child: ${error instanceof Error ? error.message : 'unknown'}`)
-        onBroken()
+        stop('broken_media')
       }
     })
   }
@@ -99,9 +99,13 @@ const startFlight = ([video, klv]: Run['streams']): (() => void) => {
   return sendSyntheticFlight(video, klv)
 }
 
-const ingestOf = ({ carries }: LaunchStream, stream: RtpStream, { report }: Run): ((chunk: Buffer) => void) => {
+const ingestOf = (
+  { carries }: LaunchStream,
+  stream: RtpStream,
+  { run, onVideoLost }: { readonly run: Run; readonly onVideoLost: () => void },
+): ((chunk: Buffer) => void) => {
   if (carries !== 'mpegts') return (chunk) => stream.ingest(chunk)
-  const input = new MpegTsInput(stream, (available) => report({ type: 'klv', available }))
+  const input = new MpegTsInput(stream, { onAvailable: (available) => run.report({ type: 'klv', available }), onVideoLost })
   return (chunk) => input.ingest(chunk)
 }
 
@@ -121,6 +125,7 @@ const notWaitedFor = (fault: Fault): Fault => (worthWaiting(fault) ? new Fault('
 const faultOf = (reason: StopReason | undefined, ended: Ended, run: Run): Fault | undefined => {
   if (reason === 'stop') return undefined
   if (reason === 'broken_media') return new Fault('crashed', 'The media engine wrote unreadable RTP.')
+  if (reason === 'video_lost') return new Fault('ended', 'The source goes on with another video stream.')
   if (reason !== undefined) return missingMediaFault(reason, run)
   return classifyEnd(ended, run.logRing.stderrTail(run.number, STDERR_TAIL))
 }

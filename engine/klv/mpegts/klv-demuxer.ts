@@ -23,6 +23,12 @@ const SYNC = 0x47
 const PAT_PID = 0
 const NOTHING = new Uint8Array(0)
 
+/** The video of a program. */
+interface ProgramVideo {
+  readonly program: number
+  readonly video: readonly string[]
+}
+
 interface TrackState {
   readonly track: KlvTrack
   /** The PID of the program map that announces it. */
@@ -42,6 +48,9 @@ export class KlvDemuxer {
   readonly #pat = new SectionAssembler()
   readonly #programMaps = new Map<number, SectionAssembler>()
   readonly #tracks = new Map<number, TrackState>()
+  /** Of the program whose map came first, which is the one that tsdemux plays. */
+  #followed: (ProgramVideo & { readonly mapPid: number }) | undefined
+  #videoLost = false
   /** The last continuity counter per PID. */
   readonly #continuity = new Map<number, number>()
 
@@ -55,6 +64,11 @@ export class KlvDemuxer {
     if (this.#tracks.size > 0) return true
     const maps = [...this.#programMaps.keys()]
     return maps.length > 0 && maps.every((pid) => this.#readMaps.has(pid)) ? false : undefined
+  }
+
+  /** The video stream that was announced first is announced no more, or of another type: a player of it gets nothing any more. */
+  get videoLost(): boolean {
+    return this.#videoLost
   }
 
   /** The access units that this chunk completes. Their bytes are copies; the chunk may be reused. Never throws. */
@@ -124,10 +138,22 @@ export class KlvDemuxer {
     const map = klvTracksOf(section)
     if (map === null) return
     this.#readMaps.add(mapPid)
+    this.#follow(map, mapPid)
     this.#removeTracks(mapPid, map.tracks)
     for (const track of map.tracks)
       if (!this.#tracks.has(track.pid) && this.#tracks.size < MAX_TRACKS)
         this.#tracks.set(track.pid, { track, mapPid, pes: new PesAssembler(), cells: new MetadataCellAssembler() })
+  }
+
+  #follow({ program, video }: ProgramVideo, mapPid: number): void {
+    const before = this.#followed
+    if (before === undefined) this.#followed = video.length === 0 ? undefined : { program, video, mapPid }
+    // Another program takes its place when its map is gone.
+    else if (before.program === program || !this.#programMaps.has(before.mapPid)) {
+      const [first = ''] = before.video
+      this.#videoLost ||= before.program !== program || !video.includes(first)
+      this.#followed = { ...before, mapPid }
+    }
   }
 
   /** Removes the streams that a program map no longer announces. */

@@ -8,6 +8,8 @@ export interface KlvTrack {
 
 interface KlvProgramMap {
   readonly program: number
+  /** Its video streams, each as stream type and PID. */
+  readonly video: readonly string[]
   readonly tracks: readonly KlvTrack[]
 }
 
@@ -26,6 +28,8 @@ const PAT_TABLE = 0x00
 const PMT_TABLE = 0x02
 const ASYNCHRONOUS = 0x06
 const SYNCHRONOUS = 0x15
+/** Stream types of video: MPEG-1, MPEG-2, MPEG-4 part 2, H.264, H.265, H.266 (section 2.4.4.9). */
+const VIDEO = new Set([0x01, 0x02, 0x10, 0x1b, 0x24, 0x33])
 const REGISTRATION = 0x05
 const METADATA = 0x26
 const KLVA = 0x4b4c5641
@@ -101,25 +105,27 @@ export const programMapsOf = (section: Uint8Array): readonly number[] | null => 
   return pids
 }
 
-/** The KLV streams in a program map section (section 2.4.4.8); null for another table. */
+/** The KLV and video streams in a program map section (section 2.4.4.8); null for another table. */
 export const klvTracksOf = (section: Uint8Array): KlvProgramMap | null => {
   const view = viewOf(section)
   const end = section.length - CRC
   if (view.getUint8(0) !== PMT_TABLE || !isCurrent(view) || end < 12) return null
   const program = view.getUint16(3)
   const tracks: KlvTrack[] = []
+  const video: string[] = []
   let at = 12 + (view.getUint16(10) & 0x0fff)
   while (at + 5 <= end && tracks.length < MAX_TRACKS) {
     const type = view.getUint8(at)
     const pid = view.getUint16(at + 1) & 0x1fff
     const next = at + 5 + (view.getUint16(at + 3) & 0x0fff)
     if (next > end) break
+    if (VIDEO.has(type)) video.push(`${type}:${pid}`)
     const descriptors = section.subarray(at + 5, next)
     if (pid >= FIRST_STREAM_PID && pid < NULL_PID && carriesKlv(type, descriptors))
       tracks.push({ pid, program, synchronous: type === SYNCHRONOUS })
     at = next
   }
-  return { program, tracks }
+  return { program, video, tracks }
 }
 
 /** 0x15 also carries ID3 in HLS, so a named format must be KLVA; 0x06 is KLV only with that registration (ST 1402). */

@@ -8,7 +8,7 @@ import { Timeline } from '../../../engine/rtp/timeline.ts'
 import { toHex } from '../../fixtures/klv/hex.ts'
 import { seededRandom } from '../../fixtures/klv/random.ts'
 import { startTsKlvSender } from '../../helpers/klv/ts-sender.ts'
-import { plan } from '../../helpers/media/play-launch.ts'
+import { freeUdpPort, plan, send, TS } from '../../helpers/media/play-launch.ts'
 import { until } from '../../helpers/until.ts'
 
 interface Unit {
@@ -48,7 +48,7 @@ const watch = async (uri: string) => {
     abort.abort()
     await run
   })
-  return { keyFrames, klv, seen }
+  return { keyFrames, klv, seen, run }
 }
 
 const KEY_INTERVAL = 10
@@ -104,5 +104,20 @@ describe.each([
     )
     expect(seen.ended).toBe(false)
     expect(sender.sent.length).toBeGreaterThan(50)
+  })
+})
+
+describe('an MPEG-TS whose video changes', () => {
+  it('ends its run at once, so that the next one takes the new video', async () => {
+    const port = await freeUdpPort()
+    const sink = `udpsink host=127.0.0.1 port=${port}`
+    const stopFirst = send(`${TS.H264} ! ${sink}`)
+    const { seen, run } = await watch(`udp://127.0.0.1:${port}`)
+    await until(() => seen.frames > 10, Boolean, 20_000)
+    await stopFirst()
+    const stopSecond = send(`${TS.H265} ! ${sink}`)
+    onTestFinished(stopSecond)
+    const fault = await run
+    expect([fault?.reason, fault?.message]).toEqual(['ended', 'The source goes on with another video stream.'])
   })
 })

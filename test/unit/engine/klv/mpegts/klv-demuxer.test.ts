@@ -146,6 +146,30 @@ describe('a program map', () => {
     expect(feed(reader, mux.asynchronous(1, DYNAMIC_ONLY))).toEqual([])
   })
 
+  it('tells when it no longer announces the video that it announced first', () => {
+    const H264 = { type: 0x1b, pid: 0x41 }
+    const map = (program: number, ...streams: readonly { readonly type: number; readonly pid: number }[]): Uint8Array => {
+      const entries = streams.flatMap(({ type, pid }) => [type, 0xe0 | (pid >> 8), pid & 0xff, 0xf0, 0])
+      return section(0x02, program, [0xe0, 0x41, 0xf0, 0, ...entries])
+    }
+    const lostAfter = (...maps: readonly Uint8Array[]): boolean => {
+      const mux = new TsMuxer()
+      const reader = new KlvDemuxer()
+      reader.push(mux.packets(0, Uint8Array.of(0, ...section(0x00, 1, [0, 1, 0xe0, 0x20]))))
+      for (const one of maps) reader.push(mux.packets(0x20, Uint8Array.of(0, ...one)))
+      return reader.videoLost
+    }
+    const audio = { type: 0x0f, pid: 0x42 }
+    expect([
+      lostAfter(map(1, audio), map(1, H264)),
+      lostAfter(map(1, H264), map(1, audio, H264), map(1, H264)),
+      lostAfter(map(1, H264), map(2, { type: 0x1b, pid: 0x51 }), map(1, H264)),
+      lostAfter(map(1, H264), map(1, { type: 0x1b, pid: 0x51 })),
+      lostAfter(map(1, H264), map(1, { type: 0x24, pid: 0x41 })),
+      lostAfter(map(1, H264), map(1, audio)),
+    ]).toEqual([false, false, false, true, true, true])
+  })
+
   it('may span two transport packets', () => {
     const mux = new TsMuxer()
     const reader = new KlvDemuxer()
