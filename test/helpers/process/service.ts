@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 
 const ENTRY = resolve(import.meta.dirname, '../../../dist/node.js')
@@ -45,7 +46,7 @@ export const startService = async (
   const [program = NODE, ...args] = [...(options.prefix ?? []), NODE, options.entry ?? ENTRY, ...(options.args ?? [])]
   const child = spawn(program, args, {
     stdio: ['ignore', 'ignore', 'pipe'],
-    env: { ...process.env, SVC_PORT: '0', SVC_DATA_DIR: dataDir, SVC_OUTPUT_PORTS: freeRange(), ...options.env },
+    env: { ...process.env, SVC_PORT: '0', SVC_DATA_DIR: dataDir, SVC_OUTPUT_PORTS: await freeRange(), ...options.env },
   })
   const log: string[] = []
   const listeners = new Set<() => void>()
@@ -104,9 +105,21 @@ export const request = async (url: string, method: string, body?: unknown, heade
 }
 
 // Test files run in parallel; each service gets a port range of its own below the ephemeral ports.
+const SLOTS = 400
 let ranges = 0
-const freeRange = (): string => {
-  const slot = (process.pid * 7 + ranges++) % 400
-  const first = 12_000 + slot * 50
-  return `${first}-${first + 49}`
+const freeRange = async (): Promise<string> => {
+  for (let attempt = 0; attempt < SLOTS; attempt += 1) {
+    const slot = (process.pid * 7 + ranges++) % SLOTS
+    const first = 12_000 + slot * 50
+    // Another program may have them all, such as a service with hundreds of pipelines; outputs take the lowest first.
+    if (await canListen(first)) return `${first}-${first + 49}`
+  }
+  throw new Error('every range of ports is used')
 }
+
+const canListen = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const probe = createServer()
+    probe.once('error', () => resolve(false))
+    probe.listen(port, '0.0.0.0', () => probe.close(() => resolve(true)))
+  })
