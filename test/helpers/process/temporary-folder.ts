@@ -6,8 +6,11 @@ import { isAlive } from './processes.ts'
 
 const NAME = /^vps-tests-(\d+)$/
 
-/** The caches of npm and of Node.js, which no test makes. */
-const CACHES = /^(?:npm-|node-compile-cache)/
+/**
+ * What no test can remove: the caches of npm and of Node.js, and the folder of Miniflare, which it removes some time after `dispose()`
+ * has returned, if its process is still there.
+ */
+const UNAVOIDABLE = /^(?:npm-|node-compile-cache|miniflare-)/
 
 /** Programs that end with a test may still remove their own files. */
 const GRACE_MS = 5000
@@ -38,7 +41,7 @@ export const ownTemporaryFolder = (): (() => Promise<void>) => {
 const leftovers = async (folder: string): Promise<readonly string[]> => {
   const deadline = performance.now() + GRACE_MS
   for (;;) {
-    const left = readdirSync(folder).filter((name) => !CACHES.test(name))
+    const left = readdirSync(folder).filter((name) => !UNAVOIDABLE.test(name))
     if (left.length === 0 || performance.now() > deadline) return left.map((name) => described(folder, name))
     await sleep(50)
   }
