@@ -170,3 +170,28 @@ describe('a card', () => {
     await service.stop()
   }, 60_000)
 })
+
+describe('the page of a pipeline', () => {
+  it('has addresses with a place for the password of readers, and a log that begins at its newest line', async () => {
+    const service = await startService()
+    await service.request('POST', '/svc/pipeline', idle('gate'))
+    await service.request('PUT', '/svc/settings', { readers: { authentication: 'password', username: 'o (b)', password: 'correct horse' } })
+    const { page, expectQuiet, expectAccessible } = await chromium.open()
+    await page.goto(`${service.url}/svc/dashboard/#/pipeline/gate`)
+    await page.getByText(/^rtsp:\/\/o%20%28b%29:PASSWORD@127\.0\.0\.1:\d+\/gate$/).waitFor()
+    await page.getByText('in place of PASSWORD').waitFor()
+    const lines = Array.from({ length: 100 }, (_, at) => ({ at: '2026-01-02T03:04:05.000Z', run: 1, stream: 'stdout', line: `line ${at}` }))
+    await page.route(/\/log\?/, (route) => route.fulfill({ json: lines }))
+    await page.getByText('Log', { exact: true }).click()
+    const newest = page.getByText('line 99')
+    await newest.waitFor()
+    const isShown = () =>
+      newest.evaluate((line) => line.getBoundingClientRect().bottom <= (line.closest('ol')?.getBoundingClientRect().bottom ?? 0))
+    await expect.poll(isShown).toBe(true)
+    // It is of another day.
+    expect(await page.getByRole('list', { name: 'Lines of the log' }).innerText()).toContain('2026')
+    await expectAccessible()
+    expectQuiet()
+    await service.stop()
+  }, 60_000)
+})

@@ -6,9 +6,13 @@ import type { Pipeline, Settings } from '../api/types.ts'
 import { CopyLine } from '../ui/copy-line.tsx'
 import { whenIdle } from '../ui/idle.ts'
 
+/** In an address, and in a line for a shell. */
+const escaped = (user: string): string =>
+  encodeURIComponent(user).replaceAll(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
+
 /** The address as this browser's computer reaches it, with a place for the password where readers need one. */
 const reachable = (uri: string, user: string | undefined): string => {
-  const credentials = user === undefined ? '' : `${encodeURIComponent(user)}:PASSWORD@`
+  const credentials = user === undefined ? '' : `${escaped(user)}:PASSWORD@`
   return uri
     .replace(/^(rtsp:\/\/)(0\.0\.0\.0|\[::\])(?=:)/, (_all, scheme: string) => `${scheme}${location.hostname}`)
     .replace('://', `://${credentials}`)

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
 import { api, wordsOf } from '../api/api.ts'
 import type { LogLine } from '../api/types.ts'
 import { Action } from '../ui/action.tsx'
@@ -10,6 +11,11 @@ const LINES = 200
 export const Log = ({ id }: { readonly id: string }) => {
   const lines = useSignal<readonly LogLine[] | undefined>(undefined)
   const failure = useSignal('')
+  const list = useRef<HTMLOListElement>(null)
+  // What happened last is what somebody looks for.
+  useEffect(() => {
+    if (list.current !== null) list.current.scrollTop = list.current.scrollHeight
+  }, [lines.value])
   const load = async (): Promise<void> => {
     try {
       lines.value = await api.getPipelineLog({ id, limit: LINES })
@@ -33,7 +39,7 @@ export const Log = ({ id }: { readonly id: string }) => {
             <p class="muted">Its processes have written nothing.</p>
           ) : (
             // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-            <ol class="log" tabIndex={0} aria-label="Lines of the log">
+            <ol ref={list} class="log" tabIndex={0} aria-label="Lines of the log">
               {lines.value.map(({ at, run, stream, line }, index) => (
                 <li key={`${at} ${index}`} class={stream === 'stderr' ? 'log-error' : ''}>
                   <span class="log-time">
