@@ -5,6 +5,7 @@ import { printable } from '../../lib/log/printable.ts'
 import type { Log } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { API_KEY_FILE } from './data-directory.ts'
+import { reachableUrl } from './server/listen.ts'
 import type { Service } from './service.ts'
 
 interface Start {
@@ -64,8 +65,8 @@ interface Row {
 }
 
 const rowsOf = (start: Start, gstreamer: string | undefined): readonly Row[] => [
-  ...(start.configuration.dashboard ? [{ label: 'Dashboard', text: `${start.url}/`, kind: 'link' } as const] : []),
-  { label: 'API', text: start.url, kind: 'link' },
+  ...(start.configuration.dashboard ? [{ label: 'Dashboard', text: `${reachableUrl(start.url)}/`, kind: 'link' } as const] : []),
+  { label: 'API', text: reachableUrl(start.url), kind: 'link' },
   ...(start.docsUrl === undefined ? [] : [{ label: 'API docs', text: start.docsUrl, kind: 'link' } as const]),
   { label: 'API key', text: keyPlace(start) },
   { label: 'Data', text: start.service.dataDir },

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 
 interface ListenOptions {
   readonly host: string
@@ -38,6 +39,16 @@ export const portOf = (server: Server): number => (server.address() as AddressIn
 export const urlOf = (server: Server): string => {
   const { address, port, family } = server.address() as AddressInfo
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+}
+
+type Interfaces = NodeJS.Dict<readonly Pick<NetworkInterfaceInfo, 'address' | 'family' | 'internal'>[]>
+
+/** The same address for people: one that listens everywhere is named by an address of this host that others reach. */
+export const reachableUrl = (url: string, interfaces: Interfaces = networkInterfaces()): string => {
+  const outside = Object.values(interfaces)
+    .flatMap((addresses) => addresses ?? [])
+    .find(({ family, internal }) => family === 'IPv4' && !internal)
+  return url.replace(/(?<=^http:\/\/)(?:0\.0\.0\.0|\[::\])(?=:)/, outside?.address ?? '127.0.0.1')
 }
 
 /** Whether other hosts reach a server: it listens at more than loopback. */
