@@ -1,6 +1,6 @@
 import { type Database, type DatabaseClient, type DatabaseConnection, toDatabase } from './connect/connection.ts'
 import { openingError } from './connect/database-error.ts'
-import { migrate } from './migrations/migrate.ts'
+import { checkVersion, migrate } from './migrations/migrate.ts'
 import { MIGRATIONS } from './migrations/migrations.ts'
 
 export type { Database } from './connect/connection.ts'
@@ -24,9 +24,28 @@ export const openDatabase = async (options: DatabaseOptions): Promise<Database> 
     return toDatabase(connection)
   } catch (error) {
     connection?.client.close()
-    throw openingError(placeOf(options.url), error, { isServer: !options.url.startsWith('file:') })
+    throw toOpeningError(options, error)
   }
 }
+
+/**
+ * Checks whether this program can use a database, and migrates nothing: another process may be using it. Throws DatabaseError with a
+ * message for the operator.
+ */
+export const checkDatabase = async (options: DatabaseOptions): Promise<void> => {
+  let connection: DatabaseConnection | undefined
+  try {
+    connection = await connect(options)
+    await checkVersion(connection.client, MIGRATIONS)
+  } catch (error) {
+    throw toOpeningError(options, error)
+  } finally {
+    connection?.client.close()
+  }
+}
+
+const toOpeningError = ({ url }: DatabaseOptions, error: unknown): Error =>
+  openingError(placeOf(url), error, { isServer: !url.startsWith('file:') })
 
 // Imported on demand: the file client is a native add-on that other runtimes do not have, and a file needs no HTTP client.
 const connect = async (options: DatabaseOptions): Promise<DatabaseConnection> =>

@@ -5,19 +5,23 @@ import type { Migration } from './migrations.ts'
 const LEDGER =
   'CREATE TABLE IF NOT EXISTS schema_migrations (version INTEGER PRIMARY KEY NOT NULL, name TEXT NOT NULL, applied_at INTEGER NOT NULL)'
 
+/** The version of the database. Throws DatabaseError when a newer program wrote it. */
+export const checkVersion = async (client: DatabaseClient, migrations: readonly Migration[]): Promise<number> => {
+  await client.execute(LEDGER)
+  const newest = migrations.at(-1)?.version ?? 0
+  const version = await currentVersion(client)
+  if (version <= newest) return version
+  throw new DatabaseError(
+    `The database has version ${version}, but this program supports versions up to ${newest}. Use the program that wrote it or a newer one.`,
+  )
+}
+
 /**
  * Migrates the database to the newest version, one transaction per step. Several processes may run it at once: the primary
  * key of the ledger lets only one of them apply a step. Throws DatabaseError when a newer program wrote the database.
  */
 export const migrate = async (client: DatabaseClient, migrations: readonly Migration[]): Promise<void> => {
-  await client.execute(LEDGER)
-  const newest = migrations.at(-1)?.version ?? 0
-  let version = await currentVersion(client)
-  if (version > newest) {
-    throw new DatabaseError(
-      `The database has version ${version}, but this program supports versions up to ${newest}. Use the program that wrote it or a newer one.`,
-    )
-  }
+  let version = await checkVersion(client, migrations)
   for (const migration of migrations) {
     if (migration.version <= version) continue
     version = await apply(client, migration)

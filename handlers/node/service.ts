@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { createCredentialRepository } from '../../db/credential.ts'
-import { openDatabase } from '../../db/open.ts'
+import { checkDatabase, openDatabase } from '../../db/open.ts'
 import { createPipelineRepository } from '../../db/pipelines.ts'
 import { createSessionRepository } from '../../db/sessions.ts'
 import { createSettingsRepository } from '../../db/settings.ts'
@@ -101,6 +101,8 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   const { log, takeOver = false } = options
   const declared = configuration.pipelinesFile === undefined ? undefined : await readDeclared(configuration.pipelinesFile)
   const dataDir = openDataDirectory(configuration.dataDir)
+  // The other process must not stop for one that cannot go on.
+  if (takeOver) await checkDatabase(databaseOptions(configuration, dataDir))
   let onHandover = options.onHandover ?? ((): void => {})
   const lock = await takeInstanceLock(dataDir, { takeOver, onHandover: () => onHandover() })
   const hasher = createPasswordHasher()
@@ -256,10 +258,10 @@ const ownNames = (): readonly string[] => {
 }
 
 /** A file is written by this process only, so reads come from memory; a server may have other writers. */
-const openRepositories = async ({ databaseUrl, databaseAuthToken }: Configuration, dataDir: string) => {
-  const url = databaseUrl ?? pathToFileURL(join(dataDir, 'service.db')).href
-  const database = await openDatabase({ url, ...(databaseAuthToken !== undefined && { authToken: databaseAuthToken }) })
-  const sharedDatabase = !url.startsWith('file:')
+const openRepositories = async (configuration: Configuration, dataDir: string) => {
+  const options = databaseOptions(configuration, dataDir)
+  const database = await openDatabase(options)
+  const sharedDatabase = !options.url.startsWith('file:')
   const pipelines = createPipelineRepository(database)
   const credentials = createCredentialRepository(database)
   const repositories = {
@@ -271,6 +273,11 @@ const openRepositories = async ({ databaseUrl, databaseAuthToken }: Configuratio
   }
   return { repositories, close: () => database.close() }
 }
+
+const databaseOptions = ({ databaseUrl, databaseAuthToken }: Configuration, dataDir: string) => ({
+  url: databaseUrl ?? pathToFileURL(join(dataDir, 'service.db')).href,
+  ...(databaseAuthToken !== undefined && { authToken: databaseAuthToken }),
+})
 
 const linkEngine = (
   { engineUrl, engineToken }: Configuration,

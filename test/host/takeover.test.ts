@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createClient } from '@libsql/client/sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { mediaChildren } from '../helpers/api/host-truth.ts'
 import { buildOther } from '../helpers/process/other-build.ts'
@@ -77,6 +78,24 @@ describe('one data directory', () => {
     }
     await second.stop()
     expect(processesWith(`SVC_DATA_DIR=${dataDir}`)).toEqual([])
+  })
+
+  it('stays with its process when the next one cannot use the database', async () => {
+    const dataDir = temporaryDataDir()
+    const first = await startService({ dataDir })
+    const reader = await attach(await create(first, 'a'), 'tcp')
+    const client = createClient({ url: `file:${join(dataDir, 'service.db')}` })
+    await client.execute("INSERT INTO schema_migrations (version, name, applied_at) VALUES (99, 'of a newer program', 0)")
+    client.close()
+    await expect(startService({ dataDir, args: ['--takeover'] })).rejects.toThrow(/version 99.*newer/)
+    const seen = reader.packets.length
+    await until(
+      () => reader.packets.length,
+      (packets) => packets > seen,
+    )
+    expect(sequenceGaps(reader.packets)).toEqual([])
+    expect((await first.request('GET', '/svc/health')).body.status).toBe('ok')
+    expect(await first.stop()).toBe(0)
   })
 
   it('is served by one process after several took it over at once', async () => {
