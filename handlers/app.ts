@@ -111,8 +111,37 @@ export interface AppDeps
 
 const LOCAL_MEDIA_SERVER: MediaServer = { host: '127.0.0.1', port: 8554 }
 
-/** Builds what the groups of routes share: queues, counters, limits and the guard. */
+/** The ports that no host can do without. */
+type NeededPort = keyof { [Name in keyof HostPorts as object extends Pick<HostPorts, Name> ? never : Name]: true }
+
+const NEEDED: Readonly<Record<NeededPort, true>> = {
+  engine: true,
+  screenshots: true,
+  klv: true,
+  live: true,
+  cameras: true,
+  pipelines: true,
+  settings: true,
+  credentials: true,
+  sessions: true,
+  hasher: true,
+  license: true,
+  apiKey: true,
+  clock: true,
+  log: true,
+  version: true,
+  startedAt: true,
+}
+
+/** What a program in JavaScript has left out would otherwise fail in the midst of some request. */
+const checkPorts = (ports: Partial<HostPorts> = {}): void => {
+  const missing = (Object.keys(NEEDED) as NeededPort[]).filter((name) => ports[name] === undefined || ports[name] === '')
+  if (missing.length > 0) throw new TypeError(`assemble needs more ports (HostPorts). Missing: ${missing.join(', ')}`)
+}
+
+/** Builds what the groups of routes share: queues, counters, limits and the guard. Throws TypeError when a port is missing. */
 export const assemble = (ports: HostPorts): AppDeps => {
+  checkPorts(ports)
   const { clock, license, limiter = createRateLimiter(clock), limits = createClientLimits() } = ports
   const engine = withSharedReads(ports.engine)
   const views = readViews(engine, ports.mirror)
@@ -176,8 +205,10 @@ export const apiRoutes = (deps: AppDeps) => [
 /** The reads that a host may answer without the fetch handler. */
 export const createReads = (deps: AppDeps): ReadyReads => createReadyReads(pipelineRoutes(deps), deps)
 
-/** The whole API behind one fetch handler. */
+/** The whole API behind one fetch handler. Throws TypeError for what `assemble` did not build. */
 export const createApp = (deps: AppDeps): FetchHandler => {
+  if (typeof (deps as Partial<AppDeps> | undefined)?.guard !== 'function')
+    throw new TypeError('createApp needs what assemble builds of your ports: createApp(assemble(ports))')
   const router = createRouter(apiRoutes(deps), deps)
   return deps.corsOrigins === undefined || deps.corsOrigins.length === 0 ? router : withCors(router, deps.corsOrigins)
 }

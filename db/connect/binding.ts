@@ -1,23 +1,7 @@
 import type { Client, InStatement, ResultSet, Row } from '@libsql/client'
 import { drizzle } from 'drizzle-orm/libsql/http'
 import type { DatabaseClient, DatabaseConnection } from './connection.ts'
-
-/** The part of a D1 binding that is used. https://developers.cloudflare.com/d1/worker-api/ */
-export interface DatabaseBinding {
-  prepare(sql: string): BoundStatement
-  /** All or nothing. */
-  batch(statements: BoundStatement[]): Promise<BoundResult[]>
-}
-
-interface BoundStatement {
-  bind(...values: unknown[]): BoundStatement
-  all(): Promise<BoundResult>
-}
-
-interface BoundResult {
-  readonly results: readonly unknown[]
-  readonly meta: { readonly changes?: number }
-}
+import type { BoundResult, BoundStatement, DatabaseBinding } from './d1.ts'
 
 /** A D1 binding of a worker as the libSQL client that the repositories work with. */
 export const connectToBinding = (binding: DatabaseBinding): DatabaseConnection => {

@@ -55,10 +55,11 @@ export type Client = { readonly [Name in keyof Operations]: Method<Operations[Na
 /**
  * A client of the service, for Node.js, browsers and workers. Methods take one object with the fields of path and query,
  * `body`, `ifMatch` and `signal`; they answer JSON as values, pictures and media as a Response, and event streams as async
- * iterables that reconnect. They throw ApiError, or what `fetch` throws.
+ * iterables that reconnect. They throw ApiError, or what `fetch` throws. Throws TypeError without an address that can be called.
  */
-export const createClient = (options: ClientOptions): Client =>
-  Object.fromEntries(
+export const createClient = (options: ClientOptions): Client => {
+  checkAddress(options)
+  return Object.fromEntries(
     Object.entries(OPERATIONS).map(([name, line]) => [
       name,
       line.endsWith(' events')
@@ -66,6 +67,16 @@ export const createClient = (options: ClientOptions): Client =>
         : async (given: CallArguments = {}) => contentOf(await send(options, line, given)),
     ]),
   ) as unknown as Client
+}
+
+/** `fetch` would say only that it failed, and not before the first request. */
+const checkAddress = ({ url }: Partial<ClientOptions> = {}): void => {
+  if (typeof url !== 'string' && !(url instanceof URL)) throw new TypeError(`createClient needs the address of the service: ${ADDRESS}`)
+  // Of localhost:8080 the name of the host would be the scheme.
+  if (/^(?!https?:\/\/)[\w.-]+:/i.test(String(url))) throw new TypeError(`The address of the service needs http:// or https://: ${ADDRESS}`)
+}
+
+const ADDRESS = "createClient({ url: 'http://127.0.0.1:8080' })"
 
 /** The stream of one pipeline ends with the pipeline. */
 const isEndOf =

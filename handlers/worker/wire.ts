@@ -1,4 +1,4 @@
-import { connectToBinding, type DatabaseBinding } from '../../db/connect/binding.ts'
+import { connectToBinding } from '../../db/connect/binding.ts'
 import { type Database, type DatabaseConnection, toDatabase } from '../../db/connect/connection.ts'
 import { connectToServer } from '../../db/connect/server.ts'
 import { createCredentialRepository } from '../../db/credential.ts'
@@ -21,24 +21,7 @@ import { type Occasion, reconcile } from '../../lib/pipelines/reconcile.ts'
 import type { Log } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type AppDeps, assemble } from '../app.ts'
-
-/** A service binding. */
-export interface ServiceBinding {
-  fetch(request: Request | string, init?: RequestInit): Promise<Response>
-}
-
-/** Bindings, and the variables that the Node host reads from its environment. */
-export interface WorkerEnvironment {
-  /** Reaches the engine; without it SVC_ENGINE_URL is called. SVC_ENGINE_TOKEN is its bearer secret in both cases. */
-  readonly ENGINE?: ServiceBinding
-  /** A D1 database. */
-  readonly DATABASE?: DatabaseBinding
-  /** Reaches a libSQL server; without either SVC_DATABASE_URL is called. */
-  readonly DATABASE_SERVER?: ServiceBinding
-  /** The text of the license file. */
-  readonly SVC_LICENSE?: string
-  readonly [variable: string]: unknown
-}
+import type { WorkerEnvironment } from './environment.ts'
 
 const clock = { now: () => Date.now() }
 

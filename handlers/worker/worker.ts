@@ -2,9 +2,10 @@ import { ApiError } from '../../lib/errors.ts'
 import { createApp } from '../app.ts'
 import { errorResponse } from '../http/respond.ts'
 import { clientAddressOf } from './client-address.ts'
-import { type WorkerEnvironment, wire } from './wire.ts'
+import type { WorkerEnvironment } from './environment.ts'
+import { wire } from './wire.ts'
 
-export type { ServiceBinding, WorkerEnvironment } from './wire.ts'
+export type { ServiceBinding, WorkerEnvironment } from './environment.ts'
 
 /** The part of the runtime's execution context that is used. */
 export interface WorkerContext {

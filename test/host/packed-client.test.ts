@@ -47,7 +47,7 @@ const link = (from: string, name: string): void => {
   symlinkSync(join(from, name), target)
 }
 
-const compile = (compiler: string, options: Record<string, unknown>): string => {
+const compile = (compiler: string, options: Record<string, unknown>, program = PROGRAM): string => {
   const compilerOptions = {
     strict: true,
     exactOptionalPropertyTypes: true,
@@ -57,7 +57,7 @@ const compile = (compiler: string, options: Record<string, unknown>): string => 
     target: 'es2022',
     ...options,
   }
-  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [PROGRAM] }))
+  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [program] }))
   try {
     return execFileSync(process.execPath, [compiler, '-p', project]).toString()
   } catch (error) {
@@ -80,6 +80,30 @@ describe('the packed client', () => {
     'has types that a strict program for %s compiles with',
     (_, compiler, options) => {
       expect(compile(compiler, options)).toBe('')
+    },
+    120_000,
+  )
+
+  it('has an example in the README that TypeScript takes too', () => {
+    const [example = ''] = codeBlocks(section(readDocument('README.md'), '## Client'), 'js')
+    writeFileSync(join(project, 'readme.ts'), example)
+    expect(compile(OWN_TSC, { module: 'nodenext', lib: ['es2024'], types: ['node'] }, 'readme.ts')).toBe('')
+  }, 120_000)
+
+  it.each([
+    [
+      'the application',
+      "import { assemble, createApp, type HostPorts } from 'video-pipeline-service'",
+      'createApp(assemble({} as HostPorts))',
+    ],
+    ['the Node.js host', "import { createService } from 'video-pipeline-service/node'", 'createService({ environment: {} })'],
+    ['the worker', "import worker, { type WorkerEnvironment } from 'video-pipeline-service/worker'", '[worker, {} as WorkerEnvironment]'],
+    ['a group of endpoints', "import { pipelineRoutes } from 'video-pipeline-service/handlers/pipelines'", 'pipelineRoutes'],
+  ])(
+    'comes with types of %s that need no library to be skipped',
+    (_, imported, used) => {
+      writeFileSync(join(project, 'entry.ts'), `${imported}\nexport const used = ${used}\n`)
+      expect(compile(OWN_TSC, { module: 'nodenext', lib: ['es2024'], types: ['node'] }, 'entry.ts')).toBe('')
     },
     120_000,
   )

@@ -1,3 +1,5 @@
+import stringWidth from 'string-width'
+
 /** A cell: its text, by which it is measured, and how that is painted. */
 export interface Cell {
   readonly text: string
@@ -6,7 +8,7 @@ export interface Cell {
 
 export interface Column {
   readonly title: string
-  /** Where the terminal is too narrow, it is cut down to this many characters. */
+  /** Where the terminal is too narrow, it is cut down to this many places. */
   readonly least?: number
   /** Where that is not enough, it is left out; the lowest number first. */
   readonly leaves?: number
@@ -14,7 +16,7 @@ export interface Column {
 }
 
 export interface TableStyle {
-  /** Most characters of a line. */
+  /** Most places of a line: a character takes one, or two such as those of Chinese, or none. */
   readonly width: number
   readonly paintTitle: (text: string) => string
 }
@@ -34,13 +36,11 @@ export const formatTable = (columns: readonly Column[], rows: readonly Row[], { 
   return [columns.map(({ title }) => ({ text: title, paint: paintTitle })), ...rows].map(toLine)
 }
 
-const lengthOf = (text: string): number => [...text].length
-
 /** 0: nothing is in it. */
 const naturalWidths = (columns: readonly Column[], rows: readonly Row[]): number[] =>
   columns.map(({ title }, at) => {
-    const widest = Math.max(...rows.map((row) => lengthOf(row[at]?.text ?? '')))
-    return widest === 0 ? 0 : Math.max(lengthOf(title), widest)
+    const widest = Math.max(...rows.map((row) => stringWidth(row[at]?.text ?? '')))
+    return widest === 0 ? 0 : Math.max(stringWidth(title), widest)
   })
 
 /** Cuts the widest columns first; where that is not enough, a column is left out and the others have its place. */
@@ -73,18 +73,33 @@ const cutTo = (width: number, columns: readonly Column[], natural: readonly numb
 
 const toCell = ({ text, paint = (plain) => plain }: Cell, width: number, align: Column['align']): string => {
   const shown = cutMiddle(text, width)
-  const space = ' '.repeat(Math.max(0, width - lengthOf(shown)))
+  const space = ' '.repeat(Math.max(0, width - stringWidth(shown)))
   return align === 'right' ? space + paint(shown) : paint(shown) + space
 }
 
 /** Of an address both ends matter: its host, and the name at its end. */
 const cutMiddle = (text: string, width: number): string => {
-  const characters = [...text]
-  if (characters.length <= width) return text
+  if (stringWidth(text) <= width) return text
   const head = Math.ceil((width - 1) * 0.7)
-  return `${characters.slice(0, head).join('')}…${characters.slice(characters.length - (width - 1 - head)).join('')}`
+  return `${startOf(text, head)}…${endOf(text, width - 1 - head)}`
 }
 
 /** A text of one line, cut at its end. */
-export const cutEnd = (text: string, width: number): string =>
-  lengthOf(text) <= width ? text : `${[...text].slice(0, width - 1).join('')}…`
+export const cutEnd = (text: string, width: number): string => (stringWidth(text) <= width ? text : `${startOf(text, width - 1)}…`)
+
+/** What is shown as one character may be several code points, such as a flag. */
+const charactersOf = (text: string): string[] => Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment)
+
+const startOf = (text: string, width: number): string => fill(charactersOf(text), width).join('')
+
+const endOf = (text: string, width: number): string => fill(charactersOf(text).reverse(), width).reverse().join('')
+
+/** As many of the characters, from the first, as have room. */
+const fill = (characters: readonly string[], width: number): string[] => {
+  let taken = 0
+  const end = characters.findIndex((character) => {
+    taken += stringWidth(character)
+    return taken > width
+  })
+  return characters.slice(0, end === -1 ? characters.length : end)
+}

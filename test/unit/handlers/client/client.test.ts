@@ -159,3 +159,26 @@ describe('the client', () => {
     expect(await failing(client.getHealth())).toBe(refused)
   })
 })
+
+describe('a client without an address that can be called', () => {
+  it.each([
+    ['no options', undefined],
+    ['the address alone', 'http://127.0.0.1:8080'],
+    ['no address', {}],
+    ['a host and a port', { url: 'localhost:8080' }],
+    ['an IP address and a port', { url: '127.0.0.1:8080' }],
+    ['another scheme', { url: 'rtsp://127.0.0.1:8554' }],
+  ])('is refused at once, with what to pass: %s', (_, options) => {
+    expect(() => createClient(options as ClientOptions)).toThrow(/createClient\(\{ url: 'http:\/\/127\.0\.0\.1:8080' \}\)/)
+  })
+
+  it('may have none in a page, where it is the origin of that', () => {
+    expect(() => createClient({ url: '' })).not.toThrow()
+    expect(() => createClient({ url: '/below/a/prefix' })).not.toThrow()
+    expect(() => createClient({ url: new URL('https://cameras.example.org/') })).not.toThrow()
+  })
+
+  it('does not show the password of an address', () => {
+    expect(() => createClient({ url: 'rtsp://user:secret@10.0.0.1' })).toThrow(/^(?!.*secret)/)
+  })
+})

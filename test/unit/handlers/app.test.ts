@@ -1,0 +1,17 @@
+import { describe, expect, it } from 'vitest'
+import { type AppDeps, assemble, createApp, type HostPorts } from '../../../handlers/app.ts'
+
+describe('the application without what it needs', () => {
+  it('says which ports are missing', () => {
+    const some = { engine: {}, clock: { now: () => 0 }, version: '1', startedAt: 0, apiKey: '' }
+    expect(() => assemble(undefined as unknown as HostPorts)).toThrow(/Missing: engine, screenshots, .*startedAt$/)
+    expect(() => assemble(some as unknown as HostPorts)).toThrow(
+      'assemble needs more ports (HostPorts). Missing: ' +
+        'screenshots, klv, live, cameras, pipelines, settings, credentials, sessions, hasher, license, apiKey, log',
+    )
+  })
+
+  it.each([undefined, {}, { engine: {} }])('says that the ports have to be assembled: %j', (deps) => {
+    expect(() => createApp(deps as unknown as AppDeps)).toThrow('createApp(assemble(ports))')
+  })
+})
