@@ -1,3 +1,4 @@
+import type { Client } from '@libsql/client'
 import { type Database, type DatabaseClient, type DatabaseConnection, toDatabase } from './connect/connection.ts'
 import { openingError } from './connect/database-error.ts'
 import { checkVersion, migrate } from './migrations/migrate.ts'
@@ -63,7 +64,19 @@ const connectToFile = async ({ url }: DatabaseOptions): Promise<DatabaseConnecti
     client.close()
     throw error
   }
-  return { client, orm: drizzle(client), beforeClose: () => emptyLog(client) }
+  return { client, orm: drizzle(client), tryWrite: () => tryWrite(client), beforeClose: () => emptyLog(client) }
+}
+
+/**
+ * Writes a page, as every change does: nothing else tells that the disk is full. The number is of no use to anybody, and the write-ahead
+ * log is emptied every 1000 pages. Does not wait for a lock of another process, since this process would stand still meanwhile.
+ */
+const tryWrite = async (client: Client): Promise<void> => {
+  try {
+    await client.executeMultiple('PRAGMA busy_timeout = 0; PRAGMA user_version = 0')
+  } finally {
+    await client.execute(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  }
 }
 
 /**

@@ -76,6 +76,8 @@ export interface HostPorts extends MetricsDeps, CallerRules {
   readonly version: string
   /** Milliseconds since the epoch. */
   readonly startedAt: number
+  readonly uptimeSeconds: HealthDeps['uptimeSeconds']
+  readonly isWritable?: () => Promise<boolean>
   /** Origins whose pages may call the API; none by default. */
   readonly corsOrigins?: readonly string[]
   /** Counts of requests and streams per client; their own by default. */

@@ -18,8 +18,9 @@ export const healthRoutes = (deps: HealthDeps) => [
     answer: jsonAnswer('Engine and database work', healthSchema, { ok: HEALTH, open: { ...HEALTH, warnings: ['open_api'] } }),
     description: 'Orchestrators that should restart the service use /svc/healthz: a degraded engine or database is no reason to.',
     otherAnswers: {
-      503: jsonAnswer('Engine or database is unavailable', healthSchema, {
+      503: jsonAnswer('Engine or database is unavailable, or nothing can be changed', healthSchema, {
         degraded: { ...HEALTH, status: 'degraded', engine: 'unavailable' },
+        full_disk: { ...HEALTH, status: 'degraded', database: 'read_only' },
       }),
     },
     handle: async () => {

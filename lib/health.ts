@@ -1,7 +1,6 @@
 import type { EngineStatus } from './engine/messages.ts'
 import type { Engine } from './engine/protocol.ts'
 import type { Licensing } from './license/licensing.ts'
-import type { Clock } from './ports.ts'
 import type { CredentialRepository, PipelineRepository } from './repositories.ts'
 
 export interface HealthDeps {
@@ -9,9 +8,10 @@ export interface HealthDeps {
   readonly pipelines: PipelineRepository
   readonly credentials: CredentialRepository
   readonly licensing: Licensing
-  readonly clock: Clock
-  /** Milliseconds since the epoch. */
-  readonly startedAt: number
+  /** Time since the start by a clock that nobody sets. */
+  readonly uptimeSeconds: () => number
+  /** Whether the database takes changes, where that can be tried without a change; true where it cannot. */
+  readonly isWritable?: () => Promise<boolean>
   readonly version: string
   /** Whether the API can be reached from other hosts. */
   readonly isExposed?: () => boolean
@@ -22,21 +22,22 @@ export interface HealthDeps {
 const PRODUCT = 'video-pipeline-service'
 const API_VERSION = '1'
 
-/** The state of engine and database; `degraded` when one of them is down. */
+/** The state of engine and database; `degraded` when one of them is down, or nothing can be changed. */
 export const readHealth = async (deps: HealthDeps) => {
-  const [engine, total, license, warnings] = await Promise.all([
+  const [engine, total, writable, license, warnings] = await Promise.all([
     statusOf(deps.engine),
     countOf(deps.pipelines),
+    deps.isWritable?.() ?? true,
     deps.licensing.state(),
     warningsOf(deps),
   ])
   const engineWorks = engine?.gstreamer_version != null
-  const works = engineWorks && total !== undefined
+  const database = total === undefined ? 'unavailable' : writable ? 'ok' : 'read_only'
   return {
-    status: works ? 'ok' : 'degraded',
+    status: engineWorks && database === 'ok' ? 'ok' : 'degraded',
     engine: engineWorks ? 'ok' : 'unavailable',
-    database: total === undefined ? 'unavailable' : 'ok',
-    uptime_seconds: Math.max(0, Math.floor((deps.clock.now() - deps.startedAt) / 1000)),
+    database,
+    uptime_seconds: Math.floor(deps.uptimeSeconds()),
     pipelines: { total: total ?? 0, playing: engine?.playing ?? 0 },
     ...(engine?.sandbox !== undefined && { sandbox: engine.sandbox }),
     ...(license.status === 'unlimited' ? {} : { license: license.status }),

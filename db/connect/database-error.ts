@@ -69,6 +69,9 @@ const NOT_WRITTEN: Readonly<Record<string, string>> = {
   SQLITE_CORRUPT: 'The database is damaged. Restore it.',
 }
 
+/** Whether nothing can be written until the operator has acted. */
+export const refusesChanges = (error: unknown): boolean => Object.hasOwn(NOT_WRITTEN, primaryOf(codeOf(error)))
+
 /** Runs a query; every database error becomes SERVICE_UNAVAILABLE without SQL in its message. */
 export const query = async <T>(run: () => Promise<T>): Promise<T> => {
   try {

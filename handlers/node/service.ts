@@ -112,6 +112,7 @@ export const openService = async (configuration: Configuration, options: OpenOpt
     throw error
   })
   const stopping = new AbortController()
+  const begun = performance.now()
   let link: EngineLink | undefined
   let exposed = false
   const door = new EngineDoor()
@@ -148,6 +149,7 @@ export const openService = async (configuration: Configuration, options: OpenOpt
     log,
     version: packageJson.version,
     startedAt: clock.now(),
+    uptimeSeconds: () => (performance.now() - begun) / 1000,
     isStopping: () => stopping.signal.aborted,
     stopping: stopping.signal,
   }
@@ -269,6 +271,7 @@ const openRepositories = async (configuration: Configuration, dataDir: string) =
     pipelines: sharedDatabase ? pipelines : keepPipelinesInMemory(pipelines),
     credentials: sharedDatabase ? credentials : keepCredentialInMemory(credentials),
     settings: createSettingsRepository(database),
+    isWritable: () => database.isWritable(),
     sessions: createSessionRepository(database),
   }
   return { repositories, close: () => database.close() }

@@ -82,6 +82,8 @@ export const wire = async (environment: WorkerEnvironment): Promise<Wiring> => {
     log,
     version: packageJson.version,
     startedAt: clock.now(),
+    // It is built for one request.
+    uptimeSeconds: () => 0,
   }
   const assembled = assemble(ports)
   const reconcileAs = (occasion: Occasion): Promise<void> => {

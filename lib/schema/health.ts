@@ -4,9 +4,12 @@ import { count, described } from './primitives.ts'
 const partStatus = v.picklist(['ok', 'unavailable'])
 
 export const healthSchema = v.object({
-  status: described(v.picklist(['ok', 'degraded']), 'degraded while engine or database is unavailable'),
+  status: described(v.picklist(['ok', 'degraded']), 'degraded while engine or database is unavailable, or nothing can be changed'),
   engine: partStatus,
-  database: partStatus,
+  database: described(
+    v.picklist(['ok', 'read_only', 'unavailable']),
+    'read_only: pipelines are read and play, but nothing can be changed, as on a full disk; a change answers 503 and says why',
+  ),
   uptime_seconds: count,
   pipelines: v.object({ total: count, playing: count }),
   sandbox: v.optional(

@@ -50,10 +50,16 @@ it('a full disk ends no stream for good: the engine starts and is replaced, and 
   await until(phase, plays)
   const refused = await service.request('POST', '/svc/pipeline', { id: 'yard', mode: 'simple', source: { uri: 'test://ball' } })
   expect([refused.status, refused.body.message]).toEqual([503, expect.stringContaining('Free space')])
+  const health = await service.request('GET', '/svc/health')
+  expect([health.status, health.body]).toEqual([503, expect.objectContaining({ status: 'degraded', engine: 'ok', database: 'read_only' })])
   expect(readdirSync(dataDir).filter((name) => /^(engine\.json\.|system-calls)/.test(name))).toEqual([])
 
   free()
   await until(() => existsSync(join(dataDir, 'engine.json')), Boolean)
   expect((await service.request('PUT', '/svc/pipeline/gate/stop')).status).toBe(200)
+  await until(
+    async () => (await service.request('GET', '/svc/health')).body.database,
+    (state) => state === 'ok',
+  )
   expect(await service.stop()).toBe(0)
 }, 60_000)

@@ -85,6 +85,8 @@ export const createTestApi = async (host: TestHost = fetchHost, ports: Partial<H
     log: recordingLog(logged),
     version: '0.1.0',
     startedAt: START,
+    uptimeSeconds: () => (api.time - START) / 1000,
+    isWritable: () => database.isWritable(),
     allowedHosts: [new URL(ORIGIN).hostname],
     ...ports,
   })

@@ -255,6 +255,35 @@ it('a full disk is named, not a database that does not answer, and nothing is lo
   await database.close()
 })
 
+describe('whether it takes changes', () => {
+  it('is false while every change is refused', async () => {
+    const database = await openDatabase({ url: url() })
+    await database.orm.run('PRAGMA query_only = 1')
+    expect(await database.isWritable()).toBe(false)
+    await database.close()
+  })
+
+  it('is true while another process writes, which is not waited for', async () => {
+    const database = await openDatabase({ url: url() })
+    const other = createClient({ url: url() })
+    const writing = await other.transaction('write')
+    const begun = performance.now()
+    expect(await database.isWritable()).toBe(true)
+    expect(performance.now() - begun).toBeLessThan(2500)
+    await writing.rollback()
+    other.close()
+    await database.close()
+  })
+
+  it('is tried once for many that ask', async () => {
+    const database = await openDatabase({ url: url() })
+    expect(await database.isWritable()).toBe(true)
+    await database.orm.run('PRAGMA query_only = 1')
+    expect(await Promise.all([database.isWritable(), database.isWritable()])).toEqual([true, true])
+    await database.close()
+  })
+})
+
 describe('a server that is not there', () => {
   it('is told with its address, the reason and what to check, without the credentials', async () => {
     const server = createServer().listen(0, '127.0.0.1')

@@ -10,6 +10,12 @@ const SANDBOX = {
   unavailable: 'Not available: advanced pipelines are refused. Install bubblewrap',
 } as const
 
+const DATABASE = {
+  ok: 'Works',
+  read_only: 'Nothing can be changed. Look whether its disk is full',
+  unavailable: 'Not available',
+} as const
+
 /** Versions and health. */
 export const ServicePanel = () => {
   const facts = useSignal<{ readonly health: Health; readonly version: Version } | undefined>(undefined)
@@ -33,7 +39,7 @@ export const ServicePanel = () => {
         <Fact name="Version">{version.version}</Fact>
         <Fact name="Engine">{version.engine.version === null ? 'Not available' : `GStreamer ${version.engine.version}`}</Fact>
         <Fact name="Running for">{durationText(health.uptime_seconds * 1000)}</Fact>
-        <Fact name="Database">{health.database === 'ok' ? 'Works' : 'Not available'}</Fact>
+        <Fact name="Database">{DATABASE[health.database]}</Fact>
         {health.sandbox !== undefined && <Fact name="Sandbox">{SANDBOX[health.sandbox]}</Fact>}
         {health.license !== undefined && <Fact name="License">{health.license}</Fact>}
       </dl>
