@@ -30,14 +30,16 @@ export const openDatabase = async (options: DatabaseOptions): Promise<Database> 
 }
 
 /**
- * Checks whether this program can use a database, and migrates nothing: another process may be using it. Throws DatabaseError with a
- * message for the operator.
+ * Reads of a database that another process may be using, and migrates nothing; undefined for an empty one. Throws DatabaseError with a
+ * message for the operator where this program cannot use it.
  */
-export const checkDatabase = async (options: DatabaseOptions): Promise<void> => {
+export const checkDatabase = async <T>(options: DatabaseOptions, read: (database: Database) => Promise<T>): Promise<T | undefined> => {
   let connection: DatabaseConnection | undefined
   try {
     connection = await connect(options)
-    await checkVersion(connection.client, MIGRATIONS)
+    const version = await checkVersion(connection.client, MIGRATIONS)
+    // Of an empty one there is nothing to read.
+    return version > 0 ? await read(toDatabase(connection)) : undefined
   } catch (error) {
     throw toOpeningError(options, error)
   } finally {

@@ -15,8 +15,8 @@ export interface Position {
   readonly output: PipelineConfig['output']
   readonly packet: KlvPacket
   readonly geolocation: Geolocation
-  /** When it was received, milliseconds since the epoch. */
-  readonly at: number
+  /** When it was received, monotonic milliseconds: an old one stays old when the clock of the host is set. */
+  readonly arrivedMs: number
 }
 
 /** Events since the start; dropped: there was a position and no way to the receiver. */
@@ -99,8 +99,8 @@ export class CotSender {
   }
 
   #fresh(): readonly Position[] {
-    const since = this.#options.now() - FRESH_MS
-    return this.#options.positions().filter(({ at }) => at >= since)
+    const since = performance.now() - FRESH_MS
+    return this.#options.positions().filter(({ arrivedMs }) => arrivedMs >= since)
   }
 
   #send(): void {

@@ -57,6 +57,8 @@ interface Subscriber {
 /** A packet with a position. */
 export interface Located extends Received {
   readonly geolocation: Geolocation
+  /** Monotonic milliseconds. */
+  readonly arrivedMs: number
 }
 
 /** The KLV of one pipeline: detects whether the source sends any, and decodes it while extraction is on. */
@@ -224,7 +226,7 @@ export class KlvTap {
     const at = now()
     this.#last = { packet, at }
     const geolocation = geolocationOf(packet)
-    if (geolocation !== null) this.#lastLocated = { packet, at, geolocation }
+    if (geolocation !== null) this.#lastLocated = { packet, at, arrivedMs, geolocation }
     if (geolocation !== null && status().extractsGeolocation) this.#updateGeolocation(geolocation, arrivedMs)
     // Most of the time there is no subscriber, and creating the object costs more than decoding.
     if (this.#subscribers.size === 0) return

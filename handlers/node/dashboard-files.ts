@@ -18,13 +18,15 @@ const TYPES: Readonly<Record<string, string>> = {
 /** As the build names files: `main-3KXQZP7A.js`. */
 const HASHED = /-[A-Z0-9]{8}\.\w+$/
 
-/** The API with its dashboard, unless that is turned off. */
-export const withPages = (
-  { dashboard, mapTiles }: Configuration,
-  api: FetchHandler,
-  deps: Parameters<typeof isAuthEnabled>[0],
-): FetchHandler =>
-  dashboard ? withDashboard(api, { files: readDashboardFiles(), mapTiles, isOpen: async () => !(await isAuthEnabled(deps)) }) : api
+/** Adds the dashboard to an API. */
+type WithPages = (api: FetchHandler, deps: Parameters<typeof isAuthEnabled>[0]) => FetchHandler
+
+/** Reads the dashboard, unless that is turned off. Throws when its files are missing. */
+export const openPages = ({ dashboard, mapTiles }: Configuration): WithPages => {
+  if (!dashboard) return (api) => api
+  const files = readDashboardFiles()
+  return (api, deps) => withDashboard(api, { files, mapTiles, isOpen: async () => !(await isAuthEnabled(deps)) })
+}
 
 /** The files of the dashboard that the build has put beside this module, read once. Throws when they are missing. */
 const readDashboardFiles = (): ReadonlyMap<string, DashboardFile> => {

@@ -8,7 +8,7 @@ import { createPipelineRepository } from '../../db/pipelines.ts'
 import { createSessionRepository } from '../../db/sessions.ts'
 import { createSettingsRepository } from '../../db/settings.ts'
 import { keepCredentialInMemory, keepPipelinesInMemory } from '../../db/write-through.ts'
-import { ensurePassword, isPasswordRequired } from '../../lib/access/initial-password.ts'
+import { ensurePassword, isPasswordRequired, requireStoredPassword } from '../../lib/access/initial-password.ts'
 import { isAuthEnabled } from '../../lib/access/sessions.ts'
 import { type Configuration, readConfiguration } from '../../lib/configuration.ts'
 import { createEngineCaller } from '../../lib/engine/caller.ts'
@@ -23,7 +23,7 @@ import { reconcile, startUnlicensed } from '../../lib/pipelines/reconcile.ts'
 import type { Log, PasswordHasher } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type AppDeps, assemble, createApp, createReads, type FetchHandler } from '../app.ts'
-import { withPages } from './dashboard-files.ts'
+import { openPages } from './dashboard-files.ts'
 import { openDataDirectory, readOrCreateApiKey } from './data-directory.ts'
 import { createLicenseFile } from './license-file.ts'
 import type { EngineLink, LinkOptions } from './link/keep-link.ts'
@@ -100,9 +100,13 @@ export const createServiceLog = ({ logLevel: level }: Configuration, writeLog?: 
 export const openService = async (configuration: Configuration, options: OpenOptions): Promise<Service> => {
   const { log, takeOver = false } = options
   const declared = configuration.pipelinesFile === undefined ? undefined : await readDeclared(configuration.pipelinesFile)
+  const withPages = openPages(configuration)
   const dataDir = openDataDirectory(configuration.dataDir)
   // The other process must not stop for one that cannot go on.
-  if (takeOver) await checkDatabase(databaseOptions(configuration, dataDir))
+  if (takeOver) {
+    const stored = await checkDatabase(databaseOptions(configuration, dataDir), (database) => createCredentialRepository(database).find())
+    await requireStoredPassword(configuration, { find: async () => stored })
+  }
   let onHandover = options.onHandover ?? ((): void => {})
   const lock = await takeInstanceLock(dataDir, { takeOver, onHandover: () => onHandover() })
   const hasher = createPasswordHasher()
@@ -156,7 +160,7 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   const deps: AppDeps = assemble(ports)
   const paths = createPathWatch(configuration, { triggers: deps.triggers, log, signal: stopping.signal })
   const license = createLicenseSender({ source: ports.license, clock, log })
-  const app = withPages(configuration, createApp(deps), deps)
+  const app = withPages(createApp(deps), deps)
   const connect = (): EngineLink =>
     linkEngine(configuration, dataDir, options.environment ?? process.env, {
       log,

@@ -23,12 +23,20 @@ export const ensurePassword = async (
   configuration: Pick<Configuration, 'host' | 'password' | 'requirePassword'>,
   { credentials, hasher, clock, log }: InitialPasswordDeps,
 ): Promise<void> => {
+  await requireStoredPassword(configuration, credentials)
+  const { password } = configuration
+  if (password === undefined || (await credentials.find()) !== undefined) return
+  await credentials.set(await hasher.hash(password), clock.now())
+  log.info('password_set', { from: 'SVC_PASSWORD' })
+}
+
+/** ConfigurationError where other hosts reach the API, a password is required, and none is stored or configured. */
+export const requireStoredPassword = async (
+  configuration: Pick<Configuration, 'host' | 'password' | 'requirePassword'>,
+  credentials: Pick<CredentialRepository, 'find'>,
+): Promise<void> => {
   const { host, password } = configuration
-  if ((await credentials.find()) !== undefined) return
-  if (password !== undefined) {
-    await credentials.set(await hasher.hash(password), clock.now())
-    log.info('password_set', { from: 'SVC_PASSWORD' })
-  } else if (isPasswordRequired(configuration)) {
+  if (isPasswordRequired(configuration) && password === undefined && (await credentials.find()) === undefined) {
     throw new ConfigurationError(
       `SVC_PASSWORD: no password is stored, and the API would be open to every host that reaches ${host}. Set SVC_PASSWORD, or SVC_HOST=127.0.0.1, or SVC_REQUIRE_PASSWORD=0`,
     )

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createClient } from '@libsql/client/sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { mediaChildren } from '../helpers/api/host-truth.ts'
@@ -94,6 +94,18 @@ describe('one data directory', () => {
       (packets) => packets > seen,
     )
     expect(sequenceGaps(reader.packets)).toEqual([])
+    expect((await first.request('GET', '/svc/health')).body.status).toBe('ok')
+    expect(await first.stop()).toBe(0)
+  })
+
+  it('stays with its process when the next one may not be open, or lacks its dashboard', async () => {
+    const dataDir = temporaryDataDir()
+    const first = await startService({ dataDir })
+    const env = { SVC_HOST: '0.0.0.0', SVC_REQUIRE_PASSWORD: '1' }
+    await expect(startService({ dataDir, args: ['--takeover'], env })).rejects.toThrow(/SVC_PASSWORD: no password is stored/)
+    const entry = otherBuild('99.1.2')
+    rmSync(join(dirname(entry), 'dashboard'), { recursive: true })
+    await expect(startService({ dataDir, args: ['--takeover'], entry })).rejects.toThrow(/the dashboard is missing/)
     expect((await first.request('GET', '/svc/health')).body.status).toBe('ok')
     expect(await first.stop()).toBe(0)
   })

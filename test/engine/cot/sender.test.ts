@@ -13,11 +13,11 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
 })
 
-const positionOf = (id: string, at: number): Position => {
-  const packet = decodePacket(flightPacket(at))
+const positionOf = (id: string, ageMs = 0): Position => {
+  const packet = decodePacket(flightPacket(Date.now() - ageMs))
   const geolocation = typeof packet === 'string' ? null : geolocationOf(packet)
   if (typeof packet === 'string' || geolocation === null) return expect.fail('no position')
-  return { id, output: { uri: `rtsp://0.0.0.0:50000/${id}` }, packet, geolocation, at }
+  return { id, output: { uri: `rtsp://0.0.0.0:50000/${id}` }, packet, geolocation, arrivedMs: performance.now() - ageMs }
 }
 
 /** A sender of the positions of pipelines that fly until they are removed from `flying`. */
@@ -25,16 +25,17 @@ const startSender = (...ids: string[]) => {
   const flying = new Set(ids)
   const frozen = new Map<string, Position>()
   const logged: string[] = []
+  const clock = { setBackMs: 0 }
   const note = (event: string): void => void logged.push(event)
   const log: Log = { debug: note, info: note, warn: note, error: note }
   const sender = new CotSender({
-    positions: () => [...[...flying].map((id) => positionOf(id, Date.now())), ...frozen.values()],
+    positions: () => [...[...flying].map((id) => positionOf(id)), ...frozen.values()],
     videoUrl: createVideoUrl({ outputHost: '0.0.0.0', tlsOnly: false }),
-    now: Date.now,
+    now: () => Date.now() - clock.setBackMs,
     log,
   })
   ends.push(() => sender.close())
-  return { sender, flying, frozen, logged }
+  return { sender, flying, frozen, logged, clock }
 }
 
 const bindUdp = async (...args: Parameters<typeof receiveCotByUdp>) => {
@@ -139,12 +140,12 @@ describe('Cursor on Target over TCP', () => {
       (events) => events.includes('cot_receiver_lost'),
     )
     // One says nothing more but stays fresh for the test; the other becomes too old while the receiver is away.
-    frozen.set('landed', { ...positionOf('landed', Date.now()), at: Date.now() + 60_000 })
-    const old = positionOf('old', Date.now() - 4500)
+    frozen.set('landed', { ...positionOf('landed'), arrivedMs: performance.now() + 60_000 })
+    const old = positionOf('old', 4500)
     frozen.set('old', old)
     await until(
       () => sender.counts(),
-      ({ dropped }) => dropped >= 5 && Date.now() - old.at > 5000,
+      ({ dropped }) => dropped >= 5 && performance.now() - old.arrivedMs > 5000,
     )
     const back = await serveTcp(receiver.port)
     const returned = Date.now()
@@ -173,10 +174,21 @@ describe('Cursor on Target over TCP', () => {
     expect([receiver.events().length, sender.counts().sent]).toEqual([1, 1])
   })
 
+  it('does not send an old position again when the clock of the host is set back', async () => {
+    const receiver = await serveTcp()
+    const { sender, frozen, flying, clock } = startSender()
+    frozen.set('old', positionOf('old', 5001))
+    clock.setBackMs = 3_600_000
+    sender.configure({ uri: `tcp://127.0.0.1:${receiver.port}`, interval_ms: 100 })
+    flying.add('new')
+    await reach(3, receiver.events)
+    expect(receiver.events().map(({ event }) => event.uid)).not.toContain('old')
+  })
+
   it('does not send a position that is older than five seconds, and needs no connection for it', async () => {
     const receiver = await serveTcp()
     const { sender, frozen, flying } = startSender()
-    frozen.set('old', positionOf('old', Date.now() - 5001))
+    frozen.set('old', positionOf('old', 5001))
     sender.configure({ uri: `tcp://127.0.0.1:${receiver.port}`, interval_ms: 100 })
     await new Promise((resolve) => setTimeout(resolve, 500))
     expect([receiver.sockets.size, sender.counts()]).toEqual([0, { sent: 0, dropped: 0, connected: false }])

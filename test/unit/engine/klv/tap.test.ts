@@ -66,7 +66,11 @@ describe('a KLV tap', () => {
     send(flightPacket(1000))
     later(100)
     send(LARGE)
-    expect(tap.located()).toMatchObject({ at: 1_000_000, geolocation: { latitude: expect.closeTo(-27.6, 1) } })
+    expect(tap.located()).toMatchObject({
+      at: 1_000_000,
+      arrivedMs: expect.any(Number),
+      geolocation: { latitude: expect.closeTo(-27.6, 1) },
+    })
     expect(tap.latestLocated()).toBe(tap.located())
     tap.forget()
     expect(tap.located()).toBeUndefined()
