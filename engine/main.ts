@@ -11,6 +11,7 @@ import { startCameraMonitor } from './cameras/monitor.ts'
 import { CotSender } from './cot/sender.ts'
 import { createVideoUrl } from './cot/video-url.ts'
 import { killAll, runToEnd } from './gst/child.ts'
+import { endWhenHanging } from './hang-watch.ts'
 import { createAnnouncement } from './http/announcement.ts'
 import { cameraAnswers } from './http/cameras.ts'
 import type { EngineAnswers } from './http/dispatch.ts'
@@ -73,6 +74,7 @@ process.on('uncaughtException', (error) => {
 })
 
 closeInherited()
+if (configuration.engineListen !== undefined) endWhenHanging()
 mkdirSync(configuration.dataDir, { recursive: true, mode: 0o700 })
 /** A signal during the start ends it, and the programs that it runs, so that they leave nothing behind. */
 const starting = new AbortController()

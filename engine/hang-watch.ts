@@ -1,0 +1,38 @@
+import { Worker } from 'node:worker_threads'
+
+/** Nothing that the engine does keeps its thread for a second. */
+const HANGS_AFTER_S = 20
+/** The thread that watches needs little. */
+const RESOURCES = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1 } as const
+
+/**
+ * Kills this process when its event loop stands still for 20 s, so that whatever has started it starts another; its children die with
+ * it. For an engine that runs by itself: the API process replaces its own. systemd's own watchdog wants a datagram socket
+ * (sd_notify(3)), which Node.js does not have, and would not help in a container.
+ */
+export const endWhenHanging = (): void => {
+  const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
+  setInterval(() => Atomics.add(beats, 0, 1), 1000).unref()
+  new Worker(WATCH, { eval: true, workerData: { beats, most: HANGS_AFTER_S }, resourceLimits: RESOURCES }).unref()
+}
+
+/**
+ * Runs in a thread of its own. It counts its own seconds: a host that slept, or a process that was stopped as a whole, does not hang. The
+ * line is written by yet another thread, since a log that takes nothing may be what the process hangs at.
+ */
+const WATCH = `
+  const { write } = require('node:fs')
+  const { workerData: { beats, most } } = require('node:worker_threads')
+  let last = 0
+  let missed = 0
+  setInterval(() => {
+    const now = Atomics.load(beats, 0)
+    missed = now === last ? missed + 1 : 0
+    last = now
+    if (missed !== most) return
+    const time = new Date().toISOString()
+    const line = { time, level: 'error', event: 'engine_hangs', process: 'engine', pid: process.pid, after_ms: most * 1000 }
+    write(2, JSON.stringify(line) + '\\n', () => {})
+    setTimeout(() => process.kill(process.pid, 'SIGKILL'), 200)
+  }, 1000)
+`
