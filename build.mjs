@@ -151,7 +151,8 @@ export const ROOMS = {
   'engine/gst': ['engine/fault.ts', 'engine/sandbox', 'lib/'],
   'engine/sandbox': ['lib/'],
   'engine/fault.ts': ['lib'],
-  'engine/deploy/doctor': ['engine/gst', 'engine/sandbox', 'lib/'],
+  // It looks at all that a service needs, its database too.
+  'engine/deploy/doctor': ['db', 'engine/gst', 'engine/sandbox', 'lib/'],
   'engine/deploy/install': ['lib/'],
 
   db: ['db/connect', 'db/migrations', 'lib', 'lib/schema'],

@@ -95,4 +95,4 @@ const emptyLog = async (client: DatabaseClient): Promise<void> => {
 
 /** The file, or the server without user name and password. */
 const placeOf = (url: string): string =>
-  url.startsWith('file:') ? url.slice('file:'.length) : URL.canParse(url) ? new URL(url).host : 'The database'
+  url.startsWith('file:') ? url.replace(/^file:(\/\/(?=\/))?/, '') : URL.canParse(url) ? new URL(url).host : 'The database'

@@ -5,9 +5,10 @@ import type { Migration } from './migrations.ts'
 const LEDGER =
   'CREATE TABLE IF NOT EXISTS schema_migrations (version INTEGER PRIMARY KEY NOT NULL, name TEXT NOT NULL, applied_at INTEGER NOT NULL)'
 
-/** The version of the database. Throws DatabaseError when a newer program wrote it. */
+/** The version of the database, 0 of an empty one; writes nothing. Throws DatabaseError when a newer program wrote it. */
 export const checkVersion = async (client: DatabaseClient, migrations: readonly Migration[]): Promise<number> => {
-  await client.execute(LEDGER)
+  const { rows } = await client.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_migrations'")
+  if (rows.length === 0) return 0
   const newest = migrations.at(-1)?.version ?? 0
   const version = await currentVersion(client)
   if (version <= newest) return version
@@ -22,6 +23,7 @@ export const checkVersion = async (client: DatabaseClient, migrations: readonly 
  */
 export const migrate = async (client: DatabaseClient, migrations: readonly Migration[]): Promise<void> => {
   let version = await checkVersion(client, migrations)
+  await client.execute(LEDGER)
   for (const migration of migrations) {
     if (migration.version <= version) continue
     version = await apply(client, migration)

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { createClient } from '@libsql/client/sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ELEMENTS } from '../../engine/gst/elements.ts'
 import { ENGINE_OPTIONS } from '../../lib/engine/program-options.ts'
@@ -81,6 +82,41 @@ describe('video-pipeline-service doctor', () => {
     })
     taken.close()
     expect(doctor({ SVC_PORT: 'x' })).toMatchObject({ status: 1, report: { status: 'failed' } })
+  })
+
+  it('finds a damaged database, an invalid license, a certificate that cannot be used and a low limit of open files', () => {
+    const dataDir = temporaryDataDir()
+    for (const name of ['service.db', 'license']) writeFileSync(join(dataDir, name), 'x'.repeat(4096))
+    const none = join(dataDir, 'none.pem')
+    const env = { SVC_LICENSE_FILE: join(dataDir, 'license'), SVC_OUTPUT_TLS_CERT: none, SVC_OUTPUT_TLS_KEY: none }
+    const { stdout } = spawnSync('sh', ['-c', 'ulimit -n 1000; exec "$0" "$@"', process.execPath, COMMAND, 'doctor', '--json'], {
+      encoding: 'utf8',
+      env: { ...process.env, SVC_DATA_DIR: dataDir, SVC_PORT: '0', ...env },
+    })
+    const { findings } = JSON.parse(stdout) as Report
+    const wrong = Object.fromEntries(findings.map(({ name, status, message }) => [name, [status, message]]))
+    expect(wrong).toMatchObject({
+      database: ['failed', expect.stringMatching(new RegExp(`^${join(dataDir, 'service.db')} is damaged or not a database`))],
+      license: ['warning', expect.stringContaining('is unreadable')],
+      'certificate of outputs': ['failed', expect.stringContaining('none.pem')],
+      'open files': ['warning', '1000 per process'],
+    })
+  })
+
+  it('finds a full disk and a database of a newer program, and changes nothing there', async () => {
+    const dataDir = temporaryDataDir()
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', dataDir])
+    onTestFinished(() => void execFileSync('umount', ['--lazy', dataDir]))
+    const client = createClient({ url: `file:${join(dataDir, 'service.db')}` })
+    await client.execute('CREATE TABLE schema_migrations (version INTEGER, name TEXT, applied_at INTEGER)')
+    await client.execute("INSERT INTO schema_migrations VALUES (99, 'of a newer program', 0)")
+    client.close()
+    const before = readFileSync(join(dataDir, 'service.db'))
+    const { find } = doctor({ SVC_DATA_DIR: dataDir, SVC_PORT: '0' })
+    expect(find('database')).toMatchObject({ status: 'failed', message: expect.stringContaining('version 99') })
+    expect(find('disk')).toMatchObject({ status: 'failed' })
+    // The first bytes of the file say how it is written: now with a write-ahead log.
+    expect(readFileSync(join(dataDir, 'service.db')).subarray(100).equals(before.subarray(100))).toBe(true)
   })
 })
 

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, readdirSync, statfsSync } from 'node:fs'
+import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 import type { Configuration } from '../../../lib/configuration.ts'
@@ -6,6 +6,12 @@ import type { Finding } from './report.ts'
 
 const MIN_NODE = 24
 const MIN_FREE_BYTES = 1024 ** 3
+/** With less nothing can be stored for long. */
+const LEAST_FREE_BYTES = 16 * 1024 ** 2
+/** Each pipeline and reader needs a few. */
+const MIN_OPEN_FILES = 4096
+/** A host without a battery for its clock begins in the past; nothing of this service is older. */
+const EARLIEST_TIME = Date.parse('2025-01-01')
 /** How many ports of the range are checked. */
 const PORT_SAMPLE = 20
 
@@ -16,6 +22,8 @@ export const checkHost = async (configuration: Configuration): Promise<readonly 
   await checkOutputPorts(configuration),
   checkDirectory(configuration.dataDir),
   checkDisk(configuration.dataDir),
+  checkOpenFiles(),
+  checkClock(Date.now()),
   ...checkDevices('cameras', '/dev', /^video\d+$/, 'video'),
   ...checkDevices('graphics', '/dev/dri', /^renderD\d+$/, 'render'),
 ]
@@ -79,9 +87,29 @@ const checkDirectory = (path: string): Finding => {
 const checkDisk = (path: string): Finding => {
   const { bavail, bsize } = statfsSync(nearestExisting(path))
   const message = `${(Number(bavail * bsize) / MIN_FREE_BYTES).toFixed(1)} GiB free for data and screenshots`
+  if (bavail * bsize < LEAST_FREE_BYTES)
+    return { name: 'disk', status: 'failed', message, advice: 'free space there: nothing can be created or changed on a full disk' }
   return bavail * bsize >= MIN_FREE_BYTES
     ? { name: 'disk', status: 'ok', message }
     : { name: 'disk', status: 'warning', message, advice: 'lower screenshots.max_megabytes in the settings, or free disk space' }
+}
+
+/** Node.js has raised the limit as far as it may by then. */
+const checkOpenFiles = (): Finding => {
+  const name = 'open files'
+  const limit = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
+  const message = `${limit ?? 'unlimited'} per process`
+  if (limit === undefined || Number(limit) >= MIN_OPEN_FILES) return { name, status: 'ok', message }
+  const advice = `allow ${MIN_OPEN_FILES} or more (LimitNOFILE of systemd, ulimit -n), or pipelines and readers are refused`
+  return { name, status: 'warning', message, advice }
+}
+
+export const checkClock = (now: number): Finding => {
+  const name = 'clock'
+  const message = new Date(now).toISOString()
+  if (now >= EARLIEST_TIME) return { name, status: 'ok', message }
+  const advice = 'set it (timedatectl set-ntp true): certificates, the license and the times of screenshots and positions depend on it'
+  return { name, status: 'warning', message: `${message} is in the past`, advice }
 }
 
 const checkDevices = (name: string, folder: string, pattern: RegExp, group: string): readonly Finding[] => {
