@@ -133,6 +133,7 @@ const NEEDED: Readonly<Record<NeededPort, true>> = {
   log: true,
   version: true,
   startedAt: true,
+  uptimeSeconds: true,
 }
 
 /** What a program in JavaScript has left out would otherwise fail in the midst of some request. */

@@ -3,8 +3,8 @@ import { type AppDeps, assemble, createApp, type HostPorts } from '../../../hand
 
 describe('the application without what it needs', () => {
   it('says which ports are missing', () => {
-    const some = { engine: {}, clock: { now: () => 0 }, version: '1', startedAt: 0, apiKey: '' }
-    expect(() => assemble(undefined as unknown as HostPorts)).toThrow(/Missing: engine, screenshots, .*startedAt$/)
+    const some = { engine: {}, clock: { now: () => 0 }, version: '1', startedAt: 0, uptimeSeconds: () => 0, apiKey: '' }
+    expect(() => assemble(undefined as unknown as HostPorts)).toThrow(/Missing: engine, screenshots, .*startedAt, uptimeSeconds$/)
     expect(() => assemble(some as unknown as HostPorts)).toThrow(
       'assemble needs more ports (HostPorts). Missing: ' +
         'screenshots, klv, live, cameras, pipelines, settings, credentials, sessions, hasher, license, apiKey, log',
