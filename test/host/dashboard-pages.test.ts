@@ -43,6 +43,11 @@ describe('the map', () => {
       .waitFor()
     await expectAccessible()
     expectQuiet()
+    // The canvas shows where a place is kept for a scroll bar: beside the list, as a strip of another colour.
+    const [canvas, listed] = await Promise.all(
+      ['html', '.map-list'].map((name) => page.locator(name).evaluate((found) => getComputedStyle(found).backgroundColor)),
+    )
+    expect(canvas).toBe(listed)
     // With the colours of the system the place and the present page must still be seen.
     await page.emulateMedia({ forcedColors: 'active' })
     const colorOf = (selector: string) =>

@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Client, createClient } from '../../client/client.ts'
+import { createServiceClock } from '../../client/service-clock.ts'
 import { type Given, UsageError } from './arguments.ts'
 
 export interface Connection {
   readonly client: Client
   readonly url: URL
+  /** Milliseconds since the epoch on the host of the service. */
+  readonly now: () => number
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -13,7 +16,15 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** The client for the service of the command line and the environment. */
 export const connect = (given: Given, environment: Environment): Connection => {
   const url = addressOf(given, environment)
-  return { url, client: createClient({ url, apiKey: keyOf(given, environment) ?? (isLocal(url) ? localKey(environment) : undefined) }) }
+  const apiKey = keyOf(given, environment) ?? (isLocal(url) ? localKey(environment) : undefined)
+  const { now, observe } = createServiceClock()
+  const timedFetch = async (address: string, init: RequestInit): Promise<Response> => {
+    const asked = Date.now()
+    const answer = await fetch(address, init)
+    observe(answer, asked)
+    return answer
+  }
+  return { url, now, client: createClient({ url, apiKey, fetch: timedFetch }) }
 }
 
 const addressOf = (given: Given, { SVC_URL }: Environment): URL => {

@@ -52,8 +52,9 @@ const COLUMNS: readonly Column[] = [
   { title: 'READERS', align: 'right', leaves: 1 },
 ]
 
-const tableOf = ({ out, url }: Session, pipelines: readonly Pipeline[]): readonly string[] => {
-  const rows = pipelines.map((pipeline) => rowOf(pipeline, out, url))
+const tableOf = (session: Session, pipelines: readonly Pipeline[]): readonly string[] => {
+  const { out } = session
+  const rows = pipelines.map((pipeline) => rowOf(pipeline, session))
   const [head = '', ...lines] = formatTable(COLUMNS, rows, { width: out.columns, paintTitle: out.paint.dim })
   const withFault = (line: string, at: number): readonly string[] => {
     const fault = pipelines[at] && faultOf(pipelines[at])
@@ -62,13 +63,13 @@ const tableOf = ({ out, url }: Session, pipelines: readonly Pipeline[]): readonl
   return [head, ...lines.flatMap(withFault)]
 }
 
-const rowOf = (pipeline: Pipeline, out: Session['out'], url: URL): readonly Cell[] => {
+const rowOf = (pipeline: Pipeline, { out, url, now }: Session): readonly Cell[] => {
   const { runtime } = pipeline
   const isPlaying = runtime.phase === 'playing'
   return [
     { text: printable(pipeline.id), paint: out.paint.bold },
     statusCell(pipeline, out),
-    { text: shortDuration((Date.now() - Date.parse(runtime.since)) / 1000), paint: out.paint.dim },
+    { text: shortDuration((now() - Date.parse(runtime.since)) / 1000), paint: out.paint.dim },
     { text: printable(sourceOf(pipeline)) },
     { text: readerAddress(pipeline, url) },
     { text: isPlaying ? runtime.fps.toFixed(1) : '' },

@@ -26,7 +26,7 @@ const linesOf = (session: Session, pipeline: Pipeline): readonly string[] => {
   const width = Math.max(...rows.map(([name]) => name.length))
   return [
     `${out.paint.bold(printable(id))}  ${status.paint?.(status.text) ?? status.text}`,
-    ...rows.map(([name, value]) => `  ${out.paint.dim(name.padEnd(width))}  ${shown(value, out)}`),
+    ...rows.map(([name, value]) => `  ${out.paint.dim(name.padEnd(width))}  ${shown(value, session)}`),
   ]
 }
 
@@ -42,8 +42,8 @@ const leaves = (value: object, path = ''): readonly Leaf[] =>
 
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
 
-const shown = (value: unknown, { paint }: Session['out']): string => {
+const shown = (value: unknown, { out: { paint }, now }: Session): string => {
   if (value === null) return paint.dim('–')
   if (typeof value !== 'string') return printableJson(value)
-  return TIME.test(value) ? `${value} ${paint.dim(`(${relativeTime(value, Date.now())})`)}` : printable(value)
+  return TIME.test(value) ? `${value} ${paint.dim(`(${relativeTime(value, now())})`)}` : printable(value)
 }

@@ -1,5 +1,6 @@
 import { ApiError, createClient } from '../../../client/client.ts'
 import { SERVICE, takeEarly } from './early.ts'
+import { serviceClock } from './now.ts'
 import { refuse, token } from './session.ts'
 
 export { ApiError, etagOf } from '../../../client/client.ts'
@@ -10,11 +11,18 @@ export const api = createClient({
   token: () => token.peek(),
   fetch: async (url, init) => {
     const used = token.peek()
-    const response = await (takeEarly(url, init, used) ?? fetch(url, init))
+    const response = await (takeEarly(url, init, used) ?? timedFetch(url, init))
     if (response.status === 401) refuse(used)
     return response
   },
 })
+
+const timedFetch = async (url: string, init: RequestInit): Promise<Response> => {
+  const asked = Date.now()
+  const response = await fetch(url, init)
+  serviceClock.observe(response, asked)
+  return response
+}
 
 /** Machine-readable cause, such as `not_playing`. */
 export const reasonOf = (error: unknown): string | undefined => {

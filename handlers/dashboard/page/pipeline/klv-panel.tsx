@@ -2,10 +2,10 @@ import { signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { api } from '../api/api.ts'
 import { follow } from '../api/follow.ts'
+import { now, serviceClock } from '../api/now.ts'
 import { take } from '../api/pipelines.ts'
 import type { KlvPacket, Pipeline } from '../api/types.ts'
 import { Action } from '../ui/action.tsx'
-import { now } from '../ui/now.ts'
 import { durationText, timeText } from '../words/format.ts'
 
 const STALE_MS = 5000
@@ -46,7 +46,7 @@ export const KlvPanel = ({ pipeline: { id, klv } }: { readonly pipeline: Pipelin
         if (event !== 'klv' || at - drawn < DRAW_MS) return
         drawn = at
         packet.value = data as KlvPacket
-        cameAt.value = Date.now()
+        cameAt.value = serviceClock.now()
       },
     })
     return () => end.abort()

@@ -1,6 +1,6 @@
+import { now } from '../api/now.ts'
 import type { Pipeline } from '../api/types.ts'
 import { Icon, type IconName } from '../ui/icon.tsx'
-import { now } from '../ui/now.ts'
 import { bytesText, durationText } from '../words/format.ts'
 import type { Tone } from '../words/phases.ts'
 
