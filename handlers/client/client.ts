@@ -71,12 +71,11 @@ export const createClient = (options: ClientOptions): Client => {
 
 /** `fetch` would say only that it failed, and not before the first request. */
 const checkAddress = ({ url }: Partial<ClientOptions> = {}): void => {
-  if (typeof url !== 'string' && !(url instanceof URL)) throw new TypeError(`createClient needs the address of the service: ${ADDRESS}`)
+  const isAddress = typeof url === 'string' || url instanceof URL
   // Of localhost:8080 the name of the host would be the scheme.
-  if (/^(?!https?:\/\/)[\w.-]+:/i.test(String(url))) throw new TypeError(`The address of the service needs http:// or https://: ${ADDRESS}`)
+  if (!isAddress || /^(?!https?:\/\/)[\w.-]+:/i.test(String(url)))
+    throw new TypeError('Pass createClient an object with the url of the service, which begins with http:// or https://')
 }
-
-const ADDRESS = "createClient({ url: 'http://127.0.0.1:8080' })"
 
 /** The stream of one pipeline ends with the pipeline. */
 const isEndOf =
