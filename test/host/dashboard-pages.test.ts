@@ -177,6 +177,17 @@ describe('a card', () => {
 })
 
 describe('the page of a pipeline', () => {
+  it('has its picture over the whole width of a phone that lies on its side', async () => {
+    const service = await startService()
+    await service.request('POST', '/svc/pipeline', idle('gate'))
+    const { page } = await chromium.open({ width: 640, height: 360 })
+    await page.goto(`${service.url}/svc/dashboard/#/pipeline/gate`)
+    const { x, width, height } = (await page.locator('.player').boundingBox()) ?? {}
+    expect([x, width]).toEqual([0, 640])
+    expect(height).toBeLessThan(360)
+    await service.stop()
+  }, 60_000)
+
   it('has addresses with a place for the password of readers, and a log that begins at its newest line', async () => {
     const service = await startService()
     await service.request('POST', '/svc/pipeline', idle('gate'))
