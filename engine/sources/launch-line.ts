@@ -127,6 +127,8 @@ const http = (address: Address, facts: SourceFacts): SourceLine => {
     'user-id': address.user,
     'user-pw': address.password,
     'is-live': !facts.paced,
+    // Pictures alone have no times: theirs is when they came. Any other format carries its own.
+    'do-timestamp': facts.http === 'mjpeg' ? true : undefined,
     timeout: SILENCE_SECONDS,
     retries: 0,
     // The probe followed the redirects; souphttpsrc would send the credentials wherever another one leads.

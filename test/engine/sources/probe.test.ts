@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { runToEnd } from '../../../engine/gst/child.ts'
-import { freeUdpPort, H264, PICTURES, plan, play, send, TS } from '../../helpers/media/play-launch.ts'
+import { freeUdpPort, H264, PICTURES, plan, play, rtpTimes, send, TS } from '../../helpers/media/play-launch.ts'
 import { until } from '../../helpers/until.ts'
 
 /** Whether some process has bound this UDP port. */
@@ -149,6 +149,15 @@ describe('files and HTTP', () => {
 
   it.each(['mjpeg', 'mpeg4.ts', 'recording.m3u8'])('HTTP is re-encoded: %s', async (name) => {
     expect((await play(await plan(`${base}/${name}`, H264))).caps.get('pay0')).toContain('encoding-name=(string)H264')
+  })
+
+  it('pictures of MJPEG over HTTP have the times at which they came', async () => {
+    const { fps: _, ...encoding } = H264
+    const times = await rtpTimes(await plan(`${base}/mjpeg`, encoding), 25)
+    const [first = 0, last = 0] = [times[0], times.at(-1)]
+    expect(new Set(times).size).toBe(25)
+    // 25 pictures a second: 24 steps.
+    expect((last - first) / 90_000).toSatisfy((seconds) => seconds > 0.5 && seconds < 5)
   })
 
   it('another codec requires encoding: MJPEG, known by its type, and MPEG-4, known by its data', async () => {

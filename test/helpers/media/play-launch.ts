@@ -9,6 +9,8 @@ import { chooseEncoder } from '../../../engine/gst/choose-encoder.ts'
 import type { Launch } from '../../../engine/launch/launch.ts'
 import type { Plan } from '../../../engine/launch/plan.ts'
 import { encodedCodec, simpleLaunch } from '../../../engine/launch/simple.ts'
+import { hasMarker, timestampOf } from '../../../engine/rtp/packet.ts'
+import { Rfc4571Reader } from '../../../engine/rtp/rfc4571.ts'
 import { probeSource } from '../../../engine/sources/probe.ts'
 import type { Encoding, SimpleConfig } from '../../../lib/schema/pipeline.ts'
 
@@ -107,6 +109,38 @@ const playOnce = async (launch: Launch, payloaders: readonly string[]): Promise<
     const packets = await Promise.race([Promise.all(firsts), ended])
     await Promise.race([printed, setTimeout(PRINT_TIMEOUT_MS), ended])
     return { caps, firstPacket: packets[0]?.[0] ?? Buffer.alloc(0) }
+  } finally {
+    child.kill('SIGKILL')
+    await child.ended
+  }
+}
+
+/** The RTP timestamps of the first pictures of a launch line, by their markers; throws the fault when the child ends before. */
+export const rtpTimes = async (launch: Launch, pictures: number): Promise<readonly number[]> => {
+  const child = startChild('gst-launch-1.0', ['-v', ...launch.args], { mediaPipes: launch.streams.length, reach: 'host' })
+  const [pipe] = child.media
+  if (pipe === undefined) throw new Error('The child has no media pipe')
+  let stderr = ''
+  child.stdout.resume()
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk
+  })
+  const times: number[] = []
+  const reader = new Rfc4571Reader()
+  const enough = new Promise<void>((resolve) => {
+    pipe.on('data', (chunk: Buffer) => {
+      reader.push(chunk, (packet) => {
+        if (hasMarker(packet)) times.push(timestampOf(packet))
+      })
+      if (times.length >= pictures) resolve()
+    })
+  })
+  try {
+    const ended = child.ended.then((end) => {
+      throw classifyEnd(end, stderr.split('\n'))
+    })
+    await Promise.race([enough, ended])
+    return times.slice(0, pictures)
   } finally {
     child.kill('SIGKILL')
     await child.ended
