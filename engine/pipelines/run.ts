@@ -51,7 +51,9 @@ export const runChild = async (run: Run): Promise<Fault | undefined> => {
   try {
     const ended = await child.ended
     const fault = faultOf(reason, ended, run)
-    return fault !== undefined && watchdog.unsteady ? notWaitedFor(fault) : fault
+    if (fault === undefined) return undefined
+    if (watchdog.hadMedia && fault.reason === 'unsupported') return videoChanged(fault)
+    return watchdog.unsteady ? notWaitedFor(fault) : fault
   } finally {
     watchdog.close()
     signal.removeEventListener('abort', onAbort)
@@ -122,10 +124,16 @@ const readStdout = (child: Child, { launch, logRing, number, streams }: Run, wat
 /** A start that was in PLAYING and failed is answered at once, also when the cause may pass. */
 const notWaitedFor = (fault: Fault): Fault => (worthWaiting(fault) ? new Fault('crashed', fault.message, { cause: fault }) : fault)
 
+/**
+ * Nothing is linked to the pad of another stream: rtspsrc has one for each SSRC, and an encoder that restarts has a new one. What has
+ * played is not unsupported; whether its successor is, the next run finds out.
+ */
+const videoChanged = (cause?: Fault): Fault => new Fault('ended', 'The source goes on with another video stream.', { cause })
+
 const faultOf = (reason: StopReason | undefined, ended: Ended, run: Run): Fault | undefined => {
   if (reason === 'stop') return undefined
   if (reason === 'broken_media') return new Fault('crashed', 'The media engine wrote unreadable RTP.')
-  if (reason === 'video_lost') return new Fault('ended', 'The source goes on with another video stream.')
+  if (reason === 'video_lost') return videoChanged()
   if (reason !== undefined) return missingMediaFault(reason, run)
   return classifyEnd(ended, run.logRing.stderrTail(run.number, STDERR_TAIL))
 }

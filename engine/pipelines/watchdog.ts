@@ -38,6 +38,8 @@ export interface Watchdog {
   playing(): void
   /** The child has come to PLAYING, but has not been in it long enough. */
   readonly unsteady: boolean
+  /** There was video. */
+  readonly hadMedia: boolean
   close(): void
 }
 
@@ -74,6 +76,9 @@ export const startWatchdog = (run: RunContext, publishes: boolean, stop: (why: M
     },
     get unsteady() {
       return steadyTimer !== undefined && !hadMedia
+    },
+    get hadMedia() {
+      return hadMedia
     },
     close: () => {
       unsubscribe()

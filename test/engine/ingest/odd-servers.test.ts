@@ -4,7 +4,7 @@ import { TRANSPORT_REFUSED } from '../../../engine/gst/bus-errors.ts'
 import { NOT_UNDERSTOOD } from '../../../engine/ingest/source-faults.ts'
 import type { AccessUnit } from '../../../engine/rtp/access-unit.ts'
 import type { RtspRequest } from '../../../engine/rtsp/protocol/message.ts'
-import { engineReads, faultOf, playSource } from '../../helpers/media/play-source.ts'
+import { childReads, engineReads, faultOf, playSource } from '../../helpers/media/play-source.ts'
 import {
   type Answer,
   KEY_SLICE,
@@ -39,6 +39,15 @@ const answers = (method: string, change: Partial<Answer> | NonNullable<Oddities[
 /** Methods and URLs of the requests, without the ones that keep the session. */
 const requested = (requests: readonly { readonly method: string; readonly url: string }[]): readonly string[] =>
   requests.filter(({ method }) => method !== 'OPTIONS').map(({ method, url }) => `${method} ${url.replace(/^rtsp:\/\/[^/]*/, '')}`)
+
+describe('a source that a child reads', () => {
+  it('and that changes its SSRC has ended, so that it is played again: it is not unsupported', async () => {
+    const server = await startOddServer({ ssrc: (n) => (n < 100 ? 1 : 2) })
+    const play = await playSource(server.url, { planner: childReads() })
+    await play.media()
+    expect([play.by, await play.ended]).toMatchObject(['child', { reason: 'ended' }])
+  })
+})
 
 describe('a source that the engine reads', () => {
   it('plays over one connection, which is torn down at the end', async () => {
@@ -245,6 +254,17 @@ describe('a source that the engine reads', () => {
     )
     const steps = play.video.slice(1).map(({ timestamp }, at) => (timestamp - (play.video[at]?.timestamp ?? 0)) | 0)
     expect([gapsOf(play.video), steps.filter((step) => step <= 0)]).toEqual([[], []])
+  })
+
+  it('may change its SSRC, as an encoder that restarts does', async () => {
+    const server = await startOddServer({ ssrc: (n) => (n < 30 ? 1 : 2) })
+    const play = await playSource(server.url)
+    await play.media()
+    await until(
+      () => play.video.length,
+      (count) => count > 60,
+    )
+    expect([play.by, gapsOf(play.video)]).toEqual(['engine', []])
   })
 
   it('passes its KLV on, whose times are those of the video by RTP-Info', async () => {

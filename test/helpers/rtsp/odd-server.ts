@@ -47,6 +47,8 @@ export interface Oddities {
   /** Between two pictures, milliseconds; 0: none are sent. */
   readonly everyMs?: number
   readonly payloadType?: number
+  /** The SSRC of picture `n`. */
+  readonly ssrc?: (n: number) => number
   /** After so many pictures the times go back by some of them, and a packet is missing, as after a flush of gst-rtsp-server. */
   readonly restartEvery?: number
   readonly onPlay?: (client: OddClient) => void
@@ -95,6 +97,7 @@ export const startOddServer = async (odd: Oddities = {}, port = 0): Promise<OddS
             payload,
           })
           if (odd.payloadType !== undefined) packet[1] = ((packet[1] ?? 0) & 0x80) | odd.payloadType
+          if (odd.ssrc !== undefined) packet.writeUInt32BE(odd.ssrc(n), 8)
           client.send(odd.channel ?? 0, packet)
         }
         n += 1
