@@ -123,7 +123,7 @@ const http = (address: Address, facts: SourceFacts): SourceLine => {
   const souphttpsrc = element('souphttpsrc', {
     // Only the source posts an error when flvdemux does not know a codec; its name tells that error from others (bus-errors.ts).
     name: facts.http === 'flv' ? 'flv' : undefined,
-    location: address.bare,
+    location: facts.http === 'hls' ? withCredentials(address) : address.bare,
     'user-id': address.user,
     'user-pw': address.password,
     'is-live': !facts.paced,
@@ -143,6 +143,13 @@ const http = (address: Address, facts: SourceFacts): SourceLine => {
   }
   return { words: chain(souphttpsrc, httpDemuxer(facts)), ends: 'tracks', form: 'parsed' }
 }
+
+/**
+ * hlsdemux2 requests playlists and segments itself, and knows no credentials but those in the address of the playlist, to which
+ * relative ones refer. libsoup sends them to no other host.
+ */
+const withCredentials = ({ bare, user, password = '' }: Address): string =>
+  user === undefined ? bare : bare.replace('://', () => `://${encodeURIComponent(user)}:${encodeURIComponent(password)}@`)
 
 const httpDemuxer = ({ http }: SourceFacts): LaunchTokens => {
   if (http === 'mpegts') return tsdemux()

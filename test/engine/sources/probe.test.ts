@@ -192,6 +192,35 @@ describe('files and HTTP', () => {
     }
   })
 
+  it('HLS with credentials has them for its segments as well, but not on other servers', async () => {
+    const [asked, away]: [string[], (string | undefined)[]] = [[], []]
+    const other = createServer((request, response) => {
+      away.push(request.headers.authorization)
+      void sendFile(join(folder, 'segment.ts'), response)
+    })
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    const closed = createServer((request, response) => {
+      if (request.headers.authorization !== `Basic ${Buffer.from('user:p@ss word').toString('base64')}`)
+        return response.writeHead(401, { 'www-authenticate': 'Basic realm="r"' }).end()
+      asked.push(request.url ?? '')
+      if (request.url === '/segment.ts' && asked.filter((path) => path === '/segment.ts').length === 2)
+        return response.writeHead(302, { location: `http://localhost:${(other.address() as AddressInfo).port}/segment.ts` }).end()
+      return void sendFile(join(folder, request.url ?? ''), response)
+    })
+    await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => {
+      for (const one of [other, closed]) {
+        one.closeAllConnections()
+        one.close()
+      }
+    })
+    const uri = `http://user:p%40ss%20word@127.0.0.1:${(closed.address() as AddressInfo).port}/recording.m3u8`
+    // More than the first segment has: what the redirect led to is played as well.
+    expect(await rtpTimes(await plan(uri), 110)).toHaveLength(110)
+    expect(asked.filter((path) => path === '/segment.ts').length).toBeGreaterThan(1)
+    expect(away).toEqual([undefined])
+  })
+
   it('missing files and playlists are not_found', async () => {
     await expect(plan(`${base}/nope.m3u8`)).rejects.toMatchObject({ reason: 'not_found' })
     await expect(plan(`file://${encodeURI(folder)}/nope`)).rejects.toMatchObject({ reason: 'not_found' })
