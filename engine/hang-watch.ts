@@ -1,7 +1,9 @@
 import { Worker } from 'node:worker_threads'
 
 /** Nothing that the engine does keeps its thread for a second. */
-const HANGS_AFTER_S = 20
+const HANGS_AFTER_MS = 20_000
+/** An engine in which nothing plays has to sleep well. */
+const BEAT_MS = 5000
 /** The thread that watches needs little. */
 const RESOURCES = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1 } as const
 
@@ -12,17 +14,21 @@ const RESOURCES = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1 } as
  */
 export const endWhenHanging = (): void => {
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
-  setInterval(() => Atomics.add(beats, 0, 1), 1000).unref()
-  new Worker(WATCH, { eval: true, workerData: { beats, most: HANGS_AFTER_S }, resourceLimits: RESOURCES }).unref()
+  setInterval(() => Atomics.add(beats, 0, 1), BEAT_MS).unref()
+  new Worker(WATCH, {
+    eval: true,
+    workerData: { beats, beatMs: BEAT_MS, most: HANGS_AFTER_MS / BEAT_MS },
+    resourceLimits: RESOURCES,
+  }).unref()
 }
 
 /**
- * Runs in a thread of its own. It counts its own seconds: a host that slept, or a process that was stopped as a whole, does not hang. The
+ * Runs in a thread of its own. It counts its own beats: a host that slept, or a process that was stopped as a whole, does not hang. The
  * line is written by yet another thread, since a log that takes nothing may be what the process hangs at.
  */
 const WATCH = `
   const { write } = require('node:fs')
-  const { workerData: { beats, most } } = require('node:worker_threads')
+  const { workerData: { beats, beatMs, most } } = require('node:worker_threads')
   let last = 0
   let missed = 0
   setInterval(() => {
@@ -31,8 +37,8 @@ const WATCH = `
     last = now
     if (missed !== most) return
     const time = new Date().toISOString()
-    const line = { time, level: 'error', event: 'engine_hangs', process: 'engine', pid: process.pid, after_ms: most * 1000 }
+    const line = { time, level: 'error', event: 'engine_hangs', process: 'engine', pid: process.pid, after_ms: most * beatMs }
     write(2, JSON.stringify(line) + '\\n', () => {})
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), 200)
-  }, 1000)
+  }, beatMs)
 `

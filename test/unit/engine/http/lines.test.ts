@@ -59,13 +59,13 @@ describe('lines from server to client', () => {
 
   it('fail when the server falls silent, but not while the client is busy with a line', async () => {
     const { read, heartbeats } = await serve({ heartbeatMs: 100, maxBacklog: 1000 })
-    const lines = read(300)
+    const lines = read(500)
     await lines.next()
     // Busy for longer than the silence that it bears.
     await until(heartbeats, (count) => count >= 6)
     expect((await lines.next()).value).toEqual({ type: 'heartbeat' })
     await lines.return(undefined)
-    const silent = (await serve({ heartbeatMs: NEVER_MS, maxBacklog: 1000 })).read(100)
+    const silent = (await serve({ heartbeatMs: NEVER_MS, maxBacklog: 1000 })).read(1000)
     await silent.next()
     await expect(silent.next()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
   })
