@@ -75,18 +75,22 @@ const cost = (seconds: number) =>
     const branch = start('gst-launch-1.0', line.split(' '))
     await branch.until((lines) => lines.some((text) => text.includes('PLAYING')))
     const engine = service.enginePid()
-    const before = { branch: cpuSeconds(branch.pid), decoders: endedChildrenSeconds(engine) }
+    const before = {
+      branch: cpuSeconds(branch.pid),
+      decoders: endedChildrenSeconds(engine),
+      children: childrenOf(engine).map(({ pid }) => pid),
+    }
     await screenshots(service, 10)
     await sleep(seconds * 1000)
     const pictures = await countFiles(service)
     const perBranchPicture = ((cpuSeconds(branch.pid) - before.branch) / seconds) * 10
     await branch.stop()
-    const decoders = () => childrenOf(engine).filter(({ command }) => command.includes('jpegenc'))
-    const keptBytes = Math.max(0, ...decoders().map(({ pid }) => privateBytes(pid)))
-    // The kept decoder ends with its schedule, and counts from its start.
+    // The kept decoder and its sandbox, from their start: of what ends by a signal inside of a sandbox, nobody counts the time.
+    const kept = childrenOf(engine).filter(({ pid }) => !before.children.includes(pid))
+    const keptSeconds = kept.reduce((sum, { pid }) => sum + cpuSeconds(pid), 0)
+    const keptBytes = Math.max(0, ...kept.map(({ pid }) => privateBytes(pid)))
+    const perScreenshot = (keptSeconds + endedChildrenSeconds(engine) - before.decoders) / pictures
     await service.request('PUT', '/svc/pipeline/bench/screenshots/stop')
-    await until(decoders, (left) => left.length === 0)
-    const perScreenshot = (endedChildrenSeconds(engine) - before.decoders) / pictures
     const snapshots = 5
     const atSnapshots = endedChildrenSeconds(engine)
     const waits: number[] = []
