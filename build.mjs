@@ -157,7 +157,7 @@ export const ROOMS = {
 
   db: ['db/connect', 'db/migrations', 'lib', 'lib/schema'],
   'db/migrations': ['db/connect'],
-  'db/connect': ['lib'],
+  'db/connect': ['lib', 'lib/access'],
 }
 
 /** Rooms that run on every fetch runtime, or in a browser: nothing of Node in them. */

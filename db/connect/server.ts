@@ -1,26 +1,59 @@
 import { createClient } from '@libsql/client/http'
 import { drizzle } from 'drizzle-orm/libsql/http'
+import { createSlots, type Slots } from '../../lib/access/slots.ts'
 import type { DatabaseConnection } from './connection.ts'
+
+type SendRequest = (request: Request, init: { readonly signal: AbortSignal }) => Promise<Response>
 
 interface ServerOptions {
   /** `libsql://`, `https://` or `http://`. */
   readonly url: string
   readonly authToken?: string
   /** A service binding; the runtime's own fetch by default. */
-  readonly fetch?: (request: Request) => Promise<Response>
+  readonly fetch?: SendRequest
 }
 
-/** Longest wait for an answer of the server, milliseconds. */
+/** Longest wait for an answer of the server, that for a slot included, milliseconds. */
 const TIMEOUT_MS = 10_000
+/** Longest wait for a slot, so that time is left for the answer, milliseconds. */
+const SLOT_WITHIN_MS = 5000
+/** Requests that are sent, or wait to be, at a time. */
+const MOST = { running: 20, waiting: 1000, refusal: () => new Error('too many requests wait for the server') } as const
 
 /** A libSQL server over HTTP, in any fetch runtime; sends no request yet. */
 export const connectToServer = ({ url, authToken, fetch: given }: ServerOptions): DatabaseConnection => {
-  const send = given ?? ((request: Request) => fetch(request))
+  const send: SendRequest = given ?? ((request, init) => fetch(request, init))
+  const slots = createSlots(MOST)
   const client = createClient({
     url,
     ...(authToken !== undefined && { authToken }),
-    // A server may accept the connection and never answer.
-    fetch: (request: Request) => send(new Request(request, { signal: AbortSignal.timeout(TIMEOUT_MS) })),
+    // The driver would keep requests waiting for as long as those before them take.
+    concurrency: Number.POSITIVE_INFINITY,
+    fetch: (request: Request) => sendInTime(request, send, slots),
   })
   return { client, orm: drizzle(client) }
+}
+
+/** A server may accept the connection and never answer, or not to the end. */
+const sendInTime = async (request: Request, send: SendRequest, slots: Slots): Promise<Response> => {
+  // Not AbortSignal.timeout(): Node loses one that a Request follows to the garbage collector, and the request never ends.
+  const end = new AbortController()
+  const asked = performance.now()
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => {
+    const error = new Error(`no answer within ${TIMEOUT_MS / 1000} s`)
+    end.abort(error)
+    late.reject(error)
+  }, TIMEOUT_MS)
+  const answer = slots.run(async () => {
+    // What was answered with a failure, or is about to be, must not be done later.
+    if (performance.now() - asked > SLOT_WITHIN_MS) throw new Error('the server was busy for too long')
+    const response = await send(request, { signal: end.signal })
+    return new Response(await response.arrayBuffer(), response)
+  })
+  try {
+    return await Promise.race([answer, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
 }

@@ -1,11 +1,14 @@
 import { ApiError } from '../../lib/errors.ts'
 import type { Answered } from '../../lib/metrics.ts'
+import type { Log } from '../../lib/ports.ts'
 import type { AskedRequest, Guard } from './guard.ts'
+import { logDatabaseFault } from './log-fault.ts'
 import { errorResponse } from './respond.ts'
 import type { ReadyAnswer, RequestContext, Route } from './route.ts'
 
 interface ReadyReadsDeps {
   readonly guard: Guard
+  readonly log: Log
   readonly onAnswer?: (answered: Answered, context: RequestContext) => void
 }
 
@@ -42,9 +45,9 @@ interface Matched {
 
 const answer = async (
   { route, ready, params }: Matched,
-  request: AskedRequest,
+  request: AskedRequest & { readonly path: string },
   context: RequestContext,
-  { guard, onAnswer }: ReadyReadsDeps,
+  { guard, log, onAnswer }: ReadyReadsDeps,
 ): Promise<(ReadyAnswer & { readonly status: number }) | undefined> => {
   const began = performance.now()
   const answered = (answer: ReadyAnswer, status: number) => {
@@ -55,8 +58,9 @@ const answer = async (
     if ('answer' in (await guard(route, { request, context, corsOrigins: [] }))) return undefined
     return answered(await ready(params), 200)
   } catch (error) {
-    // What the router logs, it meets again.
-    if (!(error instanceof ApiError) || error.code === 'INTERNAL_ERROR' || error.details.reason === 'database') return undefined
+    // What the router logs, it meets again. Not so a database that does not answer: that takes its time each time.
+    if (!(error instanceof ApiError) || error.code === 'INTERNAL_ERROR') return undefined
+    logDatabaseFault(error, { request_id: context.requestId, method: request.method, path: request.path }, log)
     const response = errorResponse(error)
     return answered({ headers: Object.fromEntries(response.headers), body: await response.text() }, response.status)
   }

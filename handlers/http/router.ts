@@ -4,6 +4,7 @@ import type { Answered } from '../../lib/metrics.ts'
 import type { Log } from '../../lib/ports.ts'
 import { validationError } from '../../lib/validate.ts'
 import type { Guard } from './guard.ts'
+import { logDatabaseFault, logFault } from './log-fault.ts'
 import { refuseUnknownQuery } from './query.ts'
 import { errorResponse, methodNotAllowed, pathNotFound } from './respond.ts'
 import type { FetchHandler, RequestContext, Route } from './route.ts'
@@ -106,31 +107,14 @@ const withoutBody = async (response: Response): Promise<Response> => {
 }
 
 const toResponse = (error: unknown, { request, context }: Call, log: Log): Response => {
+  const failed = { request_id: context.requestId, method: request.method, path: new URL(request.url).pathname }
   if (error instanceof ApiError && error.code !== 'INTERNAL_ERROR') {
-    // The link to the engine logs its own loss; a failing database is logged here only.
-    if (error.details.reason === 'database') log.error('database_failed', { ...whereOf(request, context), error: chainOf(error) })
+    logDatabaseFault(error, failed, log)
     return errorResponse(error)
   }
   // The client disconnected during its request: not an error.
   if (request.signal.aborted) return new Response(null, { status: 499 })
-  const requestId = context.requestId ?? crypto.randomUUID()
-  log.error('request_failed', { ...whereOf(request, { ...context, requestId }), code: 'INTERNAL_ERROR', error: chainOf(error) })
-  return errorResponse(new ApiError('INTERNAL_ERROR', 'The service failed. Search its log for the request id.', { request_id: requestId }))
-}
-
-const whereOf = (request: Request, { requestId }: RequestContext) => ({
-  request_id: requestId,
-  method: request.method,
-  path: new URL(request.url).pathname,
-})
-
-/** Most causes of one error in a log line. */
-const MAX_CAUSES = 5
-
-const chainOf = (error: unknown): string[] => {
-  const chain: string[] = []
-  for (let at = error; at !== undefined && chain.length < MAX_CAUSES; at = at instanceof Error ? at.cause : undefined) {
-    chain.push(at instanceof Error ? (at.stack ?? at.message) : String(at))
-  }
-  return chain
+  const request_id = context.requestId ?? crypto.randomUUID()
+  logFault(error, { ...failed, request_id }, log)
+  return errorResponse(new ApiError('INTERNAL_ERROR', 'The service failed. Search its log for the request id.', { request_id }))
 }

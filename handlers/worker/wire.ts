@@ -150,6 +150,6 @@ const connect = (
   return connectToServer({
     url,
     ...(databaseAuthToken !== undefined && { authToken: databaseAuthToken }),
-    ...(DATABASE_SERVER !== undefined && { fetch: (request: Request) => DATABASE_SERVER.fetch(request) }),
+    ...(DATABASE_SERVER !== undefined && { fetch: (request, init) => DATABASE_SERVER.fetch(request, init) }),
   })
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
+import { ApiError } from '../../lib/errors.ts'
 import type { SimpleConfig } from '../../lib/schema/pipeline.ts'
 import { advanced, createTestApi, simple, type TestApi } from '../helpers/api/api.ts'
 import { fetchHost, nodeHost } from '../helpers/api/hosts.ts'
@@ -230,4 +231,23 @@ describe('while the engine is gone', () => {
       status: 404,
     },
   ])
+})
+
+describe('a database that does not answer', () => {
+  it.each([fetchHost, nodeHost])('is asked once for each read, over $name, and its fault is logged once', async (host) => {
+    await using api = await createTestApi(host)
+    await api.given(simple('a'))
+    let asked = 0
+    api.deps.credentials.find = async () => {
+      asked += 1
+      throw new ApiError('SERVICE_UNAVAILABLE', 'The database does not answer. Try again in a moment.', { reason: 'database' })
+    }
+    for (const path of ['/svc/pipeline', '/svc/pipeline/a']) {
+      const response = await api.send('GET', path)
+      expect([response.status, await response.json()]).toMatchObject([503, { details: { reason: 'database' } }])
+    }
+    expect(asked).toBe(2)
+    const logged = api.logged.filter(({ event }) => event === 'database_failed')
+    expect(logged.map(({ fields }) => fields.path)).toEqual(['/svc/pipeline', '/svc/pipeline/a'])
+  })
 })
