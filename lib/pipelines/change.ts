@@ -40,7 +40,7 @@ export const replacePipeline = async (
       if (!(await deps.pipelines.replace(id, change))) throw pipelineNotFound(id)
     } catch (error) {
       await deps.engine
-        .put(record.config, { create: false })
+        .put(await storedConfig(deps, record), { create: false })
         .catch((cause: unknown) => deps.log.warn('pipeline_not_restored', { id, error: messageOf(cause) }))
       throw error
     }
@@ -48,6 +48,12 @@ export const replacePipeline = async (
     const changed = { ...record, ...change }
     return represent(changed, await findView(deps.engine, changed))
   })
+
+/** What the database holds after a change that failed: it may have made it, and its answer was lost. */
+const storedConfig = async ({ pipelines }: ChangeDeps, before: PipelineRecord): Promise<PipelineConfig> => {
+  const stored = await pipelines.find(before.config.id).catch(() => undefined)
+  return (stored ?? before).config
+}
 
 /** Sets or removes (null) the geolocation, also while the pipeline plays. */
 export const patchPipeline = async (

@@ -176,6 +176,20 @@ describe('replacing a pipeline', () => {
     expect(api.engine.config('cam-1')).toEqual(before)
   })
 
+  it('plays what the database has stored, also when its answer was lost', async () => {
+    await using api = await createTestApi()
+    await api.given(simple('cam-1', { on_demand: true }))
+    const replace = api.deps.pipelines.replace
+    api.deps.pipelines.replace = async (...change) => {
+      await replace(...change)
+      throw new ApiError('SERVICE_UNAVAILABLE', 'The database does not answer.', { reason: 'database' })
+    }
+    const other = { ...simple('cam-1', { on_demand: true }), source: { uri: 'test://snow' } }
+    expect((await api.send('PUT', '/svc/pipeline/cam-1', other)).status).toBe(503)
+    expect(await (await api.send('GET', '/svc/pipeline/cam-1')).json()).toMatchObject({ source: { uri: 'test://snow' } })
+    expect(api.engine.config('cam-1')).toMatchObject({ source: { uri: 'test://snow' } })
+  })
+
   it('keeps engine and database consistent after concurrent replaces and deletes', async () => {
     await using api = await createTestApi()
     await ready(api)
