@@ -73,6 +73,7 @@ export const ROOMS = {
 
   // The ground: ports, errors, configuration and what everything uses.
   lib: ['lib/log', 'lib/schema'],
+  'lib/console': ['lib'],
   'lib/log': ['lib'],
   'lib/schema': ['lib'],
   'lib/credentials': ['lib', 'lib/schema'],

@@ -383,8 +383,8 @@ const LISTS: ReadonlySet<string> = new Set<keyof Configuration>(['corsOrigins', 
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Of the command and of workers. */
-const OTHER_VARIABLES = ['SVC_URL', 'SVC_LICENSE']
+/** Of the command, of workers and of the set-up of a clone. */
+const OTHER_VARIABLES = ['SVC_URL', 'SVC_LICENSE', 'SVC_NO_INSTALL']
 /** Kubernetes sets these for each Service whose name begins with svc. */
 const OF_KUBERNETES = /_SERVICE_(?:HOST|PORT\w*)$|_PORT(?:_\d+_\w+)?$/
 

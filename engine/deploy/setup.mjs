@@ -7,7 +7,7 @@
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -169,6 +169,12 @@ const build = () => {
   writeFileSync(stamp, fingerprint)
 }
 
+/** Makes `npx video-pipeline-service` run the build of this clone. `npm ci` removes it. */
+const linkCommand = () => {
+  const link = join(modules, '.bin', 'video-pipeline-service')
+  if (!existsSync(link)) symlinkSync('../../dist/cli.js', link)
+}
+
 const isAlive = (pid) => {
   try {
     process.kill(pid, 0)
@@ -208,4 +214,5 @@ withLock(() => {
   installNodePackages(root)
   if (forTests) installNodePackages(join(root, 'test', 'fixtures', 'third-party'))
   build()
+  linkCommand()
 })

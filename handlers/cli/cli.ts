@@ -2,8 +2,18 @@ import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import { helpRows } from '../../lib/console/help-rows.ts'
 import { ENGINE_OPTIONS } from '../../lib/engine/program-options.ts'
-import { HOST_COMMANDS, isVerb, synopsis, VERBS, type VerbName } from './command-line/verbs.ts'
+import {
+  HOST_COMMANDS,
+  type HostCommand,
+  type HostCommandName,
+  isHostCommand,
+  isVerb,
+  synopsis,
+  VERBS,
+  type VerbName,
+} from './command-line/verbs.ts'
 
 /** A bundle in the same directory. */
 const bundle = (name: string): Promise<unknown> => import(new URL(`./${name}.js`, import.meta.url).href)
@@ -17,11 +27,11 @@ const BUNDLES = {
   install: 'install',
   uninstall: 'install',
   completion: 'verbs',
-} as const satisfies Readonly<Record<keyof typeof HOST_COMMANDS, string>>
+} as const satisfies Readonly<Record<HostCommandName, string>>
 
 const bundleOf = (name: string): string | undefined => {
   if (isVerb(name) || name === '__complete') return 'verbs'
-  return Object.hasOwn(BUNDLES, name) ? BUNDLES[name as keyof typeof BUNDLES] : undefined
+  return isHostCommand(name) ? BUNDLES[name] : undefined
 }
 
 const OLDEST_NODE = 24
@@ -29,29 +39,39 @@ const OLDEST_NODE = 24
 const EXIT_USAGE = 64
 
 const usage = (): string => {
-  const hosts = Object.entries(HOST_COMMANDS)
+  const hosts = Object.entries(HOST_COMMANDS).map(([name, { about }]) => [name, about] as const)
   const verbs = (Object.keys(VERBS) as VerbName[]).map((name) => [synopsis(name), VERBS[name].about] as const)
-  const width = Math.max(...[...hosts, ...verbs].map(([name]) => name.length))
-  const lines = (rows: readonly (readonly [string, string])[]): readonly string[] =>
-    rows.map(([name, about]) => `  ${name.padEnd(width)}  ${about}`)
   return [
-    'usage: video-pipeline-service <command>',
+    'usage: video-pipeline-service COMMAND [options]',
     '',
     'Run and prepare a service (the default command is serve):',
-    ...lines(hosts),
+    ...helpRows(hosts),
     '',
-    'Use a running service (--url or SVC_URL, --api-key or SVC_API_KEY, --json; --help for more):',
-    ...lines(verbs),
+    'Use the service that runs at --url or SVC_URL:',
+    ...helpRows(verbs),
+    '',
+    'COMMAND --help lists the options of a command.',
     '',
   ].join('\n')
 }
 
-type HostCommand = keyof typeof HOST_COMMANDS
+const usageOf = (name: HostCommandName): string => {
+  const { about, needs, options }: HostCommand = HOST_COMMANDS[name]
+  const words = ['usage: video-pipeline-service', name, needs, options && '[options]'].filter((word) => word !== undefined)
+  return [words.join(' '), '', about, '', ...(options === undefined ? [] : [...helpRows(Object.entries(options)), ''])].join('\n')
+}
 
-const isHostCommand = (name: string): name is HostCommand => Object.hasOwn(HOST_COMMANDS, name)
+/** Commands that read the rest of the command line themselves, because it holds more than options without a value. */
+const READS_ITSELF: ReadonlySet<HostCommandName> = new Set(['serve', 'completion'])
 
-/** What may follow the commands that read nothing of the command line themselves. */
-const FLAGS: Readonly<Partial<Record<HostCommand, readonly string[]>>> = { engine: [], doctor: ['--json'], openapi: [] }
+/** The first argument that the command does not have. */
+const unknownArgument = (name: HostCommandName, args: readonly string[]): string | undefined => {
+  const options = Object.keys((HOST_COMMANDS[name] as HostCommand).options ?? {}).map((option) => option.split(' '))
+  return args.find((argument, at) => {
+    const before = options.find(([option]) => option === args[at - 1])
+    return before?.length !== 2 && !options.some(([option, value]) => argument === option || (value && argument.startsWith(`${option}=`)))
+  })
+}
 
 const asksForHelp = (args: readonly string[]): boolean => args.includes('--help') || args.includes('-h')
 
@@ -88,9 +108,8 @@ const main = async (): Promise<void> => {
   const [name = 'serve'] = process.argv.slice(2)
   if (name === '--help' || name === '-h' || name === 'help') return void process.stdout.write(usage())
   const rest = process.argv.slice(3)
-  if (isHostCommand(name) && name !== 'serve' && asksForHelp(rest))
-    return void process.stdout.write(`usage: video-pipeline-service ${name}\n\n  ${HOST_COMMANDS[name]}\n`)
-  const unknown = isHostCommand(name) ? rest.find((argument) => FLAGS[name]?.includes(argument) === false) : undefined
+  if (isHostCommand(name) && name !== 'serve' && asksForHelp(rest)) return void process.stdout.write(usageOf(name))
+  const unknown = isHostCommand(name) && !READS_ITSELF.has(name) ? unknownArgument(name, rest) : undefined
   if (unknown !== undefined) {
     process.stderr.write(`video-pipeline-service ${name}: unknown argument ${unknown}; use --help for a list\n`)
     process.exit(EXIT_USAGE)
@@ -99,7 +118,7 @@ const main = async (): Promise<void> => {
   const isOption = name.startsWith('-')
   const found = bundleOf(isOption ? 'serve' : name)
   if (found === undefined) {
-    process.stderr.write(`video-pipeline-service: unknown command ${name}\n${usage()}`)
+    process.stderr.write(`video-pipeline-service: unknown command ${name}; use --help for a list\n`)
     process.exit(EXIT_USAGE)
   }
   if (found === 'engine') becomeEngine()

@@ -1,4 +1,5 @@
 import { CONFIGURATION_VARIABLES } from '../../lib/configuration.ts'
+import { helpRows } from '../../lib/console/help-rows.ts'
 
 /** The parsed command line. */
 type Arguments =
@@ -15,17 +16,20 @@ export const readArguments = (args: readonly string[]): Arguments => {
   return unknown === undefined ? { kind: 'serve', takeOver: args.includes('--takeover') } : { kind: 'unknown', argument: unknown }
 }
 
+const OPTIONS = [
+  ['--takeover', 'take the data directory over from the running service; streams continue'],
+  ['--version', 'print the version'],
+  ['-h, --help', 'print this help'],
+] as const
+
 /** The text of `--help`: every environment variable with its default. */
-export const helpText = (): string => {
-  const width = Math.max(...CONFIGURATION_VARIABLES.map(({ name }) => name.length))
-  const lines = CONFIGURATION_VARIABLES.map(({ name, shown, about }) => `  ${name.padEnd(width)}  ${about} (default: ${shown})`)
-  return [
-    'usage: node dist/node.js [--takeover | --help | --version]',
+export const helpText = (): string =>
+  [
+    'usage: video-pipeline-service serve [--takeover]',
     '',
-    '  --takeover  take the data directory over from the running service process; streams continue',
+    ...helpRows(OPTIONS),
     '',
-    'Environment:',
-    ...lines,
+    'Environment variables:',
+    ...helpRows(CONFIGURATION_VARIABLES.map(({ name, shown, about }) => [name, `${about} (default: ${shown})`])),
     '',
   ].join('\n')
-}

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Backoff } from '../../lib/backoff.ts'
 import { ConfigurationError } from '../../lib/configuration.ts'
+import { whyUnreadable } from '../../lib/console/file-error.ts'
 import { messageOf } from '../../lib/errors.ts'
 import { pause } from '../../lib/pause.ts'
 import { startStored } from '../../lib/pipelines/reconcile.ts'
@@ -15,9 +16,17 @@ import { makePlan } from '../declared/plan.ts'
 /** Reads the file of SVC_PIPELINES. Throws ConfigurationError with file, line and field of every mistake. */
 export const readDeclaredPipelines = (file: string): Declaration => {
   try {
-    return readDeclaration(readFileSync(file, 'utf8'), file)
+    return readDeclaration(read(file), file)
   } catch (error) {
     throw new ConfigurationError(`SVC_PIPELINES: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+const read = (file: string): string => {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new Error(`${file} cannot be read: ${whyUnreadable(error)}`, { cause: error })
   }
 }
 

@@ -6,7 +6,9 @@ import { join, resolve } from 'node:path'
 import { createClient } from '@libsql/client/sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ELEMENTS } from '../../engine/gst/elements.ts'
+import { HOST_COMMANDS, type HostCommand, type HostCommandName, VERBS } from '../../handlers/cli/command-line/verbs.ts'
 import { ENGINE_OPTIONS } from '../../lib/engine/program-options.ts'
+import packageJson from '../../package.json' with { type: 'json' }
 import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
 import { until } from '../helpers/until.ts'
 
@@ -251,18 +253,48 @@ describe('video-pipeline-service', () => {
     expect([status, stdout, stderr]).toEqual([0, '{', ''])
   })
 
-  it.each(['engine', 'doctor', 'openapi', 'install', 'uninstall', 'completion'])('prints what %s does, and does nothing', (name) => {
-    const { status, stdout } = run([name, '--help'])
-    expect([status, stdout.split('\n').length]).toEqual([0, 4])
-    expect(stdout).toMatch(new RegExp(`^usage: video-pipeline-service ${name}\n\n  [a-z]`))
+  it.each(['engine', 'doctor', 'openapi', 'install', 'uninstall', 'completion'] as const)(
+    'prints what %s does, and does nothing',
+    (name) => {
+      const { status, stdout } = run([name, '--help'])
+      const { about, options = {} }: HostCommand = HOST_COMMANDS[name]
+      expect([status, stdout]).toEqual([0, expect.stringMatching(new RegExp(`^usage: video-pipeline-service ${name}\\b.*\n\n${about}\n`))])
+      for (const [option, meaning] of Object.entries(options)) expect(stdout).toMatch(new RegExp(`^  ${option} +${meaning}$`, 'm'))
+    },
+  )
+
+  it.each([[], ...[...Object.keys(HOST_COMMANDS), ...Object.keys(VERBS)].map((name) => [name])])(
+    'prints a help for a terminal of 80 columns: %s',
+    (...command) => {
+      const { status, stdout } = run([...command, '--help'])
+      expect(status).toBe(0)
+      expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])
+    },
+  )
+
+  it.each<[HostCommandName, ...string[]]>([
+    ['engine', '--bogus'],
+    ['doctor', '--jsno'],
+    ['openapi', 'file'],
+    ['install', '--dryrun'],
+    ['install', '--root', '/', 'file'],
+    ['uninstall', '--force'],
+  ])('refuses an unknown argument of %s: %s %s %s', (...args) => {
+    const [name] = args
+    const stderr = `video-pipeline-service ${name}: unknown argument ${args.at(-1)}; use --help for a list\n`
+    expect(run(args)).toMatchObject({ status: 64, stdout: '', stderr })
   })
 
-  it.each(['engine', 'doctor', 'openapi'])('refuses an unknown argument of %s', (name) => {
-    expect(run([name, '--bogus'])).toMatchObject({ status: 64, stderr: expect.stringContaining('unknown argument --bogus') })
+  it('is there for npx in a clone', () => {
+    const command = resolve(import.meta.dirname, '../../node_modules/.bin/video-pipeline-service')
+    expect(execFileSync(command, ['--version']).toString()).toBe(`${packageJson.version}\n`)
   })
 
   it('refuses an unknown command', () => {
-    expect(run(['explode'])).toMatchObject({ status: 64, stderr: expect.stringContaining('unknown command explode') })
+    expect(run(['explode'])).toMatchObject({
+      status: 64,
+      stderr: 'video-pipeline-service: unknown command explode; use --help for a list\n',
+    })
   })
 })
 

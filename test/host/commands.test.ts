@@ -165,8 +165,16 @@ describe('video-pipeline-service snapshot', () => {
     expect(readFileSync(file).subarray(0, 3)).toEqual(Buffer.from([0xff, 0xd8, 0xff]))
   })
 
-  it('writes none to a terminal', async () => {
-    expect((await terminal(['snapshot', 'gate'], 100)).stdout).toContain('Use -o FILE')
+  it.each([[[]], [['-o', '-']]])('writes none to a terminal: %j', async (more) => {
+    expect(await terminal(['snapshot', 'gate', ...more], 100)).toMatchObject({ status: 2, stdout: expect.stringContaining('Use -o FILE') })
+  })
+})
+
+describe('Ctrl-C', () => {
+  it('ends a wait, and says that the service goes on', async () => {
+    const { status, stdout } = await terminal(['play', 'yard'], 100, { until: (text) => text.includes('starting') })
+    expect([status, withoutSequences(stdout)]).toEqual([1, expect.stringContaining('✗ yard  Interrupted. The service may still do')])
+    await service.request('PUT', '/svc/pipeline/yard/stop')
   })
 })
 
@@ -181,6 +189,7 @@ describe('the exit code', () => {
     [['get', 'nobody'], 3, 'nobody'],
     [['events', 'nobody'], 3, 'nobody'],
     [['snapshot', 'yard', '-o', '-'], 1, 'yard'],
+    [['snapshot', 'gate', '-o', '/nowhere/gate.jpg'], 1, '/nowhere/gate.jpg cannot be written: its folder does not exist.'],
     [['ls', '--url', 'http://127.0.0.1:1'], 1, 'No service answers at http://127.0.0.1:1/'],
   ])('of %j is %i', async (args, status, says) => {
     expect(await run(args)).toMatchObject({ status, stdout: '', stderr: expect.stringContaining(says) })

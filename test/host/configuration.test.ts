@@ -17,7 +17,8 @@ describe('the command line', () => {
     const { status, stdout, stderr } = run(['--help'])
     expect([status, stderr]).toEqual([0, ''])
     for (const { name } of CONFIGURATION_VARIABLES) expect(stdout).toMatch(new RegExp(`^ +${name} .*`, 'm'))
-    for (const { shown, about } of CONFIGURATION_VARIABLES) expect(stdout).toContain(`${about} (default: ${shown})`)
+    const text = stdout.replace(/\s+/g, ' ')
+    for (const { shown, about } of CONFIGURATION_VARIABLES) expect(text).toContain(`${about} (default: ${shown})`)
   })
 
   it('exits with 64 and names an unknown argument', () => {

@@ -88,6 +88,17 @@ describe('video-pipeline-service apply', () => {
     expect(await statesOf(service)).toEqual({})
   })
 
+  it.each([
+    ['/nowhere/cameras.yaml', 'there is no such file'],
+    [import.meta.dirname, 'it is a folder'],
+  ])('says why it cannot read %s', async (file, why) => {
+    expect(await runCommand(['apply', '-f', file])).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: `video-pipeline-service apply: ${file} cannot be read: ${why}.\n`,
+    })
+  })
+
   it('says that the password of readers is set again, and not that it differs', async () => {
     const service = await start()
     const run = runOn(service)
@@ -208,7 +219,7 @@ describe('SVC_PIPELINES', () => {
   }, 60_000)
 
   it.each([
-    ['is not there', () => '/nowhere/cameras.yaml', /SVC_PIPELINES: ENOENT.*\/nowhere\/cameras\.yaml/],
+    ['is not there', () => '/nowhere/cameras.yaml', /SVC_PIPELINES: \/nowhere\/cameras\.yaml cannot be read: there is no such file$/m],
     [
       'is wrong',
       () => write('- id: gate\n  mode: simple\n  source: { uri: 7 }\n'),

@@ -17,12 +17,16 @@ export const exitCodeOf = (error: unknown): number => {
 /** What was thrown, for people. */
 export const explain = (error: unknown, url?: URL): string => {
   if (error instanceof ApiError) return printable(withAdvice(error))
+  if (isAbort(error)) return 'Interrupted. The service may still do what it was asked.'
   if (error instanceof DeclarationError) return error.mistakes.map((mistake, at) => (at === 0 ? '' : '  ') + printable(mistake)).join('\n')
   const cause = error instanceof TypeError && error.cause !== undefined ? error.cause : undefined
   return cause === undefined
     ? printable(messageOf(error))
     : `No service answers at ${url?.href ?? 'its address'} (${codeOf(cause)}). Is it running? Use --url or SVC_URL for another one.`
 }
+
+/** Ctrl-C: no other request has a signal. */
+const isAbort = (error: unknown): boolean => error instanceof DOMException && error.name === 'AbortError'
 
 /** What was thrown, for programs. */
 export const errorFields = (error: unknown, url?: URL): object => {

@@ -1,3 +1,5 @@
+import { helpRows } from '../../../lib/console/help-rows.ts'
+
 /** An option of the command line. */
 export interface Option {
   readonly short?: string
@@ -26,16 +28,47 @@ export const OPTIONS = {
 
 export type OptionName = keyof typeof OPTIONS
 
-/** The commands that run or prepare a service. */
+/** A command that runs or prepares a service. */
+export interface HostCommand {
+  readonly about: string
+  /** Shown after the name. */
+  readonly needs?: string
+  /** Each with the name of its value, and what it means. */
+  readonly options?: Readonly<Record<string, string>>
+}
+
+const ROOT = { '--root DIR': 'use this directory as / of the host' }
+
 export const HOST_COMMANDS = {
-  serve: 'run the API, with its own engine unless SVC_ENGINE_URL is set (--help lists the variables)',
-  engine: 'run a stand-alone engine at SVC_ENGINE_LISTEN with SVC_ENGINE_TOKEN',
-  doctor: 'check this host: encoders, cameras, missing software [--json]',
-  openapi: 'print the OpenAPI document as JSON',
-  install: 'create user, directories, keys and systemd units [--dry-run] [--force] [--root DIR]',
-  uninstall: 'remove the systemd units, with --purge also the data [--dry-run] [--root DIR]',
-  completion: 'print the script that completes commands in bash, zsh or fish',
-} as const
+  serve: { about: 'run the API, with its own engine unless SVC_ENGINE_URL is set (--help lists the variables)' },
+  engine: { about: 'run a stand-alone engine at SVC_ENGINE_LISTEN with SVC_ENGINE_TOKEN' },
+  doctor: { about: 'check this host: encoders, cameras, missing software', options: { '--json': 'print JSON for programs' } },
+  openapi: { about: 'print the OpenAPI document as JSON' },
+  install: {
+    about: 'create users, directories, keys and systemd units',
+    options: {
+      '--dry-run': 'print what would be done, and do nothing',
+      '--force': 'replace units that differ, and keep the old ones as .previous',
+      ...ROOT,
+    },
+  },
+  uninstall: {
+    about: 'remove the systemd units',
+    options: {
+      '--dry-run': 'print what would be done, and do nothing',
+      '--purge': 'also remove users, keys and data',
+      ...ROOT,
+    },
+  },
+  completion: {
+    about: 'print the script that completes commands in this shell',
+    needs: 'bash|zsh|fish',
+  },
+} as const satisfies Readonly<Record<string, HostCommand>>
+
+export type HostCommandName = keyof typeof HOST_COMMANDS
+
+export const isHostCommand = (name: string): name is HostCommandName => Object.hasOwn(HOST_COMMANDS, name)
 
 /** A command that uses the API of a running service. */
 export interface Verb {
@@ -83,14 +116,12 @@ export const helpOf = (name: VerbName): string => {
     const { short, value, about }: Option = OPTIONS[option]
     return [`${short === undefined ? '    ' : `-${short}, `}--${option}${value === undefined ? '' : ` ${value}`}`, about] as const
   })
-  const width = Math.max(...rows.map(([left]) => left.length))
-  const lines = rows.map(([left, about]) => `  ${left.padEnd(width)}  ${about}`)
   return [
     `usage: video-pipeline-service ${synopsis(name)} [options]`,
     '',
     `${VERBS[name].about}`,
     '',
-    ...lines,
+    ...helpRows(rows),
     '',
     'Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 not allowed.',
     '',

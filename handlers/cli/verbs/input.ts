@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { messageOf } from '../../../lib/errors.ts'
+import { whyUnreadable } from '../../../lib/console/file-error.ts'
 import { type Declaration, readDeclaration } from '../../declared/declaration.ts'
 import { UsageError } from '../command-line/arguments.ts'
 import type { Session } from '../command-line/session.ts'
@@ -16,6 +16,6 @@ const read = (file: string, name: string): string => {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8')
   } catch (error) {
-    throw new Error(`${name} cannot be read: ${messageOf(error)}`, { cause: error })
+    throw new Error(`${name} cannot be read: ${whyUnreadable(error)}.`, { cause: error })
   }
 }

@@ -71,7 +71,7 @@ const printCandidates = async (words: readonly string[]): Promise<void> => {
     const pipelines = await client.listPipelines({ signal: AbortSignal.timeout(COMPLETION_MS) })
     return pipelines.map((pipeline) => [printable(pipeline.id), wordOf(pipeline)] as const)
   }
-  const commands = [...Object.entries(VERBS).map(([name, { about }]) => [name, about] as const), ...Object.entries(HOST_COMMANDS)]
+  const commands = [...Object.entries(VERBS), ...Object.entries(HOST_COMMANDS)].map(([name, { about }]) => [name, about] as const)
   // A shell shows no errors here; without a service there are no ids.
   const found = await complete(words, { commands, ids: () => ids().catch(() => []) })
   process.stdout.write(found.map((line) => `${line}\n`).join(''))

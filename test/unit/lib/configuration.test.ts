@@ -145,7 +145,15 @@ describe('the configuration', () => {
   })
 
   it('finds variables that mean nothing, and takes none of Kubernetes for one', () => {
-    const environment = { SVC_PASWORD: 'x', SVC_PORT: '1', SVC_URL: 'x', SVC_SERVICE_HOST: 'x', SVC_API_PORT_8080_TCP: 'x', HOME: '/' }
+    const environment = {
+      SVC_PASWORD: 'x',
+      SVC_PORT: '1',
+      SVC_URL: 'x',
+      SVC_NO_INSTALL: '1',
+      SVC_SERVICE_HOST: 'x',
+      SVC_API_PORT_8080_TCP: 'x',
+      HOME: '/',
+    }
     expect(unknownVariables(environment)).toEqual(['SVC_PASWORD'])
   })
 
