@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { ApiError } from '../../lib/errors.ts'
 import { advanced, createTestApi, simple, type TestApi } from '../helpers/api/api.ts'
 import { testRows } from './api-rows.ts'
 
