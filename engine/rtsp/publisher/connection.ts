@@ -1,5 +1,6 @@
 import { isIPv6, type Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
+import { Allowance } from '../../../lib/access/allowance.ts'
 import { clientOf } from '../../../lib/access/rate-limit.ts'
 import type { Log } from '../../../lib/ports.ts'
 import type { Authenticator, Gate } from '../access/authenticator.ts'
@@ -20,6 +21,8 @@ export interface ConnectionHost {
   readonly now: () => number
   readonly findMount: (localAddress: string, port: number, path: string) => MountPoint | undefined
   readonly mayOpenUdp: (client: string) => boolean
+  /** Counts bytes that came from this address; whether it may send so many. */
+  readonly mayReceive: (client: string, bytes: number) => boolean
   readonly authenticator: Authenticator
   /** Plain RTSP is refused. */
   readonly tlsRequired: boolean
@@ -48,11 +51,12 @@ export class RtspConnection implements RequestContext {
   readonly #parser = new MessageParser(REQUEST_LIMITS)
   readonly #abort = new AbortController()
   readonly #openedMs = performance.now()
+  readonly #mayRequest: Allowance
+  readonly #mayReceive: Allowance
   #requests: RtspRequest[] = []
   #responding = false
   #responses = 0
   #lastRequestMs = performance.now()
-  #allowance: number
   #session: RtspSession | undefined
 
   constructor(socket: Socket, host: ConnectionHost) {
@@ -67,7 +71,9 @@ export class RtspConnection implements RequestContext {
     this.secure = socket instanceof TLSSocket
     this.needsTls = host.tlsRequired && !this.secure
     this.gate = host.authenticator.gate({ address: this.remoteAddress, secure: this.secure })
-    this.#allowance = host.limits.requestsPerSecond * 10
+    const { requestsPerSecond, received } = host.limits
+    this.#mayRequest = new Allowance({ perSecond: requestsPerSecond, burst: requestsPerSecond * 10 }, this.#openedMs)
+    this.#mayReceive = new Allowance(received, this.#openedMs)
     socket.on('data', (chunk) => this.#receive(chunk))
     socket.on('error', () => socket.destroy())
     // A peer that has closed its side sends no more requests; RTSP has no half-open connections.
@@ -117,11 +123,13 @@ export class RtspConnection implements RequestContext {
     this.#finish()
   }
 
-  /** Called every second: refills the request allowance, and drops a connection that is idle, stalled or timed out. */
+  /** Called every second: drops a connection that is idle, stalled or timed out. */
   checkLimits(nowMs: number): void {
     const reason = this.#session ? this.#session.overdue(nowMs) : this.#idle(nowMs)
-    this.#allowance = Math.min(this.limits.requestsPerSecond * 10, this.#allowance + this.limits.requestsPerSecond)
-    if (reason === undefined) return
+    if (reason !== undefined) this.#drop(reason)
+  }
+
+  #drop(reason: string): void {
     this.log.info('rtsp_dropped', { reason, remote: this.remoteAddress, path: this.#session?.mount.path })
     this.#socket.destroy()
   }
@@ -133,11 +141,21 @@ export class RtspConnection implements RequestContext {
   }
 
   #receive(chunk: Buffer): void {
+    if (!this.#isAllowed(chunk.length)) {
+      this.#drop('too_much_data')
+      return
+    }
     try {
       for (const message of this.#parser.push(chunk)) this.#message(message)
     } catch (error) {
       this.#refuse(error)
     }
+  }
+
+  /** Looked at before the bytes are: frames of no bytes are 16,000 in one read. Who plays does not pay for others of the same address. */
+  #isAllowed(bytes: number): boolean {
+    const ofAddress = this.#host.mayReceive(this.client, bytes)
+    return this.#mayReceive.use(bytes, performance.now()) && (ofAddress || this.#session?.playing === true)
   }
 
   #message(message: RtspMessage): void {
@@ -148,12 +166,10 @@ export class RtspConnection implements RequestContext {
   #enqueue(request: RtspRequest): void {
     // What came in the same read as the one that was too many.
     if (this.#socket.destroyed) return
-    this.#allowance -= 1
-    const flood = this.#allowance < 0 || this.#requests.length >= this.limits.pipelinedRequests
+    const flood = !this.#mayRequest.use(1, performance.now()) || this.#requests.length >= this.limits.pipelinedRequests
     const unread = this.#session?.playing !== true && this.#socket.writableLength > MAX_RESPONSE_BYTES
     if (flood || unread) {
-      this.log.info('rtsp_dropped', { reason: flood ? 'too_many_requests' : 'responses_not_read', remote: this.remoteAddress })
-      this.#socket.destroy()
+      this.#drop(flood ? 'too_many_requests' : 'responses_not_read')
       return
     }
     this.#requests.push(request)

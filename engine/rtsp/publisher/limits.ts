@@ -1,3 +1,5 @@
+import type { Rate } from '../../../lib/access/allowance.ts'
+
 /** Limits of one publisher. Times are milliseconds. */
 export interface PublisherLimits {
   readonly connections: number
@@ -15,6 +17,10 @@ export interface PublisherLimits {
   readonly pipelinedRequests: number
   /** Sustained requests per second of one connection; a burst may be ten times as many. */
   readonly requestsPerSecond: number
+  /** Bytes that one connection may send: requests and RTCP. A reader that plays sends some hundred in a second. */
+  readonly received: Rate
+  /** The same for all connections of an address together, which opening one counts for as well. */
+  readonly receivedPerAddress: Rate
   /** Bytes of access units that may wait for one slow reader before it loses GOPs. */
   readonly queuedBytes: number
   /** A slow reader that is further behind than this when a key frame arrives skips to that key frame. */
@@ -41,6 +47,8 @@ export const DEFAULT_LIMITS: PublisherLimits = {
   stalledMs: 10_000,
   pipelinedRequests: 16,
   requestsPerSecond: 20,
+  received: { perSecond: 16 * 1024, burst: 64 * 1024 },
+  receivedPerAddress: { perSecond: 1024 * 1024, burst: 4 * 1024 * 1024 },
   queuedBytes: 8 * 1024 * 1024,
   lagMs: 2_000,
   udpSessions: 512,

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { hostname } from 'node:os'
+import { ClientAllowances } from '../../../lib/access/allowance.ts'
 import { clientOf } from '../../../lib/access/rate-limit.ts'
 import { ApiError } from '../../../lib/errors.ts'
 import type { Clock, Log } from '../../../lib/ports.ts'
@@ -51,6 +52,9 @@ export interface Publisher {
 }
 
 const CHECK_INTERVAL_MS = 1_000
+/** What a connection costs, in bytes that have to be read; with TLS most of it is the signature of the handshake. */
+const CONNECTION_BYTES = 512
+const TLS_CONNECTION_BYTES = 4096
 const ANY_HOST = '0.0.0.0'
 
 /** `host`: the address that was listened on, which may differ from the one in the output's address. */
@@ -93,6 +97,7 @@ class RtspPublisher implements Publisher {
   readonly #sockets = new Set<Socket>()
   readonly #connections = new Set<RtspConnection>()
   readonly #perAddress = new Map<string, number>()
+  readonly #received: ClientAllowances
   readonly #mounts = new Set<MountPoint>()
   /** Runs while somebody is connected. */
   #checkTimer: NodeJS.Timeout | undefined
@@ -106,6 +111,7 @@ class RtspPublisher implements Publisher {
     const limits = { ...DEFAULT_LIMITS, ...options.limits }
     this.#anyHost = options.host ?? ANY_HOST
     this.#authenticator = new Authenticator({ log: options.log, failuresPerMinute: limits.failuresPerMinute })
+    this.#received = new ClientAllowances(limits.receivedPerAddress)
     this.#tls = options.tls && this.#createTls(options.log, options.tls.files, limits)
     this.#host = {
       log: options.log,
@@ -116,6 +122,7 @@ class RtspPublisher implements Publisher {
       now: () => this.#clock.now(),
       findMount: (localAddress, port, path) => this.#findMount(localAddress, port, path),
       mayOpenUdp: (client) => this.#mayOpenUdp(client),
+      mayReceive: (client, bytes) => this.#received.use(client, bytes, performance.now()),
       onClose: (connection) => void this.#connections.delete(connection),
     }
   }
@@ -184,7 +191,9 @@ class RtspPublisher implements Publisher {
     const { connections, connectionsPerAddress } = this.#host.limits
     const client = clientOf(socket.remoteAddress)
     const fromThere = this.#perAddress.get(client) ?? 0
-    if (this.#sockets.size >= connections || fromThere >= connectionsPerAddress || this.#closed) {
+    const cost = this.#tls === undefined ? CONNECTION_BYTES : TLS_CONNECTION_BYTES
+    const mayConnect = this.#received.use(client, cost, performance.now())
+    if (this.#sockets.size >= connections || fromThere >= connectionsPerAddress || !mayConnect || this.#closed) {
       socket.destroy()
       return
     }

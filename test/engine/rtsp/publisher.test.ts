@@ -8,7 +8,7 @@ import type { PublisherLimits } from '../../../engine/rtsp/publisher/limits.ts'
 import type { MountOptions } from '../../../engine/rtsp/publisher/mount.ts'
 import { createPublisher, type Mount, type Publisher } from '../../../engine/rtsp/publisher/publisher.ts'
 import { freePort, h264Media, type Media, silentLog, startMedia } from '../../helpers/rtsp/media.ts'
-import { connectReader, openReader, type RtspReader } from '../../helpers/rtsp/reader.ts'
+import { connectReader, openReader, type RtspReader, sequenceGaps } from '../../helpers/rtsp/reader.ts'
 
 let media: Media
 let publishers: Publisher[] = []
@@ -310,6 +310,45 @@ describe('a publisher under attack', () => {
     await until(() => publisher.connections === 0)
     expect([silent.received(), drip.received()]).toEqual(['', ''])
     expect(flood.received().split('RTSP/1.0 200').length - 1).toBeLessThan(2000)
+  })
+
+  it('drops a connection that sends frames or blank lines without end, and no reader loses a packet by it', async () => {
+    const dropped: unknown[] = []
+    const log = { ...silentLog, info: (event: string, fields?: object) => void dropped.push({ event, ...fields }) }
+    const publisher = createPublisher({ log, limits: { received: { perSecond: 1000, burst: 20_000 } } })
+    publishers.push(publisher)
+    const port = await freePort()
+    await publisher.mount(
+      { host: '127.0.0.1', port, path: 'cam' },
+      { streams: media.streams, maxReaders: () => 100, describeTimeoutMs: () => 5000 },
+    )
+    const playing = await player(`rtsp://127.0.0.1:${port}/cam`)
+    for (const flood of [Buffer.alloc(40_000, Buffer.from([0x24, 1, 0, 0])), Buffer.alloc(40_000, '\r\n')]) {
+      const socket = connect(port, '127.0.0.1')
+      socket.on('error', () => {})
+      const closed = once(socket, 'close')
+      socket.write('OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n')
+      await once(socket, 'data')
+      socket.write(flood)
+      await closed
+    }
+    expect(dropped).toEqual(Array(2).fill({ event: 'rtsp_dropped', reason: 'too_much_data', remote: '127.0.0.1' }))
+    const seen = playing.packets.length
+    await until(() => playing.packets.length > seen + 5)
+    expect(sequenceGaps(playing.packets)).toEqual([])
+  })
+
+  it('takes no more from an address that has sent too much over its connections, except from those who play', async () => {
+    // Four times as many: it is this host.
+    const { port, url } = await publish({}, { receivedPerAddress: { perSecond: 1, burst: 5000 } })
+    const playing = await player(url)
+    const lines = '\r\n'.repeat(7000)
+    const [first, second] = [await raw(port, lines), await raw(port, lines)]
+    await Promise.race([first.closed, second.closed])
+    const late = await raw(port, 'OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n')
+    await late.closed
+    expect(late.received()).toBe('')
+    expect((await playing.request('GET_PARAMETER', url)).status).toBe(200)
   })
 
   it('limits the requests that wait behind a DESCRIBE', async () => {
