@@ -1,6 +1,7 @@
 import { DENIED_ELEMENTS, type Settings } from '../../lib/schema/settings.ts'
 import { validationError } from '../../lib/validate.ts'
-import { runToEnd } from '../gst/child.ts'
+import { gstreamerMissing } from '../gst/bus-errors.ts'
+import { type Finished, runToEnd } from '../gst/child.ts'
 import type { Token } from '../gst/description.ts'
 
 /** Whether files may be read, or the folder in which they may. */
@@ -12,6 +13,15 @@ const FOLDER_READERS: ReadonlySet<string> = new Set(['filesrc', 'multifilesrc', 
 /** VALIDATION_ERROR about a description; `engine`: the words of GStreamer. */
 export const refuse = (message: string, engine?: string): Error =>
   validationError('pipeline', [{ path: 'raw_pipeline', message }], engine === undefined ? {} : { engine })
+
+/** GStreamer had no time or no means to tell. */
+export const UNFINISHED = 'The engine did not finish reading the description'
+
+/** Throws when GStreamer is missing, did not start, or was killed: by the time limit, or by the kernel when memory runs out. */
+export const requireEnd = ({ missing, timedOut, signal, refused }: Finished): void => {
+  if (missing) throw gstreamerMissing()
+  if (timedOut || signal === 'SIGKILL' || refused !== undefined) throw refuse(UNFINISHED, UNFINISHED)
+}
 
 /** What a description may not contain: the built-in list, and what the settings add to it, in lower case. */
 export const deniedElements = (settings: Settings, allowFiles: AllowFiles): ReadonlySet<string> => {
@@ -95,9 +105,12 @@ const INSPECT_MS = 10_000
 
 /** gst-inspect-1.0 -u: `filesrc (read, rank 256): file`. */
 const readHandlers = async (): Promise<Handlers> => {
-  const { stdout } = await runToEnd('gst-inspect-1.0', ['-u'], { timeoutMs: INSPECT_MS, reach: {} })
+  const result = await runToEnd('gst-inspect-1.0', ['-u'], { timeoutMs: INSPECT_MS, reach: {} })
+  requireEnd(result)
+  // Without the whole list a denied element would be missed.
+  if (result.exitCode !== 0) throw refuse(UNFINISHED, UNFINISHED)
   const found = new Map<string, string[]>()
-  for (const [, element = '', schemes = ''] of stdout.matchAll(/^(\S+) \([^)]*\): (.+)$/gm)) {
+  for (const [, element = '', schemes = ''] of result.stdout.matchAll(/^(\S+) \([^)]*\): (.+)$/gm)) {
     for (const scheme of schemes.split(',').map((text) => text.trim().toLowerCase())) {
       found.set(scheme, [...(found.get(scheme) ?? []), element])
     }

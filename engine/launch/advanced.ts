@@ -5,13 +5,12 @@ import { redact } from '../../lib/redact.ts'
 import type { AdvancedConfig, Codec } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
 import { Fault } from '../fault.ts'
-import { gstreamerMissing } from '../gst/bus-errors.ts'
 import { runToEnd } from '../gst/child.ts'
 import { namedPayloaders, type Token, tokenize } from '../gst/description.ts'
 import { chain, element, type LaunchTokens, toArguments } from '../gst/element.ts'
 import { codecOfEncoder } from '../gst/encoder-table.ts'
 import { missingElement } from '../gst/missing-element.ts'
-import { type AllowFiles, deniedElements, refuse, refuseCreated, refuseTokens } from './advanced-checks.ts'
+import { type AllowFiles, deniedElements, refuse, refuseCreated, refuseTokens, requireEnd, UNFINISHED } from './advanced-checks.ts'
 import { type CheckedLaunch, type Launch, padOf } from './launch.ts'
 import { advancedReach } from './reach.ts'
 
@@ -109,7 +108,6 @@ const COMPLAINT = /^(?:WARNING: erroneous pipeline|ERROR: pipeline could not be 
 const MAX_COMPLAINT_LENGTH = 500
 const CHECK_MS = 10_000
 const BUSY = 'busy'
-const UNFINISHED = 'The engine did not finish reading the description'
 const NO_ELEMENT = /^no element "([^"]+)"$/
 const CREATED = /creating element "([^"]+)"/g
 
@@ -132,9 +130,7 @@ const dryRun = async (args: readonly string[], signal: AbortSignal | undefined):
       ...(signal && { signal }),
     }),
   )
-  if (result.missing) throw gstreamerMissing()
-  // Killed: by the time limit, or by the kernel when memory runs out.
-  if (result.timedOut || result.signal === 'SIGKILL' || result.refused !== undefined) throw refuse(UNFINISHED, UNFINISHED)
+  requireEnd(result)
   const complaint = COMPLAINT.exec(result.stderr)?.[1] ?? ''
   if (complaint === `no element "${CHECK}"`) return [...result.stderr.matchAll(CREATED)].map(([, name = '']) => name)
   const absent = await missingElement(NO_ELEMENT.exec(complaint)?.[1], runToEnd)

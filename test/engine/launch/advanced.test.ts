@@ -1,4 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { checkAdvanced, createAdvancedChecks } from '../../../engine/launch/advanced.ts'
 import { DEFAULT_SETTINGS } from '../../../lib/schema/settings.ts'
 import { childrenOf } from '../../helpers/process/processes.ts'
@@ -174,6 +177,24 @@ describe('checkAdvanced', () => {
   it('allows file addresses where files are allowed, but denied elements never', async () => {
     expect((await check('uridecodebin uri=file:///srv/a.mp4 name=d d. ! fakesink', true)).publishes).toBe(false)
     await expect(check('filesrc location=/srv/a.mp4 ! fakesink', true)).rejects.toMatchObject({ code: 'VALIDATION_ERROR' })
+  })
+
+  it.each([
+    ['is killed', 'kill -9 $$'],
+    ['crashes', 'kill -11 $$'],
+    ['fails', 'exit 1'],
+  ])('refuses an address while the list of what opens it cannot be read, and asks again: gst-inspect-1.0 %s', async (_, script) => {
+    const folder = mkdtempSync(join(tmpdir(), 'inspect-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    writeFileSync(join(folder, 'gst-inspect-1.0'), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+    vi.resetModules()
+    const { checkAdvanced } = await import('../../../engine/launch/advanced.ts')
+    const checked = () => checkAdvanced({ raw_pipeline: 'playbin uri=pushfile:///x' }, DEFAULT_SETTINGS, { allowFiles: false })
+    vi.stubEnv('PATH', `${folder}${delimiter}${process.env.PATH}`)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    await expect(checked()).rejects.toThrow('did not finish reading')
+    vi.unstubAllEnvs()
+    await expect(checked()).rejects.toThrow('Addresses of the kind pushfile: are not allowed here')
   })
 
   it('refuses every description when advanced pipelines are switched off', async () => {
