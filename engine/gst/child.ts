@@ -1,6 +1,6 @@
 import { closeSync } from 'node:fs'
 import { constants } from 'node:os'
-import type { Readable, Writable } from 'node:stream'
+import { PassThrough, Readable, type Writable } from 'node:stream'
 import { execa } from 'execa'
 import { type Command, type Confinement, toCommand } from '../sandbox/confinement.ts'
 import { eraseArguments } from '../sandbox/erase-arguments.ts'
@@ -25,6 +25,8 @@ export interface Finished<Output = string> extends Ended {
 
 const SIGNAL_NAMES = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]))
 
+const neverStarted = (refused: string): Ended => ({ exitCode: null, signal: null, missing: false, refused })
+
 const toEnded = (
   result: { exitCode?: number | undefined; signal?: string | undefined; code?: string | undefined },
   { sandboxed }: Command,
@@ -36,7 +38,7 @@ const toEnded = (
   // setpriv exits with 127 when the program does not exist, with 126 when it cannot be executed.
   const missing = result.code === 'ENOENT' || (!sandboxed && (exitCode === 127 || exitCode === 126))
   const neverRan = exitCode === null && (result.signal ?? undefined) === undefined && !missing
-  if (neverRan && result.code !== undefined) return { exitCode, signal: null, missing, refused: result.code }
+  if (neverRan && result.code !== undefined) return neverStarted(result.code)
   return { exitCode, signal: (result.signal as NodeJS.Signals | undefined) ?? null, missing }
 }
 
@@ -65,6 +67,7 @@ export const runFilter = async (
   { timeoutMs, reach, maxOutputBytes = 1024 * 1024, signal, environment, input }: RunOptions & { readonly input?: Buffer },
 ): Promise<Finished<Buffer>> => {
   const command = toCommand(file, args, reach, { info: 3, filter: 4 })
+  if (command.refused !== undefined) return { ...neverStarted(command.refused), stdout: Buffer.alloc(0), stderr: '', timedOut: false }
   const subprocess = execa(command.file, command.args, {
     reject: false,
     encoding: 'buffer',
@@ -167,14 +170,29 @@ export interface Child {
   eraseArguments(): Promise<boolean>
 }
 
+interface ChildOptions {
+  readonly mediaPipes: number
+  readonly reach: Confinement
+  readonly input?: boolean
+}
+
+/** A child that never ran, so that nothing comes out of its pipes, and nothing is taken. */
+const childNotStarted = (ended: Ended, { mediaPipes, input }: ChildOptions): Child => ({
+  pid: Promise.resolve(undefined),
+  stdin: input === true ? new PassThrough().resume() : undefined,
+  stdout: Readable.from([]),
+  stderr: Readable.from([]),
+  media: Array.from({ length: mediaPipes }, () => Readable.from([])),
+  ended: Promise.resolve(ended),
+  kill: () => {},
+  eraseArguments: () => Promise.resolve(true),
+})
+
 /** Starts a long-lived program with `mediaPipes` pipes at fd 3 and up, and with `input` one that it reads at fd 0. Never fails: a missing program shows in `ended`. */
-export const startChild = (
-  file: string,
-  args: readonly string[],
-  options: { readonly mediaPipes: number; readonly reach: Confinement; readonly input?: boolean },
-): Child => {
+export const startChild = (file: string, args: readonly string[], options: ChildOptions): Child => {
   const info = 3 + options.mediaPipes
   const command = toCommand(file, args, options.reach, { info, filter: info + 1 })
+  if (command.refused !== undefined) return childNotStarted(neverStarted(command.refused), options)
   const subprocess = execa(command.file, command.args, {
     reject: false,
     buffer: false,

@@ -113,8 +113,10 @@ export interface Command {
   readonly environment: NodeJS.ProcessEnv
   /** bwrap(1) reports a signal that ended its child as an exit code. */
   readonly sandboxed: boolean
-  /** A descriptor of this process that the command reads under the number `filterFd`; to be closed after the start. */
-  readonly filter: number | undefined
+  /** A descriptor of this process that the command reads under another number; to be closed after the start. */
+  readonly filter?: number
+  /** The host lets nothing start now: the code of the error, such as EMFILE. */
+  readonly refused?: string
 }
 
 /** Descriptors of the command beside its own: `info`, where bwrap(1) writes the program's pid, and `filter`, where it reads. */
@@ -133,7 +135,6 @@ export const toCommand = (file: string, args: readonly string[], reach: Confinem
       args: [...DIES_WITH_PARENT, file, ...args],
       environment: { ...childEnvironment(), GST_PLUGIN_FEATURE_RANK: featureRank(process.env, { sandboxed: false }) },
       sandboxed: false,
-      filter: undefined,
     }
   }
   const [strict, localSockets] = confined.filters ?? []
@@ -151,7 +152,15 @@ export const toCommand = (file: string, args: readonly string[], reach: Confinem
     args: [...options, '--', program, ...args],
     environment: childEnvironment(),
     sandboxed: true,
-    filter: filter === undefined ? undefined : openSync(`/proc/self/fd/${filter}`, 'r'),
+    ...(filter !== undefined && openAnew(filter)),
+  }
+}
+
+const openAnew = (descriptor: number): Pick<Command, 'filter' | 'refused'> => {
+  try {
+    return { filter: openSync(`/proc/self/fd/${descriptor}`, 'r') }
+  } catch (error) {
+    return { refused: (error as NodeJS.ErrnoException).code ?? 'unknown' }
   }
 }
 

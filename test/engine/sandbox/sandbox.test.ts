@@ -1,6 +1,7 @@
+import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -31,9 +32,37 @@ const shell = (script: string, reach: Reach = {}): Promise<Finished> => runToEnd
 
 const LIVE = ['-v', 'videotestsrc', 'is-live=true', '!', 'jpegenc', '!', 'fdsink', 'fd=3']
 
+/** Takes all descriptors that this process may have. */
+const takeDescriptors = (): (() => void) => {
+  const limit = (most: string) => spawnSync('prlimit', ['--pid', String(process.pid), `--nofile=${most}:`], { encoding: 'utf8' })
+  const before = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1] ?? ''
+  limit('256')
+  const taken: number[] = []
+  try {
+    for (;;) taken.push(openSync('/dev/null', 'r'))
+  } catch {
+    // None is left.
+  }
+  return () => {
+    for (const descriptor of taken) closeSync(descriptor)
+    limit(before)
+  }
+}
+
 describe('a child in its sandbox', () => {
   it('is confined on this host', () => {
     expect(sandbox).toMatchObject({ state: 'on' })
+  })
+
+  it('that the host lets not start for want of descriptors says so', async () => {
+    const giveBack = takeDescriptors()
+    const child = startChild('true', [], { mediaPipes: 1, reach: {}, input: true })
+    const run = runToEnd('true', [], { timeoutMs: 5000, reach: {} })
+    giveBack()
+    expect(await child.ended).toEqual({ exitCode: null, signal: null, missing: false, refused: 'EMFILE' })
+    expect([await child.pid, child.media.length]).toEqual([undefined, 1])
+    expect(await run).toMatchObject({ refused: 'EMFILE', stdout: '', timedOut: false })
+    expect((await runToEnd('true', [], { timeoutMs: 5000, reach: {} })).exitCode).toBe(0)
   })
 
   it.each([
