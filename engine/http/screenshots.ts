@@ -1,6 +1,6 @@
 import { ApiError } from '../../lib/errors.ts'
 import type { Supervisor } from '../pipelines/supervisor.ts'
-import { diskFault } from '../screenshots/files/disk-error.ts'
+import { diskFault, errorCode } from '../screenshots/files/disk-error.ts'
 import type { FileStore } from '../screenshots/files/file-store.ts'
 import type { Answers, Picture } from './dispatch.ts'
 
@@ -58,7 +58,7 @@ const orDiskFault = async <T>(work: Promise<T>): Promise<T> => {
   try {
     return await work
   } catch (error) {
-    if (error instanceof ApiError) throw error
+    if (errorCode(error) === undefined) throw error
     const { reason, what } = diskFault(error)
     throw new ApiError('SERVICE_UNAVAILABLE', `The screenshots cannot be read or deleted: ${what}.`, { reason }, { cause: error })
   }

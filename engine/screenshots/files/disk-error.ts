@@ -1,6 +1,6 @@
 /** Code of a file system error: ENOSPC, EROFS … Undefined for other errors. */
 export const errorCode = (error: unknown): string | undefined =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+  error instanceof Error && 'errno' in error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 
 interface DiskFault {
   /** For programs. */

@@ -89,7 +89,7 @@ export class FileStore {
     return files.flatMap((file) => (file.metadata === undefined ? [] : [toRecord(file, file.metadata)]))
   }
 
-  /** Opens a listed file; the caller closes it. NOT_FOUND for every other name. */
+  /** Opens a listed file; the caller closes it. NOT_FOUND for every other name; throws the file system's error when it cannot be read. */
   async openFile(name: string): Promise<OpenFile> {
     await this.open()
     const file = this.#index.get(name)
@@ -98,7 +98,7 @@ export class FileStore {
       return { file, handle: await this.#folder.open(name) }
     } catch (error) {
       this.#onUnreadable(name, error)
-      throw screenshotNotFound()
+      throw isGone(error) ? screenshotNotFound() : error
     }
   }
 
@@ -167,8 +167,7 @@ export class FileStore {
 
   /** Drops a file that was deleted, or replaced by a link, from the index. */
   #onUnreadable(name: string, error: unknown): void {
-    const code = errorCode(error)
-    if (code === 'ENOENT' || code === 'ELOOP') this.#index.remove(name)
+    if (isGone(error)) this.#index.remove(name)
     else this.#log.warn('screenshot_unreadable', { file: name, error })
   }
 
@@ -180,6 +179,8 @@ export class FileStore {
     return time
   }
 }
+
+const isGone = (error: unknown): boolean => ['ENOENT', 'ELOOP'].includes(errorCode(error) ?? '')
 
 const toRecord = ({ name, pipelineId, createdAt, bytes }: IndexedFile, metadata: JpegMetadata): ScreenshotFile => ({
   file: name,

@@ -1,7 +1,6 @@
-import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Finished, runFilter, runToEnd, startChild } from '../../../engine/gst/child.ts'
 import { confineChildren } from '../../../engine/sandbox/confinement.ts'
 import type { Reach, Sandbox } from '../../../engine/sandbox/sandbox.ts'
+import { takeDescriptors } from '../../helpers/process/descriptors.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sandbox-test-'))
 const secret = join(folder, 'service.db')
@@ -31,23 +31,6 @@ afterAll(async () => {
 const shell = (script: string, reach: Reach = {}): Promise<Finished> => runToEnd('sh', ['-c', script], { timeoutMs: 5000, reach })
 
 const LIVE = ['-v', 'videotestsrc', 'is-live=true', '!', 'jpegenc', '!', 'fdsink', 'fd=3']
-
-/** Takes all descriptors that this process may have. */
-const takeDescriptors = (): (() => void) => {
-  const limit = (most: string) => spawnSync('prlimit', ['--pid', String(process.pid), `--nofile=${most}:`], { encoding: 'utf8' })
-  const before = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1] ?? ''
-  limit('256')
-  const taken: number[] = []
-  try {
-    for (;;) taken.push(openSync('/dev/null', 'r'))
-  } catch {
-    // None is left.
-  }
-  return () => {
-    for (const descriptor of taken) closeSync(descriptor)
-    limit(before)
-  }
-}
 
 describe('a child in its sandbox', () => {
   it('is confined on this host', () => {

@@ -3,7 +3,9 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { screenshotAnswers } from '../../../engine/http/screenshots.ts'
 import { FileStore, type Retention } from '../../../engine/screenshots/files/file-store.ts'
+import { takeDescriptors } from '../../helpers/process/descriptors.ts'
 import { silentLog } from '../../helpers/rtsp/media.ts'
 
 const JPEG = execFileSync('gst-launch-1.0', [
@@ -137,6 +139,24 @@ describe('the store of screenshot files', () => {
     expect(await store.removeOf('cam-1')).toBe(0)
     expect(readdirSync(folder)).toHaveLength(20)
     expect(await store.list({ limit: 100 })).toHaveLength(20)
+  })
+
+  it('says so when a file cannot be read for want of descriptors, and reads it afterwards', async () => {
+    const store = storeIn(folderOf())
+    const { file } = await store.put(screenshot(0))
+    const answers = screenshotAnswers({ supervisor: {} as never, files: store })
+    const giveBack = takeDescriptors()
+    const failure = await answers.read(file).catch((error: unknown) => error)
+    giveBack()
+    expect(failure).toMatchObject({ code: 'SERVICE_UNAVAILABLE', details: { reason: 'too_many_open_files' } })
+    const { handle } = await store.openFile(file)
+    await handle.close()
+  })
+
+  it('blames the disk for no other mistake', async () => {
+    const list = () => Promise.reject(new TypeError('a mistake of ours'))
+    const answers = screenshotAnswers({ supervisor: {} as never, files: { list } as never })
+    await expect(answers.list({ limit: 1 })).rejects.toThrow(TypeError)
   })
 
   it('creates its folder again after it was removed, and continues after a disk error', async () => {

@@ -1,0 +1,19 @@
+import { spawnSync } from 'node:child_process'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+
+/** Takes all descriptors that this process may have; the function gives them back. */
+export const takeDescriptors = (): (() => void) => {
+  const limit = (most: string) => spawnSync('prlimit', ['--pid', String(process.pid), `--nofile=${most}:`], { encoding: 'utf8' })
+  const before = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1] ?? ''
+  limit('256')
+  const taken: number[] = []
+  try {
+    for (;;) taken.push(openSync('/dev/null', 'r'))
+  } catch {
+    // None is left.
+  }
+  return () => {
+    for (const descriptor of taken) closeSync(descriptor)
+    limit(before)
+  }
+}
