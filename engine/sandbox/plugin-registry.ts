@@ -58,5 +58,9 @@ export const createPluginRegistry = (file: string, run: Run): PluginRegistry => 
 /** GStreamer writes the list to a file beside it (`.tmp` and six characters), which stays when the program is killed. */
 const removeUnfinished = (file: string): void => {
   const folder = dirname(file)
-  for (const name of readdirSync(folder)) if (name.startsWith(`${basename(file)}.tmp`)) rmSync(join(folder, name), { force: true })
+  try {
+    for (const name of readdirSync(folder)) if (name.startsWith(`${basename(file)}.tmp`)) rmSync(join(folder, name), { force: true })
+  } catch {
+    // As without the folder, or on a read-only disk: the next list removes it.
+  }
 }

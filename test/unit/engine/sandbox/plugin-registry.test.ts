@@ -17,3 +17,13 @@ it('a list of plugins that was not finished leaves no file behind', async () => 
   await registry.refresh()
   expect(readdirSync(folder)).toEqual(['gstreamer-registry.bin'])
 })
+
+it('a list of plugins whose folder is gone is done without', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'registry-'))
+  const registry = createPluginRegistry(join(folder, 'gstreamer-registry.bin'), async () => {
+    rmSync(folder, { recursive: true })
+    return { exitCode: 1, stdout: '' }
+  })
+  await registry.refresh()
+  expect(registry.options()).toEqual([])
+})
