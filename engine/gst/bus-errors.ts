@@ -207,14 +207,12 @@ const firstError = (lines: readonly string[]): string => {
   return redact(error.replace(/^ERROR: (?:from element \S+: )?/, '').slice(0, 300))
 }
 
-const MAX_LINES = 200
-
 /** The fault of a child that ended by itself. `stderrTail`: its last lines, oldest first. */
 export const classifyEnd = (ended: Ended, stderrTail: readonly string[]): Fault => {
   if (ended.missing) return gstreamerMissing()
   if (ended.refused !== undefined) return notStarted(ended.refused)
   // A line that waits for one of several tracks warns about the links of the others: not a fault.
-  const lines = stderrTail.slice(-MAX_LINES).filter((line) => !/Delayed linking failed/.test(line))
+  const lines = stderrTail.filter((line) => !/Delayed linking failed/.test(line))
   const camera = lines.some((line) => line.includes('GstV4l2Src')) ? classifyCameraFault(lines) : undefined
   if (camera !== undefined) return camera
   for (const rule of RULES) {

@@ -4,7 +4,8 @@ import { redact } from '../../lib/redact.ts'
 
 const MAX_LINES = 500
 const MAX_LINE_LENGTH = 2000
-const MAX_TAIL = 200
+/** Lines from which the end of a run is classified: as they came, each of up to 64 KiB. */
+const TAIL_LINES = 20
 
 /** The last log lines of a pipeline over all its runs; credentials are masked before a line is stored. */
 export class LogRing {
@@ -35,7 +36,7 @@ export class LogRing {
   add(run: number, stream: LogLine['stream'], line: string): void {
     if (stream === 'stderr') {
       this.#tail.push({ run, line })
-      if (this.#tail.length > MAX_TAIL) this.#tail.shift()
+      if (this.#tail.length > TAIL_LINES) this.#tail.shift()
     }
     // First masked, then cut: a part of a password could not be found.
     const masked = this.#mask(line)
@@ -49,10 +50,7 @@ export class LogRing {
   }
 
   /** The newest stderr lines of a run, from which its end is classified. Credentials are not masked. */
-  stderrTail(run: number, count: number): readonly string[] {
-    return this.#tail
-      .filter((line) => line.run === run)
-      .slice(-count)
-      .map(({ line }) => line)
+  stderrTail(run: number): readonly string[] {
+    return this.#tail.filter((line) => line.run === run).map(({ line }) => line)
   }
 }

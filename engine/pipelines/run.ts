@@ -10,8 +10,6 @@ import { parseRtpCaps } from '../rtp/caps.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import { type MissingMedia, missingMediaFault, type RunContext, startWatchdog, type Watchdog } from './watchdog.ts'
 
-const STDERR_TAIL = 20
-
 /** `-v` prints the caps of the payloader's pad as they are negotiated; a bin shows it as a ghost pad. */
 const PAYLOADER_CAPS = /:pay([01])\.Gst(?:Ghost)?Pad:src: caps = (.+)$/
 
@@ -135,5 +133,5 @@ const faultOf = (reason: StopReason | undefined, ended: Ended, run: Run): Fault 
   if (reason === 'broken_media') return new Fault('crashed', 'The media engine wrote unreadable RTP.')
   if (reason === 'video_lost') return videoChanged()
   if (reason !== undefined) return missingMediaFault(reason, run)
-  return classifyEnd(ended, run.logRing.stderrTail(run.number, STDERR_TAIL))
+  return classifyEnd(ended, run.logRing.stderrTail(run.number))
 }
