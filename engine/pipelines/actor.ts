@@ -92,7 +92,6 @@ export class PipelineActor {
       start: () => this.play({ wait: true, byReader: true }),
       stop: () => void this.stop(),
       listenAgain: () => void this.listen(),
-      onListening: () => this.#emitView(),
       onReaders: () => {
         // While it runs this is a counter as the others.
         if (!this.running) this.#emitView()
@@ -172,7 +171,7 @@ export class PipelineActor {
     })
   }
 
-  /** The output may not listen. */
+  /** The output may not listen, or listen again. */
   async #showFaultOf(listen: () => Promise<void>): Promise<void> {
     const { lastFault } = this.#status
     await listen()
@@ -187,7 +186,7 @@ export class PipelineActor {
       await Promise.all([this.#demand.output.close(), this.#pushes.end()])
       this.#config = config
       this.#pushes = this.#createPushes()
-      this.#status.forgetError()
+      this.#status.forgetFault()
       this.klv.forget()
       this.#toIdle()
       await this.#demand.listen()

@@ -26,8 +26,6 @@ interface DemandParts {
   readonly stop: () => void
   /** Calls `listen` in turn with the commands. */
   readonly listenAgain: () => void
-  /** The output listens after it could not. */
-  readonly onListening: () => void
   /** The number of readers has changed. */
   readonly onReaders: () => void
 }
@@ -81,12 +79,10 @@ export class ReaderDemand {
   }
 
   #noteListening(): void {
-    const { status, onListening } = this.#parts
+    const { status } = this.#parts
     const deaf = this.#deaf
     this.#deaf = undefined
-    if (deaf === undefined || status.lastFault !== deaf) return
-    status.forgetError()
-    onListening()
+    if (deaf !== undefined && status.lastFault === deaf) status.forgetFault()
   }
 
   #listenSoon(): void {

@@ -37,7 +37,7 @@ export class PipelineStatus {
     return this.#phase
   }
 
-  /** The newest fault, also of an earlier play. */
+  /** The newest fault of the present configuration, also of an earlier play. */
   get lastFault(): Fault | undefined {
     return this.#lastFault
   }
@@ -52,8 +52,10 @@ export class PipelineStatus {
     this.#lastError = null
   }
 
-  forgetError(): void {
+  /** What went wrong is over: with another source, or an output that listens again. */
+  forgetFault(): void {
     this.#lastError = null
+    this.#lastFault = undefined
   }
 
   /** Applies an event of the lifecycle. */

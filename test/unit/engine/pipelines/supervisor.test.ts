@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createPlanner, noSandbox } from '../../../../engine/launch/plan.ts'
+import { Fault } from '../../../../engine/fault.ts'
+import { createPlanner, noSandbox, type Planner } from '../../../../engine/launch/plan.ts'
 import { Supervisor } from '../../../../engine/pipelines/supervisor.ts'
 import type { MountOptions } from '../../../../engine/rtsp/publisher/mount.ts'
 import type { Publisher } from '../../../../engine/rtsp/publisher/publisher.ts'
@@ -13,7 +14,7 @@ import { configure } from '../../../helpers/media/play-launch.ts'
 import { silentLog } from '../../../helpers/rtsp/media.ts'
 
 /** A supervisor whose outputs listen nowhere. */
-const setUp = (host: { readonly advancedRefusal?: ApiError } = {}) => {
+const setUp = ({ plan, ...host }: { readonly advancedRefusal?: ApiError; readonly plan?: Planner['plan'] } = {}) => {
   const mounted: string[] = []
   const mounts: MountOptions[] = []
   const closed: string[] = []
@@ -31,7 +32,7 @@ const setUp = (host: { readonly advancedRefusal?: ApiError } = {}) => {
   }
   const supervisor = new Supervisor({
     publisher,
-    planner: createPlanner({ allowFiles: false, ...host }),
+    planner: { ...createPlanner({ allowFiles: false, ...host }), ...(plan && { plan }) },
     screenshots: {
       store: { put: () => Promise.reject(new Error('unused')), trim: async () => {} },
       slots: createDecodeSlots(),
@@ -95,6 +96,26 @@ describe('registering pipelines', () => {
     await expect(supervisor.put(elsewhere, { create: true })).rejects.toMatchObject({ code: 'VALIDATION_ERROR' })
     await supervisor.put(elsewhere, { create: true, stored: true })
     expect(supervisor.view('cam-1')).toMatchObject({ state: 'ready' })
+  })
+
+  it('plans the first attempt of a replaced configuration without the fault of the one before', async () => {
+    const faults: (string | undefined)[] = []
+    const { supervisor } = setUp({
+      plan: async (_config, _settings, { previousFault }) => {
+        faults.push(previousFault?.reason)
+        throw new Fault('unauthorized', 'The source requires a password.')
+      },
+    })
+    const config = (latency: number) => ({ ...onDemand, source: { uri: 'test://ball', latency_ms: latency } }) as PipelineConfig
+    const fails = () => expect(supervisor.play('cam-1', true)).rejects.toMatchObject({ code: 'ENGINE_ERROR' })
+    await supervisor.put(config(1), { create: true })
+    await fails()
+    await supervisor.stop('cam-1')
+    await fails()
+    await supervisor.stop('cam-1')
+    await supervisor.put(config(2), { create: false })
+    await fails()
+    expect(faults).toEqual([undefined, 'unauthorized', undefined])
   })
 
   it('keeps a pipeline that was registered while an earlier removal of the same id was ending', async () => {
