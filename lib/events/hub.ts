@@ -1,7 +1,8 @@
 import type { EngineEvent } from '../engine/messages.ts'
 import type { Engine } from '../engine/protocol.ts'
-import { ApiError, hasCode } from '../errors.ts'
+import { ApiError } from '../errors.ts'
 import { createKeyedQueue } from '../keyed-queue.ts'
+import { findView, whenUnknown } from '../pipelines/find.ts'
 import { idleView, type PipelineRepresentation, represent } from '../pipelines/representation.ts'
 import type { Log } from '../ports.ts'
 import { redact } from '../redact.ts'
@@ -115,7 +116,7 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
     // Without subscribers nobody reads the counters, so do not ask the engine.
     if (feed.subscribers === 0) return absent
     const engine = deps.engineAtOnce ?? deps.engine
-    const fresh = await engine.view(id).catch((error: unknown) => absentWhenUnknown(error, absent))
+    const fresh = await engine.view(id).catch(whenUnknown(absent))
     return inOrder(views.get(id), fresh)
   }
 
@@ -144,11 +145,11 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
   const publishListed = async (): Promise<void> => {
     // Who comes later begins with the present status.
     if (feed.subscribers === 0) return
-    for (const listed of await deps.engine.list()) {
-      void inTurn(listed.id, async () => {
-        const record = await deps.pipelines.find(listed.id)
-        const known = views.get(listed.id)
-        if (record !== undefined) publishStatus(represent(record, isNewer(known, listed) ? known : inOrder(known, listed)))
+    for (const view of await deps.engine.list()) {
+      void inTurn(view.id, async () => {
+        const record = await deps.pipelines.find(view.id)
+        const known = views.get(view.id)
+        if (record !== undefined) publishStatus(represent(record, isNewer(known, view) ? known : inOrder(known, view)))
       })
     }
   }
@@ -201,7 +202,7 @@ export const createEventHub = (deps: EventHubDeps): EventHub => {
       const asked = await deps.pipelines.find(id)
       if (asked === undefined) return () => []
       try {
-        const fresh = await deps.engine.view(id).catch((error: unknown) => absentWhenUnknown(error, idleView(asked)))
+        const fresh = await findView(deps.engine, asked)
         // Read last: what changed while the engine was asked is published already.
         const record = await deps.pipelines.find(id)
         return () => (record === undefined ? [] : [statusEvent(record, fresh)])
@@ -234,12 +235,6 @@ const inOrder = (known: PipelineView | undefined, fresh: PipelineView): Pipeline
 /** Whether the view of the last event is from after the list. */
 const isNewer = (known: PipelineView | undefined, listed: PipelineView): known is PipelineView =>
   known !== undefined && (known.revision ?? 0) > (listed.revision ?? 0)
-
-/** The view of a pipeline that the engine does not know; any other error is thrown again. */
-const absentWhenUnknown = (error: unknown, absent: PipelineView): PipelineView => {
-  if (hasCode(error, 'NOT_FOUND')) return absent
-  throw error
-}
 
 const isBusy = (error: unknown): boolean => error instanceof ApiError && error.details.reason === 'busy'
 

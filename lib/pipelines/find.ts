@@ -47,18 +47,24 @@ export const findRecord = async (pipelines: Pick<PipelineRepository, 'find'>, id
 }
 
 /** What the engine reports about a stored pipeline; idle when the engine does not know it. */
-export const findView = async (engine: Pick<Engine, 'view'>, record: PipelineRecord): Promise<PipelineView> => {
-  try {
-    return await engine.view(record.config.id)
-  } catch (error) {
-    if (hasCode(error, 'NOT_FOUND')) return idleView(record)
+export const findView = (engine: Pick<Engine, 'view'>, record: PipelineRecord): Promise<PipelineView> =>
+  engine.view(record.config.id).catch(whenUnknown(idleView(record)))
+
+/** For the error of an engine that does not know a stored pipeline: its view then. */
+export const whenUnknown =
+  (view: PipelineView) =>
+  (error: unknown): PipelineView => {
+    if (hasCode(error, 'NOT_FOUND')) return view
     throw error
   }
-}
 
-/** For a stored pipeline that the engine does not know: it cannot be playing. */
-export const notPlaying = (id: string, cause: unknown) =>
-  new ApiError('CONFLICT', `The pipeline ${id} is not playing. Start it first.`, { reason: 'not_playing' }, { cause })
+/** For the error of an engine that does not know a stored pipeline, of what only a playing one does: CONFLICT. */
+export const unknownIsNotPlaying =
+  (id: string) =>
+  (error: unknown): never => {
+    if (!hasCode(error, 'NOT_FOUND')) throw error
+    throw new ApiError('CONFLICT', `The pipeline ${id} is not playing. Start it first.`, { reason: 'not_playing' }, { cause: error })
+  }
 
 export const pipelineNotFound = (id: string) =>
   new ApiError('NOT_FOUND', `No pipeline has the id ${id}. Use one of the list of pipelines, or create it.`)

@@ -1,9 +1,8 @@
 import type { Klv } from '../engine/protocol.ts'
-import { hasCode } from '../errors.ts'
 import type { PipelineRepository } from '../repositories.ts'
 import { type KlvFeatureRecord, type KlvFootprintRecord, type KlvPacketRecord, klvQuerySchema } from '../schema/klv.ts'
 import { validate } from '../validate.ts'
-import { findRecord, notPlaying } from './find.ts'
+import { findRecord, unknownIsNotPlaying, whenUnknown } from './find.ts'
 import { idleView, type PipelineRepresentation, represent } from './representation.ts'
 
 export interface KlvDeps {
@@ -14,23 +13,13 @@ export interface KlvDeps {
 /** Starts decoding the KLV of a playing pipeline; CONFLICT with `details.reason` not_playing or no_klv. */
 export const startKlv = async (deps: KlvDeps, id: string): Promise<PipelineRepresentation> => {
   const record = await findRecord(deps.pipelines, id)
-  try {
-    return represent(record, await deps.klv.start(id))
-  } catch (error) {
-    if (!hasCode(error, 'NOT_FOUND')) throw error
-    throw notPlaying(id, error)
-  }
+  return represent(record, await deps.klv.start(id).catch(unknownIsNotPlaying(id)))
 }
 
 /** Stops decoding and keeps the last packet; no effect when decoding does not run. */
 export const stopKlv = async (deps: KlvDeps, id: string): Promise<PipelineRepresentation> => {
   const record = await findRecord(deps.pipelines, id)
-  try {
-    return represent(record, await deps.klv.stop(id))
-  } catch (error) {
-    if (!hasCode(error, 'NOT_FOUND')) throw error
-    return represent(record, idleView(record))
-  }
+  return represent(record, await deps.klv.stop(id).catch(whenUnknown(idleView(record))))
 }
 
 export type KlvAnswer =

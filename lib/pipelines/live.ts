@@ -1,7 +1,6 @@
 import type { Live } from '../engine/protocol.ts'
-import { hasCode } from '../errors.ts'
 import type { PipelineRepository } from '../repositories.ts'
-import { findRecord, notPlaying } from './find.ts'
+import { findRecord, unknownIsNotPlaying } from './find.ts'
 
 interface LiveDeps {
   readonly live: Live
@@ -16,9 +15,5 @@ export const openLive = async (
   signal: AbortSignal,
 ): Promise<ReadableStream<Uint8Array>> => {
   await findRecord(pipelines, id)
-  try {
-    return await live[format](id, signal)
-  } catch (error) {
-    throw hasCode(error, 'NOT_FOUND') ? notPlaying(id, error) : error
-  }
+  return live[format](id, signal).catch(unknownIsNotPlaying(id))
 }

@@ -1,7 +1,6 @@
 import { is } from 'valibot'
 import type { JpegAnswer } from '../engine/call.ts'
 import type { Screenshots } from '../engine/protocol.ts'
-import { hasCode } from '../errors.ts'
 import type { KeyedQueue } from '../keyed-queue.ts'
 import type { PipelineRepository, SettingsRepository } from '../repositories.ts'
 import {
@@ -17,8 +16,8 @@ import {
 } from '../schema/screenshot.ts'
 import { readSettings } from '../settings.ts'
 import { validate } from '../validate.ts'
-import { findRecord, notPlaying } from './find.ts'
-import { type PipelineRepresentation, represent } from './representation.ts'
+import { findRecord, unknownIsNotPlaying, whenUnknown } from './find.ts'
+import { idleView, type PipelineRepresentation, represent } from './representation.ts'
 
 export interface ScreenshotDeps {
   readonly screenshots: Screenshots
@@ -50,7 +49,8 @@ export const stopScreenshots = async (deps: ScreenshotDeps, id: string): Promise
   deps.changes(id, async () => {
     const record = await findRecord(deps.pipelines, id)
     await deps.pipelines.setScreenshots(id, null)
-    return represent({ ...record, screenshots: null }, await deps.screenshots.stop(id))
+    const view = await deps.screenshots.stop(id).catch(whenUnknown(idleView(record)))
+    return represent({ ...record, screenshots: null }, view)
   })
 
 /** The current picture; CONFLICT with `details.reason` when there is none. */
@@ -85,9 +85,3 @@ export const parseFile = (name: string | undefined): string => {
 export const deleteScreenshotsOf = async ({ screenshots }: Pick<ScreenshotDeps, 'screenshots'>, query: Query): Promise<number> => {
   return (await screenshots.removeOf(validate(screenshotDeleteSchema, query, 'query'))).deleted
 }
-
-const unknownIsNotPlaying =
-  (id: string) =>
-  (error: unknown): never => {
-    throw hasCode(error, 'NOT_FOUND') ? notPlaying(id, error) : error
-  }

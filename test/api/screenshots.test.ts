@@ -114,6 +114,17 @@ describe('stopping screenshots', () => {
       after: async (api) => expect(await wishOf(api)).toBeNull(),
     },
     { name: 'changes nothing when there are none', given: ready, request: stop(), status: 200, contains: [stopped] },
+    {
+      name: 'deletes the schedule of a pipeline that the engine does not know',
+      given: async (api) => {
+        await running(api)
+        api.engine.restart()
+      },
+      request: stop(),
+      status: 200,
+      contains: [stopped, '"state":"ready"'],
+      after: async (api) => expect(await wishOf(api)).toBeNull(),
+    },
     { name: 'answers 404 for an unknown id', request: stop(), status: 404 },
   ])
 })
