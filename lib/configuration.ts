@@ -118,7 +118,7 @@ const url =
 const databaseUrl = (value: string): Parsed<string> =>
   /^file:(?:\/\/)?(?:$|:memory:|[?#])/.test(value)
     ? mistake('name a file, such as file:///var/lib/video-pipelines.db')
-    : url(['file:', 'libsql:', 'https:', 'http:', 'wss:', 'ws:'])(value)
+    : url(['file:', 'libsql:', 'https:', 'http:'])(value)
 
 /** It is sent in a header field. Files and secrets often end in a line break, which nobody sees. */
 const bearer = (value: string): Parsed<string> =>

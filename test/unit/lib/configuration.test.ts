@@ -69,6 +69,7 @@ describe('the configuration', () => {
     ['SVC_MEDIA_SERVER', 'nowhere', 'host:port'],
     ['SVC_MEDIA_SERVER_PATHS', '^(live', 'regular expression'],
     ['SVC_DATABASE_URL', 'mysql://x', 'libsql:'],
+    ['SVC_DATABASE_URL', 'wss://db.example', 'libsql:'],
     ['SVC_PROFILE', 'dev', 'docs'],
     ['SVC_CORS_ORIGINS', 'https://a.example/path', 'origins'],
     ['SVC_ALLOWED_HOSTS', 'http://a.example', 'without port'],
