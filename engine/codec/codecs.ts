@@ -1,5 +1,6 @@
 import { BitReader, withoutEmulation } from './bits.ts'
 import { type Depacketize, depacketizeH264, depacketizeH265 } from './depacketize.ts'
+import { type FrameRate, withH264FrameRate, withH265FrameRate } from './frame-rate.ts'
 import { parseH264Sps } from './h264-sps.ts'
 import { parseH265Sps } from './h265-sps.ts'
 import { withoutReorderDelay } from './reorder-delay.ts'
@@ -34,6 +35,8 @@ export interface VideoCodec {
   readonly reorderFrames: (sps: Uint8Array) => number | undefined
   /** The sequence parameter set of a stream without reordering, so that a decoder shows each picture at once. */
   readonly withoutReorderDelay: (sps: Uint8Array) => Uint8Array
+  /** A sequence parameter set that says the frame rate; undefined when it says one already, or is none. */
+  readonly withFrameRate: (sps: Uint8Array, rate: FrameRate) => Uint8Array | undefined
   /** The caps fields with parameter sets in Base64, comma-separated. */
   readonly capsFields: readonly string[]
 }
@@ -71,6 +74,7 @@ const H264: VideoCodec = {
     return sps?.pictureOrderType === 2 || sps?.profile === BASELINE ? 0 : sps?.reorderFrames
   },
   withoutReorderDelay,
+  withFrameRate: withH264FrameRate,
   capsFields: ['sprop-parameter-sets'],
 }
 
@@ -118,6 +122,7 @@ const H265: VideoCodec = {
   reorderFrames: (nal) => parseH265Sps(nal)?.reorderFrames,
   // It always says how many pictures are reordered.
   withoutReorderDelay: (sps) => sps,
+  withFrameRate: withH265FrameRate,
   capsFields: ['sprop-vps', 'sprop-sps', 'sprop-pps'],
 }
 

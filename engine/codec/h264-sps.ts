@@ -19,10 +19,16 @@ export interface H264Sps {
   readonly reorderFrames: number | undefined
   /** Bit of vui_parameters_present_flag in the NAL unit without emulation prevention. */
   readonly vuiAt: number
-  /** Bit of bitstream_restriction_flag; undefined without a VUI. */
+  /** Bit of timing_info_present_flag, and of bitstream_restriction_flag; undefined without a VUI. */
+  readonly timingAt: number | undefined
   readonly restrictionAt: number | undefined
+  /** timing_info_present_flag. */
+  readonly timed: boolean
 }
 
+type Vui = Pick<H264Sps, 'frameRate' | 'reorderFrames' | 'timingAt' | 'restrictionAt' | 'timed'>
+
+const NO_VUI: Vui = { frameRate: null, reorderFrames: undefined, timingAt: undefined, restrictionAt: undefined, timed: false }
 const MAX_BYTES = 1024
 const HIGH_PROFILES = new Set([100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135])
 const MAX_CYCLE = 255
@@ -45,7 +51,7 @@ export const parseH264Sps = (nal: Uint8Array): H264Sps | undefined => {
   bits.bit()
   const size = readSize(bits, chroma)
   const vuiAt = bits.position
-  const vui = bits.bit() === 1 ? readVui(bits) : { frameRate: null, reorderFrames: undefined, restrictionAt: undefined }
+  const vui = bits.bit() === 1 ? readVui(bits) : NO_VUI
   const frames = Math.max(referenceFrames, vui.reorderFrames ?? 0)
   if (bits.ended || id > 31 || pictureOrderType > 2 || frames > MAX_FRAMES) return undefined
   return { id, profile, constraints, level, ...size, pictureOrderType, referenceFrames, ...vui, vuiAt }
@@ -101,20 +107,22 @@ const readSize = (bits: BitReader, chroma: number): { readonly width: number; re
   return { width: columns * 16 - unitX * (left + right), height: rows * 16 * (2 - frames) - unitY * (top + bottom) }
 }
 
-const readVui = (bits: BitReader): Pick<H264Sps, 'frameRate' | 'reorderFrames' | 'restrictionAt'> => {
+const readVui = (bits: BitReader): Vui => {
   skipToTiming(bits)
-  const frameRate = bits.bit() === 1 ? readFrameRate(bits) : null
+  const timingAt = bits.position
+  const timed = bits.bit() === 1
+  const frameRate = timed ? readFrameRate(bits) : null
   const nalHrd = bits.bit() === 1
   if (nalHrd) skipHrd(bits)
   const vclHrd = bits.bit() === 1
   if (vclHrd) skipHrd(bits)
   if (nalHrd || vclHrd) bits.bit()
   bits.bit()
-  const restrictionAt = bits.position
-  if (bits.bit() === 0) return { frameRate, reorderFrames: undefined, restrictionAt }
+  const known = { frameRate, timed, timingAt, restrictionAt: bits.position }
+  if (bits.bit() === 0) return { ...known, reorderFrames: undefined }
   bits.bit()
   for (let field = 0; field < 4; field++) bits.ue()
-  return { frameRate, reorderFrames: bits.ue(), restrictionAt }
+  return { ...known, reorderFrames: bits.ue() }
 }
 
 const skipToTiming = (bits: BitReader): void => {

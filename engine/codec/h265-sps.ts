@@ -16,8 +16,21 @@ const MAX_BYTES = 4096
 const PROFILE_BITS = 88
 const LEVEL_BITS = 8
 
+/** What is read of it, where the reading stopped, and what one must know to read on. */
+interface Opened {
+  readonly sps: H265Sps
+  readonly bits: BitReader
+  /** chroma_format_idc. */
+  readonly chroma: number
+  /** Of log2_max_pic_order_cnt_lsb. */
+  readonly pictureOrderBits: number
+}
+
 /** Undefined when the NAL unit is no sequence parameter set, or a truncated one. */
-export const parseH265Sps = (nal: Uint8Array): H265Sps | undefined => {
+export const parseH265Sps = (nal: Uint8Array): H265Sps | undefined => openH265Sps(nal)?.sps
+
+/** Reads up to sps_max_latency_increase_plus1. */
+export const openH265Sps = (nal: Uint8Array): Opened | undefined => {
   if ((nal[0] ?? 0) >> 1 !== 33 || nal.length > MAX_BYTES) return undefined
   const rbsp = withoutEmulation(nal)
   const bits = new BitReader(rbsp)
@@ -28,10 +41,13 @@ export const parseH265Sps = (nal: Uint8Array): H265Sps | undefined => {
   bits.skip(PROFILE_BITS + LEVEL_BITS)
   skipSubLayers(bits, subLayers)
   const id = bits.ue()
-  const size = readSize(bits)
-  for (let field = 0; field < 3; field++) bits.ue()
+  const chroma = bits.ue()
+  const size = readSize(bits, chroma)
+  for (const _depth of ['luma', 'chroma']) bits.ue()
+  const pictureOrderBits = bits.ue() + 4
   const reorderFrames = readReorder(bits, subLayers)
-  return bits.ended || id > 15 || reorderFrames > 16 ? undefined : { id, profileTierLevel, ...size, reorderFrames }
+  if (bits.ended || id > 15 || reorderFrames > 16) return undefined
+  return { sps: { id, profileTierLevel, ...size, reorderFrames }, bits, chroma, pictureOrderBits }
 }
 
 const skipSubLayers = (bits: BitReader, count: number): void => {
@@ -40,8 +56,7 @@ const skipSubLayers = (bits: BitReader, count: number): void => {
   for (const [profile, level] of present) bits.skip(PROFILE_BITS * profile + LEVEL_BITS * level)
 }
 
-const readSize = (bits: BitReader): { readonly width: number; readonly height: number } => {
-  const chroma = bits.ue()
+const readSize = (bits: BitReader, chroma: number): { readonly width: number; readonly height: number } => {
   const separate = chroma === 3 && bits.bit() === 1
   const [width, height] = [bits.ue(), bits.ue()]
   const [left, right, top, bottom] = bits.bit() === 1 ? [bits.ue(), bits.ue(), bits.ue(), bits.ue()] : [0, 0, 0, 0]

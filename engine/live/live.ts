@@ -3,6 +3,7 @@ import { ApiError } from '../../lib/errors.ts'
 import type { PipelineConfig } from '../../lib/schema/pipeline.ts'
 import { CODECS } from '../codec/codecs.ts'
 import type { RtpStream } from '../rtp/stream.ts'
+import { frameRateHint } from '../rtsp/publisher/frame-rate-hint.ts'
 import { DEFAULT_LIMITS } from '../rtsp/publisher/limits.ts'
 import type { MountedSession, MountPoint } from '../rtsp/publisher/mount.ts'
 import { Reader, type ReaderCounters } from '../rtsp/publisher/reader.ts'
@@ -48,7 +49,7 @@ export interface FeedOptions {
 }
 
 interface Client {
-  readonly format: FormatName
+  readonly format: Format
   readonly check: (nowMs: number) => void
 }
 
@@ -63,7 +64,8 @@ export class LiveVideo {
   readonly #onLoss = new Set<() => void>()
   /** While somebody reads. */
   #elementary: ElementaryStream | undefined
-  readonly #formats = new Map<FormatName, Format>()
+  /** By name, and by what of it differs from client to client. */
+  readonly #formats = new Map<string, Format>()
   #losses = 0
   #firstUnitAfterLoss = 0
   #timer: NodeJS.Timeout | undefined
@@ -133,10 +135,11 @@ export class LiveVideo {
   feed(out: Writable, { catchUp }: FeedOptions): Feed {
     const { video } = this.#parts
     const klv = this.#klv
-    const sink = this.#format('ts').createSink(out)
+    const format = this.#format('ts')
+    const sink = format.createSink(out)
     const counters: ReaderCounters = { bytesOut: 0, gopDrops: 0 }
     const reader = new Reader([video, klv], sink, DEFAULT_LIMITS, counters)
-    const client: Client = { format: 'ts', check: () => {} }
+    const client: Client = { format, check: () => {} }
     this.#enter(client)
     if (catchUp) {
       sink.begin()
@@ -166,12 +169,13 @@ export class LiveVideo {
       return
     }
     const { video } = this.#parts
-    const sink = this.#format(name).createSink(out)
+    const format = this.#format(name)
+    const sink = format.createSink(out)
     const reader = new Reader([video, name === 'ts' ? this.#klv : undefined], sink, DEFAULT_LIMITS, point.counters)
     const session: MountedSession = { client: 'http', reader, reportedLoss: 0, anyFormat: true, end: () => end(out) }
     const onLoss = (): void => sink.check(reader.drained)
     const client: Client = {
-      format: name,
+      format,
       check: (nowMs) => {
         if (sink.stuckSinceMs !== undefined && nowMs - sink.stuckSinceMs > DEFAULT_LIMITS.stalledMs) out.destroy()
         else sink.check(reader.drained)
@@ -198,13 +202,16 @@ export class LiveVideo {
   }
 
   #format(name: FormatName): Format {
-    const known = this.#formats.get(name)
-    if (known !== undefined) return known
     const { video } = this.#parts
+    const frameRate = name === 'ts' ? frameRateHint(video).rate() : undefined
+    const key = frameRate === undefined ? name : `${name} ${frameRate.numerator}/${frameRate.denominator}`
+    const known = this.#formats.get(key)
+    if (known !== undefined) return known
     this.#elementary ??= new ElementaryStream(video, this.#order)
     const shared = this.#shared(this.#elementary)
-    const format = name === 'ts' ? new TsFormat(shared, { video, klv: this.#klv, hasKlv: this.#parts.hasKlv }) : new RecordFormat(shared)
-    this.#formats.set(name, format)
+    const format =
+      name === 'ts' ? new TsFormat(shared, { video, klv: this.#klv, hasKlv: this.#parts.hasKlv, frameRate }) : new RecordFormat(shared)
+    this.#formats.set(key, format)
     return format
   }
 
@@ -238,8 +245,8 @@ export class LiveVideo {
     this.#clients.delete(client)
     const { format } = client
     if (![...this.#clients].some((other) => other.format === format)) {
-      this.#formats.get(format)?.close()
-      this.#formats.delete(format)
+      format.close()
+      for (const [key, other] of this.#formats) if (other === format) this.#formats.delete(key)
     }
     if (this.#clients.size > 0) return
     clearInterval(this.#timer)

@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream'
-import { joinAnnexB, type Nal } from '../codec/nal.ts'
+import type { FrameRate } from '../codec/frame-rate.ts'
+import { joinAnnexB, type Nal, nalBytes } from '../codec/nal.ts'
 import { DecodeClock } from '../mpegts/decode-clock.ts'
 import { type Chunk, type Counters, PES_HEADER_BYTES, type PictureTime, type Program, TsMuxer } from '../mpegts/ts-muxer.ts'
 import type { AccessUnit } from '../rtp/access-unit.ts'
@@ -22,6 +23,8 @@ interface TsStreams {
   readonly klv: RtpStream | undefined
   /** Whether the source has KLV. */
   readonly hasKlv: () => boolean
+  /** What the sequence parameter sets are to say; undefined: they stay as they are. */
+  readonly frameRate: FrameRate | undefined
 }
 
 /** How one muxer writes the units of a pipeline. */
@@ -122,10 +125,19 @@ export class TsFormat implements Format, TsChunks {
     if (picture === undefined || this.#waitsForKey(muxing, unit)) return undefined
     const mediaMs = unit.mediaMs + shiftMs
     const time = { ...timeOf(muxing.clock, picture, mediaMs), key: picture.key }
-    const packets = muxing.muxer.video(joinAnnexB(delimited(picture), PES_HEADER_BYTES), time)
+    const packets = muxing.muxer.video(joinAnnexB(this.#withFrameRate(delimited(picture), picture), PES_HEADER_BYTES), time)
     if (!picture.key && mediaMs - muxing.tablesMs < TABLES_MS) return packets
     muxing.tablesMs = mediaMs
     return Buffer.concat([muxing.muxer.tables(this.#programOf(picture)), packets])
+  }
+
+  #withFrameRate(nals: readonly Nal[], { codec, key }: Picture): readonly Nal[] {
+    const { frameRate } = this.#streams
+    if (frameRate === undefined || !key) return nals
+    return nals.map((nal) => {
+      const sps = codec.parameterSets.get(nal.type) === 'sps' ? codec.withFrameRate(nalBytes(nal), frameRate) : undefined
+      return sps === undefined ? nal : { type: nal.type, pieces: [sps] }
+    })
   }
 
   #writeKlv({ muxer }: Muxing, unit: AccessUnit, shiftMs: number): Buffer | undefined {

@@ -1,7 +1,10 @@
-import { payloadRange, RTP_HEADER_BYTES } from './packet.ts'
+import { payloadRange, payloadTypeOf, RTP_HEADER_BYTES, sequenceOf, ssrcOf } from './packet.ts'
+import { isNalCodec, NAL_FORMATS, replaceNals, wholeNals } from './repair/nal-units.ts'
 
 const FRAME_HEADER_BYTES = 4
 const TIMESTAMP_OFFSET = FRAME_HEADER_BYTES + 4
+/** Of the first byte of an RTP packet. */
+const PADDING = 0x20
 
 /** The RTP header fields of a unit's packets. */
 interface UnitHeader {
@@ -127,6 +130,22 @@ export class AccessUnit implements UnitFacts {
     return payloads.length === 1 && payloads[0] ? payloads[0] : Buffer.concat(payloads)
   }
 
+  /** The NAL units that are whole in a packet; none of a codec without them. */
+  nals(encodingName: string): readonly Buffer[] {
+    return isNalCodec(encodingName) ? this.payloads().flatMap((payload) => wholeNals(NAL_FORMATS[encodingName], payload)) : []
+  }
+
+  /** This unit with other NAL units instead of some that are whole in a packet, in as many packets; itself when nothing changes. */
+  withNals(encodingName: string, change: (nal: Buffer) => Buffer | undefined): AccessUnit {
+    if (!isNalCodec(encodingName)) return this
+    const before = this.packets()
+    const packets = before.map((packet) => withPayload(packet, (payload) => replaceNals(NAL_FORMATS[encodingName], payload, change)))
+    const [first] = packets
+    if (first === undefined || packets.every((packet, at) => packet === before[at])) return this
+    const header = { payload: payloadTypeOf(first), ssrc: ssrcOf(first), sequences: packets.map(sequenceOf), timestamp: this.timestamp }
+    return new AccessUnit(packets, header, this)
+  }
+
   #copy(channel: number): Buffer {
     const framed = Buffer.from(this.#framed)
     for (const start of this.#starts) framed[start + 1] = channel
@@ -138,6 +157,16 @@ export class AccessUnit implements UnitFacts {
     this.#datagrams = undefined
     this.#otherChannel = undefined
   }
+}
+
+/** Padding goes, since its length counts from the end. */
+const withPayload = (packet: Buffer, change: (payload: Buffer) => Buffer | undefined): Buffer => {
+  const range = payloadRange(packet)
+  const payload = range && change(packet.subarray(range.start, range.end))
+  if (payload === undefined) return packet
+  const header = Buffer.from(packet.subarray(0, range?.start))
+  header[0] = (header[0] ?? 0) & ~PADDING
+  return Buffer.concat([header, payload])
 }
 
 const backToBack = (packets: readonly Buffer[]): Datagrams => {

@@ -4,6 +4,7 @@ export const RTP_HEADER_BYTES = 12
 
 export const sequenceOf = (packet: Buffer): number => packet.readUInt16BE(2)
 export const timestampOf = (packet: Buffer): number => packet.readUInt32BE(4)
+export const ssrcOf = (packet: Buffer): number => packet.readUInt32BE(8)
 export const payloadTypeOf = (packet: Buffer): number => (packet[1] ?? 0) & 0x7f
 export const hasMarker = (packet: Buffer): boolean => ((packet[1] ?? 0) & 0x80) !== 0
 

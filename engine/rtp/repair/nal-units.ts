@@ -44,6 +44,23 @@ export type NalCodec = keyof typeof NAL_FORMATS
 
 export const isNalCodec = (encodingName: string): encodingName is NalCodec => Object.hasOwn(NAL_FORMATS, encodingName)
 
+/** The NAL units that are whole in a payload. */
+export const wholeNals = (format: NalFormat, payload: Buffer): readonly Buffer[] => {
+  const type = format.typeOf(payload[0] ?? 0)
+  if (type === format.aggregation) return aggregated(format, payload) ?? []
+  return type < format.aggregation ? [payload] : []
+}
+
+/** A payload with other NAL units instead of some that are whole in it; undefined when `change` answers that for all. */
+export const replaceNals = (format: NalFormat, payload: Buffer, change: (nal: Buffer) => Buffer | undefined): Buffer | undefined => {
+  const nals = wholeNals(format, payload)
+  const changed = nals.map(change)
+  if (changed.every((nal) => nal === undefined)) return undefined
+  if (format.typeOf(payload[0] ?? 0) !== format.aggregation) return changed[0]
+  const sized = nals.map((nal, at) => changed[at] ?? nal).flatMap((nal) => [Buffer.of(nal.length >> 8, nal.length & 0xff), nal])
+  return Buffer.concat([payload.subarray(0, format.headerBytes), ...sized])
+}
+
 /** The type of the NAL unit that begins with the payload; that of the first fragment's unit, undefined for a later one. */
 export const firstType = (format: NalFormat, payload: Buffer): number | undefined => {
   const type = format.typeOf(payload[0] ?? 0)

@@ -1,5 +1,6 @@
 import type { RtpCaps } from '../../rtp/caps.ts'
 import { formatSdp, type SdpAttribute } from '../protocol/sdp.ts'
+import { frameRateHint } from './frame-rate-hint.ts'
 import type { MountPoint } from './mount.ts'
 
 const TRACK = /^stream=(\d{1,2})$/
@@ -19,7 +20,7 @@ export const mountSdp = (mount: MountPoint, host: string): string | undefined =>
   const media = mount.options.streams.flatMap((stream, at) => {
     const caps = stream.caps
     if (caps === undefined) return []
-    const attributes = [...capsToSdpAttributes(caps), { name: 'control', value: trackControl(at) }]
+    const attributes = [...capsToSdpAttributes(frameRateHint(stream).describe(caps)), { name: 'control', value: trackControl(at) }]
     return [{ type: caps.media, port: 0, protocol: 'RTP/AVP', formats: [String(caps.payload)], attributes }]
   })
   return formatSdp({

@@ -23,7 +23,11 @@ interface Track {
   /** Units up to this one belong to the cached GOP; their timestamps are compressed. */
   catchUpIndex: number
   lastIndex: number
+  /** What is sent instead of a unit, the same from the first `prepare` on. */
+  replace: ReplaceUnit | undefined
 }
+
+export type ReplaceUnit = (unit: AccessUnit) => AccessUnit
 
 interface Entry {
   readonly track: number
@@ -47,6 +51,7 @@ export class Reader {
   readonly #sink: Sink
   readonly #limits: Pick<PublisherLimits, 'queuedBytes' | 'lagMs'>
   readonly #counters: ReaderCounters
+  readonly #replaceFor: (stream: RtpStream) => ReplaceUnit
   #queue: Entry[] = []
   #head = 0
   #queuedBytes = 0
@@ -55,14 +60,19 @@ export class Reader {
   #catchUp: CatchUp = NO_CATCH_UP
   #playing = false
 
-  /** `streams` by number of the mount's stream; a stream that was not set up is undefined. */
+  /**
+   * `streams` by number of the mount's stream; a stream that was not set up is undefined. `replaceFor` answers what this reader gets
+   * instead of the units of a stream.
+   */
   constructor(
     streams: readonly (RtpStream | undefined)[],
     sink: Sink,
     limits: Pick<PublisherLimits, 'queuedBytes' | 'lagMs'>,
     counters: ReaderCounters,
+    replaceFor: (stream: RtpStream) => ReplaceUnit = () => (unit) => unit,
   ) {
-    this.#tracks = streams.map((stream) => stream && { stream, waitsForKey: true, catchUpIndex: -1, lastIndex: -1 })
+    this.#tracks = streams.map((stream) => stream && { stream, waitsForKey: true, catchUpIndex: -1, lastIndex: -1, replace: undefined })
+    this.#replaceFor = replaceFor
     this.#sink = sink
     this.#limits = limits
     this.#counters = counters
@@ -77,6 +87,7 @@ export class Reader {
       return track && (units[0]?.index ?? -1) > track.lastIndex ? units : []
     })
     this.#clear()
+    for (const track of this.#tracks) if (track) track.replace ??= this.#replaceFor(track.stream)
     this.#catchUp = planCatchUp(gops, nowMs)
     for (const [at, units] of gops.entries()) this.#enqueueGop(at, units, nowMs)
     this.#joinedBytes = this.#queuedBytes
@@ -173,7 +184,7 @@ export class Reader {
   #send(at: number, track: Track, unit: AccessUnit): void {
     const timestamp = unit.index <= track.catchUpIndex ? track.stream.timestampAt(compress(this.#catchUp, unit.mediaMs)) : undefined
     track.lastIndex = unit.index
-    this.#counters.bytesOut += this.#sink.send(at, unit, timestamp)
+    this.#counters.bytesOut += this.#sink.send(at, track.replace?.(unit) ?? unit, timestamp)
   }
 
   /**

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { parseReports } from '../../rtp/rtcp.ts'
+import { frameRateHint } from './frame-rate-hint.ts'
 import type { PublisherLimits } from './limits.ts'
 import type { MountedSession, MountPoint } from './mount.ts'
 import { Reader, type TrackStart } from './reader.ts'
@@ -70,7 +71,7 @@ export class RtspSession implements MountedSession {
     const transports = streams.map((_, at) => this.#tracks.get(at))
     this.#sink = this.transport === 'udp' ? udpSink(transports) : interleavedSink(this.#socket, transports)
     const setUp = streams.map((stream, at) => (this.#tracks.has(at) ? stream : undefined))
-    return new Reader(setUp, this.#sink, this.#limits, this.mount.counters)
+    return new Reader(setUp, this.#sink, this.#limits, this.mount.counters, (stream) => frameRateHint(stream).join())
   }
 
   /** Joins the mount; media is sent from `begin` on, after the response. */

@@ -38,7 +38,7 @@ describe('withoutReorderDelay', () => {
   it.each(['none', 'timing'] as const)('adds what is missing to a set with a VUI of: %s', (vui) => {
     const before = parseH264Sps(cameraSps(vui))
     const rewritten = withoutReorderDelay(cameraSps(vui))
-    const { vuiAt, restrictionAt, ...after } = parseH264Sps(rewritten) ?? {}
+    const { vuiAt, timingAt, restrictionAt, ...after } = parseH264Sps(rewritten) ?? {}
     expect(before).toMatchObject({ width: 1920, height: 1080, reorderFrames: undefined })
     expect(after).toEqual({
       id: 0,
@@ -51,8 +51,9 @@ describe('withoutReorderDelay', () => {
       referenceFrames: 4,
       frameRate: vui === 'timing' ? 25 : null,
       reorderFrames: 0,
+      timed: vui === 'timing',
     })
-    expect([vuiAt, restrictionAt]).toEqual([before?.vuiAt, expect.any(Number)])
+    expect([vuiAt, timingAt, restrictionAt]).toEqual([before?.vuiAt, expect.any(Number), expect.any(Number)])
     // No start code inside, and nothing to do a second time.
     expect(Buffer.from(rewritten).includes(Buffer.from([0, 0, 1]))).toBe(false)
     expect(withoutReorderDelay(rewritten)).toBe(rewritten)
