@@ -27,6 +27,8 @@ interface UnitFacts {
   readonly index: number
   /** A decoder can start here. */
   readonly key: boolean
+  /** After so many more pictures a decoder that started here shows whole ones; 0, or left out, where it does at once. */
+  readonly recoveryFrames?: number
   /** Time of the picture on the stream's timeline, monotonic milliseconds. */
   readonly mediaMs: number
   /** Arrival of its last packet, monotonic milliseconds. */
@@ -40,6 +42,7 @@ interface UnitFacts {
 export class AccessUnit implements UnitFacts {
   readonly index: number
   readonly key: boolean
+  readonly recoveryFrames: number
   readonly mediaMs: number
   readonly arrivedMs: number
   readonly timestamp: number
@@ -57,6 +60,7 @@ export class AccessUnit implements UnitFacts {
   constructor(packets: readonly Buffer[], header: UnitHeader, facts: UnitFacts) {
     this.index = facts.index
     this.key = facts.key
+    this.recoveryFrames = facts.recoveryFrames ?? 0
     this.mediaMs = facts.mediaMs
     this.arrivedMs = facts.arrivedMs
     this.timestamp = header.timestamp

@@ -8,7 +8,7 @@ export interface GopLimits {
 /** Five minutes of 30 pictures per second: cameras that save bandwidth send key frames as rarely as that. */
 const DEFAULT_LIMITS: GopLimits = { bytes: 32 * 1024 * 1024, units: 10_000 }
 
-/** The access units since the newest key frame: what a decoder needs to show the present picture. */
+/** The access units since a key frame: what a decoder needs to show the present picture. */
 export interface Gop {
   readonly units: readonly AccessUnit[]
   /** Arrival of the key frame and of the newest unit, monotonic milliseconds. */
@@ -16,27 +16,49 @@ export interface Gop {
   readonly newestArrivedMs: number
 }
 
-/** Caches the present GOP. One that exceeds the limits is dropped whole, and nothing is cached until the next key frame. */
+/**
+ * Caches the present GOP. Where pictures are refreshed gradually, a GOP stays until the pictures of the next one are whole, so that a
+ * decoder that starts with it has a whole one. A GOP that exceeds the limits is dropped, and nothing is cached until the next key frame.
+ */
 export class GopCache {
   readonly #limits: GopLimits
   #units: AccessUnit[] = []
   #bytes = 0
+  /** Where in `#units` the next GOP begins whose pictures are not whole yet. */
+  #nextAt: number | undefined
 
   constructor(limits: Partial<GopLimits> = {}) {
     this.#limits = { ...DEFAULT_LIMITS, ...limits }
   }
 
   add(unit: AccessUnit): void {
-    if (unit.key) this.clear()
-    else if (this.#units.length === 0) return
+    if (unit.key && unit.recoveryFrames === 0) this.clear()
+    else if (unit.key && this.#units.length > 0) this.#nextAt ??= this.#units.length
+    else if (!unit.key && this.#units.length === 0) return
     this.#bytes += unit.bytes
     this.#units.push(unit)
-    if (this.#bytes > this.#limits.bytes || this.#units.length > this.#limits.units) this.clear()
+    if (this.#isNextWhole || (this.#isOverLimits && this.#nextAt !== undefined)) this.#goOnAt(this.#nextAt ?? 0)
+    if (this.#isOverLimits) this.clear()
   }
 
   clear(): void {
     this.#units = []
     this.#bytes = 0
+    this.#nextAt = undefined
+  }
+
+  get #isNextWhole(): boolean {
+    const next = this.#nextAt === undefined ? undefined : this.#units[this.#nextAt]
+    return next !== undefined && this.#units.length - 1 - (this.#nextAt ?? 0) >= next.recoveryFrames
+  }
+
+  get #isOverLimits(): boolean {
+    return this.#bytes > this.#limits.bytes || this.#units.length > this.#limits.units
+  }
+
+  #goOnAt(at: number): void {
+    for (const { bytes } of this.#units.splice(0, at)) this.#bytes -= bytes
+    this.#nextAt = undefined
   }
 
   /** A copy of the present GOP; undefined before its key frame. */

@@ -8,6 +8,7 @@ import { type PayloadRange, payloadRange, payloadTypeOf, sequenceOf } from './pa
 import { inBandFormat } from './repair/in-band-format.ts'
 import { NalRepair, type RepairedUnit } from './repair/nal-repair.ts'
 import { isNalCodec } from './repair/nal-units.ts'
+import { recoveryFrames } from './repair/recovery-point.ts'
 import { Rfc4571Reader } from './rfc4571.ts'
 import { SequenceNumbers } from './sequence-numbers.ts'
 import { StreamClock } from './stream-clock.ts'
@@ -264,7 +265,8 @@ export class RtpStream {
     const { timestamp, mediaMs } = this.#clock.map(childTimestamp, arrivedMs, restarted)
     const { parts, sequences } = this.#fragmenting ? this.#split(packets, given) : this.#number(packets, given)
     const header = { payload: caps.payload, ssrc: this.ssrc, timestamp, sequences }
-    const unit = new AccessUnit(parts, header, { index: this.#stats.units, key, mediaMs, arrivedMs })
+    const recovery = key ? recoveryFrames(caps.encodingName, payloadsOf(packets)) : 0
+    const unit = new AccessUnit(parts, header, { index: this.#stats.units, key, recoveryFrames: recovery, mediaMs, arrivedMs })
     this.#count(unit)
     this.#cache.add(unit)
     this.#unitListeners.call(unit)
@@ -317,12 +319,15 @@ export class RtpStream {
 /** Packets were read once before: their header is good. */
 const rangeOf = (packet: Buffer): PayloadRange => payloadRange(packet) ?? { start: packet.length, end: packet.length }
 
+const payloadsOf = (packets: readonly Buffer[]): readonly Buffer[] =>
+  packets.map((packet) => packet.subarray(rangeOf(packet).start, rangeOf(packet).end))
+
 const repairOf = ({ encodingName, parameters }: RtpCaps): NalRepair | undefined =>
   isNalCodec(encodingName) ? new NalRepair(encodingName, { parameters, maxPacketBytes: MAX_PACKET_BYTES }) : undefined
 
 /** Caps of our own payloaders, read from their packets; undefined when they have no parameter sets. */
 const ownCaps = (packets: readonly Buffer[]): RtpCaps | undefined => {
-  const format = inBandFormat(packets.map((packet) => packet.subarray(rangeOf(packet).start, rangeOf(packet).end)))
+  const format = inBandFormat(payloadsOf(packets))
   const [first] = packets
   if (format === undefined || first === undefined) return undefined
   const parameters = new Map([['timestamp-offset', '0'], ...format.parameters])

@@ -1,5 +1,6 @@
 import { pause } from '../../lib/pause.ts'
 import type { ScreenshotSchedule } from '../../lib/schema/screenshot.ts'
+import type { AccessUnit } from '../rtp/access-unit.ts'
 import type { Gop } from '../rtp/gop-cache.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import type { Screenshot, ScreenshotDecoder } from './decode/screenshot-decoder.ts'
@@ -81,11 +82,12 @@ export class PeriodicScreenshots {
     await store(screenshot)
   }
 
-  /** The GOP that begins within this time, undefined when none does. */
+  /** The GOP whose key frame comes within this time and is a whole picture, undefined when none does. */
   #nextKeyFrame(waitMs: number, signal: AbortSignal): Promise<Gop | undefined> {
     const { stream } = this.#host
     const { gop } = stream
-    if (gop?.units.length === 1 && gop.keyArrivedMs > this.#lastFrameMs) return Promise.resolve(gop)
+    const [first] = gop?.units ?? []
+    if (gop?.units.length === 1 && isWhole(first) && gop.keyArrivedMs > this.#lastFrameMs) return Promise.resolve(gop)
     return new Promise((resolve) => {
       const settle = (found: Gop | undefined): void => {
         clearTimeout(timer)
@@ -96,9 +98,12 @@ export class PeriodicScreenshots {
       const onAbort = (): void => settle(undefined)
       const timer = setTimeout(settle, waitMs, undefined)
       const unsubscribe = stream.onUnit((unit) => {
-        if (unit.key) settle(stream.gop)
+        if (isWhole(unit)) settle(stream.gop)
       })
       signal.addEventListener('abort', onAbort)
     })
   }
 }
+
+/** A key frame that needs no later pictures to be whole. */
+const isWhole = (unit: AccessUnit | undefined): boolean => unit?.key === true && unit.recoveryFrames === 0

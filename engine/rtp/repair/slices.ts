@@ -7,7 +7,7 @@ interface NalStart {
   readonly body: Buffer
 }
 
-const nalStarts = (format: NalFormat, payload: Buffer): readonly NalStart[] => {
+export const nalStarts = (format: NalFormat, payload: Buffer): readonly NalStart[] => {
   const { headerBytes, aggregation, fragment, typeOf } = format
   const type = firstType(format, payload)
   if (type === undefined) return []

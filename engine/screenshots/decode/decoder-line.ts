@@ -20,6 +20,12 @@ export interface DecoderFormat extends JpegFormat {
 /** setpriv(1) runs nice(1), which runs the decoder with a lower priority than streams and API. */
 const NICENESS = ['-n', '10'] as const
 
+/**
+ * With one thread avdec_h264 loses a first picture that is no IDR (open GOPs, intra refresh): it asks for a buffer for each frame number
+ * that seems to be missing before it, and gets one a packet. Key frames alone stay with one, since with two each waits for the next.
+ */
+const H264_OF_GOP = chain(element('rtph264depay'), element('h264parse'), element('avdec_h264', { 'max-threads': 2 }))
+
 /** Named decoders start faster than decodebin, use one thread and leave hardware decoders to the streams. */
 const DECODERS: Readonly<Record<string, LaunchTokens>> = {
   H264: chain(element('rtph264depay'), element('h264parse'), element('avdec_h264', { 'max-threads': 1 })),
@@ -56,7 +62,7 @@ export interface Decoder {
 }
 
 export const toDecoder = ({ caps, single, generic, quality, width }: DecoderFormat): Decoder => {
-  const own = generic ? undefined : DECODERS[caps.encodingName]
+  const own = generic ? undefined : !single && caps.encodingName === 'H264' ? H264_OF_GOP : DECODERS[caps.encodingName]
   const tokens = chain(
     element('fdsrc', { fd: 0, blocksize: 65536 }),
     element('gdpdepay'),

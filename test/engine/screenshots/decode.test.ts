@@ -71,6 +71,33 @@ describe('a screenshot of a stream', () => {
     }
   })
 
+  it.each([
+    [
+      'begins with no IDR, of an encoder with open GOPs',
+      'bframes=3 b-pyramid=true b-adapt=false key-int-max=15 option-string=open-gop=1:scenecut=0',
+    ],
+    ['is refreshed gradually', 'intra-refresh=true tune=zerolatency key-int-max=30'],
+  ])(
+    'shows a whole picture of a GOP that %s',
+    async (_, encoder) => {
+      const stream = await streamOf(
+        `${raw} x264enc ${encoder} speed-preset=veryfast ! video/x-h264,profile=high ! h264parse ! rtph264pay name=pay0 config-interval=-1`,
+        1,
+      )
+      const decoder = new ScreenshotDecoder(stream, { slots: new DecodeSlots({ running: 1, waiting: 10 }), memory: new KeptMemory() })
+      // The first GOP of an encoder begins with an IDR.
+      for (let after = 0, pictures = 0; pictures < 4; pictures++) {
+        const { units } = (await until(
+          () => stream.gop,
+          (gop) => gop !== undefined && (gop.units[0]?.index ?? 0) > after,
+        )) ?? { units: [] }
+        after = units[0]?.index ?? 0
+        expect(red((await decoder.decode({ quality: 90, width: null })).jpeg)).toBeGreaterThan(250)
+      }
+    },
+    30_000,
+  )
+
   it('shows the newest frame of the GOP', async () => {
     const frames = execFileSync('ffmpeg', [
       ...'-v error -f lavfi -i'.split(' '),
