@@ -34,6 +34,21 @@ export const sourceScheme = (uri: string): string | undefined => SCHEME.exec(uri
 // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the point
 const NOT_IN_A_URI = /[\u0000-\u0020\u007f]/
 
+/** `user:pa/ss@host`, `user:pa?ss@host`: what is meant as a password ends the authority (RFC 3986 section 3.2), and is no port. */
+const CUT_PASSWORD = /^[^:]+:\/\/[^/?#@[\]:]*:(?!\d*[/?])[^/?#@[\]]*[/?].*@/
+
+/** What no address of a source or receiver may have, whatever its scheme. */
+const isEncoded = v.pipe(
+  text,
+  v.check((uri) => !NOT_IN_A_URI.test(uri), 'Percent-encode blanks and control characters'),
+  // As the begin of a fragment it would cut off the rest, with the host after a password.
+  v.check((uri) => !uri.includes('#'), 'Percent-encode # as %23, also in a password'),
+  v.check(
+    (uri) => !CUT_PASSWORD.test(uri),
+    'Percent-encode what is special in user name and password: / as %2F, ? as %3F, @ as %40, : as %3A',
+  ),
+)
+
 const isOneOf = (values: readonly string[], value: string): boolean => values.includes(value)
 const withAddress = (holds: (address: StreamAddress) => boolean, message: string) =>
   v.check((uri: string) => holds(streamAddressOf(uri)), message)
@@ -49,10 +64,9 @@ const WITHOUT_HOST = ['file', 'test', 'v4l2']
 
 export const sourceSchema = v.strictObject({
   uri: v.pipe(
-    text,
+    isEncoded,
     v.minLength(1, 'Use a stream address such as rtsp://host/path'),
     v.maxLength(2048, 'Use at most 2048 characters'),
-    v.check((uri) => !NOT_IN_A_URI.test(uri), 'Percent-encode blanks and control characters'),
     v.check(
       (uri) => (SOURCE_SCHEMES as readonly string[]).includes(sourceScheme(uri) ?? ''),
       `Use an address that starts with one of: ${SOURCE_SCHEMES.map((scheme) => `${scheme}://`).join(', ')}`,
@@ -126,10 +140,9 @@ export const outputSchema = v.strictObject({
 
 export const pushTargetSchema = v.strictObject({
   uri: v.pipe(
-    text,
+    isEncoded,
     v.minLength(1, 'Use a receiver address such as srt://host:port'),
     v.maxLength(2048, 'Use at most 2048 characters'),
-    v.check((uri) => !NOT_IN_A_URI.test(uri), 'Percent-encode blanks and control characters'),
     withAddress(
       ({ scheme }) => isOneOf(PUSH_SCHEMES, scheme),
       `Use an address that starts with one of: ${PUSH_SCHEMES.map((scheme) => `${scheme}://`).join(', ')}`,

@@ -1,5 +1,31 @@
+import * as v from 'valibot'
 import { describe, expect, it } from 'vitest'
-import { parseOutputUri, sourceScheme } from '../../../../lib/schema/pipeline.ts'
+import { parseOutputUri, sourceSchema, sourceScheme } from '../../../../lib/schema/pipeline.ts'
+
+describe('what is special in a user name or password', () => {
+  const messageFor = (uri: string): string | undefined => v.safeParse(sourceSchema, { uri }).issues?.[0].message
+
+  it.each([
+    ['rtsp://user:pa/ss@10.0.0.5/s', '/ as %2F'],
+    ['rtsp://user:pa?ss@10.0.0.5/s', '? as %3F'],
+    ['rtsp://user:12#34@10.0.0.5/s', '# as %23'],
+    ['rtsp://user:p@a/s#s@10.0.0.5/s', '# as %23'],
+  ])('has to be encoded: %s', (uri, says) => {
+    expect(messageFor(uri)).toContain(says)
+  })
+
+  it.each([
+    'rtsp://user:p%2Fa%3Fs%23s@10.0.0.5/s',
+    'rtsp://user:p@ss@10.0.0.5/s',
+    'rtsp://user:***@10.0.0.5/s@1',
+    'rtsp://10.0.0.5:554/cam@1?of=a@b',
+    'rtsp://[::1]:554/cam@1',
+    'udp://@239.0.0.1:5000',
+    'srt://:9000?mode=listener&streamid=a@b',
+  ])('takes no other address for one: %s', (uri) => {
+    expect(messageFor(uri)).toBeUndefined()
+  })
+})
 
 describe('addresses', () => {
   for (const [uri, parts] of [
