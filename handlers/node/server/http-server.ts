@@ -7,6 +7,7 @@ import type { ReadyReads } from '../../http/ready-reads.ts'
 import type { RequestContext } from '../../http/router.ts'
 import { streamOf } from '../../http/streams/stream-body.ts'
 import { trackConnections } from './drain.ts'
+import { isBodyLost, withOwnView } from './framework.ts'
 import { limitPerAddress } from './limit-per-address.ts'
 import { limitPerTurn } from './limit-per-turn.ts'
 import { sendStream } from './send-stream.ts'
@@ -95,7 +96,9 @@ export const createRequestListener = ({ app, reads, trustProxy, log, limits }: H
     const viaApp = async (): Promise<void> => {
       response.setHeader(REQUEST_ID, requestId)
       addReasonPhrase(response)
-      const answer = await adapter.handleNodeRequestAndResponse(request, response, { req: request, res: response })
+      const answer = await withOwnView(request, () =>
+        adapter.handleNodeRequestAndResponse(request, response, { req: request, res: response }),
+      )
       const stream = streamOf(answer)
       // Nobody waits for the end of a stream, so that nothing of its request is kept meanwhile.
       if (stream === undefined) await sendNodeResponse(answer, response, request, true)
@@ -177,11 +180,14 @@ const ALLOWED = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 /** No field of the body or the query is wrong, but the request around them. */
 const notValid = (message: string): ApiError => new ApiError('VALIDATION_ERROR', message, { issues: [{ path: '', message }] })
 
+const BODY_LOST = 'A parser of the application has read the body. Put the service before its parsers, or send application/json.'
+
 const refuse = (request: IncomingMessage, urlBytes: number): ApiError | undefined => {
   if (REFUSED_METHODS.has(request.method ?? ''))
     return new ApiError('METHOD_NOT_ALLOWED', 'Method not allowed; use GET, HEAD, POST, PUT, PATCH or DELETE.', { allow: ALLOWED })
   if ((request.url ?? '').length > urlBytes) return notValid(`The URL of the request is too long. Use at most ${urlBytes} bytes.`)
   if (!(request.url ?? '').startsWith('/')) return notValid('The request target is not a path. Start it with a slash.')
+  if (isBodyLost(request)) return notValid(BODY_LOST)
   if (!hasValidHost(request)) return notValid('The Host header is missing or not valid. Send one valid Host header.')
   return undefined
 }

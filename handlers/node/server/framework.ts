@@ -1,0 +1,39 @@
+import type { IncomingMessage } from 'node:http'
+
+/** What Express and others like it add to a request before they hand it to a listener. */
+interface FrameworkRequest extends IncomingMessage {
+  /** The whole target, where `url` is what follows the path of a mount. */
+  originalUrl?: string | undefined
+  /** What a parser has made of the body. */
+  body?: unknown
+}
+
+/**
+ * Calls the adapter with the request as the service sees it: the target below the path of a mount, and the body as bytes, also
+ * where a parser has read it. The framework finds its own values there again.
+ */
+export const withOwnView = <T>(request: FrameworkRequest, adapt: () => T): T => {
+  const { originalUrl, body } = request
+  if (originalUrl === undefined && body === undefined) return adapt()
+  const bytes = isBodyRead(request) ? bytesOf(request) : undefined
+  try {
+    request.originalUrl = undefined
+    request.body = bytes
+    return adapt()
+  } finally {
+    request.originalUrl = originalUrl
+    request.body = body
+  }
+}
+
+/** Whether a parser has read the body and left nothing that it could be made from again. */
+export const isBodyLost = (request: FrameworkRequest): boolean => isBodyRead(request) && bytesOf(request) === undefined
+
+const isBodyRead = ({ readableEnded, headers }: FrameworkRequest): boolean =>
+  readableEnded && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
+
+const bytesOf = ({ body, headers }: FrameworkRequest): Uint8Array | undefined => {
+  if (body instanceof Uint8Array) return body
+  if (typeof body === 'string') return Buffer.from(body)
+  return body !== undefined && headers['content-type']?.includes('json') === true ? Buffer.from(JSON.stringify(body)) : undefined
+}

@@ -1,0 +1,63 @@
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json, text } from 'node:stream/consumers'
+import { expect, it, onTestFinished } from 'vitest'
+import { createRequestListener } from '../../../../../handlers/node/server/http-server.ts'
+import type { Log } from '../../../../../lib/ports.ts'
+
+type FrameworkRequest = IncomingMessage & { originalUrl?: string; body?: unknown }
+
+const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+/** Answers what it was asked. */
+const listener = createRequestListener({
+  app: async (request) => Response.json({ path: new URL(request.url).pathname, body: await request.text() }),
+  trustProxy: false,
+  log: silent,
+})
+
+/** A server that does to a request what Express does for `app.use('/video', listener)`, and then a parser if there is one. */
+const serve = async (
+  parse?: (request: FrameworkRequest) => Promise<unknown>,
+): Promise<{ readonly url: string; readonly logged: readonly unknown[] }> => {
+  const logged: unknown[] = []
+  const mount: RequestListener = async (request: FrameworkRequest, response) => {
+    request.originalUrl = request.url ?? ''
+    if (parse !== undefined) request.body = await parse(request)
+    request.url = request.originalUrl.replace(/^\/video/, '')
+    listener(request, response)
+    logged.push([request.originalUrl, request.body])
+  }
+  const server = createServer(mount)
+  await new Promise<void>((settle) => server.listen(0, '127.0.0.1', settle))
+  onTestFinished(() => void server.close())
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, logged }
+}
+
+const post = async (url: string, type: string): Promise<unknown> => {
+  const response = await fetch(`${url}/video/svc/pipeline`, { method: 'POST', headers: { 'content-type': type }, body: '{"id":"gate"}' })
+  return { status: response.status, ...((await response.json()) as object) }
+}
+
+const asked = { status: 200, path: '/svc/pipeline', body: '{"id":"gate"}' }
+
+it.each<[string, Parameters<typeof serve>[0], string, unknown]>([
+  ['nothing', undefined, 'text/plain', undefined],
+  ['a parser of JSON', json, 'application/json; charset=utf-8', { id: 'gate' }],
+  ['a parser of text', text, 'text/plain', '{"id":"gate"}'],
+])('answers at the path of a mount, behind %s', async (_, parse, type, body) => {
+  const { url, logged } = await serve(parse)
+  expect(await post(url, type)).toEqual(asked)
+  // What the framework uses after the listener, as to log the request.
+  expect(logged).toEqual([['/video/svc/pipeline', body]])
+})
+
+it('says that a parser has read a body that cannot be made again', async () => {
+  const form = async (request: IncomingMessage) => Object.fromEntries(new URLSearchParams(await text(request)))
+  const { url } = await serve(form)
+  expect(await post(url, 'application/x-www-form-urlencoded')).toMatchObject({
+    status: 400,
+    code: 'VALIDATION_ERROR',
+    message: expect.stringContaining('Put the service before its parsers'),
+  })
+})
