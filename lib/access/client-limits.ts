@@ -18,8 +18,11 @@ const LOOPBACK_FACTOR = 4
 
 const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|0:0:0:0::\/64)$/
 
+/** Whether a client, given as `clientOf` names it, is this host. */
+export const isThisHost = (client: string): boolean => LOOPBACK.test(client)
+
 /** The bound of a client, given as `clientOf` names it. */
-export const boundOf = (client: string, bound: number): number => (LOOPBACK.test(client) ? bound * LOOPBACK_FACTOR : bound)
+export const boundOf = (client: string, bound: number): number => (isThisHost(client) ? bound * LOOPBACK_FACTOR : bound)
 
 export const createClientLimits = (bounds = BOUNDS): ClientLimits => {
   const streams = new Map<string, number>()

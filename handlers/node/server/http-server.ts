@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
 import { createServerAdapter, sendNodeResponse } from '@whatwg-node/server'
 import { ApiError, errorBody } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/ports.ts'
 import type { ReadyReads } from '../../http/ready-reads.ts'
 import type { RequestContext } from '../../http/router.ts'
 import { streamOf } from '../../http/streams/stream-body.ts'
+import { countPieces } from './count-pieces.ts'
 import { trackConnections } from './drain.ts'
 import { isBodyLost, withOwnView } from './framework.ts'
 import { limitPerAddress } from './limit-per-address.ts'
@@ -27,6 +29,12 @@ const LIMITS = {
   connectionsPerAddress: 256,
   /** Of one connection, sent ahead of their answers (RFC 9112 section 9.3.2). */
   pipelinedRequests: 100,
+  /** Of the bodies of one connection. */
+  pieces: { perSecond: 500, burst: 2000 },
+  /** How long an address that floods is refused, milliseconds. */
+  refuseMs: 10_000,
+  /** How long a connection stays whose client goes on sending chunks after the answer, so that it can read that, milliseconds. */
+  lingerMs: 1000,
 }
 
 type Limits = typeof LIMITS
@@ -50,7 +58,7 @@ interface HttpServerOptions {
 /** node:http in front of the fetch app; refuses requests that the whatwg adapter would not handle correctly. */
 export const createHttpServer = (options: HttpServerOptions): Server => {
   const limits = { ...LIMITS, ...options.limits }
-  const server = createServer(serverOptions(limits))
+  const server = createServer({ ...serverOptions(limits), IncomingMessage: countPieces(limits.pieces, (socket) => cut(socket)) })
   server.headersTimeout = limits.headersTimeoutMs
   server.requestTimeout = limits.requestTimeoutMs
   server.keepAliveTimeout = limits.keepAliveTimeoutMs
@@ -58,15 +66,36 @@ export const createHttpServer = (options: HttpServerOptions): Server => {
   server.on('clientError', onClientError)
   const running = trackConnections(server)
   const listener = limitPerTurn(createRequestListener(options))
+  // Behind a proxy all connections have its address.
+  const cutOfAddress = options.trustProxy
+    ? (socket: Socket): unknown => socket.destroy()
+    : limitPerAddress(server, { connections: limits.connectionsPerAddress, refuseMs: limits.refuseMs }, options.log)
+  const cut = (socket: Socket): void => {
+    options.log.warn('connection_cut', { reason: 'flood', client_address: socket.remoteAddress })
+    cutOfAddress(socket)
+  }
   server.on('request', (request, response) => {
     const { socket } = request
-    // Node reads on as long as no answer waits to be sent, and each request takes kilobytes.
-    if (running(socket) > limits.pipelinedRequests) socket.destroy()
-    if (!socket.destroyed) listener(request, response)
+    // Node parses on as long as no answer waits to be sent, and each request takes kilobytes.
+    if (!socket.destroyed && running(socket) > limits.pipelinedRequests) cut(socket)
+    if (socket.destroyed) return
+    endAfterAnswer(request, response, limits.lingerMs)
+    listener(request, response)
   })
-  // Behind a proxy all connections have its address.
-  if (!options.trustProxy) limitPerAddress(server, limits.connectionsPerAddress, options.log)
   return server
+}
+
+/** A body that goes on after the answer would be read to its end, uncounted. One with a length costs little. */
+const endAfterAnswer = (request: IncomingMessage, response: ServerResponse, lingerMs: number): void => {
+  if (request.headers['transfer-encoding'] === undefined) return
+  // Afterwards the request may not have it any more.
+  const { socket } = request
+  response.once('finish', () => {
+    if (request.complete) return
+    socket.end()
+    socket.pause()
+    setTimeout(() => socket.destroy(), lingerMs).unref()
+  })
 }
 
 type RequestListener = (request: IncomingMessage, response: ServerResponse) => void

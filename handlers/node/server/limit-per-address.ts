@@ -1,29 +1,68 @@
 import type { Server } from 'node:http'
-import { boundOf } from '../../../lib/access/client-limits.ts'
+import type { Socket } from 'node:net'
+import { boundOf, isThisHost } from '../../../lib/access/client-limits.ts'
 import { clientOf } from '../../../lib/access/rate-limit.ts'
 import type { Log } from '../../../lib/ports.ts'
 
-/** Closes each connection of a client address beyond the bound, at once and unanswered; logs the first of each series. */
-export const limitPerAddress = (server: Server, bound: number, log: Log): void => {
-  const open = new Map<string, number>()
+interface AddressBounds {
+  readonly connections: number
+  /** How long an address gets no connection after one of it was cut, milliseconds. */
+  readonly refuseMs: number
+}
+
+/** Most addresses that are refused at a time; beyond it the first one is forgotten. */
+const MAX_REFUSED = 10_000
+
+/**
+ * Closes each connection of a client address beyond the bound, at once and unanswered; logs the first of each series. The function
+ * that is returned is for a connection that floods: it closes all of its address, in the same turn of the event loop and so
+ * before they are read, and refuses further ones for a while. Of this host, where one address is that of many programs, it closes
+ * that connection alone.
+ */
+export const limitPerAddress = (server: Server, { connections, refuseMs }: AddressBounds, log: Log): ((socket: Socket) => void) => {
+  const open = new Map<string, Set<Socket>>()
+  const clients = new WeakMap<Socket, string>()
   const atBound = new Set<string>()
+  /** Until when, by performance.now(). */
+  const refused = new Map<string, number>()
+
+  const isRefused = (client: string): boolean => {
+    const until = refused.get(client)
+    if (until === undefined) return false
+    if (performance.now() < until) return true
+    refused.delete(client)
+    return false
+  }
+
   server.prependListener('connection', (socket) => {
     const client = clientOf(socket.remoteAddress)
-    const count = open.get(client) ?? 0
-    if (count >= boundOf(client, bound)) {
-      if (!atBound.has(client)) log.warn('connection_refused', { client_address: client, connections: count })
+    if (isRefused(client)) {
+      socket.destroy()
+      return
+    }
+    const own = open.get(client) ?? new Set()
+    if (own.size >= boundOf(client, connections)) {
+      if (!atBound.has(client)) log.warn('connection_refused', { client_address: client, connections: own.size })
       atBound.add(client)
       socket.destroy()
       return
     }
-    open.set(client, count + 1)
+    open.set(client, own.add(socket))
+    clients.set(socket, client)
     socket.once('close', () => {
-      const left = (open.get(client) ?? 1) - 1
-      if (left > 0) open.set(client, left)
-      else {
-        open.delete(client)
-        atBound.delete(client)
-      }
+      own.delete(socket)
+      if (own.size > 0) return
+      open.delete(client)
+      atBound.delete(client)
     })
   })
+
+  return (socket) => {
+    const client = clients.get(socket)
+    socket.destroy()
+    if (client === undefined || isThisHost(client)) return
+    refused.set(client, performance.now() + refuseMs)
+    if (refused.size > MAX_REFUSED) refused.delete(refused.keys().next().value ?? client)
+    for (const other of open.get(client) ?? []) other.destroy()
+  }
 }
