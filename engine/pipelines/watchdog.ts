@@ -31,7 +31,7 @@ export type RunEvent =
   | { readonly type: 'klv'; readonly available: boolean }
 
 /** What the watchdog ends a run for. */
-export type MissingMedia = 'no_media' | 'stalled'
+export type MissingMedia = 'no_media' | 'no_key_frame' | 'stalled'
 
 export interface Watchdog {
   /** A child without RTP output is in PLAYING. */
@@ -49,8 +49,9 @@ export interface Watchdog {
  */
 export const startWatchdog = (run: RunContext, publishes: boolean, stop: (why: MissingMedia) => void): Watchdog => {
   let hadMedia = false
+  let hadVideo = false
   let steadyTimer: NodeJS.Timeout | undefined
-  let timer = setTimeout(() => stop('no_media'), run.startTimeoutMs)
+  let timer = setTimeout(() => stop(hadVideo ? 'no_key_frame' : 'no_media'), run.startTimeoutMs)
   const check = (): void => {
     const pause = performance.now() - (run.mediaStats.lastFrameAt ?? 0)
     const left = run.stallTimeoutMs() - pause
@@ -66,6 +67,7 @@ export const startWatchdog = (run: RunContext, publishes: boolean, stop: (why: M
   }
   const unsubscribe = run.streams[0].onUnit(({ bytes, key }: AccessUnit) => {
     run.mediaStats.record(bytes)
+    hadVideo = true
     // The first counts only when a decoder can begin with it.
     if (!hadMedia && key) begin()
   })
@@ -91,8 +93,10 @@ export const startWatchdog = (run: RunContext, publishes: boolean, stop: (why: M
 /** The fault of a run that the watchdog has ended. */
 export const missingMediaFault = (why: MissingMedia, run: RunContext, cause?: string): Fault => {
   const seconds = (ms: number): number => Math.round(ms / 1000)
-  const options = cause === undefined ? undefined : { cause }
-  return why === 'no_media'
-    ? new Fault('timeout', `No video came within ${seconds(run.startTimeoutMs)} s. Check that the source sends video now.`, options)
-    : new Fault('stalled', `The source stopped sending video for ${seconds(run.stallTimeoutMs())} s.`)
+  if (why === 'stalled') return new Fault('stalled', `The source stopped sending video for ${seconds(run.stallTimeoutMs())} s.`)
+  const advice =
+    why === 'no_media'
+      ? `No video came within ${seconds(run.startTimeoutMs)} s. Check that the source sends video now.`
+      : `Video came, but no key frame within ${seconds(run.startTimeoutMs)} s. Let the source send one more often, or raise start_timeout_seconds.`
+  return new Fault('timeout', advice, cause === undefined ? undefined : { cause })
 }

@@ -11,6 +11,7 @@ import {
   KLV_SDP,
   type OddClient,
   type Oddities,
+  OTHER_SLICE,
   PPS,
   SPS,
   startOddServer,
@@ -369,6 +370,11 @@ describe('a source that the engine cannot read', () => {
     ['one channel is used for two tracks', { sdp: [...VIDEO_SDP, ...KLV_SDP], channel: 0 }, { cause: NOT_UNDERSTOOD }],
     ['the answer to PLAY never comes', { answer: answers('PLAY', () => false) }, { reason: 'timeout', cause: NOT_UNDERSTOOD }],
     ['no media comes', { everyMs: 0 }, { reason: 'timeout', cause: NOT_UNDERSTOOD }],
+    [
+      'no key frame comes',
+      { picture: () => [OTHER_SLICE] },
+      { reason: 'timeout', message: expect.stringContaining('no key frame within') },
+    ],
     ['its packets have another payload type', { payloadType: 100 }, { reason: 'timeout', cause: NOT_UNDERSTOOD }],
     [
       'its packets are no RTP',
