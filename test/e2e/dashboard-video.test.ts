@@ -68,6 +68,24 @@ describe('the live picture in Chromium', () => {
     await service.stop()
   }, 60_000)
 
+  it('is a picture a second of a stream without key frames at which the browser can begin', async () => {
+    const service = await startService()
+    const encoder = 'x264enc intra-refresh=true tune=zerolatency speed-preset=ultrafast key-int-max=15'
+    const raw_pipeline = `videotestsrc is-live=true pattern=ball ! video/x-raw,width=320,height=180,framerate=15/1 ! ${encoder} ! rtph264pay name=pay0 config-interval=-1`
+    await create(service, { id: 'refreshed', mode: 'advanced', raw_pipeline })
+    // The first picture of an encoder is an IDR.
+    await until(
+      async () => (await service.request('GET', '/svc/pipeline/refreshed')).body.runtime.frames as number,
+      (frames) => frames > 60,
+    )
+    const { page, expectQuiet } = await chromium.open()
+    await page.goto(`${service.url}/svc/dashboard/#/pipeline/refreshed`)
+    await page.getByText(/^One picture a second, because the decoder of this browser refuses/).waitFor({ timeout: 30_000 })
+    await untilMoving(page)
+    expectQuiet()
+    await service.stop()
+  }, 60_000)
+
   it('is asked for before the page is drawn, but never of an on-demand pipeline that nobody reads', async () => {
     const service = await startService()
     await create(service, BALL)

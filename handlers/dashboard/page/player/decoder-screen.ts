@@ -57,12 +57,17 @@ export const createDecoderScreen = (canvas: HTMLCanvasElement, { onPicture, onFa
     if (turn === 0) turn = requestAnimationFrame(drawWaiting)
   }
 
-  const onError = (error: DOMException): void => {
-    decoder = undefined
+  /** Goes on at the next key frame; whether the decoder is given up. */
+  const fail = (why: string): boolean => {
     needsKey = true
     errors++
-    if (errors >= MAX_ERRORS) onFailure(`the decoder of this browser failed: ${error.message}`)
-    else if (config !== undefined) open(config)
+    if (errors >= MAX_ERRORS) onFailure(why)
+    return errors >= MAX_ERRORS
+  }
+
+  const onError = (error: DOMException): void => {
+    decoder = undefined
+    if (!fail(`the decoder of this browser failed: ${error.message}`) && config !== undefined) open(config)
   }
 
   const open = (next: VideoConfig): void => {
@@ -101,7 +106,13 @@ export const createDecoderScreen = (canvas: HTMLCanvasElement, { onPicture, onFa
         open(config)
       }
       arrivals.set(unit.timestamp, performance.now())
-      decoder.decode(new EncodedVideoChunk(unit))
+      try {
+        decoder.decode(new EncodedVideoChunk(unit))
+      } catch {
+        arrivals.delete(unit.timestamp)
+        // Chromium does not begin at a picture that is refreshed gradually.
+        fail('the decoder of this browser refuses the key frames of this stream')
+      }
     },
     close,
   }

@@ -7,6 +7,8 @@ const MAX_BEHIND = 0.5
 const BEHIND = 0.1
 const DEFAULT_INTERVAL_MS = 40
 const OPEN_MS = 5000
+/** Without a picture this long after the first key frame, the next one means that the browser cannot begin at them, milliseconds. */
+const BLIND_MS = 3000
 
 /** Puts H.264 into fragments of MP4, one per frame, and plays them by Media Source. */
 export const createMediaSourceScreen = async (video: HTMLVideoElement, { onPicture, onFailure }: ScreenEvents): Promise<Screen> => {
@@ -26,8 +28,11 @@ export const createMediaSourceScreen = async (video: HTMLVideoElement, { onPictu
   await ready.promise.finally(() => clearTimeout(timer))
   const clock = createDurations()
   let closed = false
+  let shown = false
+  let firstKeyMs: number | undefined
   const onFrame = (): void => {
     if (closed) return
+    shown = true
     const { buffered, currentTime } = video
     onPicture(buffered.length === 0 ? null : Math.max(0, (buffered.end(buffered.length - 1) - currentTime) * 1000))
     video.requestVideoFrameCallback(onFrame)
@@ -37,6 +42,10 @@ export const createMediaSourceScreen = async (video: HTMLVideoElement, { onPictu
     // The muxer reads parameter sets from the key frames.
     configure: () => {},
     show: (unit) => {
+      if (unit.type === 'key' && !shown) {
+        firstKeyMs ??= performance.now()
+        if (performance.now() - firstKeyMs > BLIND_MS) onFailure('this browser shows no picture of this stream by Media Source')
+      }
       muxer.feed({ video: unit.data, duration: clock(unit) })
       chase(video)
     },

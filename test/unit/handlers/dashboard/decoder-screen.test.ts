@@ -33,7 +33,13 @@ class SlowDecoder {
   close(): void {
     this.state = 'closed'
   }
+  /** Key frames that are refused as Chromium refuses those of an intra refresh. */
+  static refused = 0
   decode(chunk: Chunk): void {
+    if (SlowDecoder.refused > 0) {
+      SlowDecoder.refused--
+      throw new DOMException('A key frame is required', 'DataError')
+    }
     this.given.push(chunk)
   }
   finish(count: number): void {
@@ -47,6 +53,7 @@ class SlowDecoder {
 beforeEach(() => {
   vi.useFakeTimers()
   SlowDecoder.all = []
+  SlowDecoder.refused = 0
   vi.stubGlobal('VideoDecoder', SlowDecoder)
   vi.stubGlobal('EncodedVideoChunk', Object)
   vi.stubGlobal('requestAnimationFrame', () => 1)
@@ -59,14 +66,15 @@ afterEach(() => {
 
 const openScreen = () => {
   const delays: (number | null)[] = []
+  const failures: string[] = []
   const canvas = { width: 0, height: 0, getContext: () => ({ drawImage: () => {} }) } as unknown as HTMLCanvasElement
-  const screen = createDecoderScreen(canvas, { onPicture: (ms) => delays.push(ms), onFailure: () => {} })
+  const screen = createDecoderScreen(canvas, { onPicture: (ms) => delays.push(ms), onFailure: (why) => failures.push(why) })
   screen.configure(CONFIG)
   let frames = 0
   const show = (type: 'key' | 'delta', count = 1): void => {
     for (let frame = 0; frame < count; frame++) screen.show({ type, timestamp: frames++ * FRAME_MS * 1000, data: new Uint8Array(8) })
   }
-  return { show, delays }
+  return { show, delays, failures }
 }
 
 describe('the decoder of the live picture', () => {
@@ -103,6 +111,24 @@ describe('the decoder of the live picture', () => {
       vi.advanceTimersByTime(2000)
     }
     expect(SlowDecoder.all).toHaveLength(1)
+  })
+
+  it('begins at the first key frame that it does not refuse, and is given up after three', () => {
+    const { show, failures } = openScreen()
+    const gops = (count: number): void => {
+      for (let gop = 0; gop < count; gop++) {
+        show('key')
+        show('delta', 4)
+      }
+    }
+    SlowDecoder.refused = 2
+    gops(3)
+    expect([SlowDecoder.last.given.map(({ type }) => type), failures]).toEqual([['key', 'delta', 'delta', 'delta', 'delta'], []])
+    SlowDecoder.last.finish(1)
+    SlowDecoder.refused = 3
+    show('key')
+    gops(2)
+    expect(failures).toEqual(['the decoder of this browser refuses the key frames of this stream'])
   })
 
   it('is given no more than it can keep', () => {
