@@ -94,6 +94,7 @@ export const ROOMS = {
   'engine/http': ['engine/cameras', 'engine/cot', 'engine/klv', 'engine/live', 'engine/pipelines', 'engine/screenshots/files', 'lib/'],
   'engine/metrics': ['engine/cot', 'engine/klv', 'engine/pipelines', 'engine/push', 'lib/'],
   'engine/pipelines': [
+    'engine/codec',
     'engine/fault.ts',
     'engine/gst',
     'engine/ingest',

@@ -6,6 +6,10 @@ import type { Ended } from './child.ts'
 /** `cause` of the fault of an RTSP source that refuses the transport it was asked for: RTP inside the RTSP connection (TCP), or UDP. */
 export const TRANSPORT_REFUSED = 'transport_refused'
 
+/** Message of the fault of a source whose video cannot be passed through. */
+export const OTHER_CODEC =
+  'The source carries no H.264 or H.265 video. Set encoding (for example {"codec":"h264"}) to re-encode another codec.'
+
 interface Rule {
   readonly pattern: RegExp
   /** Another line that the rule needs. */
@@ -162,7 +166,7 @@ const RULES: readonly Rule[] = [
   {
     pattern: /reason not-linked/,
     reason: 'unsupported',
-    message: 'The source carries no H.264 or H.265 video. Set encoding (for example {"codec":"h264"}) to re-encode another codec.',
+    message: OTHER_CODEC,
   },
   {
     pattern: /reason not-negotiated|could not (?:negotiate|link)|does not support .*format|Could not negotiate format/i,

@@ -5,32 +5,33 @@ import { KlvDemuxer } from './mpegts/klv-demuxer.ts'
 import { KlvPayloader } from './payloader.ts'
 import { PcrClock } from './pcr-clock.ts'
 
+interface MpegTsEvents {
+  /** The program maps have told whether there is KLV, before any packet of it, or that has changed. */
+  readonly onAvailable: (available: boolean) => void
+  /** The stream types of the video, once they are known. */
+  readonly onVideo: (types: readonly number[]) => void
+  /** The map of the video no longer announces it. */
+  readonly onVideoLost: () => void
+}
+
 /**
  * Demultiplexes the KLV of an MPEG-TS into an RTP stream, synchronous (stream type 0x15) and asynchronous (0x06). tsdemux of
  * GStreamer 1.22 has no pad for synchronous KLV, so the child passes the whole TS as RTP; its timestamps are the running time of arrival.
  */
 export class MpegTsInput {
   readonly #klv: RtpStream
-  readonly #onAvailable: (available: boolean) => void
-  readonly #onVideoLost: () => void
+  readonly #events: MpegTsEvents
   readonly #framing = new Rfc4571Reader()
   readonly #demuxer = new KlvDemuxer()
   readonly #clock = new PcrClock()
   readonly #payloader = new KlvPayloader()
   #announced: boolean | undefined
+  #videoKnown = false
   #damaged = 0
 
-  /**
-   * `onAvailable` is called when the program maps have told whether there is KLV, before any packet of it, and when that changes;
-   * `onVideoLost` when the map of the video no longer announces it.
-   */
-  constructor(
-    klv: RtpStream,
-    { onAvailable, onVideoLost }: { readonly onAvailable: (available: boolean) => void; readonly onVideoLost: () => void },
-  ) {
+  constructor(klv: RtpStream, events: MpegTsEvents) {
     this.#klv = klv
-    this.#onAvailable = onAvailable
-    this.#onVideoLost = onVideoLost
+    this.#events = events
   }
 
   /** Takes a chunk read from the child's pipe. Never throws. */
@@ -45,7 +46,7 @@ export class MpegTsInput {
     this.#clock.observe(transport, arrival)
     const units = this.#demuxer.push(transport)
     this.#announce()
-    if (this.#demuxer.videoLost) this.#onVideoLost()
+    this.#announceVideo()
     this.#markDamage()
     for (const { bytes, pts } of units) this.#klv.ingest(this.#payloader.packetize(bytes, this.#clock.runningTicks(pts)))
   }
@@ -54,7 +55,16 @@ export class MpegTsInput {
     const { hasKlv } = this.#demuxer
     if (hasKlv === undefined || hasKlv === this.#announced) return
     this.#announced = hasKlv
-    this.#onAvailable(hasKlv)
+    this.#events.onAvailable(hasKlv)
+  }
+
+  #announceVideo(): void {
+    const { videoTypes, videoLost } = this.#demuxer
+    if (!this.#videoKnown && videoTypes !== undefined) {
+      this.#videoKnown = true
+      this.#events.onVideo(videoTypes)
+    }
+    if (videoLost) this.#events.onVideoLost()
   }
 
   #markDamage(): void {

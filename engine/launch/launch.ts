@@ -11,6 +11,8 @@ export interface LaunchStream {
   readonly caps: string | null
   /** The media is the whole MPEG-TS that contains the KLV, as RTP whose timestamps are the running time of its arrival. */
   readonly carries?: 'mpegts'
+  /** The line passes the video of that MPEG-TS through, which has to be H.264 or H.265. */
+  readonly passesVideo?: boolean
   /** The packets are of any size, and the engine makes those that fit the network of them. */
   readonly fragmenting?: true
 }

@@ -1,5 +1,6 @@
+import { CODECS } from '../codec/codecs.ts'
 import { Fault, worthWaiting } from '../fault.ts'
-import { classifyEnd } from '../gst/bus-errors.ts'
+import { classifyEnd, OTHER_CODEC } from '../gst/bus-errors.ts'
 import { type Child, type Ended, startChild } from '../gst/child.ts'
 import { onLine } from '../gst/on-line.ts'
 import { stopChild } from '../gst/stop-child.ts'
@@ -22,7 +23,10 @@ export interface Run extends RunContext {
 }
 
 /** Why the engine stopped a child; recorded before the first signal, since a stopped child and one that ends by itself both exit 0. */
-type StopReason = 'stop' | MissingMedia | 'broken_media' | 'video_lost'
+type StopReason = 'stop' | MissingMedia | MediaProblem
+
+/** What is found in the media of a child. */
+type MediaProblem = 'broken_media' | 'video_lost' | 'video_unsupported'
 
 /** Runs one child until it is reaped. Resolves to the fault that ended it, or undefined when the signal did. */
 export const runChild = async (run: Run): Promise<Fault | undefined> => {
@@ -68,7 +72,7 @@ const hideArguments = (child: Child, { logRing, number }: Run): void => {
 }
 
 /** Feeds the media pipes, fd 3 and fd 4, into the streams. */
-const feedStreams = (child: Child, run: Run, stop: (why: 'broken_media' | 'video_lost') => void): void => {
+const feedStreams = (child: Child, run: Run, stop: (why: MediaProblem) => void): void => {
   const { launch, logRing, number, streams } = run
   void child.ended.then(() => {
     for (const stream of streams) stream.end()
@@ -78,7 +82,7 @@ const feedStreams = (child: Child, run: Run, stop: (why: 'broken_media' | 'video
   for (const [position, described] of launch.streams.entries()) {
     const { payloader, caps } = described
     const stream = streams[payloader === 'pay0' ? 0 : 1]
-    const ingest = ingestOf(described, stream, { run, onVideoLost: () => stop('video_lost') })
+    const ingest = ingestOf(described, stream, { run, stop })
     const known = caps === null ? undefined : parseRtpCaps(caps)
     if (known !== undefined) stream.setCaps(known)
     child.media[position]?.on('error', () => {})
@@ -99,13 +103,23 @@ const startFlight = ([video, klv]: Run['streams']): (() => void) => {
   return sendSyntheticFlight(video, klv)
 }
 
+/** Stream types in MPEG-TS of the codecs that are passed through. */
+const PASSED_TYPES: ReadonlySet<number> = new Set([...CODECS.values()].map(({ streamType }) => streamType))
+
 const ingestOf = (
-  { carries }: LaunchStream,
+  { carries, passesVideo }: LaunchStream,
   stream: RtpStream,
-  { run, onVideoLost }: { readonly run: Run; readonly onVideoLost: () => void },
+  { run, stop }: { readonly run: Run; readonly stop: (why: MediaProblem) => void },
 ): ((chunk: Buffer) => void) => {
   if (carries !== 'mpegts') return (chunk) => stream.ingest(chunk)
-  const input = new MpegTsInput(stream, { onAvailable: (available) => run.report({ type: 'klv', available }), onVideoLost })
+  const input = new MpegTsInput(stream, {
+    onAvailable: (available) => run.report({ type: 'klv', available }),
+    // Its pad stays without a link, and the child waits: the transport stream itself goes on to the KLV.
+    onVideo: (types) => {
+      if (passesVideo && !types.some((type) => PASSED_TYPES.has(type))) stop('video_unsupported')
+    },
+    onVideoLost: () => stop('video_lost'),
+  })
   return (chunk) => input.ingest(chunk)
 }
 
@@ -132,6 +146,7 @@ const faultOf = (reason: StopReason | undefined, ended: Ended, run: Run): Fault 
   if (reason === 'stop') return undefined
   if (reason === 'broken_media') return new Fault('crashed', 'The media engine wrote unreadable RTP.')
   if (reason === 'video_lost') return videoChanged()
+  if (reason === 'video_unsupported') return new Fault('unsupported', OTHER_CODEC)
   if (reason !== undefined) return missingMediaFault(reason, run)
   return classifyEnd(ended, run.logRing.stderrTail(run.number))
 }

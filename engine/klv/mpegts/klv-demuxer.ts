@@ -71,6 +71,11 @@ export class KlvDemuxer {
     return this.#videoLost
   }
 
+  /** The stream types of the video that a player shows; undefined before its program map. */
+  get videoTypes(): readonly number[] | undefined {
+    return this.#followed?.video.map((stream) => Number.parseInt(stream, 10))
+  }
+
   /** The access units that this chunk completes. Their bytes are copies; the chunk may be reused. Never throws. */
   push(chunk: Uint8Array): KlvUnit[] {
     const units: KlvUnit[] = []

@@ -5,6 +5,7 @@ import { MediaStats } from '../../../engine/pipelines/media-stats.ts'
 import { runChild } from '../../../engine/pipelines/run.ts'
 import { RtpStream } from '../../../engine/rtp/stream.ts'
 import { Timeline } from '../../../engine/rtp/timeline.ts'
+import type { Encoding } from '../../../lib/schema/pipeline.ts'
 import { toHex } from '../../fixtures/klv/hex.ts'
 import { seededRandom } from '../../fixtures/klv/random.ts'
 import { startTsKlvSender } from '../../helpers/klv/ts-sender.ts'
@@ -17,7 +18,7 @@ interface Unit {
 }
 
 /** Runs the child of a source and collects key frames and KLV, until the test ends. */
-const watch = async (uri: string) => {
+const watch = async (uri: string, encoding: Encoding | null = null) => {
   const timeline = new Timeline()
   const streams = [new RtpStream({ timeline }), new RtpStream({ timeline })] as const
   const keyFrames: number[] = []
@@ -31,7 +32,7 @@ const watch = async (uri: string) => {
   const abort = new AbortController()
   const run = runChild({
     number: 1,
-    launch: await plan(uri),
+    launch: await plan(uri, encoding),
     streams,
     mediaStats: new MediaStats(),
     logRing: new LogRing(() => Date.now()),
@@ -120,4 +121,17 @@ describe('an MPEG-TS whose video changes', () => {
     const fault = await run
     expect([fault?.reason, fault?.message]).toEqual(['ended', 'The source goes on with another video stream.'])
   })
+})
+
+describe('an MPEG-TS with neither H.264 nor H.265', () => {
+  it('ends its run at once when it is to be passed through, and says what to set', async () => {
+    const port = await freeUdpPort()
+    const raw = 'videotestsrc is-live=true ! video/x-raw,width=320,height=240,framerate=25/1'
+    onTestFinished(send(`${raw} ! avenc_mpeg4 ! mpeg4videoparse ! mpegtsmux alignment=7 ! udpsink host=127.0.0.1 port=${port}`))
+    const passed = await watch(`udp://127.0.0.1:${port}`)
+    const fault = await passed.run
+    expect([fault?.reason, fault?.message]).toEqual(['unsupported', expect.stringContaining('Set encoding')])
+    const encoded = await watch(`udp://127.0.0.1:${port}`, { codec: 'h264', bitrate: 500, quality: 1 })
+    await until(() => encoded.seen.frames > 10, Boolean, 20_000)
+  }, 60_000)
 })
