@@ -186,6 +186,13 @@ const urlAt = (text: string, at: number, ends: Ends): Token | undefined => {
   return { kind: 'url', text: raw, url: unescapeValue(raw) }
 }
 
+/** The description with one blank between its tokens: gst-launch gets each further one as an argument, and bubblewrap takes 9000. */
+export const singleSpaced = (description: string): string =>
+  tokenize(description)
+    // A line break stays one: after a backslash a blank would be part of the value.
+    .map(({ kind, text }) => (kind === 'space' ? text[0] : text))
+    .join('')
+
 /** The payloaders (`pay0`, `pay1`) in a description: what gst-rtsp-server would publish. */
 export const namedPayloaders = (description: string): readonly ('pay0' | 'pay1')[] => {
   const names = new Set(

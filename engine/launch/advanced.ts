@@ -6,7 +6,7 @@ import type { AdvancedConfig, Codec } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
 import { Fault } from '../fault.ts'
 import { runToEnd } from '../gst/child.ts'
-import { namedPayloaders, type Token, tokenize } from '../gst/description.ts'
+import { namedPayloaders, singleSpaced, type Token, tokenize } from '../gst/description.ts'
 import { chain, element, type LaunchTokens, toArguments } from '../gst/element.ts'
 import { codecOfEncoder } from '../gst/encoder-table.ts'
 import { missingElement } from '../gst/missing-element.ts'
@@ -20,14 +20,14 @@ const clockedSink = (fd: number): LaunchTokens => element('fdsink', { fd, sync: 
 
 const PAYLOADER_FD = { pay0: 3, pay1: 4 } as const
 
-/** The launch line of an advanced pipeline: its description as it was written, and a branch to the engine for each payloader. */
+/** The launch line of an advanced pipeline: its description, token for token as it was written, and a branch to the engine for each payloader. */
 export const advancedLaunch = (config: Pick<AdvancedConfig, 'raw_pipeline'>, fileFolder?: string): Launch => {
   const named = namedPayloaders(config.raw_pipeline)
   const publishes = named.includes('pay0')
   const payloaders = publishes ? named : []
   const branches = payloaders.flatMap((name) => chain(padOf(name), element('rtpstreampay'), clockedSink(PAYLOADER_FD[name])))
   return {
-    args: ['--', ...toArguments([config.raw_pipeline, ...branches])],
+    args: ['--', ...toArguments([singleSpaced(config.raw_pipeline), ...branches])],
     streams: payloaders.map((payloader) => ({ payloader, fd: PAYLOADER_FD[payloader], caps: null })),
     publishes,
     reach: advancedReach(config.raw_pipeline, fileFolder),
@@ -54,7 +54,7 @@ export const checkAdvanced = async (
   refuseUnfinished(tokens)
   await refuseTokens(tokens, denied, options.allowFiles)
   // First without the appended branches: an open quote or a link without an end would include them.
-  const created = await dryRun([...toArguments([description]), CHECK], options.signal)
+  const created = await dryRun([...toArguments([singleSpaced(description)]), CHECK], options.signal)
   refuseCreated(created, denied)
   if (namedPayloaders(description).includes('pay1') && !namedPayloaders(description).includes('pay0')) {
     throw refuse('A description that names pay1 must name pay0 too')

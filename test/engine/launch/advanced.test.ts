@@ -38,6 +38,14 @@ describe('checkAdvanced', () => {
     })
   })
 
+  it.each([
+    'fakesrc ! fakesink'.padEnd(16384, ' '),
+    `fakesrc${' '.repeat(16366)}! fakesink`,
+    'videotestsrc ! fakesink'.replaceAll(' ', `\n${' '.repeat(5000)}`),
+  ])('accepts more blanks between elements than a sandbox takes arguments', async (description) => {
+    expect(await check(description)).toMatchObject({ publishes: false })
+  })
+
   it.each(['( ', 'a', '"', 'a="', 'x264enc ! '])('survives sixteen thousand characters of %j', async (unit) => {
     await expect(check(unit.repeat(Math.floor(16384 / unit.length)))).rejects.toMatchObject({ code: 'VALIDATION_ERROR' })
   })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { namedPayloaders, tokenize, unescapeValue } from '../../../../engine/gst/description.ts'
+import { namedPayloaders, singleSpaced, tokenize, unescapeValue } from '../../../../engine/gst/description.ts'
 import { advancedLaunch } from '../../../../engine/launch/advanced.ts'
 import { showLaunch } from '../../../../engine/launch/launch.ts'
 
@@ -49,6 +49,20 @@ it.each(['a,', 'a.,', 'a+', ':a/b', ':a/b ', '! a/b '])('a description of many %
   expect(tokenize(description).reduce((sum, { text }) => sum + text.length, 0)).toBe(description.length)
 })
 
+describe('singleSpaced', () => {
+  it.each([
+    ['a  !   b ', 'a ! b '],
+    ['a \n  ! b', 'a ! b'],
+    ['a\n  ! b', 'a\n! b'],
+    ['a name="x  y"  ! b', 'a name="x  y" ! b'],
+    ["a name='x  y'  ! b", "a name='x  y' ! b"],
+    ['a name=x\\   y', 'a name=x\\  y'],
+    ['a name=x\\\n  b=1', 'a name=x\\\nb=1'],
+  ])('makes of %j the description %j', (description, expected) => {
+    expect(singleSpaced(description)).toBe(expected)
+  })
+})
+
 describe('unescapeValue', () => {
   it.each([
     ['pay0', 'pay0'],
@@ -78,9 +92,9 @@ describe('namedPayloaders', () => {
 })
 
 describe('advancedLaunch', () => {
-  it('passes the description byte for byte, and adds a branch for each payloader', () => {
-    const raw = `videotestsrc name="a  b" !  x264enc ! rtph264pay name=pay0  a ! rtpklvpay name=pay1`
-    const launch = advancedLaunch({ raw_pipeline: raw })
+  it('passes the tokens of the description as they were written, and adds a branch for each payloader', () => {
+    const raw = `videotestsrc name="a  b" ! x264enc ! rtph264pay name=pay0 a ! rtpklvpay name=pay1`
+    const launch = advancedLaunch({ raw_pipeline: raw.replaceAll(' ! ', '  !   ') })
     const joined = launch.args.join(' ')
     expect(launch.args[0]).toBe('--')
     expect(joined.startsWith(`-- ${raw} pay0. ! rtpstreampay ! fdsink fd=3`)).toBe(true)
