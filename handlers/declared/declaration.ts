@@ -34,6 +34,11 @@ const MAX_ALIASES = 1000
 /** Levels of lists and groups; what there is to declare needs six. */
 const MAX_DEPTH = 64
 const TOO_DEEP = `Nested too deeply; use at most ${MAX_DEPTH} levels`
+/** Errors of the YAML parser whose own words are for programmers. */
+const PROBLEMS: Partial<Record<string, string>> = {
+  RESOURCE_EXHAUSTION: TOO_DEEP,
+  MULTIPLE_DOCS: 'A second document begins here; put everything into one',
+}
 
 /**
  * Reads YAML or JSON: a pipeline, a list of pipelines, or `{ pipelines, settings }`. Throws DeclarationError with every mistake.
@@ -56,7 +61,7 @@ class Reader {
     // The errors after the first one are mostly its consequences.
     const [syntax] = this.#document.errors
     if (syntax !== undefined) {
-      const problem = syntax.code === 'RESOURCE_EXHAUSTION' ? TOO_DEEP : syntax.message.split('\n')[0]
+      const problem = PROBLEMS[syntax.code] ?? syntax.message.split('\n')[0]
       throw new DeclarationError([`${this.#at(syntax.pos[0])}: ${problem}`])
     }
     try {

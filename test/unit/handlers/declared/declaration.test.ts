@@ -90,7 +90,11 @@ describe('a declaration', () => {
     ['other names', 'pipeline: []\n', [/^cameras\.yaml:1:1: pipeline: Unknown field/]],
     ['broken YAML', 'pipelines:\n  - id: "gate\n', [/^cameras\.yaml:\d+:\d+: /]],
     ['broken JSON', '{"pipelines": ]}', [/^cameras\.yaml:1:\d+: /]],
-    ['two documents', 'pipelines: []\n---\npipelines: []\n', [/^cameras\.yaml:\d+:\d+: .*multiple documents/]],
+    [
+      'two documents',
+      'pipelines: []\n---\npipelines: []\n',
+      [/^cameras\.yaml:2:1: A second document begins here; put everything into one$/],
+    ],
     ['a key twice', 'pipelines: []\npipelines: []\n', [/^cameras\.yaml:2:1: .*unique/]],
     ['nothing', '', ['cameras.yaml: Use a list of pipelines, or pipelines and settings']],
     ['a text', 'hello', ['cameras.yaml: Use a list of pipelines, or pipelines and settings']],
