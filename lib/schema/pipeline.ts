@@ -86,10 +86,7 @@ export const sourceSchema = v.strictObject({
   latency_ms: v.optional(described(integerBetween(0, 60000), 'Buffer against jitter, milliseconds'), 200),
 })
 
-const evenSize = v.pipe(
-  integerBetween(16, 8192),
-  v.check((size) => size % 2 === 0, 'Use an even number'),
-)
+const evenSize = v.pipe(integerBetween(16, 8192), v.multipleOf(2, 'Use an even number'))
 
 export const encodingSchema = v.pipe(
   v.strictObject({
@@ -108,6 +105,7 @@ export const encodingSchema = v.pipe(
     v.check((encoding) => encoding.width === undefined || encoding.height !== undefined, 'Use width and height together, or neither'),
     ['height'],
   ),
+  v.metadata({ dependentRequired: { width: ['height'], height: ['width'] } }),
 )
 
 /** The parts of `rtsp://<host>:<port>/<id>`; the host may be a bracketed IPv6 address. */
@@ -137,6 +135,12 @@ export const outputSchema = v.strictObject({
     v.description('Address of the RTSP output: rtsp://0.0.0.0:<port>/<pipeline id>, port 1024 to 65535'),
   ),
 })
+
+/** The output of a request: an empty object leaves the address to the service, as a request without output does. */
+const requestedOutputSchema = v.pipe(
+  described(v.partial(outputSchema), 'Address of the RTSP output; a port of SVC_OUTPUT_PORTS when absent'),
+  v.transform(({ uri }) => (uri === undefined ? undefined : { uri })),
+)
 
 export const pushTargetSchema = v.strictObject({
   uri: v.pipe(
@@ -207,7 +211,7 @@ export const READ_ONLY_FIELDS: ReadonlySet<string> = new Set(Object.keys(readOnl
 const commonEntries = {
   id: pipelineIdSchema,
   on_demand: v.optional(described(boolean, 'Starts with its first reader or with play, not at creation or with the service'), false),
-  output: v.optional(described(outputSchema, 'Address of the RTSP output; a port of SVC_OUTPUT_PORTS when absent')),
+  output: v.optional(requestedOutputSchema),
   klv_config: v.optional(klvConfigSchema, { pass_klv: false, auto_extract_geolocation: false }),
   push: v.optional(pushSchema, []),
   geolocation: v.optional(described(v.nullable(geolocationSchema), 'Position of the camera; null when unknown'), null),

@@ -186,6 +186,23 @@ describe('the API document', () => {
     }
   })
 
+  it.each([
+    [{ width: 640, height: 360 }, true],
+    [{}, true],
+    [{ width: 641, height: 360 }, false],
+    [{ width: 640, height: 361 }, false],
+    [{ width: 640 }, false],
+    [{ height: 360 }, false],
+  ])('allows the size of an encoding %j as the service does: %j', async (size, allowed) => {
+    await using api = await createTestApi()
+    const encoding = { codec: 'h264', ...size }
+    const schema = ['components', 'schemas', 'EncodingRequest']
+    if (allowed) api.answers.checkValue(schema, encoding)
+    else expect(() => api.answers.checkValue(schema, encoding)).toThrow()
+    const { status } = await api.send('POST', '/svc/pipeline/validate', simple('cam-1', { encoding }))
+    expect(status).toBe(allowed ? 200 : 400)
+  })
+
   it('has the same list of operations as the README', async () => {
     await using api = await createTestApi()
     const rows = tableRows(section(readDocument('README.md'), '## The API'))

@@ -139,6 +139,8 @@ const accepted: readonly (readonly [name: string, body: Record<string, unknown>]
   ['the largest encoding', encoding({ bitrate: 200000, width: 8192, height: 8192, fps: 240, quality: 10 })],
   ['the lowest output port', output('rtsp://0.0.0.0:1024/cam-1')],
   ['the highest output port', output('rtsp://0.0.0.0:65535/cam-1')],
+  ['an output without a uri', simple('cam-1', { output: {} })],
+  ['an output without a uri of a description without pay0', advanced('adv', { raw_pipeline: 'videotestsrc ! fakesink', output: {} })],
   ['an output on IPv6', output('rtsp://[::]:8600/cam-1')],
   ['a description of 16384 characters', advanced('adv', { raw_pipeline: 'videotestsrc ! fakesink'.padEnd(16384, ' ') })],
   [
