@@ -15,6 +15,7 @@ describe('H.264 out of RTP (RFC 6184)', () => {
     ['a NAL unit in three fragments', ['7c 85 aabb', '7c 05 ccdd', '7c 45 ee'], ['5:65aabbccddee']],
     ['a fragment whose first part is lost', ['7c 05 ccdd', '7c 45 ee', '6588aa'], ['5:6588aa']],
     ['a fragment whose last part is lost', ['7c 85 aabb', '4188aa'], ['1:4188aa']],
+    ['a fragment that another NAL unit interrupts', ['7c 85 aabb', '4188aa', '7c 45 ee'], ['1:4188aa']],
     ['an aggregation that is cut', ['78 0004 6742c01e 0030 68ce3c'], ['7:6742c01e']],
     ['empty payloads, and packets of interleaved mode', ['', '79 0001 0002 6588', '1f00'], []],
   ])('reads %s', (_what, payloads, nals) => {

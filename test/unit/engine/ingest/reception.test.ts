@@ -18,6 +18,12 @@ it('counts losses over the wrap of the sequence number (RFC 3550 appendix A.3)',
   expect(reception.report(0)).toMatchObject({ lost: 1, fractionLost: 0 })
 })
 
+it('counts a packet that comes late as received', () => {
+  const reception = new Reception(90_000)
+  receive(reception, [1, 2, 5, 3, 4, 6])
+  expect(reception.report(0)).toMatchObject({ lost: 0, fractionLost: 0, highest: 6 })
+})
+
 it('begins anew when the source does', () => {
   const reception = new Reception(90_000)
   receive(reception, [1, 2, 30_000, 30_001])
@@ -31,11 +37,15 @@ it('measures jitter in ticks (RFC 3550 appendix A.8)', () => {
   receive(uneven, sequences, 10)
   expect(even.report(0)?.jitter).toBeLessThan(2)
   expect(uneven.report(0)?.jitter).toBeGreaterThan(850)
+  const once = new Reception(90_000)
+  receive(once, [0, 1], 10)
+  expect(once.report(0)?.jitter).toBeCloseTo(900 / 16, 0)
 })
 
 it('says when the last sender report came', () => {
   const reception = new Reception(90_000)
   receive(reception, [1])
+  expect(reception.report(4500)).toMatchObject({ lastReport: 0, delaySeconds: 0 })
   reception.senderReport(0xabcd1234, 2000)
   expect(reception.report(4500)).toMatchObject({ lastReport: 0xabcd1234, delaySeconds: 2.5 })
 })
@@ -56,5 +66,7 @@ it('reads sender reports and BYE up to the first part that is invalid', () => {
   const bye = Buffer.from('82cb0002aaaaaaaabbbbbbbb', 'hex')
   expect(parseSenderPacket(Buffer.concat([report, bye]))).toEqual({ reportTime: 0x22223333, goodbyes: [0xaaaaaaaa, 0xbbbbbbbb] })
   expect(parseSenderPacket(bye.subarray(0, 8))).toEqual({ reportTime: undefined, goodbyes: [] })
+  const cut = Buffer.from('80c8000111223344', 'hex')
+  expect(parseSenderPacket(Buffer.concat([bye, cut]))).toEqual({ reportTime: undefined, goodbyes: [0xaaaaaaaa, 0xbbbbbbbb] })
   expect(parseSenderPacket(Buffer.alloc(3))).toEqual({ reportTime: undefined, goodbyes: [] })
 })

@@ -49,6 +49,12 @@ describe('TsMuxer', () => {
     expect(received).toEqual(sent)
   })
 
+  it('counts the versions of its program modulo 32', () => {
+    const tables = (version: number) => payloadOf(new TsMuxer().tables({ ...PROGRAM, version }), 0x1000)
+    expect(tables(33)).toEqual(tables(1))
+    expect(tables(33)).not.toEqual(tables(2))
+  })
+
   it('numbers chunks anew only where it has to', () => {
     const muxer = new TsMuxer()
     const before = muxer.counters
@@ -69,5 +75,10 @@ describe('DecodeClock', () => {
     expect(decoded).toEqual(decoded.toSorted((one, other) => one - other))
     expect(new Set(decoded).size).toBe(decoded.length)
     for (const [at, dts] of decoded.entries()) expect(dts).toBeLessThanOrEqual(shown[at] ?? 0)
+  })
+
+  it('decodes pictures with the same time one after the other', () => {
+    const clock = new DecodeClock()
+    expect([100, 100, 300].map((pts) => clock.next(pts, 1))).toEqual([99, 100, 101])
   })
 })

@@ -100,7 +100,7 @@ const setUp = (options: { onDemand?: boolean; refuse?: ApiError; startFails?: bo
   const turnOff = (): void => {
     settings = { ...settings, on_demand: { ...settings.on_demand, start_on_read: false } }
   }
-  return { ...readers, seen, commands, demand, status, begin, turnOff }
+  return { ...readers, seen, commands, demand, status, begin, turnOff, current: () => play }
 }
 
 beforeEach(() => {
@@ -139,6 +139,15 @@ describe('a ready on-demand pipeline', () => {
     setReaders(1)
     await vi.advanceTimersByTimeAsync(0)
     expect(seen.disconnects).toBe(1)
+  })
+
+  it('× one of several readers leaves: does not start', async () => {
+    const { demand, setReaders, commands } = setUp({ startFails: true })
+    await demand.listen()
+    setReaders(2)
+    await vi.advanceTimersByTimeAsync(0)
+    setReaders(1)
+    expect(commands).toEqual(['start'])
   })
 
   it('× start_on_read turned off: closes its output', async () => {
@@ -233,6 +242,15 @@ describe('a pipeline that plays for readers', () => {
     expect(commands).toEqual(['start'])
     await vi.advanceTimersByTimeAsync(1)
     expect(commands).toEqual(['start', 'stop'])
+  })
+
+  it('× the last reader leaves × a command plays it: goes on', async () => {
+    const { setReaders, commands, current } = await playing()
+    setReaders(0)
+    const play = current()
+    if (play !== undefined) play.byReader = false
+    await vi.advanceTimersByTimeAsync(CLOSE_AFTER_MS * 2)
+    expect(commands).toEqual(['start'])
   })
 
   it('× a reader comes back in time: goes on', async () => {

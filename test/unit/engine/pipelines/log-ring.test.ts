@@ -16,4 +16,10 @@ describe('the log ring of a pipeline', () => {
     expect(ring.stderrTail(2).slice(-2)).toEqual(['line 599', 'location=rtsp://me:hidden@cam/x'])
     expect([ring.stderrTail(2).length, ring.stderrTail(3)]).toEqual([20, []])
   })
+
+  it('shows no part of a password at the place where a line is cut', () => {
+    const ring = new LogRing(() => 0)
+    ring.add(1, 'stdout', `${'x'.repeat(1980)} rtsp://me:hidden@cam/x`)
+    expect(ring.lines()[0]?.line).not.toContain('hid')
+  })
 })

@@ -10,8 +10,8 @@ import { Random } from '../../../helpers/rtsp/random-bytes.ts'
 /** Header bytes of a NAL unit, and of the packets that carry it whole or in fragments. */
 const CODECS = {
   H264: { nal: [0x65], indicator: [0x7c], type: 5, aggregate: [0x18], headerBytes: 1 },
-  // IDR_W_RADL (19) of layer 0, temporal id 1.
-  H265: { nal: [0x26, 0x01], indicator: [0x62, 0x01], type: 19, aggregate: [0x60, 0x01], headerBytes: 2 },
+  // IDR_W_RADL (19) of layer 33, temporal id 1.
+  H265: { nal: [0x27, 0x09], indicator: [0x63, 0x09], type: 19, aggregate: [0x60, 0x01], headerBytes: 2 },
 } as const
 
 type Codec = keyof typeof CODECS
@@ -78,6 +78,11 @@ describe.each(['H264', 'H265'] as const)('packets of %s', (codec) => {
     const payload = Buffer.concat([Buffer.from(aggregate), body(3000)])
     expect(fragment(codec, payload).map((packet) => packet.subarray(12))).toEqual([payload])
   })
+})
+
+it.each([0x00, 0x18, 0x1d, 0x1f])('a packet of H264 that is no NAL unit stays as it is: header %d', (header) => {
+  const payload = Buffer.concat([Buffer.of(header), body(3000)])
+  expect(fragment('H264', payload).map((packet) => packet.subarray(12))).toEqual([payload])
 })
 
 it('packets of another codec stay as they are', () => {

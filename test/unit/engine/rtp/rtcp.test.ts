@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { formatGoodbye, formatSenderReport, parseReports } from '../../../../engine/rtp/rtcp.ts'
+import { formatGoodbye, formatSenderReport, isRtcp, parseReports } from '../../../../engine/rtp/rtcp.ts'
 import { Random } from '../../../helpers/rtsp/random-bytes.ts'
 
 const REPORT = formatSenderReport(
@@ -36,6 +36,18 @@ describe('RTCP', () => {
     ['a valid packet followed by garbage', Buffer.concat([RECEIVER, Buffer.from([1, 2])])],
   ])('%s invalidates the whole compound packet', (_, data) => {
     expect(parseReports(data)).toBeUndefined()
+  })
+
+  it.each([
+    [191, false],
+    [192, true],
+    [200, true],
+    // Feedback (RFC 4585).
+    [206, true],
+    [223, true],
+    [224, false],
+  ])('is told from RTP by its payload type: %d', (type, expected) => {
+    expect(isRtcp(Buffer.of(0x80, type, 0, 0))).toBe(expected)
   })
 
   it('parses malformed packets without throwing', () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { AccessUnit } from '../../../../engine/rtp/access-unit.ts'
 import { parseRtpCaps } from '../../../../engine/rtp/caps.ts'
 import { Rfc4571Reader } from '../../../../engine/rtp/rfc4571.ts'
+import { SequenceNumbers } from '../../../../engine/rtp/sequence-numbers.ts'
 import { RtpFramingError, RtpStream, type RtpStreamOptions } from '../../../../engine/rtp/stream.ts'
 import { Timeline } from '../../../../engine/rtp/timeline.ts'
 import { framedPackets, H264_CAPS, IDR, KLV_CAPS, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
@@ -53,6 +54,27 @@ describe('the RFC 4571 reader', () => {
       for (const piece of new Random(seed).pieces(bytes, 700)) reader.push(piece, (packet) => found.push(Buffer.from(packet)))
       expect(found, `seed ${seed}`).toEqual([...packets, ...packets])
     }
+  })
+})
+
+describe('sequence numbers', () => {
+  /** `child`: another one begins; `+2`: the last packet has become two more. */
+  it.each([
+    ['of packets that came out of order', [5, 8, 6, 7, 9], [0, 3, 1, 2, 4]],
+    ['go on after a child whose last packet came late', [5, 7, 6, 'child', 900], [0, 2, 1, 3]],
+    ['of a source that begins anew', [5, 6, 40_000, 40_001], [0, 1, 2, 3]],
+    ['over the wrap', [65_535, 0, 1], [0, 1, 2]],
+    ['of packets that follow one that was split', [5, '+2', 6], [0, 3]],
+    ['go on after a child whose last packet was split', [5, '+2', 'child', 900], [0, 3]],
+  ])('%s', (_what, steps, expected) => {
+    const numbers = new SequenceNumbers()
+    const mapped: number[] = []
+    for (const step of steps) {
+      if (step === 'child') numbers.begin()
+      else if (step === '+2') numbers.insert(2)
+      else mapped.push(numbers.map(Number(step)))
+    }
+    expect(mapped.map((number) => (number - (mapped[0] ?? 0)) & 0xffff)).toEqual(expected)
   })
 })
 
@@ -143,8 +165,11 @@ describe('an RTP stream', () => {
     expect(before?.packets()[0]?.readUInt32BE(8)).toBe(after?.packets()[0]?.readUInt32BE(8))
   })
 
-  it('never goes back in time when a new child starts behind media that ran ahead of the clock', () => {
-    const { units, begin, frames, clock } = setUp()
+  it.each([
+    ['states its offset', H264_CAPS],
+    ['does not', H264_CAPS.replace(/, timestamp-offset.*/, '')],
+  ])('never goes back in time when a new child that %s starts behind media that ran ahead of the clock', (_, caps) => {
+    const { units, begin, frames, clock } = setUp({ caps })
     clock.ms += 500
     frames(1, { sequence: 0, timestamp: 0 })
     // Ten frames at once: media runs ahead of the clock.
@@ -165,10 +190,10 @@ describe('an RTP stream', () => {
     expect([(c - b) & 0xffff, (d - c) & 0xffff]).toEqual([4, 1])
   })
 
-  it('continues when the source restarts its timestamps', () => {
+  it.each([5, 900_000_000 + 11 * 90_000])('continues when the source goes on with the timestamp %d', (timestamp) => {
     const { units, frames } = setUp()
     frames(3, { sequence: 0, timestamp: 900_000_000 })
-    frames(3, { sequence: 3, timestamp: 5 })
+    frames(3, { sequence: 3, timestamp })
     expect(steps(units)).toEqual([FRAME, FRAME, FRAME, FRAME, FRAME].map((step, at) => (at === 2 ? expect.closeTo(step, -1) : step)))
   })
 
@@ -239,6 +264,21 @@ describe('an RTP stream', () => {
     expect(video.units[0]?.timestamp).toBe(video.stream.timestampAt(1300))
   })
 
+  it.each([
+    ['has more padding than payload', 0xa0, '000f'],
+    ['has padding without a length', 0xa0, '0000'],
+    ['has an extension that is cut', 0x90, 'bede'],
+    ['has an extension longer than the packet', 0x90, 'bede0009'],
+    ['names more contributors than it has', 0x8f, '00000000'],
+    ['is of another version', 0x40, '6588'],
+  ])('counts a packet that %s as malformed', (_, first, payload) => {
+    const { stream, units } = setUp()
+    const packet = rtpPacket({ sequence: 1, timestamp: 1, payload: Buffer.from(payload, 'hex') })
+    packet[0] = first
+    stream.ingest(framedPackets(packet))
+    expect([units.length, stream.stats.malformedPackets]).toEqual([0, 1])
+  })
+
   it('counts malformed packets, and throws when the framing is lost', () => {
     const { stream, units } = setUp()
     stream.ingest(framedPackets(Buffer.from('nonsense'), rtpPacket({ sequence: 1, timestamp: 1, payload: IDR })))
@@ -274,6 +314,16 @@ describe('an RTP stream', () => {
     }
     frames(1, { sequence: 600, timestamp: FRAME })
     expect([units.length, stream.stats.malformedPackets]).toEqual([1, 600])
+  })
+
+  it('goes on after a unit that was too large when all units have the same timestamp', () => {
+    const { stream, units } = setUp()
+    const send = (sequence: number, marker: boolean, payload = SLICE): void =>
+      stream.ingest(framedPackets(rtpPacket({ sequence, timestamp: 0, marker, payload })))
+    for (let sequence = 0; sequence < 520; sequence += 1) send(sequence, false, Buffer.alloc(65_000))
+    send(520, true)
+    send(521, true)
+    expect([units.length, stream.stats.malformedPackets]).toEqual([1, 521])
   })
 
   it('does not carry the key flag of an unfinished unit over to the next run', () => {

@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { hasMarker, payloadRange } from '../../../../engine/rtp/packet.ts'
 import { UnitAssembler } from '../../../../engine/rtp/unit-assembler.ts'
+import { useFakeTimers } from '../../../helpers/fake-timers.ts'
 import { IDR, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
 
 /** Slices that begin at a later macroblock (first_mb_in_slice 7). */
@@ -27,7 +28,7 @@ const setUp = (encodingName = 'H264') => {
   const picture = (timestamp: number, payloads: readonly Buffer[], marks: 'last' | 'all' = 'last'): void => {
     for (const [at, payload] of payloads.entries()) push(timestamp, payload, marks === 'all' || at === payloads.length - 1)
   }
-  return { assembler, units, picture }
+  return { assembler, units, picture, push }
 }
 
 describe('the unit assembler', () => {
@@ -67,6 +68,27 @@ describe('the unit assembler', () => {
     picture(6000, [SLICE, SLICE], 'all')
     picture(9000, [SLICE, SLICE_REST])
     expect(units.map(({ types }) => types)).toEqual([[7], [8], [5], [1], [1], [1, 1]])
+  })
+
+  it('cuts a unit that nothing ends', () => {
+    const { units, push } = setUp()
+    for (let packets = 0; packets <= 16_384; packets += 1) push(3000, SLICE, false)
+    expect(units.map(({ types }) => types.length)).toEqual([16_384])
+  })
+
+  it('closes a unit after a silence of its own, not of the one before', async () => {
+    useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const { assembler, units, push } = setUp()
+    push(3000, SLICE, false)
+    assembler.closeAfterSilence()
+    await vi.advanceTimersByTimeAsync(90)
+    push(6000, SLICE, false)
+    assembler.closeAfterSilence()
+    await vi.advanceTimersByTimeAsync(90)
+    expect(units.map(({ timestamp }) => timestamp)).toEqual([3000])
+    await vi.advanceTimersByTimeAsync(100)
+    expect(units.map(({ timestamp }) => timestamp)).toEqual([3000, 6000])
   })
 
   it('begins at an intra picture with its own parameter sets in a run without any other key frame', () => {

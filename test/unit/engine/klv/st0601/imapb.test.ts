@@ -44,6 +44,8 @@ describe('IMAPB (MISB ST 1201)', () => {
 
   it('decodes a mapped integer beyond the range to no number', () => {
     expect(decode('7FFF', 0, 360)).toBeNull()
+    // Two steps of 2^-6 beyond it; one is the rounding of the encoder.
+    expect([decode('5A01', 0, 360), decode('5A02', 0, 360)]).toEqual([360, null])
   })
 
   it('encodes values outside the range, and null, as special values', () => {

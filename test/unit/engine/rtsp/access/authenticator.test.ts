@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { Authenticator } from '../../../../../engine/rtsp/access/authenticator.ts'
+import { FailedAttempts } from '../../../../../engine/rtsp/access/failed-attempts.ts'
 import { RtspHeaders, type RtspRequest } from '../../../../../engine/rtsp/protocol/message.ts'
-import { digest } from '../../../../helpers/rtsp/credentials.ts'
+import { basic, digest } from '../../../../helpers/rtsp/credentials.ts'
 import { silentLog } from '../../../../helpers/rtsp/media.ts'
 
 const URL_OF_CAM = 'rtsp://10.0.0.2:8554/cam'
@@ -84,7 +85,35 @@ describe('a nonce', () => {
   })
 })
 
+describe('right credentials', () => {
+  it.each(['rtsp://10.0.0.2:8554/another', '/another', '', 'http://10.0.0.2/cam'])('are wrong for the address %j', (uri) => {
+    const { gate } = setUp()
+    const one = gate()
+    expect(one.refuse(request(answer(one, PASSWORD, { uri })))?.status).toBe(401)
+  })
+
+  it.each(['/cam', 'rtsp://viewer@other.test/cam?a=b', `${URL_OF_CAM}/track0`])('are right for the same mount, written as %j', (uri) => {
+    const { gate } = setUp()
+    const one = gate()
+    expect(one.refuse(request(answer(one, PASSWORD, { uri })))).toBeUndefined()
+  })
+
+  it('are taken as Basic inside TLS alone', () => {
+    const { gate } = setUp()
+    const right = basic(PASSWORD)([], 'DESCRIBE', URL_OF_CAM)
+    expect(gate('10.0.0.9', true).refuse(request(right))).toBeUndefined()
+    expect(gate('10.0.0.9', false).refuse(request(right))?.status).toBe(401)
+    expect(gate('10.0.0.9', true).refuse(request(basic(PASSWORD, 'guest')([], '', '')))?.status).toBe(401)
+  })
+})
+
 describe('failures', () => {
+  it('are remembered of so many addresses, and first forgotten of the one whose last is the oldest', () => {
+    const failures = new FailedAttempts(1, 2)
+    for (const address of ['10.0.0.1', '10.0.0.2', '10.0.0.1', '10.0.0.3']) failures.add(address, 0)
+    expect(['10.0.0.1', '10.0.0.2', '10.0.0.3'].map((address) => failures.waitMs(address, 0))).toEqual([60_000, 0, 60_000])
+  })
+
   it('are counted per address for a minute', () => {
     const { gate, wait } = setUp()
     const fail = (address: string) => gate(address).refuse(request('Basic x'))

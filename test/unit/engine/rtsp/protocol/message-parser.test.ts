@@ -76,6 +76,8 @@ describe('the RTSP message parser', () => {
     ['TLS', Buffer.from('16030100a5010000a10303\n', 'latin1')],
     ['a line that is too long', `OPTIONS ${'a'.repeat(5000)}`],
     ['headers that never end', `OPTIONS * RTSP/1.0\r\n${'A: b\r\n'.repeat(5000)}`],
+    ['65 headers', `OPTIONS * RTSP/1.0\r\n${'A: b\r\n'.repeat(65)}\r\n`],
+    ['headers of more than 16 KiB', `OPTIONS * RTSP/1.0\r\n${`A: ${'b'.repeat(3000)}\r\n`.repeat(6)}\r\n`],
     ['a body over the limit', 'OPTIONS * RTSP/1.0\r\nContent-Length: 999999999\r\n\r\n'],
     ['a negative length', 'OPTIONS * RTSP/1.0\r\nContent-Length: -1\r\n\r\n'],
     ['two different lengths', 'OPTIONS * RTSP/1.0\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\n'],
