@@ -216,7 +216,6 @@ export class Play {
     } else {
       this.#mediaAt = performance.now()
       this.#hadMedia = true
-      this.#cause = undefined
       report({ type: 'media' })
       this.#started.resolve()
     }
@@ -225,7 +224,7 @@ export class Play {
   #noteFault(fault: Fault): void {
     this.#previousFault = fault
     // A fault of the source says more about a failed start than the timeout after it.
-    if (this.#cause === undefined || fault.reason !== 'timeout' || this.#hadMedia) this.#cause = fault
+    if (this.#cause === undefined || fault.reason !== 'timeout') this.#cause = fault
     this.#parts.report({ type: 'fault', fault })
     for (const tell of this.#waiting) tell(fault)
   }

@@ -98,8 +98,7 @@ export class StreamClock {
   #start(raw: number, arrivedMs: number, jumped: boolean): number {
     // After a jump inside a run the offset of the caps no longer holds.
     if (jumped) this.#origin = undefined
-    const extended =
-      this.#origin === undefined ? 0 : this.#unwrapped(raw - this.#origin, arrivedMs - this.#timeline.runStartMs(this.#beganMs))
+    const extended = this.#origin === undefined ? 0 : this.#unwrapped(raw - this.#origin, arrivedMs - this.#beganMs)
     const runningMs = (extended * 1000) / this.#rate
     if (this.#origin === undefined) {
       this.#anchorMs = arrivedMs

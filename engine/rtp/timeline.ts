@@ -18,11 +18,6 @@ export class Timeline {
     this.startMs = nowMs
   }
 
-  /** The same for a run that has begun already, `begunMs` before that. */
-  runStartMs(begunMs: number): number {
-    return this.#anchoredAtMs < begunMs ? begunMs : this.#anchorMs
-  }
-
   /** Media time of running time 0 for a run that began at `begunMs`; the first unit of any stream of the run decides it. */
   anchor(begunMs: number, runningMs: number, arrivedMs: number): number {
     if (this.#anchoredAtMs < begunMs) {

@@ -34,7 +34,7 @@ export const foreignOrigin = (request: Addressed, rules: CallerRules, corsOrigin
 const isOwn = (origin: string, request: Addressed, rules: CallerRules): boolean => {
   const scheme = proxied(request, rules, 'proto') ?? new URL(request.url).protocol.replace(/:$/, '')
   const own = `${scheme}://${proxied(request, rules, 'host') ?? hostOf(request)}`
-  return URL.canParse(origin) && URL.canParse(own) && new URL(origin).origin === new URL(own).origin && origin !== 'null'
+  return URL.canParse(origin) && URL.canParse(own) && new URL(origin).origin === new URL(own).origin
 }
 
 /**

@@ -1,6 +1,6 @@
 import { readBerOid } from './ber.ts'
 import { decodeImapb } from './imapb.ts'
-import { MAX_TEXT_BYTES, type Tag, type TagType } from './tags.ts'
+import type { Tag, TagType } from './tags.ts'
 
 /** A decoded value in the tag's unit; null when it is invalid, empty, of a wrong length or raw. */
 export type KlvValue = number | string | null
@@ -41,7 +41,6 @@ const utf8 = new TextDecoder('utf-8')
 
 const decodeText: Decoder = (view, offset, length) => {
   let end = offset + length
-  if (length > MAX_TEXT_BYTES) return null
   while (end > offset && view.getUint8(end - 1) === 0) end -= 1 // some encoders pad with NUL
   let ascii = ''
   for (let i = offset; i < end; i++) {
