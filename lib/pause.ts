@@ -10,3 +10,13 @@ export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
     const timer = setTimeout(end, ms)
     signal?.addEventListener('abort', end)
   })
+
+/** What the promise resolves to, or undefined after so many milliseconds; leaves no timer behind. */
+export const within = async <T>(promise: Promise<T>, ms: number): Promise<T | undefined> => {
+  const settled = new AbortController()
+  try {
+    return await Promise.race([promise, pause(ms, settled.signal).then(() => undefined)])
+  } finally {
+    settled.abort()
+  }
+}

@@ -1,4 +1,5 @@
-import { type Child, type Ended, startChild, within } from '../gst/child.ts'
+import { within } from '../../lib/pause.ts'
+import { type Child, type Ended, startChild } from '../gst/child.ts'
 import { MONITOR_ARGUMENTS, MONITOR_PROGRAM } from './enumerate.ts'
 import { createMonitorParser, type MonitorEvent } from './monitor-output.ts'
 

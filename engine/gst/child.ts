@@ -139,22 +139,6 @@ const closeFilter = ({ filter }: Command): void => {
 const toBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBufferLike> = new Uint8Array()): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength)
 
-/**
- * The result of a program, or undefined after this time: a process that the program started may hang in a driver, outlive it
- * and keep its pipes open.
- */
-export const within = async <T>(result: Promise<T>, ms: number): Promise<T | undefined> => {
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, ms, undefined)
-  })
-  try {
-    return await Promise.race([result, timeout])
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
 export interface Child {
   /** The program's pid on the host, as soon as it is known; undefined when it did not start. */
   readonly pid: Promise<number | undefined>

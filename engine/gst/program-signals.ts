@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { pause } from '../../lib/pause.ts'
+import { within } from '../../lib/pause.ts'
 
 /** bwrap(1) tells its program's pid at once; only a host that hangs lets it wait for longer. */
 const PID_WITHIN_MS = 5000
@@ -41,23 +41,13 @@ const sendInside = async (
   pid: Promise<number | undefined>,
   ended: Promise<unknown>,
 ): Promise<void> => {
-  const inner = await firstOf(pid, PID_WITHIN_MS)
+  const inner = await within(pid, PID_WITHIN_MS)
   if (inner !== undefined) signalTo(inner, signal)
   else if (signal !== 'SIGKILL') started.kill(signal)
   if (signal !== 'SIGKILL') return
   // It ends by itself now, unless it hangs.
-  if (inner !== undefined) await firstOf(ended, SANDBOX_END_MS)
+  if (inner !== undefined) await within(ended, SANDBOX_END_MS)
   started.kill('SIGKILL')
-}
-
-/** What the promise resolves to, or undefined after this time. */
-const firstOf = async <T>(promise: Promise<T>, ms: number): Promise<T | undefined> => {
-  const late = new AbortController()
-  try {
-    return await Promise.race([promise, pause(ms, late.signal).then(() => undefined)])
-  } finally {
-    late.abort()
-  }
 }
 
 /** bwrap(1) writes `{ "child-pid": 123, … }` when the program is about to start. */

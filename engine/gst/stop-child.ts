@@ -1,4 +1,5 @@
-import type { Child, Ended } from './child.ts'
+import { within } from '../../lib/pause.ts'
+import type { Child } from './child.ts'
 
 /** The stop ladder: how long a child may take to end after each signal before it gets the next. */
 const STOP_SIGNALS = [
@@ -11,18 +12,6 @@ const STOP_SIGNALS = [
 export const stopChild = async (child: Child): Promise<void> => {
   for (const { signal, graceMs } of STOP_SIGNALS) {
     child.kill(signal)
-    if (await endsWithin(child.ended, graceMs)) return
-  }
-}
-
-const endsWithin = async (ended: Promise<Ended>, graceMs: number): Promise<boolean> => {
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<false>((resolve) => {
-    timer = setTimeout(resolve, graceMs, false)
-  })
-  try {
-    return await Promise.race([ended.then(() => true), timeout])
-  } finally {
-    clearTimeout(timer)
+    if ((await within(child.ended, graceMs)) !== undefined) return
   }
 }

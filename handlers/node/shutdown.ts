@@ -1,4 +1,5 @@
 import type { Server } from 'node:http'
+import { within } from '../../lib/pause.ts'
 import type { Log } from '../../lib/ports.ts'
 import { drain } from './server/drain.ts'
 import type { Service } from './service.ts'
@@ -84,13 +85,4 @@ export class Shutdown {
     if (how === 'stop') this.#service?.killEngine()
     process.exit(1)
   }
-}
-
-const within = async (done: Promise<void>, ms: number): Promise<void> => {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms)
-  })
-  await Promise.race([done, late])
-  clearTimeout(timer)
 }

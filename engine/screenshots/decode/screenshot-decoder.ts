@@ -1,3 +1,4 @@
+import type { Slots } from '../../../lib/access/slots.ts'
 import { ApiError } from '../../../lib/errors.ts'
 import type { AccessUnit } from '../../rtp/access-unit.ts'
 import type { Gop } from '../../rtp/gop-cache.ts'
@@ -5,7 +6,7 @@ import type { RtpStream } from '../../rtp/stream.ts'
 import { type DecodedJpeg, decodeToJpeg } from './decode-to-jpeg.ts'
 import { DecoderKeeper, type KeptMemory } from './decoder-keeper.ts'
 import { type JpegFormat, toDecoder } from './decoder-line.ts'
-import { DecodeSlots } from './slots.ts'
+import { createDecodeSlots } from './slots.ts'
 
 export interface Screenshot extends DecodedJpeg {
   /** Arrival of the frame that it shows, monotonic milliseconds. */
@@ -25,7 +26,7 @@ const MAX_WAITING = 8
 
 /** Shared by the decoders of all pipelines. */
 export interface DecoderHost {
-  readonly slots: DecodeSlots
+  readonly slots: Slots
   readonly memory: KeptMemory
 }
 
@@ -34,7 +35,7 @@ export class ScreenshotDecoder {
   readonly #stream: RtpStream
   readonly #host: DecoderHost
   readonly #keeper: DecoderKeeper
-  readonly #ownSlots = new DecodeSlots({ running: 1, waiting: MAX_WAITING })
+  readonly #ownSlots = createDecodeSlots({ running: 1, waiting: MAX_WAITING })
 
   constructor(stream: RtpStream, host: DecoderHost) {
     this.#stream = stream

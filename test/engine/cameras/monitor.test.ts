@@ -2,9 +2,11 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { enumerateDevices } from '../../../engine/cameras/enumerate.ts'
 import { type CameraMonitor, startCameraMonitor } from '../../../engine/cameras/monitor.ts'
 import type { Log } from '../../../lib/ports.ts'
 import type { CameraEvent } from '../../../lib/schema/camera.ts'
+import { takeDescriptors } from '../../helpers/process/descriptors.ts'
 import { childrenOf, pidOf } from '../../helpers/process/processes.ts'
 import { until } from '../../helpers/until.ts'
 
@@ -74,6 +76,13 @@ describe('the camera monitor on a host', () => {
       code: 'SERVICE_UNAVAILABLE',
       message: expect.stringContaining('gstreamer1.0-plugins-good'),
     })
+  })
+
+  it('says so when it cannot be started for want of descriptors', async () => {
+    const giveBack = takeDescriptors()
+    const failure = await enumerateDevices(5000, new AbortController().signal).catch((error: unknown) => error)
+    giveBack()
+    expect(failure).toMatchObject({ code: 'SERVICE_UNAVAILABLE', message: expect.stringContaining('too many open files') })
   })
 
   it('where the enumeration hangs answers after the timeout and leaves no process behind', async () => {

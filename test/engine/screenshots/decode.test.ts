@@ -7,7 +7,7 @@ import { decodeToJpeg } from '../../../engine/screenshots/decode/decode-to-jpeg.
 import { KeptMemory } from '../../../engine/screenshots/decode/decoder-keeper.ts'
 import { toDecoder } from '../../../engine/screenshots/decode/decoder-line.ts'
 import { ScreenshotDecoder } from '../../../engine/screenshots/decode/screenshot-decoder.ts'
-import { DecodeSlots } from '../../../engine/screenshots/decode/slots.ts'
+import { createDecodeSlots } from '../../../engine/screenshots/decode/slots.ts'
 import { readJpeg } from '../../../engine/screenshots/jpeg/jpeg.ts'
 import { frameShownIn } from '../../helpers/media/frame-clock.ts'
 import { childrenOf, pidOf } from '../../helpers/process/processes.ts'
@@ -118,7 +118,7 @@ describe('a screenshot of a stream', () => {
 
   it('is smaller with lower quality and width, and never wider than the stream', async () => {
     const stream = await streamOf(h264Media(), 3)
-    const decoder = new ScreenshotDecoder(stream, { slots: new DecodeSlots({ running: 1, waiting: 10 }), memory: new KeptMemory() })
+    const decoder = new ScreenshotDecoder(stream, { slots: createDecodeSlots({ running: 1, waiting: 10 }), memory: new KeptMemory() })
     const [low, high, narrow, wide] = [
       await decoder.decode({ quality: 10, width: null }),
       await decoder.decode({ quality: 95, width: null }),
@@ -132,7 +132,7 @@ describe('a screenshot of a stream', () => {
 
   it('has the arrival time of its frame', async () => {
     const stream = await streamOf(h264Media(300), 20)
-    const decoder = new ScreenshotDecoder(stream, { slots: new DecodeSlots({ running: 1, waiting: 10 }), memory: new KeptMemory() })
+    const decoder = new ScreenshotDecoder(stream, { slots: createDecodeSlots({ running: 1, waiting: 10 }), memory: new KeptMemory() })
     const { gop } = stream
     const before = gop?.newestArrivedMs ?? 0
     expect((await decoder.decode({ quality: 50, width: null })).frameMs).toBeGreaterThanOrEqual(before)
@@ -183,7 +183,7 @@ describe('a decoder', () => {
 
 describe('the decode slots', () => {
   it('run a limited number of jobs at once, in order, and reject when too many wait', async () => {
-    const slots = new DecodeSlots({ running: 2, waiting: 3 })
+    const slots = createDecodeSlots({ running: 2, waiting: 3 })
     const begun: number[] = []
     const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>())
     const jobs = gates.map(({ promise }, at) =>

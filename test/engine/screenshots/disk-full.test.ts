@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { expect, it, onTestFinished } from 'vitest'
 import { KeptMemory } from '../../../engine/screenshots/decode/decoder-keeper.ts'
-import { DecodeSlots } from '../../../engine/screenshots/decode/slots.ts'
+import { createDecodeSlots } from '../../../engine/screenshots/decode/slots.ts'
 import { PipelineScreenshots } from '../../../engine/screenshots/pipeline-screenshots.ts'
 import type { EngineEvent } from '../../../lib/engine/messages.ts'
 import { h264Media, silentLog, startMedia } from '../../helpers/rtsp/media.ts'
@@ -24,7 +24,7 @@ it('a full disk is reported once, and screenshots go on', { timeout: 90_000 }, a
     id: 'cam-1',
     stream,
     store: { put, trim: async () => {} },
-    slots: new DecodeSlots({ running: 1, waiting: 1 }),
+    slots: createDecodeSlots({ running: 1, waiting: 1 }),
     memory: new KeptMemory(),
     status: () => ({ playing: true, publishes: true }),
     onChange: () => {},

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { runToEnd, startChild, within } from '../../../engine/gst/child.ts'
+import { runToEnd, startChild } from '../../../engine/gst/child.ts'
+import { within } from '../../../lib/pause.ts'
 import { processes } from './processes.ts'
 
 /** A program that is killed ends within this time, or never. */

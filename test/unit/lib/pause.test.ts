@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { pause } from '../../../lib/pause.ts'
+import { pause, within } from '../../../lib/pause.ts'
 import { useFakeTimers } from '../../helpers/fake-timers.ts'
 
 beforeEach(() => {
@@ -57,5 +57,16 @@ describe('a pause', () => {
     await vi.advanceTimersByTimeAsync(1000)
     await paused
     expect(vi.getTimerCount()).toBe(0)
+  })
+})
+
+describe('a promise within a time', () => {
+  it('is what it resolves to or undefined, and leaves no timer', async () => {
+    expect([await within(Promise.resolve(7), 1000), vi.getTimerCount()]).toEqual([7, 0])
+    await expect(within(Promise.reject(new Error('no')), 1000)).rejects.toThrow('no')
+    expect(vi.getTimerCount()).toBe(0)
+    const late = within(new Promise(() => {}), 1000)
+    await vi.advanceTimersByTimeAsync(1000)
+    expect([await late, vi.getTimerCount()]).toEqual([undefined, 0])
   })
 })

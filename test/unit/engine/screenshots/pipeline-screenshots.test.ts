@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { RtpStream } from '../../../../engine/rtp/stream.ts'
 import { KeptMemory } from '../../../../engine/screenshots/decode/decoder-keeper.ts'
-import { DecodeSlots } from '../../../../engine/screenshots/decode/slots.ts'
+import { createDecodeSlots } from '../../../../engine/screenshots/decode/slots.ts'
 import { PipelineScreenshots } from '../../../../engine/screenshots/pipeline-screenshots.ts'
 import type { EngineEvent } from '../../../../lib/engine/messages.ts'
 import { silentLog } from '../../../helpers/rtsp/media.ts'
@@ -18,7 +18,7 @@ describe('the screenshots of a pipeline', () => {
       id: 'cam-1',
       stream,
       store: { put, trim: async () => {} },
-      slots: new DecodeSlots({ running: 1, waiting: 1 }),
+      slots: createDecodeSlots({ running: 1, waiting: 1 }),
       memory: new KeptMemory(),
       status: () => status,
       onChange: () => {
