@@ -84,7 +84,7 @@ describe('a screenshot of a stream', () => {
         `${raw} x264enc ${encoder} speed-preset=veryfast ! video/x-h264,profile=high ! h264parse ! rtph264pay name=pay0 config-interval=-1`,
         1,
       )
-      const decoder = new ScreenshotDecoder(stream, { slots: new DecodeSlots({ running: 1, waiting: 10 }), memory: new KeptMemory() })
+      const decoder = new ScreenshotDecoder(stream, { slots: createDecodeSlots({ running: 1, waiting: 10 }), memory: new KeptMemory() })
       // The first GOP of an encoder begins with an IDR.
       for (let after = 0, pictures = 0; pictures < 4; pictures++) {
         const { units } = (await until(
