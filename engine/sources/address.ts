@@ -77,13 +77,15 @@ const sameServer = (one: Address, other: Address): boolean =>
 
 /**
  * The address that a redirect leads to. Credentials are sent only to the server that the user named: same host, same port, and
- * never without TLS when source.uri has it. Fault unsupported when the redirect leaves the protocol.
+ * never without TLS when source.uri has it. Fault unsupported when the redirect leaves the protocol, and
+ * source_error when it has control characters, which no address has.
  */
 export const redirectedAddress = (
   from: Address,
   location: string,
   protocol: { readonly name: string; readonly schemes: readonly string[] },
 ): Address => {
+  if (CONTROL.test(location)) throw new Fault('source_error', `${from.shown} redirects to an address that cannot be read.`)
   const to = parseAddress(location)
   if (!protocol.schemes.includes(to.scheme)) {
     throw new Fault(

@@ -34,6 +34,8 @@ const frameRate = (media: SdpMedia): number | null =>
 export const factsOfSdp = (sdp: SessionDescription, address: Address, transport: 'tcp' | 'udp'): SourceFacts => {
   const video = sdp.media.find((media) => media.type === 'video' && encodingName(media) !== undefined)
   if (video === undefined) {
+    if (sdp.media.some(({ type }) => type === 'video'))
+      throw new Fault('unsupported', `${address.shown} does not say how its video is encoded (a=rtpmap of its session description).`)
     const has = sdp.media.map(({ type }) => type).filter((type) => /^[a-z]+$/.test(type))
     throw new Fault('unsupported', `${address.shown} has no video${has.length > 0 ? ` (only ${has.join(', ')})` : ''}.`)
   }

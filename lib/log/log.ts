@@ -1,6 +1,7 @@
 import type { Clock, Log, LogFields, LogLevel } from '../ports.ts'
 import { redact } from '../redact.ts'
 import { formatText, type TextStyle } from './log-text.ts'
+import { printable } from './printable.ts'
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const satisfies readonly LogLevel[]
 
@@ -26,7 +27,10 @@ const format = (record: LogFields): string => {
   }
 }
 
-/** A structured log: one JSON line per event, or text for a terminal; credentials masked, events below `level` left out. */
+/**
+ * A structured log: one JSON line per event, or text for a terminal; credentials masked, events below `level` left out. JSON escapes the
+ * control characters of ASCII alone; the others that a source may send are escaped as well, since people read logs on terminals.
+ */
 export const createLog = (options: {
   readonly level: LogLevel
   readonly clock: Clock
@@ -42,7 +46,7 @@ export const createLog = (options: {
     (event: string, fields: LogFields = {}): void => {
       if (LOG_LEVELS.indexOf(level) < least) return
       const json = format({ time: new Date(options.clock.now()).toISOString(), level, event, ...options.fields, ...fields })
-      options.write(text === undefined ? json : formatText(JSON.parse(json), text))
+      options.write(text === undefined ? printable(json) : formatText(JSON.parse(json), text))
     }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }

@@ -177,6 +177,25 @@ describe('a service with a password', () => {
     await service.stop()
   }, 60_000)
 
+  it('warns that it is open to others only as long as it is, and counts how long the service runs', async () => {
+    const service = await startService({ env: { SVC_HOST: '0.0.0.0' } })
+    const url = `http://127.0.0.1:${new URL(service.url).port}`
+    const { page } = await chromium.open()
+    await page.goto(`${url}/svc/dashboard/#/settings`)
+    const warning = page.getByText('Other computers reach this service')
+    await warning.waitFor()
+    const running = page.locator('dt', { hasText: 'Running for' }).locator('+ dd')
+    const first = await running.textContent()
+    await page.getByRole('textbox', { name: 'New password' }).fill('a password of the page')
+    await page.getByRole('button', { name: 'Set password' }).click()
+    await warning.waitFor({ state: 'detached' })
+    await expect.poll(() => running.textContent()).not.toBe(first)
+    await page.getByRole('button', { name: 'Remove password' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove it' }).click()
+    await warning.waitFor()
+    await service.stop()
+  }, 60_000)
+
   it('asks for the login again when the session ends elsewhere, and password and settings can be changed in the page', async () => {
     const service = await startService()
     const { page, expectQuiet, expectAccessible } = await chromium.open()

@@ -5,6 +5,7 @@ import { loadPart } from '../api/upgrade.ts'
 import { whenIdle } from '../ui/idle.ts'
 import { bitrateText, fpsText } from '../words/format.ts'
 import type { ChartHandle } from './chart.ts'
+import { pointsOf } from './points.ts'
 
 interface ChartProps {
   readonly title: string
@@ -50,10 +51,10 @@ const Chart = ({ id, title, value, text, isWhole = false }: { readonly id: strin
   }, [])
   useSignalEffect(() => {
     round.value
-    const samples = historyOf(id)
+    const points = pointsOf(historyOf(id), value)
     chart.value?.show(
-      samples.map(({ at }) => at),
-      samples.map(value),
+      points.map(([at]) => at),
+      points.map(([, measured]) => measured),
     )
   })
   round.value

@@ -1,6 +1,9 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { api } from '../api/api.ts'
+import { now, serviceClock } from '../api/now.ts'
+import { connected } from '../api/pipelines.ts'
+import { authEnabled } from '../api/session.ts'
 import type { Health, Version } from '../api/types.ts'
 import { durationText } from '../words/format.ts'
 
@@ -16,19 +19,28 @@ const DATABASE = {
   unavailable: 'Not available',
 } as const
 
-/** Versions and health. */
+interface Facts {
+  readonly health: Health
+  readonly version: Version
+  /** When the service was started, by its own clock. */
+  readonly startedAt: number
+}
+
+/** Versions and health, asked for again when the service was away, and when the password is set or removed. */
 export const ServicePanel = () => {
-  const facts = useSignal<{ readonly health: Health; readonly version: Version } | undefined>(undefined)
+  const facts = useSignal<Facts | undefined>(undefined)
+  const isAway = connected.value === false
   useEffect(() => {
+    if (isAway) return
     const load = async (): Promise<void> => {
       const [health, version] = await Promise.all([api.getHealth(), api.getVersion()])
-      facts.value = { health, version }
+      facts.value = { health, version, startedAt: serviceClock.now() - health.uptime_seconds * 1000 }
     }
     // The bar says when the service is away.
     load().catch(() => {})
-  }, [])
+  }, [isAway, authEnabled.value])
   if (facts.value === undefined) return <section class="panel panel-waiting" aria-busy="true" />
-  const { health, version } = facts.value
+  const { health, version, startedAt } = facts.value
   return (
     <section class="panel" aria-labelledby="service-title">
       <h2 id="service-title">Service</h2>
@@ -38,7 +50,7 @@ export const ServicePanel = () => {
       <dl class="facts">
         <Fact name="Version">{version.version}</Fact>
         <Fact name="Engine">{version.engine.version === null ? 'Not available' : `GStreamer ${version.engine.version}`}</Fact>
-        <Fact name="Running for">{durationText(health.uptime_seconds * 1000)}</Fact>
+        <Fact name="Running for">{durationText(now.value - startedAt)}</Fact>
         <Fact name="Database">{DATABASE[health.database]}</Fact>
         {health.sandbox !== undefined && <Fact name="Sandbox">{SANDBOX[health.sandbox]}</Fact>}
         {health.license !== undefined && <Fact name="License">{health.license}</Fact>}

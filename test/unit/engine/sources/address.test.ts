@@ -56,6 +56,11 @@ describe('redirectedAddress', () => {
     expect(redirectedAddress(from, 'rtsp://a:b@other/y', RTSP)).toMatchObject({ user: 'a', password: 'b' })
   })
 
+  it('rejects an address with control characters, and does not repeat them', () => {
+    const redirect = () => redirectedAddress(from, 'rtsp://other/\u001b[31m', RTSP)
+    expect(redirect).toThrow(/ redirects to an address that cannot be read\.$/)
+  })
+
   it('rejects another protocol, and shows no credentials', () => {
     const redirect = () => redirectedAddress(parseAddress('rtsp://u:p@h/x?token=secret'), 'http://h/', RTSP)
     expect(redirect).toThrow(/^rtsp:\/\/h\/x\?token=\*\*\* redirects to an address that is not RTSP\./)

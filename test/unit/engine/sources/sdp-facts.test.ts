@@ -30,4 +30,9 @@ describe('factsOfSdp', () => {
   it('rejects a source without video and shows no credentials', () => {
     expect(() => factsOfSdp(sdp('m=audio 0 RTP/AVP 0'), address, 'tcp')).toThrow(/^rtsp:\/\/h\/x has no video \(only audio\)\.$/)
   })
+
+  it('rejects video of which the description does not say what it is, and does not say that there is none', () => {
+    const unnamed = () => factsOfSdp(sdp('m=audio 0 RTP/AVP 0', 'm=video 0 RTP/AVP 96'), address, 'tcp')
+    expect(unnamed).toThrow(/^rtsp:\/\/h\/x does not say how its video is encoded/)
+  })
 })

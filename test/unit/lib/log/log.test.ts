@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createLog } from '../../../../lib/log/log.ts'
+import { isPrintable } from '../../../../lib/log/printable.ts'
 
 const collect = (level: 'debug' | 'warn') => {
   const lines: string[] = []
@@ -42,6 +43,14 @@ describe('the log', () => {
       expect(lines[0]).not.toMatch(/me:|hid/)
       expect(lines[0]?.length).toBeLessThan(4200)
     }
+  })
+
+  it('escapes what would write to the terminal on which a line is read, and means the same', () => {
+    const { lines, log } = collect('debug')
+    const text = 'sent \u001b[2J \u009b31m \u0085 \u202e by a source'
+    log.info('odd', { text })
+    expect(isPrintable(lines[0] ?? '')).toBe(true)
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ text })
   })
 
   it('writes a line even for values that JSON cannot represent', () => {
