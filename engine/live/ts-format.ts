@@ -27,15 +27,16 @@ interface TsStreams {
   readonly frameRate: FrameRate | undefined
 }
 
+type Times = Pick<PictureTime, 'pts' | 'dts'>
+
 /** How one muxer writes the units of a pipeline. */
 interface Muxing {
   readonly muxer: TsMuxer
-  readonly clock: DecodeClock
   /** When the tables were last written, milliseconds of media time. */
   tablesMs: number
 }
 
-const newMuxing = (): Muxing => ({ muxer: new TsMuxer(), clock: new DecodeClock(), tablesMs: Number.NEGATIVE_INFINITY })
+const newMuxing = (): Muxing => ({ muxer: new TsMuxer(), tablesMs: Number.NEGATIVE_INFINITY })
 
 /** MPEG-TS of one pipeline: each unit is multiplexed once for all clients. */
 export class TsFormat implements Format, TsChunks {
@@ -43,6 +44,11 @@ export class TsFormat implements Format, TsChunks {
   readonly #streams: TsStreams
   readonly #muxing = newMuxing()
   readonly #chunks = new WeakMap<AccessUnit, Chunk | 'none'>()
+  readonly #clock = new DecodeClock()
+  /** Of the pictures of a stream with B-frames: those of a cached GOP have to fit the ones of the pictures after it. */
+  readonly #times = new WeakMap<AccessUnit, Times>()
+  /** The time of the key picture with which decoding begins; pictures after it that are shown before it need earlier ones. */
+  #entryMs = Number.NEGATIVE_INFINITY
   readonly #unsubscribe: readonly (() => void)[]
   #program: Program | undefined
   /** The last loss after which a key picture was written. */
@@ -54,19 +60,17 @@ export class TsFormat implements Format, TsChunks {
     this.#losses = shared.live ? shared.losses : -1
     const { video, klv } = streams
     // The pictures to come may be decoded before the last of these.
-    for (const { mediaMs, picture } of this.#cached()) timeOf(this.#muxing.clock, picture, mediaMs)
+    const cached = video.gop?.units ?? []
+    this.#entryMs = cached[0]?.mediaMs ?? Number.NEGATIVE_INFINITY
+    for (const unit of cached) {
+      const picture = shared.elementary.picture(unit)
+      if (picture !== undefined && !this.#leads(unit)) this.#timesOf(unit, picture, 0)
+    }
     // Every unit, also one that nobody takes now: the counters must be the same for all.
     this.#unsubscribe = [
       video.onUnit((unit) => void this.chunk(0, unit)),
       ...(klv === undefined ? [] : [klv.onUnit((unit) => void this.chunk(1, unit))]),
     ]
-  }
-
-  #cached(): readonly { readonly mediaMs: number; readonly picture: Picture }[] {
-    return (this.#streams.video.gop?.units ?? []).flatMap((unit) => {
-      const picture = this.#shared.elementary.picture(unit)
-      return picture === undefined ? [] : [{ mediaMs: unit.mediaMs, picture }]
-    })
   }
 
   createSink(out: Writable): TsSink {
@@ -122,9 +126,9 @@ export class TsFormat implements Format, TsChunks {
 
   #writeVideo(muxing: Muxing, unit: AccessUnit, shiftMs: number): Buffer | undefined {
     const picture = this.#shared.elementary.picture(unit)
-    if (picture === undefined || this.#waitsForKey(muxing, unit)) return undefined
+    if (picture === undefined || this.#waitsForKey(unit) || this.#leads(unit)) return undefined
     const mediaMs = unit.mediaMs + shiftMs
-    const time = { ...timeOf(muxing.clock, picture, mediaMs), key: picture.key }
+    const time = { ...this.#timesOf(unit, picture, shiftMs), key: picture.key }
     const packets = muxing.muxer.video(joinAnnexB(this.#withFrameRate(delimited(picture), picture), PES_HEADER_BYTES), time)
     if (!picture.key && mediaMs - muxing.tablesMs < TABLES_MS) return packets
     muxing.tablesMs = mediaMs
@@ -145,12 +149,27 @@ export class TsFormat implements Format, TsChunks {
     return this.#program?.klv === true ? muxer.klv(unit.payload(), ticksOf(unit.mediaMs + shiftMs)) : undefined
   }
 
-  #waitsForKey(muxing: Muxing, unit: AccessUnit): boolean {
+  #timesOf(unit: AccessUnit, { reorders, reorderFrames }: Picture, shiftMs: number): Times {
+    const pts = ticksOf(unit.mediaMs + shiftMs)
+    if (reorders !== true) return { pts, dts: pts }
+    const known = this.#times.get(unit)
+    if (known !== undefined) return known
+    const times = { pts, dts: this.#clock.next(pts, reorderFrames ?? USUAL_REORDERING) }
+    this.#times.set(unit, times)
+    return times
+  }
+
+  #leads({ mediaMs }: AccessUnit): boolean {
+    return mediaMs < this.#entryMs
+  }
+
+  #waitsForKey(unit: AccessUnit): boolean {
     const { losses, firstUnitAfterLoss } = this.#shared
     if (this.#losses === losses || unit.index < firstUnitAfterLoss) return false
     if (!unit.key) return true
     this.#losses = losses
-    muxing.clock.reset()
+    this.#clock.reset()
+    this.#entryMs = unit.mediaMs
     return false
   }
 
@@ -164,11 +183,6 @@ export class TsFormat implements Format, TsChunks {
 }
 
 const ticksOf = (mediaMs: number): number => FIRST_TICK + Math.round(mediaMs * 90)
-
-const timeOf = (clock: DecodeClock, { reorders, reorderFrames }: Picture, mediaMs: number): Pick<PictureTime, 'pts' | 'dts'> => {
-  const pts = ticksOf(mediaMs)
-  return { pts, dts: reorders === true ? clock.next(pts, reorderFrames ?? USUAL_REORDERING) : pts }
-}
 
 /** Each access unit begins with a delimiter (ISO/IEC 13818-1 sections 2.14.1 and 2.17.1). */
 const delimited = ({ codec, nals }: Picture): readonly Nal[] =>

@@ -182,6 +182,27 @@ describe('stream.ts', () => {
     await service.stop()
   })
 
+  it('has such times wherever a client joins a stream with open GOPs', async () => {
+    const service = await startService()
+    const encoder = 'x265enc speed-preset=ultrafast key-int-max=15 option-string=open-gop=1:bframes=4:b-adapt=0:scenecut=0'
+    await create(service, 'open', {
+      mode: 'advanced',
+      raw_pipeline: `videotestsrc is-live=true ! video/x-raw,format=I420,width=320,height=240,framerate=30/1 ! ${encoder} ! rtph265pay name=pay0 config-interval=-1`,
+    })
+    const check = async (bytes: Buffer): Promise<void> => {
+      const args = ['-v', 'error', '-select_streams', 'v', '-show_entries', 'packet=dts', '-of', 'csv=p=0', save(bytes)]
+      const decoded = [...(await run('ffprobe', args)).stdout.matchAll(/^\d+/gm)].map(Number)
+      expect(decoded.length).toBeGreaterThan(15)
+      expect(decoded).toEqual([...new Set(decoded)].toSorted((one, other) => one - other))
+    }
+    // Alone, each is the first client of its format; later beside another one, whose times go on.
+    for (let join = 0; join < 4; join++) await check((await read(service, 'open', (sofar) => pictures(sofar) >= 20)).bytes)
+    const beside = read(service, 'open', (sofar) => pictures(sofar) >= 300)
+    for (let join = 0; join < 4; join++) await check((await read(service, 'open', (sofar) => pictures(sofar) >= 20)).bytes)
+    await check((await beside).bytes)
+    await service.stop()
+  }, 60_000)
+
   it('serves many clients, which count as readers, and ends when the pipeline is stopped', async () => {
     const service = await startService()
     await create(service, 'ball', { source: { uri: 'test://ball?width=320&height=240&fps=30' } })
