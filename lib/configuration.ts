@@ -19,7 +19,6 @@ const parsePortRange = (text: string): PortRange | undefined => {
   return range.first >= 1024 && range.last <= 65535 && range.first <= range.last ? range : undefined
 }
 
-/** The configuration from the environment; every field is validated. */
 const SANDBOX_MODES = ['auto', 'required', 'off'] as const
 /** auto: a sandbox where the host allows one; required: nothing runs without it. */
 export type SandboxMode = (typeof SANDBOX_MODES)[number]
@@ -33,6 +32,7 @@ export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError'
 }
 
+/** The configuration from the environment; every field is validated. */
 export interface Configuration {
   readonly host: string
   readonly port: number

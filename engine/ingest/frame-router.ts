@@ -12,7 +12,7 @@ export class FrameRouter {
   #early: { readonly channel: number; readonly payload: Buffer }[] | undefined = []
   #earlyBytes = 0
 
-  /** Undefined: a track with these channels is there already, so their frames cannot be told apart. */
+  /** False: a track with these channels is there already, so their frames cannot be told apart. */
   add(input: TrackInput, { rtp, rtcp }: Channels): boolean {
     if (this.#byChannel.has(rtp)) return false
     this.#inputs.push(input)

@@ -145,19 +145,20 @@ export const ERROR_MESSAGES = {
     'Authentication is required. Send the token of a login in the header Authorization (Bearer), or the API key in the header X-API-Key.',
   LICENSE_ERROR: 'The license does not cover the codec h265. Use another codec or extend the license.',
   LICENSE_LIMIT_EXCEEDED: 'The license allows 4 running pipelines. Stop one or extend the license.',
-  FORBIDDEN: 'Pages of http://other.example may not change anything here. Add this origin to SVC_CORS_ORIGINS, or send the API key.',
+  FORBIDDEN: 'Pages of http://other.example may not change anything here. Add their origin to SVC_CORS_ORIGINS, or send the API key.',
   NOT_FOUND: 'No pipeline has the id gate. Use one of the list of pipelines, or create it.',
   METHOD_NOT_ALLOWED: 'Method not allowed; use GET or HEAD.',
-  CONFLICT: 'Pipeline gate runs. Stop it first.',
+  CONFLICT: 'The pipeline "gate" is running. Stop it first.',
   PRECONDITION_FAILED:
     'If-Match does not name the present ETag of the pipeline: there was another change. Read the pipeline again, then repeat yours.',
   PAYLOAD_TOO_LARGE: 'The body is larger than 1048576 bytes. Send a smaller one.',
   UNSUPPORTED_MEDIA_TYPE: 'The body is compressed. Send it as it is, without Content-Encoding.',
   RATE_LIMITED: 'Too many requests. Try again in 17 s.',
-  ENGINE_ERROR: 'The source answered 401: check user and password.',
+  ENGINE_ERROR:
+    'The pipeline could not start. The source requires a user name and password, or rejects those in source.uri (401). Correct source.uri.',
   INTERNAL_ERROR: 'The service failed. Search its log for the request id.',
-  SERVICE_UNAVAILABLE: 'The media engine does not answer. Try again in a moment.',
-  PIPELINE_START_TIMEOUT: 'No media within 10 s.',
+  SERVICE_UNAVAILABLE: 'The media engine is not available right now. Try again in a moment.',
+  PIPELINE_START_TIMEOUT: 'The pipeline did not start within 10 s. No video came within 10 s. Check that the source sends video now.',
 } as const
 
 /** Example details by code. */
@@ -168,9 +169,12 @@ export const ERROR_DETAILS: Readonly<Record<string, Readonly<Record<string, unkn
   FORBIDDEN: { reason: 'cross_origin' },
   CONFLICT: { reason: 'running' },
   PRECONDITION_FAILED: { reason: 'changed' },
-  ENGINE_ERROR: { cause: 'The source answered 401: check user and password.', reason: 'unauthorized' },
+  ENGINE_ERROR: {
+    cause: 'The source requires a user name and password, or rejects those in source.uri (401). Correct source.uri.',
+    reason: 'unauthorized',
+  },
   PAYLOAD_TOO_LARGE: { limit_bytes: 1048576 },
   RATE_LIMITED: { retry_after_seconds: 17 },
   SERVICE_UNAVAILABLE: { reason: 'engine_unavailable' },
-  PIPELINE_START_TIMEOUT: { cause: 'No media within 10 s.', reason: 'timeout' },
+  PIPELINE_START_TIMEOUT: { cause: 'No video came within 10 s. Check that the source sends video now.', reason: 'timeout' },
 }
