@@ -47,6 +47,7 @@ describe('the PCR clock', () => {
     expect(clock.runningTicks(10 * SECOND)).toBe(SECOND)
     clock.observe(reference(80 * SECOND, 0x51), 4 * SECOND)
     expect(clock.runningTicks(80 * SECOND)).toBe(4 * SECOND)
+    expect(clock.runningTicks(81 * SECOND)).toBe(5 * SECOND)
   })
 
   it('returns the time of arrival without a time stamp, without a PCR, or with a time stamp far from the PCR', () => {

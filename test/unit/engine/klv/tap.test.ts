@@ -186,6 +186,28 @@ describe('a KLV tap', () => {
     expect(tap.counts()).toMatchObject({ decoded: 2, gaps: 1 })
   })
 
+  it('decodes nothing of a packet that a loss cut off', () => {
+    const { tap, stream, payloader } = createTap()
+    const whole = flightPacket(100)
+    stream.ingest(payloader.packetize(flightPacket(0), 0))
+    tap.start()
+    stream.ingest(payloader.packetize(whole.subarray(0, 60), 9000))
+    payloader.skip()
+    stream.ingest(payloader.packetize(whole.subarray(60), 18_000))
+    expect(tap.counts()).toMatchObject({ decoded: 0, gaps: 1 })
+  })
+
+  it('drops a unit of more than 256 KiB undecoded, and counts it as malformed', () => {
+    const { tap, stream, payloader } = createTap()
+    stream.ingest(payloader.packetize(flightPacket(0), 0))
+    tap.start()
+    const padded = (bytes: number) => Buffer.concat([flightPacket(100), Buffer.alloc(bytes)])
+    stream.ingest(payloader.packetize(padded(270_000), 9000))
+    expect(tap.counts()).toMatchObject({ decoded: 0, malformed: 1 })
+    stream.ingest(payloader.packetize(padded(200_000), 18_000))
+    expect(tap.counts()).toMatchObject({ decoded: 1, malformed: 1 })
+  })
+
   it('calls subscribers until they unsubscribe', () => {
     const { tap, send } = createTap()
     send(flightPacket(0))

@@ -1,0 +1,70 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import type { Admission } from '../../../../lib/access/access.ts'
+import { createClientLimits } from '../../../../lib/access/client-limits.ts'
+import { createStreams } from '../../../../lib/access/streams.ts'
+import { useFakeTimers } from '../../../helpers/fake-timers.ts'
+import { silentLog } from '../../../helpers/rtsp/media.ts'
+
+beforeEach(() => {
+  useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const SESSION: Admission = { by: 'session', tokenHash: 'a' }
+
+/** `find` answers for the sessions of the database. */
+const setUp = (find: () => Promise<{ readonly expires_at: number } | undefined>) => {
+  const seen = { asked: 0, ended: 0 }
+  const sessions = {
+    find: () => {
+      seen.asked += 1
+      return find()
+    },
+  }
+  const streams = createStreams({
+    sessions: sessions as never,
+    credentials: { find } as never,
+    apiKey: 'the key of a test',
+    clock: { now: () => Date.now() },
+    limits: createClientLimits(),
+    log: silentLog,
+  })
+  const open = (admission: Admission) =>
+    streams.open({ admission, clientAddress: undefined }, () => {
+      seen.ended += 1
+    })
+  return { seen, open }
+}
+
+it.each([
+  ['a session ends', SESSION, 1],
+  ['the API key goes on', { by: 'api_key' }, 0],
+] as const)('a stream of %s when the database has not answered for five minutes', async (_, admission, ended) => {
+  const { seen, open } = setUp(() => Promise.reject(new Error('away')))
+  const close = open(SESSION)
+  open(admission)
+  close()
+  await vi.advanceTimersByTimeAsync(299_000)
+  expect(seen.ended).toBe(0)
+  await vi.advanceTimersByTimeAsync(2000)
+  expect(seen.ended).toBe(ended)
+})
+
+it('the database is asked one question at a time, also when it takes long', async () => {
+  const { seen, open } = setUp(() => new Promise(() => {}))
+  open(SESSION)
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect(seen.asked).toBe(1)
+})
+
+it('streams of one session are one question, and end with it', async () => {
+  const { seen, open } = setUp(async () => undefined)
+  open(SESSION)
+  open(SESSION)
+  await vi.advanceTimersByTimeAsync(500)
+  expect(seen).toEqual({ asked: 1, ended: 2 })
+  await vi.advanceTimersByTimeAsync(5000)
+  expect(seen.ended).toBe(2)
+})
