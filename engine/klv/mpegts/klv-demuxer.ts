@@ -144,8 +144,9 @@ export class KlvDemuxer {
     if (map === null) return
     this.#readMaps.add(mapPid)
     this.#follow(map, mapPid)
-    this.#removeTracks(mapPid, map.tracks)
-    for (const track of map.tracks)
+    const tracks = this.#isOfOtherVideo(map) ? [] : map.tracks
+    this.#removeTracks(mapPid, tracks)
+    for (const track of tracks)
       if (!this.#tracks.has(track.pid) && this.#tracks.size < MAX_TRACKS)
         this.#tracks.set(track.pid, { track, mapPid, pes: new PesAssembler(), cells: new MetadataCellAssembler() })
   }
@@ -159,6 +160,11 @@ export class KlvDemuxer {
       this.#videoLost ||= before.program !== program || !video.includes(first)
       this.#followed = { ...before, mapPid }
     }
+  }
+
+  /** Another program with video has its own aircraft. */
+  #isOfOtherVideo({ program, video }: ProgramVideo): boolean {
+    return video.length > 0 && this.#followed !== undefined && this.#followed.program !== program
   }
 
   /** Removes the streams that a program map no longer announces. */

@@ -170,6 +170,26 @@ describe('a program map', () => {
     ]).toEqual([false, false, false, true, true, true])
   })
 
+  it('of another program that has video of its own brings no KLV, one without video does', () => {
+    const tracksOf = (...programs: readonly (readonly [video: boolean, klvPid: number])[]) => {
+      const mux = new TsMuxer()
+      const reader = new KlvDemuxer()
+      const pat = programs.flatMap((_, at) => [0, at + 1, 0xe0, 0x20 + at])
+      reader.push(mux.packets(0, Uint8Array.of(0, ...section(0x00, 1, pat))))
+      for (const [at, [video, klvPid]] of programs.entries()) {
+        const klv = [0x06, 0xe0, klvPid, 0xf0, DESCRIPTORS.asynchronous.length, ...DESCRIPTORS.asynchronous]
+        const entries = [...(video ? [0x1b, 0xe0, klvPid + 1, 0xf0, 0] : []), ...klv]
+        reader.push(mux.packets(0x20 + at, Uint8Array.of(0, ...section(0x02, at + 1, [0xe0, 0x41, 0xf0, 0, ...entries]))))
+      }
+      return reader.tracks?.map(({ program }) => program)
+    }
+    expect([tracksOf([true, 0x50], [true, 0x60]), tracksOf([true, 0x50], [false, 0x60]), tracksOf([false, 0x50], [true, 0x60])]).toEqual([
+      [1],
+      [1, 2],
+      [1, 2],
+    ])
+  })
+
   it('may span two transport packets', () => {
     const mux = new TsMuxer()
     const reader = new KlvDemuxer()
