@@ -26,7 +26,8 @@ import { createPlanner, noSandbox } from './launch/plan.ts'
 import { createEngineMetrics } from './metrics/metrics.ts'
 import { Supervisor } from './pipelines/supervisor.ts'
 import { createPublisher } from './rtsp/publisher/publisher.ts'
-import { closeInherited, confineChildren } from './sandbox/confinement.ts'
+import { confineChildren } from './sandbox/confinement.ts'
+import { withholdInherited } from './sandbox/inherited.ts'
 import { killLeftovers, processStart } from './sandbox/leftovers.ts'
 import { KeptMemory } from './screenshots/decode/decoder-keeper.ts'
 import { createDecodeSlots } from './screenshots/decode/slots.ts'
@@ -73,7 +74,7 @@ process.on('uncaughtException', (error) => {
   process.exit(1)
 })
 
-closeInherited()
+await withholdInherited()
 if (configuration.engineListen !== undefined) endWhenHanging()
 mkdirSync(configuration.dataDir, { recursive: true, mode: 0o700 })
 /** A signal during the start ends it, and the programs that it runs, so that they leave nothing behind. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { arch, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { SandboxMode } from '../../lib/configuration.ts'
@@ -27,30 +27,6 @@ type Run = (
     readonly signal?: AbortSignal
   },
 ) => Promise<{ readonly exitCode: number | null; readonly stdout: string; readonly stderr: string }>
-
-/** open(2) O_CLOEXEC, which Node.js and its libraries set for all that they open. */
-const CLOSE_ON_EXEC = 0o2000000
-
-/**
- * Closes what this process inherited by accident from the program that started it, such as a lock or a log: every child would
- * inherit it too, and could read or write it. To be called once, at the start of a process.
- */
-export const closeInherited = (): void => {
-  for (const name of readdirSync('/proc/self/fd')) {
-    const descriptor = Number(name)
-    if (descriptor > 2 && !closesOnExec(descriptor)) closeSync(descriptor)
-  }
-}
-
-const closesOnExec = (descriptor: number): boolean => {
-  try {
-    const flags = /^flags:\s+([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8'))?.[1]
-    return flags === undefined || (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) !== 0
-  } catch {
-    // The descriptor of the listing itself.
-    return true
-  }
-}
 
 interface Confined {
   readonly bubblewrap: string

@@ -3,7 +3,8 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { runToEnd } from '../../../engine/gst/child.ts'
-import { closeInherited, confineChildren } from '../../../engine/sandbox/confinement.ts'
+import { confineChildren } from '../../../engine/sandbox/confinement.ts'
+import { withholdInherited } from '../../../engine/sandbox/inherited.ts'
 import { type Service, startService } from '../process/service.ts'
 import { until } from '../until.ts'
 import { ATTACKS, HARMFUL } from './attacks.ts'
@@ -55,7 +56,7 @@ mkdirSync(data)
 const targets = await createTargets(join(folder, 'targets'))
 const service = await startService({ dataDir: data, env: { SVC_OUTPUT_PORTS: '28000-28049' } })
 // As the engine does.
-closeInherited()
+await withholdInherited()
 const sandbox = await confineChildren('auto', folder, runToEnd)
 await service.request('PUT', '/svc/settings', { start_timeout_seconds: 3 })
 // The first engine lists the plugins, which takes a while on a busy host.
