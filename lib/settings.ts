@@ -1,3 +1,4 @@
+import * as v from 'valibot'
 import type { Engine } from './engine/protocol.ts'
 import { type ApiError, messageOf } from './errors.ts'
 import { etagOf, requireMatch } from './etag.ts'
@@ -21,7 +22,31 @@ export interface SettingsDeps {
 const QUEUE = ' settings'
 
 /** All settings as the engine needs them, with the password of readers: the defaults with the stored changes. */
-export const readSettings = async (settings: SettingsRepository): Promise<Settings> => withChanges(DEFAULT_SETTINGS, await settings.read())
+export const readSettings = async (settings: SettingsRepository): Promise<Settings> =>
+  withChanges(DEFAULT_SETTINGS, usable(await settings.read()))
+
+/**
+ * The stored fields that this program refuses, since another version of it has stored them; their defaults are used. Not those that
+ * protect: the defaults of `readers` and `advanced` would open what was closed.
+ */
+export const refusedFields = (stored: PartialSettings): readonly string[] => {
+  const { issues = [] } = v.safeParse(settingsPatchSchema, stored)
+  const fields = issues.map((issue) => (v.getDotPath(issue) ?? '').split('.').slice(0, 2).join('.'))
+  return [...new Set(fields)].filter((field) => !/^(?:readers|advanced)\b/.test(field))
+}
+
+const usable = (stored: PartialSettings): PartialSettings => {
+  let kept: Readonly<Record<string, unknown>> = { ...stored }
+  for (const field of refusedFields(stored)) {
+    const [name = '', inner] = field.split('.')
+    const { [name]: group, ...others } = kept
+    kept = inner !== undefined && isGroup(group) ? { ...others, [name]: without(group, inner) } : others
+  }
+  return kept
+}
+
+const without = (group: Record<string, unknown>, name: string): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(group).filter(([each]) => each !== name))
 
 /** Settings as an answer shows them. */
 export const maskSettings = (settings: Settings): Settings => ({
@@ -40,7 +65,7 @@ export const etagOfSettings = ({ apiKey }: Pick<SettingsDeps, 'apiKey'>, setting
 export const changeSettings = async (deps: SettingsDeps, input: unknown, ifMatch: string | null = null): Promise<Settings> => {
   const patch = validate(settingsPatchSchema, input, 'settings record')
   return deps.changes(QUEUE, async () => {
-    const stored = await deps.settings.read()
+    const stored = usable(await deps.settings.read())
     if (ifMatch !== null) requireMatch(ifMatch, await etagOfSettings(deps, withChanges(DEFAULT_SETTINGS, stored)), 'settings')
     const changes = mergePartial(stored, restorePassword(patch, stored))
     const changed = withChanges(DEFAULT_SETTINGS, changes)

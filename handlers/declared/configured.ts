@@ -1,4 +1,5 @@
 import { maskDescription, maskUri } from '../../lib/credentials/mask.ts'
+import { hasCode } from '../../lib/errors.ts'
 import { MASK } from '../../lib/redact.ts'
 import { pipelineSchema, READ_ONLY_FIELDS } from '../../lib/schema/pipeline.ts'
 import { validate } from '../../lib/validate.ts'
@@ -11,26 +12,35 @@ export type Configured = Readonly<Record<string, unknown>> & Pick<PipelineReques
 export const configured = (parsed: object): Configured =>
   Object.fromEntries(Object.entries(parsed).filter(([name, value]) => !READ_ONLY_FIELDS.has(name) && value !== undefined)) as Configured
 
-/** The configuration of a pipeline as the service answers it; its credentials are masked. */
+/**
+ * The configuration of a pipeline as the service answers it; its credentials are masked. One that an earlier version took, and that
+ * is refused now, is left as it is.
+ */
 export const configuredOf = (pipeline: Pipeline): Configured => {
   const own = configured(pipeline)
-  const parsed = normal(own)
+  const parsed = normalIfValid(own)
+  if (parsed === undefined) return own
   // In the order of the answer, which is the one that people know.
   return { ...Object.fromEntries(Object.keys(own).map((name) => [name, parsed[name]])), ...parsed }
 }
 
 const normal = (body: unknown): Configured => configured(validate(pipelineSchema, body, 'pipeline'))
 
-/** A configuration without the fields that have their default, also within its groups. */
-export const withoutDefaults = (config: Configured): Configured => {
-  const whole = inOrder(normal(config))
-  const canGo = (body: unknown): boolean => {
-    try {
-      return inOrder(normal(body)) === whole
-    } catch {
-      return false
-    }
+const normalIfValid = (body: unknown): Configured | undefined => {
+  try {
+    return normal(body)
+  } catch (error) {
+    if (hasCode(error, 'VALIDATION_ERROR')) return undefined
+    throw error
   }
+}
+
+/** A configuration without the fields that have their default, also within its groups; one that is not valid as it is. */
+export const withoutDefaults = (config: Configured): Configured => {
+  const parsed = normalIfValid(config)
+  if (parsed === undefined) return config
+  const whole = inOrder(parsed)
+  const canGo = (body: unknown): boolean => inOrder(normalIfValid(body)) === whole
   let kept: Readonly<Record<string, unknown>> = config
   for (const name of Object.keys(config)) {
     const { [name]: group, ...others } = kept

@@ -5,7 +5,7 @@ import type { Licensing } from '../license/licensing.ts'
 import type { Log } from '../ports.ts'
 import type { PipelineRecord, PipelineRepository, SettingsRepository } from '../repositories.ts'
 import type { PipelineView } from '../schema/pipeline.ts'
-import { readSettings } from '../settings.ts'
+import { readSettings, refusedFields } from '../settings.ts'
 import { findRecord } from './find.ts'
 
 /**
@@ -32,6 +32,9 @@ export interface ReconcileDeps {
  */
 export const reconcile = async (deps: ReconcileDeps, when: Occasion): Promise<void> => {
   await deps.engine.configure(await readSettings(deps.settings))
+  const fields = refusedFields(await deps.settings.read())
+  if (fields.length > 0)
+    deps.log.warn('settings_refused', { fields, advice: 'Their defaults are used. Set them again (PUT /svc/settings).' })
   const [records, views] = await Promise.all([deps.pipelines.list(), deps.engine.list()])
   const known = new Map(views.map((view) => [view.id, view]))
   for (const { config } of records) {

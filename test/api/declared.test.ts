@@ -253,4 +253,21 @@ describe('an export', () => {
     await apply(elsewhere, exported)
     expect(ordered(await exportDeclaration(elsewhere))).toEqual(ordered(exported))
   })
+
+  it('has a pipeline that this version refuses as it is stored, and apply leaves it alone', async () => {
+    await using api = await createTestApi()
+    const { client, changes } = clientOf(api)
+    await client.createPipeline({ body: simple('old', { on_demand: true }) as never })
+    const { config } = (await api.deps.pipelines.find('old')) ?? {}
+    const source = { uri: 'udp://239.0.0.1', latency_ms: 200 }
+    await api.deps.pipelines.replace('old', { config: { ...config, source } as never, geolocation: null, updated_at: api.time })
+    const exported = await exportDeclaration(client)
+    expect(exported.pipelines).toMatchObject([{ id: 'old', source }])
+    changes.length = 0
+    await apply(client, [simple('new')])
+    expect(changes).toEqual(['POST pipeline'])
+    expect(await mistakesOf(apply(client, exported))).toEqual([expect.stringContaining('Use an address with a port')])
+    await apply(client, [simple('old', { on_demand: true })])
+    expect((await client.getPipeline({ id: 'old' })).mode).toBe('simple')
+  })
 })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { DEFAULT_SETTINGS } from '../../lib/schema/settings.ts'
+import { DEFAULT_SETTINGS, type PartialSettings } from '../../lib/schema/settings.ts'
+import { refusedFields } from '../../lib/settings.ts'
 import { createTestApi, type TestApi } from '../helpers/api/api.ts'
 import { type ApiRow, testRows } from './api-rows.ts'
 
@@ -138,6 +139,23 @@ describe('the settings', () => {
     )
     expect(await read(api)).toMatchObject({ start_timeout_seconds: 33, stall_timeout_seconds: 44, screenshots: { quality: 55 } })
     expect(api.engine.settings()).toEqual(await read(api))
+  })
+
+  it('have their defaults where another version has stored what this one refuses, until they are set again', async () => {
+    await using api = await createTestApi()
+    const stored = { start_timeout_seconds: 999, reconnect: { initial_delay_ms: 100, jitter: 1 }, cot: 5, later: true }
+    await api.deps.settings.write(stored as PartialSettings, api.time)
+    const { start_timeout_seconds, cot, reconnect } = DEFAULT_SETTINGS
+    const used = { start_timeout_seconds, cot, reconnect: { ...reconnect, initial_delay_ms: 100 } }
+    expect(await read(api)).toMatchObject(used)
+    expect((await api.send(...put({ stall_timeout_seconds: 44 }))).status).toBe(200)
+    expect(api.engine.settings()).toMatchObject({ ...used, stall_timeout_seconds: 44 })
+    expect(await api.deps.settings.read()).toEqual({ stall_timeout_seconds: 44, reconnect: { initial_delay_ms: 100 } })
+  })
+
+  it('never take the defaults of what protects', async () => {
+    const stored = { readers: { authentication: 'token' }, advanced: { enabled: 'no' }, start_timeout_seconds: 999 }
+    expect(refusedFields(stored as never)).toEqual(['start_timeout_seconds'])
   })
 
   it('are restored in the engine when the database cannot store them', async () => {

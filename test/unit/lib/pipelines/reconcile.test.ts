@@ -79,6 +79,15 @@ describe('when the service starts', () => {
     expect(api.engine.settings()).toMatchObject({ start_timeout_seconds: 42, stall_timeout_seconds: 10 })
   })
 
+  it('goes on without the settings that this version refuses, and says which', async () => {
+    await using api = await createTestApi()
+    await api.deps.settings.write({ start_timeout_seconds: 999, stall_timeout_seconds: 42 }, START)
+    await reconcile(api.deps, 'service_start')
+    expect(api.engine.settings()).toMatchObject({ start_timeout_seconds: 10, stall_timeout_seconds: 42 })
+    const logged = api.logged.filter(({ event }) => event === 'settings_refused')
+    expect(logged.map(({ fields }) => fields.fields)).toEqual([['start_timeout_seconds']])
+  })
+
   it('continues with the others when one fails', async () => {
     await using api = await createTestApi()
     await store(
