@@ -67,7 +67,7 @@ interface Row {
 const rowsOf = (start: Start, gstreamer: string | undefined): readonly Row[] => [
   ...(start.configuration.dashboard ? [{ label: 'Dashboard', text: `${reachableUrl(start.url)}/`, kind: 'link' } as const] : []),
   { label: 'API', text: reachableUrl(start.url), kind: 'link' },
-  ...(start.docsUrl === undefined ? [] : [{ label: 'API docs', text: start.docsUrl, kind: 'link' } as const]),
+  ...(start.docsUrl === undefined ? [] : [{ label: 'API docs', text: reachableUrl(start.docsUrl), kind: 'link' } as const]),
   { label: 'API key', text: keyPlace(start) },
   { label: 'Data', text: start.service.dataDir },
   gstreamer === undefined

@@ -27,6 +27,25 @@ const keyOf = ({ dataDir }: { dataDir: string }): string => readFileSync(join(da
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are meant
 const SGR = /\u001b\[\d+m/g
 
+describe('the banner of a service that listens on all addresses', () => {
+  it('names one that can be opened, for the API explorer too', async () => {
+    const run = await started('terminal', {
+      TERM: 'xterm',
+      NO_COLOR: '1',
+      SVC_HOST: '0.0.0.0',
+      SVC_PASSWORD: 'correct horse battery staple',
+      SVC_PROFILE: 'docs',
+      SVC_DOCS_PORT: '0',
+    })
+    await run.shows('Ctrl-C stops it.')
+    const hostOf = (label: string): string | undefined => new RegExp(`^ {2}${label} +http://(.+):\\d+/?\r?$`, 'm').exec(run.output())?.[1]
+    expect(['API', 'API docs'].map(hostOf)).toEqual([hostOf('Dashboard'), hostOf('Dashboard')])
+    expect([undefined, '0.0.0.0']).not.toContain(hostOf('API docs'))
+    run.type('\x03')
+    expect(await run.exited).toBe(0)
+  })
+})
+
 describe('the log of a start', () => {
   it('names address, data directory, engine and where the API key is, and never the key', async () => {
     const service = await startService()

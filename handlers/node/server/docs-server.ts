@@ -10,7 +10,7 @@ import type { Log } from '../../../lib/ports.ts'
 import type { Asset } from '../../pages/assets.ts'
 import { createDocsHandlers } from '../../pages/docs.ts'
 import { createHttpServer } from './http-server.ts'
-import { listen, portOf } from './listen.ts'
+import { listen, portOf, urlOf } from './listen.ts'
 
 interface DocsServerOptions {
   readonly host: string
@@ -25,7 +25,7 @@ interface DocsServerOptions {
 
 export interface DocsServer {
   readonly server: Server
-  /** URL of the explorer. */
+  /** The address at which it listens. */
   readonly url: string
   /** The origins that its page can have; they may call the API. */
   readonly origins: readonly string[]
@@ -42,8 +42,7 @@ export const serveDocs = async (options: DocsServerOptions): Promise<DocsServer>
   const server = createHttpServer({ app, trustProxy: false, log })
   await listen(server, { host, port: options.port, purpose: 'serve the API explorer', variable: 'SVC_DOCS_PORT' })
   const port = portOf(server)
-  const origins = namesOf(host).map((name) => `http://${name}:${port}`)
-  return { server, origins, url: origins[0] ?? `http://${host}:${port}` }
+  return { server, origins: namesOf(host).map((name) => `http://${name}:${port}`), url: urlOf(server) }
 }
 
 const ASSETS = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'] as const
