@@ -35,10 +35,13 @@ export const requireAccess = async (deps: AccessDeps, presented: Presented): Pro
   if (isOpen) return { by: 'nothing' }
   const tokenHash = await findSession(deps, presented)
   if (tokenHash !== undefined) return { by: 'session', tokenHash }
-  throw new ApiError(
-    'UNAUTHORIZED',
-    'Authentication is required. Send the token of a login in the header Authorization (Bearer), or the API key in the header X-API-Key.',
-  )
+  throw new ApiError('UNAUTHORIZED', wrongWith(presented))
+}
+
+const wrongWith = ({ token, apiKey }: Presented): string => {
+  if (apiKey) return 'The API key is wrong. Send that of SVC_API_KEY, or of the file api-key in the data directory of the service.'
+  if (token) return 'The token has expired, or its session has ended. Log in for another one.'
+  return 'Authentication is required. Send the token of a login in the header Authorization (Bearer), or the API key in the header X-API-Key.'
 }
 
 /** Whether what admitted a request would still admit it. A session ends with its password, also when none follows. */

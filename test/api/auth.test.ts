@@ -98,6 +98,19 @@ describe('login and password', () => {
     expect(answers[0]).toBe(answers[1])
   })
 
+  it.each<[string, Record<string, string>, string]>([
+    ['nothing', {}, 'Authentication is required.'],
+    ['another scheme', { authorization: 'Basic dXNlcjpwYXNz' }, 'Authentication is required.'],
+    ['a wrong key', { 'x-api-key': 'another-key-than-that-of-here' }, 'The API key is wrong.'],
+    ['a token that is not known', bearer('x'.repeat(43)), 'The token has expired'],
+    ['both', { ...bearer('x'.repeat(43)), 'x-api-key': 'another-key' }, 'The API key is wrong.'],
+  ])('says what is wrong with %s', async (_, headers, message) => {
+    await using api = await createTestApi()
+    await enabled(api)
+    const answer = await api.send('GET', '/svc/settings', undefined, headers)
+    expect(await answer.json()).toEqual({ code: 'UNAUTHORIZED', message: expect.stringContaining(message), details: {} })
+  })
+
   it('a new password ends every session and the old password', async () => {
     await using api = await createTestApi()
     await enabled(api)

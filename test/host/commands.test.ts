@@ -227,7 +227,8 @@ describe('the API key', () => {
       expect((await run(['ls', '-q'], { env: { ...elsewhere, SVC_API_KEY: key } })).status).toBe(0)
       expect((await run(['ls', '-q', '--api-key', key], { env: elsewhere })).status).toBe(0)
       expect((await run(['ls', '-q', '--api-key', `@${dataDir}/api-key`], { env: elsewhere })).status).toBe(0)
-      expect(await run(['ls', '--api-key', 'wrong'])).toMatchObject({ status: 4, stdout: '' })
+      const wrong = await run(['ls', '--api-key', 'wrong'])
+      expect(wrong).toMatchObject({ status: 4, stdout: '', stderr: expect.stringContaining('The API key is wrong. Set SVC_API_KEY') })
     } finally {
       await service.request('DELETE', '/svc/auth/password', undefined, headers)
     }

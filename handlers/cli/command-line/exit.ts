@@ -35,8 +35,11 @@ export const errorFields = (error: unknown, url?: URL): object => {
   return { code, status, message, details }
 }
 
+/** What is wrong with the key is the first sentence; the others are about header fields. */
 const withAdvice = ({ code, message }: ApiError): string =>
-  code === 'UNAUTHORIZED' ? 'The service wants its API key. Set SVC_API_KEY, or use --api-key @FILE with a file that has it.' : message
+  code === 'UNAUTHORIZED'
+    ? `${message.split('. ')[0]}. Set SVC_API_KEY, or use --api-key @FILE with a file that has the key of the service.`
+    : message
 
 /** `fetch failed` says nothing; its cause does. */
 const codeOf = (cause: unknown): string => {
