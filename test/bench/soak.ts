@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { engineFiles, mediaChildren } from '../helpers/api/host-truth.ts'
 import { createPipeline, withService } from '../helpers/bench/service-run.ts'
-import { openFiles, residentBytes } from '../helpers/process/processes.ts'
+import { killProcess, openFiles, residentBytes } from '../helpers/process/processes.ts'
 import type { Service } from '../helpers/process/service.ts'
 import { createRandom } from '../helpers/random.ts'
 import { openReader } from '../helpers/rtsp/reader.ts'
@@ -158,7 +158,8 @@ await withService(async (service) => {
     const victims = mediaChildren(service.enginePid())
     const victim = random.pick(victims)
     const act = rounds % 4
-    if (act === 0 && victim !== undefined) process.kill(victim, 'SIGKILL')
+    // That of the on-demand pipeline may end by itself meanwhile.
+    if (act === 0 && victim !== undefined) killProcess(victim)
     if (act === 1) {
       await source.stop()
       source = await startRtspSource(['--port', String(source.port), ...SIZE])
