@@ -120,12 +120,12 @@ it('the pushes of the README reach their receivers', async () => {
       .replace(':5600?ttl=4', `:${udp}?ttl=4&iface=lo`)
     outputs.push(JSON.parse((await run('sh', ['-c', adapted])).stdout))
   }
-  const [gate, uav, shown] = outputs
-  expect([gate, uav]).toMatchObject([
-    { id: 'gate', state: 'playing' },
-    { id: 'uav', state: 'playing' },
+  const [dock, glider, shown] = outputs
+  expect([dock, glider]).toMatchObject([
+    { id: 'dock', state: 'playing' },
+    { id: 'glider', state: 'playing' },
   ])
-  expect(shown).toMatchObject({ id: 'gate', runtime: { push: [{ uri: `srt://127.0.0.1:${srt}?passphrase=***` }] } })
+  expect(shown).toMatchObject({ id: 'dock', runtime: { push: [{ uri: `srt://127.0.0.1:${srt}?passphrase=***` }] } })
   await expectDecoded('SRT', camera, 30)
   await until(
     () => statSync(group, { throwIfNoEntry: false })?.size ?? 0,
