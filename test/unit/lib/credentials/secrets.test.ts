@@ -48,6 +48,21 @@ describe('masking the secrets of a pipeline in what its child prints', () => {
     expect(shows(mask(`the address ${long.slice(0, 100)} and`), long.slice(0, 64))).toBe(false)
   })
 
+  it.each([
+    ['of the query of an address', { source: { uri: 'http://h/a?pass=hunter22' } }, 'no such hunter22', 'no such ***'],
+    ['of a push', { source: { uri: 'test://ball' }, push: [{ uri: 'rtmp://u:hunter22@h/a' }] }, 'no such hunter22', 'no such ***'],
+    [
+      'that begins with another one',
+      { source: { uri: 'rtsp://u:hunt@h/' }, push: [{ uri: 'rtmp://u:hunter22@h/' }] },
+      'hunter22 hunt',
+      '*** ***',
+    ],
+    ['of which four characters are left', { source: { uri: 'rtsp://u:hunter22@h/' } }, 'no such hunt…', 'no such ***…'],
+    ['of several lines', { source: { uri: 'rtsp://u:first%0Asecond@h/' } }, 'no such second', 'no such ***'],
+  ])('masks a secret %s', (_, fields, text, masked) => {
+    expect(maskSecretsOf({ mode: 'simple', ...fields })(text)).toBe(masked)
+  })
+
   it('masks a short secret as a word alone, and user names nowhere else', () => {
     const mask = maskSecretsOf({ mode: 'simple', source: { uri: 'rtsp://video:abc@h/' } })
     expect(mask('abc is not in the abcde of the video, but "abc" is')).toBe('*** is not in the abcde of the video, but "***" is')
