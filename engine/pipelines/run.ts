@@ -2,6 +2,7 @@ import { CODECS } from '../codec/codecs.ts'
 import { Fault, worthWaiting } from '../fault.ts'
 import { classifyEnd, OTHER_CODEC } from '../gst/bus-errors.ts'
 import { type Child, type Ended, startChild } from '../gst/child.ts'
+import { hideArguments } from '../gst/hide-arguments.ts'
 import { onLine } from '../gst/on-line.ts'
 import { stopChild } from '../gst/stop-child.ts'
 import { MpegTsInput } from '../klv/mpegts-input.ts'
@@ -45,7 +46,7 @@ export const runChild = async (run: Run): Promise<Fault | undefined> => {
   void child.pid.then((pid) => {
     if (pid !== undefined) run.report({ type: 'started', pid })
   })
-  if (launch.confidential) hideArguments(child, run)
+  if (launch.confidential) hideArguments(child, (line) => logRing.add(number, 'engine', line))
 
   feedStreams(child, run, stop)
   readStdout(child, run, watchdog)
@@ -60,15 +61,6 @@ export const runChild = async (run: Run): Promise<Fault | undefined> => {
     watchdog.close()
     signal.removeEventListener('abort', onAbort)
   }
-}
-
-/** gst-launch-1.0 has read its arguments when it prints its first line. */
-const hideArguments = (child: Child, { logRing, number }: Run): void => {
-  child.stdout.once('data', () => {
-    void child.eraseArguments().then((erased) => {
-      if (!erased) logRing.add(number, 'engine', 'the arguments of the process cannot be hidden here (kernel.yama.ptrace_scope)')
-    })
-  })
 }
 
 /** Feeds the media pipes, fd 3 and fd 4, into the streams. */

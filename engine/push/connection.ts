@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream'
 import type { Fault } from '../fault.ts'
 import { type Child, startChild } from '../gst/child.ts'
+import { hideArguments } from '../gst/hide-arguments.ts'
 import { onLine } from '../gst/on-line.ts'
 import { stopChild } from '../gst/stop-child.ts'
 import { notTaken, pushFault, receiverStalled } from './faults.ts'
@@ -61,7 +62,7 @@ export const runConnection = async (connection: Connection): Promise<ConnectionE
   const onAbort = (): void => stop('stopped')
   signal.addEventListener('abort', onAbort)
   if (signal.aborted) onAbort()
-  hideArguments(child, log)
+  hideArguments(child, (text) => log('engine', text))
   onLine(child.stderr, (text) => {
     tail.push(text)
     if (tail.length > STDERR_TAIL) tail.shift()
@@ -93,15 +94,6 @@ export const runConnection = async (connection: Connection): Promise<ConnectionE
     feed?.close()
     signal.removeEventListener('abort', onAbort)
   }
-}
-
-/** gst-launch-1.0 has read its arguments when it prints its first line. */
-const hideArguments = (child: Child, log: Connection['log']): void => {
-  child.stdout.once('data', () => {
-    void child.eraseArguments().then((erased) => {
-      if (!erased) log('engine', 'the arguments of the process cannot be hidden here (kernel.yama.ptrace_scope)')
-    })
-  })
 }
 
 const followProgress = (child: Child, { line, log }: Connection, onSending: () => void): void => {
