@@ -49,12 +49,6 @@ describe('TsMuxer', () => {
     expect(received).toEqual(sent)
   })
 
-  it('counts the versions of its program modulo 32', () => {
-    const tables = (version: number) => payloadOf(new TsMuxer().tables({ ...PROGRAM, version }), 0x1000)
-    expect(tables(33)).toEqual(tables(1))
-    expect(tables(33)).not.toEqual(tables(2))
-  })
-
   it('numbers chunks anew only where it has to', () => {
     const muxer = new TsMuxer()
     const before = muxer.counters

@@ -39,13 +39,12 @@ const setUp = (find: () => Promise<{ readonly expires_at: number } | undefined>)
 }
 
 it.each([
-  ['a session ends', SESSION, 1],
-  ['the API key goes on', { by: 'api_key' }, 0],
+  ['a session ends', SESSION, 2],
+  ['the API key goes on', { by: 'api_key' }, 1],
 ] as const)('a stream of %s when the database has not answered for five minutes', async (_, admission, ended) => {
   const { seen, open } = setUp(() => Promise.reject(new Error('away')))
-  const close = open(SESSION)
+  open(SESSION)
   open(admission)
-  close()
   await vi.advanceTimersByTimeAsync(299_000)
   expect(seen.ended).toBe(0)
   await vi.advanceTimersByTimeAsync(2000)
