@@ -108,7 +108,7 @@ const installSystemPackages = () => {
   const prefix = mayInstall ? aptPrefix() : undefined
   if (prefix === undefined) {
     // The tests also need the recommended packages.
-    if (required.length > 0 || forTests || mayInstall) stop(`missing system packages; install them with: ${byHand}`)
+    if (required.length > 0 || forTests) stop(`missing system packages; install them with: ${byHand}`)
     say(`some features are not available; to enable them: ${byHand}`)
     return
   }
