@@ -1,4 +1,4 @@
-import { Backoff } from '../../lib/backoff.ts'
+import { Backoff, type Random } from '../../lib/backoff.ts'
 import { type MaskSecrets, maskSecretsOf } from '../../lib/credentials/secrets.ts'
 import { ApiError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/ports.ts'
@@ -61,6 +61,8 @@ export interface PlayParts {
   /** How the last run before this play ended; the planner may probe the source in another way after it. */
   readonly previousFault: Fault | undefined
   readonly report: (event: PlayEvent) => void
+  /** Math.random unless given. */
+  readonly random?: Random
 }
 
 /**
@@ -78,7 +80,7 @@ export class Play {
   readonly #parts: PlayParts
   readonly #mask: MaskSecrets
   readonly #abort = new AbortController()
-  readonly #backoff = new Backoff()
+  readonly #backoff: Backoff
   readonly #started = Promise.withResolvers<void>()
   /** Callers that wait for the start of a play in the background, which goes on after a fault; each is told of it. */
   readonly #waiting = new Set<(fault: Fault) => void>()
@@ -101,6 +103,7 @@ export class Play {
     this.awaited = options.awaited
     this.byReader = options.byReader
     this.#previousFault = parts.previousFault
+    this.#backoff = new Backoff(parts.random)
     // When no caller waits, a failed start must not become an unhandled rejection.
     this.#started.promise.catch(() => {})
     this.ended = this.#attemptUntilEnd()

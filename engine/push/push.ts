@@ -1,4 +1,4 @@
-import { Backoff } from '../../lib/backoff.ts'
+import { Backoff, type BackoffLimits } from '../../lib/backoff.ts'
 import { maskUri } from '../../lib/credentials/mask.ts'
 import type { MaskSecrets } from '../../lib/credentials/secrets.ts'
 import { pause } from '../../lib/pause.ts'
@@ -12,8 +12,14 @@ import { cannotCarry, openToAll } from './faults.ts'
 import { isOpenListener, pushLine, refusesKlv } from './line.ts'
 import { nextState, type PushEvent } from './states.ts'
 
-/** Longest pause before the next attempt, milliseconds: the return of a receiver cannot be seen, and the video should be there within 5 s of it. */
-const MAX_PAUSE_MS = 3000
+/** Longest pause before the next attempt: the return of a receiver cannot be seen, and the video should be there within 5 s of it. */
+const MAX_PAUSE_SECONDS = 3
+
+const soon = ({ initial_delay_ms, max_delay_seconds }: BackoffLimits): BackoffLimits => ({
+  initial_delay_ms,
+  max_delay_seconds: Math.min(max_delay_seconds, MAX_PAUSE_SECONDS),
+})
+
 /** What a push needs of its pipeline. */
 export interface PushParts {
   readonly pipelineId: string
@@ -197,9 +203,10 @@ export class Push {
       this.#backoff.reset()
       return
     }
-    const delay = this.#backoff.next(settings().reconnect)
+    const { reconnect } = settings()
     // Servers lock a user after repeated wrong passwords, and what cannot be carried or is not installed seldom changes soon.
-    await pause(fault.permanent && fault.reason !== 'not_found' ? delay : Math.min(delay, MAX_PAUSE_MS), signal)
+    const isLasting = fault.permanent && fault.reason !== 'not_found'
+    await pause(this.#backoff.next(isLasting ? reconnect : soon(reconnect)), signal)
   }
 
   #noteFault(fault: Fault): void {

@@ -54,7 +54,8 @@ export async function* follow({
   let { lastEventId } = from
   let retryMs = RETRY_MS
   let isConnected = false
-  const backoff = new Backoff()
+  // The pauses below are drawn at random, the first too.
+  const backoff = new Backoff(() => 0)
   const onRetry = (ms: number): void => {
     retryMs = Math.max(MIN_RETRY_MS, ms)
   }

@@ -1,4 +1,4 @@
-import { Backoff, type BackoffLimits } from '../backoff.ts'
+import { Backoff, type BackoffLimits, type Random } from '../backoff.ts'
 import { pause } from '../pause.ts'
 import { engineUnavailable } from './caller.ts'
 
@@ -12,6 +12,8 @@ interface FollowOptions<Event> {
   readonly onLost: (error: unknown) => void
   /** The pauses between two streams; they begin anew when one has opened. */
   readonly pauses: BackoffLimits
+  /** Math.random unless given. */
+  readonly random?: Random
   /** Ends everything. */
   readonly signal: AbortSignal
 }
@@ -25,8 +27,8 @@ export interface Following {
 
 /** Keeps a stream of the engine open until the signal aborts: opens it, hands on its events, and opens it again when it is lost. */
 export const follow = <Event>(options: FollowOptions<Event>): Following => {
-  const { signal, onLost, pauses } = options
-  const backoff = new Backoff()
+  const { signal, onLost, pauses, random } = options
+  const backoff = new Backoff(random)
   let pausing = new AbortController()
   const retry = (): void => pausing.abort()
 

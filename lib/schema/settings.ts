@@ -53,7 +53,10 @@ export const settingsSchema = v.strictObject({
     'A pipeline without a frame for this time is restarted, seconds; applies at once',
   ),
   reconnect: v.strictObject({
-    initial_delay_ms: described(integerBetween(50, 60000), 'Delay before the first restart, milliseconds; doubles with each restart'),
+    initial_delay_ms: described(
+      integerBetween(50, 60000),
+      'Delay before the first restart, milliseconds; doubles with each restart, and is then up to 25 % shorter at random',
+    ),
     max_delay_seconds: described(integerBetween(1, 3600), 'Longest delay between two restarts, seconds'),
     give_up_after_seconds: described(
       v.nullable(integerBetween(1, 31536000)),

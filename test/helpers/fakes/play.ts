@@ -70,6 +70,7 @@ export const startPlay = (scripts: readonly ScriptedRun[], options: PlayOptions 
       log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
       previousFault: options.previousFault,
       report: (event) => events.push(event),
+      random: () => 0,
     },
     { awaited: options.awaited ?? true, byReader: false },
   )

@@ -40,6 +40,7 @@ const followScripts = (scripts: readonly Script[], options: { readonly onOpen?: 
     onEvent: (event) => log.push(event),
     onLost: (error) => log.push(`lost: ${error instanceof ApiError ? error.code : (error as Error).message}`),
     pauses: { initial_delay_ms: 100, max_delay_seconds: 0.4 },
+    random: () => 0,
     signal: stopping.signal,
     ...options,
   })
