@@ -36,7 +36,7 @@ export const notStarted = (code: string): Fault =>
 
 /** Debian and Ubuntu package of an element, by the beginning of its name; gstreamer1.0-plugins-bad has the others. */
 const PACKAGES: readonly (readonly [RegExp, string])[] = [
-  [/^x264enc|^mpeg2dec|^asf|^rtmpsrc/, 'gstreamer1.0-plugins-ugly'],
+  [/^x264enc|^mpeg2dec|^asf/, 'gstreamer1.0-plugins-ugly'],
   [/^avdec_|^avenc_|^avmux_|^avdemux_/, 'gstreamer1.0-libav'],
   [/^rtspclientsink/, 'gstreamer1.0-rtsp'],
   [/^vaapi/, 'gstreamer1.0-vaapi'],
@@ -134,6 +134,22 @@ const RULES: readonly Rule[] = [
     pattern: /SRT socket: Connection (?:timeout|was broken|rejected)|Connection setup failure/i,
     reason: 'unreachable',
     message: 'The SRT source does not answer: nothing listens at its address and port, or it rejects the stream id or passphrase.',
+  },
+  {
+    // nginx-rtmp answers what it refuses by closing the connection.
+    pattern: /'connect' cmd failed: connection closed/,
+    reason: 'source_error',
+    message: 'The source closes the connection when asked for this RTMP application. Check the first part of the path of source.uri.',
+  },
+  {
+    pattern: /'play' cmd failed: connection closed/,
+    reason: 'source_error',
+    message: 'The source closes the connection when asked for this stream. Check its name, and that the server lets this host play it.',
+  },
+  {
+    pattern: /Failed to connect: Short read/,
+    reason: 'source_error',
+    message: 'The source closes the connection in the RTMP handshake. Check the port of source.uri: it may be that of another protocol.',
   },
   {
     pattern: /Failed to connect|Could not connect|Could not establish connection/i,

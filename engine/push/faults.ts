@@ -37,9 +37,20 @@ const RULES: readonly Rule[] = [
     message: 'The receiver does not take the stream: it answers $1.',
   },
   {
-    pattern: /Publish\.(?:BadName|Denied|Rejected)|publish.*(?:denied|rejected)/i,
+    // nginx-rtmp closes the connection of a wrong key without a word.
+    pattern: /Publish\.(?:BadName|Denied|Rejected)|publish.*(?:denied|rejected)|'publish' cmd failed: connection closed/i,
     reason: 'unauthorized',
     message: 'The receiver does not let this stream be published: another one may use its name, or the key is wrong.',
+  },
+  {
+    pattern: /'connect' cmd failed: connection closed/,
+    reason: 'not_found',
+    message: 'The receiver closes the connection when asked for this RTMP application. Check the first part of the path of the push.',
+  },
+  {
+    pattern: /Failed to connect: Short read/,
+    reason: 'source_error',
+    message: 'The receiver closes the connection in the RTMP handshake. Check the port of the push: it may be that of another protocol.',
   },
   {
     pattern: /Connection refused/i,
@@ -96,6 +107,12 @@ const RULES: readonly Rule[] = [
     message: 'The video cannot be sent in the format of this receiver.',
   },
   { pattern: /timed? ?out/i, reason: 'timeout', message: 'The receiver stopped answering.' },
+  {
+    // node-media-server closes the connection of a wrong key after it has accepted the stream.
+    pattern: /GstRtmp2Sink:\S+: Connection error: connection closed remotely/,
+    reason: 'unreachable',
+    message: 'The receiver closed the connection. If it does so at each attempt, check the stream key of the push.',
+  },
   {
     pattern: /SRT socket|[Cc]losed|reset|Broken pipe|Could not (?:read|write|send|receive)|connection .*(?:lost|broken)|Failed to write/,
     reason: 'unreachable',

@@ -89,6 +89,21 @@ const RECORDED: readonly (readonly [what: string, reason: string, stderr: string
     'ERROR: from element /GstPipeline:pipeline0/GstRtmp2Src:rtmp2src0: Failed to connect: Error resolving “no.such.host.invalid”: Name or service not known\nAdditional debug info:\n../gst/rtmp2/gstrtmp2src.c(971): send_connect_error (): /GstPipeline:pipeline0/GstRtmp2Src:rtmp2src0:\ndomain g-resolver-error-quark, code 0',
   ],
   [
+    'RTMP application that the server has not',
+    'source_error',
+    "ERROR: from element /GstPipeline:pipeline0/GstRtmp2Src:rtmp2src0: Failed to connect: 'connect' cmd failed: connection closed remotely",
+  ],
+  [
+    'RTMP stream that the server refuses',
+    'source_error',
+    "ERROR: from element /GstPipeline:pipeline0/GstRtmp2Src:rtmp2src0: Failed to connect: 'play' cmd failed: connection closed remotely",
+  ],
+  [
+    'RTMP to the port of another protocol',
+    'source_error',
+    'ERROR: from element /GstPipeline:pipeline0/GstRtmp2Src:rtmp2src0: Failed to connect: Short read (want 3073 have 309)',
+  ],
+  [
     'UDP address of another host',
     'source_error',
     'ERROR: from element /GstPipeline:pipeline0/GstUDPSrc:udpsrc0: Could not get/set settings from/on resource.\nAdditional debug info:\n../gst/udp/gstudpsrc.c(1795): gst_udpsrc_open (): /GstPipeline:pipeline0/GstUDPSrc:udpsrc0:\nbind failed: Error binding to address 10.99.99.99:5000: Cannot assign requested address',
@@ -147,6 +162,7 @@ describe('classifyEnd', () => {
       'apt-get install gstreamer1.0-plugins-ugly',
     )
     expect(classifyEnd(failed, ['WARNING: erroneous pipeline: no element "avdec_h264"']).message).toContain('gstreamer1.0-libav')
+    expect(classifyEnd(failed, ['WARNING: erroneous pipeline: no element "rtmpsrc"']).message).toContain('gstreamer1.0-plugins-bad')
   })
 
   it('does not take another error of an HTTP source for a codec', () => {

@@ -23,6 +23,26 @@ const PRINTED = [
     'refuses the connection',
   ],
   ['ERROR: from element /GstPipeline:pipeline0/GstRtmp2Sink:rtmp2sink0: Failed to connect: Socket I/O timed out', 'timeout', 'hangs'],
+  [
+    "ERROR: from element /GstPipeline:pipeline0/GstRtmp2Sink:rtmp2sink0: Failed to connect: 'publish' cmd failed: connection closed remotely",
+    'unauthorized',
+    'the key is wrong',
+  ],
+  [
+    "ERROR: from element /GstPipeline:pipeline0/GstRtmp2Sink:rtmp2sink0: Failed to connect: 'connect' cmd failed: connection closed remotely",
+    'not_found',
+    'RTMP application',
+  ],
+  [
+    'ERROR: from element /GstPipeline:pipeline0/GstRtmp2Sink:rtmp2sink0: Failed to connect: Short read (want 3073 have 309)',
+    'source_error',
+    'another protocol',
+  ],
+  [
+    'ERROR: from element /GstPipeline:pipeline0/GstRtmp2Sink:rtmp2sink0: Connection error: connection closed remotely',
+    'unreachable',
+    'stream key',
+  ],
   ['ERROR: from element /GstPipeline:pipeline0/GstRTSPClientSink:out: Resource not found.', 'not_found', '404'],
   [
     'ERROR: from element /GstPipeline:pipeline0/GstRTSPClientSink:out: Could not open resource for reading and writing.',
