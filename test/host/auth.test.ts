@@ -96,4 +96,14 @@ describe('login attempts', () => {
     for (const { headers } of limited) expect(Number(headers.get('retry-after'))).toBeGreaterThan(50)
     await service.stop()
   })
+
+  it('are counted together behind a proxy that writes the port of each connection too', async () => {
+    const service = await startService({ env: { SVC_TRUST_PROXY: '1' } })
+    await setPassword(service)
+    const statuses: number[] = []
+    for (let port = 40_000; port < 40_011; port += 1) statuses.push((await login(service, GUESS, `198.51.100.1:${port}`)).status)
+    expect(statuses.slice(-2)).toEqual([400, 429])
+    expect((await login(service, PASSWORD, '198.51.100.2:40000')).status).toBe(200)
+    await service.stop()
+  })
 })

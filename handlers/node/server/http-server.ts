@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { createServerAdapter, sendNodeResponse } from '@whatwg-node/server'
+import { forwardedAddress } from '../../../lib/access/forwarded-address.ts'
 import { ApiError, errorBody } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/ports.ts'
 import type { ReadyReads } from '../../http/ready-reads.ts'
@@ -268,13 +269,8 @@ const onClientError = (error: NodeJS.ErrnoException, socket: NodeJS.WritableStre
   )
 }
 
-/**
- * The address of the client. Behind a proxy it is the last entry of X-Forwarded-For: the proxy wrote that one, and the
- * client may have sent the others.
- */
+/** The address of the client: behind a proxy that which the proxy states. */
 const clientAddress = (request: IncomingMessage, trustProxy: boolean): string => {
   const peer = request.socket.remoteAddress ?? 'unknown'
-  if (!trustProxy) return peer
-  const forwarded = [request.headers['x-forwarded-for'] ?? ''].flat().join(',')
-  return forwarded.split(',').at(-1)?.trim() || peer
+  return trustProxy ? (forwardedAddress([request.headers['x-forwarded-for'] ?? ''].flat().join()) ?? peer) : peer
 }
