@@ -121,6 +121,8 @@ describe('checkAdvanced', () => {
     ['videotestsrc ! avenc_mpeg4_omx omx-libprefix=/tmp/ ! fakesink', 'library'],
     ['qtmoovrecover recovery-input=/tmp/a broken-input=/tmp/b fixed-output=/tmp/c', 'qtmoovrecover'],
     ['qtmoovrecover fixed_output=/tmp/c', 'qtmoovrecover'],
+    ['videotestsrc ! x264enc ! avmux_hls ! fakesink', 'avmux_hls'],
+    ['videotestsrc ! x264enc ! avmux_dash ! fakesink', 'avmux_dash'],
     ['videotestsrc ! lcms input-profile=/etc/passwd ! fakesink', 'input-profile'],
     ['fluiddec soundfont=/etc/passwd ! fakesink', 'soundfont'],
     ['uvch264src colorspace-name=filesrc ! fakesink', 'filesrc'],
