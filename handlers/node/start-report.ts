@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Configuration } from '../../lib/configuration.ts'
+import { LICENSE_ADVICE } from '../../lib/license/license.ts'
 import { painter, type TextStyle, terminalStyle } from '../../lib/log/log-text.ts'
 import { printable } from '../../lib/log/printable.ts'
 import type { Log } from '../../lib/ports.ts'
@@ -44,13 +45,8 @@ const keyPlace = ({ configuration, service }: Start): string =>
 /** Every start of a pipeline answers 402 with these, so the operator is told before. */
 const reportLicense = async ({ configuration: { licenseFile }, service, log }: Start): Promise<void> => {
   const { status } = await service.deps.licensing.state()
-  if (status === 'expired')
-    log.warn('license_expired', { file: licenseFile, advice: 'install a valid license; no pipeline starts until then' })
-  if (status === 'unreadable')
-    log.warn('license_unreadable', {
-      file: licenseFile,
-      advice: 'SVC_LICENSE_FILE must name a readable license; no pipeline starts until then',
-    })
+  if (status !== 'expired' && status !== 'unreadable') return
+  log.warn(`license_${status}`, { file: licenseFile, reason: await service.deps.licensing.fault(), advice: LICENSE_ADVICE })
 }
 
 const gstreamerVersion = async ({ deps }: Service): Promise<string | undefined> => {

@@ -1,5 +1,5 @@
 import type { Engine } from '../engine/protocol.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError, messageOf } from '../errors.ts'
 import type { Clock } from '../ports.ts'
 import { type License, type LicenseState, licenseSchema } from '../schema/license.ts'
 import type { Codec, PipelineConfig } from '../schema/pipeline.ts'
@@ -11,17 +11,35 @@ export interface LicenseSource {
   read(): Promise<string | null>
 }
 
+/** The license, null when none is configured. Throws when it cannot be read or is not valid. */
+const loadLicense = async (source: LicenseSource): Promise<License | null> => {
+  const text = await source.read()
+  return text === null ? null : validate(licenseSchema, JSON.parse(text), 'license')
+}
+
 /** Reads the current license; a file that cannot be read or parsed is the state `unreadable`, not an error. */
 export const readLicense = async (source: LicenseSource, clock: Clock): Promise<LicenseState> => {
   try {
-    const text = await source.read()
-    if (text === null) return { status: 'unlimited' }
-    const license = validate(licenseSchema, JSON.parse(text), 'license')
+    const license = await loadLicense(source)
+    if (license === null) return { status: 'unlimited' }
     return isExpired(license, clock.now()) ? { status: 'expired' } : { status: 'valid', license }
   } catch {
     return { status: 'unreadable' }
   }
 }
+
+/** Why the license lets no pipeline start, for its operator: it may quote the file. Undefined when it does. */
+export const licenseFault = async (source: LicenseSource, clock: Clock): Promise<string | undefined> => {
+  try {
+    const license = await loadLicense(source)
+    return license !== null && isExpired(license, clock.now()) ? `It expired on ${license.expires}.` : undefined
+  } catch (error) {
+    return messageOf(error)
+  }
+}
+
+/** What to do about a license that is not valid. */
+export const LICENSE_ADVICE = 'install a valid license; no pipeline starts until then'
 
 const DAY_MS = 86_400_000
 

@@ -2,7 +2,7 @@ import type { Engine } from '../engine/protocol.ts'
 import type { Clock } from '../ports.ts'
 import type { LicenseState } from '../schema/license.ts'
 import type { Codec, PipelineConfig, PipelineView } from '../schema/pipeline.ts'
-import { type LicenseSource, licensedCodecs, readLicense, requireCodecs, requireLicense } from './license.ts'
+import { type LicenseSource, licensedCodecs, licenseFault, readLicense, requireCodecs, requireLicense } from './license.ts'
 
 /** One of the licensed streams; reserved from the check until the engine itself reports the start. */
 interface Slot {
@@ -11,6 +11,8 @@ interface Slot {
 
 export interface Licensing {
   state(): Promise<LicenseState>
+  /** Why the license lets no pipeline start, for its operator; undefined when it does. */
+  fault(): Promise<string | undefined>
   /** LICENSE_ERROR unless the license covers these codecs, which a pipeline encodes to. */
   requireCodecs(codecs: readonly Codec[]): Promise<void>
   /**
@@ -56,6 +58,7 @@ export const createLicensing = (deps: { source: LicenseSource; engine: Engine; c
 
   return {
     state,
+    fault: () => licenseFault(deps.source, deps.clock),
     requireCodecs: async (codecs) => requireCodecs(await state(), codecs),
     takeSlot: async (config, known) => {
       const current = await state()

@@ -1,14 +1,14 @@
 import type { EngineClient } from '../engine/protocol.ts'
 import { messageOf } from '../errors.ts'
 import type { Clock, Log } from '../ports.ts'
-import { type LicenseSource, readLicense } from './license.ts'
+import { LICENSE_ADVICE, type LicenseSource, licenseFault, readLicense } from './license.ts'
 
 type LicensedEngine = Pick<EngineClient, 'license'>
 
 interface LicenseSender {
   /** Sends the license to an engine, before that starts any pipeline. Throws SERVICE_UNAVAILABLE. */
   send(engine: LicensedEngine): Promise<void>
-  /** Sends the license again when it has changed. Answers whether it is another than at the last call; a failure is logged. */
+  /** Sends the license again when it has changed, and logs what it says. Answers whether it is another than at the last call; a failure is logged. */
   refresh(): Promise<boolean>
 }
 
@@ -27,6 +27,11 @@ export const createLicenseSender = ({ source, clock, log }: { source: LicenseSou
     sent = text
     known ??= text
   }
+  const logChange = async (): Promise<void> => {
+    const { status } = await readLicense(source, clock)
+    if (status === 'valid' || status === 'unlimited') return log.info('license_changed', { status })
+    log.warn(`license_${status}`, { reason: await licenseFault(source, clock), advice: LICENSE_ADVICE })
+  }
   return {
     send,
     refresh: async () => {
@@ -34,6 +39,7 @@ export const createLicenseSender = ({ source, clock, log }: { source: LicenseSou
       await send(engine).catch((error: unknown) => log.warn('license_not_sent', { error: messageOf(error) }))
       const isNew = sent !== known
       known = sent
+      if (isNew) await logChange()
       return isNew
     },
   }

@@ -63,14 +63,18 @@ describe('the log of a start', () => {
     await configured.stop()
   })
 
-  for (const [state, license] of [
-    ['expired', EXPIRED],
-    ['unreadable', '{'],
+  for (const [state, license, reason] of [
+    ['expired', EXPIRED, /^It expired on /],
+    ['unreadable', '{', /JSON/],
   ] as const) {
-    it(`says that the license is ${state}`, async () => {
+    it(`says that the license is ${state}, and why`, async () => {
       const path = file(license)
       const service = await startService({ env: { SVC_LICENSE_FILE: path } })
-      expect(await service.waitForLog(`license_${state}`)).toMatchObject({ level: 'warn', file: path })
+      expect(await service.waitForLog(`license_${state}`)).toMatchObject({
+        level: 'warn',
+        file: path,
+        reason: expect.stringMatching(reason),
+      })
       await service.stop()
     })
   }

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { checkDatabase } from '../../../db/open.ts'
 import type { Configuration } from '../../../lib/configuration.ts'
 import { messageOf } from '../../../lib/errors.ts'
-import { readLicense } from '../../../lib/license/license.ts'
+import { LICENSE_ADVICE, licenseFault } from '../../../lib/license/license.ts'
 import type { Clock } from '../../../lib/ports.ts'
 import type { Finding } from './report.ts'
 
@@ -34,10 +34,9 @@ const checkStored = async ({ databaseUrl, databaseAuthToken, dataDir }: Configur
 const checkLicense = async ({ licenseFile }: Configuration, clock: Clock): Promise<readonly Finding[]> => {
   if (licenseFile === undefined) return []
   const name = 'license'
-  const { status } = await readLicense({ read: () => readFile(licenseFile, 'utf8') }, clock)
-  if (status === 'valid') return [{ name, status: 'ok', message: `${licenseFile} is valid` }]
-  const advice = 'install a valid license, or correct SVC_LICENSE_FILE; until then pipelines that encode are refused'
-  return [{ name, status: 'warning', message: `${licenseFile} is ${status}`, advice }]
+  const fault = await licenseFault({ read: () => readFile(licenseFile, 'utf8') }, clock)
+  if (fault === undefined) return [{ name, status: 'ok', message: `${licenseFile} is valid` }]
+  return [{ name, status: 'warning', message: `${licenseFile} cannot be used (${fault})`, advice: LICENSE_ADVICE }]
 }
 
 const checkCertificate = ({ outputTlsCert, outputTlsKey }: Configuration): readonly Finding[] => {

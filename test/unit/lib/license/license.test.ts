@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { EngineCheck } from '../../../../lib/engine/messages.ts'
-import { licensedCodecs, readLicense } from '../../../../lib/license/license.ts'
+import { licensedCodecs, licenseFault, readLicense } from '../../../../lib/license/license.ts'
 import type { LicenseState } from '../../../../lib/schema/license.ts'
 import type { Codec, PipelineConfig } from '../../../../lib/schema/pipeline.ts'
 
@@ -29,6 +29,22 @@ describe('reading a license', () => {
     const source = { read: async () => Promise.reject(new Error('EACCES')) }
     expect(await readLicense(source, clock)).toEqual({ status: 'unreadable' })
   })
+})
+
+describe('why a license lets no pipeline start', () => {
+  for (const [name, text, fault] of [
+    ['nothing is said of no license', null, undefined],
+    ['nothing is said of a valid one', '{"licensee":"x","codecs":[]}', undefined],
+    ['one that is over names its last day', '{"licensee":"x","codecs":[],"expires":"2026-11-19"}', 'It expired on 2026-11-19.'],
+    [
+      'a wrong field is named',
+      '{"licensee":"x","codecs":[],"expires":"19.11.2026"}',
+      'The license is not valid at expires. Use a date such as 2027-01-31.',
+    ],
+    ['text that is no JSON is called so', 'licensee', expect.stringContaining('JSON')],
+  ] as const) {
+    it(name, async () => expect(await licenseFault({ read: async () => text }, clock)).toEqual(fault))
+  }
 })
 
 const common = {
