@@ -58,7 +58,13 @@ const rtsp = (address: Address, source: Source, facts: SourceFacts): SourceLine 
     // Cameras sign their certificates themselves: TLS here keeps the stream private, it does not prove who sends it.
     'tls-validation-flags': secure ? 'no-flags' : undefined,
   })
-  if (insideTs) return { words: chain(rtspsrc, element('rtpmp2tdepay'), tee(), tsdemux()), ends: 'tracks', form: 'parsed', transport: true }
+  if (insideTs)
+    return {
+      words: chain(rtspsrc, element('rtpmp2tdepay'), tee(), tsdemux()),
+      ends: 'tracks',
+      form: 'parsed',
+      transport: true,
+    }
   return { words: rtspsrc, ends: 'tracks', form: 'rtp' }
 }
 
@@ -104,6 +110,15 @@ const srt = (address: Address, source: Source): SourceLine => ({
   transport: true,
 })
 
+/**
+ * Sound goes into a closed valve. Some servers send it ahead of the video, and flvdemux ends the stream when none of the tracks that
+ * it has so far is linked. A valve is no sink, so the child does not wait for the end of a track that never comes.
+ */
+const flvdemux = (): LaunchTokens => [
+  ...element('flvdemux', { name: TRACKS }),
+  ...chain([`${TRACKS}.audio`], element('valve', { drop: true })),
+]
+
 const rtmp = (address: Address): SourceLine => ({
   words: chain(
     element('rtmp2src', {
@@ -113,7 +128,7 @@ const rtmp = (address: Address): SourceLine => ({
       'tls-validation-flags': address.scheme === 'rtmps' ? 'no-flags' : undefined,
       timeout: 10,
     }),
-    element('flvdemux', { name: TRACKS }),
+    flvdemux(),
   ),
   ends: 'tracks',
   form: 'parsed',
@@ -153,7 +168,7 @@ const withCredentials = ({ bare, user, password = '' }: Address): string =>
 
 const httpDemuxer = ({ http }: SourceFacts): LaunchTokens => {
   if (http === 'mpegts') return tsdemux()
-  return element(http === 'flv' ? 'flvdemux' : 'parsebin', { name: TRACKS })
+  return http === 'flv' ? flvdemux() : element('parsebin', { name: TRACKS })
 }
 
 const file = (address: Address): SourceLine => ({

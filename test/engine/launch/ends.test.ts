@@ -70,6 +70,22 @@ const runUntilEnd = async (launch: Launch, onVideo = (): void => {}, patienceMs 
   return { fault: classifyEnd(ended, stderr.split('\n')), afterMs: now - (lastVideo ?? began), payloads, lastedMs: now - began }
 }
 
+const FLV_HEADER_BYTES = 13
+
+/** The tags of FLV with those of AAC sound (Adobe FLV 10.1 section E.4.2) ahead of them: its configuration, then a frame. */
+const soundFirst = (flv: Buffer): Buffer => {
+  const tags = ['af001190', 'af01de020000', 'af01de020000'].map((hex) => {
+    const data = Buffer.from(hex, 'hex')
+    const head = Buffer.alloc(11)
+    head.writeUInt8(8)
+    head.writeUIntBE(data.length, 1, 3)
+    const size = Buffer.alloc(4)
+    size.writeUInt32BE(head.length + data.length)
+    return Buffer.concat([head, data, size])
+  })
+  return Buffer.concat([flv.subarray(0, FLV_HEADER_BYTES), ...tags, flv.subarray(FLV_HEADER_BYTES)])
+}
+
 const ENDED = { fault: { reason: 'ended' } }
 
 const expectEndAtOnce = (end: End): void => {
@@ -160,15 +176,23 @@ describe('a live source', () => {
     expectEndAtOnce(await runUntilEnd(await plan(await serve(file, type))))
   })
 
-  const flv = () =>
-    spawn('gst-launch-1.0', ['-q', ...`filesrc location=${folder}/h264.flv ! fdsink fd=1`.split(' ')], {
+  const flv = (file = 'h264.flv') =>
+    spawn('gst-launch-1.0', ['-q', ...`filesrc location=${folder}/${file} ! fdsink fd=1`.split(' ')], {
       stdio: ['ignore', 'pipe', 'ignore'],
     })
 
   it('over RTMP ends the child when its server goes away', async () => {
-    const server = await startRtmpServer(flv)
+    const server = await startRtmpServer(() => flv())
     onTestFinished(() => server.stop().catch(() => {}))
     expectEndAtOnce(await runUntilEnd(await plan(server.uri)))
+  })
+
+  it('in FLV with sound ahead of its video plays, and ends the child when its server goes away', async () => {
+    writeFileSync(join(folder, 'sound.flv'), soundFirst(readFileSync(join(folder, 'h264.flv'))))
+    const server = await startRtmpServer(() => flv('sound.flv'))
+    onTestFinished(() => server.stop())
+    expectEndAtOnce(await runUntilEnd(await plan(server.uri)))
+    expectEndAtOnce(await runUntilEnd(await plan(await serve('sound.flv', 'video/x-flv'))))
   })
 
   it('of MPEG-TS inside RTSP ends the child when its server goes away', async () => {
@@ -208,7 +232,7 @@ describe('a live source', () => {
   })
 
   it('with H.265 in FLV is unsupported, and the fault says why', async () => {
-    const server = await startRtmpServer(flv, { edit: asH265 })
+    const server = await startRtmpServer(() => flv(), { edit: asH265 })
     onTestFinished(() => server.stop())
     const fault = { reason: 'unsupported', message: expect.stringContaining('H.265') }
     expect((await runUntilEnd(await plan(server.uri))).fault).toMatchObject(fault)
