@@ -1,15 +1,15 @@
 import { payloadRange, timestampOf } from '../rtp/packet.ts'
 import { Rfc4571Reader } from '../rtp/rfc4571.ts'
 import type { RtpStream } from '../rtp/stream.ts'
-import { KlvDemuxer } from './mpegts/klv-demuxer.ts'
+import { type AnnouncedVideo, KlvDemuxer } from './mpegts/klv-demuxer.ts'
 import { KlvPayloader } from './payloader.ts'
 import { PcrClock } from './pcr-clock.ts'
 
 interface MpegTsEvents {
   /** The program maps have told whether there is KLV, before any packet of it, or that has changed. */
   readonly onAvailable: (available: boolean) => void
-  /** The stream types of the video, once they are known. */
-  readonly onVideo: (types: readonly number[]) => void
+  /** The video, once it is known. */
+  readonly onVideo: (video: AnnouncedVideo) => void
   /** The map of the video no longer announces it. */
   readonly onVideoLost: () => void
 }
@@ -59,12 +59,12 @@ export class MpegTsInput {
   }
 
   #announceVideo(): void {
-    const { videoTypes, videoLost } = this.#demuxer
-    if (!this.#videoKnown && videoTypes !== undefined) {
+    const video = this.#videoKnown ? undefined : this.#demuxer.announcedVideo
+    if (video !== undefined) {
       this.#videoKnown = true
-      this.#events.onVideo(videoTypes)
+      this.#events.onVideo(video)
     }
-    if (videoLost) this.#events.onVideoLost()
+    if (this.#demuxer.videoLost) this.#events.onVideoLost()
   }
 
   #markDamage(): void {

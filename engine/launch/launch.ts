@@ -13,6 +13,8 @@ export interface LaunchStream {
   readonly carries?: 'mpegts'
   /** The line passes the video of that MPEG-TS through, which has to be H.264 or H.265. */
   readonly passesVideo?: boolean
+  /** The program of that MPEG-TS that the line reads; left out: the one whose map comes first. */
+  readonly program?: number | undefined
   /** The packets are of any size, and the engine makes those that fit the network of them. */
   readonly fragmenting?: true
 }

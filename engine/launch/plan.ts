@@ -15,6 +15,7 @@ import { type ProbeContext, probeRtsp, probeSource } from '../sources/probe.ts'
 import { kindOfSource } from '../sources/schemes.ts'
 import { type AdvancedChecks, advancedLaunch, createAdvancedChecks } from './advanced.ts'
 import { type Launch, showLaunch } from './launch.ts'
+import { programToRead } from './program.ts'
 import { checkSimple, encodedCodec, simpleLaunch } from './simple.ts'
 
 /** What an attempt runs, a child or a source that the engine reads itself, and what the probe of its source found. */
@@ -104,7 +105,7 @@ const folderOf = ({ allowFiles }: PlannerOptions): string | undefined => (typeof
 const planSimple = async (config: SimpleConfig, settings: Settings, context: ProbeContext, readers: ReaderChoice): Promise<Plan> => {
   const address = parseAddress(config.source.uri)
   if (kindOfSource(address) === 'rtsp' && config.encoding === null) return planRtsp(config, context, readers)
-  const facts = await probeSource(config.source, context)
+  const facts = { ...(await probeSource(config.source, context)), program: programToRead(context.previousFault) }
   const codec = encodedCodec(config, facts)
   const encoder = codec === null ? null : await chooseEncoder(codec, settings.encoder.preference, runToEnd)
   return { launch: simpleLaunch(config, facts, encoder), klv: facts.klv }
@@ -117,5 +118,6 @@ const planRtsp = async (config: SimpleConfig, context: ProbeContext, readers: Re
   const tracks = facts.transport === 'tcp' ? readers.choose(config.source.uri, described) : undefined
   if (tracks !== undefined) return { source: { described, tracks }, klv: facts.klv }
   described.connection.close()
-  return { launch: simpleLaunch(config, facts, null), klv: facts.klv }
+  const program = programToRead(context.previousFault)
+  return { launch: simpleLaunch(config, { ...facts, program }, null), klv: facts.klv }
 }

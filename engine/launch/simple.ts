@@ -73,7 +73,7 @@ export const simpleLaunch = (config: SimpleConfig, facts: SourceFacts, encoder: 
   const mayLackKlv = hasKlv && source.form === 'parsed' && !source.transport
   const klv = hasKlv ? klvBranch(source, facts, mayLackKlv) : []
   const klvStream = source.transport
-    ? ({ caps: OWN_KLV_CAPS, carries: 'mpegts', passesVideo: encoding === null } as const)
+    ? ({ caps: OWN_KLV_CAPS, carries: 'mpegts', passesVideo: encoding === null, program: facts.program } as const)
     : { caps: KLV_CAPS }
   const published = chain(video, mayLackKlv ? element('tee', { name: VIDEO }) : [], rtpSink(3, facts.paced))
   const tokens = [...source.words, ...(source.ends === 'video' ? ['!'] : []), ...published, ...klv]

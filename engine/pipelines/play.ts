@@ -8,6 +8,7 @@ import { type Fault, faultToApiError, maskFault, worthRetrying, worthWaiting } f
 import { TRANSPORT_REFUSED } from '../gst/bus-errors.ts'
 import { NOT_UNDERSTOOD } from '../ingest/source-faults.ts'
 import type { Planner } from '../launch/plan.ts'
+import { programToRead } from '../launch/program.ts'
 import type { Output } from '../outputs/rtsp.ts'
 import type { Failure } from './lifecycle.ts'
 import type { LogRing } from './log-ring.ts'
@@ -257,8 +258,10 @@ export class Play {
   }
 
   /** What keeps a source from being read in one way is no sign that it is away, so the next attempt tries the other; if that fails in the same way, the delays begin. */
-  #needsOtherWay({ cause }: Fault): boolean {
-    this.#otherWay = (cause === TRANSPORT_REFUSED || cause === NOT_UNDERSTOOD) && !this.#otherWay
+  #needsOtherWay(fault: Fault): boolean {
+    const { cause } = fault
+    const refused = cause === TRANSPORT_REFUSED || cause === NOT_UNDERSTOOD || programToRead(fault) !== undefined
+    this.#otherWay = refused && !this.#otherWay
     return this.#otherWay
   }
 

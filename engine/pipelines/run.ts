@@ -8,6 +8,7 @@ import { stopChild } from '../gst/stop-child.ts'
 import { MpegTsInput } from '../klv/mpegts-input.ts'
 import { sendSyntheticFlight } from '../klv/send-synthetic-flight.ts'
 import { type Launch, type LaunchStream, OWN_KLV_CAPS } from '../launch/launch.ts'
+import { otherProgram } from '../launch/program.ts'
 import { parseRtpCaps } from '../rtp/caps.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import { type MissingMedia, missingMediaFault, type RunContext, startWatchdog, type Watchdog } from './watchdog.ts'
@@ -24,10 +25,7 @@ export interface Run extends RunContext {
 }
 
 /** Why the engine stopped a child; recorded before the first signal, since a stopped child and one that ends by itself both exit 0. */
-type StopReason = 'stop' | MissingMedia | MediaProblem
-
-/** What is found in the media of a child. */
-type MediaProblem = 'broken_media' | 'video_lost' | 'video_unsupported'
+type StopReason = 'stop' | MissingMedia | Fault
 
 /** Runs one child until it is reaped. Resolves to the fault that ended it, or undefined when the signal did. */
 export const runChild = async (run: Run): Promise<Fault | undefined> => {
@@ -64,7 +62,7 @@ export const runChild = async (run: Run): Promise<Fault | undefined> => {
 }
 
 /** Feeds the media pipes, fd 3 and fd 4, into the streams. */
-const feedStreams = (child: Child, run: Run, stop: (why: MediaProblem) => void): void => {
+const feedStreams = (child: Child, run: Run, stop: (why: Fault) => void): void => {
   const { launch, logRing, number, streams } = run
   void child.ended.then(() => {
     for (const stream of streams) stream.end()
@@ -83,7 +81,7 @@ const feedStreams = (child: Child, run: Run, stop: (why: MediaProblem) => void):
         ingest(chunk)
       } catch (error) {
         logRing.add(number, 'engine', `unreadable media from the child: ${error instanceof Error ? error.message : 'unknown'}`)
-        stop('broken_media')
+        stop(new Fault('crashed', 'The media engine wrote unreadable RTP.'))
       }
     })
   }
@@ -99,18 +97,19 @@ const startFlight = ([video, klv]: Run['streams']): (() => void) => {
 const PASSED_TYPES: ReadonlySet<number> = new Set([...CODECS.values()].map(({ streamType }) => streamType))
 
 const ingestOf = (
-  { carries, passesVideo }: LaunchStream,
+  { carries, passesVideo, program: read }: LaunchStream,
   stream: RtpStream,
-  { run, stop }: { readonly run: Run; readonly stop: (why: MediaProblem) => void },
+  { run, stop }: { readonly run: Run; readonly stop: (why: Fault) => void },
 ): ((chunk: Buffer) => void) => {
   if (carries !== 'mpegts') return (chunk) => stream.ingest(chunk)
   const input = new MpegTsInput(stream, {
     onAvailable: (available) => run.report({ type: 'klv', available }),
-    // Its pad stays without a link, and the child waits: the transport stream itself goes on to the KLV.
-    onVideo: (types) => {
-      if (passesVideo && !types.some((type) => PASSED_TYPES.has(type))) stop('video_unsupported')
+    // Its pad is missing or stays without a link, and the child waits: the transport stream itself goes on to the KLV.
+    onVideo: ({ types, program, firstProgram }) => {
+      if (program !== (read ?? firstProgram)) stop(otherProgram(program))
+      else if (passesVideo && !types.some((type) => PASSED_TYPES.has(type))) stop(new Fault('unsupported', OTHER_CODEC))
     },
-    onVideoLost: () => stop('video_lost'),
+    onVideoLost: () => stop(videoChanged()),
   })
   return (chunk) => input.ingest(chunk)
 }
@@ -136,9 +135,7 @@ const videoChanged = (cause?: Fault): Fault => new Fault('ended', 'The source go
 
 const faultOf = (reason: StopReason | undefined, ended: Ended, run: Run): Fault | undefined => {
   if (reason === 'stop') return undefined
-  if (reason === 'broken_media') return new Fault('crashed', 'The media engine wrote unreadable RTP.')
-  if (reason === 'video_lost') return videoChanged()
-  if (reason === 'video_unsupported') return new Fault('unsupported', OTHER_CODEC)
+  if (reason instanceof Fault) return reason
   if (reason !== undefined) return missingMediaFault(reason, run)
   return classifyEnd(ended, run.logRing.stderrTail(run.number))
 }

@@ -21,6 +21,8 @@ export interface SourceFacts {
   readonly http?: HttpContent
   /** Where redirects led, of a source with credentials: its elements would send them wherever a redirect leads. */
   readonly redirectedTo?: Address
+  /** The program of an MPEG-TS to be read; left out: the one whose map comes first. */
+  readonly program?: number | undefined
   /** The mode the camera is to deliver; undefined when its capabilities are unknown. */
   readonly camera?: CameraMode
   /** A recording, which can be read faster than real time: the launch line paces it. */

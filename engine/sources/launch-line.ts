@@ -60,7 +60,7 @@ const rtsp = (address: Address, source: Source, facts: SourceFacts): SourceLine 
   })
   if (insideTs)
     return {
-      words: chain(rtspsrc, element('rtpmp2tdepay'), tee(), tsdemux()),
+      words: chain(rtspsrc, element('rtpmp2tdepay'), tee(), tsdemux(facts.program)),
       ends: 'tracks',
       form: 'parsed',
       transport: true,
@@ -69,13 +69,13 @@ const rtsp = (address: Address, source: Source, facts: SourceFacts): SourceLine 
 }
 
 // latency=0: tsdemux would otherwise add 700 ms of latency for jitter, which passing through does not smooth.
-const tsdemux = (): LaunchTokens => element('tsdemux', { name: TRACKS, latency: 0 })
+const tsdemux = (program?: number): LaunchTokens => element('tsdemux', { name: TRACKS, latency: 0, 'program-number': program })
 
 const tee = (): LaunchTokens => element('tee', { name: TRANSPORT })
 
 const TRANSPORT_CAPS = 'video/mpegts,systemstream=(boolean)true,packetsize=(int)188'
 
-const udp = (address: Address): SourceLine => ({
+const udp = (address: Address, { program }: SourceFacts): SourceLine => ({
   words: chain(
     element('udpsrc', {
       address: address.host,
@@ -86,14 +86,14 @@ const udp = (address: Address): SourceLine => ({
       caps: TRANSPORT_CAPS,
     }),
     tee(),
-    tsdemux(),
+    tsdemux(program),
   ),
   ends: 'tracks',
   form: 'parsed',
   transport: true,
 })
 
-const srt = (address: Address, source: Source): SourceLine => ({
+const srt = (address: Address, source: Source, { program }: SourceFacts): SourceLine => ({
   words: chain(
     element('srtsrc', {
       uri: address.bare,
@@ -103,7 +103,7 @@ const srt = (address: Address, source: Source): SourceLine => ({
     }),
     [TRANSPORT_CAPS],
     tee(),
-    tsdemux(),
+    tsdemux(program),
   ),
   ends: 'tracks',
   form: 'parsed',
@@ -201,7 +201,7 @@ const v4l2 = (source: Source, { camera, video }: SourceFacts): SourceLine => {
 
 const LINES: Readonly<Record<SourceKind, (address: Address, source: Source, facts: SourceFacts) => SourceLine>> = {
   rtsp,
-  mpegts: (address, source) => (address.scheme === 'srt' ? srt(address, source) : udp(address)),
+  mpegts: (address, source, facts) => (address.scheme === 'srt' ? srt(address, source, facts) : udp(address, facts)),
   rtmp,
   http: (address, _source, facts) => http(address, facts),
   file,

@@ -23,6 +23,15 @@ const SYNC = 0x47
 const PAT_PID = 0
 const NOTHING = new Uint8Array(0)
 
+/** The first program with video. */
+export interface AnnouncedVideo {
+  readonly program: number
+  /** The program whose map came first, which tsdemux takes also when it has no video. */
+  readonly firstProgram: number
+  /** The stream types of its video. */
+  readonly types: readonly number[]
+}
+
 /** The video of a program. */
 interface ProgramVideo {
   readonly program: number
@@ -48,8 +57,9 @@ export class KlvDemuxer {
   readonly #pat = new SectionAssembler()
   readonly #programMaps = new Map<number, SectionAssembler>()
   readonly #tracks = new Map<number, TrackState>()
-  /** Of the program whose map came first, which is the one that tsdemux plays. */
+  /** Of the program with video whose map came first, which is the one that is played. */
   #followed: (ProgramVideo & { readonly mapPid: number }) | undefined
+  #firstProgram: number | undefined
   #videoLost = false
   /** The last continuity counter per PID. */
   readonly #continuity = new Map<number, number>()
@@ -71,9 +81,11 @@ export class KlvDemuxer {
     return this.#videoLost
   }
 
-  /** The stream types of the video that a player shows; undefined before its program map. */
-  get videoTypes(): readonly number[] | undefined {
-    return this.#followed?.video.map((stream) => Number.parseInt(stream, 10))
+  /** The video to be shown; undefined before its program map. */
+  get announcedVideo(): AnnouncedVideo | undefined {
+    if (this.#followed === undefined || this.#firstProgram === undefined) return undefined
+    const { program, video } = this.#followed
+    return { program, firstProgram: this.#firstProgram, types: video.map((stream) => Number.parseInt(stream, 10)) }
   }
 
   /** The access units that this chunk completes. Their bytes are copies; the chunk may be reused. Never throws. */
@@ -143,6 +155,7 @@ export class KlvDemuxer {
     const map = klvTracksOf(section)
     if (map === null) return
     this.#readMaps.add(mapPid)
+    this.#firstProgram ??= map.program
     this.#follow(map, mapPid)
     const tracks = this.#isOfOtherVideo(map) ? [] : map.tracks
     this.#removeTracks(mapPid, tracks)

@@ -10,6 +10,7 @@ import { toHex } from '../../fixtures/klv/hex.ts'
 import { seededRandom } from '../../fixtures/klv/random.ts'
 import { startTsKlvSender } from '../../helpers/klv/ts-sender.ts'
 import { freeUdpPort, plan, send, TS } from '../../helpers/media/play-launch.ts'
+import { playSource } from '../../helpers/media/play-source.ts'
 import { until } from '../../helpers/until.ts'
 
 interface Unit {
@@ -121,6 +122,24 @@ describe('an MPEG-TS whose video changes', () => {
     const fault = await run
     expect([fault?.reason, fault?.message]).toEqual(['ended', 'The source goes on with another video stream.'])
   })
+})
+
+describe('an MPEG-TS whose first program is radio', () => {
+  it('ends its run at once, and the next one plays the program with video', async () => {
+    const port = await freeUdpPort()
+    // The map of the program that is made last is sent first.
+    const programs = 'prog-map=program_map,sink_100=2,sink_200=1,sink_201=1'
+    const radio = 'audiotestsrc is-live=true ! avenc_mp2 ! mpegaudioparse ! ts.sink_100'
+    const sound = 'audiotestsrc is-live=true ! avenc_mp2 ! mpegaudioparse ! ts.sink_201'
+    const video = `${TS.H264.replace(/ ! mpegtsmux.*$/, '')} ! ts.sink_200`
+    onTestFinished(send(`mpegtsmux name=ts alignment=7 ${programs} ! udpsink host=127.0.0.1 port=${port} ${video} ${sound} ${radio}`))
+    const play = await playSource(`udp://127.0.0.1:${port}`)
+    const fault = await play.ended
+    expect([play.video.length, fault?.reason, fault?.message]).toEqual([0, 'source_error', expect.stringContaining('reads program 1')])
+    const next = await playSource(`udp://127.0.0.1:${port}`, { previousFault: fault })
+    await next.media()
+    await until(() => next.video.length > 50, Boolean, 20_000)
+  }, 60_000)
 })
 
 describe('an MPEG-TS with neither H.264 nor H.265', () => {
