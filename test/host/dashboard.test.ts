@@ -2,7 +2,9 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Locator } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
+import { encodePacket } from '../../engine/klv/st0601/encode.ts'
 import { useChromium } from '../helpers/browser/dashboard.ts'
+import { startTsKlvSender } from '../helpers/klv/ts-sender.ts'
 import { startService } from '../helpers/process/service.ts'
 
 const chromium = useChromium()
@@ -150,6 +152,35 @@ describe('the dashboard in Chromium', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360)
     expectQuiet()
     await service.stop()
+  }, 60_000)
+
+  it('shows as many KLV values as it says, and their texts as text', async () => {
+    const mission = `<img src=x onerror="document.title='run'">${'A'.repeat(80)}`
+    const nothingToShow = [
+      [14, null],
+      [73, Uint8Array.of(1)],
+      [200, Uint8Array.of(1)],
+    ] as const
+    const sender = await startTsKlvSender({
+      synchronous: false,
+      klv: () => encodePacket([[2, Date.now() * 1000], [13, 60.1], [3, mission], ...nothingToShow]),
+    })
+    const service = await startService()
+    const uav = { id: 'uav', mode: 'simple', source: { uri: sender.uri }, klv_config: { auto_extract_geolocation: true } }
+    await service.request('POST', '/svc/pipeline', uav)
+    const { page, expectQuiet } = await chromium.open({ width: 360, height: 740 })
+    await page.goto(`${service.url}/svc/dashboard/#/pipeline/uav`)
+    await page
+      .getByRole('button', { name: /^Show all/ })
+      .filter({ hasText: 'Show all 4 values' })
+      .click()
+    const panel = page.getByRole('region', { name: 'KLV metadata' })
+    await panel.getByText(mission).waitFor()
+    expect(await panel.getByRole('term').allTextContents()).toEqual(['Precision Time Stamp', 'Sensor Latitude', 'Mission ID', 'Checksum'])
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360)
+    expectQuiet()
+    await service.stop()
+    await sender.stop()
   }, 60_000)
 })
 

@@ -51,7 +51,8 @@ export const KlvPanel = ({ pipeline: { id, klv } }: { readonly pipeline: Pipelin
     })
     return () => end.abort()
   }, [id, isDecoded])
-  const shown = packet.value?.items.filter(({ name, value }) => name !== null && value !== null && (showsAll.value || isCommon(name))) ?? []
+  const known = packet.value?.items.filter(({ name, value }) => name !== null && value !== null) ?? []
+  const shown = showsAll.value ? known : known.filter(({ name }) => isCommon(name ?? ''))
   const age = packet.value === undefined ? 0 : now.value - cameAt.value
   return (
     <section class="panel" aria-labelledby="klv-title">
@@ -90,7 +91,7 @@ export const KlvPanel = ({ pipeline: { id, klv } }: { readonly pipeline: Pipelin
               showsAll.value = !showsAll.value
             }}
           >
-            {showsAll.value ? 'Show fewer values' : `Show all ${packet.value.items.length} values`}
+            {showsAll.value ? 'Show fewer values' : `Show all ${known.length} values`}
           </button>
         </>
       )}
