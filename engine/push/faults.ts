@@ -12,6 +12,8 @@ interface Rule {
   readonly overTls?: string
 }
 
+const NO_ADDRESS = 'The host name of the receiver has no address. Check the uri of the push and the name server.'
+
 /** What the sinks of GStreamer 1.22 print, the most specific first: the first rule that matches any line decides. */
 const RULES: readonly Rule[] = [
   {
@@ -60,7 +62,7 @@ const RULES: readonly Rule[] = [
   {
     pattern: /Error resolving|resolve|Name or service not known|Temporary failure in name resolution/i,
     reason: 'unreachable',
-    message: 'The host name of the receiver has no address. Check the uri of the push and the name server.',
+    message: NO_ADDRESS,
   },
   {
     pattern: /No route to host|(?:Network|Host) (?:is )?unreachable/i,
@@ -144,6 +146,8 @@ export const pushFault = (ended: Ended, lines: readonly string[], { tls }: { rea
   const end = ended.signal === null ? `exit code ${ended.exitCode}` : `${ended.signal}`
   return new Fault('crashed', `The process of the push ended with ${end}.${error === '' ? '' : ` Its last error: ${error}`}`)
 }
+
+export const receiverNotFound = (cause: unknown): Fault => new Fault('unreachable', NO_ADDRESS, { cause })
 
 export const receiverStalled = (seconds: number): Fault =>
   new Fault('stalled', `The receiver has taken nothing for ${seconds} s. The push connects again.`)

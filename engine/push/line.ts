@@ -22,6 +22,8 @@ export interface PushMedia {
   /** Encoding name of its RTP, `H264` or `H265`. */
   readonly codec: string
   readonly klv: boolean
+  /** IP address of the receiver: udpsink would drop all video in silence where it finds none. Undefined for a listener without a host. */
+  readonly receiver: string | undefined
   /** Where a listener without a host listens, as the outputs do. */
   readonly outputHost: string
 }
@@ -63,13 +65,13 @@ const srt = (address: Address, { outputHost }: PushMedia): LaunchTokens =>
     }),
   )
 
-const udp = ({ host, port, query }: Address): LaunchTokens =>
+const udp = ({ port, query }: Address, { receiver }: PushMedia): LaunchTokens =>
   chain(
     input(),
     element('tsparse', { alignment: PACKETS_PER_DATAGRAM }),
     progress(),
     element('udpsink', {
-      host,
+      host: receiver,
       port,
       'ttl-mc': Number(query.get('ttl') ?? MULTICAST_TTL),
       'multicast-iface': query.get('iface') ?? undefined,

@@ -5,11 +5,13 @@ import { pause } from '../../lib/pause.ts'
 import type { Log } from '../../lib/ports.ts'
 import { isRtmp, type LastError, type PushState, type PushTarget, type PushView } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
+import { streamAddressOf } from '../../lib/stream-address.ts'
 import { Fault, maskFault } from '../fault.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import { type ConnectionEnd, type Feed, type OpenFeed, runConnection } from './connection.ts'
 import { cannotCarry, openToAll } from './faults.ts'
 import { isOpenListener, pushLine, refusesKlv } from './line.ts'
+import { receiverAddress } from './receiver-address.ts'
 import { nextState, type PushEvent } from './states.ts'
 
 /** Longest pause before the next attempt: the return of a receiver cannot be seen, and the video should be there within 5 s of it. */
@@ -146,9 +148,11 @@ export class Push {
     const codec = video.caps?.encodingName ?? ''
     const fault = this.#isForbidden ? openToAll() : cannotCarry(isRtmp(target), codec)
     if (fault !== undefined) return fault
+    const { host } = streamAddressOf(target.uri)
+    const receiver = host === '' ? undefined : await receiverAddress(host, signal)
     const klvStream = klv()
     const withKlv = klvStream?.caps !== undefined && !this.#klvRefused
-    const line = pushLine(target.uri, { codec, klv: withKlv, outputHost })
+    const line = pushLine(target.uri, { codec, klv: withKlv, receiver, outputHost })
     const renew = new AbortController()
     this.#renew = renew
     // The track cannot be added to a connection.

@@ -193,6 +193,27 @@ describe('pushes', () => {
     await service.stop()
   }, 60_000)
 
+  it('wait for the name of a receiver that has no address, also over UDP, and say so', async () => {
+    const service = await startService()
+    const schemes = ['udp', 'rtsp', 'rtsps', 'srt', 'rtmp']
+    await create(service, 'lost', {
+      source: { uri: 'test://ball?width=320&height=240&fps=30' },
+      push: schemes.map((scheme) => ({ uri: `${scheme}://no-such-host.invalid:9000/live/key` })),
+    })
+    const pushes = await until(
+      () => pushesOf(service, 'lost'),
+      (all) => all.every(({ state }) => state === 'waiting'),
+    )
+    for (const push of pushes) {
+      expect(push).toMatchObject({
+        bytes: 0,
+        last_error: { message: expect.stringContaining('The host name of the receiver has no address') },
+      })
+    }
+    expect(pushes.length).toBe(schemes.length)
+    await service.stop()
+  }, 60_000)
+
   it('start nothing, keep nothing playing, and end with an engine that is killed', async () => {
     const port = await freeUdpPort()
     const service = await startService()

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { isOpenListener, pushLine, refusesKlv } from '../../../../engine/push/line.ts'
 
-const H264 = { codec: 'H264', klv: false, outputHost: '0.0.0.0' }
+const H264 = { codec: 'H264', klv: false, receiver: '10.0.0.9', outputHost: '0.0.0.0' }
 const lineOf = (uri: string, media = H264): string => pushLine(uri, media).args.join(' ')
 
 describe('the line of a push', () => {
@@ -32,7 +32,9 @@ describe('the line of a push', () => {
 
   it('sends datagrams of seven packets over UDP, paced, and within the own network', () => {
     expect(lineOf('udp://10.0.0.9:5000')).toMatch(/tsparse alignment=7 .* udpsink host=10\.0\.0\.9 port=5000 ttl-mc=1 .*max-bitrate=\d+/)
-    expect(lineOf('udp://239.1.1.1:5000?ttl=8&iface=eth0')).toContain('host=239.1.1.1 port=5000 ttl-mc=8 multicast-iface=eth0 ')
+    expect(lineOf('udp://group.example:5000?ttl=8&iface=eth0', { ...H264, receiver: '239.1.1.1' })).toContain(
+      'host=239.1.1.1 port=5000 ttl-mc=8 multicast-iface=eth0 ',
+    )
     expect(pushLine('udp://10.0.0.9:5000', H264).catchUp).toBe(false)
   })
 
