@@ -44,10 +44,18 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 const NOT_ANNOUNCED =
   'Free space in the data directory, or let this user write to it. Until then the streams end when the API process does.'
 
+/**
+ * libuv lets half of its threads look up names, which is two by default: two cameras whose name server hangs would keep
+ * all others with names away. A thread that waits costs 10 KB.
+ */
+const WORKER_THREADS = '32'
 /** EX_CONFIG of sysexits.h. */
 const EXIT_CONFIGURATION = 78
 /** EX_UNAVAILABLE. */
 const EXIT_UNAVAILABLE = 69
+
+// Before anything uses a thread.
+process.env.UV_THREADPOOL_SIZE ??= WORKER_THREADS
 
 const configuration = readConfiguration(process.env)
 if ('mistakes' in configuration) {
@@ -194,7 +202,8 @@ const shutDown = async (reason: string): Promise<void> => {
     process.exit(0)
   }, CLOSE_WITHIN_MS).unref()
   // Whoever uses this engine looks for the next one from now on, and does not wait for answers.
-  announcement.remove()
+  const fault = announcement.remove()
+  if (fault !== undefined) log.warn('engine_still_announced', { error: fault })
   server.close()
   server.closeAllConnections()
   cot.close()

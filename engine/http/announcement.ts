@@ -16,7 +16,8 @@ export interface Announcement {
   write(address: Address): unknown
   /** Writes what could not be written before. */
   tryAgain(): void
-  remove(): void
+  /** Answers the error when the file cannot be removed, as on a disk that has become read-only. */
+  remove(): unknown
 }
 
 export const createAnnouncement = (dataDir: string): Announcement => {
@@ -44,7 +45,12 @@ export const createAnnouncement = (dataDir: string): Announcement => {
     },
     remove: () => {
       waiting = undefined
-      rmSync(file, { force: true })
+      try {
+        rmSync(file, { force: true })
+        return undefined
+      } catch (error) {
+        return error
+      }
     },
   }
 }

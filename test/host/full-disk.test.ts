@@ -63,3 +63,16 @@ it('a full disk ends no stream for good: the engine starts and is replaced, and 
   )
   expect(await service.stop()).toBe(0)
 }, 60_000)
+
+it('a disk that has become read-only does not keep the service from ending in order', async () => {
+  const dataDir = temporaryDataDir()
+  const service = await startService({ dataDir })
+  execFileSync('mount', ['--bind', dataDir, dataDir])
+  onTestFinished(() => void execFileSync('umount', ['--lazy', dataDir]))
+  execFileSync('mount', ['-o', 'remount,bind,ro', dataDir])
+  expect(await service.stop()).toBe(0)
+  const faults = service.log.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ level }) => level !== 'info')
+  const unremoved = faults.filter(({ event }) => event === 'engine_still_announced')
+  expect(new Set(unremoved.map((line) => line.process))).toEqual(new Set(['api', 'engine']))
+  expect(faults.filter(({ event }) => event === 'engine_crashed')).toEqual([])
+}, 60_000)

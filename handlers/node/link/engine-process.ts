@@ -85,8 +85,13 @@ export const untilGone = async (identity: ProcessIdentity, ms: number): Promise<
   return !isAlive(identity)
 }
 
-/** Removes what an engine that was killed has left in the data directory. */
-export const removeAddress = (dataDir: string, { pid }: ProcessIdentity): void => {
-  rmSync(`${addressFile(dataDir)}.${pid}`, { force: true })
-  if (readAnnounced(dataDir)?.pid === pid) rmSync(addressFile(dataDir), { force: true })
+/** Removes what an engine that was killed has left in the data directory. Answers the error when it cannot, as on a disk that has become read-only. */
+export const removeAddress = (dataDir: string, { pid }: ProcessIdentity): unknown => {
+  try {
+    rmSync(`${addressFile(dataDir)}.${pid}`, { force: true })
+    if (readAnnounced(dataDir)?.pid === pid) rmSync(addressFile(dataDir), { force: true })
+    return undefined
+  } catch (error) {
+    return error
+  }
 }

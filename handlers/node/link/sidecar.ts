@@ -36,14 +36,20 @@ export interface SidecarOptions extends LinkOptions {
 
 /** Links the engine that an earlier API process left, or starts one, and starts another when it is gone. */
 export const keepSidecar = (options: SidecarOptions): EngineLink => {
-  const { dataDir } = options
+  const { dataDir, log } = options
   const connections = createEngineConnections()
   /** The engine that was found or started last. */
   let current: ProcessIdentity | undefined
 
+  /** An address that stays does no harm: who reads it sees that its process is gone. */
+  const forget = (identity: ProcessIdentity): void => {
+    const fault = removeAddress(dataDir, identity)
+    if (fault !== undefined) log.warn('engine_still_announced', { pid: identity.pid, error: fault })
+  }
+
   const end = async (identity: ProcessIdentity, steps: readonly EndStep[]): Promise<void> => {
     await endProcess(identity, steps)
-    removeAddress(dataDir, identity)
+    forget(identity)
   }
 
   /** Two engines would want the same ports: one that was lost and still runs ends first, in order if it does so by itself. */
@@ -74,7 +80,7 @@ export const keepSidecar = (options: SidecarOptions): EngineLink => {
       kill: () => {
         if (current === undefined) return
         killProcess(current)
-        removeAddress(dataDir, current)
+        forget(current)
       },
       replacedWithinMs: REPLACED_WITHIN_MS,
       fetch: connections.fetch,

@@ -1,0 +1,16 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { createAnnouncement } from '../../../../engine/http/announcement.ts'
+import { temporaryDataDir } from '../../../helpers/process/temporary-data-dir.ts'
+
+const ADDRESS = { url: 'http://127.0.0.1:1', token: 'secret', pid: 1, started: undefined, version: '0' }
+
+it('an engine tells where it is until it ends', () => {
+  const folder = temporaryDataDir()
+  const announcement = createAnnouncement(folder)
+  expect(announcement.write(ADDRESS)).toBeUndefined()
+  expect(JSON.parse(readFileSync(join(folder, 'engine.json'), 'utf8'))).toMatchObject({ url: ADDRESS.url })
+  expect(announcement.remove()).toBeUndefined()
+  expect(() => readFileSync(join(folder, 'engine.json'))).toThrow('ENOENT')
+})
