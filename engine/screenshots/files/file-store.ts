@@ -66,7 +66,7 @@ export class FileStore {
     try {
       const { pipelineId, width, height, geolocation } = screenshot
       const name = formatFileName({ pipelineId, createdAt })
-      const bytes = withExif(screenshot.jpeg, encodeExif(createdAt, geolocation))
+      const bytes = withExif(screenshot.jpeg, encodeExif(createdAt, { width, height }, geolocation))
       await this.#folder.write(name, bytes)
       const metadata = { width, height, geolocation }
       const file: IndexedFile = { name, pipelineId, createdAt, bytes: bytes.length, metadata }

@@ -6,6 +6,7 @@ import type { Geolocation } from '../../../lib/schema/pipeline.ts'
 const TYPES = {
   BYTE: { code: 1, bytes: 1 },
   ASCII: { code: 2, bytes: 1 },
+  SHORT: { code: 3, bytes: 2 },
   LONG: { code: 4, bytes: 4 },
   RATIONAL: { code: 5, bytes: 8 },
   UNDEFINED: { code: 7, bytes: 1 },
@@ -19,13 +20,23 @@ interface Field {
 
 /** Tag numbers: CIPA DC-008 tables 4, 7 and 15. */
 const TAG = {
+  xResolution: 0x011a,
+  yResolution: 0x011b,
+  resolutionUnit: 0x0128,
   dateTime: 0x0132,
+  yCbCrPositioning: 0x0213,
   exifIfd: 0x8769,
   gpsIfd: 0x8825,
   exifVersion: 0x9000,
   dateTimeOriginal: 0x9003,
+  offsetTime: 0x9010,
   offsetTimeOriginal: 0x9011,
+  componentsConfiguration: 0x9101,
   subSecTimeOriginal: 0x9291,
+  flashpixVersion: 0xa000,
+  colorSpace: 0xa001,
+  pixelXDimension: 0xa002,
+  pixelYDimension: 0xa003,
   gpsVersion: 0,
   latitudeRef: 1,
   latitude: 2,
@@ -47,6 +58,13 @@ const HEADING_SCALE = 100
 
 const ascii = (tag: number, text: string): Field => ({ tag, type: 'ASCII', value: Buffer.from(`${text}\0`, 'latin1') })
 const bytes = (tag: number, ...values: readonly number[]): Field => ({ tag, type: 'BYTE', value: Buffer.from(values) })
+const short = (tag: number, number: number): Field => ({ tag, type: 'SHORT', value: Buffer.from([number >> 8, number & 0xff]) })
+const undefinedBytes = (tag: number, ...values: readonly number[]): Field => ({ tag, type: 'UNDEFINED', value: Buffer.from(values) })
+const long = (tag: number, number: number): Field => {
+  const value = Buffer.alloc(4)
+  value.writeUInt32BE(number)
+  return { tag, type: 'LONG', value }
+}
 const rationals = (tag: number, ...values: readonly (readonly [number, number])[]): Field => {
   const value = Buffer.alloc(8 * values.length)
   for (const [at, [numerator, denominator]] of values.entries()) {
@@ -56,17 +74,46 @@ const rationals = (tag: number, ...values: readonly (readonly [number, number])[
   return { tag, type: 'RATIONAL', value }
 }
 
-/** The Exif of a screenshot: its time (milliseconds since the epoch, written as UTC) and, if known, its geolocation. */
-export const encodeExif = (takenAt: number, geolocation: Geolocation | null): Buffer => {
+interface Size {
+  /** Pixels. */
+  readonly width: number
+  readonly height: number
+}
+
+/** What the standard prescribes where nothing is known. */
+const UNKNOWN_RESOLUTION = [72, 1] as const
+const INCHES = 2
+const CENTERED = 1
+const SRGB = 1
+
+/**
+ * The Exif of a screenshot: its time (milliseconds since the epoch, written as UTC), its size and, if known, its geolocation. It
+ * has all tags that CIPA DC-008 makes mandatory; those of an IFD are in ascending order.
+ */
+export const encodeExif = (takenAt: number, { width, height }: Size, geolocation: Geolocation | null): Buffer => {
   const iso = new Date(takenAt).toISOString()
   const dateTime = iso.slice(0, 19).replaceAll('-', ':').replace('T', ' ')
-  const exif: readonly Field[] = [
-    { tag: TAG.exifVersion, type: 'UNDEFINED', value: Buffer.from('0232', 'latin1') },
-    ascii(TAG.dateTimeOriginal, dateTime),
-    ascii(TAG.offsetTimeOriginal, '+00:00'),
-    ascii(TAG.subSecTimeOriginal, iso.slice(20, 23)),
+  const main: readonly Field[] = [
+    rationals(TAG.xResolution, UNKNOWN_RESOLUTION),
+    rationals(TAG.yResolution, UNKNOWN_RESOLUTION),
+    short(TAG.resolutionUnit, INCHES),
+    ascii(TAG.dateTime, dateTime),
+    short(TAG.yCbCrPositioning, CENTERED),
   ]
-  return layOut([ascii(TAG.dateTime, dateTime)], exif, geolocation === null ? [] : gpsFields(iso, geolocation))
+  const exif: readonly Field[] = [
+    undefinedBytes(TAG.exifVersion, ...Buffer.from('0232', 'latin1')),
+    ascii(TAG.dateTimeOriginal, dateTime),
+    ascii(TAG.offsetTime, '+00:00'),
+    ascii(TAG.offsetTimeOriginal, '+00:00'),
+    // Y, Cb, Cr.
+    undefinedBytes(TAG.componentsConfiguration, 1, 2, 3, 0),
+    ascii(TAG.subSecTimeOriginal, iso.slice(20, 23)),
+    undefinedBytes(TAG.flashpixVersion, ...Buffer.from('0100', 'latin1')),
+    short(TAG.colorSpace, SRGB),
+    long(TAG.pixelXDimension, width),
+    long(TAG.pixelYDimension, height),
+  ]
+  return layOut(main, exif, geolocation === null ? [] : gpsFields(iso, geolocation))
 }
 
 const gpsFields = (iso: string, { latitude, longitude, altitude, heading }: Geolocation): readonly Field[] => [
@@ -105,12 +152,7 @@ const layOut = (main: readonly Field[], exif: readonly Field[], gps: readonly Fi
   const pointers = gps.length > 0 ? 2 : 1
   const exifAt = HEADER_BYTES + ifdBytes(main) + pointers * ENTRY_BYTES
   const gpsAt = exifAt + ifdBytes(exif)
-  const pointer = (tag: number, at: number): Field => {
-    const value = Buffer.alloc(4)
-    value.writeUInt32BE(at)
-    return { tag, type: 'LONG', value }
-  }
-  const root = [...main, pointer(TAG.exifIfd, exifAt), ...(gps.length > 0 ? [pointer(TAG.gpsIfd, gpsAt)] : [])]
+  const root = [...main, long(TAG.exifIfd, exifAt), ...(gps.length > 0 ? [long(TAG.gpsIfd, gpsAt)] : [])]
   const header = Buffer.from([0x4d, 0x4d, 0, 42, 0, 0, 0, HEADER_BYTES])
   return Buffer.concat([header, encodeIfd(root, HEADER_BYTES), encodeIfd(exif, exifAt), ...(gps.length > 0 ? [encodeIfd(gps, gpsAt)] : [])])
 }

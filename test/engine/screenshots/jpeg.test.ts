@@ -52,7 +52,10 @@ describe('reading a JPEG', () => {
 
   it('reads twenty thousand damaged files without throwing', () => {
     const random = createRandom(7).next
-    const whole = withExif(jpeg(64, 48), encodeExif(TIME, { latitude: 1, longitude: 2, altitude: 3, heading: 4 }))
+    const whole = withExif(
+      jpeg(64, 48),
+      encodeExif(TIME, { width: 64, height: 48 }, { latitude: 1, longitude: 2, altitude: 3, heading: 4 }),
+    )
     let read = 0
     for (let round = 0; round < 20_000; round += 1) {
       const damaged = Buffer.from(whole.subarray(0, Math.floor(random() * whole.length)))
@@ -69,7 +72,7 @@ describe('reading a JPEG', () => {
 describe('the Exif of a screenshot', () => {
   it('is read correctly by ffprobe', () => {
     const geolocation = { latitude: -60.1768, longitude: 128.4268, altitude: -12.5, heading: 159.97 }
-    const tags = tagsOf(withExif(jpeg(64, 48), encodeExif(TIME, geolocation)))
+    const tags = tagsOf(withExif(jpeg(64, 48), encodeExif(TIME, { width: 64, height: 48 }, geolocation)))
     expect(tags).toMatchObject({
       DateTime: '2008:10:24 00:13:29',
       DateTimeOriginal: '2008:10:24 00:13:29',
@@ -88,8 +91,23 @@ describe('the Exif of a screenshot', () => {
     expect(rationals(tags.GPSImgDirection)).toEqual([159.97])
   })
 
+  it('has the tags that Exif makes mandatory, and the zone of each time', () => {
+    const tags = tagsOf(withExif(jpeg(64, 48), encodeExif(TIME, { width: 64, height: 48 }, null)))
+    const trimmed = Object.fromEntries(Object.entries(tags).map(([name, value]) => [name, value.trim()]))
+    expect(trimmed).toMatchObject({
+      XResolution: expect.stringMatching(/72:1$/),
+      YResolution: expect.stringMatching(/72:1$/),
+      ResolutionUnit: '2',
+      YCbCrPositioning: '1',
+      ComponentsConfiguration: expect.stringMatching(/1, *2, *3, *0/),
+      ColorSpace: '1',
+      PixelXDimension: '64',
+      PixelYDimension: '48',
+    })
+  })
+
   it('has no GPS tags without a geolocation', () => {
-    const tags = tagsOf(withExif(jpeg(64, 48), encodeExif(TIME, null)))
+    const tags = tagsOf(withExif(jpeg(64, 48), encodeExif(TIME, { width: 64, height: 48 }, null)))
     expect(Object.keys(tags).filter((name) => name.startsWith('GPS'))).toEqual([])
     expect(tags.DateTimeOriginal).toBe('2008:10:24 00:13:29')
   })
@@ -102,7 +120,7 @@ describe('the Exif of a screenshot', () => {
     { latitude: -0.000001, longitude: 179.999999999, altitude: -1000, heading: 0.01 },
     { latitude: 59.999999999, longitude: -0.5, altitude: 1.5, heading: null },
   ])('round-trips $latitude, $longitude, $altitude, $heading', (geolocation) => {
-    const picture = withExif(jpeg(32, 32), encodeExif(TIME, geolocation))
+    const picture = withExif(jpeg(32, 32), encodeExif(TIME, { width: 32, height: 32 }, geolocation))
     const exif = findExif(picture) ?? Buffer.alloc(0)
     expect(decodeGeolocation(exif)).toEqual({ ...geolocation, latitude: geolocation.latitude + 0 })
     expect(readJpeg(picture)).toEqual({ width: 32, height: 32, end: picture.length })
