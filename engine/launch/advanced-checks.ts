@@ -63,7 +63,7 @@ const readings = (value: string): readonly string[] => {
 }
 
 /** Properties that name a library which the element loads. */
-const LIBRARY = /^omx-lib/
+const LIBRARY = /^omx-lib|^crypto-engine$/
 /** Properties whose value names an element, or is a description, from which an element is made while the pipeline runs. */
 const MAKES_ELEMENTS = /(?:^|-)(?:factory|encoders?|decoders?|properties|description)$|^(?:colorspace|jpeg-decoder)-name$/
 // Properties of allowed elements that name a file to read or write (location of an overlay, multipass-cache-file of x264enc, …).
@@ -86,10 +86,10 @@ const refuseProperty = (property: string, value: string, denied: ReadonlySet<str
   if (FILE.test(property) && value !== '' && !NETWORK_SCHEME.test(scheme)) {
     throw refuse(`The property ${property} names a file, which is not allowed here`)
   }
-  // ALSA's own file and tee devices write files, and run programs.
+  // ALSA's own file and tee devices write files, and run programs; cdparanoiasrc reads what its generic-device names.
   const isNode = /^\/dev\/[\w./-]+$/.test(value) && !value.includes('..')
-  if (property === 'device' && !isNode && /^(?:file|tee)\b|[/|{}'"]/i.test(value)) {
-    throw refuse('The property device names more than a device')
+  if (/(?:^|-)device$/.test(property) && !isNode && /^(?:file|tee)\b|[/|{}'"]/i.test(value)) {
+    throw refuse(`The property ${property} names more than a device`)
   }
   if (CODEC_OPTIONS.test(property) && FILE_OPTION.test(value.replaceAll('_', '-'))) {
     throw refuse(`The ${property} names a file, which is not allowed here`)

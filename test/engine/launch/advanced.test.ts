@@ -119,6 +119,7 @@ describe('checkAdvanced', () => {
     ['videotestsrc ! avenc_h264_omx omx-libname=/tmp/x.so ! fakesink', 'library'],
     ['videotestsrc ! avenc_h264_omx omx_libname=/tmp/x.so ! fakesink', 'library'],
     ['videotestsrc ! avenc_mpeg4_omx omx-libprefix=/tmp/ ! fakesink', 'library'],
+    ['videotestsrc ! jpegenc ! curlhttpsink location=https://h/ crypto-engine=/tmp/x.so', 'library'],
     ['qtmoovrecover recovery-input=/tmp/a broken-input=/tmp/b fixed-output=/tmp/c', 'qtmoovrecover'],
     ['qtmoovrecover fixed_output=/tmp/c', 'qtmoovrecover'],
     ['videotestsrc ! x264enc ! avmux_hls ! fakesink', 'avmux_hls'],
@@ -129,6 +130,7 @@ describe('checkAdvanced', () => {
     ['rtpbin fec-encoders="fec,0=(string)filesink"', 'filesink'],
     [String.raw`rtpbin fec-decoders='fec,0="\146ilesrc"'`, 'filesrc'],
     ['cdiocddasrc device=/dev/../srv/x.iso ! fakesink', 'device'],
+    ['cdparanoiasrc generic-device=/srv/x.iso ! fakesink', 'generic-device'],
     ['videotestsrc ! mp4mux faststart_file=/tmp/x ! fakesink', 'faststart-file'],
     ['queue2 temp_template=/tmp/x-XXXXXX ! fakesink', 'temp-template'],
   ])('refuses %s and names the cause', async (description, cause) => {
