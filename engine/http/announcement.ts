@@ -1,4 +1,4 @@
-import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 interface Address {
@@ -16,7 +16,7 @@ export interface Announcement {
   write(address: Address): unknown
   /** Writes what could not be written before. */
   tryAgain(): void
-  /** Answers the error when the file cannot be removed, as on a disk that has become read-only. */
+  /** Answers the error when the file cannot be removed, as on a disk that has become read-only. That of a later engine stays. */
   remove(): unknown
 }
 
@@ -24,13 +24,16 @@ export const createAnnouncement = (dataDir: string): Announcement => {
   const file = join(dataDir, 'engine.json')
   const draft = `${file}.${process.pid}`
   let waiting: Address | undefined
+  let written: string | undefined
 
   const write = (address: Address): unknown => {
     waiting = address
+    const text = JSON.stringify(address)
     try {
-      writeFileSync(draft, JSON.stringify(address), { mode: 0o600 })
+      writeFileSync(draft, text, { mode: 0o600 })
       renameSync(draft, file)
       waiting = undefined
+      written = text
       return undefined
     } catch (error) {
       // Otherwise each engine that ends on a full disk would leave one.
@@ -46,7 +49,7 @@ export const createAnnouncement = (dataDir: string): Announcement => {
     remove: () => {
       waiting = undefined
       try {
-        rmSync(file, { force: true })
+        if (existsSync(file) && readFileSync(file, 'utf8') === written) rmSync(file)
         return undefined
       } catch (error) {
         return error

@@ -14,3 +14,12 @@ it('an engine tells where it is until it ends', () => {
   expect(announcement.remove()).toBeUndefined()
   expect(() => readFileSync(join(folder, 'engine.json'))).toThrow('ENOENT')
 })
+
+it('an engine that ends does not remove what a later one tells', () => {
+  const folder = temporaryDataDir()
+  const [earlier, later] = [createAnnouncement(folder), createAnnouncement(folder)]
+  earlier.write(ADDRESS)
+  later.write({ ...ADDRESS, url: 'http://127.0.0.1:2' })
+  expect(earlier.remove()).toBeUndefined()
+  expect(JSON.parse(readFileSync(join(folder, 'engine.json'), 'utf8'))).toMatchObject({ url: 'http://127.0.0.1:2' })
+})
