@@ -126,8 +126,8 @@ describe('the camera monitor on a host', () => {
       () => monitorStarts(runs),
       (count) => count >= 3,
     )
-    // 0.5 s and 1 s between three attempts.
-    expect(performance.now() - started).toBeGreaterThan(1400)
+    // 0.5 s, and 0.75 to 1 s, between three attempts.
+    expect(performance.now() - started).toBeGreaterThan(1150)
   })
 
   it('reports a camera that was removed just before the monitor process started', async () => {
