@@ -1,4 +1,5 @@
 import { BitReader, withoutEmulation } from './bits.ts'
+import { skipVuiHead } from './vui.ts'
 
 /** What is read of an H.264 sequence parameter set (section 7.3.2.1.1 and annex E). */
 export interface H264Sps {
@@ -33,7 +34,6 @@ const MAX_BYTES = 1024
 const HIGH_PROFILES = new Set([100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135])
 const MAX_CYCLE = 255
 const MAX_CPB = 32
-const EXTENDED_SAR = 255
 /** Of the frames that a decoder holds (section A.3.1). */
 const MAX_FRAMES = 16
 
@@ -108,7 +108,7 @@ const readSize = (bits: BitReader, chroma: number): { readonly width: number; re
 }
 
 const readVui = (bits: BitReader): Vui => {
-  skipToTiming(bits)
+  skipVuiHead(bits)
   const timingAt = bits.position
   const timed = bits.bit() === 1
   const frameRate = timed ? readFrameRate(bits) : null
@@ -123,19 +123,6 @@ const readVui = (bits: BitReader): Vui => {
   bits.bit()
   for (let field = 0; field < 4; field++) bits.ue()
   return { ...known, reorderFrames: bits.ue() }
-}
-
-const skipToTiming = (bits: BitReader): void => {
-  if (bits.bit() === 1 && bits.number(8) === EXTENDED_SAR) bits.skip(32)
-  if (bits.bit() === 1) bits.bit()
-  if (bits.bit() === 1) {
-    bits.skip(4)
-    if (bits.bit() === 1) bits.skip(24)
-  }
-  if (bits.bit() === 1) {
-    bits.ue()
-    bits.ue()
-  }
 }
 
 const readFrameRate = (bits: BitReader): number | null => {

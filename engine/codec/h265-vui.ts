@@ -1,5 +1,6 @@
 import type { BitReader } from './bits.ts'
 import { openH265Sps } from './h265-sps.ts'
+import { skipVuiHead } from './vui.ts'
 
 /** Where an H.265 sequence parameter set says its frame rate (section E.2.1), as bits of it without emulation prevention. */
 export interface H265Timing {
@@ -11,7 +12,6 @@ export interface H265Timing {
   readonly timed: boolean
 }
 
-const EXTENDED_SAR = 255
 /** num_short_term_ref_pic_sets, and the pictures of one (section 7.4.3.2.1, section A.4.2). */
 const MAX_REFERENCE_SETS = 64
 const MAX_REFERENCES = 16
@@ -100,16 +100,7 @@ const skipLongTerm = (bits: BitReader, pictureOrderBits: number): boolean => {
 }
 
 const skipToTiming = (bits: BitReader): void => {
-  if (bits.bit() === 1 && bits.number(8) === EXTENDED_SAR) bits.skip(32)
-  if (bits.bit() === 1) bits.bit()
-  if (bits.bit() === 1) {
-    bits.skip(4)
-    if (bits.bit() === 1) bits.skip(24)
-  }
-  if (bits.bit() === 1) {
-    bits.ue()
-    bits.ue()
-  }
+  skipVuiHead(bits)
   // Neutral chroma, fields, picture structure.
   bits.skip(3)
   if (bits.bit() === 1) for (let side = 0; side < 4; side++) bits.ue()

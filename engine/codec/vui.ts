@@ -1,0 +1,17 @@
+import type { BitReader } from './bits.ts'
+
+const EXTENDED_SAR = 255
+
+/** Skips what a VUI of H.264 and H.265 begins with: aspect ratio, overscan, signal type, chroma location (section E.1.1, E.2.1). */
+export const skipVuiHead = (bits: BitReader): void => {
+  if (bits.bit() === 1 && bits.number(8) === EXTENDED_SAR) bits.skip(32)
+  if (bits.bit() === 1) bits.bit()
+  if (bits.bit() === 1) {
+    bits.skip(4)
+    if (bits.bit() === 1) bits.skip(24)
+  }
+  if (bits.bit() === 1) {
+    bits.ue()
+    bits.ue()
+  }
+}
