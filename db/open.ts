@@ -31,13 +31,14 @@ export const openDatabase = async (options: DatabaseOptions): Promise<Database> 
 
 /**
  * Reads of a database that another process may be using, and migrates nothing; undefined for an empty one. Throws DatabaseError with a
- * message for the operator where this program cannot use it.
+ * message for the operator where this program cannot use it, or a part of the file is damaged.
  */
 export const checkDatabase = async <T>(options: DatabaseOptions, read: (database: Database) => Promise<T>): Promise<T | undefined> => {
   let connection: DatabaseConnection | undefined
   try {
     connection = await connect(options)
     const version = await checkVersion(connection.client, MIGRATIONS)
+    if (options.url.startsWith('file:')) await checkPages(connection.client)
     // Of an empty one there is nothing to read.
     return version > 0 ? await read(toDatabase(connection)) : undefined
   } catch (error) {
@@ -45,6 +46,13 @@ export const checkDatabase = async <T>(options: DatabaseOptions, read: (database
   } finally {
     connection?.client.close()
   }
+}
+
+/** All pages are read: to open a file tells of damage in its first one alone. */
+const checkPages = async (client: DatabaseClient): Promise<void> => {
+  const { rows } = await client.execute('PRAGMA quick_check(1)')
+  const found = rows[0]?.quick_check
+  if (found !== 'ok') throw Object.assign(new Error(String(found)), { code: 'SQLITE_CORRUPT' })
 }
 
 const toOpeningError = ({ url }: DatabaseOptions, error: unknown): Error =>

@@ -5,7 +5,7 @@ import type { CredentialRepository, PipelineRecord, PipelineRepository } from '.
  * database: they do not see what another process writes.
  */
 
-/** `count` still reads the database, so that health reports the database's state. */
+/** `count` still reads the database, so that health reports the database's state; it fails where the pipelines could not be read. */
 export const keepPipelinesInMemory = (stored: PipelineRepository): PipelineRepository => {
   const records = once(async () => new Map((await stored.list()).map((record) => [record.config.id, record])))
   const amend = async (id: string, change: Partial<PipelineRecord>): Promise<void> => {
@@ -20,7 +20,10 @@ export const keepPipelinesInMemory = (stored: PipelineRepository): PipelineRepos
   }
   return {
     list: async () => [...(await records()).values()],
-    count: () => stored.count(),
+    count: async () => {
+      await records()
+      return stored.count()
+    },
     find: async (id) => (await records()).get(id),
     insert: async (record) => {
       const known = await records()

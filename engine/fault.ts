@@ -53,7 +53,7 @@ export const worthWaiting = (fault: Fault): boolean => WORTH_WAITING.has(fault.r
 
 /**
  * Whether a start is tried again after this fault while no request waits for it. Also after a 404, which a media server answers
- * until its publisher is back; not after a 401, since cameras lock after repeated wrong passwords.
+ * until its publisher is back. After a 401 a play counts, since cameras lock after repeated wrong passwords.
  */
 export const worthRetrying = (fault: Fault): boolean => !fault.permanent || fault.reason === 'not_found'
 

@@ -83,7 +83,7 @@ process.on('uncaughtException', (error) => {
 })
 
 await withholdInherited()
-if (configuration.engineListen !== undefined) endWhenHanging()
+if (configuration.engineListen !== undefined) endWhenHanging('engine')
 mkdirSync(configuration.dataDir, { recursive: true, mode: 0o700 })
 /** A signal during the start ends it, and the programs that it runs, so that they leave nothing behind. */
 const starting = new AbortController()
@@ -163,10 +163,14 @@ const server = createEngineServer({
 })
 
 let foundVersion: string | null = null
+/** The status is waited for no longer than 4 s, and tells more than this. */
+const VERSION_MS = 3000
 /** Version of gst-launch-1.0; looked for until it is found, since it may be installed while the service runs. */
 const gstreamerVersion = async (): Promise<string | null> => {
   if (foundVersion !== null) return foundVersion
-  const { stdout } = await runToEnd('gst-launch-1.0', ['--version'], { timeoutMs: 5000, reach: 'host' })
+  // Otherwise it would first list all plugins, each time where the user has no home to keep the list in.
+  const environment = { GST_REGISTRY_DISABLE: 'yes' }
+  const { stdout } = await runToEnd('gst-launch-1.0', ['--version'], { timeoutMs: VERSION_MS, reach: 'host', environment })
   foundVersion = /GStreamer (\S+)/.exec(stdout)?.[1] ?? null
   return foundVersion
 }
@@ -176,6 +180,8 @@ const announcement = createAnnouncement(configuration.dataDir)
 /** Tells the API processes of now and later where this engine is. */
 const announce = (): void => {
   if (closing) return
+  // The API process that started this one was killed meanwhile, and the next one has started another.
+  if (engineListen === undefined && announcement.isTaken()) return void shutDown('another engine runs')
   const { address: host, family, port } = server.address() as AddressInfo
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : family === 'IPv6' ? `[${host}]` : host
   const address = {

@@ -87,8 +87,9 @@ type Parsed<T> = { readonly value: T } | { readonly mistake: string }
 
 interface Variable<T> {
   readonly name: string
-  /** Value when the variable is not set; undefined: none. */
+  /** What is parsed when the variable is not set; undefined: nothing, and the value is `unset`. */
   readonly default: string | undefined
+  readonly unset?: T
   /** The default as `--help` and the README show it. */
   readonly shown: string
   readonly about: string
@@ -120,16 +121,29 @@ const databaseUrl = (value: string): Parsed<string> =>
     ? mistake('name a file, such as file:///var/lib/video-pipelines.db')
     : url(['file:', 'libsql:', 'https:', 'http:'])(value)
 
+/** What an API key may be. */
+export const API_KEY: RegExp = /^[\x21-\x7e]{16,512}$/
+
 /** It is sent in a header field. Files and secrets often end in a line break, which nobody sees. */
 const bearer = (value: string): Parsed<string> =>
   /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value)
     ? ok(value)
     : mistake('use printable ASCII characters, without a blank or line break at the end')
 
-const hostAndPort = (value: string): Parsed<{ host: string; port: number }> => {
-  const match = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})$/.exec(value)
-  const port = Number(match?.[2])
-  return match?.[1] !== undefined && port >= 1 && port <= 65535 ? ok({ host: match[1], port }) : mistake('use host:port')
+const HOST_AND_PORT = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})$/
+
+const hostAndPort =
+  (leastPort: number) =>
+  (value: string): Parsed<{ host: string; port: number }> => {
+    const [, host, digits] = HOST_AND_PORT.exec(value) ?? []
+    const port = Number(digits)
+    return host !== undefined && port >= leastPort && port <= 65535 ? ok({ host, port }) : mistake('use host:port')
+  }
+
+/** To listen at: port 0 takes a free one, and the host has no brackets. */
+const listenAddress = (value: string): Parsed<{ host: string; port: number }> => {
+  const parsed = hostAndPort(0)(value)
+  return 'value' in parsed ? ok({ ...parsed.value, host: parsed.value.host.replace(/^\[|\]$/g, '') }) : parsed
 }
 
 const regularExpression = (value: string): Parsed<RegExp> => {
@@ -138,12 +152,6 @@ const regularExpression = (value: string): Parsed<RegExp> => {
   } catch {
     return mistake('use a regular expression, such as ^live/')
   }
-}
-
-const listenAddress = (value: string): Parsed<{ host: string; port: number }> => {
-  const match = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})$/.exec(value)
-  const port = Number(match?.[2])
-  return match?.[1] !== undefined && port <= 65535 ? ok({ host: match[1].replace(/^\[|\]$/g, ''), port }) : mistake('use host:port')
 }
 
 const ipAddress = (value: string): Parsed<string> => {
@@ -172,26 +180,18 @@ const flagOrFolder = (value: string): Parsed<boolean | string> => {
   return value === '1' || value === '0' ? ok(value === '1') : mistake('use 0, 1 or the absolute path of a folder')
 }
 
-const sandboxMode = (value: string): Parsed<SandboxMode> => {
-  const mode = SANDBOX_MODES.find((candidate) => candidate === value)
-  return mode === undefined ? mistake(`use one of: ${SANDBOX_MODES.join(', ')}`) : ok(mode)
-}
-
-const rtspReader = (value: string): Parsed<RtspReader> => {
-  const reader = RTSP_READERS.find((candidate) => candidate === value)
-  return reader === undefined ? mistake(`use one of: ${RTSP_READERS.join(', ')}`) : ok(reader)
-}
+const oneOf =
+  <const T extends string>(values: readonly T[]) =>
+  (value: string): Parsed<T> => {
+    const found = values.find((candidate) => candidate === value)
+    return found === undefined ? mistake(`use one of: ${values.join(', ')}`) : ok(found)
+  }
 
 const hostList = (value: string): Parsed<readonly string[]> => {
   const names = value.split(',').map((name) => name.trim().toLowerCase())
   return names.every((name) => name === '*' || /^[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?$/.test(name))
     ? ok(names)
     : mistake('use host names such as video.example.org without port, separated by commas, or *')
-}
-
-const logLevel = (value: string): Parsed<LogLevel> => {
-  const level = LOG_LEVELS.find((candidate) => candidate === value)
-  return level === undefined ? mistake(`use one of: ${LOG_LEVELS.join(', ')}`) : ok(level)
 }
 
 const optional = <T>(variable: Omit<Variable<T>, 'default' | 'shown'> & { readonly shown?: string }): Variable<T | undefined> => ({
@@ -202,7 +202,15 @@ const optional = <T>(variable: Omit<Variable<T>, 'default' | 'shown'> & { readon
 
 const withDefault = <T>(variable: Omit<Variable<T>, 'shown' | 'default'> & { readonly default: string }): Variable<T> => ({
   ...variable,
-  shown: variable.default === '' ? 'none' : variable.default,
+  shown: variable.default,
+})
+
+/** Empty when nothing is given. */
+const list = <T>(variable: Omit<Variable<readonly T[]>, 'default' | 'shown' | 'unset'>): Variable<readonly T[]> => ({
+  ...variable,
+  default: undefined,
+  shown: 'none',
+  unset: [],
 })
 
 const VARIABLES = {
@@ -226,8 +234,7 @@ const VARIABLES = {
     shown: 'generated into <data dir>/api-key',
     about: 'API key for automation and triggers, at least 16 characters',
     secret: true,
-    parse: (value) =>
-      /^[\x21-\x7e]{16,512}$/.test(value) ? ok(value) : mistake('use 16 to 512 printable ASCII characters without blanks'),
+    parse: (value) => (API_KEY.test(value) ? ok(value) : mistake('use 16 to 512 printable ASCII characters without blanks')),
   }),
   password: optional({
     name: 'SVC_PASSWORD',
@@ -261,7 +268,7 @@ const VARIABLES = {
     name: 'SVC_MEDIA_SERVER',
     default: '127.0.0.1:8554',
     about: 'host:port of the media server that calls the triggers, or is watched',
-    parse: hostAndPort,
+    parse: hostAndPort(1),
   }),
   mediaServerApi: optional({
     name: 'SVC_MEDIA_SERVER_API',
@@ -340,13 +347,13 @@ const VARIABLES = {
     name: 'SVC_SANDBOX',
     default: 'auto',
     about: 'confinement of GStreamer processes: auto, required or off',
-    parse: sandboxMode,
+    parse: oneOf(SANDBOX_MODES),
   }),
   rtspReader: withDefault({
     name: 'SVC_RTSP_READER',
     default: 'engine',
     about: 'who reads RTSP sources without encoding: engine, or child for a GStreamer process each',
-    parse: rtspReader,
+    parse: oneOf(RTSP_READERS),
   }),
   trustProxy: withDefault({
     name: 'SVC_TRUST_PROXY',
@@ -360,26 +367,21 @@ const VARIABLES = {
     parse: (value) =>
       /^[A-Za-z0-9-]{1,64}$/.test(value) ? ok(value.toLowerCase()) : mistake('use the name of a header field, such as cf-connecting-ip'),
   }),
-  corsOrigins: withDefault({
+  corsOrigins: list({
     name: 'SVC_CORS_ORIGINS',
-    default: '',
     about: 'origins that may call the API from a browser, separated by commas',
     parse: originList,
   }),
-  allowedHosts: withDefault({
+  allowedHosts: list({
     name: 'SVC_ALLOWED_HOSTS',
-    default: '',
     about: 'host names at which an open API answers, separated by commas; * allows any',
     parse: hostList,
   }),
-  logLevel: withDefault({ name: 'SVC_LOG_LEVEL', default: 'info', about: `one of ${LOG_LEVELS.join(', ')}`, parse: logLevel }),
+  logLevel: withDefault({ name: 'SVC_LOG_LEVEL', default: 'info', about: `one of ${LOG_LEVELS.join(', ')}`, parse: oneOf(LOG_LEVELS) }),
 } satisfies { readonly [K in keyof Configuration]: Variable<Configuration[K]> }
 
 /** Every variable for `--help` and the README. */
 export const CONFIGURATION_VARIABLES: readonly Pick<Variable<unknown>, 'name' | 'shown' | 'about'>[] = Object.values(VARIABLES)
-
-/** Fields that are an empty list when nothing is given. */
-const LISTS: ReadonlySet<string> = new Set<keyof Configuration>(['corsOrigins', 'allowedHosts'])
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -401,8 +403,8 @@ export const readConfiguration = (environment: Environment): Configuration | { r
   for (const [field, variable] of Object.entries(VARIABLES) as [string, Variable<unknown>][]) {
     const given = environment[variable.name]
     const value = given === undefined || given === '' ? variable.default : given
-    if (value === undefined || value === '') {
-      values[field] = LISTS.has(field) ? [] : undefined
+    if (value === undefined) {
+      values[field] = variable.unset
       continue
     }
     const parsed = variable.parse(value)

@@ -1,18 +1,13 @@
 import { ApiError } from './errors.ts'
+import { orderedJson } from './json/ordered-json.ts'
 
 /** A strong entity tag (RFC 9110 section 8.8.3) of a JSON value; the order of its fields does not count. */
 export const etagOf = async (value: unknown): Promise<string> => {
-  const text = JSON.stringify(value, inFieldOrder)
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)))
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(orderedJson(value))))
   return `"${Array.from(digest.subarray(0, TAG_BYTES), (byte) => byte.toString(16).padStart(2, '0')).join('')}"`
 }
 
 const TAG_BYTES = 16
-
-const inFieldOrder = (_key: string, value: unknown): unknown =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
-    : value
 
 // A tag may contain commas, so a list is not split at them (RFC 9110 section 8.8.3).
 const TAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g

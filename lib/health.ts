@@ -1,12 +1,13 @@
 import type { EngineStatus } from './engine/messages.ts'
 import type { Engine } from './engine/protocol.ts'
 import type { Licensing } from './license/licensing.ts'
-import type { CredentialRepository, PipelineRepository } from './repositories.ts'
+import type { CredentialRepository, PipelineRepository, SettingsRepository } from './repositories.ts'
 
 export interface HealthDeps {
   readonly engine: Engine
   readonly pipelines: PipelineRepository
   readonly credentials: CredentialRepository
+  readonly settings: SettingsRepository
   readonly licensing: Licensing
   /** Time since the start by a clock that nobody sets. */
   readonly uptimeSeconds: () => number
@@ -26,7 +27,7 @@ const API_VERSION = '1'
 export const readHealth = async (deps: HealthDeps) => {
   const [engine, total, writable, license, warnings] = await Promise.all([
     statusOf(deps.engine),
-    countOf(deps.pipelines),
+    readAll(deps),
     deps.isWritable?.() ?? true,
     deps.licensing.state(),
     warningsOf(deps),
@@ -67,4 +68,13 @@ const warningsOf = async ({ isExposed, credentials }: HealthDeps): Promise<reado
 }
 
 const statusOf = (engine: Engine): Promise<EngineStatus | undefined> => engine.status().catch(() => undefined)
-const countOf = (pipelines: PipelineRepository): Promise<number | undefined> => pipelines.count().catch(() => undefined)
+
+/** The number of pipelines; undefined where the database does not answer, or what requests and engine need of it is damaged. */
+const readAll = async ({ pipelines, credentials, settings }: HealthDeps): Promise<number | undefined> => {
+  try {
+    const [total] = await Promise.all([pipelines.count(), credentials.find(), settings.read()])
+    return total
+  } catch {
+    return undefined
+  }
+}

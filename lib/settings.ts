@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import type { Engine } from './engine/protocol.ts'
 import { type ApiError, messageOf } from './errors.ts'
 import { etagOf, requireMatch } from './etag.ts'
+import { isRecord } from './json/is-record.ts'
 import type { KeyedQueue } from './keyed-queue.ts'
 import type { Clock, Log } from './ports.ts'
 import { MASK } from './redact.ts'
@@ -40,7 +41,7 @@ const usable = (stored: PartialSettings): PartialSettings => {
   for (const field of refusedFields(stored)) {
     const [name = '', inner] = field.split('.')
     const { [name]: group, ...others } = kept
-    kept = inner !== undefined && isGroup(group) ? { ...others, [name]: without(group, inner) } : others
+    kept = inner !== undefined && isRecord(group) ? { ...others, [name]: without(group, inner) } : others
   }
   return kept
 }
@@ -121,13 +122,11 @@ const overlay = <T extends object>(group: T, changes: { [K in keyof T]?: T[K] | 
   return merged
 }
 
-const isGroup = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
-
 const mergePartial = (stored: PartialSettings, patch: PartialSettings): PartialSettings => {
   const merged: Record<string, unknown> = { ...stored }
   for (const [name, value] of Object.entries(patch)) {
     const before = merged[name]
-    merged[name] = isGroup(value) && isGroup(before) ? { ...before, ...value } : value
+    merged[name] = isRecord(value) && isRecord(before) ? { ...before, ...value } : value
   }
   return merged
 }

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { ApiError } from './errors.ts'
+import { isRecord } from './json/is-record.ts'
 
 export interface ValidationIssue {
   /** Dotted path of the field, empty for the body itself. */
@@ -51,8 +52,6 @@ interface SchemaShape {
   readonly options?: readonly unknown[]
   readonly wrapped?: AnySchema
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Fields that hold an array instead of an object: valibot's object schemas accept one, since its typeof is 'object'. */
 const arraysForObjects = (schema: AnySchema, input: unknown, path: readonly string[] = []): readonly ValidationIssue[] => {

@@ -12,6 +12,8 @@ export class DatabaseError extends Error {
 
 const NOT_A_DATABASE = new Set(['SQLITE_NOTADB', 'SQLITE_CORRUPT'])
 const NO_SPACE = new Set(['SQLITE_FULL'])
+/** Also of a full disk, where the file beside the database that its users share gets no room. */
+const FAILED_DISK = new Set(['SQLITE_IOERR'])
 const NOT_OPENED = new Set(['SQLITE_CANTOPEN', 'SQLITE_PERM', 'SQLITE_READONLY', 'SQLITE_AUTH'])
 // The native add-on gives no code for a file that it cannot open.
 const NOT_CONNECTED = /unable to open/i
@@ -43,6 +45,10 @@ export const openingError = (place: string, error: unknown, { isServer = false }
       cause: error,
     })
   if (NO_SPACE.has(primary)) return new DatabaseError(`${place} cannot be opened: its disk is full. Free space there.`, { cause: error })
+  if (FAILED_DISK.has(primary))
+    return new DatabaseError(`${place} cannot be opened: its disk is full or fails. Free space there, and see the log of its host.`, {
+      cause: error,
+    })
   if (NOT_OPENED.has(primary) || (error instanceof Error && NOT_CONNECTED.test(error.message)))
     return new DatabaseError(`${place} cannot be opened. Check that its folder exists and is writable.`, { cause: error })
   if (code === 'SERVER_ERROR' && /status 40[13]/.test(messageOf(error)))

@@ -1,5 +1,5 @@
 import type { DatabaseClient } from '../connect/connection.ts'
-import { DatabaseError } from '../connect/database-error.ts'
+import { DatabaseError, refusesChanges } from '../connect/database-error.ts'
 import type { Migration } from './migrations.ts'
 
 const LEDGER =
@@ -19,7 +19,8 @@ export const checkVersion = async (client: DatabaseClient, migrations: readonly 
 
 /**
  * Migrates the database to the newest version, one transaction per step. Several processes may run it at once: the primary
- * key of the ledger lets only one of them apply a step. Throws DatabaseError when a newer program wrote the database.
+ * key of the ledger lets only one of them apply a step. Throws DatabaseError when a newer program wrote the database or a step
+ * is wrong, and the error of the driver where nothing can be written, as on a full disk.
  */
 export const migrate = async (client: DatabaseClient, migrations: readonly Migration[]): Promise<void> => {
   let version = await checkVersion(client, migrations)
@@ -41,6 +42,7 @@ const apply = async (client: DatabaseClient, migration: Migration): Promise<numb
   } catch (cause) {
     const version = await currentVersion(client)
     if (version >= migration.version) return version
+    if (refusesChanges(cause)) throw cause
     throw new DatabaseError(`The database could not be migrated to version ${migration.version} (${migration.name}).`, { cause })
   }
 }

@@ -30,7 +30,7 @@ interface CameraMonitorOptions {
   readonly timeoutMs?: number
 }
 
-const RESTART = { initial_delay_ms: 500, max_delay_seconds: 30, give_up_after_seconds: null }
+const RESTART = { initial_delay_ms: 500, max_delay_seconds: 30 }
 /** After a monitor process ran this long, the backoff starts again from its first delay. */
 const HEALTHY_MS = 30_000
 /** Without udev: how long an enumeration is used. */

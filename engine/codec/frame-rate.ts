@@ -12,17 +12,18 @@ export interface FrameRate {
 interface Place {
   readonly vuiAt: number
   readonly timingAt: number | undefined
+  readonly timed: boolean
   readonly before: number
   readonly after: number
 }
 
 /**
  * An H.264 sequence parameter set that says the frame rate (section E.2.1; a picture lasts two ticks, one for each field, and
- * may last longer: fixed_frame_rate_flag is 0). Undefined when it says one already, or cannot be read.
+ * may last longer: fixed_frame_rate_flag is 0). Undefined when it says a plausible one already, or cannot be read.
  */
 export const withH264FrameRate = (nal: Uint8Array, { numerator, denominator }: FrameRate): Uint8Array | undefined => {
   const sps = parseH264Sps(nal)
-  if (sps === undefined || sps.timed) return undefined
+  if (sps === undefined || sps.frameRate !== null) return undefined
   // Aspect ratio, overscan, signal type, chroma location; two HRDs, pic_struct, bitstream_restriction.
   return insert(nal, { ...sps, before: 4, after: 4 }, [denominator, 2 * numerator], 1)
 }
@@ -30,13 +31,13 @@ export const withH264FrameRate = (nal: Uint8Array, { numerator, denominator }: F
 /** The same of H.265 (section E.2.1; a picture lasts one tick). */
 export const withH265FrameRate = (nal: Uint8Array, { numerator, denominator }: FrameRate): Uint8Array | undefined => {
   const timing = parseH265Timing(nal)
-  if (timing === undefined || timing.timed) return undefined
+  if (timing === undefined || timing.frameRate !== null) return undefined
   // The four of H.264, neutral chroma, fields, picture structure, display window; bitstream_restriction.
   return insert(nal, { ...timing, before: 8, after: 1 }, [denominator, numerator], 2)
 }
 
-/** Writes ticks and scale, and so many flags of zero after them; all else stays as it is. */
-const insert = (nal: Uint8Array, { vuiAt, timingAt, before, after }: Place, ticks: readonly [number, number], flags: number) => {
+/** Writes ticks and scale, and so many flags of zero after new ones; all else stays as it is. */
+const insert = (nal: Uint8Array, { vuiAt, timingAt, timed, before, after }: Place, ticks: readonly [number, number], flags: number) => {
   const rbsp = withoutEmulation(nal)
   const from = new BitReader(rbsp)
   const to = new BitWriter()
@@ -45,7 +46,8 @@ const insert = (nal: Uint8Array, { vuiAt, timingAt, before, after }: Place, tick
   if (timingAt === undefined) to.number(2 ** before, before + 1)
   to.bit(1)
   for (const value of ticks) to.number(value, 32)
-  to.number(0, flags)
+  if (timed) from.skip(64)
+  else to.number(0, flags)
   if (timingAt === undefined) to.number(0, after)
   to.copy(from, Math.max(0, stopBit(rbsp) - from.position))
   return withEmulation(to.finish())

@@ -1,8 +1,8 @@
 import { BitReader, withoutEmulation } from './bits.ts'
-import { skipVuiHead } from './vui.ts'
+import { readFrameRate, skipVuiHead } from './vui.ts'
 
 /** What is read of an H.264 sequence parameter set (section 7.3.2.1.1 and annex E). */
-export interface H264Sps {
+interface H264Sps {
   readonly id: number
   /** profile_idc, the constraint flags, level_idc. */
   readonly profile: number
@@ -111,7 +111,8 @@ const readVui = (bits: BitReader): Vui => {
   skipVuiHead(bits)
   const timingAt = bits.position
   const timed = bits.bit() === 1
-  const frameRate = timed ? readFrameRate(bits) : null
+  const frameRate = timed ? readFrameRate(bits, 2) : null
+  if (timed) bits.bit()
   const nalHrd = bits.bit() === 1
   if (nalHrd) skipHrd(bits)
   const vclHrd = bits.bit() === 1
@@ -123,14 +124,6 @@ const readVui = (bits: BitReader): Vui => {
   bits.bit()
   for (let field = 0; field < 4; field++) bits.ue()
   return { ...known, reorderFrames: bits.ue() }
-}
-
-const readFrameRate = (bits: BitReader): number | null => {
-  const unitsInTick = bits.number(32)
-  // A frame lasts two ticks, one for each field.
-  const rate = bits.number(32) / (2 * unitsInTick)
-  bits.bit()
-  return rate >= 1 && rate <= 240 ? rate : null
 }
 
 const skipHrd = (bits: BitReader): void => {

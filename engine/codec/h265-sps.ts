@@ -1,7 +1,7 @@
 import { BitReader, withoutEmulation } from './bits.ts'
 
 /** What is read of an H.265 sequence parameter set (section 7.3.2.2). */
-export interface H265Sps {
+interface H265Sps {
   readonly id: number
   /** profile_tier_level, section 7.3.3: the 12 bytes up to the level. */
   readonly profileTierLevel: Uint8Array

@@ -1,15 +1,17 @@
 import type { BitReader } from './bits.ts'
 import { openH265Sps } from './h265-sps.ts'
-import { skipVuiHead } from './vui.ts'
+import { readFrameRate, skipVuiHead } from './vui.ts'
 
 /** Where an H.265 sequence parameter set says its frame rate (section E.2.1), as bits of it without emulation prevention. */
-export interface H265Timing {
+interface H265Timing {
   /** vui_parameters_present_flag. */
   readonly vuiAt: number
   /** vui_timing_info_present_flag; undefined without a VUI. */
   readonly timingAt: number | undefined
   /** That flag. */
   readonly timed: boolean
+  /** Null when there is none or it is out of range. */
+  readonly frameRate: number | null
 }
 
 /** num_short_term_ref_pic_sets, and the pictures of one (section 7.4.3.2.1, section A.4.2). */
@@ -32,11 +34,12 @@ export const parseH265Timing = (nal: Uint8Array): H265Timing | undefined => {
   // Temporal motion vectors, strong smoothing.
   bits.skip(2)
   const vuiAt = bits.position
-  if (bits.bit() === 0) return bits.ended ? undefined : { vuiAt, timingAt: undefined, timed: false }
+  if (bits.bit() === 0) return bits.ended ? undefined : { vuiAt, timingAt: undefined, timed: false, frameRate: null }
   skipToTiming(bits)
   const timingAt = bits.position
   const timed = bits.bit() === 1
-  return bits.ended ? undefined : { vuiAt, timingAt, timed }
+  const frameRate = timed ? readFrameRate(bits, 1) : null
+  return bits.ended ? undefined : { vuiAt, timingAt, timed, frameRate }
 }
 
 /** Section 7.3.4. */

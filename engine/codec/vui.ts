@@ -15,3 +15,13 @@ export const skipVuiHead = (bits: BitReader): void => {
     bits.ue()
   }
 }
+
+/** Of a timing with other rates nothing is believed: some encoders write the resolution of their clock instead. */
+const [MIN_RATE, MAX_RATE] = [1, 240]
+
+/** Reads num_units_in_tick and time_scale; answers pictures per second, null when out of range. */
+export const readFrameRate = (bits: BitReader, ticksPerPicture: number): number | null => {
+  const unitsInTick = bits.number(32)
+  const rate = bits.number(32) / (ticksPerPicture * unitsInTick)
+  return rate >= MIN_RATE && rate <= MAX_RATE ? rate : null
+}

@@ -3,7 +3,7 @@ import { turned } from '../klv/st0601/attitude.ts'
 import { type KlvPacket, numberOfTag } from '../klv/st0601/packet.ts'
 
 /** Where a pipeline's sensor is. */
-export interface CotSubject {
+interface CotSubject {
   readonly id: string
   /** The newest packet with a position, and that position. */
   readonly packet: KlvPacket

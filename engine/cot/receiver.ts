@@ -12,7 +12,7 @@ export interface Connection {
 }
 
 /** What becomes of a connection: at most one `open`, then one `lost`; `lost` alone when it could not be opened; nothing after `close`. */
-export interface ConnectionEvents {
+interface ConnectionEvents {
   open(): void
   lost(error: unknown): void
 }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Log } from '../../lib/ports.ts'
 import { type CotSettings, parseCotUri } from '../../lib/schema/cot.ts'
 import type { Geolocation, PipelineConfig } from '../../lib/schema/pipeline.ts'
+import { DEFAULT_SETTINGS } from '../../lib/schema/settings.ts'
 import type { KlvPacket } from '../klv/st0601/packet.ts'
 import { cotEvent } from './event.ts'
 import { CotReceiver } from './receiver.ts'
@@ -43,7 +44,7 @@ const FRESH_MS = 5000
  */
 export class CotSender {
   readonly #options: CotSenderOptions
-  #settings: CotSettings = { uri: null, interval_ms: 1000 }
+  #settings: CotSettings = DEFAULT_SETTINGS.cot
   #receiver: CotReceiver | undefined
   #timer: NodeJS.Timeout | undefined
   /** When events were last sent to the receiver, monotonic milliseconds. */

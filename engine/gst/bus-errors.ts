@@ -6,9 +6,9 @@ import type { Ended } from './child.ts'
 /** `cause` of the fault of an RTSP source that refuses the transport it was asked for: RTP inside the RTSP connection (TCP), or UDP. */
 export const TRANSPORT_REFUSED = 'transport_refused'
 
-/** Message of the fault of a source whose video cannot be passed through. */
+/** Message of the fault of a source whose video cannot be passed through, or is of none of the codecs that are re-encoded. */
 export const OTHER_CODEC =
-  'The source carries no H.264 or H.265 video. Set encoding (for example {"codec":"h264"}) to re-encode another codec.'
+  'The source carries no H.264 or H.265 video. Set encoding (for example {"codec":"h264"}) to re-encode another codec. If it is set, let the source send another codec.'
 
 interface Rule {
   readonly pattern: RegExp
@@ -102,7 +102,8 @@ const RULES: readonly Rule[] = [
   {
     pattern: /bind failed|Address already in use/i,
     reason: 'source_error',
-    message: 'The engine cannot listen on the address of the source: it is not an address of this host, or another program uses the port.',
+    message:
+      'The engine cannot listen on the address of the source: it is not an address of this host, or another pipeline or program uses the port.',
   },
   {
     pattern: /Permission denied|Operation not permitted/i,

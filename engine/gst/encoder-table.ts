@@ -10,6 +10,8 @@ interface EncoderOptions {
   readonly quality: number
   /** GOP length in frames. */
   readonly keyInterval: number
+  /** The frame rate of the input may be presumed, so the stream does not say it. */
+  readonly presumedRate?: boolean
 }
 
 /** How to use an encoder element. */
@@ -20,6 +22,8 @@ export interface Encoder {
   readonly hardware: boolean
   /** Raw format of its sink pad: always 4:2:0, which every player decodes. */
   readonly pixelFormat: 'I420' | 'NV12'
+  /** It fails on video whose frame rate is not known. */
+  readonly needsFrameRate?: true
   /** Debian and Ubuntu package. */
   readonly aptPackage: string
   words(options: EncoderOptions): LaunchTokens
@@ -81,16 +85,17 @@ const X265_QUALITY: Presets = [
   ['medium', ''],
 ]
 
-const x265 = ({ bitrate, quality, keyInterval }: EncoderOptions): LaunchTokens => {
+const x265 = ({ bitrate, quality, keyInterval, presumedRate = false }: EncoderOptions): LaunchTokens => {
   const [preset, more] = at(X265_QUALITY, quality)
   const rate = `vbv-maxrate=${bitrate}:vbv-bufsize=${bitrate}:strict-cbr=1`
+  const timing = presumedRate ? 'no-vui-timing-info=1' : ''
   const shape = `keyint=${keyInterval}:min-keyint=${keyInterval}:scenecut=0:bframes=0:repeat-headers=1`
   return element('x265enc', {
     tune: 'zerolatency',
     'speed-preset': preset,
     bitrate,
     'key-int-max': keyInterval,
-    'option-string': [shape, rate, more].filter((option) => option !== '').join(':'),
+    'option-string': [shape, rate, timing, more].filter((option) => option !== '').join(':'),
   })
 }
 
@@ -194,8 +199,8 @@ export const ENCODERS: readonly Encoder[] = [
   hardware('h265', 'vaapih265enc', 'gstreamer1.0-vaapi', vaapi('vaapih265enc')),
   hardware('h265', 'v4l2h265enc', 'gstreamer1.0-plugins-good', v4l2('v4l2h265enc')),
   software('h264', 'x264enc', 'gstreamer1.0-plugins-ugly', x264),
-  software('h264', 'openh264enc', BAD, openh264),
-  software('h265', 'x265enc', BAD, x265),
+  { ...software('h264', 'openh264enc', BAD, openh264), needsFrameRate: true },
+  { ...software('h265', 'x265enc', BAD, x265), needsFrameRate: true },
 ]
 
 /** Encoder elements of GStreamer by what is in their names: x264enc, openh264enc, nvh264enc, vah265lpenc, avenc_h264_omx, vtenc_h264 … */

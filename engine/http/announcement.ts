@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { processStart } from '../sandbox/leftovers.ts'
 
 interface Address {
   readonly url: string
@@ -12,6 +13,8 @@ interface Address {
 
 /** Where an engine is, in a file of the data directory that only its owner can read. */
 export interface Announcement {
+  /** Whether another engine that still runs is in the file. */
+  isTaken(): boolean
   /** Answers the error when the file cannot be written, as on a full disk. */
   write(address: Address): unknown
   /** Writes what could not be written before. */
@@ -42,6 +45,10 @@ export const createAnnouncement = (dataDir: string): Announcement => {
     }
   }
   return {
+    isTaken: () => {
+      const { pid = process.pid, started } = readAddress(file)
+      return pid !== process.pid && started !== undefined && started === processStart(pid)
+    },
     write,
     tryAgain: () => {
       if (waiting !== undefined) write(waiting)
@@ -55,5 +62,13 @@ export const createAnnouncement = (dataDir: string): Announcement => {
         return error
       }
     },
+  }
+}
+
+const readAddress = (file: string): Partial<Address> => {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Partial<Address>
+  } catch {
+    return {}
   }
 }

@@ -36,7 +36,7 @@ const videoTrack = (media: SdpMedia): Track | undefined => {
   const payload = Number(media.formats[0])
   const encoding = rtpmap(media)
   const parameters = fmtp(media)
-  if (media.protocol.toUpperCase() !== 'RTP/AVP' || encoding === undefined || !isPayload(payload)) return undefined
+  if (!isPlainRtp(media) || encoding === undefined || !isPayload(payload)) return undefined
   const encodingName = encoding.encodingName.toUpperCase()
   const isInterleaved = parameters.get('packetization-mode') === '2' || Number(parameters.get('sprop-max-don-diff') ?? 0) > 0
   if (encodingName === 'MP2T' || isInterleaved || encoding.clockRate < 1 || encoding.clockRate > 1_000_000_000) return undefined
@@ -61,7 +61,7 @@ const videoTrack = (media: SdpMedia): Track | undefined => {
 
 const klvTrack = (media: SdpMedia): Track | undefined => {
   const payload = media.formats.map(Number).find((format) => isKlvName(rtpmap(media, format)?.encodingName))
-  if (payload === undefined || !isPayload(payload) || media.protocol.toUpperCase() !== 'RTP/AVP') return undefined
+  if (payload === undefined || !isPayload(payload) || !isPlainRtp(media)) return undefined
   const clockRate = rtpmap(media, payload)?.clockRate ?? 0
   if (clockRate < 1) return undefined
   const caps: RtpCaps = {
@@ -73,5 +73,8 @@ const klvTrack = (media: SdpMedia): Track | undefined => {
   }
   return { control: attribute(media, 'control'), payload, caps }
 }
+
+/** Not encrypted. Some servers name the transport, which SETUP negotiates; rtspsrc takes none of their media. */
+const isPlainRtp = ({ protocol }: SdpMedia): boolean => /^RTP\/AVP(?:\/(?:TCP|UDP))?$/i.test(protocol)
 
 const isPayload = (payload: number): boolean => Number.isInteger(payload) && payload >= 0 && payload <= 127

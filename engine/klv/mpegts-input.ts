@@ -1,4 +1,4 @@
-import { payloadRange, timestampOf } from '../rtp/packet.ts'
+import { payloadRange, payloadTypeOf, timestampOf } from '../rtp/packet.ts'
 import { Rfc4571Reader } from '../rtp/rfc4571.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import { type AnnouncedVideo, KlvDemuxer } from './mpegts/klv-demuxer.ts'
@@ -28,10 +28,19 @@ export class MpegTsInput {
   #announced: boolean | undefined
   #videoKnown = false
   #damaged = 0
+  #bytes = 0
+  #beganAsRtp = false
 
   constructor(klv: RtpStream, events: MpegTsEvents) {
     this.#klv = klv
     this.#events = events
+  }
+
+  /** What came instead of MPEG-TS; undefined when that came, or nothing. */
+  get foreign(): 'rtp' | 'other' | undefined {
+    // Between the packets of MPEG-TS are the headers of RTP that carries it, at most. Other data has few packets, by chance.
+    if (this.#demuxer.counters.skippedBytes * 2 <= this.#bytes) return undefined
+    return this.#beganAsRtp ? 'rtp' : 'other'
   }
 
   /** Takes a chunk read from the child's pipe. Never throws. */
@@ -43,6 +52,8 @@ export class MpegTsInput {
   }
 
   #demux(transport: Buffer, arrival: number): void {
+    if (this.#bytes === 0) this.#beganAsRtp = isDynamicRtp(transport)
+    this.#bytes += transport.length
     this.#clock.observe(transport, arrival)
     const units = this.#demuxer.push(transport)
     this.#announce()
@@ -73,3 +84,6 @@ export class MpegTsInput {
     this.#damaged = damaged
   }
 }
+
+/** RTP with a dynamic payload type (RFC 3551 section 6), as H.264 and H.265 have. */
+const isDynamicRtp = (bytes: Buffer): boolean => payloadRange(bytes) !== undefined && payloadTypeOf(bytes) >= 96

@@ -69,10 +69,13 @@ const MAKES_ELEMENTS = /(?:^|-)(?:factory|encoders?|decoders?|properties|descrip
 // Properties of allowed elements that name a file to read or write (location of an overlay, multipass-cache-file of x264enc, …).
 const FILE =
   /(?:^|-)(?:location|filename|file-name|file|keyfile|directory|path|template)$|^(?:broken-input|recovery-input|fixed-output|soundfont|input-profile|dest-profile|ssh-knownhosts|ca-cert)$/
+// Encoders in several passes write a log, and read it, also where no property names it.
+const PASSES = /^(?:pass|multipass-mode)$/
+const SINGLE_PASS = /^(?:cbr|quant|qual|[0245]|(?:one|single)-pass)$/i
 const CODEC_OPTIONS = /(?:^|-)(?:options?|parameters)-string$/
 // x264 and x265 write or read files for these options, and take an underscore for a dash.
 const FILE_OPTION =
-  /(?:^|[:,;\s])(?:stats|csv|dump-yuv|qpfile|recon|tcfile[\w-]*|analysis-[\w-]*|scaling-list|cqm(?:file)?|zonefile|lambda-file|dhdr10-info|opencl-clbin)\s*=/i
+  /(?:^|[:,;\s])(?:pass|stats|csv|dump-yuv|qpfile|recon|tcfile[\w-]*|analysis-[\w-]*|scaling-list|cqm(?:file)?|zonefile|lambda-file|dhdr10-info|opencl-clbin)\s*=/i
 const URI = /^\s*([a-z][a-z0-9+.-]*):/i
 const NETWORK_SCHEME = /^(?:rtsp[a-z]*|rtmp[a-z]*|https?|udp|tcp|srt|rist|rtp|icyx?|ws|wss|whip|whep)$/i
 
@@ -86,6 +89,7 @@ const refuseProperty = (property: string, value: string, denied: ReadonlySet<str
   if (FILE.test(property) && value !== '' && !NETWORK_SCHEME.test(scheme)) {
     throw refuse(`The property ${property} names a file, which is not allowed here`)
   }
+  if (PASSES.test(property) && !SINGLE_PASS.test(value)) throw refuse(`The property ${property} needs a file, which is not allowed here`)
   // ALSA's own file and tee devices write files, and run programs; cdparanoiasrc reads what its generic-device names.
   const isNode = /^\/dev\/[\w./-]+$/.test(value) && !value.includes('..')
   if (/(?:^|-)device$/.test(property) && !isNode && /^(?:file|tee)\b|[/|{}'"]/i.test(value)) {

@@ -19,6 +19,8 @@ const PIPE_MTU = 65_000
 const KEY_INTERVAL_SECONDS = 2
 /** Assumed when the frame rate is not known: at this or any higher rate a key frame comes within two seconds. */
 const MIN_FRAME_RATE = 10
+/** Presumed by encoders that need one, since most cameras have about this rate: they spend the bitrate by it. */
+const USUAL_FRAME_RATE = 25
 
 const PASSED_THROUGH: Readonly<Record<string, Codec>> = { H264: 'h264', H265: 'h265' }
 
@@ -78,7 +80,7 @@ export const simpleLaunch = (config: SimpleConfig, facts: SourceFacts, encoder: 
   const published = chain(video, mayLackKlv ? element('tee', { name: VIDEO }) : [], rtpSink(3, facts.paced))
   const tokens = [...source.words, ...(source.ends === 'video' ? ['!'] : []), ...published, ...klv]
   return {
-    args: ['--', ...toArguments(tokens)],
+    args: [...(source.debug === undefined ? [] : [`--gst-debug=${source.debug}`]), '--', ...toArguments(tokens)],
     streams: [
       { payloader: 'pay0', fd: 3, caps: null, fragmenting: true },
       ...(klv.length === 0 ? [] : [{ payloader: 'pay1' as const, fd: 4, ...klvStream }]),
@@ -138,10 +140,12 @@ const eitherCodec = (facts: SourceFacts): LaunchTokens => {
 const encode = (source: SourceLine, facts: SourceFacts, encoding: Encoding, encoder: Encoder | null): LaunchTokens => {
   if (encoder === null) throw new Fault('missing_element', `No encoder for ${encoding.codec} was found on this host.`)
   const fps = encoding.fps ?? facts.frameRate
+  const presumedRate = encoder.needsFrameRate === true && encoding.fps === undefined
   const options = {
     bitrate: encoding.bitrate,
     quality: encoding.quality,
     keyInterval: Math.max(1, Math.floor((fps ?? MIN_FRAME_RATE) * KEY_INTERVAL_SECONDS)),
+    presumedRate,
   }
   return chain(
     decode(source, facts),
@@ -154,10 +158,21 @@ const encode = (source: SourceLine, facts: SourceFacts, encoding: Encoding, enco
       // 4:2:0 in any case: x264enc would take 4:4:4 from raw sources, which hardly any player decodes.
       `video/x-raw,format=${encoder.pixelFormat}${encoding.width === undefined ? '' : `,width=${encoding.width},height=${encoding.height},pixel-aspect-ratio=1/1`}`,
     ],
+    presumedRate ? presumeRate(fps ?? USUAL_FRAME_RATE) : [],
     encoder.words(options),
     payloader(encoding.codec, 'pay0'),
   )
 }
+
+/** Raw video that does not say its frame rate, as of many cameras, is taken for that of `fps` pictures a second. Their times stay. */
+const presumeRate = (fps: number): LaunchTokens =>
+  element('switchbin', {
+    'num-paths': 2,
+    'path0::caps': 'video/x-raw,framerate=(fraction)0/1',
+    'path0::element': element('capssetter', { caps: `video/x-raw,framerate=${frameRateFraction(fps)}` }).join(' '),
+    'path1::caps': 'video/x-raw',
+    'path1::element': 'identity',
+  })
 
 /** decodebin uses a hardware decoder where there is one that works. */
 const decode = (source: SourceLine, facts: SourceFacts): LaunchTokens => {

@@ -43,7 +43,7 @@ export interface Feed {
 }
 
 /** What a push asks of the pipeline. */
-export interface FeedOptions {
+interface FeedOptions {
   /** Whether the cached GOP goes first, at once; else the feed begins with the next key picture. */
   readonly catchUp: boolean
 }

@@ -25,7 +25,7 @@ export class RecordFormat implements Format {
 }
 
 /** One client of `GET /svc/pipeline/{id}/video`. */
-export class VideoSink extends ByteSink {
+class VideoSink extends ByteSink {
   readonly #shared: SharedSource
   readonly #records: WeakMap<AccessUnit, Buffer>
   #config: DecoderConfig | undefined

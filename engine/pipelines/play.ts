@@ -29,6 +29,9 @@ const LAST_ATTEMPT_MS = 500
 /** After this many quick crashes in a row the next child is delayed like after any other fault. */
 const MAX_QUICK_CRASHES = 5
 
+/** A camera that has just started may refuse a right password for a while, and one that is asked too often with a wrong one locks. */
+const REFUSED = { tries: 3, delayMs: 10_000 }
+
 export type PlayEvent =
   /** The source carries KLV, or does not. */
   | { readonly type: 'klv'; readonly available: boolean }
@@ -95,6 +98,8 @@ export class Play {
   /** What a start that times out is blamed on. */
   #cause: Fault | undefined
   #quickCrashes = 0
+  /** So many times in a row the source has refused the password. */
+  #refusals = 0
   /** The present attempt reads the source in another way than the one before, which was refused. */
   #otherWay = false
 
@@ -132,7 +137,7 @@ export class Play {
     const timer = setTimeout(() => reject(startTimeout(this.#cause, timeoutMs)), timeoutMs + (this.awaited ? 10_000 : 0))
     const onFault = (fault: Fault): void => {
       // What ends the play is answered when its output is released.
-      if (!worthWaiting(fault) && worthRetrying(fault)) reject(faultToApiError(fault))
+      if (!worthWaiting(fault) && this.#goesOnAfter(fault)) reject(faultToApiError(fault))
     }
     if (!this.awaited && !this.#hadMedia) {
       this.#waiting.add(onFault)
@@ -220,6 +225,7 @@ export class Play {
     } else {
       this.#mediaAt = performance.now()
       this.#hadMedia = true
+      this.#refusals = 0
       report({ type: 'media' })
       this.#started.resolve()
     }
@@ -227,6 +233,7 @@ export class Play {
 
   #noteFault(fault: Fault): void {
     this.#previousFault = fault
+    if (fault.reason === 'unauthorized') this.#refusals += 1
     // A fault of the source says more about a failed start than the timeout after it.
     if (this.#cause === undefined || fault.reason !== 'timeout') this.#cause = fault
     this.#parts.report({ type: 'fault', fault })
@@ -247,14 +254,23 @@ export class Play {
   #afterLoss(fault: Fault, lostAt: number): number | Failure {
     const mediaMs = this.#mediaAt === undefined ? undefined : lostAt - this.#mediaAt
     if (mediaMs !== undefined && mediaMs >= GOOD_MEDIA_MS) this.#backoff.reset()
-    if (!worthRetrying(fault)) return 'fault'
+    if (!this.#goesOnAfter(fault)) return 'fault'
     const left = this.#giveUpAfterMs() - (performance.now() - lostAt)
     if (left <= 0) return 'give_up'
     this.#parts.report({ type: 'lost' })
     if (this.#needsOtherWay(fault)) return OTHER_WAY_MS
     if (this.#restartsAtOnce(fault, mediaMs)) return 0
+    const delay = this.#backoff.next(this.#parts.settings().reconnect)
     // The last attempt comes when the time to give up has come, not a whole delay after that.
-    return Math.min(this.#backoff.next(this.#parts.settings().reconnect), Math.ceil(left))
+    return Math.min(fault.reason === 'unauthorized' ? Math.max(delay, REFUSED.delayMs) : delay, Math.ceil(left))
+  }
+
+  /** Whether attempts go on after this fault while no caller waits for the start. */
+  #goesOnAfter(fault: Fault): boolean {
+    if (fault.reason !== 'unauthorized') return worthRetrying(fault)
+    // Who has just asked for the play may have set the password just now.
+    const isTrusted = this.#hadMedia || !(this.awaited || this.byReader)
+    return isTrusted && this.#refusals <= REFUSED.tries
   }
 
   /** What keeps a source from being read in one way is no sign that it is away, so the next attempt tries the other; if that fails in the same way, the delays begin. */

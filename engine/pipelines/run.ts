@@ -19,6 +19,29 @@ const PAYLOADER_CAPS = /:pay([01])\.Gst(?:Ghost)?Pad:src: caps = (.+)$/
 /** Lines that `-v` prints for every property that changes; of no use in a log. */
 const CHATTER = /^\/GstPipeline:/
 
+/** The warning of tsdemux for each gap, with the lines that go with it. */
+const GAP = /^WARNING: .*GstTSDemux:.* CONTINUITY: /
+const GAP_DETAILS = /^Additional debug info:$|tsdemux\.c\(\d+\): gst_ts_demux_queue_data /
+
+/** Warnings of libsrt, such as one for each lost packet; only those are of use that say why a sender is refused. */
+const SRT_CHATTER = / srtlib (?!.*per enforced encryption)/
+
+/** Lines of a child that say why no video comes. */
+const EXPLANATIONS: readonly (readonly [RegExp, string])[] = [
+  [
+    / srtlib .*per enforced encryption/,
+    'A sender was refused: its SRT passphrase is not the one in source.uri, or only one of the two has one. Correct it.',
+  ],
+  // The sound of FLV goes into a valve.
+  [/GstValve:.* caps = audio\//, 'The source sends sound, but no video. Let it send video, or check its address.'],
+]
+
+/** Why no video comes of what came instead of MPEG-TS. */
+const FOREIGN = {
+  rtp: 'The source sends RTP, not MPEG-TS. Let it send MPEG-TS, or read it in an advanced pipeline with udpsrc and rtph264depay.',
+  other: 'The source sends data that is not MPEG-TS. Let it send its video in MPEG-TS.',
+} as const
+
 /** One child, from its start until it is reaped. */
 export interface Run extends RunContext {
   readonly launch: Launch
@@ -46,12 +69,21 @@ export const runChild = async (run: Run): Promise<Fault | undefined> => {
   })
   if (launch.confidential) hideArguments(child, (line) => logRing.add(number, 'engine', line))
 
-  feedStreams(child, run, stop)
-  readStdout(child, run, watchdog)
-  onLine(child.stderr, (line) => logRing.add(number, 'stderr', line))
+  const transport = readTransport(run, stop)
+  feedStreams(child, run, { transport, stop })
+  let explanation: string | undefined
+  const explain = (line: string): void => {
+    explanation ??= EXPLANATIONS.find(([pattern]) => pattern.test(line))?.[1]
+  }
+  readStdout(child, run, watchdog, explain)
+  onLine(child.stderr, (line) => {
+    explain(line)
+    if (!SRT_CHATTER.test(line)) logRing.add(number, 'stderr', line)
+  })
   try {
     const ended = await child.ended
-    const fault = faultOf(reason, ended, run)
+    explanation ??= transport?.foreign && FOREIGN[transport.foreign]
+    const fault = reason === 'no_media' && explanation !== undefined ? new Fault('timeout', explanation) : faultOf(reason, ended, run)
     if (fault === undefined) return undefined
     if (watchdog.hadMedia && fault.reason === 'unsupported') return videoChanged(fault)
     return watchdog.unsteady ? notWaitedFor(fault) : fault
@@ -62,7 +94,11 @@ export const runChild = async (run: Run): Promise<Fault | undefined> => {
 }
 
 /** Feeds the media pipes, fd 3 and fd 4, into the streams. */
-const feedStreams = (child: Child, run: Run, stop: (why: Fault) => void): void => {
+const feedStreams = (
+  child: Child,
+  run: Run,
+  { transport, stop }: { readonly transport: MpegTsInput | undefined; readonly stop: (why: Fault) => void },
+): void => {
   const { launch, logRing, number, streams } = run
   void child.ended.then(() => {
     for (const stream of streams) stream.end()
@@ -70,15 +106,15 @@ const feedStreams = (child: Child, run: Run, stop: (why: Fault) => void): void =
   for (const [index, stream] of streams.entries()) stream.begin(launch.streams.find(({ payloader }) => payloader === `pay${index}`))
   if (launch.syntheticKlv) void child.ended.then(startFlight(streams))
   for (const [position, described] of launch.streams.entries()) {
-    const { payloader, caps } = described
-    const stream = streams[payloader === 'pay0' ? 0 : 1]
-    const ingest = ingestOf(described, stream, { run, stop })
+    const { payloader, caps, carries } = described
+    const stream = streamOf(run, payloader)
+    const input = carries === 'mpegts' ? transport : stream
     const known = caps === null ? undefined : parseRtpCaps(caps)
     if (known !== undefined) stream.setCaps(known)
     child.media[position]?.on('error', () => {})
     child.media[position]?.on('data', (chunk: Buffer) => {
       try {
-        ingest(chunk)
+        input?.ingest(chunk)
       } catch (error) {
         logRing.add(number, 'engine', `unreadable media from the child: ${error instanceof Error ? error.message : 'unknown'}`)
         stop(new Fault('crashed', 'The media engine wrote unreadable RTP.'))
@@ -96,13 +132,12 @@ const startFlight = ([video, klv]: Run['streams']): (() => void) => {
 /** Stream types in MPEG-TS of the codecs that are passed through. */
 const PASSED_TYPES: ReadonlySet<number> = new Set([...CODECS.values()].map(({ streamType }) => streamType))
 
-const ingestOf = (
-  { carries, passesVideo, program: read }: LaunchStream,
-  stream: RtpStream,
-  { run, stop }: { readonly run: Run; readonly stop: (why: Fault) => void },
-): ((chunk: Buffer) => void) => {
-  if (carries !== 'mpegts') return (chunk) => stream.ingest(chunk)
-  const input = new MpegTsInput(stream, {
+/** Reads the MPEG-TS that the child passes on; undefined when it passes on none. */
+const readTransport = (run: Run, stop: (why: Fault) => void): MpegTsInput | undefined => {
+  const described = run.launch.streams.find(({ carries }) => carries === 'mpegts')
+  if (described === undefined) return undefined
+  const { payloader, passesVideo, program: read } = described
+  return new MpegTsInput(streamOf(run, payloader), {
     onAvailable: (available) => run.report({ type: 'klv', available }),
     // Its pad is missing or stays without a link, and the child waits: the transport stream itself goes on to the KLV.
     onVideo: ({ types, program, firstProgram }) => {
@@ -111,18 +146,34 @@ const ingestOf = (
     },
     onVideoLost: () => stop(videoChanged()),
   })
-  return (chunk) => input.ingest(chunk)
 }
 
+const streamOf = ({ streams }: Run, payloader: LaunchStream['payloader']): RtpStream => streams[payloader === 'pay0' ? 0 : 1]
+
 /** Sets the caps that the child prints, and logs the lines that are of use. */
-const readStdout = (child: Child, { launch, logRing, number, streams }: Run, watchdog: Watchdog): void =>
+const readStdout = (child: Child, { launch, logRing, number, streams }: Run, watchdog: Watchdog, explain: (line: string) => void): void => {
+  const isGap = gapFilter(() => logRing.add(number, 'engine', 'packets of the MPEG-TS are lost; the warnings of this are left out'))
   onLine(child.stdout, (line) => {
+    explain(line)
     const [, index, text] = PAYLOADER_CAPS.exec(line) ?? []
     const caps = text === undefined ? undefined : parseRtpCaps(text)
     if (caps !== undefined) streams[index === '0' ? 0 : 1].setCaps(caps)
-    if (!CHATTER.test(line)) logRing.add(number, 'stdout', line)
+    if (!CHATTER.test(line) && !isGap(line)) logRing.add(number, 'stdout', line)
     if (!launch.publishes && line.startsWith('Setting pipeline to PLAYING')) watchdog.playing()
   })
+}
+
+/** Whether a line belongs to the warnings of gaps, which would leave no room in the log for any other. Calls back at the first. */
+const gapFilter = (onFirst: () => void): ((line: string) => boolean) => {
+  let seen = false
+  let inGap = false
+  return (line) => {
+    inGap = GAP.test(line) || (inGap && GAP_DETAILS.test(line))
+    if (inGap && !seen) onFirst()
+    seen ||= inGap
+    return inGap
+  }
+}
 
 /** A start that was in PLAYING and failed is answered at once, also when the cause may pass. */
 const notWaitedFor = (fault: Fault): Fault => (worthWaiting(fault) ? new Fault('crashed', fault.message, { cause: fault }) : fault)

@@ -8,7 +8,7 @@ import { licensedCodecs, requireLicense } from '../../lib/license/license.ts'
 import type { LicenseState } from '../../lib/schema/license.ts'
 import { isAtRest, type PipelineConfig, type PipelineView, parseOutputUri } from '../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../lib/schema/settings.ts'
-import { streamAddressOf } from '../../lib/stream-address.ts'
+import { streamAddressOf } from '../../lib/uri/stream-address.ts'
 import { validationError } from '../../lib/validate.ts'
 import { Fault, faultToApiError } from '../fault.ts'
 import type { KlvCounts, KlvTap, Located } from '../klv/tap.ts'
@@ -107,14 +107,7 @@ export class Supervisor {
   async check(config: PipelineConfig): Promise<EngineCheck> {
     requireOwnAddress(config)
     requireOtherReceivers(config)
-    const checked = await this.#options.planner.check(config, this.#settings).catch(throwForClient)
-    if (!checked.publishes && config.output !== null) {
-      throw validationError('pipeline', [{ path: 'output.uri', message: 'Name an element pay0 in raw_pipeline, or leave output out' }])
-    }
-    if (!checked.publishes && config.push.length > 0) {
-      throw validationError('pipeline', [{ path: 'push', message: 'Name an element pay0 in raw_pipeline, or leave push out' }])
-    }
-    return checked
+    return this.#options.planner.check(config, this.#settings).catch(throwForClient)
   }
 
   /**

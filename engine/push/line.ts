@@ -1,4 +1,6 @@
-import { isListener, streamAddressOf } from '../../lib/stream-address.ts'
+import type { PUSH_SCHEMES } from '../../lib/schema/pipeline.ts'
+import { isListener, streamAddressOf } from '../../lib/uri/stream-address.ts'
+import { Fault } from '../fault.ts'
 import { chain, element, type LaunchTokens, toArguments } from '../gst/element.ts'
 import type { Reach } from '../sandbox/sandbox.ts'
 import { type Address, parseAddress, RTSPS_PORT } from '../sources/address.ts'
@@ -18,7 +20,7 @@ export interface PushLine {
 }
 
 /** What the video of the pipeline is, and whether KLV goes along. */
-export interface PushMedia {
+interface PushMedia {
   /** Encoding name of its RTP, `H264` or `H265`. */
   readonly codec: string
   readonly klv: boolean
@@ -112,7 +114,9 @@ const rtsp = ({ bare, user, password, port, scheme }: Address, media: PushMedia)
   return media.klv ? [...video, ...chain(['in.'], ['meta/x-klv'], uncoupled(), ['out.'])] : video
 }
 
-const LINES: Readonly<Record<string, (address: Address, media: PushMedia) => LaunchTokens>> = {
+type MakeLine = (address: Address, media: PushMedia) => LaunchTokens
+
+const LINES: Readonly<Record<(typeof PUSH_SCHEMES)[number], MakeLine>> = {
   srt,
   udp,
   rtmp,
@@ -120,6 +124,8 @@ const LINES: Readonly<Record<string, (address: Address, media: PushMedia) => Lau
   rtsp,
   rtsps: rtsp,
 }
+
+const isPushed = (scheme: string): scheme is keyof typeof LINES => Object.hasOwn(LINES, scheme)
 
 /** Whether the receivers at this address have a track for KLV, which they may refuse. */
 export const refusesKlv = (uri: string): boolean => /^rtsps?:/i.test(uri)
@@ -133,10 +139,11 @@ export const isOpenListener = (uri: string): boolean => {
 /** Names of the local network are resolved over a socket of the host. */
 const LOCAL_NAME = /\.local\.?$/i
 
-/** The `gst-launch-1.0` line that sends to the receiver. Fault unsupported when the address is malformed. */
+/** The `gst-launch-1.0` line that sends to the receiver. Fault unsupported when the address is malformed or has no known scheme. */
 export const pushLine = (uri: string, media: PushMedia): PushLine => {
   const address = parseAddress(uri)
-  const words = LINES[address.scheme]?.(address, media) ?? []
+  if (!isPushed(address.scheme)) throw new Fault('unsupported', `Pushes over ${address.scheme}:// are not supported.`)
+  const words = LINES[address.scheme](address, media)
   return {
     args: ['--', ...toArguments(words)],
     reach: { network: true, localSockets: LOCAL_NAME.test(address.host) },

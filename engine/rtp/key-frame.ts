@@ -60,7 +60,7 @@ const h265: StartsKeyFrame = (data, start, end) => {
   return (fragment & 0x80) !== 0 && isIrap(fragment & 0x3f)
 }
 
-/** RFC 7741 section 4.2: the first packet of partition 0 holds the frame header, whose lowest bit is 0 in a key frame. */
+/** RFC 7741 sections 4.2 and 4.3: the first packet of partition 0 holds the frame header, whose lowest bit is 0 in a key frame. */
 const vp8: StartsKeyFrame = (data, start, end) => {
   const descriptor = byteAt(data, start, end)
   if ((descriptor & 0x17) !== 0x10) return false

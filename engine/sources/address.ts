@@ -1,4 +1,5 @@
 import { maskUri } from '../../lib/credentials/mask.ts'
+import { percentDecoded } from '../../lib/uri/percent-decoded.ts'
 import { Fault } from '../fault.ts'
 
 /** The parts of a source address; credentials are percent-decoded. */
@@ -26,12 +27,7 @@ const CONTROL = /[\u0000-\u001f\u007f]/
 
 const decode = (text: string | undefined): string | undefined => {
   if (text === undefined) return undefined
-  let decoded = text
-  try {
-    decoded = decodeURIComponent(text)
-  } catch {
-    // A password with a lone % was not percent-encoded: use it as it is.
-  }
+  const decoded = percentDecoded(text)
   if (CONTROL.test(decoded))
     throw new Fault('unsupported', 'The user name or password in source.uri contains a control character. Correct it.')
   return decoded

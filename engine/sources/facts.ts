@@ -18,6 +18,8 @@ export interface SourceFacts {
   readonly frameRate: number | null
   /** How RTSP carries the media. */
   readonly transport?: 'tcp' | 'udp'
+  /** The transport protocol of the video in the session description where that is one that rtspsrc does not take (RTP/AVP/TCP). */
+  readonly oddProtocol?: string
   readonly http?: HttpContent
   /** Where redirects led, of a source with credentials: its elements would send them wherever a redirect leads. */
   readonly redirectedTo?: Address

@@ -1,4 +1,5 @@
 import type { Source } from '../../lib/schema/pipeline.ts'
+import { Fault } from '../fault.ts'
 import { chain, element, type LaunchTokens } from '../gst/element.ts'
 import { type Address, parseAddress, RTSPS_PORT } from './address.ts'
 import { parseCameraAddress } from './camera/address.ts'
@@ -24,6 +25,8 @@ export interface SourceLine {
   readonly form: VideoForm
   /** There is a tee named `transport`, for tracks that tsdemux ignores. */
   readonly transport?: true
+  /** What of the debug log of GStreamer the child prints, as GST_DEBUG has it. */
+  readonly debug?: string
 }
 
 const SECONDS_TO_MICROSECONDS = 1_000_000
@@ -38,6 +41,7 @@ const rtspLocation = (address: Address, scheme: string): string =>
   })
 
 const rtsp = (address: Address, source: Source, facts: SourceFacts): SourceLine => {
+  if (facts.oddProtocol !== undefined) throw oddProtocol(facts.oddProtocol)
   const insideTs = facts.video === 'MP2T'
   const secure = address.scheme === 'rtsps'
   const scheme = secure ? 'rtsps' : 'rtsp'
@@ -68,6 +72,12 @@ const rtsp = (address: Address, source: Source, facts: SourceFacts): SourceLine 
   return { words: rtspsrc, ends: 'tracks', form: 'rtp' }
 }
 
+const oddProtocol = (protocol: string): Fault =>
+  new Fault(
+    'source_error',
+    `The source describes its video as ${protocol}, which GStreamer does not take. To re-encode it, pass it through in one pipeline, and use the output of that as the source of another.`,
+  )
+
 // latency=0: tsdemux would otherwise add 700 ms of latency for jitter, which passing through does not smooth.
 const tsdemux = (program?: number): LaunchTokens => element('tsdemux', { name: TRACKS, latency: 0, 'program-number': program })
 
@@ -75,12 +85,17 @@ const tee = (): LaunchTokens => element('tee', { name: TRANSPORT })
 
 const TRANSPORT_CAPS = 'video/mpegts,systemstream=(boolean)true,packetsize=(int)188'
 
+/** RFC 5771, RFC 4291 section 2.7. */
+const isMulticast = (host: string): boolean => /^(?:22[4-9]|23\d)\.|^ff[0-9a-f]{2}:/i.test(host)
+
 const udp = (address: Address, { program }: SourceFacts): SourceLine => ({
   words: chain(
     element('udpsrc', {
       address: address.host,
       port: address.port ?? 1234,
       'multicast-iface': address.query.get('iface') ?? undefined,
+      // Several may receive a group. A packet to one host goes to one of the sockets that share its port, and none would know.
+      reuse: isMulticast(address.host) ? undefined : false,
       // Holds a 4K access unit that arrives as a burst at 1 Gbit/s; net.core.rmem_max is the upper limit.
       'buffer-size': 4 * 1024 * 1024,
       caps: TRANSPORT_CAPS,
@@ -108,6 +123,8 @@ const srt = (address: Address, source: Source, { program }: SourceFacts): Source
   ends: 'tracks',
   form: 'parsed',
   transport: true,
+  // A sender that libsrt refuses for its passphrase is told nowhere else.
+  debug: 'srtlib:2',
 })
 
 /**
@@ -156,6 +173,8 @@ const http = (address: Address, facts: SourceFacts): SourceLine => {
       form: 'parsed',
     }
   }
+  if (facts.http === 'mpegts' && !facts.paced)
+    return { words: chain(souphttpsrc, [TRANSPORT_CAPS], tee(), tsdemux(facts.program)), ends: 'tracks', form: 'parsed', transport: true }
   return { words: chain(souphttpsrc, httpDemuxer(facts)), ends: 'tracks', form: 'parsed' }
 }
 
@@ -209,6 +228,6 @@ const LINES: Readonly<Record<SourceKind, (address: Address, source: Source, fact
   v4l2: (_address, source, facts) => v4l2(source, facts),
 }
 
-/** The first elements of the launch line, which read the source. Fault unsupported when its address is malformed. */
+/** The first elements of the launch line, which read the source. Fault unsupported when its address is malformed, source_error when no element reads it. */
 export const sourceLine = (source: Source, facts: SourceFacts): SourceLine =>
   LINES[facts.kind](facts.redirectedTo ?? parseAddress(source.uri), source, facts)

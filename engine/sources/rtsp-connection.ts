@@ -8,6 +8,9 @@ import { type Address, RTSPS_PORT } from './address.ts'
 /** A server that lets more than this wait does not read what it is sent. */
 const MAX_UNREAD_BYTES = 64 * 1024
 
+/** More in a row than this is no slip of a camera, but another protocol. */
+const MAX_STRAY_BYTES = 64 * 1024
+
 /** Responses that come later than this many requests are taken for those of a present one. */
 const MAX_ABANDONED = 8
 
@@ -18,7 +21,7 @@ export class ClosedEarly extends Error {}
 export class UnreadError extends Error {}
 
 /** What else comes over the connection, besides the responses. */
-export interface ConnectionHandlers {
+interface ConnectionHandlers {
   /** A frame of interleaved RTP or RTCP. Its payload stays valid. */
   readonly onFrame: (channel: number, payload: Buffer) => void
   readonly onRequest: (request: RtspRequest) => void
@@ -40,7 +43,7 @@ export class RtspConnection {
   readonly closed: Promise<unknown>
   handlers = IGNORE
   readonly #socket: Socket
-  readonly #parser = new MessageParser()
+  readonly #parser = new MessageParser({ strayBytes: MAX_STRAY_BYTES })
   #pending: Pending | undefined
   #cseq = 0
   /** Numbers of requests that are not waited for any more. */

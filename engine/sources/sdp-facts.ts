@@ -6,7 +6,10 @@ import type { SourceFacts } from './facts.ts'
 
 const encodingName = (media: SdpMedia): string | undefined => rtpmap(media)?.encodingName.toUpperCase()
 
-/** RFC 6597 section 9; the second is a spelling of older MediaMTX versions. */
+/** SETUP negotiates the transport; some servers name it in the media line as well. */
+const NAMES_TRANSPORT = /^RTP\/AVP\/(?:TCP|UDP)$/i
+
+/** RFC 6597 section 6.1; the second is a spelling of older MediaMTX versions. */
 const KLV_NAMES = ['SMPTE336M', 'SMTPE336M']
 
 export const isKlvName = (encodingName: string | undefined): boolean =>
@@ -49,6 +52,7 @@ export const factsOfSdp = (sdp: SessionDescription, address: Address, transport:
     ...(klv === 'SMTPE336M' && { klvName: klv }),
     frameRate: frameRate(video),
     transport,
+    ...(NAMES_TRANSPORT.test(video.protocol) && { oddProtocol: video.protocol }),
     paced: false,
   }
 }

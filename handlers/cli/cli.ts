@@ -105,6 +105,11 @@ const main = async (): Promise<void> => {
     process.stderr.write(`video-pipeline-service: this is Node.js ${process.versions.node}; use ${OLDEST_NODE} or later\n`)
     process.exit(EXIT_USAGE)
   }
+  // `help ls` is `ls --help`.
+  if (process.argv[2] === 'help' && process.argv.length > 3) {
+    process.argv.splice(2, 1)
+    process.argv.push('--help')
+  }
   const [name = 'serve'] = process.argv.slice(2)
   if (name === '--help' || name === '-h' || name === 'help') return void process.stdout.write(usage())
   const rest = process.argv.slice(3)

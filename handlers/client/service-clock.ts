@@ -1,4 +1,4 @@
-export interface ServiceClock {
+interface ServiceClock {
   /** Milliseconds since the epoch, by the clock of the service. */
   readonly now: () => number
   /** Takes the Date of an answer; `asked` is when it was asked for, by the clock of this program. */

@@ -1,5 +1,7 @@
-import { maskDescription, maskUri } from '../../lib/credentials/mask.ts'
+import { isMasked, maskDescription, maskUri } from '../../lib/credentials/mask.ts'
 import { hasCode } from '../../lib/errors.ts'
+import { isRecord } from '../../lib/json/is-record.ts'
+import { orderedJson } from '../../lib/json/ordered-json.ts'
 import { MASK } from '../../lib/redact.ts'
 import { pipelineSchema, READ_ONLY_FIELDS } from '../../lib/schema/pipeline.ts'
 import { validate } from '../../lib/validate.ts'
@@ -39,8 +41,8 @@ const normalIfValid = (body: unknown): Configured | undefined => {
 export const withoutDefaults = (config: Configured): Configured => {
   const parsed = normalIfValid(config)
   if (parsed === undefined) return config
-  const whole = inOrder(parsed)
-  const canGo = (body: unknown): boolean => inOrder(normalIfValid(body)) === whole
+  const whole = orderedJson(parsed)
+  const canGo = (body: unknown): boolean => orderedJson(normalIfValid(body)) === whole
   let kept: Readonly<Record<string, unknown>> = config
   for (const name of Object.keys(config)) {
     const { [name]: group, ...others } = kept
@@ -63,9 +65,6 @@ export interface Change {
   readonly to: unknown
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** The fields in which two values differ. Lists are compared as a whole. */
 export const changesBetween = (from: unknown, to: unknown, path = ''): readonly Change[] => {
   if (isRecord(from) && isRecord(to)) {
@@ -73,14 +72,8 @@ export const changesBetween = (from: unknown, to: unknown, path = ''): readonly 
     return names.flatMap((name) => changesBetween(from[name], to[name], path === '' ? name : `${path}.${name}`))
   }
   if (isRecord(to) && (from === undefined || from === null) && Object.keys(to).length > 0) return changesBetween({}, to, path)
-  return inOrder(from) === inOrder(to) ? [] : [{ field: path, from, to }]
+  return orderedJson(from) === orderedJson(to) ? [] : [{ field: path, from, to }]
 }
-
-/** As JSON; the order of fields does not count. */
-const inOrder = (value: unknown): string | undefined =>
-  JSON.stringify(value, (_, inner) =>
-    isRecord(inner) ? Object.fromEntries(Object.entries(inner).sort(([one], [other]) => (one < other ? -1 : 1))) : inner,
-  )
 
 /** A value with its credentials masked, as answers of the service show it. */
 export const masked = <T>(value: T, field = ''): T => {
@@ -94,15 +87,13 @@ const maskText = (text: string, field: string): string => {
   return field === 'raw_pipeline' ? maskDescription(text) : /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? maskUri(text) : text
 }
 
-const HAS_MASK = /:\/\/\*\*\*@|[=:]\s*["']?\*\*\*|^\*\*\*$/
-
 /** The fields whose credentials are masked although nothing is stored that the mask could stand for. */
 export const unknownMasks = (declared: unknown, stored: unknown, path = ''): readonly string[] => {
-  if (typeof declared === 'string') return HAS_MASK.test(declared) && declared !== stored ? [path] : []
+  if (typeof declared === 'string') return (declared === MASK || isMasked(declared)) && declared !== stored ? [path] : []
   if (Array.isArray(declared)) {
     const known = Array.isArray(stored) ? stored : []
     return declared.flatMap((inner, at) => {
-      const same = known.find((one) => inOrder(one) === inOrder(inner))
+      const same = known.find((one) => orderedJson(one) === orderedJson(inner))
       return unknownMasks(inner, same ?? known[at], `${path}.${at}`)
     })
   }

@@ -1,5 +1,6 @@
 import { isAlias, isMap, isSeq, LineCounter, type Node, parseDocument } from 'yaml'
 import { ApiError, messageOf } from '../../lib/errors.ts'
+import { isRecord } from '../../lib/json/is-record.ts'
 import { PIPELINE_STATES, type PipelineState, pipelineSchema } from '../../lib/schema/pipeline.ts'
 import { settingsPatchSchema } from '../../lib/schema/settings.ts'
 import { type ValidationIssue, validate } from '../../lib/validate.ts'
@@ -167,9 +168,6 @@ interface Item {
 }
 
 const itemsOf = (list: readonly unknown[], path: Path): readonly Item[] => list.map((value, at) => ({ value, path: [...path, at] }))
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const toPath = (field: string): Path => (field === '' ? [] : field.split('.'))
 

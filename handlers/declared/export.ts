@@ -3,7 +3,7 @@ import type { Client, Pipeline } from '../client/client.ts'
 import { changesBetween, configuredOf, withoutDefaults } from './configured.ts'
 
 /** What `readDeclaration` reads; fields with their default are left out. */
-export interface Exported {
+interface Exported {
   readonly pipelines: readonly object[]
   readonly settings?: object
 }

@@ -1,4 +1,6 @@
+import { isRecord } from '../../lib/json/is-record.ts'
 import { MASK } from '../../lib/redact.ts'
+import { isAtRest } from '../../lib/schema/pipeline.ts'
 import { type Client, etagOf, type Pipeline, type PipelineRequest, type Settings, type SettingsChange } from '../client/client.ts'
 import { type Change, type Configured, changesBetween, configuredOf, masked, unknownMasks, withoutDefaults } from './configured.ts'
 import type { Declaration, DeclaredPipeline } from './declaration.ts'
@@ -35,7 +37,7 @@ export interface Plan {
   readonly unchanged: number
 }
 
-export interface PlanOptions {
+interface PlanOptions {
   /** Whether to delete what the declaration does not have, except pipelines of triggers. */
   readonly prune: boolean
   readonly signal?: AbortSignal | undefined
@@ -93,14 +95,11 @@ const settingsStep = (change: SettingsChange | undefined, stored: Settings | und
 
 const overlaid = (stored: Settings, change: SettingsChange): object => {
   const merge = (before: unknown, after: unknown): unknown =>
-    isGroup(before) && isGroup(after)
+    isRecord(before) && isRecord(after)
       ? { ...before, ...Object.fromEntries(Object.entries(after).map(([name, value]) => [name, merge(before[name], value)])) }
       : after
   return merge(stored, change) as object
 }
-
-const isGroup = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const deletion = (present: Pipeline): Step => ({
   id: present.id,
@@ -111,8 +110,7 @@ const deletion = (present: Pipeline): Step => ({
   plays: false,
 })
 
-const runs = ({ state, runtime }: Pipeline): boolean =>
-  state === 'playing' || runtime.desired === 'playing' || !['idle', 'failed'].includes(runtime.phase)
+const runs = ({ state, runtime }: Pipeline): boolean => state === 'playing' || runtime.desired === 'playing' || !isAtRest({ runtime })
 
 const stepOf = async (
   client: Client,

@@ -24,14 +24,14 @@ export type ReadyReads = (
 /** The routes that have a ready answer, behind the same guard as in the router. */
 export const createReadyReads = (routes: readonly Route[], deps: ReadyReadsDeps): ReadyReads => {
   const table = routes.flatMap((route) =>
-    route.ready === undefined ? [] : [{ route, ready: route.ready, pattern: patternOf(route.path) }],
+    route.ready === undefined ? [] : [{ route, ready: route.ready, pattern: patternOf(route.path), names: namesOf(route.path) }],
   )
   return (request, context) => {
     // What a page sends with an Origin is for the CORS rules of the router.
     if (request.method !== 'GET' || request.headers.get('origin') !== null) return undefined
-    for (const { route, ready, pattern } of table) {
+    for (const { route, ready, pattern, names } of table) {
       const match = pattern.exec(request.path)
-      if (match !== null) return answer({ route, ready, params: match.groups ?? {} }, request, context, deps)
+      if (match !== null) return answer({ route, ready, params: paramsOf(names, match) }, request, context, deps)
     }
     return undefined
   }
@@ -67,4 +67,15 @@ const answer = async (
 }
 
 /** Neither a query nor percent-encoding. */
-const patternOf = (path: string): RegExp => new RegExp(`^${path.replace(/:(\w+)/g, '(?<$1>[A-Za-z0-9_-]+)')}$`)
+const patternOf = (path: string): RegExp => new RegExp(`^${path.replace(PARAMETER, '([A-Za-z0-9_-]+)')}$`)
+
+const namesOf = (path: string): readonly string[] => [...path.matchAll(PARAMETER)].map(([, name = '']) => name)
+
+const PARAMETER = /:(\w+)/g
+
+/** Named groups of a pattern would cost more than all of the match. */
+const paramsOf = (names: readonly string[], match: RegExpExecArray): Readonly<Record<string, string>> => {
+  const params: Record<string, string> = {}
+  for (const [index, name] of names.entries()) params[name] = match[index + 1] ?? ''
+  return params
+}

@@ -1,14 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { accessSync, chmodSync, constants, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { accessSync, chmodSync, constants, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { API_KEY } from '../../lib/configuration.ts'
 import { messageOf } from '../../lib/errors.ts'
 
 const API_KEY_BYTES = 32
 /** In the data directory. */
 export const API_KEY_FILE = 'api-key'
 
-/** As SVC_API_KEY. */
-const API_KEY = /^[\x21-\x7e]{16,512}$/
 /** A file whose content a power failure has lost is empty, or as long as before and full of zeros. */
 const LOST = /^[\0\s]*$/
 
@@ -16,11 +15,22 @@ const LOST = /^[\0\s]*$/
 export const openDataDirectory = (path: string): string => {
   const directory = resolve(path)
   return inDirectory(directory, () => {
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    makeFolder(directory)
     closeToOthers(directory)
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK)
     return directory
   })
+}
+
+/** With the folders on the way. The option `recursive` of Node.js 24 tries for ever where no folder can be made, as in /proc. */
+const makeFolder = (folder: string): void => {
+  if (lstatSync(dirname(folder), { throwIfNoEntry: false }) === undefined) makeFolder(dirname(folder))
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (error) {
+    // A link that leads nowhere throws here.
+    if (codeOf(error) !== 'EEXIST' || !statSync(folder).isDirectory()) throw error
+  }
 }
 
 /** A volume of a container may belong to root and be writable for the group of this process; that is for the volume to decide. */

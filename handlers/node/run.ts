@@ -1,3 +1,4 @@
+import { endWhenHanging } from '../../engine/hang-watch.ts'
 import { type Configuration, ConfigurationError, readConfiguration, unknownVariables } from '../../lib/configuration.ts'
 import { messageOf } from '../../lib/errors.ts'
 import { pause } from '../../lib/pause.ts'
@@ -9,7 +10,7 @@ import { openPages } from './dashboard-files.ts'
 import { collectWhenIdle } from './heap.ts'
 import { type DocsServer, serveDocs } from './server/docs-server.ts'
 import { createHttpServer } from './server/http-server.ts'
-import { isExposed, listen, portOf, urlOf } from './server/listen.ts'
+import { checkListen, isExposed, listen, portOf, urlOf } from './server/listen.ts'
 import { createServiceLog, openService } from './service.ts'
 import type { Shutdown } from './shutdown.ts'
 import { reportStart } from './start-report.ts'
@@ -52,6 +53,9 @@ const serve = async (configuration: Configuration, takeOver: boolean, shutdown: 
   if (unknown.length > 0) log.warn('variables_unknown', { names: unknown, advice: 'correct their spelling; --help lists the variables' })
   // Only the owner may read the files of this process: database, API key, screenshots.
   process.umask(0o077)
+  const address = { host: configuration.host, port: configuration.port, purpose: 'listen', variable: 'SVC_PORT' }
+  // The other process must not stop for one that cannot listen.
+  if (takeOver) await checkListen(address)
   const onHandover = (): void => void shutdown.request('another process takes over', 'leave')
   const service = await openService(configuration, { log, takeOver, onHandover })
   if (!shutdown.add({ service })) return
@@ -60,9 +64,11 @@ const serve = async (configuration: Configuration, takeOver: boolean, shutdown: 
   const corsOrigins = [...configuration.corsOrigins, ...(docs?.origins ?? [])]
   const app = openPages(configuration)(createApp({ ...service.deps, corsOrigins }), service.deps)
   const server = createHttpServer({ app, reads: createReads(service.deps), trustProxy: configuration.trustProxy, log })
-  await listen(server, { host: configuration.host, port: configuration.port, purpose: 'listen', variable: 'SVC_PORT' })
+  await listen(server, address)
   if (!shutdown.add({ server })) return
   collectWhenIdle()
+  // As the engine that runs by itself: its streams go on meanwhile.
+  if (configuration.engineUrl !== undefined) endWhenHanging('api')
   if (isExposed(server)) await service.expose(urlOf(server))
   const connected = service.connect()
   shutdown.started()

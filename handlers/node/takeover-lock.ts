@@ -51,7 +51,13 @@ const lock = (descriptor: number): boolean => {
   const HELD_BY_ANOTHER = 1
   if (status === 0) return true
   if (status === HELD_BY_ANOTHER) return false
-  throw new Error('the data directory cannot be locked: flock of the package util-linux failed; install util-linux', { cause: error })
+  throw new Error(`the data directory cannot be locked: ${whyNot(error)}`, { cause: error })
+}
+
+const whyNot = (error: Error | undefined): string => {
+  const code = error !== undefined && 'code' in error ? error.code : undefined
+  if (code === 'EMFILE' || code === 'ENFILE') return 'too few files may be open; raise the limit (ulimit -n, LimitNOFILE= of systemd)'
+  return 'flock of the package util-linux failed; install util-linux'
 }
 
 /** Opens the socket; only the process with the lock uses it, so the socket of a dead process may be removed. */

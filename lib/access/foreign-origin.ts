@@ -1,3 +1,5 @@
+import { hostName } from './host-name.ts'
+
 /** Whose requests are taken as those of a page of this service, and by which names it is called. */
 export interface CallerRules {
   /** A proxy in front sets X-Forwarded-Proto and X-Forwarded-Host. */
@@ -45,8 +47,13 @@ export const unknownHost = (request: Addressed, rules: CallerRules, corsOrigins:
   // A preflight has no credentials; what it announces is checked when it comes.
   if (request.method === 'OPTIONS' && corsOrigins.includes(request.headers.get('origin') ?? '')) return undefined
   // Both: a page may set X-Forwarded-Host itself, and a proxy may replace Host.
-  const names = [hostOf(request), proxied(request, rules, 'host')].flatMap((host) => (host === undefined ? [] : nameOf(host)))
-  return names.find((name) => !isKnown(name, rules))
+  return unknownName(hostOf(request), rules) ?? unknownName(proxied(request, rules, 'host'), rules)
+}
+
+const unknownName = (host: string | undefined, rules: CallerRules): string | undefined => {
+  if (host === undefined) return undefined
+  const name = hostName(host) ?? host
+  return isKnown(name, rules) ? undefined : name
 }
 
 const hostOf = ({ headers, url }: Addressed): string => headers.get('host') ?? new URL(url).host
@@ -54,17 +61,6 @@ const hostOf = ({ headers, url }: Addressed): string => headers.get('host') ?? n
 /** What the proxy says; the last entry is its own, the client may have sent the others. */
 const proxied = ({ headers }: Addressed, { trustProxy }: CallerRules, what: 'proto' | 'host'): string | undefined =>
   trustProxy === true ? headers.get(`x-forwarded-${what}`)?.split(',').at(-1)?.trim() || undefined : undefined
-
-/** Most requests name an address, which needs no parser. */
-const PLAIN_ADDRESS = /^\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?=:\d{1,5}$|$)/
-
-/** The name without port, as URLs write it: lower case, IPv4 with dots, IPv6 in brackets. */
-const nameOf = (host: string): string => {
-  const [address] = PLAIN_ADDRESS.exec(host) ?? []
-  if (address !== undefined) return address
-  const url = `http://${host}`
-  return URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, '') : host
-}
 
 const IP_ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\])$/
 

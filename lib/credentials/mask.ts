@@ -1,4 +1,5 @@
 import { MASK, redact } from '../redact.ts'
+import { percentDecoded } from '../uri/percent-decoded.ts'
 
 // Where the structure of a text is known, masking follows it: an expression over free text cannot tell where a password ends
 // that contains quotes, blanks or @.
@@ -49,14 +50,10 @@ const maskQuery = (uri: string, found: Found): string => {
   return `${uri.slice(0, begin)}?${masked.join('&')}`
 }
 
-const percentDecoded = (text: string): string => {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    // A lone % was not meant as an encoding.
-    return text
-  }
-}
+const MASKED = /:\/\/\*\*\*@|[=:]\s*["']?\*\*\*/
+
+/** Whether the mask (`***`) is in the place of a credential, in an address or a description. */
+export const isMasked = (text: string): boolean => MASKED.test(text)
 
 /** A property, or an address that stands by itself. What comes before is not part of a name. */
 const BEGIN = /(?<![A-Za-z0-9_%:.+-])(?:([A-Za-z0-9_][A-Za-z0-9_%:-]*)(\s*=\s*)(?:\([A-Za-z0-9-]+\)\s*)?|(?=[a-z][a-z0-9+.-]*:\/\/))/gi

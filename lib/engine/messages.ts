@@ -138,7 +138,7 @@ export interface Heartbeat {
 }
 
 /** The first of a stream tells the engine process and its revision. `relist`: views have changed without an event of their own. */
-export interface PipelineHeartbeat extends Heartbeat, Numbered {
+interface PipelineHeartbeat extends Heartbeat, Numbered {
   readonly engine?: string | undefined
   readonly relist?: boolean | undefined
 }

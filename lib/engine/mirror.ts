@@ -23,7 +23,7 @@ export interface Resting {
 }
 
 /** The views of all pipelines; those of one turn of the event loop are of one moment. No copy is made: a host may have ten thousand. */
-export interface Views {
+interface Views {
   readonly ids: () => Iterable<string>
   readonly get: (id: string) => Resting | undefined
 }

@@ -3,7 +3,7 @@ import { cameraCapabilitiesSchema, cameraQuerySchema } from '../schema/camera.ts
 import { licenseStateSchema } from '../schema/license.ts'
 import { pipelineIdSchema, pipelinePatchSchema } from '../schema/pipeline.ts'
 import { deletedSchema, screenshotDeleteSchema, snapshotQuerySchema } from '../schema/screenshot.ts'
-import { settingsSchema } from '../schema/settings.ts'
+import { MAX_START_TIMEOUT_SECONDS, settingsSchema } from '../schema/settings.ts'
 import type { AnyCall, Method } from './call.ts'
 import * as message from './messages.ts'
 
@@ -16,8 +16,8 @@ export const ENGINE_PROTOCOL = 4
 const QUICK_MS = 5000
 /** A description is parsed by a process of its own. */
 const CHECK_MS = 30_000
-/** The longest start timeout. */
-const PLAY_MS = 150_000
+/** A start may take as long as the settings allow at most, and ends its child. */
+const PLAY_MS = (MAX_START_TIMEOUT_SECONDS + 30) * 1000
 /** A child that ignores the signals is killed at the end. */
 const STOP_MS = 30_000
 /** The first call starts the monitor, and a camera may be slow. */

@@ -1,7 +1,7 @@
 import type { Engine } from '../engine/protocol.ts'
 import type { Clock } from '../ports.ts'
 import type { LicenseState } from '../schema/license.ts'
-import type { Codec, PipelineConfig, PipelineView } from '../schema/pipeline.ts'
+import { type Codec, isAtRest, type PipelineConfig } from '../schema/pipeline.ts'
 import { type LicenseSource, licensedCodecs, licenseFault, readLicense, requireCodecs, requireLicense } from './license.ts'
 
 /** One of the licensed streams; reserved from the check until the engine itself reports the start. */
@@ -24,11 +24,6 @@ export interface Licensing {
 
 const UNLIMITED: Slot = { release: () => undefined }
 
-/** Phases with a child process, or in which the engine starts one again by itself. */
-const RUNNING: ReadonlySet<string> = new Set(['starting', 'playing', 'reconnecting', 'stopping'])
-
-const isRunning = (view: PipelineView): boolean => RUNNING.has(view.runtime.phase)
-
 /** Counts running pipelines exactly, also while many start at once. */
 export const createLicensing = (deps: { source: LicenseSource; engine: Engine; clock: Clock }): Licensing => {
   const state = () => readLicense(deps.source, deps.clock)
@@ -49,7 +44,7 @@ export const createLicensing = (deps: { source: LicenseSource; engine: Engine; c
   const takeInTurn = async (id: string, codecs: readonly Codec[], current: LicenseState): Promise<Slot> => {
     // A start that finishes during the call of `list` may be in neither: count what was reserved before the call too.
     const counted = new Set(reserved.keys())
-    for (const view of await deps.engine.list()) if (isRunning(view)) counted.add(view.id)
+    for (const view of await deps.engine.list()) if (!isAtRest(view)) counted.add(view.id)
     for (const id of reserved.keys()) counted.add(id)
     if (counted.has(id)) return reserve(id)
     requireLicense(current, codecs, counted.size)

@@ -1,4 +1,5 @@
 import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/to-json-schema'
+import { isRecord } from '../json/is-record.ts'
 import { passwordSchema } from '../schema/auth.ts'
 import { cameraCapabilitiesSchema, cameraSchema } from '../schema/camera.ts'
 import { errorSchema, triggerRefusalSchema } from '../schema/error.ts'
@@ -54,7 +55,7 @@ const ANSWERS: Names = {
 const alwaysThere = (properties: Record<string, unknown>, required: unknown): readonly string[] =>
   Object.keys(properties).filter((name) => {
     const property = properties[name]
-    return (isObject(property) && 'default' in property) || (Array.isArray(required) && required.includes(name))
+    return (isRecord(property) && 'default' in property) || (Array.isArray(required) && required.includes(name))
   })
 
 /** What clients send. */
@@ -93,7 +94,7 @@ const ANSWER: Direction = {
   typeMode: 'output',
   refine: ({ additionalProperties, default: _, ...schema }) => ({
     ...schema,
-    ...(isObject(schema.properties) && { required: alwaysThere(schema.properties, schema.required) }),
+    ...(isRecord(schema.properties) && { required: alwaysThere(schema.properties, schema.required) }),
     // A field that a later version adds is no error to a client that validates.
     ...(additionalProperties !== undefined && additionalProperties !== false && { additionalProperties }),
   }),
@@ -104,7 +105,7 @@ const REQUEST: Direction = {
   typeMode: 'input',
   // Generators of clients take a field with a `default` for one that is always there, so that callers would have to send it.
   refine: ({ default: value, ...schema }) =>
-    value === undefined || isObject(value)
+    value === undefined || isRecord(value)
       ? schema
       : { ...schema, description: `${schema.description ?? 'Optional'}; default ${JSON.stringify(value)}` },
 }
@@ -152,12 +153,10 @@ interface Variant {
   readonly entries: Readonly<Record<string, { readonly literal?: string }>>
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** Refines every schema within a schema; `properties` and the like hold schemas by name and are no schemas themselves. */
 const walk = (node: unknown, refine: Direction['refine'], isMap = false): unknown => {
   if (Array.isArray(node)) return node.map((item) => walk(item, refine))
-  if (!isObject(node)) return node
+  if (!isRecord(node)) return node
   const refined = isMap ? node : refine(node)
   return Object.fromEntries(
     Object.entries(refined).map(([key, value]) => [

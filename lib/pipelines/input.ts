@@ -1,5 +1,6 @@
 import type { EngineCheck } from '../engine/messages.ts'
 import type { Engine } from '../engine/protocol.ts'
+import { isRecord } from '../json/is-record.ts'
 import type { Geolocation, PipelineConfig } from '../schema/pipeline.ts'
 import { isRtmp, pipelineSchema } from '../schema/pipeline.ts'
 import { validate, validationError } from '../validate.ts'
@@ -29,8 +30,8 @@ export const parsePipeline = (input: unknown, id?: string): PipelineInput => {
 }
 
 const withId = (input: unknown, id: string): unknown => {
-  if (typeof input !== 'object' || input === null || Array.isArray(input)) return input
-  if (!('id' in input) || input.id === undefined) return { ...input, id }
+  if (!isRecord(input)) return input
+  if (input.id === undefined) return { ...input, id }
   if (input.id !== id)
     throw validationError('pipeline', [{ path: 'id', message: 'The id of a pipeline cannot change; use the id of the path' }])
   return input
@@ -40,14 +41,10 @@ const withId = (input: unknown, id: string): unknown => {
 export const checkDescription = async (engine: Pick<Engine, 'check'>, config: PipelineConfig): Promise<EngineCheck> => {
   const checked = await engine.check(config)
   if (config.output !== null && !checked.publishes) {
-    throw validationError('pipeline', [
-      { path: 'output', message: 'The description has no element named pay0 to publish; name one pay0 or leave output out' },
-    ])
+    throw validationError('pipeline', [{ path: 'output.uri', message: 'Name an element pay0 in raw_pipeline, or leave output out' }])
   }
   if (config.push.length > 0 && !checked.publishes) {
-    throw validationError('pipeline', [
-      { path: 'push', message: 'The description has no element named pay0 to push; name one pay0 or leave push out' },
-    ])
+    throw validationError('pipeline', [{ path: 'push', message: 'Name an element pay0 in raw_pipeline, or leave push out' }])
   }
   if (checked.codecs.length > 0 && !checked.codecs.includes('h264') && config.push.some(isRtmp)) {
     throw validationError('pipeline', [

@@ -22,7 +22,7 @@ export const stopKlv = async (deps: KlvDeps, id: string): Promise<PipelineRepres
   return represent(record, await deps.klv.stop(id).catch(whenUnknown(idleView(record))))
 }
 
-export type KlvAnswer =
+type KlvAnswer =
   | { readonly format: 'json'; readonly packet: KlvPacketRecord }
   | { readonly format: 'geojson'; readonly feature: KlvFeatureRecord }
   | { readonly format: 'footprint'; readonly feature: KlvFootprintRecord }

@@ -27,10 +27,7 @@ export const playPipeline = async (deps: PlayDeps, id: string): Promise<Pipeline
     ])
     return represent(await present(deps, record), view)
   } catch (error) {
-    // What was answered with a failure does not start later.
-    await deps.pipelines
-      .setDesired(id, record.desired)
-      .catch((cause: unknown) => deps.log.warn('pipeline_desired_not_stored', { id, error: messageOf(cause) }))
+    await restoreDesired(deps, record)
     throw error
   } finally {
     slot.release()
@@ -41,12 +38,26 @@ export const playPipeline = async (deps: PlayDeps, id: string): Promise<Pipeline
 /** Stops a pipeline, or cancels its start; answers when the child process has ended. */
 export const stopPipeline = async (deps: PlayDeps, id: string): Promise<PipelineRepresentation> => {
   const record = await findRecord(deps.pipelines, id)
+  // First: an engine that is replaced meanwhile must not start it again.
   await deps.pipelines.setDesired(id, 'ready')
-  const view = await registered(deps, id, () => deps.engine.stop(id))
-  await storeDesired(deps, id)
-  // Periodic screenshots stop with the pipeline and do not start again with the next play.
-  if (record.screenshots) await deps.pipelines.setScreenshots(id, null)
-  return represent(await present(deps, record), view)
+  try {
+    const view = await registered(deps, id, () => deps.engine.stop(id))
+    // Periodic screenshots stop with the pipeline and do not start again with the next play.
+    if (record.screenshots) await deps.pipelines.setScreenshots(id, null)
+    return represent(await present(deps, record), view)
+  } catch (error) {
+    await restoreDesired(deps, record)
+    throw error
+  } finally {
+    await storeDesired(deps, id)
+  }
+}
+
+/** What was answered with a failure does not happen later. */
+const restoreDesired = async ({ pipelines, log }: PlayDeps, { config: { id }, desired }: PipelineRecord): Promise<void> => {
+  await pipelines
+    .setDesired(id, desired)
+    .catch((cause: unknown) => log.warn('pipeline_desired_not_stored', { id, error: messageOf(cause) }))
 }
 
 /** The pipeline as it is stored now: a geolocation may have come while it was started or stopped. */

@@ -1,4 +1,4 @@
-import { maskDescription, maskUri } from '../credentials/mask.ts'
+import { isMasked, maskDescription, maskUri } from '../credentials/mask.ts'
 import { MASK } from '../redact.ts'
 import type { PipelineConfig, PushTarget } from '../schema/pipeline.ts'
 import { validationError } from '../validate.ts'
@@ -34,8 +34,3 @@ const restore = (text: string, stored: string | undefined, path: string, mask: (
   if (isMasked(text)) throw validationError('pipeline', [{ path, message: `The credentials are masked (${MASK}); send the real ones` }])
   return text
 }
-
-const MASKED = /:\/\/\*\*\*@|[=:]\s*["']?\*\*\*/
-
-/** Whether the mask (`***`) is in the place of a credential. */
-const isMasked = (text: string): boolean => MASKED.test(text)

@@ -48,8 +48,8 @@ export const startScreenshots = async (deps: ScreenshotDeps, id: string, input: 
 export const stopScreenshots = async (deps: ScreenshotDeps, id: string): Promise<PipelineRepresentation> =>
   deps.changes(id, async () => {
     const record = await findRecord(deps.pipelines, id)
-    await deps.pipelines.setScreenshots(id, null)
     const view = await deps.screenshots.stop(id).catch(whenUnknown(idleView(record)))
+    await deps.pipelines.setScreenshots(id, null)
     return represent({ ...record, screenshots: null }, view)
   })
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { MASK } from '../redact.ts'
-import { hasLatency, hasMode, hasPassphrase, hasPort, isListener, type StreamAddress, streamAddressOf } from '../stream-address.ts'
+import { hasLatency, hasMode, hasPassphrase, hasPort, isListener, type StreamAddress, streamAddressOf } from '../uri/stream-address.ts'
 import { described, integerBetween, numberBetween } from './primitives.ts'
 
 export const PIPELINE_MODES = ['simple', 'advanced'] as const
@@ -37,6 +37,9 @@ const NOT_IN_A_URI = /[\u0000-\u0020\u007f]/
 /** `user:pa/ss@host`, `user:pa?ss@host`: what is meant as a password ends the authority (RFC 3986 section 3.2), and is no port. */
 const CUT_PASSWORD = /^[^:]+:\/\/[^/?#@[\]:]*:(?!\d*[/?])[^/?#@[\]]*[/?].*@/
 
+/** RFC 6874, which the URL class does not take: `[fe80::1%25eth0]`. */
+const IPV6_ZONE = /^[^/?#]*\/\/[^/?#]*\[[^\]/?#]*%/
+
 /** What no address of a source or receiver may have, whatever its scheme. */
 const isEncoded = v.pipe(
   text,
@@ -72,7 +75,13 @@ export const sourceSchema = v.strictObject({
       `Use an address that starts with one of: ${SOURCE_SCHEMES.map((scheme) => `${scheme}://`).join(', ')}`,
     ),
     // A listener without host is none for the URL class.
-    v.check((uri) => URL.canParse(uri) || isListener(streamAddressOf(uri)), 'Use a complete stream address such as rtsp://host:554/path'),
+    v.check(
+      (uri) => URL.canParse(uri) || isListener(streamAddressOf(uri)),
+      ({ input }) =>
+        IPV6_ZONE.test(input)
+          ? 'Use an address without an IPv6 zone (%), such as one of the source that is not link-local'
+          : 'Use a complete stream address such as rtsp://host:554/path',
+    ),
     withAddress(
       (address) => address.host !== '' || isListener(address) || isOneOf(WITHOUT_HOST, address.scheme),
       'Use an address with a host, such as rtsp://host:554/path',
@@ -386,4 +395,4 @@ export interface PipelineView {
 /** Phases without a run: the engine changes nothing by itself, so each change has an event, and counters stand still. */
 const AT_REST: ReadonlySet<Phase> = new Set(['idle', 'failed'])
 
-export const isAtRest = ({ runtime }: PipelineView): boolean => AT_REST.has(runtime.phase)
+export const isAtRest = ({ runtime }: { readonly runtime: Pick<Runtime, 'phase'> }): boolean => AT_REST.has(runtime.phase)

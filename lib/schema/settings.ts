@@ -45,11 +45,13 @@ const READER_USERNAME = /^[^\u0000-\u001f\u007f:"\\]{1,64}$/
 
 const READER_PASSWORD = 'Password of the RTSP readers, 8 to 128 characters; null: none. Answers show ***, which keeps it when sent back'
 
+export const MAX_START_TIMEOUT_SECONDS = 120
+
 const ENCODER_PREFERENCES = ['auto', 'software', 'hardware'] as const
 
 export const settingsSchema = v.strictObject({
   start_timeout_seconds: described(
-    integerBetween(1, 120),
+    integerBetween(1, MAX_START_TIMEOUT_SECONDS),
     'Longest time from a start to the first media, seconds; applies from the next start',
   ),
   stall_timeout_seconds: described(

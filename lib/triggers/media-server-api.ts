@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { messageOf } from '../errors.ts'
+import { percentDecoded } from '../uri/percent-decoded.ts'
 
 /** What the API of a MediaMTX lists at one time. */
 export interface PathListing {
@@ -111,18 +112,10 @@ const problemOf = (error: unknown): string => {
   return error instanceof Error && error.cause !== undefined ? messageOf(error.cause) : messageOf(error)
 }
 
-/** Of a URL, where they are percent-encoded; a percent sign that encodes nothing stands for itself. */
+/** Of a URL, where they are percent-encoded. */
 const basic = (username: string, password: string): string => {
-  const bytes = new TextEncoder().encode(`${decoded(username)}:${decoded(password)}`)
+  const bytes = new TextEncoder().encode(`${percentDecoded(username)}:${percentDecoded(password)}`)
   return `Basic ${btoa(String.fromCharCode(...bytes))}`
-}
-
-const decoded = (text: string): string => {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
 
 const readAtMost = async (response: Response, limit: number): Promise<string> => {

@@ -1,8 +1,19 @@
 import { describe, expect, it } from 'vitest'
-import { createApp } from '../../handlers/app.ts'
+import { type AppDeps, apiRoutes, createApp } from '../../handlers/app.ts'
+import { createOpenApiDocument } from '../../lib/openapi/document.ts'
 import { createTestApi, toRequest } from '../helpers/api/api.ts'
 
 const EXPLORER = 'http://127.0.0.1:8081'
+
+/** Header fields of every answer in the API document. */
+const documentedHeaders = (): ReadonlySet<string> => {
+  const { paths } = createOpenApiDocument(apiRoutes({} as AppDeps), { version: '0.1.0', serverUrl: EXPLORER })
+  const responses = Object.values(paths).flatMap((path) => Object.values(path).flatMap((operation) => Object.values(operation.responses)))
+  return new Set(responses.flatMap(({ headers }) => Object.keys(headers as object)))
+}
+
+/** Those that the CORS protocol never withholds, and what only the browser itself needs. */
+const ALWAYS_READABLE: ReadonlySet<string> = new Set(['cache-control', 'last-modified', 'content-disposition', 'www-authenticate'])
 
 describe('pages of other origins', () => {
   const ask = async (origins: readonly string[], method: string, headers: Record<string, string>) => {
@@ -29,6 +40,12 @@ describe('pages of other origins', () => {
     expect(response.headers.get('access-control-allow-credentials')).toBeNull()
     expect(response.headers.get('vary')).toBe('origin')
     expect(response.headers.get('cache-control')).toBe('no-store')
+  })
+
+  it('may read every header field that the API document names', async () => {
+    const { headers } = await ask([EXPLORER], 'GET', { origin: EXPLORER })
+    const exposed = headers.get('access-control-expose-headers')?.split(', ') ?? []
+    expect([...documentedHeaders()].filter((name) => !exposed.includes(name) && !ALWAYS_READABLE.has(name))).toEqual([])
   })
 
   it('get the methods of a path in a preflight without credentials', async () => {

@@ -97,7 +97,14 @@ describe('creating a pipeline', () => {
       name: 'refuses an output address for a description without pay0',
       request: create(advanced('adv', { raw_pipeline: 'videotestsrc ! fakesink', output: { uri: 'rtsp://0.0.0.0:8600/adv' } })),
       status: 400,
-      contains: ['VALIDATION_ERROR', 'pay0'],
+      contains: ['VALIDATION_ERROR', '"path":"output.uri"', 'pay0'],
+      after: (api) => expect(api.engine.ids()).toEqual([]),
+    },
+    {
+      name: 'refuses a push of a description without pay0',
+      request: create(advanced('adv', { raw_pipeline: 'videotestsrc ! fakesink', push: [{ uri: 'udp://10.0.0.9:5000' }] })),
+      status: 400,
+      contains: ['VALIDATION_ERROR', '"path":"push"', 'pay0'],
       after: (api) => expect(api.engine.ids()).toEqual([]),
     },
     {

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { startService } from '../helpers/process/service.ts'
+import { startRtspSource } from '../helpers/rtsp/source.ts'
 import { until } from '../helpers/until.ts'
 
 const run = promisify(execFile)
@@ -28,5 +29,29 @@ it.each(Object.entries(LINES))('ffprobe that joins in the middle of a GOP finds 
   expect(await frameRate(rtsp, '-rtsp_transport', 'tcp')).toBe('25/1')
   expect(await frameRate(rtsp, '-rtsp_transport', 'udp')).toBe('25/1')
   expect(await frameRate(`${service.url}/svc/pipeline/cam/stream.ts`)).toBe('25/1')
+  await service.stop()
+})
+
+/** Frames that ffmpeg gives an output of a fixed rate in a second: as many as the rate that it takes the stream for. */
+const framesOfASecond = async (url: string): Promise<number> => {
+  const output = ['-t', '1', '-frames:v', '500', '-fps_mode', 'cfr', '-f', 'framecrc', '-']
+  const { stdout } = await run('ffmpeg', ['-v', 'error', '-rtsp_transport', 'tcp', '-i', url, ...output], { timeout: 30_000 })
+  return stdout.split('\n').filter((line) => /^\d/.test(line)).length
+}
+
+it.each(['h264', 'h265'])('ffmpeg finds the frame rate of %s that was encoded of a source without one', async (codec) => {
+  const source = await startRtspSource()
+  onTestFinished(() => source.stop())
+  const service = await startService()
+  const encoding = { codec, bitrate: 500, quality: 1 }
+  const { status, body } = await service.request('POST', '/svc/pipeline', {
+    id: 'cam',
+    mode: 'simple',
+    source: { uri: source.url('/vp8') },
+    encoding,
+  })
+  expect({ status, message: body.message }).toEqual({ status: 201, message: undefined })
+  const rtsp = body.output.uri.replace('0.0.0.0', '127.0.0.1')
+  for (let join = 0; join < 2; join += 1) expect(await framesOfASecond(rtsp)).toBeLessThan(60)
   await service.stop()
 })

@@ -173,6 +173,15 @@ describe('video-pipeline-service install', () => {
     )
   })
 
+  it('creates every group that the unit of the engine names, since systemd starts no unit with one that does not exist', () => {
+    const root = temporaryFolder()
+    const { stdout } = run(['install', '--root', root])
+    const unit = readFileSync(join(root, UNITS[0] ?? ''), 'utf8')
+    const groups = (/^SupplementaryGroups=(.+)$/m.exec(unit)?.[1] ?? '').split(' ')
+    expect(groups).toEqual(['video', 'render'])
+    for (const group of groups) expect(stdout).toContain(`groupadd --system ${group}\n`)
+  })
+
   it('lets the engine make sandboxes, and the API no namespace', () => {
     const root = temporaryFolder()
     run(['install', '--root', root])
@@ -271,6 +280,10 @@ describe('video-pipeline-service', () => {
       expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])
     },
   )
+
+  it.each(['serve', 'engine', 'ls'])('prints the same with help before the command: %s', (name) => {
+    expect(run(['help', name])).toMatchObject({ status: 0, stdout: run([name, '--help']).stdout })
+  })
 
   it.each<[HostCommandName, ...string[]]>([
     ['engine', '--bogus'],

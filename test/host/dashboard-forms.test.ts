@@ -1,3 +1,4 @@
+import type { Locator, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { useChromium } from '../helpers/browser/dashboard.ts'
 import { startService } from '../helpers/process/service.ts'
@@ -99,6 +100,13 @@ describe('the forms of the dashboard', () => {
     await page.getByRole('button', { name: 'Save settings' }).click()
     await page.getByText('Correct the marked fields').waitFor()
     await expect.poll(() => start.evaluate((element) => element === document.activeElement)).toBe(true)
+    expect(await page.locator('header').evaluate((bar) => bar.getBoundingClientRect().bottom)).toBeLessThan(
+      (await start.boundingBox())?.y ?? 0,
+    )
+    const colourOf = (part: Locator, name: string) => part.evaluate((element, of) => getComputedStyle(element).getPropertyValue(of), name)
+    expect(await colourOf(start, 'border-top-color')).toBe(
+      await colourOf(page.locator('.field-error').filter({ hasText: /./ }).first(), 'color'),
+    )
     await expectAccessible()
     await start.fill('12')
     await page.getByRole('button', { name: 'Save settings' }).click()
@@ -122,6 +130,31 @@ describe('a page that is left open', () => {
     expectQuiet()
     await service.stop()
   }, 60_000)
+
+  it('leaves the few connections of a browser to the window that is in use, and shows what is true all the same', async () => {
+    const service = await startService()
+    const flight = { id: 'drone', mode: 'simple', source: { uri: 'test://smpte?width=160&height=90&fps=5&klv=1' } }
+    await service.request('POST', '/svc/pipeline', { ...flight, klv_config: { auto_extract_geolocation: true } })
+    const { page, context } = await chromium.open()
+    const windows = [page, await context.newPage(), await context.newPage()]
+    // Here every window has the focus.
+    for (const behind of windows.slice(1)) await behind.addInitScript('document.hasFocus = () => false')
+    for (const one of windows) {
+      await one.goto(`${service.url}/svc/dashboard/#/pipeline/drone`)
+      await one.getByText(/^Packet of/).waitFor()
+      await one.getByText('from data to picture').waitFor()
+    }
+    const last = windows.at(-1) as Page
+    const connecting = last.getByText('Connecting to the service')
+    await context.setOffline(true)
+    await connecting.waitFor()
+    await context.setOffline(false)
+    await connecting.waitFor({ state: 'hidden' })
+    await last.getByRole('button', { name: 'Stop', exact: true }).click()
+    for (const one of windows) await one.getByText('Stopped', { exact: true }).waitFor()
+    expect((await service.request('GET', '/svc/pipeline/drone')).body.state).toBe('ready')
+    await service.stop()
+  }, 90_000)
 
   it('says so when the service has another version, and when a part of it cannot be loaded', async () => {
     const service = await startService()

@@ -7,7 +7,7 @@ import { useChromium } from '../helpers/browser/dashboard.ts'
 import { startTsKlvSender } from '../helpers/klv/ts-sender.ts'
 import { startService } from '../helpers/process/service.ts'
 
-const chromium = useChromium()
+const chromium = useChromium(['--host-resolver-rules=MAP cam.test 127.0.0.1'])
 const FOLDER = resolve(import.meta.dirname, '../../dist/dashboard')
 const BALL = { id: 'ball', mode: 'simple', source: { uri: 'test://ball?width=320&height=180&fps=15' } }
 const onDemand = (id: string) => ({ id, mode: 'simple', on_demand: true, source: { uri: `rtsp://10.9.8.7/${id}` } })
@@ -224,6 +224,18 @@ describe('a service with a password', () => {
     await page.getByRole('button', { name: 'Remove password' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Remove it' }).click()
     await warning.waitFor()
+    await service.stop()
+  }, 60_000)
+
+  it('has to be set where the service is opened by a name that it does not know, which every page says', async () => {
+    const service = await startService()
+    const { page } = await chromium.open()
+    for (const hash of ['#/', '#/map', '#/pipeline/ball', '#/pipeline/ball/edit', '#/cameras', '#/settings']) {
+      await page.goto('about:blank')
+      await page.goto(`${service.url.replace('127.0.0.1', 'cam.test')}/svc/dashboard/${hash}`)
+      await page.getByText('Add it to SVC_ALLOWED_HOSTS, set a password, or use localhost').waitFor()
+      expect(await page.getByText('Loading').count()).toBe(0)
+    }
     await service.stop()
   }, 60_000)
 

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
+import { openDatabase } from '../../db/open.ts'
 import { killProcess } from '../helpers/process/processes.ts'
 import { startService } from '../helpers/process/service.ts'
 import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
@@ -76,3 +77,17 @@ it('a disk that has become read-only does not keep the service from ending in or
   expect(new Set(unremoved.map((line) => line.process))).toEqual(new Set(['api', 'engine']))
   expect(faults.filter(({ event }) => event === 'engine_crashed')).toEqual([])
 }, 60_000)
+
+it('a first start on a disk with hardly any space says that it is full, and the next one with space works', async () => {
+  const dataDir = smallDisk()
+  const file = join(dataDir, 'service.db')
+  for (let pages = 0; pages < 20; pages += 1) {
+    const { bavail, bsize } = statfsSync(dataDir)
+    writeFileSync(join(dataDir, 'fill'), Buffer.alloc((bavail - pages) * bsize))
+    const opened = openDatabase({ url: `file:${file}` })
+    await opened.then((database) => database.close()).catch((error: Error) => expect(error.message).toContain('its disk is full'))
+    rmSync(join(dataDir, 'fill'))
+    await (await openDatabase({ url: `file:${file}` })).close()
+    for (const name of readdirSync(dataDir)) rmSync(join(dataDir, name))
+  }
+})

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { startService } from '../helpers/process/service.ts'
@@ -73,6 +73,17 @@ describe('on a host without an encoder', () => {
     expect([status, body.code, body.details.reason]).toEqual([500, 'ENGINE_ERROR', 'missing_element'])
     expect(body.details.cause).toContain('apt-get install gstreamer1.0-plugins-ugly')
     await service.stop()
+  })
+})
+
+describe('on a host that takes long to list the plugins, for a user without a home', () => {
+  it('finds the engine at once', async () => {
+    const scanner = join(temporaryDataDir(), 'slow-scanner')
+    writeFileSync(scanner, '#!/bin/sh\nexec sleep 8\n', { mode: 0o755 })
+    const service = await startService({ env: { HOME: '/proc/none', GST_PLUGIN_SCANNER: scanner, SVC_SANDBOX: 'off' } })
+    expect(await service.waitForLog('service_ready')).toMatchObject({ gstreamer_version: expect.stringMatching(/^\d+\.\d+/) })
+    expect(service.log.join('\n')).not.toContain('engine_lost')
+    expect(await service.stop()).toBe(0)
   })
 })
 

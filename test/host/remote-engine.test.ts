@@ -169,6 +169,21 @@ describe('an engine on another host', () => {
     await engine.kill()
   })
 
+  it('is waited for where it starts after the API, which is no error', async () => {
+    const reserved = createServer().listen(0, '127.0.0.1')
+    await once(reserved, 'listening')
+    const listen = `127.0.0.1:${(reserved.address() as AddressInfo).port}`
+    reserved.close()
+    const service = await startService({ env: { SVC_ENGINE_URL: `http://${listen}`, SVC_ENGINE_TOKEN: ENGINE_TOKEN } })
+    expect(await service.waitForLog('engine_awaited')).toMatchObject({ level: 'info' })
+    const engine = await startEngine({ listen })
+    await service.waitForLog('engine_ready')
+    expect(service.log.filter((line) => line.includes('"level":"error"'))).toEqual([])
+    await engine.kill()
+    expect(await service.waitForLog('engine_lost')).toMatchObject({ level: 'error' })
+    await service.stop()
+  })
+
   it('is not used when it speaks another protocol, and the log says why', async () => {
     const other = createServer((_request, response) => {
       response.setHeader('content-type', 'application/json').end(JSON.stringify({ version: '9.9.9', protocol: 99, configured: true }))

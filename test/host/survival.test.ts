@@ -2,7 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { childrenOf, isAlive, processes } from '../helpers/process/processes.ts'
+import { startMarked } from '../helpers/process/marked-run.ts'
+import { childrenOf, isAlive, pidOf, processes } from '../helpers/process/processes.ts'
 import { type Service, startService } from '../helpers/process/service.ts'
 import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
 import { openReader, sequenceGaps } from '../helpers/rtsp/reader.ts'
@@ -42,6 +43,27 @@ describe('a process that dies', () => {
     expect(await second.stop()).toBe(0)
     expect(isAlive(engine)).toBe(false)
     expect(isAlive(child?.pid ?? 0)).toBe(false)
+  })
+
+  it('leaves an engine that is late, when it is the API process while that starts: the engine of the next one stays', async () => {
+    const run = await startMarked('node')
+    onTestFinished(() => run.clear())
+    const late = await until(
+      () => childrenOf(run.apiPid() ?? -1).find(({ command }) => command.endsWith('dist/engine.js')),
+      (found) => found !== undefined,
+    )
+    process.kill(pidOf(late), 'SIGSTOP')
+    run.signalGroup('SIGKILL')
+    await run.exited
+    const service = await startService({ dataDir: run.dataDir })
+    const engine = service.enginePid()
+    process.kill(pidOf(late), 'SIGCONT')
+    await until(
+      () => isAlive(pidOf(late)),
+      (alive) => !alive,
+    )
+    expect(service.enginePid()).toBe(engine)
+    await service.stop()
   })
 
   it('leaves nothing to the next engine: it kills what an earlier one started and could not end', async () => {

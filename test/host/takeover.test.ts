@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { createClient } from '@libsql/client/sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -24,6 +27,10 @@ const attach = async (url: string, transport: 'tcp' | 'udp'): Promise<RtspReader
   onTestFinished(() => reader.close())
   return reader
 }
+
+it('says that too few files may be open, where that keeps the data directory from being locked', async () => {
+  await expect(startService({ prefix: ['prlimit', '--nofile=24'] })).rejects.toThrow(/too few files may be open; raise the limit/)
+})
 
 describe('one data directory', () => {
   it('is served by one of several processes that start at once after a kill', async () => {
@@ -108,6 +115,22 @@ describe('one data directory', () => {
     await expect(startService({ dataDir, args: ['--takeover'], entry })).rejects.toThrow(/the dashboard is missing/)
     expect((await first.request('GET', '/svc/health')).body.status).toBe('ok')
     expect(await first.stop()).toBe(0)
+  })
+
+  it('stays with its process when another program uses the port of the next one', async () => {
+    const dataDir = temporaryDataDir()
+    const first = await startService({ dataDir })
+    const other = createServer((_request, response) => response.end('{}'))
+    onTestFinished(() => void other.close())
+    await once(other.listen(0, '127.0.0.1'), 'listening')
+    const { port } = other.address() as AddressInfo
+    const next = startService({ dataDir, args: ['--takeover'], env: { SVC_PORT: String(port) } })
+    await expect(next).rejects.toThrow('another program uses this port; set SVC_PORT')
+    expect((await first.request('GET', '/svc/health')).body.status).toBe('ok')
+    // Its own port is one that it hands over.
+    const second = await startService({ dataDir, args: ['--takeover'], env: { SVC_PORT: new URL(first.url).port } })
+    expect((await second.request('GET', '/svc/health')).body.status).toBe('ok')
+    expect(await second.stop()).toBe(0)
   })
 
   it('is served by one process after several took it over at once', async () => {

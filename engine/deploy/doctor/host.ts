@@ -104,7 +104,7 @@ const checkOpenFiles = (): Finding => {
   return { name, status: 'warning', message, advice }
 }
 
-export const checkClock = (now: number): Finding => {
+const checkClock = (now: number): Finding => {
   const name = 'clock'
   const message = new Date(now).toISOString()
   if (now >= EARLIEST_TIME) return { name, status: 'ok', message }

@@ -9,7 +9,7 @@ import { apiEnvironment, apiUnit, engineEnvironment, engineUnit, LAYOUT, type Pr
 /** sysexits.h: EX_USAGE, EX_CANTCREAT, EX_NOPERM. */
 const EXIT = { usage: 64, exists: 73, permission: 77 } as const
 
-const { apiUser, engineUser, formerUser, configuration, state, units } = LAYOUT
+const { apiUser, engineUser, formerUser, deviceGroups, configuration, state, units } = LAYOUT
 const UNITS = [LAYOUT.engineUnit, LAYOUT.apiUnit] as const
 
 const secret = (): string => randomBytes(32).toString('base64url')
@@ -20,6 +20,8 @@ const installSteps = (program: Program): readonly Step[] => {
   const secretFile = { kind: 'file', mode: 0o600, keep: true } as const
   const unitFile = { kind: 'file', mode: 0o644, keep: false } as const
   return [
+    // Systemd starts no unit with a group that does not exist, and a host without udev has no group render.
+    ...deviceGroups.map((group): Step => ({ kind: 'run', command: ['groupadd', '--system', group], unless: ['getent', 'group', group] })),
     ...[apiUser, engineUser].map(
       (user): Step => ({
         kind: 'run',

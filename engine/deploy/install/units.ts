@@ -6,6 +6,8 @@ export const LAYOUT = {
   engineUser: 'video-pipeline-engine',
   /** Of installations where API and engine were one user. */
   formerUser: 'video-pipeline',
+  /** Who may use cameras and GPUs. */
+  deviceGroups: ['video', 'render'],
   configuration: '/etc/video-pipeline-service',
   state: '/var/lib/video-pipeline-service',
   units: '/etc/systemd/system',
@@ -124,7 +126,7 @@ export const engineUnit = (program: Program): string =>
       // The engine stops its children itself; systemd kills the remaining ones afterwards.
       'KillMode=mixed',
       'TimeoutStopSec=45',
-      'SupplementaryGroups=video render',
+      `SupplementaryGroups=${LAYOUT.deviceGroups.join(' ')}`,
       'DevicePolicy=closed',
       'DeviceAllow=char-video4linux rw',
       'DeviceAllow=char-drm rw',

@@ -3,7 +3,7 @@ import { type KlvPacket, numberOfTag } from '../st0601/packet.ts'
 import { horizonDip, type Place, placeOnPlane } from './geodesy.ts'
 
 /** The corners of a picture on the ground, and what they were computed with; heights in metres. */
-export interface ViewedGround {
+interface ViewedGround {
   readonly corners: readonly Place[]
   readonly sensorAltitude: number
   /** Above mean sea level (tag 15) or above the ellipsoid (tags 104 and 75). */

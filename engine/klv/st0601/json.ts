@@ -49,7 +49,7 @@ const toHex = (bytes: Uint8Array): string => {
 }
 
 /** Tag 2 as ISO 8601 with milliseconds, null when the packet has none. */
-export const timestampOf = (packet: KlvPacket): string | null =>
+const timestampOf = (packet: KlvPacket): string | null =>
   packet.timestampUs === null ? null : new Date(Math.floor(packet.timestampUs / 1000)).toISOString()
 
 const itemJson = (packet: KlvPacket, item: KlvItem): KlvItemJson => {

@@ -30,7 +30,7 @@ export interface Tag {
 }
 
 /** More than any text of the standard (127 bytes); longer text stays raw. */
-export const MAX_TEXT_BYTES = 1024
+const MAX_TEXT_BYTES = 1024
 const MAX_NESTED_BYTES = 2 ** 24
 
 const snakeCase = (name: string): string =>

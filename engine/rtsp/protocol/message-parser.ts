@@ -7,9 +7,11 @@ interface MessageLimits {
   /** Start line and headers together. */
   readonly headerBytes: number
   readonly bodyBytes: number
+  /** Bytes in a row that are skipped after the first frame because they begin neither a frame nor a message. */
+  readonly strayBytes: number
 }
 
-const DEFAULT_LIMITS: MessageLimits = { lineBytes: 4096, headerCount: 64, headerBytes: 16 * 1024, bodyBytes: 256 * 1024 }
+const DEFAULT_LIMITS: MessageLimits = { lineBytes: 4096, headerCount: 64, headerBytes: 16 * 1024, bodyBytes: 256 * 1024, strayBytes: 0 }
 
 /** The peer violated the protocol or a limit; the connection cannot be read any further. `status` is the response of a server before it closes. */
 export class RtspProtocolError extends Error {
@@ -47,6 +49,9 @@ export class MessageParser {
   /** Bytes needed before parsing is tried again, so that a body that arrives in small pieces is not copied for each. */
   #needed = 1
   #head: Head | undefined
+  #hasFrames = false
+  /** Bytes skipped since the last frame or message. */
+  #stray = 0
   #failed = false
 
   constructor(limits: Partial<MessageLimits> = {}) {
@@ -92,16 +97,29 @@ export class MessageParser {
     this.#needed = available + 1
     const byte = data[offset]
     if (byte === undefined) return 0
-    if (byte === DOLLAR) return this.#frame(data, offset, messages)
+    // Among stray bytes not every dollar sign begins a frame.
+    if (byte === DOLLAR && (this.#stray === 0 || mayBegin(data, offset))) return this.#frame(data, offset, messages)
     // Blank lines between messages are allowed, as in HTTP/1.1 (RFC 2326 section 4).
     if (byte === CR || byte === LF) return 1
+    if (this.#hasFrames && this.#limits.strayBytes > 0 && !mayBegin(data, offset)) return this.#skip(data, offset)
     return this.#readHead(data, offset)
+  }
+
+  /** Some cameras write other bytes between their frames. */
+  #skip(data: Buffer, offset: number): number {
+    let end = offset + 1
+    while (end < data.length && !mayBegin(data, end)) end += 1
+    this.#stray += end - offset
+    if (this.#stray > this.#limits.strayBytes) throw new RtspProtocolError('Too many bytes are neither a frame nor a message')
+    return end - offset
   }
 
   #frame(data: Buffer, offset: number, messages: RtspMessage[]): number {
     const available = data.length - offset
     this.#needed = available < 4 ? 4 : 4 + data.readUInt16BE(offset + 2)
     if (available < 4 || available < this.#needed) return 0
+    this.#hasFrames = true
+    this.#stray = 0
     messages.push({ kind: 'interleaved', channel: data[offset + 1] ?? 0, payload: data.subarray(offset + 4, offset + this.#needed) })
     return this.#needed
   }
@@ -132,11 +150,23 @@ export class MessageParser {
     this.#needed = head.bodyBytes
     if (data.length - offset < head.bodyBytes) return 0
     this.#head = undefined
+    this.#stray = 0
     const body = head.bodyBytes === 0 ? EMPTY : data.subarray(offset, offset + head.bodyBytes)
     messages.push({ ...head.start, headers: head.headers, body })
     // A message without a body consumes no further byte: the next message begins at the same offset.
     return head.bodyBytes === 0 ? this.#next(data, offset, messages) : head.bodyBytes
   }
+}
+
+/** How responses begin, and the requests of a server (RFC 2326 section 10): four bytes of each. */
+const BEGINNINGS = ['RTSP', 'OPTI', 'GET_', 'SET_', 'ANNO', 'REDI', 'TEAR']
+const BEGINNING_WORDS = new Set(BEGINNINGS.map((text) => Buffer.from(text).readUInt32BE()))
+
+/** Whether a frame of RTP or RTCP (version 2) or a message of a server may begin here, as far as the bytes are there. */
+const mayBegin = (data: Buffer, offset: number): boolean => {
+  if (data[offset] === DOLLAR) return (data[offset + 4] ?? 0x80) >> 6 === 2
+  if (data.length - offset >= 4) return BEGINNING_WORDS.has(data.readUInt32BE(offset))
+  return BEGINNINGS.some((text) => text.startsWith(data.toString('latin1', offset)))
 }
 
 const parseStartLine = (line: string): StartLine => {

@@ -34,7 +34,7 @@ const MAX_BYTES = 256 * 1024
 const MAX_LINES = 2000
 const MAX_MEDIA = 32
 
-const MEDIA_LINE = /^(\S{1,32}) (\d{1,5})(?:\/\d{1,5})? (\S{1,32}) (.{1,512})$/
+const MEDIA_LINE = /^(\S{1,32}) +(\d{1,5})(?:\/\d{1,5})? +(\S{1,32}) +(.{1,512})$/
 
 const parseAttribute = (text: string): SdpAttribute => {
   const colon = text.indexOf(':')
@@ -43,27 +43,35 @@ const parseAttribute = (text: string): SdpAttribute => {
 
 const parseMediaLine = (value: string) => {
   const match = MEDIA_LINE.exec(value)
-  if (!match) throw new SdpError('The session description has an invalid media line')
+  if (!match) return undefined
   const [, type = '', port = '', protocol = '', formats = ''] = match
   return { type, port: Number(port), protocol, formats: formats.trim().split(/ +/) }
 }
 
-/** Parses a session description from an untrusted peer. Throws SdpError; ignores unknown lines. */
+/**
+ * Parses a session description from an untrusted peer. Throws SdpError; ignores unknown lines, and media without a valid line: some
+ * cameras name no format for sound that is switched off, and their video is none the worse for it.
+ */
 export const parseSdp = (text: string): SessionDescription => {
   if (text.length > MAX_BYTES) throw new SdpError('The session description is too large')
   const lines = text.split(/\r\n|\n|\r/, MAX_LINES + 1)
   if (lines.length > MAX_LINES) throw new SdpError('The session description has too many lines')
   const attributes: SdpAttribute[] = []
-  const media: (SdpMedia & { readonly attributes: SdpAttribute[] })[] = []
+  const media: SdpMedia[] = []
+  let described = attributes
   for (const line of lines) {
     if (!/^[a-zA-Z]=/.test(line)) continue
     const value = line.slice(2).trim()
     if (line[0] === 'm') {
       if (media.length >= MAX_MEDIA) throw new SdpError('The session description has too many media')
-      media.push({ ...parseMediaLine(value), attributes: [] })
-    } else if (line[0] === 'a') (media.at(-1)?.attributes ?? attributes).push(parseAttribute(value))
+      described = []
+      const parsed = parseMediaLine(value)
+      if (parsed !== undefined) media.push({ ...parsed, attributes: described })
+    } else if (line[0] === 'a') described.push(parseAttribute(value))
   }
-  if (media.length === 0 && !/^v=/m.test(text)) throw new SdpError('The response is not a session description')
+  if (media.length > 0) return { attributes, media }
+  if (described !== attributes) throw new SdpError('The session description has an invalid media line')
+  if (!/^v=/m.test(text)) throw new SdpError('The response is not a session description')
   return { attributes, media }
 }
 

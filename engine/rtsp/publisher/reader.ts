@@ -27,7 +27,7 @@ interface Track {
   replace: ReplaceUnit | undefined
 }
 
-export type ReplaceUnit = (unit: AccessUnit) => AccessUnit
+type ReplaceUnit = (unit: AccessUnit) => AccessUnit
 
 interface Entry {
   readonly track: number

@@ -80,16 +80,14 @@ export const complete = async (words: readonly string[], { commands, ids }: Know
   return (VERBS[name] as Verb).ids === undefined ? [] : matching(await ids(), current)
 }
 
-const VALUES: { readonly [Name in OptionName]?: readonly string[] } = { mode: ['simple', 'advanced'], state: ['ready', 'playing'] }
-
 const valuesOf = (option: OptionName, current: string): readonly string[] => {
-  const values = VALUES[option]
+  const { value: kind, values }: Option = OPTIONS[option]
   if (values !== undefined)
     return matching(
       values.map((value) => [value, '']),
       current,
     )
-  return (OPTIONS[option] as Option).value === 'FILE' ? [':files'] : []
+  return kind === 'FILE' ? [':files'] : []
 }
 
 const matching = (candidates: readonly Candidate[], current: string): readonly string[] =>

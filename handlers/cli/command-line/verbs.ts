@@ -5,6 +5,8 @@ export interface Option {
   readonly short?: string
   /** What its value is called; undefined: it has none. */
   readonly value?: string
+  /** What that may be; undefined: anything. */
+  readonly values?: readonly string[]
   readonly about: string
 }
 
@@ -15,8 +17,8 @@ export const OPTIONS = {
   help: { short: 'h', about: 'print this help' },
   watch: { short: 'w', about: 'keep showing changes until Ctrl-C' },
   quiet: { short: 'q', about: 'print ids alone' },
-  mode: { value: 'MODE', about: 'only simple or advanced pipelines' },
-  state: { value: 'STATE', about: 'only ready or playing pipelines' },
+  mode: { value: 'MODE', values: ['simple', 'advanced'], about: 'only simple or advanced pipelines' },
+  state: { value: 'STATE', values: ['ready', 'playing'], about: 'only ready or playing pipelines' },
   force: { about: 'stop it first if it runs' },
   output: { short: 'o', value: 'FILE', about: 'file to write; - is standard output' },
   width: { value: 'PIXELS', about: 'largest width of the picture' },

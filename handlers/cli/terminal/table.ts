@@ -15,7 +15,7 @@ export interface Column {
   readonly align?: 'right'
 }
 
-export interface TableStyle {
+interface TableStyle {
   /** Most places of a line: a character takes one, or two such as those of Chinese, or none. */
   readonly width: number
   readonly paintTitle: (text: string) => string

@@ -3,6 +3,7 @@ import type { Pipeline } from '../../client/client.ts'
 import { UsageError } from '../command-line/arguments.ts'
 import { EXIT } from '../command-line/exit.ts'
 import type { Run, Session } from '../command-line/session.ts'
+import { OPTIONS, type OptionName } from '../command-line/verbs.ts'
 import { bitrate, shortDuration } from '../terminal/amounts.ts'
 import { readerAddress, statusCell, wordOf } from '../terminal/status.ts'
 import { type Cell, type Column, cutEnd, formatTable } from '../terminal/table.ts'
@@ -17,11 +18,12 @@ export const list: Run = async (session) => {
 }
 
 const filterOf = ({ given }: Session) => ({
-  mode: oneOf(given.text('mode'), 'mode', ['simple', 'advanced']),
-  state: oneOf(given.text('state'), 'state', ['ready', 'playing']),
+  mode: oneOf(given, 'mode', OPTIONS.mode.values),
+  state: oneOf(given, 'state', OPTIONS.state.values),
 })
 
-const oneOf = <const T extends string>(text: string | undefined, option: string, values: readonly T[]): T | undefined => {
+const oneOf = <const T extends string>(given: Session['given'], option: OptionName, values: readonly T[]): T | undefined => {
+  const text = given.text(option)
   const found = values.find((value) => value === text)
   if (text !== undefined && found === undefined) throw new UsageError(`Use --${option} with one of: ${values.join(', ')}`)
   return found

@@ -3,7 +3,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { Readable } from 'node:stream'
 
 /** Connections to one host that can be dropped all at once, with whatever waits on them. */
-export interface EngineConnections {
+interface EngineConnections {
   fetch(url: string, init: RequestInit): Promise<Response>
   /** Ends every connection, also those that are still being made; what waits on them rejects. */
   drop(): void

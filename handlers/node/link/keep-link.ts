@@ -5,6 +5,7 @@ import type { EngineDoor } from '../../../lib/engine/gate.ts'
 import type { EngineEvent } from '../../../lib/engine/messages.ts'
 import type { EngineMirror } from '../../../lib/engine/mirror.ts'
 import { type EngineClient, PROTOCOL } from '../../../lib/engine/protocol.ts'
+import { ApiError } from '../../../lib/errors.ts'
 import type { Occasion } from '../../../lib/pipelines/reconcile.ts'
 import type { Log } from '../../../lib/ports.ts'
 
@@ -12,6 +13,14 @@ const FIRST_PAUSE_MS = 100
 /** How long calls wait for the first engine, milliseconds. */
 const STARTED_WITHIN_MS = 10_000
 const MAX_PAUSE_MS = 5000
+const NOT_STARTED = 'Nothing listens at SVC_ENGINE_URL yet. The engine is used as soon as it does.'
+
+/** Nothing listens at the address: as where the engine starts after the API. */
+const isRefused = (error: unknown): boolean =>
+  error instanceof ApiError && error.cause instanceof Error && 'code' in error.cause && error.cause.code === 'ECONNREFUSED'
+
+/** The engine is there, but not what it should play. */
+const isOfDatabase = (error: unknown): boolean => error instanceof ApiError && error.details.reason === 'database'
 
 export interface EngineLink {
   /** How it is called; the runtime's own fetch when not given. */
@@ -38,7 +47,7 @@ export interface LinkOptions {
 }
 
 /** Where an engine comes from: an own sidecar, or one that runs elsewhere. */
-export interface EnginePlace {
+interface EnginePlace {
   /** Finds or starts the engine; `found`: it ran before us. Rejects soon after the signal has aborted. */
   readonly obtain: (signal: AbortSignal) => Promise<{ readonly address: EngineAddress; readonly found: boolean }>
   /** Ends the engine, also one that is starting. */
@@ -65,13 +74,15 @@ export const keepLink = (place: EnginePlace, { log, door, onReady, onEvent, mirr
   door.expect(STARTED_WITHIN_MS)
   let obtained: { readonly address: EngineAddress; readonly client: EngineClient; readonly occasion: Occasion } | undefined
   let occasion: Occasion = 'service_start'
-  /** The last fault that was logged as an error; undefined while the engine is there. */
+  /** The last fault that was logged; undefined while the engine is there. */
   let lastFault: string | undefined
 
-  /** Every attempt may fail in the same way: logged as an error once. */
+  /** Every attempt may fail in the same way: logged once. */
   const logFault = (error: unknown): void => {
     const message = String(error)
-    log[message === lastFault ? 'debug' : 'error']('engine_lost', { error })
+    if (message === lastFault) log.debug('engine_lost', { error })
+    else if (obtained === undefined && isRefused(error)) log.info('engine_awaited', { advice: NOT_STARTED })
+    else log.error(isOfDatabase(error) ? 'engine_not_reconciled' : 'engine_lost', { error })
     lastFault = message
   }
 

@@ -27,7 +27,7 @@ const REPLACED_WITHIN_MS = 5000
 const IN_ORDER = { signal: 'SIGTERM', graceMs: 5500 } as const satisfies EndStep
 const AT_ONCE = { signal: 'SIGKILL', graceMs: 1000 } as const satisfies EndStep
 
-export interface SidecarOptions extends LinkOptions {
+interface SidecarOptions extends LinkOptions {
   /** The bundled engine. */
   readonly entry: string
   readonly dataDir: string

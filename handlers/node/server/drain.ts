@@ -1,30 +1,33 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** The open connections of a server with the number of running requests of each. */
-const connections = new WeakMap<Server, Map<Socket, number>>()
+interface Connection {
+  /** Requests without a whole answer. */
+  running: number
+}
+
+/** The open connections of each server. */
+const connections = new WeakMap<Server, Map<Socket, Connection>>()
 
 /** Counts the running requests of each connection, so that `drain` knows the idle ones; the function that is returned tells them. */
 export const trackConnections = (server: Server): ((socket: Socket) => number) => {
-  const open = new Map<Socket, number>()
+  const open = new Map<Socket, Connection>()
   connections.set(server, open)
-  const count = (socket: Socket, change: number): void => {
-    const requests = open.get(socket)
-    if (requests !== undefined) open.set(socket, requests + change)
-  }
   server.on('connection', (socket) => {
-    open.set(socket, 0)
+    open.set(socket, { running: 0 })
     socket.once('close', () => open.delete(socket))
   })
   server.on('request', ({ socket }, response) => {
-    count(socket, 1)
+    const connection = open.get(socket)
+    if (connection === undefined) return
+    connection.running += 1
     response.once('close', () => {
-      count(socket, -1)
+      connection.running -= 1
       // While the server drains, a connection is closed after its last request.
-      if (!server.listening && open.get(socket) === 0) socket.destroySoon()
+      if (!server.listening && connection.running === 0) socket.destroySoon()
     })
   })
-  return (socket) => open.get(socket) ?? 0
+  return (socket) => open.get(socket)?.running ?? 0
 }
 
 /**
@@ -33,7 +36,7 @@ export const trackConnections = (server: Server): ((socket: Socket) => number) =
  */
 export const drain = async (server: Server, ms: number): Promise<void> => {
   const closed = new Promise((resolve) => server.close(resolve))
-  for (const [socket, requests] of connections.get(server) ?? []) if (requests === 0) socket.destroy()
+  for (const [socket, { running }] of connections.get(server) ?? []) if (running === 0) socket.destroy()
   const timer = setTimeout(() => server.closeAllConnections(), ms)
   await closed
   clearTimeout(timer)

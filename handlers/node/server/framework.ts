@@ -37,3 +37,19 @@ const bytesOf = ({ body, headers }: FrameworkRequest): Uint8Array | undefined =>
   if (typeof body === 'string') return Buffer.from(body)
   return body !== undefined && headers['content-type']?.includes('json') === true ? Buffer.from(JSON.stringify(body)) : undefined
 }
+
+/** Begins a Location within the service (that of a redirect, of a created pipeline) with the path of the mount, where there is one. */
+export const withMount = ({ originalUrl, url }: FrameworkRequest, answer: Response): Response => {
+  const location = answer.headers.get('location')
+  const mount = originalUrl === undefined ? '' : mountOf(pathOf(originalUrl), pathOf(url ?? ''))
+  if (mount !== '' && location?.startsWith('/')) answer.headers.set('location', `${mount}${location}`)
+  return answer
+}
+
+const pathOf = (target: string): string => target.split('?', 1)[0] ?? ''
+
+/** The mount itself, without a slash at its end, is asked for `/`. */
+const mountOf = (whole: string, rest: string): string => {
+  if (whole.endsWith(rest)) return whole.slice(0, -rest.length)
+  return rest === '/' ? whole : ''
+}

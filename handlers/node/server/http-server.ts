@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type Serv
 import type { Socket } from 'node:net'
 import { createServerAdapter, sendNodeResponse } from '@whatwg-node/server'
 import { forwardedAddress } from '../../../lib/access/forwarded-address.ts'
+import { hostName } from '../../../lib/access/host-name.ts'
 import { ApiError, errorBody } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/ports.ts'
 import type { ReadyReads } from '../../http/ready-reads.ts'
@@ -10,7 +11,7 @@ import type { RequestContext } from '../../http/router.ts'
 import { streamOf } from '../../http/streams/stream-body.ts'
 import { countPieces } from './count-pieces.ts'
 import { trackConnections } from './drain.ts'
-import { isBodyLost, withOwnView } from './framework.ts'
+import { isBodyLost, withMount, withOwnView } from './framework.ts'
 import { limitPerAddress } from './limit-per-address.ts'
 import { limitPerTurn } from './limit-per-turn.ts'
 import { sendStream } from './send-stream.ts'
@@ -39,9 +40,6 @@ const LIMITS = {
 }
 
 type Limits = typeof LIMITS
-
-/** RFC 9110 section 7.2: a host with an optional port, and no character that could change the URL made of it. */
-const HOST = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/
 
 /** Methods of no resource; TRACE would echo credentials (RFC 9110 section 9.3.8). */
 const REFUSED_METHODS = new Set(['TRACE', 'TRACK', 'CONNECT'])
@@ -126,8 +124,9 @@ export const createRequestListener = ({ app, reads, trustProxy, log, limits }: H
     const viaApp = async (): Promise<void> => {
       response.setHeader(REQUEST_ID, requestId)
       addReasonPhrase(response)
-      const answer = await withOwnView(request, () =>
-        adapter.handleNodeRequestAndResponse(request, response, { req: request, res: response }),
+      const answer = withMount(
+        request,
+        await withOwnView(request, () => adapter.handleNodeRequestAndResponse(request, response, { req: request, res: response })),
       )
       const stream = streamOf(answer)
       // Nobody waits for the end of a stream, so that nothing of its request is kept meanwhile.
@@ -224,10 +223,8 @@ const refuse = (request: IncomingMessage, urlBytes: number): ApiError | undefine
 
 /** Exactly one valid Host, or none in HTTP/1.0 (RFC 9112 section 3.2): the adapter would answer any other with a stack trace. */
 const hasValidHost = (request: IncomingMessage): boolean => {
-  const { headers, httpVersion, url = '' } = request
-  const { host = '' } = headers
   const fields = hostFields(request)
-  return HOST.test(host) && (fields === 1 || (fields === 0 && httpVersion === '1.0')) && URL.canParse(`http://${host}${url}`)
+  return (fields === 1 || (fields === 0 && request.httpVersion === '1.0')) && hostName(request.headers.host ?? '') !== undefined
 }
 
 const sendError = (response: ServerResponse, error: ApiError, requestId: string): void => {

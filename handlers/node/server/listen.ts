@@ -1,6 +1,9 @@
-import type { Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
+
+/** How long a program at the port may take to tell what it is, milliseconds. */
+const ASK_MS = 2000
 
 interface ListenOptions {
   readonly host: string
@@ -18,10 +21,38 @@ export const listen = (server: Server, { host, port, purpose, variable }: Listen
     // For good: accept(2) fails when file descriptors run out, and the next one may succeed.
     server.on('error', (error: NodeJS.ErrnoException) => {
       const reason = reasonOf(error, variable)
-      reject(new Error(`cannot ${purpose} at ${host}:${port}: ${reason}`))
+      reject(new Error(`cannot ${purpose} at ${host}:${port}: ${reason}`, { cause: error }))
     })
     server.listen({ host, port }, resolve)
   })
+
+/** Rejects as `listen` does where a server could not listen, unless what uses the port may be the process that is to hand over. */
+export const checkListen = async (options: ListenOptions): Promise<void> => {
+  const server = createServer()
+  try {
+    await listen(server, options)
+  } catch (error) {
+    if (!isPortUsed(error) || (await isOtherProgram(options))) throw error
+  } finally {
+    server.close()
+  }
+}
+
+const isPortUsed = (error: unknown): boolean =>
+  error instanceof Error && (error.cause as NodeJS.ErrnoException | undefined)?.code === 'EADDRINUSE'
+
+/** Without an answer it may be this service, too busy or at another address. */
+const isOtherProgram = async ({ host, port }: ListenOptions): Promise<boolean> => {
+  const own = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
+  try {
+    const answer = await fetch(`http://${own.includes(':') ? `[${own}]` : own}:${port}/svc/version`, {
+      signal: AbortSignal.timeout(ASK_MS),
+    })
+    return !(await answer.text()).includes('"api_version"')
+  } catch {
+    return false
+  }
+}
 
 /** What is wrong, and which variable to set. */
 const reasonOf = ({ code, message }: NodeJS.ErrnoException, port: string): string => {

@@ -48,6 +48,12 @@ describe('a source that a child reads', () => {
     await play.media()
     expect([play.by, await play.ended]).toMatchObject(['child', { reason: 'ended' }])
   })
+
+  it('and whose description names the transport is told as such: nothing was refused', async () => {
+    const server = await startOddServer({ sdp: VIDEO_SDP.with(0, 'm=video 0 RTP/AVP/TCP 96') })
+    const { reason, message } = await faultOf(server.url, { planner: childReads() })
+    expect([reason, message]).toEqual(['source_error', expect.stringContaining('describes its video as RTP/AVP/TCP')])
+  })
 })
 
 describe('a source that the engine reads', () => {
@@ -77,6 +83,8 @@ describe('a source that the engine reads', () => {
       },
     ],
     ['absolute control URLs', { sdp: VIDEO_SDP.with(-1, 'a=control:rtsp://127.0.0.1/odd/track1') }],
+    ['sound without a format in its description', { sdp: ['m=audio 0 RTP/AVP', 'a=control:track2', ...VIDEO_SDP] }],
+    ['a transport in its description', { sdp: VIDEO_SDP.with(0, 'm=video 0 RTP/AVP/TCP 96') }],
     ['no control attribute', { sdp: VIDEO_SDP.slice(0, -1) }],
     ['a session without a timeout', { answer: answers('SETUP', { headers: { Session: 's1' } }) }],
     ['no session at all', { answer: answers('SETUP', { headers: { Session: undefined } }) }],
@@ -120,6 +128,7 @@ describe('a source that the engine reads', () => {
       'RTCP on the channel of RTP',
       { onPlay: ({ send }) => send(0, Buffer.from('80c8000611223344e000000080000000000000010000000100000001', 'hex')) },
     ],
+    ['other bytes between its frames', { stray: Buffer.from('\u0001garbage$\u0000\u0000\r\nRTS') }],
     ['frames of a channel that nobody set up', { onPlay: ({ send }) => send(42, Buffer.from('garbage')) }],
     ['requests of its own', { onPlay: (client) => ['OPTIONS', 'GET_PARAMETER', 'SET_PARAMETER', 'WHAT'].forEach(client.request) }],
     ['packets with padding, contributing sources and an extension', { picture: () => [KEY_SLICE] }],
@@ -319,7 +328,7 @@ describe('the end of a source that the engine reads', () => {
     ['a REDIRECT of its server', ({ request }) => request('REDIRECT'), { reason: 'ended' }],
     [
       'bytes that are no RTSP',
-      ({ socket }) => socket.write('\u0001\u0002garbage\r\n\r\n'),
+      ({ socket }) => socket.write('\u0001\u0002garbage\r\n\r\n'.repeat(10_000)),
       { reason: 'source_error', cause: NOT_UNDERSTOOD },
     ],
     ['silence', ({ pause }) => pause(), { reason: 'stalled' }],

@@ -1,3 +1,7 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { flightPacket } from '../../../engine/klv/st0601/synthetic-flight.ts'
 import { LogRing } from '../../../engine/pipelines/log-ring.ts'
@@ -12,6 +16,21 @@ import { startTsKlvSender } from '../../helpers/klv/ts-sender.ts'
 import { freeUdpPort, plan, send, TS } from '../../helpers/media/play-launch.ts'
 import { playSource } from '../../helpers/media/play-source.ts'
 import { until } from '../../helpers/until.ts'
+
+/** Each GET gets a stream of its own; resolves to the port. */
+const serve = async (line: string): Promise<number> => {
+  const server = createServer((_request, response) => {
+    const child = spawn('gst-launch-1.0', ['-q', ...line.split(' ')], { stdio: ['ignore', 'pipe', 'ignore'] })
+    child.stdout.pipe(response.writeHead(200, { 'content-type': 'video/mp2t' }))
+    response.on('close', () => child.kill('SIGKILL'))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
 
 interface Unit {
   readonly mediaMs: number
@@ -125,21 +144,27 @@ describe('an MPEG-TS whose video changes', () => {
 })
 
 describe('an MPEG-TS whose first program is radio', () => {
-  it('ends its run at once, and the next one plays the program with video', async () => {
-    const port = await freeUdpPort()
-    // The map of the program that is made last is sent first.
-    const programs = 'prog-map=program_map,sink_100=2,sink_200=1,sink_201=1'
-    const radio = 'audiotestsrc is-live=true ! avenc_mp2 ! mpegaudioparse ! ts.sink_100'
-    const sound = 'audiotestsrc is-live=true ! avenc_mp2 ! mpegaudioparse ! ts.sink_201'
-    const video = `${TS.H264.replace(/ ! mpegtsmux.*$/, '')} ! ts.sink_200`
-    onTestFinished(send(`mpegtsmux name=ts alignment=7 ${programs} ! udpsink host=127.0.0.1 port=${port} ${video} ${sound} ${radio}`))
-    const play = await playSource(`udp://127.0.0.1:${port}`)
-    const fault = await play.ended
-    expect([play.video.length, fault?.reason, fault?.message]).toEqual([0, 'source_error', expect.stringContaining('reads program 1')])
-    const next = await playSource(`udp://127.0.0.1:${port}`, { previousFault: fault })
-    await next.media()
-    await until(() => next.video.length > 50, Boolean, 20_000)
-  }, 60_000)
+  // The map of the program that is made last is sent first.
+  const programs = 'prog-map=program_map,sink_100=2,sink_200=1,sink_201=1'
+  const radio = 'audiotestsrc is-live=true ! avenc_mp2 ! mpegaudioparse ! ts.sink_100'
+  const sound = 'audiotestsrc is-live=true ! avenc_mp2 ! mpegaudioparse ! ts.sink_201'
+  const video = `${TS.H264.replace(/ ! mpegtsmux.*$/, '')} ! ts.sink_200`
+  const lineTo = (sink: string): string => `mpegtsmux name=ts alignment=7 ${programs} ! ${sink} ${video} ${sound} ${radio}`
+
+  it.each(['udp', 'http'])(
+    'ends its run at once, and the next one plays the program with video: over %s',
+    async (scheme) => {
+      const port = scheme === 'udp' ? await freeUdpPort() : await serve(lineTo('fdsink fd=1'))
+      if (scheme === 'udp') onTestFinished(send(lineTo(`udpsink host=127.0.0.1 port=${port}`)))
+      const play = await playSource(`${scheme}://127.0.0.1:${port}`)
+      const fault = await play.ended
+      expect([play.video.length, fault?.reason, fault?.message]).toEqual([0, 'source_error', expect.stringContaining('reads program 1')])
+      const next = await playSource(`${scheme}://127.0.0.1:${port}`, { previousFault: fault })
+      await next.media()
+      await until(() => next.video.length > 50, Boolean, 20_000)
+    },
+    60_000,
+  )
 })
 
 describe('an MPEG-TS with neither H.264 nor H.265', () => {

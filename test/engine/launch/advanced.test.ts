@@ -87,6 +87,11 @@ describe('checkAdvanced', () => {
     'videotestsrc ! x264enc option-string="dump-yuv=/tmp/x" ! fakesink',
     'videotestsrc ! x265enc option-string=csv=/tmp/x ! fakesink',
     'videotestsrc ! x264enc multipass_cache_file=/tmp/x ! fakesink',
+    'videotestsrc ! x264enc pass=pass1 ! fakesink',
+    'videotestsrc ! x264enc pass=17 ! fakesink',
+    'videotestsrc ! avenc_mpeg4 pass=512 ! fakesink',
+    'videotestsrc ! vp8enc multipass_mode=first-pass ! fakesink',
+    'videotestsrc ! x265enc option-string="bframes=0:pass=1" ! fakesink',
     'videotestsrc ! qtmux moov-recovery-file=/tmp/x ! fakesink',
     'queue2 temp-template=/tmp/x-XXXXXX ! fakesink',
     'alsasrc device="plug:\'file:/tmp/x\'" ! fakesink',
@@ -146,6 +151,8 @@ describe('checkAdvanced', () => {
     'videotestsrc ! x264enc option-string="b_adapt=0:scenecut=0" ! fakesink',
     'videotestsrc ! x264enc ! matroskamux writing-app="Time: 12" ! fakesink',
     'souphttpsrc location="http://h/x?file=1" ! fakesink',
+    'videotestsrc ! x264enc pass=qual quantizer=22 option-string="8x8dct=1" ! fakesink',
+    'videotestsrc ! vp8enc multipass-mode=one-pass ! fakesink',
   ])('accepts %s, which only looks like an attack', async (description) => {
     expect(await check(description)).toMatchObject({ publishes: false })
   })

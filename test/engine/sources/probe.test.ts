@@ -33,6 +33,22 @@ describe('MPEG-TS sources', () => {
     expect((await play(await plan(`udp://127.0.0.1:${port}`))).caps.get('pay0')).toContain('H264')
   })
 
+  it('over UDP at a port that is taken is refused, and a multicast group is not', async () => {
+    const port = await freeUdpPort()
+    for (const address of ['127.0.0.1', '239.77.4.1'])
+      onTestFinished(send(`udpsrc address=${address} port=${port} multicast-iface=lo ! fakesink`))
+    await until(
+      () => isUdpPortOpen(port),
+      (open) => open,
+    )
+    await expect(play(await plan(`udp://127.0.0.1:${port}`))).rejects.toMatchObject({
+      reason: 'source_error',
+      message: expect.stringContaining('uses the port'),
+    })
+    onTestFinished(send(`${TS.H264} ! udpsink host=239.77.4.1 port=${port} multicast-iface=lo`))
+    expect((await play(await plan(`udp://@239.77.4.1:${port}?iface=lo`))).caps.get('pay0')).toContain('H264')
+  })
+
   it('over UDP is re-encoded', async () => {
     const port = await freeUdpPort()
     onTestFinished(send(`${TS.H265} ! udpsink host=127.0.0.1 port=${port}`))

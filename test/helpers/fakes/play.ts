@@ -16,6 +16,7 @@ export interface ScriptedRun {
 
 export interface PlayOptions extends Partial<Pick<PlayParts, 'planner' | 'output' | 'releaseOutput' | 'previousFault'>> {
   readonly awaited?: boolean
+  readonly byReader?: boolean
   readonly ephemeral?: boolean
   readonly settings?: Partial<Settings>
 }
@@ -72,7 +73,7 @@ export const startPlay = (scripts: readonly ScriptedRun[], options: PlayOptions 
       report: (event) => events.push(event),
       random: () => 0,
     },
-    { awaited: options.awaited ?? true, byReader: false },
+    { awaited: options.awaited ?? true, byReader: options.byReader ?? false },
   )
   return {
     play,

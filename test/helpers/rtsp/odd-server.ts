@@ -49,6 +49,8 @@ export interface Oddities {
   readonly payloadType?: number
   /** The SSRC of picture `n`. */
   readonly ssrc?: (n: number) => number
+  /** Written after every picture. */
+  readonly stray?: Buffer
   /** After so many pictures the times go back by some of them, and a packet is missing, as after a flush of gst-rtsp-server. */
   readonly restartEvery?: number
   readonly onPlay?: (client: OddClient) => void
@@ -100,6 +102,7 @@ export const startOddServer = async (odd: Oddities = {}, port = 0): Promise<OddS
           if (odd.ssrc !== undefined) packet.writeUInt32BE(odd.ssrc(n), 8)
           client.send(odd.channel ?? 0, packet)
         }
+        if (odd.stray !== undefined) socket.write(odd.stray)
         n += 1
         if (n % (odd.restartEvery ?? Number.POSITIVE_INFINITY) !== 0) return
         back += 4

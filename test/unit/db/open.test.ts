@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -9,10 +9,13 @@ import { createClient } from '@libsql/client/sqlite3'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { migrate } from '../../../db/migrations/migrate.ts'
 import { MIGRATIONS } from '../../../db/migrations/migrations.ts'
-import { openDatabase } from '../../../db/open.ts'
+import { checkDatabase, openDatabase } from '../../../db/open.ts'
 import { createPipelineRepository } from '../../../db/pipelines.ts'
 import { createSettingsRepository } from '../../../db/settings.ts'
 import type { PipelineRecord } from '../../../lib/repositories.ts'
+
+/** The page size of SQLite. */
+const PAGE_BYTES = 4096
 
 let folder = ''
 const url = () => `file:${join(folder, 'service.db')}`
@@ -127,6 +130,19 @@ describe('opening a database', () => {
       'this is a text file that is long enough to be looked at as a header of a database\n'.repeat(20),
     )
     await expect(openDatabase({ url: url() })).rejects.toThrow(/service\.db is damaged or not a database/)
+  })
+
+  it('finds damage in any page of a file when it checks it', async () => {
+    const database = await openDatabase({ url: url() })
+    await database.close()
+    const file = join(folder, 'service.db')
+    const whole = await readFile(file)
+    await expect(checkDatabase({ url: url() }, async () => 'read')).resolves.toBe('read')
+    expect(whole.length).toBeGreaterThan(5 * PAGE_BYTES)
+    for (let at = PAGE_BYTES; at < whole.length; at += PAGE_BYTES) {
+      await writeFile(file, Buffer.from(whole).fill(0xa5, at, at + 100))
+      await expect(checkDatabase({ url: url() }, async () => 'read')).rejects.toThrow(/service\.db is damaged/)
+    }
   })
 
   it('refuses a file that cannot be opened', async () => {

@@ -79,6 +79,15 @@ describe('pipelines kept in memory', () => {
     await expect(memory.count()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
   })
 
+  it('do not show a write to a pipeline that the file has no more', async () => {
+    await using api = await createTestApi()
+    const { file, memory } = layers(api)
+    await memory.insert(record('a'))
+    await file.remove('a')
+    expect(await memory.setDesired('a', 'playing')).toBe(false)
+    expect(await memory.find('a')).toEqual(record('a'))
+  })
+
   it('are loaded again after a failed load', async () => {
     await using api = await createTestApi()
     const { file } = layers(api)

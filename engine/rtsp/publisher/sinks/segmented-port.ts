@@ -33,7 +33,7 @@ interface Libc {
 }
 
 /** Opens ports that send many packets with one system call (UDP_SEGMENT of Linux, udp(7)); no root privilege is needed. */
-export type OpenPort = (addresses: PortAddresses) => Promise<RtpPort>
+type OpenPort = (addresses: PortAddresses) => Promise<RtpPort>
 
 let loading: Promise<OpenPort | undefined> | undefined
 

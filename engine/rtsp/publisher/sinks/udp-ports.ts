@@ -10,7 +10,7 @@ export interface UdpPair {
   readonly rtcpPort: number
 }
 
-export interface PairAddresses {
+interface PairAddresses {
   readonly localAddress: string
   readonly remoteAddress: string
   /** Ports of the reader. */

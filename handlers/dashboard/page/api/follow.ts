@@ -2,8 +2,8 @@ import type { StreamEvent } from '../../../client/client.ts'
 import { ApiError } from './api.ts'
 
 const RETRY_MS = 1000
-/** A hidden tab gives its connection back after this time: a browser has six per host, for all tabs. */
-const HIDDEN_MS = 5000
+/** A page gives a connection back after it has not been needed for this time: a browser has six per host, for all tabs and windows. */
+const UNNEEDED_MS = 5000
 
 interface Opening {
   readonly lastEventId: string | undefined
@@ -21,17 +21,21 @@ interface Follower {
   readonly signal: AbortSignal
 }
 
-/** Follows a stream of events until the signal aborts or the API says that it does not exist; pauses while the tab is hidden. */
+const isVisible = (): boolean => !document.hidden
+/** Of several windows beside each other, the one that somebody works in. */
+export const isInUse = (): boolean => !document.hidden && document.hasFocus()
+
+/** Follows a stream of events until the signal aborts or the API says that it does not exist; pauses while the page is not in use. */
 export const follow = async ({ open, onEvent, onConnection, signal }: Follower): Promise<void> => {
   let lastEventId: string | undefined
   const onConnect = (): void => onConnection?.(true)
   const onReconnect = (): void => onConnection?.(false)
   while (!signal.aborted) {
-    await untilVisible(signal)
+    await until(isInUse, signal)
     const attempt = new AbortController()
     const end = (): void => attempt.abort()
     signal.addEventListener('abort', end)
-    const stopWatching = whenHidden(end)
+    const stopWatching = whenUnneeded(isInUse, end)
     try {
       for await (const event of open({ lastEventId, signal: attempt.signal, onConnect, onReconnect })) {
         lastEventId = event.id || lastEventId
@@ -44,8 +48,9 @@ export const follow = async ({ open, onEvent, onConnection, signal }: Follower):
       stopWatching()
       signal.removeEventListener('abort', end)
     }
+    if (attempt.signal.aborted) continue
     onConnection?.(false)
-    await sleep(document.hidden ? 0 : RETRY_MS, signal)
+    await sleep(RETRY_MS, signal)
   }
 }
 
@@ -60,33 +65,45 @@ export async function* chunksOf({ body }: Response): AsyncGenerator<Uint8Array> 
 }
 
 /** Calls back once the tab has been hidden for a while. Answers a function that stops watching. */
-export const whenHidden = (callback: () => void): (() => void) => {
+export const whenHidden = (callback: () => void): (() => void) => whenUnneeded(isVisible, callback)
+
+const whenUnneeded = (isNeeded: () => boolean, callback: () => void): (() => void) => {
   let timer: ReturnType<typeof setTimeout> | undefined
-  const onChange = (): void => {
+  const look = (): void => {
     clearTimeout(timer)
-    if (document.hidden) timer = setTimeout(callback, HIDDEN_MS)
+    if (!isNeeded()) timer = setTimeout(callback, UNNEEDED_MS)
   }
-  document.addEventListener('visibilitychange', onChange)
-  onChange()
+  const stopWatching = watchPage(look)
+  look()
   return () => {
     clearTimeout(timer)
-    document.removeEventListener('visibilitychange', onChange)
+    stopWatching()
   }
 }
 
 /** Resolves when the tab is visible, or the signal aborts. */
-export const untilVisible = (signal: AbortSignal): Promise<void> =>
+export const untilVisible = (signal: AbortSignal): Promise<void> => until(isVisible, signal)
+
+const until = (isTrue: () => boolean, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
+    if (isTrue() || signal.aborted) return resolve()
     const look = (): void => {
-      if (document.hidden && !signal.aborted) return
-      document.removeEventListener('visibilitychange', look)
+      if (!isTrue() && !signal.aborted) return
+      stopWatching()
       signal.removeEventListener('abort', look)
       resolve()
     }
-    document.addEventListener('visibilitychange', look)
+    const stopWatching = watchPage(look)
     signal.addEventListener('abort', look)
-    look()
   })
+
+/** Calls back when the tab is shown or hidden, and when its window gets or loses the focus. Answers a function that stops watching. */
+const watchPage = (callback: () => void): (() => void) => {
+  const end = new AbortController()
+  document.addEventListener('visibilitychange', callback, end)
+  for (const type of ['focus', 'blur']) addEventListener(type, callback, end)
+  return () => end.abort()
+}
 
 /** Resolves after this time, or at once when the signal aborts. */
 export const sleep = (ms: number, signal: AbortSignal): Promise<void> =>

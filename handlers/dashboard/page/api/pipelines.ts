@@ -1,7 +1,7 @@
 import { type Signal, signal } from '@preact/signals'
 import type { StreamEvent } from '../../../client/client.ts'
-import { api } from './api.ts'
-import { follow, sleep, untilVisible } from './follow.ts'
+import { ApiError, api } from './api.ts'
+import { follow, isInUse, sleep, untilVisible } from './follow.ts'
 import { forget, remember } from './history.ts'
 import type { Pipeline } from './types.ts'
 
@@ -9,7 +9,9 @@ import type { Pipeline } from './types.ts'
 export const pipelines = signal<ReadonlyMap<string, Signal<Pipeline>>>(new Map())
 /** false until the first list has come. */
 export const loaded = signal(false)
-/** Whether events come; undefined while the page opens. */
+/** What the API says instead of the list, such as that it does not know the host name of this page; undefined once it lists them. */
+export const refusal = signal<string | undefined>(undefined)
+/** Whether events come, or at least lists where the page is not in use; undefined while the page opens. */
 export const connected = signal<boolean | undefined>(undefined)
 /** Grows when a camera comes or goes. */
 export const cameraChanges = signal(0)
@@ -82,12 +84,19 @@ const poll = async (abort: AbortSignal): Promise<void> => {
   while (!abort.aborted) {
     await untilVisible(abort)
     const asked = performance.now()
+    const tell = (isConnected: boolean): void => {
+      if (!isInUse() && !abort.aborted) connected.value = isConnected
+    }
     try {
       const list = await api.listPipelines({ signal: abort })
       takeList(list, asked)
       loaded.value = true
-    } catch {
-      // The stream of events shows that the service is away; the next round asks again.
+      refusal.value = undefined
+      tell(true)
+    } catch (error) {
+      // The next round asks again.
+      tell(false)
+      refusal.value = error instanceof ApiError ? error.message : undefined
     }
     await sleep(POLL_MS, abort)
   }

@@ -2,6 +2,7 @@ import { loaded } from '../api/pipelines.ts'
 import type { Pipeline } from '../api/types.ts'
 import { goTo, pipelineHref } from '../ui/route.ts'
 import { StateLabel } from '../ui/state-label.tsx'
+import { Waiting } from '../ui/waiting.tsx'
 import { MapView, withPosition } from './map-view.tsx'
 
 /** Every pipeline with a position, on a map and as a list. */
@@ -13,6 +14,7 @@ export const MapPage = () => {
       <MapView onChoose={(id) => goTo(pipelineHref(id))} />
       <aside class="map-list" aria-labelledby="map-title">
         <h1 id="map-title">Map</h1>
+        {!loaded.value && <Waiting />}
         <ul>
           {placed.map((pipeline) => (
             <Place key={pipeline.id} pipeline={pipeline} />

@@ -1,7 +1,8 @@
 import { computed, signal } from '@preact/signals'
-import { connected, loaded, pipelines } from '../api/pipelines.ts'
+import { loaded, pipelines } from '../api/pipelines.ts'
 import type { Pipeline } from '../api/types.ts'
 import { Icon } from '../ui/icon.tsx'
+import { Waiting } from '../ui/waiting.tsx'
 import { sourceText } from '../words/format.ts'
 import { GROUPS, type Group } from '../words/phases.ts'
 import { Card } from './card.tsx'
@@ -115,8 +116,6 @@ const Loading = () => (
     <div class="head">
       <h1>Pipelines</h1>
     </div>
-    <p class="muted loading" role="status">
-      {connected.value === false ? 'The service does not answer. Trying again…' : 'Loading pipelines…'}
-    </p>
+    <Waiting />
   </div>
 )

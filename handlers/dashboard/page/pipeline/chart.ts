@@ -66,7 +66,8 @@ const draw = (place: HTMLElement, title: string, isWhole: boolean): UPlot => {
       scales: { x: { time: true }, y: { range: (_plot, _low, high) => [0, Math.max(1, high * 1.15)] } },
       axes: [
         { ...axis, grid: { show: false }, size: 22, space: 80, values: (_plot, times) => times.map(clockText) },
-        { ...axis, size: 44, space: 28, ...(isWhole && { incrs: WHOLE }) },
+        // As all other numbers of the page: without a separator that means something else elsewhere.
+        { ...axis, size: 44, space: 28, values: (_plot, ticks) => ticks.map(String), ...(isWhole && { incrs: WHOLE }) },
       ],
       series: [{}, { label: title, stroke: accent ?? '', width: 1.5, points: { show: false } }],
     },

@@ -1,7 +1,7 @@
 import { signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { api } from '../api/api.ts'
-import { follow } from '../api/follow.ts'
+import { sleep, untilVisible } from '../api/follow.ts'
 import { now, serviceClock } from '../api/now.ts'
 import { take } from '../api/pipelines.ts'
 import type { KlvPacket, Pipeline } from '../api/types.ts'
@@ -9,8 +9,9 @@ import { Action } from '../ui/action.tsx'
 import { durationText, timeText } from '../words/format.ts'
 
 const STALE_MS = 5000
-/** Packets come up to 30 times a second; nobody reads faster than this. */
-const DRAW_MS = 250
+/** Packets come up to 30 times a second; nobody reads faster than this. Events would hold one of the browser's few connections. */
+const READ_MS = 500
+const RETRY_MS = 2000
 
 /** Whether all values are shown, or those a person flying looks at. */
 const showsAll = signal(false)
@@ -37,17 +38,9 @@ export const KlvPanel = ({ pipeline: { id, klv } }: { readonly pipeline: Pipelin
   useEffect(() => {
     if (!isDecoded) return
     const end = new AbortController()
-    let drawn = 0
-    void follow({
-      open: (given) => api.followKlv({ id, ...given }),
-      signal: end.signal,
-      onEvent: ({ event, data }) => {
-        const at = performance.now()
-        if (event !== 'klv' || at - drawn < DRAW_MS) return
-        drawn = at
-        packet.value = data as KlvPacket
-        cameAt.value = serviceClock.now()
-      },
+    void keepReading(id, end.signal, (latest) => {
+      packet.value = latest
+      cameAt.value = serviceClock.now() - latest.age_ms
     })
     return () => end.abort()
   }, [id, isDecoded])
@@ -97,6 +90,19 @@ export const KlvPanel = ({ pipeline: { id, klv } }: { readonly pipeline: Pipelin
       )}
     </section>
   )
+}
+
+const keepReading = async (id: string, signal: AbortSignal, show: (latest: KlvPacket) => void): Promise<void> => {
+  while (!signal.aborted) {
+    await untilVisible(signal)
+    try {
+      show((await api.getKlv({ id, signal })) as KlvPacket)
+      await sleep(READ_MS, signal)
+    } catch {
+      // Without an answer, or before the first packet, what is shown stays.
+      await sleep(RETRY_MS, signal)
+    }
+  }
 }
 
 /** A metre on the ground is five digits of a degree; of all else nobody reads more than two. */

@@ -10,6 +10,7 @@ import type { PictureFacts } from '../player/playback.ts'
 import { WAY_WORDS } from '../player/ways.ts'
 import { Icon } from '../ui/icon.tsx'
 import { StateLabel } from '../ui/state-label.tsx'
+import { Waiting } from '../ui/waiting.tsx'
 import { adviceOn } from '../words/advice.ts'
 import { bitrateText, countText, durationText, encodingText, fpsText, sourceText, timeText } from '../words/format.ts'
 import { faultText, phaseSentence } from '../words/phases.ts'
@@ -37,16 +38,16 @@ const Missing = ({ id }: { readonly id: string }) => (
     <div class="head">
       <h1>{id}</h1>
     </div>
-    <div class="empty" role="status">
+    <div class="empty">
       {loaded.value ? (
         <>
-          <p>There is no pipeline of this name. It may have been deleted.</p>
+          <p role="status">There is no pipeline of this name. It may have been deleted.</p>
           <a class="button button-plain" href="#/">
             All pipelines
           </a>
         </>
       ) : (
-        <p class="loading">Loading…</p>
+        <Waiting />
       )}
     </div>
   </div>

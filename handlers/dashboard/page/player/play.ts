@@ -5,13 +5,13 @@ import { createRecordParser, type VideoConfig } from './records.ts'
 import type { Screen, ScreenEvents } from './screen.ts'
 import { type Choice, chooseWay, type Way } from './ways.ts'
 
-export interface Surfaces {
+interface Surfaces {
   readonly canvas: HTMLCanvasElement
   readonly video: HTMLVideoElement
   readonly image: HTMLImageElement
 }
 
-export interface PlayEvents {
+interface PlayEvents {
   readonly onChoice: (choice: Choice) => void
   readonly onConfig: (config: VideoConfig) => void
   /** As of a screen. */

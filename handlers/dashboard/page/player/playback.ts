@@ -29,7 +29,7 @@ const SOURCE_AWAY = 'The source is away. The picture comes back by itself.'
 /** How long a picture that was begun ahead waits for the page to take it, milliseconds. */
 const AHEAD_MS = 5000
 
-export const startPlayback = (id: string): Playback => {
+const startPlayback = (id: string): Playback => {
   const facts = signal<PictureFacts>({})
   const hasPicture = signal(false)
   const failure = signal<string | undefined>(undefined)

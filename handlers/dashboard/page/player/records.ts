@@ -12,7 +12,7 @@ export interface AccessUnit {
   readonly data: Uint8Array<ArrayBuffer>
 }
 
-export interface RecordListener {
+interface RecordListener {
   readonly onConfig: (config: VideoConfig) => void
   readonly onUnit: (unit: AccessUnit) => void
   readonly onSource: (type: 'source_lost' | 'source_back') => void

@@ -26,7 +26,7 @@ const whyNoDecoder = async (config: VideoConfig): Promise<string | undefined> =>
       ? 'this browser does not have WebCodecs'
       : 'browsers decode at once only over https, or on the host itself at localhost'
   const { supported } = await VideoDecoder.isConfigSupported({ ...config, optimizeForLatency: true }).catch(() => ({ supported: false }))
-  return supported === true ? undefined : `this browser does not decode ${config.codec}`
+  return supported === true ? undefined : `this browser does not decode H.264 (${config.codec})`
 }
 
 const canMediaSource = ({ codec }: VideoConfig): boolean =>

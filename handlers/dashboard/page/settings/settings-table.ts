@@ -60,7 +60,7 @@ export const GROUPS: readonly { readonly title: string; readonly settings: reado
       {
         path: 'advanced.denied_elements',
         name: 'Elements that are not allowed',
-        help: 'Separated by blanks. Those that touch files or programs are never allowed.',
+        help: 'Separated by spaces. Those that touch files or programs are never allowed.',
         kind: 'list',
       },
     ],

@@ -1,4 +1,4 @@
-import { type Signal, signal, useSignalEffect } from '@preact/signals'
+import { effect, type Signal, signal } from '@preact/signals'
 import { useState } from 'preact/hooks'
 
 /** What was typed and not saved yet, by form: a login or another page in between loses nothing. */
@@ -6,8 +6,14 @@ const kept = new Map<string, Signal<unknown>>()
 
 /** Like a signal of the component, but what differs from its beginning is still there when the form is opened again. */
 export const useKept = <T>(form: string, beginning: T): Signal<T> => {
-  const [own] = useState(() => (kept.get(form) as Signal<T> | undefined) ?? signal(beginning))
-  useSignalEffect(() => {
+  const [own] = useState(() => (kept.get(form) as Signal<T> | undefined) ?? keeping(form, beginning))
+  return own
+}
+
+/** Its effect is no hook: those begin some time after the form is shown, and whoever types sooner would lose it. */
+const keeping = <T>(form: string, beginning: T): Signal<T> => {
+  const own = signal(beginning)
+  effect(() => {
     if (own.value === beginning) return
     kept.set(form, own)
     watchLeaving()

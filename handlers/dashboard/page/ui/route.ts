@@ -12,7 +12,7 @@ export type Route =
 
 const PIPELINE = /^#\/pipeline\/([a-zA-Z0-9_-]{1,64})(\/edit)?$/
 
-export const routeOf = (hash: string): Route => {
+const routeOf = (hash: string): Route => {
   const [, id, edit] = PIPELINE.exec(hash) ?? []
   if (id !== undefined) return { page: edit === undefined ? 'pipeline' : 'edit', id }
   const [, query] = /^#\/new(?:\?(.*))?$/.exec(hash) ?? [undefined, undefined]

@@ -16,6 +16,11 @@ describe('a set that says the frame rate is the one of FFmpeg', () => {
   it.each([
     ['openh264, no VUI', H264_WITHOUT_VUI, 'Z0LAHoyNQFAX/LCAAAADAIAAAB4HhEI1'],
     ['a VUI without timing', 'Z0LAHoyNQFAX/LNQECAgeEQjUA==', 'Z0LAHoyNQFAX/LNQECAkAAADAAQAAAMA8DwiEag='],
+    [
+      'x264, the nanoseconds of its clock',
+      'Z0LAFdoFB+wFqDAwNSgAAAMAC7msoAOKA+gfcvdAPFi6gA==',
+      'Z0LAFdoFB+wFqDAwNSgAAAMACAAAAwHjigPoH3L3QDxYuoA=',
+    ],
   ])('H.264, %s', (_, before, after) => {
     expect(text(withH264FrameRate(nal(before), { numerator: 30, denominator: 1 }))).toBe(after)
     expect(frameRateOfSps(nal(after))).toBe(30)
@@ -27,6 +32,11 @@ describe('a set that says the frame rate is the one of FFmpeg', () => {
       'scaling lists, a VUI without timing',
       'QgEBAWAAAAMAkAAAAwAAAwA8oAoIDxZZWaSTleAtQECAgCA=',
       'QgEBAWAAAAMAkAAAAwAAAwA8oAoIDxZZWaSTleAtQECAgQAAAwABAAADABkI',
+    ],
+    [
+      'the ticks of the clock of RTP',
+      'QgEBAWAAAAMAkAAAAwAAAwAeoCCBBZZWaSTK8BaAgAAAAwCAAK/IBA==',
+      'QgEBAWAAAAMAkAAAAwAAAwAeoCCBBZZWaSTK8BaAgAAAAwCAAAAMhA==',
     ],
     ['scaling lists, no VUI', 'QgEBAWAAAAMAkAAAAwAAAwA8oAoIDxZZWaSTlZA=', 'QgEBAWAAAAMAkAAAAwAAAwA8oAoIDxZZWaSTlcAgAAADACAAAAMDIQ=='],
   ])('H.265, %s', (_, before, after) => {

@@ -69,6 +69,7 @@ describe('an event of Cursor on Target', () => {
     ['a rolled platform in full range', { 5: 0, 7: null, 91: 45, 18: 0, 19: -45 }, 360 - 35.26],
     ['a pitched platform does not turn a sensor that looks forward', { 5: 45, 6: -15, 18: 0, 19: -45 }, 45],
     ['straight down: where the top of the picture points', { 5: 45, 18: 30, 19: -90 }, 75],
+    ['straight down, and further than once around', { 5: 350, 18: 30, 19: -90 }, 20],
     ['north', { 5: 0, 18: 0, 19: 0 }, 0],
   ])('has the azimuth from true north: %s', (_, values, azimuth) => {
     const found = Number(parsed({ ...HERE, ...values }).sensor?.azimuth)

@@ -30,6 +30,10 @@ describe('the tracks of a session description', () => {
     expect(tracks('m=video 0 RTP/AVP 26')?.video.caps).toMatchObject({ encodingName: 'JPEG', payload: 26, clockRate: 90000 })
   })
 
+  it.each(['RTP/AVP/TCP', 'RTP/AVP/UDP', 'rtp/avp'])('may be described as %s', (protocol) => {
+    expect(tracks(...VIDEO.with(0, `m=video 0 ${protocol} 96`))?.video.payload).toBe(96)
+  })
+
   it('drop parameters that would be other lines in our description', () => {
     const found = tracks('m=video 0 RTP/AVP 96', 'a=rtpmap:96 VP8/90000', 'a=fmtp:96 a-control=*;x-y=z;good=1;b ad=2')
     expect([...(found?.video.caps.parameters.keys() ?? [])]).toEqual(['good', 'timestamp-offset'])

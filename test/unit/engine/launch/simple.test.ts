@@ -124,7 +124,12 @@ const ROWS: readonly Row[] = [
     facts: rtsp,
     contains: ['location=rtsp://h/s', 'user-id=ad@min', 'user-pw=p:w'],
   },
-  { name: 'unicast UDP', uri: 'udp://0.0.0.0:5000', facts: facts('mpegts'), contains: ['udpsrc address=0.0.0.0 port=5000', 'tsdemux'] },
+  {
+    name: 'unicast UDP',
+    uri: 'udp://0.0.0.0:5000',
+    facts: facts('mpegts'),
+    contains: ['udpsrc address=0.0.0.0 port=5000 reuse=false', 'tsdemux'],
+  },
   {
     name: 'multicast UDP',
     uri: 'udp://@239.1.1.1:5000?iface=eth1',

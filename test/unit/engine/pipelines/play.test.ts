@@ -257,11 +257,19 @@ describe('reconnecting', () => {
     expect(events().at(-1)).toBe('media')
   })
 
-  it('× unauthorized: fails, since repeating a wrong password locks cameras', async () => {
-    const { play, events } = start([{ mediaMs: 10, fault: 'ended' }, { fault: 'unauthorized' }])
-    await vi.advanceTimersByTimeAsync(5000)
+  it('× unauthorized, as a camera that has just started: it is asked again some time later, and each time it is lost', async () => {
+    const once = [{ mediaMs: 10, fault: 'ended' }, ...times(3, { fault: 'unauthorized' })] as const
+    const { events, pauses } = start([...once, ...once])
+    await vi.advanceTimersByTimeAsync(120_000)
+    expect(pauses()).toEqual([500, 10_000, 10_000, 10_000, 8000, 16_000, 30_000, 30_000])
+    expect(events().at(-1)).toBe('media')
+  })
+
+  it('× unauthorized four times: fails, since repeating a wrong password locks cameras', async () => {
+    const { play, events, runs } = start([{ mediaMs: 10, fault: 'ended' }, ...times(9, { fault: 'unauthorized' })])
+    await vi.advanceTimersByTimeAsync(40_000)
     await play.ended
-    expect(events().at(-1)).toBe('failed:fault')
+    expect([events().at(-1), runs.length]).toEqual(['failed:fault', 5])
   })
 
   it.each([
@@ -298,6 +306,19 @@ describe('starting in the background', () => {
     expect(events()[1]).toBe('lost')
     await vi.advanceTimersByTimeAsync(200_000)
     expect(events().at(-1)).toBe('media')
+  })
+
+  it('× unauthorized while a service starts together with its cameras: asks again some time later', async () => {
+    const { events, pauses } = start(times(3, { fault: 'unauthorized' }), { awaited: false })
+    await vi.advanceTimersByTimeAsync(31_000)
+    expect([pauses(), events().at(-1)]).toEqual([[10_000, 10_000, 10_000], 'media'])
+  })
+
+  it('× unauthorized at the start for a reader: fails at once', async () => {
+    const { play, events } = start(times(3, { fault: 'unauthorized' }), { awaited: false, byReader: true })
+    await vi.advanceTimersByTimeAsync(100)
+    await play.ended
+    expect(events()).toEqual(['fault:unauthorized', 'failed:fault'])
   })
 
   it('× an output address that this host does not have yet: attempts go on until it is there', async () => {

@@ -70,7 +70,7 @@ describe('registering pipelines', () => {
     expect([mounted.length, closed.length]).toEqual([2, 1])
   })
 
-  it('refuses a push to the output of the same pipeline, also when the output is assigned, and one without pay0', async () => {
+  it('refuses a push to the output of the same pipeline, also when the output is assigned', async () => {
     const { supervisor } = setUp()
     const pushing = (uri: string): PipelineConfig => ({ ...onDemand, output: { uri: 'rtsp://0.0.0.0:50000/cam-1' }, push: [{ uri }] })
     const refusal = (path: string) => ({ code: 'VALIDATION_ERROR', details: { issues: [expect.objectContaining({ path })] } })
@@ -85,9 +85,27 @@ describe('registering pipelines', () => {
       await expect(supervisor.put(pushing(uri), { create: true }), uri).rejects.toMatchObject(refusal('push.0.uri'))
       await expect(supervisor.check(pushing(uri)), uri).rejects.toMatchObject(refusal('push.0.uri'))
     }
+    const anyPort = Array.from({ length: 11 }, (_, at) => ({ uri: `rtsp://127.0.0.1:${50_000 + at}/cam-1` }))
+    await expect(supervisor.put({ ...onDemand, output: null, push: anyPort }, { create: true })).rejects.toMatchObject({
+      code: 'VALIDATION_ERROR',
+      message: expect.stringContaining('a receiver that is not the output of this pipeline'),
+    })
     const others = ['rtsp://127.0.0.1:50000/cam-2', 'rtsp://127.0.0.1:50001/cam-1', 'rtsp://192.0.2.9:50000/cam-1', 'udp://127.0.0.1:50000']
     await supervisor.put({ ...pushing(''), push: others.map((uri) => ({ uri })) }, { create: true })
     expect(supervisor.view('cam-1').runtime.push).toMatchObject(others.map((uri) => ({ uri, state: 'idle', last_error: null, bytes: 0 })))
+  })
+
+  it('publishes a second track where KLV is passed on, and whatever an advanced pipeline names', async () => {
+    const { supervisor, mounts } = setUp()
+    const { id, on_demand, output, klv_config, push, ephemeral } = onDemand
+    const common = { on_demand, output, klv_config, push, ephemeral }
+    await supervisor.put({ ...onDemand, klv_config: { ...klv_config, pass_klv: true } }, { create: true })
+    await supervisor.put({ ...onDemand, id: 'cam-2' }, { create: true })
+    await supervisor.put(
+      { ...common, id: `${id}-own`, mode: 'advanced', raw_pipeline: 'videotestsrc ! fakesink name=pay0' },
+      { create: true },
+    )
+    expect(mounts.map(({ streams }) => streams.length)).toEqual([2, 1, 2])
   })
 
   it('refuses an output at an address of another host, but not of a stored pipeline: the host may get the address later', async () => {

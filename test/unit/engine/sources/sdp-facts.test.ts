@@ -21,6 +21,7 @@ describe('factsOfSdp', () => {
       { klv: false },
     ],
     ['a frame rate', sdp(...video, 'a=framerate:12.5'), { frameRate: 12.5 }],
+    ['a transport', sdp('m=video 0 RTP/AVP/TCP 96', 'a=rtpmap:96 H264/90000'), { oddProtocol: 'RTP/AVP/TCP' }],
     ['an impossible frame rate', sdp(...video, 'a=framerate:90000'), { frameRate: null }],
     ['audio before video', sdp('m=audio 0 RTP/AVP 0', ...video), { video: 'H264' }],
   ] as const)('reads %s', (_what, description, expected) => {

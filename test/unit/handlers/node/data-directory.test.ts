@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -59,6 +59,19 @@ describe('a data directory', () => {
     chmodSync(path, 0o777)
     expect(openDataDirectory(path)).toBe(path)
     expect(statSync(path).mode & 0o777).toBe(0o700)
+  })
+
+  it('is made with the folders on the way, for its owner alone', () => {
+    const path = join(folder, 'on', 'the', 'way')
+    expect(openDataDirectory(path)).toBe(path)
+    expect(openDataDirectory(path)).toBe(path)
+    expect([path, join(folder, 'on')].map((each) => statSync(each).mode & 0o777)).toEqual([0o700, 0o700])
+  })
+
+  it('that cannot be made is refused', () => {
+    expect(() => openDataDirectory('/proc/video/data')).toThrow('set SVC_DATA_DIR to another one')
+    symlinkSync(join(folder, 'nowhere'), join(folder, 'link'))
+    for (const path of ['link', 'link/data']) expect(() => openDataDirectory(join(folder, path))).toThrow('leads nowhere')
   })
 
   it('that is a file is named, with what to do', () => {

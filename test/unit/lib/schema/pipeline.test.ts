@@ -2,9 +2,17 @@ import * as v from 'valibot'
 import { describe, expect, it } from 'vitest'
 import { parseOutputUri, sourceSchema, sourceScheme } from '../../../../lib/schema/pipeline.ts'
 
-describe('what is special in a user name or password', () => {
-  const messageFor = (uri: string): string | undefined => v.safeParse(sourceSchema, { uri }).issues?.[0].message
+const messageFor = (uri: string): string | undefined => v.safeParse(sourceSchema, { uri }).issues?.[0].message
 
+it.each([
+  ['rtsp://user:p@[fe80::1%25eth0]/s', 'without an IPv6 zone'],
+  ['udp://[fe80::1%eth0]:5000', 'without an IPv6 zone'],
+  ['rtsp://[fe80::1/s?a=%25', 'complete stream address'],
+])('an address that is none says why: %s', (uri, says) => {
+  expect(messageFor(uri)).toContain(says)
+})
+
+describe('what is special in a user name or password', () => {
   it.each([
     ['rtsp://user:pa/ss@10.0.0.5/s', '/ as %2F'],
     ['rtsp://user:pa?ss@10.0.0.5/s', '? as %3F'],

@@ -88,6 +88,28 @@ describe('the RTSP message parser', () => {
     expect(() => parser.push(SAMPLES)).toThrow(RtspProtocolError)
   })
 
+  describe('that skips stray bytes', () => {
+    const frame = Buffer.from('2400000480604142', 'hex')
+    const stray = Buffer.from('\u0001\u00ff$\u0000\u0000\u0004AB\r\nR', 'latin1')
+    const response = Buffer.from('RTSP/1.0 200 OK\r\n\r\n')
+
+    it('finds the next frame and the next message, however the bytes are split', () => {
+      const bytes = Buffer.concat([frame, stray, frame, frame, stray, response, stray, frame])
+      for (let seed = 1; seed <= 200; seed += 1) {
+        const parser = new MessageParser({ strayBytes: 100 })
+        const kinds = new Random(seed).pieces(bytes, 8).flatMap((piece) => parser.push(piece).map(({ kind }) => kind))
+        expect(kinds, `seed ${seed}`).toEqual(['interleaved', 'interleaved', 'interleaved', 'response', 'interleaved'])
+      }
+    })
+
+    it('throws when there are too many in a row, and before the first frame', () => {
+      const parser = new MessageParser({ strayBytes: 100 })
+      for (let at = 0; at < 50; at += 1) parser.push(Buffer.concat([frame, stray]))
+      expect(() => parser.push(Buffer.alloc(101))).toThrow(RtspProtocolError)
+      expect(() => new MessageParser({ strayBytes: 100 }).push(Buffer.from('\u0001\n'))).toThrow(RtspProtocolError)
+    })
+  })
+
   it('throws nothing but RtspProtocolError for malformed input', () => {
     for (let seed = 1; seed <= 2000; seed += 1) {
       const random = new Random(seed)

@@ -30,6 +30,24 @@ describe('session descriptions', () => {
     expect(rtpmap(klv)?.encodingName).toBe('smpte336m')
   })
 
+  it.each(['m=audio 0 RTP/AVP', 'm=audio -1 RTP/AVP 0', 'm=audio 123456 RTP/AVP 0', 'm='])(
+    'go without a medium that they do not describe, and without its attributes: %s',
+    (line) => {
+      const audio = [line, 'a=control:audio', 'a=rtpmap:96 PCMA/8000']
+      const video = ['m=video  0 RTP/AVP  96', 'a=rtpmap:96 H264/90000', 'a=control:video']
+      for (const lines of [
+        [...audio, ...video],
+        [...video, ...audio],
+      ]) {
+        const sdp = parseSdp(['v=0', 'a=control:*', ...lines].join('\r\n'))
+        expect([attribute(sdp, 'control'), sdp.media.map((media) => [attribute(media, 'control'), rtpmap(media)?.encodingName])]).toEqual([
+          '*',
+          [['video', 'H264']],
+        ])
+      }
+    },
+  )
+
   it('are parsed as they were formatted', () => {
     const text = formatSdp({
       sessionId: '7',

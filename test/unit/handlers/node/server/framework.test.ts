@@ -9,9 +9,13 @@ type FrameworkRequest = IncomingMessage & { originalUrl?: string; body?: unknown
 
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
-/** Answers what it was asked. */
+/** Answers what it was asked; `/` leads to `/page`. */
 const listener = createRequestListener({
-  app: async (request) => Response.json({ path: new URL(request.url).pathname, body: await request.text() }),
+  app: async (request) => {
+    const path = new URL(request.url).pathname
+    if (path === '/') return new Response(null, { status: 302, headers: { location: '/page' } })
+    return Response.json({ path, body: await request.text() }, { headers: { location: `${path}/gate` } })
+  },
   trustProxy: false,
   log: silent,
 })
@@ -24,7 +28,7 @@ const serve = async (
   const mount: RequestListener = async (request: FrameworkRequest, response) => {
     request.originalUrl = request.url ?? ''
     if (parse !== undefined) request.body = await parse(request)
-    request.url = request.originalUrl.replace(/^\/video/, '')
+    request.url = request.originalUrl.replace(/^\/video\/?/, '/')
     listener(request, response)
     logged.push([request.originalUrl, request.body])
   }
@@ -60,4 +64,16 @@ it('says that a parser has read a body that cannot be made again', async () => {
     code: 'VALIDATION_ERROR',
     message: expect.stringContaining('Put the service before its parsers'),
   })
+})
+
+it.each([
+  ['/video', 302, '/video/page'],
+  ['/video/', 302, '/video/page'],
+  ['/video?from=here', 302, '/video/page'],
+  ['/video/svc/pipeline?x=1', 200, '/video/svc/pipeline/gate'],
+  ['/', 302, '/page'],
+])('a Location leads to what is at the mount: %s', async (path, status, location) => {
+  const { url } = await serve()
+  const answer = await fetch(`${url}${path}`, { redirect: 'manual' })
+  expect([answer.status, answer.headers.get('location')]).toEqual([status, location])
 })

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createDecoderScreen } from '../../../../handlers/dashboard/page/player/decoder-screen.ts'
+import { createDecoderScreen } from '../../../../../../handlers/dashboard/page/player/decoder-screen.ts'
 
 const CONFIG = { codec: 'avc1.42E01E', codedWidth: 320, codedHeight: 180 }
 const FRAME_MS = 40

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { pointsOf } from '../../../../handlers/dashboard/page/pipeline/points.ts'
+import { pointsOf } from '../../../../../../handlers/dashboard/page/pipeline/points.ts'
 
 const sample = (at: number, fps: number) => ({ at, fps, bitrate: 0, readers: 0, age: null })
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createRecordParser } from '../../../../handlers/dashboard/page/player/records.ts'
+import { createRecordParser } from '../../../../../../handlers/dashboard/page/player/records.ts'
 
 const record = (kind: number, time: number, payload: Uint8Array): Uint8Array => {
   const bytes = new Uint8Array(13 + payload.length)

@@ -1,4 +1,4 @@
-import { MASK } from './redact.ts'
+import { MASK } from '../redact.ts'
 
 const ADDRESS = /^([a-z][a-z0-9+.-]*):\/\/(?:[^/?#]*@)?(\[[^\]/?#]*\]|[^/?#:@]*)(?::(\d*))?(\/[^?#]*)?(?:\?([^#]*))?/i
 

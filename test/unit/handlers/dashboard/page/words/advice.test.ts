@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { Fault, type FaultCause, worthRetrying } from '../../../../engine/fault.ts'
-import { adviceOn } from '../../../../handlers/dashboard/page/words/advice.ts'
-import { readDocument, section, tableRows } from '../../../helpers/documents.ts'
+import { Fault, type FaultCause, worthRetrying } from '../../../../../../engine/fault.ts'
+import { adviceOn } from '../../../../../../handlers/dashboard/page/words/advice.ts'
+import { readDocument, section, tableRows } from '../../../../../helpers/documents.ts'
 
 const REASONS = tableRows(section(readDocument('README.md'), '### Reasons of a fault')).flatMap(
   ([cell = '']) => /^`(\w+)`$/.exec(cell)?.[1] ?? [],

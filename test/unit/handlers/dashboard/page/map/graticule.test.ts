@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { degreeText, lineDegrees } from '../../../../handlers/dashboard/page/map/graticule.ts'
+import { degreeText, lineDegrees } from '../../../../../../handlers/dashboard/page/map/graticule.ts'
 
 describe('the lines of the map', () => {
   it.each([

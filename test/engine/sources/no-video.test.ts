@@ -1,0 +1,41 @@
+import { spawn } from 'node:child_process'
+import { expect, it, onTestFinished } from 'vitest'
+import { freeUdpPort, PICTURES, send, TS } from '../../helpers/media/play-launch.ts'
+import { playSource } from '../../helpers/media/play-source.ts'
+import { startRtmpServer } from '../../helpers/media/rtmp-server.ts'
+
+it('an SRT sender with another passphrase is told as such when no video comes', async () => {
+  const port = await freeUdpPort()
+  const play = await playSource(`srt://127.0.0.1:${port}?mode=listener&passphrase=correcthorse`, { startTimeoutMs: 6000 })
+  onTestFinished(send(`${TS.H264} ! srtsink uri=srt://127.0.0.1:${port}?mode=caller passphrase=wrongbattery`))
+  const fault = await play.ended
+  expect([fault?.reason, fault?.message]).toEqual(['timeout', expect.stringContaining('passphrase is not the one in source.uri')])
+  // Another sender may have the right one, so the source is tried again.
+  expect(fault?.permanent).toBe(false)
+}, 30_000)
+
+it('an RTMP source with sound alone is told as such', async () => {
+  const sound = '-q audiotestsrc is-live=true ! avenc_aac ! aacparse ! flvmux streamable=true ! fdsink fd=1'
+  const server = await startRtmpServer(() => spawn('gst-launch-1.0', sound.split(' '), { stdio: ['ignore', 'pipe', 'ignore'] }))
+  onTestFinished(() => server.stop())
+  const fault = await (await playSource(server.uri, { startTimeoutMs: 4000 })).ended
+  expect([fault?.reason, fault?.message]).toEqual(['timeout', expect.stringContaining('sound, but no video')])
+}, 30_000)
+
+const H264 = `videotestsrc is-live=true ! ${PICTURES} ! x264enc tune=zerolatency speed-preset=ultrafast key-int-max=10 ! h264parse`
+
+it.each([
+  ['RTP', `${H264} ! rtph264pay config-interval=1`, 'sends RTP, not MPEG-TS'],
+  ['bare H.264', `${H264} ! video/x-h264,stream-format=byte-stream`, 'sends data that is not MPEG-TS'],
+  ['MPEG-TS without video', 'audiotestsrc is-live=true ! avenc_aac ! mpegtsmux alignment=7', 'No video came'],
+])(
+  'a UDP source that sends %s is told as such',
+  async (_what, sender, says) => {
+    const port = await freeUdpPort()
+    const play = await playSource(`udp://127.0.0.1:${port}`, { startTimeoutMs: 4000 })
+    onTestFinished(send(`${sender} ! udpsink host=127.0.0.1 port=${port}`))
+    const fault = await play.ended
+    expect([fault?.reason, fault?.message]).toEqual(['timeout', expect.stringContaining(says)])
+  },
+  30_000,
+)
