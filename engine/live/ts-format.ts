@@ -6,6 +6,7 @@ import { type Chunk, type Counters, PES_HEADER_BYTES, type PictureTime, type Pro
 import type { AccessUnit } from '../rtp/access-unit.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import { compress, planCatchUp } from '../rtsp/publisher/catch-up.ts'
+import { frameRateHint } from '../rtsp/publisher/frame-rate-hint.ts'
 import type { Picture } from './elementary-stream.ts'
 import type { Format, SharedSource } from './format.ts'
 import { type TsChunks, TsSink } from './ts-sink.ts'
@@ -93,7 +94,7 @@ export class TsFormat implements Format, TsChunks {
     const { video, klv } = this.#streams
     const tracks = [video.gop?.units ?? [], klv?.gop?.units ?? []]
     if (tracks[0]?.length === 0) return new Map()
-    const plan = planCatchUp(tracks, performance.now())
+    const plan = planCatchUp(tracks, performance.now(), frameRateHint(video).mustBeGuessed)
     const muxing = newMuxing()
     const chunks = new Map<AccessUnit, Chunk>()
     for (const [track, units] of tracks.entries()) {

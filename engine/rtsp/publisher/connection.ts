@@ -58,6 +58,7 @@ export class RtspConnection implements RequestContext {
   #responses = 0
   #lastRequestMs = performance.now()
   #session: RtspSession | undefined
+  guessesRate = false
 
   constructor(socket: Socket, host: ConnectionHost) {
     this.#socket = socket
@@ -105,7 +106,8 @@ export class RtspConnection implements RequestContext {
   }
 
   createSession(mount: MountPoint): RtspSession {
-    const session = new RtspSession(mount, this.client, this.#socket, this.limits, () => this.#onSessionEnd(session))
+    const { client, guessesRate, limits } = this
+    const session = new RtspSession(mount, { client, socket: this.#socket, guessesRate }, limits, () => this.#onSessionEnd(session))
     this.#session = session
     this.log.debug('rtsp_session_opened', { path: mount.path, remote: this.remoteAddress })
     return session

@@ -7,6 +7,8 @@ import type { RtpStream } from '../../rtp/stream.ts'
 /** Pictures of a GOP that a rate is measured from, at least and at most. */
 const MIN_UNITS = 6
 const MAX_UNITS = 300
+/** From so many on the rate stays; before, it is measured again among twice as many. The first pictures of a stream come unevenly. */
+const ENOUGH_UNITS = 48
 /** A step between two pictures counts that differs from the usual one by at most this part of it: the others are losses. */
 const USUAL = 0.25
 /** Up to this part a rate differs from the one that was meant, by the resolution of the camera's clock. */
@@ -20,15 +22,15 @@ const TELEVISION_RATES: readonly FrameRate[] = [24, 30, 60].map((rate) => ({ num
  * second, and an output of a fixed rate becomes as many copies of each picture.
  *
  * The rate is measured in the cached GOP when somebody joins. Whoever joins from then on gets sequence parameter sets with it, in
- * the description and in the stream. For those who were there before, the sets stay as they are: multiplexers refuse others.
+ * the description and in the stream. For those who were there before, the sets stay as they were: multiplexers refuse others.
+ * Whose description came before it could be measured gets the cached pictures with their own times, to guess it from these.
  */
 export class FrameRateHint {
   readonly #stream: Pick<RtpStream, 'caps' | 'gop'>
   /** The set that the rate belongs to. */
   #sps: Buffer | undefined
-  #rate: FrameRate | undefined
-  #told = new WeakMap<AccessUnit, AccessUnit>()
-  #last: AccessUnit | undefined
+  #measuredUnits = 0
+  #told: ToldRate | undefined
 
   constructor(stream: Pick<RtpStream, 'caps' | 'gop'>) {
     this.#stream = stream
@@ -36,17 +38,30 @@ export class FrameRateHint {
 
   /** What is to be told to who joins now; undefined when the stream tells it, or too few pictures have come. */
   rate(): FrameRate | undefined {
+    const units = this.#stream.gop?.units ?? []
+    const sps = units.length < MIN_UNITS ? undefined : this.#silentSps()
+    if (sps === undefined) return this.#told?.rate
+    const isEnough = this.#measuredUnits >= ENOUGH_UNITS || units.length < 2 * this.#measuredUnits
+    if (isEnough && this.#sps?.equals(sps)) return this.#told?.rate
+    this.#sps = Buffer.from(sps)
+    this.#measuredUnits = units.length
+    const rate = measureFrameRate(units.slice(-MAX_UNITS))
+    this.#told = rate && new ToldRate(this.#stream, rate)
+    return rate
+  }
+
+  /** Nothing tells the rate to who joins now, since too few pictures have come. */
+  get mustBeGuessed(): boolean {
+    return this.#silentSps() !== undefined && this.rate() === undefined && (this.#stream.gop?.units.length ?? 0) < MIN_UNITS
+  }
+
+  /** The first set that does not say the rate. */
+  #silentSps(): Buffer | undefined {
     const { caps, gop } = this.#stream
     const codec = CODECS.get(caps?.encodingName ?? '')
-    const units = gop?.units ?? []
-    const [key] = units
-    if (caps === undefined || codec === undefined || key === undefined || units.length < MIN_UNITS) return this.#rate
-    const sps = [...key.nals(caps.encodingName), ...describedNals(codec, caps)].find((nal) => codec.withFrameRate(nal, ANY) !== undefined)
-    if (sps === undefined || this.#sps?.equals(sps)) return this.#rate
-    this.#sps = Buffer.from(sps)
-    this.#rate = measureFrameRate(units.slice(-MAX_UNITS))
-    this.#told = new WeakMap()
-    return this.#rate
+    const key = gop?.units[0]
+    if (caps === undefined || codec === undefined || key === undefined) return undefined
+    return [...key.nals(caps.encodingName), ...describedNals(codec, caps)].find((nal) => codec.withFrameRate(nal, ANY) !== undefined)
   }
 
   /** The caps for a description. */
@@ -64,21 +79,34 @@ export class FrameRateHint {
 
   /** What a reader that joins now gets instead of each unit. */
   join(): (unit: AccessUnit) => AccessUnit {
-    const tells = this.rate() !== undefined
-    return (unit) => (tells && unit.key ? this.#tell(unit) : unit)
+    this.rate()
+    const told = this.#told
+    return (unit) => (told !== undefined && unit.key ? told.in(unit) : unit)
+  }
+}
+
+/** A rate, and the key frames that say it: made once for all readers that are told it. */
+class ToldRate {
+  readonly rate: FrameRate
+  readonly #stream: Pick<RtpStream, 'caps'>
+  readonly #units = new WeakMap<AccessUnit, AccessUnit>()
+  #last: AccessUnit | undefined
+
+  constructor(stream: Pick<RtpStream, 'caps'>, rate: FrameRate) {
+    this.#stream = stream
+    this.rate = rate
   }
 
-  #tell(unit: AccessUnit): AccessUnit {
-    const known = this.#told.get(unit)
+  in(unit: AccessUnit): AccessUnit {
+    const known = this.#units.get(unit)
     if (known !== undefined) return known
     const { encodingName = '' } = this.#stream.caps ?? {}
     const codec = CODECS.get(encodingName)
-    const rate = this.#rate
     const told = unit.withNals(encodingName, (nal) => {
-      const set = rate && codec?.withFrameRate(nal, rate)
+      const set = codec?.withFrameRate(nal, this.rate)
       return set && Buffer.from(set)
     })
-    this.#told.set(unit, told)
+    this.#units.set(unit, told)
     this.#last?.release()
     this.#last = told
     return told

@@ -29,6 +29,16 @@ interface Track {
 
 type ReplaceUnit = (unit: AccessUnit) => AccessUnit
 
+/** How a client learns the frame rate. */
+export interface RateForReader {
+  /** What it gets instead of the units of a stream. */
+  readonly replaceFor: (stream: RtpStream) => ReplaceUnit
+  /** Its description did not say the rate. */
+  readonly guessed: boolean
+}
+
+const AS_IT_IS: RateForReader = { replaceFor: () => (unit) => unit, guessed: false }
+
 interface Entry {
   readonly track: number
   readonly unit: AccessUnit
@@ -51,7 +61,7 @@ export class Reader {
   readonly #sink: Sink
   readonly #limits: Pick<PublisherLimits, 'queuedBytes' | 'lagMs'>
   readonly #counters: ReaderCounters
-  readonly #replaceFor: (stream: RtpStream) => ReplaceUnit
+  readonly #rate: RateForReader
   #queue: Entry[] = []
   #head = 0
   #queuedBytes = 0
@@ -60,19 +70,16 @@ export class Reader {
   #catchUp: CatchUp = NO_CATCH_UP
   #playing = false
 
-  /**
-   * `streams` by number of the mount's stream; a stream that was not set up is undefined. `replaceFor` answers what this reader gets
-   * instead of the units of a stream.
-   */
+  /** `streams` by number of the mount's stream; a stream that was not set up is undefined. */
   constructor(
     streams: readonly (RtpStream | undefined)[],
     sink: Sink,
     limits: Pick<PublisherLimits, 'queuedBytes' | 'lagMs'>,
     counters: ReaderCounters,
-    replaceFor: (stream: RtpStream) => ReplaceUnit = () => (unit) => unit,
+    rate = AS_IT_IS,
   ) {
     this.#tracks = streams.map((stream) => stream && { stream, waitsForKey: true, catchUpIndex: -1, lastIndex: -1, replace: undefined })
-    this.#replaceFor = replaceFor
+    this.#rate = rate
     this.#sink = sink
     this.#limits = limits
     this.#counters = counters
@@ -87,8 +94,8 @@ export class Reader {
       return track && (units[0]?.index ?? -1) > track.lastIndex ? units : []
     })
     this.#clear()
-    for (const track of this.#tracks) if (track) track.replace ??= this.#replaceFor(track.stream)
-    this.#catchUp = planCatchUp(gops, nowMs)
+    for (const track of this.#tracks) if (track) track.replace ??= this.#rate.replaceFor(track.stream)
+    this.#catchUp = planCatchUp(gops, nowMs, this.#rate.guessed)
     for (const [at, units] of gops.entries()) this.#enqueueGop(at, units, nowMs)
     this.#joinedBytes = this.#queuedBytes
     return this.#tracks.map((track, at) => track && this.#startOf(track, gops[at]?.[0], nowMs))

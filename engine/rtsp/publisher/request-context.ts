@@ -25,6 +25,8 @@ export interface RequestContext {
   /** Aborted when the connection has closed. */
   readonly signal: AbortSignal
   readonly session: RtspSession | undefined
+  /** The latest description did not say the frame rate. */
+  guessesRate: boolean
   findMount(path: string): MountPoint | undefined
   mayOpenUdp(): boolean
   createSession(mount: MountPoint): RtspSession

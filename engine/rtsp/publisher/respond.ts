@@ -1,6 +1,7 @@
 import { ApiError } from '../../../lib/errors.ts'
 import type { RtspRequest } from '../protocol/message.ts'
 import { parseRequestUrl, type RequestTarget } from '../protocol/request-url.ts'
+import { frameRateHint } from './frame-rate-hint.ts'
 import { mountSdp, trackControl, trackOf } from './mount-sdp.ts'
 import type { TrackStart } from './reader.ts'
 import { NOT_FOUND, type OutgoingResponse, type RequestContext, type RequestHandler, sessionHeader, sessionOf } from './request-context.ts'
@@ -46,6 +47,7 @@ const describe: RequestHandler = async (context, request, target) => {
   if (refusal !== undefined) return refusal
   const body = mountSdp(mount, context.localAddress)
   if (body === undefined) return { status: 503, headers: { 'Retry-After': 1 } }
+  context.guessesRate = mount.options.streams.some((stream) => frameRateHint(stream).mustBeGuessed)
   return { status: 200, headers: { 'Content-Type': 'application/sdp', 'Content-Base': `${baseUrl(context, target)}/` }, body }
 }
 

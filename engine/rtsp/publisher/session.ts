@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { parseReports } from '../../rtp/rtcp.ts'
+import type { RtpStream } from '../../rtp/stream.ts'
 import { frameRateHint } from './frame-rate-hint.ts'
 import type { PublisherLimits } from './limits.ts'
 import type { MountedSession, MountPoint } from './mount.ts'
@@ -12,6 +13,15 @@ import { UdpSink } from './sinks/udp-sink.ts'
 
 export type TrackTransport = { readonly kind: 'interleaved'; readonly channel: number } | { readonly kind: 'udp'; readonly pair: UdpPair }
 
+/** Who opens a session. */
+export interface SessionClient {
+  /** The address as limits count it. */
+  readonly client: string
+  readonly socket: Socket
+  /** Its description did not say the frame rate. */
+  readonly guessesRate: boolean
+}
+
 /** One RTSP session (RFC 2326 section 3): the tracks that were set up, and their reader while it plays. It ends with its connection. */
 export class RtspSession implements MountedSession {
   /** Unguessable (RFC 2326 section 3.4). */
@@ -19,6 +29,7 @@ export class RtspSession implements MountedSession {
   readonly mount: MountPoint
   readonly client: string
   readonly #socket: Socket
+  readonly #guessesRate: boolean
   readonly #limits: PublisherLimits
   readonly #onEnd: () => void
   /** By number of the mount's stream. */
@@ -30,10 +41,11 @@ export class RtspSession implements MountedSession {
   #aliveMs = performance.now()
   reportedLoss = 0
 
-  constructor(mount: MountPoint, client: string, socket: Socket, limits: PublisherLimits, onEnd: () => void) {
+  constructor(mount: MountPoint, client: SessionClient, limits: PublisherLimits, onEnd: () => void) {
     this.mount = mount
-    this.client = client
-    this.#socket = socket
+    this.client = client.client
+    this.#socket = client.socket
+    this.#guessesRate = client.guessesRate
     this.#limits = limits
     this.#onEnd = onEnd
   }
@@ -71,7 +83,8 @@ export class RtspSession implements MountedSession {
     const transports = streams.map((_, at) => this.#tracks.get(at))
     this.#sink = this.transport === 'udp' ? udpSink(transports) : interleavedSink(this.#socket, transports)
     const setUp = streams.map((stream, at) => (this.#tracks.has(at) ? stream : undefined))
-    return new Reader(setUp, this.#sink, this.#limits, this.mount.counters, (stream) => frameRateHint(stream).join())
+    const rate = { replaceFor: (stream: RtpStream) => frameRateHint(stream).join(), guessed: this.#guessesRate }
+    return new Reader(setUp, this.#sink, this.#limits, this.mount.counters, rate)
   }
 
   /** Joins the mount; media is sent from `begin` on, after the response. */

@@ -84,23 +84,37 @@ describe('the frame rate of a stream whose sets do not say it', () => {
     expect(key && it.hint.join()(key)).toBe(key)
   })
 
+  it('is measured again when more pictures have come, for who joins then', () => {
+    const it = setUp()
+    const key = it.frames(7, [SPS, PPS], 3000)
+    const early = it.hint.join()
+    it.frames(200, undefined, 3600)
+    const late = it.hint.join()
+    if (key === undefined) throw new Error('a key frame')
+    expect([ratesOf(early(key)), ratesOf(late(key))]).toEqual([[30], [25]])
+    expect(early(key)).toBe(early(key))
+  })
+
   it('stays when the next GOP has another one, and is measured again with another set', () => {
     const it = setUp()
     it.frames(10, [SPS, PPS])
     it.hint.join()
     it.frames(10, [SPS, PPS], 9000)
     expect(it.hint.rate()).toEqual({ numerator: 25, denominator: 1 })
+    expect(it.hint.mustBeGuessed).toBe(false)
     it.frames(10, [OTHER_SPS, PPS], 9000)
     expect(it.hint.rate()).toEqual({ numerator: 10, denominator: 1 })
   })
 
   it.each([
-    ['the sets say it', TIMED_SPS, 10],
-    ['too few pictures have come', SPS, 5],
-  ])('is not told when %s', (_, sps, count) => {
+    ['the sets say it', TIMED_SPS, 10, false],
+    ['the sets say it from the first picture on', TIMED_SPS, 1, false],
+    ['too few pictures have come', SPS, 5, true],
+  ])('is not told when %s', (_, sps, count, mustBeGuessed) => {
     const it = setUp(sps)
     const key = it.frames(count, [sps, PPS])
     const before = it.stream.caps
+    expect(it.hint.mustBeGuessed).toBe(mustBeGuessed)
     expect(it.hint.rate()).toBeUndefined()
     expect(before && it.hint.describe(before)).toBe(before)
     expect(key && it.hint.join()(key)).toBe(key)

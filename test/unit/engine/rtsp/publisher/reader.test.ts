@@ -32,7 +32,7 @@ class FakeSink implements Sink {
   close(): void {}
 }
 
-const setUp = (limits = { queuedBytes: 1_000_000, lagMs: 2000 }) => {
+const setUp = (limits = { queuedBytes: 1_000_000, lagMs: 2000 }, guessed = false) => {
   const clock = { ms: 1000 }
   const timeline = new Timeline(0)
   const [video, klv] = [H264_CAPS, KLV_CAPS].map((text) => {
@@ -45,7 +45,7 @@ const setUp = (limits = { queuedBytes: 1_000_000, lagMs: 2000 }) => {
   if (!video || !klv) throw new Error('two streams')
   const sink = new FakeSink()
   const counters = { bytesOut: 0, gopDrops: 0 }
-  const reader = new Reader([video, klv], sink, limits, counters)
+  const reader = new Reader([video, klv], sink, limits, counters, { guessed, replaceFor: () => (unit) => unit })
   video.onUnit((unit) => reader.offer(0, unit))
   klv.onUnit((unit) => reader.offer(1, unit))
   let frame = 0
@@ -84,6 +84,19 @@ describe('a reader', () => {
     expect(steps.slice(9)).toEqual([3000, 3000])
     const sequences = sink.sent.map(({ unit }) => unit.firstSequence)
     expect(sequences).toEqual(sequences.map((_, at) => ((sequences[0] ?? 0) + at) & 0xffff))
+  })
+
+  it('gets the cached GOP with its own times where it has to guess the frame rate by them', () => {
+    const { sink, feed, play } = setUp(undefined, true)
+    feed('Kddd')
+    play()
+    feed('dd')
+    expect(sink.sent.slice(1).map(({ timestamp }, at) => (timestamp - (sink.sent[at]?.timestamp ?? 0)) | 0)).toEqual(Array(5).fill(3000))
+    const late = setUp(undefined, true)
+    late.feed(`K${'d'.repeat(20)}`)
+    late.play()
+    const times = late.sink.sent.map(({ timestamp }) => timestamp)
+    expect(((times.at(-1) ?? 0) - (times[0] ?? 0)) | 0).toBe(40 * 90)
   })
 
   it('gets a GOP of five minutes too, at times that differ', () => {
