@@ -75,7 +75,7 @@ const rtsp = (address: Address, source: Source, facts: SourceFacts): SourceLine 
 const oddProtocol = (protocol: string): Fault =>
   new Fault(
     'source_error',
-    `The source describes its video as ${protocol}, which GStreamer does not take. To re-encode it, pass it through in one pipeline, and use the output of that as the source of another.`,
+    `The source describes its video as ${protocol}, which GStreamer does not take. The engine itself can read it: leave out encoding, and SVC_RTSP_READER=child. To re-encode it, use the output of such a pipeline as the source of another.`,
   )
 
 // latency=0: tsdemux would otherwise add 700 ms of latency for jitter, which passing through does not smooth.
