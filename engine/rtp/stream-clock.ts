@@ -6,6 +6,8 @@ import type { Timeline } from './timeline.ts'
 const BACKWARD_MS = 2_000
 /** So does one that runs ahead of the arrival by more than this. */
 const FORWARD_MS = 10_000
+/** Least step between two pictures of a stream without reordered frames. */
+const PICTURE_STEP_MS = 1
 
 interface UnitTime {
   /** RTP timestamp for the readers. */
@@ -26,6 +28,8 @@ export class StreamClock {
   #last: { readonly raw: number; readonly extended: number; readonly arrivedMs: number } | undefined
   #anchorMs = 0
   #latestMs = Number.NEGATIVE_INFINITY
+  /** No frame is reordered: none may be earlier than the one before it. */
+  keepsOrder = false
 
   constructor(timeline: Timeline, base: number) {
     this.#timeline = timeline
@@ -56,8 +60,10 @@ export class StreamClock {
 
   /** The time of the unit that carries the child's timestamp `raw`; `restarted`: its source has begun anew. */
   map(raw: number, arrivedMs: number, restarted = false): UnitTime {
+    const before = this.#last?.raw
     const extended = this.#extend(raw, arrivedMs, restarted)
-    const mediaMs = this.#anchorMs + (extended * 1000) / this.#rate
+    const exactMs = this.#anchorMs + (extended * 1000) / this.#rate
+    const mediaMs = this.keepsOrder ? Math.max(exactMs, this.#earliestMs(raw === before)) : exactMs
     this.#latestMs = Math.max(this.#latestMs, mediaMs)
     this.#timeline.advanceTo(mediaMs)
     this.#skew.observe(arrivedMs - mediaMs, arrivedMs)
@@ -72,6 +78,11 @@ export class StreamClock {
   /** RTP timestamp of the moment `nowMs`, for sender reports: the same moment for all streams of a timeline. */
   timestampNow(nowMs: number): number {
     return this.timestampAt(nowMs - this.#skew.value)
+  }
+
+  /** tsdemux corrects the times of a transport stream that comes in bursts, back and forth by up to 140 ms. Slices of a picture may come one by one. */
+  #earliestMs(isSamePicture: boolean): number {
+    return isSamePicture ? this.#latestMs : this.#latestMs + PICTURE_STEP_MS
   }
 
   get #skew(): Skew {

@@ -6,6 +6,7 @@ import { type Gop, GopCache, type GopLimits } from './gop-cache.ts'
 import { Listeners } from './listeners.ts'
 import { type PayloadRange, payloadRange, payloadTypeOf, sequenceOf } from './packet.ts'
 import { inBandFormat } from './repair/in-band-format.ts'
+import { keepsOrder } from './repair/keeps-order.ts'
 import { NalRepair, type RepairedUnit } from './repair/nal-repair.ts'
 import { isNalCodec } from './repair/nal-units.ts'
 import { recoveryFrames } from './repair/recovery-point.ts'
@@ -176,6 +177,7 @@ export class RtpStream {
     const same = previous !== undefined && sameFormat(previous, caps)
     this.#caps = same ? { ...caps, payload: previous.payload } : caps
     if (!this.#capsOfRun || !same) this.#clock.setCaps(caps)
+    this.#clock.keepsOrder = keepsOrder(caps.encodingName, caps.parameters)
     if (!same) {
       this.#assembler.setEncoding(caps.encodingName)
       this.#fragment = fragmenterOf(caps.encodingName)
