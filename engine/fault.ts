@@ -1,4 +1,4 @@
-import { ApiError } from '../lib/errors.ts'
+import { ApiError, type ErrorCode } from '../lib/errors.ts'
 
 /**
  * Why a run could not start or ended. A transient fault is retried with backoff; a permanent one
@@ -60,13 +60,21 @@ export const worthRetrying = (fault: Fault): boolean => !fault.permanent || faul
 /** Faults of this host, not of the source or the configuration. */
 const UNAVAILABLE: ReadonlySet<FaultCause> = new Set(['engine_missing', 'port_in_use', 'output_unavailable'])
 
+/** The code of a fault; `hadMedia`: the pipeline has played, so that it is no matter of its start any more. */
+export const faultCode = (fault: Fault, hadMedia = false): ErrorCode => {
+  if (UNAVAILABLE.has(fault.reason)) return 'SERVICE_UNAVAILABLE'
+  return worthWaiting(fault) && !hadMedia ? 'PIPELINE_START_TIMEOUT' : 'ENGINE_ERROR'
+}
+
+/** What an answer says ahead of the fault. */
+const START_FAILED: Partial<Record<ErrorCode, string>> = {
+  PIPELINE_START_TIMEOUT: 'The pipeline did not start in time. ',
+  ENGINE_ERROR: 'The pipeline could not start. ',
+}
+
 /** The API error of a start that failed with this fault; `details.cause` is for users, `details.reason` for programs. */
 export const faultToApiError = (fault: Fault): ApiError => {
+  const code = faultCode(fault)
   const details = { cause: fault.message, reason: fault.reason }
-  if (UNAVAILABLE.has(fault.reason)) {
-    return new ApiError('SERVICE_UNAVAILABLE', fault.message, details, { cause: fault })
-  }
-  if (worthWaiting(fault))
-    return new ApiError('PIPELINE_START_TIMEOUT', `The pipeline did not start in time. ${fault.message}`, details, { cause: fault })
-  return new ApiError('ENGINE_ERROR', `The pipeline could not start. ${fault.message}`, details, { cause: fault })
+  return new ApiError(code, `${START_FAILED[code] ?? ''}${fault.message}`, details, { cause: fault })
 }

@@ -65,7 +65,7 @@ export class PipelineActor {
       this.#pushes.begin()
       this.#demand.stopWhenIdle()
     },
-    fault: ({ fault }) => this.#status.noteFault(fault),
+    fault: ({ fault }) => this.#status.noteFault(fault, this.#play?.hadMedia ?? false),
     lost: () => this.#status.move('lost'),
     pause: ({ delayMs }) => this.#status.notePause(delayMs),
     failed: ({ failure }) => this.#onFailed(failure),

@@ -1,7 +1,7 @@
 import type { EngineEvent } from '../../lib/engine/messages.ts'
 import type { Log } from '../../lib/ports.ts'
 import type { LastError, Phase, PipelineState, Runtime } from '../../lib/schema/pipeline.ts'
-import { type Fault, faultToApiError } from '../fault.ts'
+import { type Fault, faultCode } from '../fault.ts'
 import { type LifecycleEvent, nextPhase, stateOf } from './lifecycle.ts'
 import type { LogRing } from './log-ring.ts'
 
@@ -70,10 +70,11 @@ export class PipelineStatus {
     onChange()
   }
 
-  noteFault(fault: Fault): void {
+  /** `hadMedia`: the present play has played. */
+  noteFault(fault: Fault, hadMedia = false): void {
     const { id, logRing, log, now, emit } = this.#parts
     const { reason, message } = fault
-    const { code } = faultToApiError(fault)
+    const code = faultCode(fault, hadMedia)
     this.#lastFault = fault
     this.#lastError = { code, message, at: new Date(now()).toISOString() }
     logRing.add(logRing.run, 'engine', `${reason}: ${message}`)
