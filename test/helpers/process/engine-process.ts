@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { ENGINE_OPTIONS } from '../../../lib/engine/program-options.ts'
+import { givePluginList } from './plugin-list.ts'
 import { temporaryDataDir } from './temporary-data-dir.ts'
 
 const ENTRY = resolve(import.meta.dirname, '../../../dist/engine.js')
@@ -28,6 +29,7 @@ export interface EngineOptions {
 /** Starts the built engine and waits until it listens; it ends with the test. */
 export const startEngine = async (options: EngineOptions = {}): Promise<EngineProcess> => {
   const dataDir = options.dataDir ?? temporaryDataDir()
+  if (options.dataDir === undefined) givePluginList(dataDir)
   const [program = '', ...args] = [...(options.prefix ?? []), process.execPath, ...ENGINE_OPTIONS, ENTRY]
   const child = spawn(program, args, {
     stdio: ['ignore', 'pipe', 'ignore'],

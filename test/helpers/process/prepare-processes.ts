@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { listPlugins } from './plugin-list.ts'
 import { killProcess, processes, processesWith } from './processes.ts'
 import { setUp } from './set-up.ts'
 import { ownTemporaryFolder } from './temporary-folder.ts'
@@ -10,6 +11,7 @@ const GRACE_MS = 5000
 export default () => {
   setUp('--test')
   const removeFolder = ownTemporaryFolder()
+  listPlugins()
   // Workers and everything that they start inherit it; an engine hands no variable named SVC_… to its children.
   process.env.TEST_RUN = `${process.pid}-${Date.now()}`
   return async (): Promise<void> => {

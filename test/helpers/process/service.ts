@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
+import { givePluginList } from './plugin-list.ts'
 
 const ENTRY = resolve(import.meta.dirname, '../../../dist/node.js')
 const NODE = process.execPath
@@ -40,8 +41,7 @@ export const startService = async (
     readonly entry?: string
   } = {},
 ): Promise<Service> => {
-  // temporaryDataDir needs a running test; measurements pass their own directory.
-  const dataDir = options.dataDir ?? (await import('./temporary-data-dir.ts')).temporaryDataDir()
+  const dataDir = options.dataDir ?? (await newDataDir())
   // The prefix replaces itself by what follows, as `ip netns exec` does.
   const [program = NODE, ...args] = [...(options.prefix ?? []), NODE, options.entry ?? ENTRY, ...(options.args ?? [])]
   const child = spawn(program, args, {
@@ -91,6 +91,13 @@ export const startService = async (
       await exited
     },
   }
+}
+
+const newDataDir = async (): Promise<string> => {
+  // temporaryDataDir needs a running test; measurements pass their own directory.
+  const dataDir = (await import('./temporary-data-dir.ts')).temporaryDataDir()
+  givePluginList(dataDir)
+  return dataDir
 }
 
 export const request = async (url: string, method: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> => {

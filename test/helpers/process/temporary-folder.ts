@@ -7,10 +7,10 @@ import { isAlive } from './processes.ts'
 const NAME = /^vps-tests-(\d+)$/
 
 /**
- * What no test can remove: the caches of npm and of Node.js, and the folder of Miniflare, which it removes some time after `dispose()`
- * has returned, if its process is still there.
+ * What no test can remove: the list of plugins of the run, the caches of npm and of Node.js, and the folder of Miniflare, which it
+ * removes some time after `dispose()` has returned, if its process is still there.
  */
-const UNAVOIDABLE = /^(?:npm-|node-compile-cache|miniflare-)/
+const UNAVOIDABLE = /^(?:gstreamer-registry\.bin|npm-|node-compile-cache|miniflare-)/
 
 /** Programs that end with a test may still remove their own files. */
 const GRACE_MS = 5000
