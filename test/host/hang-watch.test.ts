@@ -21,7 +21,7 @@ const ended = async (pid: number): Promise<number> => {
 
 it('engine and API that run by themselves end when they hang, not when stopped or debugged', { timeout: 120_000 }, async () => {
   const hang = join(temporaryDataDir(), 'hang.cjs')
-  writeFileSync(hang, "process.on('SIGUSR2', () => { for (;;); })")
+  writeFileSync(hang, "process.on('SIGUSR2', () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0))")
   const hangs = { NODE_OPTIONS: `--require ${hang}` }
   const startApi = async (url: string, env = {}) => {
     const api = await startService({ env: { SVC_ENGINE_URL: url, SVC_ENGINE_TOKEN: ENGINE_TOKEN, ...env } })
