@@ -24,23 +24,28 @@ const create = async (service: Service, id: string, more: Record<string, unknown
   return body.output.uri.replace('0.0.0.0', '127.0.0.1')
 }
 
-/** Reads `stream.ts` until `enough` of it is there; answers its bytes, and when the first of them came. */
-const read = async (service: Service, id: string, enough: (bytes: Buffer) => boolean | Promise<boolean>) => {
+/** Reads `stream.ts` until it has enough pictures; answers its bytes, and when the first of them came. */
+const read = async (service: Service, id: string, enough: (pictures: number) => boolean) => {
   const abort = new AbortController()
   const began = performance.now()
   const response = await fetch(`${service.url}/svc/pipeline/${id}/stream.ts`, { signal: abort.signal })
   expect([response.status, response.headers.get('content-type')]).toEqual([200, 'video/mp2t'])
   const chunks: Uint8Array[] = []
   let firstMs: number | undefined
+  let [counted, rest] = [0, Buffer.alloc(0)]
   for await (const chunk of response.body ?? []) {
     firstMs ??= performance.now() - began
     chunks.push(chunk)
-    if (await enough(Buffer.concat(chunks))) break
+    const sofar = Buffer.concat([rest, chunk])
+    counted += pictures(wholePackets(sofar))
+    rest = sofar.subarray(wholePackets(sofar).length)
+    if (enough(counted)) break
   }
   abort.abort()
-  const bytes = Buffer.concat(chunks)
-  return { bytes: bytes.subarray(0, bytes.length - (bytes.length % PACKET_BYTES)), firstMs: firstMs ?? Number.NaN }
+  return { bytes: wholePackets(Buffer.concat(chunks)), firstMs: firstMs ?? Number.NaN }
 }
+
+const wholePackets = (bytes: Buffer): Buffer => bytes.subarray(0, bytes.length - (bytes.length % PACKET_BYTES))
 
 const packetsOf = (bytes: Buffer): readonly Buffer[] =>
   Array.from({ length: bytes.length / PACKET_BYTES }, (_, at) => bytes.subarray(at * PACKET_BYTES, (at + 1) * PACKET_BYTES))
@@ -79,12 +84,11 @@ const examine = async (file: string) => {
 
 describe('stream.ts', () => {
   it('has H.264 and, byte for byte, the KLV of the source; ffmpeg and GStreamer play it', async () => {
-    const source = await startRtspSource()
+    const [source, service] = await Promise.all([startRtspSource(), startService()])
     onTestFinished(() => source.stop())
-    const service = await startService()
     const url = await create(service, 'drone', { source: { uri: source.url('/klv'), latency_ms: 0 }, klv_config: { pass_klv: true } })
     await create(service, 'mute', { source: { uri: source.url('/klv'), latency_ms: 0 } })
-    const [{ bytes, firstMs }, expected] = await Promise.all([read(service, 'drone', (sofar) => pictures(sofar) >= 120), gstKlv(url, 40)])
+    const [{ bytes, firstMs }, expected] = await Promise.all([read(service, 'drone', (count) => count >= 120), gstKlv(url, 40)])
     expect(firstMs).toBeLessThan(2000)
     const demuxer = new KlvDemuxer()
     const klv = demuxer.push(bytes).map((unit) => toHex(unit.bytes))
@@ -102,7 +106,7 @@ describe('stream.ts', () => {
     await run('gst-launch-1.0', ['-q', ...line.split(' ')], { timeout: 20_000 })
     expect(toHex(readFileSync(extracted))).toContain(common.slice(0, 10).join(''))
 
-    const without = await read(service, 'mute', (sofar) => pictures(sofar) >= 30)
+    const without = await read(service, 'mute', (count) => count >= 30)
     expect((await examine(save(without.bytes))).streams).toEqual([expect.objectContaining({ codec_name: 'h264' })])
     await service.stop()
   })
@@ -115,7 +119,7 @@ describe('stream.ts', () => {
     const service = await startService()
     const passed = { klv_config: { pass_klv: true } }
     const streamsOf = async (id: string) => {
-      const { bytes } = await read(service, id, (sofar) => pictures(sofar) >= 20)
+      const { bytes } = await read(service, id, (count) => count >= 20)
       return (await examine(save(bytes))).streams
     }
     const [video, klv] = [expect.objectContaining({ codec_name: 'h264' }), expect.objectContaining({ codec_name: 'klv' })]
@@ -132,13 +136,14 @@ describe('stream.ts', () => {
   })
 
   it('keeps its counters over a killed child and for a client that loses GOPs, and begins at a key frame', async () => {
-    const source = await startRtspSource(['--gop-seconds', '0.5'])
+    const [source, service] = await Promise.all([
+      startRtspSource(['--gop-seconds', '0.5', '--width', '320', '--height', '180']),
+      startService(),
+    ])
     onTestFinished(() => source.stop())
-    const service = await startService()
     await create(service, 'cam', { source: { uri: source.url('/h264'), latency_ms: 0 }, encoding: { codec: 'h265', quality: 1 } })
     let before = 0
-    const { bytes } = await read(service, 'cam', async (sofar) => {
-      const count = pictures(sofar)
+    const { bytes } = await read(service, 'cam', (count) => {
       if (before === 0 && count > 30) {
         before = count
         for (const pid of mediaChildren(service.enginePid())) process.kill(pid, 'SIGKILL')
@@ -167,7 +172,7 @@ describe('stream.ts', () => {
       mode: 'advanced',
       raw_pipeline: `videotestsrc is-live=true ! video/x-raw,width=320,height=240,framerate=30/1 ! ${encoder} ! rtph264pay name=pay0 config-interval=-1`,
     })
-    const { bytes } = await read(service, 'reordered', (sofar) => pictures(sofar) >= 120)
+    const { bytes } = await read(service, 'reordered', (count) => count >= 60)
     const file = save(bytes)
     const { stdout } = await run('ffprobe', ['-v', 'error', '-show_entries', 'packet=pts,dts', '-of', 'csv=p=0', file])
     const times = stdout
@@ -196,9 +201,10 @@ describe('stream.ts', () => {
       expect(decoded).toEqual([...new Set(decoded)].toSorted((one, other) => one - other))
     }
     // Alone, each is the first client of its format; later beside another one, whose times go on.
-    for (let join = 0; join < 4; join++) await check((await read(service, 'open', (sofar) => pictures(sofar) >= 20)).bytes)
-    const beside = read(service, 'open', (sofar) => pictures(sofar) >= 300)
-    for (let join = 0; join < 4; join++) await check((await read(service, 'open', (sofar) => pictures(sofar) >= 20)).bytes)
+    for (let join = 0; join < 4; join++) await check((await read(service, 'open', (count) => count >= 20)).bytes)
+    let joined = 0
+    const beside = read(service, 'open', () => joined === 4)
+    for (; joined < 4; joined++) await check((await read(service, 'open', (count) => count >= 20)).bytes)
     await check((await beside).bytes)
     await service.stop()
   }, 60_000)
