@@ -16,7 +16,7 @@ import { openReader, sequenceGaps } from '../helpers/rtsp/reader.ts'
 import { startTlsFront } from '../helpers/rtsp/tls-front.ts'
 import { until } from '../helpers/until.ts'
 
-const FRAMES = 200
+const FRAMES = 120
 const BALL = { uri: 'test://ball?width=320&height=240&fps=30' }
 const isSending = (all: readonly string[]): boolean => all.every((state) => state === 'sending')
 
@@ -32,8 +32,7 @@ const trusting = async (certificate: string): Promise<readonly string[]> => {
 
 describe('pushes to real receivers', () => {
   it('reach an RTMP server, from which every frame decodes', async () => {
-    const server = await startRtmpMediaServer()
-    const service = await startService()
+    const [server, service] = await Promise.all([startRtmpMediaServer(), startService()])
     const uri = `rtmp://127.0.0.1:${server.port}/live/key`
     await create(service, 'cam', { source: BALL, push: [{ uri }] })
     await until(() => states(service, 'cam'), isSending)
@@ -44,14 +43,13 @@ describe('pushes to real receivers', () => {
   }, 60_000)
 
   it('carry H.265 over SRT, UDP and RTSP, and say that RTMP cannot', async () => {
-    const server = await startMediaServer()
+    const [server, service] = await Promise.all([startMediaServer(), startService()])
     onTestFinished(() => server.stop())
     const [srt, udp, rtmp] = [await freeUdpPort(), await freeUdpPort(), await freeTcpPort()]
     const receivers = {
       srt: decodeFrames(['-i', `srt://127.0.0.1:${srt}?mode=listener`], FRAMES),
       udp: decodeFrames(['-i', `udp://127.0.0.1:${udp}?buffer_size=4194304`], FRAMES),
     }
-    const service = await startService()
     const source = await create(service, 'h265', { source: BALL, encoding: { codec: 'h265', quality: 1 } })
     // Only when it plays does it show what the source of this pipeline sends.
     await create(service, 'cam', {
@@ -83,9 +81,13 @@ describe('pushes to real receivers', () => {
     })
     const media = await startMediaServer()
     onTestFinished(() => media.stop())
-    const [rtmp, rtsp] = [await startRtmpMediaServer({ certificate: known }), await startTlsFront(media.port, known)]
-    const [otherRtmp, otherRtsp] = [await startRtmpMediaServer({ certificate: unknown }), await startTlsFront(media.port, unknown)]
-    const service = await startService({ prefix: await trusting(known.cert) })
+    const [rtmp, otherRtmp, rtsp, otherRtsp, service] = await Promise.all([
+      startRtmpMediaServer({ certificate: known }),
+      startRtmpMediaServer({ certificate: unknown }),
+      startTlsFront(media.port, known),
+      startTlsFront(media.port, unknown),
+      startService({ prefix: await trusting(known.cert) }),
+    ])
     await create(service, 'cam', {
       source: BALL,
       push: [
@@ -105,14 +107,16 @@ describe('pushes to real receivers', () => {
     for (const { last_error, bytes } of all.slice(2)) {
       expect([last_error?.message, bytes]).toEqual([expect.stringContaining('add its certificate authority to this host'), 0])
     }
-    await expectDecoded('rtmps', decodeFrames(['-i', `rtmp://127.0.0.1:${rtmp.port}/live/key`], 60), 60)
-    await expectDecoded('rtsps', decodeFrames(['-rtsp_transport', 'tcp', '-i', `rtsp://127.0.0.1:${media.port}/cam`], 60), 60)
+    await Promise.all([
+      expectDecoded('rtmps', decodeFrames(['-i', `rtmp://127.0.0.1:${rtmp.port}/live/key`], 60), 60),
+      expectDecoded('rtsps', decodeFrames(['-rtsp_transport', 'tcp', '-i', `rtsp://127.0.0.1:${media.port}/cam`], 60), 60),
+    ])
     expect([otherRtmp.printed(), rtmp.printed()].join()).not.toMatch(/start push \/live\/(?:name|.*other)/)
     await service.stop()
   }, 60_000)
 
   it('send the video alone to a server that refuses the track of the KLV, whether it says so to ANNOUNCE or to SETUP', async () => {
-    const server = await startMediaServer()
+    const [server, service] = await Promise.all([startMediaServer(), startService()])
     onTestFinished(() => server.stop())
     const refusing = await startOddServer({
       answer: ({ method, url }, answer) => {
@@ -121,7 +125,6 @@ describe('pushes to real receivers', () => {
         return undefined
       },
     })
-    const service = await startService()
     await create(service, 'uav', {
       source: { uri: `${BALL.uri}&klv=1` },
       klv_config: { pass_klv: true },
@@ -146,13 +149,12 @@ describe('pushes to real receivers', () => {
   }, 60_000)
 
   it('bound what waits for receivers that hang, tell it, and are back when they go on', async () => {
-    const [media, rtmp] = [await startMediaServer(), await startRtmpMediaServer()]
+    const [media, rtmp, service] = await Promise.all([startMediaServer(), startRtmpMediaServer(), startService()])
     onTestFinished(() => media.stop())
     const [srt, udp] = [await freeUdpPort(), await freeUdpPort()]
     const folder = temporaryDataDir()
     const hanging = saveStream(`srtsrc uri=srt://127.0.0.1:${srt}?mode=listener keep-listening=true`, join(folder, 'srt.ts'))
     const steady = saveStream(`udpsrc address=127.0.0.1 port=${udp} buffer-size=4194304`, join(folder, 'udp.ts'))
-    const service = await startService()
     // So much that the buffers of the connections are full in seconds.
     const url = await create(service, 'cam', {
       source: { uri: 'test://snow?width=640&height=480&fps=30' },

@@ -29,12 +29,16 @@ const connectionsTo = (port: number): number => {
 }
 
 const begin = async (): Promise<Scene> => {
-  const [source, rtmp, rtsp] = [await startRtspSource(), await startRtmpMediaServer(), await startMediaServer()]
+  const [source, rtmp, rtsp, service] = await Promise.all([
+    startRtspSource(['--width', '320', '--height', '180', '--gop-seconds', '0.5']),
+    startRtmpMediaServer(),
+    startMediaServer(),
+    startService(),
+  ])
   onTestFinished(async () => {
     await source.stop()
     await rtsp.stop()
   })
-  const service = await startService()
   await create(service, 'cam', {
     source: { uri: source.url('/h264'), latency_ms: 0 },
     push: [
@@ -51,8 +55,10 @@ const allSend = (all: readonly string[]): boolean => all.length === 3 && all.eve
 
 /** Both servers have video now, and the pipeline has one connection to its source. */
 const expectVideo = async ({ source, rtmp, rtsp }: Scene): Promise<void> => {
-  await expectDecoded('RTMP', decodeFrames(['-i', `rtmp://127.0.0.1:${rtmp.port}/live/key`], 60), 60)
-  await expectDecoded('RTSP', decodeFrames(['-rtsp_transport', 'tcp', '-i', `rtsp://127.0.0.1:${rtsp.port}/cam`], 60), 60)
+  await Promise.all([
+    expectDecoded('RTMP', decodeFrames(['-i', `rtmp://127.0.0.1:${rtmp.port}/live/key`], 60), 60),
+    expectDecoded('RTSP', decodeFrames(['-rtsp_transport', 'tcp', '-i', `rtsp://127.0.0.1:${rtsp.port}/cam`], 60), 60),
+  ])
   expect(connectionsTo(source.port)).toBe(1)
 }
 
@@ -66,7 +72,7 @@ it('pushes go on when the source was away for seconds', async () => {
   await source.stop()
   await new Promise((resolve) => setTimeout(resolve, AWAY_MS))
   const during = await pushesOf(service, 'cam')
-  const back = await startRtspSource(['--port', String(source.port)])
+  const back = await startRtspSource(['--port', String(source.port), '--width', '320', '--height', '180', '--gop-seconds', '0.5'])
   onTestFinished(() => back.stop())
   await until(
     () => pushesOf(service, 'cam'),

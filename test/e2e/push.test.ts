@@ -15,7 +15,7 @@ import { openReader, sequenceGaps } from '../helpers/rtsp/reader.ts'
 import { startRtspSource } from '../helpers/rtsp/source.ts'
 import { until } from '../helpers/until.ts'
 
-const FRAMES = 200
+const FRAMES = 120
 const PACKET_BYTES = 188
 
 /** Whole packets, and how many of them do not follow the one before with the same PID. */
@@ -44,9 +44,8 @@ const overlap = (received: readonly string[], expected: readonly string[]) => {
 
 describe('pushes', () => {
   it('reach receivers over SRT, UDP, RTMP and RTSP: every frame decodes, and KLV is byte for byte that of the source', async () => {
-    const source = await startRtspSource()
+    const [source, server, service] = await Promise.all([startRtspSource(), startMediaServer(), startService()])
     onTestFinished(() => source.stop())
-    const server = await startMediaServer()
     onTestFinished(() => server.stop())
     const [caller, listener, unicast, multicast] = [await freeUdpPort(), await freeUdpPort(), await freeUdpPort(), await freeUdpPort()]
     const rtmp = await freeTcpPort()
@@ -57,7 +56,6 @@ describe('pushes', () => {
     saveStream(`udpsrc address=127.0.0.1 port=${unicast} buffer-size=4194304`, udpFile)
     const byGroup = decodeFrames(['-i', `udp://239.77.7.7:${multicast}?localaddr=127.0.0.1&buffer_size=4194304`], FRAMES)
     const byRtmp = decodeFrames(['-listen', '1', '-i', `rtmp://127.0.0.1:${rtmp}/live/key`], FRAMES)
-    const service = await startService()
     const url = await create(service, 'drone', {
       source: { uri: source.url('/klv'), latency_ms: 0 },
       klv_config: { pass_klv: true },
@@ -72,7 +70,7 @@ describe('pushes', () => {
     })
     const [byCaller, expected] = await Promise.all([
       decodeFrames(['-i', `srt://127.0.0.1:${listener}?mode=caller`], FRAMES),
-      gstKlv(url, 60),
+      gstKlv(url, 45),
       until(
         () => states(service, 'drone'),
         (all) => all.every((state) => state === 'sending'),
@@ -102,7 +100,7 @@ describe('pushes', () => {
 
   it('come back with their receiver, without the source, a reader or another push noticing', async () => {
     const [rtmp, srt, nobody] = [await freeTcpPort(), await freeUdpPort(), await freeTcpPort()]
-    const server = await startMediaServer()
+    const [server, service] = await Promise.all([startMediaServer(), startService()])
     onTestFinished(() => server.stop())
     const steady = saveStream(
       `srtsrc uri=srt://127.0.0.1:${srt}?mode=listener&passphrase=correct-horse`,
@@ -110,7 +108,6 @@ describe('pushes', () => {
     )
     const receive = (): Receiver => decodeFrames(['-listen', '1', '-i', `rtmp://127.0.0.1:${rtmp}/live/key`], 100_000)
     let receiver = receive()
-    const service = await startService()
     const url = await create(service, 'cam', {
       source: { uri: 'test://ball?width=320&height=240&fps=30' },
       push: [

@@ -32,10 +32,13 @@ export const startReceiver = (file: string, args: readonly string[]): Receiver =
   return { child, ended: once(child, 'close').then(() => ({ code: child.exitCode, stdout, stderr })), printed: () => stdout, kill }
 }
 
+/** Of FLV and MPEG-TS ffmpeg looks at 5 s before it begins, because another stream might come. */
+const LOOKS_AT = ['-analyzeduration', '1000000'] as const
+
 /** Decodes so many frames of an input; its stderr has what ffmpeg complains about. */
 export const decodeFrames = (input: readonly string[], frames: number): Receiver =>
   startReceiver('ffmpeg', [
-    ...['-nostdin', '-v', 'error', '-progress', 'pipe:1', ...input],
+    ...['-nostdin', '-v', 'error', '-progress', 'pipe:1', ...LOOKS_AT, ...input],
     ...['-map', '0:v', '-frames:v', String(frames), '-enc_time_base', '1:90000', '-fps_mode', 'passthrough', '-f', 'null', '-'],
   ])
 
