@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, type ExpectStatic, expect, it, onTestFinished } from 'vitest'
 import { Fault } from '../../../engine/fault.ts'
 import { classifyEnd, TRANSPORT_REFUSED } from '../../../engine/gst/bus-errors.ts'
 import { runToEnd, startChild } from '../../../engine/gst/child.ts'
@@ -88,10 +88,10 @@ const soundFirst = (flv: Buffer): Buffer => {
 
 const ENDED = { fault: { reason: 'ended' } }
 
-const expectEndAtOnce = (end: End): void => {
-  expect(end).toMatchObject(ENDED)
-  expect(end.afterMs).toBeLessThan(AT_ONCE_MS)
-  expect(end.payloads[0]?.length).toBeGreaterThan(10)
+const expectEndAtOnce = (end: End, { expect: expects }: { readonly expect: ExpectStatic } = { expect }): void => {
+  expects(end).toMatchObject(ENDED)
+  expects(end.afterMs).toBeLessThan(AT_ONCE_MS)
+  expects(end.payloads[0]?.length).toBeGreaterThan(10)
 }
 
 let folder: string
@@ -116,15 +116,16 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('a recording', () => {
-  it.each(['h264.ts', 'h265.ts', 'h264.mp4', 'h265.mkv', 'h264.flv'])('ends the child at its end: %s', async (file) => {
+  const FILES = ['h264.ts', 'h265.ts', 'h264.mp4', 'h265.mkv', 'h264.flv'] as const
+  it.concurrent.for(FILES)('ends the child at its end: %s', async (file, test) => {
     const end = await runUntilEnd(await plan(`file://${folder}/${file}`))
-    expectEndAtOnce(end)
+    expectEndAtOnce(end, test)
     // 50 pictures at 25 per second: still at the speed of its timestamps.
-    expect(end.lastedMs).toBeGreaterThan(1800)
+    test.expect(end.lastedMs).toBeGreaterThan(1800)
   })
 
-  it('ends the child at its end, re-encoded', async () => {
-    expectEndAtOnce(await runUntilEnd(await plan(`file://${folder}/h265.ts`, H264)))
+  it.concurrent('ends the child at its end, re-encoded', async (test) => {
+    expectEndAtOnce(await runUntilEnd(await plan(`file://${folder}/h265.ts`, H264)), test)
   })
 
   it('with KLV gives every packet of it unchanged, and ends the child', async () => {

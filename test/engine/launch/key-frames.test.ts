@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, type ExpectStatic, expect, it } from 'vitest'
 import { runToEnd, startChild } from '../../../engine/gst/child.ts'
 import type { Launch } from '../../../engine/launch/launch.ts'
 import { payloadRange, timestampOf } from '../../../engine/rtp/packet.ts'
@@ -72,7 +72,7 @@ const keyFramesRead = async (uri: string, codec: Codec, count: number): Promise<
 }
 
 /** Three key frames of which each begins with its parameter sets, which come once. */
-const expectParameterSetsOnce = (frames: readonly (readonly number[])[], codec: Codec): void => {
+const expectParameterSetsOnce = (expect: ExpectStatic, frames: readonly (readonly number[])[], codec: Codec): void => {
   expect(frames).toHaveLength(3)
   const expected = PARAMETER_SETS[codec]
   for (const types of frames) {
@@ -108,7 +108,8 @@ afterAll(async () => {
 })
 
 describe('a key frame of several slices', () => {
-  it.each<[what: string, uri: () => string, Codec, Encoding | null]>([
+  // At once, since nearly all of their time goes into waiting for the GOPs of live sources.
+  it.concurrent.for<[what: string, uri: () => string, Codec, Encoding | null]>([
     ['the test source', () => 'test://ball?width=320&height=240&fps=20', 'h264', null],
     ['the test source in H.265', () => 'test://ball?width=320&height=240&fps=20', 'h265', { codec: 'h265', bitrate: 500, quality: 1 }],
     ['RTSP re-encoded', () => source.url('/h264'), 'h264', H264],
@@ -120,11 +121,11 @@ describe('a key frame of several slices', () => {
     ['MPEG-TS with H.265', () => `file://${folder}/h265.ts`, 'h265', null],
     ['MP4', () => `file://${folder}/h264.mp4`, 'h264', null],
     ['Matroska with H.265', () => `file://${folder}/h265.mkv`, 'h265', null],
-  ])('has its parameter sets once, before its slices: %s', async (_what, uri, codec, encoding) => {
-    expectParameterSetsOnce(await keyFrames(await plan(uri(), encoding), codec, 3), codec)
+  ])('has its parameter sets once, before its slices: %s', async ([_what, uri, codec, encoding], { expect }) => {
+    expectParameterSetsOnce(expect, await keyFrames(await plan(uri(), encoding), codec, 3), codec)
   })
 
   it.each(['h264', 'h265'] as const)('has its parameter sets once, before its slices: RTSP that the engine reads, %s', async (codec) => {
-    expectParameterSetsOnce(await keyFramesRead(source.url(`/${codec}`), codec, 3), codec)
+    expectParameterSetsOnce(expect, await keyFramesRead(source.url(`/${codec}`), codec, 3), codec)
   })
 })

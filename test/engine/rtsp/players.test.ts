@@ -63,16 +63,16 @@ const capsOf = (stream: RtpStream): Promise<void> =>
   })
 
 describe('players', () => {
-  it.each([
+  it.concurrent.for([
     ['h264', 'tcp'],
     ['h264', 'udp'],
     ['h265', 'tcp'],
     ['h265', 'udp'],
-  ])('ffmpeg decodes %s over %s without an error', async (path, transport) => {
+  ] as const)('ffmpeg decodes %s over %s without an error', async ([path, transport], { expect }) => {
     expect(await decode(`${base}/${path}`, transport, 90)).toEqual({ decoded: 90, complaints: [] })
   })
 
-  it.each(['tcp', 'udp', 'tcp+udp+udp-mcast'])('GStreamer plays with protocols=%s', async (protocols) => {
+  it.concurrent.for(['tcp', 'udp', 'tcp+udp+udp-mcast'])('GStreamer plays with protocols=%s', async (protocols, { expect }) => {
     const line = `-q rtspsrc location=${base}/h264 protocols=${protocols} latency=50 ! rtph264depay ! avdec_h264 ! identity eos-after=60 ! fakesink`
     await expect(run('gst-launch-1.0', line.split(' '), { timeout: 20_000 })).resolves.toBeDefined()
   })

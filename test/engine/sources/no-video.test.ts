@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { expect, it, onTestFinished } from 'vitest'
+import type { Fault } from '../../../engine/fault.ts'
 import { freeUdpPort, PICTURES, send, TS } from '../../helpers/media/play-launch.ts'
 import { playSource } from '../../helpers/media/play-source.ts'
 import { startRtmpServer } from '../../helpers/media/rtmp-server.ts'
@@ -24,18 +25,22 @@ it('an RTMP source with sound alone is told as such', async () => {
 
 const H264 = `videotestsrc is-live=true ! ${PICTURES} ! x264enc tune=zerolatency speed-preset=ultrafast key-int-max=10 ! h264parse`
 
-it.each([
-  ['RTP', `${H264} ! rtph264pay config-interval=1`, 'sends RTP, not MPEG-TS'],
-  ['bare H.264', `${H264} ! video/x-h264,stream-format=byte-stream`, 'sends data that is not MPEG-TS'],
-  ['MPEG-TS without video', 'audiotestsrc is-live=true ! avenc_aac ! mpegtsmux alignment=7', 'No video came'],
-])(
-  'a UDP source that sends %s is told as such',
-  async (_what, sender, says) => {
+it('a UDP source that sends something else is told as such: RTP, bare H.264, MPEG-TS without video', async () => {
+  const tellsOf = async (sender: string): Promise<Fault | undefined> => {
     const port = await freeUdpPort()
     const play = await playSource(`udp://127.0.0.1:${port}`, { startTimeoutMs: 4000 })
     onTestFinished(send(`${sender} ! udpsink host=127.0.0.1 port=${port}`))
-    const fault = await play.ended
-    expect([fault?.reason, fault?.message]).toEqual(['timeout', expect.stringContaining(says)])
-  },
-  30_000,
-)
+    return play.ended
+  }
+  const faults = await Promise.all([
+    tellsOf(`${H264} ! rtph264pay config-interval=1`),
+    tellsOf(`${H264} ! video/x-h264,stream-format=byte-stream`),
+    tellsOf('audiotestsrc is-live=true ! avenc_aac ! mpegtsmux alignment=7'),
+  ])
+  expect(faults).toMatchObject(
+    ['sends RTP, not MPEG-TS', 'sends data that is not MPEG-TS', 'No video came'].map((says) => ({
+      reason: 'timeout',
+      message: expect.stringContaining(says),
+    })),
+  )
+}, 30_000)
