@@ -75,6 +75,11 @@ const refusingHttp = async (): Promise<number> => {
   return (server.address() as AddressInfo).port
 }
 
+/** Eight at a time: each waits for a program that checks a description, or for a source. */
+const inEights = async <Item>(items: readonly Item[], call: (item: Item) => Promise<unknown>): Promise<void> => {
+  for (let at = 0; at < items.length; at += 8) await Promise.all(items.slice(at, at + 8).map(call))
+}
+
 const PLAYED = { basic: 'double"quote-03', digest: 'at@sign@twice-11' } as const
 
 const configurations = (sources: Readonly<Record<keyof typeof PLAYED, RtspSource>>, httpPort: number) => {
@@ -120,31 +125,30 @@ it('shows no password of a source in a process, a log, an event, an answer or a 
   await call('PUT', '/svc/settings', { start_timeout_seconds: 5 })
   const { failing, playing } = configurations({ basic, digest }, await refusingHttp())
 
-  for (const configuration of [...failing, ...playing])
-    expect([configuration.id, (await call('POST', '/svc/pipeline', configuration)).status]).toEqual([configuration.id, 201])
+  await inEights([...failing, ...playing], async (configuration) =>
+    expect([configuration.id, (await call('POST', '/svc/pipeline', configuration)).status]).toEqual([configuration.id, 201]),
+  )
   for (const { id } of playing) expect([id, (await call('PUT', `/svc/pipeline/${id}/play`)).status]).toEqual([id, 200])
   const running = playing.map(({ id }) => id)
   expect(found(processTexts([basic.pid, digest.pid]))).toEqual([])
 
   // GStreamer quotes a value that a property does not take, and what it cannot read.
-  for (const [index, password] of HOSTILE_PASSWORDS.entries()) {
+  const described = HOSTILE_PASSWORDS.flatMap((password, index) => {
     const uri = property('port', `rtsp://user:${encodeURIComponent(password)}@h/`)
-    await call('POST', '/svc/pipeline/validate', advanced(`wrong-${index}`, `udpsrc ${uri} ! fakesink`))
-    await call(
-      'POST',
-      '/svc/pipeline/validate',
+    return [
+      advanced(`wrong-${index}`, `udpsrc ${uri} ! fakesink`),
       advanced(`wrong2-${index}`, `rtspsrc ${property('user-pw', password)} nothing=1 ! fakesink`),
-    )
-    await call('POST', '/svc/pipeline/validate', simple(`right-${index}`, `rtsp://user:${encodeURIComponent(password)}@h/`))
-  }
-  // Each password once, the kinds of sources in turn. A play of SRT waits until its time to start is over.
+      simple(`right-${index}`, `rtsp://user:${encodeURIComponent(password)}@h/`),
+    ]
+  })
+  await inEights(described, (configuration) => call('POST', '/svc/pipeline/validate', configuration))
+  // Each password once, the kinds of sources in turn.
   const played = failing.filter((_, index) => (index + Math.floor(index / 4)) % 4 === 0)
-  for (let at = 0; at < played.length; at += 8)
-    await Promise.all(played.slice(at, at + 8).map(({ id }) => call('PUT', `/svc/pipeline/${id}/play`)))
-  for (const { id } of [...failing, ...playing]) {
+  await inEights(played, ({ id }) => call('PUT', `/svc/pipeline/${id}/play`))
+  await inEights([...failing, ...playing], async ({ id }) => {
     await call('GET', `/svc/pipeline/${id}`)
     await call('GET', `/svc/pipeline/${id}/log`)
-  }
+  })
   for (const path of ['/svc/pipeline', '/svc/health', '/svc/settings', '/svc/metrics']) await call('GET', path)
 
   const states = await Promise.all(running.map(async (id) => (await service.request('GET', `/svc/pipeline/${id}`)).body.state))
