@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import LongestFirst from './test/helpers/process/longest-first.ts'
 
 export default defineConfig({
   test: {
@@ -7,6 +8,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     teardownTimeout: 20_000,
     expect: { requireAssertions: true },
+    sequence: { sequencer: LongestFirst },
     reporters: ['./test/helpers/process/retry-reporter.ts', 'default'],
     projects: [
       {
