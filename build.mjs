@@ -132,7 +132,7 @@ export const ROOMS = {
     'engine/sources',
     'lib/',
   ],
-  'engine/ingest': ['engine/fault.ts', 'engine/gst', 'engine/rtp', 'engine/rtsp/protocol', 'engine/sources', 'lib'],
+  'engine/ingest': ['engine/fault.ts', 'engine/gst', 'engine/rtp', 'engine/rtp/repair', 'engine/rtsp/protocol', 'engine/sources', 'lib'],
   'engine/sources': [
     'engine/codec',
     'engine/fault.ts',

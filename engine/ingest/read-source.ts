@@ -111,8 +111,8 @@ class SourceReading {
       const channels = await this.#setUp(track, at)
       if (channels === undefined) continue
       // The end of the KLV is not the end of the source.
-      const onGoodbye = at === 0 ? (): void => this.#end.resolve(sourceEnded('it sent BYE')) : (): void => {}
-      const input = new TrackInput(track, { stream: this.#run.streams[at === 0 ? 0 : 1], rtcp: channels.rtcp, onGoodbye })
+      const onEnd = at === 0 ? (how: string): void => this.#end.resolve(sourceEnded(how)) : (): void => {}
+      const input = new TrackInput(track, { stream: this.#run.streams[at === 0 ? 0 : 1], rtcp: channels.rtcp, onEnd })
       if (!this.#router.add(input, channels))
         throw notUnderstood(this.#source.described.address.shown, 'it uses one channel for two tracks')
       inputs.push(input)

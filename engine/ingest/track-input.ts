@@ -1,4 +1,6 @@
-import { payloadTypeOf, RTP_HEADER_BYTES } from '../rtp/packet.ts'
+import { payloadRange, payloadTypeOf, RTP_HEADER_BYTES } from '../rtp/packet.ts'
+import { otherCodec } from '../rtp/repair/in-band-format.ts'
+import { isNalCodec } from '../rtp/repair/nal-units.ts'
 import { formatReceiverReport, isRtcp, parseSenderPacket } from '../rtp/rtcp.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import { Reception } from './reception.ts'
@@ -13,8 +15,8 @@ interface TrackOutput {
   readonly stream: RtpStream
   /** Channel for receiver reports; undefined when the server has none. */
   readonly rtcp: number | undefined
-  /** Called when the source says that the track ends (BYE). */
-  readonly onGoodbye: () => void
+  /** Called when the track ends; `how` completes "The source ended the stream:". */
+  readonly onEnd: (how: string) => void
 }
 
 /** The packets of one track on their way from the connection into a stream. */
@@ -23,18 +25,18 @@ export class TrackInput {
   readonly #stream: RtpStream
   readonly #track: Track
   readonly #reception: Reception
-  readonly #onGoodbye: () => void
+  readonly #onEnd: (how: string) => void
   /** When the answer to PLAY came, monotonic milliseconds, and the timestamp of that moment by RTP-Info. */
   #played = { atMs: 0, timestamp: undefined as number | undefined }
   /** RTP timestamp of the source at running time 0. */
   #zero: number | undefined
 
-  constructor(track: Track, { stream, rtcp, onGoodbye }: TrackOutput) {
+  constructor(track: Track, { stream, rtcp, onEnd }: TrackOutput) {
     this.#track = track
     this.#stream = stream
     this.rtcp = rtcp
     this.#reception = new Reception(track.caps.clockRate)
-    this.#onGoodbye = onGoodbye
+    this.#onEnd = onEnd
     stream.setCaps(track.caps)
   }
 
@@ -68,14 +70,24 @@ export class TrackInput {
       if (payloadTypeOf(packet) !== this.#track.payload) return
       this.#reception.packet(packet, arrivedMs)
       this.#retime(packet, arrivedMs)
+      this.#endAtOtherCodec(packet)
     }
     this.#stream.ingestPacket(packet)
+  }
+
+  /** Some encoders change their codec inside a session: what follows is no picture of the one that was described. */
+  #endAtOtherCodec(packet: Buffer): void {
+    const { encodingName } = this.#track.caps
+    const range = payloadRange(packet)
+    if (range === undefined || !isNalCodec(encodingName)) return
+    const other = otherCodec(encodingName, packet.subarray(range.start, range.end))
+    if (other !== undefined) this.#onEnd(`it goes on with ${other} instead of ${encodingName}`)
   }
 
   #takeReport(packet: Buffer, arrivedMs: number): void {
     const { reportTime, goodbyes } = parseSenderPacket(packet)
     if (reportTime !== undefined) this.#reception.senderReport(reportTime, arrivedMs)
-    if (goodbyes.includes(this.#reception.ssrc)) this.#onGoodbye()
+    if (goodbyes.includes(this.#reception.ssrc)) this.#onEnd('it sent BYE')
   }
 
   #retime(packet: Buffer, arrivedMs: number): void {

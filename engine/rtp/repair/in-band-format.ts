@@ -1,4 +1,4 @@
-import { NAL_FORMATS, type NalCodec } from './nal-units.ts'
+import { NAL_FORMATS, type NalCodec, wholeNals } from './nal-units.ts'
 
 /** First bytes of a sequence parameter set: no NAL unit of the other codec begins so (ITU-T H.264 table 7-1, H.265 section 7.3.1.2). */
 const isSps: Readonly<Record<NalCodec, (payload: Buffer) => boolean>> = {
@@ -25,4 +25,10 @@ export const inBandFormat = (payloads: readonly Buffer[]): InBandFormat | undefi
     if (field !== undefined && !before?.split(',').includes(text)) parameters.set(field, before === undefined ? text : `${before},${text}`)
   }
   return { codec, parameters }
+}
+
+/** The codec that a source has changed to: its payload has a sequence parameter set of the other one. */
+export const otherCodec = (codec: NalCodec, payload: Buffer): NalCodec | undefined => {
+  const other = codec === 'H264' ? 'H265' : 'H264'
+  return wholeNals(NAL_FORMATS[other], payload).some(isSps[other]) ? other : undefined
 }

@@ -332,6 +332,11 @@ describe('the end of a source that the engine reads', () => {
       { reason: 'source_error', cause: NOT_UNDERSTOOD },
     ],
     ['silence', ({ pause }) => pause(), { reason: 'stalled' }],
+    [
+      'the parameter sets of another codec',
+      ({ send }) => send(0, rtpPacket({ sequence: 2000, timestamp: 900_000, payload: Buffer.from('42010101600000030000', 'hex') })),
+      { reason: 'ended', message: expect.stringContaining('H265') },
+    ],
   ])('is noticed by %s', async (_what, end, fault) => {
     const server = await startOddServer()
     const play = await playSource(server.url, { stallTimeoutMs: 300 })

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { AccessUnit } from '../../../../../engine/rtp/access-unit.ts'
-import { inBandFormat } from '../../../../../engine/rtp/repair/in-band-format.ts'
+import { inBandFormat, otherCodec } from '../../../../../engine/rtp/repair/in-band-format.ts'
 import { RtpStream } from '../../../../../engine/rtp/stream.ts'
 import { framedPackets, IDR, rtpPacket, SLICE } from '../../../../helpers/rtsp/packets.ts'
 
@@ -27,6 +27,22 @@ describe('the format that parameter sets tell', () => {
   it('is none without them', () => {
     expect(inBandFormat([IDR, SLICE, Buffer.from('4101', 'hex')])).toBeUndefined()
     expect(inBandFormat([])).toBeUndefined()
+  })
+})
+
+describe('a source that changes its codec', () => {
+  it('is known by a sequence parameter set of the other one, also in an aggregation packet', () => {
+    const [, sps = Buffer.alloc(0)] = H265
+    const aggregate = Buffer.concat([Buffer.from('6001', 'hex'), Buffer.from([0, sps.length]), sps])
+    expect([sps, aggregate].map((payload) => otherCodec('H264', payload))).toEqual(['H265', 'H265'])
+    expect(otherCodec('H265', H264[0] ?? sps)).toBe('H264')
+  })
+
+  it('is none that goes on with its own units', () => {
+    expect([...H264, IDR, SLICE, Buffer.from('6101', 'hex')].map((payload) => otherCodec('H264', payload))).toEqual(
+      Array(5).fill(undefined),
+    )
+    expect([...H265, H265_IDR].map((payload) => otherCodec('H265', payload))).toEqual(Array(4).fill(undefined))
   })
 })
 
