@@ -6,6 +6,7 @@ import { readConfiguration } from '../lib/configuration.ts'
 import { ENGINE_PROTOCOL } from '../lib/engine/protocol.ts'
 import { createLineWriter, createLog } from '../lib/log/log.ts'
 import { terminalStyle } from '../lib/log/log-text.ts'
+import { watchSilence } from '../lib/watch-silence.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { startCameraMonitor } from './cameras/monitor.ts'
 import { CotSender } from './cot/sender.ts'
@@ -35,7 +36,8 @@ import { FileStore } from './screenshots/files/file-store.ts'
 
 /** A sidecar without contact to an API process for this long stops itself and its streams. */
 const ABANDONED_AFTER_MS = 60_000
-const CHECK_EVERY_MS = 5000
+/** A disk that was full may have space again. */
+const ANNOUNCE_EVERY_MS = 5000
 /** Longest time to end in order; afterwards the children die with this process. */
 const CLOSE_WITHIN_MS = 5000
 
@@ -224,10 +226,13 @@ for (const signal of SIGNALS) process.on(signal, () => void shutDown(signal))
 const { engineListen } = configuration
 
 // An engine that runs by itself goes on through a cut of the network, however long.
-setInterval(() => {
-  if (engineListen === undefined && performance.now() - lastContact > ABANDONED_AFTER_MS) void shutDown('no API process for 60 s')
-  announcement.tryAgain()
-}, CHECK_EVERY_MS)
+if (engineListen === undefined)
+  watchSilence({
+    heardAt: () => lastContact,
+    silenceMs: () => ABANDONED_AFTER_MS,
+    onSilent: () => void shutDown('no API process for 60 s'),
+  })
+setInterval(() => announcement.tryAgain(), ANNOUNCE_EVERY_MS)
 
 listen(server, engineListen ?? { host: '127.0.0.1', port: 0 }, {
   log,

@@ -255,8 +255,9 @@ export class Play {
     const mediaMs = this.#mediaAt === undefined ? undefined : lostAt - this.#mediaAt
     if (mediaMs !== undefined && mediaMs >= GOOD_MEDIA_MS) this.#backoff.reset()
     if (!this.#goesOnAfter(fault)) return 'fault'
-    const left = this.#giveUpAfterMs() - (performance.now() - lostAt)
-    if (left <= 0) return 'give_up'
+    const left = Math.max(0, this.#giveUpAfterMs() - (performance.now() - lostAt))
+    // One that has just been lost is tried again, also when that was noticed late, as after a standstill of this process.
+    if (left === 0 && this.#mediaAt === undefined) return 'give_up'
     this.#parts.report({ type: 'lost' })
     if (this.#needsOtherWay(fault)) return OTHER_WAY_MS
     if (this.#restartsAtOnce(fault, mediaMs)) return 0

@@ -1,3 +1,4 @@
+import { watchSilence } from '../../lib/watch-silence.ts'
 import { Fault } from '../fault.ts'
 import type { AccessUnit } from '../rtp/access-unit.ts'
 import type { RtpStream } from '../rtp/stream.ts'
@@ -6,6 +7,8 @@ import type { MediaStats } from './media-stats.ts'
 
 /** A pipeline without pay0 has no media that shows whether it works: it has started when it has been in PLAYING for this time. */
 const STEADY_MS = 500
+/** The stall timeout may change meanwhile. */
+const LOOK_EVERY_MS = 1000
 
 /** What every run has, whatever brings its media. */
 export interface RunContext {
@@ -51,18 +54,19 @@ export const startWatchdog = (run: RunContext, publishes: boolean, stop: (why: M
   let hadMedia = false
   let hadVideo = false
   let steadyTimer: NodeJS.Timeout | undefined
-  let timer = setTimeout(() => stop(hadVideo ? 'no_key_frame' : 'no_media'), run.startTimeoutMs)
-  const check = (): void => {
-    const pause = performance.now() - (run.mediaStats.lastFrameAt ?? 0)
-    const left = run.stallTimeoutMs() - pause
-    if (left <= 0) stop('stalled')
-    else timer = setTimeout(check, Math.min(left + 1, 1000))
-  }
+  const startTimer = setTimeout(() => stop(hadVideo ? 'no_key_frame' : 'no_media'), run.startTimeoutMs)
+  let stopWatching = (): void => {}
   const begin = (): void => {
     hadMedia = true
-    clearTimeout(timer)
+    clearTimeout(startTimer)
     // A pipeline without RTP output shows no progress that could stall.
-    if (publishes) timer = setTimeout(check, 1000)
+    if (publishes)
+      stopWatching = watchSilence({
+        heardAt: () => run.mediaStats.lastFrameAt ?? 0,
+        silenceMs: run.stallTimeoutMs,
+        lookEveryMs: LOOK_EVERY_MS,
+        onSilent: () => stop('stalled'),
+      })
     run.report({ type: 'media' })
   }
   const unsubscribe = run.streams[0].onUnit(({ bytes, key }: AccessUnit) => {
@@ -73,7 +77,7 @@ export const startWatchdog = (run: RunContext, publishes: boolean, stop: (why: M
   })
   return {
     playing: () => {
-      clearTimeout(timer)
+      clearTimeout(startTimer)
       steadyTimer ??= setTimeout(begin, STEADY_MS)
     },
     get unsteady() {
@@ -84,7 +88,8 @@ export const startWatchdog = (run: RunContext, publishes: boolean, stop: (why: M
     },
     close: () => {
       unsubscribe()
-      clearTimeout(timer)
+      clearTimeout(startTimer)
+      stopWatching()
       clearTimeout(steadyTimer)
     },
   }

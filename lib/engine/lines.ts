@@ -1,3 +1,4 @@
+import { watchSilence } from '../watch-silence.ts'
 import { asEngineError, type EngineCaller, engineUnavailable, errorOf } from './caller.ts'
 
 const MAX_LINE_LENGTH = 1024 * 1024
@@ -19,12 +20,7 @@ export async function* readLines(caller: EngineCaller, { path, silenceMs, signal
   /** When the last line came, monotonic milliseconds; undefined while lines are handed on, since only the engine's silence counts. */
   let heardAt: number | undefined = performance.now()
   // One timer for many lines: a new one for each would wake the process once more for each.
-  const watch = (): void => {
-    const left = heardAt === undefined ? silenceMs : heardAt + silenceMs - performance.now()
-    if (left <= 0) end()
-    else timer = setTimeout(watch, Math.ceil(left))
-  }
-  let timer = setTimeout(watch, silenceMs)
+  const stopWatching = watchSilence({ heardAt: () => heardAt ?? performance.now(), silenceMs: () => silenceMs, onSilent: end })
   try {
     const response = await caller({ method: 'GET', path, until: ending.signal })
     if (!response.ok) throw await errorOf(response)
@@ -42,7 +38,7 @@ export async function* readLines(caller: EngineCaller, { path, silenceMs, signal
     if (signal.aborted) return
     throw asEngineError(error)
   } finally {
-    clearTimeout(timer)
+    stopWatching()
     signal.removeEventListener('abort', end)
     end()
   }

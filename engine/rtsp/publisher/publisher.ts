@@ -101,6 +101,7 @@ class RtspPublisher implements Publisher {
   readonly #mounts = new Set<MountPoint>()
   /** Runs while somebody is connected. */
   #checkTimer: NodeJS.Timeout | undefined
+  #checkedMs = 0
   readonly #clock: Clock
   readonly #end = (point: MountPoint): Promise<void> => this.#unmount(point)
   #closed = false
@@ -206,7 +207,9 @@ class RtspPublisher implements Publisher {
 
   #connect(socket: Socket): void {
     this.#connections.add(new RtspConnection(socket, this.#host))
-    this.#checkTimer ??= setInterval(() => this.#checkLimits(), CHECK_INTERVAL_MS).unref()
+    if (this.#checkTimer !== undefined) return
+    this.#checkedMs = performance.now()
+    this.#checkTimer = setInterval(() => this.#checkLimits(), CHECK_INTERVAL_MS).unref()
   }
 
   #forget(socket: Socket, client: string): void {
@@ -228,6 +231,10 @@ class RtspPublisher implements Publisher {
 
   #checkLimits(): void {
     const nowMs = performance.now()
+    const lateMs = nowMs - this.#checkedMs - CHECK_INTERVAL_MS
+    this.#checkedMs = nowMs
+    // The process stood still, as in a frozen container: what readers sent meanwhile is read first.
+    if (lateMs > CHECK_INTERVAL_MS) return
     for (const connection of this.#connections) connection.checkLimits(nowMs)
     if (this.#connections.size > 0) return
     clearInterval(this.#checkTimer)

@@ -410,4 +410,13 @@ describe('a publisher under attack', () => {
     await until(() => mount.readers === 0)
     expect(client.open).toBe(false)
   })
+
+  it('reads what readers sent while the process stood still before it ends their sessions', async () => {
+    const { url, mount } = await publish({}, { sessionTimeoutMs: 1500 })
+    const client = await player(url, { transport: 'udp' })
+    await client.until(() => client.count > 5)
+    const answer = client.request('OPTIONS')
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2600)
+    expect([(await answer).status, mount.readers]).toEqual([200, 1])
+  })
 })

@@ -6,7 +6,7 @@ import { RtpStream } from '../../../engine/rtp/stream.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../../lib/schema/settings.ts'
 import { configure } from '../media/play-launch.ts'
 
-/** What the child of one attempt does: no media and then a fault, or media for a while and then a fault. */
+/** What the child of one attempt does: no media or media for a while, and then a fault, noticed `afterMs` later. */
 export interface ScriptedRun {
   readonly mediaMs?: number
   readonly fault: FaultCause
@@ -43,6 +43,7 @@ const follow = async ({ mediaMs, fault, cause, afterMs }: ScriptedRun, run: RunC
     run.report({ type: 'media' })
     await delay(mediaMs, run.signal)
     run.mediaStats.record(1000)
+    await delay(afterMs ?? 0, run.signal)
   }
   return run.signal.aborted ? undefined : new Fault(fault, `because ${fault}`, cause === undefined ? undefined : { cause })
 }

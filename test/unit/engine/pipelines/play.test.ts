@@ -288,6 +288,14 @@ describe('reconnecting', () => {
     expect(events().at(-1)).toBe('failed:give_up')
   })
 
+  it('× stalled for longer than the settings allow: is tried again before it gives up', async () => {
+    const reconnect = { ...DEFAULT_SETTINGS.reconnect, give_up_after_seconds: 60 }
+    const stalled: ScriptedRun = { mediaMs: 10, fault: 'stalled', afterMs: 120_000 }
+    const { events, runs } = start([stalled, stalled, { fault: 'unreachable' }], { settings: { reconnect } })
+    await vi.advanceTimersByTimeAsync(250_000)
+    expect([events().slice(-3), runs.length]).toEqual([['lost', 'fault:unreachable', 'failed:give_up'], 3])
+  })
+
   it('× stop within a pause: ends without another attempt', async () => {
     const { play, runs } = start([{ fault: 'unreachable' }], { awaited: false })
     await vi.advanceTimersByTimeAsync(100)
