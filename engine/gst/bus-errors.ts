@@ -23,10 +23,12 @@ interface Rule {
 export const gstreamerMissing = (): Fault =>
   new Fault('engine_missing', 'GStreamer is not installed. Install it: apt-get install gstreamer1.0-tools')
 
+const TOO_MANY_PROCESSES = 'there are too many processes. Raise the limit (TasksMax of the unit, ulimit -u), or run fewer pipelines'
+
 const LIMITS: Readonly<Record<string, string>> = {
   EMFILE: 'the service has too many open files. Raise its limit (LimitNOFILE of the unit, ulimit -n), or run fewer pipelines',
   ENFILE: 'this host has too many open files. Raise fs.file-max',
-  EAGAIN: 'there are too many processes. Raise the limit (TasksMax of the unit, ulimit -u), or run fewer pipelines',
+  EAGAIN: TOO_MANY_PROCESSES,
   ENOMEM: 'no memory is left. Run fewer pipelines, or add memory',
 }
 
@@ -205,6 +207,12 @@ const RULES: readonly Rule[] = [
       'GStreamer cannot demux the codec of this source: FLV (RTMP, HTTP-FLV) with H.265. Send H.264, or H.265 over RTSP, SRT or MPEG-TS.',
   },
   {
+    // The first is of bwrap, the second of GLib.
+    pattern: /(?:namespace failed|creating thread): Resource temporarily unavailable/,
+    reason: 'crashed',
+    message: `The process could not be started: ${TOO_MANY_PROCESSES}.`,
+  },
+  {
     pattern: /Not enough memory|No space left|Cannot allocate|resource.*exhausted/i,
     reason: 'crashed',
     message: 'The host has too little memory or disk space for this pipeline.',
@@ -247,7 +255,8 @@ export const classifyEnd = (ended: Ended, stderrTail: readonly string[]): Fault 
   if (ended.exitCode === 0) return new Fault('ended', 'The source ended the stream.')
   const error = firstError(lines)
   if (ended.signal !== null) {
-    return new Fault('crashed', `The media engine was killed by ${ended.signal}.${error === '' ? '' : ` Its last error: ${error}`}`)
+    const by = ended.signal === 'SIGKILL' ? 'SIGKILL, as the kernel does when no memory is left' : ended.signal
+    return new Fault('crashed', `The media engine was killed by ${by}.${error === '' ? '' : ` Its last error: ${error}`}`)
   }
   return new Fault('crashed', `The media engine ended with ${error === '' ? `exit code ${ended.exitCode}.` : `the error: ${error}`}`)
 }

@@ -4,6 +4,7 @@ import { PassThrough, Readable, type Writable } from 'node:stream'
 import { execa } from 'execa'
 import { type Command, type Confinement, toCommand } from '../sandbox/confinement.ts'
 import { eraseArguments } from '../sandbox/erase-arguments.ts'
+import { endFirstWithoutMemory } from '../sandbox/memory-score.ts'
 import { createSignals, type ProgramSignals, type Started } from './program-signals.ts'
 
 /** The end of a child. Exactly one of `exitCode` and `signal` is set, unless it never ran. */
@@ -121,6 +122,7 @@ const follow = (
 ): ProgramSignals => {
   const signals = createSignals(subprocess, sandboxed ? (subprocess.stdio[info] as Readable) : undefined, ended)
   running.set(signals, ended)
+  void signals.pid.then((pid) => pid !== undefined && endFirstWithoutMemory(pid))
   void ended.then(() => running.delete(signals))
   return signals
 }

@@ -176,6 +176,18 @@ describe('a child in its sandbox', () => {
     expect((await runFilter('cat', [], options)).stdout.toString()).toBe('abc')
   })
 
+  it.each([
+    ['inside of a sandbox', {}],
+    ['outside', 'host'],
+  ] as const)('is ended before the engine when no memory is left: %s', async (_where, reach) => {
+    const child = startChild('sleep', ['1000'], { mediaPipes: 0, reach })
+    const pid = await child.pid
+    const score = (of: number | string | undefined): number => Number(readFileSync(`/proc/${of}/oom_score_adj`, 'utf8'))
+    expect(score(pid)).toBeGreaterThan(score('self'))
+    child.kill('SIGKILL')
+    await child.ended
+  })
+
   it('is reported missing when there is no such program', async () => {
     expect(await startChild('no-such-program', [], { mediaPipes: 0, reach: {} }).ended).toMatchObject({ missing: true })
   })

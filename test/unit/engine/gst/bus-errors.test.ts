@@ -213,3 +213,15 @@ it.each([
   expect(fault).toMatchObject({ reason: 'crashed', permanent: false, message: expect.stringContaining(advice) })
   expect(fault.message).not.toMatch(/null|undefined/)
 })
+
+it.each([
+  'bwrap: Creating new namespace failed: Resource temporarily unavailable',
+  "(gst-launch-1.0:1): GLib-ERROR **: 01:10:46.107: creating thread 'gmain': Error creating thread: Resource temporarily unavailable",
+])('a process that may start no thread says which limit to raise: %s', (line) => {
+  expect(classifyEnd(failed, [line])).toMatchObject({ reason: 'crashed', message: expect.stringContaining('TasksMax') })
+})
+
+it('a process that was killed says that memory may be the reason', () => {
+  const fault = classifyEnd({ exitCode: null, signal: 'SIGKILL', missing: false }, [])
+  expect(fault).toMatchObject({ reason: 'crashed', message: expect.stringContaining('memory') })
+})
