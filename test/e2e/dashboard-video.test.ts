@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { useChromium } from '../helpers/browser/dashboard.ts'
+import { startForgetfulNetwork } from '../helpers/browser/forgetful-network.ts'
 import { untilMoving } from '../helpers/browser/live-picture.ts'
 import { killProcess } from '../helpers/process/processes.ts'
 import { type Service, startService } from '../helpers/process/service.ts'
@@ -62,8 +63,11 @@ describe('the live picture in Chromium', () => {
     await page
       .getByRole('button', { name: /^Delete the screenshot/ })
       .first()
-      .click()
+      .press('Enter')
     await until(files, (now) => now.length === before.length - 1)
+    // The button has gone with its picture: a keyboard goes on beside it.
+    const region = page.getByRole('region', { name: 'Screenshots' })
+    await expect.poll(() => region.evaluate((section) => section === document.activeElement)).toBe(true)
     expectQuiet()
     await service.stop()
   }, 60_000)
@@ -152,6 +156,12 @@ describe('the live picture in Chromium', () => {
         return video === null || video.buffered.length === 0 ? 9 : video.buffered.end(video.buffered.length - 1) - video.currentTime
       })
     expect(await until(behind, (seconds) => seconds < 0.6)).toBeLessThan(0.6)
+    // There is no navigator.clipboard either.
+    await page.getByRole('button', { name: 'Copy the line for RTSP' }).click()
+    await page.getByText('Copied', { exact: true }).waitFor()
+    await page.getByRole('link', { name: 'All pipelines' }).click()
+    await page.getByRole('searchbox').press('Control+V')
+    expect(await page.getByRole('searchbox').inputValue()).toMatch(/^rtsp:\/\/cam\.test:\d+\/ball$/)
     expectQuiet()
     await service.stop()
   }, 60_000)
@@ -224,6 +234,23 @@ describe('the live picture comes back without a reload', () => {
     await page.getByText('Stopped', { exact: true }).waitFor()
     expect(await isSamePage(page)).toBe(true)
     await second.stop()
+  }, 60_000)
+
+  it('after the network has dropped its connection and told nobody, and says meanwhile that no picture comes', async () => {
+    const service = await startService()
+    await create(service, BALL)
+    const network = await startForgetfulNetwork(Number(new URL(service.url).port))
+    const { page } = await chromium.open()
+    await page.clock.install()
+    await page.goto(`http://127.0.0.1:${network.port}/svc/dashboard/#/pipeline/ball`)
+    await untilMoving(page)
+    await markPage(page)
+    network.forget()
+    await page.clock.fastForward(12_000)
+    await page.getByText('No new picture comes. Trying again…').waitFor()
+    await untilMoving(page)
+    expect(await isSamePage(page)).toBe(true)
+    await service.stop()
   }, 60_000)
 
   it('after the tab was stalled, which delays no reader', async () => {

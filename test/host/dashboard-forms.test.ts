@@ -117,7 +117,7 @@ describe('the forms of the dashboard', () => {
 })
 
 describe('a page that is left open', () => {
-  it('goes on at the heading of the page that is opened, for screen readers and keyboards', async () => {
+  it('goes on at the heading of the page that is opened, or at the card that it came from, for screen readers and keyboards', async () => {
     const service = await startService()
     await service.request('POST', '/svc/pipeline', IDLE)
     const { page, expectQuiet } = await chromium.open()
@@ -125,6 +125,10 @@ describe('a page that is left open', () => {
     await page.getByRole('link', { name: 'idle' }).press('Enter')
     const focused = () => page.evaluate(() => `${document.activeElement?.tagName} ${document.activeElement?.textContent}`)
     await expect.poll(focused).toBe('H1 idle')
+    await page.goBack()
+    await expect.poll(focused).toBe('A idle')
+    await page.getByRole('link', { name: 'Settings' }).press('Enter')
+    await expect.poll(focused).toBe('H1 Settings')
     await page.goBack()
     await expect.poll(focused).toBe('H1 Pipelines')
     expectQuiet()
@@ -155,6 +159,25 @@ describe('a page that is left open', () => {
     expect((await service.request('GET', '/svc/pipeline/drone')).body.state).toBe('ready')
     await service.stop()
   }, 90_000)
+
+  it('says that it has no connection when nothing answers, though none was closed', async () => {
+    const service = await startService()
+    await service.request('POST', '/svc/pipeline', IDLE)
+    const { page } = await chromium.open()
+    await page.clock.install()
+    await page.goto(`${service.url}/svc/dashboard/`)
+    await page.getByRole('link', { name: 'idle' }).waitFor()
+    const unanswered = page.waitForRequest(/\/svc\/pipeline$/)
+    await page.route(/\/svc\/pipeline$/, () => {})
+    await unanswered
+    await page.clock.fastForward(20_000)
+    const connecting = page.getByText('Connecting to the service')
+    await connecting.waitFor()
+    await page.unrouteAll()
+    await connecting.waitFor({ state: 'hidden' })
+    expect(await page.getByRole('link', { name: 'idle' }).count()).toBe(1)
+    await service.stop()
+  }, 60_000)
 
   it('says so when the service has another version, and when a part of it cannot be loaded', async () => {
     const service = await startService()

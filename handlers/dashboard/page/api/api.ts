@@ -19,9 +19,31 @@ export const api = createClient({
 
 const timedFetch = async (url: string, init: RequestInit): Promise<Response> => {
   const asked = Date.now()
-  const response = await fetch(url, init)
+  const response = await (init.method === 'GET' && !STREAM.test(url) ? fetchSoon(url, init) : fetch(url, init))
   serviceClock.observe(response, asked)
   return response
+}
+
+/** These never end, and whoever reads them sees when they fall silent. */
+const STREAM = /\/(events|video)$/
+
+/** The service answers a GET sooner: the network has dropped the connection, and told nobody. */
+const UNANSWERED_MS = 20_000
+
+const fetchSoon = async (url: string, { signal, ...init }: RequestInit): Promise<Response> => {
+  const attempt = new AbortController()
+  const end = (): void => attempt.abort(signal?.reason)
+  const timer = setTimeout(() => attempt.abort(new TypeError('No answer')), UNANSWERED_MS)
+  signal?.addEventListener('abort', end)
+  try {
+    if (signal?.aborted === true) end()
+    const response = await fetch(url, { ...init, signal: attempt.signal })
+    clearTimeout(timer)
+    return new Response(await response.blob(), response)
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', end)
+  }
 }
 
 /** Machine-readable cause, such as `not_playing`. */

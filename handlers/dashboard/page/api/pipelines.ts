@@ -84,19 +84,17 @@ const poll = async (abort: AbortSignal): Promise<void> => {
   while (!abort.aborted) {
     await untilVisible(abort)
     const asked = performance.now()
-    const tell = (isConnected: boolean): void => {
-      if (!isInUse() && !abort.aborted) connected.value = isConnected
-    }
     try {
       const list = await api.listPipelines({ signal: abort })
       takeList(list, asked)
       loaded.value = true
       refusal.value = undefined
-      tell(true)
+      if (!abort.aborted) connected.value = true
     } catch (error) {
       // The next round asks again.
-      tell(false)
-      refusal.value = error instanceof ApiError ? error.message : undefined
+      const isRefused = error instanceof ApiError
+      if (!abort.aborted && !(isRefused && isInUse())) connected.value = false
+      refusal.value = isRefused ? error.message : undefined
     }
     await sleep(POLL_MS, abort)
   }

@@ -30,6 +30,10 @@ export interface PlayOptions extends PlayEvents {
 const FIRST_DELAY_MS = 300
 const MAX_DELAY_MS = 3000
 const PICTURE_MS = 1000
+/** Without a frame for longer the connection is taken for dead: a network that drops one may tell nobody. */
+const SILENCE_MS = 12_000
+/** The same while the source is away, which the service says every 30 s, and until an on-demand pipeline has started. */
+const WAITING_MS = 75_000
 
 /** Ways that do not work here, found out by trying. */
 type Excluded = Map<Way, string>
@@ -66,10 +70,14 @@ class NotPlaying extends Error {}
 /** The stream itself cannot be shown here. */
 class PicturesOnly extends Error {}
 
+/** Nothing has come for too long. */
+class Silent extends Error {}
+
 const STOPPED = 'The pipeline does not play.'
 
 const troubleOf = (error: unknown): string => {
   if (error instanceof NotPlaying) return STOPPED
+  if (error instanceof Silent) return 'No new picture comes. Trying again…'
   if (!(error instanceof ApiError)) return 'No connection to the service. Trying again…'
   if (reasonOf(error) === 'not_playing') return STOPPED
   if (reasonOf(error) === 'no_pay0') return 'This pipeline has no video output: its description names no element pay0.'
@@ -89,21 +97,34 @@ const playOnce = async (options: PlayOptions, excluded: Excluded, onData: () => 
   signal.addEventListener('abort', end)
   const stopWatching = whenHidden(end)
   const stage = createStage(options, excluded, end)
+  let isThere = true
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const listen = (ms: number): void => {
+    clearTimeout(timer)
+    timer = setTimeout(() => attempt.abort(new Silent()), ms)
+  }
   try {
+    listen(WAITING_MS)
     const response = await openVideo(id, attempt.signal)
     const parse = createRecordParser({
       onConfig: stage.configure,
       onUnit: stage.show,
-      onSource: (type) => options.onSource(type === 'source_back'),
+      onSource: (type) => {
+        isThere = type === 'source_back'
+        options.onSource(isThere)
+      },
     })
     for await (const piece of chunksOf(response)) {
       onData()
       parse(piece)
+      listen(isThere ? SILENCE_MS : WAITING_MS)
     }
   } catch (error) {
     // A way that failed, or a tab that was hidden, ends the attempt and not the play.
     if (!attempt.signal.aborted) throw error
+    if (attempt.signal.reason instanceof Silent) throw attempt.signal.reason
   } finally {
+    clearTimeout(timer)
     stopWatching()
     signal.removeEventListener('abort', end)
     attempt.abort()
