@@ -15,7 +15,7 @@ import { SettingsPage } from './settings/settings-page.tsx'
 import { Icon, type IconName } from './ui/icon.tsx'
 import { forgetAllTyped } from './ui/kept.ts'
 import { Notices } from './ui/notices.tsx'
-import { route } from './ui/route.ts'
+import { pipelineHref, route } from './ui/route.ts'
 
 const TITLES = {
   overview: 'Pipelines',
@@ -78,18 +78,29 @@ export const Shell = () => {
   )
 }
 
-/** Whoever opens another page goes on at its heading: a screen reader says it, and Tab begins there. */
+/**
+ * Whoever opens another page goes on at its heading: a screen reader says it, and Tab begins there. Whoever comes back from a pipeline
+ * to the list of many goes on at its card.
+ */
 const useHeadingFocus = (): void => {
   const { value } = route
   const shown = useRef(value)
   useEffect(() => {
-    if (shown.current === value) return
+    const before = shown.current
+    if (before === value) return
     shown.current = value
+    const card = value.page === 'overview' && 'id' in before ? cardLinkOf(before.id) : null
+    if (card !== null) {
+      card.focus()
+      return
+    }
     const heading = document.querySelector<HTMLElement>('#content h1')
     heading?.setAttribute('tabindex', '-1')
     heading?.focus({ preventScroll: true })
   }, [value])
 }
+
+const cardLinkOf = (id: string): HTMLElement | null => document.querySelector(`.card-link[href="${pipelineHref(id)}"]`)
 
 const Outdated = () =>
   outdated.value === undefined ? null : (

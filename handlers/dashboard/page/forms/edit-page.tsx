@@ -54,16 +54,17 @@ export const EditPage = ({ id }: { readonly id: string }) => {
   const form = `edit ${id}`
   const pipeline = useSignal(isKept(form) ? lastRead.get(id) : undefined)
   const failure = useSignal('')
-  useEffect(() => {
-    if (pipeline.peek() !== undefined) return
-    const load = async (): Promise<void> => {
+  const load = async (): Promise<void> => {
+    try {
       const found = await api.getPipeline({ id })
       lastRead.set(id, found)
       pipeline.value = found
-    }
-    load().catch((error: unknown) => {
+    } catch (error) {
       failure.value = wordsOf(error)
-    })
+    }
+  }
+  useEffect(() => {
+    if (pipeline.peek() === undefined) void load()
   }, [id])
   const { value } = pipeline
   return (
@@ -74,6 +75,7 @@ export const EditPage = ({ id }: { readonly id: string }) => {
       {failure.value !== '' && <p role="alert">{failure.value}</p>}
       {value !== undefined && (
         <Editor
+          key={value.updated_at}
           form={form}
           draft={draftOf(value)}
           isNew={false}
@@ -81,6 +83,7 @@ export const EditPage = ({ id }: { readonly id: string }) => {
           busyText="Saving"
           save={(draft) => save(value, draft)}
           cancelHref={pipelineHref(id)}
+          onBeginAnew={load}
         />
       )}
     </div>

@@ -21,12 +21,14 @@ interface EditorProps {
   readonly busyText: string
   readonly save: (draft: Draft) => Promise<void>
   readonly cancelHref: string
+  /** Whoever gives up what was typed sees the pipeline as it is now. */
+  readonly onBeginAnew?: () => unknown
 }
 
 const TYPING_MS = 400
 
 /** The form of a pipeline: checked by the API while somebody types, each error beside its field. */
-export const Editor = ({ form: name, draft: initial, isNew, action, busyText, save, cancelHref }: EditorProps) => {
+export const Editor = ({ form: name, draft: initial, isNew, action, busyText, save, cancelHref, onBeginAnew }: EditorProps) => {
   const wasKept = useSignal(isKept(name))
   const draft = useKept(name, initial)
   const verdict = useSignal<Verdict>(NO_VERDICT)
@@ -91,6 +93,7 @@ export const Editor = ({ form: name, draft: initial, isNew, action, busyText, sa
               draft.value = initial
               wasKept.value = false
               forgetTyped(name)
+              onBeginAnew?.()
             }}
           >
             Begin anew

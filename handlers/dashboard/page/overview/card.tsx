@@ -118,6 +118,10 @@ const useDwell = (isLive: { value: boolean }) => {
     clearTimeout(timer.current)
     isLive.value = false
   }
+  /** The page itself gives the focus to the card that a mouse comes back to. */
+  const beginByKeyboard = ({ target }: FocusEvent): void => {
+    if ((target as Element).matches(':focus-visible')) begin()
+  }
   useEffect(() => end, [])
-  return { onPointerEnter: begin, onPointerLeave: end, onFocusIn: begin, onFocusOut: end }
+  return { onPointerEnter: begin, onPointerLeave: end, onFocusIn: beginByKeyboard, onFocusOut: end }
 }

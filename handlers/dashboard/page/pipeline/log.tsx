@@ -43,7 +43,7 @@ export const Log = ({ id }: { readonly id: string }) => {
               {lines.value.map(({ at, run, stream, line }, index) => (
                 <li key={`${at} ${index}`} class={stream === 'stderr' ? 'log-error' : ''}>
                   <span class="log-time">
-                    {timeText(at)} <span title={`Run ${run}`}>#{run}</span>
+                    <bdi>{timeText(at)}</bdi> <span title={`Run ${run}`}>#{run}</span>
                   </span>
                   <code>{line}</code>
                 </li>

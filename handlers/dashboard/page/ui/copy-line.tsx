@@ -9,7 +9,7 @@ interface CopyLineProps {
   readonly text: string
 }
 
-/** A line to copy. On plain http of another host a page may not write to the clipboard; then the line is selected. */
+/** A line to copy. On plain http of another host a page may copy only what is selected, so the line is. */
 export const CopyLine = ({ name, text }: CopyLineProps) => {
   const done = useSignal('')
   const line = useRef<HTMLElement>(null)
@@ -19,7 +19,7 @@ export const CopyLine = ({ name, text }: CopyLineProps) => {
       done.value = 'Copied'
     } catch {
       if (line.current !== null) getSelection()?.selectAllChildren(line.current)
-      done.value = 'Selected: press Ctrl+C'
+      done.value = document.execCommand('copy') ? 'Copied' : 'Selected: press Ctrl+C'
     }
     setTimeout(() => {
       done.value = ''
