@@ -7,9 +7,9 @@ export class LiveLines {
     this.#stream = stream
   }
 
-  /** Draws the lines in the place of the last ones. They must not be wider than the terminal. */
+  /** Draws the lines in the place of the last ones, and says how many have no room. They must not be wider than the terminal. */
   draw(lines: readonly string[]): void {
-    const shown = lines.slice(0, Math.max(1, this.#stream.rows - 1))
+    const shown = cutTo(lines, Math.max(1, this.#stream.rows - 1))
     // Cursor hidden, up over what was drawn, each line to its end, and what is left below (ECMA-48 section 8.3).
     const up = this.#drawn > 0 ? `\u001b[${this.#drawn}A` : ''
     this.#stream.write(`\u001b[?25l${up}\r${shown.map((line) => `${line}\u001b[K\n`).join('')}\u001b[J`)
@@ -28,4 +28,10 @@ export class LiveLines {
     this.#drawn = 0
     this.#stream.write('\u001b[?25h')
   }
+}
+
+const cutTo = (lines: readonly string[], rows: number): readonly string[] => {
+  if (lines.length <= rows) return lines
+  const kept = lines.slice(0, rows - 1)
+  return [...kept, `… ${lines.length - kept.length} more lines`]
 }

@@ -1,0 +1,17 @@
+import { stripVTControlCharacters } from 'node:util'
+import { expect, it } from 'vitest'
+import { LiveLines } from '../../../../../handlers/cli/terminal/live-lines.ts'
+
+const drawnOn = (rows: number, lines: readonly string[]): string[] => {
+  const written: string[] = []
+  const stream = { rows, write: (text: string) => written.push(text) } as unknown as NodeJS.WriteStream
+  new LiveLines(stream).draw(lines)
+  return stripVTControlCharacters(written.join('')).trim().split('\n')
+}
+
+it('says how many lines have no room in a low terminal', () => {
+  const lines = ['one', 'two', 'three', 'four']
+  expect(drawnOn(5, lines)).toEqual(lines)
+  expect(drawnOn(4, lines)).toEqual(['one', 'two', '… 2 more lines'])
+  expect(drawnOn(2, lines)).toEqual(['… 4 more lines'])
+})
