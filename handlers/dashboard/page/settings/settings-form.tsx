@@ -50,11 +50,11 @@ export const SettingsForm = () => {
       failure.value = ''
       notify('The settings are saved.')
     } catch (error) {
-      issues.value = issuesOf(error)
       const isLate = error instanceof ApiError && error.status === 412
+      if (isLate) await load()
+      issues.value = issuesOf(error)
       failure.value = isLate ? CHANGED : isShownAtFields(issues.value) ? MISTAKES : wordsOf(error)
       failures.value++
-      if (isLate) await load()
     }
   }
   if (read.value === undefined) return failure.value === '' ? null : <p role="alert">{failure.value}</p>
