@@ -1,7 +1,7 @@
 // Prepares a clean clone for `npm start` and `npm test`: system packages, npm packages, build.
 // Runs with any Node version of the host (Node 24 comes with the npm packages), so it imports only node:*.
 //   setup.mjs          what the service needs
-//   setup.mjs --unit   what the unit tests need: npm packages and the build, nothing of the system
+//   setup.mjs --unit   what the unit tests and `npm pack` need: npm packages and the build, nothing of the system
 //   setup.mjs --test   what all tests need
 // SVC_NO_INSTALL=1 installs no system packages: a missing required one is an error, a missing recommended one a warning.
 
