@@ -2,7 +2,7 @@ import { ApiError, type ErrorCode } from '../lib/errors.ts'
 
 /**
  * Why a run could not start or ended. A transient fault is retried with backoff; a permanent one
- * (bad description, missing element, 401, 404, unsupported codec) is not, since a user has to correct it.
+ * (bad description, missing element, unsupported codec) is not, since a user has to correct it. 401 and 404: see worthRetrying.
  */
 const FAULTS = {
   unreachable: 'transient', // refused, no route, name not resolved

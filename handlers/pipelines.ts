@@ -94,11 +94,11 @@ export const pipelineRoutes = (deps: PipelineRouteDeps, list = createListAnswer(
     path: `${BASE}/validate`,
     operation: 'validatePipeline',
     summary: 'Check a pipeline without creating it',
-    description: 'GStreamer reads the description and nothing runs. The source is not contacted.',
+    description: 'GStreamer reads the description and nothing runs. Neither the source nor the license is asked.',
     status: 200,
     errors: ['PAYLOAD_TOO_LARGE', 'RATE_LIMITED', 'ENGINE_ERROR', 'SERVICE_UNAVAILABLE'],
     body: PIPELINE_BODY,
-    answer: jsonAnswer('A create with this body would be accepted', validationSchema, {
+    answer: jsonAnswer('The pipeline is valid', validationSchema, {
       valid: { valid: true, launch: 'gst-launch-1.0 …' },
     }),
     handle: async ({ request, context }) => json(await validatePipeline(withBoundedChecks(deps, context), await readJson(request))),

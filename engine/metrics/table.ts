@@ -82,7 +82,7 @@ export const ENGINE_METRICS: readonly MetricRow[] = [
   perPipeline('gauge', 'svc_pipeline_playing', 'Whether media flows (1) or not (0).', ({ view }) =>
     view.runtime.phase === 'playing' ? 1 : 0,
   ),
-  perPipeline('gauge', 'svc_pipeline_readers', 'RTSP readers of the output.', ({ view }) => view.runtime.readers),
+  perPipeline('gauge', 'svc_pipeline_readers', 'Readers, over RTSP and of live video over HTTP.', ({ view }) => view.runtime.readers),
   perPipeline(
     'counter',
     'svc_pipeline_frames_total',
@@ -95,7 +95,7 @@ export const ENGINE_METRICS: readonly MetricRow[] = [
     'RTP bytes received from the child or the source.',
     ({ media }) => media.bytesIn,
   ),
-  perPipeline('counter', 'svc_pipeline_sent_bytes_total', 'RTP bytes sent to readers.', ({ media }) => media.bytesOut),
+  perPipeline('counter', 'svc_pipeline_sent_bytes_total', 'Bytes sent to readers.', ({ media }) => media.bytesOut),
   perPipeline(
     'counter',
     'svc_pipeline_malformed_packets_total',

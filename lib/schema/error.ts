@@ -10,7 +10,7 @@ export const errorSchema = v.object({
   code: described(v.picklist(CODES), 'For programs'),
   details: described(
     v.record(v.string(), v.unknown()),
-    'Depends on code: issues (list of path and message) of VALIDATION_ERROR, reason of FORBIDDEN, CONFLICT and SERVICE_UNAVAILABLE, cause of a failed start',
+    'Depends on code: issues (list of path and message) of VALIDATION_ERROR, request_id of INTERNAL_ERROR, reason (for programs) of most others, cause (for people) of a failed start',
   ),
 })
 

@@ -141,7 +141,7 @@ export const outputSchema = v.strictObject({
     text,
     v.maxLength(2048, 'Use at most 2048 characters'),
     v.check((uri) => parseOutputUri(uri) !== undefined, 'Use rtsp://0.0.0.0:<port>/<pipeline id> with a port of 1024 to 65535'),
-    v.description('Address of the RTSP output: rtsp://0.0.0.0:<port>/<pipeline id>, port 1024 to 65535'),
+    v.description('Address of the RTSP output: rtsp://0.0.0.0:<port>/<pipeline id>, or with an address of this host; port 1024 to 65535'),
   ),
 })
 

@@ -13,7 +13,7 @@ import { count, described, time } from './primitives.ts'
 
 const rate = v.pipe(v.number(), v.minValue(0))
 
-const lastErrorSchema = v.object({ code: v.string(), message: v.string(), at: time })
+const lastErrorSchema = v.object({ code: described(v.string(), 'As in an error body'), message: v.string(), at: time })
 
 const pushViewSchema = v.object({
   uri: described(v.string(), 'Address of the receiver; credentials are masked (***)'),
@@ -34,7 +34,7 @@ export const runtimeSchema = described(
     restarts: described(count, 'Restarts since the last play'),
     next_retry_at: described(v.nullable(time), 'Time of the next restart; null when none is due'),
     last_error: described(v.nullable(lastErrorSchema), 'Why the last run ended or did not start; without credentials'),
-    readers: described(count, 'RTSP readers connected now'),
+    readers: described(count, 'Readers now, over RTSP and of live video over HTTP'),
     frames: described(count, 'Frames since the last play'),
     fps: described(rate, 'Measured frame rate, frames per second'),
     bitrate_kbps: described(rate, 'Measured bitrate, kbit/s'),

@@ -70,7 +70,7 @@ export const settingsSchema = v.strictObject({
     ),
   }),
   on_demand: v.strictObject({
-    start_on_read: described(v.boolean(), 'The first RTSP reader of an on-demand pipeline starts it'),
+    start_on_read: described(v.boolean(), 'The first reader of an on-demand pipeline starts it'),
     close_after_seconds: described(integerBetween(1, 3600), 'An on-demand pipeline without readers for this time is stopped, seconds'),
   }),
   screenshots: v.strictObject({
@@ -109,7 +109,7 @@ export const settingsSchema = v.strictObject({
     ),
   }),
   readers: v.strictObject({
-    max_per_pipeline: described(integerBetween(1, 10000), 'Most RTSP readers of one pipeline'),
+    max_per_pipeline: described(integerBetween(1, 10000), 'Most readers of one pipeline, over RTSP and of live video over HTTP'),
     authentication: described(
       v.picklist(READER_AUTHENTICATION, `Use one of: ${READER_AUTHENTICATION.join(', ')}`),
       'none: whoever reaches an output may read it; password: readers need the user name and the password. Applies at once',

@@ -1,14 +1,17 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { toJsonSchema } from '@valibot/to-json-schema'
+import type { GenericSchema } from 'valibot'
 import { describe, expect, it } from 'vitest'
 import { LAYOUT } from '../../engine/deploy/install/units.ts'
 import { Fault, type FaultCause, worthRetrying } from '../../engine/fault.ts'
 import { ENGINE_METRICS } from '../../engine/metrics/table.ts'
 import { HOST_COMMANDS, VERBS } from '../../handlers/cli/command-line/verbs.ts'
 import { createApiMetrics } from '../../handlers/node/metrics.ts'
-import { CONFIGURATION_VARIABLES } from '../../lib/configuration.ts'
+import { CONFIGURATION_VARIABLES, unknownVariables } from '../../lib/configuration.ts'
 import { ERROR_STATUS } from '../../lib/errors.ts'
-import { DEFAULT_SETTINGS } from '../../lib/schema/settings.ts'
+import { advancedPipelineSchema, simplePipelineSchema } from '../../lib/schema/pipeline.ts'
+import { DEFAULT_SETTINGS, settingsSchema } from '../../lib/schema/settings.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { inlineCode, longLines, namedPaths, readDocument, section, shellCommands, tableRows } from '../helpers/documents.ts'
 
@@ -25,6 +28,39 @@ const leaves = (record: object, path = ''): readonly (readonly [name: string, va
       ? leaves(value, `${path}${name}.`)
       : [[`${path}${name}`, value] as const],
   )
+
+interface Bounded {
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly properties?: Readonly<Record<string, Bounded>>
+  readonly anyOf?: readonly Bounded[]
+}
+
+/** The numbers of a schema that have bounds: `a.b` to `1–120`. */
+const boundsOf = (schema: GenericSchema): ReadonlyMap<string, string> => {
+  const found = new Map<string, string>()
+  const look = (path: string, { minimum, maximum, properties = {}, anyOf = [] }: Bounded): void => {
+    if (minimum !== undefined && maximum !== undefined) found.set(path, `${minimum}–${maximum}`)
+    for (const [name, inner] of Object.entries(properties)) look(path === '' ? name : `${path}.${name}`, inner)
+    for (const inner of anyOf) look(path, inner)
+  }
+  look('', toJsonSchema(schema, { errorMode: 'ignore' }) as Bounded)
+  return found
+}
+
+const DOCUMENTS = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md'] as const
+
+/** Names in documents that are those of other programs. */
+const OF_OTHERS = ['all_others', 'http_headers', 'node_modules']
+/** An example, and log events whose name is put together (engine/hang-watch.ts). */
+const NOT_IN_SOURCES = ['noun_verb', 'api_hangs', 'engine_hangs']
+
+const sources = (): string =>
+  ['db', 'engine', 'handlers', 'lib']
+    .flatMap((folder) => readdirSync(resolve(ROOT, folder), { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile() && /\.(?:ts|tsx|sql)$/.test(entry.name))
+    .map((entry) => readFileSync(resolve(entry.parentPath, entry.name), 'utf8'))
+    .join('\n')
 
 /** All of them, by their type. */
 const REASONS = Object.keys({
@@ -48,7 +84,7 @@ const REASONS = Object.keys({
 } satisfies Record<FaultCause, true>) as FaultCause[]
 
 describe('the README', () => {
-  it.each(['README.md', 'CONTRIBUTING.md', 'SECURITY.md'] as const)('and its companion %s have no line over 120 columns', (name) => {
+  it.each(DOCUMENTS)('and its companion %s have no line over 120 columns', (name) => {
     expect(longLines(readDocument(name), 120)).toEqual([])
   })
 
@@ -61,6 +97,23 @@ describe('the README', () => {
     const shown = (value: unknown): string => (Array.isArray(value) ? 'a list' : String(value))
     const expected = leaves(DEFAULT_SETTINGS).map(([name, value]) => [`\`${name}\``, shown(value)])
     expect(rowsOf('## Settings', /^`/).map((row) => row.slice(0, 2))).toEqual(expected)
+  })
+
+  it('says the bounds of every number in the settings, and the right ones of those of a pipeline', () => {
+    const saysBounds = (meaning: string, bounds: string): boolean => new RegExp(`(?<!\\d)${bounds}(?!\\d)`).test(meaning)
+    const settings = new Map(rowsOf('## Settings', /^`/).map(([name = '', , meaning = '']) => [name, meaning]))
+    const bounds = [...boundsOf(settingsSchema)]
+    expect(bounds.length).toBeGreaterThan(10)
+    expect(bounds.filter(([name, range]) => !saysBounds(settings.get(`\`${name}\``) ?? '', range))).toEqual([])
+
+    const ofPipeline = new Map([...boundsOf(advancedPipelineSchema), ...boundsOf(simplePipelineSchema)])
+    const said = rowsOf('## Pipelines', /^`/).flatMap(([name = '', , meaning = '']) => {
+      const [, field = ''] = /^`([\w.]+)`/.exec(name) ?? []
+      const range = ofPipeline.get(field)
+      return range !== undefined && /\d–\d/.test(meaning) ? [[field, saysBounds(meaning, range)]] : []
+    })
+    expect(said.length).toBeGreaterThan(3)
+    expect(said.filter(([, right]) => !right)).toEqual([])
   })
 
   it('lists every error code with its status', () => {
@@ -88,7 +141,8 @@ describe('the README', () => {
     expect(namedPaths(README).filter((path) => !existsSync(resolve(ROOT, path)))).toEqual([])
     const scripts = [...README.matchAll(/(?:^|`)npm (?:run )?([a-z:-]+)/gm)].map(([, name]) => name)
     expect(scripts.length).toBeGreaterThan(2)
-    for (const name of scripts) if (name !== 'pack') expect(Object.keys(packageJson.scripts)).toContain(name)
+    // Each works in a clean clone.
+    for (const name of scripts) expect(packageJson.scripts).toHaveProperty(`pre${name}`, expect.stringContaining('engine/deploy/setup.mjs'))
     const known = Object.keys({ ...HOST_COMMANDS, ...VERBS })
     const code = [...inlineCode(README), ...shellCommands(README)]
     const commands = code.flatMap((line) => /^(?:sudo )?video-pipeline-service ([a-z]+)/.exec(line)?.[1] ?? [])
@@ -98,6 +152,16 @@ describe('the README', () => {
     expect(units.length).toBeGreaterThan(1)
     for (const name of units) expect([LAYOUT.apiUnit, LAYOUT.engineUnit]).toContain(name)
     expect(README).toContain(`./video-pipeline-service-${packageJson.version}.tgz`)
+  })
+
+  it.each(DOCUMENTS)('and its companion %s name variables, log events, reasons and fields that exist', (name) => {
+    const text = readDocument(name)
+    const variables = [...text.matchAll(/\bSVC_[A-Z_]+\b/g)].map(([variable]) => variable)
+    expect(unknownVariables(Object.fromEntries(variables.map((variable) => [variable, '1'])))).toEqual([])
+    const names = new Set(inlineCode(text).flatMap((code) => code.match(/[a-z][a-z0-9]*(?:_[a-z0-9]+)+/g) ?? []))
+    const all = sources()
+    const known = (word: string): boolean => [...OF_OTHERS, ...NOT_IN_SOURCES].includes(word) || all.includes(word)
+    expect([...names].filter((word) => !known(word))).toEqual([])
   })
 
   it('links to headings and files that exist', () => {
