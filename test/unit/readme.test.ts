@@ -93,6 +93,21 @@ describe('the README', () => {
     expect(rowsOf('## Configuration', /^`SVC_/)).toEqual(expected)
   })
 
+  it('says which variables an engine that runs by itself reads', () => {
+    const engine = readFileSync(resolve(ROOT, 'engine/main.ts'), 'utf8')
+    const [sentence = ''] = /An engine that runs by itself[^.]*/.exec(section(README, '## Configuration')) ?? []
+    const names = CONFIGURATION_VARIABLES.map(({ name }) => name)
+    const fieldOf = (name: string): string =>
+      name
+        .slice(4)
+        .toLowerCase()
+        .replace(/_./g, ([, letter = '']) => letter.toUpperCase())
+    const isRead = (name: string): boolean =>
+      engine.includes(`env.${name}`) ||
+      new RegExp(`configuration\\.${fieldOf(name)}\\b|\\b${fieldOf(name)}\\b[^}]*} = configuration`).test(engine)
+    expect(names.filter((name) => sentence.includes(`\`${name.replace(/(?<=OUTPUT_).*/, '…')}\``))).toEqual(names.filter(isRead))
+  })
+
   it('lists every setting with its default', () => {
     const shown = (value: unknown): string => (Array.isArray(value) ? 'a list' : String(value))
     const expected = leaves(DEFAULT_SETTINGS).map(([name, value]) => [`\`${name}\``, shown(value)])
@@ -156,7 +171,7 @@ describe('the README', () => {
 
   it.each(DOCUMENTS)('and its companion %s name variables, log events, reasons and fields that exist', (name) => {
     const text = readDocument(name)
-    const variables = [...text.matchAll(/\bSVC_[A-Z_]+\b/g)].map(([variable]) => variable)
+    const variables = [...text.matchAll(/\bSVC_[A-Z_]+(?![A-Z_…])/g)].map(([variable]) => variable)
     expect(unknownVariables(Object.fromEntries(variables.map((variable) => [variable, '1'])))).toEqual([])
     const names = new Set(inlineCode(text).flatMap((code) => code.match(/[a-z][a-z0-9]*(?:_[a-z0-9]+)+/g) ?? []))
     const all = sources()
