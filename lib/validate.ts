@@ -81,4 +81,8 @@ export const validationError = (
   return new ApiError('VALIDATION_ERROR', `The ${what} is not valid${where}.${problem}`, { issues, ...more }, options)
 }
 
+/** What is wrong with a query parameter that an operation does not have. */
+export const unknownParameter = (known: readonly string[]): string =>
+  known.length === 0 ? 'This operation has no query parameters' : `Unknown parameter; there is ${known.join(', ')}`
+
 const asSentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)

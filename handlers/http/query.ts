@@ -1,4 +1,4 @@
-import { MAX_ISSUES, validationError } from '../../lib/validate.ts'
+import { MAX_ISSUES, unknownParameter, validationError } from '../../lib/validate.ts'
 
 /** Most characters of an unknown parameter's name in an error. */
 const MAX_NAME = 64
@@ -7,7 +7,7 @@ const MAX_NAME = 64
 export const refuseUnknownQuery = (url: URL, known: readonly string[]): void => {
   const unknown = new Set([...url.searchParams.keys()].filter((name) => !known.includes(name)))
   if (unknown.size === 0) return
-  const message = known.length === 0 ? 'This operation has no query parameters' : `Unknown parameter; there is ${known.join(', ')}`
+  const message = unknownParameter(known)
   throw validationError(
     'query',
     [...unknown].slice(0, MAX_ISSUES).map((name) => ({ path: name.slice(0, MAX_NAME), message })),

@@ -145,7 +145,8 @@ export const ERROR_MESSAGES = {
     'Authentication is required. Send the token of a login in the header Authorization (Bearer), or the API key in the header X-API-Key.',
   LICENSE_ERROR: 'The license does not cover the codec h265. Use another codec or extend the license.',
   LICENSE_LIMIT_EXCEEDED: 'The license allows 4 running pipelines. Stop one or extend the license.',
-  FORBIDDEN: 'Pages of http://other.example may not change anything here. Add their origin to SVC_CORS_ORIGINS, or send the API key; if it is the origin of this service behind a reverse proxy, set SVC_TRUST_PROXY=1.',
+  FORBIDDEN:
+    'Pages of http://other.example may not change anything here. Add their origin to SVC_CORS_ORIGINS, or send the API key; if it is the origin of this service behind a reverse proxy, set SVC_TRUST_PROXY=1.',
   NOT_FOUND: 'No pipeline has the id gate. Use one of the list of pipelines, or create it.',
   METHOD_NOT_ALLOWED: 'Method not allowed; use GET or HEAD.',
   CONFLICT: 'The pipeline "gate" is running. Stop it first.',
@@ -178,4 +179,12 @@ export const ERROR_DETAILS: Readonly<Record<string, Readonly<Record<string, unkn
   INTERNAL_ERROR: { request_id: 'e3a1f0c2-5b7d-4c1e-9f57-2f0d8a6b9c44' },
   SERVICE_UNAVAILABLE: { reason: 'engine_unavailable' },
   PIPELINE_START_TIMEOUT: { cause: 'No video came within 10 s. Check that the source sends video now.', reason: 'timeout' },
+}
+
+/** FORBIDDEN of an operation that changes nothing, which pages of other origins may call. */
+export const UNKNOWN_HOST = {
+  message:
+    'The host name video.example.org is not known, and no password is set. Add it to SVC_ALLOWED_HOSTS, set a password, or use localhost or an IP address.',
+  code: 'FORBIDDEN',
+  details: { reason: 'unknown_host' },
 }

@@ -1,6 +1,7 @@
-import { ERROR_STATUS, type ErrorCode } from '../errors.ts'
+import { ERROR_STATUS, type ErrorCode, errorBody } from '../errors.ts'
 import { errorSchema, triggerRefusalSchema } from '../schema/error.ts'
-import { ERROR_DETAILS, ERROR_MESSAGES } from './examples.ts'
+import { unknownParameter, validationError } from '../validate.ts'
+import { ERROR_DETAILS, ERROR_MESSAGES, UNKNOWN_HOST } from './examples.ts'
 import type { Answer, Content, Examples, Operation, Schema } from './operation.ts'
 import { answerSchema, type JsonSchema } from './schemas.ts'
 
@@ -33,11 +34,11 @@ const errorsOf = ({ method, access, limit, errors }: Operation): readonly ErrorC
   ]),
 ]
 
-const responseOf = ({ access, operation }: Operation, answer: Answer | undefined, codes: readonly ErrorCode[]): DocumentedResponse => {
+const responseOf = (operation: Operation, answer: Answer | undefined, codes: readonly ErrorCode[]): DocumentedResponse => {
   if (answer !== undefined && codes.length > 0)
-    throw new Error(`${operation} answers one status in two shapes (${codes.join(', ')}); use another status or remove the error`)
+    throw new Error(`${operation.operation} answers one status in two shapes (${codes.join(', ')}); use another status or remove the error`)
   if (answer !== undefined) return toResponse(answer)
-  return access === 'api_key' && codes.includes('UNAUTHORIZED') ? triggerRefusal() : toResponse(errorAnswer(codes))
+  return operation.access === 'api_key' && codes.includes('UNAUTHORIZED') ? triggerRefusal() : toResponse(errorAnswer(codes, operation))
 }
 
 const triggerRefusal = (): DocumentedResponse =>
@@ -51,10 +52,12 @@ interface ErrorAnswer extends Answer {
   readonly codes: readonly ErrorCode[]
 }
 
-const errorAnswer = (codes: readonly ErrorCode[]): ErrorAnswer => ({
+const errorAnswer = (codes: readonly ErrorCode[], operation: Operation): ErrorAnswer => ({
   codes,
   description: codes.join(' or '),
-  content: { 'application/json': { schema: errorSchema, examples: Object.fromEntries(codes.map((code) => [code, exampleOf(code)])) } },
+  content: {
+    'application/json': { schema: errorSchema, examples: Object.fromEntries(codes.map((code) => [code, exampleOf(code, operation)])) },
+  },
   headers: Object.assign({}, ...codes.map((code) => ERROR_HEADERS[code] ?? {})) as Record<string, string>,
 })
 
@@ -65,7 +68,12 @@ const ERROR_HEADERS: { readonly [Code in ErrorCode]?: Readonly<Record<string, st
   SERVICE_UNAVAILABLE: RETRY_AFTER,
 }
 
-const exampleOf = (code: ErrorCode) => ({ message: ERROR_MESSAGES[code], code, details: ERROR_DETAILS[code] ?? {} })
+const exampleOf = (code: ErrorCode, { method, query, body }: Operation) => {
+  if (code === 'VALIDATION_ERROR' && body === undefined)
+    return errorBody(validationError('query', [{ path: 'verbose', message: unknownParameter(Object.keys(query?.entries ?? {})) }]))
+  if (code === 'FORBIDDEN' && method === 'GET') return UNKNOWN_HOST
+  return { message: ERROR_MESSAGES[code], code, details: ERROR_DETAILS[code] ?? {} }
+}
 
 const toResponse = (answer: Answer & { readonly codes?: readonly ErrorCode[] }): DocumentedResponse => ({
   description: answer.description,

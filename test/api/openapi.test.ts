@@ -89,6 +89,23 @@ describe('the API document', () => {
     }
   })
 
+  it('shows the errors of operations without a body as they answer them', async () => {
+    await using api = await createTestApi()
+    const wrong: unknown[] = []
+    for (const { method, path, operation } of operationsOf(api).filter((each) => each.operation.requestBody === undefined)) {
+      const address = path.replace('{id}', 'gate').replace('{file}', 'gate_20261120T100000000Z.jpg')
+      const tell = async (query: string, headers: Record<string, string>): Promise<void> => {
+        const response = await api.send(method.toUpperCase(), `${address}${query}`, undefined, headers)
+        const body = (await response.json()) as Json
+        const shown = operation.responses[response.status]?.content['application/json'].examples[body.code]?.value
+        if (JSON.stringify(shown) !== JSON.stringify(body)) wrong.push([operation.operationId, shown, body])
+      }
+      await tell('?verbose=1', { 'x-api-key': API_KEY })
+      if (method === 'get' && operation.security.length > 0) await tell('', { host: 'video.example.org' })
+    }
+    expect(wrong).toEqual([])
+  })
+
   it('lists each error code at its status', async () => {
     await using api = await createTestApi()
     const found = new Set<string>()
