@@ -52,6 +52,12 @@ const DESCRIPTION = `A control API for video pipelines, cameras and settings on 
 **Errors** have one shape, \`{ "message", "code", "details" }\`. In addition to the errors that each operation lists, an unknown path is 404
 NOT_FOUND, a path without the method is 405 METHOD_NOT_ALLOWED with \`Allow\`, and a malformed HTTP request is 400, 408, 417 or 431.
 
+**Reasons**, \`details.reason\`, are for programs. CONFLICT: \`exists\`, \`running\`, \`not_playing\`, \`stopped\` (while it was starting), \`no_pay0\`, \`no_klv\`,
+\`no_frame\`, \`codec\`, \`output_in_use\` (by another pipeline), \`other_path\` (the id is that of another stream), \`password_required\`. SERVICE_UNAVAILABLE:
+\`engine_unavailable\`, \`engine_version\`, \`engine_missing\` (GStreamer), \`database\`, \`no_free_port\`, \`port_in_use\`, \`output_unavailable\`, \`listen_failed\`,
+\`reader_limit\`, \`max_ephemeral\`, \`monitor_missing\`, \`monitor_failed\` (cameras), \`busy\`, \`configuration\`. A failed start has the fault of the pipeline, as
+\`pipeline_error\` has it.
+
 **Authentication** is off until a password is set. Then every operation that is not public needs a session token (\`Authorization: Bearer\`, from login)
 or the API key (\`X-API-Key\`). Triggers always need the API key.
 

@@ -5,7 +5,7 @@ import { ApiError, ERROR_STATUS, type ErrorCode } from '../../lib/errors.ts'
 import { documentedPath } from '../../lib/openapi/document.ts'
 import { API_KEY, createTestApi, simple, type TestApi, toRequest } from '../helpers/api/api.ts'
 import { followSse } from '../helpers/api/sse-client.ts'
-import { readDocument, section, tableRows } from '../helpers/documents.ts'
+import { readDocument, readSources, section, tableRows } from '../helpers/documents.ts'
 import { klvPacket } from '../helpers/fakes/klv.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is walked as any JSON
@@ -119,6 +119,16 @@ describe('the API document', () => {
     }
     // No operation is at an address without the method.
     expect([...found, 'METHOD_NOT_ALLOWED'].sort()).toEqual(Object.keys(ERROR_STATUS).sort())
+  })
+
+  it('lists the reasons of the conflicts and of what is unavailable', async () => {
+    await using api = await createTestApi()
+    const { description } = documentOf(api).info as { description: string }
+    // `new ApiError('CONFLICT', … { reason: 'exists' })`, up to the next error.
+    const thrown = readSources().matchAll(/ApiError\(\s*'(?:CONFLICT|SERVICE_UNAVAILABLE)',(?:(?!ApiError\().){0,400}?\breason: '(\w+)'/gs)
+    const reasons = new Set([...thrown].map(([, reason = '']) => reason))
+    expect(reasons.size).toBeGreaterThan(15)
+    expect([...reasons].filter((reason) => !description.includes(`\`${reason}\``))).toEqual([])
   })
 
   it('requires the same credentials as the guard', async () => {

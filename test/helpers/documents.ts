@@ -1,9 +1,17 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 
 export const readDocument = (name: 'README.md' | 'CONTRIBUTING.md' | 'SECURITY.md'): string => readFileSync(resolve(ROOT, name), 'utf8')
+
+/** All TypeScript and SQL of the product, as one text. */
+export const readSources = (): string =>
+  ['db', 'engine', 'handlers', 'lib']
+    .flatMap((folder) => readdirSync(resolve(ROOT, folder), { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile() && /\.(?:ts|tsx|sql)$/.test(entry.name))
+    .map((entry) => readFileSync(resolve(entry.parentPath, entry.name), 'utf8'))
+    .join('\n')
 
 /** The text below a heading such as `## KLV`, up to the next heading of the same or a higher level. Throws when there is none. */
 export const section = (document: string, heading: string): string => {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { toJsonSchema } from '@valibot/to-json-schema'
 import type { GenericSchema } from 'valibot'
@@ -13,7 +13,7 @@ import { ERROR_STATUS } from '../../lib/errors.ts'
 import { advancedPipelineSchema, simplePipelineSchema } from '../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS, settingsSchema } from '../../lib/schema/settings.ts'
 import packageJson from '../../package.json' with { type: 'json' }
-import { inlineCode, longLines, namedPaths, readDocument, section, shellCommands, tableRows } from '../helpers/documents.ts'
+import { inlineCode, longLines, namedPaths, readDocument, readSources, section, shellCommands, tableRows } from '../helpers/documents.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const README = readDocument('README.md')
@@ -54,13 +54,6 @@ const DOCUMENTS = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md'] as const
 const OF_OTHERS = ['all_others', 'http_headers', 'node_modules']
 /** An example, and log events whose name is put together (engine/hang-watch.ts). */
 const NOT_IN_SOURCES = ['noun_verb', 'api_hangs', 'engine_hangs']
-
-const sources = (): string =>
-  ['db', 'engine', 'handlers', 'lib']
-    .flatMap((folder) => readdirSync(resolve(ROOT, folder), { recursive: true, withFileTypes: true }))
-    .filter((entry) => entry.isFile() && /\.(?:ts|tsx|sql)$/.test(entry.name))
-    .map((entry) => readFileSync(resolve(entry.parentPath, entry.name), 'utf8'))
-    .join('\n')
 
 /** All of them, by their type. */
 const REASONS = Object.keys({
@@ -174,8 +167,8 @@ describe('the README', () => {
     const variables = [...text.matchAll(/\bSVC_[A-Z_]+(?![A-Z_…])/g)].map(([variable]) => variable)
     expect(unknownVariables(Object.fromEntries(variables.map((variable) => [variable, '1'])))).toEqual([])
     const names = new Set(inlineCode(text).flatMap((code) => code.match(/[a-z][a-z0-9]*(?:_[a-z0-9]+)+/g) ?? []))
-    const all = sources()
-    const known = (word: string): boolean => [...OF_OTHERS, ...NOT_IN_SOURCES].includes(word) || all.includes(word)
+    const sources = readSources()
+    const known = (word: string): boolean => [...OF_OTHERS, ...NOT_IN_SOURCES].includes(word) || sources.includes(word)
     expect([...names].filter((word) => !known(word))).toEqual([])
   })
 
