@@ -158,7 +158,8 @@ const http = (address: Address, facts: SourceFacts): SourceLine => {
     location: facts.http === 'hls' ? withCredentials(address) : address.bare,
     'user-id': address.user,
     'user-pw': address.password,
-    'is-live': !facts.paced,
+    // HLS too: otherwise gst-launch sets the state at each buffering message of hlsdemux2, and one during preroll may leave it paused.
+    'is-live': !facts.paced || facts.http === 'hls',
     // Pictures alone have no times: theirs is when they came. Any other format carries its own.
     'do-timestamp': facts.http === 'mjpeg' ? true : undefined,
     timeout: SILENCE_SECONDS,

@@ -158,11 +158,11 @@ const ROWS: readonly Row[] = [
     lacks: ['meta/x-klv'],
   },
   {
-    name: 'HLS is paced',
+    name: 'HLS is paced, and live to gst-launch',
     uri: 'https://h/a.m3u8',
     facts: facts('http', { http: 'hls', paced: true }),
     contains: [
-      'souphttpsrc',
+      'souphttpsrc location=https://h/a.m3u8 is-live=true',
       'parsebin name=tracks',
       'fd=3 sync=true async=true',
       'fd=4 sync=true async=false',
