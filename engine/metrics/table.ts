@@ -102,6 +102,12 @@ export const ENGINE_METRICS: readonly MetricRow[] = [
     'Packets from the child or the source that are not valid RTP.',
     ({ media }) => media.malformedPackets,
   ),
+  perPipeline(
+    'counter',
+    'svc_pipeline_source_gaps_total',
+    'Times that packets of the source were missing: RTP that the engine reads, and MPEG-TS over UDP, SRT and HTTP.',
+    ({ media }) => media.gaps,
+  ),
   perPipeline('counter', 'svc_pipeline_gop_drops_total', 'Times that a slow reader lost its queue.', ({ media }) => media.gopDrops),
   perPipeline(
     'gauge',

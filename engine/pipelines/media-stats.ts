@@ -8,6 +8,8 @@ interface MediaTotals {
   readonly frames: number
   readonly bytesIn: number
   readonly malformedPackets: number
+  /** How often packets of the source were missing. */
+  readonly gaps: number
   readonly bytesOut: number
   /** How often a reader that was behind lost its backlog. */
   readonly gopDrops: number
@@ -25,6 +27,7 @@ export const mediaTotals = (
     frames: video.units,
     bytesIn: video.bytes + klv.bytes,
     malformedPackets: video.malformedPackets + klv.malformedPackets,
+    gaps: video.gaps,
     ...sent,
   }
 }

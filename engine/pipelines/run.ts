@@ -152,7 +152,12 @@ const streamOf = ({ streams }: Run, payloader: LaunchStream['payloader']): RtpSt
 
 /** Sets the caps that the child prints, and logs the lines that are of use. */
 const readStdout = (child: Child, { launch, logRing, number, streams }: Run, watchdog: Watchdog, explain: (line: string) => void): void => {
-  const isGap = gapFilter(() => logRing.add(number, 'engine', 'packets of the MPEG-TS are lost; the warnings of this are left out'))
+  let gaps = 0
+  const isGap = gapFilter(() => {
+    streams[0].noteGap()
+    gaps += 1
+    if (gaps === 1) logRing.add(number, 'engine', 'packets of the MPEG-TS are lost; the warnings of this are left out')
+  })
   onLine(child.stdout, (line) => {
     explain(line)
     const [, index, text] = PAYLOADER_CAPS.exec(line) ?? []
@@ -163,14 +168,13 @@ const readStdout = (child: Child, { launch, logRing, number, streams }: Run, wat
   })
 }
 
-/** Whether a line belongs to the warnings of gaps, which would leave no room in the log for any other. Calls back at the first. */
-const gapFilter = (onFirst: () => void): ((line: string) => boolean) => {
-  let seen = false
+/** Whether a line belongs to the warnings of gaps, which would leave no room in the log for any other. Calls back at each gap. */
+const gapFilter = (onGap: () => void): ((line: string) => boolean) => {
   let inGap = false
   return (line) => {
-    inGap = GAP.test(line) || (inGap && GAP_DETAILS.test(line))
-    if (inGap && !seen) onFirst()
-    seen ||= inGap
+    const begins = GAP.test(line)
+    inGap = begins || (inGap && GAP_DETAILS.test(line))
+    if (begins) onGap()
     return inGap
   }
 }

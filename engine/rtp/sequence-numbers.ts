@@ -7,6 +7,12 @@ const MAX_STEP = 1_000
 export class SequenceNumbers {
   #next = randomBytes(2).readUInt16BE()
   #delta: number | undefined
+  #gaps = 0
+
+  /** How often packets were missing, or late, within a child. */
+  get gaps(): number {
+    return this.#gaps
+  }
 
   /** A new child: its first packet continues the series, whatever its number. */
   begin(): void {
@@ -17,6 +23,7 @@ export class SequenceNumbers {
   map(raw: number): number {
     const expected = this.#delta === undefined ? raw : (this.#next - this.#delta) & 0xffff
     const step = (raw - expected) & 0xffff
+    if (step > 0 && step <= MAX_STEP) this.#gaps += 1
     if (this.#delta === undefined || (step > MAX_STEP && step < 0x10000 - MAX_STEP)) this.#delta = (this.#next - raw) & 0xffff
     const sequence = (raw + this.#delta) & 0xffff
     if (((sequence - this.#next) & 0xffff) < 0x8000) this.#next = (sequence + 1) & 0xffff

@@ -41,6 +41,8 @@ interface RtpStreamStats {
   readonly bytes: number
   readonly units: number
   readonly malformedPackets: number
+  /** How often packets of the source were missing: in its RTP sequence, or by what its child says. */
+  readonly gaps: number
   /** Monotonic milliseconds (performance.now()) of the newest unit, undefined before the first. */
   readonly lastUnitMs: number | undefined
 }
@@ -83,6 +85,7 @@ export class RtpStream {
   #pendingBytes = 0
   #capsTimer: NodeJS.Timeout | undefined
   #malformedInARow = 0
+  #gapsOfChildren = 0
   #stats = { packets: 0, bytes: 0, units: 0, malformedPackets: 0, lastUnitMs: undefined as number | undefined }
 
   constructor(options: RtpStreamOptions = {}) {
@@ -110,7 +113,12 @@ export class RtpStream {
   }
 
   get stats(): RtpStreamStats {
-    return { ...this.#stats }
+    return { ...this.#stats, gaps: this.#sequences.gaps + this.#gapsOfChildren }
+  }
+
+  /** The child has found a gap in what it reads. */
+  noteGap(): void {
+    this.#gapsOfChildren += 1
   }
 
   /** Media time at which the running time of the present run began, monotonic milliseconds; known with its first unit. */

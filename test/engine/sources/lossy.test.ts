@@ -3,7 +3,7 @@ import { freeUdpPort, send, TS } from '../../helpers/media/play-launch.ts'
 import { playSource } from '../../helpers/media/play-source.ts'
 import { until } from '../../helpers/until.ts'
 
-it('the log of a source that loses packets says so once, and keeps its other lines', async () => {
+it('the log of a source that loses packets says so once, and keeps its other lines; each gap counts', async () => {
   const port = await freeUdpPort()
   const play = await playSource(`udp://127.0.0.1:${port}`)
   onTestFinished(
@@ -15,4 +15,5 @@ it('the log of a source that loses packets says so once, and keeps its other lin
   await until(() => play.video.length > seen + 5, Boolean, 10_000)
   expect(play.log().filter((line) => line.includes('packets of the MPEG-TS are lost'))).toHaveLength(1)
   expect(play.log().filter((line) => /CONTINUITY|Additional debug info|tsdemux\.c/.test(line))).toEqual([])
+  expect(play.streams[0].stats.gaps).toBeGreaterThan(0)
 }, 30_000)

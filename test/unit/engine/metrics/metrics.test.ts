@@ -13,7 +13,7 @@ import type { Runtime } from '../../../../lib/schema/pipeline.ts'
 import { type ParsedMetrics, parseMetrics } from '../../../helpers/api/prometheus.ts'
 import { pipelineView as view } from '../../../helpers/fakes/pipeline-view.ts'
 
-const MEDIA = { frames: 10, bytesIn: 2000, malformedPackets: 1, bytesOut: 6000, gopDrops: 2, worstLoss: 0.25 }
+const MEDIA = { frames: 10, bytesIn: 2000, malformedPackets: 1, gaps: 3, bytesOut: 6000, gopDrops: 2, worstLoss: 0.25 }
 const PLAYING: PipelineFacts = {
   view: view('a', { phase: 'playing', readers: 3, last_frame_age_ms: 40 }),
   pid: process.pid,
@@ -69,6 +69,7 @@ describe("the engine's metrics", () => {
     expect(value('svc_pipeline_received_bytes_total', a)).toBe(2000)
     expect(value('svc_pipeline_sent_bytes_total', a)).toBe(6000)
     expect(value('svc_pipeline_malformed_packets_total', a)).toBe(1)
+    expect(value('svc_pipeline_source_gaps_total', a)).toBe(3)
     expect(value('svc_pipeline_gop_drops_total', a)).toBe(2)
     expect(value('svc_pipeline_reader_loss_ratio', a)).toBe(0.25)
     expect(value('svc_pipeline_last_frame_age_seconds', a)).toBe(0.04)

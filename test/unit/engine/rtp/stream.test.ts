@@ -79,6 +79,18 @@ describe('sequence numbers', () => {
 })
 
 describe('an RTP stream', () => {
+  it('counts the gaps in what it gets, and those that its child finds', () => {
+    const { stream, frames, begin } = setUp()
+    frames(3, { sequence: 5, timestamp: 0 })
+    frames(3, { sequence: 10, timestamp: 3 * FRAME })
+    // Another child.
+    begin()
+    frames(3, { sequence: 900, timestamp: 0 })
+    expect(stream.stats.gaps).toBe(1)
+    stream.noteGap()
+    expect(stream.stats.gaps).toBe(2)
+  })
+
   it('gathers packets into access units by marker and by timestamp', () => {
     const { stream, units } = setUp()
     stream.ingest(
