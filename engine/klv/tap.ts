@@ -26,6 +26,8 @@ interface KlvTapOptions {
   /** Called when `view` has changed. */
   readonly onChange: () => void
   readonly emit: (event: EngineEvent) => void
+  /** Called with the position of each packet that updates the geolocation, and its time on the timeline of the video, monotonic milliseconds. */
+  readonly onPosition: (geolocation: Geolocation, mediaMs: number) => void
   /** Wall clock, milliseconds since the epoch. */
   readonly now: () => number
 }
@@ -210,7 +212,7 @@ export class KlvTap {
       this.#decoder.reset()
       return
     }
-    for (const packet of this.#decoder.push(unit.payload())) this.#onPacket(packet, unit.arrivedMs)
+    for (const packet of this.#decoder.push(unit.payload())) this.#onPacket(packet, unit)
   }
 
   #detectGap({ firstSequence, lastSequence }: AccessUnit): void {
@@ -221,13 +223,16 @@ export class KlvTap {
     this.#decoder.reset()
   }
 
-  #onPacket(packet: KlvPacket, arrivedMs: number): void {
-    const { id, now, status } = this.#options
+  #onPacket(packet: KlvPacket, { arrivedMs, mediaMs }: AccessUnit): void {
+    const { id, now, status, onPosition } = this.#options
     const at = now()
     this.#last = { packet, at }
     const geolocation = geolocationOf(packet)
     if (geolocation !== null) this.#lastLocated = { packet, at, arrivedMs, geolocation }
-    if (geolocation !== null && status().extractsGeolocation) this.#updateGeolocation(geolocation, arrivedMs)
+    if (geolocation !== null && status().extractsGeolocation) {
+      onPosition(geolocation, mediaMs)
+      this.#updateGeolocation(geolocation, arrivedMs)
+    }
     // Most of the time there is no subscriber, and creating the object costs more than decoding.
     if (this.#subscribers.size === 0) return
     const json = klvPacketJson(packet, { pipelineId: id, receivedAt: at, now: at })

@@ -108,6 +108,7 @@ export class PipelineActor {
       ...shared,
       stream: klv,
       status: () => ({ playing: playing(), extractsGeolocation: this.#config.klv_config.auto_extract_geolocation }),
+      onPosition: (geolocation, mediaMs) => this.screenshots.locateAt(geolocation, mediaMs),
     })
   }
 

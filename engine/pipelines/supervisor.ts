@@ -266,7 +266,6 @@ export class Supervisor {
   #emit(unnumbered: EngineEvent): void {
     this.#revision += 1
     const event = this.#numbered(unnumbered, this.#revision)
-    if (event.type === 'geolocation') this.#actors.get(event.id)?.screenshots.locate(event.geolocation)
     for (const listener of this.#listeners) listener(event)
   }
 

@@ -4,6 +4,7 @@ import type { Log } from '../../lib/ports.ts'
 import type { Geolocation, ScreenshotsView } from '../../lib/schema/pipeline.ts'
 import type { ScreenshotSchedule } from '../../lib/schema/screenshot.ts'
 import type { RtpStream } from '../rtp/stream.ts'
+import { CameraTrack } from './camera-track.ts'
 import { type DecoderHost, type Screenshot, ScreenshotDecoder } from './decode/screenshot-decoder.ts'
 import type { FileStore } from './files/file-store.ts'
 import { PeriodicScreenshots } from './periodic-screenshots.ts'
@@ -36,7 +37,7 @@ export class PipelineScreenshots {
   readonly #snapshots: Snapshots
   readonly #decoder: ScreenshotDecoder
   readonly #periodic: PeriodicScreenshots
-  #geolocation: Geolocation | null = null
+  readonly #camera = new CameraTrack()
   #fault: { readonly reason: string; readonly reportedMs: number } | undefined
 
   constructor(host: ScreenshotHost) {
@@ -71,9 +72,14 @@ export class PipelineScreenshots {
     this.#host.onChange()
   }
 
-  /** Sets the geolocation of the following screenshots. */
+  /** Sets the geolocation of the following screenshots, until the next call of `locateAt`. */
   locate(geolocation: Geolocation | null): void {
-    this.#geolocation = geolocation
+    this.#camera.set(geolocation)
+  }
+
+  /** Tells where the camera was at a time of the video, monotonic milliseconds. */
+  locateAt(geolocation: Geolocation, mediaMs: number): void {
+    this.#camera.add(geolocation, mediaMs)
   }
 
   /** A snapshot and the arrival of its frame (milliseconds since the epoch). CONFLICT with `details.reason` when there is no video. */
@@ -109,9 +115,9 @@ export class PipelineScreenshots {
     if (!playing) throw new ApiError('CONFLICT', `The pipeline "${id}" is not playing. Start it first.`, { reason: 'not_playing' })
   }
 
-  async #store({ jpeg, width, height, frameMs }: Screenshot): Promise<void> {
+  async #store({ jpeg, width, height, frameMs, mediaMs }: Screenshot): Promise<void> {
     const { id, store, log } = this.#host
-    await store.put({ pipelineId: id, createdAt: this.#wallClock(frameMs), jpeg, width, height, geolocation: this.#geolocation })
+    await store.put({ pipelineId: id, createdAt: this.#wallClock(frameMs), jpeg, width, height, geolocation: this.#camera.at(mediaMs) })
     if (this.#fault !== undefined) log.info('screenshots_resumed', { pipeline_id: id })
     this.#fault = undefined
   }

@@ -11,6 +11,8 @@ import { createDecodeSlots } from './slots.ts'
 export interface Screenshot extends DecodedJpeg {
   /** Arrival of the frame that it shows, monotonic milliseconds. */
   readonly frameMs: number
+  /** Time of that frame on the timeline of the stream, monotonic milliseconds. */
+  readonly mediaMs: number
 }
 
 export interface DecodeRequest extends JpegFormat {
@@ -58,6 +60,8 @@ export class ScreenshotDecoder {
     const gop = keyFrameOf ?? this.#stream.gop
     if (gop === undefined || caps === undefined || signal?.aborted) throw noFrame()
     const units = keyFrameOf === undefined ? gop.units : gop.units.slice(0, 1)
+    const shown = lastShown(units)
+    if (shown === undefined) throw noFrame()
     const format = { caps, single: units.length === 1, quality, width }
     const [keyFrame] = units
     const kept =
@@ -66,7 +70,7 @@ export class ScreenshotDecoder {
         : undefined
     if (signal?.aborted) throw noFrame()
     const decoded = kept ?? (await decodeToJpeg({ ...format, units, ...(signal && { signal }) }))
-    return { ...decoded, frameMs: lastShown(units)?.arrivedMs ?? gop.newestArrivedMs }
+    return { ...decoded, frameMs: shown.arrivedMs, mediaMs: shown.mediaMs }
   }
 }
 

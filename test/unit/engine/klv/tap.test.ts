@@ -15,6 +15,7 @@ const createTap = (status: { playing?: boolean; extractsGeolocation?: boolean } 
   const clock = { ms: 1_000_000 }
   const stream = new RtpStream({ now: () => clock.ms })
   const events: EngineEvent[] = []
+  const positions: { readonly latitude: number; readonly mediaMs: number }[] = []
   const state = { playing: true, extractsGeolocation: false, ...status }
   const changes = { count: 0 }
   const tap = new KlvTap({
@@ -25,6 +26,7 @@ const createTap = (status: { playing?: boolean; extractsGeolocation?: boolean } 
       changes.count += 1
     },
     emit: (event) => events.push(event),
+    onPosition: ({ latitude }, mediaMs) => positions.push({ latitude, mediaMs }),
     now: () => clock.ms,
   })
   const payloader = new KlvPayloader()
@@ -36,7 +38,7 @@ const createTap = (status: { playing?: boolean; extractsGeolocation?: boolean } 
   const later = (ms: number): void => {
     clock.ms += ms
   }
-  return { tap, stream, state, events, changes, send, later, payloader }
+  return { tap, stream, state, events, positions, changes, send, later, payloader }
 }
 
 const reasonOf = (act: () => void): unknown => {
@@ -148,6 +150,17 @@ describe('a KLV tap', () => {
     expect(events).toHaveLength(5)
   })
 
+  it('tells each position with its time on the timeline of the video', () => {
+    const { tap, send, stream, positions } = createTap({ extractsGeolocation: true })
+    const units: number[] = []
+    stream.onUnit(({ mediaMs }) => units.push(mediaMs))
+    tap.begin()
+    for (const at of [0, 100, 200]) send(flightPacket(at))
+    send(LARGE)
+    expect(positions.map(({ mediaMs }) => mediaMs)).toEqual(units.slice(0, 3))
+    expect(positions.at(-1)?.latitude).toBe(tap.located()?.geolocation.latitude)
+  })
+
   it('emits no geolocation for packets without a position, or when it is not configured', () => {
     const configured = createTap({ extractsGeolocation: true })
     configured.tap.begin()
@@ -157,7 +170,7 @@ describe('a KLV tap', () => {
     other.tap.start()
     other.send(flightPacket(0))
     expect([configured.tap.counts().decoded, other.tap.counts().decoded]).toEqual([1, 1])
-    expect([...configured.events, ...other.events]).toEqual([])
+    expect([...configured.events, ...other.events, ...configured.positions, ...other.positions]).toEqual([])
   })
 
   it('counts a packet with a wrong checksum and drops it', () => {

@@ -38,6 +38,7 @@ const decoderOf = (stream: RtpStream) => {
       width: 2,
       height: 2,
       frameMs: request.keyFrameOf ? gop.keyArrivedMs : gop.newestArrivedMs,
+      mediaMs: 0,
     }
   }
   return { requests, decode, release: () => {} }

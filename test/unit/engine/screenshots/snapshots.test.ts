@@ -4,7 +4,7 @@ import { Snapshots } from '../../../../engine/screenshots/snapshots.ts'
 import { ApiError } from '../../../../lib/errors.ts'
 
 describe('snapshots', () => {
-  const screenshot = (frameMs: number): Screenshot => ({ jpeg: Buffer.from([frameMs & 0xff]), width: 2, height: 2, frameMs })
+  const screenshot = (frameMs: number): Screenshot => ({ jpeg: Buffer.from([frameMs & 0xff]), width: 2, height: 2, frameMs, mediaMs: 0 })
 
   it('are decoded once for concurrent requests, and again after a second', async () => {
     let now = 1000
