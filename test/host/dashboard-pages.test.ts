@@ -64,7 +64,7 @@ describe('the map', () => {
     await service.stop()
   }, 60_000)
 
-  it('fetches tiles from the configured server, and from no other', async () => {
+  it('goes on across the antimeridian, with tiles from the configured server and from no other', async () => {
     const paths: string[] = []
     const tiles = createServer((request, response) => {
       paths.push(request.url ?? '')
@@ -74,7 +74,7 @@ describe('the map', () => {
     await new Promise((resolve) => tiles.once('listening', resolve))
     const host = `http://127.0.0.1:${(tiles.address() as AddressInfo).port}`
     const service = await startService({ env: { SVC_MAP_TILES: `${host}/tiles/{z}/{x}/{y}.png` } })
-    await service.request('POST', '/svc/pipeline', idle('mast', { geolocation: { latitude: 48.1, longitude: 11.5 } }))
+    await service.request('POST', '/svc/pipeline', idle('mast', { geolocation: { latitude: 48.1, longitude: 179.99 } }))
     const { page } = await chromium.open()
     await page.goto(`${service.url}/svc/dashboard/#/map`)
     await page.getByRole('button', { name: 'mast' }).waitFor()
@@ -82,6 +82,13 @@ describe('the map', () => {
       () => paths,
       (asked) => asked.length > 0,
     )
+    await service.request('PATCH', '/svc/pipeline/mast', { geolocation: { latitude: 48.1, longitude: -179.99 } })
+    const track = page.locator('.map-track')
+    await until(
+      () => track.getAttribute('d'),
+      (path) => path?.includes('L') === true,
+    )
+    expect((await track.boundingBox())?.width).toBeLessThan(200)
     expect(paths.filter((path) => !/^\/tiles\/\d+\/\d+\/\d+\.png$/.test(path))).toEqual([])
     await service.stop()
   }, 60_000)

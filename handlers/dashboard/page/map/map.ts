@@ -2,6 +2,7 @@ import Leaflet from 'leaflet'
 import type { Pipeline } from '../api/types.ts'
 import { phaseWords } from '../words/phases.ts'
 import { degreeText, lineDegrees } from './graticule.ts'
+import { longitudeNear, turnNear } from './longitude.ts'
 
 /** The outer rings of the ground that a sensor sees, longitude first; two where it crosses the antimeridian. */
 export type Footprint = readonly (readonly (readonly number[])[])[]
@@ -28,6 +29,8 @@ const LINE_SPACING = { x: 110, y: 80 }
 /** A smaller change is noise. */
 const SAME_DEGREES = 1e-6
 
+type Geolocation = NonNullable<Pipeline['geolocation']>
+
 interface Drawn {
   readonly marker: Leaflet.Marker
   readonly track: Leaflet.Polyline
@@ -39,7 +42,6 @@ export const createMap = (place: HTMLElement, { tiles, onChoose }: MapOptions): 
   const map = Leaflet.map(place, {
     attributionControl: false,
     zoomControl: false,
-    worldCopyJump: true,
     minZoom: 2,
     maxZoom: 20,
     zoomAnimation: false,
@@ -57,13 +59,17 @@ export const createMap = (place: HTMLElement, { tiles, onChoose }: MapOptions): 
     isDragged = true
   })
   map.on('moveend', () => drawLines(map, lines))
+  map.on('move', () => {
+    for (const layers of drawn.values()) bringNear(layers, map.getCenter().lng)
+  })
   const observer = new ResizeObserver(() => map.invalidateSize())
   observer.observe(place)
   drawLines(map, lines)
 
-  const draw = (pipeline: Pipeline, at: Leaflet.LatLngTuple): void => {
-    const known = drawn.get(pipeline.id) ?? add(map, pipeline.id, at, onChoose)
+  const draw = (pipeline: Pipeline, { latitude, longitude }: Geolocation, middle: number): void => {
+    const known = drawn.get(pipeline.id) ?? add(map, pipeline.id, [latitude, longitudeNear(longitude, middle)], onChoose)
     drawn.set(pipeline.id, known)
+    const at: Leaflet.LatLngTuple = [latitude, longitudeNear(longitude, known.marker.getLatLng().lng)]
     known.marker.setLatLng(at)
     turn(known.marker, pipeline)
     extend(known.track, at)
@@ -71,24 +77,20 @@ export const createMap = (place: HTMLElement, { tiles, onChoose }: MapOptions): 
 
   return {
     show: (pipelines) => {
-      const placed = pipelines.flatMap((pipeline) => {
-        const { geolocation } = pipeline
-        if (geolocation === null) return []
-        const at: Leaflet.LatLngTuple = [geolocation.latitude, geolocation.longitude]
-        return [[pipeline, at] as const]
-      })
-      for (const [pipeline, at] of placed) draw(pipeline, at)
+      const placed = pipelines.flatMap((pipeline) => (pipeline.geolocation === null ? [] : [[pipeline, pipeline.geolocation] as const]))
+      const [first] = placed
+      const middle = isPlaced ? map.getCenter().lng : (first?.[1].longitude ?? 0)
+      for (const [pipeline, geolocation] of placed) draw(pipeline, geolocation, middle)
       const ids = new Set(placed.map(([{ id }]) => id))
       for (const [id, layers] of drawn) {
         if (ids.has(id)) continue
         for (const layer of [layers.marker, layers.track, layers.footprint]) layer?.remove()
         drawn.delete(id)
       }
-      const [first] = placed
       if (first === undefined) return
       if (isPlaced) {
-        const [, at] = first
-        if (placed.length === 1 && !isDragged && !map.getBounds().contains(at)) map.panTo(at, { animate: false })
+        const at = drawn.get(first[0].id)?.marker.getLatLng()
+        if (at !== undefined && placed.length === 1 && !isDragged && !map.getBounds().contains(at)) map.panTo(at, { animate: false })
         return
       }
       isPlaced = true
@@ -100,9 +102,10 @@ export const createMap = (place: HTMLElement, { tiles, onChoose }: MapOptions): 
     showFootprint: (id, footprint) => {
       const layers = drawn.get(id)
       if (layers === undefined) return
-      const corners = (footprint ?? []).map((ring) => [
-        ring.map(([longitude = 0, latitude = 0]): Leaflet.LatLngTuple => [latitude, longitude]),
-      ])
+      const corners = (footprint ?? []).map((ring) => {
+        const degrees = turnNear(ring, layers.marker.getLatLng().lng)
+        return [ring.map(([longitude = 0, latitude = 0]): Leaflet.LatLngTuple => [latitude, longitude + degrees])]
+      })
       if (footprint === undefined) {
         layers.footprint?.remove()
         delete layers.footprint
@@ -137,6 +140,17 @@ const turn = (marker: Leaflet.Marker, pipeline: Pipeline): void => {
   const heading = pipeline.geolocation?.heading ?? null
   arrow.className = `map-arrow map-${phaseWords(pipeline).tone}${heading === null ? ' map-dot' : ''}`
   arrow.style.transform = heading === null ? '' : `rotate(${heading}deg)`
+}
+
+/** Moves what is drawn of a pipeline to that copy of the world which is in sight. */
+const bringNear = ({ marker, track, footprint }: Drawn, longitude: number): void => {
+  const at = marker.getLatLng()
+  const degrees = longitudeNear(at.lng, longitude) - at.lng
+  if (degrees === 0) return
+  const moved = ({ lat, lng }: Leaflet.LatLng): Leaflet.LatLng => Leaflet.latLng(lat, lng + degrees)
+  marker.setLatLng(moved(at))
+  track.setLatLngs((track.getLatLngs() as Leaflet.LatLng[]).map(moved))
+  footprint?.setLatLngs((footprint.getLatLngs() as Leaflet.LatLng[][][]).map((part) => part.map((ring) => ring.map(moved))))
 }
 
 const extend = (track: Leaflet.Polyline, at: Leaflet.LatLngTuple): void => {
