@@ -46,6 +46,8 @@ export interface Feed {
 interface FeedOptions {
   /** Whether the cached GOP goes first, at once; else the feed begins with the next key picture. */
   readonly catchUp: boolean
+  /** Whether the KLV may go along, if it is passed on. */
+  readonly klv: boolean
 }
 
 interface Client {
@@ -132,10 +134,10 @@ export class LiveVideo {
    * Feeds a receiver that is no reader: it takes no place, starts nothing and keeps nothing playing, and goes on over losses of
    * the source. A slow one loses whole GOPs.
    */
-  feed(out: Writable, { catchUp }: FeedOptions): Feed {
+  feed(out: Writable, { catchUp, klv: mayHaveKlv }: FeedOptions): Feed {
     const { video } = this.#parts
-    const klv = this.#klv
-    const format = this.#format('ts')
+    const klv = mayHaveKlv ? this.#klv : undefined
+    const format = this.#format('ts', klv)
     const sink = format.createSink(out)
     const counters: ReaderCounters = { bytesOut: 0, gopDrops: 0 }
     const reader = new Reader([video, klv], sink, DEFAULT_LIMITS, counters)
@@ -169,9 +171,10 @@ export class LiveVideo {
       return
     }
     const { video } = this.#parts
-    const format = this.#format(name)
+    const klv = name === 'ts' ? this.#klv : undefined
+    const format = this.#format(name, klv)
     const sink = format.createSink(out)
-    const reader = new Reader([video, name === 'ts' ? this.#klv : undefined], sink, DEFAULT_LIMITS, point.counters)
+    const reader = new Reader([video, klv], sink, DEFAULT_LIMITS, point.counters)
     const session: MountedSession = { client: 'http', reader, reportedLoss: 0, anyFormat: true, end: () => end(out) }
     const onLoss = (): void => sink.check(reader.drained)
     const client: Client = {
@@ -201,16 +204,15 @@ export class LiveVideo {
     return this.#parts.config().klv_config.pass_klv ? this.#parts.klv : undefined
   }
 
-  #format(name: FormatName): Format {
+  #format(name: FormatName, klv: RtpStream | undefined): Format {
     const { video } = this.#parts
     const frameRate = name === 'ts' ? frameRateHint(video).rate() : undefined
-    const key = frameRate === undefined ? name : `${name} ${frameRate.numerator}/${frameRate.denominator}`
+    const key = `${name} ${frameRate?.numerator}/${frameRate?.denominator} ${klv === undefined ? 'video' : 'klv'}`
     const known = this.#formats.get(key)
     if (known !== undefined) return known
     this.#elementary ??= new ElementaryStream(video, this.#order)
     const shared = this.#shared(this.#elementary)
-    const format =
-      name === 'ts' ? new TsFormat(shared, { video, klv: this.#klv, hasKlv: this.#parts.hasKlv, frameRate }) : new RecordFormat(shared)
+    const format = name === 'ts' ? new TsFormat(shared, { video, klv, hasKlv: this.#parts.hasKlv, frameRate }) : new RecordFormat(shared)
     this.#formats.set(key, format)
     return format
   }

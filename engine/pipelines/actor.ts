@@ -293,6 +293,7 @@ export class PipelineActor {
       config,
       video,
       klv: () => (config.klv_config.pass_klv ? klv : undefined),
+      hasKlv: () => this.klv.view().available,
       openFeed: (out, options) => this.live.feed(out, options),
       run: () => this.#logRing.run,
       onChange: () => this.#emitView(),

@@ -16,7 +16,7 @@ export interface Feed {
 }
 
 /** Begins to feed a child. */
-export type OpenFeed = (out: Writable, options: { readonly catchUp: boolean }) => Feed
+export type OpenFeed = (out: Writable, options: Pick<PushLine, 'catchUp' | 'klv'>) => Feed
 
 export interface Connection {
   readonly line: PushLine
@@ -77,7 +77,7 @@ export const runConnection = async (connection: Connection): Promise<ConnectionE
   })
   // The end of the child says more than the error of its pipe.
   child.stdin?.on('error', () => {})
-  const feed = child.stdin && openFeed(child.stdin, { catchUp: line.catchUp })
+  const feed = child.stdin && openFeed(child.stdin, line)
   if (feed !== undefined) onStart(feed, child.pid)
   const timer = setInterval(() => {
     const nowMs = performance.now()

@@ -1,4 +1,4 @@
-import type { PUSH_SCHEMES } from '../../lib/schema/pipeline.ts'
+import { isRtmp, type PUSH_SCHEMES } from '../../lib/schema/pipeline.ts'
 import { isListener, streamAddressOf } from '../../lib/uri/stream-address.ts'
 import { Fault } from '../fault.ts'
 import { chain, element, type LaunchTokens, toArguments } from '../gst/element.ts'
@@ -15,6 +15,8 @@ export interface PushLine {
   readonly tls: boolean
   /** Whether the cached GOP may be sent at once: over UDP it would be a burst that receivers lose. */
   readonly catchUp: boolean
+  /** Whether KLV may be in the MPEG-TS. A demuxer whose tables change loses the track of the video, so that it gets KLV from the first or never. */
+  readonly klv: boolean
   /** Printed when the receiver is about to take the video; undefined where the first buffers that leave say so. */
   readonly begins: RegExp | undefined
 }
@@ -150,6 +152,7 @@ export const pushLine = (uri: string, media: PushMedia): PushLine => {
     listens: isListener(address),
     tls: /^(?:rtsps|rtmps)$/.test(address.scheme),
     catchUp: address.scheme !== 'udp',
+    klv: refusesKlv(uri) ? media.klv : !isRtmp({ uri }),
     begins: refusesKlv(uri) ? /^Progress: \(record\) Starting recording/ : undefined,
   }
 }

@@ -16,6 +16,8 @@ import { nextState, type PushEvent } from './states.ts'
 
 /** Longest pause before the next attempt: the return of a receiver cannot be seen, and the video should be there within 5 s of it. */
 const MAX_PAUSE_SECONDS = 3
+/** The first KLV of a source that announces it may come so much later than its video: a track cannot be added to a connection. */
+const KLV_WITHIN_MS = 1000
 
 const soon = ({ initial_delay_ms, max_delay_seconds }: BackoffLimits): BackoffLimits => ({
   initial_delay_ms,
@@ -31,6 +33,8 @@ export interface PushParts {
   readonly video: RtpStream
   /** The KLV that is passed on; undefined when none is. */
   readonly klv: () => RtpStream | undefined
+  /** Whether the source announces KLV, or has sent some. */
+  readonly hasKlv: () => boolean
   readonly openFeed: OpenFeed
   readonly settings: () => Settings
   /** Address of outputs that name none. */
@@ -151,12 +155,12 @@ export class Push {
     const { host } = streamAddressOf(target.uri)
     const receiver = host === '' ? undefined : await receiverAddress(host, signal)
     const klvStream = klv()
-    const withKlv = klvStream?.caps !== undefined && !this.#klvRefused
+    const withKlv = klvStream?.live === true && !this.#klvRefused
     const line = pushLine(target.uri, { codec, klv: withKlv, receiver, outputHost })
     const renew = new AbortController()
     this.#renew = renew
-    // The track cannot be added to a connection.
-    const unsubscribe = refusesKlv(target.uri) && !withKlv && !this.#klvRefused ? klvStream?.onCaps(() => renew.abort()) : undefined
+    // Its KLV came later: there is a connection with its track then.
+    const unsubscribe = refusesKlv(target.uri) && !withKlv && !this.#klvRefused ? klvStream?.onUnit(() => renew.abort()) : undefined
     try {
       const end = await runConnection({
         line,
@@ -248,19 +252,26 @@ export class Push {
 
   /** Waits until the source sends; false when the signal was faster. */
   async #mediaIsThere(signal: AbortSignal): Promise<boolean> {
-    const { video } = this.#parts
-    if (video.live || signal.aborted) return !signal.aborted
-    const there = Promise.withResolvers<void>()
-    const unsubscribe = video.onUnit(() => {
-      if (video.live) there.resolve()
-    })
-    const onAbort = (): void => there.resolve()
-    signal.addEventListener('abort', onAbort)
-    await there.promise
-    unsubscribe()
-    signal.removeEventListener('abort', onAbort)
+    const { target, video, klv, hasKlv } = this.#parts
+    await untilLive(video, signal)
+    const klvStream = refusesKlv(target.uri) && hasKlv() ? klv() : undefined
+    if (klvStream !== undefined) await untilLive(klvStream, AbortSignal.any([signal, AbortSignal.timeout(KLV_WITHIN_MS)]))
     return !signal.aborted
   }
+}
+
+/** Resolves with the first unit from which a reader can go on, or with the signal. */
+const untilLive = async (stream: RtpStream, signal: AbortSignal): Promise<void> => {
+  if (stream.live || signal.aborted) return
+  const there = Promise.withResolvers<void>()
+  const unsubscribe = stream.onUnit(() => {
+    if (stream.live) there.resolve()
+  })
+  const onAbort = (): void => there.resolve()
+  signal.addEventListener('abort', onAbort)
+  await there.promise
+  unsubscribe()
+  signal.removeEventListener('abort', onAbort)
 }
 
 /** What cannot be launched, such as an address that cannot be read. */

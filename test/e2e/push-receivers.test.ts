@@ -2,6 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { flightPacket } from '../../engine/klv/st0601/synthetic-flight.ts'
+import { startTsKlvSender } from '../helpers/klv/ts-sender.ts'
 import { startMediaServer } from '../helpers/media/media-server.ts'
 import { freeUdpPort } from '../helpers/media/play-launch.ts'
 import { create, pushesOf, states } from '../helpers/media/pushes.ts'
@@ -145,6 +147,33 @@ describe('pushes to real receivers', () => {
     const announced = /m=video 0 RTP\/AVP (\d+)/.exec(String(requests.find(({ method }) => method === 'ANNOUNCE')?.body))?.[1]
     expect(requests.filter(({ method, url }) => method === 'SETUP' && url.endsWith('stream=1'))).not.toEqual([])
     expect(new Set(reports.map(({ payload }) => (payload[1] ?? 0) & 0x7f))).toContain(Number(announced))
+    await service.stop()
+  }, 60_000)
+
+  it('send the video at once while there is no KLV yet, and once there is, with its track where the receiver has one', async () => {
+    let flies = false
+    const source = await startTsKlvSender({
+      synchronous: false,
+      announced: () => flies,
+      klv: () => (flies ? flightPacket(Date.now()) : undefined),
+    })
+    onTestFinished(() => source.stop())
+    const [rtsp, rtmp, service] = [await startOddServer(), await startRtmpMediaServer(), await startService()]
+    await create(service, 'uav', {
+      source: { uri: source.uri },
+      klv_config: { pass_klv: true },
+      push: [{ uri: `rtsp://127.0.0.1:${rtsp.port}/live` }, { uri: `rtmp://127.0.0.1:${rtmp.port}/live/key` }],
+    })
+    await until(() => states(service, 'uav'), isSending)
+    const announced = () => rtsp.requests.flatMap(({ method, body }) => (method === 'ANNOUNCE' ? [String(body).includes('SMPTE336M')] : []))
+    expect(announced()).toEqual([false])
+    flies = true
+    await until(announced, (all) => all.includes(true))
+    await until(() => states(service, 'uav'), isSending)
+    expect(announced()).toEqual([false, true])
+    expect(await pushesOf(service, 'uav')).toMatchObject([{ last_error: null }, { last_error: null }])
+    const log = (await service.request('GET', '/svc/pipeline/uav/log')).body as readonly { readonly line: string }[]
+    expect(log.filter(({ line }) => line.startsWith('push 2: started process'))).toHaveLength(1)
     await service.stop()
   }, 60_000)
 

@@ -18,6 +18,8 @@ interface TsKlvOptions {
   readonly synchronous: boolean
   /** The packet of video frame `index`; undefined: none. */
   readonly klv: (index: number) => Uint8Array | undefined
+  /** Whether the program map announces the KLV; always by default. */
+  readonly announced?: () => boolean
   readonly fps?: number
   /** Frames from one key frame to the next. */
   readonly keyInterval?: number
@@ -30,6 +32,7 @@ interface TsKlvOptions {
 export const startTsKlvSender = async ({
   synchronous,
   klv,
+  announced = () => true,
   fps = 10,
   keyInterval = fps,
   bitrate = 500,
@@ -48,8 +51,10 @@ export const startTsKlvSender = async ({
     const transport = synchronous ? muxer.synchronous(pts, packet) : muxer.asynchronous(pts, packet)
     return [damage === undefined ? transport : damage(transport)]
   }
-  const tables = (): Uint8Array =>
-    synchronous ? muxer.tables(0x15, DESCRIPTORS.synchronous) : muxer.tables(0x06, DESCRIPTORS.asynchronous, KLV_PID)
+  const tables = (): Uint8Array => {
+    if (!announced()) return muxer.tables(0x06, DESCRIPTORS.none)
+    return synchronous ? muxer.tables(0x15, DESCRIPTORS.synchronous) : muxer.tables(0x06, DESCRIPTORS.asynchronous, KLV_PID)
+  }
   const rewrite = (packet: Buffer): Uint8Array[] => {
     const pid = packet.readUInt16BE(1) & 0x1fff
     if (pid === 0) return []

@@ -47,7 +47,7 @@ it('a transport stream begins with a key picture and its parameter sets, also wh
     hasKlv: () => false,
     point: () => undefined,
   })
-  const feed = live.feed(out, { catchUp: true })
+  const feed = live.feed(out, { catchUp: true, klv: true })
   unit(SLICE)
   expect(nalTypes(Buffer.concat(written))).toEqual([])
   video.setCaps(capsOf(`, sprop-parameter-sets=(string)"${SPS.toString('base64')},${PPS.toString('base64')}"`))

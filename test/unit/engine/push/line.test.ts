@@ -25,6 +25,12 @@ describe('the line of a push', () => {
     expect([...uris, 'srt://h:9000', 'udp://h:9000?mode=listener'].map(isOpenListener)).toEqual([true, true, false, false, false])
   })
 
+  it('has KLV in its MPEG-TS where that may begin later, and where the receiver has a track for it', () => {
+    const uris = ['srt://10.0.0.9:9000', 'udp://10.0.0.9:5000', 'rtmp://10.0.0.9/live/a', 'rtmps://10.0.0.9/live/a', 'rtsp://10.0.0.9/live']
+    expect(uris.map((uri) => pushLine(uri, H264).klv)).toEqual([true, true, false, false, false])
+    expect(uris.map((uri) => pushLine(uri, { ...H264, klv: true }).klv)).toEqual([true, true, false, false, true])
+  })
+
   it('may use the sockets of the host for names of the local network alone', () => {
     const uris = ['srt://gcs.local:9000', 'rtmp://GCS.LOCAL./live/a', 'udp://10.0.0.9:5000', 'srt://local:9000', 'rtsp://a.local.example/']
     expect(uris.map((uri) => pushLine(uri, H264).reach.localSockets)).toEqual([true, true, false, false, false])
