@@ -1,6 +1,6 @@
 import { payloadRange, payloadTypeOf, RTP_HEADER_BYTES } from '../rtp/packet.ts'
 import { otherCodec } from '../rtp/repair/in-band-format.ts'
-import { isNalCodec } from '../rtp/repair/nal-units.ts'
+import { isNalCodec, NAL_FORMATS } from '../rtp/repair/nal-units.ts'
 import { formatReceiverReport, isRtcp, parseSenderPacket } from '../rtp/rtcp.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import { Reception } from './reception.ts'
@@ -80,6 +80,9 @@ export class TrackInput {
     const { encodingName } = this.#track.caps
     const range = payloadRange(packet)
     if (range === undefined || !isNalCodec(encodingName)) return
+    const { typeOf, fragment } = NAL_FORMATS[encodingName]
+    // Most packets are; none that the other codec begins a parameter set with looks like one.
+    if (typeOf(packet[range.start] ?? 0) === fragment) return
     const other = otherCodec(encodingName, packet.subarray(range.start, range.end))
     if (other !== undefined) this.#onEnd(`it goes on with ${other} instead of ${encodingName}`)
   }
