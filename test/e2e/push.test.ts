@@ -70,7 +70,7 @@ describe('pushes', () => {
     })
     const [byCaller, expected] = await Promise.all([
       decodeFrames(['-i', `srt://127.0.0.1:${listener}?mode=caller`], FRAMES),
-      gstKlv(url, 45),
+      gstKlv(url, 60),
       until(
         () => states(service, 'drone'),
         (all) => all.every((state) => state === 'sending'),
