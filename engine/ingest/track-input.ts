@@ -1,6 +1,6 @@
-import { payloadRange, payloadTypeOf, RTP_HEADER_BYTES } from '../rtp/packet.ts'
+import { payloadOf, payloadTypeOf, RTP_HEADER_BYTES } from '../rtp/packet.ts'
 import { otherCodec } from '../rtp/repair/in-band-format.ts'
-import { isNalCodec, NAL_FORMATS } from '../rtp/repair/nal-units.ts'
+import { isNalCodec, NAL_FORMATS, type NalCodec } from '../rtp/repair/nal-units.ts'
 import { formatReceiverReport, isRtcp, parseSenderPacket } from '../rtp/rtcp.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import { Reception } from './reception.ts'
@@ -24,6 +24,8 @@ export class TrackInput {
   readonly rtcp: number | undefined
   readonly #stream: RtpStream
   readonly #track: Track
+  /** The codec, if another one may follow unseen. */
+  readonly #codec: NalCodec | undefined
   readonly #reception: Reception
   readonly #onEnd: (how: string) => void
   /** When the answer to PLAY came, monotonic milliseconds, and the timestamp of that moment by RTP-Info. */
@@ -35,6 +37,7 @@ export class TrackInput {
     this.#track = track
     this.#stream = stream
     this.rtcp = rtcp
+    this.#codec = isNalCodec(track.caps.encodingName) ? track.caps.encodingName : undefined
     this.#reception = new Reception(track.caps.clockRate)
     this.#onEnd = onEnd
     stream.setCaps(track.caps)
@@ -77,14 +80,13 @@ export class TrackInput {
 
   /** Some encoders change their codec inside a session: what follows is no picture of the one that was described. */
   #endAtOtherCodec(packet: Buffer): void {
-    const { encodingName } = this.#track.caps
-    const range = payloadRange(packet)
-    if (range === undefined || !isNalCodec(encodingName)) return
-    const { typeOf, fragment } = NAL_FORMATS[encodingName]
+    const payload = this.#codec && payloadOf(packet)
+    if (this.#codec === undefined || payload === undefined) return
+    const { typeOf, fragment } = NAL_FORMATS[this.#codec]
     // Most packets are; none that the other codec begins a parameter set with looks like one.
-    if (typeOf(packet[range.start] ?? 0) === fragment) return
-    const other = otherCodec(encodingName, packet.subarray(range.start, range.end))
-    if (other !== undefined) this.#onEnd(`it goes on with ${other} instead of ${encodingName}`)
+    if (typeOf(packet[payload.start] ?? 0) === fragment) return
+    const other = otherCodec(this.#codec, packet.subarray(payload.start, payload.end))
+    if (other !== undefined) this.#onEnd(`it goes on with ${other} instead of ${this.#codec}`)
   }
 
   #takeReport(packet: Buffer, arrivedMs: number): void {

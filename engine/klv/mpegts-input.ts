@@ -1,4 +1,4 @@
-import { payloadRange, payloadTypeOf, timestampOf } from '../rtp/packet.ts'
+import { payloadOf, payloadTypeOf, timestampOf } from '../rtp/packet.ts'
 import { Rfc4571Reader } from '../rtp/rfc4571.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import { type AnnouncedVideo, KlvDemuxer } from './mpegts/klv-demuxer.ts'
@@ -46,7 +46,7 @@ export class MpegTsInput {
   /** Takes a chunk read from the child's pipe. Never throws. */
   ingest(chunk: Buffer): void {
     this.#framing.push(chunk, (packet) => {
-      const range = payloadRange(packet)
+      const range = payloadOf(packet)
       if (range !== undefined) this.#demux(packet.subarray(range.start, range.end), timestampOf(packet))
     })
   }
@@ -86,4 +86,4 @@ export class MpegTsInput {
 }
 
 /** RTP with a dynamic payload type (RFC 3551 section 6), as H.264 and H.265 have. */
-const isDynamicRtp = (bytes: Buffer): boolean => payloadRange(bytes) !== undefined && payloadTypeOf(bytes) >= 96
+const isDynamicRtp = (bytes: Buffer): boolean => payloadOf(bytes) !== undefined && payloadTypeOf(bytes) >= 96

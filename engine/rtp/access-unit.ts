@@ -1,5 +1,6 @@
-import { payloadRange, payloadTypeOf, RTP_HEADER_BYTES, sequenceOf, ssrcOf } from './packet.ts'
+import { payloadOf, payloadTypeOf, RTP_HEADER_BYTES, sequenceOf, ssrcOf } from './packet.ts'
 import { isNalCodec, NAL_FORMATS, replaceNals, wholeNals } from './repair/nal-units.ts'
+import { bytesOf } from './repair/payload.ts'
 
 const FRAME_HEADER_BYTES = 4
 const TIMESTAMP_OFFSET = FRAME_HEADER_BYTES + 4
@@ -67,13 +68,14 @@ export class AccessUnit implements UnitFacts {
     this.firstSequence = header.sequences[0] ?? 0
     this.lastSequence = header.sequences.at(-1) ?? 0
     this.packetCount = packets.length
-    this.bytes = packets.reduce((sum, packet) => sum + packet.length, 0)
+    this.bytes = totalBytes(packets)
     this.#framed = Buffer.allocUnsafeSlow(this.bytes + FRAME_HEADER_BYTES * packets.length)
     const starts: number[] = []
     let offset = 0
-    for (const [at, packet] of packets.entries()) {
+    let at = 0
+    for (const packet of packets) {
       starts.push(offset)
-      offset = this.#append(offset, packet, header, header.sequences[at] ?? 0)
+      offset = this.#append(offset, packet, header, header.sequences[at++] ?? 0)
     }
     this.#starts = starts
   }
@@ -115,16 +117,16 @@ export class AccessUnit implements UnitFacts {
 
   /** The RTP packets for UDP, shared by all readers; with another RTP timestamp, a copy of them. */
   datagrams(timestamp?: number): Datagrams {
-    if (timestamp !== undefined) return backToBack(this.packets(this.retimed(0, timestamp)))
-    this.#datagrams ??= backToBack(this.packets())
+    if (timestamp !== undefined) return this.#backToBack(this.retimed(0, timestamp))
+    this.#datagrams ??= this.#backToBack(this.#framed)
     return this.#datagrams
   }
 
   /** The RTP payloads, views of the packets. */
   payloads(): readonly Buffer[] {
     return this.packets().map((packet) => {
-      const range = payloadRange(packet)
-      return range ? packet.subarray(range.start, range.end) : packet.subarray(RTP_HEADER_BYTES)
+      const payload = payloadOf(packet)
+      return payload ? bytesOf(payload) : packet.subarray(RTP_HEADER_BYTES)
     })
   }
 
@@ -150,6 +152,19 @@ export class AccessUnit implements UnitFacts {
     return new AccessUnit(packets, header, this)
   }
 
+  #backToBack(framed: Buffer): Datagrams {
+    const data = Buffer.allocUnsafeSlow(this.bytes)
+    const starts: number[] = []
+    let end = 0
+    for (const start of this.#starts) {
+      starts.push(end)
+      const rtp = start + FRAME_HEADER_BYTES
+      end += framed.copy(data, end, rtp, rtp + framed.readUInt16BE(start + 2))
+    }
+    starts.push(end)
+    return { data, starts }
+  }
+
   #copy(channel: number): Buffer {
     const framed = Buffer.from(this.#framed)
     for (const start of this.#starts) framed[start + 1] = channel
@@ -165,16 +180,16 @@ export class AccessUnit implements UnitFacts {
 
 /** Padding goes, since its length counts from the end. */
 const withPayload = (packet: Buffer, change: (payload: Buffer) => Buffer | undefined): Buffer => {
-  const range = payloadRange(packet)
-  const payload = range && change(packet.subarray(range.start, range.end))
+  const before = payloadOf(packet)
+  const payload = before && change(bytesOf(before))
   if (payload === undefined) return packet
-  const header = Buffer.from(packet.subarray(0, range?.start))
+  const header = Buffer.from(packet.subarray(0, before?.start))
   header[0] = (header[0] ?? 0) & ~PADDING
   return Buffer.concat([header, payload])
 }
 
-const backToBack = (packets: readonly Buffer[]): Datagrams => {
-  const starts = [0]
-  for (const packet of packets) starts.push((starts.at(-1) ?? 0) + packet.length)
-  return { data: Buffer.concat(packets), starts }
+const totalBytes = (packets: readonly Buffer[]): number => {
+  let bytes = 0
+  for (const { length } of packets) bytes += length
+  return bytes
 }

@@ -1,10 +1,11 @@
-import { hasMarker, type PayloadRange, RTP_HEADER_BYTES } from './packet.ts'
+import { hasMarker, RTP_HEADER_BYTES } from './packet.ts'
+import type { Payload } from './repair/payload.ts'
 
 /** Stays under the MTU of Ethernet with RTP, UDP, IPv6 and a tunnel around it. */
 export const MAX_PACKET_BYTES = 1400
 
 /** Splits a packet that is larger than MAX_PACKET_BYTES; the packet alone when it is not, or cannot be split. */
-export type Fragmenter = (packet: Buffer, payload: PayloadRange) => readonly Buffer[]
+export type Fragmenter = (payload: Payload) => readonly Buffer[]
 
 /** A NAL unit, or part of one: the header of each of its fragments without S and E, and the bytes that follow it. */
 interface Unit {
@@ -18,7 +19,7 @@ interface Unit {
 const [START, END] = [0x80, 0x40]
 
 /** RFC 6184: FU-A (section 5.8) of a single NAL unit, or of a part of one. Aggregates and FU-B stay as they are. */
-const h264Unit = (packet: Buffer, { start, end }: PayloadRange): Unit | undefined => {
+const h264Unit = ({ packet, start, end }: Payload): Unit | undefined => {
   const [indicator = 0, fu = 0] = packet.subarray(start, start + 2)
   const type = indicator & 0x1f
   if (type === 28) return part([indicator], fu, start + 2, end)
@@ -27,7 +28,7 @@ const h264Unit = (packet: Buffer, { start, end }: PayloadRange): Unit | undefine
 }
 
 /** RFC 7798 section 4.4.3: FU of a single NAL unit, or of a part of one, in streams without DONL. Aggregates stay as they are. */
-const h265Unit = (packet: Buffer, { start, end }: PayloadRange): Unit | undefined => {
+const h265Unit = ({ packet, start, end }: Payload): Unit | undefined => {
   const [high = 0, low = 0, fu = 0] = packet.subarray(start, start + 3)
   const type = (high >> 1) & 0x3f
   if (type === 49) return part([high, low], fu, start + 3, end)
@@ -44,10 +45,11 @@ const part = (payloadHeader: readonly number[], fu: number, start: number, end: 
 })
 
 const fragmenter =
-  (unitOf: (packet: Buffer, payload: PayloadRange) => Unit | undefined): Fragmenter =>
-  (packet, payload) => {
+  (unitOf: (payload: Payload) => Unit | undefined): Fragmenter =>
+  (payload) => {
+    const { packet } = payload
     if (packet.length <= MAX_PACKET_BYTES) return [packet]
-    const unit = unitOf(packet, payload)
+    const unit = unitOf(payload)
     // A packet may be large and yet have hardly a payload: its header extension is as long as its sender likes.
     return unit === undefined || unit.start >= unit.end ? [packet] : split(packet, unit)
   }
@@ -78,10 +80,10 @@ const split = (packet: Buffer, { header, start, end, first, last }: Unit): reado
   return fragments
 }
 
-const whole: Fragmenter = (packet) => [packet]
+const whole: Fragmenter = ({ packet }) => [packet]
 
 /** RFC 6597 section 4.2: a KLV unit is split anywhere; only the marker tells its end. */
-const klvUnit = (_packet: Buffer, { start, end }: PayloadRange): Unit => ({ header: [], start, end, first: false, last: false })
+const klvUnit = ({ start, end }: Payload): Unit => ({ header: [], start, end, first: false, last: false })
 
 const FRAGMENTERS: Readonly<Record<string, Fragmenter>> = {
   H264: fragmenter(h264Unit),

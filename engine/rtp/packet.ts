@@ -1,5 +1,7 @@
 /** The RTP fixed header (RFC 3550 section 5.1), read in place. */
 
+import type { Payload } from './repair/payload.ts'
+
 export const RTP_HEADER_BYTES = 12
 
 export const sequenceOf = (packet: Buffer): number => packet.readUInt16BE(2)
@@ -8,14 +10,8 @@ export const ssrcOf = (packet: Buffer): number => packet.readUInt32BE(8)
 export const payloadTypeOf = (packet: Buffer): number => (packet[1] ?? 0) & 0x7f
 export const hasMarker = (packet: Buffer): boolean => ((packet[1] ?? 0) & 0x80) !== 0
 
-/** Offsets of the payload in a packet: [start, end). */
-export interface PayloadRange {
-  readonly start: number
-  readonly end: number
-}
-
 /** The payload of a packet; undefined when the packet is not RTP version 2 or its lengths contradict each other. */
-export const payloadRange = (packet: Buffer): PayloadRange | undefined => {
+export const payloadOf = (packet: Buffer): Payload | undefined => {
   const first = packet[0] ?? 0
   if (packet.length < RTP_HEADER_BYTES || first >> 6 !== 2) return undefined
   let start = RTP_HEADER_BYTES + 4 * (first & 0x0f)
@@ -26,5 +22,5 @@ export const payloadRange = (packet: Buffer): PayloadRange | undefined => {
   const padding = (first & 0x20) === 0 ? 0 : (packet[packet.length - 1] ?? 0)
   const end = packet.length - padding
   if (start > end || ((first & 0x20) !== 0 && padding === 0)) return undefined
-  return { start, end }
+  return { packet, start, end }
 }

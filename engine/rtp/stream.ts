@@ -4,11 +4,12 @@ import { type RtpCaps, sameFormat } from './caps.ts'
 import { type Fragmenter, fragmenterOf, MAX_PACKET_BYTES } from './fragment.ts'
 import { type Gop, GopCache, type GopLimits } from './gop-cache.ts'
 import { Listeners } from './listeners.ts'
-import { type PayloadRange, payloadRange, payloadTypeOf, sequenceOf } from './packet.ts'
+import { payloadOf, payloadTypeOf, sequenceOf } from './packet.ts'
 import { inBandFormat } from './repair/in-band-format.ts'
 import { keepsOrder } from './repair/keeps-order.ts'
 import { NalRepair, type RepairedUnit } from './repair/nal-repair.ts'
 import { isNalCodec } from './repair/nal-units.ts'
+import { bytesOf, type Payload } from './repair/payload.ts'
 import { recoveryFrames } from './repair/recovery-point.ts'
 import { Rfc4571Reader } from './rfc4571.ts'
 import { SequenceNumbers } from './sequence-numbers.ts'
@@ -63,7 +64,7 @@ export class RtpStream {
   readonly #cache: GopCache
   readonly #reader = new Rfc4571Reader()
   readonly #assembler = new UnitAssembler({
-    onUnit: (packets, timestamp, key) => this.#emit(packets, timestamp, key),
+    onUnit: (payloads, timestamp, key) => this.#emit(payloads, timestamp, key),
     onDropped: (packets) => {
       this.#stats.malformedPackets += packets
     },
@@ -213,14 +214,14 @@ export class RtpStream {
   }
 
   #take(packet: Buffer): void {
-    const range = payloadRange(packet)
-    if (range === undefined) {
+    const payload = payloadOf(packet)
+    if (payload === undefined) {
       this.#stats.malformedPackets += 1
       if (++this.#malformedInARow > MAX_MALFORMED_IN_A_ROW) throw new RtpFramingError()
       return
     }
     this.#malformedInARow = 0
-    if (this.#capsOfRun) this.#assembler.push(packet, range)
+    if (this.#capsOfRun) this.#assembler.push(payload)
     else this.#hold(packet)
   }
 
@@ -264,7 +265,7 @@ export class RtpStream {
     if (caps !== undefined) this.setCaps(caps)
   }
 
-  #emit(received: readonly Buffer[], childTimestamp: number, startsKey: boolean): void {
+  #emit(received: readonly Payload[], childTimestamp: number, startsKey: boolean): void {
     const arrivedMs = this.#now()
     const { packets, sequences: given, key } = this.#repaired(received, childTimestamp, startsKey)
     const caps = this.#caps
@@ -283,14 +284,10 @@ export class RtpStream {
     unit.release()
   }
 
-  #repaired(packets: readonly Buffer[], timestamp: number, key: boolean): RepairedUnit {
+  #repaired(received: readonly Payload[], timestamp: number, key: boolean): RepairedUnit {
     const repair = this.#repair
-    if (repair === undefined) return { packets, sequences: packets.map(sequenceOf), key }
-    const repaired = repair.repair(
-      packets.map((packet) => ({ packet, ...rangeOf(packet) })),
-      timestamp,
-      key,
-    )
+    if (repair === undefined) return asReceived(received, key)
+    const repaired = repair.repair(received, timestamp, key)
     const parameters = repair.newParameters()
     if (parameters !== undefined && this.#caps !== undefined) {
       this.setCaps({ ...this.#caps, parameters: new Map([...this.#caps.parameters, ...parameters]) })
@@ -303,11 +300,12 @@ export class RtpStream {
   }
 
   #split(packets: readonly Buffer[], given: readonly number[]) {
+    if (packets.every(({ length }) => length <= MAX_PACKET_BYTES)) return this.#number(packets, given)
     const parts: Buffer[] = []
     const sequences: number[] = []
     for (const [at, packet] of packets.entries()) {
       const first = this.#sequences.map(given[at] ?? 0)
-      const fragments = this.#fragment(packet, rangeOf(packet))
+      const fragments = this.#fragment(goodPayloadOf(packet))
       for (const [index, fragment] of fragments.entries()) {
         parts.push(fragment)
         sequences.push((first + index) & 0xffff)
@@ -327,10 +325,14 @@ export class RtpStream {
 }
 
 /** Packets were read once before: their header is good. */
-const rangeOf = (packet: Buffer): PayloadRange => payloadRange(packet) ?? { start: packet.length, end: packet.length }
+const goodPayloadOf = (packet: Buffer): Payload => payloadOf(packet) ?? { packet, start: packet.length, end: packet.length }
 
-const payloadsOf = (packets: readonly Buffer[]): readonly Buffer[] =>
-  packets.map((packet) => packet.subarray(rangeOf(packet).start, rangeOf(packet).end))
+const payloadsOf = (packets: readonly Buffer[]): readonly Buffer[] => packets.map((packet) => bytesOf(goodPayloadOf(packet)))
+
+const asReceived = (payloads: readonly Payload[], key: boolean): RepairedUnit => {
+  const packets = payloads.map(({ packet }) => packet)
+  return { packets, sequences: packets.map(sequenceOf), key }
+}
 
 const repairOf = ({ encodingName, parameters }: RtpCaps): NalRepair | undefined =>
   isNalCodec(encodingName) ? new NalRepair(encodingName, { parameters, maxPacketBytes: MAX_PACKET_BYTES }) : undefined

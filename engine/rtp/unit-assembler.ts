@@ -1,5 +1,6 @@
 import { keyFrameDetector } from './key-frame.ts'
-import { hasMarker, type PayloadRange, payloadRange, timestampOf } from './packet.ts'
+import { hasMarker, timestampOf } from './packet.ts'
+import { bytesOf, type Payload } from './repair/payload.ts'
 import { continuesPicture, isIntraEntry } from './repair/slices.ts'
 
 /** How long to wait for more packets of a unit without a marker, milliseconds; longer once markers have been seen. */
@@ -22,7 +23,7 @@ const MAX_UNIT_BYTES = 32 * 1024 * 1024
 
 interface UnitEvents {
   /** The packets of one access unit, their RTP timestamp, and whether a decoder can start at it. */
-  readonly onUnit: (packets: readonly Buffer[], timestamp: number, key: boolean) => void
+  readonly onUnit: (payloads: readonly Payload[], timestamp: number, key: boolean) => void
   /** So many packets of a unit that is too large were dropped. */
   readonly onDropped: (packets: number) => void
 }
@@ -32,7 +33,7 @@ export class UnitAssembler {
   readonly #events: UnitEvents
   #encodingName = ''
   #startsKeyFrame = keyFrameDetector('')
-  #packets: Buffer[] = []
+  #payloads: Payload[] = []
   #bytes = 0
   /** The unit was too large: the rest of it is dropped as well. */
   #dropping = false
@@ -66,7 +67,8 @@ export class UnitAssembler {
     this.#patience = PATIENCE[origin]
   }
 
-  push(packet: Buffer, payload: PayloadRange): void {
+  push(payload: Payload): void {
+    const { packet } = payload
     const timestamp = timestampOf(packet)
     if (this.#dropping && timestamp === this.#timestamp) {
       this.#dropping = !hasMarker(packet)
@@ -74,12 +76,12 @@ export class UnitAssembler {
       return
     }
     this.#dropping = false
-    if (this.#packets.length > 0 && (timestamp !== this.#timestamp || this.#packets.length >= MAX_UNIT_PACKETS)) this.#close()
-    else if (this.#marked && timestamp === this.#timestamp) this.#marksSlices ||= this.#continues(packet, payload)
+    if (this.#payloads.length > 0 && (timestamp !== this.#timestamp || this.#payloads.length >= MAX_UNIT_PACKETS)) this.#close()
+    else if (this.#marked && timestamp === this.#timestamp) this.#marksSlices ||= continuesPicture(this.#encodingName, bytesOf(payload))
     this.#marked = false
     this.#timestamp = timestamp
     this.#key ||= this.#startsKeyFrame(packet, payload.start, payload.end)
-    this.#packets.push(packet)
+    this.#payloads.push(payload)
     this.#bytes += packet.length
     const last = hasMarker(packet)
     if (last) this.#markersSeen = true
@@ -92,9 +94,9 @@ export class UnitAssembler {
 
   /** Call after the packets of a chunk: closes an open unit when nothing more comes for it. */
   closeAfterSilence(): void {
-    if (this.#packets.length === 0 || this.#timer !== undefined) return
-    const [first] = this.#packets
-    const count = this.#packets.length
+    if (this.#payloads.length === 0 || this.#timer !== undefined) return
+    const [first] = this.#payloads
+    const count = this.#payloads.length
     this.#timer = setTimeout(
       () => {
         this.#timer = undefined
@@ -115,46 +117,39 @@ export class UnitAssembler {
     this.#dropping = false
   }
 
-  #closeIfSilent(first: Buffer | undefined, count: number): void {
-    if (this.#packets.length > 0 && this.#packets[0] === first && this.#packets.length === count) this.#close()
+  #closeIfSilent(first: Payload | undefined, count: number): void {
+    if (this.#payloads.length > 0 && this.#payloads[0] === first && this.#payloads.length === count) this.#close()
     this.closeAfterSilence()
   }
 
   #close(): void {
-    const packets = this.#packets
+    const payloads = this.#payloads
     this.#hasKeys ||= this.#key
-    const key = this.#key || (!this.#hasKeys && isIntraEntry(this.#encodingName, payloadsOf(packets)))
-    if (this.#marksSlices) markLast(packets)
+    const key = this.#key || (!this.#hasKeys && isIntraEntry(this.#encodingName, eachBytesOf(payloads)))
+    if (this.#marksSlices) markLast(payloads)
     this.#clear()
-    this.#events.onUnit(packets, this.#timestamp, key)
-  }
-
-  #continues(packet: Buffer, { start, end }: PayloadRange): boolean {
-    return continuesPicture(this.#encodingName, packet.subarray(start, end))
+    this.#events.onUnit(payloads, this.#timestamp, key)
   }
 
   #drop(unfinished: boolean): void {
-    const { length } = this.#packets
+    const { length } = this.#payloads
     this.#clear()
     this.#dropping = unfinished
     this.#events.onDropped(length)
   }
 
   #clear(): void {
-    this.#packets = []
+    this.#payloads = []
     this.#bytes = 0
     this.#key = false
   }
 }
 
-function* payloadsOf(packets: readonly Buffer[]): Generator<Buffer> {
-  for (const packet of packets) {
-    const range = payloadRange(packet)
-    if (range !== undefined) yield packet.subarray(range.start, range.end)
-  }
+function* eachBytesOf(payloads: readonly Payload[]): Generator<Buffer> {
+  for (const payload of payloads) yield bytesOf(payload)
 }
 
 /** Only the last packet of a picture has the marker (RFC 6184 section 5.1, RFC 7798 section 4.1). */
-const markLast = (packets: readonly Buffer[]): void => {
-  for (const [at, packet] of packets.entries()) packet[1] = ((packet[1] ?? 0) & 0x7f) | (at === packets.length - 1 ? 0x80 : 0)
+const markLast = (payloads: readonly Payload[]): void => {
+  for (const [at, { packet }] of payloads.entries()) packet[1] = ((packet[1] ?? 0) & 0x7f) | (at === payloads.length - 1 ? 0x80 : 0)
 }

@@ -11,6 +11,9 @@ const MAX_UNREAD_BYTES = 64 * 1024
 /** More in a row than this is no slip of a camera, but another protocol. */
 const MAX_STRAY_BYTES = 64 * 1024
 
+/** Where the kernel puts what a connection brings: one for all of them, since each copies its chunk at once. */
+const received = Buffer.allocUnsafeSlow(64 * 1024)
+
 /** Responses that come later than this many requests are taken for those of a present one. */
 const MAX_ABANDONED = 8
 
@@ -64,6 +67,7 @@ export class RtspConnection {
       this.#pending?.reject(this.#error ?? new ClosedEarly())
       closed.resolve(this.#error)
     })
+    // Inside TLS; a plain connection is read by `open`.
     socket.on('data', (chunk: Buffer) => this.#read(chunk))
   }
 
@@ -73,9 +77,14 @@ export class RtspConnection {
       deadline.throwIfAborted()
       const secure = scheme === 'rtsps'
       const port = given ?? (secure ? RTSPS_PORT : 554)
+      let connection: RtspConnection | undefined
+      const callback = (bytes: number): boolean => {
+        if (connection !== undefined) connection.#read(Buffer.from(received.subarray(0, bytes)))
+        return true
+      }
       const socket = secure
         ? connectTls({ host, port, rejectUnauthorized: false, ...(isIP(host) === 0 && { servername: host }) })
-        : connect({ host, port, noDelay: true })
+        : connect({ host, port, noDelay: true, onread: { buffer: received, callback } })
       const onAbort = (): void => fail(deadline.reason)
       const fail = (reason: unknown): void => {
         deadline.removeEventListener('abort', onAbort)
@@ -87,7 +96,8 @@ export class RtspConnection {
       socket.once(secure ? 'secureConnect' : 'connect', () => {
         deadline.removeEventListener('abort', onAbort)
         socket.removeListener('error', fail)
-        resolve(new RtspConnection(socket))
+        connection = new RtspConnection(socket)
+        resolve(connection)
       })
     })
   }

@@ -1,7 +1,8 @@
-import { aggregated, firstType, NAL_FORMATS, type NalCodec, type NalFormat } from './nal-units.ts'
+import { aggregated, firstType, firstTypeOf, NAL_FORMATS, type NalCodec, type NalFormat } from './nal-units.ts'
 import { ParameterSets } from './parameter-sets.ts'
+import { bytesOf, type Payload } from './payload.ts'
 import { RepairedPackets } from './repaired-packets.ts'
-import { type Payload, withoutStartCodes } from './start-codes.ts'
+import { withoutStartCodes } from './start-codes.ts'
 
 /** The packets of an access unit that readers get, before they are fragmented. */
 export interface RepairedUnit {
@@ -78,13 +79,13 @@ export class NalRepair {
     const format = this.#format
     const before = new Set<number>()
     let [slices, repeated, oversized] = [false, false, false]
-    for (const { packet, start, end } of payloads) {
-      const payload = packet.subarray(start, end)
-      const type = firstType(format, payload)
+    for (const payload of payloads) {
+      const type = firstTypeOf(format, payload)
       if (type === undefined) continue
       const isAggregate = type === format.aggregation
-      oversized ||= isAggregate && packet.length > this.#maxPacketBytes
-      for (const nal of isAggregate ? (aggregated(format, payload) ?? []) : [payload]) {
+      oversized ||= isAggregate && payload.packet.length > this.#maxPacketBytes
+      const bytes = bytesOf(payload)
+      for (const nal of isAggregate ? (aggregated(format, bytes) ?? []) : [bytes]) {
         const inner = isAggregate ? format.typeOf(nal[0] ?? 0) : type
         if (format.isSlice(inner)) slices = true
         if (!format.parameterSets.has(inner)) continue

@@ -1,4 +1,5 @@
 import { FRAGMENT_START, RTP_LAYOUTS, type RtpLayout } from '../../codec/rtp-layout.ts'
+import type { Payload } from './payload.ts'
 
 /** NAL units of H.264 and H.265, and how they are put into RTP packets. */
 export interface NalFormat extends RtpLayout {
@@ -62,12 +63,16 @@ export const replaceNals = (format: NalFormat, payload: Buffer, change: (nal: Bu
 }
 
 /** The type of the NAL unit that begins with the payload; that of the first fragment's unit, undefined for a later one. */
-export const firstType = (format: NalFormat, payload: Buffer): number | undefined => {
-  const type = format.typeOf(payload[0] ?? 0)
+export const firstTypeOf = (format: NalFormat, { packet, start, end }: Payload): number | undefined => {
+  const type = format.typeOf(start < end ? (packet[start] ?? 0) : 0)
   if (type !== format.fragment) return type
-  const header = payload[format.headerBytes] ?? 0
+  const at = start + format.headerBytes
+  const header = at < end ? (packet[at] ?? 0) : 0
   return (header & FRAGMENT_START) === 0 ? undefined : header & format.fragmentType
 }
+
+export const firstType = (format: NalFormat, payload: Buffer): number | undefined =>
+  firstTypeOf(format, { packet: payload, start: 0, end: payload.length })
 
 /** The NAL units of an aggregation packet; undefined when the sizes contradict its length. */
 export const aggregated = (format: NalFormat, payload: Buffer): readonly Buffer[] | undefined => {

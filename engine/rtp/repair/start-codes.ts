@@ -1,13 +1,7 @@
 import { FRAGMENT_END } from '../../codec/rtp-layout.ts'
-import { firstType, type NalFormat } from './nal-units.ts'
+import { firstTypeOf, type NalFormat } from './nal-units.ts'
+import { bytesOf, type Payload } from './payload.ts'
 import { RTP_HEADER_BYTES } from './repaired-packets.ts'
-
-/** A packet, and its payload: [start, end). */
-export interface Payload {
-  readonly packet: Buffer
-  readonly start: number
-  readonly end: number
-}
 
 interface Separated {
   readonly payloads: readonly Payload[]
@@ -25,53 +19,55 @@ const MAX_NALS = 256
  * one, ITU-T H.264 section 7.4.1). Answers each NAL unit in a packet of its own; undefined when there is nothing to separate.
  */
 export const withoutStartCodes = (format: NalFormat, payloads: readonly Payload[]): Separated | undefined => {
-  const out: Payload[] = []
+  let out: Payload[] | undefined
   let added = 0
-  let found = false
   for (let at = 0; at < payloads.length; ) {
-    const group = groupAt(format, payloads, at)
-    const nals = group.whole === undefined ? undefined : nalUnits(group.whole)
-    const [first] = group.packets
-    if (nals === undefined || first === undefined) {
-      for (const payload of group.packets) out.push(added === 0 ? payload : moved(payload, added))
-    } else {
-      found = true
-      const marked = group.packets.some(({ packet }) => ((packet[1] ?? 0) & MARKER) !== 0)
-      for (const [index, nal] of nals.entries()) out.push(packetOf(first, nal, added + index, marked && index === nals.length - 1))
-      added += nals.length - group.packets.length
-      if (added > MAX_NALS) return undefined
+    const packets = packetsOfUnit(format, payloads, at)
+    const nals = packets && nalUnits(wholeUnit(format, packets))
+    if (packets === undefined || nals === undefined) {
+      out?.push(...payloads.slice(at, at + 1).map((payload) => moved(payload, added)))
+      at += 1
+      continue
     }
-    at += group.packets.length
+    out ??= payloads.slice(0, at)
+    const marked = packets.some(({ packet }) => ((packet[1] ?? 0) & MARKER) !== 0)
+    for (const [index, nal] of nals.entries()) out.push(packetOf(packets[0], nal, added + index, marked && index === nals.length - 1))
+    added += nals.length - packets.length
+    if (added > MAX_NALS) return undefined
+    at += packets.length
   }
-  return found ? { payloads: out, added } : undefined
+  return out && { payloads: out, added }
 }
 
-interface Group {
-  readonly packets: readonly Payload[]
-  /** The NAL unit of these packets, where start codes may be in it. */
-  readonly whole: Buffer | undefined
-}
-
-/** A packet, or the fragments of one NAL unit. */
-const groupAt = (format: NalFormat, payloads: readonly Payload[], at: number): Group => {
-  const { headerBytes, fragment, typeOf, headerOf } = format
-  const one = payloads.slice(at, at + 1)
-  const payload = bytesOf(payloads[at])
-  const type = firstType(format, payload)
-  if (type === undefined || !format.maySpillOver(type)) return { packets: one, whole: undefined }
-  if (typeOf(payload[0] ?? 0) !== fragment) return { packets: one, whole: payload }
-  const isLast = (bytes: Buffer): boolean => ((bytes[headerBytes] ?? 0) & FRAGMENT_END) !== 0
-  let end = at
-  while (!isLast(bytesOf(payloads[end]))) {
-    end += 1
+/** The packets of the NAL unit that begins here; undefined where no start code may be in it, or its end is missing. */
+const packetsOfUnit = (format: NalFormat, payloads: readonly Payload[], at: number): readonly [Payload, ...Payload[]] | undefined => {
+  const first = payloads[at]
+  const type = first && firstTypeOf(format, first)
+  if (first === undefined || type === undefined || !format.maySpillOver(type)) return undefined
+  if (!isFragment(format, first)) return first.end - first.start > START_CODE.length ? [first] : undefined
+  let last = first
+  let end = at + 1
+  while (!isLastFragment(format, last)) {
+    const next = payloads[end]
     // Another unit begins, or none: the end of this one is missing.
-    if (end === payloads.length || firstType(format, bytesOf(payloads[end])) !== undefined) return { packets: one, whole: undefined }
+    if (next === undefined || firstTypeOf(format, next) !== undefined) return undefined
+    last = next
+    end += 1
   }
-  const packets = payloads.slice(at, end + 1)
-  return { packets, whole: Buffer.concat([headerOf(payload), ...packets.map((each) => bytesOf(each).subarray(headerBytes + 1))]) }
+  return [first, ...payloads.slice(at + 1, end)]
 }
 
-const bytesOf = (payload: Payload | undefined): Buffer => payload?.packet.subarray(payload.start, payload.end) ?? Buffer.alloc(0)
+const isFragment = ({ typeOf, fragment }: NalFormat, { packet, start }: Payload): boolean => typeOf(packet[start] ?? 0) === fragment
+
+const isLastFragment = ({ headerBytes }: NalFormat, payload: Payload): boolean =>
+  ((bytesOf(payload)[headerBytes] ?? 0) & FRAGMENT_END) !== 0
+
+/** The NAL unit that these packets carry. */
+const wholeUnit = (format: NalFormat, packets: readonly [Payload, ...Payload[]]): Buffer => {
+  const first = bytesOf(packets[0])
+  if (!isFragment(format, packets[0])) return first
+  return Buffer.concat([format.headerOf(first), ...packets.map((payload) => bytesOf(payload).subarray(format.headerBytes + 1))])
+}
 
 /** The NAL units between start codes; undefined when there are none. */
 const nalUnits = (bytes: Buffer): readonly Buffer[] | undefined => {
@@ -102,7 +98,9 @@ const packetOf = ({ packet }: Payload, nal: Buffer, later: number, marker: boole
   return moved({ packet: Buffer.concat([header, nal]), start: RTP_HEADER_BYTES, end: RTP_HEADER_BYTES + nal.length }, later)
 }
 
-const moved = ({ packet, start, end }: Payload, later: number): Payload => {
+const moved = (payload: Payload, later: number): Payload => {
+  if (later === 0) return payload
+  const { packet, start, end } = payload
   const copy = Buffer.from(packet)
   copy.writeUInt16BE((copy.readUInt16BE(2) + later) & 0xffff, 2)
   return { packet: copy, start, end }

@@ -12,7 +12,7 @@ import { runToEnd, startChild } from '../../../engine/gst/child.ts'
 import { KlvDemuxer } from '../../../engine/klv/mpegts/klv-demuxer.ts'
 import { flightPacket } from '../../../engine/klv/st0601/synthetic-flight.ts'
 import type { Launch } from '../../../engine/launch/launch.ts'
-import { payloadRange } from '../../../engine/rtp/packet.ts'
+import { payloadOf } from '../../../engine/rtp/packet.ts'
 import { Rfc4571Reader } from '../../../engine/rtp/rfc4571.ts'
 import { toHex } from '../../fixtures/klv/hex.ts'
 import { startTsKlvSender } from '../../helpers/klv/ts-sender.ts'
@@ -54,7 +54,7 @@ const runUntilEnd = async (launch: Launch, onVideo = (): void => {}, patienceMs 
         lastVideo = performance.now()
       }
       framing.push(chunk, (packet) => {
-        const range = payloadRange(packet)
+        const range = payloadOf(packet)
         if (range !== undefined) packets.push(Buffer.from(packet.subarray(range.start, range.end)))
       })
     })

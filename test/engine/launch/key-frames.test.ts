@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, type ExpectStatic, expect, it } from 'vitest'
 import { runToEnd, startChild } from '../../../engine/gst/child.ts'
 import type { Launch } from '../../../engine/launch/launch.ts'
-import { payloadRange, timestampOf } from '../../../engine/rtp/packet.ts'
+import { payloadOf, timestampOf } from '../../../engine/rtp/packet.ts'
 import { Rfc4571Reader } from '../../../engine/rtp/rfc4571.ts'
 import type { Encoding } from '../../../lib/schema/pipeline.ts'
 import { H264, PICTURES, plan } from '../../helpers/media/play-launch.ts'
@@ -47,7 +47,7 @@ const keyFrames = async (launch: Launch, codec: Codec, count: number): Promise<r
     void child.ended.then(() => resolve())
     child.media[0]?.on('data', (chunk: Buffer) => {
       framing.push(chunk, (packet) => {
-        const range = payloadRange(packet)
+        const range = payloadOf(packet)
         if (range === undefined) return
         if (pictures.at(-1)?.timestamp !== timestampOf(packet)) pictures.push({ timestamp: timestampOf(packet), types: [] })
         pictures.at(-1)?.types.push(...typesOf(codec, packet.subarray(range.start, range.end)))

@@ -6,6 +6,8 @@ const [url = '', count = '1', transport = 'tcp'] = process.argv.slice(2)
 const { hostname, port } = new URL(url.replace(/^rtsp:/, 'http:'))
 // One buffer for all: nothing is kept.
 const buffer = Buffer.allocUnsafe(256 * 1024)
+/** Half of what servers wait for a sign of life of a reader over UDP. */
+const KEEP_ALIVE_MS = 30_000
 let bytes = 0
 let playing = 0
 
@@ -49,6 +51,7 @@ const open = async () => {
       if (!session) return
       step = 'play'
       send('PLAY', url, `Session: ${session}\r\nRange: npt=0-\r\n`)
+      setInterval(() => send('GET_PARAMETER', url, `Session: ${session}\r\n`), KEEP_ALIVE_MS)
     } else if (text.includes('200 OK')) {
       step = 'media'
       playing += 1

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { AccessUnit } from '../../../../engine/rtp/access-unit.ts'
 import { parseRtpCaps } from '../../../../engine/rtp/caps.ts'
 import { fragmenterOf, MAX_PACKET_BYTES } from '../../../../engine/rtp/fragment.ts'
-import { payloadRange } from '../../../../engine/rtp/packet.ts'
+import { payloadOf } from '../../../../engine/rtp/packet.ts'
 import { RtpStream } from '../../../../engine/rtp/stream.ts'
 import { framedPackets, H264_CAPS, rtpPacket } from '../../../helpers/rtsp/packets.ts'
 import { Random } from '../../../helpers/rtsp/random-bytes.ts'
@@ -20,7 +20,7 @@ const body = (bytes: number): Buffer => Buffer.from(new Random(bytes).bytes(byte
 
 const fragment = (codec: Codec, payload: Buffer, marker = true) => {
   const packet = rtpPacket({ sequence: 7, timestamp: 9000, marker, payload })
-  return fragmenterOf(codec)(packet, payloadRange(packet) ?? { start: 0, end: 0 })
+  return fragmenterOf(codec)(payloadOf(packet) ?? { packet, start: 0, end: 0 })
 }
 
 /** What a receiver makes of fragments (RFC 6184 section 5.8, RFC 7798 section 4.4.3). */
@@ -87,7 +87,7 @@ it.each([0x00, 0x18, 0x1d, 0x1f])('a packet of H264 that is no NAL unit stays as
 
 it('packets of another codec stay as they are', () => {
   const packet = rtpPacket({ sequence: 1, timestamp: 1, payload: 'x'.repeat(9000) })
-  expect(fragmenterOf('JPEG')(packet, { start: 12, end: packet.length })).toEqual([packet])
+  expect(fragmenterOf('JPEG')({ packet, start: 12, end: packet.length })).toEqual([packet])
 })
 
 it.each([
@@ -106,9 +106,9 @@ it.each([
   const extension = Buffer.concat([Buffer.from('bede015e', 'hex'), Buffer.alloc(4 * 350)])
   const packet = rtpPacket({ sequence: 1, timestamp: 1, payload: Buffer.concat([extension, Buffer.from(payload, 'hex')]) })
   packet[0] = 0x90
-  const range = payloadRange(packet) ?? expect.fail('not RTP')
+  const read = payloadOf(packet) ?? expect.fail('not RTP')
   expect(packet.length).toBeGreaterThan(MAX_PACKET_BYTES)
-  expect(fragmenterOf(codec)(packet, range)).toEqual([packet])
+  expect(fragmenterOf(codec)(read)).toEqual([packet])
 })
 
 describe('a stream that fragments', () => {
@@ -154,7 +154,7 @@ describe('a stream that fragments', () => {
 it('KLV is split anywhere, with the marker on the last packet (RFC 6597 section 4.2)', () => {
   const data = body(3000)
   const packet = rtpPacket({ sequence: 7, timestamp: 9000, marker: true, payload: data })
-  const packets = fragmenterOf('SMPTE336M')(packet, payloadRange(packet) ?? { start: 0, end: 0 })
+  const packets = fragmenterOf('SMPTE336M')(payloadOf(packet) ?? { packet, start: 0, end: 0 })
   expect(packets.map((part) => [part.length, (part[1] ?? 0) >= 0x80])).toEqual([
     [1400, false],
     [1400, false],

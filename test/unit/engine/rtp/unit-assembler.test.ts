@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { hasMarker, payloadRange } from '../../../../engine/rtp/packet.ts'
+import { hasMarker, payloadOf } from '../../../../engine/rtp/packet.ts'
 import { UnitAssembler } from '../../../../engine/rtp/unit-assembler.ts'
 import { useFakeTimers } from '../../../helpers/fake-timers.ts'
 import { IDR, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
@@ -13,8 +13,10 @@ const [INTRA, INTRA_SLICE, PREDICTED] = [Buffer.from('4188', 'hex'), Buffer.from
 const setUp = (encodingName = 'H264') => {
   const units: { types: readonly number[]; markers: readonly boolean[]; timestamp: number; key: boolean }[] = []
   const assembler = new UnitAssembler({
-    onUnit: (packets, timestamp, key) =>
-      units.push({ types: packets.map((packet) => (packet[12] ?? 0) & 0x1f), markers: packets.map(hasMarker), timestamp, key }),
+    onUnit: (payloads, timestamp, key) => {
+      const packets = payloads.map(({ packet }) => packet)
+      units.push({ types: packets.map((packet) => (packet[12] ?? 0) & 0x1f), markers: packets.map(hasMarker), timestamp, key })
+    },
     onDropped: () => {},
   })
   assembler.setEncoding(encodingName)
@@ -22,7 +24,7 @@ const setUp = (encodingName = 'H264') => {
   let sequence = 0
   const push = (timestamp: number, payload: Buffer, marker: boolean): void => {
     const packet = rtpPacket({ sequence: sequence++, timestamp, marker, payload })
-    assembler.push(packet, payloadRange(packet) ?? { start: 12, end: packet.length })
+    assembler.push(payloadOf(packet) ?? { packet, start: 12, end: packet.length })
   }
   /** A picture whose last packet has the marker, or all of them. */
   const picture = (timestamp: number, payloads: readonly Buffer[], marks: 'last' | 'all' = 'last'): void => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { payloadRange } from '../../../../../engine/rtp/packet.ts'
+import { payloadOf } from '../../../../../engine/rtp/packet.ts'
 import { NalRepair, type RepairedUnit } from '../../../../../engine/rtp/repair/nal-repair.ts'
 import type { NalCodec } from '../../../../../engine/rtp/repair/nal-units.ts'
 import { rtpPacket } from '../../../../helpers/rtsp/packets.ts'
@@ -38,7 +38,7 @@ const start = (codec: NalCodec, parameters: ReadonlyMap<string, string> = new Ma
       if (!sameTime) timestamp += 3000
       const given = payloads.map((payload, at) => {
         const packet = rtpPacket({ sequence: sequence++, timestamp, marker: at === payloads.length - 1, payload })
-        return { packet, ...(payloadRange(packet) ?? { start: 0, end: 0 }) }
+        return payloadOf(packet) ?? { packet, start: 0, end: 0 }
       })
       return repair.repair(given, timestamp, key)
     },
