@@ -94,7 +94,10 @@ export class UnitAssembler {
 
   /** Call after the packets of a chunk: closes an open unit when nothing more comes for it. */
   closeAfterSilence(): void {
-    if (this.#payloads.length === 0 || this.#timer !== undefined) return
+    if (this.#payloads.length > 0 && this.#timer === undefined) this.#waitForSilence()
+  }
+
+  #waitForSilence(): void {
     const [first] = this.#payloads
     const count = this.#payloads.length
     this.#timer = setTimeout(

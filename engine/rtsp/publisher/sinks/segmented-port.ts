@@ -1,16 +1,12 @@
 import { isIPv6 } from 'node:net'
 import type { KoffiFunc } from 'koffi'
 import type { Datagrams } from '../../../rtp/access-unit.ts'
+import { type MessageVector, messageVector } from './message-vector.ts'
 import { type PortAddresses, Refusals, type RtpPort } from './rtp-port.ts'
-
-/** Limits of one call: UDP_MAX_SEGMENTS of Linux is 64, its IP packet has at most 65,535 bytes. */
-const MAX_SEGMENTS = 44
-const MAX_CALL_BYTES = 64_000
 
 // Values of Linux, the same on every architecture that Node.js runs on.
 const [AF_INET, AF_INET6] = [2, 10]
 const [SOCK_DGRAM, SOCK_NONBLOCK, SOCK_CLOEXEC] = [2, 0o4000, 0o2000000]
-const [SOL_UDP, UDP_SEGMENT] = [17, 103]
 const [EINTR, EIO, EAGAIN, EINVAL, EMSGSIZE, ENOPROTOOPT, ENOBUFS, ECONNREFUSED] = [4, 5, 11, 22, 90, 92, 105, 111]
 
 /** What the network card or the route cannot do: then each packet has a call of its own. */
@@ -24,12 +20,12 @@ interface Libc {
   readonly bind: Int
   readonly connect: Int
   readonly getsockname: Int
-  readonly setsockopt: Int
-  readonly send: Int
+  readonly sendmmsg: Int
   readonly close: Int
   readonly inet_pton: Int
   readonly if_nametoindex: Int
   errno(): number
+  addressOf(bytes: Buffer): bigint
 }
 
 /** Opens ports that send many packets with one system call (UDP_SEGMENT of Linux, udp(7)); no root privilege is needed. */
@@ -48,18 +44,19 @@ export const loadSegmentation = (): Promise<OpenPort | undefined> => {
 
 const loadLibc = async (): Promise<Libc> => {
   const { default: koffi } = await import('koffi')
+  if (koffi.sizeof('void *') !== 8) throw new Error('The messages are those of a system with pointers of 8 bytes')
   const library = koffi.load('libc.so.6')
   return {
     socket: library.func('int socket(int domain, int type, int protocol)'),
     bind: library.func('int bind(int fd, const void *address, unsigned int length)'),
     connect: library.func('int connect(int fd, const void *address, unsigned int length)'),
     getsockname: library.func('int getsockname(int fd, void *address, void *length)'),
-    setsockopt: library.func('int setsockopt(int fd, int level, int name, const void *value, unsigned int length)'),
-    send: library.func('long send(int fd, const void *data, size_t length, int flags)'),
+    sendmmsg: library.func('int sendmmsg(int fd, void *headers, unsigned int count, int flags)'),
     close: library.func('int close(int fd)'),
     inet_pton: library.func('int inet_pton(int family, const char *text, void *address)'),
     if_nametoindex: library.func('unsigned int if_nametoindex(const char *name)'),
     errno: () => koffi.errno(),
+    addressOf: (bytes) => koffi.address(bytes),
   }
 }
 
@@ -101,14 +98,31 @@ const socketAddress = (libc: Libc, family: number, text: string, port: number): 
   return address
 }
 
+/** The messages that were sent last: those of an access unit are the same for all readers. */
+interface Latest {
+  readonly datagrams: Datagrams
+  readonly from: number
+  readonly to: number
+  readonly segmenting: boolean
+  readonly vector: MessageVector
+}
+
+let latest: Latest | undefined
+
+const vectorOf = (libc: Libc, datagrams: Datagrams, from: number, to: number, segmenting: boolean): MessageVector => {
+  if (latest?.datagrams !== datagrams || latest.from !== from || latest.to !== to || latest.segmenting !== segmenting) {
+    const vector = messageVector(datagrams, { from, to, segmenting }, libc.addressOf)
+    latest = { datagrams, from, to, segmenting, vector }
+  }
+  return latest.vector
+}
+
 class SegmentedPort implements RtpPort {
   readonly port: number
   readonly #libc: Libc
   #fd: number | undefined
   readonly #refusals = new Refusals()
   #segmenting = true
-  /** Bytes of a segment, as the socket has been told. */
-  #segmentBytes = 0
 
   constructor(libc: Libc, fd: number, port: number) {
     this.#libc = libc
@@ -138,25 +152,15 @@ class SegmentedPort implements RtpPort {
     this.#fd = undefined
   }
 
-  /** Packets of one size, the last of them perhaps smaller, with one call. */
-  #sendSome({ data, starts }: Datagrams, from: number, to: number): number {
+  /** Sends what the kernel takes with one call; returns how many packets that was. */
+  #sendSome(datagrams: Datagrams, from: number, to: number): number {
     const fd = this.#fd
     if (fd === undefined) return 0
-    const start = starts[from] ?? 0
-    const size = (starts[from + 1] ?? start) - start
-    const segments = this.#segmenting ? countOf(starts, from, to, size) : 1
-    const count = this.#useSegments(fd, size, segments) ? segments : 1
-    const end = starts[from + count] ?? start
-    const sent = this.#libc.send(fd, data.subarray(start, end), end - start, 0)
-    return sent >= 0 ? count : this.#afterError(this.#libc.errno(), count)
-  }
-
-  /** Whether the socket will make so many packets of this size. One that is smaller than a segment stays whole without being told. */
-  #useSegments(fd: number, size: number, segments: number): boolean {
-    if (!this.#segmenting || size === this.#segmentBytes || (segments === 1 && size < this.#segmentBytes)) return this.#segmenting
-    if (this.#libc.setsockopt(fd, SOL_UDP, UDP_SEGMENT, uint32(size), 4) < 0) this.#segmenting = false
-    else this.#segmentBytes = size
-    return this.#segmenting
+    const { headers, packets } = vectorOf(this.#libc, datagrams, from, to, this.#segmenting)
+    const sent = this.#libc.sendmmsg(fd, headers, packets.length, 0)
+    if (sent === packets.length) return to - from
+    if (sent < 0) return this.#afterError(this.#libc.errno(), packets[0] ?? 1)
+    return packets.slice(0, sent).reduce((sum, count) => sum + count, 0)
   }
 
   /** How many packets are done with: those that the kernel will not take are lost, as on the network. */
@@ -164,23 +168,10 @@ class SegmentedPort implements RtpPort {
     if (TRY_AGAIN.has(errno)) return 0
     if (this.#segmenting && CANNOT_SEGMENT.has(errno)) {
       this.#segmenting = false
-      if (this.#fd !== undefined) this.#libc.setsockopt(this.#fd, SOL_UDP, UDP_SEGMENT, uint32(0), 4)
       return 0
     }
     // The error of an earlier packet. This one was not sent.
     if (errno === ECONNREFUSED) this.#refusals.add()
     return count
   }
-}
-
-const countOf = (starts: readonly number[], from: number, to: number, size: number): number => {
-  const start = starts[from] ?? 0
-  let count = 1
-  while (count < MAX_SEGMENTS && from + count < to) {
-    const next = (starts[from + count + 1] ?? 0) - (starts[from + count] ?? 0)
-    if (next > size || (starts[from + count + 1] ?? 0) - start > MAX_CALL_BYTES) break
-    count += 1
-    if (next < size) break
-  }
-  return count
 }
