@@ -21,6 +21,11 @@ export class FrameRouter {
     return true
   }
 
+  /** Frames that came are still needed. */
+  get holds(): boolean {
+    return this.#early !== undefined || this.#inputs.some((input) => input.holds)
+  }
+
   /** The response to PLAY is here. */
   play(): void {
     const early = this.#early ?? []

@@ -4,6 +4,7 @@ import type { RtpStream } from '../rtp/stream.ts'
 import { formatInterleaved } from '../rtsp/protocol/interleaved.ts'
 import type { RtspRequest } from '../rtsp/protocol/message.ts'
 import type { Described } from '../sources/rtsp-client.ts'
+import { IGNORE } from '../sources/rtsp-connection.ts'
 import { FrameRouter } from './frame-router.ts'
 import { keepAlive } from './keep-alive.ts'
 import type { Channels } from './response-headers.ts'
@@ -63,7 +64,7 @@ class SourceReading {
     this.#start().catch((error: unknown) => this.#break(error))
     const fault = await this.#end.promise
     signal.removeEventListener('abort', onAbort)
-    connection.handlers = { onFrame: () => {}, onRequest: () => {} }
+    connection.handlers = IGNORE
     for (const stream of streams) stream.end()
     this.#over.abort()
     await this.#session.tearDown(AbortSignal.timeout(TEARDOWN_MS))
@@ -76,6 +77,7 @@ class SourceReading {
     connection.handlers = {
       onFrame: (channel, payload) => this.#router.take(channel, payload),
       onRequest: (request) => this.#answer(request),
+      holdsFrames: () => this.#router.holds,
     }
     void connection.closed.then((error) => {
       if (error !== undefined) this.#break(error)

@@ -43,6 +43,11 @@ export class TrackInput {
     stream.setCaps(track.caps)
   }
 
+  /** Packets that came are still needed. */
+  get holds(): boolean {
+    return this.#stream.holds
+  }
+
   /** The response to PLAY came; `timestamp`: where the track begins by RTP-Info. */
   played(atMs: number, timestamp: number | undefined): void {
     this.#played = { atMs, timestamp }

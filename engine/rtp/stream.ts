@@ -113,6 +113,11 @@ export class RtpStream {
     return this.#live
   }
 
+  /** Packets that came are still needed. */
+  get holds(): boolean {
+    return this.#assembler.holds || this.#pending.length > 0
+  }
+
   get stats(): RtpStreamStats {
     return { ...this.#stats, gaps: this.#sequences.gaps + this.#gapsOfChildren }
   }
@@ -206,7 +211,7 @@ export class RtpStream {
     if (this.#pending.length > 0) this.#armCapsTimer()
   }
 
-  /** Takes one RTP packet, which must not change until its access unit is complete. Throws RtpFramingError after many that are none. */
+  /** Takes one RTP packet, which must not change as long as `holds` says so. Throws RtpFramingError after many that are none. */
   ingestPacket(packet: Buffer): void {
     this.#take(packet)
     this.#assembler.closeAfterSilence()

@@ -67,6 +67,11 @@ export class UnitAssembler {
     this.#patience = PATIENCE[origin]
   }
 
+  /** A unit is open. */
+  get holds(): boolean {
+    return this.#payloads.length > 0
+  }
+
   push(payload: Payload): void {
     const { packet } = payload
     const timestamp = timestampOf(packet)

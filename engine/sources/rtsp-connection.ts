@@ -4,15 +4,13 @@ import { formatRequest, formatResponse, type HeaderFields } from '../rtsp/protoc
 import type { RtspMessage, RtspRequest, RtspResponse } from '../rtsp/protocol/message.ts'
 import { MessageParser } from '../rtsp/protocol/message-parser.ts'
 import { type Address, RTSPS_PORT } from './address.ts'
+import { ReceiveBuffer } from './receive-buffer.ts'
 
 /** A server that lets more than this wait does not read what it is sent. */
 const MAX_UNREAD_BYTES = 64 * 1024
 
 /** More in a row than this is no slip of a camera, but another protocol. */
 const MAX_STRAY_BYTES = 64 * 1024
-
-/** Where the kernel puts what a connection brings: one for all of them, since each copies its chunk at once. */
-const received = Buffer.allocUnsafeSlow(64 * 1024)
 
 /** Responses that come later than this many requests are taken for those of a present one. */
 const MAX_ABANDONED = 8
@@ -25,12 +23,14 @@ export class UnreadError extends Error {}
 
 /** What else comes over the connection, besides the responses. */
 interface ConnectionHandlers {
-  /** A frame of interleaved RTP or RTCP. Its payload stays valid. */
+  /** A frame of interleaved RTP or RTCP. Its payload stays valid as long as `holdsFrames` says so. */
   readonly onFrame: (channel: number, payload: Buffer) => void
   readonly onRequest: (request: RtspRequest) => void
+  /** Whether payloads of frames are still needed; asked after each chunk. */
+  readonly holdsFrames: () => boolean
 }
 
-const IGNORE: ConnectionHandlers = { onFrame: () => {}, onRequest: () => {} }
+export const IGNORE: ConnectionHandlers = { onFrame: () => {}, onRequest: () => {}, holdsFrames: () => false }
 
 interface Pending {
   readonly resolve: (response: RtspResponse) => void
@@ -77,14 +77,18 @@ export class RtspConnection {
       deadline.throwIfAborted()
       const secure = scheme === 'rtsps'
       const port = given ?? (secure ? RTSPS_PORT : 554)
+      const received = new ReceiveBuffer()
       let connection: RtspConnection | undefined
       const callback = (bytes: number): boolean => {
-        if (connection !== undefined) connection.#read(Buffer.from(received.subarray(0, bytes)))
+        const chunk = received.take(bytes)
+        if (connection === undefined) return true
+        connection.#read(chunk)
+        if (!connection.#holds) received.reuse()
         return true
       }
       const socket = secure
         ? connectTls({ host, port, rejectUnauthorized: false, ...(isIP(host) === 0 && { servername: host }) })
-        : connect({ host, port, noDelay: true, onread: { buffer: received, callback } })
+        : connect({ host, port, noDelay: true, onread: { buffer: received.room, callback } })
       const onAbort = (): void => fail(deadline.reason)
       const fail = (reason: unknown): void => {
         deadline.removeEventListener('abort', onAbort)
@@ -155,6 +159,11 @@ export class RtspConnection {
     if (this.#socket.destroyed) return
     if (this.#socket.writableLength > MAX_UNREAD_BYTES) this.fail(new UnreadError())
     else this.#socket.write(data)
+  }
+
+  /** Whether a part of what was read is still needed. */
+  get #holds(): boolean {
+    return this.#parser.holds || this.handlers.holdsFrames()
   }
 
   #read(chunk: Buffer): void {

@@ -58,7 +58,12 @@ export class MessageParser {
     this.#limits = { ...DEFAULT_LIMITS, ...limits }
   }
 
-  /** The messages that this chunk completes. Payloads are views of the chunks. */
+  /** Some of the chunks are still needed. */
+  get holds(): boolean {
+    return this.#bytes > 0
+  }
+
+  /** The messages that this chunk completes. Payloads of frames are views of the chunks. */
   push(chunk: Buffer): readonly RtspMessage[] {
     if (this.#failed) throw new RtspProtocolError('The connection is broken')
     if (chunk.length === 0) return []
@@ -76,7 +81,7 @@ export class MessageParser {
 
   #parse(): readonly RtspMessage[] {
     const [first] = this.#chunks
-    const data = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks)
+    const data = this.#chunks.length === 1 && first ? first : joined(this.#chunks)
     const messages: RtspMessage[] = []
     let offset = 0
     for (;;) {
@@ -151,11 +156,22 @@ export class MessageParser {
     if (data.length - offset < head.bodyBytes) return 0
     this.#head = undefined
     this.#stray = 0
-    const body = head.bodyBytes === 0 ? EMPTY : data.subarray(offset, offset + head.bodyBytes)
+    const body = head.bodyBytes === 0 ? EMPTY : Buffer.from(data.subarray(offset, offset + head.bodyBytes))
     messages.push({ ...head.start, headers: head.headers, body })
     // A message without a body consumes no further byte: the next message begins at the same offset.
     return head.bodyBytes === 0 ? this.#next(data, offset, messages) : head.bodyBytes
   }
+}
+
+/** The chunks in one buffer: without a copy where each lies behind the one before it. */
+const joined = (chunks: readonly Buffer[]): Buffer => {
+  const [first] = chunks
+  let end = first?.byteOffset
+  for (const { buffer, byteOffset, length } of chunks) {
+    if (buffer !== first?.buffer || byteOffset !== end) return Buffer.concat(chunks)
+    end += length
+  }
+  return first === undefined || end === undefined ? EMPTY : Buffer.from(first.buffer, first.byteOffset, end - first.byteOffset)
 }
 
 /** How responses begin, and the requests of a server (RFC 2326 section 10): four bytes of each. */
