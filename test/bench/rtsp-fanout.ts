@@ -32,8 +32,8 @@ const startBoth = async (kind: ServerKind) => {
   return { source: await startSource(feed), server }
 }
 
-/** A service runs for years: what counts is the cost when its code is compiled. */
-const WARM_UP_MS = 15_000
+/** A service runs for years: what counts is the cost when its code is compiled, which takes that long at 30 pictures a second. */
+const WARM_UP_MS = 40_000
 
 const measure = async (kind: ServerKind, readers: number) => {
   const { source, server } = await startBoth(kind)

@@ -37,6 +37,29 @@ describe('the RTSP message parser', () => {
     expect(parse(SAMPLES)).toEqual(WHOLE)
   })
 
+  it('copies no frame out of chunks that lie one behind the other', () => {
+    const payload = Buffer.from('8060010203040506', 'hex')
+    const bytes = Buffer.concat([formatInterleaved(0, payload), formatInterleaved(2, payload)])
+    const parser = new MessageParser()
+    expect(parser.holds).toBe(false)
+    const messages = [bytes.subarray(0, 6), bytes.subarray(6, 15), bytes.subarray(15)].flatMap((chunk) => parser.push(chunk))
+    expect(messages.map(shape)).toEqual([
+      [0, '8060010203040506'],
+      [2, '8060010203040506'],
+    ])
+    for (const message of messages) expect(message.kind === 'interleaved' && message.payload.buffer).toBe(bytes.buffer)
+    expect(parser.holds).toBe(false)
+    parser.push(bytes.subarray(0, 6))
+    expect(parser.holds).toBe(true)
+  })
+
+  it('gives messages bodies of their own, since the chunks may be used again', () => {
+    const bytes = Buffer.from(formatResponse(200, { CSeq: 1 }, 'v=0'))
+    const [message] = new MessageParser().push(bytes)
+    bytes.fill(0)
+    expect(message && shape(message)).toEqual([200, 'OK', '1', 'v=0'])
+  })
+
   it('parses the same messages however the bytes are split', () => {
     for (let seed = 1; seed <= 60; seed += 1) {
       const random = new Random(seed)
