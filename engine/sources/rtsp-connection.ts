@@ -30,6 +30,7 @@ interface ConnectionHandlers {
   readonly holdsFrames: () => boolean
 }
 
+/** What comes besides the responses is dropped. */
 export const IGNORE: ConnectionHandlers = { onFrame: () => {}, onRequest: () => {}, holdsFrames: () => false }
 
 interface Pending {

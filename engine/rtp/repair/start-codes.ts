@@ -57,7 +57,9 @@ const packetsOfUnit = (format: NalFormat, payloads: readonly Payload[], at: numb
   return [first, ...payloads.slice(at + 1, end)]
 }
 
-const isFragment = ({ typeOf, fragment }: NalFormat, { packet, start }: Payload): boolean => typeOf(packet[start] ?? 0) === fragment
+/** An empty payload is none, whatever the padding behind it looks like. */
+const isFragment = ({ typeOf, fragment }: NalFormat, { packet, start, end }: Payload): boolean =>
+  start < end && typeOf(packet[start] ?? 0) === fragment
 
 const isLastFragment = ({ headerBytes }: NalFormat, payload: Payload): boolean =>
   ((bytesOf(payload)[headerBytes] ?? 0) & FRAGMENT_END) !== 0

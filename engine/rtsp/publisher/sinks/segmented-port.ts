@@ -9,7 +9,7 @@ const [AF_INET, AF_INET6] = [2, 10]
 const [SOCK_DGRAM, SOCK_NONBLOCK, SOCK_CLOEXEC] = [2, 0o4000, 0o2000000]
 const [EINTR, EIO, EAGAIN, EINVAL, EMSGSIZE, ENOPROTOOPT, ENOBUFS, ECONNREFUSED] = [4, 5, 11, 22, 90, 92, 105, 111]
 
-/** What the network card or the route cannot do: then each packet has a call of its own. */
+/** What the network card or the route cannot do: then each packet is a message of its own. */
 const CANNOT_SEGMENT: ReadonlySet<number> = new Set([EMSGSIZE, EINVAL, EIO, ENOPROTOOPT])
 const TRY_AGAIN: ReadonlySet<number> = new Set([EAGAIN, ENOBUFS, EINTR])
 

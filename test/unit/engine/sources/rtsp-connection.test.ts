@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { formatInterleaved } from '../../../../engine/rtsp/protocol/interleaved.ts'
 import { parseAddress } from '../../../../engine/sources/address.ts'
@@ -9,13 +9,11 @@ import { Random } from '../../../helpers/rtsp/random-bytes.ts'
 const answer = (cseq: number | undefined, status: number): string =>
   `RTSP/1.0 ${status} Whatever\r\n${cseq === undefined ? '' : `CSeq: ${cseq}\r\n`}\r\n`
 
-/** A connection to a server that answers each request with what `answers` has for its number. */
-const open = async (answers: (cseq: number) => readonly string[]): Promise<RtspConnection> => {
+/** A connection to a server that does this with what it is sent. */
+const openTo = async (onData: (socket: Socket, data: Buffer) => void): Promise<RtspConnection> => {
   const server = createServer((socket) => {
     socket.on('error', () => {})
-    socket.on('data', (data) => {
-      for (const [, cseq] of data.toString().matchAll(/^CSeq: (\d+)/gim)) for (const text of answers(Number(cseq))) socket.write(text)
-    })
+    socket.on('data', (data) => onData(socket, data))
   }).listen(0, '127.0.0.1')
   onTestFinished(() => void server.close())
   await once(server, 'listening')
@@ -25,10 +23,16 @@ const open = async (answers: (cseq: number) => readonly string[]): Promise<RtspC
   return connection
 }
 
+/** A connection to a server that answers each request with what `answers` has for its number. */
+const open = (answers: (cseq: number) => readonly string[]): Promise<RtspConnection> =>
+  openTo((socket, data) => {
+    for (const [, cseq] of data.toString().matchAll(/^CSeq: (\d+)/gim)) for (const text of answers(Number(cseq))) socket.write(text)
+  })
+
 const never = new AbortController().signal
 
-/** Frames of random sizes, each filled with its number, and a response behind them, in pieces that respect no frame. */
-const sendFrames = (seed: number, count: number): readonly Buffer[] => {
+/** Frames of random sizes, each filled with its number, in pieces that respect no frame. */
+const piecesOfFrames = (seed: number, count: number): readonly Buffer[] => {
   const random = new Random(seed)
   const frames = Array.from({ length: count }, (_, number) => formatInterleaved(0, Buffer.alloc(1 + random.integer(3000), number)))
   const bytes = Buffer.concat(frames)
@@ -54,21 +58,14 @@ describe('a connection to an RTSP source', () => {
   })
 
   it.each([0, 1, 5, 60])('keeps the frames as long as they are needed: %i at a time', async (held) => {
-    const pieces = sendFrames(held, 1500)
-    const server = createServer((socket) => {
-      socket.on('error', () => {})
-      socket.once('data', async () => {
-        for (const piece of pieces) {
-          socket.write(piece)
-          await new Promise((resolve) => setImmediate(resolve))
-        }
-      })
-    }).listen(0, '127.0.0.1')
-    onTestFinished(() => void server.close())
-    await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
-    const connection = await RtspConnection.open(parseAddress(`rtsp://127.0.0.1:${port}/`), never)
-    onTestFinished(() => connection.close())
+    const pieces = piecesOfFrames(held, 1500)
+    // The one request is answered by all of them.
+    const connection = await openTo(async (socket) => {
+      for (const piece of pieces) {
+        socket.write(piece)
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    })
     const needed: { readonly number: number; readonly payload: Buffer }[] = []
     const spoiled: number[] = []
     let frames = 0
@@ -91,16 +88,8 @@ describe('a connection to an RTSP source', () => {
   })
 
   it('reads into the same buffer again when nothing of it is needed', async () => {
-    const server = createServer((socket) => {
-      socket.on('error', () => {})
-      // Each request is answered by a frame.
-      socket.on('data', () => socket.write(formatInterleaved(0, Buffer.alloc(60_000, 1))))
-    }).listen(0, '127.0.0.1')
-    onTestFinished(() => void server.close())
-    await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
-    const connection = await RtspConnection.open(parseAddress(`rtsp://127.0.0.1:${port}/`), never)
-    onTestFinished(() => connection.close())
+    // Each request is answered by a frame.
+    const connection = await openTo((socket) => void socket.write(formatInterleaved(0, Buffer.alloc(60_000, 1))))
     const buffers = new Set<ArrayBufferLike>()
     const { promise, resolve } = Promise.withResolvers<void>()
     let frames = 0

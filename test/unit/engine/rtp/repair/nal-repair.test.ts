@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { payloadOf } from '../../../../../engine/rtp/packet.ts'
 import { NalRepair, type RepairedUnit } from '../../../../../engine/rtp/repair/nal-repair.ts'
-import type { NalCodec } from '../../../../../engine/rtp/repair/nal-units.ts'
+import { NAL_FORMATS, type NalCodec } from '../../../../../engine/rtp/repair/nal-units.ts'
+import { withoutStartCodes } from '../../../../../engine/rtp/repair/start-codes.ts'
 import { rtpPacket } from '../../../../helpers/rtsp/packets.ts'
 import { Random } from '../../../../helpers/rtsp/random-bytes.ts'
 
@@ -193,6 +194,15 @@ describe('NAL units with start codes inside', () => {
       return Buffer.concat([Buffer.from([(header & 0xe0) | 28, flags | (header & 0x1f)]), nal.subarray(1 + at * 18, 19 + at * 18)])
     })
   }
+
+  it('are not looked for behind an empty payload, whatever its padding looks like', () => {
+    const padded = Buffer.concat([rtpPacket({ sequence: 1, timestamp: 1, payload: '' }), Buffer.from([28, 0x80, 0, 4])])
+    padded[0] = 0xa0
+    const last = rtpPacket({ sequence: 2, timestamp: 1, payload: Buffer.concat([Buffer.from([28, 0x41]), START, IDR]) })
+    const payloads = [padded, last].map((packet) => payloadOf(packet) ?? expect.fail('not RTP'))
+    expect(payloads[0]).toMatchObject({ start: 12, end: 12 })
+    expect(withoutStartCodes(NAL_FORMATS.H264, payloads)).toBeUndefined()
+  })
 
   it('become packets of their own, and the picture a key frame', () => {
     const { unit } = start('H264')
