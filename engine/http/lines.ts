@@ -12,6 +12,8 @@ export const writeLines = (
   source: LineSource<unknown>,
   onHeartbeat: () => void,
 ): void => {
+  // The client has gone while the source was asked for: nothing would end this, and each heartbeat would pass for a contact.
+  if (response.destroyed) return
   response.writeHead(200, { 'content-type': 'application/x-ndjson' })
   let begun = false
   const push = (event: unknown): void => {

@@ -88,6 +88,31 @@ describe('lines from server to client', () => {
     expect(await ended.next()).toEqual({ done: true, value: undefined })
   })
 
+  it('do not begin for a client that has gone before their source was there', async () => {
+    const counts = { sources: 0, heartbeats: 0 }
+    const served = Promise.withResolvers<void>()
+    const server = createServer((_request, response) => {
+      response.once('close', () => {
+        const source = () => {
+          counts.sources += 1
+          return () => {}
+        }
+        writeLines(response, { heartbeatMs: 10, maxBacklog: 1000 }, source, () => {
+          counts.heartbeats += 1
+        })
+        served.resolve()
+      })
+      client.destroy()
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    onTestFinished(() => void server.close())
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+    client.write('GET / HTTP/1.1\r\nhost: engine\r\n\r\n')
+    await served.promise
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(counts).toEqual({ sources: 0, heartbeats: 0 })
+  })
+
   it('are cut off for a client that does not read', async () => {
     const { port, sinks } = await serve({ heartbeatMs: NEVER_MS, maxBacklog: 100_000 })
     const client = connect(port, '127.0.0.1')
