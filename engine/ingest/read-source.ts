@@ -96,6 +96,8 @@ class SourceReading {
     const wanted: readonly Track[] = klv === undefined ? [video] : [video, klv]
     const inputs = await this.#setUpTracks(wanted)
     const starts = await this.#session.play()
+    // A server may end the session with the answer to PLAY.
+    this.#over.signal.throwIfAborted()
     const playedMs = performance.now()
     this.#playing = true
     for (const [at, input] of inputs.entries()) input.played(playedMs, this.#session.startOf(wanted, at, starts))

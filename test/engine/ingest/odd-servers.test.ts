@@ -3,6 +3,8 @@ import { Fault } from '../../../engine/fault.ts'
 import { TRANSPORT_REFUSED } from '../../../engine/gst/bus-errors.ts'
 import { NOT_UNDERSTOOD } from '../../../engine/ingest/source-faults.ts'
 import type { AccessUnit } from '../../../engine/rtp/access-unit.ts'
+import { formatRequest, formatResponse, type HeaderFields } from '../../../engine/rtsp/protocol/format-message.ts'
+import { formatInterleaved } from '../../../engine/rtsp/protocol/interleaved.ts'
 import type { RtspRequest } from '../../../engine/rtsp/protocol/message.ts'
 import { childReads, engineReads, faultOf, playSource } from '../../helpers/media/play-source.ts'
 import {
@@ -345,6 +347,21 @@ describe('the end of a source that the engine reads', () => {
     for (const client of server.clients) end(client)
     expect(await play.ended).toMatchObject(fault)
     expect(performance.now() - began).toBeLessThan(5000)
+  })
+
+  it('in the same read as the answer to PLAY leaves nothing behind', async () => {
+    const server = await startOddServer({
+      answer: answers('PLAY', (request, { headers }, { socket }) => {
+        const early = rtpPacket({ sequence: 1, timestamp: 0, marker: true, payload: KEY_SLICE })
+        const answer = formatResponse(200, { CSeq: request.headers.get('cseq'), ...headers } as HeaderFields)
+        socket.write(Buffer.concat([formatInterleaved(0, early), answer, formatRequest('TEARDOWN', '*', { CSeq: 77 })]))
+        return false
+      }),
+    })
+    const play = await playSource(server.url)
+    expect(await play.ended).toMatchObject({ reason: 'ended' })
+    await new Promise((resolve) => setImmediate(resolve))
+    expect([play.streams[0].live, play.video.length, play.log()]).toEqual([false, 0, []])
   })
 
   it('is not noticed by a BYE of somebody else', async () => {
