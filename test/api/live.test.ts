@@ -163,5 +163,18 @@ for (const host of HOSTS) {
       await ended
       await left(api)
     })
+
+    it('does not begin for a session that ended while it was opened', async () => {
+      await using api = await createTestApi(host)
+      await playing(api)
+      const start = Promise.withResolvers<void>()
+      api.live.start = start.promise
+      const answer = api.send('GET', VIDEO)
+      const { status } = await api.send('PUT', '/svc/auth/password', { password: 'correct horse battery staple' }, KEY)
+      expect(status).toBe(200)
+      expect((await answer).status).toBe(401)
+      start.resolve()
+      await left(api)
+    })
   })
 }

@@ -1,4 +1,5 @@
 import type { Streams } from '../../../lib/access/streams.ts'
+import { ApiError } from '../../../lib/errors.ts'
 import type { Exchange } from '../route.ts'
 import { streamAnswer } from './stream-body.ts'
 
@@ -15,8 +16,14 @@ export const relayStream = async (
   open: (signal: AbortSignal) => Promise<ReadableStream<Uint8Array>>,
 ): Promise<Response> => {
   const upstream = new AbortController()
-  const release = streams.open({ admission, clientAddress: context.clientAddress }, () => relay?.end())
   let relay: Relay | undefined
+  let hasEnded = false
+  const release = streams.open({ admission, clientAddress: context.clientAddress }, () => {
+    hasEnded = true
+    // A stream may take as long to open as a pipeline to start.
+    if (relay === undefined) upstream.abort()
+    else relay.end()
+  })
   const leave = (): void => {
     request.signal.removeEventListener('abort', leave)
     upstream.abort()
@@ -27,10 +34,12 @@ export const relayStream = async (
     relay = new Relay(await open(upstream.signal), leave, context.disconnect)
   } catch (error) {
     leave()
-    throw error
+    throw hasEnded ? sessionEnded() : error
   }
   return streamAnswer(relay.body, { 'content-type': contentType, 'x-content-type-options': 'nosniff' })
 }
+
+const sessionEnded = (): ApiError => new ApiError('UNAUTHORIZED', 'The session ended before the stream began. Log in for another one.')
 
 /** One stream from the engine to a client. */
 class Relay {

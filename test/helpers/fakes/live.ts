@@ -7,6 +7,8 @@ export interface FakeLive extends Live {
   refusal: ApiError | undefined
   /** Whether a stream ends after its first bytes. */
   endless: boolean
+  /** What the next streams wait for before they begin, as for a pipeline that starts. */
+  start: Promise<void> | undefined
   /** Streams that are open. */
   open: number
   /** How many chunks were taken from all streams. */
@@ -32,6 +34,7 @@ export const createFakeLive = (engine: Engine): FakeLive => {
   const open = async (id: string, signal: AbortSignal, bytes: Uint8Array): Promise<ReadableStream<Uint8Array>> => {
     const { state } = await engine.view(id)
     if (fake.refusal !== undefined) throw fake.refusal
+    if (fake.start !== undefined) await untilStarted(fake.start, signal)
     if (state !== 'playing') throw new ApiError('CONFLICT', `The pipeline ${id} is not playing.`, { reason: 'not_playing' })
     fake.open += 1
     let first = true
@@ -63,6 +66,7 @@ export const createFakeLive = (engine: Engine): FakeLive => {
   const fake: FakeLive = {
     refusal: undefined,
     endless: false,
+    start: undefined,
     open: 0,
     taken: 0,
     video: (id, signal) => open(id, signal, FIRST_BYTES),
@@ -70,3 +74,9 @@ export const createFakeLive = (engine: Engine): FakeLive => {
   }
   return fake
 }
+
+const untilStarted = (start: Promise<void>, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason))
+    start.then(resolve, reject)
+  })
