@@ -114,6 +114,42 @@ describe('the forms of the dashboard', () => {
     expect((await service.request('GET', '/svc/settings')).body).toMatchObject({ start_timeout_seconds: 12, stall_timeout_seconds: 20 })
     await service.stop()
   }, 60_000)
+
+  it('keep what is typed while they are being saved', async () => {
+    const service = await startService()
+    const { page, expectQuiet } = await chromium.open()
+    /** Presses a button whose request is answered only when the work is done. */
+    const during = async (button: string, work: () => Promise<void>): Promise<void> => {
+      const asked = Promise.withResolvers<void>()
+      const done = Promise.withResolvers<void>()
+      await page.route(/\/svc\/(settings|auth\/password)$/, async (route) => {
+        asked.resolve()
+        await done.promise
+        await route.continue()
+      })
+      await page.getByRole('button', { name: button }).click()
+      await asked.promise
+      await work()
+      done.resolve()
+      await page.unrouteAll({ behavior: 'wait' })
+    }
+    await page.goto(`${service.url}/svc/dashboard/#/settings`)
+    const [start, stall] = ['Longest start (s)', 'Restart after no frame for (s)'].map((name) => page.getByRole('textbox', { name }))
+    await start?.fill('11')
+    await during('Save settings', async () => stall?.fill('21'))
+    await page.getByText('The settings are saved.').waitFor()
+    expect([await start?.inputValue(), await stall?.inputValue()]).toEqual(['11', '21'])
+    await page.getByRole('button', { name: 'Save settings' }).click()
+    await expect.poll(async () => (await service.request('GET', '/svc/settings')).body.stall_timeout_seconds).toBe(21)
+
+    const password = page.getByRole('textbox', { name: 'New password' })
+    await password.fill(PASSWORD)
+    await during('Set password', () => password.fill(`${PASSWORD} and more`))
+    await page.getByText('The password is set.').waitFor()
+    await page.getByRole('button', { name: 'Change password' }).waitFor()
+    expectQuiet()
+    await service.stop()
+  }, 60_000)
 })
 
 describe('a page that is left open', () => {

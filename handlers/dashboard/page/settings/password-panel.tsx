@@ -17,10 +17,12 @@ export const PasswordPanel = () => {
   const isSet = authEnabled.value === true
   const set = async (): Promise<void> => {
     passwordChanging.value = true
+    // The field can be typed into meanwhile.
+    const chosen = password.value
     try {
-      await api.setPassword({ body: { password: password.value } })
+      await api.setPassword({ body: { password: chosen } })
       // A change ends every session, this one too.
-      await logIn(password.value)
+      await logIn(chosen)
       authEnabled.value = true
       password.value = ''
       failure.value = undefined

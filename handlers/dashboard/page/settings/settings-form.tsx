@@ -42,10 +42,12 @@ export const SettingsForm = () => {
     })
   }, [])
   const save = async (): Promise<void> => {
+    const sent = changes.value
     try {
-      read.value = readOf(await api.changeSettings({ body: patchOf(changes.value), ifMatch: read.value?.etag }))
-      changes.value = NO_CHANGES
+      read.value = readOf(await api.changeSettings({ body: patchOf(sent), ifMatch: read.value?.etag }))
       forgetTyped(FORM)
+      // What was typed meanwhile is not saved yet.
+      changes.value = without(changes.value, sent)
       issues.value = new Map()
       failure.value = ''
       notify('The settings are saved.')
@@ -92,6 +94,11 @@ export const SettingsForm = () => {
       </div>
     </form>
   )
+}
+
+const without = (changes: Changes, saved: Changes): Changes => {
+  const left = [...changes].filter(([path, value]) => saved.get(path) !== value)
+  return left.length === 0 ? NO_CHANGES : new Map(left)
 }
 
 /** Whether each mistake has a field that shows it. */
