@@ -90,7 +90,7 @@ export class TsFormat implements Format, TsChunks {
     return chunk
   }
 
-  gop(): ReadonlyMap<AccessUnit, Chunk> {
+  gop(): Map<AccessUnit, Chunk> {
     const { video, klv } = this.#streams
     const tracks = [video.gop?.units ?? [], klv?.gop?.units ?? []]
     if (tracks[0]?.length === 0) return new Map()

@@ -10,8 +10,8 @@ const IDLE_MS = 10_000
 export interface TsChunks {
   /** The packets of a unit, the same for all; undefined when it has none, or before the key picture after a loss. */
   chunk(track: number, unit: AccessUnit): Chunk | undefined
-  /** The cached GOP for a client that joins now, on times that let it catch up. */
-  gop(): ReadonlyMap<AccessUnit, Chunk>
+  /** The cached GOP for a client that joins now, on times that let it catch up. The caller owns it. */
+  gop(): Map<AccessUnit, Chunk>
   /** The tables alone, undefined before the first picture. */
   tables(): Chunk | undefined
   /** The counters with which the chunks to come begin. */
@@ -21,8 +21,8 @@ export interface TsChunks {
 /** One client of `GET /svc/pipeline/{id}/stream.ts`. */
 export class TsSink extends ByteSink {
   readonly #chunks: TsChunks
-  /** What is sent before the chunks of all: the GOP that was there when the client came. */
-  #gop: ReadonlyMap<AccessUnit, Chunk> = new Map()
+  /** What is still to be sent before the chunks of all: of the GOP that was there when the client came. */
+  #gop = new Map<AccessUnit, Chunk>()
   /** The next counters; undefined before the first packet. */
   #counters: Counters | undefined
   /** A key picture was sent. */
@@ -43,7 +43,7 @@ export class TsSink extends ByteSink {
   }
 
   send(track: number, unit: AccessUnit): number {
-    const chunk = this.#gop.get(unit) ?? this.#chunks.chunk(track, unit)
+    const chunk = this.#takeOfGop(track, unit) ?? this.#chunks.chunk(track, unit)
     this.#begun ||= track === 0 && unit.key && chunk !== undefined
     return chunk === undefined || !this.#begun ? 0 : this.#sendChunk(chunk)
   }
@@ -52,6 +52,14 @@ export class TsSink extends ByteSink {
     if (!drained || this.busy || performance.now() - this.#sentMs < IDLE_MS) return
     const tables = this.#chunks.tables()
     if (tables !== undefined) this.#sendChunk(tables)
+  }
+
+  /** It holds many megabytes: nothing of it stays for as long as the client does, also when it was too slow to get all. */
+  #takeOfGop(track: number, unit: AccessUnit): Chunk | undefined {
+    const chunk = this.#gop.get(unit)
+    if (chunk !== undefined) this.#gop.delete(unit)
+    else if (track === 0 && unit.key) this.#gop.clear()
+    return chunk
   }
 
   #sendChunk(chunk: Chunk): number {
