@@ -227,7 +227,10 @@ export class PipelineActor {
   stop(): Promise<PipelineView> {
     this.#play?.stop()
     return this.#command(async () => {
+      const { desired, phase } = this.#status
       this.#status.desired = 'ready'
+      // No other phase follows, whose event would tell it.
+      if (phase === 'idle' && desired !== 'ready') this.#emitView()
       await this.#endPlay()
       this.#toIdle()
       await this.#demand.release()

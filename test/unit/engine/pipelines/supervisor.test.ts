@@ -12,6 +12,7 @@ import type { PipelineConfig } from '../../../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS } from '../../../../lib/schema/settings.ts'
 import { configure } from '../../../helpers/media/play-launch.ts'
 import { silentLog } from '../../../helpers/rtsp/media.ts'
+import { until } from '../../../helpers/until.ts'
 
 /** A supervisor whose outputs listen nowhere. */
 const setUp = ({ plan, ...host }: { readonly advancedRefusal?: ApiError; readonly plan?: Planner['plan'] } = {}) => {
@@ -171,6 +172,22 @@ describe('an advanced pipeline that was stored on a host with a sandbox', () => 
 })
 
 describe('what a follower of the engine gets', () => {
+  it('is the state that was last requested, also of a pipeline that is stopped at rest', async () => {
+    const plan = () => Promise.reject(new Fault('unsupported', 'Its codec is not supported.'))
+    const { supervisor, moments } = setUp({ plan })
+    const latest = () => moments.findLast((event) => event.type === 'pipeline')?.view
+    await supervisor.put(onDemand, { create: true })
+    await supervisor.play('cam-1', false)
+    await until(
+      () => supervisor.view('cam-1').runtime.phase,
+      (phase) => phase === 'failed',
+    )
+    await supervisor.put({ ...onDemand, klv_config: { pass_klv: true, auto_extract_geolocation: false } }, { create: false })
+    expect(latest()?.runtime).toMatchObject({ phase: 'idle', desired: 'playing' })
+    await supervisor.stop('cam-1')
+    expect(latest()).toEqual(supervisor.view('cam-1'))
+  })
+
   it('begins with how far the engine is, and is numbered, views as well', async () => {
     const { supervisor, moments } = setUp()
     await supervisor.put(onDemand, { create: true })
