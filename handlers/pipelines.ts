@@ -94,7 +94,8 @@ export const pipelineRoutes = (deps: PipelineRouteDeps, list = createListAnswer(
     path: `${BASE}/validate`,
     operation: 'validatePipeline',
     summary: 'Check a pipeline without creating it',
-    description: 'GStreamer reads the description and nothing runs. Neither the source nor the license is asked.',
+    description:
+      'GStreamer reads the description and nothing runs. Neither the source nor the license is asked. Masked credentials (***) stand for those that are stored under the id.',
     status: 200,
     errors: ['PAYLOAD_TOO_LARGE', 'RATE_LIMITED', 'ENGINE_ERROR', 'SERVICE_UNAVAILABLE'],
     body: PIPELINE_BODY,

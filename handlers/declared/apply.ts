@@ -100,6 +100,8 @@ const RUN: Readonly<Record<Step['kind'], RunStep>> = {
       await client.patchPipeline({ id, body: { geolocation: body.geolocation ?? null }, signal })
       return
     }
+    // What the service refuses must not stop what runs.
+    if (step.isRunning) await client.validatePipeline({ body, signal })
     await stopIfRunning(client, step, options)
     onAction?.(id, 'replacing')
     await client.replacePipeline({ id, body, signal })

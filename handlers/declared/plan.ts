@@ -1,7 +1,7 @@
 import { isRecord } from '../../lib/json/is-record.ts'
 import { MASK } from '../../lib/redact.ts'
 import { isAtRest } from '../../lib/schema/pipeline.ts'
-import { type Client, etagOf, type Pipeline, type PipelineRequest, type Settings, type SettingsChange } from '../client/client.ts'
+import { ApiError, type Client, etagOf, type Pipeline, type PipelineRequest, type Settings, type SettingsChange } from '../client/client.ts'
 import { type Change, type Configured, changesBetween, configuredOf, masked, unknownMasks, withoutDefaults } from './configured.ts'
 import type { Declaration, DeclaredPipeline } from './declaration.ts'
 import { DeclarationError } from './declaration-error.ts'
@@ -175,6 +175,15 @@ const changesOf = async (
   const secrets = changesBetween(shown, wanted)
   if (changes.length > 0 || secrets.length === 0) return changes
   // The service never shows credentials, but says whether they are those that are stored.
-  const { unchanged } = await client.validatePipeline({ body: bodyOf(wanted), signal })
+  const { unchanged } = await client.validatePipeline({ body: bodyOf(wanted), signal }).catch(unknownWhenRefused)
   return unchanged === true ? [] : secrets.map(({ field }) => ({ field, from: '***', to: '***' }))
 }
+
+/** A pipeline that the service refuses is taken for changed, so that its step fails and no other. */
+const unknownWhenRefused = (error: unknown): { readonly unchanged?: undefined } => {
+  if (error instanceof ApiError && REFUSALS.has(error.code)) return {}
+  throw error
+}
+
+/** The description is wrong, names an element that is missing, or may not run here. */
+const REFUSALS: ReadonlySet<string> = new Set(['VALIDATION_ERROR', 'ENGINE_ERROR', 'FORBIDDEN'])

@@ -75,11 +75,15 @@ const removeOnFailure = async <T>(deps: CreateDeps, id: string, run: () => Promi
   }
 }
 
-/** A dry run of create: the masked gst-launch line, or the VALIDATION_ERROR that create would give. */
+/**
+ * A dry run of create or, where the id is stored, of its replacement, which keeps the credentials that are masked: the masked
+ * gst-launch line, or the VALIDATION_ERROR that these would give.
+ */
 export const validatePipeline = async ({ engine, pipelines }: Pick<CreateDeps, 'engine' | 'pipelines'>, input: unknown) => {
-  const { config } = parsePipeline(input)
-  const { launch } = await checkDescription(engine, restoreCredentials(config))
-  const stored = await pipelines.find(config.id)
+  const parsed = parsePipeline(input)
+  const stored = await pipelines.find(parsed.config.id)
+  const config = restoreCredentials(parsed.config, stored?.config)
+  const { launch } = await checkDescription(engine, config)
   return { valid: true, launch, ...(stored !== undefined && { unchanged: await isStored(config, stored.config) }) }
 }
 

@@ -126,6 +126,23 @@ describe('a declaration', () => {
     expect(JSON.stringify(api.engine.config('gate'))).toContain('viewer:other')
   })
 
+  it('keeps a masked credential beside one that is written out', async () => {
+    await using api = await createTestApi()
+    const { client, changes } = clientOf(api)
+    const push = (passphrase: string) => [{ uri: `srt://10.0.0.7:9000?passphrase=${passphrase}` }]
+    await apply(client, [simple('gate', { on_demand: true, source: SECRET, push: push('0123456789ab') })])
+    changes.length = 0
+    const masked = { uri: 'rtsp://***@10.0.0.5/stream' }
+    await apply(client, [simple('gate', { on_demand: true, source: masked, push: push('0123456789ab') })])
+    await apply(client, [simple('gate', { on_demand: true, source: SECRET, push: push('***') })])
+    expect(changes).toEqual([])
+    await apply(client, [simple('gate', { on_demand: true, source: masked, push: push('ba9876543210') })])
+    expect(changes).toEqual(['PUT pipeline/gate'])
+    const kept = JSON.stringify(api.engine.config('gate'))
+    expect(kept).toContain('viewer:s3cret')
+    expect(kept).toContain('ba9876543210')
+  })
+
   it('keeps stored credentials that are masked, and names the field where nothing is stored, before it changes anything', async () => {
     await using api = await createTestApi()
     const { client, changes } = clientOf(api)
@@ -167,6 +184,37 @@ describe('a declaration', () => {
       ['one', expect.stringMatching(/^cameras\.yaml:4:5: source\.uri: /)],
     ])
     expect(await stateOf(client)).toEqual({ two: 'playing' })
+  })
+
+  it('leaves a pipeline running whose new description the service refuses', async () => {
+    await using api = await createTestApi()
+    const { client, changes } = clientOf(api)
+    const lab = (raw_pipeline: string) => ({ id: 'lab', mode: 'advanced', raw_pipeline })
+    await apply(client, [lab('videotestsrc ! x264enc ! rtph264pay name=pay0')])
+    changes.length = 0
+    const { failed } = await apply(client, [lab('nosuchelement ! x264enc ! rtph264pay name=pay0')])
+    expect(failed.map(({ id, fault }) => [id, fault.message])).toEqual([
+      ['lab', expect.stringMatching(/^cameras\.yaml:3:3: raw_pipeline: .*nosuchelement/)],
+    ])
+    expect(changes).toEqual([])
+    expect(await stateOf(client)).toEqual({ lab: 'playing' })
+  })
+
+  it('goes on when one is refused as it is stored and its credentials are in the file', async () => {
+    await using api = await createTestApi()
+    const { client, changes } = clientOf(api)
+    const lab = (depay: string) => ({ id: 'lab', mode: 'advanced', raw_pipeline: `rtspsrc location=${SECRET.uri} ! ${depay} name=pay0` })
+    await apply(client, [lab('rtph264depay ! rtph264pay')])
+    const { config } = (await api.deps.pipelines.find('lab')) ?? {}
+    const refused = lab('nosuchelement ! rtph264pay')
+    await api.deps.pipelines.replace('lab', { config: { ...config, ...refused } as never, geolocation: null, updated_at: api.time })
+    changes.length = 0
+    const { failed } = await apply(client, [refused, simple('two')])
+    expect(failed.map(({ id, fault }) => [id, fault.message])).toEqual([
+      ['lab', expect.stringMatching(/^cameras\.yaml:3:3: raw_pipeline: .*nosuchelement/)],
+    ])
+    expect(changes).toEqual(['POST pipeline'])
+    expect(await stateOf(client)).toEqual({ lab: 'playing', two: 'playing' })
   })
 
   it('is completed by the next run wherever one was cut off', async () => {
