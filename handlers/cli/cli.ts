@@ -50,7 +50,7 @@ const usage = (): string => {
     'Use the service that runs at --url or SVC_URL:',
     ...helpRows(verbs),
     '',
-    'COMMAND --help lists the options of a command.',
+    'COMMAND --help lists the options of a command, --version prints the version.',
     '',
   ].join('\n')
 }

@@ -281,6 +281,11 @@ describe('video-pipeline-service', () => {
     },
   )
 
+  it('names in its help how to print the version', () => {
+    expect(run(['--help']).stdout).toContain('--version prints the version')
+    expect(run(['--version'])).toMatchObject({ status: 0, stdout: `${packageJson.version}\n` })
+  })
+
   it.each(['serve', 'engine', 'ls'])('prints the same with help before the command: %s', (name) => {
     expect(run(['help', name])).toMatchObject({ status: 0, stdout: run([name, '--help']).stdout })
   })

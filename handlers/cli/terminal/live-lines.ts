@@ -1,3 +1,5 @@
+import { rowsOf } from './terminal.ts'
+
 /** Lines at the end of a terminal that are drawn again and again. */
 export class LiveLines {
   readonly #stream: NodeJS.WriteStream
@@ -9,7 +11,7 @@ export class LiveLines {
 
   /** Draws the lines in the place of the last ones, and says how many have no room. They must not be wider than the terminal. */
   draw(lines: readonly string[]): void {
-    const shown = cutTo(lines, Math.max(1, this.#stream.rows - 1))
+    const shown = cutTo(lines, Math.max(1, rowsOf(this.#stream) - 1))
     // Cursor hidden, up over what was drawn, each line to its end, and what is left below (ECMA-48 section 8.3).
     const up = this.#drawn > 0 ? `\u001b[${this.#drawn}A` : ''
     this.#stream.write(`\u001b[?25l${up}\r${shown.map((line) => `${line}\u001b[K\n`).join('')}\u001b[J`)

@@ -15,3 +15,8 @@ it('says how many lines have no room in a low terminal', () => {
   expect(drawnOn(4, lines)).toEqual(['one', 'two', '… 2 more lines'])
   expect(drawnOn(2, lines)).toEqual(['… 4 more lines'])
 })
+
+it('takes a terminal that does not know its size for one of 24 rows', () => {
+  const lines = Array.from({ length: 30 }, (_, at) => `line ${at}`)
+  expect(drawnOn(0, lines)).toEqual([...lines.slice(0, 22), '… 8 more lines'])
+})
