@@ -4,6 +4,8 @@ import type { Payload } from './payload.ts'
 /** NAL units of H.264 and H.265, and how they are put into RTP packets. */
 export interface NalFormat extends RtpLayout {
   readonly isSlice: (type: number) => boolean
+  /** A type that a packet can carry alone or in fragments: decoders ignore the others, and RTP has other uses for them. */
+  readonly isCarried: (type: number) => boolean
   /** Units before the slices, in which some cameras send what follows as well; 0 is what a start code looks like. */
   readonly maySpillOver: (type: number) => boolean
   /** A picture that a decoder can start at. */
@@ -19,6 +21,7 @@ export const NAL_FORMATS = {
   H264: {
     ...RTP_LAYOUTS.H264,
     isSlice: (type) => type >= 1 && type <= 5,
+    isCarried: (type) => type >= 1 && type < RTP_LAYOUTS.H264.aggregation,
     isRandomAccess: (type) => type === 5,
     maySpillOver: (type) => type === 0 || (type >= 6 && type <= 9),
     delimiter: 9,
@@ -30,6 +33,7 @@ export const NAL_FORMATS = {
   H265: {
     ...RTP_LAYOUTS.H265,
     isSlice: (type) => type < 32,
+    isCarried: (type) => type < RTP_LAYOUTS.H265.aggregation,
     isRandomAccess: (type) => type >= 16 && type <= 21,
     maySpillOver: (type) => type >= 32 && type <= 39,
     delimiter: 35,

@@ -23,7 +23,7 @@ export const withoutStartCodes = (format: NalFormat, payloads: readonly Payload[
   let added = 0
   for (let at = 0; at < payloads.length; ) {
     const packets = packetsOfUnit(format, payloads, at)
-    const nals = packets && nalUnits(wholeUnit(format, packets))
+    const nals = packets && nalUnits(format, wholeUnit(format, packets))
     if (packets === undefined || nals === undefined) {
       out?.push(...payloads.slice(at, at + 1).map((payload) => moved(payload, added)))
       at += 1
@@ -71,8 +71,8 @@ const wholeUnit = (format: NalFormat, packets: readonly [Payload, ...Payload[]])
   return Buffer.concat([format.headerOf(first), ...packets.map((payload) => bytesOf(payload).subarray(format.headerBytes + 1))])
 }
 
-/** The NAL units between start codes; undefined when there are none. */
-const nalUnits = (bytes: Buffer): readonly Buffer[] | undefined => {
+/** The NAL units between start codes; undefined when there are none. One that no packet can carry is left out. */
+const nalUnits = ({ typeOf, isCarried }: NalFormat, bytes: Buffer): readonly Buffer[] | undefined => {
   const units: Buffer[] = []
   let from = 0
   for (let code = bytes.indexOf(START_CODE); code !== -1; code = bytes.indexOf(START_CODE, from)) {
@@ -82,7 +82,7 @@ const nalUnits = (bytes: Buffer): readonly Buffer[] | undefined => {
   }
   if (from === 0) return undefined
   units.push(bytes.subarray(from))
-  const nals = units.map(withoutTrailingZeros).filter(({ length }) => length > 0)
+  const nals = units.map(withoutTrailingZeros).filter(([first]) => first !== undefined && isCarried(typeOf(first)))
   return nals.length === 0 ? undefined : nals
 }
 

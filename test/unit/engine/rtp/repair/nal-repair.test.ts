@@ -219,6 +219,17 @@ describe('NAL units with start codes inside', () => {
     expect(areConsecutive(units)).toBe(true)
   })
 
+  it.each([
+    ['H264', [0x20, 0x78, 0x1c, 0x1e, 0x1f], SEI, IDR],
+    ['H265', [0x60, 0x62, 0x7e], VPS5, CRA],
+  ] as const)('leave out those that %s has no packet for, which could not be fragmented', (codec, headers, first, second) => {
+    const { unit } = start(codec)
+    const others = headers.map((header) => Buffer.concat([Buffer.of(header), Buffer.alloc(70_000, 0xaa)]))
+    expect(payloadsOf(unit([joined(first, ...others, second)]))).toEqual([first, second])
+    const alone = joined(Buffer.alloc(0), ...others)
+    expect(payloadsOf(unit([alone]))).toEqual([alone])
+  })
+
   it('of H.265 become packets of their own', () => {
     const { unit } = start('H265')
     // Without the zero at the end, which no NAL unit has.
