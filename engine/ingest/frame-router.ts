@@ -4,6 +4,8 @@ import type { TrackInput } from './track-input.ts'
 /** Media that comes before the response to PLAY waits for it, because that says where the tracks begin. */
 const MAX_EARLY_FRAMES = 16_384
 const MAX_EARLY_BYTES = 16 * 1024 * 1024
+/** A frame is a view of what was read, and keeps what came beside it. */
+const MAX_EARLY_READ_BYTES = 2 * MAX_EARLY_BYTES
 
 /** Brings the frames of a connection to their tracks. */
 export class FrameRouter {
@@ -11,6 +13,7 @@ export class FrameRouter {
   readonly #byChannel = new Map<number, TrackInput>()
   #early: { readonly channel: number; readonly payload: Buffer }[] | undefined = []
   #earlyBytes = 0
+  #earlyReadBytes = 0
 
   /** False: a track with these channels is there already, so their frames cannot be told apart. */
   add(input: TrackInput, { rtp, rtcp }: Channels): boolean {
@@ -24,6 +27,15 @@ export class FrameRouter {
   /** Frames that came are still needed. */
   get holds(): boolean {
     return this.#early !== undefined || this.#inputs.some((input) => input.holds)
+  }
+
+  /** So many bytes came over the connection, with the frames among them. Throws RtpFramingError. */
+  noteRead(bytes: number): void {
+    if (this.#early === undefined) for (const input of this.#inputs) input.noteRead(bytes)
+    else if (this.#early.length > 0) {
+      this.#earlyReadBytes += bytes
+      if (this.#earlyReadBytes > MAX_EARLY_READ_BYTES) this.play()
+    }
   }
 
   /** The response to PLAY is here. */

@@ -77,6 +77,7 @@ class SourceReading {
     connection.handlers = {
       onFrame: (channel, payload) => this.#router.take(channel, payload),
       onRequest: (request) => this.#answer(request),
+      onRead: (bytes) => this.#router.noteRead(bytes),
       holdsFrames: () => this.#router.holds,
     }
     void connection.closed.then((error) => {

@@ -48,6 +48,11 @@ export class TrackInput {
     return this.#stream.holds
   }
 
+  /** So many bytes came over the connection, with the packets among them. */
+  noteRead(bytes: number): void {
+    this.#stream.noteRead(bytes)
+  }
+
   /** The response to PLAY came; `timestamp`: where the track begins by RTP-Info. */
   played(atMs: number, timestamp: number | undefined): void {
     this.#played = { atMs, timestamp }

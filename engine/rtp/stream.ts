@@ -218,6 +218,11 @@ export class RtpStream {
     if (this.#pending.length > 0) this.#armCapsTimer()
   }
 
+  /** So many bytes were read, with the packets of ingestPacket among them, which are views of them. */
+  noteRead(bytes: number): void {
+    this.#assembler.noteRead(bytes)
+  }
+
   #take(packet: Buffer): void {
     const payload = payloadOf(packet)
     if (payload === undefined) {

@@ -20,6 +20,8 @@ type Origin = keyof typeof PATIENCE
 const MAX_UNIT_PACKETS = 16_384
 /** A unit with more bytes is dropped, like a GOP that the cache cannot hold. */
 const MAX_UNIT_BYTES = 32 * 1024 * 1024
+/** Packets are views of what was read, and keep what came beside them: a unit that keeps more is dropped as well. */
+const MAX_READ_BYTES = 2 * MAX_UNIT_BYTES
 
 interface UnitEvents {
   /** The packets of one access unit, their RTP timestamp, and whether a decoder can start at it. */
@@ -35,6 +37,8 @@ export class UnitAssembler {
   #startsKeyFrame = keyFrameDetector('')
   #payloads: Payload[] = []
   #bytes = 0
+  /** Read since the unit began. */
+  #readBytes = 0
   /** The unit was too large: the rest of it is dropped as well. */
   #dropping = false
   #timestamp = 0
@@ -97,6 +101,13 @@ export class UnitAssembler {
     }
   }
 
+  /** So many bytes were read, of this stream and of others. */
+  noteRead(bytes: number): void {
+    if (this.#payloads.length === 0) return
+    this.#readBytes += bytes
+    if (this.#readBytes > MAX_READ_BYTES) this.#drop(true)
+  }
+
   /** Call after the packets of a chunk: closes an open unit when nothing more comes for it. */
   closeAfterSilence(): void {
     if (this.#payloads.length > 0 && this.#timer === undefined) this.#waitForSilence()
@@ -149,6 +160,7 @@ export class UnitAssembler {
   #clear(): void {
     this.#payloads = []
     this.#bytes = 0
+    this.#readBytes = 0
     this.#key = false
   }
 }

@@ -26,12 +26,14 @@ interface ConnectionHandlers {
   /** A frame of interleaved RTP or RTCP. Its payload stays valid as long as `holdsFrames` says so. */
   readonly onFrame: (channel: number, payload: Buffer) => void
   readonly onRequest: (request: RtspRequest) => void
+  /** So many bytes were read, of frames and of anything else; called after what they have completed. */
+  readonly onRead: (bytes: number) => void
   /** Whether payloads of frames are still needed; asked after each chunk. */
   readonly holdsFrames: () => boolean
 }
 
 /** What comes besides the responses is dropped. */
-export const IGNORE: ConnectionHandlers = { onFrame: () => {}, onRequest: () => {}, holdsFrames: () => false }
+export const IGNORE: ConnectionHandlers = { onFrame: () => {}, onRequest: () => {}, onRead: () => {}, holdsFrames: () => false }
 
 interface Pending {
   readonly resolve: (response: RtspResponse) => void
@@ -170,6 +172,7 @@ export class RtspConnection {
   #read(chunk: Buffer): void {
     try {
       for (const message of this.#parser.push(chunk)) this.#take(message)
+      this.handlers.onRead(chunk.length)
     } catch (error) {
       this.fail(error)
     }

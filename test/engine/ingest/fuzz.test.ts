@@ -2,7 +2,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { Fault } from '../../../engine/fault.ts'
 import { playSource } from '../../helpers/media/play-source.ts'
-import { KEY_SLICE, KLV_SDP, OTHER_SLICE, PPS, SPS, VIDEO_SDP } from '../../helpers/rtsp/odd-server.ts'
+import { KEY_SLICE, KLV_SDP, type OddClient, OTHER_SLICE, PPS, SPS, startOddServer, VIDEO_SDP } from '../../helpers/rtsp/odd-server.ts'
 import { rtpPacket } from '../../helpers/rtsp/packets.ts'
 import { Random } from '../../helpers/rtsp/random-bytes.ts'
 
@@ -94,3 +94,28 @@ it('whatever a server sends, the run ends with a fault and keeps no memory', asy
   expect(ends.get('ended') ?? 0).toBeGreaterThan(RUNS / 10)
   expect(ends.get('source_error') ?? 0).toBeGreaterThan(0)
 }, 120_000)
+
+/** Small packets of one picture that never ends, each with a frame beside it that belongs to no track. */
+const sendEndless = async ({ socket, send }: OddClient, frames: number): Promise<void> => {
+  const beside = framed(99, Buffer.alloc(64_000))
+  for (let sequence = 0; sequence < frames && !socket.destroyed; sequence += 1) {
+    send(0, rtpPacket({ sequence, timestamp: 9000, marker: false, payload: OTHER_SLICE.subarray(0, 4) }))
+    await new Promise<void>((resolve) => socket.write(beside, () => resolve()))
+  }
+}
+
+it('keeps little of what comes beside the small packets of a picture', async () => {
+  const before = process.memoryUsage().arrayBuffers
+  const sent = Promise.withResolvers<void>()
+  const onPlay = (client: OddClient): void => void sendEndless(client, 8000).then(sent.resolve)
+  const server = await startOddServer({ everyMs: 0, onPlay })
+  const play = await playSource(server.url, { startTimeoutMs: 20_000, stallTimeoutMs: 20_000 })
+  let most = 0
+  const timer = setInterval(() => {
+    most = Math.max(most, process.memoryUsage().arrayBuffers - before)
+  }, 10)
+  onTestFinished(() => clearInterval(timer))
+  await sent.promise
+  await play.stop()
+  expect(most).toBeLessThan(300 * MB)
+})

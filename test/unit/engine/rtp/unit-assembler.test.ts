@@ -34,6 +34,24 @@ const setUp = (encodingName = 'H264') => {
 }
 
 describe('the unit assembler', () => {
+  it('drops a unit that keeps too much of what was read beside it, and begins with the next', () => {
+    const { assembler, units, push } = setUp()
+    const MB = 1024 * 1024
+    assembler.noteRead(100 * MB)
+    push(3000, IDR, false)
+    assembler.noteRead(64 * MB)
+    push(3000, IDR_REST, true)
+    push(6000, SLICE, false)
+    assembler.noteRead(65 * MB)
+    expect(assembler.holds).toBe(false)
+    push(6000, SLICE_REST, true)
+    push(9000, SLICE, true)
+    expect(units.map(({ timestamp, types }) => [timestamp, types.length])).toEqual([
+      [3000, 2],
+      [9000, 1],
+    ])
+  })
+
   it('keeps the slices of a picture together once it knows that the source marks each of them', () => {
     const { units, picture } = setUp()
     picture(3000, [IDR, IDR_REST, IDR_REST], 'all')

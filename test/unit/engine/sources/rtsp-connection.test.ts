@@ -80,6 +80,7 @@ describe('a connection to an RTSP source', () => {
         if (frames === 1500) resolve()
       },
       onRequest: () => {},
+      onRead: () => {},
       holdsFrames: () => needed.length > 0,
     }
     void connection.request('PLAY', '*', {}, never).catch(() => {})
@@ -102,6 +103,7 @@ describe('a connection to an RTSP source', () => {
         else ask()
       },
       onRequest: () => {},
+      onRead: () => {},
       holdsFrames: () => false,
     }
     ask()
