@@ -12,7 +12,7 @@ interface Address {
 }
 
 /** Where an engine is, in a file of the data directory that only its owner can read. */
-export interface Announcement {
+interface Announcement {
   /** Whether another engine that still runs is in the file. */
   isTaken(): boolean
   /** Answers the error when the file cannot be written, as on a full disk. */

@@ -60,9 +60,7 @@ export class TrackInput {
 
   /** Whether a packet on a channel that belongs to no track looks like one of this track. */
   claims(packet: Buffer): boolean {
-    return (
-      packet.length >= RTP_HEADER_BYTES && (packet[0] ?? 0) >> 6 === 2 && payloadTypeOf(packet) === this.#track.payload && !isRtcp(packet)
-    )
+    return isRtp(packet) && payloadTypeOf(packet) === this.#track.payload && !isRtcp(packet)
   }
 
   /** Takes a packet of RTP or RTCP; some servers send both on one channel. Throws RtpFramingError after many that are neither. */

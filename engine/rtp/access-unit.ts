@@ -110,8 +110,9 @@ export class AccessUnit implements UnitFacts {
     return framed
   }
 
-  /** The RTP packets inside this unit's framed form, or inside a copy of it. */
-  packets(framed = this.#framed): readonly Buffer[] {
+  /** The RTP packets, as views. */
+  packets(): readonly Buffer[] {
+    const framed = this.#framed
     return this.#starts.map((start, at) => framed.subarray(start + FRAME_HEADER_BYTES, this.#starts[at + 1] ?? framed.length))
   }
 

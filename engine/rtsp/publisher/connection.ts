@@ -17,7 +17,6 @@ import { RtspSession } from './session.ts'
 export interface ConnectionHost {
   readonly log: Log
   readonly limits: PublisherLimits
-  readonly serverName: string
   readonly now: () => number
   readonly findMount: (localAddress: string, port: number, path: string) => MountPoint | undefined
   readonly mayOpenUdp: (client: string) => boolean
@@ -28,6 +27,9 @@ export interface ConnectionHost {
   readonly tlsRequired: boolean
   readonly onClose: (connection: RtspConnection) => void
 }
+
+/** The Server header. */
+const SERVER = 'video-pipeline-service'
 
 /** Unsent responses of one connection; more means that the peer does not read. */
 const MAX_RESPONSE_BYTES = 256 * 1024
@@ -199,7 +201,7 @@ export class RtspConnection implements RequestContext {
     const headers = {
       CSeq: cseq !== undefined && /^\d{1,10}$/.test(cseq) ? cseq : undefined,
       Date: new Date(this.#host.now()).toUTCString(),
-      Server: this.#host.serverName,
+      Server: SERVER,
       ...response.headers,
     }
     this.#socket.write(formatResponse(response.status, headers, response.body))
@@ -212,7 +214,7 @@ export class RtspConnection implements RequestContext {
     this.log.debug('rtsp_dropped', { reason: protocolError ? error.message : 'failed', remote: this.remoteAddress })
     // A peer that has never spoken RTSP (HTTP, TLS, a port scan) gets no response.
     if (protocolError && this.#responses > 0 && this.#session?.playing !== true) {
-      this.#socket.end(formatResponse(error.status, { Connection: 'close', Server: this.#host.serverName }))
+      this.#socket.end(formatResponse(error.status, { Connection: 'close', Server: SERVER }))
       this.#socket.removeAllListeners('data').resume()
     } else this.#socket.destroy()
   }

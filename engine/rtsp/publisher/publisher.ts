@@ -18,8 +18,6 @@ interface PublisherOptions {
   readonly log: Log
   readonly clock?: Clock
   readonly limits?: Partial<PublisherLimits>
-  /** The Server header. */
-  readonly serverName?: string
   /** Address for mounts at 0.0.0.0, which names none. */
   readonly host?: string
   /** With it every port speaks TLS as well, or only TLS. */
@@ -119,7 +117,6 @@ class RtspPublisher implements Publisher {
       limits,
       authenticator: this.#authenticator,
       tlsRequired: options.tls?.required ?? false,
-      serverName: options.serverName ?? 'video-pipeline-service',
       now: () => this.#clock.now(),
       findMount: (localAddress, port, path) => this.#findMount(localAddress, port, path),
       mayOpenUdp: (client) => this.#mayOpenUdp(client),

@@ -30,7 +30,7 @@ interface Track {
 type ReplaceUnit = (unit: AccessUnit) => AccessUnit
 
 /** How a client learns the frame rate. */
-export interface RateForReader {
+interface RateForReader {
   /** What it gets instead of the units of a stream. */
   readonly replaceFor: (stream: RtpStream) => ReplaceUnit
   /** Its description did not say the rate. */

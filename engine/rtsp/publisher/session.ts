@@ -14,7 +14,7 @@ import { UdpSink } from './sinks/udp-sink.ts'
 export type TrackTransport = { readonly kind: 'interleaved'; readonly channel: number } | { readonly kind: 'udp'; readonly pair: UdpPair }
 
 /** Who opens a session. */
-export interface SessionClient {
+interface SessionClient {
   /** The address as limits count it. */
   readonly client: string
   readonly socket: Socket
