@@ -11,7 +11,7 @@ const KLV_LINGER_MS = 10_000
 export interface Upstreams {
   /** Subscribes to what a key stands for; returns what ends that. */
   subscribe(key: string): () => void
-  /** Ends everything at once. */
+  /** Ends everything at once; nothing is opened afterwards. */
   close(): void
 }
 
@@ -25,6 +25,7 @@ interface Upstream {
 /** One upstream per key while somebody subscribes, and `lingerMs` longer. */
 const createUpstreams = (start: (key: string, signal: AbortSignal) => Following, lingerMs = 0): Upstreams => {
   const upstreams = new Map<string, Upstream>()
+  let closed = false
 
   const open = (key: string): Upstream => {
     const abort = new AbortController()
@@ -45,6 +46,7 @@ const createUpstreams = (start: (key: string, signal: AbortSignal) => Following,
   }
   return {
     subscribe(key) {
+      if (closed) return () => {}
       const known = upstreams.get(key)
       // What was lost, such as a pipeline that was deleted, may have come back a moment ago.
       known?.following.retry()
@@ -58,6 +60,7 @@ const createUpstreams = (start: (key: string, signal: AbortSignal) => Following,
       }
     },
     close() {
+      closed = true
       for (const [key, upstream] of [...upstreams]) end(key, upstream)
     },
   }

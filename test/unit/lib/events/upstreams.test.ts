@@ -97,4 +97,12 @@ describe('the KLV upstreams', () => {
     await vi.advanceTimersByTimeAsync(0)
     expect([open, vi.getTimerCount()]).toEqual([[], 0])
   })
+
+  it('open none once they are closed, as for a request that comes while the service stops', async () => {
+    const { upstreams, opened } = setUp()
+    upstreams.close()
+    upstreams.subscribe('a')()
+    await vi.advanceTimersByTimeAsync(0)
+    expect([opened, vi.getTimerCount()]).toEqual([[], 0])
+  })
 })
