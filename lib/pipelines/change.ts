@@ -39,9 +39,7 @@ export const replacePipeline = async (
     try {
       if (!(await deps.pipelines.replace(id, change))) throw pipelineNotFound(id)
     } catch (error) {
-      await deps.engine
-        .put(await storedConfig(deps, record), { create: false })
-        .catch((cause: unknown) => deps.log.warn('pipeline_not_restored', { id, error: messageOf(cause) }))
+      await restore(deps, record, { create: false })
       throw error
     }
     await locateScreenshots(deps, id, change.geolocation)
@@ -49,10 +47,16 @@ export const replacePipeline = async (
     return represent(changed, await findView(deps.engine, changed))
   })
 
-/** What the database holds after a change that failed: it may have made it, and its answer was lost. */
-const storedConfig = async ({ pipelines }: ChangeDeps, before: PipelineRecord): Promise<PipelineConfig> => {
-  const stored = await pipelines.find(before.config.id).catch(() => undefined)
-  return (stored ?? before).config
+/** Lets the engine have what the database holds after a change that failed: it may have made it, and its answer was lost. */
+const restore = async (deps: ChangeDeps, before: PipelineRecord, { create }: { readonly create: boolean }): Promise<void> => {
+  const { id } = before.config
+  try {
+    const stored = await deps.pipelines.find(id).catch(() => before)
+    if (stored === undefined) await deps.engine.remove(id, { force: false }).catch(ignoreNotFound)
+    else await deps.engine.put(stored.config, { create, stored: true })
+  } catch (cause) {
+    deps.log.warn('pipeline_not_restored', { id, error: messageOf(cause) })
+  }
 }
 
 /** Sets or removes (null) the geolocation, also while the pipeline plays. */
@@ -75,9 +79,14 @@ export const patchPipeline = async (
 /** Deletes a pipeline and keeps its screenshots; CONFLICT while it runs. */
 export const deletePipeline = async (deps: ChangeDeps, id: string, ifMatch: string | null = null): Promise<void> =>
   deps.changes(id, async () => {
-    await findMatching(deps, id, ifMatch)
+    const record = await findMatching(deps, id, ifMatch)
     await deps.engine.remove(id, { force: false }).catch(ignoreNotFound)
-    await deps.pipelines.remove(id)
+    try {
+      await deps.pipelines.remove(id)
+    } catch (error) {
+      await restore(deps, record, { create: true })
+      throw error
+    }
   })
 
 /** The stored pipeline, if it is as the client knows it. In the queue of changes, so no other change comes between this and the write. */

@@ -287,4 +287,24 @@ describe('deleting a pipeline', () => {
       status: 204,
     },
   ])
+
+  it('leaves it to its readers when the database cannot remove it', async () => {
+    await using api = await createTestApi()
+    await ready(api)
+    const before = api.engine.config('cam-1')
+    const { remove } = api.deps.pipelines
+    api.deps.pipelines.remove = async () => {
+      throw new ApiError('SERVICE_UNAVAILABLE', 'The disk of the database is full.', { reason: 'database' })
+    }
+    expect((await api.send('DELETE', '/svc/pipeline/cam-1')).status).toBe(503)
+    expect(api.engine.config('cam-1')).toEqual(before)
+
+    // What is removed, though the answer was lost, does not come back.
+    api.deps.pipelines.remove = async (id) => {
+      await remove(id)
+      throw new ApiError('SERVICE_UNAVAILABLE', 'The database does not answer.', { reason: 'database' })
+    }
+    expect((await api.send('DELETE', '/svc/pipeline/cam-1')).status).toBe(503)
+    expect(api.engine.ids()).toEqual([])
+  })
 })
