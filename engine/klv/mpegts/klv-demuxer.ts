@@ -146,7 +146,7 @@ export class KlvDemuxer {
       if (pids.includes(pid)) continue
       this.#programMaps.delete(pid)
       this.#readMaps.delete(pid)
-      this.#removeTracks(pid, [])
+      this.#removeTracks(({ mapPid }) => mapPid === pid)
     }
     for (const pid of pids) if (!this.#programMaps.has(pid)) this.#programMaps.set(pid, new SectionAssembler())
   }
@@ -158,7 +158,8 @@ export class KlvDemuxer {
     this.#firstProgram ??= map.program
     this.#follow(map, mapPid)
     const tracks = this.#isOfOtherVideo(map) ? [] : map.tracks
-    this.#removeTracks(mapPid, tracks)
+    // Of this program: the maps of several may share a PID.
+    this.#removeTracks(({ track }) => track.program === map.program && !tracks.some((announced) => sameTrack(announced, track)))
     for (const track of tracks)
       if (!this.#tracks.has(track.pid) && this.#tracks.size < MAX_TRACKS)
         this.#tracks.set(track.pid, { track, mapPid, pes: new PesAssembler(), cells: new MetadataCellAssembler() })
@@ -180,10 +181,9 @@ export class KlvDemuxer {
     return video.length > 0 && this.#followed !== undefined && this.#followed.program !== program
   }
 
-  /** Removes the streams that a program map no longer announces. */
-  #removeTracks(mapPid: number, announced: readonly KlvTrack[]): void {
-    for (const [pid, state] of this.#tracks)
-      if (state.mapPid === mapPid && !announced.some((track) => sameTrack(track, state.track))) this.#tracks.delete(pid)
+  /** Removes streams that are no longer announced. */
+  #removeTracks(isGone: (state: TrackState) => boolean): void {
+    for (const [pid, state] of this.#tracks) if (isGone(state)) this.#tracks.delete(pid)
   }
 
   /** ISO/IEC 13818-1 section 2.4.3.3: the counter increases by one with every payload; a packet may be sent twice. */

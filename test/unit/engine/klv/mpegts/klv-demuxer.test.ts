@@ -190,6 +190,24 @@ describe('a program map', () => {
     ])
   })
 
+  it('may share its PID with the map of another program', () => {
+    const mux = new TsMuxer()
+    const reader = new KlvDemuxer()
+    const map = (program: number, streams: readonly number[]): Uint8Array =>
+      mux.packets(0x20, Uint8Array.of(0, ...section(0x02, program, [0xe0, 0x41, 0xf0, 0, ...streams])))
+    const withKlv = map(1, [0x06, 0xe0, KLV_PID, 0xf0, DESCRIPTORS.asynchronous.length, ...DESCRIPTORS.asynchronous])
+    const unit = glue(...PACKETS)
+    const klv = mux.asynchronous(1, unit)
+    reader.push(mux.packets(0, Uint8Array.of(0, ...section(0x00, 1, [0, 1, 0xe0, 0x20, 0, 2, 0xe0, 0x20]))))
+    reader.push(withKlv)
+    reader.push(klv.subarray(0, 188))
+    reader.push(map(2, [0x0f, 0xe0, 0x60, 0xf0, 0]))
+    expect(reader.hasKlv).toBe(true)
+    expect(hexes(reader.push(klv.subarray(188)))).toEqual(hexes([unit]))
+    reader.push(map(1, [0x0f, 0xe0, 0x61, 0xf0, 0]))
+    expect(reader.hasKlv).toBe(false)
+  })
+
   it('may span two transport packets', () => {
     const mux = new TsMuxer()
     const reader = new KlvDemuxer()
