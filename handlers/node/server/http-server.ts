@@ -35,7 +35,7 @@ const LIMITS = {
   pieces: { perSecond: 500, burst: 2000 },
   /** How long an address that floods is refused, milliseconds. */
   refuseMs: 10_000,
-  /** How long a connection stays whose client goes on sending chunks after the answer, so that it can read that, milliseconds. */
+  /** How long a connection stays whose client goes on sending a body after the last answer, so that it can read that, milliseconds. */
   lingerMs: 1000,
 }
 
@@ -77,23 +77,40 @@ export const createHttpServer = (options: HttpServerOptions): Server => {
     const { socket } = request
     // Node parses on as long as no answer waits to be sent, and each request takes kilobytes.
     if (!socket.destroyed && running(socket) > limits.pipelinedRequests) cut(socket)
-    if (socket.destroyed) return
+    // After the last answer nothing more is done for a client (RFC 9112 section 9.6).
+    if (socket.destroyed || socket.writableEnded) return
     endAfterAnswer(request, response, limits.lingerMs)
     listener(request, response)
   })
   return server
 }
 
-/** A body that goes on after the answer would be read to its end, uncounted. One with a length costs little. */
+/**
+ * Ends a connection whose answer comes before the end of a chunked body, and says so in the answer: the rest would be read uncounted. One with a
+ * length costs little. Where an answer ends the connection, its client has time to read it: closing a socket with unread bytes resets
+ * the connection, and what was sent last may be lost (RFC 9112 section 9.6).
+ */
 const endAfterAnswer = (request: IncomingMessage, response: ServerResponse, lingerMs: number): void => {
-  if (request.headers['transfer-encoding'] === undefined) return
-  // Afterwards the request may not have it any more.
-  const { socket } = request
-  response.once('finish', () => {
+  const { headers, socket } = request
+  const chunked = headers['transfer-encoding'] !== undefined
+  if (!chunked && headers['content-length'] === undefined) return
+  if (chunked) closeUnlessRead(request, response)
+  // Before that of Node, which calls destroySoon.
+  response.prependOnceListener('finish', () => {
     if (request.complete) return
-    socket.end()
-    socket.pause()
-    setTimeout(() => socket.destroy(), lingerMs).unref()
+    socket.destroySoon = () => {
+      socket.end()
+      if (chunked) socket.pause()
+      setTimeout(() => socket.destroy(), lingerMs).unref()
+    }
+  })
+}
+
+const closeUnlessRead = (request: IncomingMessage, response: ServerResponse): void => {
+  const { shouldKeepAlive } = response
+  response.shouldKeepAlive = false
+  request.once('end', () => {
+    response.shouldKeepAlive = shouldKeepAlive
   })
 }
 
