@@ -33,6 +33,8 @@ interface OpenFile {
 const MEGABYTE = 1_000_000
 /** How far a time may be moved to make it unique, milliseconds. */
 const MAX_TIME_SHIFT_MS = 1000
+/** How often a page is filled up in the place of files that cannot be read. */
+const MAX_ROUNDS = 10
 
 /** The screenshot files of one folder, with retention. Reads come from the index, which lists only complete files. */
 export class FileStore {
@@ -78,15 +80,23 @@ export class FileStore {
     }
   }
 
-  /** A page of files, the newest first. */
-  async list(query: FileQuery): Promise<readonly ScreenshotFile[]> {
+  /** A page of files, the newest first; one that is not full is the last one, unless hardly a file can be read. */
+  async list({ limit, ...query }: FileQuery): Promise<readonly ScreenshotFile[]> {
     await this.open()
-    const files = this.#index.list(query)
-    await inParallel(
-      files.filter(({ metadata }) => metadata === undefined),
-      (file) => this.#readMetadata(file),
-    )
-    return files.flatMap((file) => (file.metadata === undefined ? [] : [toRecord(file, file.metadata)]))
+    const records: ScreenshotFile[] = []
+    let { before } = query
+    for (let round = 0; round < MAX_ROUNDS && records.length < limit; round += 1) {
+      const files = this.#index.list({ ...query, before, limit: limit - records.length })
+      await inParallel(
+        files.filter(({ metadata }) => metadata === undefined),
+        (file) => this.#readMetadata(file),
+      )
+      // What cannot be read is left out.
+      records.push(...files.flatMap((file) => (file.metadata === undefined ? [] : [toRecord(file, file.metadata)])))
+      before = files.at(-1)?.createdAt
+      if (before === undefined) break
+    }
+    return records
   }
 
   /** Opens a listed file; the caller closes it. NOT_FOUND for every other name; throws the file system's error when it cannot be read. */

@@ -70,6 +70,19 @@ describe('the store of screenshot files', () => {
     expect(Math.max(...records.map(({ created_at }) => Date.parse(created_at) - BASE))).toBe(4)
   })
 
+  it('fills a page that would lack files deleted by hand, since a short page is the last one', async () => {
+    const folder = folderOf()
+    const before = storeIn(folder)
+    const records = []
+    for (let at = 0; at < 6; at += 1) records.push(await before.put(screenshot(at)))
+    const store = storeIn(folder)
+    await store.list({ limit: 1 })
+    for (const at of [3, 4]) rmSync(join(folder, records[at]?.file ?? ''))
+    const times = (await store.list({ limit: 3 })).map(({ created_at }) => Date.parse(created_at) - BASE)
+    expect(times).toEqual([5, 2, 1])
+    expect(await store.list({ limit: 10 })).toHaveLength(4)
+  })
+
   it('deletes the oldest files beyond the limits of number and size', async () => {
     const folder = folderOf()
     const limits = { max_files: 3, max_megabytes: 10 }
