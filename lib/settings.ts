@@ -75,13 +75,20 @@ export const changeSettings = async (deps: SettingsDeps, input: unknown, ifMatch
     try {
       await deps.settings.write(changes, deps.clock.now())
     } catch (error) {
-      await deps.engine
-        .configure(withChanges(DEFAULT_SETTINGS, stored))
-        .catch((cause: unknown) => deps.log.warn('settings_not_restored', { error: messageOf(cause) }))
+      await restore(deps, withChanges(DEFAULT_SETTINGS, stored))
       throw error
     }
     return changed
   })
+}
+
+/** Sends the engine what the database holds after a change that failed: it may have made it, and its answer was lost. */
+const restore = async ({ settings, engine, log }: SettingsDeps, before: Settings): Promise<void> => {
+  try {
+    await engine.configure(await readSettings(settings).catch(() => before))
+  } catch (cause) {
+    log.warn('settings_not_restored', { error: messageOf(cause) })
+  }
 }
 
 /** A client may send settings back as it read them: the mask stands for the stored password. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { DEFAULT_SETTINGS, type PartialSettings } from '../../lib/schema/settings.ts'
 import { refusedFields } from '../../lib/settings.ts'
+import { ApiError } from '../../lib/errors.ts'
 import { createTestApi, type TestApi } from '../helpers/api/api.ts'
 import { type ApiRow, testRows } from './api-rows.ts'
 
@@ -166,6 +167,18 @@ describe('the settings', () => {
     }
     expect((await api.send(...put({ start_timeout_seconds: 44 }))).status).toBe(500)
     expect(api.engine.settings()).toMatchObject({ start_timeout_seconds: 33 })
+  })
+
+  it('are those of the database in the engine, also when the answer of the database was lost', async () => {
+    await using api = await createTestApi()
+    const { write } = api.deps.settings
+    api.deps.settings.write = async (...change) => {
+      await write(...change)
+      throw new ApiError('SERVICE_UNAVAILABLE', 'The database does not answer.', { reason: 'database' })
+    }
+    expect((await api.send(...put({ start_timeout_seconds: 44 }))).status).toBe(503)
+    expect(await (await api.send('GET', '/svc/settings')).json()).toMatchObject({ start_timeout_seconds: 44 })
+    expect(api.engine.settings()).toMatchObject({ start_timeout_seconds: 44 })
   })
 })
 
