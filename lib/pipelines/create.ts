@@ -45,11 +45,31 @@ export const addPipeline = async (
       const now = deps.clock.now()
       const desired = config.on_demand ? 'ready' : 'playing'
       const record: PipelineRecord = { config: assigned, geolocation, desired, trigger_path, created_at: now, updated_at: now }
-      await deps.pipelines.insert(record)
+      await insert(deps, record)
       return represent(record, view)
     })
   } finally {
     slot?.release()
+  }
+}
+
+/** Nothing is stored when it fails. */
+const insert = async (deps: CreateDeps, record: PipelineRecord): Promise<void> => {
+  try {
+    await deps.pipelines.insert(record)
+  } catch (error) {
+    // CONFLICT: another process has stored its own.
+    if (!hasCode(error, 'CONFLICT')) await removeStored(deps, record)
+    throw error
+  }
+}
+
+/** The database may have stored it, and its answer was lost. */
+const removeStored = async ({ pipelines, log }: CreateDeps, { config: { id }, created_at }: PipelineRecord): Promise<void> => {
+  try {
+    if ((await pipelines.find(id))?.created_at === created_at) await pipelines.remove(id)
+  } catch (cause) {
+    log.warn('pipeline_not_removed', { id, error: messageOf(cause) })
   }
 }
 

@@ -242,6 +242,28 @@ describe('a start that fails at creation leaves nothing behind', () => {
     api.deps.pipelines.insert = insert
     expect((await api.send('POST', '/svc/pipeline', simple('cam-1'))).status).toBe(201)
   })
+
+  it('also when the database has stored it, and its answer was lost', async () => {
+    await using api = await createTestApi()
+    const { insert } = api.deps.pipelines
+    api.deps.pipelines.insert = async (record) => {
+      await insert(record)
+      throw new ApiError('SERVICE_UNAVAILABLE', 'The database does not answer.', { reason: 'database' })
+    }
+    expect((await api.send('POST', '/svc/pipeline', simple('cam-1'))).status).toBe(503)
+    expect([await stored(api), api.engine.ids()]).toEqual([false, []])
+  })
+
+  it('but not what another process has stored under its id meanwhile', async () => {
+    await using api = await createTestApi()
+    const { insert } = api.deps.pipelines
+    api.deps.pipelines.insert = async (record) => {
+      await insert({ ...record, created_at: record.created_at - 1 })
+      return insert(record)
+    }
+    expect((await api.send('POST', '/svc/pipeline', simple('cam-1'))).status).toBe(409)
+    expect(await stored(api)).toBe(true)
+  })
 })
 
 describe('creates at the same time', () => {
