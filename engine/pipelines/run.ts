@@ -1,3 +1,4 @@
+import { redact } from '../../lib/redact.ts'
 import { CODECS } from '../codec/codecs.ts'
 import { Fault, worthWaiting } from '../fault.ts'
 import { classifyEnd, OTHER_CODEC } from '../gst/bus-errors.ts'
@@ -26,7 +27,7 @@ const GAP_DETAILS = /^Additional debug info:$|tsdemux\.c\(\d+\): gst_ts_demux_qu
 /** Warnings of libsrt, such as one for each lost packet; only those are of use that say why a sender is refused. */
 const SRT_CHATTER = / srtlib (?!.*per enforced encryption)/
 
-/** Lines of a child that say why no video comes. */
+/** Lines of a child that say why no video comes; $1 is what the line has there. */
 const EXPLANATIONS: readonly (readonly [RegExp, string])[] = [
   [
     / srtlib .*per enforced encryption/,
@@ -34,7 +35,20 @@ const EXPLANATIONS: readonly (readonly [RegExp, string])[] = [
   ],
   // The sound of FLV goes into a valve.
   [/GstValve:.* caps = audio\//, 'The source sends sound, but no video. Let it send video, or check its address.'],
+  // A payloader drops what it cannot packetize, and goes on.
+  [
+    /^WARNING: from element \S+:pay0: (.{1,200})/,
+    'The element pay0 does not take the video ($1). Let the description give it another format.',
+  ],
 ]
+
+const explanationOf = (line: string): string | undefined => {
+  for (const [pattern, text] of EXPLANATIONS) {
+    const match = pattern.exec(line)
+    if (match !== null) return redact(text.replace('$1', () => match[1] ?? ''))
+  }
+  return undefined
+}
 
 /** Why no video comes of what came instead of MPEG-TS. */
 const FOREIGN = {
@@ -73,7 +87,7 @@ export const runChild = async (run: Run): Promise<Fault | undefined> => {
   feedStreams(child, run, { transport, stop })
   let explanation: string | undefined
   const explain = (line: string): void => {
-    explanation ??= EXPLANATIONS.find(([pattern]) => pattern.test(line))?.[1]
+    explanation ??= explanationOf(line)
   }
   readStdout(child, run, watchdog, explain)
   onLine(child.stderr, (line) => {

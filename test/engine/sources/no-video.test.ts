@@ -23,6 +23,15 @@ it('an RTMP source with sound alone is told as such', async () => {
   expect([fault?.reason, fault?.message]).toEqual(['timeout', expect.stringContaining('sound, but no video')])
 }, 30_000)
 
+it('a payloader that takes no frame of its format is told as such', async () => {
+  const common = { id: 'jpeg', on_demand: false, output: null, klv_config: NO_KLV, push: [], ephemeral: false }
+  const raw_pipeline = 'videotestsrc is-live=true ! video/x-raw,format=Y444 ! jpegenc ! rtpjpegpay name=pay0'
+  const fault = await (await playSource({ ...common, mode: 'advanced', raw_pipeline }, { startTimeoutMs: 3000 })).ended
+  expect([fault?.reason, fault?.message]).toEqual(['timeout', expect.stringContaining('pay0 does not take the video (Invalid component)')])
+}, 30_000)
+
+const NO_KLV = { pass_klv: false, auto_extract_geolocation: false }
+
 const H264 = `videotestsrc is-live=true ! ${PICTURES} ! x264enc tune=zerolatency speed-preset=ultrafast key-int-max=10 ! h264parse`
 
 it('a UDP source that sends something else is told as such: RTP, bare H.264, MPEG-TS without video', async () => {

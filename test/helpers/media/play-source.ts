@@ -9,6 +9,7 @@ import type { RunEvent } from '../../../engine/pipelines/watchdog.ts'
 import type { AccessUnit } from '../../../engine/rtp/access-unit.ts'
 import { RtpStream } from '../../../engine/rtp/stream.ts'
 import { Timeline } from '../../../engine/rtp/timeline.ts'
+import type { PipelineConfig } from '../../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS } from '../../../lib/schema/settings.ts'
 import { until } from '../until.ts'
 import { configure, probe } from './play-launch.ts'
@@ -44,12 +45,13 @@ export const newStreams = (): readonly [RtpStream, RtpStream] => {
   return [new RtpStream({ timeline }), new RtpStream({ timeline })]
 }
 
-/** Plans and runs a source until the test is over. Rejects with the fault of the plan. */
-export const playSource = async (uri: string, options: PlayOptions = {}): Promise<SourcePlay> => {
+/** Plans and runs a source, or a whole configuration, until the test is over. Rejects with the fault of the plan. */
+export const playSource = async (source: string | PipelineConfig, options: PlayOptions = {}): Promise<SourcePlay> => {
   const { planner = engineReads(), previousFault, startTimeoutMs = 10_000, stallTimeoutMs = 10_000 } = options
   const stopped = new AbortController()
   const attempt = { signal: stopped.signal, timeoutMs: startTimeoutMs, previousFault }
-  const plan: Plan = await probe(() => planner.plan(configure(uri, null), DEFAULT_SETTINGS, attempt))
+  const config = typeof source === 'string' ? configure(source, null) : source
+  const plan: Plan = await probe(() => planner.plan(config, DEFAULT_SETTINGS, attempt))
   const streams = options.streams ?? newStreams()
   const [video, klv]: [AccessUnit[], AccessUnit[]] = [[], []]
   streams[0].onUnit((unit) => video.push(unit))
