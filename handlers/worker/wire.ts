@@ -109,7 +109,8 @@ const configure = (environment: WorkerEnvironment): Configuration => {
 const misconfigured = (mistakes: readonly string[]): ApiError =>
   new ApiError('SERVICE_UNAVAILABLE', 'The service is not configured correctly. Correct the variables in details.mistakes.', {
     reason: 'configuration',
-    mistakes,
+    // What follows the name of a secret and a colon would be masked as its value.
+    mistakes: mistakes.map((line) => line.replace(/^(\w+): /, '$1 is not set right: ')),
   })
 
 const reachEngine = ({ ENGINE }: WorkerEnvironment, { engineUrl, engineToken = '' }: Configuration): EngineCaller => {

@@ -156,6 +156,13 @@ describe('a worker', () => {
     })
   })
 
+  it('says what is wrong with a secret of its configuration, and not the secret', async () => {
+    const { miniflare, origin } = await startWorker({ SVC_API_KEY: 'too-short' })
+    onTestFinished(() => miniflare.dispose())
+    const { details } = await (await fetch(`${origin}/svc/health`)).json()
+    expect(details.mistakes).toEqual(['SVC_API_KEY is not set right: use 16 to 512 printable ASCII characters without blanks'])
+  })
+
   it('reads its license from a variable', async () => {
     const { miniflare, origin } = await startWorker({
       SVC_ENGINE_URL: 'http://127.0.0.1:1',
