@@ -4,6 +4,8 @@ import { bytesOf } from './repair/payload.ts'
 
 const FRAME_HEADER_BYTES = 4
 const TIMESTAMP_OFFSET = FRAME_HEADER_BYTES + 4
+/** A frame has 16 bits for the length of its packet. */
+const MAX_PACKET_BYTES = 65_535
 /** Of the first byte of an RTP packet. */
 const PADDING = 0x20
 
@@ -182,9 +184,10 @@ export class AccessUnit implements UnitFacts {
 /** Padding goes, since its length counts from the end. */
 const withPayload = (packet: Buffer, change: (payload: Buffer) => Buffer | undefined): Buffer => {
   const before = payloadOf(packet)
-  const payload = before && change(bytesOf(before))
-  if (payload === undefined) return packet
-  const header = Buffer.from(packet.subarray(0, before?.start))
+  if (before === undefined) return packet
+  const payload = change(bytesOf(before))
+  if (payload === undefined || before.start + payload.length > MAX_PACKET_BYTES) return packet
+  const header = Buffer.from(packet.subarray(0, before.start))
   header[0] = (header[0] ?? 0) & ~PADDING
   return Buffer.concat([header, payload])
 }
