@@ -88,6 +88,13 @@ testRows([
   { name: 'refuses a query', given: playing, request: ['GET', `${VIDEO}?from=1`], status: 400, contains: ['from'] },
 ])
 
+it('asks the engine for no stream when the client has left before', async () => {
+  await using api = await createTestApi()
+  await playing(api)
+  const answer = await api.app(new Request(`${api.origin}${VIDEO}`, { signal: AbortSignal.abort() }))
+  expect([answer.ok, api.live.open]).toEqual([false, 0])
+})
+
 const HOSTS: readonly TestHost[] = [fetchHost, nodeHost, workerHost]
 
 for (const host of HOSTS) {

@@ -30,6 +30,7 @@ export const relayStream = async (
     release()
   }
   request.signal.addEventListener('abort', leave)
+  if (request.signal.aborted) leave()
   try {
     relay = new Relay(await open(upstream.signal), leave, context.disconnect)
   } catch (error) {

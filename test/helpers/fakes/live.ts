@@ -32,6 +32,7 @@ const CHUNK = new Uint8Array(64 * 1024)
 
 export const createFakeLive = (engine: Engine): FakeLive => {
   const open = async (id: string, signal: AbortSignal, bytes: Uint8Array): Promise<ReadableStream<Uint8Array>> => {
+    signal.throwIfAborted()
     const { state } = await engine.view(id)
     if (fake.refusal !== undefined) throw fake.refusal
     if (fake.start !== undefined) await untilStarted(fake.start, signal)
