@@ -158,6 +158,16 @@ describe('video-pipeline-service install', () => {
     expect(variables(join(root, ENVIRONMENTS[0] ?? '')).SVC_API_KEY).toBe(key)
   })
 
+  it('says in one line which step failed', () => {
+    const file = join(temporaryFolder(), 'file')
+    writeFileSync(file, '')
+    const { status, stderr } = run(['install', '--root', file])
+    expect([status, stderr]).toEqual([
+      71,
+      expect.stringMatching(/^video-pipeline-service: ENOTDIR: .*run it again: what is done is kept\n$/),
+    ])
+  })
+
   it('gives API and engine a user each, and their data to them, also where they were one user before', () => {
     const { stdout } = run(['install', '--root', temporaryFolder()])
     const commands = [...stdout.matchAll(/^not run, because of --root: (.+)$/gm)].map(([, command]) => command)
@@ -222,7 +232,9 @@ describe('video-pipeline-service install', () => {
     expect(spawnSync('find', [root, '-type', 'f', '-printf', '%P\n'], { encoding: 'utf8' }).stdout.trim().split('\n').sort()).toEqual(
       ENVIRONMENTS,
     )
+    writeFileSync(`${join(root, UNITS[1] ?? '')}.previous`, '# put aside by install --force\n')
     run(['uninstall', '--purge', '--root', root])
+    expect(existsSync(`${join(root, UNITS[1] ?? '')}.previous`)).toBe(false)
     expect(spawnSync('find', [root, '-type', 'f'], { encoding: 'utf8' }).stdout).toBe('')
   })
 })

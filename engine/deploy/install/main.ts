@@ -6,8 +6,8 @@ import { parseArgs } from 'node:util'
 import { conflicts, runSteps, type Step } from './steps.ts'
 import { apiEnvironment, apiUnit, engineEnvironment, engineUnit, LAYOUT, type Program } from './units.ts'
 
-/** sysexits.h: EX_USAGE, EX_CANTCREAT, EX_NOPERM. */
-const EXIT = { usage: 64, exists: 73, permission: 77 } as const
+/** sysexits.h: EX_USAGE, EX_OSERR, EX_CANTCREAT, EX_NOPERM. */
+const EXIT = { usage: 64, failed: 71, exists: 73, permission: 77 } as const
 
 const { apiUser, engineUser, formerUser, deviceGroups, configuration, state, units } = LAYOUT
 const UNITS = [LAYOUT.engineUnit, LAYOUT.apiUnit] as const
@@ -53,6 +53,7 @@ const uninstallSteps = (purge: boolean): readonly Step[] => [
   { kind: 'run', command: ['systemctl', 'daemon-reload'], mayFail: true },
   ...(purge
     ? ([
+        ...UNITS.map((name) => ({ kind: 'remove', path: join(units, `${name}.previous`) }) as const),
         { kind: 'remove', path: configuration },
         { kind: 'remove', path: state },
         ...[apiUser, engineUser, formerUser].map((user): Step => ({ kind: 'run', command: ['userdel', user], mayFail: true })),
@@ -102,7 +103,11 @@ const main = (): void => {
     )
   }
   for (const path of different) options.print(`conflict: ${path} exists and differs; use --force to replace it`)
-  runSteps(steps, options)
+  try {
+    runSteps(steps, options)
+  } catch (error) {
+    fail(EXIT.failed, `${error instanceof Error ? error.message : String(error)}. Mend this, and run it again: what is done is kept`)
+  }
   if (isInstall) {
     options.print(
       `next: systemctl enable ${UNITS.join(' ')}; systemctl restart ${UNITS.join(' ')}; the API key is in ${configuration}/api.env`,

@@ -31,7 +31,7 @@ export const conflicts = (steps: readonly Step[], { root, force }: Pick<StepOpti
 const differs = (step: Extract<Step, { kind: 'file' }>, target: string): boolean =>
   existsSync(target) && readFileSync(target, 'utf8') !== step.text()
 
-/** Runs the steps in order and prints what each did; throws when a command fails. */
+/** Runs the steps in order and prints what each did; throws when a command fails, or a file cannot be written. */
 export const runSteps = (steps: readonly Step[], options: StepOptions): void => {
   for (const step of steps) {
     const line = runStep(step, options)
@@ -75,9 +75,10 @@ const runCommand = (step: Extract<Step, { kind: 'run' }>, { root, dryRun }: Step
   if (step.unless !== undefined && succeeds(step.unless)) return `not run: ${line} (already done)`
   if (dryRun) return `run: ${line}`
   const [program, ...args] = step.command
-  const { status, stderr } = spawnSync(program, args, { encoding: 'utf8' })
+  const { status, stderr, error } = spawnSync(program, args, { encoding: 'utf8' })
   if (status === 0) return `run: ${line}`
-  const failure = `${line} failed: ${(stderr ?? '').trim() || `exit code ${status ?? 'none'}`}`
+  const reason = error === undefined ? stderr.trim() || `exit code ${status ?? 'none'}` : `${program} cannot be run`
+  const failure = `${line} failed: ${reason}`
   if (step.mayFail !== true) throw new Error(failure)
   return `run: ${failure}`
 }
