@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { isConnectionLoss } from '../lib/engine/caller.ts'
 import type { Cameras } from '../lib/engine/protocol.ts'
 import { CAMERA_EVENTS } from '../lib/openapi/answers.ts'
 import { CAMERA, CAMERA_CAPABILITIES } from '../lib/openapi/examples.ts'
@@ -57,7 +58,7 @@ export const cameraRoutes = ({ cameras, cameraWatch, events, streams }: CameraRo
     answer: eventsAnswer('Events of the cameras', CAMERA_EVENTS),
     handle: async (exchange) => {
       // Answers 503 with a reason on hosts without camera discovery; otherwise no change after this answer is missed.
-      await cameraWatch.begin()
+      await beginWatch(cameraWatch, cameras)
       return eventStream({
         ...clientOf(exchange, streams),
         feed: events.feed,
@@ -66,6 +67,17 @@ export const cameraRoutes = ({ cameras, cameraWatch, events, streams }: CameraRo
     },
   }),
 ]
+
+/** A stream of the engine does not wait for one that is being started or replaced; the list does. */
+const beginWatch = async (cameraWatch: EventDeps['cameraWatch'], cameras: CameraRouteDeps['cameras']): Promise<void> => {
+  try {
+    await cameraWatch.begin()
+  } catch (error) {
+    if (!isConnectionLoss(error)) throw error
+    await cameras.list()
+    await cameraWatch.begin()
+  }
+}
 
 /** The camera operations alone, for embedding. */
 export const createCameraHandlers = (deps: CameraRouteDeps & RouterDeps): FetchHandler => createRouter(cameraRoutes(deps), deps)

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { engineUnavailable } from '../../lib/engine/caller.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { createTestApi, simple, type TestApi } from '../helpers/api/api.ts'
 import { fetchHost, nodeHost, workerHost } from '../helpers/api/hosts.ts'
@@ -97,6 +98,20 @@ describe('a host without camera discovery', () => {
 })
 
 describe('the events of cameras', () => {
+  it('wait for an engine that is being started, as the list of cameras does', async () => {
+    await using api = await createTestApi()
+    const { list } = api.cameras
+    api.cameras.fault = engineUnavailable(new Error('no engine is there'))
+    const listOfNextEngine = async () => {
+      api.cameras.fault = undefined
+      return list()
+    }
+    Object.assign(api.cameras, { list: listOfNextEngine })
+    const client = await follow(api)
+    api.cameras.plug(fakeCamera(0))
+    expect((await client.nextOf('camera_added')).data.device_path).toBe('/dev/video0')
+  })
+
   it('are requested from the engine once, for the first client', async () => {
     await using api = await createTestApi()
     expect(api.cameras.following()).toBe(0)
