@@ -17,6 +17,8 @@ interface Rule {
   readonly reason: FaultCause
   /** Shown to users; `$1` … are the groups of the pattern, `$package` is the package of the element `$1`. */
   readonly message: string
+  /** Shown instead when the description is the user's own. */
+  readonly advanced?: string
   readonly cause?: string
 }
 
@@ -186,6 +188,8 @@ const RULES: readonly Rule[] = [
     pattern: /reason not-linked/,
     reason: 'unsupported',
     message: OTHER_CODEC,
+    advanced:
+      'An element has data for a pad that is linked to nothing. Link the pad in raw_pipeline, to fakesink if you do not need it. If it is linked, the source has no stream of that kind.',
   },
   {
     pattern: /reason not-negotiated|could not (?:negotiate|link)|does not support .*format|Could not negotiate format/i,
@@ -236,8 +240,8 @@ const firstError = (lines: readonly string[]): string => {
   return redact(error.replace(/^ERROR: (?:from element \S+: )?/, '').slice(0, 300))
 }
 
-/** The fault of a child that ended by itself. `stderrTail`: its last lines, oldest first. */
-export const classifyEnd = (ended: Ended, stderrTail: readonly string[]): Fault => {
+/** The fault of a child that ended by itself. `stderrTail`: its last lines, oldest first; `advanced`: of an advanced pipeline. */
+export const classifyEnd = (ended: Ended, stderrTail: readonly string[], advanced = false): Fault => {
   if (ended.missing) return gstreamerMissing()
   if (ended.refused !== undefined) return notStarted(ended.refused)
   // A line that waits for one of several tracks warns about the links of the others: not a fault.
@@ -249,7 +253,8 @@ export const classifyEnd = (ended: Ended, stderrTail: readonly string[]): Fault 
     for (const line of lines) {
       const match = rule.pattern.exec(line)
       if (match === null) continue
-      return new Fault(rule.reason, redact(fill(rule.message, match)), rule.cause === undefined ? undefined : { cause: rule.cause })
+      const message = (advanced ? rule.advanced : undefined) ?? rule.message
+      return new Fault(rule.reason, redact(fill(message, match)), rule.cause === undefined ? undefined : { cause: rule.cause })
     }
   }
   if (ended.exitCode === 0) return new Fault('ended', 'The source ended the stream.')

@@ -30,6 +30,7 @@ export const advancedLaunch = (config: Pick<AdvancedConfig, 'raw_pipeline'>, fil
     args: ['--', ...toArguments([singleSpaced(config.raw_pipeline), ...branches])],
     streams: payloaders.map((payloader) => ({ payloader, fd: PAYLOADER_FD[payloader], caps: null })),
     publishes,
+    advanced: true,
     reach: advancedReach(config.raw_pipeline, fileFolder),
     confidential: true,
     shown: [maskDescription(config.raw_pipeline), ...branches],

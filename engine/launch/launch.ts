@@ -29,6 +29,8 @@ export interface Launch {
   readonly publishes: boolean
   /** The engine generates the KLV of a test source; its child has none. */
   readonly syntheticKlv?: true
+  /** The line is the description of an advanced pipeline. */
+  readonly advanced?: true
   /** What its child may reach in the sandbox. */
   readonly reach: Reach
   /** The arguments may hold credentials, so they are hidden from the list of processes. */

@@ -206,5 +206,5 @@ const faultOf = (reason: StopReason | undefined, ended: Ended, run: Run): Fault 
   if (reason === 'stop') return undefined
   if (reason instanceof Fault) return reason
   if (reason !== undefined) return missingMediaFault(reason, run)
-  return classifyEnd(ended, run.logRing.stderrTail(run.number))
+  return classifyEnd(ended, run.logRing.stderrTail(run.number), run.launch.advanced)
 }

@@ -173,6 +173,15 @@ describe('classifyEnd', () => {
     expect(classifyEnd(failed, lines).reason).toBe('crashed')
   })
 
+  it('advises no encoding to an advanced pipeline, which has none', () => {
+    const lines = [
+      'ERROR: from element /GstPipeline:pipeline0/GstVideoTestSrc:a: Internal data stream error.',
+      'streaming stopped, reason not-linked (-1)',
+    ]
+    expect(classifyEnd(failed, lines).message).toContain('Set encoding')
+    expect(classifyEnd(failed, lines, true)).toMatchObject({ reason: 'unsupported', message: expect.stringContaining('raw_pipeline') })
+  })
+
   it('marks a source that refuses its transport, so that the other one is used next', () => {
     const lines = [
       'ERROR: from element /GstRTSPSrc:rtspsrc0: No supported stream was found. You might need to allow more transport protocols or',
