@@ -33,7 +33,12 @@ export const keepPipelinesInMemory = (stored: PipelineRepository): PipelineRepos
     replace: async (id, change) => write(id, change, stored.replace(id, change)),
     setGeolocation: (id, geolocation, updated_at) =>
       write(id, { geolocation, updated_at }, stored.setGeolocation(id, geolocation, updated_at)),
-    setDesired: (id, desired) => write(id, { desired }, stored.setDesired(id, desired)),
+    // What plays and what does not is what was requested last, also when that cannot be written.
+    setDesired: (id, desired) =>
+      write(id, { desired }, stored.setDesired(id, desired)).catch(async (error: unknown) => {
+        await amend(id, { desired })
+        throw error
+      }),
     setScreenshots: (id, screenshots) => write(id, { screenshots }, stored.setScreenshots(id, screenshots)),
     remove: async (id) => {
       const known = await records()

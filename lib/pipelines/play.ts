@@ -4,6 +4,7 @@ import type { KeyedQueue } from '../keyed-queue.ts'
 import type { Licensing } from '../license/licensing.ts'
 import type { Log } from '../ports.ts'
 import type { PipelineRecord, PipelineRepository } from '../repositories.ts'
+import type { PipelineState } from '../schema/pipeline.ts'
 import { findRecord } from './find.ts'
 import { type PipelineRepresentation, represent } from './representation.ts'
 
@@ -21,13 +22,11 @@ export const playPipeline = async (deps: PlayDeps, id: string): Promise<Pipeline
   const slot = await deps.licensing.takeSlot(record.config)
   try {
     // Not only what the engine reports afterwards: one that is replaced right after its answer must come back playing.
-    const [view] = await Promise.all([
-      registered(deps, id, () => deps.engine.play(id, { wait: true })),
-      deps.pipelines.setDesired(id, 'playing'),
-    ])
+    const [view] = await Promise.all([registered(deps, id, () => deps.engine.play(id, { wait: true })), keepDesired(deps, id, 'playing')])
     return represent(await present(deps, record), view)
   } catch (error) {
-    await restoreDesired(deps, record)
+    // What was answered with a failure does not happen later.
+    await keepDesired(deps, id, record.desired)
     throw error
   } finally {
     slot.release()
@@ -39,26 +38,33 @@ export const playPipeline = async (deps: PlayDeps, id: string): Promise<Pipeline
 export const stopPipeline = async (deps: PlayDeps, id: string): Promise<PipelineRepresentation> => {
   const record = await findRecord(deps.pipelines, id)
   // First: an engine that is replaced meanwhile must not start it again.
-  await deps.pipelines.setDesired(id, 'ready')
+  await keepDesired(deps, id, 'ready')
   try {
     const view = await registered(deps, id, () => deps.engine.stop(id))
     // Periodic screenshots stop with the pipeline and do not start again with the next play.
-    if (record.screenshots) await deps.pipelines.setScreenshots(id, null)
+    if (record.screenshots) await deps.pipelines.setScreenshots(id, null).catch(notStored(deps, id))
     return represent(await present(deps, record), view)
   } catch (error) {
-    await restoreDesired(deps, record)
+    // What was answered with a failure does not happen later.
+    await keepDesired(deps, id, record.desired)
     throw error
   } finally {
     await storeDesired(deps, id)
   }
 }
 
-/** What was answered with a failure does not happen later. */
-const restoreDesired = async ({ pipelines, log }: PlayDeps, { config: { id }, desired }: PipelineRecord): Promise<void> => {
-  await pipelines
-    .setDesired(id, desired)
-    .catch((cause: unknown) => log.warn('pipeline_desired_not_stored', { id, error: messageOf(cause) }))
+/**
+ * Stores what is requested. Where it cannot be stored, as on a full disk, a pipeline can still be played and stopped: a repository
+ * in memory keeps it for as long as the process lives, and the next one finds what the engine does.
+ */
+const keepDesired = async (deps: PlayDeps, id: string, desired: PipelineState): Promise<void> => {
+  await deps.pipelines.setDesired(id, desired).catch(notStored(deps, id))
 }
+
+const notStored =
+  ({ log }: PlayDeps, id: string) =>
+  (cause: unknown): void =>
+    log.warn('pipeline_desired_not_stored', { id, error: messageOf(cause) })
 
 /** The pipeline as it is stored now: a geolocation may have come while it was started or stopped. */
 const present = async ({ pipelines }: PlayDeps, record: PipelineRecord): Promise<PipelineRecord> =>
@@ -75,7 +81,7 @@ const storeDesired = async (deps: PlayDeps, id: string): Promise<void> => {
       await deps.pipelines.setDesired(id, runtime.desired)
     })
   } catch (cause) {
-    if (!hasCode(cause, 'NOT_FOUND')) deps.log.warn('pipeline_desired_not_stored', { id, error: messageOf(cause) })
+    if (!hasCode(cause, 'NOT_FOUND')) notStored(deps, id)(cause)
   }
 }
 

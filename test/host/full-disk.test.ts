@@ -53,6 +53,13 @@ it('a full disk ends no stream for good: the engine starts and is replaced, and 
   expect([refused.status, refused.body.message]).toEqual([503, expect.stringContaining('Free space')])
   const health = await service.request('GET', '/svc/health')
   expect([health.status, health.body]).toEqual([503, expect.objectContaining({ status: 'degraded', engine: 'ok', database: 'read_only' })])
+  // It stays stopped and plays again, as was asked, also when the engine is replaced.
+  for (const action of ['stop', 'play', 'stop']) expect((await service.request('PUT', `/svc/pipeline/gate/${action}`)).status).toBe(200)
+  expect(await service.waitForLog('pipeline_desired_not_stored')).toMatchObject({ level: 'warn', id: 'gate' })
+  killProcess(Number((await service.waitForLog('engine_started', 2)).pid))
+  await service.waitForLog('engine_started', 3)
+  await until(phase, (answer) => answer === 'idle')
+  expect((await service.request('PUT', '/svc/pipeline/gate/play')).status).toBe(200)
   expect(readdirSync(dataDir).filter((name) => /^(engine\.json\.|system-calls)/.test(name))).toEqual([])
 
   free()

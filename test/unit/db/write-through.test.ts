@@ -74,9 +74,18 @@ describe('pipelines kept in memory', () => {
     await expect(memory.insert({ ...record('a'), desired: 'playing' })).rejects.toMatchObject({ code: 'CONFLICT' })
     expect(await memory.setDesired('nobody', 'playing')).toBe(false)
     await api.database.close()
-    await expect(memory.setDesired('a', 'playing')).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+    await expect(memory.setGeolocation('a', null, START + 1)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
     expect(await memory.list()).toEqual([record('a')])
     await expect(memory.count()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+  })
+
+  it('keep what a pipeline is to do though that cannot be written', async () => {
+    await using api = await createTestApi()
+    const { memory } = layers(api)
+    await memory.insert(record('a'))
+    await api.database.close()
+    await expect(memory.setDesired('a', 'playing')).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+    expect(await memory.find('a')).toEqual({ ...record('a'), desired: 'playing' })
   })
 
   it('do not show a write to a pipeline that the file has no more', async () => {
