@@ -7,7 +7,7 @@ import { runToEnd } from '../gst/child.ts'
 import { chooseEncoder } from '../gst/choose-encoder.ts'
 import { chain, element, frameRateFraction, type LaunchTokens, toArguments } from '../gst/element.ts'
 import type { Encoder } from '../gst/encoder-table.ts'
-import { MAX_PACKET_BYTES } from '../rtp/fragment.ts'
+import { MAX_CUT_BYTES } from '../rtp/fragment.ts'
 import type { SourceFacts } from '../sources/facts.ts'
 import { type SourceLine, sourceLine, TRACKS, TRANSPORT } from '../sources/launch-line.ts'
 import { type ProbeContext, presumeFacts } from '../sources/probe.ts'
@@ -196,7 +196,7 @@ const klvBranch = (source: SourceLine, facts: SourceFacts, mayBeMissing: boolean
     padOf(TRACKS),
     source.form === 'rtp' ? klvDepay(facts) : ['meta/x-klv'],
     trackQueue(facts),
-    element('rtpklvpay', payloaderProperties(MAX_PACKET_BYTES, 'pay1', 97)),
+    element('rtpklvpay', payloaderProperties(MAX_CUT_BYTES, 'pay1', 97)),
   )
   const sink = rtpSink(4, facts.paced, false)
   return mayBeMissing
@@ -229,7 +229,7 @@ const mpegtsBranch = (): LaunchTokens =>
   chain(
     padOf(TRANSPORT),
     element('queue', { 'max-size-buffers': 0, 'max-size-time': 0, 'max-size-bytes': 4 * 1024 * 1024, leaky: 'downstream' }),
-    element('rtpmp2tpay', payloaderProperties(MAX_PACKET_BYTES, undefined, 33)),
+    element('rtpmp2tpay', payloaderProperties(MAX_CUT_BYTES, undefined, 33)),
     rtpSink(4, false),
   )
 

@@ -1,11 +1,22 @@
 import { hasMarker, RTP_HEADER_BYTES } from './packet.ts'
 import type { Payload } from './repair/payload.ts'
 
-/** Stays under the MTU of Ethernet with RTP, UDP, IPv6 and a tunnel around it. */
-export const MAX_PACKET_BYTES = 1400
+/** A packet of a source passes as it is up to this size: 1,500 bytes of Ethernet less the headers of IPv6 and UDP. */
+export const MAX_PASSED_BYTES = 1452
+/** Packets cut here leave room for a tunnel as well. */
+export const MAX_CUT_BYTES = 1400
 
-/** Splits a packet that is larger than MAX_PACKET_BYTES; the packet alone when it is not, or cannot be split. */
-export type Fragmenter = (payload: Payload) => readonly Buffer[]
+/** Packets in the place of the first `replaced` packets of a unit. */
+export interface Recut {
+  readonly packets: readonly Buffer[]
+  readonly replaced: number
+}
+
+/**
+ * Takes the packets of an access unit and their sequence numbers, and cuts what begins at index `from`: fragments of a NAL unit are
+ * put together, up to a loss, and cut evenly when one of them is larger than MAX_PASSED_BYTES. All other packets stay as they are.
+ */
+export type Fragmenter = (payloads: readonly Payload[], sequences: readonly number[], from: number) => Recut
 
 /** A NAL unit, or part of one: the header of each of its fragments without S and E, and the bytes that follow it. */
 interface Unit {
@@ -46,41 +57,75 @@ const part = (payloadHeader: readonly number[], fu: number, start: number, end: 
 
 const fragmenter =
   (unitOf: (payload: Payload) => Unit | undefined): Fragmenter =>
-  (payload) => {
-    const { packet } = payload
-    if (packet.length <= MAX_PACKET_BYTES) return [packet]
-    const unit = unitOf(payload)
-    // A packet may be large and yet have hardly a payload: its header extension is as long as its sender likes.
-    return unit === undefined || unit.start >= unit.end ? [packet] : split(packet, unit)
+  (payloads, sequences, from) => {
+    const units = unitsAt(payloads, sequences, from, unitOf)
+    const received = payloads.slice(from, from + Math.max(units.length, 1))
+    const fits = received.every(({ packet }) => packet.length <= MAX_PASSED_BYTES)
+    return units.length === 0 || fits ? asReceived(received) : { packets: cut(received, units), replaced: received.length }
   }
 
-/** Packets without header extension and padding, all but the last of the same size, so that one system call can send them all. */
-const split = (packet: Buffer, { header, start, end, first, last }: Unit): readonly Buffer[] => {
-  const head = RTP_HEADER_BYTES + header.length
-  const size = MAX_PACKET_BYTES - head
-  const count = Math.ceil((end - start) / size)
-  const marker = hasMarker(packet)
-  const bytes = Buffer.allocUnsafe(end - start + count * head)
-  const fragments: Buffer[] = []
-  for (let index = 0, from = start, at = 0; index < count; index += 1) {
-    const to = Math.min(from + size, end)
-    const fragment = bytes.subarray(at, at + head + to - from)
-    packet.copy(fragment, 0, 0, RTP_HEADER_BYTES)
-    fragment[0] = 0x80
-    const final = index === count - 1
-    if (marker && !final) fragment[1] = (fragment[1] ?? 0) & 0x7f
-    fragment.set(header, RTP_HEADER_BYTES)
-    const flags = (first && index === 0 ? START : 0) | (last && final ? END : 0)
-    fragment[head - 1] = (fragment[head - 1] ?? 0) | flags
-    packet.copy(fragment, head, from, to)
-    fragments.push(fragment)
-    at += fragment.length
-    from = to
+/** The unit in a packet, and its other fragments in the packets that follow. */
+const unitsAt = (
+  payloads: readonly Payload[],
+  sequences: readonly number[],
+  from: number,
+  unitOf: (payload: Payload) => Unit | undefined,
+): readonly Unit[] => {
+  const units: Unit[] = []
+  const expected = sequences[from] ?? 0
+  for (let at = from; at < payloads.length; at += 1) {
+    const payload = payloads[at]
+    const unit = payload === undefined ? undefined : unitOf(payload)
+    // A packet may be large and yet have hardly a payload: its header extension is as long as its sender likes.
+    if (unit === undefined || unit.start >= unit.end) break
+    const lost = sequences[at] !== ((expected + at - from) & 0xffff)
+    if (at > from && (lost || unit.first || !sameHeader(unit, units[0]))) break
+    units.push(unit)
+    if (unit.last) break
   }
-  return fragments
+  return units
 }
 
-const whole: Fragmenter = ({ packet }) => [packet]
+const sameHeader = ({ header }: Unit, other: Unit | undefined): boolean =>
+  header.length === other?.header.length && header.every((byte, at) => byte === other.header[at])
+
+const asReceived = (payloads: readonly Payload[]): Recut => ({
+  packets: payloads.map(({ packet }) => packet),
+  replaced: payloads.length,
+})
+
+/** Packets without header extension and padding, all but the last of the same size, so that one system call can send them all. */
+const cut = (payloads: readonly Payload[], units: readonly Unit[]): readonly Buffer[] => {
+  const [first] = payloads
+  const [{ header, first: begins } = NOTHING] = units
+  if (first === undefined) return []
+  const data = Buffer.concat(payloads.map(({ packet }, at) => packet.subarray(units[at]?.start, units[at]?.end)))
+  const marked = payloads.some(({ packet }) => hasMarker(packet))
+  const ends = units.at(-1)?.last === true
+  const head = RTP_HEADER_BYTES + header.length
+  const size = Math.ceil(data.length / Math.ceil(data.length / (MAX_CUT_BYTES - head)))
+  const count = Math.ceil(data.length / size)
+  const bytes = Buffer.allocUnsafe(data.length + count * head)
+  return Array.from({ length: count }, (_, index) => {
+    const from = index * size
+    const part = data.subarray(from, from + size)
+    const begin = from + index * head
+    const fragment = bytes.subarray(begin, begin + head + part.length)
+    first.packet.copy(fragment, 0, 0, RTP_HEADER_BYTES)
+    fragment[0] = 0x80
+    const final = index === count - 1
+    fragment[1] = ((fragment[1] ?? 0) & 0x7f) | (marked && final ? 0x80 : 0)
+    fragment.set(header, RTP_HEADER_BYTES)
+    const flags = (begins && index === 0 ? START : 0) | (ends && final ? END : 0)
+    fragment[head - 1] = (fragment[head - 1] ?? 0) | flags
+    part.copy(fragment, head)
+    return fragment
+  })
+}
+
+const NOTHING: Pick<Unit, 'header' | 'first'> = { header: [], first: false }
+
+const whole: Fragmenter = (payloads, _sequences, from) => asReceived(payloads.slice(from, from + 1))
 
 /** RFC 6597 section 4.2: a KLV unit is split anywhere; only the marker tells its end. */
 const klvUnit = ({ start, end }: Payload): Unit => ({ header: [], start, end, first: false, last: false })

@@ -30,7 +30,7 @@ export class SequenceNumbers {
     return sequence
   }
 
-  /** The packet that was mapped last has become so many more. Later ones move by as much. */
+  /** The packets that were mapped last have become `count` more, or fewer when it is negative. Later ones move by as much. */
   insert(count: number): void {
     if (this.#delta === undefined) return
     this.#delta = (this.#delta + count) & 0xffff

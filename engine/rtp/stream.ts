@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { AccessUnit } from './access-unit.ts'
 import { type RtpCaps, sameFormat } from './caps.ts'
-import { type Fragmenter, fragmenterOf, MAX_PACKET_BYTES } from './fragment.ts'
+import { type Fragmenter, fragmenterOf, MAX_PASSED_BYTES } from './fragment.ts'
 import { type Gop, GopCache, type GopLimits } from './gop-cache.ts'
 import { Listeners } from './listeners.ts'
 import { payloadOf, payloadTypeOf, sequenceOf } from './packet.ts'
@@ -310,17 +310,19 @@ export class RtpStream {
   }
 
   #split(packets: readonly Buffer[], given: readonly number[]) {
-    if (packets.every(({ length }) => length <= MAX_PACKET_BYTES)) return this.#number(packets, given)
+    if (packets.every(({ length }) => length <= MAX_PASSED_BYTES)) return this.#number(packets, given)
+    const payloads = packets.map(goodPayloadOf)
     const parts: Buffer[] = []
     const sequences: number[] = []
-    for (const [at, packet] of packets.entries()) {
-      const first = this.#sequences.map(given[at] ?? 0)
-      const fragments = this.#fragment(goodPayloadOf(packet))
-      for (const [index, fragment] of fragments.entries()) {
-        parts.push(fragment)
+    for (let at = 0; at < packets.length; ) {
+      const { packets: cut, replaced } = this.#fragment(payloads, given, at)
+      const [first = 0] = given.slice(at, at + replaced).map((sequence) => this.#sequences.map(sequence))
+      for (const [index, packet] of cut.entries()) {
+        parts.push(packet)
         sequences.push((first + index) & 0xffff)
       }
-      this.#sequences.insert(fragments.length - 1)
+      this.#sequences.insert(cut.length - replaced)
+      at += replaced
     }
     return { parts, sequences }
   }
@@ -345,7 +347,7 @@ const asReceived = (payloads: readonly Payload[], key: boolean): RepairedUnit =>
 }
 
 const repairOf = ({ encodingName, parameters }: RtpCaps): NalRepair | undefined =>
-  isNalCodec(encodingName) ? new NalRepair(encodingName, { parameters, maxPacketBytes: MAX_PACKET_BYTES }) : undefined
+  isNalCodec(encodingName) ? new NalRepair(encodingName, { parameters, maxPacketBytes: MAX_PASSED_BYTES }) : undefined
 
 /** Caps of our own payloaders, read from their packets; undefined when they have no parameter sets. */
 const ownCaps = (packets: readonly Buffer[]): RtpCaps | undefined => {

@@ -1,9 +1,8 @@
 import { MASK, redact } from '../redact.ts'
 import type { PipelineConfig } from '../schema/pipeline.ts'
 import { maskDescription, maskUri } from './mask.ts'
+import { type SecretSearch, secretSearch } from './secret-search.ts'
 
-/** Shorter secrets are masked as whole words only: they occur inside of other words. */
-const SHORT = 4
 /** A long secret is also masked piece by piece: a line that a program cut may hold a part of it. */
 const PIECE = 32
 const MAX_PIECES = 256
@@ -20,10 +19,10 @@ export const maskSecretsOf = (config: Pick<PipelineConfig, 'mode'> & SecretField
   if (config.source !== undefined) maskUri(config.source.uri, found)
   for (const { uri } of config.push ?? []) maskUri(uri, found)
   if (config.raw_pipeline !== undefined) maskDescription(config.raw_pipeline, found)
-  const known = [...secrets].filter((secret) => secret !== '' && secret !== MASK).sort((a, b) => b.length - a.length)
+  const known = [...secrets].filter((secret) => secret !== '' && secret !== MASK)
   if (known.length === 0) return redact
-  const pattern = new RegExp(known.map(toPattern).join('|'), 'giu')
-  return (text) => redact(maskEnd(text.replace(pattern, MASK), known))
+  const search = secretSearch(known)
+  return (text) => redact(text.endsWith('…') ? `${maskFound(text.slice(0, -1), search)}…` : maskFound(text, search))
 }
 
 interface SecretFields {
@@ -74,30 +73,12 @@ const pieces = (secret: string): readonly string[] => {
   return [secret, ...lines, ...cut.slice(0, MAX_PIECES)]
 }
 
-/** Each character as it is, after backslashes, percent-encoded, as an octal or as a JSON escape. */
-const toPattern = (secret: string): string => {
-  const text = [...secret].map(characterPattern).join('')
-  return [...secret].length < SHORT ? `(?<![\\p{L}\\p{N}])${text}(?![\\p{L}\\p{N}])` : text
-}
-
-const characterPattern = (character: string): string => {
-  const bytes = [...new TextEncoder().encode(character)]
-  const forms = [
-    character.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'),
-    bytes.map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join(''),
-    bytes.map((byte) => `\\\\{1,8}${byte.toString(8).padStart(3, '0')}`).join(''),
-    ...[...character].flatMap((one) => `\\\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`),
-  ]
-  return `\\\\{0,8}(?:${forms.join('|')})`
-}
-
-/** A text that was cut may end inside of a secret. */
-const maskEnd = (text: string, secrets: readonly string[]): string => {
-  const body = text.replace(/…$/, '')
-  for (const secret of secrets) {
-    for (let length = Math.min(secret.length - 1, body.length, PIECE); length >= SHORT; length--) {
-      if (body.endsWith(secret.slice(0, length))) return `${body.slice(0, -length)}${MASK}${text.slice(body.length)}`
-    }
+const maskFound = (text: string, search: SecretSearch): string => {
+  let masked = ''
+  let at = 0
+  for (const { start, end } of search(text)) {
+    masked += text.slice(at, start) + MASK
+    at = end
   }
-  return text
+  return masked + text.slice(at)
 }

@@ -244,7 +244,7 @@ describe('a source that the engine reads', () => {
     })
   })
 
-  it('has its packets over 1400 bytes fragmented', async () => {
+  it('has its packets over 1452 bytes fragmented', async () => {
     const server = await startOddServer({ picture: () => [SPS, PPS, Buffer.concat([KEY_SLICE, Buffer.alloc(5000, 1)])] })
     const play = await playSource(server.url)
     await play.media()

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { property } from '../../../../engine/gst/element.ts'
 import { maskSecretsOf } from '../../../../lib/credentials/secrets.ts'
+import { Random } from '../../../helpers/rtsp/random-bytes.ts'
 import { HOSTILE_PASSWORDS } from './hostile-passwords.ts'
 
 /** What programs make of a text when they print it. */
@@ -66,6 +67,33 @@ describe('masking the secrets of a pipeline in what its child prints', () => {
   it('masks a short secret as a word alone, and user names nowhere else', () => {
     const mask = maskSecretsOf({ mode: 'simple', source: { uri: 'rtsp://video:abc@h/' } })
     expect(mask('abc is not in the abcde of the video, but "abc" is')).toBe('*** is not in the abcde of the video, but "***" is')
+  })
+
+  it('finds a secret whose characters are printed each in another way', () => {
+    const ways = Object.values(PRINTED)
+    const random = new Random(1)
+    for (const password of HOSTILE_PASSWORDS.filter((one) => !one.includes('%'))) {
+      const mask = maskSecretsOf({ mode: 'simple', source: { uri: `rtsp://user:${encodeURIComponent(password)}@h/a` } })
+      const printed = [...password].map((character) => ways[random.integer(ways.length)]?.(character) ?? character).join('')
+      expect(mask(`could not set [${printed}]`)).toBe('could not set [***]')
+    }
+  })
+
+  it.each([
+    [
+      'backslashes and octal codes',
+      (bytes: readonly number[]) => bytes.map((byte) => `${'\\'.repeat(8)}${byte.toString(8).padStart(3, '0')}`),
+    ],
+    ['backslashes', (bytes: readonly number[]) => bytes.map((byte) => `${'\\'.repeat(16)}${String.fromCharCode(byte)}`)],
+    ['percent codes', (bytes: readonly number[]) => bytes.map((byte) => `%${byte.toString(16)}`)],
+    ['the beginnings of itself', (bytes: readonly number[]) => bytes.map((_, at) => String.fromCharCode(...bytes.slice(0, at)))],
+  ])('takes linear time, judged by the timeout of the test, for a camera that knows its password and answers with %s', (_, attack) => {
+    for (const password of ['\\\\\\\\\\\\\\\\', 'aaaaaaaaaaaaaaab', '1411411411411', '%%%%%%%%%%']) {
+      const mask = maskSecretsOf({ mode: 'simple', source: { uri: `rtsp://u:${encodeURIComponent(password)}@h/` } })
+      const almost = attack([...Buffer.from(password)].slice(0, -1)).join('')
+      const text = `500 ${almost.repeat(Math.ceil(200_000 / almost.length))}!`
+      expect(mask(text).endsWith('!')).toBe(true)
+    }
   })
 
   it('masks what redact masks where a pipeline has no secret', () => {

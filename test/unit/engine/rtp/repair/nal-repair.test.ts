@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { MAX_PASSED_BYTES } from '../../../../../engine/rtp/fragment.ts'
 import { payloadOf } from '../../../../../engine/rtp/packet.ts'
 import { NalRepair, type RepairedUnit } from '../../../../../engine/rtp/repair/nal-repair.ts'
 import { NAL_FORMATS, type NalCodec } from '../../../../../engine/rtp/repair/nal-units.ts'
@@ -30,7 +31,7 @@ const base64 = (...units: readonly Buffer[]): string => units.map((unit) => unit
 const FROM_SDP = new Map([['sprop-parameter-sets', base64(SPS, PPS)]])
 
 const start = (codec: NalCodec, parameters: ReadonlyMap<string, string> = new Map()) => {
-  const repair = new NalRepair(codec, { parameters, maxPacketBytes: 1400 })
+  const repair = new NalRepair(codec, { parameters, maxPacketBytes: MAX_PASSED_BYTES })
   let sequence = 65_530
   let timestamp = 0
   return {
@@ -129,7 +130,7 @@ describe('parameters of the caps', () => {
   })
 })
 
-describe('an aggregation of more than 1400 bytes', () => {
+describe('an aggregation of more than 1452 bytes', () => {
   const [a, b] = [Buffer.from('65', 'hex'), Buffer.from('65', 'hex')].map((head) => Buffer.concat([head, new Random(1).bytes(900)])) as [
     Buffer,
     Buffer,
