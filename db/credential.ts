@@ -1,4 +1,4 @@
-import type { CredentialRepository } from '../lib/repositories.ts'
+import type { CredentialRepository } from '../lib/repositories/repositories.ts'
 import { query } from './connect/database-error.ts'
 import type { Database } from './open.ts'
 import { credential, sessions } from './tables.ts'

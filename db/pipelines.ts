@@ -1,6 +1,6 @@
 import { asc, count, eq, sql } from 'drizzle-orm'
 import { ApiError } from '../lib/errors.ts'
-import type { PipelineChange, PipelineRecord, PipelineRepository } from '../lib/repositories.ts'
+import type { PipelineChange, PipelineRecord, PipelineRepository } from '../lib/repositories/repositories.ts'
 import type { PipelineConfig } from '../lib/schema/pipeline.ts'
 import { isDuplicate, query, withoutValues } from './connect/database-error.ts'
 import type { Database } from './open.ts'

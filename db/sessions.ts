@@ -1,5 +1,5 @@
 import { eq, lte, sql } from 'drizzle-orm'
-import type { SessionRepository } from '../lib/repositories.ts'
+import type { SessionRepository } from '../lib/repositories/repositories.ts'
 import { query } from './connect/database-error.ts'
 import type { Database } from './open.ts'
 import { sessions } from './tables.ts'

@@ -1,4 +1,4 @@
-import type { SettingsRepository } from '../lib/repositories.ts'
+import type { SettingsRepository } from '../lib/repositories/repositories.ts'
 import { query } from './connect/database-error.ts'
 import type { Database } from './open.ts'
 import { settings } from './tables.ts'

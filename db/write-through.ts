@@ -1,4 +1,4 @@
-import type { CredentialRepository, PipelineRecord, PipelineRepository } from '../lib/repositories.ts'
+import type { CredentialRepository, PipelineRecord, PipelineRepository } from '../lib/repositories/repositories.ts'
 
 /**
  * Repositories that read from memory and write to the database first. Only for a process that is the only writer of its

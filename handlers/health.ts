@@ -1,4 +1,4 @@
-import { type HealthDeps, readHealth, readVersion } from '../lib/health.ts'
+import { type HealthDeps, readHealth, readVersion } from '../lib/health/health.ts'
 import { HEALTH, VERSION } from '../lib/openapi/examples.ts'
 import { jsonAnswer } from '../lib/openapi/operation.ts'
 import { healthSchema, probeSchema, versionSchema } from '../lib/schema/health.ts'

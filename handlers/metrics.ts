@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { METRICS_CONTENT_TYPE } from '../lib/engine/protocol.ts'
-import { type MetricsDeps, readMetrics } from '../lib/metrics.ts'
+import { type MetricsDeps, readMetrics } from '../lib/health/metrics.ts'
 import { type FetchHandler, route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 

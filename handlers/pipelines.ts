@@ -13,7 +13,7 @@ import { type CreateDeps, createPipeline, validatePipeline } from '../lib/pipeli
 import { type FindDeps, getPipeline, listPipelines } from '../lib/pipelines/find.ts'
 import { type PlayDeps, playPipeline, stopPipeline } from '../lib/pipelines/play.ts'
 import { etagOfRecord, type FoundPipeline, serialize } from '../lib/pipelines/serialize.ts'
-import type { PipelineRepository } from '../lib/repositories.ts'
+import type { PipelineRepository } from '../lib/repositories/repositories.ts'
 import { pipelineFilterSchema, pipelinePatchSchema } from '../lib/schema/pipeline.ts'
 import { validationSchema } from '../lib/schema/representation.ts'
 import { readJson } from './http/body.ts'

@@ -1,6 +1,6 @@
 import { jsonAnswer } from '../lib/openapi/operation.ts'
 import { DEFAULT_SETTINGS, type Settings, settingsPatchSchema, settingsSchema } from '../lib/schema/settings.ts'
-import { changeSettings, etagOfSettings, maskSettings, readSettings, type SettingsDeps } from '../lib/settings.ts'
+import { changeSettings, etagOfSettings, maskSettings, readSettings, type SettingsDeps } from '../lib/settings/settings.ts'
 import { readJson } from './http/body.ts'
 import { ifMatchOf } from './http/etag.ts'
 import { json } from './http/respond.ts'

@@ -1,6 +1,6 @@
 import { createClient } from '@libsql/client/http'
 import { drizzle } from 'drizzle-orm/libsql/http'
-import { createSlots, type Slots } from '../../lib/access/slots.ts'
+import { createSlots, type Slots } from '../../lib/slots.ts'
 import type { DatabaseConnection } from './connection.ts'
 
 type SendRequest = (request: Request, init: { readonly signal: AbortSignal }) => Promise<Response>

@@ -1,5 +1,5 @@
 import { redact } from '../../lib/redact.ts'
-import { Fault, type FaultCause } from '../fault.ts'
+import { Fault, type FaultCause } from '../faults/fault.ts'
 import { classifyCameraFault } from './camera-errors.ts'
 import type { Ended } from './child.ts'
 

@@ -1,4 +1,4 @@
-import { Fault, type FaultCause } from '../fault.ts'
+import { Fault, type FaultCause } from '../faults/fault.ts'
 
 /** Messages of v4l2src 1.22 and the kernel, the most specific first: a busy device also fails to negotiate. */
 const RULES: readonly (readonly [RegExp, FaultCause, string])[] = [

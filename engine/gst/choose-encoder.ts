@@ -1,6 +1,6 @@
 import type { Codec } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
-import { Fault } from '../fault.ts'
+import { Fault } from '../faults/fault.ts'
 import { codecNodes, graphicsNodes } from '../sandbox/device-nodes.ts'
 import { gstreamerMissing, notStarted } from './bus-errors.ts'
 import type { runToEnd } from './child.ts'

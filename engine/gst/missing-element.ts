@@ -1,4 +1,4 @@
-import { Fault } from '../fault.ts'
+import { Fault } from '../faults/fault.ts'
 import { knownPackage } from './bus-errors.ts'
 import type { runToEnd } from './child.ts'
 import { hasElement } from './choose-encoder.ts'

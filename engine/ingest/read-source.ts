@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { Fault } from '../fault.ts'
-import type { RtpStream } from '../rtp/stream.ts'
+import { Fault } from '../faults/fault.ts'
+import { RtpFramingError, type RtpStream } from '../rtp/stream.ts'
+import { IGNORE } from '../rtsp/client/client-connection.ts'
+import { breakFault, notUnderstood, sourceEnded } from '../rtsp/client/client-faults.ts'
+import { RtspSession } from '../rtsp/client/client-session.ts'
+import type { Described } from '../rtsp/client/describe-source.ts'
+import { keepAlive } from '../rtsp/client/keep-alive.ts'
+import type { Channels } from '../rtsp/client/response-headers.ts'
 import { formatInterleaved } from '../rtsp/protocol/interleaved.ts'
 import type { RtspRequest } from '../rtsp/protocol/message.ts'
-import type { Described } from '../sources/rtsp-client.ts'
-import { IGNORE } from '../sources/rtsp-connection.ts'
 import { FrameRouter } from './frame-router.ts'
-import { keepAlive } from './keep-alive.ts'
-import type { Channels } from './response-headers.ts'
-import { RtspSession } from './rtsp-session.ts'
-import { breakFault, notUnderstood, sourceEnded } from './source-faults.ts'
 import { TrackInput } from './track-input.ts'
 import type { Track, Tracks } from './tracks.ts'
 
@@ -89,7 +89,9 @@ class SourceReading {
 
   /** The same error may come from the connection and from a request over it. */
   #break(error: unknown): void {
-    this.#end.resolve(breakFault(error, this.#source.described.address.shown))
+    const { shown } = this.#source.described.address
+    const isFraming = error instanceof RtpFramingError
+    this.#end.resolve(isFraming ? notUnderstood(shown, 'it sends packets that are not RTP') : breakFault(error, shown))
   }
 
   async #start(): Promise<void> {

@@ -1,6 +1,5 @@
 import type { RtpCaps } from '../rtp/caps.ts'
-import { attribute, fmtp, rtpmap, type SdpMedia, type SessionDescription } from '../rtsp/protocol/sdp.ts'
-import { isKlvName } from '../sources/sdp-facts.ts'
+import { attribute, fmtp, isKlvName, rtpmap, type SdpMedia, type SessionDescription } from '../rtsp/protocol/sdp.ts'
 
 /** A track of a source that the engine reads itself. */
 export interface Track {

@@ -1,4 +1,4 @@
-import { Fault } from '../fault.ts'
+import { Fault } from '../faults/fault.ts'
 
 /** Cause of a fault: another program of the MPEG-TS is the one to read. */
 class OtherProgram {

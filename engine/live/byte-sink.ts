@@ -1,4 +1,4 @@
-import { StreamSink } from '../rtsp/publisher/sinks/stream-sink.ts'
+import { StreamSink } from '../mount/stream-sink.ts'
 
 /** Sends the units of one client as bytes of a format. */
 export abstract class ByteSink extends StreamSink {

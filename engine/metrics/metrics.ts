@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import { collectProcessMetrics } from '../../lib/process-metrics.ts'
+import { collectProcessMetrics } from '../../lib/process/process-metrics.ts'
 import type { CotCounts } from '../cot/sender.ts'
 import type { KlvCounts } from '../klv/tap.ts'
 import type { Supervisor } from '../pipelines/supervisor.ts'

@@ -1,4 +1,4 @@
-import { crc32 } from '../klv/mpegts/psi.ts'
+import { crc32 } from './psi.ts'
 
 export const PMT_PID = 0x1000
 export const VIDEO_PID = 0x100

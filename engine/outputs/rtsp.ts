@@ -1,10 +1,10 @@
 import { type PipelineConfig, parseOutputUri } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
 import { validationError } from '../../lib/validate.ts'
-import { Fault } from '../fault.ts'
+import { Fault } from '../faults/fault.ts'
+import type { MountOptions, MountPoint, MountStats } from '../mount/mount.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import type { ReaderCredentials } from '../rtsp/access/authenticator.ts'
-import type { MountOptions, MountPoint, MountStats } from '../rtsp/publisher/mount.ts'
 import type { Mount, Publisher } from '../rtsp/publisher/publisher.ts'
 
 type OutputHooks = Required<Pick<MountOptions, 'onDescribe' | 'onReaders'>>

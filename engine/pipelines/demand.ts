@@ -1,7 +1,7 @@
 import type { Log } from '../../lib/ports.ts'
 import type { PipelineConfig } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
-import type { Fault } from '../fault.ts'
+import type { Fault } from '../faults/fault.ts'
 import { Output } from '../outputs/rtsp.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import type { Publisher } from '../rtsp/publisher/publisher.ts'

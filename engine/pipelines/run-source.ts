@@ -1,6 +1,6 @@
-import type { Fault } from '../fault.ts'
+import type { Fault } from '../faults/fault.ts'
 import { type OpenSource, readSource } from '../ingest/read-source.ts'
-import { NOT_UNDERSTOOD } from '../ingest/source-faults.ts'
+import { NOT_UNDERSTOOD } from '../rtsp/client/client-faults.ts'
 import { type MissingMedia, missingMediaFault, type RunContext, startWatchdog } from './watchdog.ts'
 
 /** A source that the engine reads itself, until its session is closed. */

@@ -1,6 +1,6 @@
 import { redact } from '../../lib/redact.ts'
 import { CODECS } from '../codec/codecs.ts'
-import { Fault, worthWaiting } from '../fault.ts'
+import { Fault, worthWaiting } from '../faults/fault.ts'
 import { classifyEnd, OTHER_CODEC } from '../gst/bus-errors.ts'
 import { type Child, type Ended, startChild } from '../gst/child.ts'
 import { hideArguments } from '../gst/hide-arguments.ts'

@@ -1,6 +1,6 @@
 import { ApiError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/ports.ts'
-import { Fault, type FaultCause } from '../fault.ts'
+import { Fault, type FaultCause } from '../faults/fault.ts'
 
 /** By the reasons with which an output does not open. */
 const OUTPUT_FAULTS: Readonly<Record<string, FaultCause>> = { port_in_use: 'port_in_use', listen_failed: 'output_unavailable' }

@@ -1,7 +1,7 @@
 import type { EngineEvent } from '../../lib/engine/messages.ts'
 import type { Log } from '../../lib/ports.ts'
 import type { LastError, Phase, PipelineState, Runtime } from '../../lib/schema/pipeline.ts'
-import { type Fault, faultCode } from '../fault.ts'
+import { type Fault, faultCode } from '../faults/fault.ts'
 import { type LifecycleEvent, nextPhase, stateOf } from './lifecycle.ts'
 import type { LogRing } from './log-ring.ts'
 

@@ -1,5 +1,5 @@
 import { watchSilence } from '../../lib/watch-silence.ts'
-import { Fault } from '../fault.ts'
+import { Fault } from '../faults/fault.ts'
 import type { AccessUnit } from '../rtp/access-unit.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import type { LogRing } from './log-ring.ts'

@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream'
-import type { Fault } from '../fault.ts'
+import type { Fault } from '../faults/fault.ts'
 import { type Child, startChild } from '../gst/child.ts'
 import { hideArguments } from '../gst/hide-arguments.ts'
 import { onLine } from '../gst/on-line.ts'

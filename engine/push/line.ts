@@ -1,9 +1,9 @@
 import { isRtmp, type PUSH_SCHEMES } from '../../lib/schema/pipeline.ts'
 import { isListener, streamAddressOf } from '../../lib/uri/stream-address.ts'
-import { Fault } from '../fault.ts'
+import { type Address, parseAddress, RTSPS_PORT } from '../faults/address.ts'
+import { Fault } from '../faults/fault.ts'
 import { chain, element, type LaunchTokens, toArguments } from '../gst/element.ts'
 import type { Reach } from '../sandbox/sandbox.ts'
-import { type Address, parseAddress, RTSPS_PORT } from '../sources/address.ts'
 
 /** A child that sends the MPEG-TS that it reads from its stdin to a receiver. */
 export interface PushLine {

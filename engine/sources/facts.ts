@@ -1,4 +1,4 @@
-import type { Address } from './address.ts'
+import type { Address } from '../faults/address.ts'
 import type { CameraMode } from './camera/mode.ts'
 import type { SourceKind } from './schemes.ts'
 

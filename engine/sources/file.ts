@@ -1,6 +1,6 @@
 import { access, constants, realpath, stat } from 'node:fs/promises'
-import { Fault } from '../fault.ts'
-import type { Address } from './address.ts'
+import type { Address } from '../faults/address.ts'
+import { Fault } from '../faults/fault.ts'
 
 /** The path of a file:// address, percent-decoded. Fault unsupported for another host. */
 export const filePath = (address: Address): string => {

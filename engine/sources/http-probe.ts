@@ -1,11 +1,11 @@
 import { type IncomingMessage, request } from 'node:http'
 import { request as requestTls } from 'node:https'
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
-import { Fault } from '../fault.ts'
-import { type Address, redirectedAddress, redirection } from './address.ts'
-import { authorize } from './authorization.ts'
+import { type Address, redirectedAddress, redirection } from '../faults/address.ts'
+import { Fault } from '../faults/fault.ts'
+import { requestFault, statusFault } from '../faults/network-faults.ts'
+import { authorize } from '../rtsp/client/authorizer.ts'
 import type { HttpContent, SourceFacts } from './facts.ts'
-import { requestFault, statusFault } from './network-faults.ts'
 
 const HTTP = { name: 'HTTP', schemes: ['http', 'https'] } as const
 /** Redirects and the answer to a 401. */

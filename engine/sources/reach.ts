@@ -1,6 +1,6 @@
 import type { Source } from '../../lib/schema/pipeline.ts'
+import { parseAddress } from '../faults/address.ts'
 import type { Reach } from '../sandbox/sandbox.ts'
-import { parseAddress } from './address.ts'
 import { parseCameraAddress } from './camera/address.ts'
 import type { SourceFacts } from './facts.ts'
 import { filePath } from './file.ts'

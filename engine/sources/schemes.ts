@@ -1,6 +1,6 @@
 import type { SOURCE_SCHEMES } from '../../lib/schema/pipeline.ts'
-import { Fault } from '../fault.ts'
-import type { Address } from './address.ts'
+import type { Address } from '../faults/address.ts'
+import { Fault } from '../faults/fault.ts'
 
 /**
  * The kind of source behind each scheme. A new scheme starts at SOURCE_SCHEMES, then gets its kind here; a new kind gets a probe in

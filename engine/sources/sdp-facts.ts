@@ -1,19 +1,13 @@
 import { frameRateOfSps } from '../codec/h264-sps.ts'
-import { Fault } from '../fault.ts'
-import { attribute, fmtp, rtpmap, type SdpMedia, type SessionDescription } from '../rtsp/protocol/sdp.ts'
-import type { Address } from './address.ts'
+import type { Address } from '../faults/address.ts'
+import { Fault } from '../faults/fault.ts'
+import { attribute, fmtp, isKlvName, rtpmap, type SdpMedia, type SessionDescription } from '../rtsp/protocol/sdp.ts'
 import type { SourceFacts } from './facts.ts'
 
 const encodingName = (media: SdpMedia): string | undefined => rtpmap(media)?.encodingName.toUpperCase()
 
 /** SETUP negotiates the transport; some servers name it in the media line as well. */
 const NAMES_TRANSPORT = /^RTP\/AVP\/(?:TCP|UDP)$/i
-
-/** RFC 6597 section 6.1; the second is a spelling of older MediaMTX versions. */
-const KLV_NAMES = ['SMPTE336M', 'SMTPE336M']
-
-export const isKlvName = (encodingName: string | undefined): boolean =>
-  encodingName !== undefined && KLV_NAMES.includes(encodingName.toUpperCase())
 
 const klvName = (media: SdpMedia): string | undefined =>
   media.formats.map((format) => rtpmap(media, Number(format))?.encodingName.toUpperCase()).find(isKlvName)

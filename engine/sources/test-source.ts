@@ -1,6 +1,6 @@
 import type { ApiError } from '../../lib/errors.ts'
 import { validationError } from '../../lib/validate.ts'
-import type { Address } from './address.ts'
+import type { Address } from '../faults/address.ts'
 
 const PATTERNS = ['smpte', 'ball', 'snow'] as const
 

@@ -1,5 +1,5 @@
 import { ApiError } from '../../lib/errors.ts'
-import type { Answered } from '../../lib/metrics.ts'
+import type { Answered } from '../../lib/health/metrics.ts'
 import type { Log } from '../../lib/ports.ts'
 import type { AskedRequest, Guard } from './guard.ts'
 import { logDatabaseFault } from './log-fault.ts'

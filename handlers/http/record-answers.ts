@@ -1,4 +1,4 @@
-import type { Answered, MetricsDeps } from '../../lib/metrics.ts'
+import type { Answered, MetricsDeps } from '../../lib/health/metrics.ts'
 import type { Log } from '../../lib/ports.ts'
 import type { RequestContext } from './route.ts'
 

@@ -1,6 +1,6 @@
 import { type IRequest, type RouteEntry, Router } from 'itty-router'
 import { ApiError } from '../../lib/errors.ts'
-import type { Answered } from '../../lib/metrics.ts'
+import type { Answered } from '../../lib/health/metrics.ts'
 import type { Log } from '../../lib/ports.ts'
 import { validationError } from '../../lib/validate.ts'
 import type { Guard } from './guard.ts'

@@ -1,4 +1,4 @@
-import { CONFIGURATION_VARIABLES } from '../../lib/configuration.ts'
+import { CONFIGURATION_VARIABLES } from '../../lib/configuration/configuration.ts'
 import { helpRows } from '../../lib/console/help-rows.ts'
 
 /** The parsed command line. */

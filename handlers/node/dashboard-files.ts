@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isAuthEnabled } from '../../lib/access/sessions.ts'
-import type { Configuration } from '../../lib/configuration.ts'
+import type { Configuration } from '../../lib/configuration/configuration.ts'
 import { type DashboardFile, withDashboard } from '../dashboard/dashboard.ts'
 import type { FetchHandler } from '../http/route.ts'
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Backoff } from '../../lib/backoff.ts'
-import { ConfigurationError } from '../../lib/configuration.ts'
+import { ConfigurationError } from '../../lib/configuration/configuration.ts'
 import { whyUnreadable } from '../../lib/console/file-error.ts'
 import { messageOf } from '../../lib/errors.ts'
 import { pause } from '../../lib/pause.ts'

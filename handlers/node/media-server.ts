@@ -1,4 +1,4 @@
-import type { Configuration } from '../../lib/configuration.ts'
+import type { Configuration } from '../../lib/configuration/configuration.ts'
 import type { EngineEvent } from '../../lib/engine/messages.ts'
 import { pause } from '../../lib/pause.ts'
 import type { Log } from '../../lib/ports.ts'

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { Gauge, Histogram, Registry } from 'prom-client'
-import type { Metrics } from '../../lib/metrics.ts'
-import { collectProcessMetrics } from '../../lib/process-metrics.ts'
+import type { Metrics } from '../../lib/health/metrics.ts'
+import { collectProcessMetrics } from '../../lib/process/process-metrics.ts'
 
 /** From a read from memory to a start that times out, seconds. */
 const LATENCY_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30]

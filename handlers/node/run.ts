@@ -1,8 +1,8 @@
-import { endWhenHanging } from '../../engine/hang-watch.ts'
-import { type Configuration, ConfigurationError, readConfiguration, unknownVariables } from '../../lib/configuration.ts'
+import { type Configuration, ConfigurationError, readConfiguration, unknownVariables } from '../../lib/configuration/configuration.ts'
 import { messageOf } from '../../lib/errors.ts'
 import { pause } from '../../lib/pause.ts'
 import type { Log } from '../../lib/ports.ts'
+import { endWhenHanging } from '../../lib/process/hang-watch.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type AppDeps, apiRoutes, createApp, createReads } from '../app.ts'
 import { helpText, readArguments } from './arguments.ts'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Configuration } from '../../lib/configuration.ts'
+import type { Configuration } from '../../lib/configuration/configuration.ts'
 import { LICENSE_ADVICE } from '../../lib/license/license.ts'
 import { painter, type TextStyle, terminalStyle } from '../../lib/log/log-text.ts'
 import { printable } from '../../lib/log/printable.ts'

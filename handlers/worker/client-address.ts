@@ -1,5 +1,5 @@
 import { forwardedAddress, withoutPort } from '../../lib/access/forwarded-address.ts'
-import type { Configuration } from '../../lib/configuration.ts'
+import type { Configuration } from '../../lib/configuration/configuration.ts'
 
 /** What a runtime may say about the connection of a request; workerd by itself states `clientIp`, with the port. */
 interface ConnectedRequest {

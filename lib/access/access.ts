@@ -1,6 +1,6 @@
 import { ApiError } from '../errors.ts'
 import type { Clock } from '../ports.ts'
-import type { CredentialRepository, SessionRepository } from '../repositories.ts'
+import type { CredentialRepository, SessionRepository } from '../repositories/repositories.ts'
 import { equalSecrets, sha256 } from './digest.ts'
 
 export interface AccessDeps {

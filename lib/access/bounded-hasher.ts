@@ -1,6 +1,6 @@
 import { ApiError } from '../errors.ts'
 import type { PasswordHasher } from '../ports.ts'
-import { createSlots } from './slots.ts'
+import { createSlots } from '../slots.ts'
 
 interface HasherBounds {
   /** Hashes computed at once; each takes a core and, with argon2id, tens of megabytes. */

@@ -1,6 +1,6 @@
 import { ApiError } from '../errors.ts'
+import { createSlots, type Slots } from '../slots.ts'
 import { clientOf } from './rate-limit.ts'
-import { createSlots, type Slots } from './slots.ts'
 
 /** What one client may have at the same time. A client without an address is not limited: nothing tells it from others. */
 export interface ClientLimits {

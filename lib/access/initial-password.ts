@@ -1,6 +1,6 @@
-import { type Configuration, ConfigurationError } from '../configuration.ts'
+import { type Configuration, ConfigurationError } from '../configuration/configuration.ts'
 import type { Clock, Log, PasswordHasher } from '../ports.ts'
-import type { CredentialRepository } from '../repositories.ts'
+import type { CredentialRepository } from '../repositories/repositories.ts'
 
 interface InitialPasswordDeps {
   readonly credentials: CredentialRepository

@@ -1,6 +1,6 @@
 import type { EngineEvent } from '../engine/messages.ts'
 import type { Log } from '../ports.ts'
-import type { PipelineRepository } from '../repositories.ts'
+import type { PipelineRepository } from '../repositories/repositories.ts'
 import type { Geolocation } from '../schema/pipeline.ts'
 
 /** Shortest time between two writes for one pipeline, milliseconds. */

@@ -1,5 +1,5 @@
 import type { Log } from '../ports.ts'
-import type { PipelineRepository } from '../repositories.ts'
+import type { PipelineRepository } from '../repositories/repositories.ts'
 import type { EventHub } from './hub.ts'
 
 /** The other process writes its record right after the engine's event: the database is read after each of these, milliseconds. */

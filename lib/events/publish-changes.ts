@@ -1,4 +1,4 @@
-import type { PipelineRepository } from '../repositories.ts'
+import type { PipelineRepository } from '../repositories/repositories.ts'
 import type { EventHub } from './hub.ts'
 
 /** A repository that notifies the hub of every change it makes. */

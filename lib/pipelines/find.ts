@@ -1,7 +1,7 @@
 import type { ViewReader } from '../engine/mirror.ts'
 import type { Engine } from '../engine/protocol.ts'
 import { ApiError, hasCode } from '../errors.ts'
-import type { PipelineRecord, PipelineRepository } from '../repositories.ts'
+import type { PipelineRecord, PipelineRepository } from '../repositories/repositories.ts'
 import { type PipelineView, pipelineFilterSchema } from '../schema/pipeline.ts'
 import { validate } from '../validate.ts'
 import { idleView } from './representation.ts'

@@ -1,5 +1,5 @@
 import type { Klv } from '../engine/protocol.ts'
-import type { PipelineRepository } from '../repositories.ts'
+import type { PipelineRepository } from '../repositories/repositories.ts'
 import { type KlvFeatureRecord, type KlvFootprintRecord, type KlvPacketRecord, klvQuerySchema } from '../schema/klv.ts'
 import { validate } from '../validate.ts'
 import { findRecord, unknownIsNotPlaying, whenUnknown } from './find.ts'

@@ -1,5 +1,5 @@
 import type { Live } from '../engine/protocol.ts'
-import type { PipelineRepository } from '../repositories.ts'
+import type { PipelineRepository } from '../repositories/repositories.ts'
 import { findRecord, unknownIsNotPlaying } from './find.ts'
 
 interface LiveDeps {

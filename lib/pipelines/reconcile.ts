@@ -3,9 +3,9 @@ import { hasCode, messageOf } from '../errors.ts'
 import type { KeyedQueue } from '../keyed-queue.ts'
 import type { Licensing } from '../license/licensing.ts'
 import type { Log } from '../ports.ts'
-import type { PipelineRecord, PipelineRepository, SettingsRepository } from '../repositories.ts'
+import type { PipelineRecord, PipelineRepository, SettingsRepository } from '../repositories/repositories.ts'
 import type { PipelineView } from '../schema/pipeline.ts'
-import { readSettings, refusedFields } from '../settings.ts'
+import { readSettings, refusedFields } from '../settings/settings.ts'
 import { findRecord } from './find.ts'
 
 /**

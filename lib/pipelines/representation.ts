@@ -1,6 +1,6 @@
 import { maskDescription, maskUri } from '../credentials/mask.ts'
 import { etagOf } from '../etag.ts'
-import type { PipelineRecord } from '../repositories.ts'
+import type { PipelineRecord } from '../repositories/repositories.ts'
 import type { Encoding, PipelineConfig, PipelineView, PushTarget } from '../schema/pipeline.ts'
 import { DEFAULT_SETTINGS } from '../schema/settings.ts'
 

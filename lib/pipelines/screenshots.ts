@@ -2,7 +2,7 @@ import { is } from 'valibot'
 import type { JpegAnswer } from '../engine/call.ts'
 import type { Screenshots } from '../engine/protocol.ts'
 import type { KeyedQueue } from '../keyed-queue.ts'
-import type { PipelineRepository, SettingsRepository } from '../repositories.ts'
+import type { PipelineRepository, SettingsRepository } from '../repositories/repositories.ts'
 import {
   MAX_LISTED,
   type ScreenshotFile,
@@ -14,7 +14,7 @@ import {
   screenshotsStartSchema,
   snapshotQuerySchema,
 } from '../schema/screenshot.ts'
-import { readSettings } from '../settings.ts'
+import { readSettings } from '../settings/settings.ts'
 import { validate } from '../validate.ts'
 import { findRecord, unknownIsNotPlaying, whenUnknown } from './find.ts'
 import { idleView, type PipelineRepresentation, represent } from './representation.ts'

@@ -1,6 +1,6 @@
 import type { Resting } from '../engine/mirror.ts'
 import { aged } from '../engine/mirror.ts'
-import type { PipelineRecord } from '../repositories.ts'
+import type { PipelineRecord } from '../repositories/repositories.ts'
 import { isAtRest, type PipelineView } from '../schema/pipeline.ts'
 import { etagOfPipeline, idleView, represent } from './representation.ts'
 

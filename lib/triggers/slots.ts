@@ -1,6 +1,6 @@
 import { ApiError } from '../errors.ts'
-import type { PipelineRepository, SettingsRepository } from '../repositories.ts'
-import { readSettings } from '../settings.ts'
+import type { PipelineRepository, SettingsRepository } from '../repositories/repositories.ts'
+import { readSettings } from '../settings/settings.ts'
 
 /** One of the triggered pipelines; reserved from the check until the pipeline is stored or has failed. */
 interface Slot {

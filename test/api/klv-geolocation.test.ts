@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createGeolocationRecorder } from '../../lib/events/geolocation.ts'
-import type { PipelineRecord } from '../../lib/repositories.ts'
+import type { PipelineRecord } from '../../lib/repositories/repositories.ts'
 import type { Geolocation } from '../../lib/schema/pipeline.ts'
 import { createTestApi, simple } from '../helpers/api/api.ts'
 import { useFakeTimers } from '../helpers/fake-timers.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ApiError } from '../../lib/errors.ts'
 import { DEFAULT_SETTINGS, type PartialSettings } from '../../lib/schema/settings.ts'
-import { refusedFields } from '../../lib/settings.ts'
+import { refusedFields } from '../../lib/settings/settings.ts'
 import { createTestApi, type TestApi } from '../helpers/api/api.ts'
 import { type ApiRow, testRows } from './api-rows.ts'
 

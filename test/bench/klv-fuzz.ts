@@ -3,12 +3,12 @@
  * Fails on a throw, on a single packet that takes longer than a second and on memory that grows.
  */
 
-import { KlvDemuxer } from '../../engine/klv/mpegts/klv-demuxer.ts'
 import { encodePacket } from '../../engine/klv/st0601/encode.ts'
 import { geolocationOf } from '../../engine/klv/st0601/geolocation.ts'
 import { klvPacketJson } from '../../engine/klv/st0601/json.ts'
 import { decodePacket } from '../../engine/klv/st0601/packet.ts'
 import { KlvStreamParser } from '../../engine/klv/st0601/stream-parser.ts'
+import { KlvDemuxer } from '../../engine/mpegts/klv-demuxer.ts'
 import { flightItems, resealed } from '../fixtures/klv/local-set.ts'
 import { mutate, seededRandom } from '../fixtures/klv/random.ts'
 import { DYNAMIC_CONSTANT, DYNAMIC_ONLY } from '../fixtures/klv/st0902-packets.ts'

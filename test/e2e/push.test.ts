@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { KlvDemuxer } from '../../engine/klv/mpegts/klv-demuxer.ts'
+import { KlvDemuxer } from '../../engine/mpegts/klv-demuxer.ts'
 import { toHex } from '../fixtures/klv/hex.ts'
 import { gstKlv } from '../helpers/klv/reader.ts'
 import { startMediaServer } from '../helpers/media/media-server.ts'

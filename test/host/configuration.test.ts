@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { CONFIGURATION_VARIABLES } from '../../lib/configuration.ts'
+import { CONFIGURATION_VARIABLES } from '../../lib/configuration/configuration.ts'
 import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
 
 const run = (args: readonly string[], env: Record<string, string> = {}) =>

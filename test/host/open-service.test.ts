@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openService } from '../../handlers/node/service.ts'
-import { type Configuration, readConfiguration } from '../../lib/configuration.ts'
+import { type Configuration, readConfiguration } from '../../lib/configuration/configuration.ts'
 import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
 import { silentLog } from '../helpers/rtsp/media.ts'
 

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { CONFIGURATION_VARIABLES } from '../../lib/configuration.ts'
+import { CONFIGURATION_VARIABLES } from '../../lib/configuration/configuration.ts'
 import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')

@@ -8,9 +8,9 @@ describe('the layer check of the build', () => {
     ['handlers/pipelines.ts', 'lib/pipelines/find.ts'],
     ['handlers/node/main.ts', 'db/open.ts'],
     ['handlers/node/http-server.ts', 'handlers/http/router.ts'],
-    ['db/pipelines.ts', 'lib/repositories.ts'],
+    ['db/pipelines.ts', 'lib/repositories/repositories.ts'],
     ['engine/pipelines/supervisor.ts', 'lib/schema/pipeline.ts'],
-    ['engine/rtsp/publisher/mount.ts', 'engine/rtp/stream.ts'],
+    ['engine/mount/mount.ts', 'engine/rtp/stream.ts'],
     ['engine/klv/st0601/packet.ts', 'engine/klv/st0601/tags.ts'],
     ['engine/main.ts', 'engine/pipelines/supervisor.ts'],
   ])('lets %s import %s', (file, path) => {
@@ -27,8 +27,8 @@ describe('the layer check of the build', () => {
     ['db/pipelines.ts', 'handlers/app.ts', 'db may not import handlers'],
     ['engine/pipelines/supervisor.ts', 'handlers/app.ts', 'engine/pipelines may not import handlers'],
     ['engine/pipelines/supervisor.ts', 'db/open.ts', 'engine/pipelines may not import db'],
-    ['engine/rtsp/publisher/mount.ts', 'engine/pipelines/actor.ts', 'engine/rtsp/publisher may not import engine/pipelines'],
-    ['engine/rtp/stream.ts', 'engine/rtsp/publisher/mount.ts', 'engine/rtp may not import engine/rtsp/publisher'],
+    ['engine/mount/mount.ts', 'engine/pipelines/actor.ts', 'engine/mount may not import engine/pipelines'],
+    ['engine/rtp/stream.ts', 'engine/mount/mount.ts', 'engine/rtp may not import engine/mount'],
     ['engine/klv/st0601/packet.ts', 'engine/rtp/stream.ts', 'engine/klv/st0601 may not import engine/rtp'],
   ])('refuses that %s imports %s', (file, path, why) => {
     expect(layerViolations(imports({ [file]: [path] }))).toEqual([`${file} imports ${path}: ${why}`])

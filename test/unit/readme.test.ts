@@ -4,11 +4,11 @@ import { toJsonSchema } from '@valibot/to-json-schema'
 import type { GenericSchema } from 'valibot'
 import { describe, expect, it } from 'vitest'
 import { LAYOUT } from '../../engine/deploy/install/units.ts'
-import { Fault, type FaultCause, worthRetrying } from '../../engine/fault.ts'
+import { Fault, type FaultCause, worthRetrying } from '../../engine/faults/fault.ts'
 import { ENGINE_METRICS } from '../../engine/metrics/table.ts'
 import { HOST_COMMANDS, VERBS } from '../../handlers/cli/command-line/verbs.ts'
 import { createApiMetrics } from '../../handlers/node/metrics.ts'
-import { CONFIGURATION_VARIABLES, unknownVariables } from '../../lib/configuration.ts'
+import { CONFIGURATION_VARIABLES, unknownVariables } from '../../lib/configuration/configuration.ts'
 import { ERROR_STATUS } from '../../lib/errors.ts'
 import { advancedPipelineSchema, simplePipelineSchema } from '../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS, settingsSchema } from '../../lib/schema/settings.ts'
@@ -52,7 +52,7 @@ const DOCUMENTS = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md'] as const
 
 /** Names in documents that are those of other programs. */
 const OF_OTHERS = ['all_others', 'http_headers', 'node_modules']
-/** An example, and log events whose name is put together (engine/hang-watch.ts). */
+/** An example, and log events whose name is put together (lib/process/hang-watch.ts). */
 const NOT_IN_SOURCES = ['noun_verb', 'api_hangs', 'engine_hangs']
 
 /** All of them, by their type. */

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
-import type { Configuration } from '../../../lib/configuration.ts'
+import type { Configuration } from '../../../lib/configuration/configuration.ts'
 import type { Finding } from './report.ts'
 
 const MIN_NODE = 24

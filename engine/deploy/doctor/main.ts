@@ -1,4 +1,4 @@
-import { type Configuration, readConfiguration } from '../../../lib/configuration.ts'
+import { type Configuration, readConfiguration } from '../../../lib/configuration/configuration.ts'
 import { runToEnd } from '../../gst/child.ts'
 import { checkGstreamer } from './gstreamer.ts'
 import { checkHost } from './host.ts'

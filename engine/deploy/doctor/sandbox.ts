@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Configuration } from '../../../lib/configuration.ts'
+import type { Configuration } from '../../../lib/configuration/configuration.ts'
 import type { runToEnd } from '../../gst/child.ts'
 import { openSandbox } from '../../sandbox/sandbox.ts'
 import type { Finding } from './report.ts'

@@ -161,3 +161,9 @@ export const formatSdp = (input: SdpInput): string => {
   ]
   return `${lines.map(oneLine).join('\r\n')}\r\n`
 }
+
+/** RFC 6597 section 6.1; the second is a spelling of older MediaMTX versions. */
+const KLV_NAMES = ['SMPTE336M', 'SMTPE336M']
+
+export const isKlvName = (encodingName: string | undefined): boolean =>
+  encodingName !== undefined && KLV_NAMES.includes(encodingName.toUpperCase())

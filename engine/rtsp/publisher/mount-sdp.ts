@@ -1,7 +1,7 @@
+import { frameRateHint } from '../../mount/frame-rate-hint.ts'
+import type { MountPoint } from '../../mount/mount.ts'
 import type { RtpCaps } from '../../rtp/caps.ts'
 import { formatSdp, type SdpAttribute } from '../protocol/sdp.ts'
-import { frameRateHint } from './frame-rate-hint.ts'
-import type { MountPoint } from './mount.ts'
 
 const TRACK = /^stream=(\d{1,2})$/
 

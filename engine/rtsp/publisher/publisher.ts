@@ -6,13 +6,13 @@ import { ApiError } from '../../../lib/errors.ts'
 import type { Clock, Log } from '../../../lib/ports.ts'
 import type { OutputAddress } from '../../../lib/schema/pipeline.ts'
 import { validationError } from '../../../lib/validate.ts'
+import { DEFAULT_LIMITS, type PublisherLimits } from '../../mount/limits.ts'
+import { type MountOptions, MountPoint, type MountStats } from '../../mount/mount.ts'
 import { Authenticator, type ReaderCredentials } from '../access/authenticator.ts'
 import type { CertificateFiles } from '../access/certificate.ts'
 import { TlsFront } from '../access/tls-front.ts'
 import { type ConnectionHost, RtspConnection } from './connection.ts'
-import { DEFAULT_LIMITS, type PublisherLimits } from './limits.ts'
-import { canonicalHost, covers, type ListenAddress, Listeners } from './listeners.ts'
-import { type MountOptions, MountPoint, type MountStats } from './mount.ts'
+import { canonicalHost, covers, type ListenAddress, Listeners } from './listening-ports.ts'
 
 interface PublisherOptions {
   readonly log: Log

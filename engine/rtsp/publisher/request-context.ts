@@ -1,10 +1,10 @@
 import type { Log } from '../../../lib/ports.ts'
+import type { PublisherLimits } from '../../mount/limits.ts'
+import type { MountPoint } from '../../mount/mount.ts'
 import type { Gate } from '../access/authenticator.ts'
 import type { HeaderFields } from '../protocol/format-message.ts'
 import type { RtspRequest } from '../protocol/message.ts'
 import type { RequestTarget } from '../protocol/request-url.ts'
-import type { PublisherLimits } from './limits.ts'
-import type { MountPoint } from './mount.ts'
 import type { RtspSession } from './session.ts'
 
 /** What a request handler reads and changes of the connection that the request came on. */

@@ -1,6 +1,6 @@
+import type { MountPoint } from '../../mount/mount.ts'
 import type { RequestTarget } from '../protocol/request-url.ts'
 import { parseTransport, type TransportRequest } from '../protocol/transport.ts'
-import type { MountPoint } from './mount.ts'
 import { trackOf } from './mount-sdp.ts'
 import { NOT_FOUND, type OutgoingResponse, type RequestContext, type RequestHandler, sessionHeader, sessionOf } from './request-context.ts'
 import type { RtspSession, TrackTransport } from './session.ts'

@@ -1,5 +1,5 @@
-import type { Slots } from '../../../lib/access/slots.ts'
 import { ApiError } from '../../../lib/errors.ts'
+import type { Slots } from '../../../lib/slots.ts'
 import type { AccessUnit } from '../../rtp/access-unit.ts'
 import type { Gop } from '../../rtp/gop-cache.ts'
 import type { RtpStream } from '../../rtp/stream.ts'

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
-import { createSlots, type Slots } from '../../../lib/access/slots.ts'
 import { ApiError } from '../../../lib/errors.ts'
+import { createSlots, type Slots } from '../../../lib/slots.ts'
 
 /** One decoder per two processors for all pipelines of a host, so that screenshots never slow down the streams. */
 const HOST = { running: Math.max(1, Math.floor(availableParallelism() / 2)), waiting: 256 }

@@ -1,5 +1,5 @@
 import { access, constants, readFile, stat } from 'node:fs/promises'
-import { Fault } from '../../fault.ts'
+import { Fault } from '../../faults/fault.ts'
 
 /** Owner group and mode of a device node, and the text of /etc/group. */
 interface NodeOwner {

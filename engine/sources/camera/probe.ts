@@ -1,7 +1,7 @@
 import { ApiError } from '../../../lib/errors.ts'
 import type { CameraCapabilities } from '../../../lib/schema/camera.ts'
 import type { CameraMonitor } from '../../cameras/monitor.ts'
-import { Fault } from '../../fault.ts'
+import { Fault } from '../../faults/fault.ts'
 import { parseCameraAddress } from './address.ts'
 import { type CameraMode, chooseCameraMode } from './mode.ts'
 import { permissionFault } from './permission.ts'

@@ -1,7 +1,7 @@
 import { createEngineCaller, type EngineAddress, type EngineCallerOptions } from '../../../lib/engine/caller.ts'
 import { createEngineClient, followEngine } from '../../../lib/engine/client.ts'
+import type { EngineDoor } from '../../../lib/engine/engine-availability.ts'
 import { follow } from '../../../lib/engine/follow.ts'
-import type { EngineDoor } from '../../../lib/engine/gate.ts'
 import type { EngineEvent } from '../../../lib/engine/messages.ts'
 import type { EngineMirror } from '../../../lib/engine/mirror.ts'
 import { type EngineClient, PROTOCOL } from '../../../lib/engine/protocol.ts'

@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
-import { Fault } from '../../../engine/fault.ts'
+import { Fault } from '../../../engine/faults/fault.ts'
 import { playSource } from '../../helpers/media/play-source.ts'
 import { KEY_SLICE, KLV_SDP, type OddClient, OTHER_SLICE, PPS, SPS, startOddServer, VIDEO_SDP } from '../../helpers/rtsp/odd-server.ts'
 import { rtpPacket } from '../../helpers/rtsp/packets.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { Fault } from '../../../engine/fault.ts'
+import { Fault } from '../../../engine/faults/fault.ts'
 import { TRANSPORT_REFUSED } from '../../../engine/gst/bus-errors.ts'
 import type { AccessUnit } from '../../../engine/rtp/access-unit.ts'
 import { childReads, engineReads, faultOf, newStreams, playSource } from '../../helpers/media/play-source.ts'

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import type { PublisherLimits } from '../../../engine/rtsp/publisher/limits.ts'
+import type { PublisherLimits } from '../../../engine/mount/limits.ts'
 import { createPublisher, type Publisher } from '../../../engine/rtsp/publisher/publisher.ts'
 import { freePort, h264Media, type Media, silentLog, startMedia } from '../../helpers/rtsp/media.ts'
 import { connectReader, openReader, type RtspReader } from '../../helpers/rtsp/reader.ts'

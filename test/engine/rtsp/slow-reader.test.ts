@@ -1,7 +1,7 @@
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import type { PublisherLimits } from '../../../engine/mount/limits.ts'
 import { parseRtpCaps } from '../../../engine/rtp/caps.ts'
 import { RtpStream } from '../../../engine/rtp/stream.ts'
-import type { PublisherLimits } from '../../../engine/rtsp/publisher/limits.ts'
 import { createPublisher, type Publisher } from '../../../engine/rtsp/publisher/publisher.ts'
 import { makeCertificate } from '../../helpers/rtsp/certificate.ts'
 import { freePort, silentLog } from '../../helpers/rtsp/media.ts'

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { expect, it, onTestFinished } from 'vitest'
-import type { Fault } from '../../../engine/fault.ts'
+import type { Fault } from '../../../engine/faults/fault.ts'
 import { freeUdpPort, PICTURES, send, TS } from '../../helpers/media/play-launch.ts'
 import { playSource } from '../../helpers/media/play-source.ts'
 import { startRtmpServer } from '../../helpers/media/rtmp-server.ts'

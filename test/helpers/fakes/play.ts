@@ -1,4 +1,4 @@
-import { Fault, type FaultCause } from '../../../engine/fault.ts'
+import { Fault, type FaultCause } from '../../../engine/faults/fault.ts'
 import { LogRing } from '../../../engine/pipelines/log-ring.ts'
 import { Play, type PlayEvent, type PlayParts } from '../../../engine/pipelines/play.ts'
 import type { RunContext } from '../../../engine/pipelines/watchdog.ts'

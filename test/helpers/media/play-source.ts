@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import type { Fault } from '../../../engine/fault.ts'
+import type { Fault } from '../../../engine/faults/fault.ts'
 import { createPlanner, type Plan, type Planner } from '../../../engine/launch/plan.ts'
 import { LogRing } from '../../../engine/pipelines/log-ring.ts'
 import { MediaStats } from '../../../engine/pipelines/media-stats.ts'

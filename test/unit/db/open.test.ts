@@ -12,7 +12,7 @@ import { MIGRATIONS } from '../../../db/migrations/migrations.ts'
 import { checkDatabase, openDatabase } from '../../../db/open.ts'
 import { createPipelineRepository } from '../../../db/pipelines.ts'
 import { createSettingsRepository } from '../../../db/settings.ts'
-import type { PipelineRecord } from '../../../lib/repositories.ts'
+import type { PipelineRecord } from '../../../lib/repositories/repositories.ts'
 
 /** The page size of SQLite. */
 const PAGE_BYTES = 4096

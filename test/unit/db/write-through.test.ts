@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createPipelineRepository } from '../../../db/pipelines.ts'
 import { keepCredentialInMemory, keepPipelinesInMemory } from '../../../db/write-through.ts'
-import type { PipelineRecord, PipelineRepository } from '../../../lib/repositories.ts'
+import type { PipelineRecord, PipelineRepository } from '../../../lib/repositories/repositories.ts'
 import { createTestApi, START, type TestApi } from '../../helpers/api/api.ts'
 
 const record = (id: string): PipelineRecord => ({

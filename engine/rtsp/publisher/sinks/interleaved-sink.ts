@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
+import { StreamSink } from '../../../mount/stream-sink.ts'
 import type { AccessUnit } from '../../../rtp/access-unit.ts'
 import { formatInterleaved } from '../../protocol/interleaved.ts'
-import { StreamSink } from './stream-sink.ts'
 
 /** RTP inside the RTSP connection (RFC 2326 section 10.12): one write per access unit, so a reader never gets part of one. */
 export class InterleavedSink extends StreamSink {

@@ -1,6 +1,6 @@
+import type { Sink } from '../../../mount/sink.ts'
 import type { AccessUnit, Datagrams } from '../../../rtp/access-unit.ts'
 import type { RtpPort } from './rtp-port.ts'
-import type { Sink } from './sink.ts'
 import { closeUdpPair, type UdpPair } from './udp-ports.ts'
 
 /**

@@ -11,7 +11,7 @@ const PROGRAM = `
   import { footprintFeature } from './footprint/feature.ts'
   import { klvFeature, klvPacketJson } from './st0601/json.ts'
   import { KlvStreamParser } from './st0601/stream-parser.ts'
-  import { KlvDemuxer } from './mpegts/klv-demuxer.ts'
+  import { KlvDemuxer } from '../mpegts/klv-demuxer.ts'
   const [packet] = new KlvStreamParser().push(flightPacket(1000))
   const arrival = { pipelineId: 'p', receivedAt: 0, now: 0 }
   globalThis.found = JSON.stringify({

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { parseAddress } from '../../../../engine/faults/address.ts'
 import { element, frameRateFraction, property, toArguments } from '../../../../engine/gst/element.ts'
 import { ENCODERS } from '../../../../engine/gst/encoder-table.ts'
 import { showLaunch } from '../../../../engine/launch/launch.ts'
 import { simpleLaunch } from '../../../../engine/launch/simple.ts'
-import { parseAddress } from '../../../../engine/sources/address.ts'
 import type { SourceFacts } from '../../../../engine/sources/facts.ts'
 import type { Encoding, SimpleConfig } from '../../../../lib/schema/pipeline.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { KlvDemuxer } from '../../../../engine/klv/mpegts/klv-demuxer.ts'
 import { DecodeClock } from '../../../../engine/mpegts/decode-clock.ts'
+import { KlvDemuxer } from '../../../../engine/mpegts/klv-demuxer.ts'
 import { countersAfter, PACKET_BYTES, PES_HEADER_BYTES, renumbered, TsMuxer } from '../../../../engine/mpegts/ts-muxer.ts'
 import { createRandom } from '../../../helpers/random.ts'
 

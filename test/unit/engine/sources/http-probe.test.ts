@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
-import { parseAddress } from '../../../../engine/sources/address.ts'
+import { parseAddress } from '../../../../engine/faults/address.ts'
 import { probeHttp } from '../../../../engine/sources/http-probe.ts'
 
 it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { parseAddress } from '../../../../engine/faults/address.ts'
 import { parseSdp } from '../../../../engine/rtsp/protocol/sdp.ts'
-import { parseAddress } from '../../../../engine/sources/address.ts'
 import { factsOfSdp } from '../../../../engine/sources/sdp-facts.ts'
 
 const sdp = (...media: readonly string[]) => parseSdp(['v=0', 'o=- 1 1 IN IP4 0.0.0.0', 's=x', 't=0 0', ...media].join('\r\n'))

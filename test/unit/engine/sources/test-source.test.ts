@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseAddress } from '../../../../engine/sources/address.ts'
+import { parseAddress } from '../../../../engine/faults/address.ts'
 import { parseTestSource } from '../../../../engine/sources/test-source.ts'
 
 describe('parseTestSource', () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createListAnswer } from '../../../../handlers/http/list-answer.ts'
 import { idleView } from '../../../../lib/pipelines/representation.ts'
 import type { FoundPipeline } from '../../../../lib/pipelines/serialize.ts'
-import type { PipelineRecord } from '../../../../lib/repositories.ts'
+import type { PipelineRecord } from '../../../../lib/repositories/repositories.ts'
 import type { PipelineView, Runtime } from '../../../../lib/schema/pipeline.ts'
 
 const record = (id: string, latitude?: number): PipelineRecord => ({

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createEngineCaller, type EngineAddress } from '../../../../lib/engine/caller.ts'
 import { createEngineClient } from '../../../../lib/engine/client.ts'
-import { EngineDoor } from '../../../../lib/engine/gate.ts'
+import { EngineDoor } from '../../../../lib/engine/engine-availability.ts'
 
 const HASH = { hash: '$argon2id$x' }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ApiError } from '../../../../lib/errors.ts'
 import { reconcile, startUnlicensed } from '../../../../lib/pipelines/reconcile.ts'
-import type { PipelineRecord } from '../../../../lib/repositories.ts'
+import type { PipelineRecord } from '../../../../lib/repositories/repositories.ts'
 import type { PipelineConfig } from '../../../../lib/schema/pipeline.ts'
 import { createTestApi, START, type TestApi } from '../../../helpers/api/api.ts'
 import { until } from '../../../helpers/until.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Fault } from '../../../../../engine/fault.ts'
+import type { Fault } from '../../../../../engine/faults/fault.ts'
 import { noPermission } from '../../../../../engine/sources/camera/permission.ts'
 
 describe('the fault of a device node without permission', () => {

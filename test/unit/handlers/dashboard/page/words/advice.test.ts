@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Fault, type FaultCause, worthRetrying } from '../../../../../../engine/fault.ts'
+import { Fault, type FaultCause, worthRetrying } from '../../../../../../engine/faults/fault.ts'
 import { adviceOn } from '../../../../../../handlers/dashboard/page/words/advice.ts'
 import { readDocument, section, tableRows } from '../../../../../helpers/documents.ts'
 

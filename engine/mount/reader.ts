@@ -1,0 +1,229 @@
+import type { AccessUnit } from '../rtp/access-unit.ts'
+import type { RtpStream } from '../rtp/stream.ts'
+import { type CatchUp, compress, NO_CATCH_UP, planCatchUp } from './catch-up.ts'
+import type { PublisherLimits } from './limits.ts'
+import type { Sink } from './sink.ts'
+
+/** Sent entries that the queue may hold before it is compacted, for a reader that is always a little behind. */
+const COMPACT_AT = 256
+
+/** Units that may wait for one slow reader, however small: each keeps some hundred bytes besides its packets. More than a cached GOP has. */
+const MAX_QUEUED_UNITS = 16_384
+
+/** Counters of all readers of a mount. */
+export interface ReaderCounters {
+  bytesOut: number
+  gopDrops: number
+}
+
+interface Track {
+  readonly stream: RtpStream
+  /** Units are dropped until the next key frame, since a decoder cannot start at them. */
+  waitsForKey: boolean
+  /** Units up to this one belong to the cached GOP; their timestamps are compressed. */
+  catchUpIndex: number
+  lastIndex: number
+  /** What is sent instead of a unit, the same from the first `prepare` on. */
+  replace: ReplaceUnit | undefined
+}
+
+type ReplaceUnit = (unit: AccessUnit) => AccessUnit
+
+/** How a client learns the frame rate. */
+interface RateForReader {
+  /** What it gets instead of the units of a stream. */
+  readonly replaceFor: (stream: RtpStream) => ReplaceUnit
+  /** Its description did not say the rate. */
+  readonly guessed: boolean
+}
+
+const AS_IT_IS: RateForReader = { replaceFor: () => (unit) => unit, guessed: false }
+
+interface Entry {
+  readonly track: number
+  readonly unit: AccessUnit
+  /** Enqueued at, monotonic milliseconds. */
+  readonly sinceMs: number
+}
+
+/** Where one track begins, for RTP-Info; without a sequence number when it begins with the next key frame. */
+export interface TrackStart {
+  readonly timestamp: number
+  readonly sequence: number | undefined
+}
+
+/**
+ * The media of one playing session: where it starts (the cached GOP or the next key frame), its queue, and the slow-reader
+ * policy: a reader beyond `queuedBytes` or `lagMs` loses whole GOPs and continues at a key frame.
+ */
+export class Reader {
+  readonly #tracks: (Track | undefined)[]
+  readonly #sink: Sink
+  readonly #limits: Pick<PublisherLimits, 'queuedBytes' | 'lagMs'>
+  readonly #counters: ReaderCounters
+  readonly #rate: RateForReader
+  #queue: Entry[] = []
+  #head = 0
+  #queuedBytes = 0
+  /** Bytes of the GOP that the reader began with, until its queue is empty: that one may be larger than what a slow reader may be behind. */
+  #joinedBytes = 0
+  #catchUp: CatchUp = NO_CATCH_UP
+  #playing = false
+
+  /** `streams` by number of the mount's stream; a stream that was not set up is undefined. */
+  constructor(
+    streams: readonly (RtpStream | undefined)[],
+    sink: Sink,
+    limits: Pick<PublisherLimits, 'queuedBytes' | 'lagMs'>,
+    counters: ReaderCounters,
+    rate = AS_IT_IS,
+  ) {
+    this.#tracks = streams.map((stream) => stream && { stream, waitsForKey: true, catchUpIndex: -1, lastIndex: -1, replace: undefined })
+    this.#rate = rate
+    this.#sink = sink
+    this.#limits = limits
+    this.#counters = counters
+    sink.onReady = () => this.#flush()
+  }
+
+  /** Plans the start: the cached GOP now, or the next key frame. Call `start` when the response has been written. */
+  prepare(nowMs: number): readonly (TrackStart | undefined)[] {
+    const gops = this.#tracks.map((track) => {
+      const units = track?.stream.gop?.units ?? []
+      // Units sent before a pause are not sent again: sequence numbers never go back.
+      return track && (units[0]?.index ?? -1) > track.lastIndex ? units : []
+    })
+    this.#clear()
+    for (const track of this.#tracks) if (track) track.replace ??= this.#rate.replaceFor(track.stream)
+    this.#catchUp = planCatchUp(gops, nowMs, this.#rate.guessed)
+    for (const [at, units] of gops.entries()) this.#enqueueGop(at, units, nowMs)
+    this.#joinedBytes = this.#queuedBytes
+    return this.#tracks.map((track, at) => track && this.#startOf(track, gops[at]?.[0], nowMs))
+  }
+
+  #enqueueGop(at: number, units: readonly AccessUnit[], nowMs: number): void {
+    const track = this.#tracks[at]
+    if (!track) return
+    track.waitsForKey = units.length === 0
+    track.catchUpIndex = units.at(-1)?.index ?? -1
+    for (const unit of units) this.#enqueue(at, unit, nowMs)
+  }
+
+  // The same moment for all tracks, so that a player can align them before the first sender report (RFC 2326 section 12.33).
+  #startOf({ stream }: Track, first: AccessUnit | undefined, nowMs: number): TrackStart {
+    const { startMs, referenceMs } = this.#catchUp
+    const timestamp = Number.isFinite(referenceMs) ? stream.timestampAt(compress(this.#catchUp, startMs)) : stream.timestampNow(nowMs)
+    return { timestamp, sequence: first?.firstSequence }
+  }
+
+  start(): void {
+    this.#playing = true
+    this.#flush()
+  }
+
+  pause(): void {
+    this.#playing = false
+    this.#clear()
+  }
+
+  /** Sends or queues the next access unit of one of the mount's streams. */
+  offer(at: number, unit: AccessUnit): void {
+    const track = this.#tracks[at]
+    if (track === undefined || !this.#playing) return
+    if (track.waitsForKey) {
+      if (!unit.key) return
+      track.waitsForKey = false
+    }
+    if (this.#head === this.#queue.length && !this.#sink.busy) {
+      this.#send(at, track, unit)
+      return
+    }
+    if (unit.key && at === this.#pacemaker && this.#lagMs(unit) > this.#limits.lagMs) {
+      this.#drop()
+      track.waitsForKey = false
+    }
+    this.#enqueue(at, unit, unit.arrivedMs)
+    if (this.#isOverLimit) this.#dropToKey()
+  }
+
+  /** Everything that was offered has been handed to the sink. */
+  get drained(): boolean {
+    return this.#head === this.#queue.length
+  }
+
+  /** Sends an RTCP packet, unless media is queued before it. */
+  report(at: number, packet: Buffer): void {
+    if (this.#tracks[at] !== undefined && this.#playing && this.#head === this.#queue.length) this.#sink.sendReport(at, packet)
+  }
+
+  /** The track whose key frames decide where a slow reader continues: the first that was set up. */
+  get #pacemaker(): number {
+    return this.#tracks.findIndex((track) => track !== undefined)
+  }
+
+  #lagMs(newest: AccessUnit): number {
+    const oldest = this.#queue[this.#head]
+    return oldest === undefined ? 0 : newest.arrivedMs - oldest.sinceMs
+  }
+
+  get #isOverLimit(): boolean {
+    return this.#queuedBytes > this.#limits.queuedBytes + this.#joinedBytes || this.#queue.length - this.#head > MAX_QUEUED_UNITS
+  }
+
+  #enqueue(track: number, unit: AccessUnit, sinceMs: number): void {
+    this.#queue.push({ track, unit, sinceMs })
+    this.#queuedBytes += unit.bytes
+  }
+
+  #flush(): void {
+    while (this.#playing && this.#head < this.#queue.length && !this.#sink.busy) {
+      const entry = this.#queue[this.#head++]
+      const track = entry && this.#tracks[entry.track]
+      if (!entry || !track) continue
+      this.#queuedBytes -= entry.unit.bytes
+      this.#send(entry.track, track, entry.unit)
+    }
+    if (this.#head === this.#queue.length) this.#clear()
+    else if (this.#head >= COMPACT_AT) this.#queue = this.#queue.slice(this.#head)
+    if (this.#head >= COMPACT_AT) this.#head = 0
+  }
+
+  #send(at: number, track: Track, unit: AccessUnit): void {
+    const timestamp = unit.index <= track.catchUpIndex ? track.stream.timestampAt(compress(this.#catchUp, unit.mediaMs)) : undefined
+    track.lastIndex = unit.index
+    this.#counters.bytesOut += this.#sink.send(at, track.replace?.(unit) ?? unit, timestamp)
+  }
+
+  /**
+   * Drops the queue. The sequence numbers show the gap: rewriting them would cost a copy per reader, and would hide
+   * from the player that pictures are missing.
+   */
+  #drop(): void {
+    if (this.#head < this.#queue.length) this.#counters.gopDrops += 1
+    this.#clear()
+    for (const track of this.#tracks) if (track) track.waitsForKey = true
+  }
+
+  /** Over the limit: continues at the newest queued key frame, or waits for the next one. */
+  #dropToKey(): void {
+    const pacemaker = this.#pacemaker
+    const rest = this.#queue.slice(this.#head)
+    const key = rest.findLastIndex((entry) => entry.track === pacemaker && entry.unit.key)
+    this.#drop()
+    if (key <= 0) return
+    for (const entry of rest.slice(key)) {
+      const track = this.#tracks[entry.track]
+      if (track === undefined || (track.waitsForKey && !entry.unit.key)) continue
+      track.waitsForKey = false
+      this.#enqueue(entry.track, entry.unit, entry.sinceMs)
+    }
+    if (this.#isOverLimit) this.#drop()
+  }
+
+  #clear(): void {
+    this.#queue = []
+    this.#head = 0
+    this.#queuedBytes = 0
+    this.#joinedBytes = 0
+  }
+}

@@ -1,0 +1,16 @@
+import type { AccessUnit } from '../rtp/access-unit.ts'
+
+/** Sends the packets of one session: over its RTSP connection, or over UDP. */
+export interface Sink {
+  /** True until the last unit has been handed to the kernel; then `onReady` is called. */
+  readonly busy: boolean
+  /** Monotonic milliseconds since when the reader has accepted nothing; undefined when nothing waits. */
+  readonly stuckSinceMs: number | undefined
+  /** Sends one whole unit and returns its bytes; `timestamp` replaces the one in its packets. */
+  send(track: number, unit: AccessUnit, timestamp: number | undefined): number
+  /** Sends one RTCP compound packet, or drops it when busy. */
+  sendReport(track: number, packet: Buffer): void
+  /** Called whenever `busy` becomes false. */
+  onReady: () => void
+  close(): void
+}

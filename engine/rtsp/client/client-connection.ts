@@ -1,0 +1,195 @@
+import { connect, isIP, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { type Address, RTSPS_PORT } from '../../faults/address.ts'
+import { formatRequest, formatResponse, type HeaderFields } from '../protocol/format-message.ts'
+import type { RtspMessage, RtspRequest, RtspResponse } from '../protocol/message.ts'
+import { MessageParser } from '../protocol/message-parser.ts'
+import { ReceiveBuffer } from './receive-buffer.ts'
+
+/** A server that lets more than this wait does not read what it is sent. */
+const MAX_UNREAD_BYTES = 64 * 1024
+
+/** More in a row than this is no slip of a camera, but another protocol. */
+const MAX_STRAY_BYTES = 64 * 1024
+
+/** Responses that come later than this many requests are taken for those of a present one. */
+const MAX_ABANDONED = 8
+
+/** The server closed the connection before it answered. */
+export class ClosedEarly extends Error {}
+
+/** The server does not read what it is sent. */
+export class UnreadError extends Error {}
+
+/** What else comes over the connection, besides the responses. */
+interface ConnectionHandlers {
+  /** A frame of interleaved RTP or RTCP. Its payload stays valid as long as `holdsFrames` says so. */
+  readonly onFrame: (channel: number, payload: Buffer) => void
+  readonly onRequest: (request: RtspRequest) => void
+  /** So many bytes were read, of frames and of anything else; called after what they have completed. */
+  readonly onRead: (bytes: number) => void
+  /** Whether payloads of frames are still needed; asked after each chunk. */
+  readonly holdsFrames: () => boolean
+}
+
+/** What comes besides the responses is dropped. */
+export const IGNORE: ConnectionHandlers = { onFrame: () => {}, onRequest: () => {}, onRead: () => {}, holdsFrames: () => false }
+
+interface Pending {
+  readonly resolve: (response: RtspResponse) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * A connection to an RTSP server, as its client. The certificate of rtsps:// is not verified: cameras sign their own. TLS hides the
+ * stream, it does not prove who sends it.
+ */
+export class RtspConnection {
+  /** Resolves when the connection is closed: to the error that broke it, undefined when the server or `close` closed it. */
+  readonly closed: Promise<unknown>
+  handlers = IGNORE
+  readonly #socket: Socket
+  readonly #parser = new MessageParser({ strayBytes: MAX_STRAY_BYTES })
+  #pending: Pending | undefined
+  #cseq = 0
+  /** Numbers of requests that are not waited for any more. */
+  readonly #abandoned = new Set<number>()
+  #error: unknown
+
+  /** `socket` is connected. */
+  private constructor(socket: Socket) {
+    this.#socket = socket
+    const closed = Promise.withResolvers<unknown>()
+    this.closed = closed.promise
+    socket.on('error', (error) => {
+      this.#error ??= error
+    })
+    // The server sends nothing after its end of the connection is closed.
+    socket.once('end', () => socket.destroy())
+    socket.once('close', () => {
+      this.#pending?.reject(this.#error ?? new ClosedEarly())
+      closed.resolve(this.#error)
+    })
+    // Inside TLS; a plain connection is read by `open`.
+    socket.on('data', (chunk: Buffer) => this.#read(chunk))
+  }
+
+  /** Connects to the server of an address. Rejects with the socket's error, or the reason of `deadline`. */
+  static open({ scheme, host, port: given }: Address, deadline: AbortSignal): Promise<RtspConnection> {
+    return new Promise((resolve, reject) => {
+      deadline.throwIfAborted()
+      const secure = scheme === 'rtsps'
+      const port = given ?? (secure ? RTSPS_PORT : 554)
+      const received = new ReceiveBuffer()
+      let connection: RtspConnection | undefined
+      const callback = (bytes: number): boolean => {
+        const chunk = received.take(bytes)
+        if (connection === undefined) return true
+        connection.#read(chunk)
+        if (!connection.#holds) received.reuse()
+        return true
+      }
+      const socket = secure
+        ? connectTls({ host, port, rejectUnauthorized: false, ...(isIP(host) === 0 && { servername: host }) })
+        : connect({ host, port, noDelay: true, onread: { buffer: received.room, callback } })
+      const onAbort = (): void => fail(deadline.reason)
+      const fail = (reason: unknown): void => {
+        deadline.removeEventListener('abort', onAbort)
+        socket.destroy()
+        reject(reason)
+      }
+      deadline.addEventListener('abort', onAbort)
+      socket.once('error', fail)
+      socket.once(secure ? 'secureConnect' : 'connect', () => {
+        deadline.removeEventListener('abort', onAbort)
+        socket.removeListener('error', fail)
+        connection = new RtspConnection(socket)
+        resolve(connection)
+      })
+    })
+  }
+
+  /**
+   * Sends a request and resolves to its response; one at a time. Rejects when the connection breaks (ClosedEarly when it is closed) and
+   * with the reason of `deadline`; a response that comes later is dropped.
+   */
+  request(method: string, url: string, headers: HeaderFields, deadline: AbortSignal): Promise<RtspResponse> {
+    return new Promise((resolve, reject) => {
+      if (deadline.aborted) return reject(deadline.reason)
+      if (this.#socket.destroyed) return reject(this.#error ?? new ClosedEarly())
+      this.#cseq += 1
+      const cseq = this.#cseq
+      const finish = (settle: () => void): void => {
+        deadline.removeEventListener('abort', onAbort)
+        if (this.#pending === pending) this.#pending = undefined
+        settle()
+      }
+      const onAbort = (): void => {
+        this.#abandon(cseq)
+        finish(() => reject(deadline.reason))
+      }
+      const pending: Pending = {
+        resolve: (response) => finish(() => resolve(response)),
+        reject: (error) => finish(() => reject(error)),
+      }
+      deadline.addEventListener('abort', onAbort)
+      this.#pending = pending
+      this.#write(formatRequest(method, url, { CSeq: cseq, 'User-Agent': 'video-pipeline-service', ...headers }))
+    })
+  }
+
+  /** Answers a request of the server. */
+  respond(request: RtspRequest, status: number, headers: HeaderFields = {}): void {
+    this.#write(formatResponse(status, { CSeq: request.headers.get('cseq'), ...headers }))
+  }
+
+  /** Sends a frame made by formatInterleaved. */
+  sendFrame(frame: Buffer): void {
+    this.#write(frame)
+  }
+
+  /** Closes the connection; `closed` then resolves to this error. */
+  fail(error: unknown): void {
+    this.#error ??= error
+    this.#socket.destroy()
+  }
+
+  close(): void {
+    this.#socket.destroy()
+  }
+
+  #write(data: Buffer): void {
+    if (this.#socket.destroyed) return
+    if (this.#socket.writableLength > MAX_UNREAD_BYTES) this.fail(new UnreadError())
+    else this.#socket.write(data)
+  }
+
+  /** Whether a part of what was read is still needed. */
+  get #holds(): boolean {
+    return this.#parser.holds || this.handlers.holdsFrames()
+  }
+
+  #read(chunk: Buffer): void {
+    try {
+      for (const message of this.#parser.push(chunk)) this.#take(message)
+      this.handlers.onRead(chunk.length)
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+
+  #take(message: RtspMessage): void {
+    // What came in the same read as the end is not of interest.
+    if (this.#socket.destroyed) return
+    if (message.kind === 'interleaved') this.handlers.onFrame(message.channel, message.payload)
+    else if (message.kind === 'request') this.handlers.onRequest(message)
+    else if (!this.#abandoned.delete(Number(message.headers.get('cseq')))) this.#pending?.resolve(message)
+  }
+
+  // By their own numbers alone: some servers send a wrong one or none.
+  #abandon(cseq: number): void {
+    this.#abandoned.add(cseq)
+    const [oldest] = this.#abandoned
+    if (this.#abandoned.size > MAX_ABANDONED && oldest !== undefined) this.#abandoned.delete(oldest)
+  }
+}

@@ -1,0 +1,109 @@
+import type { HeaderFields } from '../protocol/format-message.ts'
+import type { RtspResponse } from '../protocol/message.ts'
+import { attribute } from '../protocol/sdp.ts'
+import { ClosedEarly } from './client-connection.ts'
+import { notUnderstood, refusal, transportRefused } from './client-faults.ts'
+import { baseUrl, controlUrl } from './control-url.ts'
+import { type Described, requestUrl } from './describe-source.ts'
+import { type Channels, parseChannels, parseRtpInfo, parseSession, type RtpStart, type SessionHeader } from './response-headers.ts'
+
+/** The first request, and the ones after a challenge and a stale nonce. */
+const MAX_TRIES = 3
+/** A track of the session description, as the session needs it. */
+interface SessionTrack {
+  readonly control: string | undefined
+}
+
+/** Statuses of a SETUP at a wrong address: some servers name a base in Content-Base at which they do not know their own tracks. */
+const WRONG_ADDRESS = new Set([400, 404, 405, 451, 454, 459])
+
+/** One RTSP session as its client, over the connection of its description (RFC 2326). Requests are made one after the other. */
+export class RtspSession {
+  readonly #described: Described
+  readonly #signal: AbortSignal
+  #base: string
+  #session: SessionHeader | undefined
+
+  /** `signal` ends the waiting for responses. */
+  constructor(described: Described, signal: AbortSignal) {
+    this.#described = described
+    this.#signal = signal
+    this.#base = baseUrl(described.base, requestUrl(described.address))
+  }
+
+  get established(): boolean {
+    return this.#session !== undefined
+  }
+
+  /** Seconds after which the server ends the session without a request. */
+  get timeoutSeconds(): number {
+    return this.#session?.timeoutSeconds ?? 60
+  }
+
+  /** Sets up a track over TCP; answers the channels that the server uses. Throws Fault. */
+  async setUp(track: SessionTrack, asked: Channels): Promise<Channels> {
+    const { address } = this.#described
+    const transport = `RTP/AVP/TCP;unicast;interleaved=${asked.rtp}-${asked.rtcp}`
+    const send = (): Promise<RtspResponse> => this.send('SETUP', controlUrl(this.#base, track.control), { Transport: transport })
+    let response = await send()
+    if (WRONG_ADDRESS.has(response.status) && !this.established && this.#base !== requestUrl(address)) {
+      this.#base = requestUrl(address)
+      response = await send()
+    }
+    this.#require(response, 'SETUP')
+    this.#session ??= parseSession(response.headers.get('session'))
+    const channels = parseChannels(response.headers.get('transport'), asked)
+    if (channels === undefined) throw transportRefused(address.shown)
+    return channels
+  }
+
+  /** Starts the media; answers where each track begins, as far as the server says so. Throws Fault. */
+  async play(): Promise<readonly RtpStart[]> {
+    const response = await this.send('PLAY', this.#aggregate, { Range: 'npt=0.000-' })
+    this.#require(response, 'PLAY')
+    return parseRtpInfo(response.headers.get('rtp-info'))
+  }
+
+  /** The start of a track in RTP-Info: by its URL, or by its position when there is one for each of the tracks. */
+  startOf(tracks: readonly SessionTrack[], at: number, starts: readonly RtpStart[]): number | undefined {
+    const control = tracks[at]?.control
+    const url = controlUrl(this.#base, control)
+    const named = starts.find((start) => start.url === url || (control !== undefined && start.url.endsWith(control)))
+    return (named ?? (starts.length === tracks.length ? starts[at] : undefined))?.timestamp
+  }
+
+  /** Keeps the session, and asks what the server can do or whether it is there. Rejects as RtspConnection.request. */
+  ping(method: 'OPTIONS' | 'GET_PARAMETER', deadline: AbortSignal): Promise<RtspResponse> {
+    return this.send(method, this.#aggregate, {}, deadline)
+  }
+
+  /** Ends the session. Resolves when the server has answered or closed the connection, or after `deadline`. */
+  async tearDown(deadline: AbortSignal): Promise<void> {
+    if (this.established) await this.send('TEARDOWN', this.#aggregate, {}, deadline).catch(() => {})
+  }
+
+  /** Sends a request with session and credentials; repeated after a challenge. Throws Fault when the connection is closed during it. */
+  async send(method: string, url: string, headers: HeaderFields, deadline = this.#signal): Promise<RtspResponse> {
+    const { connection, authorizer, address } = this.#described
+    for (let tries = 1; ; tries += 1) {
+      const all = { Session: this.#session?.id, Authorization: authorizer.header(method, url), ...headers }
+      const response = await connection.request(method, url, all, deadline).catch((error: unknown) => {
+        throw error instanceof ClosedEarly
+          ? notUnderstood(address.shown, `it closed the connection instead of an answer to ${method}`)
+          : error
+      })
+      if (response.status === 401 && tries < MAX_TRIES && authorizer.challenge(response.headers.all('www-authenticate'))) continue
+      if (response.status < 300) authorizer.accepted()
+      return response
+    }
+  }
+
+  get #aggregate(): string {
+    return controlUrl(this.#base, attribute(this.#described.sdp, 'control'))
+  }
+
+  #require({ status }: RtspResponse, method: string): void {
+    const { address } = this.#described
+    if (status < 200 || status >= 300) throw refusal(method, status, address.shown, address.user !== undefined)
+  }
+}

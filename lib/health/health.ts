@@ -1,0 +1,80 @@
+import type { EngineStatus } from '../engine/messages.ts'
+import type { Engine } from '../engine/protocol.ts'
+import type { Licensing } from '../license/licensing.ts'
+import type { CredentialRepository, PipelineRepository, SettingsRepository } from '../repositories/repositories.ts'
+
+export interface HealthDeps {
+  readonly engine: Engine
+  readonly pipelines: PipelineRepository
+  readonly credentials: CredentialRepository
+  readonly settings: SettingsRepository
+  readonly licensing: Licensing
+  /** Time since the start by a clock that nobody sets. */
+  readonly uptimeSeconds: () => number
+  /** Whether the database takes changes, where that can be tried without a change; true where it cannot. */
+  readonly isWritable?: () => Promise<boolean>
+  readonly version: string
+  /** Whether the API can be reached from other hosts. */
+  readonly isExposed?: () => boolean
+  /** True once a shutdown was requested. */
+  readonly isStopping?: () => boolean
+}
+
+const PRODUCT = 'video-pipeline-service'
+const API_VERSION = '1'
+
+/** The state of engine and database; `degraded` when one of them is down, or nothing can be changed. */
+export const readHealth = async (deps: HealthDeps) => {
+  const [engine, total, writable, license, warnings] = await Promise.all([
+    statusOf(deps.engine),
+    readAll(deps),
+    deps.isWritable?.() ?? true,
+    deps.licensing.state(),
+    warningsOf(deps),
+  ])
+  const engineWorks = engine?.gstreamer_version != null
+  const database = total === undefined ? 'unavailable' : writable ? 'ok' : 'read_only'
+  return {
+    status: engineWorks && database === 'ok' ? 'ok' : 'degraded',
+    engine: engineWorks ? 'ok' : 'unavailable',
+    database,
+    uptime_seconds: Math.floor(deps.uptimeSeconds()),
+    pipelines: { total: total ?? 0, playing: engine?.playing ?? 0 },
+    ...(engine?.sandbox !== undefined && { sandbox: engine.sandbox }),
+    ...(license.status === 'unlimited' ? {} : { license: license.status }),
+    ...(warnings.length > 0 && { warnings }),
+  }
+}
+
+/** Names and versions; the engine's is null while the engine is unavailable. */
+export const readVersion = async (deps: HealthDeps) => {
+  const engine = await statusOf(deps.engine)
+  return {
+    name: PRODUCT,
+    version: deps.version,
+    api_version: API_VERSION,
+    engine: { name: 'gstreamer', version: engine?.gstreamer_version ?? null },
+  }
+}
+
+/** `open_api`: other hosts reach the API, and no password is set. Unknown while the database is down, which health shows too. */
+const warningsOf = async ({ isExposed, credentials }: HealthDeps): Promise<readonly 'open_api'[]> => {
+  if (isExposed?.() !== true) return []
+  const isOpen = await credentials.find().then(
+    (hash) => hash === undefined,
+    () => false,
+  )
+  return isOpen ? ['open_api'] : []
+}
+
+const statusOf = (engine: Engine): Promise<EngineStatus | undefined> => engine.status().catch(() => undefined)
+
+/** The number of pipelines; undefined where the database does not answer, or what requests and engine need of it is damaged. */
+const readAll = async ({ pipelines, credentials, settings }: HealthDeps): Promise<number | undefined> => {
+  try {
+    const [total] = await Promise.all([pipelines.count(), credentials.find(), settings.read()])
+    return total
+  } catch {
+    return undefined
+  }
+}

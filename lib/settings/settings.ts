@@ -1,0 +1,139 @@
+import * as v from 'valibot'
+import type { Engine } from '../engine/protocol.ts'
+import { type ApiError, messageOf } from '../errors.ts'
+import { etagOf, requireMatch } from '../etag.ts'
+import { isRecord } from '../json/is-record.ts'
+import type { KeyedQueue } from '../keyed-queue.ts'
+import type { Clock, Log } from '../ports.ts'
+import { MASK } from '../redact.ts'
+import type { SettingsRepository } from '../repositories/repositories.ts'
+import { DEFAULT_SETTINGS, type PartialSettings, type Settings, settingsPatchSchema } from '../schema/settings.ts'
+import { validate, validationError } from '../validate.ts'
+
+export interface SettingsDeps {
+  readonly settings: SettingsRepository
+  readonly engine: Engine
+  readonly changes: KeyedQueue
+  readonly apiKey: string
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Key in the queue of changes; no pipeline id has a blank. */
+const QUEUE = ' settings'
+
+/** All settings as the engine needs them, with the password of readers: the defaults with the stored changes. */
+export const readSettings = async (settings: SettingsRepository): Promise<Settings> =>
+  withChanges(DEFAULT_SETTINGS, usable(await settings.read()))
+
+/**
+ * The stored fields that this program refuses, since another version of it has stored them; their defaults are used. Not those that
+ * protect: the defaults of `readers` and `advanced` would open what was closed.
+ */
+export const refusedFields = (stored: PartialSettings): readonly string[] => {
+  const { issues = [] } = v.safeParse(settingsPatchSchema, stored)
+  const fields = issues.map((issue) => (v.getDotPath(issue) ?? '').split('.').slice(0, 2).join('.'))
+  return [...new Set(fields)].filter((field) => !/^(?:readers|advanced)\b/.test(field))
+}
+
+const usable = (stored: PartialSettings): PartialSettings => {
+  let kept: Readonly<Record<string, unknown>> = { ...stored }
+  for (const field of refusedFields(stored)) {
+    const [name = '', inner] = field.split('.')
+    const { [name]: group, ...others } = kept
+    kept = inner !== undefined && isRecord(group) ? { ...others, [name]: without(group, inner) } : others
+  }
+  return kept
+}
+
+const without = (group: Record<string, unknown>, name: string): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(group).filter(([each]) => each !== name))
+
+/** Settings as an answer shows them. */
+export const maskSettings = (settings: Settings): Settings => ({
+  ...settings,
+  readers: { ...settings.readers, password: settings.readers.password === null ? null : MASK },
+})
+
+/** The ETag of settings with the password of readers. It is a hash with the API key: nobody without the key can guess the password from it. */
+export const etagOfSettings = ({ apiKey }: Pick<SettingsDeps, 'apiKey'>, settings: Settings): Promise<string> =>
+  etagOf({ settings, apiKey })
+
+/**
+ * Changes the given fields and answers all settings, as the engine needs them; sends them there before it stores them.
+ * PRECONDITION_FAILED after another change.
+ */
+export const changeSettings = async (deps: SettingsDeps, input: unknown, ifMatch: string | null = null): Promise<Settings> => {
+  const patch = validate(settingsPatchSchema, input, 'settings record')
+  return deps.changes(QUEUE, async () => {
+    const stored = usable(await deps.settings.read())
+    if (ifMatch !== null) requireMatch(ifMatch, await etagOfSettings(deps, withChanges(DEFAULT_SETTINGS, stored)), 'settings')
+    const changes = mergePartial(stored, restorePassword(patch, stored))
+    const changed = withChanges(DEFAULT_SETTINGS, changes)
+    requireReaderPassword(changed)
+    await deps.engine.configure(changed)
+    try {
+      await deps.settings.write(changes, deps.clock.now())
+    } catch (error) {
+      await restore(deps, withChanges(DEFAULT_SETTINGS, stored))
+      throw error
+    }
+    return changed
+  })
+}
+
+/** Sends the engine what the database holds after a change that failed: it may have made it, and its answer was lost. */
+const restore = async ({ settings, engine, log }: SettingsDeps, before: Settings): Promise<void> => {
+  try {
+    await engine.configure(await readSettings(settings).catch(() => before))
+  } catch (cause) {
+    log.warn('settings_not_restored', { error: messageOf(cause) })
+  }
+}
+
+/** A client may send settings back as it read them: the mask stands for the stored password. */
+const restorePassword = (patch: PartialSettings, stored: PartialSettings): PartialSettings => {
+  if (patch.readers?.password !== MASK) return patch
+  const password = stored.readers?.password ?? null
+  if (password === null) throw passwordIssue(`No password is stored that ${MASK} could keep; send the real one`)
+  return { ...patch, readers: { ...patch.readers, password } }
+}
+
+const requireReaderPassword = ({ readers }: Settings): void => {
+  if (readers.authentication === 'password' && readers.password === null)
+    throw passwordIssue('Set a password of 8 to 128 characters, or set readers.authentication to none')
+}
+
+const passwordIssue = (message: string): ApiError => validationError('settings record', [{ path: 'readers.password', message }])
+
+/** Merges groups and replaces other fields; drops names that the defaults do not have (any more). */
+const withChanges = (defaults: Settings, changes: PartialSettings): Settings => ({
+  start_timeout_seconds: changes.start_timeout_seconds ?? defaults.start_timeout_seconds,
+  stall_timeout_seconds: changes.stall_timeout_seconds ?? defaults.stall_timeout_seconds,
+  reconnect: overlay(defaults.reconnect, changes.reconnect),
+  on_demand: overlay(defaults.on_demand, changes.on_demand),
+  screenshots: overlay(defaults.screenshots, changes.screenshots),
+  triggers: overlay(defaults.triggers, changes.triggers),
+  encoder: overlay(defaults.encoder, changes.encoder),
+  advanced: overlay(defaults.advanced, changes.advanced),
+  readers: overlay(defaults.readers, changes.readers),
+  cot: overlay(defaults.cot, changes.cot),
+})
+
+const overlay = <T extends object>(group: T, changes: { [K in keyof T]?: T[K] | undefined } = {}): T => {
+  const merged = { ...group }
+  for (const name of Object.keys(group) as (keyof T)[]) {
+    const value = changes[name]
+    if (value !== undefined) merged[name] = value
+  }
+  return merged
+}
+
+const mergePartial = (stored: PartialSettings, patch: PartialSettings): PartialSettings => {
+  const merged: Record<string, unknown> = { ...stored }
+  for (const [name, value] of Object.entries(patch)) {
+    const before = merged[name]
+    merged[name] = isRecord(value) && isRecord(before) ? { ...before, ...value } : value
+  }
+  return merged
+}
