@@ -1,4 +1,4 @@
-import type { RtspReader } from '../../lib/configuration/configuration.ts'
+import type { RtspReader } from '../../lib/configuration/variables.ts'
 import { type MaskSecrets, maskSecretsOf } from '../../lib/credentials/secrets.ts'
 import type { EngineCheck } from '../../lib/engine/messages.ts'
 import { ApiError } from '../../lib/errors.ts'

@@ -1,4 +1,4 @@
-import type { RtspReader } from '../../lib/configuration/configuration.ts'
+import type { RtspReader } from '../../lib/configuration/variables.ts'
 import type { Fault } from '../faults/fault.ts'
 import { type Tracks, tracksOf } from '../ingest/tracks.ts'
 import { NOT_UNDERSTOOD } from '../rtsp/client/client-faults.ts'

@@ -1,6 +1,6 @@
 import { createServer, isIPv4 } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import type { PortRange } from '../../lib/configuration/configuration.ts'
+import type { PortRange } from '../../lib/configuration/parsers.ts'
 import { ApiError } from '../../lib/errors.ts'
 
 /** Whether the port can be bound on an address right now. */

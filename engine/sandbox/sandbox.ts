@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import type { SandboxMode } from '../../lib/configuration/configuration.ts'
+import type { SandboxMode } from '../../lib/configuration/variables.ts'
 
 /** What a child may reach beyond the system's libraries and the descriptors it is given. */
 export interface Reach {

@@ -9,6 +9,7 @@ import { MASK } from '../redact.ts'
 import type { SettingsRepository } from '../repositories/repositories.ts'
 import { DEFAULT_SETTINGS, type PartialSettings, type Settings, settingsPatchSchema } from '../schema/settings.ts'
 import { validate, validationError } from '../validate.ts'
+import { mergePartial, withChanges } from './merge.ts'
 
 export interface SettingsDeps {
   readonly settings: SettingsRepository
@@ -105,35 +106,3 @@ const requireReaderPassword = ({ readers }: Settings): void => {
 }
 
 const passwordIssue = (message: string): ApiError => validationError('settings record', [{ path: 'readers.password', message }])
-
-/** Merges groups and replaces other fields; drops names that the defaults do not have (any more). */
-const withChanges = (defaults: Settings, changes: PartialSettings): Settings => ({
-  start_timeout_seconds: changes.start_timeout_seconds ?? defaults.start_timeout_seconds,
-  stall_timeout_seconds: changes.stall_timeout_seconds ?? defaults.stall_timeout_seconds,
-  reconnect: overlay(defaults.reconnect, changes.reconnect),
-  on_demand: overlay(defaults.on_demand, changes.on_demand),
-  screenshots: overlay(defaults.screenshots, changes.screenshots),
-  triggers: overlay(defaults.triggers, changes.triggers),
-  encoder: overlay(defaults.encoder, changes.encoder),
-  advanced: overlay(defaults.advanced, changes.advanced),
-  readers: overlay(defaults.readers, changes.readers),
-  cot: overlay(defaults.cot, changes.cot),
-})
-
-const overlay = <T extends object>(group: T, changes: { [K in keyof T]?: T[K] | undefined } = {}): T => {
-  const merged = { ...group }
-  for (const name of Object.keys(group) as (keyof T)[]) {
-    const value = changes[name]
-    if (value !== undefined) merged[name] = value
-  }
-  return merged
-}
-
-const mergePartial = (stored: PartialSettings, patch: PartialSettings): PartialSettings => {
-  const merged: Record<string, unknown> = { ...stored }
-  for (const [name, value] of Object.entries(patch)) {
-    const before = merged[name]
-    merged[name] = isRecord(value) && isRecord(before) ? { ...before, ...value } : value
-  }
-  return merged
-}
