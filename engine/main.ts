@@ -89,7 +89,7 @@ if (configuration.engineListen !== undefined) endWhenHanging('engine')
 mkdirSync(configuration.dataDir, { recursive: true, mode: 0o700 })
 /** A signal during the start ends it, and the programs that it runs, so that they leave nothing behind. */
 const starting = new AbortController()
-// For good: without a handler the next signal would end this process at once, while it still tidies up.
+// Never removed: without a handler the next signal would end this process at once, before it has cleaned up.
 for (const signal of SIGNALS) process.on(signal, () => starting.abort())
 const leftovers = await killLeftovers()
 if (leftovers > 0) log.warn('leftovers_killed', { processes: leftovers })
@@ -165,12 +165,12 @@ const server = createEngineServer({
 })
 
 let foundVersion: string | null = null
-/** The status is waited for no longer than 4 s, and tells more than this. */
+/** The API process waits for the status no longer than 4 s. */
 const VERSION_MS = 3000
 /** Version of gst-launch-1.0; looked for until it is found, since it may be installed while the service runs. */
 const gstreamerVersion = async (): Promise<string | null> => {
   if (foundVersion !== null) return foundVersion
-  // Otherwise it would first list all plugins, each time where the user has no home to keep the list in.
+  // Otherwise it would first scan all plugins, each time where the user has no home for the registry.
   const environment = { GST_REGISTRY_DISABLE: 'yes' }
   const { stdout } = await runToEnd('gst-launch-1.0', ['--version'], { timeoutMs: VERSION_MS, reach: 'host', environment })
   foundVersion = /GStreamer (\S+)/.exec(stdout)?.[1] ?? null
@@ -179,7 +179,7 @@ const gstreamerVersion = async (): Promise<string | null> => {
 
 const announcement = createAnnouncement(configuration.dataDir)
 
-/** Tells the API processes of now and later where this engine is. */
+/** Announces the address of this engine to API processes, also to those that start later. */
 const announce = (): void => {
   if (closing) return
   // The API process that started this one was killed meanwhile, and the next one has started another.
@@ -196,7 +196,7 @@ const announce = (): void => {
   const fault = announcement.write(address)
   if (fault !== undefined) log.error('engine_not_announced', { error: fault, advice: NOT_ANNOUNCED })
   log.info('engine_started', { pid: process.pid, host, port, version: packageJson.version })
-  // Who started this engine reads it here, so that streams play on a full disk too. One that runs by itself is asked at a known address.
+  // The process that started this engine reads the address here when the disk is full. An engine that runs by itself has a known address.
   process.stdout.write(fault === undefined || engineListen !== undefined ? 'ready\n' : `${JSON.stringify(address)}\n`)
 }
 
@@ -209,7 +209,7 @@ const shutDown = async (reason: string): Promise<void> => {
     log.error('engine_stop_overdue', { after_ms: CLOSE_WITHIN_MS })
     process.exit(0)
   }, CLOSE_WITHIN_MS).unref()
-  // Whoever uses this engine looks for the next one from now on, and does not wait for answers.
+  // From now on API processes look for the next engine, and do not wait for answers of this one.
   const fault = announcement.remove()
   if (fault !== undefined) log.warn('engine_still_announced', { error: fault })
   server.close()

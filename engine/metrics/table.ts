@@ -1,7 +1,7 @@
 import { PHASES, PUSH_STATES } from '../../lib/schema/pipeline.ts'
 import type { CotCounts } from '../cot/sender.ts'
 import type { KlvCounts } from '../klv/tap.ts'
-import type { PipelineFacts } from '../pipelines/media-stats.ts'
+import type { PipelineFacts } from '../pipelines/media.ts'
 import type { PushFacts } from '../push/push.ts'
 import type { ProcessUsage } from './process-usage.ts'
 

@@ -1,4 +1,4 @@
-import { BlockList, isIP } from 'node:net'
+import { BlockList, isIP, isIPv4 } from 'node:net'
 import { hostname, networkInterfaces } from 'node:os'
 
 /**
@@ -8,6 +8,13 @@ import { hostname, networkInterfaces } from 'node:os'
 export const isOwnHost = (host: string): boolean => {
   const plain = normalized(host)
   return isIP(plain) === 0 ? isOwnName(plain) : ownAddresses().check(plain, isIP(plain) === 6 ? 'ipv6' : 'ipv4')
+}
+
+/** Whether an output host is "any address" or an address of this machine. */
+export const isOwnAddress = (host: string): boolean => {
+  if (host === '0.0.0.0' || host === '::' || host === '::1' || (host.startsWith('127.') && isIPv4(host))) return true
+  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? [])
+  return addresses.some(({ address }) => address.toLowerCase() === host.toLowerCase())
 }
 
 /** Without brackets, zone and final dot; IPv4 in decimal, hexadecimal or with fewer parts is written out, as getaddrinfo(3) takes it. */

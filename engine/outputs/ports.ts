@@ -1,5 +1,4 @@
-import { createServer, isIPv4 } from 'node:net'
-import { networkInterfaces } from 'node:os'
+import { createServer } from 'node:net'
 import type { PortRange } from '../../lib/configuration/parsers.ts'
 import { ApiError } from '../../lib/errors.ts'
 
@@ -28,11 +27,4 @@ export const findFreePort = async (range: PortRange, host: string, isTaken: (por
       : `No output port of ${range.first}–${range.last} is free. Delete a pipeline, or widen the range with SVC_OUTPUT_PORTS.`,
     { reason: 'no_free_port' },
   )
-}
-
-/** Whether an output host is "any address" or an address of this machine. */
-export const isOwnAddress = (host: string): boolean => {
-  if (host === '0.0.0.0' || host === '::' || host === '::1' || (host.startsWith('127.') && isIPv4(host))) return true
-  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? [])
-  return addresses.some(({ address }) => address.toLowerCase() === host.toLowerCase())
 }

@@ -1,24 +1,19 @@
-import type { EngineEvent, LogLine } from '../../lib/engine/messages.ts'
+import type { EngineEvent } from '../../lib/engine/messages.ts'
 import { ApiError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/ports.ts'
 import type { PipelineConfig, PipelineState, PipelineView } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
-import { KlvTap } from '../klv/tap.ts'
 import type { Planner } from '../launch/plan.ts'
-import { LiveVideo } from '../live/live.ts'
-import { Pushes } from '../push/pushes.ts'
-import { RtpStream } from '../rtp/stream.ts'
-import { Timeline } from '../rtp/timeline.ts'
+import { LogRing } from '../play/log-ring.ts'
+import { Play, type PlayEvent, type PlayHandlers } from '../play/play.ts'
+import type { Failure } from '../play/retry-policy.ts'
+import { runChild } from '../play/run-child.ts'
+import { runSource } from '../play/run-source.ts'
 import type { Publisher } from '../rtsp/publisher/publisher.ts'
-import { PipelineScreenshots, type ScreenshotDeps } from '../screenshots/pipeline-screenshots.ts'
+import type { ScreenshotDeps } from '../screenshots/pipeline-screenshots.ts'
 import { ReaderDemand } from './demand.ts'
-import type { Failure } from './lifecycle.ts'
-import { LogRing } from './log-ring.ts'
-import { MediaStats, mediaTotals, type PipelineFacts } from './media-stats.ts'
-import { Play, type PlayEvent, type PlayHandlers } from './play.ts'
+import { type PipelineFacts, PipelineMedia } from './media.ts'
 import { createQueue } from './queue.ts'
-import { runChild } from './run.ts'
-import { runSource } from './run-source.ts'
 import { PipelineStatus } from './status.ts'
 
 export interface ActorDeps {
@@ -41,28 +36,21 @@ export interface ActorDeps {
  * only the wait for a start is outside of that, so that a stop can cancel it.
  */
 export class PipelineActor {
-  readonly screenshots: PipelineScreenshots
-  readonly klv: KlvTap
+  readonly media: PipelineMedia
   readonly #deps: ActorDeps
   readonly #logRing: LogRing
-  readonly #streams: readonly [RtpStream, RtpStream]
   readonly #demand: ReaderDemand
   readonly #status: PipelineStatus
   readonly #command = createQueue()
-  #pushes: Pushes
   #config: PipelineConfig
-  /** Made with the first play or client: it must see every picture, and an idle pipeline has none. */
-  #live: LiveVideo | undefined
   #play: Play | undefined
-  /** Of the present play, or of the last one. */
-  #mediaStats = new MediaStats()
   #removed = false
   /** What each event of a play changes. */
   readonly #onPlayEvent: PlayHandlers = {
-    klv: ({ available }) => this.klv.announce(available),
+    klv: ({ available }) => this.media.klv.announce(available),
     media: () => {
       this.#status.move('media')
-      this.#pushes.begin()
+      this.media.beginPushes()
       this.#demand.stopWhenIdle()
     },
     fault: ({ fault }) => this.#status.noteFault(fault, this.#play?.hadMedia ?? false),
@@ -72,22 +60,16 @@ export class PipelineActor {
   }
 
   constructor(config: PipelineConfig, deps: ActorDeps) {
-    const { log, now, emit } = deps
-    const onListenerError = (error: unknown): void => log.error('media_listener_failed', { pipeline_id: config.id, error })
-    const options = { timeline: new Timeline(), onListenerError }
-    const [video, klv] = [new RtpStream(options), new RtpStream(options)]
-    const playing = (): boolean => this.#state() === 'playing'
-    const shared = { id: config.id, log, now, emit, onChange: () => this.#emitView() }
     this.#deps = deps
     this.#config = config
-    this.#streams = [video, klv]
-    this.#logRing = new LogRing(now)
-    this.#status = new PipelineStatus({ ...shared, logRing: this.#logRing })
+    this.#logRing = new LogRing(deps.now)
+    const shared = { ...deps, config: () => this.#config, logRing: this.#logRing, onChange: () => this.#emitView() }
+    this.media = new PipelineMedia({ ...shared, state: () => this.#state(), mountPoint: () => this.#demand.output.point })
+    this.#status = new PipelineStatus({ ...shared, id: config.id })
     this.#demand = new ReaderDemand({
-      ...deps,
-      config: () => this.#config,
+      ...shared,
       status: this.#status,
-      streams: this.#streams,
+      streams: this.media.streams,
       play: () => this.#play,
       start: () => this.play({ wait: true, byReader: true }),
       stop: () => void this.stop(),
@@ -97,35 +79,10 @@ export class PipelineActor {
         if (!this.running) this.#emitView()
       },
     })
-    this.screenshots = new PipelineScreenshots({
-      ...deps.screenshots,
-      ...shared,
-      stream: video,
-      status: () => ({ playing: playing(), publishes: this.#config.output !== null }),
-    })
-    this.#pushes = this.#createPushes()
-    this.klv = new KlvTap({
-      ...shared,
-      stream: klv,
-      status: () => ({ playing: playing(), extractsGeolocation: this.#config.klv_config.auto_extract_geolocation }),
-      onPosition: (geolocation, mediaMs) => this.screenshots.locateAt(geolocation, mediaMs),
-    })
   }
 
   get config(): PipelineConfig {
     return this.#config
-  }
-
-  get live(): LiveVideo {
-    const [video, klv] = this.#streams
-    this.#live ??= new LiveVideo({
-      config: () => this.#config,
-      video,
-      klv,
-      hasKlv: () => this.klv.view().available,
-      point: () => this.#demand.output.point,
-    })
-    return this.#live
   }
 
   get running(): boolean {
@@ -133,31 +90,17 @@ export class PipelineActor {
   }
 
   view(): PipelineView {
+    const { runtime, ...others } = this.media.view(this.running)
     return {
       id: this.#config.id,
       state: this.#state(),
-      runtime: {
-        ...this.#status.read(),
-        readers: this.#demand.output.readers,
-        ...this.#mediaStats.read(this.running),
-        push: this.#pushes.view(),
-      },
-      klv: this.klv.view(),
-      screenshots: this.screenshots.view(this.#deps.settings().screenshots),
+      runtime: { ...this.#status.read(), readers: this.#demand.output.readers, ...runtime },
+      ...others,
     }
   }
 
   measure(): PipelineFacts {
-    return {
-      view: this.view(),
-      pid: this.#play?.pid,
-      media: mediaTotals(this.#streams, this.#demand.output.sent),
-      pushes: this.#pushes.facts(),
-    }
-  }
-
-  log(): readonly LogLine[] {
-    return this.#pushes.log(this.#logRing.lines())
+    return { view: this.view(), pid: this.#play?.pid, ...this.media.facts(this.#demand.output.sent) }
   }
 
   /** Lets the first reader start the pipeline, if it is on demand. */
@@ -167,7 +110,7 @@ export class PipelineActor {
 
   settingsChanged(): Promise<void> {
     return this.#command(async () => {
-      this.#pushes.settingsChanged()
+      this.media.settingsChanged()
       await this.#showFaultOf(() => this.#demand.settingsChanged())
     })
   }
@@ -184,11 +127,10 @@ export class PipelineActor {
     return this.#command(async () => {
       this.#requireRegistered()
       if (this.#play !== undefined) throw runningConflict(this.#config.id)
-      await Promise.all([this.#demand.output.close(), this.#pushes.end()])
+      await Promise.all([this.#demand.output.close(), this.media.endPushes()])
       this.#config = config
-      this.#pushes = this.#createPushes()
+      this.media.replace()
       this.#status.forgetFault()
-      this.klv.forget()
       this.#toIdle()
       await this.#demand.listen()
       this.#emitView()
@@ -200,10 +142,9 @@ export class PipelineActor {
     if (force) this.#play?.stop()
     return this.#command(async () => {
       if (this.#play !== undefined && !force) throw runningConflict(this.#config.id)
-      await Promise.all([this.#endPlay(), this.#pushes.end()])
+      await Promise.all([this.#endPlay(), this.media.endPushes()])
       await this.#demand.close()
-      this.screenshots.close()
-      this.klv.close()
+      this.media.close()
       this.#removed = true
     })
   }
@@ -245,7 +186,7 @@ export class PipelineActor {
         config: this.#config,
         output: this.#demand.output,
         releaseOutput: () => this.#demand.release(),
-        streams: this.#streams,
+        streams: this.media.streams,
         runChild,
         runSource,
         logRing: this.#logRing,
@@ -255,20 +196,16 @@ export class PipelineActor {
       options,
     )
     this.#play = play
-    void this.live // Made now at the latest.
-    this.#mediaStats = play.mediaStats
+    this.media.begin(play.mediaStats)
     this.#status.begin()
-    this.screenshots.begin()
-    this.klv.begin()
     this.#status.move('play')
     return play
   }
 
   /** The play ended without a stop. */
   #onFailed(failure: Failure): void {
-    this.klv.end()
-    this.screenshots.end()
-    void this.#pushes.end()
+    this.media.end()
+    void this.media.endPushes()
     // The caller of a start that failed got the error, so the pipeline must not start by itself later.
     if (this.#play?.awaited && !this.#play.hadMedia) this.#status.desired = 'ready'
     this.#play = undefined
@@ -281,26 +218,10 @@ export class PipelineActor {
     if (play === undefined) return
     this.#status.move('stop')
     play.stop()
-    await Promise.all([play.ended, this.#pushes.end()])
-    this.klv.end()
-    this.screenshots.end()
+    await Promise.all([play.ended, this.media.endPushes()])
+    this.media.end()
     this.#play = undefined
     this.#status.move('ended')
-  }
-
-  #createPushes(): Pushes {
-    const [video, klv] = this.#streams
-    const config = this.#config
-    return new Pushes({
-      ...this.#deps,
-      config,
-      video,
-      klv: () => (config.klv_config.pass_klv ? klv : undefined),
-      hasKlv: () => this.klv.view().available,
-      openFeed: (out, options) => this.live.feed(out, options),
-      run: () => this.#logRing.run,
-      onChange: () => this.#emitView(),
-    })
   }
 
   /** From failed back to idle: a stop command confirms the failure, a new configuration makes it obsolete. */

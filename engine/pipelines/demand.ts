@@ -3,16 +3,16 @@ import type { PipelineConfig } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
 import type { Fault } from '../faults/fault.ts'
 import { Output } from '../outputs/rtsp.ts'
+import type { Play } from '../play/play.ts'
+import { toFault } from '../play/start-fault.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import type { Publisher } from '../rtsp/publisher/publisher.ts'
-import type { Play } from './play.ts'
-import { toFault } from './start-fault.ts'
 import type { PipelineStatus } from './status.ts'
 
 /** A port in use is tried again after this time, milliseconds. */
 const LISTEN_AGAIN_MS = 5000
 
-/** The parts of a pipeline that its on-demand policy works with. */
+/** What the on-demand policy needs of its pipeline. */
 interface DemandParts {
   readonly config: () => PipelineConfig
   readonly settings: () => Settings
@@ -24,14 +24,14 @@ interface DemandParts {
   /** Starts the pipeline for a reader; rejects with ApiError. */
   readonly start: () => Promise<unknown>
   readonly stop: () => void
-  /** Calls `listen` in turn with the commands. */
+  /** Calls `listen` after the commands that wait. */
   readonly listenAgain: () => void
   /** The number of readers has changed. */
   readonly onReaders: () => void
 }
 
 /**
- * The on-demand policy of a pipeline and the output that it rules: the output listens while the pipeline is ready, the first
+ * The on-demand policy of a pipeline, and its output: the output listens while the pipeline is ready, the first
  * reader starts the pipeline, and it stops some time after the last reader has left.
  */
 export class ReaderDemand {
@@ -41,7 +41,7 @@ export class ReaderDemand {
   #idleTimer: NodeJS.Timeout | undefined
   #listenTimer: NodeJS.Timeout | undefined
   /** Why the output does not listen. */
-  #deaf: Fault | undefined
+  #listenFault: Fault | undefined
   #closed = false
 
   constructor(parts: DemandParts) {
@@ -65,24 +65,24 @@ export class ReaderDemand {
       else await this.output.close()
       this.#noteListening()
     } catch (error) {
-      this.#noteDeaf(toFault(error, config().id, log))
+      this.#noteListenFault(toFault(error, config().id, log))
       this.#listenSoon()
     }
   }
 
-  /** Each fault once: the port may stay in use for long. */
-  #noteDeaf(fault: Fault): void {
+  /** Reports each fault once: the port may stay in use for long. */
+  #noteListenFault(fault: Fault): void {
     const { status } = this.#parts
-    if (this.#deaf?.message === fault.message && status.lastFault === this.#deaf) return
-    this.#deaf = fault
+    if (this.#listenFault?.message === fault.message && status.lastFault === this.#listenFault) return
+    this.#listenFault = fault
     status.noteFault(fault)
   }
 
   #noteListening(): void {
     const { status } = this.#parts
-    const deaf = this.#deaf
-    this.#deaf = undefined
-    if (deaf !== undefined && status.lastFault === deaf) status.forgetFault()
+    const fault = this.#listenFault
+    this.#listenFault = undefined
+    if (fault !== undefined && status.lastFault === fault) status.forgetFault()
   }
 
   #listenSoon(): void {

@@ -1,4 +1,5 @@
 import type { Phase, PipelineState } from '../../lib/schema/pipeline.ts'
+import type { Failure } from '../play/retry-policy.ts'
 
 /**
  * What can happen to a pipeline:
@@ -8,9 +9,6 @@ import type { Phase, PipelineState } from '../../lib/schema/pipeline.ts'
  * `ended`: the child is reaped.
  */
 export type LifecycleEvent = 'play' | 'media' | 'lost' | Failure | 'stop' | 'ended'
-
-/** What ends a play that was not stopped. */
-export type Failure = 'fault' | 'timeout' | 'give_up'
 
 /** phase × event → the next phase. An event that a phase does not list changes nothing in it. */
 export const LIFECYCLE = {

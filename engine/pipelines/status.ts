@@ -2,8 +2,8 @@ import type { EngineEvent } from '../../lib/engine/messages.ts'
 import type { Log } from '../../lib/ports.ts'
 import type { LastError, Phase, PipelineState, Runtime } from '../../lib/schema/pipeline.ts'
 import { type Fault, faultCode } from '../faults/fault.ts'
+import type { LogRing } from '../play/log-ring.ts'
 import { type LifecycleEvent, nextPhase, stateOf } from './lifecycle.ts'
-import type { LogRing } from './log-ring.ts'
 
 interface StatusParts {
   readonly id: string
@@ -82,7 +82,7 @@ export class PipelineStatus {
     emit({ type: 'pipeline_error', id, code, message, cause: message, reason })
   }
 
-  /** A pause of so many milliseconds before the next attempt began; null: it is over. */
+  /** The pause before the next attempt began and takes `delayMs`; null: it is over. */
   notePause(delayMs: number | null): void {
     const { now, onChange } = this.#parts
     this.#nextRetryAt = delayMs === null ? null : now() + delayMs

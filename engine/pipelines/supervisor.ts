@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { PortRange } from '../../lib/configuration/parsers.ts'
 import type { EngineCheck, EngineEvent, LogLine } from '../../lib/engine/messages.ts'
@@ -8,17 +7,16 @@ import { licensedCodecs, requireLicense } from '../../lib/license/license.ts'
 import type { LicenseState } from '../../lib/schema/license.ts'
 import { isAtRest, type PipelineConfig, type PipelineView, parseOutputUri } from '../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../lib/schema/settings.ts'
-import { streamAddressOf } from '../../lib/uri/stream-address.ts'
-import { validationError } from '../../lib/validate.ts'
 import { Fault, faultToApiError } from '../faults/fault.ts'
 import type { KlvCounts, KlvTap, Located } from '../klv/tap.ts'
 import type { LiveVideo } from '../live/live.ts'
-import { isOwnHost } from '../outputs/own-host.ts'
-import { findFreePort, isOwnAddress } from '../outputs/ports.ts'
+import { requireOtherReceivers, requireOwnAddress } from '../outputs/check-addresses.ts'
+import { findFreePort } from '../outputs/ports.ts'
 import { readerCredentials } from '../outputs/rtsp.ts'
 import type { PipelineScreenshots } from '../screenshots/pipeline-screenshots.ts'
 import { type ActorDeps, PipelineActor } from './actor.ts'
-import type { PipelineFacts } from './media-stats.ts'
+import { EngineEvents } from './events.ts'
+import type { PipelineFacts } from './media.ts'
 import { createQueue } from './queue.ts'
 
 interface SupervisorOptions extends Omit<ActorDeps, 'settings' | 'admitReaderStart' | 'emit'> {
@@ -39,18 +37,12 @@ interface PutOptions {
 /** The registered pipelines, an actor each; the one place where output ports are assigned. */
 export class Supervisor {
   readonly #options: SupervisorOptions
-  /** This process; revisions of others are not comparable. */
-  readonly #engine = randomUUID()
+  readonly #events = new EngineEvents()
   readonly #actors = new Map<string, PipelineActor>()
-  /** The revision at the last event of each pipeline. */
-  readonly #revisions = new Map<string, number>()
-  readonly #listeners = new Set<(event: EngineEvent) => void>()
   readonly #registration = createQueue()
   #settings: Settings = DEFAULT_SETTINGS
   #license: LicenseState = { status: 'unlimited' }
   #configured = false
-  /** Counts the events: whoever has read as many of them knows all that has changed so far. */
-  #revision = 0
 
   constructor(options: SupervisorOptions) {
     this.#options = options
@@ -65,9 +57,9 @@ export class Supervisor {
     return this.#settings
   }
 
-  /** How far this engine has come: what an answer of now takes into account. */
+  /** The newest event, which an answer of now takes into account. */
   get moment(): EngineMoment {
-    return { engine: this.#engine, revision: this.#revision }
+    return this.#events.moment
   }
 
   /** How many pipelines play. */
@@ -85,7 +77,7 @@ export class Supervisor {
     this.#settings = settings
     this.#configured = true
     // The views show the defaults of the screenshots.
-    if (changesViews) this.#emit({ type: 'heartbeat', relist: true })
+    if (changesViews) this.#events.emit({ type: 'heartbeat', relist: true })
     for (const actor of this.#actors.values()) void actor.settingsChanged()
     void this.#options.screenshots.store.trim()
   }
@@ -95,12 +87,8 @@ export class Supervisor {
     this.#license = license
   }
 
-  subscribe(listener: (event: EngineEvent) => void): () => void {
-    this.#listeners.add(listener)
-    listener({ type: 'heartbeat', ...this.moment })
-    return () => {
-      this.#listeners.delete(listener)
-    }
+  subscribe(onEvent: (event: EngineEvent) => void): () => void {
+    return this.#events.subscribe(onEvent)
   }
 
   /** Checks a configuration without running it. VALIDATION_ERROR says what to change. */
@@ -125,8 +113,7 @@ export class Supervisor {
     // Another removal may have ended first, and the pipeline may have been registered again since.
     if (!this.#isRegistered(actor)) return
     this.#actors.delete(id)
-    this.#revisions.delete(id)
-    this.#emit({ type: 'pipeline_removed', id })
+    this.#events.emit({ type: 'pipeline_removed', id })
   }
 
   async play(id: string, wait: boolean): Promise<PipelineView> {
@@ -138,33 +125,34 @@ export class Supervisor {
   /** Stops the periodic screenshots as well; the next play does not resume them. */
   stop(id: string): Promise<PipelineView> {
     const actor = this.#find(id)
-    actor.screenshots.stop()
+    actor.media.screenshots.stop()
     return actor.stop()
   }
 
   screenshots(id: string): PipelineScreenshots {
-    return this.#find(id).screenshots
+    return this.#find(id).media.screenshots
   }
 
   klv(id: string): KlvTap {
-    return this.#find(id).klv
+    return this.#find(id).media.klv
   }
 
   /** The last position of a pipeline from its KLV; NOT_FOUND before the first. */
   position(id: string): Position {
-    const { klv, config } = this.#find(id)
-    return { id, output: config.output, ...klv.latestLocated() }
+    const { media, config } = this.#find(id)
+    return { id, output: config.output, ...media.klv.latestLocated() }
   }
 
   /** The last positions of the pipelines that have one. */
   positions(): readonly Position[] {
-    return this.#each(({ klv, config: { id, output } }) => ({ id, output, located: klv.located() })).flatMap(({ located, ...pipeline }) =>
-      located === undefined ? [] : [{ ...pipeline, ...located }],
-    )
+    return this.#each(({ media, config: { id, output } }) => {
+      const located = media.klv.located()
+      return located === undefined ? [] : [{ id, output, ...located }]
+    }).flat()
   }
 
   live(id: string): LiveVideo {
-    return this.#find(id).live
+    return this.#find(id).media.live
   }
 
   view(id: string): PipelineView {
@@ -172,7 +160,7 @@ export class Supervisor {
   }
 
   log(id: string): readonly LogLine[] {
-    return this.#find(id).log()
+    return this.#find(id).media.log()
   }
 
   list(): readonly PipelineView[] {
@@ -188,7 +176,7 @@ export class Supervisor {
   }
 
   klvCounts(): readonly KlvCounts[] {
-    return this.#each(({ klv }) => klv.counts())
+    return this.#each(({ media }) => media.klv.counts())
   }
 
   /** Stops and removes every pipeline. */
@@ -231,11 +219,11 @@ export class Supervisor {
       ...this.#options,
       settings: () => this.#settings,
       admitReaderStart: (started) => this.#admitReaderStart(started),
-      emit: (event) => this.#emit(event),
+      emit: (event) => this.#events.emit(event),
     })
     this.#actors.set(config.id, actor)
     await actor.listen()
-    if (this.#isRegistered(actor)) this.#emit({ type: 'pipeline', view: actor.view() })
+    if (this.#isRegistered(actor)) this.#events.emit({ type: 'pipeline', view: actor.view() })
   }
 
   #isRegistered(actor: PipelineActor): boolean {
@@ -259,20 +247,7 @@ export class Supervisor {
   }
 
   #viewOf(actor: PipelineActor): PipelineView {
-    return { ...actor.view(), revision: this.#revisions.get(actor.config.id) ?? 0 }
-  }
-
-  /** Numbers the event and tells it to the listeners. */
-  #emit(unnumbered: EngineEvent): void {
-    this.#revision += 1
-    const event = this.#numbered(unnumbered, this.#revision)
-    for (const listener of this.#listeners) listener(event)
-  }
-
-  #numbered(event: EngineEvent, revision: number): EngineEvent {
-    if (event.type !== 'pipeline') return Object.assign({}, event, { revision })
-    this.#revisions.set(event.view.id, revision)
-    return { ...event, view: { ...event.view, revision }, revision }
+    return { ...actor.view(), revision: this.#events.revisionOf(actor.config.id) }
   }
 }
 
@@ -281,22 +256,4 @@ const throwForClient = (error: unknown): never => {
   if (!(error instanceof Fault)) throw error
   const { code, details } = faultToApiError(error)
   throw new ApiError(code, error.message, details, { cause: error })
-}
-
-/** VALIDATION_ERROR when a push goes to the output of its own pipeline. */
-const requireOtherReceivers = ({ output, push }: PipelineConfig): void => {
-  const own = output === null ? undefined : parseOutputUri(output.uri)
-  if (own === undefined) return
-  for (const [index, { uri }] of push.entries()) {
-    const { scheme, host, port, path } = streamAddressOf(uri)
-    if (!scheme.startsWith('rtsp') || Number(port) !== own.port || path.split('/')[1] !== own.path || !isOwnHost(host)) continue
-    throw validationError('pipeline', [{ path: `push.${index}.uri`, message: 'Use a receiver that is not the output of this pipeline' }])
-  }
-}
-
-/** VALIDATION_ERROR unless the host of the output is an address of this machine. */
-const requireOwnAddress = ({ output }: PipelineConfig): void => {
-  const host = output === null ? undefined : parseOutputUri(output.uri)?.host
-  if (host === undefined || isOwnAddress(host)) return
-  throw validationError('pipeline', [{ path: 'output.uri', message: 'Use 0.0.0.0 or an address of this host' }])
 }

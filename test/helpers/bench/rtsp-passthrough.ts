@@ -3,11 +3,11 @@
  * Prints "ready" and the pid of the child, if there is one.
  */
 import { createPlanner, type Plan } from '../../../engine/launch/plan.ts'
-import { LogRing } from '../../../engine/pipelines/log-ring.ts'
-import { MediaStats } from '../../../engine/pipelines/media-stats.ts'
-import { runChild } from '../../../engine/pipelines/run.ts'
-import { runSource } from '../../../engine/pipelines/run-source.ts'
-import type { RunEvent } from '../../../engine/pipelines/watchdog.ts'
+import { LogRing } from '../../../engine/play/log-ring.ts'
+import { MediaStats } from '../../../engine/play/media-stats.ts'
+import { runChild } from '../../../engine/play/run-child.ts'
+import { runSource } from '../../../engine/play/run-source.ts'
+import type { RunEvent } from '../../../engine/play/watchdog.ts'
 import { RtpStream } from '../../../engine/rtp/stream.ts'
 import { Timeline } from '../../../engine/rtp/timeline.ts'
 import { createPublisher } from '../../../engine/rtsp/publisher/publisher.ts'

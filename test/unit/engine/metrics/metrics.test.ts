@@ -5,7 +5,7 @@ import dashboard from '../../../../engine/deploy/grafana-dashboard.json' with { 
 import { MetricsHistory } from '../../../../engine/metrics/history.ts'
 import { createEngineMetrics, type EngineMetricsSources } from '../../../../engine/metrics/metrics.ts'
 import { readProcessUsage } from '../../../../engine/metrics/process-usage.ts'
-import type { PipelineFacts } from '../../../../engine/pipelines/media-stats.ts'
+import type { PipelineFacts } from '../../../../engine/pipelines/media.ts'
 import { createApiMetrics } from '../../../../handlers/node/metrics.ts'
 import type { EngineEvent } from '../../../../lib/engine/messages.ts'
 import { readMetrics } from '../../../../lib/health/metrics.ts'

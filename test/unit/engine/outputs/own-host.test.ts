@@ -1,6 +1,6 @@
 import { hostname, networkInterfaces } from 'node:os'
 import { describe, expect, it } from 'vitest'
-import { isOwnHost } from '../../../../engine/outputs/own-host.ts'
+import { isOwnAddress, isOwnHost } from '../../../../engine/outputs/own-host.ts'
 
 const INTERFACES = Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address))
 
@@ -48,5 +48,12 @@ describe('the own host', () => {
     '1.2.3.4.5',
   ])('is not %s', (host) => {
     expect(isOwnHost(host)).toBe(false)
+  })
+})
+
+describe('the address of an output', () => {
+  it('is one of this host', () => {
+    const asked = ['0.0.0.0', '127.0.0.1', '127.9.9.9', '::', '::1', '127.300.0.1', '127.0.0.01', '192.0.2.9', '2001:db8::9']
+    expect(asked.filter(isOwnAddress)).toEqual(['0.0.0.0', '127.0.0.1', '127.9.9.9', '::', '::1'])
   })
 })

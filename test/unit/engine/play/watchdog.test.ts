@@ -1,13 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { LogRing } from '../../../../engine/pipelines/log-ring.ts'
-import { MediaStats } from '../../../../engine/pipelines/media-stats.ts'
-import {
-  type MissingMedia,
-  missingMediaFault,
-  type RunContext,
-  type RunEvent,
-  startWatchdog,
-} from '../../../../engine/pipelines/watchdog.ts'
+import { LogRing } from '../../../../engine/play/log-ring.ts'
+import { MediaStats } from '../../../../engine/play/media-stats.ts'
+import { type MissingMedia, missingMediaFault, type RunContext, type RunEvent, startWatchdog } from '../../../../engine/play/watchdog.ts'
 import { parseRtpCaps } from '../../../../engine/rtp/caps.ts'
 import { RtpStream } from '../../../../engine/rtp/stream.ts'
 import { useFakeTimers } from '../../../helpers/fake-timers.ts'

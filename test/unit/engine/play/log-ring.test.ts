@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { LogRing } from '../../../../engine/pipelines/log-ring.ts'
+import { LogRing } from '../../../../engine/play/log-ring.ts'
 
 describe('the log ring of a pipeline', () => {
   it('keeps the last 500 lines over runs, masked and cut', () => {

@@ -1,36 +1,19 @@
-import { Backoff, type Random } from '../../lib/backoff.ts'
+import type { Random } from '../../lib/backoff.ts'
 import { type MaskSecrets, maskSecretsOf } from '../../lib/credentials/secrets.ts'
 import { ApiError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/ports.ts'
 import type { PipelineConfig } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
-import { type Fault, faultToApiError, maskFault, worthRetrying, worthWaiting } from '../faults/fault.ts'
-import { TRANSPORT_REFUSED } from '../gst/bus-errors.ts'
+import { type Fault, faultToApiError, maskFault, worthWaiting } from '../faults/fault.ts'
 import type { Planner } from '../launch/plan.ts'
-import { programToRead } from '../launch/program.ts'
 import type { Output } from '../outputs/rtsp.ts'
-import { NOT_UNDERSTOOD } from '../rtsp/client/client-faults.ts'
-import type { Failure } from './lifecycle.ts'
 import type { LogRing } from './log-ring.ts'
 import { MediaStats } from './media-stats.ts'
-import type { Run } from './run.ts'
+import { type Failure, RetryPolicy } from './retry-policy.ts'
+import type { Run } from './run-child.ts'
 import type { SourceRun } from './run-source.ts'
 import { startTimeout, toFault } from './start-fault.ts'
 import type { RunContext, RunEvent } from './watchdog.ts'
-
-/** After this much media the delays between attempts begin with the shortest again, milliseconds. */
-const GOOD_MEDIA_MS = 30_000
-/** A child that crashes after less media than this crashed quickly, milliseconds. */
-const QUICK_CRASH_MS = 1000
-/** Before a source is asked in another way: gst-rtsp-server answers 503 while it takes down the session that it has just refused. */
-const OTHER_WAY_MS = 150
-/** A start that somebody waits for begins its last attempt this long before its deadline, milliseconds. */
-const LAST_ATTEMPT_MS = 500
-/** After this many quick crashes in a row the next child is delayed like after any other fault. */
-const MAX_QUICK_CRASHES = 5
-
-/** A camera that has just started may refuse a right password for a while, and one that is asked too often with a wrong one locks. */
-const REFUSED = { tries: 3, delayMs: 10_000 }
 
 export type PlayEvent =
   /** The source carries KLV, or does not. */
@@ -49,7 +32,7 @@ export type PlayEvent =
 /** What to do on each event of a play. */
 export type PlayHandlers = { readonly [T in PlayEvent['type']]: (event: Extract<PlayEvent, { readonly type: T }>) => void }
 
-/** The parts of a pipeline that a play works with. */
+/** What a play needs of its pipeline. */
 export interface PlayParts {
   readonly config: PipelineConfig
   readonly settings: () => Settings
@@ -84,9 +67,9 @@ export class Play {
   readonly #parts: PlayParts
   readonly #mask: MaskSecrets
   readonly #abort = new AbortController()
-  readonly #backoff: Backoff
+  readonly #retry: RetryPolicy
   readonly #started = Promise.withResolvers<void>()
-  /** Callers that wait for the start of a play in the background, which goes on after a fault; each is told of it. */
+  /** Callers that wait for the start of a play in the background; called at each fault, after which the play goes on. */
   readonly #waiting = new Set<(fault: Fault) => void>()
   /** Ends the present pause between two attempts. */
   #endPause = (): void => {}
@@ -95,13 +78,8 @@ export class Play {
   /** When the first media of the present attempt came, monotonic milliseconds. */
   #mediaAt: number | undefined
   #previousFault: Fault | undefined
-  /** What a start that times out is blamed on. */
+  /** The cause that a start which times out reports. */
   #cause: Fault | undefined
-  #quickCrashes = 0
-  /** So many times in a row the source has refused the password. */
-  #refusals = 0
-  /** The present attempt reads the source in another way than the one before, which was refused. */
-  #otherWay = false
 
   constructor(parts: PlayParts, options: { readonly awaited: boolean; readonly byReader: boolean }) {
     this.#parts = parts
@@ -109,7 +87,7 @@ export class Play {
     this.awaited = options.awaited
     this.byReader = options.byReader
     this.#previousFault = parts.previousFault
-    this.#backoff = new Backoff(parts.random)
+    this.#retry = new RetryPolicy({ settings: parts.settings, ephemeral: parts.config.ephemeral, random: parts.random })
     // When no caller waits, a failed start must not become an unhandled rejection.
     this.#started.promise.catch(() => {})
     this.ended = this.#attemptUntilEnd()
@@ -136,12 +114,12 @@ export class Play {
     // An awaited play fails at its own deadline; one in the background goes on, and only this wait ends.
     const timer = setTimeout(() => reject(startTimeout(this.#cause, timeoutMs)), timeoutMs + (this.awaited ? 10_000 : 0))
     const onFault = (fault: Fault): void => {
-      // What ends the play is answered when its output is released.
-      if (!worthWaiting(fault) && this.#goesOnAfter(fault)) reject(faultToApiError(fault))
+      // A fault that ends the play is answered when its output is released.
+      if (!worthWaiting(fault) && this.#retry.goesOnAfter(fault, this.#trusted)) reject(faultToApiError(fault))
     }
     if (!this.awaited && !this.#hadMedia) {
       this.#waiting.add(onFault)
-      // The source may be there by now: whoever asks does not wait for the delay after the attempts before.
+      // The source may be there by now: a caller does not wait for the delay after the attempts before.
       this.#retrySoon()
     }
     try {
@@ -166,13 +144,15 @@ export class Play {
       const fault = maskFault(ended, this.#mask)
       if (this.#mediaAt !== undefined) lostAt = this.mediaStats.lastFrameAt ?? performance.now()
       this.#noteFault(fault)
-      const next = starting && !this.#hadMedia ? this.#afterFailedStart(fault, deadline) : this.#afterLoss(fault, lostAt)
+      const awaited = starting && !this.#hadMedia
+      const next = awaited ? this.#retry.afterFailedStart(fault, deadline - performance.now()) : this.#afterLoss(fault, lostAt)
       if (typeof next === 'string') {
         await releaseOutput()
         report({ type: 'failed', failure: next })
         this.#started.reject(next === 'timeout' ? startTimeout(this.#cause, this.#startTimeoutMs()) : faultToApiError(fault))
         return
       }
+      if (!awaited) report({ type: 'lost' })
       await this.#pause(next, signal)
     }
     this.#started.reject(new ApiError('CONFLICT', 'The pipeline was stopped while it was starting.', { reason: 'stopped' }))
@@ -225,7 +205,7 @@ export class Play {
     } else {
       this.#mediaAt = performance.now()
       this.#hadMedia = true
-      this.#refusals = 0
+      this.#retry.noteMedia()
       report({ type: 'media' })
       this.#started.resolve()
     }
@@ -233,60 +213,21 @@ export class Play {
 
   #noteFault(fault: Fault): void {
     this.#previousFault = fault
-    if (fault.reason === 'unauthorized') this.#refusals += 1
+    this.#retry.noteFault(fault)
     // A fault of the source says more about a failed start than the timeout after it.
     if (this.#cause === undefined || fault.reason !== 'timeout') this.#cause = fault
     this.#parts.report({ type: 'fault', fault })
-    for (const tell of this.#waiting) tell(fault)
+    for (const onFault of this.#waiting) onFault(fault)
   }
 
-  /** While a caller waits for the start: the pause before the next attempt, milliseconds, or the failure that ends the play. */
-  #afterFailedStart(fault: Fault, deadline: number): number | Failure {
-    if (!worthWaiting(fault)) return 'fault'
-    const delay = this.#needsOtherWay(fault) ? OTHER_WAY_MS : this.#backoff.next(this.#parts.settings().reconnect)
-    const left = deadline - performance.now()
-    if (left <= LAST_ATTEMPT_MS) return 'timeout'
-    // The last attempt comes shortly before the deadline: the source may have come meanwhile.
-    return Math.min(delay, left - LAST_ATTEMPT_MS)
-  }
-
-  /** While no caller waits: the pause before the next attempt, milliseconds, or the failure that ends the play. */
   #afterLoss(fault: Fault, lostAt: number): number | Failure {
     const mediaMs = this.#mediaAt === undefined ? undefined : lostAt - this.#mediaAt
-    if (mediaMs !== undefined && mediaMs >= GOOD_MEDIA_MS) this.#backoff.reset()
-    if (!this.#goesOnAfter(fault)) return 'fault'
-    const left = Math.max(0, this.#giveUpAfterMs() - (performance.now() - lostAt))
-    // One that has just been lost is tried again, also when that was noticed late, as after a standstill of this process.
-    if (left === 0 && this.#mediaAt === undefined) return 'give_up'
-    this.#parts.report({ type: 'lost' })
-    if (this.#needsOtherWay(fault)) return OTHER_WAY_MS
-    if (this.#restartsAtOnce(fault, mediaMs)) return 0
-    const delay = this.#backoff.next(this.#parts.settings().reconnect)
-    // The last attempt comes when the time to give up has come, not a whole delay after that.
-    return Math.min(fault.reason === 'unauthorized' ? Math.max(delay, REFUSED.delayMs) : delay, Math.ceil(left))
+    return this.#retry.afterLoss(fault, { mediaMs, lostForMs: performance.now() - lostAt, trusted: this.#trusted })
   }
 
-  /** Whether attempts go on after this fault while no caller waits for the start. */
-  #goesOnAfter(fault: Fault): boolean {
-    if (fault.reason !== 'unauthorized') return worthRetrying(fault)
-    // Who has just asked for the play may have set the password just now.
-    const isTrusted = this.#hadMedia || !(this.awaited || this.byReader)
-    return isTrusted && this.#refusals <= REFUSED.tries
-  }
-
-  /** What keeps a source from being read in one way is no sign that it is away, so the next attempt tries the other; if that fails in the same way, the delays begin. */
-  #needsOtherWay(fault: Fault): boolean {
-    const { cause } = fault
-    const refused = cause === TRANSPORT_REFUSED || cause === NOT_UNDERSTOOD || programToRead(fault) !== undefined
-    this.#otherWay = refused && !this.#otherWay
-    return this.#otherWay
-  }
-
-  /** A crash after media is no sign that the source is away, so the next child needs no delay unless it keeps crashing quickly. */
-  #restartsAtOnce(fault: Fault, mediaMs: number | undefined): boolean {
-    if (fault.reason !== 'crashed' || mediaMs === undefined) return false
-    this.#quickCrashes = mediaMs < QUICK_CRASH_MS ? this.#quickCrashes + 1 : 0
-    return this.#quickCrashes <= MAX_QUICK_CRASHES
+  /** Whether a password that the source refuses may be right: a user who starts a play may have set a wrong one just now. */
+  get #trusted(): boolean {
+    return this.#hadMedia || !(this.awaited || this.byReader)
   }
 
   /** Waits until the delay has passed, the source may be back, or the play is stopped. */
@@ -309,18 +250,11 @@ export class Play {
 
   /** The present pause is over, and the delays begin with the shortest again. */
   #retrySoon(): void {
-    this.#backoff.reset()
+    this.#retry.reset()
     this.#endPause()
   }
 
   #startTimeoutMs(): number {
     return this.#parts.settings().start_timeout_seconds * 1000
-  }
-
-  #giveUpAfterMs(): number {
-    const { config, settings } = this.#parts
-    const { reconnect, triggers } = settings()
-    const seconds = config.ephemeral ? triggers.give_up_after_seconds : reconnect.give_up_after_seconds
-    return seconds === null ? Number.POSITIVE_INFINITY : seconds * 1000
   }
 }

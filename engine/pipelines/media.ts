@@ -1,0 +1,184 @@
+import type { EngineEvent, LogLine } from '../../lib/engine/messages.ts'
+import type { Log } from '../../lib/ports.ts'
+import type { PipelineConfig, PipelineState, PipelineView } from '../../lib/schema/pipeline.ts'
+import type { Settings } from '../../lib/schema/settings.ts'
+import { KlvTap } from '../klv/tap.ts'
+import { LiveVideo } from '../live/live.ts'
+import type { MountPoint } from '../mount/mount.ts'
+import type { LogRing } from '../play/log-ring.ts'
+import { MediaStats } from '../play/media-stats.ts'
+import type { PushFacts } from '../push/push.ts'
+import { Pushes } from '../push/pushes.ts'
+import { RtpStream } from '../rtp/stream.ts'
+import { Timeline } from '../rtp/timeline.ts'
+import { PipelineScreenshots, type ScreenshotDeps } from '../screenshots/pipeline-screenshots.ts'
+
+interface MediaParts {
+  readonly config: () => PipelineConfig
+  readonly state: () => PipelineState
+  /** Where readers join; undefined while the output does not listen. */
+  readonly mountPoint: () => MountPoint | undefined
+  readonly logRing: LogRing
+  readonly screenshots: ScreenshotDeps
+  readonly settings: () => Settings
+  /** Address of outputs that name none. */
+  readonly outputHost: string
+  readonly log: Log
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  readonly emit: (event: EngineEvent) => void
+  /** The view of the pipeline has changed. */
+  readonly onChange: () => void
+}
+
+/** What the output of a pipeline counts since the pipeline was registered. */
+interface SentCounts {
+  readonly bytesOut: number
+  /** How often a reader that was behind lost its backlog. */
+  readonly gopDrops: number
+  /** The worst loss that a UDP reader reported last, 0 to 1. */
+  readonly worstLoss: number
+}
+
+/** What is measured of the media of one pipeline since it was registered. */
+interface MediaFacts {
+  readonly media: SentCounts & {
+    readonly frames: number
+    readonly bytesIn: number
+    readonly malformedPackets: number
+    /** How often packets of the source were missing. */
+    readonly gaps: number
+  }
+  readonly pushes: readonly PushFacts[]
+}
+
+/** What the metrics of one pipeline are made of. */
+export interface PipelineFacts extends MediaFacts {
+  readonly view: PipelineView
+  /** The child of the present run. */
+  readonly pid: number | undefined
+}
+
+/** The RTP streams of a pipeline and their consumers beside the readers of its output: KLV, screenshots, live video, pushes. They outlive a play. */
+export class PipelineMedia {
+  /** stream 0 = pay0, 1 = pay1 */
+  readonly streams: readonly [RtpStream, RtpStream]
+  readonly screenshots: PipelineScreenshots
+  readonly klv: KlvTap
+  readonly #parts: MediaParts
+  /** Made with the first play or client: it must see every access unit, and an idle pipeline has none. */
+  #live: LiveVideo | undefined
+  #pushes: Pushes
+  /** Of the present play, or of the last one. */
+  #stats = new MediaStats()
+
+  constructor(parts: MediaParts) {
+    const { config, state, log, now, emit, onChange } = parts
+    const { id } = config()
+    const onListenerError = (error: unknown): void => log.error('media_listener_failed', { pipeline_id: id, error })
+    const options = { timeline: new Timeline(), onListenerError }
+    const [video, klv] = [new RtpStream(options), new RtpStream(options)]
+    const shared = { id, log, now, emit, onChange }
+    this.#parts = parts
+    this.streams = [video, klv]
+    this.screenshots = new PipelineScreenshots({
+      ...parts.screenshots,
+      ...shared,
+      stream: video,
+      status: () => ({ playing: state() === 'playing', publishes: config().output !== null }),
+    })
+    this.klv = new KlvTap({
+      ...shared,
+      stream: klv,
+      status: () => ({ playing: state() === 'playing', extractsGeolocation: config().klv_config.auto_extract_geolocation }),
+      onPosition: (geolocation, mediaMs) => this.screenshots.locateAt(geolocation, mediaMs),
+    })
+    this.#pushes = this.#createPushes()
+  }
+
+  get live(): LiveVideo {
+    const { config, mountPoint } = this.#parts
+    const [video, klv] = this.streams
+    this.#live ??= new LiveVideo({ config, video, klv, hasKlv: () => this.klv.view().available, point: mountPoint })
+    return this.#live
+  }
+
+  /** A play begins, which counts its video in `stats`. */
+  begin(stats: MediaStats): void {
+    void this.live // Made now at the latest.
+    this.#stats = stats
+    this.screenshots.begin()
+    this.klv.begin()
+  }
+
+  beginPushes(): void {
+    this.#pushes.begin()
+  }
+
+  /** Resolves when every child of a push is reaped. */
+  endPushes(): Promise<void> {
+    return this.#pushes.end()
+  }
+
+  /** The play has ended. */
+  end(): void {
+    this.klv.end()
+    this.screenshots.end()
+  }
+
+  settingsChanged(): void {
+    this.#pushes.settingsChanged()
+  }
+
+  /** The configuration was replaced, after the pushes of the previous one have ended. */
+  replace(): void {
+    this.#pushes = this.#createPushes()
+    this.klv.forget()
+  }
+
+  /** The pipeline is removed. */
+  close(): void {
+    this.screenshots.close()
+    this.klv.close()
+  }
+
+  view(running: boolean) {
+    return {
+      runtime: { ...this.#stats.read(running), push: this.#pushes.view() },
+      klv: this.klv.view(),
+      screenshots: this.screenshots.view(this.#parts.settings().screenshots),
+    }
+  }
+
+  /** `sent`: what the output counted. */
+  facts(sent: SentCounts): MediaFacts {
+    const [video, klv] = [this.streams[0].stats, this.streams[1].stats]
+    const media = {
+      frames: video.units,
+      bytesIn: video.bytes + klv.bytes,
+      malformedPackets: video.malformedPackets + klv.malformedPackets,
+      gaps: video.gaps,
+      ...sent,
+    }
+    return { media, pushes: this.#pushes.facts() }
+  }
+
+  /** The lines of the runs, with those of the pushes between them. */
+  log(): readonly LogLine[] {
+    return this.#pushes.log(this.#parts.logRing.lines())
+  }
+
+  #createPushes(): Pushes {
+    const [video, klv] = this.streams
+    const { config, logRing, ...parts } = this.#parts
+    return new Pushes({
+      ...parts,
+      config: config(),
+      video,
+      klv: () => (config().klv_config.pass_klv ? klv : undefined),
+      hasKlv: () => this.klv.view().available,
+      openFeed: (out, options) => this.live.feed(out, options),
+      run: () => logRing.run,
+    })
+  }
+}
