@@ -4,7 +4,7 @@ import { createSecureContext, getCACertificates, type SecureContext } from 'node
 import { type Address, redirectedAddress, redirection } from '../faults/address.ts'
 import { Fault } from '../faults/fault.ts'
 import { requestFault, statusFault } from '../faults/network-faults.ts'
-import { authorize } from '../rtsp/client/authorizer.ts'
+import { Authorizer } from '../rtsp/client/authorizer.ts'
 import type { HttpContent, SourceFacts } from './facts.ts'
 
 const HTTP = { name: 'HTTP', schemes: ['http', 'https'] } as const
@@ -80,8 +80,8 @@ const requestHead = async (
     const { location, 'www-authenticate': challenge } = response.headers
     const last = requests >= MAX_REQUESTS
     if (response.status === 401 && authorization === undefined && address.user !== undefined && !last) {
-      const credentials = { user: address.user, password: address.password ?? '' }
-      authorization = authorize(challenge === undefined ? [] : [challenge], credentials, { method: 'GET', uri: address.path })
+      const authorizer = new Authorizer({ user: address.user, password: address.password ?? '' })
+      if (challenge !== undefined && authorizer.challenge([challenge])) authorization = authorizer.header('GET', address.path)
       if (authorization !== undefined) continue
     }
     const redirects = response.status >= 300 && response.status < 400 && location !== undefined

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Log } from '../../../lib/ports.ts'
-import { type Authorization, parseAuthorization } from '../protocol/authorization.ts'
-import { DIGEST_HASHES, type DigestAlgorithm, digestResponse } from '../protocol/digest.ts'
+import { type Authentication, parseAuthentication } from '../protocol/authentication.ts'
+import { digestAlgorithm, digestResponse } from '../protocol/digest.ts'
 import type { HeaderFields } from '../protocol/format-message.ts'
 import type { RtspRequest } from '../protocol/message.ts'
 import { parseRequestUrl } from '../protocol/request-url.ts'
@@ -41,6 +41,8 @@ interface AuthenticatorOptions {
 }
 
 const REALM = 'video-pipeline-service'
+/** The algorithms that are offered, the strongest first. */
+const ALGORITHMS = ['SHA-256', 'MD5']
 
 type Verdict = 'right' | 'stale' | 'wrong'
 
@@ -76,8 +78,7 @@ export class Authenticator {
     if (headers.length === 0) return challenge(peer, nonces.issue(nowMs))
     const waitMs = this.#failures.waitMs(peer.address, nowMs)
     if (waitMs > 0) return tooManyFailures(waitMs)
-    const authorization = headers.length === 1 ? parseAuthorization(headers[0] ?? '') : undefined
-    const verdict = judge(credentials, peer, nonces, request, authorization, nowMs)
+    const verdict = judge(credentials, peer, nonces, request, headers.flatMap(parseAuthentication), nowMs)
     if (verdict === 'right') return undefined
     if (verdict === 'stale') return challenge(peer, nonces.issue(nowMs), ', stale=true')
     this.#failures.add(peer.address, nowMs)
@@ -93,14 +94,12 @@ export class Authenticator {
  * the last; live555 expects realm, nonce and stale first, in this order.
  */
 const challenge = ({ secure }: Peer, nonce: string, stale = ''): Refusal => {
-  const digests = Object.keys(DIGEST_HASHES).map(
-    (algorithm) => `Digest realm="${REALM}", nonce="${nonce}"${stale}, algorithm=${algorithm}, qop="auth"`,
-  )
+  const digests = ALGORITHMS.map((algorithm) => `Digest realm="${REALM}", nonce="${nonce}"${stale}, algorithm=${algorithm}, qop="auth"`)
   const schemes = secure ? [...digests, `Basic realm="${REALM}"`] : digests
   return { status: 401, headers: { 'WWW-Authenticate': schemes }, close: false }
 }
 
-/** Not even right credentials are tried: otherwise guessing would go on. */
+/** Right credentials are refused as well: otherwise guessing would go on. */
 const tooManyFailures = (waitMs: number): Refusal => ({
   status: 503,
   headers: { 'Retry-After': Math.ceil(waitMs / 1000), Connection: 'close' },
@@ -112,13 +111,14 @@ const judge = (
   { secure }: Peer,
   nonces: Nonces,
   request: RtspRequest,
-  authorization: Authorization | undefined,
+  [given, ...others]: readonly Authentication[],
   nowMs: number,
 ): Verdict => {
-  if (authorization === undefined) return 'wrong'
-  if (authorization.scheme === 'digest') return judgeDigest(credentials, nonces, request, authorization.parameters, nowMs)
-  const right = [equal(authorization.username, credentials.username), equal(authorization.password, credentials.password)]
-  return secure && right.every((each) => each) ? 'right' : 'wrong'
+  if (given === undefined || given.malformed || others.length > 0) return 'wrong'
+  if (given.scheme === 'digest') return judgeDigest(credentials, nonces, request, given.parameters, nowMs)
+  // RFC 7617 section 2.
+  const isRight = equal(Buffer.from(given.token, 'base64').toString('utf8'), `${credentials.username}:${credentials.password}`)
+  return secure && isRight ? 'right' : 'wrong'
 }
 
 const judgeDigest = (
@@ -128,32 +128,32 @@ const judgeDigest = (
   parameters: ReadonlyMap<string, string>,
   nowMs: number,
 ): Verdict => {
-  const [nonce = '', uri = ''] = [parameters.get('nonce'), parameters.get('uri')]
-  const algorithm = algorithmOf(parameters.get('algorithm'))
-  const auth = qopOf(parameters)
-  if (algorithm === undefined || auth === 'malformed') return 'wrong'
-  const expected = digestResponse({ algorithm, username, realm: REALM, password, method: request.method, uri, nonce, auth })
+  const { method } = request
+  const [nonce = '', uri = '', cnonce = ''] = ['nonce', 'uri', 'cnonce'].map((name) => parameters.get(name))
+  const name = parameters.get('algorithm') ?? 'MD5'
+  const algorithm = ALGORITHMS.includes(name.toUpperCase()) ? digestAlgorithm(name) : undefined
+  const nc = nonceCountOf(parameters)
+  if (algorithm === undefined || nc === 'malformed') return 'wrong'
+  const expected = digestResponse({ algorithm, username, realm: REALM, password, method, uri, nonce, cnonce, nc })
   const right = [
     equal(parameters.get('username') ?? '', username),
     equal((parameters.get('response') ?? '').toLowerCase(), expected),
     pathOf(uri) !== undefined && pathOf(uri) === pathOf(request.url),
   ]
   if (!right.every((each) => each)) return 'wrong'
-  // Only who knows the password learns that the nonce is the mistake.
-  return nonces.use(nonce, auth && Number.parseInt(auth.nc, 16), nowMs) ? 'right' : 'stale'
+  // Only a client that knows the password learns that the nonce is the mistake.
+  return nonces.use(nonce, nc === undefined ? undefined : Number.parseInt(nc, 16), nowMs) ? 'right' : 'stale'
 }
 
-const algorithmOf = (name = 'MD5'): DigestAlgorithm | undefined =>
-  (Object.keys(DIGEST_HASHES) as DigestAlgorithm[]).find((algorithm) => algorithm.toLowerCase() === name.toLowerCase())
-
-const qopOf = (parameters: ReadonlyMap<string, string>): { readonly nc: string; readonly cnonce: string } | undefined | 'malformed' => {
+/** `nc` with `qop=auth`, undefined without qop (RFC 7616 section 3.4). */
+const nonceCountOf = (parameters: ReadonlyMap<string, string>): string | undefined | 'malformed' => {
   const qop = parameters.get('qop')
   if (qop === undefined) return undefined
-  const [nc = '', cnonce = ''] = [parameters.get('nc'), parameters.get('cnonce')]
-  return qop.toLowerCase() === 'auth' && /^[0-9a-f]{8}$/i.test(nc) && cnonce !== '' ? { nc, cnonce } : 'malformed'
+  const nc = parameters.get('nc') ?? ''
+  return qop.toLowerCase() === 'auth' && /^[0-9a-f]{8}$/i.test(nc) && parameters.get('cnonce') ? nc : 'malformed'
 }
 
-/** The mount that a URL or an absolute path names: what both ends must mean alike (RFC 7616 section 3.4.6). */
+/** The mount that a URL or an absolute path names: it must be the same for both ends (RFC 7616 section 3.4.6). */
 const pathOf = (url: string): string | undefined => parseRequestUrl(url.startsWith('/') ? `rtsp://${url}` : url)?.mountPath
 
 /** In constant time; digests have the same length whatever the texts. */
