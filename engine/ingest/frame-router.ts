@@ -1,4 +1,4 @@
-import type { Channels } from '../rtsp/client/response-headers.ts'
+import type { Channels } from '../rtsp/protocol/transport.ts'
 import type { TrackInput } from './track-input.ts'
 
 /** Media that comes before the response to PLAY waits for it, because that says where the tracks begin. */

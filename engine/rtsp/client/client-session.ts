@@ -1,11 +1,12 @@
 import type { HeaderFields } from '../protocol/format-message.ts'
+import { parseRtpInfo, parseSession, type RtpStart, type SessionField } from '../protocol/header-fields.ts'
 import type { RtspResponse } from '../protocol/message.ts'
 import { attribute } from '../protocol/sdp.ts'
+import { type Channels, parseChannels } from '../protocol/transport.ts'
 import { ClosedEarly } from './client-connection.ts'
 import { notUnderstood, refusal, transportRefused } from './client-faults.ts'
 import { baseUrl, controlUrl } from './control-url.ts'
 import { type Described, requestUrl } from './describe-source.ts'
-import { type Channels, parseChannels, parseRtpInfo, parseSession, type RtpStart, type SessionHeader } from './response-headers.ts'
 
 /** The first request, and the ones after a challenge and a stale nonce. */
 const MAX_TRIES = 3
@@ -22,7 +23,7 @@ export class RtspSession {
   readonly #described: Described
   readonly #signal: AbortSignal
   #base: string
-  #session: SessionHeader | undefined
+  #session: SessionField | undefined
 
   /** `signal` ends the waiting for responses. */
   constructor(described: Described, signal: AbortSignal) {

@@ -1,5 +1,5 @@
+import { parseMethods } from '../protocol/header-fields.ts'
 import type { RtspSession } from './client-session.ts'
-import { parseMethods } from './response-headers.ts'
 
 /** Shortest time between two requests, milliseconds. */
 const MIN_INTERVAL_MS = 500

@@ -1,38 +1,65 @@
-/** The Transport header (RFC 2326 section 12.39): the transports that this server supports. */
+/** The Transport field (RFC 2326 section 12.39) of a request: the transports that this server supports. */
 export type TransportRequest =
   | { readonly kind: 'interleaved'; readonly channel: number | undefined }
   | { readonly kind: 'udp'; readonly rtpPort: number; readonly rtcpPort: number }
 
-const parseRange = (text: string | undefined, most: number): readonly [number, number] | undefined => {
-  const match = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(text ?? '')
-  if (!match) return undefined
-  const first = Number(match[1])
-  const second = match[2] === undefined ? first + 1 : Number(match[2])
-  return first > most || second > most ? undefined : [first, second]
+/** Interleaved channels: of RTP, and of RTCP when there is one. */
+export interface Channels {
+  readonly rtp: number
+  readonly rtcp: number | undefined
 }
 
-const parseOne = (spec: string): TransportRequest | undefined => {
-  const [protocol = '', ...rest] = spec.split(';').map((part) => part.trim())
-  const parameters = new Map(rest.map((part) => [part.split('=', 1)[0]?.toLowerCase() ?? '', part.slice(part.indexOf('=') + 1)]))
+const MAX_TRANSPORTS = 8
+const MAX_CHANNEL = 255
+const MAX_PORT = 65_535
+/** Ports below belong to system services, which a client could make this server flood. */
+const MIN_PORT = 1024
+
+/** One of the transports in the field. */
+interface Transport {
+  readonly protocol: string
+  /** Names in lower case. */
+  readonly parameters: ReadonlyMap<string, string>
+}
+
+const parseTransports = (field: string): readonly Transport[] =>
+  field.split(',', MAX_TRANSPORTS).map((text) => {
+    const [protocol = '', ...rest] = text.split(';').map((part) => part.trim())
+    const parameters = rest.map(
+      (part) => [part.split('=', 1)[0]?.trim().toLowerCase() ?? '', part.slice(part.indexOf('=') + 1).trim()] as const,
+    )
+    return { protocol: protocol.toUpperCase(), parameters: new Map(parameters) }
+  })
+
+/** `first-second` or `first`; undefined when it is neither, or out of range. */
+const parseRange = (text: string | undefined, most: number): readonly [number, number | undefined] | undefined => {
+  const match = /^(\d{1,5})(?:\s*-\s*(\d{1,5}))?$/.exec(text ?? '')
+  const [first, second] = [Number(match?.[1] ?? Number.NaN), match?.[2] === undefined ? undefined : Number(match[2])]
+  return first <= most && (second ?? 0) <= most ? [first, second] : undefined
+}
+
+const parseRequest = ({ protocol, parameters }: Transport): TransportRequest | undefined => {
   const mode = parameters.get('mode')?.replaceAll('"', '').toLowerCase()
   if (parameters.has('multicast') || (mode !== undefined && mode !== 'play')) return undefined
-  if (/^RTP\/AVP\/TCP$/i.test(protocol)) {
-    const channels = parseRange(parameters.get('interleaved'), 255)
-    if (parameters.has('interleaved') && channels === undefined) return undefined
-    return { kind: 'interleaved', channel: channels?.[0] }
+  if (protocol === 'RTP/AVP/TCP') {
+    const channels = parseRange(parameters.get('interleaved'), MAX_CHANNEL)
+    return parameters.has('interleaved') && channels === undefined ? undefined : { kind: 'interleaved', channel: channels?.[0] }
   }
-  if (!/^RTP\/AVP(?:\/UDP)?$/i.test(protocol)) return undefined
-  const ports = parseRange(parameters.get('client_port'), 65535)
-  // Ports below 1024 belong to system services, which a client could make this server flood.
-  if (!ports || ports[0] < 1024 || ports[1] < 1024) return undefined
-  return { kind: 'udp', rtpPort: ports[0], rtcpPort: ports[1] }
+  if (protocol !== 'RTP/AVP' && protocol !== 'RTP/AVP/UDP') return undefined
+  const [rtpPort = 0, rtcpPort = rtpPort + 1] = parseRange(parameters.get('client_port'), MAX_PORT) ?? []
+  return rtpPort < MIN_PORT || rtcpPort < MIN_PORT || rtcpPort > MAX_PORT ? undefined : { kind: 'udp', rtpPort, rtcpPort }
 }
 
 /** The first transport of the client's list that is unicast RTP over TCP, or UDP if it is allowed. `destination` is ignored. */
-export const parseTransport = (header: string, udpAllowed = true): TransportRequest | undefined => {
-  for (const spec of header.split(',', 8)) {
-    const transport = parseOne(spec)
-    if (transport && (udpAllowed || transport.kind !== 'udp')) return transport
-  }
-  return undefined
+export const parseTransport = (field: string, udpAllowed = true): TransportRequest | undefined =>
+  parseTransports(field)
+    .map(parseRequest)
+    .find((transport) => transport !== undefined && (udpAllowed || transport.kind === 'interleaved'))
+
+/** The channels in the field of a response; `asked` when it names none; undefined for another transport than TCP. */
+export const parseChannels = (field: string | undefined, asked: Channels): Channels | undefined => {
+  const [{ protocol = '', parameters = new Map<string, string>() } = {}] = parseTransports(field ?? '')
+  if (!parameters.has('interleaved')) return protocol === '' || protocol === 'RTP/AVP/TCP' ? asked : undefined
+  const [rtp, rtcp] = parseRange(parameters.get('interleaved'), MAX_CHANNEL) ?? []
+  return rtp === undefined ? asked : { rtp, rtcp: rtcp === rtp ? undefined : rtcp }
 }

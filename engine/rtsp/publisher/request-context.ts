@@ -3,6 +3,7 @@ import type { PublisherLimits } from '../../mount/limits.ts'
 import type { MountPoint } from '../../mount/mount.ts'
 import type { Gate } from '../access/authenticator.ts'
 import type { HeaderFields } from '../protocol/format-message.ts'
+import { parseSession } from '../protocol/header-fields.ts'
 import type { RtspRequest } from '../protocol/message.ts'
 import type { RequestTarget } from '../protocol/request-url.ts'
 import type { RtspSession } from './session.ts'
@@ -53,7 +54,7 @@ export const NOT_FOUND: OutgoingResponse = { status: 404 }
 
 /** The session that a request names; `unknown` when it names one of another connection, or none that exists. */
 export const sessionOf = (context: RequestContext, request: RtspRequest): RtspSession | 'unknown' | undefined => {
-  const id = request.headers.get('session')?.split(';', 1)[0]?.trim()
+  const id = parseSession(request.headers.get('session'))?.id
   if (id === undefined) return undefined
   return context.session?.id === id ? context.session : 'unknown'
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { parseTransport } from '../../../../../engine/rtsp/protocol/transport.ts'
+import { parseChannels, parseTransport } from '../../../../../engine/rtsp/protocol/transport.ts'
 
-describe('the Transport header', () => {
+describe('the Transport field of a request', () => {
   it.each([
     ['RTP/AVP/TCP;unicast;interleaved=0-1', { kind: 'interleaved', channel: 0 }],
     ['RTP/AVP/TCP;unicast', { kind: 'interleaved', channel: undefined }],
@@ -22,5 +22,24 @@ describe('the Transport header', () => {
     ['', undefined],
   ])('%s', (header, expected) => {
     expect(parseTransport(header)).toEqual(expected)
+  })
+})
+
+describe('the Transport field of a response', () => {
+  const asked = { rtp: 2, rtcp: 3 }
+  it.each([
+    ['RTP/AVP/TCP;unicast;interleaved=0-1;ssrc=1', { rtp: 0, rtcp: 1 }],
+    ['RTP/AVP;unicast;interleaved=8-9', { rtp: 8, rtcp: 9 }],
+    ['RTP/AVP/TCP;unicast;interleaved=4', { rtp: 4, rtcp: undefined }],
+    ['RTP/AVP/TCP;unicast;interleaved=4-4', { rtp: 4, rtcp: undefined }],
+    ['RTP/AVP/TCP;interleaved=0-1,RTP/AVP;client_port=1-2', { rtp: 0, rtcp: 1 }],
+    ['RTP/AVP/TCP;unicast;interleaved=999-1000', asked],
+    ['RTP/AVP/TCP;unicast', asked],
+    ['', asked],
+    [undefined, asked],
+    ['RTP/AVP;unicast;client_port=5000-5001', undefined],
+    ['RTP/AVP/UDP;multicast', undefined],
+  ])('%s', (header, channels) => {
+    expect(parseChannels(header, asked)).toEqual(channels)
   })
 })

@@ -1,34 +1,19 @@
-/** The session of a response (RFC 2326 section 12.37). */
-export interface SessionHeader {
+/** The Session field (RFC 2326 section 12.37). */
+export interface SessionField {
   readonly id: string
-  /** After so many seconds without a request the server ends the session. */
+  /** The server ends the session after this time without a request. */
   readonly timeoutSeconds: number
 }
 
-/** RFC 2326 section 12.37: assumed when the server names no timeout. */
+/** RFC 2326 section 12.37: without a timeout in the field. */
 const DEFAULT_TIMEOUT_SECONDS = 60
 
-/** Undefined when the header is missing or has no id. */
-export const parseSession = (header: string | undefined): SessionHeader | undefined => {
+/** Undefined when the field is missing or has no id. */
+export const parseSession = (header: string | undefined): SessionField | undefined => {
   const [, id] = /^\s*([^;\s]{1,512})/.exec(header ?? '') ?? []
   if (id === undefined) return undefined
   const seconds = Number(/;\s*timeout\s*=\s*(\d{1,6})(?!\d)/i.exec(header ?? '')?.[1])
   return { id, timeoutSeconds: seconds >= 1 ? seconds : DEFAULT_TIMEOUT_SECONDS }
-}
-
-/** Interleaved channels: of RTP, and of RTCP when there is one. */
-export interface Channels {
-  readonly rtp: number
-  readonly rtcp: number | undefined
-}
-
-/** The channels in the Transport header of a response; `asked` when it names none; undefined for another transport than TCP. */
-export const parseChannels = (header: string | undefined, asked: Channels): Channels | undefined => {
-  const [spec = ''] = (header ?? '').split(',', 1)
-  const [, first, second] = /;\s*interleaved\s*=\s*(\d{1,3})(?:\s*-\s*(\d{1,3}))?/i.exec(spec) ?? []
-  if (first === undefined) return spec.trim() === '' || /^\s*RTP\/AVP\/TCP\b/i.test(spec) ? asked : undefined
-  const [rtp, rtcp] = [Number(first), second === undefined ? undefined : Number(second)]
-  return rtp > 255 || (rtcp ?? 0) > 255 ? asked : { rtp, rtcp: rtcp === rtp ? undefined : rtcp }
 }
 
 /** Where a track begins (RTP-Info, RFC 2326 section 12.33). */
@@ -40,6 +25,7 @@ export interface RtpStart {
 
 const MAX_STARTS = 32
 
+/** Not split at every comma: servers put URLs with commas there. */
 export const parseRtpInfo = (header: string | undefined): readonly RtpStart[] =>
   (header ?? '')
     .slice(0, 8192)
