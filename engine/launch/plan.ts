@@ -15,7 +15,7 @@ import { kindOfSource } from '../sources/schemes.ts'
 import { type AdvancedChecks, advancedLaunch, createAdvancedChecks } from './advanced.ts'
 import { type Launch, showLaunch } from './launch.ts'
 import { programToRead } from './program.ts'
-import { ReaderChoice } from './reading-history.ts'
+import { ReadingHistory } from './reading-history.ts'
 import { checkSimple, encodedCodec, simpleLaunch } from './simple.ts'
 
 /** What an attempt runs, a child or a source that the engine reads itself, and what the probe of its source found. */
@@ -24,15 +24,17 @@ export type Plan = ({ readonly launch: Launch } | { readonly source: OpenSource 
   readonly klv: boolean | null
 }
 
+interface Attempt {
+  readonly signal: AbortSignal
+  readonly timeoutMs: number
+  readonly previousFault: Fault | undefined
+}
+
 export interface Planner {
   /** Checks a configuration without running it and without probing its source. Throws VALIDATION_ERROR. */
   readonly check: (config: PipelineConfig, settings: Settings) => Promise<EngineCheck>
   /** Probes the source and plans the run for it; a source in the plan is to be run or closed. The fault of the run before may change both. Throws Fault. */
-  readonly plan: (
-    config: PipelineConfig,
-    settings: Settings,
-    attempt: { readonly signal: AbortSignal; readonly timeoutMs: number; readonly previousFault: Fault | undefined },
-  ) => Promise<Plan>
+  readonly plan: (config: PipelineConfig, settings: Settings, attempt: Attempt) => Promise<Plan>
   /** Throws ApiError when a pipeline cannot run on this host at all. */
   readonly permit: (config: PipelineConfig) => void
   /** Calls back when a source that is away may be back: a camera was plugged in. Returns the function that unsubscribes. */
@@ -61,9 +63,9 @@ interface PlannerOptions {
 
 /** Plans launches for the cameras, encoders and permissions of this host. */
 export const createPlanner = (options: PlannerOptions): Planner =>
-  planner(options, createAdvancedChecks(options), new ReaderChoice(options.rtspReader ?? 'engine'))
+  planner(options, createAdvancedChecks(options), new ReadingHistory(options.rtspReader ?? 'engine'))
 
-const planner = (options: PlannerOptions, advanced: AdvancedChecks, readers: ReaderChoice): Planner => ({
+const planner = (options: PlannerOptions, advanced: AdvancedChecks, history: ReadingHistory): Planner => ({
   check: async (config, settings) => {
     permit(config, options)
     const mask = maskSecretsOf(config)
@@ -77,7 +79,7 @@ const planner = (options: PlannerOptions, advanced: AdvancedChecks, readers: Rea
   plan: (config, settings, attempt) =>
     config.mode === 'advanced'
       ? advanced.checkStart(config, settings, attempt.signal).then(() => ({ launch: advancedLaunch(config, folderOf(options)), klv: null }))
-      : planSimple(config, settings, { ...options, ...attempt, reencode: config.encoding !== null }, readers),
+      : planSimple(config, settings, { ...options, ...attempt }, history),
   permit: (config) => permit(config, options),
   onReturn: (config, callback) => {
     const isCamera = config.mode === 'simple' && sourceScheme(config.source.uri) === 'v4l2'
@@ -102,22 +104,33 @@ const permit = (config: PipelineConfig, { advancedRefusal }: PlannerOptions): vo
 
 const folderOf = ({ allowFiles }: PlannerOptions): string | undefined => (typeof allowFiles === 'string' ? allowFiles : undefined)
 
-const planSimple = async (config: SimpleConfig, settings: Settings, context: ProbeContext, readers: ReaderChoice): Promise<Plan> => {
-  const address = parseAddress(config.source.uri)
-  if (kindOfSource(address) === 'rtsp' && config.encoding === null) return planRtsp(config, context, readers)
-  const facts = { ...(await probeSource(config.source, context)), program: programToRead(context.previousFault) }
+const planSimple = async (
+  config: SimpleConfig,
+  settings: Settings,
+  { previousFault, ...context }: Omit<ProbeContext, 'transport'> & Attempt,
+  history: ReadingHistory,
+): Promise<Plan> => {
+  const { source, encoding } = config
+  history.noteFault(source.uri, previousFault)
+  const probe = { ...context, transport: history.transport(source.uri), reencode: encoding !== null }
+  const program = programToRead(previousFault)
+  if (encoding === null && kindOfSource(parseAddress(source.uri)) === 'rtsp') return planRtsp(config, probe, history, program)
+  const facts = { ...(await probeSource(source, probe)), program }
   const codec = encodedCodec(config, facts)
   const encoder = codec === null ? null : await chooseEncoder(codec, settings.encoder.preference, runToEnd)
   return { launch: simpleLaunch(config, facts, encoder), klv: facts.klv }
 }
 
 /** An RTSP source that is passed through: the engine goes on over the connection of its description where it can. */
-const planRtsp = async (config: SimpleConfig, context: ProbeContext, readers: ReaderChoice): Promise<Plan> => {
-  readers.heed(config.source.uri, context.previousFault)
-  const { described, facts } = await probeRtsp(parseAddress(config.source.uri), config.source, context)
-  const tracks = facts.transport === 'tcp' ? readers.choose(config.source.uri, described) : undefined
+const planRtsp = async (
+  config: SimpleConfig,
+  context: ProbeContext,
+  history: ReadingHistory,
+  program: number | undefined,
+): Promise<Plan> => {
+  const { described, facts } = await probeRtsp(parseAddress(config.source.uri), context)
+  const tracks = history.tracks(config.source.uri, described)
   if (tracks !== undefined) return { source: { described, tracks }, klv: facts.klv }
   described.connection.close()
-  const program = programToRead(context.previousFault)
   return { launch: simpleLaunch(config, { ...facts, program }, null), klv: facts.klv }
 }

@@ -1,5 +1,7 @@
 import type { RtspReader } from '../../lib/configuration/variables.ts'
+import { sourceScheme } from '../../lib/schema/pipeline.ts'
 import type { Fault } from '../faults/fault.ts'
+import { TRANSPORT_REFUSED } from '../gst/bus-errors.ts'
 import { type Tracks, tracksOf } from '../ingest/tracks.ts'
 import { NOT_UNDERSTOOD } from '../rtsp/client/client-faults.ts'
 import type { Described } from '../rtsp/client/describe-source.ts'
@@ -12,23 +14,41 @@ const MAX_SOURCES = 1000
 const NO_BETTER = new Set<Fault['reason']>(['source_error', 'timeout', 'unsupported'])
 
 /**
- * Whether the engine or a child reads an RTSP source that is passed through over TCP. A source that the engine has not understood goes
- * to a child until it describes itself in another way, since its server may be changed at any time, or the child fails as well.
+ * How RTSP sources are read, by the faults of earlier runs: over TCP or UDP, and by the engine or a child. Servers may be changed at
+ * any time, so a source that refuses UDP too gets TCP again, and one that describes itself in another way is read by the engine again.
  */
-export class ReaderChoice {
+export class ReadingHistory {
   readonly #reader: RtspReader
+  /** Addresses of sources that refused TCP, until they refuse UDP. */
+  readonly #overUdp = new Set<string>()
   /** Address → how the source describes itself that the engine did not understand; undefined until its next description. */
   readonly #byChild = new Map<string, string | undefined>()
-  /** Each fault changes the choice once, however often it is the previous fault. */
-  readonly #heeded = new WeakSet<Fault>()
+  /** Each fault counts once, however often it is the previous fault. */
+  readonly #noted = new WeakSet<Fault>()
 
   constructor(reader: RtspReader) {
     this.#reader = reader
   }
 
-  /** The tracks that the engine is to read; undefined when a child reads the source. */
-  choose(uri: string, described: Described): Tracks | undefined {
-    if (this.#reader === 'child') return undefined
+  /** Takes the fault of the run before, ahead of the description: that may fail, and its fault is then the previous one. */
+  noteFault(uri: string, fault: Fault | undefined): void {
+    if (fault === undefined || this.#noted.has(fault)) return
+    this.#noted.add(fault)
+    if (fault.cause === TRANSPORT_REFUSED && !this.#overUdp.delete(uri)) this.#overUdp.add(uri)
+    if (fault.cause === NOT_UNDERSTOOD) this.#byChild.set(uri, undefined)
+    else if (NO_BETTER.has(fault.reason)) this.#byChild.delete(uri)
+    forgetOldest(this.#overUdp)
+    forgetOldest(this.#byChild)
+  }
+
+  /** TCP loses no packets and passes firewalls, so it is tried first; rtspt:// and rtsps:// never fall back to UDP. */
+  transport(uri: string): 'tcp' | 'udp' {
+    return sourceScheme(uri) === 'rtsp' && this.#overUdp.has(uri) ? 'udp' : 'tcp'
+  }
+
+  /** The tracks that the engine itself reads, over TCP; undefined when a child reads the source. */
+  tracks(uri: string, described: Described): Tracks | undefined {
+    if (this.#reader === 'child' || this.transport(uri) === 'udp') return undefined
     const tracks = tracksOf(described.sdp)
     if (tracks === undefined) return undefined
     const signature = signatureOf(described)
@@ -40,16 +60,11 @@ export class ReaderChoice {
     this.#byChild.set(uri, signature)
     return undefined
   }
+}
 
-  /** Takes the fault of the run before, ahead of the description: that may fail, and its fault then be the previous one. */
-  heed(uri: string, fault: Fault | undefined): void {
-    if (fault === undefined || this.#heeded.has(fault)) return
-    this.#heeded.add(fault)
-    if (fault.cause === NOT_UNDERSTOOD) this.#byChild.set(uri, undefined)
-    else if (NO_BETTER.has(fault.reason)) this.#byChild.delete(uri)
-    const [oldest] = this.#byChild.keys()
-    if (this.#byChild.size > MAX_SOURCES && oldest !== undefined) this.#byChild.delete(oldest)
-  }
+const forgetOldest = (sources: Set<string> | Map<string, unknown>): void => {
+  const [oldest] = sources.keys()
+  if (sources.size > MAX_SOURCES && oldest !== undefined) sources.delete(oldest)
 }
 
 /** What a server says of itself and of its tracks, without what differs from one description to the next. */

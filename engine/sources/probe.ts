@@ -1,7 +1,5 @@
 import type { Source } from '../../lib/schema/pipeline.ts'
 import { type Address, parseAddress, redirection } from '../faults/address.ts'
-import type { Fault } from '../faults/fault.ts'
-import { TRANSPORT_REFUSED } from '../gst/bus-errors.ts'
 import { type Described, describeSource } from '../rtsp/client/describe-source.ts'
 import { parseCameraAddress } from './camera/address.ts'
 import type { CameraMode } from './camera/mode.ts'
@@ -18,8 +16,8 @@ export interface ProbeContext {
   readonly timeoutMs: number
   /** Whether file sources are allowed, or the folder in which they are. */
   readonly allowFiles: boolean | string
-  /** Why the previous run ended: after a source refused RTP over TCP, UDP is used; after it refused UDP, TCP. */
-  readonly previousFault?: Fault | undefined
+  /** How an RTSP source is to carry the media. */
+  readonly transport: 'tcp' | 'udp'
   /** Capabilities of the host's cameras; undefined on a host without a camera monitor. */
   readonly cameras?: CameraProbeOptions['cameras']
   /** Whether the video is re-encoded, so that a camera may send any format. */
@@ -41,8 +39,8 @@ const unprobed = (facts: (address: Address) => SourceFacts): SourceProbe => ({ p
 
 const PROBES: Readonly<Record<SourceKind, SourceProbe>> = {
   rtsp: {
-    probe: async (address, source, context) => {
-      const { described, facts } = await probeRtsp(address, source, context)
+    probe: async (address, _source, context) => {
+      const { described, facts } = await probeRtsp(address, context)
       described.connection.close()
       return facts
     },
@@ -81,14 +79,11 @@ const PROBES: Readonly<Record<SourceKind, SourceProbe>> = {
 /** The facts of an RTSP source, and the connection over which it described itself: the caller closes it. Throws Fault. */
 export const probeRtsp = async (
   address: Address,
-  source: Source,
   context: ProbeContext,
 ): Promise<{ readonly described: Described; readonly facts: SourceFacts }> => {
-  // First: a description that fails would be the next previous fault, and the refusal before it forgotten.
-  const transport = transportOf(address, source, context)
   const described = await describeSource(address, context)
   try {
-    const facts = factsOfSdp(described.sdp, described.address, transport)
+    const facts = factsOfSdp(described.sdp, described.address, context.transport)
     return { described, facts: { ...facts, ...redirection(address, described.address) } }
   } catch (error) {
     described.connection.close()
@@ -109,25 +104,6 @@ export const probeSource = (source: Source, context: ProbeContext): Promise<Sour
 export const presumeFacts = async (source: Source, context: DryRunContext): Promise<SourceFacts> => {
   const address = parseAddress(source.uri)
   return PROBES[kindOfSource(address)].presume(address, source, context)
-}
-
-/** Addresses of sources that refused TCP, until they refuse UDP; the oldest is removed first. */
-const refusedTcp = new Set<string>()
-const MAX_REFUSED_TCP = 1000
-/** Each refusal changes the transport once, however often it is the previous fault. */
-const heeded = new WeakSet<Fault>()
-
-/** TCP loses no packets and passes firewalls, so it is tried first; rtspt:// and rtsps:// never fall back to UDP. */
-const transportOf = (address: Address, { uri }: Source, { previousFault }: ProbeContext): 'tcp' | 'udp' => {
-  if (address.scheme !== 'rtsp') return 'tcp'
-  if (previousFault?.cause === TRANSPORT_REFUSED && !heeded.has(previousFault)) {
-    heeded.add(previousFault)
-    // What was refused is what was asked for. A server may be changed at any time, so neither answer holds for ever.
-    if (!refusedTcp.delete(uri)) refusedTcp.add(uri)
-    const [oldest] = refusedTcp
-    if (refusedTcp.size > MAX_REFUSED_TCP && oldest !== undefined) refusedTcp.delete(oldest)
-  }
-  return refusedTcp.has(uri) ? 'udp' : 'tcp'
 }
 
 const CAMERA_VIDEO: ReadonlyMap<string, string> = new Map([

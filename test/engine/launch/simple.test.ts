@@ -88,7 +88,7 @@ describe('RTSP sources', () => {
     const noUdp = await refusal()
     expect(noUdp).toMatchObject({ reason: 'source_error', cause: TRANSPORT_REFUSED })
     expect((await play(await plan(uri, null, noUdp))).caps.get('pay0')).toContain('H264')
-    // The same fault is not heeded twice: a play that is stopped and started again has it as its previous fault.
+    // The same fault does not count twice: a play that is stopped and started again has it as its previous fault.
     expect((await plan(uri, null, noUdp)).args).toContain('protocols=tcp')
   })
 
@@ -100,8 +100,8 @@ describe('RTSP sources', () => {
   })
 
   it('a wrong password that only the child notices is the fault unauthorized', async () => {
-    const { source: right } = configure(source.url('/h264', userInfo), null)
-    const facts = await probeSource(right, { signal: new AbortController().signal, timeoutMs: 10_000, allowFiles: false })
+    const context = { signal: new AbortController().signal, timeoutMs: 10_000, allowFiles: false, transport: 'tcp' } as const
+    const facts = await probeSource(configure(source.url('/h264', userInfo), null).source, context)
     const launch = simpleLaunch(configure(source.url('/h264', 'user:wrong'), null), facts, null)
     await expect(play(launch)).rejects.toMatchObject({ reason: 'unauthorized' })
   })

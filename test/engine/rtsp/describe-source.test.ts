@@ -11,7 +11,7 @@ import { type RtspSource, startRtspSource } from '../../helpers/rtsp/source.ts'
 
 const never = new AbortController().signal
 const probe = (uri: string, timeoutMs = 10_000, signal = never) =>
-  probeSource({ uri, latency_ms: 0 }, { signal, timeoutMs, allowFiles: false })
+  probeSource({ uri, latency_ms: 0 }, { signal, timeoutMs, transport: 'tcp', allowFiles: false })
 
 describe('a third-party RTSP server', () => {
   let digest: RtspSource

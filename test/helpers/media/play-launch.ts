@@ -4,15 +4,13 @@ import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import type { Fault } from '../../../engine/faults/fault.ts'
 import { classifyEnd } from '../../../engine/gst/bus-errors.ts'
-import { runToEnd, startChild } from '../../../engine/gst/child.ts'
-import { chooseEncoder } from '../../../engine/gst/choose-encoder.ts'
+import { startChild } from '../../../engine/gst/child.ts'
 import type { Launch } from '../../../engine/launch/launch.ts'
-import type { Plan } from '../../../engine/launch/plan.ts'
-import { encodedCodec, simpleLaunch } from '../../../engine/launch/simple.ts'
+import { createPlanner, type Plan } from '../../../engine/launch/plan.ts'
 import { hasMarker, timestampOf } from '../../../engine/rtp/packet.ts'
 import { Rfc4571Reader } from '../../../engine/rtp/rfc4571.ts'
-import { probeSource } from '../../../engine/sources/probe.ts'
 import type { Encoding, SimpleConfig } from '../../../lib/schema/pipeline.ts'
+import { DEFAULT_SETTINGS, type Settings } from '../../../lib/schema/settings.ts'
 
 export const configure = (uri: string, encoding: Encoding | null): SimpleConfig => ({
   id: 'cam-1',
@@ -26,12 +24,14 @@ export const configure = (uri: string, encoding: Encoding | null): SimpleConfig 
   encoding,
 })
 
+/** Its history holds for one test file. */
+const planner = createPlanner({ allowFiles: true, rtspReader: 'child' })
+const SETTINGS: Settings = { ...DEFAULT_SETTINGS, encoder: { ...DEFAULT_SETTINGS.encoder, preference: 'software' } }
+
+/** The launch of a child that reads the source; throws the fault of its probe. */
 export const plan = async (uri: string, encoding: Encoding | null = null, previousFault?: Fault): Promise<Launch> => {
-  const config = configure(uri, encoding)
-  const context = { signal: new AbortController().signal, timeoutMs: 10_000, allowFiles: true, previousFault }
-  const facts = await probe(() => probeSource(config.source, context))
-  const codec = encodedCodec(config, facts)
-  return simpleLaunch(config, facts, codec === null ? null : await chooseEncoder(codec, 'software', runToEnd))
+  const attempt = { signal: new AbortController().signal, timeoutMs: 10_000, previousFault }
+  return launchOf(await probe(() => planner.plan(configure(uri, encoding), SETTINGS, attempt)))
 }
 
 const PROBES = 20
