@@ -1,8 +1,8 @@
 import { ApiError } from '../errors.ts'
-import { createSlots, type Slots } from '../slots.ts'
+import { createKeyedSlots, Tally } from '../slots.ts'
 import { clientOf } from './rate-limit.ts'
 
-/** What one client may have at the same time. A client without an address is not limited: nothing tells it from others. */
+/** What one client may have at the same time. Clients without an address are not limited, since they cannot be told apart. */
 export interface ClientLimits {
   /** Counts an open stream until the returned function is called; RATE_LIMITED when the client has too many. */
   openStream(clientAddress: string | undefined): () => void
@@ -25,48 +25,21 @@ export const isThisHost = (client: string): boolean => LOOPBACK.test(client)
 export const boundOf = (client: string, bound: number): number => (isThisHost(client) ? bound * LOOPBACK_FACTOR : bound)
 
 export const createClientLimits = (bounds = BOUNDS): ClientLimits => {
-  const streams = new Map<string, number>()
-  const dryRuns = new Map<string, Slots>()
-
-  const slotsOf = (client: string): Slots => {
-    const slots =
-      dryRuns.get(client) ??
-      createSlots({
-        running: boundOf(client, bounds.dryRuns),
-        waiting: boundOf(client, bounds.waitingDryRuns),
-        refusal: () => tooMany('Too many checks of advanced pipelines wait. Try again in a moment.'),
-      })
-    dryRuns.set(client, slots)
-    return slots
-  }
-
+  const streams = new Tally()
+  const dryRuns = createKeyedSlots((client) => ({
+    running: boundOf(client, bounds.dryRuns),
+    waiting: boundOf(client, bounds.waitingDryRuns),
+    refusal: () => tooMany('Too many checks of advanced pipelines wait. Try again in a moment.'),
+  }))
   return {
     openStream(clientAddress) {
       if (clientAddress === undefined) return () => {}
       const client = clientOf(clientAddress)
-      const open = streams.get(client) ?? 0
       const bound = boundOf(client, bounds.streams)
-      if (open >= bound) throw tooMany(`This client has ${bound} open streams. Close one, or try again in a moment.`)
-      streams.set(client, open + 1)
-      let released = false
-      return () => {
-        if (released) return
-        released = true
-        const left = (streams.get(client) ?? 1) - 1
-        if (left === 0) streams.delete(client)
-        else streams.set(client, left)
-      }
+      if (streams.of(client) >= bound) throw tooMany(`This client has ${bound} open streams. Close one, or try again in a moment.`)
+      return streams.add(client)
     },
-    async dryRun(clientAddress, job) {
-      if (clientAddress === undefined) return job()
-      const client = clientOf(clientAddress)
-      const slots = slotsOf(client)
-      try {
-        return await slots.run(job)
-      } finally {
-        if (slots.idle) dryRuns.delete(client)
-      }
-    },
+    dryRun: (clientAddress, job) => (clientAddress === undefined ? job() : dryRuns(clientOf(clientAddress), job)),
   }
 }
 

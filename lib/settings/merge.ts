@@ -1,27 +1,17 @@
 import { isRecord } from '../json/is-record.ts'
 import type { PartialSettings, Settings } from '../schema/settings.ts'
 
-/** The defaults with the changes over them, field by field within groups. Drops names that the defaults do not have. */
-export const withChanges = (defaults: Settings, changes: PartialSettings): Settings => ({
-  start_timeout_seconds: changes.start_timeout_seconds ?? defaults.start_timeout_seconds,
-  stall_timeout_seconds: changes.stall_timeout_seconds ?? defaults.stall_timeout_seconds,
-  reconnect: overlay(defaults.reconnect, changes.reconnect),
-  on_demand: overlay(defaults.on_demand, changes.on_demand),
-  screenshots: overlay(defaults.screenshots, changes.screenshots),
-  triggers: overlay(defaults.triggers, changes.triggers),
-  encoder: overlay(defaults.encoder, changes.encoder),
-  advanced: overlay(defaults.advanced, changes.advanced),
-  readers: overlay(defaults.readers, changes.readers),
-  cot: overlay(defaults.cot, changes.cot),
-})
+type Fields = Readonly<Record<string, unknown>>
 
-const overlay = <T extends object>(group: T, changes: { [K in keyof T]?: T[K] | undefined } = {}): T => {
-  const merged = { ...group }
-  for (const name of Object.keys(group) as (keyof T)[]) {
-    const value = changes[name]
-    if (value !== undefined) merged[name] = value
-  }
-  return merged
+/** The defaults with the changes over them, field by field within groups. Drops names that the defaults do not have. */
+export const withChanges = (defaults: Settings, changes: PartialSettings): Settings => overlay(defaults, changes) as Settings
+
+const overlay = (defaults: Fields, changes: Fields): Fields =>
+  Object.fromEntries(Object.entries(defaults).map(([name, value]) => [name, changed(value, changes[name])]))
+
+const changed = (value: unknown, change: unknown): unknown => {
+  if (isRecord(value)) return overlay(value, isRecord(change) ? change : {})
+  return change === undefined ? value : change
 }
 
 /** Stored changes with newer ones over them, field by field within groups. */

@@ -6,7 +6,7 @@ import type { PipelineRecord, SettingsRepository } from '../repositories/reposit
 import { type MediaServer, type Trigger, type TriggerAnswer, triggeredConfig, triggerQuerySchema } from '../schema/trigger.ts'
 import { validate } from '../validate.ts'
 import { createArrivalOrder } from './arrival-order.ts'
-import { createTriggerSlots, type TriggerSlots } from './slots.ts'
+import { createTriggerSlots, type TakeTriggerSlot } from './slots.ts'
 
 interface TriggersDeps extends CreateDeps {
   readonly settings: SettingsRepository
@@ -35,7 +35,7 @@ interface Start {
 }
 
 export const createTriggers = (deps: TriggersDeps): Triggers => {
-  const slots = createTriggerSlots(deps)
+  const takeSlot = createTriggerSlots(deps)
   const arrivals = createArrivalOrder()
   const starts = new Map<string, Start>()
   const ends = new Map<string, Promise<void>>()
@@ -43,7 +43,7 @@ export const createTriggers = (deps: TriggersDeps): Triggers => {
   const begin = (key: string, trigger: Trigger): Start => {
     const abort = new AbortController()
     const engine = cancellable(deps.engine, abort.signal)
-    const done = deps.changes(trigger.id, () => start({ ...deps, engine }, slots, trigger, abort.signal))
+    const done = deps.changes(trigger.id, () => start({ ...deps, engine }, takeSlot, trigger, abort.signal))
     const entry = { trigger, done, cancel: () => abort.abort(cancelled()) }
     keepWhile(starts, key, entry, done)
     return entry
@@ -99,11 +99,11 @@ const keepWhile = <T>(entries: Map<string, T>, key: string, entry: T, work: Prom
   work.then(drop, drop)
 }
 
-const start = async (deps: TriggersDeps, slots: TriggerSlots, trigger: Trigger, signal: AbortSignal): Promise<void> => {
+const start = async (deps: TriggersDeps, takeSlot: TakeTriggerSlot, trigger: Trigger, signal: AbortSignal): Promise<void> => {
   signal.throwIfAborted()
   const record = await deps.pipelines.find(trigger.id)
   if (record !== undefined) return resume(deps, record, trigger)
-  const slot = await slots.take(trigger.id)
+  const slot = await takeSlot(trigger.id)
   try {
     await addPipeline(deps, { config: triggeredConfig(trigger, deps.mediaServer), geolocation: null, trigger_path: trigger.path })
   } finally {

@@ -5,6 +5,7 @@ import { clientOf } from '../../../lib/access/rate-limit.ts'
 import { ApiError } from '../../../lib/errors.ts'
 import type { Clock, Log } from '../../../lib/ports.ts'
 import type { OutputAddress } from '../../../lib/schema/pipeline.ts'
+import { Tally } from '../../../lib/slots.ts'
 import { validationError } from '../../../lib/validate.ts'
 import { DEFAULT_LIMITS, type PublisherLimits } from '../../mount/limits.ts'
 import { type MountOptions, MountPoint, type MountStats } from '../../mount/mount.ts'
@@ -94,7 +95,7 @@ class RtspPublisher implements Publisher {
   /** Every open connection, also one that has not sent its first byte or is in its TLS handshake. */
   readonly #sockets = new Set<Socket>()
   readonly #connections = new Set<RtspConnection>()
-  readonly #perAddress = new Map<string, number>()
+  readonly #perAddress = new Tally()
   readonly #received: ClientAllowances
   readonly #mounts = new Set<MountPoint>()
   /** Runs while somebody is connected. */
@@ -188,16 +189,18 @@ class RtspPublisher implements Publisher {
   #accept(socket: Socket): void {
     const { connections, connectionsPerAddress } = this.#host.limits
     const client = clientOf(socket.remoteAddress)
-    const fromThere = this.#perAddress.get(client) ?? 0
     const cost = this.#tls === undefined ? CONNECTION_BYTES : TLS_CONNECTION_BYTES
     const mayConnect = this.#received.use(client, cost, performance.now())
-    if (this.#sockets.size >= connections || fromThere >= connectionsPerAddress || !mayConnect || this.#closed) {
+    if (this.#sockets.size >= connections || this.#perAddress.of(client) >= connectionsPerAddress || !mayConnect || this.#closed) {
       socket.destroy()
       return
     }
     this.#sockets.add(socket)
-    this.#perAddress.set(client, fromThere + 1)
-    socket.once('close', () => this.#forget(socket, client))
+    const release = this.#perAddress.add(client)
+    socket.once('close', () => {
+      this.#sockets.delete(socket)
+      release()
+    })
     if (this.#tls === undefined) this.#connect(socket)
     else this.#tls.accept(socket)
   }
@@ -207,13 +210,6 @@ class RtspPublisher implements Publisher {
     if (this.#checkTimer !== undefined) return
     this.#checkedMs = performance.now()
     this.#checkTimer = setInterval(() => this.#checkLimits(), CHECK_INTERVAL_MS).unref()
-  }
-
-  #forget(socket: Socket, client: string): void {
-    this.#sockets.delete(socket)
-    const left = (this.#perAddress.get(client) ?? 1) - 1
-    if (left > 0) this.#perAddress.set(client, left)
-    else this.#perAddress.delete(client)
   }
 
   #createTls(log: Log, files: CertificateFiles, { firstRequestMs }: PublisherLimits): TlsFront {
