@@ -18,7 +18,7 @@ export interface CameraMonitor {
   /** The formats of the camera at a device path (any of its nodes, or a udev link to one); NOT_FOUND without such a camera. */
   capabilities(devicePath: string): Promise<CameraCapabilities>
   /** Subscribes to hot-plug: cameras that are attached or removed from now on. Returns the function that unsubscribes. */
-  onChange(listener: (event: CameraEvent) => void): () => void
+  onChange(onEvent: (event: CameraEvent) => void): () => void
   close(): Promise<void>
 }
 
@@ -49,7 +49,7 @@ class DeviceMonitor implements CameraMonitor {
   readonly #timeoutMs: number
   readonly #closing = new AbortController()
   readonly #backoff = new Backoff()
-  readonly #listeners = new Set<(event: CameraEvent) => void>()
+  readonly #subscribers = new Set<(event: CameraEvent) => void>()
   #inventory = new Inventory()
   #process: MonitorProcess | undefined
   /** The renewal under way, shared by all callers. */
@@ -57,7 +57,7 @@ class DeviceMonitor implements CameraMonitor {
   #renewedAt = Number.NEGATIVE_INFINITY
   #retry: NodeJS.Timeout | undefined
   #gather: NodeJS.Timeout | undefined
-  /** The cameras known to listeners; undefined until the first enumeration, which is not a change. */
+  /** The cameras known to subscribers; undefined until the first enumeration, which is not a change. */
   #published: readonly CameraCapabilities[] | undefined
 
   constructor(options: CameraMonitorOptions) {
@@ -76,18 +76,18 @@ class DeviceMonitor implements CameraMonitor {
     return camera
   }
 
-  onChange(listener: (event: CameraEvent) => void): () => void {
-    this.#listeners.add(listener)
+  onChange(onEvent: (event: CameraEvent) => void): () => void {
+    this.#subscribers.add(onEvent)
     // Changes are relative to a first list.
     if (this.#published === undefined) this.#renewInBackground()
     return () => {
-      this.#listeners.delete(listener)
+      this.#subscribers.delete(onEvent)
     }
   }
 
   async close(): Promise<void> {
     this.#closing.abort()
-    this.#listeners.clear()
+    this.#subscribers.clear()
     clearTimeout(this.#retry)
     clearTimeout(this.#gather)
     await this.#renewal?.catch(() => {})
@@ -217,7 +217,7 @@ class DeviceMonitor implements CameraMonitor {
     this.#published = cameras
     for (const change of changes) {
       this.#log.info(change.type, { device_path: change.device_path })
-      for (const listener of this.#listeners) listener(change)
+      for (const onEvent of this.#subscribers) onEvent(change)
     }
   }
 }

@@ -2,8 +2,8 @@ import { Backoff } from '../../lib/backoff.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Log } from '../../lib/ports.ts'
 
-/** A way to a receiver, from its beginning to its end. */
-export interface Connection {
+/** One connection to a receiver. */
+export interface CotConnection {
   /** The address of this host that the receiver sees. */
   readonly ownAddress: string
   /** Sends an event; false when it takes no more at present. */
@@ -11,13 +11,13 @@ export interface Connection {
   close(): void
 }
 
-/** What becomes of a connection: at most one `open`, then one `lost`; `lost` alone when it could not be opened; nothing after `close`. */
+/** The events of a connection: at most one `open`, then one `lost`; `lost` alone when it could not be opened; nothing after `close`. */
 interface ConnectionEvents {
   open(): void
   lost(error: unknown): void
 }
 
-export type Dial = (events: ConnectionEvents) => Connection
+export type Dial = (events: ConnectionEvents) => CotConnection
 
 interface CotReceiverOptions {
   readonly uri: string
@@ -36,7 +36,7 @@ const GOOD_AFTER_MS = 5000
 export class CotReceiver {
   readonly #options: CotReceiverOptions
   readonly #backoff = new Backoff()
-  #connection: Connection | undefined
+  #connection: CotConnection | undefined
   #openSince: number | undefined
   #retry: NodeJS.Timeout | undefined
   #closed = false
@@ -47,7 +47,7 @@ export class CotReceiver {
   }
 
   /** The open connection. Connects when there is none and no pause either. */
-  connection(): Connection | undefined {
+  connection(): CotConnection | undefined {
     if (this.#connection === undefined && this.#retry === undefined) this.#connect()
     return this.connected ? this.#connection : undefined
   }

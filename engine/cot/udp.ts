@@ -29,8 +29,8 @@ export const dialUdp =
       address = found.address
       socket = createSocket(found.family === 6 ? 'udp6' : 'udp4')
       socket.on('error', fail)
-      // Connected for a moment: that tells the address of this host on the way to the receiver.
-      // It is called with the error of connect(2) too, such as EACCES for a broadcast address; there is no event then.
+      // Connected for a moment, to learn the address of this host on the route to the receiver.
+      // The callback is called with the error of connect(2) too, such as EACCES for a broadcast address; there is no event then.
       socket.connect(port, address, (error?: Error) => {
         if (ended || socket === undefined) return
         if (error !== undefined) {

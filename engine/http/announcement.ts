@@ -6,7 +6,7 @@ interface Address {
   readonly url: string
   readonly token: string
   readonly pid: number
-  /** Tells this process from a later one with the same pid. */
+  /** Start time: distinguishes this process from a later one with the same pid. */
   readonly started: string | undefined
   readonly version: string
 }

@@ -1,15 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
-import type {
-  AnswerOf,
-  AnyCall,
-  ArgumentsOf,
-  EventOf,
-  JsonCall,
-  LinesCall,
-  PictureCall,
-  StreamCall,
-  TextCall,
-} from '../../lib/engine/call.ts'
+import type { AnswerOf, AnyCall, ArgumentsOf, EventOf, JpegCall, JsonCall, LinesCall, StreamCall, TextCall } from '../../lib/engine/call.ts'
 import { type PartName, PROTOCOL, type Protocol } from '../../lib/engine/protocol.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { validate, validationError } from '../../lib/validate.ts'
@@ -20,10 +10,11 @@ export interface LineSink<Event> {
   end(): void
 }
 
-/** Sends every event from now on to the sink; returns what ends that. */
+/** Sends every event from now on to the sink; returns the function that ends this. */
 export type LineSource<Event> = (sink: LineSink<Event>) => () => void
 
-export interface Picture {
+/** A JPEG with the headers of its answer. */
+export interface Jpeg {
   readonly headers: Readonly<Record<string, string | number>>
   readonly body: Buffer | Readable
 }
@@ -35,8 +26,8 @@ type Awaitable<T> = T | Promise<T>
 
 type Answering<C> = C extends JsonCall
   ? (...args: ArgumentsOf<C>) => Awaitable<AnswerOf<C>>
-  : C extends PictureCall
-    ? (...args: ArgumentsOf<C>) => Promise<Picture>
+  : C extends JpegCall
+    ? (...args: ArgumentsOf<C>) => Promise<Jpeg>
     : C extends TextCall
       ? (...args: ArgumentsOf<C>) => Promise<string>
       : C extends LinesCall
@@ -45,13 +36,12 @@ type Answering<C> = C extends JsonCall
           ? /** The signal aborts when the client has gone. */ (...args: [...ArgumentsOf<C>, signal: AbortSignal]) => Promise<ByteSource>
           : never
 
-/** What answers the calls of one part of the protocol. Each throws ApiError. */
+/** The functions that answer the calls of one part of the protocol. Each throws ApiError. */
 export type Answers<Part extends PartName> = { readonly [Name in keyof Protocol[Part]]: Answering<Protocol[Part][Name]> }
 
-/** What answers every call of the protocol. */
 export type EngineAnswers = { readonly [Part in PartName]: Answers<Part> }
 
-interface Asked {
+interface EngineRequest {
   readonly method: string
   readonly url: URL
   readonly body: () => Promise<unknown>
@@ -63,7 +53,7 @@ interface Asked {
 export type Answered =
   | { readonly kind: 'json'; readonly call: JsonCall; readonly answer: unknown }
   | { readonly kind: 'text'; readonly call: TextCall; readonly answer: string }
-  | { readonly kind: 'picture'; readonly call: PictureCall; readonly answer: Picture }
+  | { readonly kind: 'jpeg'; readonly call: JpegCall; readonly answer: Jpeg }
   | { readonly kind: 'stream'; readonly call: StreamCall; readonly answer: ByteSource }
   | { readonly kind: 'lines'; readonly call: LinesCall; readonly answer: LineSource<unknown> }
 
@@ -89,20 +79,20 @@ const toRow = (part: string, name: string, call: AnyCall): Row => {
 
 const ROWS = Object.entries(PROTOCOL).flatMap(([part, calls]) => Object.entries(calls).map(([name, call]) => toRow(part, name, call)))
 
-/** Finds the row of a request, validates what it carries and asks for its answer. Throws ApiError. */
-export const dispatch = async (answers: EngineAnswers, asked: Asked): Promise<Answered> => {
-  const { method, url } = asked
+/** Finds the row of a request, validates its arguments and gets its answer. Throws ApiError. */
+export const dispatch = async (answers: EngineAnswers, request: EngineRequest): Promise<Answered> => {
+  const { method, url } = request
   for (const row of ROWS) {
     const match = row.call.method === method ? row.pattern.exec(url.pathname) : null
     if (match === null || !row.fixed.every(([name, value]) => url.searchParams.get(name) === value)) continue
-    const args = await argumentsOf(row.call, match.slice(1).map(decode), asked)
+    const args = await argumentsOf(row.call, match.slice(1).map(decode), request)
     const part = answers[row.part as PartName] as unknown as Readonly<Record<string, (...args: unknown[]) => unknown>>
     return { kind: row.call.kind, call: row.call, answer: await part[row.name]?.(...args) } as Answered
   }
   throw new ApiError('NOT_FOUND', 'The engine has no such call; API and engine are of different versions.')
 }
 
-const argumentsOf = async (call: AnyCall, parameters: readonly string[], { url, body, signal }: Asked): Promise<unknown[]> => {
+const argumentsOf = async (call: AnyCall, parameters: readonly string[], { url, body, signal }: EngineRequest): Promise<unknown[]> => {
   const args: unknown[] = call.parametersIn === 'body' ? [] : [...parameters]
   if (call.body !== undefined) args.push(validate(call.body, await body(), 'request body'))
   if (call.parametersIn === 'body') requireSame(call.path, parameters, args[0])

@@ -12,7 +12,7 @@ export const writeLines = (
   source: LineSource<unknown>,
   onHeartbeat: () => void,
 ): void => {
-  // The client has gone while the source was asked for: nothing would end this, and each heartbeat would pass for a contact.
+  // The client left before the source was ready: nothing would end this stream, and each heartbeat would count as contact.
   if (response.destroyed) return
   response.writeHead(200, { 'content-type': 'application/x-ndjson' })
   let begun = false

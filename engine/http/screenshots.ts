@@ -2,7 +2,7 @@ import { ApiError } from '../../lib/errors.ts'
 import type { Supervisor } from '../pipelines/supervisor.ts'
 import { diskFault, errorCode } from '../screenshots/files/disk-error.ts'
 import type { FileStore } from '../screenshots/files/file-store.ts'
-import type { Answers, Picture } from './dispatch.ts'
+import type { Answers, Jpeg } from './dispatch.ts'
 
 interface ScreenshotAnswersDeps {
   readonly supervisor: Pick<Supervisor, 'screenshots' | 'settings' | 'view'>
@@ -33,7 +33,7 @@ export const screenshotAnswers = ({ supervisor, files }: ScreenshotAnswersDeps):
   removeOf: async ({ pipeline_id }) => ({ deleted: await orDiskFault(files.removeOf(pipeline_id)) }),
 })
 
-const download = async (files: FileStore, name: string): Promise<Picture> => {
+const download = async (files: FileStore, name: string): Promise<Jpeg> => {
   const { file, handle } = await files.openFile(name)
   try {
     const { size } = await handle.stat()
@@ -53,7 +53,7 @@ const jpegHeaders = (etag: string, createdAt: number) => ({
   'x-created-at': new Date(createdAt).toISOString(),
 })
 
-/** The file system's error in words for a user. */
+/** Turns an error of the file system into an ApiError for a user. */
 const orDiskFault = async <T>(work: Promise<T>): Promise<T> => {
   try {
     return await work

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream'
 import { type EngineMoment, formatMoment, MOMENT_HEADER } from '../../lib/engine/moment.ts'
 import { ApiError, errorBody } from '../../lib/errors.ts'
 import type { Log } from '../../lib/ports.ts'
-import { type Answered, type ByteSource, dispatch, type EngineAnswers, type Picture } from './dispatch.ts'
+import { type Answered, type ByteSource, dispatch, type EngineAnswers, type Jpeg } from './dispatch.ts'
 import { writeLines } from './lines.ts'
 
 const HEALTH_PATH = '/healthz'
@@ -14,7 +14,7 @@ interface EngineServerOptions {
   readonly answers: EngineAnswers
   readonly token: string
   readonly log: Log
-  /** How far the engine has come; every answer tells it. */
+  /** The present moment, which is a header field of every answer. */
   readonly moment?: () => EngineMoment
   /** Each authenticated request, and each heartbeat of a stream. */
   readonly onContact: () => void
@@ -41,9 +41,9 @@ export const createEngineServer = ({ answers, token, log, moment, onContact }: E
       if (moment !== undefined) response.setHeader(MOMENT_HEADER, formatMoment(moment()))
       send(response, answered, onContact)
     } catch (error) {
-      const known = error instanceof ApiError ? error : new ApiError('INTERNAL_ERROR', 'The engine failed to answer.')
-      if (known !== error) log.error('engine_request_failed', { method: request.method, error })
-      sendJson(response, known.status, errorBody(known))
+      const answer = error instanceof ApiError ? error : new ApiError('INTERNAL_ERROR', 'The engine failed to answer.')
+      if (answer !== error) log.error('engine_request_failed', { method: request.method, error })
+      sendJson(response, answer.status, errorBody(answer))
     }
   }
   const server = createServer((request, response) => void answer(request, response))
@@ -55,7 +55,7 @@ export const createEngineServer = ({ answers, token, log, moment, onContact }: E
 const send = (response: ServerResponse, answered: Answered, onContact: () => void): void => {
   if (answered.kind === 'json') sendJson(response, 200, answered.answer ?? null)
   else if (answered.kind === 'text') response.writeHead(200, { 'content-type': answered.call.contentType }).end(answered.answer)
-  else if (answered.kind === 'picture') sendPicture(response, answered.answer)
+  else if (answered.kind === 'jpeg') sendJpeg(response, answered.answer)
   else if (answered.kind === 'stream') sendStream(response, answered.call.contentType, answered.answer)
   else writeLines(response, answered.call, answered.answer, onContact)
 }
@@ -69,7 +69,7 @@ const sendJson = (response: ServerResponse, status: number, value: unknown): voi
   response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }).end(body)
 }
 
-const sendPicture = (response: ServerResponse, { headers, body }: Picture): void => {
+const sendJpeg = (response: ServerResponse, { headers, body }: Jpeg): void => {
   response.writeHead(200, { 'content-type': 'image/jpeg', ...headers })
   if (Buffer.isBuffer(body)) response.end(body)
   else pipeline(body, response, () => {})

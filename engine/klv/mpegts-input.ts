@@ -6,9 +6,9 @@ import { KlvPayloader } from './payloader.ts'
 import { PcrClock } from './pcr-clock.ts'
 
 interface MpegTsEvents {
-  /** The program maps have told whether there is KLV, before any packet of it, or that has changed. */
+  /** Whether the program maps announce KLV: before its first packet, and when that changes. */
   readonly onAvailable: (available: boolean) => void
-  /** The video, once it is known. */
+  /** The video, once a program map announces it. */
   readonly onVideo: (video: AnnouncedVideo) => void
   /** The map of the video no longer announces it. */
   readonly onVideoLost: () => void
@@ -36,7 +36,7 @@ export class MpegTsInput {
     this.#events = events
   }
 
-  /** What came instead of MPEG-TS; undefined when that came, or nothing. */
+  /** What the source sends instead of MPEG-TS; undefined when it sends MPEG-TS, or nothing. */
   get foreign(): 'rtp' | 'other' | undefined {
     // Between the packets of MPEG-TS are the headers of RTP that carries it, at most. Other data has few packets, by chance.
     if (this.#demuxer.counters.skippedBytes * 2 <= this.#bytes) return undefined

@@ -49,7 +49,6 @@ interface Received {
   readonly at: number
 }
 
-/** Who gets the packets of a pipeline. */
 interface Subscriber {
   readonly onPacket: (packet: KlvPacketJson) => void
   /** The pipeline is removed; no packet follows. */

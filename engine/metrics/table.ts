@@ -47,7 +47,7 @@ const perPipeline = (
     }),
 })
 
-/** A metric with samples per push, which is known by its place in the configuration: an address may hold a secret. */
+/** A metric with samples per push, labelled by its place in the configuration, since an address may hold a secret. */
 const perPush = (
   kind: MetricRow['kind'],
   name: string,

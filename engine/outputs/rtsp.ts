@@ -73,11 +73,11 @@ export class Output {
   }
 }
 
-/** What the settings ask of readers; undefined when they need no password. */
+/** The credentials that the settings require of readers; undefined when they need none. */
 export const readerCredentials = ({ readers }: Settings): ReaderCredentials | undefined => {
   const { authentication, username, password } = readers
   if (authentication === 'none') return undefined
-  // The API refuses this. Open outputs would be the wrong answer to it.
+  // The API refuses such settings. Outputs must not be open because of a damaged record.
   if (password === null) throw validationError('settings record', [{ path: 'readers.password', message: 'Set a password' }])
   return { username, password }
 }

@@ -170,7 +170,7 @@ export class PipelineActor {
     return this.#command(async () => {
       const { desired, phase } = this.#status
       this.#status.desired = 'ready'
-      // No other phase follows, whose event would tell it.
+      // No change of phase follows, whose event would show it.
       if (phase === 'idle' && desired !== 'ready') this.#emitView()
       await this.#endPlay()
       this.#toIdle()

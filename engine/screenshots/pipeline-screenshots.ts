@@ -77,7 +77,7 @@ export class PipelineScreenshots {
     this.#camera.set(geolocation)
   }
 
-  /** Tells where the camera was at a time of the video, monotonic milliseconds. */
+  /** Adds where the camera was at a time of the video, monotonic milliseconds. */
   locateAt(geolocation: Geolocation, mediaMs: number): void {
     this.#camera.add(geolocation, mediaMs)
   }
@@ -99,7 +99,7 @@ export class PipelineScreenshots {
     this.#decoder.release()
   }
 
-  /** Ends all, when the pipeline is removed. */
+  /** The pipeline is removed. */
   close(): void {
     this.#periodic.stop()
     this.#snapshots.clear()

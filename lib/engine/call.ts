@@ -26,8 +26,8 @@ export interface JsonCall extends Call {
 }
 
 /** Answers a JPEG. */
-export interface PictureCall extends Call {
-  readonly kind: 'picture'
+export interface JpegCall extends Call {
+  readonly kind: 'jpeg'
   /** Longest wait for its last byte, milliseconds. */
   readonly patienceMs: number
   readonly outage: Outage
@@ -60,7 +60,7 @@ export interface StreamCall extends Call {
   readonly outage: Outage
 }
 
-export type AnyCall = JsonCall | PictureCall | TextCall | LinesCall | StreamCall
+export type AnyCall = JsonCall | JpegCall | TextCall | LinesCall | StreamCall
 
 type PathParameters<Path extends string> = Path extends `${string}:${infer Rest}` ? [parameter: string, ...PathParameters<Rest>] : []
 
@@ -83,7 +83,7 @@ export interface JpegAnswer {
 /** The client's method for a call. */
 export type Method<C> = C extends JsonCall
   ? (...args: ArgumentsOf<C>) => Promise<AnswerOf<C>>
-  : C extends PictureCall
+  : C extends JpegCall
     ? (...args: ArgumentsOf<C>) => Promise<JpegAnswer>
     : C extends TextCall
       ? (...args: ArgumentsOf<C>) => Promise<string>

@@ -188,7 +188,7 @@ export const PROTOCOL = {
       method: 'GET',
       path: '/pipelines/:id/snapshot',
       query: snapshotQuerySchema,
-      kind: 'picture',
+      kind: 'jpeg',
       patienceMs: SNAPSHOT_MS,
       outage: 'wait',
     },
@@ -203,7 +203,7 @@ export const PROTOCOL = {
       outage: 'repeat',
     },
     /** NOT_FOUND for a name that is not listed. */
-    read: { method: 'GET', path: '/screenshots/:file', kind: 'picture', patienceMs: FILES_MS, outage: 'repeat' },
+    read: { method: 'GET', path: '/screenshots/:file', kind: 'jpeg', patienceMs: FILES_MS, outage: 'repeat' },
     remove: { method: 'DELETE', path: '/screenshots/:file', kind: 'json', answer: done, patienceMs: FILES_MS, outage: 'wait' },
     removeOf: {
       method: 'DELETE',

@@ -58,6 +58,6 @@ const offsetCornersOf = (packet: KlvPacket): readonly Place[] | null => {
   return corners.every((corner) => Math.abs(corner.latitude) <= 90) ? corners : null
 }
 
-/** Senders that do not know the corners set all of them to the same, mostly 0. */
+/** Senders without corners set all of them to the same, mostly 0. */
 const haveExtent = ([first, ...others]: readonly Place[]): boolean =>
   others.some(({ latitude, longitude }) => latitude !== first?.latitude || longitude !== first.longitude)

@@ -21,7 +21,7 @@ export class KeptMemory {
     this.#freeBytes = bytes
   }
 
-  /** False when there is not so much left. */
+  /** False when less is left. */
   take(bytes: number): boolean {
     if (bytes > this.#freeBytes) return false
     this.#freeBytes -= bytes

@@ -7,7 +7,7 @@ import { GdpReader, gdpBuffer, gdpSegmentDone } from './gdp.ts'
 
 /** A kept decoder that takes longer for a key frame is killed. */
 const PICTURE_TIMEOUT_MS = 5000
-/** After so many pictures another process takes over: what a decoder leaks stays bounded. */
+/** After this many pictures another process takes over, since a decoder may leak. */
 const MAX_PICTURES = 500
 /** RFC 3550 section 5.1. */
 const SEQUENCE_OFFSET = 2
@@ -20,7 +20,7 @@ interface Expected {
 
 /**
  * A decoder process that stays for the next key frame: starting one costs twice as much CPU as a picture. The end of a segment
- * after the key frame makes it give out the picture at once, whose time tells that it is the one that was asked for.
+ * after the key frame makes it output the picture at once; the timestamp shows whether it is the requested one.
  */
 export class KeptDecoder {
   readonly #decoder: Decoder

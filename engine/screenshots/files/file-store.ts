@@ -33,7 +33,7 @@ interface OpenFile {
 const MEGABYTE = 1_000_000
 /** How far a time may be moved to make it unique, milliseconds. */
 const MAX_TIME_SHIFT_MS = 1000
-/** How often a page is filled up in the place of files that cannot be read. */
+/** How often a page is filled up after files that cannot be read. */
 const MAX_ROUNDS = 10
 
 /** The screenshot files of one folder, with retention. Reads come from the index, which lists only complete files. */
@@ -80,7 +80,7 @@ export class FileStore {
     }
   }
 
-  /** A page of files, the newest first; one that is not full is the last one, unless hardly a file can be read. */
+  /** A page of files, the newest first; one that is not full is the last one, unless many files cannot be read. */
   async list({ limit, ...query }: FileQuery): Promise<readonly ScreenshotFile[]> {
     await this.open()
     const records: ScreenshotFile[] = []
@@ -91,7 +91,7 @@ export class FileStore {
         files.filter(({ metadata }) => metadata === undefined),
         (file) => this.#readMetadata(file),
       )
-      // What cannot be read is left out.
+      // Files that cannot be read are left out.
       records.push(...files.flatMap((file) => (file.metadata === undefined ? [] : [toRecord(file, file.metadata)])))
       before = files.at(-1)?.createdAt
       if (before === undefined) break

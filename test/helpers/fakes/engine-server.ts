@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { pipeline, Readable } from 'node:stream'
-import type { ByteSource, EngineAnswers, LineSource, Picture } from '../../../engine/http/dispatch.ts'
+import type { ByteSource, EngineAnswers, Jpeg, LineSource } from '../../../engine/http/dispatch.ts'
 import { createEngineServer } from '../../../engine/http/server.ts'
 import { sha256 } from '../../../lib/access/digest.ts'
 import type { AnyCall, JpegAnswer } from '../../../lib/engine/call.ts'
@@ -69,7 +69,7 @@ type Method = (...args: unknown[]) => unknown
 const answersOf = (client: () => EngineClient): EngineAnswers => {
   const answerOf = (part: string, name: string, call: AnyCall): Method => {
     const method: Method = (...args) => (client() as unknown as Record<string, Record<string, Method>>)[part]?.[name]?.(...args)
-    if (call.kind === 'picture') return async (...args) => toPicture((await method(...args)) as JpegAnswer)
+    if (call.kind === 'jpeg') return async (...args) => toJpeg((await method(...args)) as JpegAnswer)
     if (call.kind === 'stream') return async (...args) => toBytes((await method(...args)) as ReadableStream<Uint8Array>)
     if (call.kind === 'lines') return (...args) => toSource((signal) => method(...args, signal) as AsyncIterable<unknown>)
     return method
@@ -99,7 +99,7 @@ const answersOf = (client: () => EngineClient): EngineAnswers => {
   }
 }
 
-const toPicture = ({ headers, body }: JpegAnswer): Picture => ({
+const toJpeg = ({ headers, body }: JpegAnswer): Jpeg => ({
   headers: Object.fromEntries(headers),
   body: body instanceof ReadableStream ? Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]) : Buffer.from(body ?? []),
 })
