@@ -1,6 +1,6 @@
 import type { VideoCodec } from '../codec/codecs.ts'
 import { joinAnnexB, type Nal, nalBytes } from '../codec/nal.ts'
-import type { Picture } from './elementary-stream.ts'
+import type { Picture } from '../formats/elementary-stream.ts'
 
 /** The kinds of records of `GET /svc/pipeline/{id}/video`. */
 export const RECORD_KINDS = { config: 1, key: 2, delta: 3, event: 4 } as const

@@ -1,8 +1,8 @@
 import type { Writable } from 'node:stream'
 import type { DecoderConfig } from '../codec/codecs.ts'
+import { ByteSink } from '../formats/byte-sink.ts'
+import type { Format, FormatSource } from '../formats/format.ts'
 import type { AccessUnit } from '../rtp/access-unit.ts'
-import { ByteSink } from './byte-sink.ts'
-import type { Format, SharedSource } from './format.ts'
 import { jsonRecord, pictureRecord, RECORD_KINDS } from './video-records.ts'
 
 /** How often a client is told again that the source is away, milliseconds: silence would make those between us close the connection. */
@@ -10,15 +10,15 @@ const REMIND_MS = 30_000
 
 /** The records of `/video`; each picture is written once for all clients. */
 export class RecordFormat implements Format {
-  readonly #shared: SharedSource
+  readonly #source: FormatSource
   readonly #records = new WeakMap<AccessUnit, Buffer>()
 
-  constructor(shared: SharedSource) {
-    this.#shared = shared
+  constructor(source: FormatSource) {
+    this.#source = source
   }
 
   createSink(out: Writable): VideoSink {
-    return new VideoSink(out, this.#shared, this.#records)
+    return new VideoSink(out, this.#source, this.#records)
   }
 
   close(): void {}
@@ -26,7 +26,7 @@ export class RecordFormat implements Format {
 
 /** One client of `GET /svc/pipeline/{id}/video`. */
 class VideoSink extends ByteSink {
-  readonly #shared: SharedSource
+  readonly #source: FormatSource
   readonly #records: WeakMap<AccessUnit, Buffer>
   #config: DecoderConfig | undefined
   /** The losses after which this client has had a key picture; -1 for one that came while the source was away. */
@@ -36,16 +36,16 @@ class VideoSink extends ByteSink {
   /** The latest time that was sent. */
   #timeMs = 0
 
-  constructor(out: Writable, shared: SharedSource, records: WeakMap<AccessUnit, Buffer>) {
+  constructor(out: Writable, source: FormatSource, records: WeakMap<AccessUnit, Buffer>) {
     super(out)
-    this.#shared = shared
+    this.#source = source
     this.#records = records
-    this.#losses = shared.live ? shared.losses : -1
+    this.#losses = source.live ? source.losses : -1
   }
 
   /** What is known before the first picture, for a client that comes while the source is away. */
   begin(): void {
-    const { elementary, live } = this.#shared
+    const { elementary, live } = this.#source
     if (live) return
     this.#timeMs = performance.now()
     if (elementary.config !== undefined) this.write(this.#configure(elementary.config))
@@ -53,9 +53,9 @@ class VideoSink extends ByteSink {
   }
 
   send(_track: number, unit: AccessUnit): number {
-    const picture = this.#shared.elementary.picture(unit)
+    const picture = this.#source.elementary.picture(unit)
     if (picture === undefined) return 0
-    const back = unit.index >= this.#shared.firstUnitAfterLoss && this.#losses !== this.#shared.losses
+    const back = unit.index >= this.#source.firstUnitAfterLoss && this.#losses !== this.#source.losses
     if (!picture.key && (back || this.#config === undefined)) return 0
     const before = back ? this.#comeBack(unit.mediaMs) : []
     this.#timeMs = Math.max(this.#timeMs, unit.mediaMs)
@@ -66,7 +66,7 @@ class VideoSink extends ByteSink {
 
   /** Tells the client that the source is lost, at once and then at an interval, when all before it is sent. */
   check(drained: boolean): void {
-    const { live, losses } = this.#shared
+    const { live, losses } = this.#source
     if (live || !drained || this.busy || this.#losses === losses) return
     if (this.#toldLostMs === undefined || performance.now() - this.#toldLostMs >= REMIND_MS) this.#tellLost()
   }
@@ -78,7 +78,7 @@ class VideoSink extends ByteSink {
 
   #comeBack(timeMs: number): Buffer[] {
     const lost = this.#toldLostMs === undefined ? [jsonRecord(RECORD_KINDS.event, this.#timeMs, { type: 'source_lost' })] : []
-    this.#losses = this.#shared.losses
+    this.#losses = this.#source.losses
     this.#toldLostMs = undefined
     return [...lost, jsonRecord(RECORD_KINDS.event, timeMs, { type: 'source_back' })]
   }

@@ -2,6 +2,8 @@ import type { EngineEvent, LogLine } from '../../lib/engine/messages.ts'
 import type { Log } from '../../lib/ports.ts'
 import type { PipelineConfig, PipelineState, PipelineView } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
+import { MediaFormats } from '../formats/media-formats.ts'
+import { openTsFeed } from '../formats/ts-feed.ts'
 import { KlvTap } from '../klv/tap.ts'
 import { LiveVideo } from '../live/live.ts'
 import type { MountPoint } from '../mount/mount.ts'
@@ -67,6 +69,7 @@ export class PipelineMedia {
   readonly klv: KlvTap
   readonly #parts: MediaParts
   /** Made with the first play or client: it must see every access unit, and an idle pipeline has none. */
+  #formats: MediaFormats | undefined
   #live: LiveVideo | undefined
   #pushes: Pushes
   /** Of the present play, or of the last one. */
@@ -98,14 +101,22 @@ export class PipelineMedia {
 
   get live(): LiveVideo {
     const { config, mountPoint } = this.#parts
-    const [video, klv] = this.streams
-    this.#live ??= new LiveVideo({ config, video, klv, hasKlv: () => this.klv.view().available, point: mountPoint })
+    this.#live ??= new LiveVideo({ config, media: this.#mediaFormats, point: mountPoint })
     return this.#live
+  }
+
+  get #mediaFormats(): MediaFormats {
+    this.#formats ??= new MediaFormats({ video: this.streams[0], klv: () => this.#passedKlv, hasKlv: () => this.klv.view().available })
+    return this.#formats
+  }
+
+  get #passedKlv(): RtpStream | undefined {
+    return this.#parts.config().klv_config.pass_klv ? this.streams[1] : undefined
   }
 
   /** A play begins, which counts its video in `stats`. */
   begin(stats: MediaStats): void {
-    void this.live // Made now at the latest.
+    void this.#mediaFormats // Made now at the latest.
     this.#stats = stats
     this.screenshots.begin()
     this.klv.begin()
@@ -169,15 +180,14 @@ export class PipelineMedia {
   }
 
   #createPushes(): Pushes {
-    const [video, klv] = this.streams
     const { config, logRing, ...parts } = this.#parts
     return new Pushes({
       ...parts,
       config: config(),
-      video,
-      klv: () => (config().klv_config.pass_klv ? klv : undefined),
+      video: this.streams[0],
+      klv: () => this.#passedKlv,
       hasKlv: () => this.klv.view().available,
-      openFeed: (out, options) => this.live.feed(out, options),
+      openFeed: (out, options) => openTsFeed(this.#mediaFormats, out, options),
       run: () => logRing.run,
     })
   }

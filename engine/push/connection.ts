@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream'
 import type { Fault } from '../faults/fault.ts'
+import type { TsFeed, TsFeedOptions } from '../formats/ts-feed.ts'
 import { type Child, startChild } from '../gst/child.ts'
 import { hideArguments } from '../gst/hide-arguments.ts'
 import { onLine } from '../gst/on-line.ts'
@@ -7,23 +8,15 @@ import { stopChild } from '../gst/stop-child.ts'
 import { notTaken, pushFault, receiverStalled } from './faults.ts'
 import type { PushLine } from './line.ts'
 
-/** The MPEG-TS on its way into a child. */
-export interface Feed {
-  /** Monotonic milliseconds since when nothing was taken; undefined when nothing waits. */
-  readonly stuckSinceMs: number | undefined
-  readonly bytes: number
-  close(): void
-}
-
 /** Begins to feed a child. */
-export type OpenFeed = (out: Writable, options: Pick<PushLine, 'catchUp' | 'klv'>) => Feed
+export type OpenFeed = (out: Writable, options: TsFeedOptions) => TsFeed
 
 export interface Connection {
   readonly line: PushLine
   readonly openFeed: OpenFeed
   readonly signal: AbortSignal
   readonly log: (stream: 'stdout' | 'stderr' | 'engine', line: string) => void
-  readonly onStart: (feed: Feed, pid: Promise<number | undefined>) => void
+  readonly onStart: (feed: TsFeed, pid: Promise<number | undefined>) => void
   /** The receiver takes the video. */
   readonly onSending: () => void
 }

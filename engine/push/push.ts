@@ -7,8 +7,9 @@ import { isRtmp, type LastError, type PushState, type PushTarget, type PushView 
 import type { Settings } from '../../lib/schema/settings.ts'
 import { streamAddressOf } from '../../lib/uri/stream-address.ts'
 import { Fault, maskFault } from '../faults/fault.ts'
+import type { TsFeed } from '../formats/ts-feed.ts'
 import type { RtpStream } from '../rtp/stream.ts'
-import { type ConnectionEnd, type Feed, type OpenFeed, runConnection } from './connection.ts'
+import { type ConnectionEnd, type OpenFeed, runConnection } from './connection.ts'
 import { cannotCarry, openToAll } from './faults.ts'
 import { isOpenListener, pushLine, refusesKlv } from './line.ts'
 import { receiverAddress } from './receiver-address.ts'
@@ -68,7 +69,7 @@ export class Push {
   #lastError: LastError | null = null
   #bytesBefore = 0
   #restarts = 0
-  #feed: Feed | undefined
+  #feed: TsFeed | undefined
   /** The receiver has taken video over the present connection. */
   #sent = false
   /** The receiver refused the track of the KLV; until a connection without it ends. */
@@ -176,7 +177,7 @@ export class Push {
     }
   }
 
-  #onStart(feed: Feed, pid: Promise<number | undefined>): void {
+  #onStart(feed: TsFeed, pid: Promise<number | undefined>): void {
     this.#feed = feed
     void pid.then((known) => {
       if (known !== undefined) this.#parts.addLine('engine', `started process ${known}`)

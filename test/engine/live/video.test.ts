@@ -5,8 +5,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { parseH264Sps } from '../../../engine/codec/h264-sps.ts'
+import { MediaFormats } from '../../../engine/formats/media-formats.ts'
 import { LiveVideo } from '../../../engine/live/live.ts'
-import { RtpStream } from '../../../engine/rtp/stream.ts'
+import type { RtpStream } from '../../../engine/rtp/stream.ts'
 import { createPublisher, type Mount, type Publisher } from '../../../engine/rtsp/publisher/publisher.ts'
 import { openVideo, RecordReader, type VideoClient, type VideoRecord } from '../../helpers/live/records.ts'
 import { configure } from '../../helpers/media/play-launch.ts'
@@ -31,9 +32,7 @@ const serve = async (description: string, maxReaders = 10) => {
   const config = { ...configure('test://ball', null), output: { uri: `rtsp://127.0.0.1:${port}/cam` } }
   const live = new LiveVideo({
     config: () => config,
-    video: media.streams[0] as RtpStream,
-    klv: new RtpStream(),
-    hasKlv: () => false,
+    media: new MediaFormats({ video: media.streams[0] as RtpStream, klv: () => undefined, hasKlv: () => false }),
     point: () => mount.point,
   })
   const server = createServer((_request, response) => {

@@ -8,7 +8,7 @@ import { type Chunk, type Counters, PES_HEADER_BYTES, type PictureTime, type Pro
 import type { AccessUnit } from '../rtp/access-unit.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import type { Picture } from './elementary-stream.ts'
-import type { Format, SharedSource } from './format.ts'
+import type { Format, FormatSource } from './format.ts'
 import { type TsChunks, TsSink } from './ts-sink.ts'
 
 /** The tables come again after this time, milliseconds, and with each key picture. */
@@ -41,7 +41,7 @@ const newMuxing = (): Muxing => ({ muxer: new TsMuxer(), tablesMs: Number.NEGATI
 
 /** MPEG-TS of one pipeline: each unit is multiplexed once for all clients. */
 export class TsFormat implements Format, TsChunks {
-  readonly #shared: SharedSource
+  readonly #source: FormatSource
   readonly #streams: TsStreams
   readonly #muxing = newMuxing()
   readonly #chunks = new WeakMap<AccessUnit, Chunk | 'none'>()
@@ -55,16 +55,16 @@ export class TsFormat implements Format, TsChunks {
   /** The last loss after which a key picture was written. */
   #losses: number
 
-  constructor(shared: SharedSource, streams: TsStreams) {
-    this.#shared = shared
+  constructor(source: FormatSource, streams: TsStreams) {
+    this.#source = source
     this.#streams = streams
-    this.#losses = shared.live ? shared.losses : -1
+    this.#losses = source.live ? source.losses : -1
     const { video, klv } = streams
     // The pictures to come may be decoded before the last of these.
     const cached = video.gop?.units ?? []
     this.#entryMs = cached[0]?.mediaMs ?? Number.NEGATIVE_INFINITY
     for (const unit of cached) {
-      const picture = shared.elementary.picture(unit)
+      const picture = source.elementary.picture(unit)
       if (picture !== undefined && !this.#leads(unit)) this.#timesOf(unit, picture, 0)
     }
     // Every unit, also one that nobody takes now: the counters must be the same for all.
@@ -100,7 +100,7 @@ export class TsFormat implements Format, TsChunks {
     for (const [track, units] of tracks.entries()) {
       for (const unit of units) {
         // Times of B-frames lie between others: drawn together they would not fit those of the pictures to come.
-        const reorders = this.#shared.elementary.picture(unit)?.reorders === true
+        const reorders = this.#source.elementary.picture(unit)?.reorders === true
         const chunk = this.#write(muxing, track, unit, reorders ? 0 : compress(plan, unit.mediaMs) - unit.mediaMs)
         if (chunk !== undefined) chunks.set(unit, chunk)
       }
@@ -126,7 +126,7 @@ export class TsFormat implements Format, TsChunks {
   }
 
   #writeVideo(muxing: Muxing, unit: AccessUnit, shiftMs: number): Buffer | undefined {
-    const picture = this.#shared.elementary.picture(unit)
+    const picture = this.#source.elementary.picture(unit)
     if (picture === undefined || this.#waitsForKey(unit) || this.#leads(unit)) return undefined
     const mediaMs = unit.mediaMs + shiftMs
     const time = { ...this.#timesOf(unit, picture, shiftMs), key: picture.key }
@@ -165,7 +165,7 @@ export class TsFormat implements Format, TsChunks {
   }
 
   #waitsForKey(unit: AccessUnit): boolean {
-    const { losses, firstUnitAfterLoss } = this.#shared
+    const { losses, firstUnitAfterLoss } = this.#source
     if (this.#losses === losses || unit.index < firstUnitAfterLoss) return false
     if (!unit.key) return true
     this.#losses = losses

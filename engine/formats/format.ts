@@ -2,17 +2,18 @@ import type { Writable } from 'node:stream'
 import type { ByteSink } from './byte-sink.ts'
 import type { ElementaryStream } from './elementary-stream.ts'
 
-/** What the clients of a pipeline share, of whatever format. */
-export interface SharedSource {
+/** What the formats of a pipeline have in common. */
+export interface FormatSource {
   readonly elementary: ElementaryStream
-  /** How often the source was lost, and the number of the first unit after the last time. */
+  /** How often the source was lost. */
   readonly losses: number
+  /** Index of the first access unit after the last loss. */
   readonly firstUnitAfterLoss: number
   /** The source sends. */
   readonly live: boolean
 }
 
-/** How the access units of a pipeline become bytes; what its clients share is there while there is one. */
+/** How the access units of a pipeline become bytes. */
 export interface Format {
   createSink(out: Writable): ByteSink
   close(): void

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ElementaryStream } from '../../../../engine/live/elementary-stream.ts'
+import { ElementaryStream } from '../../../../engine/formats/elementary-stream.ts'
 import { parseRtpCaps, type RtpCaps } from '../../../../engine/rtp/caps.ts'
 import { RtpStream } from '../../../../engine/rtp/stream.ts'
 import { H264_CAPS, IDR, rtpPacket } from '../../../helpers/rtsp/packets.ts'

@@ -1,0 +1,89 @@
+import { Writable } from 'node:stream'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { expect, it, onTestFinished } from 'vitest'
+import { MediaFormats } from '../../../../engine/formats/media-formats.ts'
+import { openTsFeed } from '../../../../engine/formats/ts-feed.ts'
+import { parseRtpCaps, type RtpCaps } from '../../../../engine/rtp/caps.ts'
+import { RtpStream } from '../../../../engine/rtp/stream.ts'
+import { H264_CAPS, IDR, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
+
+const SPS = Buffer.from('674d4015e98283f602d418181a94000003000400000300f23c58b4e0', 'hex')
+const PPS = Buffer.from('68efbc80', 'hex')
+const START_CODE = Buffer.from('000001', 'hex')
+
+const capsOf = (more = ''): RtpCaps => parseRtpCaps(`${H264_CAPS}${more}`) as RtpCaps
+
+/** A stream of access units, and what a feed of it writes. */
+const setUp = () => {
+  const video = new RtpStream()
+  video.begin()
+  video.setCaps(capsOf())
+  let [sequence, timestamp] = [0, 0]
+  const send = (...payloads: readonly Buffer[]): void => {
+    for (const [at, payload] of payloads.entries()) {
+      video.ingestPacket(rtpPacket({ sequence: sequence++, timestamp, marker: at === payloads.length - 1, payload }))
+    }
+    timestamp += 3000
+  }
+  const written: Buffer[] = []
+  const out = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      written.push(chunk)
+      done()
+    },
+  })
+  const media = new MediaFormats({ video, klv: () => undefined, hasKlv: () => false })
+  const feed = () => {
+    const opened = openTsFeed(media, out, { catchUp: true, klv: true })
+    onTestFinished(() => opened.close())
+  }
+  return { video, send, feed, written }
+}
+
+/** Types of the NAL units in a transport stream, whose PES headers have start codes of their own. */
+const nalTypes = (bytes: Buffer): readonly number[] => {
+  const types: number[] = []
+  for (let at = bytes.indexOf(START_CODE); at >= 0; at = bytes.indexOf(START_CODE, at + 3)) types.push(bytes[at + 3] ?? 0)
+  return types.filter((header) => header < 0x80).map((header) => header & 0x1f)
+}
+
+const collectGarbage = async (): Promise<void> => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  for (let round = 0; round < 3; round += 1) {
+    collect()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+it('begins with a key picture and its parameter sets, also when they become known later', () => {
+  const { video, send, feed, written } = setUp()
+  // A child that is held up lets an access unit fall into two: the parameter sets are in none that is cached.
+  send(SPS, PPS)
+  send(IDR)
+  feed()
+  send(SLICE)
+  expect(nalTypes(Buffer.concat(written))).toEqual([])
+  video.setCaps(capsOf(`, sprop-parameter-sets=(string)"${SPS.toString('base64')},${PPS.toString('base64')}"`))
+  send(SLICE)
+  expect(nalTypes(Buffer.concat(written))).toEqual([])
+  send(IDR)
+  send(SLICE)
+  expect(nalTypes(Buffer.concat(written))).toEqual([9, 7, 8, 5, 9, 1])
+})
+
+it('keeps the GOP that it began with no longer than the pipeline does', async () => {
+  const { video, send, feed, written } = setUp()
+  const units: WeakRef<object>[] = []
+  video.onUnit((unit) => units.push(new WeakRef(unit)))
+  send(SPS, PPS, IDR)
+  send(SLICE)
+  feed()
+  expect(written.length).toBeGreaterThan(0)
+  send(SLICE)
+  send(SPS, PPS, IDR)
+  send(SLICE)
+  await collectGarbage()
+  expect(units.map((unit) => unit.deref() !== undefined)).toEqual([false, false, false, true, true])
+})
