@@ -1,145 +1,152 @@
-import { DENIED_ELEMENTS, type Settings } from '../../lib/schema/settings.ts'
-import { validationError } from '../../lib/validate.ts'
-import { gstreamerMissing } from '../gst/bus-errors.ts'
-import { type Finished, runToEnd } from '../gst/child.ts'
-import type { Token } from '../gst/description.ts'
+import { ApiError } from '../../lib/errors.ts'
+import { redact } from '../../lib/redact.ts'
+import type { AdvancedConfig, Codec } from '../../lib/schema/pipeline.ts'
+import type { Settings } from '../../lib/schema/settings.ts'
+import { createSlots } from '../../lib/slots.ts'
+import { Fault } from '../faults/fault.ts'
+import { runToEnd } from '../gst/child.ts'
+import { namedPayloaders, singleSpaced, type Token, tokenize } from '../gst/description.ts'
+import { toArguments } from '../gst/element.ts'
+import { codecOfEncoder } from '../gst/encoder-table.ts'
+import { missingElement } from '../gst/missing-element.ts'
+import { advancedLaunch } from './advanced.ts'
+import {
+  type AllowFiles,
+  createSchemeOpeners,
+  deniedElements,
+  refuse,
+  refuseCreated,
+  refuseSchemes,
+  refuseTokens,
+  requireEnd,
+  UNFINISHED,
+} from './advanced-refusals.ts'
+import type { CheckedLaunch } from './launch.ts'
 
-/** Whether files may be read, or the folder in which they may. */
-export type AllowFiles = boolean | string
-
-/** Elements that read the files of a folder that the operator has given; the sandbox shows them no other file. */
-const FOLDER_READERS: ReadonlySet<string> = new Set(['filesrc', 'multifilesrc', 'splitfilesrc', 'imagesequencesrc'])
-
-/** VALIDATION_ERROR about a description; `engine`: the words of GStreamer. */
-export const refuse = (message: string, engine?: string): Error =>
-  validationError('pipeline', [{ path: 'raw_pipeline', message }], engine === undefined ? {} : { engine })
-
-/** GStreamer had no time or no means to tell. */
-export const UNFINISHED = 'The engine did not finish reading the description'
-
-/** Throws when GStreamer is missing, did not start, or was killed: by the time limit, or by the kernel when memory runs out. */
-export const requireEnd = ({ missing, timedOut, signal, refused }: Finished): void => {
-  if (missing) throw gstreamerMissing()
-  if (timedOut || signal === 'SIGKILL' || refused !== undefined) throw refuse(UNFINISHED, UNFINISHED)
+export interface AdvancedChecks {
+  /**
+   * Dry run of an advanced pipeline; `reuse`: not where the description passed under the same settings. Throws VALIDATION_ERROR
+   * with `details.issues` and, when GStreamer rejects the description, its message in `details.engine`; Fault missing_element or
+   * engine_missing with what to install.
+   */
+  readonly check: (config: Description, settings: Settings, options?: { readonly reuse?: boolean }) => Promise<CheckedLaunch>
+  /** Throws VALIDATION_ERROR when the settings no longer allow the description; what GStreamer itself rejects, the run reports. */
+  readonly checkStart: (config: Description, settings: Settings, signal: AbortSignal) => Promise<void>
 }
 
-/** What a description may not contain: the built-in list, and what the settings add to it, in lower case. */
-export const deniedElements = (settings: Settings, allowFiles: AllowFiles): ReadonlySet<string> => {
-  const builtIn = typeof allowFiles === 'string' ? DENIED_ELEMENTS.filter((name) => !FOLDER_READERS.has(name)) : DENIED_ELEMENTS
-  const added = settings.advanced.denied_elements.map((name) => name.toLowerCase()).filter((name) => !DENIED_ELEMENTS.includes(name))
-  return new Set([...builtIn, ...added])
-}
+type Description = Pick<AdvancedConfig, 'raw_pipeline'>
 
-/** Refuses denied elements among those that GStreamer created, so that no quoting and no property that holds a description hides one. */
-export const refuseCreated = (created: readonly string[], denied: ReadonlySet<string>): void => {
-  for (const name of created) if (denied.has(name.toLowerCase())) throw refuse(notAllowed(name))
-}
+/** Most descriptions whose check is remembered. */
+const MAX_REMEMBERED = 1000
+const BUSY = 'busy'
 
-const notAllowed = (name: string): string => `The element ${name} is not allowed here (settings: advanced.denied_elements)`
-
-/** Refuses denied elements, and properties and addresses that name files, programs or elements. */
-export const refuseTokens = async (tokens: readonly Token[], denied: ReadonlySet<string>, allowFiles: AllowFiles): Promise<void> => {
-  for (const token of tokens) {
-    if (token.kind === 'element' && denied.has(token.text.toLowerCase())) throw refuse(notAllowed(token.text))
-    if (token.kind === 'url' && allowFiles === false && !/^[a-z][a-z0-9+.-]*:\/\//i.test(token.url))
-      throw refuse('Files are not allowed here')
-    if (token.kind === 'assignment') {
-      const property = propertyOf(token.name)
-      for (const value of readings(token.value)) refuseProperty(property, value, denied, allowFiles)
-    }
-  }
-  await refuseSchemes(tokens, denied, allowFiles)
-}
-
-/** Of `child::property` the property; GObject reads an underscore as a dash. */
-const propertyOf = (name: string): string => name.split('::').at(-1)?.replaceAll('_', '-') ?? ''
-
-/** The value as a string, and as the strings inside a structure, which are deserialized once more. */
-const readings = (value: string): readonly string[] => {
-  const inner = value.replace(/\\(?:([0-3][0-7]{2})|(.))/gs, (_, octal?: string, character?: string) =>
-    octal === undefined ? (character ?? '') : String.fromCharCode(Number.parseInt(octal, 8)),
-  )
-  return inner === value ? [value] : [value, inner]
-}
-
-/** Properties that name a library which the element loads. */
-const LIBRARY = /^omx-lib|^crypto-engine$/
-/** Properties whose value names an element, or is a description, from which an element is made while the pipeline runs. */
-const MAKES_ELEMENTS = /(?:^|-)(?:factory|encoders?|decoders?|properties|description)$|^(?:colorspace|jpeg-decoder)-name$/
-// Properties of allowed elements that name a file to read or write (location of an overlay, multipass-cache-file of x264enc, …).
-const FILE =
-  /(?:^|-)(?:location|filename|file-name|file|keyfile|directory|path|template)$|^(?:broken-input|recovery-input|fixed-output|soundfont|input-profile|dest-profile|ssh-knownhosts|ca-cert)$/
-// Encoders in several passes write a log, and read it, also where no property names it.
-const PASSES = /^(?:pass|multipass-mode)$/
-const SINGLE_PASS = /^(?:cbr|quant|qual|[0245]|(?:one|single)-pass)$/i
-const CODEC_OPTIONS = /(?:^|-)(?:options?|parameters)-string$/
-// x264 and x265 write or read files for these options, and take an underscore for a dash.
-const FILE_OPTION =
-  /(?:^|[:,;\s])(?:pass|stats|csv|dump-yuv|qpfile|recon|tcfile[\w-]*|analysis-[\w-]*|scaling-list|cqm(?:file)?|zonefile|lambda-file|dhdr10-info|opencl-clbin)\s*=/i
-const URI = /^\s*([a-z][a-z0-9+.-]*):/i
-const NETWORK_SCHEME = /^(?:rtsp[a-z]*|rtmp[a-z]*|https?|udp|tcp|srt|rist|rtp|icyx?|ws|wss|whip|whep)$/i
-
-const refuseProperty = (property: string, value: string, denied: ReadonlySet<string>, allowFiles: AllowFiles): void => {
-  if (LIBRARY.test(property)) throw refuse(`The property ${property} names a library, which is not allowed here`)
-  if (MAKES_ELEMENTS.test(property)) {
-    for (const [word] of value.matchAll(/[\w-]+/g)) if (denied.has(word.toLowerCase())) throw refuse(notAllowed(word))
-  }
-  if (allowFiles !== false) return
-  const scheme = URI.exec(value)?.[1] ?? ''
-  if (FILE.test(property) && value !== '' && !NETWORK_SCHEME.test(scheme)) {
-    throw refuse(`The property ${property} names a file, which is not allowed here`)
-  }
-  if (PASSES.test(property) && !SINGLE_PASS.test(value)) throw refuse(`The property ${property} needs a file, which is not allowed here`)
-  // ALSA's own file and tee devices write files, and run programs; cdparanoiasrc reads what its generic-device names.
-  const isNode = /^\/dev\/[\w./-]+$/.test(value) && !value.includes('..')
-  if (/(?:^|-)device$/.test(property) && !isNode && /^(?:file|tee)\b|[/|{}'"]/i.test(value)) {
-    throw refuse(`The property ${property} names more than a device`)
-  }
-  if (CODEC_OPTIONS.test(property) && FILE_OPTION.test(value.replaceAll('_', '-'))) {
-    throw refuse(`The ${property} names a file, which is not allowed here`)
-  }
-}
-
-/** URI scheme → elements that open it. */
-type Handlers = ReadonlyMap<string, readonly string[]>
-
-let handlers: Promise<Handlers> | undefined
-
-const INSPECT_MS = 10_000
-
-/** gst-inspect-1.0 -u: `filesrc (read, rank 256): file`. */
-const readHandlers = async (): Promise<Handlers> => {
-  const result = await runToEnd('gst-inspect-1.0', ['-u'], { timeoutMs: INSPECT_MS, reach: {} })
-  requireEnd(result)
-  // Without the whole list a denied element would be missed.
-  if (result.exitCode !== 0) throw refuse(UNFINISHED, UNFINISHED)
-  const found = new Map<string, string[]>()
-  for (const [, element = '', schemes = ''] of result.stdout.matchAll(/^(\S+) \([^)]*\): (.+)$/gm)) {
-    for (const scheme of schemes.split(',').map((text) => text.trim().toLowerCase())) {
-      found.set(scheme, [...(found.get(scheme) ?? []), element])
-    }
-  }
-  return found
-}
-
-/** Elements that open local files, or build elements from a text, by the scheme of a URI alone. */
-const LOCAL_OPENERS: ReadonlySet<string> = new Set(['pushfilesrc', 'testsrcbin', 'sdpsrc', 'rsndvdbin', 'dvdreadsrc', 'gesdemux', 'gessrc'])
-
-const SCHEME = /(?<![a-z0-9+.-])([a-z][a-z0-9+.-]*):/gi
-
-/** Elements such as playbin choose the element that opens a URI by its scheme, and only after the dry run. */
-const refuseSchemes = async (tokens: readonly Token[], denied: ReadonlySet<string>, allowFiles: AllowFiles): Promise<void> => {
-  const uris = tokens.flatMap((token) => (token.kind === 'assignment' ? readings(token.value) : token.kind === 'url' ? [token.url] : []))
-  const schemes = new Set(uris.flatMap((uri) => [...uri.matchAll(SCHEME)].map((match) => match[1]?.toLowerCase() ?? '')))
-  if (schemes.size === 0) return
-  handlers ??= readHandlers()
-  const known = await handlers.catch((error: unknown) => {
-    handlers = undefined
-    throw error
+/** The checks of all advanced pipelines. */
+export const createAdvancedChecks = ({ allowFiles }: { readonly allowFiles: AllowFiles }): AdvancedChecks => {
+  const passed = new Map<string, { readonly settings: Settings['advanced']; readonly codecs: readonly Codec[] }>()
+  const openers = createSchemeOpeners()
+  // Each is a process that loads plugins and parses for up to 10 s.
+  const slots = createSlots({
+    running: 4,
+    waiting: 64,
+    refusal: () =>
+      new ApiError('SERVICE_UNAVAILABLE', 'Too many advanced pipelines are being checked. Try again in a moment.', { reason: BUSY }),
   })
-  for (const scheme of schemes) {
-    if (NETWORK_SCHEME.test(scheme) || (scheme === 'file' && allowFiles !== false)) continue
-    const opener = known.get(scheme)?.find((element) => denied.has(element.toLowerCase()) || LOCAL_OPENERS.has(element))
-    if (opener !== undefined) throw refuse(`Addresses of the kind ${scheme}: are not allowed here`)
+
+  const findCodecs = async ({ raw_pipeline }: Description, settings: Settings, signal?: AbortSignal): Promise<readonly Codec[]> => {
+    passed.delete(raw_pipeline)
+    refuseAtSight(raw_pipeline, settings)
+    const denied = deniedElements(settings, allowFiles)
+    const tokens = tokenize(raw_pipeline)
+    refuseUnfinished(tokens)
+    refuseTokens(tokens, denied, allowFiles)
+    await refuseSchemes(tokens, denied, allowFiles, openers)
+    const created = await slots.run(() => dryRun(raw_pipeline, signal))
+    refuseCreated(created, denied)
+    refuseLoneKlv(raw_pipeline)
+    const codecs = codecsOf(created)
+    passed.set(raw_pipeline, { settings: settings.advanced, codecs })
+    const [oldest] = passed.keys()
+    if (passed.size > MAX_REMEMBERED && oldest !== undefined) passed.delete(oldest)
+    return codecs
+  }
+  const knownCodecs = ({ raw_pipeline }: Description, settings: Settings): readonly Codec[] | undefined => {
+    const earlier = passed.get(raw_pipeline)
+    return earlier?.settings === settings.advanced ? earlier.codecs : undefined
+  }
+
+  return {
+    check: async (config, settings, { reuse = false } = {}) => {
+      const codecs = (reuse ? knownCodecs(config, settings) : undefined) ?? (await findCodecs(config, settings))
+      return { ...advancedLaunch(config, typeof allowFiles === 'string' ? allowFiles : undefined), codecs }
+    },
+    checkStart: async (config, settings, signal) => {
+      if (knownCodecs(config, settings) !== undefined) return
+      try {
+        await findCodecs(config, settings, signal)
+      } catch (error) {
+        const { engine, reason } = error instanceof ApiError ? error.details : {}
+        // Not permanent: the host may have too much to do, for example while all pipelines start.
+        if (engine === UNFINISHED || reason === BUSY) throw new Fault('timeout', `${UNFINISHED} in time.`, { cause: error })
+        if (engine === undefined || signal.aborted) throw error
+      }
+    },
   }
 }
+
+// An element that does not exist ends gst-launch after parsing: when that is the only complaint, the description is valid.
+const CHECK = '__check__'
+const COMPLAINT = /^(?:WARNING: erroneous pipeline|ERROR: pipeline could not be constructed): (.*)$/m
+/** GStreamer may quote the whole description in its message. */
+const MAX_COMPLAINT_LENGTH = 500
+const CHECK_MS = 10_000
+const NO_ELEMENT = /^no element "([^"]+)"$/
+const CREATED = /creating element "([^"]+)"/g
+
+/**
+ * Parses a description without running it; resolves to the elements that GStreamer created for it. Without the branches of the
+ * launch line: an open quote or a link without an end would include them.
+ */
+const dryRun = async (description: string, signal: AbortSignal | undefined): Promise<readonly string[]> => {
+  const options = ['--gst-debug-no-color', '--gst-debug=GST_ELEMENT_FACTORY:4', '--']
+  const result = await runToEnd('gst-launch-1.0', [...options, ...toArguments([singleSpaced(description)]), CHECK], {
+    timeoutMs: CHECK_MS,
+    maxOutputBytes: 8 * 1024 * 1024,
+    reach: {},
+    ...(signal && { signal }),
+  })
+  requireEnd(result)
+  const complaint = COMPLAINT.exec(result.stderr)?.[1] ?? ''
+  if (complaint === `no element "${CHECK}"`) return [...result.stderr.matchAll(CREATED)].map(([, name = '']) => name)
+  const absent = await missingElement(NO_ELEMENT.exec(complaint)?.[1], runToEnd)
+  if (absent !== undefined) throw absent
+  // After an open bracket, or without any element, GStreamer complains about the element that the check appended.
+  const reason = complaint.includes(CHECK) ? 'it is not complete' : redact(complaint.slice(0, MAX_COMPLAINT_LENGTH) || 'it cannot be read')
+  throw refuse(`The engine rejects the description: ${reason}`, reason)
+}
+
+const refuseAtSight = (description: string, settings: Settings): void => {
+  if (!settings.advanced.enabled) throw refuse('Advanced pipelines are switched off in the settings (advanced.enabled)')
+  if (/\0/.test(description)) throw refuse('A NUL character cannot be part of a description')
+  if (description.includes(CHECK)) throw refuse(`There is no element ${CHECK}`)
+}
+
+const refuseLoneKlv = (description: string): void => {
+  const payloaders = namedPayloaders(description)
+  if (payloaders.includes('pay1') && !payloaders.includes('pay0')) throw refuse('A description that names pay1 must name pay0 too')
+}
+
+const LINKS: ReadonlySet<string> = new Set(['!', ':'])
+
+/** A link at the end and an open quote are valid for GStreamer, but would include what is appended. */
+const refuseUnfinished = (tokens: readonly Token[]): void => {
+  const parts = tokens.filter(({ kind }) => kind !== 'space')
+  const last = parts.at(-1)?.text ?? ''
+  if (LINKS.has(last)) throw refuse(`The description ends with ${last}, but nothing follows`)
+  for (const token of parts) {
+    const raw = token.kind === 'assignment' ? token.text.replace(/^[^=]*=\s*/, '') : ''
+    const [quote = ''] = raw
+    if ((quote === '"' || quote === "'") && (raw.length < 2 || !raw.endsWith(quote))) throw refuse('A quote is opened and not closed')
+  }
+}
+
+const codecsOf = (created: readonly string[]): readonly Codec[] => [...new Set(created.flatMap((name) => codecOfEncoder(name) ?? []))]

@@ -12,7 +12,8 @@ import { chooseEncoder } from '../gst/choose-encoder.ts'
 import type { OpenSource } from '../ingest/read-source.ts'
 import { type ProbeContext, probeRtsp, probeSource } from '../sources/probe.ts'
 import { kindOfSource } from '../sources/schemes.ts'
-import { type AdvancedChecks, advancedLaunch, createAdvancedChecks } from './advanced.ts'
+import { advancedLaunch } from './advanced.ts'
+import { type AdvancedChecks, createAdvancedChecks } from './advanced-checks.ts'
 import { type Launch, showLaunch } from './launch.ts'
 import { programToRead } from './program.ts'
 import { ReadingHistory } from './reading-history.ts'
@@ -31,8 +32,11 @@ interface Attempt {
 }
 
 export interface Planner {
-  /** Checks a configuration without running it and without probing its source. Throws VALIDATION_ERROR. */
-  readonly check: (config: PipelineConfig, settings: Settings) => Promise<EngineCheck>
+  /**
+   * Checks a configuration without running it and without probing its source; `reuse`: without another dry run of a description
+   * that passed under the same settings. Throws VALIDATION_ERROR.
+   */
+  readonly check: (config: PipelineConfig, settings: Settings, options?: { readonly reuse?: boolean }) => Promise<EngineCheck>
   /** Probes the source and plans the run for it; a source in the plan is to be run or closed. The fault of the run before may change both. Throws Fault. */
   readonly plan: (config: PipelineConfig, settings: Settings, attempt: Attempt) => Promise<Plan>
   /** Throws ApiError when a pipeline cannot run on this host at all. */
@@ -66,11 +70,12 @@ export const createPlanner = (options: PlannerOptions): Planner =>
   planner(options, createAdvancedChecks(options), new ReadingHistory(options.rtspReader ?? 'engine'))
 
 const planner = (options: PlannerOptions, advanced: AdvancedChecks, history: ReadingHistory): Planner => ({
-  check: async (config, settings) => {
+  check: async (config, settings, reuse) => {
     permit(config, options)
     const mask = maskSecretsOf(config)
     try {
-      const launch = config.mode === 'advanced' ? await advanced.check(config, settings) : await checkSimple(config, settings, options)
+      const launch =
+        config.mode === 'advanced' ? await advanced.check(config, settings, reuse) : await checkSimple(config, settings, options)
       return { launch: mask(showLaunch(launch)), publishes: launch.publishes, codecs: launch.codecs }
     } catch (error) {
       throw maskError(error, mask)

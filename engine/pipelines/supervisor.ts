@@ -91,11 +91,11 @@ export class Supervisor {
     return this.#events.subscribe(onEvent)
   }
 
-  /** Checks a configuration without running it. VALIDATION_ERROR says what to change. */
-  async check(config: PipelineConfig): Promise<EngineCheck> {
+  /** Checks a configuration without running it; `reuse`: see Planner. VALIDATION_ERROR says what to change. */
+  async check(config: PipelineConfig, options?: { readonly reuse?: boolean }): Promise<EngineCheck> {
     requireOwnAddress(config)
     requireOtherReceivers(config)
-    return this.#options.planner.check(config, this.#settings).catch(throwForClient)
+    return this.#options.planner.check(config, this.#settings, options).catch(throwForClient)
   }
 
   /**
@@ -206,8 +206,8 @@ export class Supervisor {
 
   /** Assigns an output to a pipeline that publishes and has none. */
   async #assignOutput(config: PipelineConfig): Promise<PipelineConfig> {
-    // A configuration with an output was checked before; another check would cost a process.
-    if (config.output !== null || !(await this.check(config)).publishes) return config
+    // A configuration with an output was checked before.
+    if (config.output !== null || !(await this.check(config, { reuse: true })).publishes) return config
     const taken = new Set(this.#each(({ config: { output } }) => (output === null ? undefined : parseOutputUri(output.uri)?.port)))
     const { ports, outputHost } = this.#options
     const port = await findFreePort(ports, outputHost, (candidate) => taken.has(candidate))

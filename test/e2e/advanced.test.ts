@@ -1,7 +1,11 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ffprobe } from '../helpers/media/players.ts'
 import { childrenOf, pidOf } from '../helpers/process/processes.ts'
 import { type Answer, type Service, startService } from '../helpers/process/service.ts'
+import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
 import { until } from '../helpers/until.ts'
 
 const create = (service: Service, id: string, raw_pipeline: string, more: object = {}) =>
@@ -53,6 +57,25 @@ describe('an advanced pipeline without pay0', () => {
     expect((await service.request('PUT', '/svc/pipeline/published/play')).status).toBe(200)
     expect(performance.now() - again).toBeLessThan(500)
   })
+})
+
+it('an advanced pipeline is created with one dry run of gst-launch-1.0, and played again without another', async () => {
+  const folder = temporaryDataDir()
+  const [program, runs] = [join(folder, 'gst-launch-1.0'), join(folder, 'runs')]
+  const installed = execFileSync('which', ['gst-launch-1.0'], { encoding: 'utf8' }).trim()
+  writeFileSync(program, `#!/bin/sh\necho "$*" >> ${runs}\nexec ${installed} "$@"\n`, { mode: 0o755 })
+  const service = await startService({ env: { PATH: `${folder}${delimiter}${process.env.PATH}`, SVC_SANDBOX: 'off' } })
+  const description = 'videotestsrc is-live=true ! x264enc tune=zerolatency ! rtph264pay name=pay0'
+  const started = (): readonly string[] =>
+    readFileSync(runs, 'utf8')
+      .split('\n')
+      .filter((line) => line.includes(description))
+  expect((await create(service, 'counted', description)).status).toBe(201)
+  await service.request('PUT', '/svc/pipeline/counted/stop')
+  expect((await service.request('PUT', '/svc/pipeline/counted/play')).status).toBe(200)
+  const [dryRun, ...plays] = started()
+  expect(dryRun).toContain('GST_ELEMENT_FACTORY')
+  expect(plays.map((line) => line.startsWith('-v -- '))).toEqual([true, true])
 })
 
 describe('settings that no longer allow an advanced pipeline', () => {

@@ -2,13 +2,16 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { checkAdvanced, createAdvancedChecks } from '../../../engine/launch/advanced.ts'
+import { createAdvancedChecks } from '../../../engine/launch/advanced-checks.ts'
 import { DEFAULT_SETTINGS } from '../../../lib/schema/settings.ts'
 import { childrenOf } from '../../helpers/process/processes.ts'
 
-const check = (raw_pipeline: string, allowFiles = false) => checkAdvanced({ raw_pipeline }, DEFAULT_SETTINGS, { allowFiles })
+const checks = createAdvancedChecks({ allowFiles: false })
+const check = (raw_pipeline: string, settings = DEFAULT_SETTINGS) => checks.check({ raw_pipeline }, settings)
+const checkWithFiles = (raw_pipeline: string, allowFiles: boolean | string) =>
+  createAdvancedChecks({ allowFiles }).check({ raw_pipeline }, DEFAULT_SETTINGS)
 
-describe('checkAdvanced', () => {
+describe('the check of an advanced pipeline', () => {
   it.each([
     ['videotestsrc is-live=true ! x264enc ! rtph264pay name=pay0', 1],
     ['( videotestsrc is-live=true ! x264enc ! rtph264pay name="pay0" pt=96 )', 1],
@@ -52,6 +55,7 @@ describe('checkAdvanced', () => {
 
   it.each([
     'videotestsrc !',
+    'videotestsrc :',
     'videotestsrc ! x264enc ! rtph264pay name=pay0 !',
     'videotestsrc ! rtph264pay name="pay0',
     'videotestsrc ! fakesink __check__',
@@ -164,7 +168,7 @@ describe('checkAdvanced', () => {
 
   it('never allows what is on the built-in list, and refuses what the settings add', async () => {
     const settings = { ...DEFAULT_SETTINGS, advanced: { enabled: true, denied_elements: ['x264enc'] } }
-    const checked = (raw_pipeline: string) => checkAdvanced({ raw_pipeline }, settings, { allowFiles: false })
+    const checked = (raw_pipeline: string) => check(raw_pipeline, settings)
     await expect(checked('filesrc location=http://x ! fakesink')).rejects.toThrow('The element filesrc is not allowed here')
     await expect(checked('fdsrc fd=0 ! fakesink')).rejects.toThrow('The element fdsrc is not allowed here')
     await expect(checked('videotestsrc ! x264enc ! fakesink')).rejects.toThrow('The element x264enc is not allowed here')
@@ -172,7 +176,7 @@ describe('checkAdvanced', () => {
   })
 
   it('allows the elements that read files where the operator has given a folder for them, and no others', async () => {
-    const checked = (raw_pipeline: string) => checkAdvanced({ raw_pipeline }, DEFAULT_SETTINGS, { allowFiles: '/srv/video' })
+    const checked = (raw_pipeline: string) => checkWithFiles(raw_pipeline, '/srv/video')
     for (const name of ['filesrc', 'multifilesrc']) {
       expect((await checked(`${name} location=/srv/video/a ! fakesink`)).publishes).toBe(false)
     }
@@ -194,8 +198,8 @@ describe('checkAdvanced', () => {
   })
 
   it('allows file addresses where files are allowed, but denied elements never', async () => {
-    expect((await check('uridecodebin uri=file:///srv/a.mp4 name=d d. ! fakesink', true)).publishes).toBe(false)
-    await expect(check('filesrc location=/srv/a.mp4 ! fakesink', true)).rejects.toMatchObject({ code: 'VALIDATION_ERROR' })
+    expect((await checkWithFiles('uridecodebin uri=file:///srv/a.mp4 name=d d. ! fakesink', true)).publishes).toBe(false)
+    await expect(checkWithFiles('filesrc location=/srv/a.mp4 ! fakesink', true)).rejects.toMatchObject({ code: 'VALIDATION_ERROR' })
   })
 
   it.each([
@@ -206,9 +210,8 @@ describe('checkAdvanced', () => {
     const folder = mkdtempSync(join(tmpdir(), 'inspect-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
     writeFileSync(join(folder, 'gst-inspect-1.0'), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
-    vi.resetModules()
-    const { checkAdvanced } = await import('../../../engine/launch/advanced.ts')
-    const checked = () => checkAdvanced({ raw_pipeline: 'playbin uri=pushfile:///x' }, DEFAULT_SETTINGS, { allowFiles: false })
+    const { check } = createAdvancedChecks({ allowFiles: false })
+    const checked = () => check({ raw_pipeline: 'playbin uri=pushfile:///x' }, DEFAULT_SETTINGS)
     vi.stubEnv('PATH', `${folder}${delimiter}${process.env.PATH}`)
     onTestFinished(() => void vi.unstubAllEnvs())
     await expect(checked()).rejects.toThrow('did not finish reading')
@@ -218,7 +221,7 @@ describe('checkAdvanced', () => {
 
   it('refuses every description when advanced pipelines are switched off', async () => {
     const settings = { ...DEFAULT_SETTINGS, advanced: { ...DEFAULT_SETTINGS.advanced, enabled: false } }
-    await expect(checkAdvanced({ raw_pipeline: 'videotestsrc ! fakesink' }, settings, { allowFiles: true })).rejects.toMatchObject({
+    await expect(check('videotestsrc ! fakesink', settings)).rejects.toMatchObject({
       code: 'VALIDATION_ERROR',
     })
   })
@@ -252,16 +255,7 @@ describe('checkAdvanced', () => {
 
 describe('the check before a start', () => {
   const { signal } = new AbortController()
-  const config = (raw_pipeline: string) => ({
-    id: 'a',
-    mode: 'advanced' as const,
-    raw_pipeline,
-    on_demand: false,
-    output: null,
-    push: [],
-    ephemeral: false,
-    klv_config: { pass_klv: false, auto_extract_geolocation: false },
-  })
+  const config = (raw_pipeline: string) => ({ raw_pipeline })
   const withAdvanced = (advanced: Partial<typeof DEFAULT_SETTINGS.advanced>) => ({
     ...DEFAULT_SETTINGS,
     advanced: { ...DEFAULT_SETTINGS.advanced, ...advanced },
