@@ -10,7 +10,8 @@ import { createRouter, type RouterDeps } from './http/router.ts'
 
 const LOGINS = { name: 'login', requests: 10, window_seconds: 60 } as const
 
-const sessionRoutes = (deps: SessionDeps) => [
+/** Login, logout and the password. */
+export const authRoutes = (deps: SessionDeps) => [
   route({
     method: 'GET',
     path: '/svc/auth/status',
@@ -52,9 +53,6 @@ const sessionRoutes = (deps: SessionDeps) => [
       return noContent()
     },
   }),
-]
-
-const passwordRoutes = (deps: SessionDeps) => [
   route({
     method: 'PUT',
     path: '/svc/auth/password',
@@ -87,9 +85,6 @@ const passwordRoutes = (deps: SessionDeps) => [
     },
   }),
 ]
-
-/** Login, logout and the password. */
-export const authRoutes = (deps: SessionDeps) => [...sessionRoutes(deps), ...passwordRoutes(deps)]
 
 /** Authentication alone, for embedding. */
 export const createAuthHandlers = (deps: SessionDeps & RouterDeps): FetchHandler => createRouter(authRoutes(deps), deps)

@@ -11,7 +11,8 @@ import { createRouter, type RouterDeps } from './http/router.ts'
 
 type FileDeps = Pick<ScreenshotDeps, 'screenshots'>
 
-const allFilesRoutes = (deps: FileDeps) => [
+/** The screenshot files: list, download and delete. */
+export const fileRoutes = (deps: FileDeps) => [
   route({
     method: 'GET',
     path: FILES_PATH,
@@ -48,9 +49,6 @@ const allFilesRoutes = (deps: FileDeps) => [
     answer: jsonAnswer('Number of deleted files', deletedSchema, { some: { deleted: 12 } }),
     handle: async ({ url }) => json({ deleted: await deleteScreenshotsOf(deps, readQuery(url, ['pipeline_id'])) }),
   }),
-]
-
-const oneFileRoutes = (deps: FileDeps) => [
   route({
     method: 'GET',
     path: `${FILES_PATH}/:file`,
@@ -84,9 +82,6 @@ const oneFileRoutes = (deps: FileDeps) => [
     },
   }),
 ]
-
-/** The screenshot files: list, download and delete. */
-export const fileRoutes = (deps: FileDeps) => [...allFilesRoutes(deps), ...oneFileRoutes(deps)]
 
 /** The file operations alone, for embedding. */
 export const createFileHandlers = (deps: FileDeps & RouterDeps): FetchHandler => createRouter(fileRoutes(deps), deps)

@@ -46,7 +46,8 @@ const answersOne = (deps: PipelineRouteDeps) =>
     handle: async (exchange: Exchange) => readyResponse(await oneAnswer(await getPipeline(deps, pipelineIdOf(exchange)))),
   }) as const
 
-const listRoute = (deps: PipelineRouteDeps, list: ReturnType<typeof createListAnswer>) =>
+/** Create, read, replace, patch, delete, play and stop of pipelines. */
+export const pipelineRoutes = (deps: PipelineRouteDeps, list = createListAnswer()) => [
   route({
     ...session,
     method: 'GET',
@@ -60,9 +61,7 @@ const listRoute = (deps: PipelineRouteDeps, list: ReturnType<typeof createListAn
     answer: PIPELINES_ANSWER,
     ready: async () => list(await listPipelines(deps, {})),
     handle: async ({ url }) => readyResponse(list(await listPipelines(deps, readQuery(url, ['mode', 'on_demand', 'state'])))),
-  })
-
-const creationRoutes = (deps: PipelineRouteDeps) => [
+  }),
   route({
     ...session,
     method: 'POST',
@@ -105,9 +104,6 @@ const creationRoutes = (deps: PipelineRouteDeps) => [
     }),
     handle: async ({ request, context }) => json(await validatePipeline(withBoundedChecks(deps, context), await readJson(request))),
   }),
-]
-
-const readRoutes = (deps: PipelineRouteDeps) => [
   route({
     ...session,
     method: 'GET',
@@ -124,9 +120,6 @@ const readRoutes = (deps: PipelineRouteDeps) => [
     summary: 'Read a pipeline; the same as without /status',
     ...answersOne(deps),
   }),
-]
-
-const changeRoutes = (deps: PipelineRouteDeps) => [
   route({
     ...session,
     method: 'PUT',
@@ -177,9 +170,6 @@ const changeRoutes = (deps: PipelineRouteDeps) => [
       return noContent()
     },
   }),
-]
-
-const runRoutes = (deps: PipelineRouteDeps) => [
   route({
     ...session,
     method: 'PUT',
@@ -212,15 +202,6 @@ const runRoutes = (deps: PipelineRouteDeps) => [
     answer: PIPELINE_ANSWER,
     handle: async (exchange) => pipelineAnswer(await stopPipeline(deps, pipelineIdOf(exchange))),
   }),
-]
-
-/** Create, read, replace, patch, delete, play and stop of pipelines. */
-export const pipelineRoutes = (deps: PipelineRouteDeps) => [
-  listRoute(deps, createListAnswer()),
-  ...creationRoutes(deps),
-  ...readRoutes(deps),
-  ...changeRoutes(deps),
-  ...runRoutes(deps),
 ]
 
 const oneAnswer = async (found: FoundPipeline): Promise<ReadyAnswer> => ({

@@ -6,9 +6,8 @@ import { breakFault, notUnderstood, sourceEnded } from '../rtsp/client/client-fa
 import { RtspSession } from '../rtsp/client/client-session.ts'
 import type { Described } from '../rtsp/client/describe-source.ts'
 import { keepAlive } from '../rtsp/client/keep-alive.ts'
-import { formatInterleaved } from '../rtsp/protocol/interleaved.ts'
 import type { RtspRequest } from '../rtsp/protocol/message.ts'
-import type { Channels } from '../rtsp/protocol/transport.ts'
+import { type Carrier, carryOverTcp, carryOverUdp } from './carrier.ts'
 import { FrameRouter } from './frame-router.ts'
 import { TrackInput } from './track-input.ts'
 import type { Track, Tracks } from './tracks.ts'
@@ -22,6 +21,10 @@ const TEARDOWN_MS = 500
 export interface OpenSource {
   readonly described: Described
   readonly tracks: Tracks
+  /** How its packets come: inside the connection, or over UDP. */
+  readonly transport: 'tcp' | 'udp'
+  /** How long a packet that is missing over UDP is waited for, milliseconds. */
+  readonly waitMs: number
 }
 
 interface SourceRun {
@@ -33,10 +36,14 @@ interface SourceRun {
 }
 
 /**
- * Reads an RTSP source over its connection into the streams: RTP inside the connection (RFC 2326 section 10.12). Resolves to the fault
- * that ended it, or undefined when the signal did; the session is then torn down and the connection closed. Never rejects.
+ * Reads an RTSP source into the streams: RTP inside its connection (RFC 2326 section 10.12) or over UDP. Resolves to the fault that ended it, or undefined when the signal did; the session is then torn down and the connection closed. Never rejects.
  */
 export const readSource = (source: OpenSource, run: SourceRun): Promise<Fault | undefined> => new SourceReading(source, run).read()
+
+interface CarriedTrack {
+  readonly input: TrackInput
+  readonly carrier: Carrier
+}
 
 class SourceReading {
   readonly #source: OpenSource
@@ -97,38 +104,48 @@ class SourceReading {
   async #start(): Promise<void> {
     const { video, klv } = this.#source.tracks
     const wanted: readonly Track[] = klv === undefined ? [video] : [video, klv]
-    const inputs = await this.#setUpTracks(wanted)
+    const carried = await this.#setUpTracks(wanted)
     const starts = await this.#session.play()
     // A server may end the session with the answer to PLAY.
     this.#over.signal.throwIfAborted()
     const playedMs = performance.now()
     this.#playing = true
-    for (const [at, input] of inputs.entries()) input.played(playedMs, this.#session.startOf(wanted, at, starts))
+    for (const [at, { input }] of carried.entries()) input.played(playedMs, this.#session.startOf(wanted, at, starts))
     this.#router.play()
-    const carried = inputs.length === 1 ? video.caps.encodingName : `${video.caps.encodingName} and KLV`
-    this.#run.log(`reads ${this.#source.described.address.shown} without a process: ${carried} over TCP`)
+    const media = carried.length === 1 ? video.caps.encodingName : `${video.caps.encodingName} and KLV`
+    const { described, transport } = this.#source
+    this.#run.log(`reads ${described.address.shown} without a process: ${media} over ${transport.toUpperCase()}`)
     keepAlive(this.#session, this.#over.signal)
-    this.#reportEvery(REPORT_INTERVAL_MS, inputs)
+    this.#reportEvery(REPORT_INTERVAL_MS, carried)
   }
 
   /** The tracks that the server sends: the video, and the KLV unless the server refuses it. */
-  async #setUpTracks(wanted: readonly Track[]): Promise<readonly TrackInput[]> {
-    const inputs: TrackInput[] = []
+  async #setUpTracks(wanted: readonly Track[]): Promise<readonly CarriedTrack[]> {
+    const carried: CarriedTrack[] = []
     for (const [at, track] of wanted.entries()) {
-      const channels = await this.#setUp(track, at)
-      if (channels === undefined) continue
+      const carrier = await this.#setUp(track, at)
+      if (carrier === undefined) continue
       // The end of the KLV is not the end of the source.
       const onEnd = at === 0 ? (how: string): void => this.#end.resolve(sourceEnded(how)) : (): void => {}
-      const input = new TrackInput(track, { stream: this.#run.streams[at === 0 ? 0 : 1], rtcp: channels.rtcp, onEnd })
-      if (!this.#router.add(input, channels))
+      const input = new TrackInput(track, { stream: this.#run.streams[at === 0 ? 0 : 1], onEnd })
+      if (!this.#router.add(input, carrier.channels))
         throw notUnderstood(this.#source.described.address.shown, 'it uses one channel for two tracks')
-      inputs.push(input)
+      carried.push({ input, carrier })
     }
-    return inputs
+    return carried
   }
 
-  #setUp(track: Track, at: number): Promise<Channels | undefined> {
-    const set = this.#session.setUp(track, { rtp: 2 * at, rtcp: 2 * at + 1 })
+  #setUp(track: Track, at: number): Promise<Carrier | undefined> {
+    const { described, transport, waitMs } = this.#source
+    const carry = transport === 'udp' ? carryOverUdp : carryOverTcp
+    const set = carry(track, at, {
+      session: this.#session,
+      connection: described.connection,
+      router: this.#router,
+      onError: (error) => this.#break(error),
+      signal: this.#over.signal,
+      waitMs,
+    })
     if (at === 0) return set
     return set.catch((error: unknown) => {
       if (!(error instanceof Fault)) throw error
@@ -137,15 +154,14 @@ class SourceReading {
     })
   }
 
-  #reportEvery(intervalMs: number, inputs: readonly TrackInput[]): void {
-    const { connection } = this.#source.described
+  #reportEvery(intervalMs: number, carried: readonly CarriedTrack[]): void {
     const ssrc = randomBytes(4).readUInt32BE()
     // RFC 7022: a name that no other has and that tells nothing.
     const cname = randomBytes(12).toString('base64')
     const timer = setInterval(() => {
-      for (const input of inputs) {
+      for (const { input, carrier } of carried) {
         const report = input.report(ssrc, cname, performance.now())
-        if (input.rtcp !== undefined && report !== undefined) connection.sendFrame(formatInterleaved(input.rtcp, report))
+        if (report !== undefined) carrier.sendReport(report)
       }
     }, intervalMs)
     this.#over.signal.addEventListener('abort', () => clearInterval(timer), { once: true })

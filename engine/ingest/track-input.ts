@@ -13,15 +13,12 @@ const isRtp = (packet: Buffer): boolean => packet.length >= RTP_HEADER_BYTES && 
 
 interface TrackOutput {
   readonly stream: RtpStream
-  /** Channel for receiver reports; undefined when the server has none. */
-  readonly rtcp: number | undefined
   /** Called when the track ends; `how` completes "The source ended the stream:". */
   readonly onEnd: (how: string) => void
 }
 
 /** The packets of one track on their way from the connection into a stream. */
 export class TrackInput {
-  readonly rtcp: number | undefined
   readonly #stream: RtpStream
   readonly #track: Track
   /** The codec, if another one may follow unseen. */
@@ -33,10 +30,9 @@ export class TrackInput {
   /** RTP timestamp of the source at running time 0. */
   #zero: number | undefined
 
-  constructor(track: Track, { stream, rtcp, onEnd }: TrackOutput) {
+  constructor(track: Track, { stream, onEnd }: TrackOutput) {
     this.#track = track
     this.#stream = stream
-    this.rtcp = rtcp
     this.#codec = isNalCodec(track.caps.encodingName) ? track.caps.encodingName : undefined
     this.#reception = new Reception(track.caps.clockRate)
     this.#onEnd = onEnd

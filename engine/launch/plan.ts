@@ -135,7 +135,10 @@ const planRtsp = async (
 ): Promise<Plan> => {
   const { described, facts } = await probeRtsp(parseAddress(config.source.uri), context)
   const tracks = history.tracks(config.source.uri, described)
-  if (tracks !== undefined) return { source: { described, tracks }, klv: facts.klv }
+  if (tracks !== undefined) {
+    const waitMs = config.source.latency_ms
+    return { source: { described, tracks, transport: history.transport(config.source.uri), waitMs }, klv: facts.klv }
+  }
   described.connection.close()
   return { launch: simpleLaunch(config, { ...facts, program }, null), klv: facts.klv }
 }

@@ -46,9 +46,9 @@ export class ReadingHistory {
     return sourceScheme(uri) === 'rtsp' && this.#overUdp.has(uri) ? 'udp' : 'tcp'
   }
 
-  /** The tracks that the engine itself reads, over TCP; undefined when a child reads the source. */
+  /** The tracks that the engine itself reads; undefined when a child reads the source. */
   tracks(uri: string, described: Described): Tracks | undefined {
-    if (this.#reader === 'child' || this.transport(uri) === 'udp') return undefined
+    if (this.#reader === 'child') return undefined
     const tracks = tracksOf(described.sdp)
     if (tracks === undefined) return undefined
     const signature = signatureOf(described)

@@ -74,6 +74,11 @@ export class RtspConnection {
     socket.on('data', (chunk: Buffer) => this.#read(chunk))
   }
 
+  /** The addresses of both ends, without a port; empty once the connection is closed. */
+  get addresses(): { readonly local: string; readonly remote: string } {
+    return { local: this.#socket.localAddress ?? '', remote: this.#socket.remoteAddress ?? '' }
+  }
+
   /** Connects to the server of an address. Rejects with the socket's error, or the reason of `deadline`. */
   static open({ scheme, host, port: given }: Address, deadline: AbortSignal): Promise<RtspConnection> {
     return new Promise((resolve, reject) => {

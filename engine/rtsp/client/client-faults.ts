@@ -13,12 +13,11 @@ export const notUnderstood = (shown: string, why: string): Fault =>
     cause: NOT_UNDERSTOOD,
   })
 
-export const transportRefused = (shown: string): Fault =>
-  new Fault(
-    'source_error',
-    `${shown} refuses to send its RTP over TCP. With rtsp:// the next attempt uses UDP; rtspt:// and rtsps:// use TCP only.`,
-    { cause: TRANSPORT_REFUSED },
-  )
+export const transportRefused = (shown: string, transport: 'TCP' | 'UDP'): Fault => {
+  const next =
+    transport === 'UDP' ? 'The next attempt uses TCP.' : 'With rtsp:// the next attempt uses UDP; rtspt:// and rtsps:// use TCP only.'
+  return new Fault('source_error', `${shown} refuses to send its RTP over ${transport}. ${next}`, { cause: TRANSPORT_REFUSED })
+}
 
 export const sourceEnded = (how: string): Fault => new Fault('ended', `The source ended the stream: ${how}.`)
 
@@ -35,7 +34,6 @@ const SAME_FOR_ALL = new Set([401, 403, 453, 503])
 
 /** The fault of a response to SETUP or PLAY that is no success. */
 export const refusal = (method: string, status: number, shown: string, hasCredentials: boolean): Fault => {
-  if (status === 461) return transportRefused(shown)
   const known = SAME_FOR_ALL.has(status) ? statusFault(status, shown, hasCredentials) : undefined
   return known ?? notUnderstood(shown, `it answers ${method} with ${status}`)
 }

@@ -2,7 +2,7 @@ import type { HeaderFields } from '../protocol/format-message.ts'
 import { parseRtpInfo, parseSession, type RtpStart, type SessionField } from '../protocol/header-fields.ts'
 import type { RtspResponse } from '../protocol/message.ts'
 import { attribute } from '../protocol/sdp.ts'
-import { type Channels, parseChannels } from '../protocol/transport.ts'
+import { type Channels, parseChannels, parseServerPorts, type ServerPorts } from '../protocol/transport.ts'
 import { ClosedEarly } from './client-connection.ts'
 import { notUnderstood, refusal, transportRefused } from './client-faults.ts'
 import { baseUrl, controlUrl } from './control-url.ts'
@@ -43,19 +43,35 @@ export class RtspSession {
 
   /** Sets up a track over TCP; answers the channels that the server uses. Throws Fault. */
   async setUp(track: SessionTrack, asked: Channels): Promise<Channels> {
+    const field = await this.#setUp(track, 'TCP', `RTP/AVP/TCP;unicast;interleaved=${asked.rtp}-${asked.rtcp}`)
+    const channels = parseChannels(field, asked)
+    if (channels === undefined) throw transportRefused(this.#described.address.shown, 'TCP')
+    return channels
+  }
+
+  /** Sets up a track over UDP, to two ports of this host; answers where the server sends from. Throws Fault. */
+  async setUpUdp(
+    track: SessionTrack,
+    { rtpPort, rtcpPort }: { readonly rtpPort: number; readonly rtcpPort: number },
+  ): Promise<ServerPorts> {
+    const ports = parseServerPorts(await this.#setUp(track, 'UDP', `RTP/AVP;unicast;client_port=${rtpPort}-${rtcpPort}`))
+    if (ports === undefined) throw transportRefused(this.#described.address.shown, 'UDP')
+    return ports
+  }
+
+  /** Answers the Transport field of the response. */
+  async #setUp(track: SessionTrack, protocol: 'TCP' | 'UDP', transport: string): Promise<string | undefined> {
     const { address } = this.#described
-    const transport = `RTP/AVP/TCP;unicast;interleaved=${asked.rtp}-${asked.rtcp}`
     const send = (): Promise<RtspResponse> => this.send('SETUP', controlUrl(this.#base, track.control), { Transport: transport })
     let response = await send()
     if (WRONG_ADDRESS.has(response.status) && !this.established && this.#base !== requestUrl(address)) {
       this.#base = requestUrl(address)
       response = await send()
     }
+    if (response.status === 461) throw transportRefused(address.shown, protocol)
     this.#require(response, 'SETUP')
     this.#session ??= parseSession(response.headers.get('session'))
-    const channels = parseChannels(response.headers.get('transport'), asked)
-    if (channels === undefined) throw transportRefused(address.shown)
-    return channels
+    return response.headers.get('transport')
   }
 
   /** Starts the media; answers where each track begins, as far as the server says so. Throws Fault. */

@@ -9,6 +9,14 @@ export interface Channels {
   readonly rtcp: number | undefined
 }
 
+/** Where a server sends the packets of a track from. */
+export interface ServerPorts {
+  readonly rtp: number | undefined
+  readonly rtcp: number | undefined
+  /** Its address, where it is not the one of the connection. */
+  readonly source: string | undefined
+}
+
 const MAX_TRANSPORTS = 8
 const MAX_CHANNEL = 255
 const MAX_PORT = 65_535
@@ -62,4 +70,12 @@ export const parseChannels = (field: string | undefined, asked: Channels): Chann
   if (!parameters.has('interleaved')) return protocol === '' || protocol === 'RTP/AVP/TCP' ? asked : undefined
   const [rtp, rtcp] = parseRange(parameters.get('interleaved'), MAX_CHANNEL) ?? []
   return rtp === undefined ? asked : { rtp, rtcp: rtcp === rtp ? undefined : rtcp }
+}
+
+/** The ports in the field of a response; undefined for another transport than unicast RTP over UDP. */
+export const parseServerPorts = (field: string | undefined): ServerPorts | undefined => {
+  const [{ protocol = '', parameters = new Map<string, string>() } = {}] = parseTransports(field ?? '')
+  if (!/^RTP\/AVP(?:\/UDP)?$/.test(protocol) || parameters.has('multicast') || parameters.has('interleaved')) return undefined
+  const [rtp, rtcp] = parseRange(parameters.get('server_port'), MAX_PORT) ?? []
+  return { rtp, rtcp, source: parameters.get('source') }
 }

@@ -110,7 +110,7 @@ describe('a source read by the engine', () => {
     expect([play.by, play.streams[0].caps?.encodingName]).toEqual(['child', 'H264'])
   })
 
-  it('that sends over UDP only is read by a child after its first refusal, and by the engine when it has changed', async () => {
+  it('that sends over UDP only is read over UDP after its first refusal, and over TCP when it has changed', async () => {
     const planner = engineReads()
     const udp = await startRtspSource(['--transport', 'udp'])
     onTestFinished(() => udp.stop())
@@ -119,7 +119,12 @@ describe('a source read by the engine', () => {
     expect(noTcp).toMatchObject({ reason: 'source_error', cause: TRANSPORT_REFUSED })
     const play = await playSource(uri, { planner, previousFault: noTcp })
     await play.media()
-    expect(play.by).toBe('child')
+    await until(
+      () => play.video.length,
+      (count) => count > 20,
+    )
+    expect([play.by, play.streams[0].caps?.encodingName, gapsOf(play.video)]).toEqual(['engine', 'H264', []])
+    expect(play.log().join()).toContain('H264 over UDP')
     await play.stop()
     await udp.stop()
     const tcp = await startRtspSource(['--transport', 'tcp', '--port', String(udp.port)])
@@ -128,7 +133,23 @@ describe('a source read by the engine', () => {
     expect(noUdp).toMatchObject({ cause: TRANSPORT_REFUSED })
     const again = await playSource(uri, { planner, previousFault: noUdp })
     await again.media()
-    expect(again.by).toBe('engine')
+    expect([again.by, again.log().join()]).toEqual(['engine', expect.stringContaining('H264 over TCP')])
+  })
+
+  it('over UDP brings its KLV at the times of the video', async () => {
+    const planner = engineReads()
+    const source = await startRtspSource(['--transport', 'udp'])
+    onTestFinished(() => source.stop())
+    const previousFault = await faultOf(source.url('/klv'), { planner })
+    const play = await playSource(source.url('/klv'), { planner, previousFault })
+    await play.media()
+    await until(
+      () => play.klv.length,
+      (count) => count > 5,
+    )
+    expect([play.by, play.streams[1].caps?.encodingName]).toEqual(['engine', 'SMPTE336M'])
+    const [klv, video] = [play.klv.at(-1), play.video.at(-1)]
+    expect(Math.abs((klv?.mediaMs ?? 0) - (klv?.arrivedMs ?? 0) - ((video?.mediaMs ?? 0) - (video?.arrivedMs ?? 0)))).toBeLessThan(400)
   })
 
   it('over TLS with a self-signed certificate and over rtspt:// passes through', async () => {

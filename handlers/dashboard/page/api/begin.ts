@@ -1,17 +1,17 @@
 import { effect } from '@preact/signals'
 import { api } from './api.ts'
-import { connected, followPipelines, loaded } from './pipelines.ts'
+import { connected, keepPipelines, loaded } from './pipelines.ts'
 import { authEnabled, loginNeeded, passwordChanging, token } from './session.ts'
 
 const RETRY_MS = 1000
 
-/** Follows the pipelines whenever no login is needed. Resolves when there is something to show: pipelines or the login. */
+/** Asks whether a login is needed, and follows the pipelines whenever it is not. Resolves when the page knows what to show. */
 export const begin = (): Promise<void> => {
-  void readAuthStatus()
+  void findOut()
   effect(() => {
     if (authEnabled.value === undefined || loginNeeded.value || passwordChanging.value) return
     const session = new AbortController()
-    followPipelines(session.signal)
+    keepPipelines(session.signal)
     return () => session.abort()
   })
   const known = Promise.withResolvers<void>()
@@ -21,7 +21,7 @@ export const begin = (): Promise<void> => {
   return known.promise
 }
 
-const readAuthStatus = async (): Promise<void> => {
+const findOut = async (): Promise<void> => {
   while (authEnabled.value === undefined) {
     try {
       const { auth_enabled } = await api.getAuthStatus()

@@ -1,6 +1,5 @@
 import { api } from '../api/api.ts'
 import { take } from '../api/pipelines.ts'
-import { Page } from '../ui/page.tsx'
 import { goTo, pipelineHref } from '../ui/route.ts'
 import { bodyOf, type Draft, EMPTY_DRAFT } from './draft.ts'
 import { Editor } from './editor.tsx'
@@ -11,9 +10,12 @@ const create = async (draft: Draft): Promise<void> => {
   goTo(pipelineHref(pipeline.id))
 }
 
-/** The form for a new pipeline; `uri`: the camera it was opened for. */
+/** The form for a new pipeline; a camera may have been chosen already. */
 export const CreatePage = ({ uri }: { readonly uri: string | undefined }) => (
-  <Page title="New pipeline" isNarrow>
+  <div class="page page-narrow">
+    <div class="head">
+      <h1>New pipeline</h1>
+    </div>
     <Editor
       form={`new ${uri ?? ''}`}
       draft={uri === undefined ? EMPTY_DRAFT : { ...EMPTY_DRAFT, uri, codec: 'h264' }}
@@ -23,5 +25,5 @@ export const CreatePage = ({ uri }: { readonly uri: string | undefined }) => (
       save={create}
       cancelHref="#/"
     />
-  </Page>
+  </div>
 )

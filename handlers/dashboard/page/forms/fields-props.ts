@@ -1,10 +1,10 @@
 import type { Draft } from './draft.ts'
 
-/** Props of a group of fields. */
+/** What a group of fields needs. */
 export interface FieldsProps {
   readonly draft: Draft
   readonly set: (change: Partial<Draft>) => void
-  /** The mistake of a field that the user has left. */
+  /** What is wrong with a field, once somebody has been there. */
   readonly errorOf: (path: string) => string | undefined
   readonly touch: (path: string) => () => void
 }

@@ -2,12 +2,11 @@ import { computed, signal } from '@preact/signals'
 import { loaded, pipelines } from '../api/pipelines.ts'
 import type { Pipeline } from '../api/types.ts'
 import { Icon } from '../ui/icon.tsx'
-import { Page } from '../ui/page.tsx'
 import { Waiting } from '../ui/waiting.tsx'
-import { countText, sourceText } from '../words/format.ts'
+import { sourceText } from '../words/format.ts'
 import { GROUPS, type Group } from '../words/phases.ts'
 import { Card } from './card.tsx'
-import { FirstSteps, NewPipeline } from './first-steps.tsx'
+import { FirstSteps } from './first-steps.tsx'
 
 const group = signal<Group>('all')
 const search = signal('')
@@ -22,7 +21,7 @@ const counts = computed(() => {
 const matches = (pipeline: Pipeline, text: string): boolean =>
   pipeline.id.toLowerCase().includes(text) || sourceText(pipeline).toLowerCase().includes(text)
 
-/** Ids as one string, which stays equal while only numbers of the pipelines change. */
+/** Ids as one text: it changes when the selection changes, and not with every number of a pipeline. */
 const shownIds = computed(() => {
   const text = search.value.trim().toLowerCase()
   return sorted.value
@@ -37,14 +36,21 @@ export const Overview = () => {
   if (pipelines.value.size === 0) return <FirstSteps />
   const ids = shownIds.value === '' ? [] : shownIds.value.split(' ')
   return (
-    <Page title="Pipelines" action={<NewPipeline />}>
+    <div class="page">
+      <div class="head">
+        <h1>Pipelines</h1>
+        <a class="button button-primary" href="#/new">
+          <Icon name="plus" />
+          <span>New pipeline</span>
+        </a>
+      </div>
       <Filters />
       <p class="sr-only" role="status">
-        {countText(ids.length, 'pipeline')} shown
+        {ids.length === 1 ? '1 pipeline shown' : `${ids.length} pipelines shown`}
       </p>
       {ids.length === 0 ? (
         <div class="empty">
-          <p>No pipeline matches.</p>
+          <p>No pipeline fits.</p>
           <button type="button" class="button button-plain" onClick={showAll}>
             Show all
           </button>
@@ -56,7 +62,7 @@ export const Overview = () => {
           ))}
         </ul>
       )}
-    </Page>
+    </div>
   )
 }
 
@@ -104,9 +110,12 @@ const Filters = () => (
   </div>
 )
 
-/** Shown until the first answer. */
+/** The outline of the page until the first answer. */
 const Loading = () => (
-  <Page title="Pipelines" isBusy>
+  <div class="page" aria-busy="true">
+    <div class="head">
+      <h1>Pipelines</h1>
+    </div>
     <Waiting />
-  </Page>
+  </div>
 )

@@ -1,15 +1,17 @@
-import { Page } from '../ui/page.tsx'
 import { PasswordPanel } from './password-panel.tsx'
 import { ServicePanel } from './service-panel.tsx'
 import { SettingsForm } from './settings-form.tsx'
 
-/** Service status, password and settings. */
+/** The settings of the service, its password, and how it is. */
 export const SettingsPage = () => (
-  <Page title="Settings" isNarrow>
+  <div class="page page-narrow">
+    <div class="head">
+      <h1>Settings</h1>
+    </div>
     <div class="stack">
       <ServicePanel />
       <PasswordPanel />
       <SettingsForm />
     </div>
-  </Page>
+  </div>
 )

@@ -20,7 +20,7 @@ interface TextFieldProps extends FieldProps {
   readonly isCode?: boolean
 }
 
-/** The name, help and error of a field. */
+/** What each field has around it: name, help, and what is wrong with it. */
 const Frame = ({
   name,
   help,

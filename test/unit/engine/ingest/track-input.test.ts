@@ -14,7 +14,7 @@ const firstAfter = (byInfoMs: number | undefined): number => {
   const caps = parseRtpCaps(H264_CAPS)
   if (caps === undefined) throw new Error('The caps are not RTP')
   const track = { control: undefined, payload: 96, caps }
-  const input = new TrackInput(track, { stream: new RtpStream(), rtcp: undefined, onEnd: () => {} })
+  const input = new TrackInput(track, { stream: new RtpStream(), onEnd: () => {} })
   const begin = 7_000_000
   input.played(PLAYED_MS, byInfoMs === undefined ? undefined : begin)
   const packet = rtpPacket({ sequence: 1, timestamp: begin + ((byInfoMs ?? 0) * RATE) / 1000 })

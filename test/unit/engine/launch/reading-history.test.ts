@@ -58,7 +58,7 @@ it('a source that refuses TCP gets UDP until it refuses that too, and each fault
   }
   const noTcp = refusal()
   expect([after(undefined), after(noTcp), after(noTcp), after(new Fault('ended', 'away'))]).toEqual(['tcp', 'udp', 'udp', 'udp'])
-  expect(by(history, described())).toBe('child')
+  expect(by(history, described())).toBe('engine')
   const noUdp = refusal()
   expect([after(noUdp), after(noUdp)]).toEqual(['tcp', 'tcp'])
   for (const scheme of ['rtspt', 'rtsps']) expect(after(refusal(), `${scheme}://h/x`)).toBe('tcp')

@@ -21,5 +21,5 @@ export const Sparkline = ({ values, label }: { readonly values: readonly number[
   )
 }
 
-/** Values shown: two minutes. */
+/** How many values it shows: two minutes. */
 export const LENGTH = 60

@@ -1,9 +1,9 @@
-/** Upper bound of the wait, milliseconds. */
+/** Not later than this, however busy the page is; milliseconds. */
 const IDLE_MS = 1000
-/** Safari has no requestIdleCallback. */
+/** Safari cannot tell when it is idle. */
 const PAUSE_MS = 200
 
-/** Resolves when the page is idle, so that the picture is not delayed. */
+/** Resolves when the page has nothing better to do: what is not seen first waits until the picture is there. */
 export const whenIdle = (): Promise<void> =>
   new Promise((resolve) => {
     if (typeof requestIdleCallback === 'undefined') setTimeout(resolve, PAUSE_MS)

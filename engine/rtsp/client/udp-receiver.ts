@@ -1,0 +1,83 @@
+import { createSocket, type Socket } from 'node:dgram'
+import { once } from 'node:events'
+import { isIPv6 } from 'node:net'
+import type { ServerPorts } from '../protocol/transport.ts'
+
+/** The two ports of a track that comes over UDP (RFC 3550 section 11). */
+export interface UdpReceiver {
+  /** An even port, and the odd one above it. */
+  readonly rtpPort: number
+  readonly rtcpPort: number
+  /** Calls back for each packet that comes from the server: from the address of its connection, or the one that it names. */
+  listen(handlers: UdpHandlers, namedSource: string | undefined): void
+  /** Sends RTCP to the server; what cannot be sent is dropped, as the network may do. */
+  sendRtcp(packet: Buffer, port: number | undefined): void
+  /** Lets packets of these ports of the server pass a firewall or address translation on the way. */
+  openPath(server: Pick<ServerPorts, 'rtp' | 'rtcp'>): void
+  close(): void
+}
+
+interface UdpHandlers {
+  readonly onRtp: (packet: Buffer) => void
+  readonly onRtcp: (packet: Buffer) => void
+}
+
+const MAX_ATTEMPTS = 24
+/** A key frame comes in one burst, also while the event loop is busy; the kernel grants at most net.core.rmem_max. */
+const RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024
+/** A packet of RTP without payload, version 2: servers drop it. */
+const EMPTY_RTP = Buffer.from('800000000000000000000000', 'hex')
+/** A receiver report without blocks (RFC 3550 section 6.4.2). */
+const EMPTY_REPORT = Buffer.from('80c9000100000000', 'hex')
+
+/** Opens a pair of ports at the local address of the connection to the server. Rejects when no pair is free. */
+export const openUdpReceiver = async (localAddress: string, serverAddress: string): Promise<UdpReceiver> => {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    const rtp = await bind(localAddress, 0)
+    const { port } = rtp.address()
+    const rtcp = port % 2 === 0 ? await bind(localAddress, port + 1).catch(() => undefined) : undefined
+    if (rtcp !== undefined) return receiver(rtp, rtcp, serverAddress)
+    rtp.close()
+  }
+  throw new Error('No pair of UDP ports is free')
+}
+
+const isPort = (port: number | undefined): port is number => port !== undefined && port > 0
+
+const bind = async (address: string, port: number): Promise<Socket> => {
+  const socket = createSocket({ type: isIPv6(address) ? 'udp6' : 'udp4', recvBufferSize: RECEIVE_BUFFER_BYTES })
+  socket.bind(port, address)
+  try {
+    await once(socket, 'listening')
+  } catch (error) {
+    socket.close()
+    throw error
+  }
+  // An ICMP error of a packet that was sent: the server's port is closed, which its RTSP connection tells.
+  socket.on('error', () => {})
+  return socket
+}
+
+const receiver = (rtp: Socket, rtcp: Socket, serverAddress: string): UdpReceiver => {
+  const send = (socket: Socket, packet: Buffer, port: number): void => socket.send(packet, port, serverAddress, () => {})
+  return {
+    rtpPort: rtp.address().port,
+    rtcpPort: rtcp.address().port,
+    listen: ({ onRtp, onRtcp }, namedSource) => {
+      const isOfServer = ({ address }: { readonly address: string }): boolean => address === serverAddress || address === namedSource
+      rtp.on('message', (packet, from) => isOfServer(from) && onRtp(packet))
+      rtcp.on('message', (packet, from) => isOfServer(from) && onRtcp(packet))
+    },
+    sendRtcp: (packet, port) => {
+      if (isPort(port)) send(rtcp, packet, port)
+    },
+    openPath: (server) => {
+      if (isPort(server.rtp)) send(rtp, EMPTY_RTP, server.rtp)
+      if (isPort(server.rtcp)) send(rtcp, EMPTY_REPORT, server.rtcp)
+    },
+    close: () => {
+      rtp.close()
+      rtcp.close()
+    },
+  }
+}
