@@ -65,6 +65,7 @@ interface Machine {
   readonly audit: number
   readonly denied: readonly number[]
   readonly socket: number
+  readonly socketPair: number
   readonly clone: number
   readonly clone3: number
 }
@@ -72,8 +73,15 @@ interface Machine {
 const defined = (number: number | undefined): readonly number[] => (number === undefined ? [] : [number])
 
 const MACHINES: Readonly<Record<string, Machine>> = {
-  x64: { audit: 0xc000003e, denied: DENIED.map(([, x64]) => x64), socket: 41, clone: 56, clone3: 435 },
-  arm64: { audit: 0xc00000b7, denied: DENIED.flatMap(([, , arm64]) => defined(arm64)), socket: 198, clone: 220, clone3: 435 },
+  x64: { audit: 0xc000003e, denied: DENIED.map(([, x64]) => x64), socket: 41, socketPair: 53, clone: 56, clone3: 435 },
+  arm64: {
+    audit: 0xc00000b7,
+    denied: DENIED.flatMap(([, , arm64]) => defined(arm64)),
+    socket: 198,
+    socketPair: 199,
+    clone: 220,
+    clone3: 435,
+  },
 }
 
 const AF_UNIX = 1
@@ -81,6 +89,8 @@ const AF_INET = 2
 const AF_INET6 = 10
 /** getaddrinfo(3) asks for the addresses of the host over it. */
 const AF_NETLINK = 16
+/** Of the type of a socket, without its flags (socket(2)). */
+const [TYPE_MASK, SOCK_STREAM] = [0xf, 1]
 const CLONE_NEWUSER = 0x10000000
 /** System calls of the 32-bit ABI x32 have this bit. */
 const X32 = 0x40000000
@@ -94,6 +104,7 @@ const LOAD = 0x20
 const EQUAL = 0x15
 const AT_LEAST = 0x35
 const ANY_BIT = 0x45
+const AND = 0x54
 const RETURN = 0x06
 const ALLOW = 0x7fff0000
 const KILL = 0x80000000
@@ -103,6 +114,7 @@ const errno = (number: number): number => 0x00050000 | number
 const CALL = 0
 const MACHINE = 4
 const ARGUMENT = 16
+const SECOND_ARGUMENT = 24
 
 type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, value: number]
 
@@ -111,7 +123,7 @@ const result = (value: number): Instruction => [RETURN, 0, 0, value]
 /** Answers with `answer` when the value that was loaded equals `value`. */
 const when = (value: number, answer: number): readonly Instruction[] => [[EQUAL, 0, 1, value], result(answer)]
 
-const program = ({ audit, denied, socket, clone, clone3 }: Machine, families: readonly number[]): readonly Instruction[] => [
+const program = ({ audit, denied, socket, socketPair, clone, clone3 }: Machine, families: readonly number[]): readonly Instruction[] => [
   [LOAD, 0, 0, MACHINE],
   [EQUAL, 1, 0, audit],
   result(KILL),
@@ -124,6 +136,13 @@ const program = ({ audit, denied, socket, clone, clone3 }: Machine, families: re
   [EQUAL, 0, 4, clone],
   [LOAD, 0, 0, ARGUMENT],
   [ANY_BIT, 0, 1, CLONE_NEWUSER],
+  result(errno(EPERM)),
+  result(ALLOW),
+  // A datagram socket of a pair can be connected anew, to any program of the host that listens; a stream cannot (unix(7)).
+  [EQUAL, 0, 5, socketPair],
+  [LOAD, 0, 0, SECOND_ARGUMENT],
+  [AND, 0, 0, TYPE_MASK],
+  [EQUAL, 1, 0, SOCK_STREAM],
   result(errno(EPERM)),
   result(ALLOW),
   [EQUAL, 0, 2 + 2 * families.length, socket],

@@ -140,6 +140,15 @@ describe('a child in its sandbox', () => {
     desktop.close()
   })
 
+  it('makes pairs of stream sockets alone: others could be connected to a program of the host', async () => {
+    const pair = (type: string) =>
+      shell(`perl -MSocket -e 'socketpair(my $a, my $b, AF_UNIX, ${type}, 0) or die "$!"; print "made"'`, { network: true })
+    const [stream, datagram, packets] = await Promise.all(['SOCK_STREAM', 'SOCK_DGRAM', 'SOCK_SEQPACKET'].map(pair))
+    expect(stream?.stdout).toBe('made')
+    for (const refused of [datagram, packets])
+      expect(refused).toMatchObject({ stdout: '', stderr: expect.stringContaining('not permitted') })
+  })
+
   it('has no more than 256 MiB for what it writes', async () => {
     const { stdout } = await shell('for f in /tmp /dev/shm; do head -c 300M /dev/zero > $f/a; wc -c < $f/a; done')
     expect(stdout.trim().split('\n').map(Number)).toEqual([268_435_456, 268_435_456])
