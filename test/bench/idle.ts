@@ -5,8 +5,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { cpuSeconds, sleep } from '../helpers/bench/measure.ts'
 import { createIdlePipelines, withService } from '../helpers/bench/service-run.ts'
+import { freePort } from '../helpers/ports.ts'
 import type { Service } from '../helpers/process/service.ts'
-import { freePort } from '../helpers/rtsp/media.ts'
 
 const [seconds = 30, ...given] = process.argv.slice(2).map(Number)
 const SIZES = given.length === 0 ? [0, 1000, 10_000] : given

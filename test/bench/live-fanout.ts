@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { cpuSeconds, quantile, sleep, start, startSource } from '../helpers/bench/measure.ts'
 import { withService } from '../helpers/bench/service-run.ts'
-import { freePort } from '../helpers/rtsp/media.ts'
+import { freePort } from '../helpers/ports.ts'
 
 const [counts = '1,20', rounds = '3', seconds = '6', path = 'video'] = process.argv.slice(2)
 const KINDS = ['http', 'rtsp', 'direct'] as const

@@ -6,8 +6,9 @@
 import { join } from 'node:path'
 import { cpuSeconds, quantile, rtspLine, sleep, start } from '../helpers/bench/measure.ts'
 import { createPipeline, withService } from '../helpers/bench/service-run.ts'
+import { freePort } from '../helpers/ports.ts'
 import { childrenOf, privateBytes } from '../helpers/process/processes.ts'
-import { freePort } from '../helpers/rtsp/media.ts'
+
 import { openReader, sequenceGaps } from '../helpers/rtsp/reader.ts'
 import { startRtspSource } from '../helpers/rtsp/source.ts'
 

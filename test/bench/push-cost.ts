@@ -9,9 +9,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { cpuSeconds, quantile, sleep, start, startRtspFeed } from '../helpers/bench/measure.ts'
 import { createPipeline, withService } from '../helpers/bench/service-run.ts'
+import { freePort } from '../helpers/ports.ts'
 import { childrenOf } from '../helpers/process/processes.ts'
 import type { Service } from '../helpers/process/service.ts'
-import { freePort } from '../helpers/rtsp/media.ts'
+
 import { until } from '../helpers/until.ts'
 
 const [schemes = 'srt,udp,rtmp', pushes = '8', readers = '20', rounds = '3', seconds = '6'] = process.argv.slice(2)

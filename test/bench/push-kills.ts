@@ -8,8 +8,9 @@ import { once } from 'node:events'
 import { quantile, sleep } from '../helpers/bench/measure.ts'
 import { createPipeline, withService } from '../helpers/bench/service-run.ts'
 import { startMediaServer } from '../helpers/media/media-server.ts'
+import { freePort } from '../helpers/ports.ts'
 import { childrenOf } from '../helpers/process/processes.ts'
-import { freePort } from '../helpers/rtsp/media.ts'
+
 import { openReader, sequenceGaps } from '../helpers/rtsp/reader.ts'
 import { until } from '../helpers/until.ts'
 

@@ -10,7 +10,7 @@ import { loadGets } from '../helpers/bench/http-load.ts'
 import { cpuSeconds, quantile, start } from '../helpers/bench/measure.ts'
 import { createIdlePipelines, withService } from '../helpers/bench/service-run.ts'
 import { watchedLoops, watchLoops } from '../helpers/bench/watch-loops.ts'
-import { freePort } from '../helpers/rtsp/media.ts'
+import { freePort } from '../helpers/ports.ts'
 
 const [rounds = 3, seconds = 5, ...sizes] = process.argv.slice(2).map(Number)
 const SIZES = sizes.length === 0 ? [100, 10_000] : sizes

@@ -16,7 +16,7 @@ import {
   startServer,
   startSource,
 } from '../helpers/bench/measure.ts'
-import { freePort } from '../helpers/rtsp/media.ts'
+import { freePort } from '../helpers/ports.ts'
 
 const [readerCounts = '1,25,100,200', rounds = '3', seconds = '15', transport = 'tcp', way = 'payload'] = process.argv.slice(2)
 const SERVERS: readonly ServerKind[] = way === 'passthrough' ? ['engine', 'child', 'gst-rtsp-server'] : ['publisher', 'gst-rtsp-server']

@@ -1,3 +1,4 @@
+import { freePort } from '../helpers/ports.ts'
 /**
  * From PLAY to the first byte of a key frame, and from connecting to it, joins at random phases of a 2 s GOP; and how far the
  * newest picture that came is behind the clock 300 ms later. rtsp-join [JOINS] [tcp|udp] [open|password|tls]
@@ -7,7 +8,7 @@ import { keyFrameDetector } from '../../engine/rtp/key-frame.ts'
 import { quantile, sleep, sourceLine, startServer, startSource } from '../helpers/bench/measure.ts'
 import { makeCertificate } from '../helpers/rtsp/certificate.ts'
 import { digest } from '../helpers/rtsp/credentials.ts'
-import { freePort } from '../helpers/rtsp/media.ts'
+
 import { connectReader } from '../helpers/rtsp/reader.ts'
 
 const [joins = '30', transport = 'tcp', access = 'open'] = process.argv.slice(2)

@@ -5,7 +5,8 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { quantile, sleep } from '../helpers/bench/measure.ts'
-import { freePort } from '../helpers/rtsp/media.ts'
+import { freePort } from '../helpers/ports.ts'
+
 import { framedPackets, IDR, rtpPacket, SLICE } from '../helpers/rtsp/packets.ts'
 import { openReader } from '../helpers/rtsp/reader.ts'
 

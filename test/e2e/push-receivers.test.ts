@@ -5,10 +5,10 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { flightPacket } from '../../engine/klv/st0601/synthetic-flight.ts'
 import { startTsKlvSender } from '../helpers/klv/ts-sender.ts'
 import { startMediaServer } from '../helpers/media/media-server.ts'
-import { freeUdpPort } from '../helpers/media/play-launch.ts'
 import { create, pushesOf, states } from '../helpers/media/pushes.ts'
-import { decodeFrames, expectDecoded, freeTcpPort, saveStream } from '../helpers/media/receivers.ts'
+import { decodeFrames, expectDecoded, saveStream } from '../helpers/media/receivers.ts'
 import { startRtmpMediaServer } from '../helpers/media/rtmp-media-server.ts'
+import { freePort, freeUdpPort } from '../helpers/ports.ts'
 import { residentBytes } from '../helpers/process/processes.ts'
 import { startService } from '../helpers/process/service.ts'
 import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
@@ -47,7 +47,7 @@ describe('pushes to real receivers', () => {
   it('carry H.265 over SRT, UDP and RTSP, and say that RTMP cannot', async () => {
     const [server, service] = await Promise.all([startMediaServer(), startService()])
     onTestFinished(() => server.stop())
-    const [srt, udp, rtmp] = [await freeUdpPort(), await freeUdpPort(), await freeTcpPort()]
+    const [srt, udp, rtmp] = [await freeUdpPort(), await freeUdpPort(), await freePort()]
     const receivers = {
       srt: decodeFrames(['-i', `srt://127.0.0.1:${srt}?mode=listener`], FRAMES),
       udp: decodeFrames(['-i', `udp://127.0.0.1:${udp}?buffer_size=4194304`], FRAMES),

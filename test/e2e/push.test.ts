@@ -5,9 +5,9 @@ import { KlvDemuxer } from '../../engine/mpegts/klv-demuxer.ts'
 import { toHex } from '../fixtures/klv/hex.ts'
 import { gstKlv } from '../helpers/klv/reader.ts'
 import { startMediaServer } from '../helpers/media/media-server.ts'
-import { freeUdpPort } from '../helpers/media/play-launch.ts'
 import { create, pushesOf, states } from '../helpers/media/pushes.ts'
-import { decodeFrames, expectDecoded, freeTcpPort, type Receiver, saveStream } from '../helpers/media/receivers.ts'
+import { decodeFrames, expectDecoded, type Receiver, saveStream } from '../helpers/media/receivers.ts'
+import { freePort, freeUdpPort } from '../helpers/ports.ts'
 import { childrenOf, isAlive, processes } from '../helpers/process/processes.ts'
 import { startService } from '../helpers/process/service.ts'
 import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
@@ -48,7 +48,7 @@ describe('pushes', () => {
     onTestFinished(() => source.stop())
     onTestFinished(() => server.stop())
     const [caller, listener, unicast, multicast] = [await freeUdpPort(), await freeUdpPort(), await freeUdpPort(), await freeUdpPort()]
-    const rtmp = await freeTcpPort()
+    const rtmp = await freePort()
     const folder = temporaryDataDir()
     const [srtFile, udpFile] = [join(folder, 'srt.ts'), join(folder, 'udp.ts')]
 
@@ -99,7 +99,7 @@ describe('pushes', () => {
   }, 120_000)
 
   it('come back with their receiver, without the source, a reader or another push noticing', async () => {
-    const [rtmp, srt, nobody] = [await freeTcpPort(), await freeUdpPort(), await freeTcpPort()]
+    const [rtmp, srt, nobody] = [await freePort(), await freeUdpPort(), await freePort()]
     const [server, service] = await Promise.all([startMediaServer(), startService()])
     onTestFinished(() => server.stop())
     const steady = saveStream(

@@ -2,11 +2,12 @@ import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { freePort } from '../helpers/ports.ts'
 import { type Service, startService } from '../helpers/process/service.ts'
 import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
 import { makeCertificate } from '../helpers/rtsp/certificate.ts'
 import { digest } from '../helpers/rtsp/credentials.ts'
-import { freePort } from '../helpers/rtsp/media.ts'
+
 import { connectReader, openReader } from '../helpers/rtsp/reader.ts'
 import { until } from '../helpers/until.ts'
 

@@ -9,9 +9,9 @@ import { readDocument, section, shellCommands } from '../helpers/documents.ts'
 import { receiveCotByUdp } from '../helpers/klv/cot-receivers.ts'
 import { startTsKlvSender } from '../helpers/klv/ts-sender.ts'
 import { publishWithFfmpeg, startMediaServer } from '../helpers/media/media-server.ts'
-import { freeUdpPort } from '../helpers/media/play-launch.ts'
 import { ffprobe } from '../helpers/media/players.ts'
-import { decodeFrames, expectDecoded, freeTcpPort, saveStream } from '../helpers/media/receivers.ts'
+import { decodeFrames, expectDecoded, saveStream } from '../helpers/media/receivers.ts'
+import { freePort, freeUdpPort } from '../helpers/ports.ts'
 import { startService } from '../helpers/process/service.ts'
 import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
 import { until } from '../helpers/until.ts'
@@ -67,7 +67,7 @@ const follow = async (commands: readonly string[], adapt: (command: string) => s
 it('several cameras are read through one port with the commands of the README', async () => {
   const [start = '', ...commands] = commandsOf('### Several cameras through one port of a firewall')
   const [, name = '', value = ''] = /^(SVC_\w+)=(\d+) npm start$/.exec(start) ?? []
-  const port = await freeTcpPort()
+  const port = await freePort()
   const service = await startService({ env: { [name]: String(port) } })
   const folder = await follow(commands, (command) =>
     command.replaceAll('http://127.0.0.1:8080', service.url).replaceAll(`:${value}/`, `:${port}/`),

@@ -1,11 +1,10 @@
-import { createSocket } from 'node:dgram'
-import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { wholeJpeg } from '../../engine/screenshots/jpeg/jpeg.ts'
 import type { ScreenshotFile } from '../../lib/schema/screenshot.ts'
 import { type FrameClock, frameShownIn, framesPerSecond, startFrameClock } from '../helpers/media/frame-clock.ts'
+import { freeUdpPort } from '../helpers/ports.ts'
 import { childrenOf } from '../helpers/process/processes.ts'
 import { type Service, startService } from '../helpers/process/service.ts'
 import { until } from '../helpers/until.ts'
@@ -18,14 +17,6 @@ afterEach(async () => {
   await clock?.stop()
   clock = undefined
 })
-
-const freeUdpPort = async (): Promise<number> => {
-  const socket = createSocket('udp4').bind(0, '127.0.0.1')
-  await once(socket, 'listening')
-  const { port } = socket.address()
-  socket.close()
-  return port
-}
 
 const create = async (service: Service, id: string, uri: string, more: Record<string, unknown> = {}): Promise<void> => {
   const { status, body } = await service.request('POST', '/svc/pipeline', { id, mode: 'simple', source: { uri }, ...more })

@@ -7,8 +7,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ffmpegDecode } from '../helpers/media/players.ts'
+import { freePort } from '../helpers/ports.ts'
 import { type Service, startService } from '../helpers/process/service.ts'
-import { freePort } from '../helpers/rtsp/media.ts'
+
 import { startRtspSource } from '../helpers/rtsp/source.ts'
 
 const run = promisify(execFile)

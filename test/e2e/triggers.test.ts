@@ -1,4 +1,3 @@
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { createClient } from '@libsql/client/sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -11,6 +10,7 @@ import {
   startMediaServer,
 } from '../helpers/media/media-server.ts'
 import { ffmpegDecode, ffprobe } from '../helpers/media/players.ts'
+import { portIsFree } from '../helpers/ports.ts'
 import { childrenOf } from '../helpers/process/processes.ts'
 import { type Service, startService } from '../helpers/process/service.ts'
 import { startRtspSource } from '../helpers/rtsp/source.ts'
@@ -29,13 +29,6 @@ const hookOf = (name: string): string => {
 
 const trigger = (service: Service, method: 'PUT' | 'DELETE', path: string) =>
   service.request(method, `${PATH}?path=${encodeURIComponent(path)}`, undefined, { 'x-api-key': API_KEY })
-
-const portIsFree = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const probe = createServer()
-    probe.once('error', () => resolve(false))
-    probe.listen(port, () => probe.close(() => resolve(true)))
-  })
 
 const rows = async (service: Service): Promise<number> => {
   const client = createClient({ url: `file:${join(service.dataDir, 'service.db')}` })

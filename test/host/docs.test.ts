@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import type { OpenApiDocument } from '../../lib/openapi/document.ts'
+import { freePort } from '../helpers/ports.ts'
 import { request, type Service, startService } from '../helpers/process/service.ts'
 
 const startWithDocs = async (env: Record<string, string> = {}) => {
@@ -18,15 +19,6 @@ const statusOf = async (url: string, target: string, method = 'GET'): Promise<nu
   const chunks: Buffer[] = []
   for await (const chunk of socket) chunks.push(chunk as Buffer)
   return Number(/^HTTP\/1\.1 (\d+)/.exec(Buffer.concat(chunks).toString('latin1'))?.[1])
-}
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 const corsOf = async (service: Service, origin: string) => {

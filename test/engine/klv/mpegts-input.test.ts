@@ -13,8 +13,9 @@ import type { Encoding } from '../../../lib/schema/pipeline.ts'
 import { toHex } from '../../fixtures/klv/hex.ts'
 import { seededRandom } from '../../fixtures/klv/random.ts'
 import { startTsKlvSender } from '../../helpers/klv/ts-sender.ts'
-import { freeUdpPort, plan, send, TS } from '../../helpers/media/play-launch.ts'
+import { plan, send, TS } from '../../helpers/media/play-launch.ts'
 import { playSource } from '../../helpers/media/play-source.ts'
+import { freeUdpPort } from '../../helpers/ports.ts'
 import { until } from '../../helpers/until.ts'
 
 /** Each GET gets a stream of its own; resolves to the port. */

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { PublisherLimits } from '../../../engine/mount/limits.ts'
 import { createPublisher, type Publisher } from '../../../engine/rtsp/publisher/publisher.ts'
-import { freePort, h264Media, type Media, silentLog, startMedia } from '../../helpers/rtsp/media.ts'
+import { freePort } from '../../helpers/ports.ts'
+import { h264Media, type Media, silentLog, startMedia } from '../../helpers/rtsp/media.ts'
 import { connectReader, openReader, type RtspReader } from '../../helpers/rtsp/reader.ts'
 
 let media: Media

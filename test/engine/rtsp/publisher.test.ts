@@ -7,7 +7,8 @@ import type { MountOptions } from '../../../engine/mount/mount.ts'
 import { parseRtpCaps } from '../../../engine/rtp/caps.ts'
 import { RtpStream } from '../../../engine/rtp/stream.ts'
 import { createPublisher, type Mount, type Publisher } from '../../../engine/rtsp/publisher/publisher.ts'
-import { freePort, h264Media, type Media, silentLog, startMedia } from '../../helpers/rtsp/media.ts'
+import { freePort } from '../../helpers/ports.ts'
+import { h264Media, type Media, silentLog, startMedia } from '../../helpers/rtsp/media.ts'
 import { connectReader, openReader, type RtspReader, sequenceGaps } from '../../helpers/rtsp/reader.ts'
 
 let media: Media

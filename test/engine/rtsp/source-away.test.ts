@@ -5,7 +5,8 @@ import { RtpStream } from '../../../engine/rtp/stream.ts'
 import { createPublisher } from '../../../engine/rtsp/publisher/publisher.ts'
 import type { ErrorCode } from '../../../lib/errors.ts'
 import { ApiError } from '../../../lib/errors.ts'
-import { freePort, h264Media, silentLog, startMedia } from '../../helpers/rtsp/media.ts'
+import { freePort } from '../../helpers/ports.ts'
+import { h264Media, silentLog, startMedia } from '../../helpers/rtsp/media.ts'
 import { connectReader, openReader } from '../../helpers/rtsp/reader.ts'
 
 const ends: (() => Promise<unknown>)[] = []

@@ -1,6 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { freeUdpPort, send, TS } from '../../helpers/media/play-launch.ts'
+import { send, TS } from '../../helpers/media/play-launch.ts'
 import { playSource } from '../../helpers/media/play-source.ts'
+import { freeUdpPort } from '../../helpers/ports.ts'
 import { until } from '../../helpers/until.ts'
 
 it('the log of a source that loses packets says so once, and keeps its other lines; each gap counts', async () => {

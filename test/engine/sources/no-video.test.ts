@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
 import { expect, it, onTestFinished } from 'vitest'
 import type { Fault } from '../../../engine/faults/fault.ts'
-import { freeUdpPort, PICTURES, send, TS } from '../../helpers/media/play-launch.ts'
+import { PICTURES, send, TS } from '../../helpers/media/play-launch.ts'
 import { playSource } from '../../helpers/media/play-source.ts'
 import { startRtmpServer } from '../../helpers/media/rtmp-server.ts'
+import { freeUdpPort } from '../../helpers/ports.ts'
 
 it('an SRT sender with another passphrase is told as such when no video comes', async () => {
   const port = await freeUdpPort()

@@ -8,7 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { runToEnd } from '../../../engine/gst/child.ts'
-import { freeUdpPort, H264, PICTURES, plan, play, rtpTimes, send, TS } from '../../helpers/media/play-launch.ts'
+import { H264, PICTURES, plan, play, rtpTimes, send, TS } from '../../helpers/media/play-launch.ts'
+import { freeUdpPort } from '../../helpers/ports.ts'
 import { until } from '../../helpers/until.ts'
 
 /** Whether some process has bound this UDP port. */

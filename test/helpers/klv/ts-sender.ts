@@ -1,7 +1,8 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { DESCRIPTORS, KLV_PID, TsMuxer } from '../../fixtures/klv/ts-muxer.ts'
-import { freeUdpPort, send } from '../media/play-launch.ts'
+import { send } from '../media/play-launch.ts'
+import { freeUdpPort } from '../ports.ts'
 
 const PACKET = 188
 const PMT_PID = 0x20

@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process'
-import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import type { Fault } from '../../../engine/faults/fault.ts'
@@ -164,14 +163,6 @@ export const send = (description: string): (() => Promise<void>) => {
     child.kill('SIGKILL')
     await exited
   }
-}
-
-export const freeUdpPort = async (): Promise<number> => {
-  const socket = createSocket('udp4')
-  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))
-  const { port } = socket.address()
-  await new Promise<void>((resolve) => socket.close(() => resolve()))
-  return port
 }
 
 export const PICTURES = 'video/x-raw,format=I420,width=320,height=180,framerate=25/1'

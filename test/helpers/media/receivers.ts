@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { expect, onTestFinished } from 'vitest'
 
 /** A program that receives what a pipeline pushes. */
@@ -54,14 +53,3 @@ export const expectDecoded = async (name: string, receiver: Receiver, expected: 
 /** Writes the MPEG-TS as it comes into a file. */
 export const saveStream = (source: string, file: string): Receiver =>
   startReceiver('gst-launch-1.0', ['-q', ...source.split(' '), '!', 'filesink', `location=${file}`, 'buffer-mode=unbuffered'])
-
-/** A TCP port of 127.0.0.1 that was free a moment ago. */
-export const freeTcpPort = async (): Promise<number> => {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  await new Promise<void>((resolve) => server.close(() => resolve()))
-  if (address === null || typeof address === 'string') throw new Error('The server has no port')
-  return address.port
-}

@@ -1,8 +1,9 @@
 import { fileURLToPath } from 'node:url'
+import { freePort } from '../ports.ts'
 import { temporaryDataDir } from '../process/temporary-data-dir.ts'
 import type { CertificateFixture } from '../rtsp/certificate.ts'
 import { until } from '../until.ts'
-import { freeTcpPort, type Receiver, startReceiver } from './receivers.ts'
+import { type Receiver, startReceiver } from './receivers.ts'
 
 const FIXTURE = fileURLToPath(new URL('../../fixtures/rtmp-media-server.mjs', import.meta.url))
 
@@ -16,8 +17,8 @@ export const startRtmpMediaServer = async (
   options: { readonly port?: number; readonly certificate?: CertificateFixture } = {},
 ): Promise<RtmpMediaServer> => {
   const { certificate } = options
-  const port = options.port ?? (await freeTcpPort())
-  const tlsPort = certificate && (await freeTcpPort())
+  const port = options.port ?? (await freePort())
+  const tlsPort = certificate && (await freePort())
   const tls = certificate === undefined ? [] : [String(tlsPort), certificate.cert, certificate.key]
   const receiver = startReceiver(process.execPath, [FIXTURE, temporaryDataDir(), String(port), ...tls])
   await until(

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { freePort } from '../ports.ts'
 import { until } from '../until.ts'
 import { temporaryDataDir } from './temporary-data-dir.ts'
 
@@ -47,12 +47,4 @@ export const startLibsqlServer = async (): Promise<LibsqlServer> => {
   }
   await server.start()
   return server
-}
-
-const freePort = async (): Promise<number> => {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const address = probe.address()
-  probe.close()
-  return typeof address === 'object' && address !== null ? address.port : 0
 }

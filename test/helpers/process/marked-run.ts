@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { freePort } from '../ports.ts'
 import { processes, processesWith } from './processes.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
@@ -122,14 +123,6 @@ const filesOf = (folder: string): readonly string[] => {
     return []
   }
 }
-
-const freePort = (): Promise<number> =>
-  new Promise((done, reject) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => (address !== null && typeof address === 'object' ? done(address.port) : reject(new Error('no port'))))
-    })
-  })
 
 const isListening = (port: number): Promise<boolean> =>
   new Promise((done) => {

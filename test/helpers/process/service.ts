@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
+import { portIsFree } from '../ports.ts'
 import { givePluginList } from './plugin-list.ts'
 
 const ENTRY = resolve(import.meta.dirname, '../../../dist/node.js')
@@ -119,14 +119,7 @@ const freeRange = async (): Promise<string> => {
     const slot = (process.pid * 7 + ranges++) % SLOTS
     const first = 12_000 + slot * 50
     // Another program may have them all, such as a service with hundreds of pipelines; outputs take the lowest first.
-    if (await canListen(first)) return `${first}-${first + 49}`
+    if (await portIsFree(first)) return `${first}-${first + 49}`
   }
   throw new Error('every range of ports is used')
 }
-
-const canListen = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const probe = createServer()
-    probe.once('error', () => resolve(false))
-    probe.listen(port, '0.0.0.0', () => probe.close(() => resolve(true)))
-  })

@@ -1,4 +1,3 @@
-import { createServer } from 'node:net'
 import { type Child, startChild } from '../../../engine/gst/child.ts'
 import { parseRtpCaps } from '../../../engine/rtp/caps.ts'
 import { RtpStream } from '../../../engine/rtp/stream.ts'
@@ -63,15 +62,6 @@ export const startMedia = (branches: readonly string[]): Media => {
     },
     stop: stopChild,
   }
-}
-
-/** A TCP port that is free at this moment. */
-export const freePort = async (host = '127.0.0.1'): Promise<number> => {
-  const server = createServer()
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, host, resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address ? address.port : 0
 }
 
 export const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { findFreePort } from '../../../../engine/outputs/ports.ts'
-import { freePort } from '../../../helpers/rtsp/media.ts'
+import { freePort } from '../../../helpers/ports.ts'
 
 /** Runs with a port that another socket uses at an address. */
 const withUsedPort = async (host: string, test: (port: number) => Promise<void>) => {

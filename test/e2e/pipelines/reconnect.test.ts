@@ -1,13 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { mediaChildren } from '../helpers/api/host-truth.ts'
-import { childrenOf } from '../helpers/process/processes.ts'
-import { type Service, startService } from '../helpers/process/service.ts'
-import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
-import { connectReader, openReader, type RtspReader, sequenceGaps, timestampSteps } from '../helpers/rtsp/reader.ts'
-import { type RtspSource, startRtspSource } from '../helpers/rtsp/source.ts'
-import { until } from '../helpers/until.ts'
+import { mediaChildren } from '../../helpers/api/host-truth.ts'
+import { childrenOf } from '../../helpers/process/processes.ts'
+import { type Service, startService } from '../../helpers/process/service.ts'
+import { connectReader, sequenceGaps, timestampSteps } from '../../helpers/rtsp/reader.ts'
+import { type RtspSource, startRtspSource } from '../../helpers/rtsp/source.ts'
+import { changeSettings, createPipeline, read, untilPhase, untilView, viewOf } from '../../helpers/service/pipelines.ts'
+import { shareService } from '../../helpers/service/share-service.ts'
+import { until } from '../../helpers/until.ts'
 
 const SIZE = ['--width', '320', '--height', '240', '--gop-seconds', '0.5']
 
@@ -18,25 +19,8 @@ const startSource = async (port = 0): Promise<RtspSource> => {
   return source
 }
 
-const create = async (service: Service, id: string, source: Record<string, unknown>): Promise<string> => {
-  const { status, body } = await service.request('POST', '/svc/pipeline', { id, mode: 'simple', source })
-  expect({ status, message: body.message }).toEqual({ status: 201, message: undefined })
-  return body.output.uri.replace('0.0.0.0', '127.0.0.1')
-}
-
-const view = async (service: Service, id: string) => (await service.request('GET', `/svc/pipeline/${id}`)).body
-
-const comesTo = (service: Service, id: string, phase: string) =>
-  until(
-    () => view(service, id),
-    ({ runtime }) => runtime.phase === phase,
-  )
-
-const attach = async (url: string, transport: 'tcp' | 'udp'): Promise<RtspReader> => {
-  const reader = await openReader(url, { transport })
-  onTestFinished(() => reader.close())
-  return reader
-}
+const create = (service: Service, id: string, uri: string): Promise<string> =>
+  createPipeline(service, id, { source: { uri, latency_ms: 0 } })
 
 /** ffmpeg that decodes until it quits; answers the number of frames and its errors. */
 const startDecoder = (url: string, transport: 'tcp' | 'udp') => {
@@ -73,16 +57,17 @@ const startDecoder = (url: string, transport: 'tcp' | 'udp') => {
 
 const hasMoreThan = (count: number) => (frames: readonly number[]) => frames.every((each) => each > count)
 
+const service = shareService()
+
 describe('a source that fails', () => {
   it('disconnects no reader: over TCP and UDP the same streams go on when it is back', async () => {
     const source = await startSource()
-    const service = await startService()
-    const url = await create(service, 'outage', { uri: source.url('/h264'), latency_ms: 0 })
-    const readers = await Promise.all((['tcp', 'tcp', 'tcp', 'udp', 'udp'] as const).map((transport) => attach(url, transport)))
+    const url = await create(service, 'outage', source.url('/h264'))
+    const readers = await Promise.all((['tcp', 'tcp', 'tcp', 'udp', 'udp'] as const).map((transport) => read(url, { transport })))
     const decoders = [startDecoder(url, 'tcp'), startDecoder(url, 'udp')]
     await until(() => decoders.map(({ frames }) => frames), hasMoreThan(20))
     await source.stop()
-    const away = await comesTo(service, 'outage', 'reconnecting')
+    const away = await untilPhase(service, 'outage', 'reconnecting')
     expect(away).toMatchObject({
       state: 'playing',
       // Not that of a start, which came in time.
@@ -93,10 +78,7 @@ describe('a source that fails', () => {
     const late = await connectReader(url)
     onTestFinished(() => late.close())
     expect((await late.describe()).status).toBe(200)
-    const refused = await until(
-      () => view(service, 'outage'),
-      ({ runtime }) => runtime.restarts >= 2,
-    )
+    const refused = await untilView(service, 'outage', ({ runtime }) => runtime.restarts >= 2)
     expect(refused.runtime.last_error).toMatchObject({ code: 'ENGINE_ERROR', message: expect.stringContaining('refuses the connection') })
     const counts = readers.map(({ count }) => count)
     const framesBefore = Math.max(...decoders.map(({ frames }) => frames))
@@ -116,26 +98,24 @@ describe('a source that fails', () => {
       expect(Math.abs(Math.max(...timestampSteps(packets)) / 90 - pause)).toBeLessThan(500)
     }
     expect(decoders.map(({ complaints }) => complaints)).toEqual(['', ''])
-    expect(await view(service, 'outage')).toMatchObject({
+    expect(await viewOf(service, 'outage')).toMatchObject({
       state: 'playing',
       runtime: { phase: 'playing', next_retry_at: null, readers: 7 },
     })
     for (const track of late.sdp?.media.keys() ?? []) await late.setUp(track)
     expect((await late.play()).status).toBe(200)
     await late.until(() => late.count > 30)
-    await service.stop()
   })
 
   it('by hanging is found by the watchdog after the time of the setting', async () => {
     const source = await startSource()
-    const service = await startService()
-    await service.request('PUT', '/svc/settings', { stall_timeout_seconds: 300 })
-    const reader = await attach(await create(service, 'hangs', { uri: source.url('/h264'), latency_ms: 0 }), 'tcp')
+    await changeSettings(service, { stall_timeout_seconds: 300 })
+    const reader = await read(await create(service, 'hangs', source.url('/h264')))
     await reader.until(() => reader.count > 20)
     source.pause()
     // The setting changes during the stall: the time counts from the last frame.
-    await service.request('PUT', '/svc/settings', { stall_timeout_seconds: 2 })
-    const stalled = await comesTo(service, 'hangs', 'reconnecting')
+    await changeSettings(service, { stall_timeout_seconds: 2 })
+    const stalled = await untilPhase(service, 'hangs', 'reconnecting')
     expect(stalled).toMatchObject({
       state: 'playing',
       runtime: { restarts: 1, last_error: { message: expect.stringContaining('stopped sending') } },
@@ -145,21 +125,16 @@ describe('a source that fails', () => {
     source.resume()
     await reader.until(() => reader.count > count + 30)
     expect(sequenceGaps(reader.packets)).toEqual([])
-    await service.stop()
   })
 
   it('before the service starts is used as soon as it is available', async () => {
     const source = await startSource()
-    const dataDir = temporaryDataDir()
-    const first = await startService({ dataDir })
-    await create(first, 'boots', { uri: source.url('/h264') })
+    const first = await startService()
+    await create(first, 'boots', source.url('/h264'))
     await first.stop()
     await source.stop()
-    const second = await startService({ dataDir })
-    const waiting = await until(
-      () => view(second, 'boots'),
-      ({ runtime }) => runtime.restarts >= 2,
-    )
+    const second = await startService({ dataDir: first.dataDir })
+    const waiting = await untilView(second, 'boots', ({ runtime }) => runtime.restarts >= 2)
     expect(waiting).toMatchObject({
       state: 'ready',
       runtime: {
@@ -169,17 +144,15 @@ describe('a source that fails', () => {
       },
     })
     await startSource(source.port)
-    expect(await comesTo(second, 'boots', 'playing')).toMatchObject({ state: 'playing', runtime: { next_retry_at: null } })
-    await second.stop()
+    expect(await untilPhase(second, 'boots', 'playing')).toMatchObject({ state: 'playing', runtime: { next_retry_at: null } })
   })
 })
 
 describe('a child that is killed', () => {
   it('is replaced at once, and its readers get the next key frame in the same session', async () => {
-    const service = await startService()
     // By now the backoff is a minute.
-    await service.request('PUT', '/svc/settings', { reconnect: { initial_delay_ms: 60_000, max_delay_seconds: 60 } })
-    const reader = await attach(await create(service, 'killed', { uri: 'test://ball?width=160&height=120&fps=15' }), 'tcp')
+    await changeSettings(service, { reconnect: { initial_delay_ms: 60_000, max_delay_seconds: 60 } })
+    const reader = await read(await createPipeline(service, 'killed'))
     await reader.until(() => reader.count > 20)
     const [victim] = mediaChildren(service.enginePid())
     if (victim === undefined) throw new Error('The engine has no child')
@@ -191,11 +164,10 @@ describe('a child that is killed', () => {
     const count = reader.count
     await reader.until(() => reader.count > count + 20)
     expect(sequenceGaps(reader.packets)).toEqual([])
-    expect((await view(service, 'killed')).runtime).toMatchObject({
+    expect((await viewOf(service, 'killed')).runtime).toMatchObject({
       phase: 'playing',
       restarts: 1,
       last_error: { code: 'ENGINE_ERROR', message: expect.stringContaining('SIGKILL') },
     })
-    await service.stop()
   })
 })
