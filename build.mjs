@@ -36,6 +36,7 @@ export const ROOMS = {
   ],
   'handlers/dashboard/page/map': ['handlers/dashboard/page/api', 'handlers/dashboard/page/ui', 'handlers/dashboard/page/words'],
   'handlers/dashboard/page/pipeline': [
+    'handlers/client',
     'handlers/dashboard/page/api',
     'handlers/dashboard/page/map',
     'handlers/dashboard/page/player',
@@ -43,7 +44,12 @@ export const ROOMS = {
     'handlers/dashboard/page/words',
   ],
   'handlers/dashboard/page/forms': ['handlers/dashboard/page/api', 'handlers/dashboard/page/ui', 'handlers/dashboard/page/words'],
-  'handlers/dashboard/page/settings': ['handlers/dashboard/page/api', 'handlers/dashboard/page/ui', 'handlers/dashboard/page/words'],
+  'handlers/dashboard/page/settings': [
+    'handlers/client',
+    'handlers/dashboard/page/api',
+    'handlers/dashboard/page/ui',
+    'handlers/dashboard/page/words',
+  ],
   'handlers/dashboard/page/player': ['handlers/dashboard/page/api'],
   'handlers/dashboard/page/words': ['handlers/dashboard/page/api'],
   'handlers/dashboard/page/ui': ['handlers/dashboard/page/api', 'handlers/dashboard/page/words'],
@@ -393,18 +399,18 @@ const dashboard = {
 }
 
 /** Its first script, which is put into the page itself. */
-const dashboardEarly = {
+const dashboardPrefetch = {
   ...dashboard,
   format: 'iife',
   splitting: false,
   write: false,
-  entryPoints: ['handlers/dashboard/page/early.ts'],
+  entryPoints: ['handlers/dashboard/page/prefetch.ts'],
 }
 
 const COMPRESSED = new Set(['.js', '.css', '.svg'])
 
 /** Writes the page with its first script and the names of this build, and a compressed copy of each file. Answers what it wrote. */
-const finishDashboard = ({ outputs }, early) => {
+const finishDashboard = ({ outputs }, prefetch) => {
   const built = (entry) => {
     const [file] = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === `handlers/dashboard/page/${entry}`) ?? []
     return file.slice(DASHBOARD.length + 1)
@@ -417,7 +423,7 @@ const finishDashboard = ({ outputs }, early) => {
   const drawn = built('draw.tsx')
   const modules = new Set([...importsOf(first, 'import-statement'), drawn, ...importsOf(drawn, 'import-statement')])
   const preloads = [...modules].map((name) => `<link rel="modulepreload" href="${name}">`).join('\n')
-  const names = { EARLY: `<script>${early.trim()}</script>`, SCRIPT: first, STYLE: built('style.css'), PRELOADS: preloads }
+  const names = { PREFETCH: `<script>${prefetch.trim()}</script>`, SCRIPT: first, STYLE: built('style.css'), PRELOADS: preloads }
   const page = Object.entries(names).reduce((text, [name, value]) => text.replace(`%${name}%`, () => value), source)
   const icon = readFileSync(join(root, 'handlers/dashboard/page/icon.svg'))
   writeFileSync(join(root, DASHBOARD, 'index.html'), page)
@@ -480,7 +486,7 @@ const main = async () => {
   if (violations.length > 0) process.exit(1)
   if (process.argv.includes('--check')) return
   const results = await Promise.all([...bundles(), dashboard].map((options) => build(options)))
-  const { outputFiles } = await build(dashboardEarly)
+  const { outputFiles } = await build(dashboardPrefetch)
   makeCommand()
   const page = finishDashboard(results.at(-1).metafile, outputFiles[0].text)
   removeStale([...results.flatMap(({ metafile }) => Object.keys(metafile.outputs)), ...page])

@@ -10,8 +10,7 @@ import { createRouter, type RouterDeps } from './http/router.ts'
 
 const LOGINS = { name: 'login', requests: 10, window_seconds: 60 } as const
 
-/** Login, logout and the password. */
-export const authRoutes = (deps: SessionDeps) => [
+const sessionRoutes = (deps: SessionDeps) => [
   route({
     method: 'GET',
     path: '/svc/auth/status',
@@ -53,6 +52,9 @@ export const authRoutes = (deps: SessionDeps) => [
       return noContent()
     },
   }),
+]
+
+const passwordRoutes = (deps: SessionDeps) => [
   route({
     method: 'PUT',
     path: '/svc/auth/password',
@@ -85,6 +87,9 @@ export const authRoutes = (deps: SessionDeps) => [
     },
   }),
 ]
+
+/** Login, logout and the password. */
+export const authRoutes = (deps: SessionDeps) => [...sessionRoutes(deps), ...passwordRoutes(deps)]
 
 /** Authentication alone, for embedding. */
 export const createAuthHandlers = (deps: SessionDeps & RouterDeps): FetchHandler => createRouter(authRoutes(deps), deps)

@@ -11,8 +11,7 @@ import { createRouter, type RouterDeps } from './http/router.ts'
 
 type FileDeps = Pick<ScreenshotDeps, 'screenshots'>
 
-/** The screenshot files: list, download and delete. */
-export const fileRoutes = (deps: FileDeps) => [
+const allFilesRoutes = (deps: FileDeps) => [
   route({
     method: 'GET',
     path: FILES_PATH,
@@ -49,6 +48,9 @@ export const fileRoutes = (deps: FileDeps) => [
     answer: jsonAnswer('Number of deleted files', deletedSchema, { some: { deleted: 12 } }),
     handle: async ({ url }) => json({ deleted: await deleteScreenshotsOf(deps, readQuery(url, ['pipeline_id'])) }),
   }),
+]
+
+const oneFileRoutes = (deps: FileDeps) => [
   route({
     method: 'GET',
     path: `${FILES_PATH}/:file`,
@@ -82,6 +84,9 @@ export const fileRoutes = (deps: FileDeps) => [
     },
   }),
 ]
+
+/** The screenshot files: list, download and delete. */
+export const fileRoutes = (deps: FileDeps) => [...allFilesRoutes(deps), ...oneFileRoutes(deps)]
 
 /** The file operations alone, for embedding. */
 export const createFileHandlers = (deps: FileDeps & RouterDeps): FetchHandler => createRouter(fileRoutes(deps), deps)

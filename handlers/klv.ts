@@ -22,8 +22,7 @@ export interface KlvRouteDeps extends KlvDeps, Pick<EventDeps, 'events' | 'strea
 
 const BASE = '/svc/pipeline/:id/klv'
 
-/** KLV metadata of a pipeline: start and stop decoding, the last packet, the stream of packets. */
-export const klvRoutes = (deps: KlvRouteDeps) => [
+const decodingRoutes = (deps: KlvRouteDeps) => [
   route({
     method: 'PUT',
     path: `${BASE}/start`,
@@ -48,6 +47,9 @@ export const klvRoutes = (deps: KlvRouteDeps) => [
     answer: PIPELINE_ANSWER,
     handle: async (exchange) => pipelineAnswer(await stopKlv(deps, pipelineIdOf(exchange))),
   }),
+]
+
+const packetRoutes = (deps: KlvRouteDeps) => [
   route({
     method: 'GET',
     path: BASE,
@@ -104,6 +106,9 @@ export const klvRoutes = (deps: KlvRouteDeps) => [
     },
   }),
 ]
+
+/** KLV metadata of a pipeline: start and stop decoding, the last packet, the stream of packets. */
+export const klvRoutes = (deps: KlvRouteDeps) => [...decodingRoutes(deps), ...packetRoutes(deps)]
 
 /** The feed; while a client is subscribed, the engine sends the packets of this pipeline. */
 const followedFeed = ({ events: { feed }, klvUpstreams }: KlvRouteDeps, id: string): Pick<typeof feed, 'subscribe' | 'missedSince'> => ({

@@ -46,8 +46,7 @@ const answersOne = (deps: PipelineRouteDeps) =>
     handle: async (exchange: Exchange) => readyResponse(await oneAnswer(await getPipeline(deps, pipelineIdOf(exchange)))),
   }) as const
 
-/** Create, read, replace, patch, delete, play and stop of pipelines. */
-export const pipelineRoutes = (deps: PipelineRouteDeps, list = createListAnswer()) => [
+const listRoute = (deps: PipelineRouteDeps, list: ReturnType<typeof createListAnswer>) =>
   route({
     ...session,
     method: 'GET',
@@ -61,7 +60,9 @@ export const pipelineRoutes = (deps: PipelineRouteDeps, list = createListAnswer(
     answer: PIPELINES_ANSWER,
     ready: async () => list(await listPipelines(deps, {})),
     handle: async ({ url }) => readyResponse(list(await listPipelines(deps, readQuery(url, ['mode', 'on_demand', 'state'])))),
-  }),
+  })
+
+const creationRoutes = (deps: PipelineRouteDeps) => [
   route({
     ...session,
     method: 'POST',
@@ -104,6 +105,9 @@ export const pipelineRoutes = (deps: PipelineRouteDeps, list = createListAnswer(
     }),
     handle: async ({ request, context }) => json(await validatePipeline(withBoundedChecks(deps, context), await readJson(request))),
   }),
+]
+
+const readRoutes = (deps: PipelineRouteDeps) => [
   route({
     ...session,
     method: 'GET',
@@ -120,6 +124,9 @@ export const pipelineRoutes = (deps: PipelineRouteDeps, list = createListAnswer(
     summary: 'Read a pipeline; the same as without /status',
     ...answersOne(deps),
   }),
+]
+
+const changeRoutes = (deps: PipelineRouteDeps) => [
   route({
     ...session,
     method: 'PUT',
@@ -170,6 +177,9 @@ export const pipelineRoutes = (deps: PipelineRouteDeps, list = createListAnswer(
       return noContent()
     },
   }),
+]
+
+const runRoutes = (deps: PipelineRouteDeps) => [
   route({
     ...session,
     method: 'PUT',
@@ -202,6 +212,15 @@ export const pipelineRoutes = (deps: PipelineRouteDeps, list = createListAnswer(
     answer: PIPELINE_ANSWER,
     handle: async (exchange) => pipelineAnswer(await stopPipeline(deps, pipelineIdOf(exchange))),
   }),
+]
+
+/** Create, read, replace, patch, delete, play and stop of pipelines. */
+export const pipelineRoutes = (deps: PipelineRouteDeps) => [
+  listRoute(deps, createListAnswer()),
+  ...creationRoutes(deps),
+  ...readRoutes(deps),
+  ...changeRoutes(deps),
+  ...runRoutes(deps),
 ]
 
 const oneAnswer = async (found: FoundPipeline): Promise<ReadyAnswer> => ({

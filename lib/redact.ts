@@ -1,3 +1,5 @@
+import { SECRET_HEADER, SECRET_NAME, SECRET_PARAMETER } from './secret-names.ts'
+
 /** Replaces a credential. */
 export const MASK = '***'
 
@@ -9,22 +11,13 @@ export const MASK = '***'
  */
 const USER_INFO = /(:\/\/)(?:[^\s/?#@"']+|(?=@[^\s/?#@"']*@))(?:@[^\s/?#@"']*)*@/g
 
-/** Header fields whose whole value is a credential. */
-const HEADER = /((?<![a-z0-9])(?:proxy-)?(?:authorization|x-api-key|cookie)["']?[ \t]{0,8}:[ \t]{0,8})[^\r\n]+/gi
+const HEADER = new RegExp(`(${SECRET_HEADER}["']?[ \\t]{0,8}:[ \\t]{0,8})[^\\r\\n]+`, 'gi')
 
-/** Names whose value is a secret, also at the end of a longer name such as `access_token`. */
-const NAMES =
-  'password|passwd|passphrase|pwd|pw|user-id|token|secret|api[-_]?key|access[-_]?key|signature|sig|auth|streamid|x-api-key|authorization'
-const BEGIN = '(?<![a-z0-9])'
-
-/** In the query of a URI a value ends at the next `&`. (`pass` is a secret only here: x264enc has a property with this name.) */
-const QUERY_PAIR = new RegExp(`([?&][^\\s&=?]{0,64}${BEGIN}(?:${NAMES}|pass)=)[^\\s&"']+`, 'gi')
+/** In the query of a URI a value ends at the next `&`. */
+const QUERY_PAIR = new RegExp(`([?&][^\\s&=?]{0,64}${SECRET_PARAMETER}=)[^\\s&"']+`, 'gi')
 
 /** A property or field: its value is quoted or ends at an unescaped blank. */
-const PROPERTY_PAIR = new RegExp(
-  `(${BEGIN}(?:${NAMES})["']?\\s{0,8}[=:]\\s{0,8})("(?:[^"\\\\]|\\\\.)*"|'[^']*'|(?:\\\\.|[^\\s"'\\\\])+)`,
-  'gis',
-)
+const PROPERTY_PAIR = new RegExp(`(${SECRET_NAME}["']?\\s{0,8}[=:]\\s{0,8})("(?:[^"\\\\]|\\\\.)*"|'[^']*'|(?:\\\\.|[^\\s"'\\\\])+)`, 'gis')
 
 /** Masks the credentials in a text for a log, an error, an API answer or an event. When in doubt it masks too much. */
 export const redact = (text: string): string =>

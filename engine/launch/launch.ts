@@ -1,5 +1,7 @@
 import { maskDescription } from '../../lib/credentials/mask.ts'
+import { MASK } from '../../lib/redact.ts'
 import type { Codec } from '../../lib/schema/pipeline.ts'
+import { isSecretProperty } from '../../lib/secret-names.ts'
 import type { LaunchTokens } from '../gst/element.ts'
 import type { Reach } from '../sandbox/sandbox.ts'
 
@@ -53,14 +55,11 @@ export interface CheckedLaunch extends Launch {
 /** A reference to a pad of the element with this name: `name.` */
 export const padOf = (name: string): LaunchTokens => [`${name}.`]
 
-const SECRET_NAMES =
-  /^(?:user-?id|user-?pw|username|password|pass|passphrase|streamid|proxy-id|proxy-pw|token|secret|access-key|secret-access-key)$/i
-
 /** A launch token with its credentials masked. */
 export const maskToken = (token: string): string => {
   const equals = token.indexOf('=')
-  const name = token.slice(0, Math.max(0, equals)).trim().replaceAll('_', '-')
-  return SECRET_NAMES.test(name) ? `${name}=***` : maskDescription(token)
+  const name = token.slice(0, Math.max(0, equals))
+  return isSecretProperty(name) ? `${name}=${MASK}` : maskDescription(token)
 }
 
 const shellQuote = (word: string): string => (/^[A-Za-z0-9_./:=,@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)

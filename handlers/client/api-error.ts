@@ -1,9 +1,9 @@
 import type { ErrorCode } from '../../lib/errors.ts'
 
-/** A code of the API, or UNEXPECTED_ANSWER: what answered is not this API, such as a proxy in front of it. */
+/** A code of the API; UNEXPECTED_ANSWER when something else answered, such as a proxy. */
 export type ApiErrorCode = ErrorCode | 'UNEXPECTED_ANSWER'
 
-/** The service refused or failed. What keeps a request from reaching it is thrown as `fetch` throws it. */
+/** The service refused or failed. Network errors are thrown as `fetch` throws them. */
 export class ApiError extends Error {
   readonly code: ApiErrorCode
   /** HTTP status. */
@@ -32,10 +32,26 @@ interface ErrorFields {
   readonly details: Readonly<Record<string, unknown>>
 }
 
+/** Machine-readable cause of an error of the API, such as `not_playing`. */
+export const reasonOf = (error: unknown): string | undefined => {
+  const reason = error instanceof ApiError ? error.details.reason : undefined
+  return typeof reason === 'string' ? reason : undefined
+}
+
+/** A field of a request with a mistake, by its path such as `source.uri`. */
+export interface Issue {
+  readonly path: string
+  readonly message: string
+}
+
+/** The fields that the API refused. */
+export const issuesOf = (error: unknown): readonly Issue[] =>
+  error instanceof ApiError && Array.isArray(error.details.issues) ? (error.details.issues as readonly Issue[]) : []
+
 /** The error in the body of an answer. */
 export const toApiError = (response: Response, body: unknown): ApiError => new ApiError(response, fieldsOf(response, body))
 
-/** The error for an answer that is none of this API. */
+/** The error for an answer that does not come from this API. */
 export const unexpectedAnswer = (response: Response, problem: string): ApiError =>
   new ApiError(response, {
     code: 'UNEXPECTED_ANSWER',
@@ -48,7 +64,7 @@ const fieldsOf = (response: Response, body: unknown): ErrorFields => {
     const { code, message, details, error } = body
     if (typeof code === 'string' && typeof message === 'string')
       return { code: code as ErrorCode, message, details: isObject(details) ? details : {} }
-    // The triggers answer a wrong key in a shape of their own.
+    // The triggers answer a wrong key in another format.
     if (error === 'Unauthorized') return { code: 'UNAUTHORIZED', message: 'The API key is missing or wrong.', details: {} }
   }
   return unexpectedAnswer(response, `The answer is ${response.status} ${response.statusText}`.trim())

@@ -1,5 +1,6 @@
 import { DEFAULT_SETTINGS } from '../../lib/schema/settings.ts'
 import type { Client, Pipeline } from '../client/client.ts'
+import { nested } from '../client/nested.ts'
 import { changesBetween, configuredOf, withoutDefaults } from './configured.ts'
 
 /** What `readDeclaration` reads; fields with their default are left out. */
@@ -25,14 +26,4 @@ const declarationOf = (pipeline: Pipeline): object => {
   const plays = pipeline.runtime.desired === 'playing'
   // What a declaration presumes: all play but those that are on-demand.
   return { ...declared, ...(plays === pipeline.on_demand && { state: plays ? 'playing' : 'ready' }) }
-}
-
-/** `[['a.b', 1]]` as `{ a: { b: 1 } }`. */
-const nested = (fields: readonly (readonly [string, unknown])[]): object => {
-  const result: Record<string, unknown> = {}
-  for (const [field, value] of fields) {
-    const [group = '', name] = field.split('.')
-    result[group] = name === undefined ? value : { ...(result[group] as object | undefined), [name]: value }
-  }
-  return result
 }

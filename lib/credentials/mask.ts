@@ -1,16 +1,9 @@
 import { MASK, redact } from '../redact.ts'
+import { isSecretParameter, isSecretProperty, isUserName } from '../secret-names.ts'
 import { percentDecoded } from '../uri/percent-decoded.ts'
 
 // Where the structure of a text is known, masking follows it: an expression over free text cannot tell where a password ends
 // that contains quotes, blanks or @.
-
-const NAME =
-  /^(?:.*[^a-z0-9])?(?:password|passwd|passphrase|pwd|pw|user-id|token|secret|api-?key|access-?key|signature|sig|auth|streamid|authorization|cookie)$/i
-
-/** Masked where it stands, but a word such as `viewer` is no secret elsewhere. */
-const USER_NAME = /user-?id$/i
-
-const isSecretName = (name: string): boolean => NAME.test(name.trim().replaceAll('_', '-'))
 
 /** Called with each password or token that is found, as it was written. */
 type Found = (secret: string) => void
@@ -43,7 +36,7 @@ const maskQuery = (uri: string, found: Found): string => {
   const masked = pairs.map((pair) => {
     const equals = pair.indexOf('=')
     const name = percentDecoded(pair.slice(0, Math.max(equals, 0)))
-    if (equals === -1 || !(isSecretName(name) || name === 'pass')) return pair
+    if (equals === -1 || !isSecretParameter(name)) return pair
     found(pair.slice(equals + 1))
     return `${pair.slice(0, equals)}=${MASK}`
   })
@@ -80,8 +73,8 @@ const maskProperties = (text: string, found: Found, depth: number): string => {
 
 const maskValue = (name: string, value: string, found: Found, depth: number): string => {
   const { open, inner, close } = unquoted(value)
-  if (isSecretName(name)) {
-    if (!USER_NAME.test(name)) found(inner)
+  if (isSecretProperty(name)) {
+    if (!isUserName(name)) found(inner)
     return `${open}${MASK}${close}`
   }
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(inner)) return `${open}${maskQuery(maskUserInfo(inner, found), found)}${close}`

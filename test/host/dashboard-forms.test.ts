@@ -59,7 +59,7 @@ describe('the forms of the dashboard', () => {
     const name = page.getByRole('textbox', { name: 'Name' })
     await name.fill('porch')
     await page.getByRole('link', { name: 'Settings' }).click()
-    await page.getByRole('textbox', { name: 'Longest start (s)' }).fill('17')
+    await page.getByRole('textbox', { name: 'Start timeout (s)' }).fill('17')
     await page.goBack()
     expect(await name.inputValue()).toBe('porch')
 
@@ -68,18 +68,18 @@ describe('the forms of the dashboard', () => {
     await service.request('PUT', '/svc/auth/password', { password: 'another password' }, { authorization })
     await page.getByText('Your session has ended').waitFor()
     await logIn('another password')
-    await page.getByText('What you typed before is still here.').waitFor()
+    await page.getByText('Your unsaved input has been restored.').waitFor()
     expect(await name.inputValue()).toBe('porch')
-    await page.getByRole('button', { name: 'Begin anew' }).click()
+    await page.getByRole('button', { name: 'Discard it' }).click()
     expect(await name.inputValue()).toBe('')
     await page.getByRole('link', { name: 'Settings' }).click()
-    expect(await page.getByRole('textbox', { name: 'Longest start (s)' }).inputValue()).toBe('17')
+    expect(await page.getByRole('textbox', { name: 'Start timeout (s)' }).inputValue()).toBe('17')
 
     // It is nobody else's: after a log out nothing is left.
     await page.getByRole('button', { name: 'Log out' }).click()
     await logIn('another password')
-    await page.getByRole('textbox', { name: 'Longest start (s)' }).waitFor()
-    expect(await page.getByRole('textbox', { name: 'Longest start (s)' }).inputValue()).toBe('10')
+    await page.getByRole('textbox', { name: 'Start timeout (s)' }).waitFor()
+    expect(await page.getByRole('textbox', { name: 'Start timeout (s)' }).inputValue()).toBe('10')
     await service.stop()
   }, 60_000)
 
@@ -87,15 +87,12 @@ describe('the forms of the dashboard', () => {
     const service = await startService()
     const { page, expectAccessible } = await chromium.open()
     await page.goto(`${service.url}/svc/dashboard/#/settings`)
-    const start = page.getByRole('textbox', { name: 'Longest start (s)' })
+    const start = page.getByRole('textbox', { name: 'Start timeout (s)' })
     await start.fill('11')
     await service.request('PUT', '/svc/settings', { stall_timeout_seconds: 20 })
     await page.getByRole('button', { name: 'Save settings' }).click()
-    await page.getByText('Somebody else has changed settings meanwhile').waitFor()
-    expect([await start.inputValue(), await page.getByRole('textbox', { name: 'Restart after no frame for (s)' }).inputValue()]).toEqual([
-      '11',
-      '20',
-    ])
+    await page.getByText('The settings have been changed elsewhere').waitFor()
+    expect([await start.inputValue(), await page.getByRole('textbox', { name: 'Stall timeout (s)' }).inputValue()]).toEqual(['11', '20'])
     await start.fill('soon')
     await page.getByRole('button', { name: 'Save settings' }).click()
     await page.getByText('Correct the marked fields').waitFor()
@@ -134,7 +131,7 @@ describe('the forms of the dashboard', () => {
       await page.unrouteAll({ behavior: 'wait' })
     }
     await page.goto(`${service.url}/svc/dashboard/#/settings`)
-    const [start, stall] = ['Longest start (s)', 'Restart after no frame for (s)'].map((name) => page.getByRole('textbox', { name }))
+    const [start, stall] = ['Start timeout (s)', 'Stall timeout (s)'].map((name) => page.getByRole('textbox', { name }))
     await start?.fill('11')
     await during('Save settings', async () => stall?.fill('21'))
     await page.getByText('The settings are saved.').waitFor()

@@ -133,7 +133,7 @@ describe('the forms', () => {
     const edit = async (latency: string): Promise<void> => {
       await page.goto(`${service.url}/svc/dashboard/#/pipeline/cam`)
       await page.getByRole('link', { name: 'Edit' }).click()
-      await page.getByRole('textbox', { name: 'Buffer against jitter (ms)' }).fill(latency)
+      await page.getByRole('textbox', { name: 'Jitter buffer (ms)' }).fill(latency)
     }
     await edit('350')
     await page.getByText('Position, address and receivers').click()
@@ -158,14 +158,14 @@ describe('the forms', () => {
     expect(await receivers.inputValue()).toBe('srt://10.9.8.7:9000?passphrase=***\nudp://239.7.7.7:5600')
     await service.request('PUT', '/svc/pipeline/cam', idle('cam', { on_demand: true, source: { uri: 'rtsp://10.9.8.7/other' } }))
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByRole('alert').filter({ hasText: 'Somebody else has changed this pipeline' }).waitFor()
+    await page.getByRole('alert').filter({ hasText: 'This pipeline has been changed elsewhere' }).waitFor()
     expect((await service.request('GET', '/svc/pipeline/cam')).body.source).toMatchObject({ uri: 'rtsp://10.9.8.7/other' })
     // Whoever begins anew sees what it is now, and can save.
     await page.goBack()
     await page.goForward()
-    await page.getByRole('button', { name: 'Begin anew' }).click()
+    await page.getByRole('button', { name: 'Discard it' }).click()
     await expect.poll(() => page.getByRole('textbox', { name: 'Source' }).inputValue()).toBe('rtsp://10.9.8.7/other')
-    await page.getByRole('textbox', { name: 'Buffer against jitter (ms)' }).fill('450')
+    await page.getByRole('textbox', { name: 'Jitter buffer (ms)' }).fill('450')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('link', { name: 'Edit' }).waitFor()
     expect((await service.request('GET', '/svc/pipeline/cam')).body.source.latency_ms).toBe(450)

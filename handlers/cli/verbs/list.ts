@@ -39,7 +39,7 @@ const linesOf = (session: Session, pipelines: readonly Pipeline[]): readonly str
 }
 
 const emptyLines = ({ given, out }: Session): readonly string[] => {
-  const text = given.has('mode') || given.has('state') ? 'No pipeline fits.' : 'No pipelines yet.'
+  const text = given.has('mode') || given.has('state') ? 'No pipeline matches.' : 'No pipelines yet.'
   return [out.paint.dim(text)]
 }
 

@@ -1,6 +1,6 @@
 import { render } from 'preact'
+import { keepFocus } from './keep-focus.ts'
 import { Shell } from './shell.tsx'
-import { keepFocus } from './ui/keep-focus.ts'
 
 const page = document.getElementById('page')
 page?.replaceChildren()

@@ -27,7 +27,7 @@ export const Login = () => {
       <form class="panel login-form" onSubmit={submit}>
         <img src="icon.svg" alt="" width="40" height="40" />
         <h1>Video pipelines</h1>
-        <p class="muted">{sessionEnded.value ? 'Your session has ended. Log in again to go on.' : 'This service has a password.'}</p>
+        <p class="muted">{sessionEnded.value ? 'Your session has ended. Log in again to continue.' : 'This service has a password.'}</p>
         <label class="field">
           <span class="field-name">Password</span>
           <input

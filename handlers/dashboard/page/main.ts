@@ -1,14 +1,14 @@
 import { begin } from './api/begin.ts'
-import { hasVideo } from './api/has-video.ts'
+import { hasVideo } from './api/phase.ts'
 import { pipelines } from './api/pipelines.ts'
 import { watchUpgrades } from './api/upgrade.ts'
 import { playAhead } from './player/playback.ts'
 import { route } from './ui/route.ts'
 
-/** A page without content for longer would look broken, milliseconds. */
+/** The page is drawn by then even without content, milliseconds. */
 const EMPTY_MS = 150
 
-/** The picture of the pipeline that the address names: to load and draw the page takes as long as to get it. */
+/** Starts the video of the pipeline that the URL names while the page is loaded and drawn. */
 const playNamed = (): void => {
   const { value } = route
   const pipeline = value.page === 'pipeline' ? pipelines.value.get(value.id)?.value : undefined

@@ -13,9 +13,9 @@ import { PipelinePage } from './pipeline/pipeline-page.tsx'
 import { CamerasPage } from './settings/cameras-page.tsx'
 import { SettingsPage } from './settings/settings-page.tsx'
 import { Icon, type IconName } from './ui/icon.tsx'
-import { forgetAllTyped } from './ui/kept.ts'
 import { Notices } from './ui/notices.tsx'
 import { pipelineHref, route } from './ui/route.ts'
+import { discardAllUnsaved } from './ui/unsaved.ts'
 
 const TITLES = {
   overview: 'Pipelines',
@@ -34,7 +34,7 @@ const LINKS: readonly { readonly page: keyof typeof TITLES; readonly href: strin
   { page: 'settings', href: '#/settings', icon: 'sliders' },
 ]
 
-/** The page around the pages: bar, navigation, messages, and the login where the API wants one. */
+/** The frame of every page: bar, navigation, messages, and the login if needed. */
 export const Shell = () => {
   useSignalEffect(() => {
     const { value } = route
@@ -71,17 +71,14 @@ export const Shell = () => {
       </header>
       <Outdated />
       <main id="content" tabIndex={-1} class={connected.value === false ? 'away' : ''}>
-        <Page />
+        <CurrentPage />
       </main>
       <Notices />
     </>
   )
 }
 
-/**
- * Whoever opens another page goes on at its heading: a screen reader says it, and Tab begins there. Whoever comes back from a pipeline
- * to the list of many goes on at its card.
- */
+/** Moves the focus to the heading of an opened page, or back to the card of the pipeline that was left. */
 const useHeadingFocus = (): void => {
   const { value } = route
   const shown = useRef(value)
@@ -113,7 +110,7 @@ const Outdated = () =>
     </div>
   )
 
-/** The pages of one pipeline belong to the list of all. */
+/** The pages of one pipeline belong to the overview. */
 const currentOf = (page: keyof typeof TITLES): 'page' | 'true' | undefined => {
   const { value } = route
   if (value.page === page) return 'page'
@@ -121,7 +118,7 @@ const currentOf = (page: keyof typeof TITLES): 'page' | 'true' | undefined => {
   return page === 'overview' && isBelow ? 'true' : undefined
 }
 
-const Page = () => {
+const CurrentPage = () => {
   const { value } = route
   if (value.page === 'pipeline') return <PipelinePage key={value.id} id={value.id} />
   if (value.page === 'create') return <CreatePage uri={value.uri} />
@@ -132,7 +129,7 @@ const Page = () => {
   return <Overview />
 }
 
-/** Not a link: the hash says which page is shown. */
+/** Not a link: the hash is the route. */
 const skip = (): void => {
   document.getElementById('content')?.focus()
 }
@@ -149,9 +146,9 @@ const Connection = () => (
 )
 
 const logOut = async (): Promise<void> => {
-  // Without an answer the token is forgotten all the same.
+  // The token is removed even without an answer.
   await api.logout().catch(() => {})
   keepToken(undefined)
-  forgetAllTyped()
+  discardAllUnsaved()
   loginNeeded.value = true
 }

@@ -1,8 +1,10 @@
-import { ApiError, createClient } from '../../../client/client.ts'
-import { SERVICE, takeEarly } from './early.ts'
+import { issuesOf as listIssues } from '../../../client/api-error.ts'
+import { createClient } from '../../../client/client.ts'
 import { serviceClock } from './now.ts'
+import { SERVICE, takePrefetched } from './prefetched.ts'
 import { refuse, token } from './session.ts'
 
+export { reasonOf } from '../../../client/api-error.ts'
 export { ApiError, etagOf } from '../../../client/client.ts'
 
 /** The operations of the service, with the token of the login. */
@@ -11,29 +13,29 @@ export const api = createClient({
   token: () => token.peek(),
   fetch: async (url, init) => {
     const used = token.peek()
-    const response = await (takeEarly(url, init, used) ?? timedFetch(url, init))
+    const response = await (takePrefetched(url, init, used) ?? timedFetch(url, init))
     if (response.status === 401) refuse(used)
     return response
   },
 })
 
 const timedFetch = async (url: string, init: RequestInit): Promise<Response> => {
-  const asked = Date.now()
-  const response = await (init.method === 'GET' && !STREAM.test(url) ? fetchSoon(url, init) : fetch(url, init))
-  serviceClock.observe(response, asked)
+  const sentAt = Date.now()
+  const response = await (init.method === 'GET' && !STREAM.test(url) ? fetchWithTimeout(url, init) : fetch(url, init))
+  serviceClock.observe(response, sentAt)
   return response
 }
 
-/** These never end, and whoever reads them sees when they fall silent. */
+/** Endless answers; their readers notice a silence. */
 const STREAM = /\/(events|video)$/
 
-/** The service answers a GET sooner: the network has dropped the connection, and told nobody. */
-const UNANSWERED_MS = 20_000
+/** The service answers every GET sooner: after this the connection is dead. */
+const TIMEOUT_MS = 20_000
 
-const fetchSoon = async (url: string, { signal, ...init }: RequestInit): Promise<Response> => {
+const fetchWithTimeout = async (url: string, { signal, ...init }: RequestInit): Promise<Response> => {
   const attempt = new AbortController()
   const end = (): void => attempt.abort(signal?.reason)
-  const timer = setTimeout(() => attempt.abort(new TypeError('No answer')), UNANSWERED_MS)
+  const timer = setTimeout(() => attempt.abort(new TypeError('No answer')), TIMEOUT_MS)
   signal?.addEventListener('abort', end)
   try {
     if (signal?.aborted === true) end()
@@ -46,21 +48,16 @@ const fetchSoon = async (url: string, { signal, ...init }: RequestInit): Promise
   }
 }
 
-/** Machine-readable cause, such as `not_playing`. */
-export const reasonOf = (error: unknown): string | undefined => {
-  const reason = error instanceof ApiError ? error.details.reason : undefined
-  return typeof reason === 'string' ? reason : undefined
-}
+/** The first mistake of each field, by its path such as `source.uri`. */
+export const issuesOf = (error: unknown): ReadonlyMap<string, string> =>
+  new Map(
+    listIssues(error)
+      .map(({ path, message }) => [path, message] as const)
+      .reverse(),
+  )
 
-/** What is wrong with each field, by its path such as `source.uri`. */
-export const issuesOf = (error: unknown): ReadonlyMap<string, string> => {
-  const list = error instanceof ApiError && Array.isArray(error.details.issues) ? error.details.issues : []
-  // Of several for one field the first one counts.
-  return new Map((list as { path?: string; message?: string }[]).map(({ path = '', message = '' }) => [path, message] as const).reverse())
-}
-
-/** What to tell people about a failure. */
+/** A failure in words for the user. */
 export const wordsOf = (error: unknown): string => {
-  if (error instanceof TypeError) return 'The service does not answer. Check that it runs and that this computer reaches it.'
+  if (error instanceof TypeError) return 'The service does not answer. Check that it runs and that this computer can reach it.'
   return error instanceof Error ? error.message : String(error)
 }

@@ -1,17 +1,17 @@
 import { effect } from '@preact/signals'
 import { api } from './api.ts'
-import { connected, keepPipelines, loaded } from './pipelines.ts'
+import { connected, followPipelines, loaded } from './pipelines.ts'
 import { authEnabled, loginNeeded, passwordChanging, token } from './session.ts'
 
 const RETRY_MS = 1000
 
-/** Asks whether a login is needed, and follows the pipelines whenever it is not. Resolves when the page knows what to show. */
+/** Follows the pipelines whenever no login is needed. Resolves when there is something to show: pipelines or the login. */
 export const begin = (): Promise<void> => {
-  void findOut()
+  void readAuthStatus()
   effect(() => {
     if (authEnabled.value === undefined || loginNeeded.value || passwordChanging.value) return
     const session = new AbortController()
-    keepPipelines(session.signal)
+    followPipelines(session.signal)
     return () => session.abort()
   })
   const known = Promise.withResolvers<void>()
@@ -21,7 +21,7 @@ export const begin = (): Promise<void> => {
   return known.promise
 }
 
-const findOut = async (): Promise<void> => {
+const readAuthStatus = async (): Promise<void> => {
   while (authEnabled.value === undefined) {
     try {
       const { auth_enabled } = await api.getAuthStatus()

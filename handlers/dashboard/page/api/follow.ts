@@ -2,7 +2,7 @@ import type { StreamEvent } from '../../../client/client.ts'
 import { ApiError } from './api.ts'
 
 const RETRY_MS = 1000
-/** A page gives a connection back after it has not been needed for this time: a browser has six per host, for all tabs and windows. */
+/** An unneeded connection is closed after this time: a browser has six per host, for all tabs and windows. */
 const UNNEEDED_MS = 5000
 
 interface Opening {
@@ -16,13 +16,13 @@ interface Follower {
   /** A stream of the client. */
   readonly open: (opening: Opening) => AsyncIterable<StreamEvent>
   readonly onEvent: (event: StreamEvent) => void
-  /** true: events come; false: the stream has ended and is being opened again. */
+  /** false: the stream has ended and is being reopened. */
   readonly onConnection?: (connected: boolean) => void
   readonly signal: AbortSignal
 }
 
 const isVisible = (): boolean => !document.hidden
-/** Of several windows beside each other, the one that somebody works in. */
+/** True for the one window that has the focus. */
 export const isInUse = (): boolean => !document.hidden && document.hasFocus()
 
 /** Follows a stream of events until the signal aborts or the API says that it does not exist; pauses while the page is not in use. */
@@ -42,7 +42,7 @@ export const follow = async ({ open, onEvent, onConnection, signal }: Follower):
         onEvent(event)
       }
     } catch (error) {
-      // Whoever follows learns of a lost session by `loginNeeded`, and starts anew after the login.
+      // A lost session sets `loginNeeded`; the caller follows again after the login.
       if (error instanceof ApiError && (error.status === 401 || error.status === 404)) return
     } finally {
       stopWatching()
@@ -54,13 +54,13 @@ export const follow = async ({ open, onEvent, onConnection, signal }: Follower):
   }
 }
 
-/** The body piece by piece; Safari cannot iterate a stream. */
+/** The chunks of a body; Safari cannot iterate a stream. */
 export async function* chunksOf({ body }: Response): AsyncGenerator<Uint8Array> {
   const reader = body?.getReader()
   for (;;) {
-    const piece = await reader?.read()
-    if (piece === undefined || piece.done) return
-    yield piece.value
+    const chunk = await reader?.read()
+    if (chunk === undefined || chunk.done) return
+    yield chunk.value
   }
 }
 
@@ -78,6 +78,16 @@ const whenUnneeded = (isNeeded: () => boolean, callback: () => void): (() => voi
   return () => {
     clearTimeout(timer)
     stopWatching()
+  }
+}
+
+/** Repeats the work while the tab is visible until the signal aborts. It answers the pause until the next run, milliseconds; undefined ends it. */
+export const whileVisible = async (signal: AbortSignal, work: () => Promise<number | undefined>): Promise<void> => {
+  while (!signal.aborted) {
+    await untilVisible(signal)
+    const pause = await work()
+    if (pause === undefined) return
+    await sleep(pause, signal)
   }
 }
 

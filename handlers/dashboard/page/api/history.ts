@@ -16,10 +16,10 @@ const MAX_SAMPLES = 300
 
 const samples = new Map<string, Sample[]>()
 
-/** Grows with each round of samples: who reads it is drawn again. */
+/** Grows with each round of samples; components that read it are redrawn. */
 export const round = signal(0)
 
-/** What was measured since the page was opened, at most ten minutes, oldest first. */
+/** Samples since the page was opened, at most ten minutes, oldest first. */
 export const historyOf = (id: string): readonly Sample[] => samples.get(id) ?? []
 
 export const remember = (list: readonly Pipeline[]): void => {

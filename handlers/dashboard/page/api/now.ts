@@ -1,10 +1,10 @@
 import { signal } from '@preact/signals'
 import { createServiceClock } from '../../../client/service-clock.ts'
 
-/** Of the host: a browser elsewhere may have another time. */
+/** The clock of the host, which may differ from that of the browser. */
 export const serviceClock = createServiceClock()
 
-/** Milliseconds since the epoch on the host, of this second; who reads it is drawn again when it changes. */
+/** Milliseconds since the epoch on the host, updated every second. */
 export const now = signal(serviceClock.now())
 
 setInterval(() => {

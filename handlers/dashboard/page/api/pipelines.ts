@@ -1,7 +1,7 @@
 import { type Signal, signal } from '@preact/signals'
 import type { StreamEvent } from '../../../client/client.ts'
 import { ApiError, api } from './api.ts'
-import { follow, isInUse, sleep, untilVisible } from './follow.ts'
+import { follow, isInUse, whileVisible } from './follow.ts'
 import { forget, remember } from './history.ts'
 import type { Pipeline } from './types.ts'
 
@@ -9,26 +9,20 @@ import type { Pipeline } from './types.ts'
 export const pipelines = signal<ReadonlyMap<string, Signal<Pipeline>>>(new Map())
 /** false until the first list has come. */
 export const loaded = signal(false)
-/** What the API says instead of the list, such as that it does not know the host name of this page; undefined once it lists them. */
+/** Why the API refuses the list, such as an unknown host name of this page; undefined once it answers the list. */
 export const refusal = signal<string | undefined>(undefined)
-/** Whether events come, or at least lists where the page is not in use; undefined while the page opens. */
+/** Whether events or, in a page without focus, lists are received; undefined while the page opens. */
 export const connected = signal<boolean | undefined>(undefined)
 /** Grows when a camera comes or goes. */
 export const cameraChanges = signal(0)
 /** The last fault of each pipeline that has not played since, in words. */
 export const faults = signal<ReadonlyMap<string, { readonly message: string; readonly reason: string }>>(new Map())
 
-/** Events tell every change of state; frame rate, bitrate and readers change all the time and are asked for. */
+/** Events report changes of state; frame rate, bitrate and readers are polled. */
 const POLL_MS = 2000
 
-/** When the last event of each pipeline came: an answer that was on its way by then is older than the event. */
+/** Arrival of the last event of each pipeline: an answer to an earlier request is older than the event. */
 const eventAt = new Map<string, number>()
-
-export const put = (pipeline: Pipeline): void => {
-  const known = pipelines.peek().get(pipeline.id)
-  if (known === undefined) pipelines.value = new Map(pipelines.peek()).set(pipeline.id, signal(pipeline))
-  else known.value = pipeline
-}
 
 export const drop = (id: string): void => {
   const rest = new Map(pipelines.peek())
@@ -42,14 +36,16 @@ const forgetGone = (id: string): void => {
   clearFault(id)
 }
 
-/** Takes a pipeline that the API answered to a change that this page made. */
+/** Stores the answer to a change that this page made. */
 export const take = (pipeline: Pipeline): void => {
   eventAt.set(pipeline.id, performance.now())
-  put(pipeline)
+  const known = pipelines.peek().get(pipeline.id)
+  if (known === undefined) pipelines.value = new Map(pipelines.peek()).set(pipeline.id, signal(pipeline))
+  else known.value = pipeline
 }
 
 /** Keeps `pipelines` up to date until the signal aborts. */
-export const keepPipelines = (abort: AbortSignal): void => {
+export const followPipelines = (abort: AbortSignal): void => {
   connected.value = undefined
   const onConnection = (isConnected: boolean): void => {
     connected.value = isConnected
@@ -80,28 +76,24 @@ const clearFault = (id: string): void => {
   if (rest.delete(id)) faults.value = rest
 }
 
-const poll = async (abort: AbortSignal): Promise<void> => {
-  while (!abort.aborted) {
-    await untilVisible(abort)
-    const asked = performance.now()
+const poll = (abort: AbortSignal): Promise<void> =>
+  whileVisible(abort, async () => {
+    const sentAt = performance.now()
     try {
-      const list = await api.listPipelines({ signal: abort })
-      takeList(list, asked)
+      takeList(await api.listPipelines({ signal: abort }), sentAt)
       loaded.value = true
       refusal.value = undefined
       if (!abort.aborted) connected.value = true
     } catch (error) {
-      // The next round asks again.
       const isRefused = error instanceof ApiError
       if (!abort.aborted && !(isRefused && isInUse())) connected.value = false
       refusal.value = isRefused ? error.message : undefined
     }
-    await sleep(POLL_MS, abort)
-  }
-}
+    return POLL_MS
+  })
 
-const takeList = (list: readonly Pipeline[], asked: number): void => {
-  const isOlder = (id: string): boolean => (eventAt.get(id) ?? 0) > asked
+const takeList = (list: readonly Pipeline[], sentAt: number): void => {
+  const isOlder = (id: string): boolean => (eventAt.get(id) ?? 0) > sentAt
   const known = pipelines.peek()
   const fresh = list.filter(({ id }) => !isOlder(id))
   const added = fresh.filter(({ id }) => !known.has(id))

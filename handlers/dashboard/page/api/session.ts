@@ -1,19 +1,19 @@
 import { signal } from '@preact/signals'
-import { TOKEN_KEY } from './early.ts'
+import { TOKEN_KEY } from './prefetched.ts'
 
-/** Token of the login; kept for this tab until it is closed. */
+/** Token of the login, for this tab until it is closed. */
 export const token = signal<string | undefined>(sessionStorage.getItem(TOKEN_KEY) ?? undefined)
 
 /** Whether a password is set; undefined until the service has answered. */
 export const authEnabled = signal<boolean | undefined>(undefined)
 
-/** The API refuses this page until somebody logs in. */
+/** Whether the API refuses this page until a login. */
 export const loginNeeded = signal(false)
 
-/** While this page changes the password: that ends what was opened before, and a new session is there a moment later. */
+/** Whether this page is changing the password, which ends every session; a new one follows at once. */
 export const passwordChanging = signal(false)
 
-/** Somebody was logged in, and the API does not know it any more. */
+/** Whether a session has ended without a logout. */
 export const sessionEnded = signal(false)
 
 export const keepToken = (value: string | undefined): void => {
@@ -23,7 +23,7 @@ export const keepToken = (value: string | undefined): void => {
   else sessionStorage.setItem(TOKEN_KEY, value)
 }
 
-/** The API refused the token that a request had, if that is still the one in use. */
+/** For a token that the API refused; ignored unless it is the current one. */
 export const refuse = (used: string | undefined): void => {
   if (used !== token.peek()) return
   keepToken(undefined)

@@ -1,24 +1,24 @@
 import { effect, signal } from '@preact/signals'
 import { connected } from './pipelines.ts'
 
-/** Why this page should be loaded anew; undefined while all is well. */
+/** Why this page should be reloaded; undefined while it is current. */
 export const outdated = signal<string | undefined>(undefined)
 
-const UPGRADED = 'The service has another version now, and this page is still of the one before.'
+const UPGRADED = 'The service has another version now. This page is still the previous one.'
 const INCOMPLETE = 'A part of this page could not be loaded.'
 
 const scriptOf = (page: Document): string | null | undefined => page.querySelector('script[type="module"]')?.getAttribute('src')
 
-/** Compares this page with the one that the service has now: scripts are named by their content. */
+/** Compares this page with the one that the service has now, by the names of their scripts, which are hashes. */
 const compare = async (): Promise<void> => {
   const answer = await fetch(document.baseURI, { cache: 'no-store' })
   if (!answer.ok) return
   const fresh = scriptOf(new DOMParser().parseFromString(await answer.text(), 'text/html'))
-  // What has no script is the page of a proxy.
+  // A page without a script comes from a proxy.
   if (typeof fresh === 'string' && fresh !== scriptOf(document)) outdated.value = UPGRADED
 }
 
-/** Looks for an upgrade whenever the service is back. */
+/** Checks for an upgrade whenever the connection is back. */
 export const watchUpgrades = (): void => {
   let wasAway = false
   effect(() => {
@@ -27,7 +27,7 @@ export const watchUpgrades = (): void => {
   })
 }
 
-/** A part of the page that is loaded when it is needed; undefined when it cannot be, which the page then says. */
+/** A part of the page that is loaded on demand; undefined, with a message on the page, when that fails. */
 export const loadPart = async <T>(part: Promise<T>): Promise<T | undefined> => {
   try {
     return await part

@@ -1,5 +1,6 @@
 import { api } from '../api/api.ts'
 import { take } from '../api/pipelines.ts'
+import { Page } from '../ui/page.tsx'
 import { goTo, pipelineHref } from '../ui/route.ts'
 import { bodyOf, type Draft, EMPTY_DRAFT } from './draft.ts'
 import { Editor } from './editor.tsx'
@@ -10,12 +11,9 @@ const create = async (draft: Draft): Promise<void> => {
   goTo(pipelineHref(pipeline.id))
 }
 
-/** The form for a new pipeline; a camera may have been chosen already. */
+/** The form for a new pipeline; `uri`: the camera it was opened for. */
 export const CreatePage = ({ uri }: { readonly uri: string | undefined }) => (
-  <div class="page page-narrow">
-    <div class="head">
-      <h1>New pipeline</h1>
-    </div>
+  <Page title="New pipeline" isNarrow>
     <Editor
       form={`new ${uri ?? ''}`}
       draft={uri === undefined ? EMPTY_DRAFT : { ...EMPTY_DRAFT, uri, codec: 'h264' }}
@@ -25,5 +23,5 @@ export const CreatePage = ({ uri }: { readonly uri: string | undefined }) => (
       save={create}
       cancelHref="#/"
     />
-  </div>
+  </Page>
 )

@@ -1,6 +1,6 @@
 import type { Pipeline, PipelineRequest } from '../api/types.ts'
 
-/** A pipeline as the form has it: texts as they were typed. */
+/** The fields of the form, as they were typed. */
 export interface Draft {
   readonly mode: 'simple' | 'advanced'
   readonly id: string
@@ -17,7 +17,7 @@ export interface Draft {
   readonly passKlv: boolean
   readonly extractPosition: boolean
   readonly output: string
-  /** Addresses of receivers with lines or blanks between them, which no address has. */
+  /** Addresses of receivers, separated by whitespace. */
   readonly push: string
   readonly latitude: string
   readonly longitude: string
@@ -50,7 +50,7 @@ export const EMPTY_DRAFT: Draft = {
 
 const text = (value: number | string | null | undefined): string => (value === null || value === undefined ? '' : String(value))
 
-/** What the form shows of a pipeline that exists. */
+/** The form of an existing pipeline. */
 export const draftOf = (pipeline: Pipeline): Draft => {
   const { geolocation, klv_config } = pipeline
   const common = {
@@ -82,7 +82,7 @@ export const draftOf = (pipeline: Pipeline): Draft => {
   }
 }
 
-/** A number, or the text itself where it is none: the API then says what is wrong with it. */
+/** A number; text that is not a number is left to the API to refuse. */
 const number = (typed: string): number | string | undefined => {
   const trimmed = typed.trim()
   if (trimmed === '') return undefined
@@ -96,7 +96,7 @@ const positionOf = ({ latitude, longitude, altitude, heading }: Draft) =>
 
 export const receiversOf = (push: string): readonly string[] => push.split(/\s+/).filter((uri) => uri !== '')
 
-/** The body of a create or a replacement; fields that were left empty are absent. */
+/** The body of a create or a replacement, without empty fields. */
 export const bodyOf = (draft: Draft): PipelineRequest => {
   const common = {
     id: draft.id.trim(),
@@ -119,6 +119,6 @@ export const bodyOf = (draft: Draft): PipelineRequest => {
           fps: number(draft.fps),
           quality: number(draft.quality),
         }
-  // What was typed is sent as it is: the API says what is wrong with it.
+  // The API refuses what is not valid.
   return { ...common, source: { uri: draft.uri.trim(), latency_ms: number(draft.latency) }, encoding } as PipelineRequest
 }

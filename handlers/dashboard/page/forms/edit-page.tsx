@@ -1,31 +1,31 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { api, etagOf, wordsOf } from '../api/api.ts'
+import { isAtRest } from '../api/phase.ts'
 import { take } from '../api/pipelines.ts'
 import type { Pipeline } from '../api/types.ts'
-import { isKept } from '../ui/kept.ts'
 import { notify } from '../ui/notices.tsx'
+import { Page } from '../ui/page.tsx'
 import { goTo, pipelineHref } from '../ui/route.ts'
-import { askAbout } from './check.ts'
+import { hasUnsaved } from '../ui/unsaved.ts'
+import { validateDraft } from './check.ts'
 import { bodyOf, type Draft, draftOf } from './draft.ts'
 import { Editor } from './editor.tsx'
 
-const isRunning = ({ runtime: { phase } }: Pipeline): boolean => phase !== 'idle' && phase !== 'failed'
-
-const CHANGED = 'Somebody else has changed this pipeline meanwhile. Open it again, and make your changes to what it is now.'
+const CHANGED = 'This pipeline has been changed elsewhere. Open it again, and repeat your changes.'
 
 /**
- * Replaces a pipeline as it was read, and lets it play again if it did. The position that comes with KLV changes all the time, and
- * the ETag with it: so `updated_at` tells whether somebody else has changed the pipeline, and If-Match guards the moment in between.
+ * Replaces a pipeline, and plays it again if it was running. Positions from KLV keep changing the ETag, so `updated_at` shows
+ * whether the pipeline was changed elsewhere, and If-Match covers the moment in between.
  */
 const save = async (read: Pipeline, draft: Draft): Promise<void> => {
   const { id } = read
   let current = await api.getPipeline({ id })
   if (current.updated_at !== read.updated_at) throw new Error(CHANGED)
-  const wasRunning = isRunning(current)
+  const wasRunning = !isAtRest(current)
   if (wasRunning) {
-    // A mistake must not cost the stream.
-    await askAbout(draft)
+    // A mistake must not stop the stream.
+    await validateDraft(draft)
     current = await api.stopPipeline({ id })
   }
   const body = { ...bodyOf(draft), ...(draft.extractPosition && { geolocation: current.geolocation }) }
@@ -33,12 +33,12 @@ const save = async (read: Pipeline, draft: Draft): Promise<void> => {
     take(await api.replacePipeline({ id, body, ifMatch: etagOf(current) }))
     goTo(pipelineHref(id))
   } finally {
-    // As it was before, if it could not be replaced.
+    // Also when it could not be replaced.
     if (wasRunning) void playAgain(id)
   }
 }
 
-/** The form is closed by then, or says why nothing was saved. */
+/** A notice, since the form is closed or shows why nothing was saved. */
 const playAgain = async (id: string): Promise<void> => {
   try {
     take(await api.playPipeline({ id }))
@@ -47,12 +47,12 @@ const playAgain = async (id: string): Promise<void> => {
   }
 }
 
-/** Unsaved text belongs to the pipeline as it was read then: what others have changed since is noticed when it is saved. */
+/** The pipeline that unsaved input was based on, so that saving detects changes made elsewhere since. */
 const lastRead = new Map<string, Pipeline>()
 
 export const EditPage = ({ id }: { readonly id: string }) => {
   const form = `edit ${id}`
-  const pipeline = useSignal(isKept(form) ? lastRead.get(id) : undefined)
+  const pipeline = useSignal(hasUnsaved(form) ? lastRead.get(id) : undefined)
   const failure = useSignal('')
   const load = async (): Promise<void> => {
     try {
@@ -68,10 +68,7 @@ export const EditPage = ({ id }: { readonly id: string }) => {
   }, [id])
   const { value } = pipeline
   return (
-    <div class="page page-narrow">
-      <div class="head">
-        <h1>Edit {id}</h1>
-      </div>
+    <Page title={`Edit ${id}`} isNarrow>
       {failure.value !== '' && <p role="alert">{failure.value}</p>}
       {value !== undefined && (
         <Editor
@@ -79,13 +76,13 @@ export const EditPage = ({ id }: { readonly id: string }) => {
           form={form}
           draft={draftOf(value)}
           isNew={false}
-          action={() => (isRunning(value) ? 'Save and restart' : 'Save')}
+          action={() => (isAtRest(value) ? 'Save' : 'Save and restart')}
           busyText="Saving"
           save={(draft) => save(value, draft)}
           cancelHref={pipelineHref(id)}
-          onBeginAnew={load}
+          onDiscard={load}
         />
       )}
-    </div>
+    </Page>
   )
 }

@@ -3,7 +3,7 @@ import type { Draft } from './draft.ts'
 import type { FieldsProps } from './fields-props.ts'
 
 const CODECS = [
-  ['', 'Pass through as it comes'],
+  ['', 'Pass through'],
   ['h264', 'Encode to H.264'],
   ['h265', 'Encode to H.265'],
 ] as const
@@ -16,12 +16,12 @@ const NUMBERS = [
   { key: 'quality', path: 'encoding.quality', name: 'Quality', unit: '1 fast – 10 best', placeholder: '7' },
 ] as const
 
-/** How the video is encoded, if it is. */
+/** Codec and encoding of the video. */
 export const EncodingFields = ({ draft, set, errorOf, touch }: FieldsProps) => (
   <section class="panel form-group">
     <SelectField
       name="Video"
-      help="Passing through costs nearly nothing. MJPEG and raw video have to be encoded."
+      help="Pass-through needs little CPU. MJPEG and raw video must be encoded."
       value={draft.codec}
       error={errorOf('encoding.codec')}
       onInput={(codec) => set({ codec: codec as Draft['codec'] })}

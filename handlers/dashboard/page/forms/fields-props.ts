@@ -1,10 +1,10 @@
 import type { Draft } from './draft.ts'
 
-/** What a group of fields needs. */
+/** Props of a group of fields. */
 export interface FieldsProps {
   readonly draft: Draft
   readonly set: (change: Partial<Draft>) => void
-  /** What is wrong with a field, once somebody has been there. */
+  /** The mistake of a field that the user has left. */
   readonly errorOf: (path: string) => string | undefined
   readonly touch: (path: string) => () => void
 }

@@ -9,12 +9,12 @@ const NUMBERS = [
   { key: 'heading', name: 'Heading', unit: 'degrees from north' },
 ] as const
 
-/** The places in which the API may find a mistake in the receivers. */
+/** Paths of mistakes in the receivers. */
 const PUSH_PATHS = ['push', ...Array.from({ length: 8 }, (_, at) => `push.${at}.uri`)]
 
 const PATHS = ['output.uri', ...NUMBERS.map(({ key }) => `geolocation.${key}`), ...PUSH_PATHS]
 
-/** What is wrong, after the receiver that it is about. */
+/** The first mistake, after its receiver. */
 const pushError = ({ push }: Draft, errorOf: FieldsProps['errorOf']): string | undefined => {
   const at = PUSH_PATHS.findIndex((path) => errorOf(path) !== undefined)
   const error = errorOf(PUSH_PATHS[at] ?? '')
@@ -24,7 +24,7 @@ const pushError = ({ push }: Draft, errorOf: FieldsProps['errorOf']): string | u
 
 const isUsed = ({ latitude, extractPosition, push }: Draft): boolean => (latitude !== '' && !extractPosition) || push !== ''
 
-/** What is rarely needed: where the camera is, the address of the output, and receivers. Open when it is used, or has a mistake. */
+/** Rarely needed fields: position, output and receivers. Open when one is used or has a mistake. */
 export const PositionFields = ({ draft, set, errorOf, touch }: FieldsProps) => (
   <details class="panel" open={isUsed(draft) || PATHS.some((path) => errorOf(path) !== undefined)}>
     <summary>Position, address and receivers</summary>
@@ -51,7 +51,7 @@ export const PositionFields = ({ draft, set, errorOf, touch }: FieldsProps) => (
         name="Output"
         isCode
         placeholder={`rtsp://0.0.0.0:50000/${draft.id || 'name'}`}
-        help="Where it is served. Left empty, a free port is taken."
+        help="RTSP address of the output. If empty, a free port is used."
         value={draft.output}
         error={errorOf('output.uri')}
         onInput={(output) => set({ output })}

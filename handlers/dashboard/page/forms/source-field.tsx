@@ -7,7 +7,7 @@ import type { FieldsProps } from './fields-props.ts'
 
 const TEST = 'test://ball?width=1280&height=720'
 
-/** The address of the source, and the cameras of the host to choose from. */
+/** The address of the source, with a choice of the host's cameras. */
 export const SourceField = ({ draft, set, errorOf, touch, isNew }: FieldsProps & { readonly isNew: boolean }) => {
   const cameras = useSignal<readonly Camera[]>([])
   useEffect(() => {
@@ -16,7 +16,7 @@ export const SourceField = ({ draft, set, errorOf, touch, isNew }: FieldsProps &
       .then((found) => {
         cameras.value = found
       })
-      // A host without camera discovery: the address can be typed all the same.
+      // On a host without camera discovery, the address can be typed.
       .catch(() => {})
   }, [])
   const uriOf = ({ device_path }: Camera): string => `v4l2://${device_path}`
@@ -28,7 +28,7 @@ export const SourceField = ({ draft, set, errorOf, touch, isNew }: FieldsProps &
         isCode
         inputMode="url"
         placeholder="rtsp://user:password@10.0.0.5/stream1"
-        help="rtsp, rtsps, udp, srt, rtmp, http, https, v4l2 or test. User and password go into the address, and are never shown again."
+        help="rtsp, rtsps, udp, srt, rtmp, http, https, v4l2 or test. User and password are part of the address, and are never shown again."
         value={draft.uri}
         error={errorOf('source.uri')}
         onInput={(uri) => set({ uri })}
@@ -44,7 +44,7 @@ export const SourceField = ({ draft, set, errorOf, touch, isNew }: FieldsProps &
           />
         )}
         <TextField
-          name="Buffer against jitter"
+          name="Jitter buffer"
           unit="ms"
           inputMode="numeric"
           value={draft.latency}

@@ -1,5 +1,6 @@
 import { loaded } from '../api/pipelines.ts'
 import type { Pipeline } from '../api/types.ts'
+import { Page } from '../ui/page.tsx'
 import { goTo, pipelineHref } from '../ui/route.ts'
 import { StateLabel } from '../ui/state-label.tsx'
 import { Waiting } from '../ui/waiting.tsx'
@@ -26,17 +27,14 @@ export const MapPage = () => {
 }
 
 const NoPosition = () => (
-  <div class="page">
-    <div class="head">
-      <h1>Map</h1>
-    </div>
+  <Page title="Map">
     <div class="empty">
-      <p>No pipeline has a position. Give it one in its form, or let it take the position from KLV.</p>
+      <p>No pipeline has a position. Set one in the form of a pipeline, or take the position from KLV.</p>
       <a class="button button-plain" href="#/">
         All pipelines
       </a>
     </div>
-  </div>
+  </Page>
 )
 
 const Place = ({ pipeline }: { readonly pipeline: Pipeline }) => {

@@ -1,7 +1,7 @@
 import { useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { api } from '../api/api.ts'
-import { sleep, untilVisible } from '../api/follow.ts'
+import { whileVisible } from '../api/follow.ts'
 import { pipelines } from '../api/pipelines.ts'
 import type { Pipeline } from '../api/types.ts'
 import { loadPart } from '../api/upgrade.ts'
@@ -14,7 +14,7 @@ interface MapViewProps {
 }
 
 const FOOTPRINT_MS = 2000
-/** Most footprints asked for in a round. */
+/** Requests per round. */
 const MAX_FOOTPRINTS = 20
 
 const tilesOf = (): string => document.querySelector<HTMLMetaElement>('meta[name="map-tiles"]')?.content ?? ''
@@ -24,7 +24,7 @@ export const withPosition = (id?: string): readonly Pipeline[] =>
     .map(({ value }) => value)
     .filter((pipeline) => pipeline.geolocation !== null && (id ?? pipeline.id) === pipeline.id)
 
-/** The map, loaded when it is needed. */
+/** The map; its code is loaded on demand. */
 export const MapView = ({ id, onChoose }: MapViewProps) => {
   const place = useRef<HTMLDivElement>(null)
   const map = useSignal<MapHandle | undefined>(undefined)
@@ -44,16 +44,14 @@ export const MapView = ({ id, onChoose }: MapViewProps) => {
   return <section ref={place} class="map" aria-label="Map" />
 }
 
-const followFootprints = async (map: MapHandle, id: string | undefined, signal: AbortSignal): Promise<void> => {
-  while (!signal.aborted) {
-    await untilVisible(signal)
+const followFootprints = (map: MapHandle, id: string | undefined, signal: AbortSignal): Promise<void> =>
+  whileVisible(signal, async () => {
     const decoded = withPosition(id).filter(({ klv }) => klv.state === 'playing')
     for (const pipeline of decoded.slice(0, MAX_FOOTPRINTS)) map.showFootprint(pipeline.id, await footprintOf(pipeline.id, signal))
-    await sleep(FOOTPRINT_MS, signal)
-  }
-}
+    return FOOTPRINT_MS
+  })
 
-/** undefined where the metadata says nothing of the ground. */
+/** undefined when the metadata has no footprint. */
 const footprintOf = async (id: string, signal: AbortSignal): Promise<Footprint | undefined> => {
   try {
     const feature = await api.getKlv({ id, format: 'footprint', signal })

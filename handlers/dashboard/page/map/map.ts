@@ -4,13 +4,13 @@ import { phaseWords } from '../words/phases.ts'
 import { degreeText, lineDegrees } from './graticule.ts'
 import { longitudeNear, turnNear } from './longitude.ts'
 
-/** The outer rings of the ground that a sensor sees, longitude first; two where it crosses the antimeridian. */
+/** The outer rings of the ground that a sensor sees, longitude first; two across the antimeridian. */
 export type Footprint = readonly (readonly (readonly number[])[])[]
 
 export interface MapHandle {
-  /** Draws these pipelines where they are; the track grows with each call. */
+  /** Draws pipelines at their positions; each call extends their tracks. */
   readonly show: (pipelines: readonly Pipeline[]) => void
-  /** Draws what a sensor sees; undefined removes it. */
+  /** undefined removes the footprint. */
   readonly showFootprint: (id: string, footprint: Footprint | undefined) => void
   readonly close: () => void
 }
@@ -24,12 +24,12 @@ interface MapOptions {
 /** Longest track of a pipeline, in positions. */
 const MAX_TRACK = 600
 const FIRST_ZOOM = 13
-/** Pixels between two lines of longitude, whose labels are side by side, and of latitude. */
+/** Pixels between two lines of longitude and of latitude. The labels of longitudes are side by side. */
 const LINE_SPACING = { x: 110, y: 80 }
 /** A smaller change is noise. */
 const SAME_DEGREES = 1e-6
 
-type Geolocation = NonNullable<Pipeline['geolocation']>
+type Placed = readonly [Pipeline, NonNullable<Pipeline['geolocation']>]
 
 interface Drawn {
   readonly marker: Leaflet.Marker
@@ -37,37 +37,23 @@ interface Drawn {
   footprint?: Leaflet.Polygon
 }
 
-/** A map of pipelines that needs no network: lines of latitude and longitude instead of a picture, or tiles where there are any. */
+/** A map of pipelines that needs no network: with a graticule, or with tiles if they are configured. */
 export const createMap = (place: HTMLElement, { tiles, onChoose }: MapOptions): MapHandle => {
-  const map = Leaflet.map(place, {
-    attributionControl: false,
-    zoomControl: false,
-    minZoom: 2,
-    maxZoom: 20,
-    zoomAnimation: false,
-  })
-  map.setView([20, 0], 2)
-  if (tiles !== '') Leaflet.tileLayer(tiles, { maxZoom: 20 }).addTo(map)
-  // The labels of the lines are at the top and on the left.
-  Leaflet.control.scale({ imperial: false, position: 'bottomright' }).addTo(map)
-  Leaflet.control.zoom({ position: 'bottomright' }).addTo(map)
-  const lines = Leaflet.layerGroup().addTo(map)
+  const map = openMap(place, tiles)
   const drawn = new Map<string, Drawn>()
   let isPlaced = false
   let isDragged = false
   map.on('dragstart', () => {
     isDragged = true
   })
-  map.on('moveend', () => drawLines(map, lines))
   map.on('move', () => {
     for (const layers of drawn.values()) bringNear(layers, map.getCenter().lng)
   })
   const observer = new ResizeObserver(() => map.invalidateSize())
   observer.observe(place)
-  drawLines(map, lines)
 
-  const draw = (pipeline: Pipeline, { latitude, longitude }: Geolocation, middle: number): void => {
-    const known = drawn.get(pipeline.id) ?? add(map, pipeline.id, [latitude, longitudeNear(longitude, middle)], onChoose)
+  const draw = ([pipeline, { latitude, longitude }]: Placed, center: number): void => {
+    const known = drawn.get(pipeline.id) ?? add(map, pipeline.id, [latitude, longitudeNear(longitude, center)], onChoose)
     drawn.set(pipeline.id, known)
     const at: Leaflet.LatLngTuple = [latitude, longitudeNear(longitude, known.marker.getLatLng().lng)]
     known.marker.setLatLng(at)
@@ -78,46 +64,68 @@ export const createMap = (place: HTMLElement, { tiles, onChoose }: MapOptions): 
   return {
     show: (pipelines) => {
       const placed = pipelines.flatMap((pipeline) => (pipeline.geolocation === null ? [] : [[pipeline, pipeline.geolocation] as const]))
-      const [first] = placed
-      const middle = isPlaced ? map.getCenter().lng : (first?.[1].longitude ?? 0)
-      for (const [pipeline, geolocation] of placed) draw(pipeline, geolocation, middle)
-      const ids = new Set(placed.map(([{ id }]) => id))
-      for (const [id, layers] of drawn) {
-        if (ids.has(id)) continue
-        for (const layer of [layers.marker, layers.track, layers.footprint]) layer?.remove()
-        drawn.delete(id)
-      }
-      if (first === undefined) return
-      if (isPlaced) {
-        const at = drawn.get(first[0].id)?.marker.getLatLng()
-        if (at !== undefined && placed.length === 1 && !isDragged && !map.getBounds().contains(at)) map.panTo(at, { animate: false })
-        return
-      }
+      const center = isPlaced ? map.getCenter().lng : (placed[0]?.[1].longitude ?? 0)
+      for (const one of placed) draw(one, center)
+      removeOthers(drawn, new Set(placed.map(([{ id }]) => id)))
+      if (placed.length === 0) return
+      if (!isPlaced) fitAll(map, drawn)
+      else if (placed.length === 1 && !isDragged) keepInView(map, drawn)
       isPlaced = true
-      map.fitBounds(Leaflet.latLngBounds([...drawn.values()].map(({ marker }) => marker.getLatLng())), {
-        padding: [60, 60],
-        maxZoom: FIRST_ZOOM,
-      })
     },
     showFootprint: (id, footprint) => {
       const layers = drawn.get(id)
-      if (layers === undefined) return
-      const corners = (footprint ?? []).map((ring) => {
-        const degrees = turnNear(ring, layers.marker.getLatLng().lng)
-        return [ring.map(([longitude = 0, latitude = 0]): Leaflet.LatLngTuple => [latitude, longitude + degrees])]
-      })
-      if (footprint === undefined) {
-        layers.footprint?.remove()
-        delete layers.footprint
-      } else if (layers.footprint === undefined) {
-        layers.footprint = Leaflet.polygon(corners, { className: 'map-footprint', interactive: false }).addTo(map)
-      } else layers.footprint.setLatLngs(corners)
+      if (layers !== undefined) drawFootprint(map, layers, footprint)
     },
     close: () => {
       observer.disconnect()
       map.remove()
     },
   }
+}
+
+const openMap = (place: HTMLElement, tiles: string): Leaflet.Map => {
+  const map = Leaflet.map(place, { attributionControl: false, zoomControl: false, minZoom: 2, maxZoom: 20, zoomAnimation: false })
+  map.setView([20, 0], 2)
+  if (tiles !== '') Leaflet.tileLayer(tiles, { maxZoom: 20 }).addTo(map)
+  // The labels of the graticule are at the top and on the left.
+  Leaflet.control.scale({ imperial: false, position: 'bottomright' }).addTo(map)
+  Leaflet.control.zoom({ position: 'bottomright' }).addTo(map)
+  const lines = Leaflet.layerGroup().addTo(map)
+  map.on('moveend', () => drawLines(map, lines))
+  drawLines(map, lines)
+  return map
+}
+
+const removeOthers = (drawn: Map<string, Drawn>, ids: ReadonlySet<string>): void => {
+  for (const [id, { marker, track, footprint }] of drawn) {
+    if (ids.has(id)) continue
+    for (const layer of [marker, track, footprint]) layer?.remove()
+    drawn.delete(id)
+  }
+}
+
+const positionsOf = (drawn: ReadonlyMap<string, Drawn>): Leaflet.LatLng[] => [...drawn.values()].map(({ marker }) => marker.getLatLng())
+
+const fitAll = (map: Leaflet.Map, drawn: ReadonlyMap<string, Drawn>): void => {
+  map.fitBounds(Leaflet.latLngBounds(positionsOf(drawn)), { padding: [60, 60], maxZoom: FIRST_ZOOM })
+}
+
+const keepInView = (map: Leaflet.Map, drawn: ReadonlyMap<string, Drawn>): void => {
+  for (const at of positionsOf(drawn)) if (!map.getBounds().contains(at)) map.panTo(at, { animate: false })
+}
+
+const drawFootprint = (map: Leaflet.Map, layers: Drawn, footprint: Footprint | undefined): void => {
+  if (footprint === undefined) {
+    layers.footprint?.remove()
+    delete layers.footprint
+    return
+  }
+  const corners = footprint.map((ring) => {
+    const degrees = turnNear(ring, layers.marker.getLatLng().lng)
+    return [ring.map(([longitude = 0, latitude = 0]): Leaflet.LatLngTuple => [latitude, longitude + degrees])]
+  })
+  if (layers.footprint !== undefined) layers.footprint.setLatLngs(corners)
+  else layers.footprint = Leaflet.polygon(corners, { className: 'map-footprint', interactive: false }).addTo(map)
 }
 
 const add = (map: Leaflet.Map, id: string, at: Leaflet.LatLngTuple, onChoose: MapOptions['onChoose']): Drawn => {
@@ -133,7 +141,7 @@ const add = (map: Leaflet.Map, id: string, at: Leaflet.LatLngTuple, onChoose: Ma
   return { marker: marker.addTo(map), track: Leaflet.polyline([], { className: 'map-track', interactive: false }).addTo(map) }
 }
 
-/** The arrow points where the platform is heading; without a heading it is a dot. */
+/** An arrow in the direction of the heading, or a dot without one. */
 const turn = (marker: Leaflet.Marker, pipeline: Pipeline): void => {
   const arrow = marker.getElement()?.querySelector<HTMLElement>('.map-arrow')
   if (arrow === null || arrow === undefined) return
@@ -142,7 +150,7 @@ const turn = (marker: Leaflet.Marker, pipeline: Pipeline): void => {
   arrow.style.transform = heading === null ? '' : `rotate(${heading}deg)`
 }
 
-/** Moves what is drawn of a pipeline to that copy of the world which is in sight. */
+/** Moves the layers of a pipeline to the visible copy of the world. */
 const bringNear = ({ marker, track, footprint }: Drawn, longitude: number): void => {
   const at = marker.getLatLng()
   const degrees = longitudeNear(at.lng, longitude) - at.lng
@@ -160,7 +168,7 @@ const extend = (track: Leaflet.Polyline, at: Leaflet.LatLngTuple): void => {
   track.setLatLngs([...points, Leaflet.latLng(at)].slice(-MAX_TRACK))
 }
 
-/** Lines of latitude and longitude over what is in sight, with their degrees at the edge. */
+/** Draws the graticule of the visible area, with degrees at the edge. */
 const drawLines = (map: Leaflet.Map, lines: Leaflet.LayerGroup): void => {
   lines.clearLayers()
   const bounds = map.getBounds()

@@ -6,16 +6,16 @@ import { faults } from '../api/pipelines.ts'
 import type { Pipeline } from '../api/types.ts'
 import { Icon } from '../ui/icon.tsx'
 import { pipelineHref } from '../ui/route.ts'
-import { LENGTH, Sparkline } from '../ui/sparkline.tsx'
 import { StateLabel } from '../ui/state-label.tsx'
 import { bitrateText, countText, durationText, encodingText, fpsText, sourceText } from '../words/format.ts'
 import { faultText } from '../words/phases.ts'
+import { LENGTH, Sparkline } from './sparkline.tsx'
 import { Thumbnail } from './thumbnail.tsx'
 
-/** How far beyond the window a card is drawn already. */
+/** Cards this close to the window are drawn. */
 const MARGIN = '200px'
 
-/** One pipeline: its picture, its state, and its numbers while the card is in sight. */
+/** One pipeline: picture, state, and numbers while the card is visible. */
 export const Card = ({ pipeline }: { readonly pipeline: ReadonlySignal<Pipeline> }) => {
   const card = useRef<HTMLLIElement>(null)
   const isVisible = useSignal(false)
@@ -31,12 +31,12 @@ export const Card = ({ pipeline }: { readonly pipeline: ReadonlySignal<Pipeline>
     observer.observe(card.current)
     return () => observer.disconnect()
   }, [])
-  const wake = useDwell(isLive)
+  const hover = useHover(isLive)
   const { value } = pipeline
   const { id, runtime } = value
   const fault = faultText(value, faults.value.get(id)?.message)
   return (
-    <li ref={card} class="card" {...wake}>
+    <li ref={card} class="card" {...hover}>
       <div class="card-picture">
         <Thumbnail id={id} phase={runtime.phase} isVisible={isVisible.value} isLive={isLive.value} />
         <StateLabel pipeline={value} />
@@ -102,23 +102,23 @@ const Numbers = ({ pipeline: { id, runtime } }: { readonly pipeline: Pipeline })
   )
 }
 
-/** A pointer that only passes starts nothing. */
-const DWELL_MS = 250
+/** A pointer that only passes over a card starts no video. */
+const HOVER_MS = 250
 
-/** The handlers that make a card live while the pointer rests on it or the focus is in it. */
-const useDwell = (isLive: { value: boolean }) => {
+/** Handlers that make a card live while the pointer rests on it or it has the focus. */
+const useHover = (isLive: { value: boolean }) => {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   const begin = (): void => {
     clearTimeout(timer.current)
     timer.current = setTimeout(() => {
       isLive.value = true
-    }, DWELL_MS)
+    }, HOVER_MS)
   }
   const end = (): void => {
     clearTimeout(timer.current)
     isLive.value = false
   }
-  /** The page itself gives the focus to the card that a mouse comes back to. */
+  /** The page also focuses a card after a navigation by mouse. */
   const beginByKeyboard = ({ target }: FocusEvent): void => {
     if ((target as Element).matches(':focus-visible')) begin()
   }

@@ -11,25 +11,29 @@ const createTest = async (): Promise<void> => {
   goTo(pipelineHref(TEST.id))
 }
 
-/** What to do while there is no pipeline. */
+export const NewPipeline = () => (
+  <a class="button button-primary" href="#/new">
+    <Icon name="plus" />
+    <span>New pipeline</span>
+  </a>
+)
+
+/** Shown while there is no pipeline. */
 export const FirstSteps = () => (
   <div class="page">
     <section class="welcome">
       <h1>See your first stream</h1>
       <p class="lead">
-        A pipeline takes video from a source (a network camera, a drone feed, a camera of this host) and serves it to many readers. You see
-        it here, live.
+        A pipeline reads video from a source (a network camera, a drone feed, a camera of this host) and serves it to many readers. It is
+        shown here live.
       </p>
       <div class="actions">
-        <a class="button button-primary" href="#/new">
-          <Icon name="plus" />
-          <span>New pipeline</span>
-        </a>
+        <NewPipeline />
         <Action icon="play" busyText="Starting" run={createTest}>
           Try a test picture
         </Action>
       </div>
-      <p class="muted">The test picture needs no camera: it is made on this host, and served like any other source.</p>
+      <p class="muted">The test picture needs no camera: this host generates it and serves it like any other source.</p>
     </section>
   </div>
 )

@@ -2,11 +2,12 @@ import { computed, signal } from '@preact/signals'
 import { loaded, pipelines } from '../api/pipelines.ts'
 import type { Pipeline } from '../api/types.ts'
 import { Icon } from '../ui/icon.tsx'
+import { Page } from '../ui/page.tsx'
 import { Waiting } from '../ui/waiting.tsx'
-import { sourceText } from '../words/format.ts'
+import { countText, sourceText } from '../words/format.ts'
 import { GROUPS, type Group } from '../words/phases.ts'
 import { Card } from './card.tsx'
-import { FirstSteps } from './first-steps.tsx'
+import { FirstSteps, NewPipeline } from './first-steps.tsx'
 
 const group = signal<Group>('all')
 const search = signal('')
@@ -21,7 +22,7 @@ const counts = computed(() => {
 const matches = (pipeline: Pipeline, text: string): boolean =>
   pipeline.id.toLowerCase().includes(text) || sourceText(pipeline).toLowerCase().includes(text)
 
-/** Ids as one text: it changes when the selection changes, and not with every number of a pipeline. */
+/** Ids as one string, which stays equal while only numbers of the pipelines change. */
 const shownIds = computed(() => {
   const text = search.value.trim().toLowerCase()
   return sorted.value
@@ -36,21 +37,14 @@ export const Overview = () => {
   if (pipelines.value.size === 0) return <FirstSteps />
   const ids = shownIds.value === '' ? [] : shownIds.value.split(' ')
   return (
-    <div class="page">
-      <div class="head">
-        <h1>Pipelines</h1>
-        <a class="button button-primary" href="#/new">
-          <Icon name="plus" />
-          <span>New pipeline</span>
-        </a>
-      </div>
+    <Page title="Pipelines" action={<NewPipeline />}>
       <Filters />
       <p class="sr-only" role="status">
-        {ids.length === 1 ? '1 pipeline shown' : `${ids.length} pipelines shown`}
+        {countText(ids.length, 'pipeline')} shown
       </p>
       {ids.length === 0 ? (
         <div class="empty">
-          <p>No pipeline fits.</p>
+          <p>No pipeline matches.</p>
           <button type="button" class="button button-plain" onClick={showAll}>
             Show all
           </button>
@@ -62,7 +56,7 @@ export const Overview = () => {
           ))}
         </ul>
       )}
-    </div>
+    </Page>
   )
 }
 
@@ -110,12 +104,9 @@ const Filters = () => (
   </div>
 )
 
-/** The outline of the page until the first answer. */
+/** Shown until the first answer. */
 const Loading = () => (
-  <div class="page" aria-busy="true">
-    <div class="head">
-      <h1>Pipelines</h1>
-    </div>
+  <Page title="Pipelines" isBusy>
     <Waiting />
-  </div>
+  </Page>
 )

@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
 import { api } from '../api/api.ts'
-import { sleep, untilVisible } from '../api/follow.ts'
+import { whileVisible } from '../api/follow.ts'
 import type { Phase } from '../api/types.ts'
 import { LivePicture } from '../player/live-picture.tsx'
 import { Icon } from '../ui/icon.tsx'
+import { useAbortable } from '../ui/use-abortable.ts'
 
 interface ThumbnailProps {
   readonly id: string
@@ -13,23 +13,24 @@ interface ThumbnailProps {
   readonly isLive: boolean
 }
 
-/** A picture costs the host a decoder for a moment. */
+/** Each picture needs a decoder on the host. */
 const REFRESH_MS = 20_000
 const RETRY_MS = 5000
 const WIDTH = 480
 
-/** The last picture, made anew now and then while it is in sight. */
+/** The last picture, refreshed while it is visible. */
 export const Thumbnail = ({ id, phase, isVisible, isLive }: ThumbnailProps) => {
   const url = useSignal(latest.get(id))
   const hasPicture = phase === 'playing'
-  useEffect(() => {
-    if (!isVisible || !hasPicture) return
-    const end = new AbortController()
-    void keepPicture(id, end.signal, (blob) => {
-      url.value = keep(id, blob)
-    })
-    return () => end.abort()
-  }, [id, isVisible, hasPicture])
+  useAbortable(
+    (signal) => {
+      if (!isVisible || !hasPicture) return
+      void refreshPicture(id, signal, (blob) => {
+        url.value = store(id, blob)
+      })
+    },
+    [id, isVisible, hasPicture],
+  )
   return (
     <>
       {url.value === undefined ? (
@@ -44,41 +45,39 @@ export const Thumbnail = ({ id, phase, isVisible, isLive }: ThumbnailProps) => {
   )
 }
 
-/** The last picture of each pipeline: whoever comes back to the overview sees it at once. A few kilobytes each. */
+/** The last picture of each pipeline, a few kilobytes each, so that the overview shows them at once. */
 const latest = new Map<string, string>()
-const MAX_KEPT = 500
+const MAX_STORED = 500
 
-const keep = (id: string, blob: Blob): string => {
+const store = (id: string, blob: Blob): string => {
   const old = latest.get(id)
   latest.delete(id)
   const url = URL.createObjectURL(blob)
   latest.set(id, url)
   if (old !== undefined) URL.revokeObjectURL(old)
   const [oldest] = latest
-  if (latest.size > MAX_KEPT && oldest !== undefined) {
+  if (latest.size > MAX_STORED && oldest !== undefined) {
     latest.delete(oldest[0])
     URL.revokeObjectURL(oldest[1])
   }
   return url
 }
 
-const keepPicture = async (id: string, signal: AbortSignal, show: (blob: Blob) => void): Promise<void> => {
-  while (!signal.aborted) {
-    await untilVisible(signal)
-    const shown = await inTurn(signal, async () => {
+const refreshPicture = (id: string, signal: AbortSignal, show: (blob: Blob) => void): Promise<void> =>
+  whileVisible(signal, async () => {
+    const isShown = await inTurn(signal, async () => {
       const answer = await api.getSnapshot({ id, width: WIDTH, quality: 70, signal })
       show(await answer.blob())
     })
-    await sleep(shown ? REFRESH_MS : RETRY_MS, signal)
-  }
-}
+    return isShown ? REFRESH_MS : RETRY_MS
+  })
 
-/** Pictures are asked for two at a time, so that connections stay free for what the user does. */
+/** At most two requests at once, so that connections stay free for the user's actions. */
 const AT_ONCE = 2
 let running = 0
 const waiting: (() => void)[] = []
 
-/** Answers whether the work was done; a pipeline that has just stopped has no picture. */
+/** Answers whether the work succeeded; a pipeline that has just stopped has no picture. */
 const inTurn = async (signal: AbortSignal, work: () => Promise<void>): Promise<boolean> => {
   if (running >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve))
   running++

@@ -1,10 +1,10 @@
-import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { api } from '../api/api.ts'
+import { isAtRest } from '../api/phase.ts'
 import { drop, take } from '../api/pipelines.ts'
 import type { Pipeline } from '../api/types.ts'
 import { Action } from '../ui/action.tsx'
-import { Confirm } from '../ui/dialog.tsx'
+import { ConfirmedAction } from '../ui/confirm.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { notify } from '../ui/notices.tsx'
 import { goTo } from '../ui/route.ts'
@@ -12,11 +12,10 @@ import { goTo } from '../ui/route.ts'
 /** Play or stop, edit, delete. */
 export const Actions = ({ pipeline }: { readonly pipeline: Pipeline }) => {
   const { id, runtime } = pipeline
-  const isAsking = useSignal(false)
-  const isOff = runtime.phase === 'idle' || runtime.phase === 'failed'
+  const isOff = isAtRest(pipeline)
   const actions = useRef<HTMLDivElement>(null)
   const hasPressed = useRef(false)
-  // Play and Stop take each other's place: a keyboard that has pressed one goes on at the other.
+  // Play and Stop replace each other: the focus moves to the new button.
   useLayoutEffect(() => {
     if (hasPressed.current && document.activeElement === document.body)
       actions.current?.querySelector('button')?.focus({ preventScroll: true })
@@ -41,31 +40,19 @@ export const Actions = ({ pipeline }: { readonly pipeline: Pipeline }) => {
         <Icon name="edit" />
         <span>Edit</span>
       </a>
-      <Action
-        kind="danger"
+      <ConfirmedAction
+        name="Delete"
         icon="trash"
-        run={() => {
-          isAsking.value = true
-        }}
+        title={`Delete ${id}?`}
+        action="Delete pipeline"
+        busyText="Deleting"
+        run={() => remove(id, isOff)}
       >
-        Delete
-      </Action>
-      {isAsking.value && (
-        <Confirm
-          title={`Delete ${id}?`}
-          action="Delete pipeline"
-          busyText="Deleting"
-          run={() => remove(id, isOff)}
-          onClose={() => {
-            isAsking.value = false
-          }}
-        >
-          <p>
-            {isOff ? '' : 'It is stopped first, and its readers are disconnected. '}
-            Its screenshots stay until you delete them.
-          </p>
-        </Confirm>
-      )}
+        <p>
+          {isOff ? '' : 'It is stopped first, and its readers are disconnected. '}
+          Its screenshots stay until you delete them.
+        </p>
+      </ConfirmedAction>
     </div>
   )
 }

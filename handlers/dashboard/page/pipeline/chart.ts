@@ -12,7 +12,7 @@ const SPAN_SECONDS = 600
 
 const color = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name)
 
-/** Colours that a canvas can draw: those of the page, resolved. */
+/** A color of the page, resolved, since a canvas knows no custom properties. */
 const resolved = (place: HTMLElement, name: string): string => {
   const probe = document.createElement('span')
   probe.style.color = color(name)
@@ -22,7 +22,7 @@ const resolved = (place: HTMLElement, name: string): string => {
   return value
 }
 
-/** A line over the last ten minutes that fits itself to its place. */
+/** A chart of the last ten minutes that follows the width of its element. */
 export const createChart = (place: HTMLElement, title: string, isWhole: boolean): ChartHandle => {
   const dark = matchMedia('(prefers-color-scheme: dark)')
   let plot = draw(place, title, isWhole)
@@ -49,7 +49,7 @@ export const createChart = (place: HTMLElement, title: string, isWhole: boolean)
   }
 }
 
-/** Steps of an axis that counts things. */
+/** Steps of an axis of whole numbers. */
 const WHOLE = [1, 2, 5].flatMap((step) => [1, 10, 100, 1000].map((power) => step * power)).sort((a, b) => a - b)
 
 const draw = (place: HTMLElement, title: string, isWhole: boolean): UPlot => {
@@ -61,12 +61,12 @@ const draw = (place: HTMLElement, title: string, isWhole: boolean): UPlot => {
       height: HEIGHT,
       legend: { show: false },
       cursor: { show: false },
-      // At the right half of the time below the last line has its place.
+      // On the right, room for half of the last time label.
       padding: [6, 28, 0, 0],
       scales: { x: { time: true }, y: { range: (_plot, _low, high) => [0, Math.max(1, high * 1.15)] } },
       axes: [
         { ...axis, grid: { show: false }, size: 22, space: 80, values: (_plot, times) => times.map(clockText) },
-        // As all other numbers of the page: without a separator that means something else elsewhere.
+        // Without thousands separators, like all numbers of the page.
         { ...axis, size: 44, space: 28, values: (_plot, ticks) => ticks.map(String), ...(isWhole && { incrs: WHOLE }) },
       ],
       series: [{}, { label: title, stroke: accent ?? '', width: 1.5, points: { show: false } }],

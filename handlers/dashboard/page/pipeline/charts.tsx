@@ -2,16 +2,16 @@ import { useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { historyOf, round, type Sample } from '../api/history.ts'
 import { loadPart } from '../api/upgrade.ts'
-import { whenIdle } from '../ui/idle.ts'
 import { bitrateText, fpsText } from '../words/format.ts'
 import type { ChartHandle } from './chart.ts'
+import { whenIdle } from './idle.ts'
 import { pointsOf } from './points.ts'
 
 interface ChartProps {
   readonly title: string
   readonly value: (sample: Sample) => number | null
   readonly text: (value: number) => string
-  /** It counts things. */
+  /** Whole numbers only. */
   readonly isWhole?: boolean
 }
 
@@ -22,7 +22,7 @@ const CHARTS: readonly ChartProps[] = [
   { title: 'Age of the newest frame (ms)', value: ({ age }) => age, text: (ms) => `${Math.round(ms)} ms` },
 ]
 
-/** What was measured in the last ten minutes, since the page was opened. */
+/** Samples of the last ten minutes, since the page was opened. */
 export const Charts = ({ id }: { readonly id: string }) => (
   <section class="panel" aria-labelledby="charts-title">
     <h2 id="charts-title">Last 10 minutes</h2>

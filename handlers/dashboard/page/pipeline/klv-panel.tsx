@@ -1,19 +1,19 @@
 import { signal, useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
 import { api } from '../api/api.ts'
-import { sleep, untilVisible } from '../api/follow.ts'
+import { whileVisible } from '../api/follow.ts'
 import { now, serviceClock } from '../api/now.ts'
 import { take } from '../api/pipelines.ts'
 import type { KlvPacket, Pipeline } from '../api/types.ts'
 import { Action } from '../ui/action.tsx'
+import { useAbortable } from '../ui/use-abortable.ts'
 import { durationText, timeText } from '../words/format.ts'
 
 const STALE_MS = 5000
-/** Packets come up to 30 times a second; nobody reads faster than this. Events would hold one of the browser's few connections. */
-const READ_MS = 500
+/** Packets come up to 30 times a second, faster than anybody reads. Events would occupy one of the browser's few connections. */
+const POLL_MS = 500
 const RETRY_MS = 2000
 
-/** Whether all values are shown, or those a person flying looks at. */
+/** Whether all values are shown, or only the common ones. */
 const showsAll = signal(false)
 
 const COMMON: ReadonlySet<string> = new Set([
@@ -32,21 +32,22 @@ const COMMON: ReadonlySet<string> = new Set([
 /** The KLV values of a pipeline, live. */
 export const KlvPanel = ({ pipeline: { id, klv } }: { readonly pipeline: Pipeline }) => {
   const packet = useSignal<KlvPacket | undefined>(undefined)
-  /** By this computer's clock, which may be another than that of the host. */
-  const cameAt = useSignal(0)
+  /** By the clock of the service. */
+  const receivedAt = useSignal(0)
   const isDecoded = klv.state === 'playing'
-  useEffect(() => {
-    if (!isDecoded) return
-    const end = new AbortController()
-    void keepReading(id, end.signal, (latest) => {
-      packet.value = latest
-      cameAt.value = serviceClock.now() - latest.age_ms
-    })
-    return () => end.abort()
-  }, [id, isDecoded])
+  useAbortable(
+    (signal) => {
+      if (!isDecoded) return
+      void poll(id, signal, (latest) => {
+        packet.value = latest
+        receivedAt.value = serviceClock.now() - latest.age_ms
+      })
+    },
+    [id, isDecoded],
+  )
   const known = packet.value?.items.filter(({ name, value }) => name !== null && value !== null) ?? []
   const shown = showsAll.value ? known : known.filter(({ name }) => isCommon(name ?? ''))
-  const age = packet.value === undefined ? 0 : now.value - cameAt.value
+  const age = packet.value === undefined ? 0 : now.value - receivedAt.value
   return (
     <section class="panel" aria-labelledby="klv-title">
       <div class="panel-head">
@@ -92,20 +93,18 @@ export const KlvPanel = ({ pipeline: { id, klv } }: { readonly pipeline: Pipelin
   )
 }
 
-const keepReading = async (id: string, signal: AbortSignal, show: (latest: KlvPacket) => void): Promise<void> => {
-  while (!signal.aborted) {
-    await untilVisible(signal)
+const poll = (id: string, signal: AbortSignal, show: (latest: KlvPacket) => void): Promise<void> =>
+  whileVisible(signal, async () => {
     try {
       show((await api.getKlv({ id, signal })) as KlvPacket)
-      await sleep(READ_MS, signal)
+      return POLL_MS
     } catch {
-      // Without an answer, or before the first packet, what is shown stays.
-      await sleep(RETRY_MS, signal)
+      // Without an answer, or before the first packet, the last packet stays.
+      return RETRY_MS
     }
-  }
-}
+  })
 
-/** A metre on the ground is five digits of a degree; of all else nobody reads more than two. */
+/** Five digits of a degree are a meter on the ground. */
 const digitsOf = (name: string | null): number => (/latitude|longitude/i.test(name ?? '') ? 5 : 2)
 
 const isCommon = (name: string): boolean => COMMON.has(name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_'))

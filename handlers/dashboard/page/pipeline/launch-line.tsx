@@ -5,7 +5,7 @@ import { CopyLine } from '../ui/copy-line.tsx'
 import { withPlaceholders } from '../words/format.ts'
 
 const launchOf = async (pipeline: Pipeline): Promise<string> => {
-  // Where it is sent to is not part of the line.
+  // Pushes are not part of the line.
   const common = { ...pipeline, push: [] }
   const body =
     common.mode === 'simple'
@@ -15,7 +15,7 @@ const launchOf = async (pipeline: Pipeline): Promise<string> => {
   return launch
 }
 
-/** What gst-launch-1.0 would run, on request: making it asks the engine. */
+/** The gst-launch-1.0 line, on request: it is a call of the engine. */
 export const LaunchLine = ({ pipeline }: { readonly pipeline: Pipeline }) => {
   const line = useSignal('')
   const failure = useSignal('')

@@ -7,12 +7,12 @@ import { timeText } from '../words/format.ts'
 
 const LINES = 200
 
-/** What the processes of the pipeline wrote, newest last. */
+/** The output of the pipeline's processes, newest last. */
 export const Log = ({ id }: { readonly id: string }) => {
   const lines = useSignal<readonly LogLine[] | undefined>(undefined)
   const failure = useSignal('')
   const list = useRef<HTMLOListElement>(null)
-  // What happened last is what somebody looks for.
+  // The newest lines are of interest.
   useEffect(() => {
     if (list.current !== null) list.current.scrollTop = list.current.scrollHeight
   }, [lines.value])
@@ -32,11 +32,11 @@ export const Log = ({ id }: { readonly id: string }) => {
         <>
           <div class="actions log-actions">
             <Action icon="again" kind="quiet" run={load}>
-              Read again
+              Refresh
             </Action>
           </div>
           {lines.value.length === 0 ? (
-            <p class="muted">Its processes have written nothing.</p>
+            <p class="muted">Its processes have printed nothing.</p>
           ) : (
             // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
             <ol ref={list} class="log" tabIndex={0} aria-label="Lines of the log">

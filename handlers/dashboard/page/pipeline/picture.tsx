@@ -5,14 +5,14 @@ import type { Screenshot } from '../api/types.ts'
 import { Action } from '../ui/action.tsx'
 import { bytesText, timeText } from '../words/format.ts'
 
-/** How far below the window pictures are fetched already. */
+/** Pictures this close to the window are fetched. */
 const MARGIN = '400px'
 
 const saveAs = (name: string, url: string): void => {
   Object.assign(document.createElement('a'), { href: url, download: name }).click()
 }
 
-/** One screenshot: fetched when it comes into sight, since an image element cannot send a credential. */
+/** One screenshot, fetched when it becomes visible. An image element could not send a credential. */
 export const Picture = ({
   file: { file, created_at, size_bytes },
   onDeleted,

@@ -1,18 +1,21 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { hasVideo } from '../api/has-video.ts'
 import { now } from '../api/now.ts'
+import { hasVideo } from '../api/phase.ts'
 import { faults, loaded, pipelines } from '../api/pipelines.ts'
 import type { Pipeline } from '../api/types.ts'
 import { MapView } from '../map/map-view.tsx'
 import { LivePicture } from '../player/live-picture.tsx'
 import type { PictureFacts } from '../player/playback.ts'
 import { WAY_WORDS } from '../player/ways.ts'
+import { Banner } from '../ui/banner.tsx'
+import { Fact } from '../ui/fact.tsx'
 import { Icon } from '../ui/icon.tsx'
+import { Page } from '../ui/page.tsx'
 import { StateLabel } from '../ui/state-label.tsx'
 import { Waiting } from '../ui/waiting.tsx'
 import { adviceOn } from '../words/advice.ts'
-import { bitrateText, countText, durationText, encodingText, fpsText, sourceText, timeText } from '../words/format.ts'
+import { bitrateText, CODEC_NAMES, countText, durationText, encodingText, fpsText, sourceText, timeText } from '../words/format.ts'
 import { faultText, phaseSentence } from '../words/phases.ts'
 import { Actions } from './actions.tsx'
 import { Addresses } from './addresses.tsx'
@@ -23,7 +26,7 @@ import { Log } from './log.tsx'
 import { Pushes } from './pushes.tsx'
 import { Screenshots } from './screenshots.tsx'
 
-/** The rest of a page waits this long for its picture, milliseconds. */
+/** The rest of the page waits this long for the first picture, milliseconds. */
 const PICTURE_MS = 300
 
 /** Everything about one pipeline. */
@@ -34,14 +37,11 @@ export const PipelinePage = ({ id }: { readonly id: string }) => {
 }
 
 const Missing = ({ id }: { readonly id: string }) => (
-  <div class="page">
-    <div class="head">
-      <h1>{id}</h1>
-    </div>
+  <Page title={id}>
     <div class="empty">
       {loaded.value ? (
         <>
-          <p role="status">There is no pipeline of this name. It may have been deleted.</p>
+          <p role="status">No pipeline has this name. It may have been deleted.</p>
           <a class="button button-plain" href="#/">
             All pipelines
           </a>
@@ -50,27 +50,13 @@ const Missing = ({ id }: { readonly id: string }) => (
         <Waiting />
       )}
     </div>
-  </div>
+  </Page>
 )
 
 const Known = ({ pipeline }: { readonly pipeline: Pipeline }) => {
   const { id } = pipeline
   const facts = useSignal<PictureFacts>({})
-  // The first picture would have to wait until the whole page is drawn.
-  const isWhole = useSignal(!hasVideo(pipeline))
-  const drawRest = (): void => {
-    isWhole.value = true
-  }
-  /** Once the browser has shown it. */
-  const afterPicture = (): void => {
-    requestAnimationFrame(() => setTimeout(drawRest))
-  }
-  useEffect(() => {
-    const timer = setTimeout(drawRest, PICTURE_MS)
-    return () => clearTimeout(timer)
-  }, [])
-  const told = faults.value.get(id)
-  const fault = faultText(pipeline, told?.message)
+  const { isWhole, afterPicture } = useWholePage(hasVideo(pipeline))
   return (
     <div class="page">
       <div class="head">
@@ -83,15 +69,7 @@ const Known = ({ pipeline }: { readonly pipeline: Pipeline }) => {
         </div>
         <Actions pipeline={pipeline} />
       </div>
-      {fault !== undefined && (
-        <div class="banner banner-bad" role="alert">
-          <Icon name="alert" />
-          <div>
-            <p>{fault}</p>
-            <p class="small">{[adviceOn(told?.reason), phaseSentence(pipeline)].filter(Boolean).join(' ')}</p>
-          </div>
-        </div>
-      )}
+      <Fault pipeline={pipeline} />
       <div class="split">
         <div class="split-top">
           <figure class="player">
@@ -101,9 +79,9 @@ const Known = ({ pipeline }: { readonly pipeline: Pipeline }) => {
         </div>
         <div class="split-side">
           <Facts pipeline={pipeline} facts={facts.value} />
-          {isWhole.value && <SidePanels pipeline={pipeline} />}
+          {isWhole && <SidePanels pipeline={pipeline} />}
         </div>
-        {isWhole.value && (
+        {isWhole && (
           <div class="split-rest">
             <Charts id={id} />
             <Screenshots pipeline={pipeline} />
@@ -112,6 +90,33 @@ const Known = ({ pipeline }: { readonly pipeline: Pipeline }) => {
         )}
       </div>
     </div>
+  )
+}
+
+/** Whether the whole page is drawn: after the first picture, which it would delay. */
+const useWholePage = (hasPicture: boolean) => {
+  const isWhole = useSignal(!hasPicture)
+  const drawRest = (): void => {
+    isWhole.value = true
+  }
+  useEffect(() => {
+    const timer = setTimeout(drawRest, PICTURE_MS)
+    return () => clearTimeout(timer)
+  }, [])
+  // Once the browser has shown the picture.
+  return { isWhole: isWhole.value, afterPicture: () => void requestAnimationFrame(() => setTimeout(drawRest)) }
+}
+
+const Fault = ({ pipeline }: { readonly pipeline: Pipeline }) => {
+  const reported = faults.value.get(pipeline.id)
+  const fault = faultText(pipeline, reported?.message)
+  return fault === undefined ? null : (
+    <Banner>
+      <div>
+        <p>{fault}</p>
+        <p class="small">{[adviceOn(reported?.reason), phaseSentence(pipeline)].filter(Boolean).join(' ')}</p>
+      </div>
+    </Banner>
   )
 }
 
@@ -137,7 +142,7 @@ const NoVideo = ({ pipeline }: { readonly pipeline: Pipeline }) => (
   </div>
 )
 
-/** Which way the picture comes, why no better one, and how late it is. */
+/** How the picture is decoded, why not in a better way, and its latency. */
 const PictureLine = ({ facts: { choice, delayMs } }: { readonly facts: PictureFacts }) => (
   <p class="picture-line">
     {choice !== undefined && (
@@ -152,14 +157,15 @@ const PictureLine = ({ facts: { choice, delayMs } }: { readonly facts: PictureFa
   </p>
 )
 
-const CODEC_WORDS: readonly (readonly [RegExp, string])[] = [
-  [/^avc/, 'H.264'],
-  [/^h(ev|vc)1/, 'H.265'],
+/** By the codec string of WebCodecs. */
+const CODECS: readonly (readonly [RegExp, string])[] = [
+  [/^avc/, CODEC_NAMES.h264],
+  [/^h(ev|vc)1/, CODEC_NAMES.h265],
 ]
 
 const videoText = (pipeline: Pipeline, { config }: PictureFacts): string => {
   if (config === undefined) return encodingText(pipeline)
-  const codec = CODEC_WORDS.find(([pattern]) => pattern.test(config.codec))?.[1] ?? config.codec
+  const codec = CODECS.find(([pattern]) => pattern.test(config.codec))?.[1] ?? config.codec
   return `${codec} ${config.codedWidth}×${config.codedHeight}`
 }
 
@@ -192,10 +198,3 @@ const Facts = ({ pipeline, facts }: { readonly pipeline: Pipeline; readonly fact
     </section>
   )
 }
-
-const Fact = ({ name, isCode = false, children }: { name: string; isCode?: boolean; children: string }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd class={isCode ? 'mono' : ''}>{children}</dd>
-  </div>
-)

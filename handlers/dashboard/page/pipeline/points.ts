@@ -1,12 +1,9 @@
 import type { Sample } from '../api/history.ts'
 
-/** Samples come every two seconds, and later over a slow network. */
+/** Samples come every two seconds, on a slow network less often. */
 const GAP_SECONDS = 10
 
-/**
- * What a chart draws: times and values. Where nothing was measured for a while, as in a hidden tab, the line has a gap: drawn through, it
- * would say that all was well meanwhile.
- */
+/** The times and values of a chart. Without samples for a while, as in a hidden tab, the line has a gap. */
 export const pointsOf = (
   samples: readonly Sample[],
   value: (sample: Sample) => number | null,

@@ -13,7 +13,7 @@ const STATES: Readonly<Record<Push['state'], { readonly word: string; readonly t
   waiting: { word: 'Trying again soon', tone: 'bad', icon: 'alert' },
 }
 
-/** Where the pipeline sends its video, and how that goes; nothing when it sends nowhere. */
+/** The receivers of the pipeline and the state of each; nothing without receivers. */
 export const Pushes = ({ pipeline }: { readonly pipeline: Pipeline }) => {
   const { push } = pipeline.runtime
   if (push.length === 0) return null

@@ -1,44 +1,37 @@
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
 import { api, wordsOf } from '../api/api.ts'
 import { cameraChanges } from '../api/pipelines.ts'
 import type { Camera, CameraCapabilities } from '../api/types.ts'
 import { Action } from '../ui/action.tsx'
-import { Icon } from '../ui/icon.tsx'
+import { Banner } from '../ui/banner.tsx'
+import { Page } from '../ui/page.tsx'
 import { goTo } from '../ui/route.ts'
+import { useAbortable } from '../ui/use-abortable.ts'
 
-/** The cameras of the host, as they come and go. */
+/** The cameras of the host, updated when one is added or removed. */
 export const CamerasPage = () => {
   const cameras = useSignal<readonly Camera[] | undefined>(undefined)
   const failure = useSignal('')
-  useEffect(() => {
-    const end = new AbortController()
-    const load = async (): Promise<void> => {
-      try {
-        cameras.value = await api.listCameras({ signal: end.signal })
-        failure.value = ''
-      } catch (error) {
-        if (!end.signal.aborted) failure.value = wordsOf(error)
-      }
+  const load = async (signal: AbortSignal): Promise<void> => {
+    try {
+      cameras.value = await api.listCameras({ signal })
+      failure.value = ''
+    } catch (error) {
+      if (!signal.aborted) failure.value = wordsOf(error)
     }
-    void load()
-    return () => end.abort()
-  }, [cameraChanges.value])
+  }
+  useAbortable((signal) => void load(signal), [cameraChanges.value])
   return (
-    <div class="page page-narrow">
-      <div class="head">
-        <h1>Cameras of this host</h1>
-      </div>
+    <Page title="Cameras of this host" isNarrow>
       {failure.value !== '' && (
-        <div class="banner banner-bad" role="alert">
-          <Icon name="alert" />
+        <Banner>
           <p>{failure.value}</p>
-        </div>
+        </Banner>
       )}
       {cameras.value === undefined && failure.value === '' && <p class="muted loading">Looking for cameras…</p>}
       {cameras.value?.length === 0 && (
         <div class="empty">
-          <p>No camera is attached. Plug one in: it appears here by itself.</p>
+          <p>No camera is attached. A camera appears here when it is connected.</p>
         </div>
       )}
       <div class="stack">
@@ -46,16 +39,16 @@ export const CamerasPage = () => {
           <CameraPanel key={camera.device_path} camera={camera} />
         ))}
       </div>
-    </div>
+    </Page>
   )
 }
 
 const CameraPanel = ({ camera: { device_path, device_name, driver, serial } }: { readonly camera: Camera }) => {
-  const offers = useSignal<CameraCapabilities | undefined>(undefined)
+  const capabilities = useSignal<CameraCapabilities | undefined>(undefined)
   const failure = useSignal('')
   const load = async (): Promise<void> => {
     try {
-      offers.value = await api.getCamera({ path: device_path })
+      capabilities.value = await api.getCamera({ path: device_path })
     } catch (error) {
       failure.value = wordsOf(error)
     }
@@ -65,16 +58,16 @@ const CameraPanel = ({ camera: { device_path, device_name, driver, serial } }: {
       <div class="panel-head">
         <h2>{device_name}</h2>
         <Action icon="plus" run={() => goTo(`#/new?uri=${encodeURIComponent(`v4l2://${device_path}`)}`)}>
-          Use it
+          New pipeline
         </Action>
       </div>
       <p class="muted">
         <code>{device_path}</code> {[driver, serial].filter(Boolean).join(' · ')}
       </p>
       <details onToggle={({ currentTarget }) => (currentTarget.open ? void load() : undefined)}>
-        <summary>What it offers</summary>
+        <summary>Formats</summary>
         {failure.value !== '' && <p class="field-error">{failure.value}</p>}
-        {offers.value !== undefined && (
+        {capabilities.value !== undefined && (
           <table class="table">
             <thead>
               <tr>
@@ -83,7 +76,7 @@ const CameraPanel = ({ camera: { device_path, device_name, driver, serial } }: {
               </tr>
             </thead>
             <tbody>
-              {offers.value.formats.map(({ encoding, sizes, device_path: node }) => (
+              {capabilities.value.formats.map(({ encoding, sizes, device_path: node }) => (
                 <tr key={`${node} ${encoding}`}>
                   <td>{encoding}</td>
                   <td>

@@ -5,6 +5,7 @@ import { now, serviceClock } from '../api/now.ts'
 import { connected } from '../api/pipelines.ts'
 import { authEnabled } from '../api/session.ts'
 import type { Health, Version } from '../api/types.ts'
+import { Fact } from '../ui/fact.tsx'
 import { durationText } from '../words/format.ts'
 
 const SANDBOX = {
@@ -15,7 +16,7 @@ const SANDBOX = {
 
 const DATABASE = {
   ok: 'Works',
-  read_only: 'Nothing can be changed. Look whether its disk is full',
+  read_only: 'Read-only: nothing can be changed. Check whether its disk is full',
   unavailable: 'Not available',
 } as const
 
@@ -26,7 +27,7 @@ interface Facts {
   readonly startedAt: number
 }
 
-/** Versions and health, asked for again when the service was away, and when the password is set or removed. */
+/** Versions and health, reloaded after a lost connection and after a change of the password. */
 export const ServicePanel = () => {
   const facts = useSignal<Facts | undefined>(undefined)
   const isAway = connected.value === false
@@ -36,7 +37,7 @@ export const ServicePanel = () => {
       const [health, version] = await Promise.all([api.getHealth(), api.getVersion()])
       facts.value = { health, version, startedAt: serviceClock.now() - health.uptime_seconds * 1000 }
     }
-    // The bar says when the service is away.
+    // The bar shows a lost connection.
     load().catch(() => {})
   }, [isAway, authEnabled.value])
   if (facts.value === undefined) return <section class="panel panel-waiting" aria-busy="true" />
@@ -45,7 +46,7 @@ export const ServicePanel = () => {
     <section class="panel" aria-labelledby="service-title">
       <h2 id="service-title">Service</h2>
       {health.warnings?.includes('open_api') === true && (
-        <p class="banner banner-bad">Other computers reach this service, and no password is set. Set one below.</p>
+        <p class="banner banner-bad">Other computers can reach this service, and no password is set. Set one below.</p>
       )}
       <dl class="facts">
         <Fact name="Version">{version.version}</Fact>
@@ -58,10 +59,3 @@ export const ServicePanel = () => {
     </section>
   )
 }
-
-const Fact = ({ name, children }: { readonly name: string; readonly children: string }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
-)

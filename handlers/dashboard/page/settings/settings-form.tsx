@@ -1,12 +1,13 @@
 import { useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { ApiError, api, etagOf, issuesOf, wordsOf } from '../api/api.ts'
 import type { Settings } from '../api/types.ts'
 import { Action } from '../ui/action.tsx'
+import { Banner } from '../ui/banner.tsx'
 import { CheckField, SelectField, TextArea, TextField } from '../ui/field.tsx'
-import { Icon } from '../ui/icon.tsx'
-import { forgetTyped, useKept } from '../ui/kept.ts'
 import { notify } from '../ui/notices.tsx'
+import { discardUnsaved, useUnsaved } from '../ui/unsaved.ts'
+import { useFirstMistake } from '../ui/use-first-mistake.ts'
 import { type Changes, flatten, GROUPS, patchOf, type Setting, typedOf, type Value } from './settings-table.ts'
 
 interface Read {
@@ -17,22 +18,16 @@ interface Read {
 const FORM = 'settings'
 const NO_CHANGES: Changes = new Map()
 
-const CHANGED = 'Somebody else has changed settings meanwhile. Theirs are shown now, and what you typed is kept: save again.'
-const MISTAKES = 'Nothing is saved yet. Correct the marked fields.'
+const CHANGED = 'The settings have been changed elsewhere. The new values are shown, and your changes are kept: save again.'
+const MISTAKES = 'Nothing has been saved. Correct the marked fields.'
 
 const readOf = (settings: Settings): Read => ({ settings: flatten(settings), etag: etagOf(settings) })
 
-/** Every setting; what was changed is sent, unless somebody else has changed settings meanwhile. */
-export const SettingsForm = () => {
+const useSettings = (onMistake: () => void) => {
   const read = useSignal<Read | undefined>(undefined)
-  const changes = useKept(FORM, NO_CHANGES)
+  const changes = useUnsaved(FORM, NO_CHANGES)
   const issues = useSignal<ReadonlyMap<string, string>>(new Map())
   const failure = useSignal('')
-  const form = useRef<HTMLFormElement>(null)
-  const failures = useSignal(0)
-  useEffect(() => {
-    if (failures.value > 0) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
-  }, [failures.value])
   const load = async (): Promise<void> => {
     read.value = readOf(await api.getSettings())
   }
@@ -45,8 +40,8 @@ export const SettingsForm = () => {
     const sent = changes.value
     try {
       read.value = readOf(await api.changeSettings({ body: patchOf(sent), ifMatch: read.value?.etag }))
-      forgetTyped(FORM)
-      // What was typed meanwhile is not saved yet.
+      discardUnsaved(FORM)
+      // Changes made meanwhile are not saved yet.
       changes.value = without(changes.value, sent)
       issues.value = new Map()
       failure.value = ''
@@ -56,9 +51,16 @@ export const SettingsForm = () => {
       if (isLate) await load()
       issues.value = issuesOf(error)
       failure.value = isLate ? CHANGED : isShownAtFields(issues.value) ? MISTAKES : wordsOf(error)
-      failures.value++
+      onMistake()
     }
   }
+  return { read, changes, issues, failure, save }
+}
+
+/** A form of every setting. Only changes are sent, and refused if the settings were changed elsewhere. */
+export const SettingsForm = () => {
+  const { form, focusMistake } = useFirstMistake()
+  const { read, changes, issues, failure, save } = useSettings(focusMistake)
   if (read.value === undefined) return failure.value === '' ? null : <p role="alert">{failure.value}</p>
   const { settings } = read.value
   return (
@@ -83,10 +85,9 @@ export const SettingsForm = () => {
       ))}
       <div class="form-end">
         {failure.value !== '' && (
-          <div class="banner banner-bad" role="alert">
-            <Icon name="alert" />
+          <Banner>
             <p>{failure.value}</p>
-          </div>
+          </Banner>
         )}
         <Action kind="primary" type="submit" busyText="Saving" disabled={changes.value.size === 0} run={save}>
           Save settings
@@ -101,7 +102,7 @@ const without = (changes: Changes, saved: Changes): Changes => {
   return left.length === 0 ? NO_CHANGES : new Map(left)
 }
 
-/** Whether each mistake has a field that shows it. */
+/** Whether each mistake has a field. */
 const isShownAtFields = (issues: ReadonlyMap<string, string>): boolean =>
   issues.size > 0 && [...issues.keys()].every((path) => GROUPS.some(({ settings }) => settings.some((setting) => setting.path === path)))
 

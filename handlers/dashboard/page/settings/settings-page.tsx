@@ -1,17 +1,15 @@
+import { Page } from '../ui/page.tsx'
 import { PasswordPanel } from './password-panel.tsx'
 import { ServicePanel } from './service-panel.tsx'
 import { SettingsForm } from './settings-form.tsx'
 
-/** The settings of the service, its password, and how it is. */
+/** Service status, password and settings. */
 export const SettingsPage = () => (
-  <div class="page page-narrow">
-    <div class="head">
-      <h1>Settings</h1>
-    </div>
+  <Page title="Settings" isNarrow>
     <div class="stack">
       <ServicePanel />
       <PasswordPanel />
       <SettingsForm />
     </div>
-  </div>
+  </Page>
 )

@@ -1,51 +1,52 @@
+import { nested } from '../../../client/nested.ts'
 import type { Settings } from '../api/types.ts'
 
-interface Setting {
-  /** Where it is in the record, such as `reconnect.initial_delay_ms`. */
+export interface Setting {
+  /** Dotted path, such as `reconnect.initial_delay_ms`. */
   readonly path: string
   readonly name: string
   readonly unit?: string
   readonly help?: string
   readonly kind: 'number' | 'text' | 'password' | 'check' | 'list' | { readonly [value: string]: string }
-  /** An empty field means null. */
+  /** An empty field is null. */
   readonly nullable?: true
 }
 
-/** The settings as the page shows them. */
+/** The settings in the order of the page. */
 export const GROUPS: readonly { readonly title: string; readonly settings: readonly Setting[] }[] = [
   {
     title: 'Starting and reconnecting',
     settings: [
-      { path: 'start_timeout_seconds', name: 'Longest start', unit: 's', kind: 'number' },
-      { path: 'stall_timeout_seconds', name: 'Restart after no frame for', unit: 's', kind: 'number' },
-      { path: 'reconnect.initial_delay_ms', name: 'First retry after', unit: 'ms', kind: 'number' },
-      { path: 'reconnect.max_delay_seconds', name: 'Longest time between retries', unit: 's', kind: 'number' },
+      { path: 'start_timeout_seconds', name: 'Start timeout', unit: 's', kind: 'number' },
+      { path: 'stall_timeout_seconds', name: 'Stall timeout', unit: 's', kind: 'number' },
+      { path: 'reconnect.initial_delay_ms', name: 'First retry delay', unit: 'ms', kind: 'number' },
+      { path: 'reconnect.max_delay_seconds', name: 'Max. retry delay', unit: 's', kind: 'number' },
       { path: 'reconnect.give_up_after_seconds', name: 'Give up after', unit: 's', help: 'Empty: never', kind: 'number', nullable: true },
     ],
   },
   {
     title: 'On demand',
     settings: [
-      { path: 'on_demand.start_on_read', name: 'The first reader starts the pipeline', kind: 'check' },
-      { path: 'on_demand.close_after_seconds', name: 'Stop after the last reader has gone for', unit: 's', kind: 'number' },
+      { path: 'on_demand.start_on_read', name: 'Start with the first reader', kind: 'check' },
+      { path: 'on_demand.close_after_seconds', name: 'Stop delay after the last reader', unit: 's', kind: 'number' },
     ],
   },
   {
     title: 'Readers',
     settings: [
-      { path: 'readers.max_per_pipeline', name: 'Most readers of a pipeline', kind: 'number' },
-      { path: 'readers.authentication', name: 'RTSP readers need', kind: { none: 'Nothing', password: 'User and password' } },
+      { path: 'readers.max_per_pipeline', name: 'Max. readers per pipeline', kind: 'number' },
+      { path: 'readers.authentication', name: 'RTSP authentication', kind: { none: 'None', password: 'User and password' } },
       { path: 'readers.username', name: 'User', kind: 'text' },
-      { path: 'readers.password', name: 'Password of readers', help: '8 to 128 characters', kind: 'password', nullable: true },
+      { path: 'readers.password', name: 'Reader password', help: '8 to 128 characters', kind: 'password', nullable: true },
     ],
   },
   {
     title: 'Screenshots',
     settings: [
-      { path: 'screenshots.interval_seconds', name: 'One every', unit: 's', kind: 'number' },
+      { path: 'screenshots.interval_seconds', name: 'Interval', unit: 's', kind: 'number' },
       { path: 'screenshots.quality', name: 'Quality', unit: '1–100', kind: 'number' },
-      { path: 'screenshots.max_files', name: 'Most files', kind: 'number' },
-      { path: 'screenshots.max_megabytes', name: 'Most space', unit: 'MB', kind: 'number' },
+      { path: 'screenshots.max_files', name: 'Max. files', kind: 'number' },
+      { path: 'screenshots.max_megabytes', name: 'Disk limit', unit: 'MB', kind: 'number' },
     ],
   },
   {
@@ -56,11 +57,11 @@ export const GROUPS: readonly { readonly title: string; readonly settings: reado
         name: 'Encoders',
         kind: { auto: 'Hardware if it works, else software', software: 'Software only', hardware: 'Hardware only' },
       },
-      { path: 'advanced.enabled', name: 'Advanced pipelines are allowed', kind: 'check' },
+      { path: 'advanced.enabled', name: 'Allow advanced pipelines', kind: 'check' },
       {
         path: 'advanced.denied_elements',
-        name: 'Elements that are not allowed',
-        help: 'Separated by spaces. Those that touch files or programs are never allowed.',
+        name: 'Denied elements',
+        help: 'Separated by spaces. Elements that access files or programs are always denied.',
         kind: 'list',
       },
     ],
@@ -68,8 +69,8 @@ export const GROUPS: readonly { readonly title: string; readonly settings: reado
   {
     title: 'Media server triggers',
     settings: [
-      { path: 'triggers.give_up_after_seconds', name: 'Remove when the source is away for', unit: 's', kind: 'number' },
-      { path: 'triggers.max_ephemeral', name: 'Most triggered pipelines', kind: 'number' },
+      { path: 'triggers.give_up_after_seconds', name: 'Remove after loss of the source for', unit: 's', kind: 'number' },
+      { path: 'triggers.max_ephemeral', name: 'Max. triggered pipelines', kind: 'number' },
     ],
   },
   {
@@ -82,14 +83,14 @@ export const GROUPS: readonly { readonly title: string; readonly settings: reado
         kind: 'text',
         nullable: true,
       },
-      { path: 'cot.interval_ms', name: 'At most every', unit: 'ms', kind: 'number' },
+      { path: 'cot.interval_ms', name: 'Min. interval', unit: 'ms', kind: 'number' },
     ],
   },
 ]
 
 export type Value = string | number | boolean | null | readonly string[]
 
-/** A record without its structure: values by path. */
+/** The values of a record by dotted path. */
 export const flatten = (record: object, path = ''): Map<string, Value> =>
   new Map(
     Object.entries(record).flatMap(([name, value]) =>
@@ -99,24 +100,16 @@ export const flatten = (record: object, path = ''): Map<string, Value> =>
     ),
   )
 
-/** What was typed or ticked, by path. */
+/** Changed fields by path, as they were typed. */
 export type Changes = ReadonlyMap<string, string | boolean>
 
 const SETTINGS: ReadonlyMap<string, Setting> = new Map(GROUPS.flatMap(({ settings }) => settings).map((setting) => [setting.path, setting]))
 
 /** The body that makes these changes. */
-export const patchOf = (changes: Changes): Partial<Settings> => {
-  const body: Record<string, unknown> = {}
-  for (const [path, typed] of changes) {
-    const value = toValue(SETTINGS.get(path), typed)
-    const [group = '', name] = path.split('.')
-    if (name === undefined) body[group] = value
-    else body[group] = { ...(body[group] as object | undefined), [name]: value }
-  }
-  return body
-}
+export const patchOf = (changes: Changes): Partial<Settings> =>
+  nested([...changes].map(([path, typed]) => [path, toValue(SETTINGS.get(path), typed)]))
 
-/** As the API takes it; text that is no number goes as it is, and the API says what is wrong. */
+/** The value for the API, which refuses text that is not a number. */
 const toValue = (setting: Setting | undefined, typed: string | boolean): Value => {
   if (typeof typed === 'boolean') return typed
   if (setting?.nullable === true && typed.trim() === '') return null
@@ -124,10 +117,8 @@ const toValue = (setting: Setting | undefined, typed: string | boolean): Value =
   return setting?.kind === 'number' && typed.trim() !== '' && Number.isFinite(Number(typed)) ? Number(typed) : typed
 }
 
-/** As a field shows it. */
+/** The text of a field. */
 export const typedOf = (value: Value | undefined): string | boolean => {
   if (typeof value === 'boolean') return value
   return Array.isArray(value) ? value.join(' ') : String(value ?? '')
 }
-
-export type { Setting }

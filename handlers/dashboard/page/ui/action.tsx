@@ -5,25 +5,23 @@ import { wordsOf } from '../api/api.ts'
 import { Icon, type IconName } from './icon.tsx'
 import { notify } from './notices.tsx'
 
-/** What takes longer shows that it is under way. */
+/** Progress is shown after this time. */
 const SHOW_AFTER_MS = 200
 
 interface ActionProps {
   readonly children: ComponentChildren
   readonly icon?: IconName
   readonly kind?: 'primary' | 'plain' | 'danger' | 'quiet'
-  /** Said instead of the text while it runs, such as `Starting`. */
+  /** Replaces the text while it runs, such as `Starting`. */
   readonly busyText?: string
   readonly disabled?: boolean
   readonly label?: string
   readonly type?: 'button' | 'submit'
   readonly run?: () => unknown
-  /** What to do with a failure; shown as a notice by default. */
-  readonly onFailure?: (error: unknown) => void
 }
 
-/** A button that shows how its work goes: at once that it was pressed, later for how long, and what failed. */
-export const Action = ({ children, icon, kind = 'plain', busyText, disabled, label, type = 'button', run, onFailure }: ActionProps) => {
+/** A button that shows the progress of its work, and a failure as a notice. */
+export const Action = ({ children, icon, kind = 'plain', busyText, disabled, label, type = 'button', run }: ActionProps) => {
   const running = useSignal(false)
   const seconds = useSignal<number | undefined>(undefined)
   const mounted = useRef(true)
@@ -43,8 +41,7 @@ export const Action = ({ children, icon, kind = 'plain', busyText, disabled, lab
     try {
       await run()
     } catch (error) {
-      if (onFailure !== undefined) onFailure(error)
-      else notify(wordsOf(error), 'bad')
+      notify(wordsOf(error), 'bad')
     } finally {
       clearInterval(tick)
       if (mounted.current) {

@@ -9,7 +9,7 @@ interface CopyLineProps {
   readonly text: string
 }
 
-/** A line to copy. On plain http of another host a page may copy only what is selected, so the line is. */
+/** A line to copy. Over plain http from another host, a browser copies only a selection, so the line is selected. */
 export const CopyLine = ({ name, text }: CopyLineProps) => {
   const done = useSignal('')
   const line = useRef<HTMLElement>(null)

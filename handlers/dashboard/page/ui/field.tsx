@@ -20,7 +20,7 @@ interface TextFieldProps extends FieldProps {
   readonly isCode?: boolean
 }
 
-/** What each field has around it: name, help, and what is wrong with it. */
+/** The name, help and error of a field. */
 const Frame = ({
   name,
   help,

@@ -1,4 +1,4 @@
-/** Drawn on 16 × 16 with a line of 1.5; the word beside it says what it means, so readers of the screen skip it. */
+/** Drawn on 16 × 16 with a line of 1.5. Screen readers skip icons, which always have text beside them. */
 const PATHS = {
   dot: 'M8 4.5a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7Z',
   wait: 'M8 2.5v2.2M8 11.3v2.2M2.5 8h2.2M11.3 8h2.2M4.1 4.1l1.6 1.6M10.3 10.3l1.6 1.6M4.1 11.9l1.6-1.6M10.3 5.7l1.6-1.6',
@@ -22,7 +22,6 @@ const PATHS = {
     'M6 3a2.3 2.3 0 1 0 0 4.6A2.3 2.3 0 0 0 6 3ZM1.8 13c.2-2.3 2-3.7 4.2-3.7s4 1.4 4.2 3.7M10.6 3.3a2.3 2.3 0 0 1 0 4M12 9.8c1.3.6 2.1 1.7 2.2 3.2',
   clock: 'M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11ZM8 5v3.2l2 1.3',
   again: 'M12.7 6.5A5 5 0 1 0 13 8.8M13 3.2v3.4H9.6',
-  full: 'M2.5 6V2.5H6M10 2.5h3.5V6M13.5 10v3.5H10M6 13.5H2.5V10',
 } as const
 
 export type IconName = keyof typeof PATHS

@@ -13,7 +13,7 @@ const MAX_NOTICES = 4
 const notices = signal<readonly Notice[]>([])
 let last = 0
 
-/** Says something at the edge of the page for a while. */
+/** Shows a message at the edge of the page for a few seconds. */
 export const notify = (text: string, tone: Notice['tone'] = 'good'): void => {
   const notice = { id: ++last, text, tone }
   notices.value = [...notices.value, notice].slice(-MAX_NOTICES)

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 
-/** Where the page is; after the hash, so that any reverse proxy and any prefix will do. */
+/** The route is in the hash, so that it works behind any reverse proxy and prefix. */
 export type Route =
   | { readonly page: 'overview' }
   | { readonly page: 'create'; readonly uri: string | undefined }

@@ -2,7 +2,7 @@ import type { Pipeline } from '../api/types.ts'
 import { phaseWords } from '../words/phases.ts'
 import { Icon } from './icon.tsx'
 
-/** The state by colour, icon and word. */
+/** The state as color, icon and word. */
 export const StateLabel = ({ pipeline }: { readonly pipeline: Pipeline }) => {
   const { word, tone, icon } = phaseWords(pipeline)
   return (

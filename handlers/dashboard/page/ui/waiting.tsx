@@ -1,6 +1,6 @@
 import { connected, refusal } from '../api/pipelines.ts'
 
-/** Instead of pipelines, until the first list has come: why it has not, where that is known. */
+/** Shown until the first list of pipelines arrives, with the reason if it does not. */
 export const Waiting = () => (
   <p class="muted loading" role="status">
     {refusal.value ?? (connected.value === false ? 'The service does not answer. Trying again…' : 'Loading pipelines…')}

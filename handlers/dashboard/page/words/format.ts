@@ -16,7 +16,7 @@ export const durationText = (ms: number): string => {
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`
 }
 
-export const countText = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`
+export const countText = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`
 
 /** The time of day, with the date unless it is today. */
 export const timeText = (iso: string): string => {
@@ -25,17 +25,17 @@ export const timeText = (iso: string): string => {
   return at.toDateString() === new Date().toDateString() ? time : `${at.toLocaleDateString()} ${time}`
 }
 
-/** Hours and minutes of seconds since the epoch. */
+/** `14:05`, of seconds since the epoch. */
 export const clockText = (seconds: number): string =>
   new Date(seconds * 1000).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
 
 export const bytesText = (bytes: number): string =>
   bytes < 1e6 ? `${Math.round(bytes / 1000)} kB` : bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`
 
-/** Where the video comes from; credentials are masked by the API. */
+/** The source; the API masks its credentials. */
 export const sourceText = (pipeline: Pipeline): string => (pipeline.mode === 'simple' ? pipeline.source.uri : pipeline.raw_pipeline)
 
-const CODECS = { h264: 'H.264', h265: 'H.265' } as const
+export const CODEC_NAMES = { h264: 'H.264', h265: 'H.265' } as const
 
 /** Codec and size as configured: `H.264 1280×720`. */
 export const encodingText = (pipeline: Pipeline): string => {
@@ -43,9 +43,9 @@ export const encodingText = (pipeline: Pipeline): string => {
   const { encoding } = pipeline
   if (encoding === null) return 'Passed through'
   const size = encoding.width === undefined ? '' : ` ${encoding.width}×${encoding.height}`
-  return `${CODECS[encoding.codec]}${size}`
+  return `${CODEC_NAMES[encoding.codec]}${size}`
 }
 
-/** Masked credentials cannot be checked; these stand for them. As long as a passphrase of SRT has to be. */
+/** Replaces masked credentials, which the API cannot check. The text is long enough for an SRT passphrase. */
 export const withPlaceholders = (text: string): string =>
   text.replaceAll(/(:\/\/)[^\s/@]*\*\*\*[^\s/@]*@/g, '$1user:password@').replaceAll('***', 'placeholder')

@@ -1,6 +1,6 @@
 import type { Phase, Pipeline } from '../api/types.ts'
 
-/** What a state is drawn with besides its word. */
+/** The color of a state. */
 export type Tone = 'good' | 'busy' | 'bad' | 'quiet'
 
 interface PhaseWords {
@@ -23,15 +23,15 @@ const WAITING: PhaseWords = { word: 'On demand', tone: 'quiet', icon: 'moon' }
 export const phaseWords = ({ runtime, on_demand }: Pipeline): PhaseWords =>
   runtime.phase === 'idle' && on_demand ? WAITING : PHASES[runtime.phase]
 
-/** One sentence on what is going on. */
+/** The phase in one sentence. */
 export const phaseSentence = (pipeline: Pipeline): string => {
   const { phase } = pipeline.runtime
-  if (phase === 'playing') return 'Video comes in and is served.'
-  if (phase === 'starting') return 'Waiting for the first picture of the source.'
-  if (phase === 'reconnecting') return 'The source is away. Readers stay connected and get video again as soon as it is back.'
-  if (phase === 'stopping') return 'Ending the stream.'
-  if (phase === 'failed') return 'It does not try again by itself. Correct the cause, then play it.'
-  return pipeline.on_demand ? 'Starts with its first reader, or when you play it.' : 'Nothing runs. Play it to see it.'
+  if (phase === 'playing') return 'Video is received and served.'
+  if (phase === 'starting') return 'Waiting for the first frame from the source.'
+  if (phase === 'reconnecting') return 'The source is not available. Readers stay connected, and video resumes when it is back.'
+  if (phase === 'stopping') return 'The stream is being stopped.'
+  if (phase === 'failed') return 'There is no automatic retry. Fix the cause, then play the pipeline.'
+  return pipeline.on_demand ? 'Starts with its first reader, or when you play it.' : 'The pipeline is stopped. Play it to see its video.'
 }
 
 /** The groups of the overview. */
@@ -45,6 +45,6 @@ export const GROUPS = {
 
 export type Group = keyof typeof GROUPS
 
-/** Why there is no video, in words with what to do; undefined while all is well. */
-export const faultText = ({ runtime }: Pipeline, told: string | undefined): string | undefined =>
-  runtime.phase === 'playing' || runtime.phase === 'stopping' ? undefined : (runtime.last_error?.message ?? told)
+/** Why there is no video, and what to do; undefined without a fault. `reported`: the last fault of the event stream. */
+export const faultText = ({ runtime }: Pipeline, reported: string | undefined): string | undefined =>
+  runtime.phase === 'playing' || runtime.phase === 'stopping' ? undefined : (runtime.last_error?.message ?? reported)

@@ -69,6 +69,7 @@ describe('masking a description', () => {
     ['rtspsrc user-pw = (string)s3cret ! x', 'rtspsrc user-pw = *** ! x'],
     ['rtspsrc user-pw="s3cret ! x', 'rtspsrc user-pw=***'],
     [`bin2 text="rtspsrc user-pw=\\"s3 cret\\" latency=0" ! x`, `bin2 text="rtspsrc user-pw=*** latency=0" ! x`],
+    ['rtmp2src location=rtmp://h/a/b username=s3cret password=s3cret', 'rtmp2src location=rtmp://h/a/b username=*** password=***'],
     ["rtsp://u:s3'cret@h/ ! x", 'rtsp://***@h/ ! x'],
     ['x264enc pass=quality ! rtph264pay name=pay0', 'x264enc pass=quality ! rtph264pay name=pay0'],
   ])('masks %s', (text, expected) => {

@@ -21,5 +21,5 @@ export const Sparkline = ({ values, label }: { readonly values: readonly number[
   )
 }
 
-/** How many values it shows: two minutes. */
+/** Values shown: two minutes. */
 export const LENGTH = 60

@@ -1,9 +1,9 @@
-/** Not later than this, however busy the page is; milliseconds. */
+/** Upper bound of the wait, milliseconds. */
 const IDLE_MS = 1000
-/** Safari cannot tell when it is idle. */
+/** Safari has no requestIdleCallback. */
 const PAUSE_MS = 200
 
-/** Resolves when the page has nothing better to do: what is not seen first waits until the picture is there. */
+/** Resolves when the page is idle, so that the picture is not delayed. */
 export const whenIdle = (): Promise<void> =>
   new Promise((resolve) => {
     if (typeof requestIdleCallback === 'undefined') setTimeout(resolve, PAUSE_MS)

@@ -5,7 +5,7 @@ const partsAround = (element: Element): readonly HTMLElement[] => {
   return place === null || place === undefined ? [] : [place, ...partsAround(place)]
 }
 
-/** A button may remove itself, as one that deletes does: keyboards and screen readers then go on beside it, not at the top of the page. */
+/** Moves the focus to the surrounding section when the focused element is removed, as a delete button may be; a browser would move it to the top. */
 export const keepFocus = (page: Element): void => {
   let last: Element | undefined
   let around: readonly HTMLElement[] = []
@@ -14,12 +14,12 @@ export const keepFocus = (page: Element): void => {
     last = target
     around = partsAround(target)
   })
-  const goOn = (): void => {
+  const restore = (): void => {
     if (document.activeElement !== document.body || last === undefined || last.isConnected) return
     last = undefined
     const place = around.find(({ isConnected }) => isConnected)
     place?.setAttribute('tabindex', '-1')
     place?.focus({ preventScroll: true })
   }
-  new MutationObserver(goOn).observe(page, { childList: true, subtree: true })
+  new MutationObserver(restore).observe(page, { childList: true, subtree: true })
 }
