@@ -4,7 +4,7 @@ import type { CallerRules } from '../lib/access/foreign-origin.ts'
 import { createRateLimiter, type RateLimiter } from '../lib/access/rate-limit.ts'
 import type { SessionDeps } from '../lib/access/sessions.ts'
 import { createStreams } from '../lib/access/streams.ts'
-import { aged, type EngineMirror, readViews } from '../lib/engine/mirror.ts'
+import { EngineMirror, readViews } from '../lib/engine/mirror.ts'
 import type { Cameras, Engine, Klv, Live, Screenshots } from '../lib/engine/protocol.ts'
 import { withSharedReads } from '../lib/engine/shared-reads.ts'
 import { createCameraWatch } from '../lib/events/cameras.ts'
@@ -51,7 +51,7 @@ export interface HostPorts extends MetricsDeps, CallerRules {
   readonly engine: Engine
   /** As `engine`, where that waits for an engine that is started or replaced: for what the engine itself waits for. */
   readonly engineAtOnce?: Engine
-  /** What the engine's pipelines show, for a host that follows its engine and is the only one to use it; else every read asks. */
+  /** The views of the engine's pipelines, for a host that follows its engine; else every read asks the engine. */
   readonly mirror?: EngineMirror
   readonly screenshots: Screenshots
   readonly klv: Klv
@@ -145,17 +145,10 @@ const checkPorts = (ports: Partial<HostPorts> = {}): void => {
 /** Builds what the groups of routes share: queues, counters, limits and the guard. Throws TypeError when a port is missing. */
 export const assemble = (ports: HostPorts): AppDeps => {
   checkPorts(ports)
-  const { clock, license, limiter = createRateLimiter(clock), limits = createClientLimits() } = ports
+  const { clock, license, limiter = createRateLimiter(clock), limits = createClientLimits(), mirror = new EngineMirror() } = ports
   const engine = withSharedReads(ports.engine)
-  const views = readViews(engine, ports.mirror)
-  const shown = {
-    view: async (id: string) => aged(await views.one(id)),
-    list: async () => {
-      const all = await views.all()
-      return [...all.ids()].flatMap((id) => all.get(id) ?? []).map(aged)
-    },
-  }
-  const hub = createEventHub({ ...ports, engine: shown })
+  const views = readViews(engine, mirror)
+  const hub = createEventHub({ ...ports, views, mirror, engineAtOnce: ports.engineAtOnce ?? engine })
   const events = ports.sharedDatabase === true ? withOtherWriters(hub, ports) : hub
   const klvUpstreams = createKlvUpstreams({ ...ports, events })
   const geolocations = createGeolocationRecorder(ports)

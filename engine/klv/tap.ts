@@ -1,4 +1,4 @@
-import type { EngineEvent } from '../../lib/engine/messages.ts'
+import type { EngineChange } from '../../lib/engine/messages.ts'
 import { ApiError } from '../../lib/errors.ts'
 import type { Geolocation, KlvView } from '../../lib/schema/pipeline.ts'
 import type { AccessUnit } from '../rtp/access-unit.ts'
@@ -25,7 +25,7 @@ interface KlvTapOptions {
   readonly status: () => { readonly playing: boolean; readonly extractsGeolocation: boolean }
   /** Called when `view` has changed. */
   readonly onChange: () => void
-  readonly emit: (event: EngineEvent) => void
+  readonly emit: (change: EngineChange) => void
   /** Called with the position of each packet that updates the geolocation, and its time on the timeline of the video, monotonic milliseconds. */
   readonly onPosition: (geolocation: Geolocation, mediaMs: number) => void
   /** Wall clock, milliseconds since the epoch. */

@@ -1,4 +1,4 @@
-import type { EngineEvent } from '../../lib/engine/messages.ts'
+import type { EngineChange } from '../../lib/engine/messages.ts'
 import { ApiError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/ports.ts'
 import type { PipelineConfig, PipelineState, PipelineView } from '../../lib/schema/pipeline.ts'
@@ -28,7 +28,8 @@ export interface ActorDeps {
   readonly outputHost: string
   /** Throws ApiError when the license, or this host, allows no start by a reader. */
   readonly admitReaderStart: (config: PipelineConfig) => Promise<void>
-  readonly emit: (event: EngineEvent) => void
+  /** Answers the revision of the engine after the change. */
+  readonly emit: (change: EngineChange) => number
 }
 
 /**
@@ -45,6 +46,8 @@ export class PipelineActor {
   #config: PipelineConfig
   #play: Play | undefined
   #removed = false
+  /** That of the engine when the view last changed. */
+  #revision = 0
   /** What each event of a play changes. */
   readonly #onPlayEvent: PlayHandlers = {
     klv: ({ available }) => this.media.klv.announce(available),
@@ -63,7 +66,7 @@ export class PipelineActor {
     this.#deps = deps
     this.#config = config
     this.#logRing = new LogRing(deps.now)
-    const shared = { ...deps, config: () => this.#config, logRing: this.#logRing, onChange: () => this.#emitView() }
+    const shared = { ...deps, config: () => this.#config, logRing: this.#logRing, onChange: () => this.announce() }
     this.media = new PipelineMedia({ ...shared, state: () => this.#state(), mountPoint: () => this.#demand.output.point })
     this.#status = new PipelineStatus({ ...shared, id: config.id })
     this.#demand = new ReaderDemand({
@@ -76,7 +79,7 @@ export class PipelineActor {
       listenAgain: () => void this.listen(),
       onReaders: () => {
         // While it runs this is a counter as the others.
-        if (!this.running) this.#emitView()
+        if (!this.running) this.announce()
       },
     })
   }
@@ -96,7 +99,13 @@ export class PipelineActor {
       state: this.#state(),
       runtime: { ...this.#status.read(), readers: this.#demand.output.readers, ...runtime },
       ...others,
+      revision: this.#revision,
     }
+  }
+
+  /** Emits the view. */
+  announce(): void {
+    if (!this.#removed) this.#revision = this.#deps.emit({ type: 'pipeline', view: this.view() })
   }
 
   measure(): PipelineFacts {
@@ -119,7 +128,7 @@ export class PipelineActor {
   async #showFaultOf(listen: () => Promise<void>): Promise<void> {
     const { lastFault } = this.#status
     await listen()
-    if (this.#status.lastFault !== lastFault) this.#emitView()
+    if (this.#status.lastFault !== lastFault) this.announce()
   }
 
   /** Replaces the configuration; CONFLICT while it runs. */
@@ -133,7 +142,7 @@ export class PipelineActor {
       this.#status.forgetFault()
       this.#toIdle()
       await this.#demand.listen()
-      this.#emitView()
+      this.announce()
     })
   }
 
@@ -171,7 +180,7 @@ export class PipelineActor {
       const { desired, phase } = this.#status
       this.#status.desired = 'ready'
       // No change of phase follows, whose event would show it.
-      if (phase === 'idle' && desired !== 'ready') this.#emitView()
+      if (phase === 'idle' && desired !== 'ready') this.announce()
       await this.#endPlay()
       this.#toIdle()
       await this.#demand.release()
@@ -232,10 +241,6 @@ export class PipelineActor {
 
   #state(): PipelineState {
     return this.#status.state(this.#play?.hadMedia ?? false)
-  }
-
-  #emitView(): void {
-    if (!this.#removed) this.#deps.emit({ type: 'pipeline', view: this.view() })
   }
 
   #requireRegistered(): void {

@@ -1,4 +1,4 @@
-import type { EngineEvent, LogLine } from '../../lib/engine/messages.ts'
+import type { EngineChange, LogLine } from '../../lib/engine/messages.ts'
 import type { Log } from '../../lib/ports.ts'
 import type { PipelineConfig, PipelineState, PipelineView } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
@@ -28,7 +28,7 @@ interface MediaParts {
   readonly log: Log
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  readonly emit: (event: EngineEvent) => void
+  readonly emit: (change: EngineChange) => void
   /** The view of the pipeline has changed. */
   readonly onChange: () => void
 }

@@ -1,4 +1,4 @@
-import type { EngineEvent } from '../../lib/engine/messages.ts'
+import type { EngineChange } from '../../lib/engine/messages.ts'
 import type { Log } from '../../lib/ports.ts'
 import type { LastError, Phase, PipelineState, Runtime } from '../../lib/schema/pipeline.ts'
 import { type Fault, faultCode } from '../faults/fault.ts'
@@ -11,7 +11,7 @@ interface StatusParts {
   readonly log: Log
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  readonly emit: (event: EngineEvent) => void
+  readonly emit: (change: EngineChange) => void
   /** The view of the pipeline has changed. */
   readonly onChange: () => void
 }

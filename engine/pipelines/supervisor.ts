@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { PortRange } from '../../lib/configuration/parsers.ts'
-import type { EngineCheck, EngineEvent, LogLine } from '../../lib/engine/messages.ts'
+import type { EngineCheck, LogLine, NumberedEvent } from '../../lib/engine/messages.ts'
 import type { EngineMoment } from '../../lib/engine/moment.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { licensedCodecs, requireLicense } from '../../lib/license/license.ts'
@@ -77,7 +77,7 @@ export class Supervisor {
     this.#settings = settings
     this.#configured = true
     // The views show the defaults of the screenshots.
-    if (changesViews) this.#events.emit({ type: 'heartbeat', relist: true })
+    if (changesViews) this.#events.emit({ type: 'relist' })
     for (const actor of this.#actors.values()) void actor.settingsChanged()
     void this.#options.screenshots.store.trim()
   }
@@ -87,7 +87,7 @@ export class Supervisor {
     this.#license = license
   }
 
-  subscribe(onEvent: (event: EngineEvent) => void): () => void {
+  subscribe(onEvent: (event: NumberedEvent) => void): () => void {
     return this.#events.subscribe(onEvent)
   }
 
@@ -156,7 +156,7 @@ export class Supervisor {
   }
 
   view(id: string): PipelineView {
-    return this.#viewOf(this.#find(id))
+    return this.#find(id).view()
   }
 
   log(id: string): readonly LogLine[] {
@@ -164,7 +164,7 @@ export class Supervisor {
   }
 
   list(): readonly PipelineView[] {
-    return this.#each((actor) => this.#viewOf(actor))
+    return this.#each((actor) => actor.view())
   }
 
   listRunning(): readonly PipelineView[] {
@@ -219,11 +219,11 @@ export class Supervisor {
       ...this.#options,
       settings: () => this.#settings,
       admitReaderStart: (started) => this.#admitReaderStart(started),
-      emit: (event) => this.#events.emit(event),
+      emit: (change) => this.#events.emit(change),
     })
     this.#actors.set(config.id, actor)
     await actor.listen()
-    if (this.#isRegistered(actor)) this.#events.emit({ type: 'pipeline', view: actor.view() })
+    if (this.#isRegistered(actor)) actor.announce()
   }
 
   #isRegistered(actor: PipelineActor): boolean {
@@ -244,10 +244,6 @@ export class Supervisor {
 
   #each<T>(read: (actor: PipelineActor) => T): readonly T[] {
     return [...this.#actors.values()].map(read)
-  }
-
-  #viewOf(actor: PipelineActor): PipelineView {
-    return { ...actor.view(), revision: this.#events.revisionOf(actor.config.id) }
   }
 }
 

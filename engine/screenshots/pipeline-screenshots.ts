@@ -1,4 +1,4 @@
-import type { EngineEvent } from '../../lib/engine/messages.ts'
+import type { EngineChange } from '../../lib/engine/messages.ts'
 import { ApiError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/ports.ts'
 import type { Geolocation, ScreenshotsView } from '../../lib/schema/pipeline.ts'
@@ -22,7 +22,7 @@ interface ScreenshotHost extends ScreenshotDeps {
   /** Whether the pipeline plays, and whether it has an RTP output (pay0) to decode. */
   readonly status: () => { readonly playing: boolean; readonly publishes: boolean }
   readonly onChange: () => void
-  readonly emit: (event: EngineEvent) => void
+  readonly emit: (change: EngineChange) => void
   /** Wall clock, milliseconds since the epoch. */
   readonly now: () => number
   readonly log: Log

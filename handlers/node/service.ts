@@ -121,23 +121,23 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   let exposed = false
   const door = new EngineDoor()
   // An engine that runs elsewhere may have other API processes too.
-  const mirror = configuration.engineUrl === undefined ? new EngineMirror() : undefined
+  const mirror = new EngineMirror({ exclusive: configuration.engineUrl === undefined })
   const caller = createEngineCaller({
     address: door.address,
     fetch: (url, init) => (link?.fetch ?? fetch)(url, init),
-    onAnswer: (moment) => mirror?.noteAnswer(moment),
+    onAnswer: (moment) => mirror.noteAnswer(moment),
   })
   const client = createEngineClient(caller, door)
   const ports = {
     ...repositories,
     engine: client.engine,
     engineAtOnce: createEngineClient(caller).engine,
-    ...(mirror !== undefined && { mirror }),
+    mirror,
     screenshots: client.screenshots,
     klv: client.klv,
     live: client.live,
     cameras: client.cameras,
-    metrics: createApiMetrics({ sseClients: () => deps.events.feed.subscribers }),
+    metrics: createApiMetrics({ sseClients: () => deps.events.feed.subscriberCount() }),
     engineMetrics: client.metrics.read,
     corsOrigins: configuration.corsOrigins,
     allowedHosts: configuration.allowedHosts,
@@ -171,10 +171,10 @@ export const openService = async (configuration: Configuration, options: OpenOpt
         const { engine, screenshots } = direct
         await license.send(direct)
         await reconcile({ ...deps, engine, screenshots, licensing: createLicensing({ source: ports.license, engine, clock }) }, occasion)
-        await deps.events.resync(await (mirror === undefined ? engine.list() : mirror.fill(() => engine.list())))
+        await deps.events.resync(await mirror.fill(() => engine.list()))
       },
       onEvent: (event) => {
-        if (mirror?.push(event)) mirror.fill(client.engine.list).catch((error: unknown) => log.warn('engine_not_listed', { error }))
+        if (mirror.push(event)) mirror.fill(client.engine.list).catch((error: unknown) => log.warn('engine_not_listed', { error }))
         if (event.type === 'heartbeat') void license.refresh().then((isNew) => (isNew ? startUnlicensed(deps) : undefined))
         deps.events.push(event)
         deps.geolocations.push(event)

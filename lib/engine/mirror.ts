@@ -1,12 +1,9 @@
 import { isAtRest, type PipelineView } from '../schema/pipeline.ts'
-import type { EngineEvent } from './messages.ts'
+import type { NumberedEvent } from './messages.ts'
 import type { EngineMoment } from './moment.ts'
 import type { Engine } from './protocol.ts'
 
-/**
- * An engine sends a heartbeat every second. One that hangs is asked after this, milliseconds: whoever asks then waits for it, or
- * learns that it does not answer.
- */
+/** An engine sends a heartbeat every second. One that is silent for longer than this is asked, milliseconds. */
 const SILENCE_MS = 2000
 
 interface Mirrored {
@@ -15,8 +12,8 @@ interface Mirrored {
   readonly heardAt: number
 }
 
-/** A pipeline without a run. `view` is the same object until something changes. */
-export interface Resting {
+/** A view that was made some time ago. Without a run, it is the same object until something changes. */
+export interface AgedView {
   readonly view: PipelineView
   /** Time since the view was made, milliseconds: its last frame is older by this. */
   readonly agedMs: number
@@ -25,18 +22,23 @@ export interface Resting {
 /** The views of all pipelines; those of one turn of the event loop are of one moment. No copy is made: a host may have ten thousand. */
 interface Views {
   readonly ids: () => Iterable<string>
-  readonly get: (id: string) => Resting | undefined
+  readonly get: (id: string) => AgedView | undefined
+}
+
+interface MirrorOptions {
+  /** Whether no other process uses the engine: what others are answered is not noted here, so reads of a shared engine ask it. */
+  readonly exclusive?: boolean
+  readonly monotonicMs?: () => number
 }
 
 /**
- * The views of an engine's pipelines, kept by its stream of events, so that reads ask nobody. The engine numbers its events, and
- * each of its answers says how many of them it takes into account. The mirror is shown only while it has read as many as any
- * answer that was seen: so what a client reads is never older than what it was answered. Else, and while the stream is away,
- * reads ask the engine. The counters of a pipeline with a run change all the time, and are not mirrored.
- *
- * Only for a process that is the only one to use its engine: it does not see what others are answered.
+ * The views of an engine's pipelines, kept by its stream of events in the order of their revisions. Reads are answered from it only
+ * while it has read as many events as any answer takes into account: what a client reads is never older than what it was answered.
+ * Else, and while the stream is away, reads ask the engine. The counters of a pipeline with a run change all the time, and are not
+ * mirrored.
  */
 export class EngineMirror {
+  readonly #exclusive: boolean
   readonly #monotonicMs: () => number
   #contents = nothing()
   /** The engine of the present stream; undefined while there is none. */
@@ -46,16 +48,16 @@ export class EngineMirror {
   #answered = 0
   #heardAt = 0
 
-  constructor(monotonicMs: () => number = () => performance.now()) {
+  constructor({ exclusive = true, monotonicMs = () => performance.now() }: MirrorOptions = {}) {
+    this.#exclusive = exclusive
     this.#monotonicMs = monotonicMs
   }
 
-  /** A stream has begun: its first line. */
-  begin(first: EngineEvent): void {
+  /** A stream has begun. */
+  begin({ engine, revision }: EngineMoment): void {
     this.end()
-    if (first.type !== 'heartbeat' || first.engine === undefined || first.revision === undefined) return
-    this.#engine = first.engine
-    this.#read = first.revision
+    this.#engine = engine
+    this.#read = revision
     this.#heardAt = this.#monotonicMs()
   }
 
@@ -80,8 +82,7 @@ export class EngineMirror {
       const views = await list()
       // Not those of a stream before, or of before the views have changed.
       if (filling === this.#contents && this.#engine !== undefined) {
-        const isRemoved = ({ id, revision = 0 }: PipelineView): boolean => revision < (filling.removed.get(id) ?? 0)
-        for (const view of views) if (!isRemoved(view)) this.#put(view, (known, listed) => known > listed)
+        for (const view of views) if (view.revision >= (filling.removed.get(view.id) ?? 0)) this.#put(view)
         filling.removed.clear()
         filling.complete = true
       }
@@ -92,19 +93,20 @@ export class EngineMirror {
   }
 
   /** An event of the stream, in order. Answers whether `fill` is needed. */
-  push(event: EngineEvent): boolean {
+  push(event: NumberedEvent): boolean {
     if (this.#engine === undefined) return false
     this.#heardAt = this.#monotonicMs()
-    if (event.type === 'heartbeat' && event.relist === true) this.#forget()
-    if (event.type === 'pipeline') this.#put(event.view, (known, heard) => known >= heard)
-    if (event.type === 'pipeline_removed') this.#remove(event.id, event.revision ?? 0)
-    if ('revision' in event && event.revision !== undefined) this.#read = Math.max(this.#read, event.revision)
-    return event.type === 'heartbeat' && !this.#contents.complete && !this.#contents.asked
+    if (event.type === 'relist') this.#forget()
+    if (event.type === 'pipeline') this.#put(event.view)
+    if (event.type === 'pipeline_removed') this.#remove(event.id, event.revision)
+    if (event.type !== 'heartbeat') this.#read = Math.max(this.#read, 'view' in event ? event.view.revision : event.revision)
+    return (event.type === 'heartbeat' || event.type === 'relist') && !this.#contents.complete && !this.#contents.asked
   }
 
-  /** Whether the mirror may be shown now. */
+  /** Whether reads may be answered from the mirror now. */
   get current(): boolean {
     return (
+      this.#exclusive &&
       this.#engine !== undefined &&
       this.#contents.complete &&
       this.#read >= this.#answered &&
@@ -117,11 +119,16 @@ export class EngineMirror {
     return this.#contents.running > 0
   }
 
-  /** The pipeline as it is now; undefined: ask the engine, because it runs, is not known, or the mirror may not be shown. */
-  resting(id: string): Resting | undefined {
+  /** The view of a pipeline as of the events read so far; undefined when there is none. */
+  view(id: string): PipelineView | undefined {
+    return this.#contents.views.get(id)?.view
+  }
+
+  /** The pipeline as it is now; undefined: ask the engine, because it runs, is not known, or the mirror is not current. */
+  resting(id: string): AgedView | undefined {
     if (!this.current) return undefined
     const mirrored = this.#contents.views.get(id)
-    return mirrored === undefined || !isAtRest(mirrored.view) ? undefined : restingAt(mirrored, this.#monotonicMs())
+    return mirrored === undefined || !isAtRest(mirrored.view) ? undefined : agedAt(mirrored, this.#monotonicMs())
   }
 
   /**
@@ -133,20 +140,20 @@ export class EngineMirror {
     const { views } = this.#contents
     const fresh = new Map(running.map((view) => [view.id, view]))
     const now = this.#monotonicMs()
-    const get = (id: string): Resting | undefined => {
+    const get = (id: string): AgedView | undefined => {
       const mirrored = views.get(id)
       if (mirrored === undefined) return undefined
       const view = isAtRest(mirrored.view) ? undefined : fresh.get(id)
-      const isNewer = view !== undefined && (view.revision ?? 0) >= (mirrored.view.revision ?? 0)
-      return isNewer ? { view, agedMs: 0 } : restingAt(mirrored, now)
+      const isNewer = view !== undefined && view.revision >= mirrored.view.revision
+      return isNewer ? { view, agedMs: 0 } : agedAt(mirrored, now)
     }
     return { ids: () => views.keys(), get }
   }
 
-  /** A list and the events around it overlap: what is older than what is known is no news. */
-  #put(view: PipelineView, isOld: (knownRevision: number, revision: number) => boolean): void {
+  /** A list and the events around it overlap: only a later revision is new. */
+  #put(view: PipelineView): void {
     const known = this.#contents.views.get(view.id)?.view
-    if (known !== undefined && isOld(known.revision ?? 0, view.revision ?? 0)) return
+    if (known !== undefined && known.revision >= view.revision) return
     this.#contents.running += Number(!isAtRest(view)) - Number(known !== undefined && !isAtRest(known))
     this.#contents.views.set(view.id, { view, heardAt: this.#monotonicMs() })
   }
@@ -155,7 +162,7 @@ export class EngineMirror {
   #remove(id: string, revision: number): void {
     if (!this.#contents.complete) this.#contents.removed.set(id, revision)
     const known = this.#contents.views.get(id)?.view
-    if (known === undefined || (known.revision ?? 0) > revision) return
+    if (known === undefined || known.revision > revision) return
     if (!isAtRest(known)) this.#contents.running -= 1
     this.#contents.views.delete(id)
   }
@@ -165,7 +172,7 @@ export class EngineMirror {
   }
 }
 
-const restingAt = ({ view, heardAt }: Mirrored, now: number): Resting => ({ view, agedMs: Math.max(0, Math.round(now - heardAt)) })
+const agedAt = ({ view, heardAt }: Mirrored, now: number): AgedView => ({ view, agedMs: Math.max(0, Math.round(now - heardAt)) })
 
 const nothing = () => ({
   views: new Map<string, Mirrored>(),
@@ -180,17 +187,17 @@ const nothing = () => ({
 
 /** The views of the engine's pipelines as they are now: from the mirror where it may be shown, else from the engine. */
 export interface ViewReader {
-  readonly one: (id: string) => Promise<Resting>
+  readonly one: (id: string) => Promise<AgedView>
   readonly all: () => Promise<Views>
 }
 
 type Reads = Pick<Engine, 'view' | 'list' | 'listRunning'>
 
 /** `one` throws NOT_FOUND. */
-export const readViews = (engine: Reads, mirror?: EngineMirror): ViewReader => ({
-  one: async (id) => mirror?.resting(id) ?? { view: await engine.view(id), agedMs: 0 },
+export const readViews = (engine: Reads, mirror: EngineMirror): ViewReader => ({
+  one: async (id) => mirror.resting(id) ?? { view: await engine.view(id), agedMs: 0 },
   all: async () => {
-    if (mirror?.current === true) {
+    if (mirror.current) {
       const all = mirror.all(mirror.hasRunning ? await engine.listRunning() : [])
       if (all !== undefined) return all
     }
@@ -200,7 +207,7 @@ export const readViews = (engine: Reads, mirror?: EngineMirror): ViewReader => (
 })
 
 /** The view with the age that its last frame has now. */
-export const aged = ({ view, agedMs }: Resting): PipelineView => {
+export const aged = ({ view, agedMs }: AgedView): PipelineView => {
   const { last_frame_age_ms } = view.runtime
   if (agedMs === 0 || last_frame_age_ms === null) return view
   return { ...view, runtime: { ...view.runtime, last_frame_age_ms: last_frame_age_ms + agedMs } }

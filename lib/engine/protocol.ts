@@ -11,7 +11,7 @@ import * as message from './messages.ts'
  * Grows with every change of the table below, or of a schema it names, that makes API and engine of different versions
  * misunderstand each other.
  */
-export const ENGINE_PROTOCOL = 4
+export const ENGINE_PROTOCOL = 5
 
 const QUICK_MS = 5000
 /** A description is parsed by a process of its own. */

@@ -24,7 +24,7 @@ export interface EventFeed {
   unpublished(event: NewEvent): ApiEvent
   /** Ends every subscriber, present and future. */
   close(): void
-  readonly subscribers: number
+  subscriberCount(): number
 }
 
 /** Numbers the events, sends them to the subscribers and keeps the newest. `process` tells its ids from those of other processes. */
@@ -71,8 +71,6 @@ export const createEventFeed = (process: string): EventFeed => {
       for (const { onEnd } of [...subscribers]) onEnd()
       subscribers.clear()
     },
-    get subscribers() {
-      return subscribers.size
-    },
+    subscriberCount: () => subscribers.size,
   }
 }

@@ -1,16 +1,17 @@
 import type { EngineEvent } from '../engine/messages.ts'
+import { aged, type EngineMirror, type ViewReader } from '../engine/mirror.ts'
 import type { Engine } from '../engine/protocol.ts'
 import { ApiError } from '../errors.ts'
 import { createKeyedQueue } from '../keyed-queue.ts'
 import { findView, whenUnknown } from '../pipelines/find.ts'
-import { idleView, type PipelineRepresentation, represent } from '../pipelines/representation.ts'
+import { idleView } from '../pipelines/representation.ts'
 import type { Log } from '../ports.ts'
-import { redact } from '../redact.ts'
 import type { PipelineRecord, PipelineRepository } from '../repositories/repositories.ts'
 import type { PipelineView } from '../schema/pipeline.ts'
-import { createEventFeed, type EventFeed, type NewEvent } from './feed.ts'
-import { createListedViews } from './listed-views.ts'
+import { createEventFeed, type EventFeed } from './feed.ts'
 import type { ApiEvent } from './replay-buffer.ts'
+import { PublishedStatuses } from './statuses.ts'
+import { toMessage } from './to-message.ts'
 
 /** The present status for a new client. Made at the moment it is sent, because events may have come since it was read. */
 export type CurrentStatus = () => readonly ApiEvent[]
@@ -34,212 +35,143 @@ export interface EventHub {
 
 interface EventHubDeps {
   readonly pipelines: Pick<PipelineRepository, 'find' | 'list'>
-  readonly engine: Pick<Engine, 'view' | 'list'>
-  /** As `engine`, where that may wait for an engine that is replaced: one becomes ready only after `resync`, which must not wait for it. */
-  readonly engineAtOnce?: Pick<Engine, 'view'>
+  readonly views: ViewReader
+  readonly mirror: Pick<EngineMirror, 'view'>
+  /** Fails at once while no engine is there: a call that waits for one would wait for `resync`, which waits for its turn. */
+  readonly engineAtOnce: Pick<Engine, 'view'>
   readonly log: Log
-  /** Start of this process, milliseconds since the epoch; part of the event ids, which tells them from those of other processes. */
+  /** Start of this process, milliseconds since the epoch: its event ids differ from those of other processes. */
   readonly startedAt: number
 }
 
-type Translations = { readonly [Type in EngineEvent['type']]?: (event: Extract<EngineEvent, { type: Type }>) => NewEvent }
-
-/** Engine events that clients receive unchanged; those of a pipeline only once it is stored. */
-const TRANSLATIONS: Translations = {
-  klv: ({ id, packet }) => ({ event: 'klv', pipelineId: id, data: packet, frequent: true }),
-  camera_added: ({ type, ...data }) => ({ event: type, pipelineId: undefined, data }),
-  camera_removed: ({ type, ...data }) => ({ event: type, pipelineId: undefined, data }),
-  pipeline_error: ({ id, message, code, cause, reason }) => ({
-    event: 'pipeline_error',
-    pipelineId: id,
-    data: { pipeline_id: id, message: redact(message), code, cause: redact(cause), reason },
-  }),
-}
-
-const translate = <Type extends EngineEvent['type']>(event: Extract<EngineEvent, { type: Type }>): NewEvent | undefined => {
-  const translation = TRANSLATIONS[event.type as Type] as ((event: Extract<EngineEvent, { type: Type }>) => NewEvent) | undefined
-  return translation?.(event)
-}
-
-interface Published {
-  readonly status: PipelineRepresentation
-  /** The status without its counters; an unchanged signature is not published again. */
-  readonly signature: string
-}
-
 /** Turns the changes in engine and database into events of the API, those of one pipeline in order. */
-export const createEventHub = (deps: EventHubDeps): EventHub => {
-  const feed = createEventFeed(deps.startedAt.toString(36))
-  const turns = createKeyedQueue()
-  /** The engine's latest view of each pipeline that it knows. */
-  const views = new Map<string, PipelineView>()
-  const published = new Map<string, Published>()
-  /** What the last resync found, until the events of the engine have come that far. */
-  const listed = createListedViews()
-  /** Pipelines whose status a client asked for while the engine was gone. */
-  const requested = new Set<string>()
+export const createEventHub = (deps: EventHubDeps): EventHub => new Hub(deps)
+
+class Hub implements EventHub {
+  readonly feed: EventFeed
+  readonly #deps: EventHubDeps
+  readonly #statuses: PublishedStatuses
+  readonly #turns = createKeyedQueue()
   /** Pipelines whose events came faster than the database answered. */
-  const skipped = new Set<string>()
+  readonly #skipped = new Set<string>()
+
+  constructor(deps: EventHubDeps) {
+    this.feed = createEventFeed(deps.startedAt.toString(36))
+    this.#deps = deps
+    this.#statuses = new PublishedStatuses(this.feed)
+  }
+
+  readonly push = (event: EngineEvent): void => {
+    if (event.type === 'pipeline') void this.#inTurn(event.view.id, () => this.#publishView(event.view))
+    if (event.type === 'pipeline_removed') void this.#inTurn(event.id, async () => this.#statuses.forgetView(event.id))
+    if (event.type === 'relist') this.#publishAll().catch((error: unknown) => this.#deps.log.warn('event_not_sent', { error }))
+    const message = toMessage(event)
+    const id = message?.pipelineId
+    if (message === undefined) return
+    if (id === undefined) this.feed.publish(message)
+    else
+      void this.#inTurn(id, async () => {
+        if (this.#statuses.has(id) || (await this.#find(id)) !== undefined) this.feed.publish(message)
+      })
+  }
+
+  readonly resync = async (views: readonly PipelineView[]): Promise<void> => {
+    const known = new Map(views.map((view) => [view.id, view]))
+    const stored = (await this.#deps.pipelines.list()).map(({ config }) => config.id)
+    // A published pipeline that is no longer stored was removed by another process.
+    const ids = new Set([...stored, ...this.#statuses.ids()])
+    await Promise.all(
+      [...ids].map((id) => this.#inTurn(id, () => this.#publishNewest(id, async (record) => known.get(id) ?? idleView(record)))),
+    )
+  }
+
+  readonly changed = (id: string): void =>
+    void this.#inTurn(id, async () => {
+      const record = await this.#find(id)
+      if (record !== undefined) this.#statuses.publish(record, this.#statuses.inOrder(await this.#presentView(record)))
+    })
+
+  readonly removed = (id: string): void => void this.#inTurn(id, async () => this.#statuses.publishRemoved(id))
+
+  readonly status = async (id: string): Promise<CurrentStatus> => {
+    const asked = await this.#find(id)
+    if (asked === undefined) return () => []
+    try {
+      const view = await findView({ view: async () => aged(await this.#deps.views.one(id)) }, asked)
+      // Read last: what changed while the engine was asked is published already.
+      const record = await this.#find(id)
+      return () => (record === undefined ? [] : [this.#statuses.current(record, view)])
+    } catch (error) {
+      this.#statuses.repeat([id])
+      throw error
+    }
+  }
+
+  readonly allStatuses = async (): Promise<CurrentStatus> => {
+    try {
+      const views = await this.#deps.views.all()
+      // Read last, as above: a pipeline that was deleted meanwhile is gone.
+      const records = await this.#deps.pipelines.list()
+      return () =>
+        records.map((record) => {
+          const found = views.get(record.config.id)
+          return this.#statuses.current(record, found === undefined ? idleView(record) : aged(found))
+        })
+    } catch (error) {
+      this.#statuses.repeat(this.#statuses.ids())
+      throw error
+    }
+  }
+
+  #find(id: string): Promise<PipelineRecord | undefined> {
+    return this.#deps.pipelines.find(id)
+  }
 
   /** Runs work of one pipeline in order; each status first reads the database. */
-  const inTurn = async (id: string, work: () => Promise<void>): Promise<void> => {
+  async #inTurn(id: string, work: () => Promise<void>): Promise<void> {
     try {
-      await turns(id, work)
+      await this.#turns(id, work)
     } catch (error) {
-      if (isBusy(error)) skipped.add(id)
-      else deps.log.warn('event_not_sent', { pipeline_id: id, error })
+      if (isBusy(error)) this.#skipped.add(id)
+      else this.#deps.log.warn('event_not_sent', { pipeline_id: id, error })
       return
     }
-    if (skipped.delete(id)) await inTurn(id, () => publishSkipped(id))
+    if (this.#skipped.delete(id)) await this.#inTurn(id, () => this.#publishNewest(id, (record) => this.#presentView(record)))
   }
 
-  const publishStatus = (status: PipelineRepresentation): void => {
-    const { id } = status
-    const signature = signatureOf(status)
-    if (published.get(id)?.signature === signature && !requested.has(id)) return
-    requested.delete(id)
-    published.set(id, { status, signature })
-    feed.publish({ event: 'pipeline_status', pipelineId: id, data: status })
-  }
-
-  const publishView = async (view: PipelineView): Promise<void> => {
-    if (listed.isAheadOf(view)) return
-    const record = await deps.pipelines.find(view.id)
-    views.set(view.id, view)
+  async #publishView(view: PipelineView): Promise<void> {
+    if (this.#statuses.isOld(view)) return
+    const record = await this.#find(view.id)
     // Not stored yet: a create that is still starting.
-    if (record !== undefined) publishStatus(represent(record, view))
+    if (record !== undefined) this.#statuses.publish(record, view)
   }
 
-  const presentView = async (record: PipelineRecord): Promise<PipelineView> => {
-    const { id } = record.config
-    const absent = views.get(id) ?? idleView(record)
-    // Without subscribers nobody reads the counters, so do not ask the engine.
-    if (feed.subscribers === 0) return absent
-    const engine = deps.engineAtOnce ?? deps.engine
-    const fresh = await engine.view(id).catch(whenUnknown(absent))
-    return inOrder(views.get(id), fresh)
+  /** Also a view that the events have not come to yet. */
+  async #publishNewest(id: string, read: (record: PipelineRecord) => Promise<PipelineView>): Promise<void> {
+    const record = await this.#find(id)
+    if (record !== undefined) this.#statuses.publish(record, await read(record))
+    else if (this.#statuses.has(id)) this.#statuses.publishRemoved(id)
   }
 
-  const publishPresent = async (id: string): Promise<void> => {
-    const record = await deps.pipelines.find(id)
-    if (record === undefined) return
-    publishStatus(represent(record, await presentView(record)))
-  }
-
-  const publishSkipped = async (id: string): Promise<void> => {
-    views.delete(id)
-    if (published.has(id) && (await deps.pipelines.find(id)) === undefined) publishRemoved(id)
-    else await publishPresent(id)
-  }
-
-  const publishKnown = async (id: string, view: PipelineView | undefined): Promise<void> => {
-    const record = await deps.pipelines.find(id)
-    if (view === undefined) views.delete(id)
-    else views.set(id, view)
-    listed.set(id, view)
-    if (record !== undefined) publishStatus(represent(record, view ?? idleView(record)))
-    else if (published.has(id)) publishRemoved(id)
-  }
-
-  /** The views have changed without an event of their own: the defaults of the screenshots. A newer event has them already. */
-  const publishListed = async (): Promise<void> => {
-    // Who comes later begins with the present status.
-    if (feed.subscribers === 0) return
-    for (const view of await deps.engine.list()) {
-      void inTurn(view.id, async () => {
-        const record = await deps.pipelines.find(view.id)
-        const known = views.get(view.id)
-        if (record !== undefined) publishStatus(represent(record, isNewer(known, view) ? known : inOrder(known, view)))
+  /** Views have changed without an event of their own: the defaults of the screenshots. */
+  async #publishAll(): Promise<void> {
+    // A later subscriber begins with the present status.
+    if (this.feed.subscriberCount() === 0) return
+    const views = await this.#deps.views.all()
+    for (const id of views.ids()) {
+      void this.#inTurn(id, async () => {
+        const [record, found] = [await this.#find(id), views.get(id)]
+        if (record !== undefined && found !== undefined) this.#statuses.publish(record, this.#statuses.inOrder(aged(found)))
       })
     }
   }
 
-  const publishRemoved = (id: string): void => {
-    for (const memory of [views, published, requested, skipped]) memory.delete(id)
-    listed.set(id, undefined)
-    feed.publish({ event: 'pipeline_not_found', pipelineId: id, data: { pipeline_id: id } })
-  }
-
-  const publishMessage = async (id: string, message: NewEvent): Promise<void> => {
-    if (published.has(id) || (await deps.pipelines.find(id)) !== undefined) feed.publish(message)
-  }
-
-  /** The present status as an event for one client, with current counters. */
-  const statusEvent = (record: PipelineRecord, fresh: PipelineView): ApiEvent => {
+  async #presentView(record: PipelineRecord): Promise<PipelineView> {
     const { id } = record.config
-    const before = published.get(id)?.status
-    const view = inOrder(views.get(id), fresh)
-    const { state, runtime, klv, screenshots } = view
-    const { geolocation } = record
-    const data = before === undefined ? represent(record, view) : { ...before, geolocation, state, runtime, klv, screenshots }
-    return feed.unpublished({ event: 'pipeline_status', pipelineId: id, data })
-  }
-
-  return {
-    feed,
-    push(event) {
-      if (event.type === 'pipeline') void inTurn(event.view.id, () => publishView(event.view))
-      if (event.type === 'heartbeat' && event.relist === true) {
-        publishListed().catch((error: unknown) => deps.log.warn('event_not_sent', { error }))
-      }
-      if (event.type === 'pipeline_removed') void inTurn(event.id, async () => void views.delete(event.id))
-      const message = translate(event)
-      if (message === undefined) return
-      const id = message.pipelineId
-      if (id === undefined) feed.publish(message)
-      else void inTurn(id, () => publishMessage(id, message))
-    },
-    async resync(present) {
-      const known = new Map(present.map((view) => [view.id, view]))
-      for (const id of views.keys()) if (!known.has(id)) views.delete(id)
-      const stored = (await deps.pipelines.list()).map(({ config }) => config.id)
-      // A published pipeline that is no longer stored was removed by another process.
-      await Promise.all([...new Set([...stored, ...published.keys()])].map((id) => inTurn(id, () => publishKnown(id, known.get(id)))))
-    },
-    changed: (id) => void inTurn(id, () => publishPresent(id)),
-    removed: (id) => void inTurn(id, async () => publishRemoved(id)),
-    async status(id) {
-      const asked = await deps.pipelines.find(id)
-      if (asked === undefined) return () => []
-      try {
-        const fresh = await findView(deps.engine, asked)
-        // Read last: what changed while the engine was asked is published already.
-        const record = await deps.pipelines.find(id)
-        return () => (record === undefined ? [] : [statusEvent(record, fresh)])
-      } catch (error) {
-        requested.add(id)
-        throw error
-      }
-    },
-    async allStatuses() {
-      try {
-        const known = new Map((await deps.engine.list()).map((view) => [view.id, view]))
-        // Read last, as above: a pipeline that was deleted meanwhile is gone.
-        const records = await deps.pipelines.list()
-        return () => records.map((record) => statusEvent(record, known.get(record.config.id) ?? idleView(record)))
-      } catch (error) {
-        for (const { config } of await deps.pipelines.list()) requested.add(config.id)
-        throw error
-      }
-    },
+    const known = this.#deps.mirror.view(id) ?? idleView(record)
+    // Without subscribers nobody reads the counters, so the engine is not asked.
+    return this.feed.subscriberCount() === 0 ? known : this.#deps.engineAtOnce.view(id).catch(whenUnknown(known))
   }
 }
-
-/**
- * A view read from the engine may be newer than the events received so far. Statuses are published in the order of the
- * events, so the view of the last event counts until then; within one phase only counters differ.
- */
-const inOrder = (known: PipelineView | undefined, fresh: PipelineView): PipelineView =>
-  known === undefined || (known.runtime.since === fresh.runtime.since && known.runtime.phase === fresh.runtime.phase) ? fresh : known
-
-/** Whether the view of the last event is from after the list. */
-const isNewer = (known: PipelineView | undefined, listed: PipelineView): known is PipelineView =>
-  known !== undefined && (known.revision ?? 0) > (listed.revision ?? 0)
 
 const isBusy = (error: unknown): boolean => error instanceof ApiError && error.details.reason === 'busy'
-
-/** A status without the counters of the runtime, which change with every frame. */
-const signatureOf = ({ runtime, ...rest }: PipelineRepresentation): string => {
-  const { phase, desired, since, restarts, next_retry_at, last_error } = runtime
-  return JSON.stringify([rest, phase, desired, since, restarts, next_retry_at, last_error])
-}

@@ -45,12 +45,7 @@ export const withOtherWriters = (hub: EventHub, deps: OtherWritersDeps): EventHu
   return {
     ...hub,
     feed: {
-      subscribe: hub.feed.subscribe,
-      missedSince: hub.feed.missedSince,
-      resumes: hub.feed.resumes,
-      get subscribers() {
-        return hub.feed.subscribers
-      },
+      ...hub.feed,
       close() {
         closed = true
         for (const timer of timers.values()) clearTimeout(timer)

@@ -110,12 +110,7 @@ export const followOnDemand = (
   return {
     ...hub,
     feed: {
-      missedSince: feed.missedSince,
-      resumes: feed.resumes,
-      close: feed.close,
-      get subscribers() {
-        return feed.subscribers
-      },
+      ...feed,
       subscribe(subscriber) {
         const unsubscribe = feed.subscribe(subscriber)
         const leave = upstreams.subscribe('all')

@@ -71,7 +71,7 @@ const inOrder = ({ codec, bitrate, width, height, fps, quality }: Encoding) => (
   quality,
 })
 
-/** The view of a pipeline that the engine does not know: nothing runs. */
+/** The view of a pipeline that the engine does not know: nothing runs. Its revision is older than any of the engine's. */
 export const idleView = (record: PipelineRecord): PipelineView => ({
   id: record.config.id,
   state: 'ready',
@@ -97,4 +97,5 @@ export const idleView = (record: PipelineRecord): PipelineView => ({
       bytes: 0,
     })),
   },
+  revision: 0,
 })

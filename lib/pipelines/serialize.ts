@@ -1,11 +1,10 @@
-import type { Resting } from '../engine/mirror.ts'
-import { aged } from '../engine/mirror.ts'
+import { type AgedView, aged } from '../engine/mirror.ts'
 import type { PipelineRecord } from '../repositories/repositories.ts'
 import { isAtRest, type PipelineView } from '../schema/pipeline.ts'
 import { etagOfPipeline, idleView, represent } from './representation.ts'
 
 /** A pipeline with its view. */
-export interface FoundPipeline extends Resting {
+export interface FoundPipeline extends AgedView {
   readonly record: PipelineRecord
 }
 

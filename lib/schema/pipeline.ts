@@ -388,8 +388,8 @@ export interface PipelineView {
   readonly runtime: Runtime
   readonly klv: KlvView
   readonly screenshots: ScreenshotsView
-  /** The engine's revision at the last change of the view; counters change without. */
-  readonly revision?: number | undefined
+  /** The engine's revision at the last change of the view; of one revision, only counters differ. */
+  readonly revision: number
 }
 
 /** Phases without a run: the engine changes nothing by itself, so each change has an event, and counters stand still. */

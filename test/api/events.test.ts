@@ -174,5 +174,5 @@ describe('the events of all pipelines', () => {
 })
 
 function nobodyFollows(api: TestApi): void {
-  expect(api.deps.events.feed.subscribers).toBe(0)
+  expect(api.deps.events.feed.subscriberCount()).toBe(0)
 }

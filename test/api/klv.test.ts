@@ -159,7 +159,7 @@ describe('KLV of a pipeline', () => {
       given: playing,
       request: ['HEAD', `${BASE}/events`],
       status: 200,
-      after: (api) => expect(api.deps.events.feed.subscribers).toBe(0),
+      after: (api) => expect(api.deps.events.feed.subscriberCount()).toBe(0),
     },
     {
       name: 'needs credentials once a password is set',

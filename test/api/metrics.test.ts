@@ -9,7 +9,7 @@ const ENGINE = '# HELP svc_pipelines Registered pipelines by phase.\n# TYPE svc_
 
 /** An API that counts as the Node host does, over an engine whose metrics are a text. */
 const withMetrics = (api: TestApi, engineMetrics: () => Promise<string>) => {
-  const metrics = createApiMetrics({ sseClients: () => api.deps.events.feed.subscribers })
+  const metrics = createApiMetrics({ sseClients: () => api.deps.events.feed.subscriberCount() })
   const app = createApp({ ...api.deps, metrics, engineMetrics, onAnswer: recordAnswers({ ...api.deps, metrics }) })
   const send = (method: string, path: string, body?: unknown) => app(toRequest(method, path, body))
   const scrape = async () => {

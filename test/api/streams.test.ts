@@ -88,7 +88,7 @@ describe('the streams of a session', () => {
     await api.send('POST', '/svc/pipeline', simple('cam-2', { on_demand: true }), mine)
     expect((await stays.nextOf('pipeline_status')).data.id).toBe('cam-2')
     await stays.leave()
-    expect(api.deps.events.feed.subscribers).toBe(0)
+    expect(api.deps.events.feed.subscriberCount()).toBe(0)
   })
 
   it('go on while the database does not answer, for five minutes', async () => {
@@ -105,7 +105,7 @@ describe('the streams of a session', () => {
     asked = Promise.withResolvers<void>()
     await asked.promise
     expect(api.logged.filter(({ event }) => event === 'sessions_not_checked')).toHaveLength(1)
-    expect(api.deps.events.feed.subscribers).toBe(1)
+    expect(api.deps.events.feed.subscriberCount()).toBe(1)
     api.time += 300_000
     await withinASecond(client.rest())
     api.deps.sessions.find = find
@@ -130,7 +130,7 @@ describe('the limits of one client', () => {
     const again = await open(api, '192.0.2.9')
     expect(again.status).toBe(200)
     for (const { body } of [...responses.slice(1), other, again]) await body?.cancel()
-    expect(api.deps.events.feed.subscribers).toBe(0)
+    expect(api.deps.events.feed.subscriberCount()).toBe(0)
   })
 
   it('are four times as many for the host itself', async () => {

@@ -158,17 +158,17 @@ describe('a client that does not read', () => {
     slow.write('GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')
     const quick = followSse(await fetch(`http://127.0.0.1:${port}/`))
     await until(
-      () => feed.subscribers,
+      () => feed.subscriberCount(),
       (count) => count === 2,
     )
     const text = 'x'.repeat(200_000)
     let sent = 0
-    while (feed.subscribers === 2 && sent < 500) {
+    while (feed.subscriberCount() === 2 && sent < 500) {
       sent += 1
       feed.publish({ event: 'pipeline_status', pipelineId: 'a', data: text })
       expect((await quick.nextOf('pipeline_status')).id).toBe(`p-${sent}`)
     }
-    expect(feed.subscribers).toBe(1)
+    expect(feed.subscriberCount()).toBe(1)
     const connections = () =>
       new Promise<number>((resolve, reject) => server.getConnections((error, count) => (error ? reject(error) : resolve(count))))
     await until(connections, (count) => count === 1)

@@ -2,7 +2,7 @@ import { createEngineCaller, type EngineAddress, type EngineCallerOptions } from
 import { createEngineClient, followEngine } from '../../../lib/engine/client.ts'
 import type { EngineDoor } from '../../../lib/engine/engine-availability.ts'
 import { follow } from '../../../lib/engine/follow.ts'
-import type { EngineEvent } from '../../../lib/engine/messages.ts'
+import type { NumberedEvent } from '../../../lib/engine/messages.ts'
 import type { EngineMirror } from '../../../lib/engine/mirror.ts'
 import { type EngineClient, PROTOCOL } from '../../../lib/engine/protocol.ts'
 import { ApiError } from '../../../lib/errors.ts'
@@ -41,9 +41,9 @@ export interface LinkOptions {
   readonly door: EngineDoor
   /** Reconciles engine and database; the API sees the engine only afterwards. */
   readonly onReady: (engine: EngineClient, occasion: Occasion) => Promise<void>
-  readonly onEvent: (event: EngineEvent) => void
-  /** Told when a stream of events begins and ends, and what is answered to `onReady`. */
-  readonly mirror?: EngineMirror | undefined
+  readonly onEvent: (event: NumberedEvent) => void
+  /** Notes when a stream of events begins and ends, and what `onReady` is answered. */
+  readonly mirror: Pick<EngineMirror, 'begin' | 'end' | 'noteAnswer'>
 }
 
 /** Where an engine comes from: an own sidecar, or one that runs elsewhere. */
@@ -91,20 +91,18 @@ export const keepLink = (place: EnginePlace, { log, door, onReady, onEvent, mirr
     else if (door.address() !== undefined) door.expect(place.replacedWithinMs)
   }
 
-  async function* open(signal: AbortSignal): AsyncGenerator<EngineEvent> {
+  async function* open(signal: AbortSignal): AsyncGenerator<NumberedEvent> {
     const { address, found } = await place.obtain(ending.signal)
     if (signal.aborted) return
-    const caller = createEngineCaller({ address: () => address, ...reach, onAnswer: (moment) => mirror?.noteAnswer(moment) })
+    const caller = createEngineCaller({ address: () => address, ...reach, onAnswer: (moment) => mirror.noteAnswer(moment) })
     obtained = { address, client: createEngineClient(caller), occasion: found ? 'engine_found' : occasion }
     try {
-      let begun = false
       for await (const event of followEngine(caller, events, [], signal)) {
-        if (!begun) mirror?.begin(event)
-        begun = true
+        if (event.type === 'begin') mirror.begin(event)
         yield event
       }
     } finally {
-      mirror?.end()
+      mirror.end()
       onLoss()
       place.onLost?.()
     }

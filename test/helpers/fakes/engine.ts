@@ -1,5 +1,5 @@
 import { maskUri } from '../../../lib/credentials/mask.ts'
-import type { EngineEvent, LogLine } from '../../../lib/engine/messages.ts'
+import type { LogLine, NumberedEvent } from '../../../lib/engine/messages.ts'
 import { ENGINE_PROTOCOL, type Engine } from '../../../lib/engine/protocol.ts'
 import { ApiError } from '../../../lib/errors.ts'
 import {
@@ -181,9 +181,9 @@ export const createFakeEngine = (): FakeEngine => {
       held(id)
       return fake.logLines
     },
-    async *events(signal): AsyncGenerator<EngineEvent> {
+    async *events(signal): AsyncGenerator<NumberedEvent> {
       reach('events')
-      if (!signal.aborted) yield { type: 'heartbeat' }
+      if (!signal.aborted) yield { type: 'begin', engine: 'fake', revision: 0 }
     },
   }
   return fake

@@ -23,5 +23,6 @@ export const pipelineView = (id: string, runtime: Partial<Runtime> = {}): Pipeli
       push: [],
       ...runtime,
     },
+    revision: 0,
   }
 }

@@ -7,7 +7,7 @@ import { createEngineMetrics, type EngineMetricsSources } from '../../../../engi
 import { readProcessUsage } from '../../../../engine/metrics/process-usage.ts'
 import type { PipelineFacts } from '../../../../engine/pipelines/media.ts'
 import { createApiMetrics } from '../../../../handlers/node/metrics.ts'
-import type { EngineEvent } from '../../../../lib/engine/messages.ts'
+import type { NumberedEvent } from '../../../../lib/engine/messages.ts'
 import { readMetrics } from '../../../../lib/health/metrics.ts'
 import type { Runtime } from '../../../../lib/schema/pipeline.ts'
 import { type ParsedMetrics, parseMetrics } from '../../../helpers/api/prometheus.ts'
@@ -27,7 +27,7 @@ const IDLE: PipelineFacts = { view: view('b', {}), pid: undefined, media: { ...M
 
 /** The engine's metrics for pipelines and events set by the test. */
 const setUp = (more: Partial<EngineMetricsSources> = {}) => {
-  const world = { pipelines: [PLAYING, IDLE] as PipelineFacts[], emit: (_event: EngineEvent): void => {} }
+  const world = { pipelines: [PLAYING, IDLE] as PipelineFacts[], emit: (_event: NumberedEvent): void => {} }
   const text = createEngineMetrics({
     supervisor: {
       measure: () => world.pipelines,
@@ -42,14 +42,15 @@ const setUp = (more: Partial<EngineMetricsSources> = {}) => {
   return { world, text, scrape: async () => parseMetrics(await text()) }
 }
 
-const status = (runtime: Partial<Runtime>, id = 'a'): EngineEvent => ({ type: 'pipeline', view: view(id, runtime) })
-const fault = (reason: string, id = 'a'): EngineEvent => ({
+const status = (runtime: Partial<Runtime>, id = 'a'): NumberedEvent => ({ type: 'pipeline', view: view(id, runtime) })
+const fault = (reason: string, id = 'a'): NumberedEvent => ({
   type: 'pipeline_error',
   id,
   code: 'ENGINE_ERROR',
   message: 'm',
   cause: 'm',
   reason,
+  revision: 1,
 })
 
 describe("the engine's metrics", () => {
@@ -103,7 +104,7 @@ describe("the engine's metrics", () => {
     world.emit(fault('crashed'))
     world.emit(status({ phase: 'reconnecting', restarts: 1 }))
     expect(await text()).toContain('pipeline_id="a",reason="crashed"')
-    world.emit({ type: 'pipeline_removed', id: 'a' })
+    world.emit({ type: 'pipeline_removed', id: 'a', revision: 1 })
     world.pipelines = [IDLE]
     expect(await text()).not.toContain('pipeline_id="a"')
   })
@@ -129,7 +130,7 @@ describe("the engine's metrics", () => {
 })
 
 describe('the time to the first frame', () => {
-  const observed = (...events: EngineEvent[]): number[] => {
+  const observed = (...events: NumberedEvent[]): number[] => {
     const seconds: number[] = []
     const metrics = new MetricsHistory((value) => void seconds.push(value))
     for (const event of events) metrics.record(event)

@@ -6,7 +6,7 @@ import { Supervisor } from '../../../../engine/pipelines/supervisor.ts'
 import type { Publisher } from '../../../../engine/rtsp/publisher/publisher.ts'
 import { KeptMemory } from '../../../../engine/screenshots/decode/decoder-keeper.ts'
 import { createDecodeSlots } from '../../../../engine/screenshots/decode/slots.ts'
-import type { EngineEvent } from '../../../../lib/engine/messages.ts'
+import type { NumberedEvent } from '../../../../lib/engine/messages.ts'
 import type { ApiError } from '../../../../lib/errors.ts'
 import type { PipelineConfig } from '../../../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS } from '../../../../lib/schema/settings.ts'
@@ -45,10 +45,10 @@ const setUp = ({ plan, ...host }: { readonly advancedRefusal?: ApiError; readonl
     ports: { first: 50_000, last: 50_010 },
   })
   const events: string[] = []
-  const moments: EngineEvent[] = []
-  supervisor.subscribe((event: EngineEvent) => {
+  const moments: NumberedEvent[] = []
+  supervisor.subscribe((event: NumberedEvent) => {
     moments.push(event)
-    if (event.type !== 'heartbeat') events.push(event.type)
+    if (event.type !== 'begin') events.push(event.type)
   })
   onTestFinished(() => supervisor.close())
   return { supervisor, mounted, mounts, closed, events, moments }
@@ -195,22 +195,22 @@ describe('what a follower of the engine gets', () => {
     await supervisor.remove('cam-1', false)
     const { engine } = supervisor.moment
     expect(moments).toMatchObject([
-      { type: 'heartbeat', engine, revision: 0 },
-      { type: 'pipeline', revision: 1, view: { id: 'cam-1', revision: 1 } },
-      { type: 'pipeline', revision: 2, view: { id: 'cam-2', revision: 2 } },
+      { type: 'begin', engine, revision: 0 },
+      { type: 'pipeline', view: { id: 'cam-1', revision: 1 } },
+      { type: 'pipeline', view: { id: 'cam-2', revision: 2 } },
       { type: 'pipeline_removed', id: 'cam-1', revision: 3 },
     ])
     expect(supervisor.moment).toEqual({ engine, revision: 3 })
     expect(supervisor.list()).toMatchObject([{ id: 'cam-2', revision: 2 }])
   })
 
-  it('tells once that all views show other defaults of the screenshots', async () => {
+  it('notes once that all views show other defaults of the screenshots', async () => {
     const { supervisor, moments } = setUp()
     await supervisor.put(onDemand, { create: true })
     const screenshots = { ...DEFAULT_SETTINGS.screenshots, interval_seconds: 77 }
     supervisor.configure({ ...DEFAULT_SETTINGS, screenshots })
     supervisor.configure({ ...DEFAULT_SETTINGS, screenshots })
-    expect(moments.slice(2)).toMatchObject([{ type: 'heartbeat', relist: true, revision: 2 }])
+    expect(moments.slice(2)).toMatchObject([{ type: 'relist', revision: 2 }])
     expect(supervisor.view('cam-1').screenshots.interval_seconds).toBe(77)
   })
 })

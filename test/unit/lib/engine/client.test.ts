@@ -80,10 +80,10 @@ describe('the engine client', () => {
   })
 
   it('reads events that come in pieces, and ends when the engine ends', async () => {
-    const { client } = await engine({ stream: ['{"type":"heart', 'beat"}\n{"type":"pipeline_removed",', '"id":"a"}\n'] })
+    const { client } = await engine({ stream: ['{"type":"heart', 'beat"}\n{"type":"pipeline_removed",', '"id":"a","revision":7}\n'] })
     const events = client.events(new AbortController().signal)[Symbol.asyncIterator]()
     expect((await events.next()).value).toEqual({ type: 'heartbeat' })
-    expect((await events.next()).value).toEqual({ type: 'pipeline_removed', id: 'a' })
+    expect((await events.next()).value).toEqual({ type: 'pipeline_removed', id: 'a', revision: 7 })
     const next = events.next()
     server?.closeAllConnections()
     await expect(next).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })

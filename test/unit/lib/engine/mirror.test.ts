@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { EngineEvent } from '../../../../lib/engine/messages.ts'
+import type { NumberedEvent } from '../../../../lib/engine/messages.ts'
 import { aged, EngineMirror, readViews } from '../../../../lib/engine/mirror.ts'
 import { ApiError } from '../../../../lib/errors.ts'
 import type { Phase, PipelineView, Runtime } from '../../../../lib/schema/pipeline.ts'
@@ -10,150 +10,122 @@ const view = (id: string, phase: Phase, revision: number, runtime: Partial<Runti
   revision,
 })
 
-const changed = (id: string, phase: Phase, revision: number): EngineEvent => ({
-  type: 'pipeline',
-  view: view(id, phase, revision),
-  revision,
-})
-const removed = (id: string, revision: number): EngineEvent => ({ type: 'pipeline_removed', id, revision })
-const HEARTBEAT: EngineEvent = { type: 'heartbeat' }
-const RELIST = (revision: number): EngineEvent => ({ type: 'heartbeat', relist: true, revision })
+const changed = (id: string, phase: Phase, revision: number): NumberedEvent => ({ type: 'pipeline', view: view(id, phase, revision) })
+const removed = (id: string, revision: number): NumberedEvent => ({ type: 'pipeline_removed', id, revision })
+const relist = (revision: number): NumberedEvent => ({ type: 'relist', revision })
+const HEARTBEAT: NumberedEvent = { type: 'heartbeat' }
 
-/** A mirror that follows the engine `one` from a revision on, and has its list. */
-const setUp = async (views: readonly PipelineView[] = [view('a', 'idle', 1)], revision = 5) => {
+/** A mirror that follows the engine `one` from revision 5 on, and has its list. */
+const setUp = async (views: readonly PipelineView[] = [view('a', 'idle', 1)], { exclusive = true } = {}) => {
   const clock = { ms: 1000 }
-  const mirror = new EngineMirror(() => clock.ms)
-  mirror.begin({ type: 'heartbeat', engine: 'one', revision })
+  const mirror = new EngineMirror({ exclusive, monotonicMs: () => clock.ms })
+  mirror.begin({ engine: 'one', revision: 5 })
   await mirror.fill(async () => views)
+  const push = (...events: readonly NumberedEvent[]) => events.map((event) => mirror.push(event))
   const phase = (id = 'a'): Phase | undefined => mirror.resting(id)?.view.runtime.phase
-  return { clock, mirror, phase }
+  return { clock, mirror, push, phase }
 }
 
-/** A promise that the test settles. */
-const later = <T>() => Promise.withResolvers<T>()
-
 describe('the mirror of an engine', () => {
-  it('shows what was listed, then what the events say', async () => {
-    const { mirror, phase } = await setUp()
+  it('has what was listed, then what the events say', async () => {
+    const { push, phase, mirror } = await setUp()
     expect(phase()).toBe('idle')
-    mirror.push(changed('a', 'failed', 6))
-    expect(phase()).toBe('failed')
-    mirror.push(removed('a', 7))
-    expect(phase()).toBeUndefined()
+    push(changed('a', 'failed', 6))
+    expect([phase(), mirror.view('a')?.revision]).toEqual(['failed', 6])
+    push(removed('a', 7))
+    expect([phase(), mirror.view('a')]).toEqual([undefined, undefined])
   })
 
-  it('does not show a pipeline with a run, whose counters change without an event', async () => {
-    const { mirror, phase } = await setUp()
-    for (const [at, running] of (['starting', 'playing', 'reconnecting', 'stopping'] as const).entries()) {
-      mirror.push(changed('a', running, 6 + at))
-      expect(phase()).toBeUndefined()
-      expect(mirror.hasRunning).toBe(true)
-    }
-    mirror.push(changed('a', 'idle', 10))
-    expect([phase(), mirror.hasRunning]).toEqual(['idle', false])
-  })
+  it.each(['starting', 'playing', 'reconnecting', 'stopping'] as const)(
+    'answers no read of a pipeline that is %s: its counters change',
+    async (running) => {
+      const { mirror, push, phase } = await setUp()
+      push(changed('a', running, 6))
+      expect([phase(), mirror.hasRunning, mirror.view('a')?.runtime.phase]).toEqual([undefined, true, running])
+      push(changed('a', 'idle', 7))
+      expect([phase(), mirror.hasRunning]).toEqual(['idle', false])
+    },
+  )
 
-  it('is not shown after an answer that takes more into account, until the events have come as far', async () => {
-    const { mirror, phase } = await setUp()
+  it('answers no read after an answer that takes more into account, until the events have come as far', async () => {
+    const { mirror, push, phase } = await setUp()
     mirror.noteAnswer({ engine: 'one', revision: 7 })
     expect(phase()).toBeUndefined()
-    mirror.push(changed('b', 'idle', 6))
+    push(changed('b', 'idle', 6))
     expect(phase()).toBeUndefined()
-    mirror.push(changed('a', 'failed', 7))
-    expect(phase()).toBe('failed')
-  })
-
-  it('is shown when the event has overtaken the answer', async () => {
-    const { mirror, phase } = await setUp()
-    mirror.push(changed('a', 'failed', 6))
+    push(changed('a', 'failed', 7))
     mirror.noteAnswer({ engine: 'one', revision: 6 })
     expect(phase()).toBe('failed')
   })
 
-  it('ignores answers of an engine that it does not follow: of the one before, that came late', async () => {
-    const { mirror, phase } = await setUp()
+  it('forgets what it had when the stream ends, and ignores late answers of the engine before', async () => {
+    const { mirror, push, phase } = await setUp()
     mirror.end()
-    mirror.begin({ type: 'heartbeat', engine: 'two', revision: 0 })
+    push(changed('a', 'idle', 6))
+    expect([phase(), mirror.all(), mirror.view('a')]).toEqual([undefined, undefined, undefined])
+    mirror.begin({ engine: 'two', revision: 0 })
+    expect(phase()).toBeUndefined()
     await mirror.fill(async () => [view('a', 'failed', 0)])
     mirror.noteAnswer({ engine: 'one', revision: 900 })
-    expect(phase()).toBe('failed')
+    expect([phase(), [...(mirror.all()?.ids() ?? [])]]).toEqual(['failed', ['a']])
   })
 
-  it('is not shown while the stream is away, and forgets what it knew', async () => {
-    const { mirror, phase } = await setUp()
-    mirror.end()
-    expect([phase(), mirror.all()]).toEqual([undefined, undefined])
-    mirror.push(changed('a', 'idle', 6))
-    expect(phase()).toBeUndefined()
-    mirror.begin({ type: 'heartbeat', engine: 'two', revision: 0 })
-    expect(phase()).toBeUndefined()
-    await mirror.fill(async () => [])
-    expect([phase(), [...(mirror.all()?.ids() ?? ['none'])]]).toEqual([undefined, []])
-  })
-
-  it('is not shown of an engine that has fallen silent, until its next line', async () => {
-    const { clock, mirror, phase } = await setUp()
+  it('answers no read of an engine that has fallen silent, until its next event', async () => {
+    const { clock, push, phase } = await setUp()
     clock.ms += 2000
     expect(phase()).toBeUndefined()
-    mirror.push(HEARTBEAT)
+    push(HEARTBEAT)
     expect(phase()).toBe('idle')
   })
 
-  it('is not shown of an engine that does not number its events', async () => {
-    const mirror = new EngineMirror()
-    mirror.begin(HEARTBEAT)
-    await mirror.fill(async () => [view('a', 'idle', 0)])
-    expect(mirror.current).toBe(false)
+  it('answers no read of an engine that others use too, and has its views', async () => {
+    const { mirror, push, phase } = await setUp([], { exclusive: false })
+    push(changed('a', 'idle', 6))
+    expect([phase(), mirror.current, mirror.view('a')?.revision]).toEqual([undefined, false, 6])
   })
 
-  it('takes no view that is older than what it knows: list and events overlap', async () => {
-    const { mirror, phase } = await setUp([view('a', 'failed', 4), view('b', 'idle', 5)])
-    mirror.push(changed('a', 'idle', 3))
-    mirror.push(changed('a', 'idle', 4))
-    expect(phase()).toBe('failed')
-    mirror.push(removed('b', 2))
-    expect(phase('b')).toBe('idle')
+  it('takes no view of an earlier revision: list and events overlap', async () => {
+    const { push, phase } = await setUp([view('a', 'failed', 4), view('b', 'idle', 5)])
+    push(changed('a', 'idle', 3), changed('a', 'idle', 4), removed('b', 2))
+    expect([phase('a'), phase('b')]).toEqual(['failed', 'idle'])
   })
 
-  it('does not show a list that an event has overtaken', async () => {
-    const { mirror, phase } = await setUp()
-    const list = later<readonly PipelineView[]>()
-    mirror.push(RELIST(6))
+  it('takes from a list only what no event has overtaken', async () => {
+    const { mirror, push, phase } = await setUp()
+    const list = Promise.withResolvers<readonly PipelineView[]>()
+    push(relist(6))
     const filled = mirror.fill(() => list.promise)
-    mirror.push(changed('a', 'failed', 7))
-    mirror.push(removed('b', 8))
+    push(changed('a', 'failed', 7), removed('b', 8))
     list.resolve([view('a', 'idle', 1), view('b', 'idle', 2)])
     await filled
     expect([phase('a'), phase('b')]).toEqual(['failed', undefined])
   })
 
-  it('asks for a list when all views have changed, again while none has come, and takes none from before', async () => {
-    const { mirror, phase } = await setUp()
-    expect(mirror.push(HEARTBEAT)).toBe(false)
-    expect(mirror.push(RELIST(6))).toBe(true)
+  it('needs a list when views have changed without events, again while none has come, and takes none from before', async () => {
+    const { mirror, push, phase } = await setUp()
+    expect(push(HEARTBEAT, relist(6))).toEqual([false, true])
     expect(phase()).toBeUndefined()
-    const early = later<readonly PipelineView[]>()
+    const early = Promise.withResolvers<readonly PipelineView[]>()
     const fillingEarly = mirror.fill(() => early.promise)
-    expect(mirror.push(HEARTBEAT)).toBe(false)
-    expect(mirror.push(RELIST(7))).toBe(true)
+    expect(push(HEARTBEAT, changed('b', 'idle', 7), relist(8))).toEqual([false, false, true])
     early.resolve([view('a', 'idle', 1)])
     await fillingEarly
     expect(phase()).toBeUndefined()
     await expect(mirror.fill(() => Promise.reject(new Error('away')))).rejects.toThrow('away')
-    expect(mirror.push(HEARTBEAT)).toBe(true)
+    expect(push(HEARTBEAT)).toEqual([true])
     await mirror.fill(async () => [view('a', 'failed', 1)])
-    expect([phase(), mirror.push(HEARTBEAT)]).toEqual(['failed', false])
+    expect([phase(), push(HEARTBEAT)]).toEqual(['failed', [false]])
   })
 
   it('lets the last frame grow older', async () => {
     const { clock, mirror } = await setUp([view('a', 'idle', 1, { last_frame_age_ms: 50 }), view('b', 'idle', 2)])
     clock.ms += 700
-    const [a, b] = [mirror.resting('a'), mirror.resting('b')].map((resting) => resting && aged(resting).runtime.last_frame_age_ms)
-    expect([a, b]).toEqual([750, null])
+    const ages = ['a', 'b'].map((id) => mirror.resting(id)).map((resting) => resting && aged(resting).runtime.last_frame_age_ms)
+    expect(ages).toEqual([750, null])
   })
 })
 
-const engineOf = (views: PipelineView[]) => {
+const engineOf = (views: readonly PipelineView[]) => {
   const calls: string[] = []
   return {
     calls,
@@ -178,36 +150,31 @@ describe('reading views', () => {
   const IDLE = view('a', 'idle', 1)
   const PLAYING = view('b', 'playing', 2, { frames: 100 })
 
-  it('asks nobody about pipelines without a run', async () => {
-    const { mirror } = await setUp([IDLE])
-    const engine = engineOf([])
-    const views = readViews(engine, mirror)
-    expect((await views.one('a')).view).toBe(IDLE)
-    expect([...(await views.all()).ids()]).toEqual(['a'])
-    expect(engine.calls).toEqual([])
-  })
-
-  it('asks for the counters of those with a run, and only for those', async () => {
+  it('asks the engine only for the counters of pipelines with a run', async () => {
     const { mirror } = await setUp([IDLE, view('b', 'playing', 2, { frames: 7 })])
     const engine = engineOf([IDLE, PLAYING])
     const views = readViews(engine, mirror)
+    expect((await views.one('a')).view).toBe(IDLE)
+    expect(engine.calls).toEqual([])
     expect((await views.one('b')).view.runtime.frames).toBe(100)
     const all = await views.all()
     expect([all.get('a')?.view.runtime.phase, all.get('b')?.view.runtime.frames]).toEqual(['idle', 100])
     expect(engine.calls).toEqual(['view b', 'listRunning'])
   })
 
-  it('asks about a pipeline that it does not know', async () => {
-    const { mirror } = await setUp([])
-    await expect(readViews(engineOf([]), mirror).one('a')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  it('asks nothing for a list of pipelines without a run, and about each that is not known', async () => {
+    const { mirror } = await setUp([IDLE])
+    const engine = engineOf([])
+    expect([...(await readViews(engine, mirror).all()).ids()]).toEqual(['a'])
+    expect(engine.calls).toEqual([])
+    await expect(readViews(engine, mirror).one('b')).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 
-  it('shows a pipeline as the newer of answer and event has it, when both come at once', async () => {
-    const { mirror } = await setUp([IDLE, view('b', 'playing', 2)])
+  it('takes the later of answer and event when both come at once', async () => {
+    const { mirror, push } = await setUp([IDLE, view('b', 'playing', 2)])
     const engine = engineOf([])
     engine.listRunning = async () => {
-      mirror.push(changed('b', 'failed', 6))
-      mirror.push(changed('c', 'playing', 7))
+      push(changed('b', 'failed', 6), changed('c', 'playing', 7))
       return [PLAYING]
     }
     const all = await readViews(engine, mirror).all()
@@ -229,9 +196,9 @@ describe('reading views', () => {
     expect(engine.calls).toEqual(['list'])
   })
 
-  it('asks for everything without a mirror', async () => {
+  it('asks for everything while nothing is mirrored', async () => {
     const engine = engineOf([IDLE])
-    const views = readViews(engine)
+    const views = readViews(engine, new EngineMirror())
     expect([(await views.one('a')).view, [...(await views.all()).ids()]]).toEqual([IDLE, ['a']])
     expect(engine.calls).toEqual(['view a', 'list'])
   })

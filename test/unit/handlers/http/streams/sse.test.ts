@@ -112,7 +112,7 @@ describe('a stream of events', () => {
     expect((await client.rest()).map(({ event }) => event)).toEqual([undefined, 'pipeline_status', 'pipeline_not_found'])
     const late = followSse(open({ lastEventId: 'p-0', status: async () => () => [feed.unpublished(message('never'))] }))
     expect((await late.rest()).map(({ event }) => event)).toEqual([undefined, 'pipeline_status', 'pipeline_not_found'])
-    expect([feed.subscribers, vi.getTimerCount()]).toEqual([0, 0])
+    expect([feed.subscriberCount(), vi.getTimerCount()]).toEqual([0, 0])
   })
 
   it('ends when the service stops, and at once for later clients', async () => {
@@ -140,9 +140,9 @@ describe('a client that disconnects', () => {
       const remove = vi.spyOn(leaving.signal, 'removeEventListener')
       const client = followSse(open({ status: () => new Promise(() => {}) }))
       await client.next()
-      expect([feed.subscribers, vi.getTimerCount()]).toEqual([1, 1])
+      expect([feed.subscriberCount(), vi.getTimerCount()]).toEqual([1, 1])
       await leave(client, leaving)
-      expect([feed.subscribers, vi.getTimerCount()]).toEqual([0, 0])
+      expect([feed.subscriberCount(), vi.getTimerCount()]).toEqual([0, 0])
       expect(remove).toHaveBeenCalled()
       feed.publish(message('nobody'))
     })
@@ -152,7 +152,7 @@ describe('a client that disconnects', () => {
     const { feed, open, leaving } = setUp()
     leaving.abort()
     await followSse(open()).rest()
-    expect([feed.subscribers, vi.getTimerCount()]).toEqual([0, 0])
+    expect([feed.subscriberCount(), vi.getTimerCount()]).toEqual([0, 0])
   })
 })
 
@@ -167,7 +167,7 @@ describe('a client that does not read', () => {
       feed.publish(message(big))
       expect((await quick.next())?.id).toBe(`p-${count}`)
     }
-    expect(feed.subscribers).toBe(1)
+    expect(feed.subscriberCount()).toBe(1)
     expect(vi.getTimerCount()).toBe(1)
     await expect(slow.text()).rejects.toThrow('does not read')
     await quick.leave()
@@ -178,7 +178,7 @@ describe('a client that does not read', () => {
     for (let count = 0; count < 30; count += 1) feed.publish(message('x'.repeat(100_000)))
     const client = followSse(open({ lastEventId: 'p-0', status: async () => () => [feed.unpublished(message('now'))] }))
     for (let count = 1; count <= 30; count += 1) expect((await client.nextOf('pipeline_status')).id).toBe(`p-${count}`)
-    expect(feed.subscribers).toBe(1)
+    expect(feed.subscriberCount()).toBe(1)
     leaving.abort()
   })
 
@@ -186,7 +186,7 @@ describe('a client that does not read', () => {
     const { feed, open } = setUp({ status: () => new Promise(() => {}) })
     const response = open()
     for (let count = 0; count <= 1000; count += 1) feed.publish(message(count))
-    expect(feed.subscribers).toBe(0)
+    expect(feed.subscriberCount()).toBe(0)
     await expect(response.text()).rejects.toThrow('does not read')
   })
 })
