@@ -94,7 +94,17 @@ export const ROOMS = {
   'lib/license': ['lib', 'lib/engine', 'lib/schema'],
   'lib/settings': ['lib', 'lib/engine', 'lib/json', 'lib/repositories', 'lib/schema'],
   'lib/health': ['lib', 'lib/engine', 'lib/license', 'lib/repositories'],
-  'lib/pipelines': ['lib', 'lib/credentials', 'lib/engine', 'lib/json', 'lib/license', 'lib/repositories', 'lib/schema', 'lib/settings'],
+  'lib/pipelines': [
+    'lib',
+    'lib/credentials',
+    'lib/engine',
+    'lib/json',
+    'lib/license',
+    'lib/repositories',
+    'lib/schema',
+    'lib/settings',
+    'lib/uri',
+  ],
   'lib/triggers': ['lib', 'lib/engine', 'lib/pipelines', 'lib/repositories', 'lib/schema', 'lib/settings', 'lib/uri'],
   'lib/events': ['lib', 'lib/engine', 'lib/pipelines', 'lib/repositories', 'lib/schema', 'lib/settings'],
 

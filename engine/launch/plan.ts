@@ -2,8 +2,9 @@ import type { RtspReader } from '../../lib/configuration/variables.ts'
 import { type MaskSecrets, maskSecretsOf } from '../../lib/credentials/secrets.ts'
 import type { EngineCheck } from '../../lib/engine/messages.ts'
 import { ApiError } from '../../lib/errors.ts'
-import { type PipelineConfig, type SimpleConfig, sourceScheme } from '../../lib/schema/pipeline.ts'
+import type { PipelineConfig, SimpleConfig } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
+import { streamAddressOf } from '../../lib/uri/stream-address.ts'
 import type { CameraMonitor } from '../cameras/monitor.ts'
 import { parseAddress } from '../faults/address.ts'
 import { Fault, maskFault } from '../faults/fault.ts'
@@ -87,7 +88,7 @@ const planner = (options: PlannerOptions, advanced: AdvancedChecks, history: Rea
       : planSimple(config, settings, { ...options, ...attempt }, history),
   permit: (config) => permit(config, options),
   onReturn: (config, callback) => {
-    const isCamera = config.mode === 'simple' && sourceScheme(config.source.uri) === 'v4l2'
+    const isCamera = config.mode === 'simple' && streamAddressOf(config.source.uri).scheme === 'v4l2'
     if (!isCamera || options.cameras === undefined) return () => {}
     return options.cameras.onChange(({ type }) => {
       if (type === 'camera_added') callback()

@@ -1,5 +1,5 @@
 import type { RtspReader } from '../../lib/configuration/variables.ts'
-import { sourceScheme } from '../../lib/schema/pipeline.ts'
+import { streamAddressOf } from '../../lib/uri/stream-address.ts'
 import type { Fault } from '../faults/fault.ts'
 import { TRANSPORT_REFUSED } from '../gst/bus-errors.ts'
 import { type Tracks, tracksOf } from '../ingest/tracks.ts'
@@ -43,7 +43,7 @@ export class ReadingHistory {
 
   /** TCP loses no packets and passes firewalls, so it is tried first; rtspt:// and rtsps:// never fall back to UDP. */
   transport(uri: string): 'tcp' | 'udp' {
-    return sourceScheme(uri) === 'rtsp' && this.#overUdp.has(uri) ? 'udp' : 'tcp'
+    return streamAddressOf(uri).scheme === 'rtsp' && this.#overUdp.has(uri) ? 'udp' : 'tcp'
   }
 
   /** The tracks that the engine itself reads; undefined when a child reads the source. */

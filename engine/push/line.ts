@@ -1,5 +1,5 @@
-import { isRtmp, type PUSH_SCHEMES } from '../../lib/schema/pipeline.ts'
 import { isListener, streamAddressOf } from '../../lib/uri/stream-address.ts'
+import { isRtmp, type PUSH_SCHEMES } from '../../lib/uri/uri-schemas.ts'
 import { type Address, parseAddress, RTSPS_PORT } from '../faults/address.ts'
 import { Fault } from '../faults/fault.ts'
 import { chain, element, type LaunchTokens, toArguments } from '../gst/element.ts'
@@ -152,7 +152,7 @@ export const pushLine = (uri: string, media: PushMedia): PushLine => {
     listens: isListener(address),
     tls: /^(?:rtsps|rtmps)$/.test(address.scheme),
     catchUp: address.scheme !== 'udp',
-    klv: refusesKlv(uri) ? media.klv : !isRtmp({ uri }),
+    klv: refusesKlv(uri) ? media.klv : !isRtmp(uri),
     begins: refusesKlv(uri) ? /^Progress: \(record\) Starting recording/ : undefined,
   }
 }

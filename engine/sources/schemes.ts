@@ -1,4 +1,4 @@
-import type { SOURCE_SCHEMES } from '../../lib/schema/pipeline.ts'
+import type { SOURCE_SCHEMES } from '../../lib/uri/uri-schemas.ts'
 import type { Address } from '../faults/address.ts'
 import { Fault } from '../faults/fault.ts'
 

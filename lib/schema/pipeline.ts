@@ -1,19 +1,16 @@
 import * as v from 'valibot'
 import { MASK } from '../redact.ts'
-import { hasLatency, hasMode, hasPassphrase, hasPort, isListener, type StreamAddress, streamAddressOf } from '../uri/stream-address.ts'
-import { described, integerBetween, numberBetween } from './primitives.ts'
+import { isRtmp, pushUriSchema, sourceUriSchema } from '../uri/uri-schemas.ts'
+import { described, integerBetween, numberBetween, oneOf } from './primitives.ts'
 
 export const PIPELINE_MODES = ['simple', 'advanced'] as const
 export const PIPELINE_STATES = ['ready', 'playing'] as const
 export const PHASES = ['idle', 'starting', 'playing', 'reconnecting', 'stopping', 'failed'] as const
 export const CODECS = ['h264', 'h265'] as const
-export const SOURCE_SCHEMES = ['rtsp', 'rtsps', 'rtspt', 'udp', 'srt', 'rtmp', 'rtmps', 'http', 'https', 'v4l2', 'test', 'file'] as const
-export const PUSH_SCHEMES = ['srt', 'udp', 'rtmp', 'rtmps', 'rtsp', 'rtsps'] as const
 export const PUSH_STATES = ['idle', 'connecting', 'sending', 'waiting'] as const
 /** Most pushes of one pipeline. */
 const MAX_PUSHES = 8
 
-const oneOf = <const T extends readonly string[]>(values: T) => v.picklist(values, `Use one of: ${values.join(', ')}`)
 const boolean = v.boolean('Use true or false')
 const text = v.string('Use a string')
 
@@ -25,73 +22,8 @@ export const pipelineIdSchema = v.pipe(
   v.description('Id of the pipeline: letters, digits, dash and underscore'),
 )
 
-const SCHEME = /^([a-zA-Z][a-zA-Z0-9+.-]*):\/\//
-
-/** The scheme of a source address in lower case, or undefined when it has none. */
-export const sourceScheme = (uri: string): string | undefined => SCHEME.exec(uri)?.[1]?.toLowerCase()
-
-// A URI has no control characters or blanks (RFC 3986 section 2), and argv of a child cannot carry a NUL.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the point
-const NOT_IN_A_URI = /[\u0000-\u0020\u007f]/
-
-/** `user:pa/ss@host`, `user:pa?ss@host`: what is meant as a password ends the authority (RFC 3986 section 3.2), and is no port. */
-const CUT_PASSWORD = /^[^:]+:\/\/[^/?#@[\]:]*:(?!\d*[/?])[^/?#@[\]]*[/?].*@/
-
-/** RFC 6874, which the URL class does not take: `[fe80::1%25eth0]`. */
-const IPV6_ZONE = /^[^/?#]*\/\/[^/?#]*\[[^\]/?#]*%/
-
-/** What no address of a source or receiver may have, whatever its scheme. */
-const isEncoded = v.pipe(
-  text,
-  v.check((uri) => !NOT_IN_A_URI.test(uri), 'Percent-encode blanks and control characters'),
-  // As the begin of a fragment it would cut off the rest, with the host after a password.
-  v.check((uri) => !uri.includes('#'), 'Percent-encode # as %23, also in a password'),
-  v.check(
-    (uri) => !CUT_PASSWORD.test(uri),
-    'Percent-encode what is special in user name and password: / as %2F, ? as %3F, @ as %40, : as %3A',
-  ),
-)
-
-const isOneOf = (values: readonly string[], value: string): boolean => values.includes(value)
-const withAddress = (holds: (address: StreamAddress) => boolean, message: string) =>
-  v.check((uri: string) => holds(streamAddressOf(uri)), message)
-
-const hasKnownMode = (...modes: readonly string[]) =>
-  withAddress((address) => hasMode(address, modes), `Use ${modes.map((mode) => `mode=${mode}`).join(' or ')}`)
-const hasValidPort = withAddress(hasPort, 'Use an address with a port of 1 to 65535')
-const hasValidPassphrase = withAddress(hasPassphrase, 'Use a passphrase of 10 to 79 characters')
-const hasValidLatency = withAddress(hasLatency, 'Use a latency of 0 to 99999 milliseconds')
-
-/** Their address names no host. */
-const WITHOUT_HOST = ['file', 'test', 'v4l2']
-
 export const sourceSchema = v.strictObject({
-  uri: v.pipe(
-    isEncoded,
-    v.minLength(1, 'Use a stream address such as rtsp://host/path'),
-    v.maxLength(2048, 'Use at most 2048 characters'),
-    v.check(
-      (uri) => (SOURCE_SCHEMES as readonly string[]).includes(sourceScheme(uri) ?? ''),
-      `Use an address that starts with one of: ${SOURCE_SCHEMES.map((scheme) => `${scheme}://`).join(', ')}`,
-    ),
-    // A listener without host is none for the URL class.
-    v.check(
-      (uri) => URL.canParse(uri) || isListener(streamAddressOf(uri)),
-      ({ input }) =>
-        IPV6_ZONE.test(input)
-          ? 'Use an address without an IPv6 zone (%), such as one of the source that is not link-local'
-          : 'Use a complete stream address such as rtsp://host:554/path',
-    ),
-    withAddress(
-      (address) => address.host !== '' || isListener(address) || isOneOf(WITHOUT_HOST, address.scheme),
-      'Use an address with a host, such as rtsp://host:554/path',
-    ),
-    hasValidPort,
-    hasKnownMode('caller', 'listener', 'rendezvous'),
-    hasValidPassphrase,
-    hasValidLatency,
-    v.description(`Stream address; schemes: ${SOURCE_SCHEMES.join(', ')}. Answers mask its credentials (***)`),
-  ),
+  uri: sourceUriSchema,
   latency_ms: v.optional(described(integerBetween(0, 60000), 'Buffer against jitter, milliseconds'), 200),
 })
 
@@ -151,28 +83,7 @@ const requestedOutputSchema = v.pipe(
   v.transform(({ uri }) => (uri === undefined ? undefined : { uri })),
 )
 
-export const pushTargetSchema = v.strictObject({
-  uri: v.pipe(
-    isEncoded,
-    v.minLength(1, 'Use a receiver address such as srt://host:port'),
-    v.maxLength(2048, 'Use at most 2048 characters'),
-    withAddress(
-      ({ scheme }) => isOneOf(PUSH_SCHEMES, scheme),
-      `Use an address that starts with one of: ${PUSH_SCHEMES.map((scheme) => `${scheme}://`).join(', ')}`,
-    ),
-    withAddress((receiver) => receiver.host !== '' || isListener(receiver), 'Use an address with a host, such as srt://host:port'),
-    hasValidPort,
-    hasKnownMode('caller', 'listener'),
-    hasValidPassphrase,
-    hasValidLatency,
-    withAddress(
-      ({ scheme, query }) => scheme !== 'udp' || /^(?:[1-9]\d?|1\d\d|2[0-4]\d|25[0-5])$/.test(query.get('ttl') ?? '1'),
-      'Use a ttl of 1 to 255',
-    ),
-    withAddress(({ scheme, path }) => !scheme.startsWith('rtmp') || /^\/[^/]+\/./.test(path), 'Use rtmp://host/application/stream'),
-    v.description(`Address of the receiver; schemes: ${PUSH_SCHEMES.join(', ')}. Answers mask its credentials (***)`),
-  ),
-})
+export const pushTargetSchema = v.strictObject({ uri: pushUriSchema })
 
 const pushSchema = v.pipe(
   v.array(pushTargetSchema, 'Use a list such as [{"uri":"srt://host:port"}]'),
@@ -247,9 +158,6 @@ export const advancedPipelineSchema = v.strictObject({
   ),
 })
 
-/** Whether a push goes over RTMP, which carries no H.265. */
-export const isRtmp = ({ uri }: PushTarget): boolean => streamAddressOf(uri).scheme.startsWith('rtmp')
-
 /** Body of create and replace. */
 export const pipelineSchema = v.pipe(
   v.variant('mode', [simplePipelineSchema, advancedPipelineSchema], `Use one of: ${PIPELINE_MODES.join(', ')}`),
@@ -262,7 +170,7 @@ export const pipelineSchema = v.pipe(
   ),
   v.forward(
     v.check(
-      (pipeline) => pipeline.mode !== 'simple' || pipeline.encoding?.codec !== 'h265' || !pipeline.push.some(isRtmp),
+      (pipeline) => pipeline.mode !== 'simple' || pipeline.encoding?.codec !== 'h265' || !pipeline.push.some(({ uri }) => isRtmp(uri)),
       'RTMP carries H.264 only: encode to h264, or push to srt://, udp:// or rtsp://',
     ),
     ['push'],

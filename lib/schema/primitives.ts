@@ -1,5 +1,8 @@
 import * as v from 'valibot'
 
+/** One of a list of words. */
+export const oneOf = <const T extends readonly string[]>(values: T) => v.picklist(values, `Use one of: ${values.join(', ')}`)
+
 /** A whole number within bounds, both included. */
 export const integerBetween = (least: number, most: number) =>
   v.pipe(

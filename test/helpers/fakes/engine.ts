@@ -2,16 +2,9 @@ import { maskUri } from '../../../lib/credentials/mask.ts'
 import type { LogLine, NumberedEvent } from '../../../lib/engine/messages.ts'
 import { ENGINE_PROTOCOL, type Engine } from '../../../lib/engine/protocol.ts'
 import { ApiError } from '../../../lib/errors.ts'
-import {
-  CODECS,
-  type Codec,
-  type Phase,
-  type PipelineConfig,
-  type PipelineView,
-  parseOutputUri,
-  sourceScheme,
-} from '../../../lib/schema/pipeline.ts'
+import { CODECS, type Codec, type Phase, type PipelineConfig, type PipelineView, parseOutputUri } from '../../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS, DENIED_ELEMENTS, type Settings } from '../../../lib/schema/settings.ts'
+import { streamAddressOf } from '../../../lib/uri/stream-address.ts'
 import { pipelineView } from './pipeline-view.ts'
 
 interface Held {
@@ -215,7 +208,8 @@ const refuse = (config: PipelineConfig, settings: Settings, allowFileSources: bo
   const output = config.output === null ? undefined : parseOutputUri(config.output.uri)
   if (output !== undefined && !LOCAL_HOSTS.has(output.host)) throw invalid('output.uri', 'Use 0.0.0.0 or an address of this host')
   if (config.mode === 'simple') {
-    if (sourceScheme(config.source.uri) === 'file' && !allowFileSources) throw invalid('source.uri', 'Files are not allowed as sources')
+    if (streamAddressOf(config.source.uri).scheme === 'file' && !allowFileSources)
+      throw invalid('source.uri', 'Files are not allowed as sources')
     return
   }
   const denied = [...DENIED_ELEMENTS, ...settings.advanced.denied_elements].find((element) =>

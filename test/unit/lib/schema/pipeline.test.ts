@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { describe, expect, it } from 'vitest'
-import { parseOutputUri, sourceSchema, sourceScheme } from '../../../../lib/schema/pipeline.ts'
+import { parseOutputUri, sourceSchema } from '../../../../lib/schema/pipeline.ts'
 
 const messageFor = (uri: string): string | undefined => v.safeParse(sourceSchema, { uri }).issues?.[0].message
 
@@ -48,15 +48,5 @@ describe('addresses', () => {
     ['RTSP://0.0.0.0:5000/a', undefined],
   ] as const) {
     it(`the output ${uri} is ${parts === undefined ? 'refused' : 'parsed'}`, () => expect(parseOutputUri(uri)).toEqual(parts))
-  }
-
-  for (const [uri, scheme] of [
-    ['rtsp://h/', 'rtsp'],
-    ['RTSPS://h/', 'rtsps'],
-    ['h/x', undefined],
-    ['rtsp:/h', undefined],
-    ['1rtsp://h', undefined],
-  ] as const) {
-    it(`the scheme of ${uri} is ${scheme}`, () => expect(sourceScheme(uri)).toBe(scheme))
   }
 })

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { ApiError } from '../../../../lib/errors.ts'
-import { sourceScheme } from '../../../../lib/schema/pipeline.ts'
 import { triggeredConfig, triggerQuerySchema } from '../../../../lib/schema/trigger.ts'
 import { validate } from '../../../../lib/validate.ts'
 
@@ -50,7 +49,6 @@ describe('the source of a stream', () => {
     ['$(reboot)`x`', 'rtsp://127.0.0.1:8554/$(reboot)%60x%60'],
   ])('%j is read at %j', (path, uri) => {
     expect(uriOf(path)).toBe(uri)
-    expect(sourceScheme(uri)).toBe('rtsp')
     const { host, username, pathname } = new URL(uri)
     expect([host, username]).toEqual(['127.0.0.1:8554', ''])
     expect(decodeURIComponent(pathname)).toBe(`/${parse(path, 'any').path}`)
