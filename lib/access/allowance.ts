@@ -1,4 +1,4 @@
-import { boundOf } from './client-limits.ts'
+import { boundOf } from './client-of.ts'
 
 /** How much may be used in a second, and how much at once after a pause. */
 export interface Rate {

@@ -1,6 +1,6 @@
 import { ApiError } from '../errors.ts'
 import { createKeyedSlots, Tally } from '../slots.ts'
-import { clientOf } from './rate-limit.ts'
+import { boundOf, clientOf } from './client-of.ts'
 
 /** What one client may have at the same time. Clients without an address are not limited, since they cannot be told apart. */
 export interface ClientLimits {
@@ -12,17 +12,6 @@ export interface ClientLimits {
 
 /** Bounds per client address. */
 const BOUNDS = { streams: 64, dryRuns: 4, waitingDryRuns: 16 }
-
-/** Scripts, and proxies that SVC_TRUST_PROXY does not name, share the addresses of the host itself. */
-const LOOPBACK_FACTOR = 4
-
-const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|0:0:0:0::\/64)$/
-
-/** Whether a client, given as `clientOf` names it, is this host. */
-export const isThisHost = (client: string): boolean => LOOPBACK.test(client)
-
-/** The bound of a client, given as `clientOf` names it. */
-export const boundOf = (client: string, bound: number): number => (isThisHost(client) ? bound * LOOPBACK_FACTOR : bound)
 
 export const createClientLimits = (bounds = BOUNDS): ClientLimits => {
   const streams = new Tally()

@@ -1,5 +1,6 @@
 import { ApiError } from '../errors.ts'
 import type { Clock } from '../ports.ts'
+import { clientOf } from './client-of.ts'
 
 /** At most `requests` within any window of `window_seconds`, per client address. */
 export interface RateLimit {
@@ -40,23 +41,3 @@ export const createRateLimiter = (clock: Clock, maxClients = MAX_CLIENTS): RateL
 
 const limited = (seconds: number): ApiError =>
   new ApiError('RATE_LIMITED', `Too many requests. Try again in ${seconds} s.`, { retry_after_seconds: seconds })
-
-const MAPPED_IPV4 = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i
-
-/** What counts as one client: an IPv4 address, or an IPv6 /64, the smallest network that one subscriber gets. */
-export const clientOf = (address: string | undefined): string => {
-  if (address === undefined) return 'unknown'
-  const plain = MAPPED_IPV4.exec(address)?.[1] ?? address
-  return plain.includes(':') ? `${networkOf(plain)}::/64` : plain
-}
-
-const networkOf = (address: string): string => {
-  const [head = '', tail] = address.replace(/%.*$/, '').toLowerCase().split('::')
-  const before = head === '' ? [] : head.split(':')
-  const after = tail === undefined || tail === '' ? [] : tail.split(':')
-  const zeros = tail === undefined ? [] : Array<string>(Math.max(0, 8 - before.length - after.length)).fill('0')
-  return [...before, ...zeros, ...after]
-    .slice(0, 4)
-    .map((group) => group.replace(/^0+(?=.)/, ''))
-    .join(':')
-}

@@ -1,4 +1,4 @@
-import { clientOf } from '../../../lib/access/rate-limit.ts'
+import { clientOf } from '../../../lib/access/client-of.ts'
 
 const WINDOW_MS = 60_000
 /** Most addresses remembered; beyond it the one that failed least recently is dropped. */

@@ -1,7 +1,7 @@
 import { isIPv6, type Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { Allowance } from '../../../lib/access/allowance.ts'
-import { clientOf } from '../../../lib/access/rate-limit.ts'
+import { clientOf } from '../../../lib/access/client-of.ts'
 import type { Log } from '../../../lib/ports.ts'
 import { type PublisherLimits, REQUEST_LIMITS } from '../../mount/limits.ts'
 import type { MountPoint } from '../../mount/mount.ts'

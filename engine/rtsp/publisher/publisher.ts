@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { hostname } from 'node:os'
 import { ClientAllowances } from '../../../lib/access/allowance.ts'
-import { clientOf } from '../../../lib/access/rate-limit.ts'
+import { clientOf } from '../../../lib/access/client-of.ts'
 import { ApiError } from '../../../lib/errors.ts'
 import type { Clock, Log } from '../../../lib/ports.ts'
 import type { OutputAddress } from '../../../lib/schema/pipeline.ts'

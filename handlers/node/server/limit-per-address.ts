@@ -1,7 +1,6 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { boundOf, isThisHost } from '../../../lib/access/client-limits.ts'
-import { clientOf } from '../../../lib/access/rate-limit.ts'
+import { boundOf, clientOf, isThisHost } from '../../../lib/access/client-of.ts'
 import type { Log } from '../../../lib/ports.ts'
 
 interface AddressBounds {
