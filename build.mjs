@@ -26,7 +26,7 @@ export const ROOMS = {
   'handlers/http/streams': ['handlers/http', 'lib/'],
   'handlers/pages': ['handlers/http', 'lib/'],
   'handlers/dashboard': ['handlers/http', 'handlers/pages', 'lib/'],
-  // The page runs in a browser and knows the API by its types alone.
+  // The page runs in a browser. It knows the API by its types, and the format of live video.
   'handlers/dashboard/page': ['handlers/dashboard/page/'],
   'handlers/dashboard/page/overview': [
     'handlers/dashboard/page/api',
@@ -50,7 +50,7 @@ export const ROOMS = {
     'handlers/dashboard/page/ui',
     'handlers/dashboard/page/words',
   ],
-  'handlers/dashboard/page/player': ['handlers/dashboard/page/api'],
+  'handlers/dashboard/page/player': ['handlers/dashboard/page/api', 'lib'],
   'handlers/dashboard/page/words': ['handlers/dashboard/page/api'],
   'handlers/dashboard/page/ui': ['handlers/dashboard/page/api', 'handlers/dashboard/page/words'],
   'handlers/dashboard/page/api': ['handlers/client', 'lib/schema'],

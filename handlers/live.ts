@@ -3,6 +3,7 @@ import { type Live, TS_CONTENT_TYPE, VIDEO_CONTENT_TYPE } from '../lib/engine/pr
 import { bytesAnswer } from '../lib/openapi/operation.ts'
 import { openLive } from '../lib/pipelines/live.ts'
 import type { PipelineRepository } from '../lib/repositories/repositories.ts'
+import { RECORD_KINDS } from '../lib/video-records.ts'
 import { pipelineIdOf } from './http/pipeline-id.ts'
 import { type Exchange, type FetchHandler, route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
@@ -14,13 +15,14 @@ export interface LiveRouteDeps {
   readonly streams: Streams
 }
 
+// The layout is in lib/video-records.ts.
 const RECORDS = `An endless sequence of records: kind (1 byte), time in µs (8 bytes), length (4 bytes), both unsigned big-endian, then the payload.
 
-- Kind 1: JSON of a VideoDecoderConfig (WebCodecs): \`codec\`, \`codedWidth\`, \`codedHeight\`. There is no \`description\`: the stream is in Annex B.
-- Kind 2: a key access unit, with its parameter sets. Kind 3: any other access unit.
-- Kind 4: JSON \`{ "type": "source_lost" | "source_back" }\`. \`source_lost\` is repeated every 30 s while the source is away.
+- Kind ${RECORD_KINDS.config}: JSON of a VideoDecoderConfig (WebCodecs): \`codec\`, \`codedWidth\`, \`codedHeight\`. There is no \`description\`: the stream is in Annex B.
+- Kind ${RECORD_KINDS.key}: a key access unit, with its parameter sets. Kind ${RECORD_KINDS.delta}: any other access unit.
+- Kind ${RECORD_KINDS.event}: JSON \`{ "type": "source_lost" | "source_back" }\`. \`source_lost\` is repeated every 30 s while the source is away.
 
-Begins with kind 1 and all since the last key frame; kind 1 comes again whenever it changes. The time of an access unit is that at which it is shown:
+Begins with kind ${RECORD_KINDS.config} and all since the last key frame; kind ${RECORD_KINDS.config} comes again whenever it changes. The time of an access unit is that at which it is shown:
 it never goes back when the source is lost or restarted, and is only out of order where the stream has B-frames. A client that is too slow loses
 whole GOPs; one that takes nothing for 10 s is disconnected. The stream ends when the pipeline is stopped.`
 

@@ -1,11 +1,12 @@
 import type { Writable } from 'node:stream'
+import { configRecord, eventRecord } from '../../lib/video-records.ts'
 import type { DecoderConfig } from '../codec/codecs.ts'
 import { ByteSink } from '../formats/byte-sink.ts'
 import type { Format, FormatSource } from '../formats/format.ts'
 import type { AccessUnit } from '../rtp/access-unit.ts'
-import { jsonRecord, pictureRecord, RECORD_KINDS } from './video-records.ts'
+import { pictureRecord } from './picture-record.ts'
 
-/** How often a client is told again that the source is away, milliseconds: silence would make those between us close the connection. */
+/** A client gets source_lost again after this time, milliseconds: proxies close connections that are silent. */
 const REMIND_MS = 30_000
 
 /** The records of `/video`; each picture is written once for all clients. */
@@ -31,8 +32,8 @@ class VideoSink extends ByteSink {
   #config: DecoderConfig | undefined
   /** The losses after which this client has had a key picture; -1 for one that came while the source was away. */
   #losses: number
-  /** Was told that the source is lost, monotonic milliseconds. */
-  #toldLostMs: number | undefined
+  /** When source_lost was sent, monotonic milliseconds. */
+  #lostSentMs: number | undefined
   /** The latest time that was sent. */
   #timeMs = 0
 
@@ -43,13 +44,13 @@ class VideoSink extends ByteSink {
     this.#losses = source.live ? source.losses : -1
   }
 
-  /** What is known before the first picture, for a client that comes while the source is away. */
+  /** A client that comes while the source is away gets what is known before the first picture. */
   begin(): void {
     const { elementary, live } = this.#source
     if (live) return
     this.#timeMs = performance.now()
     if (elementary.config !== undefined) this.write(this.#configure(elementary.config))
-    this.#tellLost()
+    this.#sendLost()
   }
 
   send(_track: number, unit: AccessUnit): number {
@@ -64,28 +65,28 @@ class VideoSink extends ByteSink {
     return this.write(before.length === 0 ? record : Buffer.concat([...before, record]))
   }
 
-  /** Tells the client that the source is lost, at once and then at an interval, when all before it is sent. */
+  /** Sends source_lost, at once and then at an interval, when everything before it is sent. */
   check(drained: boolean): void {
     const { live, losses } = this.#source
     if (live || !drained || this.busy || this.#losses === losses) return
-    if (this.#toldLostMs === undefined || performance.now() - this.#toldLostMs >= REMIND_MS) this.#tellLost()
+    if (this.#lostSentMs === undefined || performance.now() - this.#lostSentMs >= REMIND_MS) this.#sendLost()
   }
 
-  #tellLost(): void {
-    this.#toldLostMs = performance.now()
-    this.write(jsonRecord(RECORD_KINDS.event, this.#timeMs, { type: 'source_lost' }))
+  #sendLost(): void {
+    this.#lostSentMs = performance.now()
+    this.write(eventRecord(this.#timeMs, 'source_lost'))
   }
 
-  #comeBack(timeMs: number): Buffer[] {
-    const lost = this.#toldLostMs === undefined ? [jsonRecord(RECORD_KINDS.event, this.#timeMs, { type: 'source_lost' })] : []
+  #comeBack(timeMs: number): Uint8Array[] {
+    const lost = this.#lostSentMs === undefined ? [eventRecord(this.#timeMs, 'source_lost')] : []
     this.#losses = this.#source.losses
-    this.#toldLostMs = undefined
-    return [...lost, jsonRecord(RECORD_KINDS.event, timeMs, { type: 'source_back' })]
+    this.#lostSentMs = undefined
+    return [...lost, eventRecord(timeMs, 'source_back')]
   }
 
-  #configure(config: DecoderConfig): Buffer {
+  #configure(config: DecoderConfig): Uint8Array {
     this.#config = config
-    return jsonRecord(RECORD_KINDS.config, this.#timeMs, config)
+    return configRecord(this.#timeMs, config)
   }
 
   #recordOf(unit: AccessUnit, make: () => Buffer): Buffer {

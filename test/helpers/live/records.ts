@@ -1,3 +1,5 @@
+import { VideoRecordParser } from '../../../lib/video-records.ts'
+
 /** A record of `GET /svc/pipeline/{id}/video`. */
 export interface VideoRecord {
   readonly kind: number
@@ -6,23 +8,12 @@ export interface VideoRecord {
   readonly payload: Buffer
 }
 
-const HEADER_BYTES = 13
-
 /** Splits the bytes of a stream into records. */
 export class RecordReader {
-  #rest: Buffer = Buffer.alloc(0)
+  readonly #parser = new VideoRecordParser()
 
   push(chunk: Uint8Array): VideoRecord[] {
-    this.#rest = Buffer.concat([this.#rest, chunk])
-    const records: VideoRecord[] = []
-    while (this.#rest.length >= HEADER_BYTES) {
-      const end = HEADER_BYTES + this.#rest.readUInt32BE(9)
-      if (this.#rest.length < end) break
-      const [kind = 0] = this.#rest
-      records.push({ kind, time: Number(this.#rest.readBigUInt64BE(1)), payload: Buffer.from(this.#rest.subarray(HEADER_BYTES, end)) })
-      this.#rest = this.#rest.subarray(end)
-    }
-    return records
+    return this.#parser.push(chunk).map(({ payload, ...record }) => ({ ...record, payload: Buffer.from(payload.buffer) }))
   }
 }
 

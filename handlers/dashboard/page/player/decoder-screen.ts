@@ -1,4 +1,5 @@
-import type { AccessUnit, VideoConfig } from './records.ts'
+import type { VideoConfig } from '../../../../lib/video-records.ts'
+import type { VideoChunk } from './records.ts'
 import type { Screen, ScreenEvents } from './screen.ts'
 
 /** Beyond this many frames that wait for the decoder, everything up to the next key frame is left out: a long GOP that comes at once has fewer. */
@@ -96,20 +97,20 @@ export const createDecoderScreen = (canvas: HTMLCanvasElement, { onPicture, onFa
       needsKey = true
       open(next)
     },
-    show: (unit: AccessUnit) => {
+    show: (chunk: VideoChunk) => {
       if (decoder === undefined || decoder.state !== 'configured') return
       if (decoder.decodeQueueSize > MAX_WAITING) needsKey = true
-      if (needsKey && unit.type !== 'key') return
+      if (needsKey && chunk.type !== 'key') return
       needsKey = false
-      if (unit.type === 'key' && config !== undefined && isBehind()) {
+      if (chunk.type === 'key' && config !== undefined && isBehind()) {
         decoder.close()
         open(config)
       }
-      arrivals.set(unit.timestamp, performance.now())
+      arrivals.set(chunk.timestamp, performance.now())
       try {
-        decoder.decode(new EncodedVideoChunk(unit))
+        decoder.decode(new EncodedVideoChunk(chunk))
       } catch {
-        arrivals.delete(unit.timestamp)
+        arrivals.delete(chunk.timestamp)
         // Chromium does not begin at a picture that is refreshed gradually.
         fail('the decoder of this browser refuses the key frames of this stream')
       }

@@ -1,5 +1,5 @@
 import JMuxer from 'jmuxer'
-import type { AccessUnit } from './records.ts'
+import type { VideoChunk } from './records.ts'
 import type { Screen, ScreenEvents } from './screen.ts'
 
 /** How far the picture may be behind what has come, before it jumps, and where it jumps to; seconds. */
@@ -41,12 +41,12 @@ export const createMediaSourceScreen = async (video: HTMLVideoElement, { onPictu
   return {
     // The muxer reads parameter sets from the key frames.
     configure: () => {},
-    show: (unit) => {
-      if (unit.type === 'key' && !shown) {
+    show: (chunk) => {
+      if (chunk.type === 'key' && !shown) {
         firstKeyMs ??= performance.now()
         if (performance.now() - firstKeyMs > BLIND_MS) onFailure('this browser shows no picture of this stream by Media Source')
       }
-      muxer.feed({ video: unit.data, duration: clock(unit) })
+      muxer.feed({ video: chunk.data, duration: clock(chunk) })
       chase(video)
     },
     close: () => {
@@ -69,7 +69,7 @@ const chase = (video: HTMLVideoElement): void => {
 }
 
 /** Whole milliseconds per frame whose sum follows the times of the stream. */
-const createDurations = (): ((unit: AccessUnit) => number) => {
+const createDurations = (): ((chunk: VideoChunk) => number) => {
   let first: number | undefined
   let before = 0
   let interval = DEFAULT_INTERVAL_MS

@@ -1,7 +1,8 @@
+import type { VideoConfig } from '../../../../lib/video-records.ts'
 import { ApiError, api, reasonOf, wordsOf } from '../api/api.ts'
 import { chunksOf, sleep, untilVisible, whenHidden } from '../api/follow.ts'
 import { createDecoderScreen } from './decoder-screen.ts'
-import { createRecordParser, type VideoConfig } from './records.ts'
+import { createRecordReader, type VideoChunk } from './records.ts'
 import type { Screen, ScreenEvents } from './screen.ts'
 import { type Choice, chooseWay, type Way } from './ways.ts'
 
@@ -106,9 +107,9 @@ const playOnce = async (options: PlayOptions, excluded: Excluded, onData: () => 
   try {
     listen(WAITING_MS)
     const response = await openVideo(id, attempt.signal)
-    const parse = createRecordParser({
+    const read = createRecordReader({
       onConfig: stage.configure,
-      onUnit: stage.show,
+      onChunk: stage.show,
       onSource: (type) => {
         isThere = type === 'source_back'
         options.onSource(isThere)
@@ -116,7 +117,7 @@ const playOnce = async (options: PlayOptions, excluded: Excluded, onData: () => 
     })
     for await (const piece of chunksOf(response)) {
       onData()
-      parse(piece)
+      read(piece)
       listen(isThere ? SILENCE_MS : WAITING_MS)
     }
   } catch (error) {
@@ -142,13 +143,13 @@ const openVideo = async (id: string, signal: AbortSignal): Promise<Response> => 
   }
 }
 
-/** Takes configurations and units, and shows them on the screen of the way that was chosen. */
+/** Takes configurations and chunks, and shows them on the screen of the way that was chosen. */
 const createStage = (options: PlayOptions, excluded: Excluded, end: () => void) => {
   let screen: Screen | undefined
   let way: Way | undefined
   let picturesOnly: string | undefined
   let closed = false
-  /** Units wait for the choice, which takes a moment; bounded by what one answer brings. */
+  /** Chunks wait for the choice, which takes a moment; bounded by what one answer brings. */
   let work: Promise<void> = Promise.resolve()
 
   const configure = async (config: VideoConfig): Promise<void> => {
@@ -180,7 +181,7 @@ const createStage = (options: PlayOptions, excluded: Excluded, end: () => void) 
 
   return {
     configure: (config: VideoConfig) => inTurn(() => configure(config)),
-    show: (unit: Parameters<Screen['show']>[0]) => inTurn(() => screen?.show(unit)),
+    show: (chunk: VideoChunk) => inTurn(() => screen?.show(chunk)),
     close: () => {
       closed = true
       screen?.close()

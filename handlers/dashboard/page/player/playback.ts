@@ -1,6 +1,6 @@
 import { batch, type ReadonlySignal, signal } from '@preact/signals'
+import type { VideoConfig } from '../../../../lib/video-records.ts'
 import { play } from './play.ts'
-import type { VideoConfig } from './records.ts'
 import type { Choice } from './ways.ts'
 
 /** What is known of the picture while it is shown. */

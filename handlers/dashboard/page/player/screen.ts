@@ -1,9 +1,10 @@
-import type { AccessUnit, VideoConfig } from './records.ts'
+import type { VideoConfig } from '../../../../lib/video-records.ts'
+import type { VideoChunk } from './records.ts'
 
 /** What shows a stream in one of the ways. */
 export interface Screen {
   readonly configure: (config: VideoConfig) => void
-  readonly show: (unit: AccessUnit) => void
+  readonly show: (chunk: VideoChunk) => void
   readonly close: () => void
 }
 

@@ -1,4 +1,4 @@
-import type { VideoConfig } from './records.ts'
+import type { VideoConfig } from '../../../../lib/video-records.ts'
 
 /** How a browser shows a stream, the best first. */
 export type Way = 'decoder' | 'media-source' | 'pictures'
