@@ -160,7 +160,7 @@ export const ROOMS = {
     'engine/sources',
     'lib/',
   ],
-  'engine/ingest': ['engine/faults', 'engine/rtp', 'engine/rtp/repair', 'engine/rtsp/client', 'engine/rtsp/protocol', 'lib'],
+  'engine/ingest': ['engine/faults', 'engine/rtp', 'engine/rtp/repair', 'engine/rtsp/client', 'engine/rtsp/protocol', 'lib/'],
   'engine/sources': [
     'engine/codec',
     'engine/faults',

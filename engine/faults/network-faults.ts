@@ -76,3 +76,10 @@ export const statusFault = (status: number, source: string, hasCredentials: bool
   if (status >= 500) return new Fault('source_error', `The source at ${source} answered with an error (${status}).`)
   return new Fault('source_error', `The source at ${source} rejected the request (${status}).`)
 }
+
+/** The fault of a source that would delay all others. */
+export const sourceFlood = (): Fault =>
+  new Fault(
+    'source_flood',
+    'The source sends far more packets or pictures a second than a camera does. Other pipelines would wait for it. Correct what sends them.',
+  )

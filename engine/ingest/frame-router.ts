@@ -1,4 +1,5 @@
 import type { Channels } from '../rtsp/protocol/transport.ts'
+import type { FloodGuard } from './flood-guard.ts'
 import type { TrackInput } from './track-input.ts'
 
 /** Media that comes before the response to PLAY waits for it, because that says where the tracks begin. */
@@ -9,11 +10,17 @@ const MAX_EARLY_READ_BYTES = 2 * MAX_EARLY_BYTES
 
 /** Brings the frames of a connection to their tracks. */
 export class FrameRouter {
+  readonly #guard: FloodGuard
   readonly #inputs: TrackInput[] = []
   readonly #byChannel = new Map<number, TrackInput>()
   #early: { readonly channel: number; readonly payload: Buffer }[] | undefined = []
   #earlyBytes = 0
   #earlyReadBytes = 0
+
+  /** `guard`: of the streams that the frames go to. */
+  constructor(guard: FloodGuard) {
+    this.#guard = guard
+  }
 
   /** False: a track with these channels is there already, so their frames cannot be told apart. */
   add(input: TrackInput, { rtp, rtcp }: Channels): boolean {
@@ -29,7 +36,7 @@ export class FrameRouter {
     return this.#early !== undefined || this.#inputs.some((input) => input.holds)
   }
 
-  /** So many bytes came over the connection, with the frames among them. Throws RtpFramingError. */
+  /** So many bytes came over the connection, with the frames among them. Throws RtpFramingError and Fault source_flood. */
   noteRead(bytes: number): void {
     if (this.#early === undefined) for (const input of this.#inputs) input.noteRead(bytes)
     else if (this.#early.length > 0) {
@@ -45,7 +52,7 @@ export class FrameRouter {
     for (const { channel, payload } of early) this.take(channel, payload)
   }
 
-  /** Throws RtpFramingError. */
+  /** Throws RtpFramingError and Fault source_flood. */
   take(channel: number, payload: Buffer): void {
     if (this.#early === undefined) {
       this.#route(channel, payload)
@@ -64,5 +71,6 @@ export class FrameRouter {
       if (input !== undefined) this.#byChannel.set(channel, input)
     }
     input?.take(payload, performance.now())
+    this.#guard.check()
   }
 }

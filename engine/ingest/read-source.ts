@@ -8,6 +8,7 @@ import type { Described } from '../rtsp/client/describe-source.ts'
 import { keepAlive } from '../rtsp/client/keep-alive.ts'
 import type { RtspRequest } from '../rtsp/protocol/message.ts'
 import { type Carrier, carryOverTcp, carryOverUdp } from './carrier.ts'
+import { FloodGuard } from './flood-guard.ts'
 import { FrameRouter } from './frame-router.ts'
 import { TrackInput } from './track-input.ts'
 import type { Track, Tracks } from './tracks.ts'
@@ -50,13 +51,16 @@ class SourceReading {
   readonly #run: SourceRun
   readonly #over = new AbortController()
   readonly #session: RtspSession
-  readonly #router = new FrameRouter()
+  readonly #guard: FloodGuard
+  readonly #router: FrameRouter
   #playing = false
   readonly #end = Promise.withResolvers<Fault | undefined>()
 
   constructor(source: OpenSource, run: SourceRun) {
     this.#source = source
     this.#run = run
+    this.#guard = new FloodGuard(run.streams)
+    this.#router = new FrameRouter(this.#guard)
     this.#session = new RtspSession(source.described, this.#over.signal)
   }
 
@@ -72,6 +76,7 @@ class SourceReading {
     const fault = await this.#end.promise
     signal.removeEventListener('abort', onAbort)
     connection.handlers = IGNORE
+    this.#guard.close()
     for (const stream of streams) stream.end()
     this.#over.abort()
     await this.#session.tearDown(AbortSignal.timeout(TEARDOWN_MS))

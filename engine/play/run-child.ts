@@ -6,6 +6,7 @@ import { type Child, type Ended, startChild } from '../gst/child.ts'
 import { hideArguments } from '../gst/hide-arguments.ts'
 import { onLine } from '../gst/on-line.ts'
 import { stopChild } from '../gst/stop-child.ts'
+import { FloodGuard } from '../ingest/flood-guard.ts'
 import { MpegTsInput } from '../klv/mpegts-input.ts'
 import { sendSyntheticFlight } from '../klv/send-synthetic-flight.ts'
 import { type Launch, type LaunchStream, OWN_KLV_CAPS } from '../launch/launch.ts'
@@ -114,7 +115,9 @@ const feedStreams = (
   { transport, stop }: { readonly transport: MpegTsInput | undefined; readonly stop: (why: Fault) => void },
 ): void => {
   const { launch, logRing, number, streams } = run
+  const guard = new FloodGuard(streams)
   void child.ended.then(() => {
+    guard.close()
     for (const stream of streams) stream.end()
   })
   for (const [index, stream] of streams.entries()) stream.begin(launch.streams.find(({ payloader }) => payloader === `pay${index}`))
@@ -126,10 +129,16 @@ const feedStreams = (
     const known = caps === null ? undefined : parseRtpCaps(caps)
     if (known !== undefined) stream.setCaps(known)
     child.media[position]?.on('error', () => {})
+    let over = false
     child.media[position]?.on('data', (chunk: Buffer) => {
+      // Read until the child ends, since it may end no sooner; of no use any more.
+      if (over) return
       try {
         input?.ingest(chunk)
+        guard.check()
       } catch (error) {
+        over = true
+        if (error instanceof Fault) return stop(error)
         logRing.add(number, 'engine', `unreadable media from the child: ${error instanceof Error ? error.message : 'unknown'}`)
         stop(new Fault('crashed', 'The media engine wrote unreadable RTP.'))
       }

@@ -63,6 +63,7 @@ const REASONS = Object.keys({
   ended: true,
   crashed: true,
   source_error: true,
+  source_flood: true,
   port_in_use: true,
   output_unavailable: true,
   device_busy: true,

@@ -1,5 +1,6 @@
 import { connect, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
+import { Allowance } from '../../../lib/access/allowance.ts'
 import { type Address, RTSPS_PORT } from '../../faults/address.ts'
 import { formatRequest, formatResponse, type HeaderFields } from '../protocol/format-message.ts'
 import type { RtspMessage, RtspRequest, RtspResponse } from '../protocol/message.ts'
@@ -12,6 +13,9 @@ const MAX_UNREAD_BYTES = 64 * 1024
 /** More in a row than this is no slip of a camera, but another protocol. */
 const MAX_STRAY_BYTES = 64 * 1024
 
+/** Frames, requests and responses: 500 Mbit/s in packets of 1,250 bytes. A read of 64 kB may hold 16,000 without content. */
+const MESSAGES = { perSecond: 50_000, burst: 8000 } as const
+
 /** Responses that come later than this many requests are taken for those of a present one. */
 const MAX_ABANDONED = 8
 
@@ -20,6 +24,9 @@ export class ClosedEarly extends Error {}
 
 /** The server does not read what it is sent. */
 export class UnreadError extends Error {}
+
+/** The server sends more messages than any stream has. */
+export class FloodError extends Error {}
 
 /** What else comes over the connection, besides the responses. */
 interface ConnectionHandlers {
@@ -50,6 +57,7 @@ export class RtspConnection {
   handlers = IGNORE
   readonly #socket: Socket
   readonly #parser = new MessageParser({ strayBytes: MAX_STRAY_BYTES })
+  readonly #allowance = new Allowance(MESSAGES, performance.now())
   #pending: Pending | undefined
   #cseq = 0
   /** Numbers of requests that are not waited for any more. */
@@ -176,7 +184,9 @@ export class RtspConnection {
 
   #read(chunk: Buffer): void {
     try {
-      for (const message of this.#parser.push(chunk)) this.#take(message)
+      const messages = this.#parser.push(chunk)
+      if (!this.#allowance.use(messages.length, performance.now())) throw new FloodError()
+      for (const message of messages) this.#take(message)
       this.handlers.onRead(chunk.length)
     } catch (error) {
       this.fail(error)

@@ -1,8 +1,8 @@
 import { Fault } from '../../faults/fault.ts'
-import { statusFault } from '../../faults/network-faults.ts'
+import { sourceFlood, statusFault } from '../../faults/network-faults.ts'
 import { TRANSPORT_REFUSED } from '../../gst/bus-errors.ts'
 import { RtspProtocolError } from '../protocol/message-parser.ts'
-import { UnreadError } from './client-connection.ts'
+import { FloodError, UnreadError } from './client-connection.ts'
 
 /** `cause` of the fault of a source that the engine does not understand: a child tries next. */
 export const NOT_UNDERSTOOD = 'not_understood'
@@ -25,6 +25,7 @@ export const sourceEnded = (how: string): Fault => new Fault('ended', `The sourc
 export const breakFault = (error: unknown, shown: string): Fault => {
   if (error instanceof Fault) return error
   if (error instanceof RtspProtocolError) return notUnderstood(shown, `it violates the protocol (${error.message})`)
+  if (error instanceof FloodError) return sourceFlood()
   if (error instanceof UnreadError) return new Fault('source_error', `${shown} does not read what it is sent.`, { cause: error })
   return new Fault('unreachable', 'The connection to the source was lost.', { cause: error })
 }

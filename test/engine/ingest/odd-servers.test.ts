@@ -413,6 +413,18 @@ describe('a source that the engine cannot read', () => {
       { cause: NOT_UNDERSTOOD },
     ],
     [
+      'it sends pictures without end',
+      {
+        everyMs: 0,
+        onPlay: ({ send }) =>
+          Array.from({ length: 3000 }, (_, at) =>
+            send(0, rtpPacket({ sequence: at, timestamp: at * 90, marker: true, payload: Buffer.from('6588', 'hex') })),
+          ),
+      },
+      { reason: 'source_flood' },
+    ],
+    ['it sends empty frames without end', { onPlay: ({ socket }) => socket.write('$\0\0\0'.repeat(20_000)) }, { reason: 'source_flood' }],
+    [
       'its headers have no end',
       { onPlay: ({ socket }) => socket.write(`RTSP/1.0 200 OK\r\n${'X: y\r\n'.repeat(1e5)}`) },
       { cause: NOT_UNDERSTOOD },
