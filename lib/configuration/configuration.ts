@@ -11,7 +11,7 @@ export type Configuration = { readonly [Field in keyof typeof VARIABLES]: ValueO
 
 type ValueOf<V> = V extends Variable<infer T> ? T : never
 
-/** Every variable, for `--help` and the README. */
+/** Every variable, for `--help` and docs/configuration.md. */
 export const CONFIGURATION_VARIABLES: readonly Pick<Variable<unknown>, 'name' | 'shown' | 'about'>[] = Object.values(VARIABLES)
 
 type Environment = Readonly<Record<string, string | undefined>>

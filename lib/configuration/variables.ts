@@ -27,7 +27,7 @@ export interface Variable<T> {
   /** Parsed when the variable is not set; undefined: the value is `unset`. */
   readonly default: string | undefined
   readonly unset?: T
-  /** The default as `--help` and the README show it. */
+  /** The default as `--help` and docs/configuration.md show it. */
   readonly shown: string
   readonly about: string
   readonly secret?: true

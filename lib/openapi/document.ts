@@ -99,7 +99,7 @@ const PATH_PARAMETERS = { id: pipelineIdSchema, file: screenshotFileSchema } as 
 
 const isPathParameter = (name: string): name is keyof typeof PATH_PARAMETERS => Object.hasOwn(PATH_PARAMETERS, name)
 
-/** `/svc/pipeline/:id` in the notation of the document and the README: `/svc/pipeline/{id}`. */
+/** `/svc/pipeline/:id` in the notation of the document and docs/api.md: `/svc/pipeline/{id}`. */
 export const documentedPath = (path: string): string => path.replace(/:(\w+)/g, '{$1}')
 
 const pathsOf = (operations: readonly Operation[]) => {

@@ -230,27 +230,29 @@ describe('the API document', () => {
     expect(status).toBe(allowed ? 200 : 400)
   })
 
-  it('has the same list of operations as the README', async () => {
+  it('has the same list of operations as docs/api.md', async () => {
     await using api = await createTestApi()
-    const rows = tableRows(section(readDocument('README.md'), '## The API'))
+    const rows = tableRows(section(readDocument('docs/api.md'), '## Operations'))
     const listed = rows.flatMap(([cell = '']) => /^`([A-Z]+ \/svc\/[^`]*)`$/.exec(cell)?.[1] ?? [])
     expect(listed.sort()).toEqual(routeNames(api).sort())
   })
 
-  it('has the same events as the README, with the same fields', async () => {
+  it('has the same events as docs/api.md, with the same fields', async () => {
     await using api = await createTestApi()
     const streams = operationsOf(api).flatMap(({ operation }) => operation.responses['200']?.content?.['text/event-stream'] ?? [])
     const events = Object.assign({}, ...streams.map((stream: Json) => stream['x-events'])) as Record<string, Json>
     const fields = (schema: Json): string[] => Object.keys(schema.properties ?? {})
-    const listed = tableRows(section(readDocument('README.md'), '## Events')).filter(([cell = '']) => cell.startsWith('`'))
+    const listed = tableRows(section(readDocument('docs/api.md'), '## Events')).filter(([cell = '']) => cell.startsWith('`'))
     expect(listed.map(([name = '']) => name.slice(1, -1)).sort()).toEqual(Object.keys(events).sort())
     for (const [name = '', data = ''] of listed)
       expect([name, [...data.matchAll(/`(\w+)`/g)].map(([, field]) => field)]).toEqual([name, fields(events[name.slice(1, -1)])])
   })
 
-  it('needs the credentials that the README says', async () => {
+  it('needs the credentials that docs/api.md says', async () => {
     await using api = await createTestApi()
-    const meanings = new Map(tableRows(section(readDocument('README.md'), '## The API')).map(([cell = '', meaning]) => [cell, meaning]))
+    const meanings = new Map(
+      tableRows(section(readDocument('docs/api.md'), '## Operations')).map(([cell = '', meaning]) => [cell, meaning]),
+    )
     for (const { method, path, access } of apiRoutes(api.deps)) {
       const name = `${method} ${documentedPath(path)}`
       const meaning = meanings.get(`\`${name}\``) ?? ''

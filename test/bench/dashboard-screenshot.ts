@@ -1,4 +1,4 @@
-/** Makes the picture of the README, test/fixtures/dashboard.png, from a running service. */
+/** Makes the picture of the README, docs/images/overview.png, from a running service. */
 import { execFileSync } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -6,7 +6,7 @@ import { chromium } from 'playwright-core'
 import { sleep } from '../helpers/bench/measure.ts'
 import { createPipeline, withService } from '../helpers/bench/service-run.ts'
 
-const FILE = resolve(import.meta.dirname, '../fixtures/dashboard.png')
+const FILE = resolve(import.meta.dirname, '../../docs/images/overview.png')
 const SIZE = 'width=640&height=360&fps=15'
 const KLV = { pass_klv: true, auto_extract_geolocation: true }
 

@@ -17,13 +17,13 @@ import { startRtspSource } from '../helpers/rtsp/source.ts'
 import { until } from '../helpers/until.ts'
 
 const API_KEY = 'a-key-of-the-triggers-long-enough'
-const README = readDocument('README.md')
+const DOCUMENT = readDocument('docs/triggers.md')
 const PATH = '/svc/triggers/mediaServer/publish'
 
 /** A folded block (`name: >-`) of the mediamtx.yml that has it. */
 const hookOf = (name: string): string => {
-  const folded = new RegExp(`^( *)${name}: >-\\n((?:\\1 +.*\\n)+)`, 'm').exec(README)?.[2]
-  if (folded === undefined) throw new Error(`The README has no ${name}`)
+  const folded = new RegExp(`^( *)${name}: >-\\n((?:\\1 +.*\\n)+)`, 'm').exec(DOCUMENT)?.[2]
+  if (folded === undefined) throw new Error(`docs/triggers.md has no ${name}`)
   return folded.trim().replace(/\s*\n\s*/g, ' ')
 }
 
@@ -65,7 +65,7 @@ const outputOf = (pipeline: { output: { uri: string } }): string => pipeline.out
 const portOf = (url: string): number => Number(new URL(url.replace('rtsp:', 'http:')).port)
 
 describe('a media server that calls the triggers', () => {
-  it('makes a pipeline of a published stream with the hooks of the README, and leaves nothing when it ends', async () => {
+  it('makes a pipeline of a published stream with the documented hooks, and leaves nothing when it ends', async () => {
     // The hooks need the address of the service, and the service that of the media server: a port is found for the service first.
     const port = await freePort()
     const adapted = (name: string): string => hookOf(name).replace('127.0.0.1:8080', `127.0.0.1:${port}`)

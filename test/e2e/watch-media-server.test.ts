@@ -61,8 +61,8 @@ describe('a service that watches a media server', () => {
     expect(service.log.join('\n')).not.toMatch(new RegExp(`${SECRET}|watcher`))
   }, 60_000)
 
-  it('needs what the README shows: two lines of mediamtx.yml and a variable', async () => {
-    const text = section(readDocument('README.md'), '### MediaMTX without hooks')
+  it('needs what its document shows: two lines of mediamtx.yml and a variable', async () => {
+    const text = section(readDocument('docs/triggers.md'), '## MediaMTX without hooks')
     const [yaml = '', ...moreYaml] = codeBlocks(text, 'yaml')
     const [command = '', ...moreCommands] = shellCommands(text)
     const [, address = ''] = /^api: yes\napiAddress: (\S+)$/m.exec(yaml) ?? []

@@ -1,8 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { readDocument, section, shellCommands } from '../helpers/documents.ts'
 import { type CommandOptions, runCommand, runInTerminal, runProgram } from '../helpers/process/command.ts'
 import { type Service, startService } from '../helpers/process/service.ts'
 import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
@@ -283,27 +282,5 @@ describe('completion', () => {
   it('has a script for each of the shells, and no other', async () => {
     for (const shell of ['bash', 'zsh', 'fish']) expect((await run(['completion', shell])).stdout).toContain('__complete')
     expect(await run(['completion', 'tcsh'])).toMatchObject({ status: 2, stderr: expect.stringContaining('bash, zsh, fish') })
-  })
-})
-
-describe('the README', () => {
-  it('shows commands that work', async () => {
-    const folder = temporaryDataDir()
-    writeFileSync(join(folder, 'video-pipeline-service'), `#!/bin/sh\nexec '${process.execPath}' '${resolve('dist/cli.js')}' "$@"\n`, {
-      mode: 0o755,
-    })
-    const commands = shellCommands(section(readDocument('README.md'), '## Command line')).filter(
-      (line) => !/^(?:source|events?)/.test(line),
-    )
-    expect(commands.length).toBeGreaterThan(5)
-    for (const command of commands) {
-      // One signal, as Ctrl-C: without --foreground it is sent to the group too, and the second one ends a command at once.
-      const adapted = command
-        .replace(/^video-pipeline-service events.*/, 'timeout --foreground --preserve-status -s INT 3 $&')
-        .replace('http://10.0.0.7:8080', service.url)
-      const options = { cwd: folder, env: { ...environment(), PATH: `${folder}:${process.env.PATH}` } }
-      expect([command, await runProgram('bash', ['-c', adapted], options)]).toMatchObject([command, { status: 0, stderr: '' }])
-    }
-    expect(readFileSync(join(folder, 'gate.jpg')).length).toBeGreaterThan(1000)
   })
 })

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { stringify } from 'yaml'
-import { codeBlocks, readDocument, section } from '../helpers/documents.ts'
 import { type CommandOptions, runCommand, runInTerminal, runProgram } from '../helpers/process/command.ts'
 import { type Service, startService } from '../helpers/process/service.ts'
 import { until } from '../helpers/until.ts'
@@ -245,21 +244,4 @@ describe('SVC_PIPELINES', () => {
       ({ gate }) => gate === 'playing',
     )
   })
-})
-
-describe('the README', () => {
-  it('declares pipelines that can be applied, exported and removed', async () => {
-    const text = section(readDocument('README.md'), '## Declared pipelines')
-    const service = await start()
-    const folder = temporaryFolder()
-    writeFileSync(join(folder, 'video-pipeline-service'), `#!/bin/sh\nexec '${process.execPath}' '${COMMAND}' "$@"\n`, { mode: 0o755 })
-    writeFileSync(join(folder, 'cameras.yaml'), (codeBlocks(text, 'yaml')[0] ?? '').replace(/rtsp:[^"\s]+/, 'test://ball'))
-    const commands = codeBlocks(text, 'sh')[0]?.split('\n') ?? []
-    expect(commands.length).toBeGreaterThan(2)
-    for (const command of commands) {
-      const env = { SVC_URL: service.url, SVC_DATA_DIR: service.dataDir, PATH: `${folder}:${process.env.PATH}` }
-      expect([command, await runProgram('bash', ['-c', command], { cwd: folder, env })]).toMatchObject([command, { status: 0, stderr: '' }])
-    }
-    expect(Object.values(await statesOf(service))).toContain('playing')
-  }, 60_000)
 })

@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync,
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { codeBlocks, readDocument, section } from '../helpers/documents.ts'
+import { codeBlocks, links, readDocument, section, USER_DOCUMENTS } from '../helpers/documents.ts'
 import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -87,21 +87,12 @@ const drive = (environment: Record<string, string>): { id: string; picture_bytes
 describe('the package', () => {
   it('contains the bundles and their declarations, and no tests', () => {
     const paths = packed.files.map(({ path }) => path)
-    for (const wanted of [
-      'dist/node.js',
-      'dist/engine.js',
-      'dist/worker.js',
-      'dist/types/handlers/app.d.ts',
-      'README.md',
-      'LICENSE',
-      'CHANGELOG.md',
-      'SECURITY.md',
-    ]) {
-      expect(paths).toContain(wanted)
-    }
+    const bundles = ['dist/node.js', 'dist/engine.js', 'dist/worker.js', 'dist/types/handlers/app.d.ts', 'LICENSE']
+    expect(paths).toEqual(expect.arrayContaining([...bundles, ...USER_DOCUMENTS]))
+    for (const document of USER_DOCUMENTS) expect(paths).toEqual(expect.arrayContaining(links(document).map(({ file }) => file)))
     expect(paths.filter((path) => /^test\/|\.map$|\.ts$(?<!\.d\.ts)|^\.|data\//.test(path))).toEqual([])
-    // The dashboard is in it compressed, too.
-    expect(packed.size).toBeLessThan(1_500_000)
+    // The dashboard is in it compressed, too, and the pictures are.
+    expect(packed.size).toBeLessThan(2_000_000)
     process.stderr.write(`npm pack: ${packed.size} bytes, ${packed.unpackedSize} unpacked, ${paths.length} files\n`)
   })
 
@@ -146,16 +137,16 @@ describe('the embedded service', () => {
     expect(await stop()).toBe(0)
   })
 
-  it('as the README shows it serves the whole API', async () => {
-    const [example = ''] = codeBlocks(section(readDocument('README.md'), '## Embedding'), 'js')
+  it('serves the whole API as documented', async () => {
+    const [example = ''] = codeBlocks(section(readDocument('docs/embedding.md'), '## The service in your server'), 'js')
     const adapted = example
       .replace("'./data'", 'process.env.SVC_DATA_DIR')
       .replace(
         "listen(8080, '127.0.0.1')",
         "listen(0, '127.0.0.1', function () { console.log('http://127.0.0.1:' + this.address().port) })",
       )
-    writeFileSync(join(project, 'readme.mjs'), adapted)
-    const { url, stop } = await start('readme.mjs')
+    writeFileSync(join(project, 'documented.mjs'), adapted)
+    const { url, stop } = await start('documented.mjs')
     expect(await (await fetch(`${url}/svc/health`)).json()).toMatchObject({ status: 'ok' })
     expect((await fetch(`${url}/svc/settings`)).status).toBe(200)
     expect(await stop()).toBe(0)

@@ -92,7 +92,7 @@ describe('the container image', () => {
     const created = [...text.matchAll(/groupadd[^&]* (\S+)\s*(?:&&|$)/gm)].map(([, name = '']) => name)
     expect(names.length).toBeGreaterThan(0)
     expect(names.filter((name) => !created.includes(name) && !DEBIAN_GROUPS.has(name))).toEqual([])
-    for (const document of [DOCKERFILE, readFileSync(join(ROOT, 'README.md'), 'utf8')]) {
+    for (const document of [DOCKERFILE, readFileSync(join(ROOT, 'docs/deployment.md'), 'utf8')]) {
       const added = [...document.matchAll(/--group-add ("\$\(([^)]+)\)"|\S+)/g)]
       expect(added.length).toBeGreaterThan(1)
       // Docker looks a name up in the image; a number is that of the host's group.

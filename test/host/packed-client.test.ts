@@ -85,10 +85,10 @@ describe('the packed client', () => {
   )
 
   // One run of the compiler, whose errors name the file: each takes 2 s of CPU time for the same libraries.
-  it('comes with types of the other entries that need no library to be skipped, and an example in the README that TypeScript takes', () => {
-    const [example = ''] = codeBlocks(section(readDocument('README.md'), '## Client'), 'js')
+  it('comes with types of the other entries that need no library to be skipped, and a documented example that TypeScript takes', () => {
+    const [example = ''] = codeBlocks(section(readDocument('docs/embedding.md'), '## Client'), 'js')
     const programs = {
-      'readme.ts': example,
+      'documented.ts': example,
       'application.ts': `import { assemble, createApp, type HostPorts } from 'video-pipeline-service'
         export const app = createApp(assemble({} as HostPorts))`,
       'host.ts': `import { createService } from 'video-pipeline-service/node'
@@ -111,12 +111,12 @@ describe('the packed client', () => {
     expect(JSON.parse(output.toString())).toEqual([])
   }, 120_000)
 
-  it('does what the README shows', async () => {
+  it('does what its document shows', async () => {
     const service = await startService()
     onTestFinished(() => service.stop().then(() => {}))
-    const [example = ''] = codeBlocks(section(readDocument('README.md'), '## Client'), 'js')
-    writeFileSync(join(project, 'readme.mjs'), example.replace('http://127.0.0.1:8080', service.url))
-    const output = execFileSync(process.execPath, [join(project, 'readme.mjs')])
+    const [example = ''] = codeBlocks(section(readDocument('docs/embedding.md'), '## Client'), 'js')
+    writeFileSync(join(project, 'documented.mjs'), example.replace('http://127.0.0.1:8080', service.url))
+    const output = execFileSync(process.execPath, [join(project, 'documented.mjs')])
     expect(output.toString()).toMatch(/^image\/jpeg\n409 CONFLICT .*porch/)
   })
 })

@@ -3,7 +3,7 @@ import { Fault, type FaultCause, worthRetrying } from '../../../../../../engine/
 import { adviceOn } from '../../../../../../handlers/dashboard/page/words/advice.ts'
 import { readDocument, section, tableRows } from '../../../../../helpers/documents.ts'
 
-const REASONS = tableRows(section(readDocument('README.md'), '### Reasons of a fault')).flatMap(
+const REASONS = tableRows(section(readDocument('docs/faults.md'), '## Reasons of a fault')).flatMap(
   ([cell = '']) => /^`(\w+)`$/.exec(cell)?.[1] ?? [],
 )
 

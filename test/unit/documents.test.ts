@@ -13,13 +13,26 @@ import { ERROR_STATUS } from '../../lib/errors.ts'
 import { advancedPipelineSchema, simplePipelineSchema } from '../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS, settingsSchema } from '../../lib/schema/settings.ts'
 import packageJson from '../../package.json' with { type: 'json' }
-import { inlineCode, longLines, namedPaths, readDocument, readSources, section, shellCommands, tableRows } from '../helpers/documents.ts'
+import {
+  inlineCode,
+  links,
+  longLines,
+  namedPaths,
+  readDocument,
+  readSources,
+  section,
+  shellCommands,
+  tableRows,
+  USER_DOCUMENTS,
+} from '../helpers/documents.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
-const README = readDocument('README.md')
 
-/** The rows of a section's tables whose first cell fits, in their order. */
-const rowsOf = (heading: string, first: RegExp) => tableRows(section(README, heading)).filter(([cell = '']) => first.test(cell))
+/** The rows of the tables of a section, such as `docs/klv.md` with its heading, whose first cell fits, in their order. */
+const rowsOf = (document: string, heading: string, first: RegExp) =>
+  tableRows(section(readDocument(document), heading)).filter(([cell = '']) => first.test(cell))
+const variableRows = () => rowsOf('docs/configuration.md', '## Variables', /^`SVC_/)
+const settingRows = () => rowsOf('docs/configuration.md', '## Settings', /^`/)
 
 /** `{ a: { b: 1 } }` as `[['a.b', 1]]`. */
 const leaves = (record: object, path = ''): readonly (readonly [name: string, value: unknown])[] =>
@@ -27,6 +40,19 @@ const leaves = (record: object, path = ''): readonly (readonly [name: string, va
     typeof value === 'object' && value !== null && !Array.isArray(value)
       ? leaves(value, `${path}${name}.`)
       : [[`${path}${name}`, value] as const],
+  )
+
+/** The headings of a document as links name them. */
+const anchors = (document: string): readonly string[] =>
+  [
+    ...readDocument(document)
+      .replace(/^```[\s\S]*?^```/gm, '')
+      .matchAll(/^#+ (.+)$/gm),
+  ].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replace(/[^\w -]/g, '')
+      .replaceAll(' ', '-'),
   )
 
 interface Bounded {
@@ -48,10 +74,13 @@ const boundsOf = (schema: GenericSchema): ReadonlyMap<string, string> => {
   return found
 }
 
-const DOCUMENTS = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md'] as const
+const DOCUMENTS = [...USER_DOCUMENTS, 'CONTRIBUTING.md', 'SECURITY.md']
+const USERS_READ = USER_DOCUMENTS.map(readDocument).join('\n')
+const MAX_README_LINES = 350
 
 /** Names in documents that are those of other programs. */
 const OF_OTHERS = ['all_others', 'http_headers', 'node_modules']
+const OF_A_DATA_DIRECTORY = ['engine.json']
 /** An example, and log events whose name is put together (lib/process/hang-watch.ts). */
 const NOT_IN_SOURCES = ['noun_verb', 'api_hangs', 'engine_hangs']
 
@@ -77,19 +106,49 @@ const REASONS = Object.keys({
   engine_missing: true,
 } satisfies Record<FaultCause, true>) as FaultCause[]
 
-describe('the README', () => {
-  it.each(DOCUMENTS)('and its companion %s have no line over 120 columns', (name) => {
-    expect(longLines(readDocument(name), 120)).toEqual([])
+it('the README is short enough to be read', () => {
+  expect(readDocument('README.md').split('\n').length).toBeLessThanOrEqual(MAX_README_LINES)
+})
+
+describe.each(DOCUMENTS)('%s', (name) => {
+  const text = readDocument(name)
+
+  it('has no line over 120 columns', () => {
+    expect(longLines(text, 120)).toEqual([])
   })
 
+  it('names files, variables, log events, reasons and fields that exist', () => {
+    expect(namedPaths(text).filter((path) => !OF_A_DATA_DIRECTORY.includes(path) && !existsSync(resolve(ROOT, path)))).toEqual([])
+    const variables = [...text.matchAll(/\bSVC_[A-Z_]+(?![A-Z_…])/g)].map(([variable]) => variable)
+    expect(unknownVariables(Object.fromEntries(variables.map((variable) => [variable, '1'])))).toEqual([])
+    const names = new Set(inlineCode(text).flatMap((code) => code.match(/[a-z][a-z0-9]*(?:_[a-z0-9]+)+/g) ?? []))
+    const sources = readSources()
+    const known = (word: string): boolean => [...OF_OTHERS, ...NOT_IN_SOURCES].includes(word) || sources.includes(word)
+    expect([...names].filter((word) => !known(word))).toEqual([])
+  })
+
+  it('links to files and headings that exist', () => {
+    const missing = links(name).filter(
+      ({ file, heading }) => !existsSync(resolve(ROOT, file)) || (heading !== '' && !anchors(file).includes(heading)),
+    )
+    expect(missing).toEqual([])
+  })
+})
+
+it('the README and the index of docs link to every page', () => {
+  const pages = USER_DOCUMENTS.slice(1).filter((page) => page !== 'docs/README.md')
+  for (const index of ['README.md', 'docs/README.md']) expect(links(index).map(({ file }) => file)).toEqual(expect.arrayContaining(pages))
+})
+
+describe('the reference', () => {
   it('lists every variable of the environment with its default and its meaning', () => {
     const expected = CONFIGURATION_VARIABLES.map(({ name, shown, about }) => [`\`${name}\``, shown, about])
-    expect(rowsOf('## Configuration', /^`SVC_/)).toEqual(expected)
+    expect(variableRows()).toEqual(expected)
   })
 
   it('says which variables an engine that runs by itself reads', () => {
     const engine = readFileSync(resolve(ROOT, 'engine/main.ts'), 'utf8')
-    const [sentence = ''] = /An engine that runs by itself[^.]*/.exec(section(README, '## Configuration')) ?? []
+    const [sentence = ''] = /An engine that runs by itself[^.]*/.exec(section(readDocument('docs/configuration.md'), '## Variables')) ?? []
     const names = CONFIGURATION_VARIABLES.map(({ name }) => name)
     const fieldOf = (name: string): string =>
       name
@@ -105,18 +164,18 @@ describe('the README', () => {
   it('lists every setting with its default', () => {
     const shown = (value: unknown): string => (Array.isArray(value) ? 'a list' : String(value))
     const expected = leaves(DEFAULT_SETTINGS).map(([name, value]) => [`\`${name}\``, shown(value)])
-    expect(rowsOf('## Settings', /^`/).map((row) => row.slice(0, 2))).toEqual(expected)
+    expect(settingRows().map((row) => row.slice(0, 2))).toEqual(expected)
   })
 
   it('says the bounds of every number in the settings, and the right ones of those of a pipeline', () => {
     const saysBounds = (meaning: string, bounds: string): boolean => new RegExp(`(?<!\\d)${bounds}(?!\\d)`).test(meaning)
-    const settings = new Map(rowsOf('## Settings', /^`/).map(([name = '', , meaning = '']) => [name, meaning]))
+    const settings = new Map(settingRows().map(([name = '', , meaning = '']) => [name, meaning]))
     const bounds = [...boundsOf(settingsSchema)]
     expect(bounds.length).toBeGreaterThan(10)
     expect(bounds.filter(([name, range]) => !saysBounds(settings.get(`\`${name}\``) ?? '', range))).toEqual([])
 
     const ofPipeline = new Map([...boundsOf(advancedPipelineSchema), ...boundsOf(simplePipelineSchema)])
-    const said = rowsOf('## Pipelines', /^`/).flatMap(([name = '', , meaning = '']) => {
+    const said = rowsOf('docs/pipelines.md', '## Fields', /^`/).flatMap(([name = '', , meaning = '']) => {
       const [, field = ''] = /^`([\w.]+)`/.exec(name) ?? []
       const range = ofPipeline.get(field)
       return range !== undefined && /\d–\d/.test(meaning) ? [[field, saysBounds(meaning, range)]] : []
@@ -127,17 +186,17 @@ describe('the README', () => {
 
   it('lists every error code with its status', () => {
     const expected = Object.entries(ERROR_STATUS).map(([code, status]) => [code, String(status)])
-    expect(rowsOf('## Errors', /^[A-Z_]+$/).map((row) => row.slice(0, 2))).toEqual(expected)
+    expect(rowsOf('docs/faults.md', '## Error codes', /^[A-Z_]+$/).map((row) => row.slice(0, 2))).toEqual(expected)
   })
 
   it('lists every reason of a fault, and whether a pipeline is tried again after it', () => {
     const expected = REASONS.map((reason) => [`\`${reason}\``, worthRetrying(new Fault(reason, 'A fault.')) ? 'yes' : 'no'])
-    const listed = rowsOf('### Reasons of a fault', /^`/).map(([reason, , retried]) => [reason, retried])
+    const listed = rowsOf('docs/faults.md', '## Reasons of a fault', /^`/).map(([reason, , retried]) => [reason, retried])
     expect(listed.sort()).toEqual(expected.sort())
   })
 
   it('lists every metric of pipelines, and none that does not exist', async () => {
-    const listed = new Set(inlineCode(section(README, '## Metrics and logs')).filter((code) => /^svc_\w+$/.test(code)))
+    const listed = new Set(inlineCode(section(readDocument('docs/metrics.md'), '## Metrics')).filter((code) => /^svc_\w+$/.test(code)))
     const api = await createApiMetrics({ sseClients: () => 0 }).text()
     const ofApi = [...api.matchAll(/^# TYPE (svc_(?!api_(?!uptime)|engine_)\w+) /gm)].map(([, name]) => name)
     // Not in the table of the engine: one is the API's own, the other counts events.
@@ -145,46 +204,19 @@ describe('the README', () => {
     expect([...listed].sort()).toEqual([...ENGINE_METRICS.map(({ name }) => name), ...ofApi, ...others].sort())
   })
 
-  it('names files, npm scripts, commands and units that exist', () => {
-    expect(namedPaths(README).length).toBeGreaterThan(3)
-    expect(namedPaths(README).filter((path) => !existsSync(resolve(ROOT, path)))).toEqual([])
-    const scripts = [...README.matchAll(/(?:^|`)npm (?:run )?([a-z:-]+)/gm)].map(([, name]) => name)
+  it('names npm scripts, commands and units that exist', () => {
+    const scripts = [...USERS_READ.matchAll(/(?:^|`)npm (?:run )?([a-z:-]+)/gm)].map(([, name]) => name)
     expect(scripts.length).toBeGreaterThan(2)
     // Each works in a clean clone.
     for (const name of scripts) expect(packageJson.scripts).toHaveProperty(`pre${name}`, expect.stringContaining('engine/deploy/setup.mjs'))
     const known = Object.keys({ ...HOST_COMMANDS, ...VERBS })
-    const code = [...inlineCode(README), ...shellCommands(README)]
+    const code = [...inlineCode(USERS_READ), ...shellCommands(USERS_READ)]
     const commands = code.flatMap((line) => /^(?:sudo )?video-pipeline-service ([a-z]+)/.exec(line)?.[1] ?? [])
     expect(commands.length).toBeGreaterThan(5)
     for (const name of commands) expect(known).toContain(name)
-    const units = [...README.matchAll(/\bvideo-pipeline-[a-z]+\.service\b/g)].map(([name]) => name)
+    const units = [...USERS_READ.matchAll(/\bvideo-pipeline-[a-z]+\.service\b/g)].map(([name]) => name)
     expect(units.length).toBeGreaterThan(1)
     for (const name of units) expect([LAYOUT.apiUnit, LAYOUT.engineUnit]).toContain(name)
-    expect(README).toContain(`./video-pipeline-service-${packageJson.version}.tgz`)
-  })
-
-  it.each(DOCUMENTS)('and its companion %s name variables, log events, reasons and fields that exist', (name) => {
-    const text = readDocument(name)
-    const variables = [...text.matchAll(/\bSVC_[A-Z_]+(?![A-Z_…])/g)].map(([variable]) => variable)
-    expect(unknownVariables(Object.fromEntries(variables.map((variable) => [variable, '1'])))).toEqual([])
-    const names = new Set(inlineCode(text).flatMap((code) => code.match(/[a-z][a-z0-9]*(?:_[a-z0-9]+)+/g) ?? []))
-    const sources = readSources()
-    const known = (word: string): boolean => [...OF_OTHERS, ...NOT_IN_SOURCES].includes(word) || sources.includes(word)
-    expect([...names].filter((word) => !known(word))).toEqual([])
-  })
-
-  it('links to headings and files that exist', () => {
-    const anchors = [...README.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
-      title
-        .toLowerCase()
-        .replace(/[^\w -]/g, '')
-        .replaceAll(' ', '-'),
-    )
-    const links = [...README.matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target)
-    expect(links.length).toBeGreaterThan(15)
-    for (const link of links) {
-      if (link.startsWith('#')) expect(anchors).toContain(link.slice(1))
-      else expect([link, existsSync(resolve(ROOT, link))]).toEqual([link, true])
-    }
+    expect(readDocument('README.md')).toContain(`./video-pipeline-service-${packageJson.version}.tgz`)
   })
 })
