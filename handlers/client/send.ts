@@ -30,7 +30,12 @@ export const send = async (options: ClientOptions, line: string, given: CallArgu
     ...(signal !== undefined && { signal }),
     // An answer of a cache would be older than the state of the service.
     cache: 'no-store',
+    // A redirect would take the API key to another server.
+    redirect: 'manual',
   })
+  const location = response.headers.get('location')
+  if (response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400 && location !== null))
+    throw unexpectedAnswer(response, `The service redirects to ${location ?? 'another address'}, and redirects are not followed`)
   if (response.ok || others.includes(String(response.status))) return response
   throw toApiError(response, await jsonOf(response))
 }

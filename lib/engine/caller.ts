@@ -39,6 +39,8 @@ export const createEngineCaller = (options: EngineCallerOptions): EngineCaller =
       signal: typeof until === 'number' ? AbortSignal.timeout(until) : until,
       headers: { authorization: `Bearer ${address.token}`, ...(body !== undefined && { 'content-type': 'application/json' }) },
       ...(body !== undefined && { body: JSON.stringify(body) }),
+      // A redirect would take the secret to another server; the engine sends none.
+      redirect: 'manual',
     })
     const moment = parseMoment(response.headers.get(MOMENT_HEADER))
     if (moment !== undefined) options.onAnswer?.(moment)

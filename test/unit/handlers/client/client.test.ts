@@ -1,5 +1,8 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { build } from 'esbuild'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { type AppDeps, apiRoutes } from '../../../../handlers/app.ts'
 import { ApiError, type ClientOptions, createClient, etagOf } from '../../../../handlers/client/client.ts'
 import { OPERATIONS } from '../../../../handlers/client/operations.ts'
@@ -44,6 +47,25 @@ const bundled = async (contents: string): Promise<string> => {
 }
 
 describe('the client', () => {
+  it('follows no redirect, so that the API key stays with its server', async () => {
+    const asked: (string | undefined)[] = []
+    const server = createServer((request, response) => {
+      asked.push(request.url)
+      response.writeHead(302, { location: 'http://localhost:1/svc/version' }).end()
+    })
+    server.listen(0, '127.0.0.1')
+    onTestFinished(() => void server.close())
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const client = createClient({ url: `http://127.0.0.1:${port}`, apiKey: 'secret' })
+    expect(await failing(client.getVersion())).toMatchObject({
+      code: 'UNEXPECTED_ANSWER',
+      status: 302,
+      message: expect.stringContaining('redirects to http://localhost:1/svc/version'),
+    })
+    expect(asked).toEqual(['/svc/version'])
+  })
+
   it('has a method for each operation of the API document, with its method and path', () => {
     const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, { operationId }]) => [operationId, `${method.toUpperCase()} ${path}`]),
