@@ -6,7 +6,6 @@ import type { SessionDeps } from '../lib/access/sessions.ts'
 import { createStreams } from '../lib/access/streams.ts'
 import { EngineMirror, readViews } from '../lib/engine/mirror.ts'
 import type { Cameras, Engine, Klv, Live, Screenshots } from '../lib/engine/protocol.ts'
-import { withSharedReads } from '../lib/engine/shared-reads.ts'
 import { createCameraWatch } from '../lib/events/cameras.ts'
 import { createGeolocationRecorder, type GeolocationRecorder } from '../lib/events/geolocation.ts'
 import { createEventHub } from '../lib/events/hub.ts'
@@ -145,8 +144,7 @@ const checkPorts = (ports: Partial<HostPorts> = {}): void => {
 /** Builds what the groups of routes share: queues, counters, limits and the guard. Throws TypeError when a port is missing. */
 export const assemble = (ports: HostPorts): AppDeps => {
   checkPorts(ports)
-  const { clock, license, limiter = createRateLimiter(clock), limits = createClientLimits(), mirror = new EngineMirror() } = ports
-  const engine = withSharedReads(ports.engine)
+  const { clock, engine, license, limiter = createRateLimiter(clock), limits = createClientLimits(), mirror = new EngineMirror() } = ports
   const views = readViews(engine, mirror)
   const hub = createEventHub({ ...ports, views, mirror, engineAtOnce: ports.engineAtOnce ?? engine })
   const events = ports.sharedDatabase === true ? withOtherWriters(hub, ports) : hub

@@ -13,7 +13,7 @@ import { isAuthEnabled } from '../../lib/access/sessions.ts'
 import { type Configuration, readConfiguration } from '../../lib/configuration/configuration.ts'
 import { createEngineCaller } from '../../lib/engine/caller.ts'
 import { createEngineClient } from '../../lib/engine/client.ts'
-import { EngineDoor } from '../../lib/engine/engine-availability.ts'
+import { EngineAvailability } from '../../lib/engine/engine-availability.ts'
 import { EngineMirror } from '../../lib/engine/mirror.ts'
 import { createLicensing } from '../../lib/license/licensing.ts'
 import { createLicenseSender } from '../../lib/license/send-to-engine.ts'
@@ -119,15 +119,15 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   const begun = performance.now()
   let link: EngineLink | undefined
   let exposed = false
-  const door = new EngineDoor()
+  const availability = new EngineAvailability()
   // An engine that runs elsewhere may have other API processes too.
   const mirror = new EngineMirror({ exclusive: configuration.engineUrl === undefined })
   const caller = createEngineCaller({
-    address: door.address,
+    address: availability.address,
     fetch: (url, init) => (link?.fetch ?? fetch)(url, init),
     onAnswer: (moment) => mirror.noteAnswer(moment),
   })
-  const client = createEngineClient(caller, door)
+  const client = createEngineClient(caller, availability)
   const ports = {
     ...repositories,
     engine: client.engine,
@@ -164,7 +164,7 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   const connect = (): EngineLink =>
     linkEngine(configuration, dataDir, options.environment ?? process.env, {
       log,
-      door,
+      availability,
       mirror,
       // The API uses the engine only after this.
       onReady: async (direct, occasion) => {
@@ -215,7 +215,7 @@ export const openService = async (configuration: Configuration, options: OpenOpt
     },
     prepareToStop: () => {
       stopping.abort()
-      door.stopWaiting()
+      availability.refuseToWait()
     },
     stop: () => {
       ended ??= end('stop')

@@ -4,40 +4,39 @@ interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** `:name` is a parameter. A query that is part of the path distinguishes two calls. */
   readonly path: string
-  /** The body has the path's parameters: they are no arguments of their own. */
+  /** The path's parameters are fields of the body, not arguments. */
   readonly parametersIn?: 'body'
   readonly body?: v.GenericSchema
   /** Reads text; a name without a value is a flag, and reads as true. */
   readonly query?: v.GenericSchema
 }
 
-/**
- * What becomes of a call while the engine is started or replaced. `fail`: it fails at once. `wait`: it is sent when the engine is
- * there. `repeat`: as `wait`, and it is sent again, to the next engine, when the present one ends before it has answered.
- */
-type Outage = 'fail' | 'wait' | 'repeat'
+/** A call whose answer ends by itself. */
+interface Asked extends Call {
+  /** Longest wait for the last byte of the answer, milliseconds. */
+  readonly patienceMs: number
+  /**
+   * What happens to a call while the engine is started or replaced. `fail`: it fails at once. `wait`: it is sent when the engine is
+   * there. `repeat`: as `wait`, and it is sent again, to the next engine, when the present one ends before it has answered.
+   */
+  readonly outage: 'fail' | 'wait' | 'repeat'
+  /** Calls at the same time share an answer. */
+  readonly shared?: true
+}
 
-export interface JsonCall extends Call {
+export interface JsonCall extends Asked {
   readonly kind: 'json'
   readonly answer: v.GenericSchema
-  /** Longest wait for the answer, milliseconds. */
-  readonly patienceMs: number
-  readonly outage: Outage
 }
 
 /** Answers a JPEG. */
-export interface JpegCall extends Call {
+export interface JpegCall extends Asked {
   readonly kind: 'jpeg'
-  /** Longest wait for its last byte, milliseconds. */
-  readonly patienceMs: number
-  readonly outage: Outage
 }
 
-export interface TextCall extends Call {
+export interface TextCall extends Asked {
   readonly kind: 'text'
   readonly contentType: string
-  readonly patienceMs: number
-  readonly outage: Outage
 }
 
 /** Answers a stream of JSON lines: a heartbeat at once and at each interval, and the events as they come. */
@@ -45,9 +44,9 @@ export interface LinesCall extends Call {
   readonly kind: 'lines'
   readonly event: v.GenericSchema
   readonly heartbeatMs: number
-  /** Without a line for this long the engine counts as gone, milliseconds. */
+  /** After this time without a line the engine counts as lost, milliseconds. */
   readonly silenceMs: number
-  /** A client with more than this unread is cut off; it connects again and reads the present state. Bytes. */
+  /** A client with more unread bytes is disconnected; it connects again and reads the present state. */
   readonly maxBacklog: number
 }
 
@@ -57,7 +56,7 @@ export interface StreamCall extends Call {
   readonly contentType: string
   /** Longest wait for the first byte of the answer, milliseconds. */
   readonly patienceMs: number
-  readonly outage: Outage
+  readonly outage: Asked['outage']
 }
 
 export type AnyCall = JsonCall | JpegCall | TextCall | LinesCall | StreamCall

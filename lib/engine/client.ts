@@ -1,22 +1,23 @@
 import * as v from 'valibot'
 import type { PasswordHasher } from '../ports.ts'
-import type { AnswerOf, AnyCall, ArgumentsOf, EventOf, JpegAnswer, JsonCall, LinesCall, StreamCall } from './call.ts'
+import type { AnswerOf, AnyCall, ArgumentsOf, EventOf, JpegAnswer, JpegCall, JsonCall, LinesCall, StreamCall, TextCall } from './call.ts'
 import { asEngineError, type EngineCaller, engineUnavailable, errorOf, isConnectionLoss } from './caller.ts'
-import type { EngineGate } from './engine-availability.ts'
+import type { EngineAvailability } from './engine-availability.ts'
 import { readLines } from './lines.ts'
 import { type EngineClient, PROTOCOL } from './protocol.ts'
-import { withSharedSnapshots } from './shared-reads.ts'
+import { shareReads } from './shared-reads.ts'
+
+type Availability = Pick<EngineAvailability, 'untilAvailable' | 'isReplaced'>
 
 /**
  * The engine over HTTP, a method for each row of the protocol. Every method throws the engine's ApiError, or SERVICE_UNAVAILABLE.
- * With a gate, calls wait for an engine that is started or replaced, as their rows say.
+ * With `availability`, calls wait for an engine that is started or replaced, as their rows say.
  */
-export const createEngineClient = (caller: EngineCaller, gate?: EngineGate): EngineClient => {
+export const createEngineClient = (caller: EngineCaller, availability?: Availability): EngineClient => {
   const partOf = (calls: Readonly<Record<string, AnyCall>>) =>
-    Object.fromEntries(Object.entries(calls).map(([name, call]) => [name, methodOf(caller, call, gate)]))
+    Object.fromEntries(Object.entries(calls).map(([name, call]) => [name, methodOf(caller, call, availability)]))
   // Each method has the type of its row.
-  const client = Object.fromEntries(Object.entries(PROTOCOL).map(([name, calls]) => [name, partOf(calls)])) as unknown as EngineClient
-  return { ...client, screenshots: withSharedSnapshots(client.screenshots) }
+  return Object.fromEntries(Object.entries(PROTOCOL).map(([name, calls]) => [name, partOf(calls)])) as unknown as EngineClient
 }
 
 /** The PasswordHasher port over the engine, for hosts that cannot run argon2 themselves. */
@@ -43,20 +44,27 @@ export async function* followEngine<C extends LinesCall>(
   }
 }
 
-const methodOf = (caller: EngineCaller, call: AnyCall, gate: EngineGate | undefined): ((...args: never[]) => unknown) => {
+const methodOf = (caller: EngineCaller, call: AnyCall, availability: Availability | undefined): ((...args: never[]) => unknown) => {
   if (call.kind === 'lines') {
     return (...args: unknown[]) => followEngine(caller, call, args.slice(0, -1) as ArgumentsOf<LinesCall>, args.at(-1) as AbortSignal)
   }
   if (call.kind === 'stream') {
     return (...args: unknown[]) =>
-      throughOutage(gate, call, () => answered(openStream(caller, call, args.slice(0, -1), args.at(-1) as AbortSignal), streamOf))
+      throughOutage(availability, call, () => answered(openStream(caller, call, args.slice(0, -1), args.at(-1) as AbortSignal), streamOf))
   }
-  if (call.kind === 'json') {
-    return (...args: unknown[]) => throughOutage(gate, call, () => askEngine(caller, call, ...(args as ArgumentsOf<JsonCall>)))
-  }
-  const read = async (response: Response): Promise<string | JpegAnswer> =>
-    call.kind === 'text' ? response.text() : { headers: response.headers, body: response.body }
-  return (...args: unknown[]) => throughOutage(gate, call, () => answered(send(caller, call, args), read))
+  const ask = (...args: unknown[]): Promise<unknown> =>
+    throughOutage(availability, call, () =>
+      call.kind === 'json'
+        ? askEngine(caller, call, ...(args as ArgumentsOf<JsonCall>))
+        : answered(send(caller, call, args), (response) => bodyOf(call, response)),
+    )
+  return call.shared ? shareReads(ask) : ask
+}
+
+/** Calls that share a JPEG get bytes, which all of them can read. */
+const bodyOf = async ({ kind, shared }: TextCall | JpegCall, response: Response): Promise<string | JpegAnswer> => {
+  if (kind === 'text') return response.text()
+  return { headers: response.headers, body: shared ? new Uint8Array(await response.arrayBuffer()) : response.body }
 }
 
 /** The answer's body lasts until the signal aborts; only its beginning is waited for with patience. */
@@ -78,18 +86,18 @@ const streamOf = async ({ body }: Response): Promise<ReadableStream<Uint8Array>>
   return body
 }
 
-/** Asks once, and a second time if the row allows it and the engine has ended meanwhile: a call that ends every engine ends two. */
+/** Asks once, and once more if the row allows it and another engine has come: a call that ends every engine ends no third one. */
 const throughOutage = async <T>(
-  gate: EngineGate | undefined,
+  availability: Availability | undefined,
   { outage }: Exclude<AnyCall, LinesCall>,
   ask: () => Promise<T>,
 ): Promise<T> => {
-  if (gate === undefined || outage === 'fail') return ask()
-  const engine = await gate.enter()
+  if (availability === undefined || outage === 'fail') return ask()
+  const engine = await availability.untilAvailable()
   try {
     return await ask()
   } catch (error) {
-    if (outage === 'wait' || !isConnectionLoss(error) || !(await gate.hasNext(engine))) throw error
+    if (outage === 'wait' || !isConnectionLoss(error) || !(await availability.isReplaced(engine))) throw error
     return ask()
   }
 }
@@ -108,7 +116,7 @@ const send = (caller: EngineCaller, call: Exclude<AnyCall, LinesCall | StreamCal
   caller({
     method: call.method,
     path: pathOf(call, args),
-    ...(call.body !== undefined && { body: bodyOf(call, args) }),
+    ...(call.body !== undefined && { body: bodyArgument(call, args) }),
     until: call.patienceMs,
   })
 
@@ -116,10 +124,10 @@ const PARAMETER = /:(\w+)/g
 
 const parameterCount = ({ path, parametersIn }: AnyCall): number => (parametersIn === 'body' ? 0 : [...path.matchAll(PARAMETER)].length)
 
-const bodyOf = (call: AnyCall, args: readonly unknown[]): unknown => args[parameterCount(call)]
+const bodyArgument = (call: AnyCall, args: readonly unknown[]): unknown => args[parameterCount(call)]
 
 const pathOf = (call: AnyCall, args: readonly unknown[]): string => {
-  const body = bodyOf(call, args) as Readonly<Record<string, unknown>> | undefined
+  const body = bodyArgument(call, args) as Readonly<Record<string, unknown>> | undefined
   const rest = [...args]
   const path = call.path.replace(PARAMETER, (_text, name: string) =>
     encodeURIComponent(String(call.parametersIn === 'body' ? body?.[name] : rest.shift())),

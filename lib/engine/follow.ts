@@ -5,7 +5,7 @@ import { engineUnavailable } from './caller.ts'
 interface FollowOptions<Event> {
   /** Opens the stream; it ends when the signal aborts. */
   readonly open: (signal: AbortSignal) => AsyncIterable<Event>
-  /** The stream has begun, so no later event is missed; no event is handed on until it settles. A rejection ends the stream. */
+  /** The stream has begun, so no later event is missed. Events follow once it settles; a rejection ends the stream. */
   readonly onOpen?: () => Promise<void>
   readonly onEvent: (event: Event) => void
   /** The stream has failed, or the engine has ended it; it is opened again after a pause. */
@@ -25,7 +25,7 @@ export interface Following {
   retry(): void
 }
 
-/** Keeps a stream of the engine open until the signal aborts: opens it, hands on its events, and opens it again when it is lost. */
+/** Keeps a stream of the engine open until the signal aborts: opens it again after a pause when it is lost. */
 export const follow = <Event>(options: FollowOptions<Event>): Following => {
   const { signal, onLost, pauses, random } = options
   const backoff = new Backoff(random)

@@ -5,16 +5,16 @@ import { askEngine } from './client.ts'
 import { type EngineGreeting, greetingSchema } from './messages.ts'
 import { ENGINE_PROTOCOL, PROTOCOL } from './protocol.ts'
 
-/** An engine that agreed is greeted again after this, milliseconds: it may be another one by then. */
+/** Another engine may have come after this: it is greeted again. Milliseconds. */
 const AGREED_FOR_MS = 2000
 
 /** The status call as the engine of any version answers it. */
 const GREETING = { ...PROTOCOL.engine.status, answer: greetingSchema, patienceMs: 4000 } as const
 
-/** Who the engine is, whatever protocol it speaks; throws SERVICE_UNAVAILABLE, after 4 s at the latest. */
+/** The greeting of an engine of any protocol; throws SERVICE_UNAVAILABLE, after 4 s at the latest. */
 export const readGreeting = (caller: EngineCaller): Promise<EngineGreeting> => askEngine(caller, GREETING)
 
-/** As `readGreeting`, of an engine that speaks our protocol; SERVICE_UNAVAILABLE `engine_version` of any other. */
+/** As `readGreeting`, of an engine with our protocol; SERVICE_UNAVAILABLE `engine_version` for any other. */
 export const greetEngine = async (caller: EngineCaller): Promise<EngineGreeting> => {
   const greeting = await readGreeting(caller)
   if (greeting.protocol === ENGINE_PROTOCOL) return greeting
@@ -30,7 +30,7 @@ export const greetEngine = async (caller: EngineCaller): Promise<EngineGreeting>
   )
 }
 
-/** When the engine was last found in agreement; outlives the requests that share it. */
+/** When the engine's protocol was last found right; shared by requests. */
 export interface Agreement {
   at: number
 }
@@ -38,13 +38,13 @@ export interface Agreement {
 interface HandshakeOptions {
   readonly agreement: Agreement
   readonly clock: Clock
-  /** Hands settings and pipelines to an engine that has just started. */
+  /** Sends settings and pipelines to an engine that has just started. */
   readonly onFresh: () => Promise<void>
 }
 
 /**
- * A caller that greets the engine before the first call and every 2 s of use: a wrong version is refused, and one that has
- * just started is given its settings and pipelines. For runtimes where nothing watches the engine all the time.
+ * A caller that greets the engine before the first call and every 2 s of use: refuses a wrong version, and sends settings and
+ * pipelines to one that has just started. For runtimes where nothing follows the engine all the time.
  */
 export const withHandshake = (caller: EngineCaller, { agreement, clock, onFresh }: HandshakeOptions): EngineCaller => {
   const agree = async (): Promise<void> => {

@@ -5,7 +5,7 @@ const MAX_LINE_LENGTH = 1024 * 1024
 
 interface LinesOptions {
   readonly path: string
-  /** Without anything for this long the engine counts as gone, milliseconds. */
+  /** After this time without a byte the engine counts as lost, milliseconds. */
   readonly silenceMs: number
   readonly signal: AbortSignal
 }
@@ -17,7 +17,7 @@ export async function* readLines(caller: EngineCaller, { path, silenceMs, signal
   const end = (): void => ending.abort()
   if (signal.aborted) return
   signal.addEventListener('abort', end)
-  /** When the last line came, monotonic milliseconds; undefined while lines are handed on, since only the engine's silence counts. */
+  /** When the last bytes came, monotonic milliseconds; undefined while lines are used, since only the engine's silence counts. */
   let heardAt: number | undefined = performance.now()
   // One timer for many lines: a new one for each would wake the process once more for each.
   const stopWatching = watchSilence({ heardAt: () => heardAt ?? performance.now(), silenceMs: () => silenceMs, onSilent: end })

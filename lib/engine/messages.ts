@@ -58,7 +58,7 @@ const configEntries = {
   ephemeral: v.boolean(),
 }
 
-/** A configuration as it is stored. Its source and encoding were validated when it was created. */
+/** A stored configuration: its source and encoding were validated when it was created. */
 export const pipelineConfigSchema: SchemaOf<PipelineConfig> = v.variant('mode', [
   v.object({ ...configEntries, mode: v.literal('simple'), source: sourceSchema, encoding: v.nullable(encodingSchema) }),
   v.object({ ...configEntries, mode: v.literal('advanced'), raw_pipeline: v.string() }),

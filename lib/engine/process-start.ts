@@ -1,6 +1,6 @@
 /**
- * When a process started, so that it can be told from any other that has its pid later: the boot, and the time since then in
- * clock ticks (proc(5), field 22 of stat). Undefined for a process that has ended.
+ * When a process started, which distinguishes it from a later one with the same pid: the boot, and the time since then in clock
+ * ticks (proc(5), field 22 of stat). Undefined for a process that has ended.
  */
 export const readProcessStart = (bootId: string, stat: string): string | undefined => {
   // The name in parentheses may hold anything.

@@ -14,6 +14,7 @@ import * as message from './messages.ts'
 export const ENGINE_PROTOCOL = 5
 
 const QUICK_MS = 5000
+const QUICK = { kind: 'json', patienceMs: QUICK_MS, outage: 'repeat' } as const
 /** A description is parsed by a process of its own. */
 const CHECK_MS = 30_000
 /** A start may take as long as the settings allow at most, and ends its child. */
@@ -57,25 +58,17 @@ const { pipelineConfigSchema, pipelineViewSchema } = message
 /**
  * Every call of the engine. Its HTTP server, its clients, their types and the fake engine of the tests follow from these rows.
  * Every call may fail with an ApiError; SERVICE_UNAVAILABLE when the engine cannot be reached.
- * `outage: 'repeat'` where an engine that has just started answers as the one before it would have: what the first attempt changed
- * has ended with that engine. Not where the answer would be another: a picture or a decoder needs a pipeline that plays already,
- * and a deleted file is not there a second time.
+ * `outage: 'repeat'` where an engine that has just started gives the same answer: what the first attempt changed has ended with the
+ * engine. Not where the answer would differ: a picture or a decoder needs a pipeline that plays already, and a deleted file is not
+ * there a second time.
  */
 export const PROTOCOL = {
-  /** The media engine: owns the child processes and the RTSP outputs, and knows what plays. */
+  /** Pipelines, their child processes and their outputs. */
   engine: {
     status: { method: 'GET', path: '/status', kind: 'json', answer: message.engineStatusSchema, patienceMs: QUICK_MS, outage: 'fail' },
-    /** Hands over the settings; effective at once where the setting says so. */
-    configure: {
-      method: 'PUT',
-      path: '/settings',
-      body: settingsSchema,
-      kind: 'json',
-      answer: done,
-      patienceMs: QUICK_MS,
-      outage: 'repeat',
-    },
-    /** Parses a description without running it. VALIDATION_ERROR in GStreamer's words. */
+    /** Sets the settings; effective at once where the setting says so. */
+    configure: { method: 'PUT', path: '/settings', body: settingsSchema, answer: done, ...QUICK },
+    /** Parses a description without running it. VALIDATION_ERROR has the message of GStreamer. */
     check: {
       method: 'POST',
       path: '/check',
@@ -85,21 +78,14 @@ export const PROTOCOL = {
       patienceMs: CHECK_MS,
       outage: 'repeat',
     },
-    list: { method: 'GET', path: '/pipelines', kind: 'json', answer: message.pipelineListSchema, patienceMs: QUICK_MS, outage: 'repeat' },
-    /** Those with a run only: what the others show changes with an event. */
-    listRunning: {
-      method: 'GET',
-      path: '/pipelines?running',
-      kind: 'json',
-      answer: message.pipelineListSchema,
-      patienceMs: QUICK_MS,
-      outage: 'repeat',
-    },
-    view: { method: 'GET', path: '/pipelines/:id', kind: 'json', answer: pipelineViewSchema, patienceMs: QUICK_MS, outage: 'repeat' },
+    list: { method: 'GET', path: '/pipelines', answer: message.pipelineListSchema, ...QUICK, shared: true },
+    /** Those with a run: the views of all others change with events only. */
+    listRunning: { method: 'GET', path: '/pipelines?running', answer: message.pipelineListSchema, ...QUICK, shared: true },
+    view: { method: 'GET', path: '/pipelines/:id', answer: pipelineViewSchema, ...QUICK, shared: true },
     /**
      * Registers a pipeline (`create`: CONFLICT when the id is known) or replaces its configuration (CONFLICT while it runs).
      * Assigns a free output port when the configuration has none, and answers the configuration with it. `stored`: the
-     * configuration was checked when it was stored, and has its output; its start says what is wrong with it now.
+     * configuration was checked when it was stored, and has its output; what is wrong with it now fails its start.
      */
     put: {
       method: 'PUT',
@@ -122,7 +108,7 @@ export const PROTOCOL = {
       patienceMs: STOP_MS,
       outage: 'repeat',
     },
-    /** Answers when a key frame came out, or fails with the classified fault. `wait: false` answers at once and retries in the background. */
+    /** Answers after the first key frame, or fails with the fault. `wait: false` answers at once and retries in the background. */
     play: {
       method: 'POST',
       path: '/pipelines/:id/play',
@@ -134,8 +120,8 @@ export const PROTOCOL = {
     },
     /** Answers when the child has been reaped and the port is free. */
     stop: { method: 'POST', path: '/pipelines/:id/stop', kind: 'json', answer: pipelineViewSchema, patienceMs: STOP_MS, outage: 'repeat' },
-    log: { method: 'GET', path: '/pipelines/:id/log', kind: 'json', answer: message.logSchema, patienceMs: QUICK_MS, outage: 'repeat' },
-    /** Every change from now on. A heartbeat each second: an engine that hangs is found before its readers give up. */
+    log: { method: 'GET', path: '/pipelines/:id/log', answer: message.logSchema, ...QUICK },
+    /** Every change from now on. A heartbeat each second, so that an engine that hangs is replaced before its readers give up. */
     events: {
       method: 'GET',
       path: '/events',
@@ -149,7 +135,7 @@ export const PROTOCOL = {
 
   license: {
     /** The license that starts by readers need; every other start is checked before it reaches the engine. */
-    set: { method: 'PUT', path: '/license', body: licenseStateSchema, kind: 'json', answer: done, patienceMs: QUICK_MS, outage: 'repeat' },
+    set: { method: 'PUT', path: '/license', body: licenseStateSchema, answer: done, ...QUICK },
   },
 
   /** Snapshots, periodic screenshots and their files. */
@@ -165,24 +151,9 @@ export const PROTOCOL = {
       patienceMs: QUICK_MS,
       outage: 'wait',
     },
-    stop: {
-      method: 'POST',
-      path: '/pipelines/:id/screenshots/stop',
-      kind: 'json',
-      answer: pipelineViewSchema,
-      patienceMs: QUICK_MS,
-      outage: 'repeat',
-    },
+    stop: { method: 'POST', path: '/pipelines/:id/screenshots/stop', answer: pipelineViewSchema, ...QUICK },
     /** Where the camera is, for the screenshots from now on. */
-    locate: {
-      method: 'PUT',
-      path: '/pipelines/:id/geolocation',
-      body: pipelinePatchSchema,
-      kind: 'json',
-      answer: done,
-      patienceMs: QUICK_MS,
-      outage: 'repeat',
-    },
+    locate: { method: 'PUT', path: '/pipelines/:id/geolocation', body: pipelinePatchSchema, answer: done, ...QUICK },
     /** The picture of now, at most a second old; CONFLICT with `details.reason` when there is none. */
     snapshot: {
       method: 'GET',
@@ -191,6 +162,7 @@ export const PROTOCOL = {
       kind: 'jpeg',
       patienceMs: SNAPSHOT_MS,
       outage: 'wait',
+      shared: true,
     },
     /** The newest first; `before` in milliseconds since the epoch. */
     list: {
@@ -226,31 +198,10 @@ export const PROTOCOL = {
       patienceMs: QUICK_MS,
       outage: 'wait',
     },
-    stop: {
-      method: 'POST',
-      path: '/pipelines/:id/klv/stop',
-      kind: 'json',
-      answer: pipelineViewSchema,
-      patienceMs: QUICK_MS,
-      outage: 'repeat',
-    },
-    latestFeature: {
-      method: 'GET',
-      path: '/pipelines/:id/klv?format=geojson',
-      kind: 'json',
-      answer: message.klvFeatureSchema,
-      patienceMs: QUICK_MS,
-      outage: 'repeat',
-    },
+    stop: { method: 'POST', path: '/pipelines/:id/klv/stop', answer: pipelineViewSchema, ...QUICK },
+    latestFeature: { method: 'GET', path: '/pipelines/:id/klv?format=geojson', answer: message.klvFeatureSchema, ...QUICK },
     /** NOT_FOUND with `details.reason` no_footprint. */
-    latestFootprint: {
-      method: 'GET',
-      path: '/pipelines/:id/klv?format=footprint',
-      kind: 'json',
-      answer: message.klvFootprintSchema,
-      patienceMs: QUICK_MS,
-      outage: 'repeat',
-    },
+    latestFootprint: { method: 'GET', path: '/pipelines/:id/klv?format=footprint', answer: message.klvFootprintSchema, ...QUICK },
     /** The last position as an event of Cursor on Target; NOT_FOUND before the first. `host`: of this service, as the client reaches it. */
     latestCot: {
       method: 'GET',
@@ -262,14 +213,7 @@ export const PROTOCOL = {
       outage: 'repeat',
     },
     /** The last packet with its age; NOT_FOUND before the first. */
-    latest: {
-      method: 'GET',
-      path: '/pipelines/:id/klv',
-      kind: 'json',
-      answer: message.klvPacketSchema,
-      patienceMs: QUICK_MS,
-      outage: 'repeat',
-    },
+    latest: { method: 'GET', path: '/pipelines/:id/klv', answer: message.klvPacketSchema, ...QUICK },
     /** Every packet decoded from now on. */
     events: {
       method: 'GET',

@@ -1,6 +1,6 @@
 import { createEngineCaller, type EngineAddress, type EngineCallerOptions } from '../../../lib/engine/caller.ts'
 import { createEngineClient, followEngine } from '../../../lib/engine/client.ts'
-import type { EngineDoor } from '../../../lib/engine/engine-availability.ts'
+import type { EngineAvailability } from '../../../lib/engine/engine-availability.ts'
 import { follow } from '../../../lib/engine/follow.ts'
 import type { NumberedEvent } from '../../../lib/engine/messages.ts'
 import type { EngineMirror } from '../../../lib/engine/mirror.ts'
@@ -37,8 +37,8 @@ export interface EngineLink {
 
 export interface LinkOptions {
   readonly log: Log
-  /** Open while the engine is there and reconciled. */
-  readonly door: EngineDoor
+  /** The engine is available once it is reconciled. */
+  readonly availability: EngineAvailability
   /** Reconciles engine and database; the API sees the engine only afterwards. */
   readonly onReady: (engine: EngineClient, occasion: Occasion) => Promise<void>
   readonly onEvent: (event: NumberedEvent) => void
@@ -64,14 +64,14 @@ interface EnginePlace {
 }
 
 /** Finds the engine, reconciles it and follows its events, again and again until the link is left or stopped. */
-export const keepLink = (place: EnginePlace, { log, door, onReady, onEvent, mirror }: LinkOptions): EngineLink => {
+export const keepLink = (place: EnginePlace, { log, availability, onReady, onEvent, mirror }: LinkOptions): EngineLink => {
   const stopping = new AbortController()
   /** Also the start of an engine is given up. */
   const ending = new AbortController()
   const first = Promise.withResolvers<void>()
   const reach = place.fetch === undefined ? {} : { fetch: place.fetch }
   const events = { ...PROTOCOL.engine.events, silenceMs: place.silenceMs ?? PROTOCOL.engine.events.silenceMs }
-  door.expect(STARTED_WITHIN_MS)
+  availability.expect(STARTED_WITHIN_MS)
   let obtained: { readonly address: EngineAddress; readonly client: EngineClient; readonly occasion: Occasion } | undefined
   let occasion: Occasion = 'service_start'
   /** The last fault that was logged; undefined while the engine is there. */
@@ -87,8 +87,8 @@ export const keepLink = (place: EnginePlace, { log, door, onReady, onEvent, mirr
   }
 
   const onLoss = (): void => {
-    if (place.replacedWithinMs === undefined || stopping.signal.aborted) door.shut()
-    else if (door.address() !== undefined) door.expect(place.replacedWithinMs)
+    if (place.replacedWithinMs === undefined || stopping.signal.aborted) availability.setUnavailable()
+    else if (availability.address() !== undefined) availability.expect(place.replacedWithinMs)
   }
 
   async function* open(signal: AbortSignal): AsyncGenerator<NumberedEvent> {
@@ -112,7 +112,7 @@ export const keepLink = (place: EnginePlace, { log, door, onReady, onEvent, mirr
     if (obtained === undefined) return
     await onReady(obtained.client, obtained.occasion)
     if (stopping.signal.aborted) return
-    door.open(obtained.address)
+    availability.setAvailable(obtained.address)
     lastFault = undefined
     log.info('engine_ready', { occasion: obtained.occasion })
     first.resolve()
@@ -125,7 +125,7 @@ export const keepLink = (place: EnginePlace, { log, door, onReady, onEvent, mirr
     onLost: (error) => {
       logFault(error)
       // Nothing tells when an engine that is not ours comes.
-      if (place.replacedWithinMs === undefined) door.shut()
+      if (place.replacedWithinMs === undefined) availability.setUnavailable()
       occasion = 'engine_restarted'
       first.resolve()
     },
@@ -135,7 +135,7 @@ export const keepLink = (place: EnginePlace, { log, door, onReady, onEvent, mirr
 
   const leave = async (): Promise<void> => {
     stopping.abort()
-    door.shut()
+    availability.setUnavailable()
     await ended
     first.resolve()
   }

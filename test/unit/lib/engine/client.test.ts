@@ -1,98 +1,104 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { afterEach, describe, expect, it } from 'vitest'
-import { createEngineCaller } from '../../../../lib/engine/caller.ts'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createEngineCaller, type EngineAddress } from '../../../../lib/engine/caller.ts'
 import { createEngineClient } from '../../../../lib/engine/client.ts'
+import { EngineAvailability } from '../../../../lib/engine/engine-availability.ts'
 import { DEFAULT_SETTINGS } from '../../../../lib/schema/settings.ts'
 
-let server: Server | undefined
-afterEach(() => {
-  server?.closeAllConnections()
-  server?.close()
-})
-
-/** An engine that gives one answer to every call, and records the calls. */
-const engine = async (answer: { status?: number; body?: unknown; text?: string; stream?: readonly string[] }) => {
-  const asked: { method: string | undefined; url: string | undefined; authorization: string | undefined; body: string }[] = []
-  server = createServer((request, response) => {
-    let body = ''
-    request.setEncoding('utf8').on('data', (text: string) => {
-      body += text
-    })
-    request.on('end', () => {
-      asked.push({ method: request.method, url: request.url, authorization: request.headers.authorization, body })
-      response.writeHead(answer.status ?? 200, { 'content-type': 'application/json' })
-      if (answer.stream === undefined) response.end(answer.text ?? JSON.stringify(answer.body ?? null))
-      else for (const piece of answer.stream) response.write(piece)
-    })
-  })
-  await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  return {
-    asked,
-    client: createEngineClient(createEngineCaller({ address: () => ({ url: `http://127.0.0.1:${port}`, token: 'secret' }) })).engine,
-  }
+interface TestEngine extends EngineAddress {
+  readonly asked: { readonly line: string; readonly authorization: string | undefined; readonly body: string }[]
+  readonly disconnect: () => void
 }
+
+/** An engine that records its calls. */
+const startEngine = async (answer: RequestListener, token = 'secret'): Promise<TestEngine> => {
+  const asked: TestEngine['asked'] = []
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray()).toString()
+    asked.push({ line: `${request.method} ${request.url}`, authorization: request.headers.authorization, body })
+    answer(request, response)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const disconnect = (): void => server.closeAllConnections()
+  onTestFinished(() => {
+    disconnect()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, token, asked, disconnect }
+}
+
+const answering =
+  (body: unknown, status = 200): RequestListener =>
+  (_request, response) =>
+    void response.writeHead(status, { 'content-type': 'application/json' }).end(typeof body === 'string' ? body : JSON.stringify(body))
+const streaming =
+  (...pieces: readonly string[]): RequestListener =>
+  (_request, response) => {
+    for (const piece of pieces) response.write(piece)
+  }
+
+const clientOf = (address: EngineAddress | undefined) => createEngineClient(createEngineCaller({ address: () => address }))
+const setUp = async (answer: RequestListener) => {
+  const engine = await startEngine(answer)
+  return { ...engine, client: clientOf(engine) }
+}
+
+const NOT_AVAILABLE = { code: 'SERVICE_UNAVAILABLE', details: { reason: 'engine_unavailable' } }
 
 describe('the engine client', () => {
   it('sends the bearer secret, and flags, parameters and bodies as the protocol has them', async () => {
-    const { asked, client } = await engine({})
-    await client.configure(DEFAULT_SETTINGS)
-    await client.play('cam-1', { wait: true }).catch(() => {})
-    await client.remove('cam-1', { force: true })
-    expect(asked.map(({ method, url }) => `${method} ${url}`)).toEqual([
-      'PUT /settings',
-      'POST /pipelines/cam-1/play?wait',
-      'DELETE /pipelines/cam-1?force',
-    ])
+    const { asked, client } = await setUp(answering(null))
+    await client.engine.configure(DEFAULT_SETTINGS)
+    await client.engine.play('cam-1', { wait: true }).catch(() => {})
+    await client.engine.remove('cam-1', { force: true })
+    expect(asked.map(({ line }) => line)).toEqual(['PUT /settings', 'POST /pipelines/cam-1/play?wait', 'DELETE /pipelines/cam-1?force'])
     expect(asked.every(({ authorization }) => authorization === 'Bearer secret')).toBe(true)
     expect(JSON.parse(asked[0]?.body ?? '')).toEqual(DEFAULT_SETTINGS)
   })
 
   it('throws the error of the engine as it was', async () => {
-    const { client } = await engine({ status: 409, body: { message: 'It runs.', code: 'CONFLICT', details: { reason: 'running' } } })
-    await expect(client.stop('cam-1')).rejects.toMatchObject({
-      code: 'CONFLICT',
-      status: 409,
-      message: 'It runs.',
-      details: { reason: 'running' },
-    })
+    const error = { message: 'It runs.', code: 'CONFLICT', details: { reason: 'running' } }
+    const { client } = await setUp(answering(error, 409))
+    await expect(client.engine.stop('cam-1')).rejects.toMatchObject({ status: 409, ...error })
   })
 
   it.each([
-    ['no error of ours', { status: 404, body: { hello: 'world' } }],
-    ['no JSON', { text: '<html>' }],
-    ['an answer that is not as the protocol has it', { body: [{ id: 'cam-1' }] }],
-    ['a secret that the engine does not know', { status: 401, body: { message: 'x', code: 'UNAUTHORIZED', details: {} } }],
-    ['a failure inside the engine', { status: 500, body: { message: 'x', code: 'INTERNAL_ERROR', details: {} } }],
+    ['no error of ours', answering({ hello: 'world' }, 404)],
+    ['no JSON', answering('<html>')],
+    ['an answer that is not as the protocol has it', answering([{ id: 'cam-1' }])],
+    ['a secret that the engine does not know', answering({ message: 'x', code: 'UNAUTHORIZED', details: {} }, 401)],
+    ['a failure inside the engine', answering({ message: 'x', code: 'INTERNAL_ERROR', details: {} }, 500)],
   ])('treats %s as an engine that is not available', async (_what, answer) => {
-    const { client } = await engine(answer)
-    await expect(client.list()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE', details: { reason: 'engine_unavailable' } })
+    const { client } = await setUp(answer)
+    await expect(client.engine.list()).rejects.toMatchObject(NOT_AVAILABLE)
   })
 
-  it('is not available while no address is known, or nobody listens there', async () => {
-    const unknown = createEngineClient(createEngineCaller({ address: () => undefined })).engine
-    await expect(unknown.status()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
-    const nobody = createEngineClient(createEngineCaller({ address: () => ({ url: 'http://127.0.0.1:1', token: '' }) })).engine
-    await expect(nobody.status()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+  it.each([
+    ['no address is known', undefined],
+    ['nothing listens', { url: 'http://127.0.0.1:1', token: '' }],
+  ])('has no engine while %s', async (_when, address) => {
+    await expect(clientOf(address).engine.status()).rejects.toMatchObject(NOT_AVAILABLE)
   })
 
   it('reads events that come in pieces, and ends when the engine ends', async () => {
-    const { client } = await engine({ stream: ['{"type":"heart', 'beat"}\n{"type":"pipeline_removed",', '"id":"a","revision":7}\n'] })
-    const events = client.events(new AbortController().signal)[Symbol.asyncIterator]()
+    const { client, disconnect } = await setUp(
+      streaming('{"type":"heart', 'beat"}\n{"type":"pipeline_removed",', '"id":"a","revision":7}\n'),
+    )
+    const events = client.engine.events(new AbortController().signal)[Symbol.asyncIterator]()
     expect((await events.next()).value).toEqual({ type: 'heartbeat' })
     expect((await events.next()).value).toEqual({ type: 'pipeline_removed', id: 'a', revision: 7 })
     const next = events.next()
-    server?.closeAllConnections()
-    await expect(next).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+    disconnect()
+    await expect(next).rejects.toMatchObject(NOT_AVAILABLE)
   })
 
   it('ends a stream when its signal aborts, however often garbage was collected since', async () => {
-    const { client } = await engine({ stream: ['{"type":"heartbeat"}\n'] })
+    const { client } = await setUp(streaming('{"type":"heartbeat"}\n'))
     const stopping = new AbortController()
-    const events = client.events(stopping.signal)[Symbol.asyncIterator]()
+    const events = client.engine.events(stopping.signal)[Symbol.asyncIterator]()
     await events.next()
     const next = events.next()
     setFlagsFromString('--expose-gc')
@@ -103,5 +109,89 @@ describe('the engine client', () => {
     }
     stopping.abort()
     expect(await next).toEqual({ done: true, value: undefined })
+  })
+
+  it('shares the answers of reads, a picture as bytes', async () => {
+    const { asked, client } = await setUp(answering([]))
+    await Promise.all(Array.from({ length: 9 }, () => client.engine.list()))
+    expect(asked).toHaveLength(2)
+    const pictures = await Promise.all(Array.from({ length: 9 }, () => client.screenshots.snapshot('cam-1', { width: 80 })))
+    expect(new Set(pictures.map(({ body }) => (body instanceof Uint8Array ? Buffer.from(body).toString() : body)))).toEqual(new Set(['[]']))
+    expect(asked).toHaveLength(4)
+  })
+})
+
+const HASH = { hash: '$argon2id$x' }
+const good = answering(HASH)
+const dying: RequestListener = ({ socket }) => void socket.destroy()
+const dyingLate: RequestListener = ({ socket }, response) => {
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': 100 })
+  response.write('{"hash"', () => socket.destroy())
+}
+
+describe('a call while the engine is replaced', () => {
+  const waiting = () => {
+    const availability = new EngineAvailability()
+    const client = createEngineClient(createEngineCaller({ address: availability.address }), availability)
+    return { availability, client, hash: () => client.passwords.hash({ password: 'x' }) }
+  }
+
+  it('is sent when the engine is there', async () => {
+    const { availability, hash } = waiting()
+    availability.expect(5000)
+    const answer = hash()
+    availability.setAvailable(await startEngine(good))
+    expect(await answer).toEqual(HASH)
+  })
+
+  it.each([
+    ['before it answers', dying],
+    ['in the middle of its answer', dyingLate],
+  ])('is sent again when the engine ends %s', async (_when, ending) => {
+    const { availability, hash } = waiting()
+    const engines = [await startEngine(ending, 'a'), await startEngine(good, 'b')] as const
+    availability.setAvailable(engines[0])
+    const answer = hash()
+    setTimeout(() => availability.expect(5000), 30)
+    setTimeout(() => availability.setAvailable(engines[1]), 60)
+    expect(await answer).toEqual(HASH)
+    expect(engines.map(({ asked }) => asked.length)).toEqual([1, 1])
+  })
+
+  it('is sent twice at most: it may be what ends the engines', async () => {
+    const { availability, hash } = waiting()
+    const engines = [await startEngine(dying, 'a'), await startEngine(dying, 'b'), await startEngine(good, 'c')] as const
+    availability.setAvailable(engines[0])
+    const answer = expect(hash()).rejects.toMatchObject(NOT_AVAILABLE)
+    setTimeout(() => availability.setAvailable(engines[1]), 30)
+    setTimeout(() => availability.setAvailable(engines[2]), 500)
+    await answer
+    expect(engines.map(({ asked }) => asked.length)).toEqual([1, 1, 0])
+  })
+
+  it('is not sent again where its row does not allow it', async () => {
+    const { availability, client } = waiting()
+    const second = await startEngine(good, 'b')
+    availability.setAvailable(await startEngine(dying, 'a'))
+    const answer = expect(client.screenshots.remove('file.jpg')).rejects.toMatchObject(NOT_AVAILABLE)
+    setTimeout(() => availability.setAvailable(second), 30)
+    await answer
+    expect(second.asked).toEqual([])
+  })
+
+  it('does not wait when it asks whether the engine is there', async () => {
+    const { availability, client } = waiting()
+    availability.expect(60_000)
+    await expect(client.engine.status()).rejects.toMatchObject(NOT_AVAILABLE)
+    await expect(client.metrics.read()).rejects.toMatchObject(NOT_AVAILABLE)
+    availability.setUnavailable()
+  })
+
+  it('is not sent again when the engine refuses it', async () => {
+    const { availability, hash } = waiting()
+    const refusing = await startEngine(answering({ code: 'INTERNAL_ERROR', message: 'failed' }, 500))
+    availability.setAvailable(refusing)
+    await expect(hash()).rejects.toMatchObject(NOT_AVAILABLE)
+    expect(refusing.asked).toHaveLength(1)
   })
 })

@@ -1,119 +1,89 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { EngineDoor } from '../../../../lib/engine/engine-availability.ts'
+import { EngineAvailability } from '../../../../lib/engine/engine-availability.ts'
 import { useFakeTimers } from '../../../helpers/fake-timers.ts'
 
 const ENGINE = { url: 'http://127.0.0.1:1', token: 'first' }
 const NEXT = { url: 'http://127.0.0.1:1', token: 'second' }
 const REFUSED = { code: 'SERVICE_UNAVAILABLE', details: { reason: 'engine_unavailable' } }
 
+let availability: EngineAvailability
+
 beforeEach(() => {
   useFakeTimers()
+  availability = new EngineAvailability()
 })
 afterEach(() => {
   expect(vi.getTimerCount()).toBe(0)
   vi.useRealTimers()
 })
 
-describe('the way to the engine', () => {
-  it('is open while the engine is there', async () => {
-    const door = new EngineDoor()
-    door.open(ENGINE)
-    expect(await door.enter()).toBe(ENGINE)
-    expect(door.address()).toBe(ENGINE)
+const expectRefusal = (answer = availability.untilAvailable()) => expect(answer).rejects.toMatchObject(REFUSED)
+
+describe('the availability of the engine', () => {
+  it('answers at once while the engine is there, and while none is expected', async () => {
+    await expectRefusal()
+    availability.setAvailable(ENGINE)
+    expect(await availability.untilAvailable()).toBe(ENGINE)
+    expect(availability.address()).toBe(ENGINE)
   })
 
-  it('is shut at once while none is expected', async () => {
-    await expect(new EngineDoor().enter()).rejects.toMatchObject(REFUSED)
-  })
-
-  it('keeps callers waiting until the engine comes', async () => {
-    const door = new EngineDoor()
-    door.expect(5000)
-    const entered = [door.enter(), door.enter()]
+  it('keeps calls waiting until the engine comes', async () => {
+    availability.expect(5000)
+    const calls = [availability.untilAvailable(), availability.untilAvailable()]
     await vi.advanceTimersByTimeAsync(4999)
-    expect(door.waiting).toBe(2)
-    door.open(ENGINE)
-    expect(await Promise.all(entered)).toEqual([ENGINE, ENGINE])
-    expect(door.waiting).toBe(0)
+    expect(availability.waiting).toBe(2)
+    availability.setAvailable(ENGINE)
+    expect(await Promise.all(calls)).toEqual([ENGINE, ENGINE])
+    expect(availability.waiting).toBe(0)
   })
 
-  it('refuses who waited when the time is over, and everybody after that until the engine is there', async () => {
-    const door = new EngineDoor()
-    door.expect(5000)
-    const entered = expect(door.enter()).rejects.toMatchObject(REFUSED)
+  it('refuses waiting calls when the time is over, and all after that until the engine is there', async () => {
+    availability.expect(5000)
+    const refused = expectRefusal()
     await vi.advanceTimersByTimeAsync(5000)
-    await entered
-    await expect(door.enter()).rejects.toMatchObject(REFUSED)
-    door.open(ENGINE)
-    expect(await door.enter()).toBe(ENGINE)
+    await refused
+    await expectRefusal()
+    availability.setAvailable(ENGINE)
+    expect(await availability.untilAvailable()).toBe(ENGINE)
   })
 
-  it('lets no more than 256 wait', async () => {
-    const door = new EngineDoor()
-    door.expect(5000)
-    const entered = Array.from({ length: 256 }, () => door.enter())
-    await expect(door.enter()).rejects.toMatchObject(REFUSED)
-    door.open(ENGINE)
-    expect(await Promise.all(entered)).toHaveLength(256)
+  it('lets no more than 256 calls wait', async () => {
+    availability.expect(5000)
+    const calls = Array.from({ length: 256 }, () => availability.untilAvailable())
+    await expectRefusal()
+    availability.setAvailable(ENGINE)
+    expect(await Promise.all(calls)).toHaveLength(256)
   })
 
-  it('lets nobody wait while the service ends', async () => {
-    const door = new EngineDoor()
-    door.expect(5000)
-    const entered = expect(door.enter()).rejects.toMatchObject(REFUSED)
-    door.stopWaiting()
-    await entered
-    door.expect(5000)
-    await expect(door.enter()).rejects.toMatchObject(REFUSED)
-  })
-
-  it('stays open for running requests while the service ends', async () => {
-    const door = new EngineDoor()
-    door.open(ENGINE)
-    door.stopWaiting()
-    expect(await door.enter()).toBe(ENGINE)
+  it('lets no call wait while the service ends, and lets calls through as long as the engine is there', async () => {
+    availability.expect(5000)
+    const refused = expectRefusal()
+    availability.refuseToWait()
+    await refused
+    availability.expect(5000)
+    await expectRefusal()
+    availability.setAvailable(ENGINE)
+    availability.refuseToWait()
+    expect(await availability.untilAvailable()).toBe(ENGINE)
   })
 })
 
-describe('the engine after one that was lost', () => {
-  it('is waited for', async () => {
-    const door = new EngineDoor()
-    door.open(ENGINE)
-    const next = door.hasNext(ENGINE)
-    await vi.advanceTimersByTimeAsync(20)
-    door.expect(5000)
-    await vi.advanceTimersByTimeAsync(400)
-    door.open(NEXT)
-    expect(await next).toBe(true)
-  })
-
-  it('may have come already', async () => {
-    const door = new EngineDoor()
-    door.open(NEXT)
-    expect(await door.hasNext(ENGINE)).toBe(true)
-  })
-
-  it('does not come while the present one is there', async () => {
-    const door = new EngineDoor()
-    door.open(ENGINE)
-    const next = door.hasNext(ENGINE)
-    await vi.advanceTimersByTimeAsync(1000)
-    expect(await next).toBe(false)
-  })
-
-  it('is not the same one found again', async () => {
-    const door = new EngineDoor()
-    door.expect(5000)
-    const next = door.hasNext(ENGINE)
-    door.open({ ...ENGINE })
-    expect(await next).toBe(false)
-  })
-
-  it('may not come in time', async () => {
-    const door = new EngineDoor()
-    door.expect(5000)
-    const next = door.hasNext(ENGINE)
+describe('an engine that ended', () => {
+  it.each([
+    ['is replaced when another one comes in time', [{ after: 20 }, { after: 400, engine: NEXT }], true],
+    ['is replaced when another one is there already', [{ after: 0, engine: NEXT }], true],
+    ['has not ended while it stays', [], false],
+    ['is not replaced when it is found again', [{ after: 20 }, { after: 400, engine: { ...ENGINE } }], false],
+    ['is not replaced when none comes in time', [{ after: 20 }], false],
+  ])('%s', async (_title, course: readonly { readonly after: number; readonly engine?: typeof ENGINE }[], expected) => {
+    availability.setAvailable(ENGINE)
+    const replaced = availability.isReplaced(ENGINE)
+    for (const { after, engine } of course) {
+      await vi.advanceTimersByTimeAsync(after)
+      if (engine === undefined) availability.expect(5000)
+      else availability.setAvailable(engine)
+    }
     await vi.advanceTimersByTimeAsync(5000)
-    expect(await next).toBe(false)
+    expect(await replaced).toBe(expected)
   })
 })
