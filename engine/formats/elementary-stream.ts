@@ -6,7 +6,7 @@ import type { RtpStream } from '../rtp/stream.ts'
 import type { PictureOrder } from './picture-order.ts'
 
 /** An access unit as a decoder takes it. */
-export interface Picture {
+export interface CodedPicture {
   readonly codec: VideoCodec
   readonly key: boolean
   /** A key picture begins with its parameter sets. */
@@ -31,7 +31,7 @@ const MAX_BYTES = 16 * 1024
  */
 export class ElementaryStream {
   readonly #order: Pick<PictureOrder, 'kept'>
-  readonly #pictures = new WeakMap<AccessUnit, Picture | 'none'>()
+  readonly #pictures = new WeakMap<AccessUnit, CodedPicture | 'none'>()
   readonly #sets = new Map<ParameterSet, Map<number, Nal>>()
   readonly #unsubscribe: readonly (() => void)[]
   #codec: VideoCodec | undefined
@@ -53,7 +53,7 @@ export class ElementaryStream {
   }
 
   /** The picture of a unit; undefined when the unit has none, or no parameter sets are known yet. Units are asked for in their order. */
-  picture(unit: AccessUnit): Picture | undefined {
+  picture(unit: AccessUnit): CodedPicture | undefined {
     const known = this.#pictures.get(unit)
     if (known !== undefined) return known === 'none' ? undefined : known
     const picture = this.#read(unit)
@@ -81,7 +81,7 @@ export class ElementaryStream {
     }
   }
 
-  #read(unit: AccessUnit): Picture | undefined {
+  #read(unit: AccessUnit): CodedPicture | undefined {
     const codec = this.#codec
     if (codec === undefined) return undefined
     const nals = codec.depacketize(unit.payloads())
@@ -131,7 +131,7 @@ export class ElementaryStream {
     return [...own.slice(0, at), ...sets, ...own.slice(at)]
   }
 
-  #reordering(codec: VideoCodec): Pick<Picture, 'reorders' | 'reorderFrames'> {
+  #reordering(codec: VideoCodec): Pick<CodedPicture, 'reorders' | 'reorderFrames'> {
     const { kept } = this.#order
     const [sps] = this.#sets.get('sps')?.values() ?? []
     const reorderFrames = sps === undefined ? undefined : codec.reorderFrames(nalBytes(sps))

@@ -5,7 +5,7 @@ import type { Format, FormatSource } from './format.ts'
 import { PictureOrder } from './picture-order.ts'
 import { TsFormat } from './ts-format.ts'
 
-interface PipelineMedia {
+interface FormatInput {
   readonly video: RtpStream
   /** The KLV that is passed on; undefined when none is. */
   readonly klv: () => RtpStream | undefined
@@ -16,14 +16,14 @@ interface PipelineMedia {
 /** The media of one pipeline as bytes. A format exists while it has users, and converts each access unit once for all of them. */
 export class MediaFormats implements FormatSource {
   readonly video: RtpStream
-  readonly #media: PipelineMedia
+  readonly #media: FormatInput
   readonly #order: PictureOrder
   #elementary: ElementaryStream | undefined
   readonly #formats = new Map<string, { readonly format: Format; users: number }>()
   #losses = 0
   #firstUnitAfterLoss = 0
 
-  constructor(media: PipelineMedia) {
+  constructor(media: FormatInput) {
     const { video } = media
     this.video = video
     this.#media = media

@@ -7,7 +7,7 @@ import { DecodeClock } from '../mpegts/decode-clock.ts'
 import { type Chunk, type Counters, PES_HEADER_BYTES, type PictureTime, type Program, TsMuxer } from '../mpegts/ts-muxer.ts'
 import type { AccessUnit } from '../rtp/access-unit.ts'
 import type { RtpStream } from '../rtp/stream.ts'
-import type { Picture } from './elementary-stream.ts'
+import type { CodedPicture } from './elementary-stream.ts'
 import type { Format, FormatSource } from './format.ts'
 import { type TsChunks, TsSink } from './ts-sink.ts'
 
@@ -136,7 +136,7 @@ export class TsFormat implements Format, TsChunks {
     return Buffer.concat([muxing.muxer.tables(this.#programOf(picture)), packets])
   }
 
-  #withFrameRate(nals: readonly Nal[], { codec, key }: Picture): readonly Nal[] {
+  #withFrameRate(nals: readonly Nal[], { codec, key }: CodedPicture): readonly Nal[] {
     const { frameRate } = this.#streams
     if (frameRate === undefined || !key) return nals
     return nals.map((nal) => {
@@ -150,7 +150,7 @@ export class TsFormat implements Format, TsChunks {
     return this.#program?.klv === true ? muxer.klv(unit.payload(), ticksOf(unit.mediaMs + shiftMs)) : undefined
   }
 
-  #timesOf(unit: AccessUnit, { reorders, reorderFrames }: Picture, shiftMs: number): Times {
+  #timesOf(unit: AccessUnit, { reorders, reorderFrames }: CodedPicture, shiftMs: number): Times {
     const pts = ticksOf(unit.mediaMs + shiftMs)
     if (reorders !== true) return { pts, dts: pts }
     const known = this.#times.get(unit)
@@ -174,7 +174,7 @@ export class TsFormat implements Format, TsChunks {
     return false
   }
 
-  #programOf({ codec }: Picture): Program {
+  #programOf({ codec }: CodedPicture): Program {
     const klv = this.#streams.klv?.caps !== undefined && this.#streams.hasKlv()
     const before = this.#program
     if (before?.videoType === codec.streamType && before.klv === klv) return before
@@ -186,5 +186,5 @@ export class TsFormat implements Format, TsChunks {
 const ticksOf = (mediaMs: number): number => FIRST_TICK + Math.round(mediaMs * 90)
 
 /** Each access unit begins with a delimiter (ISO/IEC 13818-1 sections 2.14.1 and 2.17.1). */
-const delimited = ({ codec, nals }: Picture): readonly Nal[] =>
+const delimited = ({ codec, nals }: CodedPicture): readonly Nal[] =>
   nals[0]?.type === codec.accessUnitDelimiter ? nals : [{ type: codec.accessUnitDelimiter, pieces: [codec.delimiter] }, ...nals]

@@ -1,5 +1,5 @@
-import type { RtspConnection } from '../rtsp/client/client-connection.ts'
-import type { RtspSession } from '../rtsp/client/client-session.ts'
+import type { ClientConnection } from '../rtsp/client/client-connection.ts'
+import type { ClientSession } from '../rtsp/client/client-session.ts'
 import { openUdpReceiver } from '../rtsp/client/udp-receiver.ts'
 import { formatInterleaved } from '../rtsp/protocol/interleaved.ts'
 import type { Channels } from '../rtsp/protocol/transport.ts'
@@ -17,8 +17,8 @@ export interface Carrier {
 
 /** The session over which a track is set up, and where its packets go. */
 export interface CarrierContext {
-  readonly session: RtspSession
-  readonly connection: RtspConnection
+  readonly session: ClientSession
+  readonly connection: ClientConnection
   readonly router: FrameRouter
   /** Called with what the router throws. */
   readonly onError: (error: unknown) => void

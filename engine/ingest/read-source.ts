@@ -3,7 +3,7 @@ import { Fault } from '../faults/fault.ts'
 import { RtpFramingError, type RtpStream } from '../rtp/stream.ts'
 import { IGNORE } from '../rtsp/client/client-connection.ts'
 import { breakFault, notUnderstood, sourceEnded } from '../rtsp/client/client-faults.ts'
-import { RtspSession } from '../rtsp/client/client-session.ts'
+import { ClientSession } from '../rtsp/client/client-session.ts'
 import type { Described } from '../rtsp/client/describe-source.ts'
 import { keepAlive } from '../rtsp/client/keep-alive.ts'
 import type { RtspRequest } from '../rtsp/protocol/message.ts'
@@ -50,7 +50,7 @@ class SourceReading {
   readonly #source: OpenSource
   readonly #run: SourceRun
   readonly #over = new AbortController()
-  readonly #session: RtspSession
+  readonly #session: ClientSession
   readonly #guard: FloodGuard
   readonly #router: FrameRouter
   #playing = false
@@ -61,7 +61,7 @@ class SourceReading {
     this.#run = run
     this.#guard = new FloodGuard(run.streams)
     this.#router = new FrameRouter(this.#guard)
-    this.#session = new RtspSession(source.described, this.#over.signal)
+    this.#session = new ClientSession(source.described, this.#over.signal)
   }
 
   async read(): Promise<Fault | undefined> {

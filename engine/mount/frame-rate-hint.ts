@@ -7,55 +7,55 @@ import type { RtpStream } from '../rtp/stream.ts'
 /** Pictures of a GOP that a rate is measured from, at least and at most. */
 const MIN_UNITS = 6
 const MAX_UNITS = 300
-/** From so many on the rate stays; before, it is measured again among twice as many. The first pictures of a stream come unevenly. */
+/** With this many the rate is final; with fewer it is measured again among twice as many, since a stream begins unevenly. */
 const ENOUGH_UNITS = 48
-/** A step between two pictures counts that differs from the usual one by at most this part of it: the others are losses. */
+/** Steps between two pictures that differ from the usual one by more than this part of it are losses, and do not count. */
 const USUAL = 0.25
-/** Up to this part a rate differs from the one that was meant, by the resolution of the camera's clock. */
+/** A measured rate differs from the nominal one by up to this part: the resolution of the camera's clock. */
 const TOLERANCE = 0.01
 const MAX_RATE = 240
 const TELEVISION_RATES: readonly FrameRate[] = [24, 30, 60].map((rate) => ({ numerator: rate * 1000, denominator: 1001 }))
 
 /**
- * Tells who joins the frame rate of an H.264 or H.265 stream whose parameter sets do not. Many clients, FFmpeg among them, guess
- * it from the times of the first pictures, which are those of the cached GOP, drawn together: they take thousands of pictures a
- * second, and an output of a fixed rate becomes as many copies of each picture.
+ * Announces the frame rate of an H.264 or H.265 stream whose parameter sets do not state it. Many clients, FFmpeg among them, guess
+ * it from the times of the first pictures. Those are the cached GOP with compressed timestamps: the guess is thousands of pictures per
+ * second, and an output of a fixed rate then repeats each picture as often.
  *
- * The rate is measured in the cached GOP when somebody joins. Whoever joins from then on gets sequence parameter sets with it, in
- * the description and in the stream. For those who were there before, the sets stay as they were: multiplexers refuse others.
- * Whose description came before it could be measured gets the cached pictures with their own times, to guess it from these.
+ * The rate is measured in the cached GOP when a reader joins. Readers that join from then on get sequence parameter sets with the rate,
+ * in the description and in the stream. For earlier readers the sets stay as they were: multiplexers refuse others. A reader that was
+ * described before the rate could be measured gets the cached pictures with their original timestamps, to guess the rate from these.
  */
 export class FrameRateHint {
   readonly #stream: Pick<RtpStream, 'caps' | 'gop'>
   /** The set that the rate belongs to. */
   #sps: Buffer | undefined
   #measuredUnits = 0
-  #told: ToldRate | undefined
+  #announced: AnnouncedRate | undefined
 
   constructor(stream: Pick<RtpStream, 'caps' | 'gop'>) {
     this.#stream = stream
   }
 
-  /** What is to be told to who joins now; undefined when the stream tells it, or too few pictures have come. */
+  /** The rate to announce to a new reader; undefined when the stream states it, or too few pictures have come. */
   rate(): FrameRate | undefined {
     const units = this.#stream.gop?.units ?? []
     const sps = units.length < MIN_UNITS ? undefined : this.#silentSps()
-    if (sps === undefined) return this.#told?.rate
+    if (sps === undefined) return this.#announced?.rate
     const isEnough = this.#measuredUnits >= ENOUGH_UNITS || units.length < 2 * this.#measuredUnits
-    if (isEnough && this.#sps?.equals(sps)) return this.#told?.rate
+    if (isEnough && this.#sps?.equals(sps)) return this.#announced?.rate
     this.#sps = Buffer.from(sps)
     this.#measuredUnits = units.length
     const rate = measureFrameRate(units.slice(-MAX_UNITS))
-    this.#told = rate && new ToldRate(this.#stream, rate)
+    this.#announced = rate && new AnnouncedRate(this.#stream, rate)
     return rate
   }
 
-  /** Nothing tells the rate to who joins now, since too few pictures have come. */
+  /** A new reader has to guess the rate: too few pictures have come to measure it. */
   get mustBeGuessed(): boolean {
     return this.#silentSps() !== undefined && this.rate() === undefined && (this.#stream.gop?.units.length ?? 0) < MIN_UNITS
   }
 
-  /** The first set that does not say the rate. */
+  /** The first sequence parameter set that does not state the rate. */
   #silentSps(): Buffer | undefined {
     const { caps, gop } = this.#stream
     const codec = CODECS.get(caps?.encodingName ?? '')
@@ -77,16 +77,16 @@ export class FrameRateHint {
     return { ...caps, parameters }
   }
 
-  /** What a reader that joins now gets instead of each unit. */
+  /** Returns what a reader that joins now gets in place of each unit. */
   join(): (unit: AccessUnit) => AccessUnit {
     this.rate()
-    const told = this.#told
-    return (unit) => (told !== undefined && unit.key ? told.in(unit) : unit)
+    const announced = this.#announced
+    return (unit) => (announced !== undefined && unit.key ? announced.in(unit) : unit)
   }
 }
 
-/** A rate, and the key frames that say it: made once for all readers that are told it. */
-class ToldRate {
+/** A rate, and the key frames with it: made once for all readers that get them. */
+class AnnouncedRate {
   readonly rate: FrameRate
   readonly #stream: Pick<RtpStream, 'caps'>
   readonly #units = new WeakMap<AccessUnit, AccessUnit>()
@@ -102,20 +102,20 @@ class ToldRate {
     if (known !== undefined) return known
     const { encodingName = '' } = this.#stream.caps ?? {}
     const codec = CODECS.get(encodingName)
-    const told = unit.withNals(encodingName, (nal) => {
+    const announced = unit.withNals(encodingName, (nal) => {
       const set = codec?.withFrameRate(nal, this.rate)
       return set && Buffer.from(set)
     })
-    this.#units.set(unit, told)
+    this.#units.set(unit, announced)
     this.#last?.release()
-    this.#last = told
-    return told
+    this.#last = announced
+    return announced
   }
 }
 
 const hints = new WeakMap<RtpStream, FrameRateHint>()
 
-/** The one of a stream: all who join must be told the same. */
+/** One for each stream: the rate is the same for all readers that join. */
 export const frameRateHint = (stream: RtpStream): FrameRateHint => {
   const known = hints.get(stream)
   if (known !== undefined) return known
@@ -124,19 +124,19 @@ export const frameRateHint = (stream: RtpStream): FrameRateHint => {
   return hint
 }
 
-/** To ask whether a set says its rate. */
+/** To find out whether a set states its rate. */
 const ANY: FrameRate = { numerator: 1, denominator: 1 }
 
 const describedNals = ({ capsFields }: VideoCodec, { parameters }: RtpCaps): readonly Buffer[] =>
   capsFields.flatMap((name) => (parameters.get(name) ?? '').split(',').map((set) => Buffer.from(set, 'base64')))
 
-/** Of a set in Base64. */
+/** A set in Base64. */
 const withFrameRate = (codec: VideoCodec, set: string, rate: FrameRate): string => {
-  const told = codec.withFrameRate(Buffer.from(set, 'base64'), rate)
-  return told === undefined ? set : Buffer.from(told).toString('base64')
+  const changed = codec.withFrameRate(Buffer.from(set, 'base64'), rate)
+  return changed === undefined ? set : Buffer.from(changed).toString('base64')
 }
 
-/** Pictures per second of a GOP, whatever the order of its units; undefined when they are too few, or their times make no sense. */
+/** Pictures per second of a GOP, with its units in any order; undefined when they are too few or their times are no steady rate. */
 export const measureFrameRate = (units: readonly { readonly mediaMs: number }[]): FrameRate | undefined => {
   const times = units.map(({ mediaMs }) => mediaMs).sort((one, other) => one - other)
   const steps = times.flatMap((time, at) =>
@@ -149,7 +149,7 @@ export const measureFrameRate = (units: readonly { readonly mediaMs: number }[])
   return rate <= MAX_RATE && rate >= 1 ? nearestRate(rate) : undefined
 }
 
-/** Whole, or a rate of television; any other one to a thousandth. */
+/** A whole number or a television rate when one is close; else to a thousandth. */
 const nearestRate = (rate: number): FrameRate => {
   const whole = { numerator: Math.round(rate), denominator: 1 }
   const distance = ({ numerator, denominator }: FrameRate): number => Math.abs(numerator / denominator - rate)

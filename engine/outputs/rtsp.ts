@@ -2,7 +2,7 @@ import { type PipelineConfig, parseOutputUri } from '../../lib/schema/pipeline.t
 import type { Settings } from '../../lib/schema/settings.ts'
 import { validationError } from '../../lib/validate.ts'
 import { Fault } from '../faults/fault.ts'
-import type { MountOptions, MountPoint, MountStats } from '../mount/mount.ts'
+import type { MountOptions, MountPoint, MountStats } from '../mount/mount-point.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import type { ReaderCredentials } from '../rtsp/access/authenticator.ts'
 import type { Mount, Publisher } from '../rtsp/publisher/publisher.ts'

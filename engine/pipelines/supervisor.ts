@@ -9,7 +9,7 @@ import { isAtRest, type PipelineConfig, type PipelineView, parseOutputUri } from
 import { DEFAULT_SETTINGS, type Settings } from '../../lib/schema/settings.ts'
 import { Fault, faultToApiError } from '../faults/fault.ts'
 import type { KlvCounts, KlvTap, Located } from '../klv/tap.ts'
-import type { LiveVideo } from '../live/live.ts'
+import type { LiveVideo } from '../live/live-video.ts'
 import { requireOtherReceivers, requireOwnAddress } from '../outputs/check-addresses.ts'
 import { findFreePort } from '../outputs/ports.ts'
 import { readerCredentials } from '../outputs/rtsp.ts'

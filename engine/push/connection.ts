@@ -11,7 +11,7 @@ import type { PushLine } from './line.ts'
 /** Begins to feed a child. */
 export type OpenFeed = (out: Writable, options: TsFeedOptions) => TsFeed
 
-export interface Connection {
+interface PushConnection {
   readonly line: PushLine
   readonly openFeed: OpenFeed
   readonly signal: AbortSignal
@@ -41,7 +41,7 @@ const ERROR = /^ERROR: from element /
 const PROGRESS = /^progress \([\d:]+\): (\d+)/
 
 /** One child of a push, from its start until it is reaped. */
-export const runConnection = async (connection: Connection): Promise<ConnectionEnd> => {
+export const runConnection = async (connection: PushConnection): Promise<ConnectionEnd> => {
   const { line, openFeed, signal, log, onStart } = connection
   const child = startChild('gst-launch-1.0', line.args, { mediaPipes: 0, reach: line.reach, input: true })
   const tail: string[] = []
@@ -89,7 +89,7 @@ export const runConnection = async (connection: Connection): Promise<ConnectionE
   }
 }
 
-const followProgress = (child: Child, { line, log }: Connection, onSending: () => void): void => {
+const followProgress = (child: Child, { line, log }: PushConnection, onSending: () => void): void => {
   let begun = line.begins === undefined
   let sending = false
   onLine(child.stdout, (text) => {

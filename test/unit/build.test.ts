@@ -10,7 +10,7 @@ describe('the layer check of the build', () => {
     ['handlers/node/http-server.ts', 'handlers/http/router.ts'],
     ['db/pipelines.ts', 'lib/repositories/repositories.ts'],
     ['engine/pipelines/supervisor.ts', 'lib/schema/pipeline.ts'],
-    ['engine/mount/mount.ts', 'engine/rtp/stream.ts'],
+    ['engine/mount/mount-point.ts', 'engine/rtp/stream.ts'],
     ['engine/klv/st0601/packet.ts', 'engine/klv/st0601/tags.ts'],
     ['engine/main.ts', 'engine/pipelines/supervisor.ts'],
   ])('lets %s import %s', (file, path) => {
@@ -27,8 +27,8 @@ describe('the layer check of the build', () => {
     ['db/pipelines.ts', 'handlers/app.ts', 'db may not import handlers'],
     ['engine/pipelines/supervisor.ts', 'handlers/app.ts', 'engine/pipelines may not import handlers'],
     ['engine/pipelines/supervisor.ts', 'db/open.ts', 'engine/pipelines may not import db'],
-    ['engine/mount/mount.ts', 'engine/pipelines/actor.ts', 'engine/mount may not import engine/pipelines'],
-    ['engine/rtp/stream.ts', 'engine/mount/mount.ts', 'engine/rtp may not import engine/mount'],
+    ['engine/mount/mount-point.ts', 'engine/pipelines/actor.ts', 'engine/mount may not import engine/pipelines'],
+    ['engine/rtp/stream.ts', 'engine/mount/mount-point.ts', 'engine/rtp may not import engine/mount'],
     ['engine/klv/st0601/packet.ts', 'engine/rtp/stream.ts', 'engine/klv/st0601 may not import engine/rtp'],
   ])('refuses that %s imports %s', (file, path, why) => {
     expect(layerViolations(imports({ [file]: [path] }))).toEqual([`${file} imports ${path}: ${why}`])

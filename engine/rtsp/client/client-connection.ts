@@ -51,7 +51,7 @@ interface Pending {
  * A connection to an RTSP server, as its client. The certificate of rtsps:// is not verified: cameras sign their own. TLS hides the
  * stream, it does not prove who sends it.
  */
-export class RtspConnection {
+export class ClientConnection {
   /** Resolves when the connection is closed: to the error that broke it, undefined when the server or `close` closed it. */
   readonly closed: Promise<unknown>
   handlers = IGNORE
@@ -88,13 +88,13 @@ export class RtspConnection {
   }
 
   /** Connects to the server of an address. Rejects with the socket's error, or the reason of `deadline`. */
-  static open({ scheme, host, port: given }: Address, deadline: AbortSignal): Promise<RtspConnection> {
+  static open({ scheme, host, port: given }: Address, deadline: AbortSignal): Promise<ClientConnection> {
     return new Promise((resolve, reject) => {
       deadline.throwIfAborted()
       const secure = scheme === 'rtsps'
       const port = given ?? (secure ? RTSPS_PORT : 554)
       const received = new ReceiveBuffer()
-      let connection: RtspConnection | undefined
+      let connection: ClientConnection | undefined
       const callback = (bytes: number): boolean => {
         const chunk = received.take(bytes)
         if (connection === undefined) return true
@@ -116,7 +116,7 @@ export class RtspConnection {
       socket.once(secure ? 'secureConnect' : 'connect', () => {
         deadline.removeEventListener('abort', onAbort)
         socket.removeListener('error', fail)
-        connection = new RtspConnection(socket)
+        connection = new ClientConnection(socket)
         resolve(connection)
       })
     })

@@ -19,7 +19,7 @@ interface SessionTrack {
 const WRONG_ADDRESS = new Set([400, 404, 405, 451, 454, 459])
 
 /** One RTSP session as its client, over the connection of its description (RFC 2326). Requests are made one after the other. */
-export class RtspSession {
+export class ClientSession {
   readonly #described: Described
   readonly #signal: AbortSignal
   #base: string
@@ -89,7 +89,7 @@ export class RtspSession {
     return (named ?? (starts.length === tracks.length ? starts[at] : undefined))?.timestamp
   }
 
-  /** Keeps the session, and asks what the server can do or whether it is there. Rejects as RtspConnection.request. */
+  /** Keeps the session, and asks what the server can do or whether it is there. Rejects as ClientConnection.request. */
   ping(method: 'OPTIONS' | 'GET_PARAMETER', deadline: AbortSignal): Promise<RtspResponse> {
     return this.send(method, this.#aggregate, {}, deadline)
   }

@@ -4,7 +4,7 @@ import { requestFault, type SourceRequest, statusFault } from '../../faults/netw
 import type { RtspResponse } from '../protocol/message.ts'
 import { parseSdp, type SessionDescription } from '../protocol/sdp.ts'
 import { Authorizer } from './authorizer.ts'
-import { ClosedEarly, RtspConnection } from './client-connection.ts'
+import { ClientConnection, ClosedEarly } from './client-connection.ts'
 
 const RTSP = { name: 'RTSP', schemes: ['rtsp', 'rtsps', 'rtspt'] } as const
 const MAX_REDIRECTS = 3
@@ -20,7 +20,7 @@ export interface Described {
   /** What the server says of itself (Server); empty when it says nothing. */
   readonly server: string
   /** Open; the caller closes it. */
-  readonly connection: RtspConnection
+  readonly connection: ClientConnection
   readonly authorizer: Authorizer
 }
 
@@ -66,7 +66,7 @@ const baseOf = ({ headers }: RtspResponse, url: string): string => headers.get('
 
 interface Answered {
   readonly response: RtspResponse
-  readonly connection: RtspConnection
+  readonly connection: ClientConnection
   readonly authorizer: Authorizer
 }
 
@@ -75,10 +75,10 @@ const requestDescription = async (address: Address, request: SourceRequest): Pro
   const { deadline } = request
   const url = requestUrl(address)
   const authorizer = new Authorizer(address.user === undefined ? undefined : { user: address.user, password: address.password ?? '' })
-  let connection: RtspConnection | undefined
+  let connection: ClientConnection | undefined
   try {
     for (let tries = 1; ; tries++) {
-      connection ??= await RtspConnection.open(address, deadline)
+      connection ??= await ClientConnection.open(address, deadline)
       const headers = { Accept: 'application/sdp', Authorization: authorizer.header('DESCRIBE', url) }
       const response: RtspResponse | undefined = await connection.request('DESCRIBE', url, headers, deadline).catch((error: unknown) => {
         if (tries === 1 || tries >= MAX_TRIES || deadline.aborted) throw error

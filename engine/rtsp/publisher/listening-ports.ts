@@ -19,7 +19,7 @@ const socketsFor = (hosts: readonly string[]): readonly string[] => {
 }
 
 /** The listening sockets of a publisher. Several mounts may claim one port; the last release frees it. */
-export class Listeners {
+export class ListeningPorts {
   readonly #onSocket: (socket: Socket) => void
   readonly #claims = new Map<number, string[]>()
   readonly #servers = new Map<number, Map<string, Server>>()

@@ -1,5 +1,5 @@
 import { frameRateHint } from '../../mount/frame-rate-hint.ts'
-import type { MountPoint } from '../../mount/mount.ts'
+import type { MountPoint } from '../../mount/mount-point.ts'
 import type { RtpCaps } from '../../rtp/caps.ts'
 import { formatSdp, type SdpAttribute } from '../protocol/sdp.ts'
 

@@ -8,12 +8,12 @@ import type { OutputAddress } from '../../../lib/schema/pipeline.ts'
 import { Tally } from '../../../lib/slots.ts'
 import { validationError } from '../../../lib/validate.ts'
 import { DEFAULT_LIMITS, type PublisherLimits } from '../../mount/limits.ts'
-import { type MountOptions, MountPoint, type MountStats } from '../../mount/mount.ts'
+import { type MountOptions, MountPoint, type MountStats } from '../../mount/mount-point.ts'
 import { Authenticator, type ReaderCredentials } from '../access/authenticator.ts'
 import type { CertificateFiles } from '../access/certificate.ts'
 import { TlsFront } from '../access/tls-front.ts'
-import { type ConnectionHost, RtspConnection } from './connection.ts'
-import { canonicalHost, covers, type ListenAddress, Listeners } from './listening-ports.ts'
+import { canonicalHost, covers, type ListenAddress, ListeningPorts } from './listening-ports.ts'
+import { type ConnectionHost, ServerConnection } from './server-connection.ts'
 
 interface PublisherOptions {
   readonly log: Log
@@ -87,14 +87,14 @@ const listenError = (error: unknown, { port, ...named }: OutputAddress, host: st
 
 class RtspPublisher implements Publisher {
   readonly #host: ConnectionHost
-  readonly #listeners: Listeners
+  readonly #ports: ListeningPorts
   /** Where outputs listen whose address is 0.0.0.0. */
   readonly #anyHost: string
   readonly #tls: TlsFront | undefined
   readonly #authenticator: Authenticator
   /** Every open connection, also one that has not sent its first byte or is in its TLS handshake. */
   readonly #sockets = new Set<Socket>()
-  readonly #connections = new Set<RtspConnection>()
+  readonly #connections = new Set<ServerConnection>()
   readonly #perAddress = new Tally()
   readonly #received: ClientAllowances
   readonly #mounts = new Set<MountPoint>()
@@ -107,7 +107,7 @@ class RtspPublisher implements Publisher {
 
   constructor(options: PublisherOptions) {
     this.#clock = options.clock ?? { now: () => Date.now() }
-    this.#listeners = new Listeners((socket) => this.#accept(socket))
+    this.#ports = new ListeningPorts((socket) => this.#accept(socket))
     const limits = { ...DEFAULT_LIMITS, ...options.limits }
     this.#anyHost = options.host ?? ANY_HOST
     this.#authenticator = new Authenticator({ log: options.log, failuresPerMinute: limits.failuresPerMinute })
@@ -127,7 +127,7 @@ class RtspPublisher implements Publisher {
   }
 
   get listening(): readonly ListenAddress[] {
-    return this.#listeners.addresses
+    return this.#ports.addresses
   }
 
   get connections(): number {
@@ -149,7 +149,7 @@ class RtspPublisher implements Publisher {
     const point = new MountPoint(at, options, context)
     this.#mounts.add(point)
     try {
-      await this.#listeners.claim(at)
+      await this.#ports.claim(at)
     } catch (error) {
       point.close()
       this.#mounts.delete(point)
@@ -176,7 +176,7 @@ class RtspPublisher implements Publisher {
     if (!this.#mounts.delete(point)) return
     point.close()
     for (const connection of this.#connections) if (connection.session?.mount === point) connection.destroy()
-    await this.#listeners.release(point, () => {
+    await this.#ports.release(point, () => {
       for (const socket of this.#sockets) if (socket.localPort === point.port) socket.destroy()
     })
   }
@@ -206,7 +206,7 @@ class RtspPublisher implements Publisher {
   }
 
   #connect(socket: Socket): void {
-    this.#connections.add(new RtspConnection(socket, this.#host))
+    this.#connections.add(new ServerConnection(socket, this.#host))
     if (this.#checkTimer !== undefined) return
     this.#checkedMs = performance.now()
     this.#checkTimer = setInterval(() => this.#checkLimits(), CHECK_INTERVAL_MS).unref()

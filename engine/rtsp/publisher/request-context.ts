@@ -1,12 +1,12 @@
 import type { Log } from '../../../lib/ports.ts'
 import type { PublisherLimits } from '../../mount/limits.ts'
-import type { MountPoint } from '../../mount/mount.ts'
+import type { MountPoint } from '../../mount/mount-point.ts'
 import type { Gate } from '../access/authenticator.ts'
 import type { HeaderFields } from '../protocol/format-message.ts'
 import { parseSession } from '../protocol/header-fields.ts'
 import type { RtspRequest } from '../protocol/message.ts'
 import type { RequestTarget } from '../protocol/request-url.ts'
-import type { RtspSession } from './session.ts'
+import type { ServerSession } from './server-session.ts'
 
 /** What a request handler reads and changes of the connection that the request came on. */
 export interface RequestContext {
@@ -25,12 +25,12 @@ export interface RequestContext {
   readonly localAuthority: string
   /** Aborted when the connection has closed. */
   readonly signal: AbortSignal
-  readonly session: RtspSession | undefined
+  readonly session: ServerSession | undefined
   /** The latest description did not say the frame rate. */
   guessesRate: boolean
   findMount(path: string): MountPoint | undefined
   mayOpenUdp(): boolean
-  createSession(mount: MountPoint): RtspSession
+  createSession(mount: MountPoint): ServerSession
 }
 
 export interface OutgoingResponse {
@@ -53,12 +53,12 @@ export type RequestHandler = (
 export const NOT_FOUND: OutgoingResponse = { status: 404 }
 
 /** The session that a request names; `unknown` when it names one of another connection, or none that exists. */
-export const sessionOf = (context: RequestContext, request: RtspRequest): RtspSession | 'unknown' | undefined => {
+export const sessionOf = (context: RequestContext, request: RtspRequest): ServerSession | 'unknown' | undefined => {
   const id = parseSession(request.headers.get('session'))?.id
   if (id === undefined) return undefined
   return context.session?.id === id ? context.session : 'unknown'
 }
 
 /** The Session header (RFC 2326 section 12.37) with its timeout in seconds; none without a session. */
-export const sessionHeader = (context: RequestContext, session: RtspSession | undefined): HeaderFields =>
+export const sessionHeader = (context: RequestContext, session: ServerSession | undefined): HeaderFields =>
   session ? { Session: `${session.id};timeout=${Math.round(context.limits.sessionTimeoutMs / 1000)}` } : {}

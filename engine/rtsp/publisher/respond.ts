@@ -5,7 +5,7 @@ import type { RtspRequest } from '../protocol/message.ts'
 import { parseRequestUrl, type RequestTarget } from '../protocol/request-url.ts'
 import { mountSdp, trackControl, trackOf } from './mount-sdp.ts'
 import { NOT_FOUND, type OutgoingResponse, type RequestContext, type RequestHandler, sessionHeader, sessionOf } from './request-context.ts'
-import type { RtspSession } from './session.ts'
+import type { ServerSession } from './server-session.ts'
 import { setup } from './setup.ts'
 
 const METHODS = 'OPTIONS, DESCRIBE, SETUP, PLAY, PAUSE, TEARDOWN, GET_PARAMETER, SET_PARAMETER'
@@ -73,7 +73,7 @@ const play: RequestHandler = (context, request, target) => {
 /** The RTP-Info header (RFC 2326 section 12.33). */
 const rtpInfo = (
   context: RequestContext,
-  session: RtspSession,
+  session: ServerSession,
   target: RequestTarget,
   starts: readonly (TrackStart | undefined)[],
 ): string => {
@@ -121,7 +121,7 @@ const HANDLERS: Readonly<Record<string, RequestHandler>> = {
 }
 
 /** The session for PLAY, PAUSE and TEARDOWN. All tracks play together: one of several cannot be addressed alone (RFC 2326 section 10.5). */
-const aggregateSession = (context: RequestContext, request: RtspRequest, target: RequestTarget): RtspSession | OutgoingResponse => {
+const aggregateSession = (context: RequestContext, request: RtspRequest, target: RequestTarget): ServerSession | OutgoingResponse => {
   const session = sessionOf(context, request)
   if (session === 'unknown' || session === undefined) return { status: 454 }
   if (target.mountPath !== session.mount.path) return NOT_FOUND

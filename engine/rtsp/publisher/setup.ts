@@ -1,10 +1,10 @@
-import type { MountPoint } from '../../mount/mount.ts'
+import type { MountPoint } from '../../mount/mount-point.ts'
 import type { RequestTarget } from '../protocol/request-url.ts'
 import { parseTransport, type TransportRequest } from '../protocol/transport.ts'
 import { trackOf } from './mount-sdp.ts'
 import { NOT_FOUND, type OutgoingResponse, type RequestContext, type RequestHandler, sessionHeader, sessionOf } from './request-context.ts'
-import type { RtspSession, TrackTransport } from './session.ts'
-import { closeUdpPair, openUdpPair } from './sinks/udp-ports.ts'
+import type { ServerSession, TrackTransport } from './server-session.ts'
+import { closeUdpPair, openUdpPair } from './sinks/udp-pair.ts'
 
 /** SETUP (RFC 2326 section 10.4): opens the transport of one track, and the session with the first. */
 export const setup: RequestHandler = async (context, request, target) => {
@@ -41,7 +41,7 @@ const findTrack = (mount: MountPoint, target: RequestTarget): number | OutgoingR
 
 const refuseSetup = (
   context: RequestContext,
-  session: RtspSession | undefined,
+  session: ServerSession | undefined,
   mount: MountPoint,
   track: number,
   transport: TransportRequest,
@@ -65,7 +65,7 @@ interface OpenedTransport {
 
 const openTransport = async (
   context: RequestContext,
-  session: RtspSession | undefined,
+  session: ServerSession | undefined,
   requested: TransportRequest,
 ): Promise<OpenedTransport | undefined> => {
   if (requested.kind === 'interleaved') {
@@ -85,7 +85,7 @@ const openTransport = async (
 }
 
 /** The requested channel, unless another track uses it or the next one; then the lowest free even channel. */
-const freeChannel = (session: RtspSession | undefined, requested: number | undefined): number => {
+const freeChannel = (session: ServerSession | undefined, requested: number | undefined): number => {
   const taken = new Set<number>()
   for (const track of session?.tracks.values() ?? []) {
     if (track.kind === 'interleaved') taken.add(track.channel).add(track.channel + 1)

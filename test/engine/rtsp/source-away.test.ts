@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { PublisherLimits } from '../../../engine/mount/limits.ts'
-import type { MountOptions } from '../../../engine/mount/mount.ts'
+import type { MountOptions } from '../../../engine/mount/mount-point.ts'
 import { RtpStream } from '../../../engine/rtp/stream.ts'
 import { createPublisher } from '../../../engine/rtsp/publisher/publisher.ts'
 import type { ErrorCode } from '../../../lib/errors.ts'

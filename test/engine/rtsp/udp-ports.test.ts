@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { openDatagramPort } from '../../../engine/rtsp/publisher/sinks/datagram-port.ts'
 import type { RtpPort } from '../../../engine/rtsp/publisher/sinks/rtp-port.ts'
 import { loadSegmentation } from '../../../engine/rtsp/publisher/sinks/segmented-port.ts'
-import { closeUdpPair, openUdpPair } from '../../../engine/rtsp/publisher/sinks/udp-ports.ts'
+import { closeUdpPair, openUdpPair } from '../../../engine/rtsp/publisher/sinks/udp-pair.ts'
 import { openFiles } from '../../helpers/process/processes.ts'
 import { until } from '../../helpers/until.ts'
 

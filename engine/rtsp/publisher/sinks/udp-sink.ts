@@ -1,7 +1,7 @@
 import type { Sink } from '../../../mount/sink.ts'
 import type { AccessUnit, Datagrams } from '../../../rtp/access-unit.ts'
 import type { RtpPort } from './rtp-port.ts'
-import { closeUdpPair, type UdpPair } from './udp-ports.ts'
+import { closeUdpPair, type UdpPair } from './udp-pair.ts'
 
 /**
  * Linux gives a UDP socket a buffer of 212,992 bytes by default, room for about 90 packets of video. A key frame is larger,

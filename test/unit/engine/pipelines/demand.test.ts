@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import type { MountOptions, MountPoint } from '../../../../engine/mount/mount.ts'
+import type { MountOptions, MountPoint } from '../../../../engine/mount/mount-point.ts'
 import { ReaderDemand } from '../../../../engine/pipelines/demand.ts'
 import { PipelineStatus } from '../../../../engine/pipelines/status.ts'
 import { LogRing } from '../../../../engine/play/log-ring.ts'

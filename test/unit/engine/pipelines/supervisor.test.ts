@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Fault } from '../../../../engine/faults/fault.ts'
 import { createPlanner, noSandbox, type Planner } from '../../../../engine/launch/plan.ts'
-import type { MountOptions } from '../../../../engine/mount/mount.ts'
+import type { MountOptions } from '../../../../engine/mount/mount-point.ts'
 import { Supervisor } from '../../../../engine/pipelines/supervisor.ts'
 import type { Publisher } from '../../../../engine/rtsp/publisher/publisher.ts'
 import { KeptMemory } from '../../../../engine/screenshots/decode/decoder-keeper.ts'

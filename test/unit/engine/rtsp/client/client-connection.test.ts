@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { parseAddress } from '../../../../../engine/faults/address.ts'
-import { RtspConnection } from '../../../../../engine/rtsp/client/client-connection.ts'
+import { ClientConnection } from '../../../../../engine/rtsp/client/client-connection.ts'
 import { formatInterleaved } from '../../../../../engine/rtsp/protocol/interleaved.ts'
 import { Random } from '../../../../helpers/rtsp/random-bytes.ts'
 
@@ -10,7 +10,7 @@ const answer = (cseq: number | undefined, status: number): string =>
   `RTSP/1.0 ${status} Whatever\r\n${cseq === undefined ? '' : `CSeq: ${cseq}\r\n`}\r\n`
 
 /** A connection to a server that does this with what it is sent. */
-const openTo = async (onData: (socket: Socket, data: Buffer) => void): Promise<RtspConnection> => {
+const openTo = async (onData: (socket: Socket, data: Buffer) => void): Promise<ClientConnection> => {
   const server = createServer((socket) => {
     socket.on('error', () => {})
     socket.on('data', (data) => onData(socket, data))
@@ -18,13 +18,13 @@ const openTo = async (onData: (socket: Socket, data: Buffer) => void): Promise<R
   onTestFinished(() => void server.close())
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  const connection = await RtspConnection.open(parseAddress(`rtsp://127.0.0.1:${port}/`), new AbortController().signal)
+  const connection = await ClientConnection.open(parseAddress(`rtsp://127.0.0.1:${port}/`), new AbortController().signal)
   onTestFinished(() => connection.close())
   return connection
 }
 
 /** A connection to a server that answers each request with what `answers` has for its number. */
-const open = (answers: (cseq: number) => readonly string[]): Promise<RtspConnection> =>
+const open = (answers: (cseq: number) => readonly string[]): Promise<ClientConnection> =>
   openTo((socket, data) => {
     for (const [, cseq] of data.toString().matchAll(/^CSeq: (\d+)/gim)) for (const text of answers(Number(cseq))) socket.write(text)
   })

@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { frameRateHint } from '../../mount/frame-rate-hint.ts'
 import type { PublisherLimits } from '../../mount/limits.ts'
-import type { MountedSession, MountPoint } from '../../mount/mount.ts'
+import type { MountedSession, MountPoint } from '../../mount/mount-point.ts'
 import { Reader, type TrackStart } from '../../mount/reader.ts'
 import type { Sink } from '../../mount/sink.ts'
 import { parseReports } from '../../rtp/rtcp.ts'
 import type { RtpStream } from '../../rtp/stream.ts'
 import { InterleavedSink } from './sinks/interleaved-sink.ts'
-import { closeUdpPair, type UdpPair } from './sinks/udp-ports.ts'
+import { closeUdpPair, type UdpPair } from './sinks/udp-pair.ts'
 import { UdpSink } from './sinks/udp-sink.ts'
 
 export type TrackTransport = { readonly kind: 'interleaved'; readonly channel: number } | { readonly kind: 'udp'; readonly pair: UdpPair }
@@ -23,7 +23,7 @@ interface SessionClient {
 }
 
 /** One RTSP session (RFC 2326 section 3): the tracks that were set up, and their reader while it plays. It ends with its connection. */
-export class RtspSession implements MountedSession {
+export class ServerSession implements MountedSession {
   /** Unguessable (RFC 2326 section 3.4). */
   readonly id = randomBytes(16).toString('hex')
   readonly mount: MountPoint

@@ -4,14 +4,14 @@ import { Allowance } from '../../../lib/access/allowance.ts'
 import { clientOf } from '../../../lib/access/client-of.ts'
 import type { Log } from '../../../lib/ports.ts'
 import { type PublisherLimits, REQUEST_LIMITS } from '../../mount/limits.ts'
-import type { MountPoint } from '../../mount/mount.ts'
+import type { MountPoint } from '../../mount/mount-point.ts'
 import type { Authenticator, Gate } from '../access/authenticator.ts'
 import { formatResponse } from '../protocol/format-message.ts'
 import type { RtspMessage, RtspRequest } from '../protocol/message.ts'
 import { MessageParser, RtspProtocolError } from '../protocol/message-parser.ts'
 import type { OutgoingResponse, RequestContext } from './request-context.ts'
 import { respond } from './respond.ts'
-import { RtspSession } from './session.ts'
+import { ServerSession } from './server-session.ts'
 
 /** What a connection needs from its publisher. */
 export interface ConnectionHost {
@@ -25,7 +25,7 @@ export interface ConnectionHost {
   readonly authenticator: Authenticator
   /** Plain RTSP is refused. */
   readonly tlsRequired: boolean
-  readonly onClose: (connection: RtspConnection) => void
+  readonly onClose: (connection: ServerConnection) => void
 }
 
 /** The Server header. */
@@ -38,7 +38,7 @@ const MAX_RESPONSE_BYTES = 256 * 1024
 const plainAddress = (address: string | undefined): string => (address ?? '').replace(/^::ffff:(?=\d+\.)/i, '')
 
 /** One RTSP connection: responds to its requests in order, and ends its session when it closes. */
-export class RtspConnection implements RequestContext {
+export class ServerConnection implements RequestContext {
   readonly log: Log
   readonly limits: PublisherLimits
   readonly localAddress: string
@@ -59,7 +59,7 @@ export class RtspConnection implements RequestContext {
   #responding = false
   #responses = 0
   #lastRequestMs = performance.now()
-  #session: RtspSession | undefined
+  #session: ServerSession | undefined
   guessesRate = false
 
   constructor(socket: Socket, host: ConnectionHost) {
@@ -86,7 +86,7 @@ export class RtspConnection implements RequestContext {
     socket.resume()
   }
 
-  get session(): RtspSession | undefined {
+  get session(): ServerSession | undefined {
     return this.#session
   }
 
@@ -107,9 +107,9 @@ export class RtspConnection implements RequestContext {
     return this.#host.mayOpenUdp(this.client)
   }
 
-  createSession(mount: MountPoint): RtspSession {
+  createSession(mount: MountPoint): ServerSession {
     const { client, guessesRate, limits } = this
-    const session = new RtspSession(mount, { client, socket: this.#socket, guessesRate }, limits, () => this.#onSessionEnd(session))
+    const session = new ServerSession(mount, { client, socket: this.#socket, guessesRate }, limits, () => this.#onSessionEnd(session))
     this.#session = session
     this.log.debug('rtsp_session_opened', { path: mount.path, remote: this.remoteAddress })
     return session
@@ -220,7 +220,7 @@ export class RtspConnection implements RequestContext {
   }
 
   /** After TEARDOWN the connection stays open for another session; a session that the server ends closes it. */
-  #onSessionEnd(session: RtspSession): void {
+  #onSessionEnd(session: ServerSession): void {
     if (this.#session === session) this.#session = undefined
     this.#lastRequestMs = performance.now()
     if (this.#responding || this.signal.aborted) return

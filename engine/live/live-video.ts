@@ -4,9 +4,9 @@ import type { PipelineConfig } from '../../lib/schema/pipeline.ts'
 import { CODECS } from '../codec/codecs.ts'
 import type { MediaFormats } from '../formats/media-formats.ts'
 import { DEFAULT_LIMITS } from '../mount/limits.ts'
-import type { MountedSession, MountPoint } from '../mount/mount.ts'
+import type { MountedSession, MountPoint } from '../mount/mount-point.ts'
 import { Reader } from '../mount/reader.ts'
-import { RecordFormat } from './video-sink.ts'
+import { RecordFormat } from './record-format.ts'
 
 interface LiveParts {
   readonly config: () => PipelineConfig
