@@ -162,6 +162,7 @@ export const ROOMS = {
   ],
   'engine/ingest': ['engine/faults', 'engine/rtp', 'engine/rtp/repair', 'engine/rtsp/client', 'engine/rtsp/protocol', 'lib/'],
   'engine/sources': [
+    'engine/cameras',
     'engine/codec',
     'engine/faults',
     'engine/gst',
@@ -206,7 +207,7 @@ export const ROOMS = {
   'engine/sandbox': ['lib/'],
   'engine/faults': ['lib', 'lib/credentials', 'lib/uri'],
   // It looks at all that a service needs, its database too.
-  'engine/deploy/doctor': ['db', 'engine/gst', 'engine/sandbox', 'lib/'],
+  'engine/deploy/doctor': ['db', 'engine/gst', 'engine/sandbox', 'engine/sources', 'lib/'],
   'engine/deploy/install': ['lib/'],
 
   db: ['db/connect', 'db/migrations', 'lib', 'lib/repositories', 'lib/schema'],

@@ -1,7 +1,7 @@
 import type { Codec } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
 import { Fault } from '../faults/fault.ts'
-import { codecNodes, graphicsNodes } from '../sandbox/device-nodes.ts'
+import { codecDevices } from '../sandbox/device-nodes.ts'
 import { gstreamerMissing, notStarted } from './bus-errors.ts'
 import type { runToEnd } from './child.ts'
 import { chain, element, toArguments } from './element.ts'
@@ -10,9 +10,6 @@ import { ENCODERS, type Encoder } from './encoder-table.ts'
 type Run = typeof runToEnd
 
 const PROBE_MS = 5000
-
-/** The device nodes that an encoder works over. */
-const encoderNodes = ({ hardware }: Encoder): readonly string[] => (hardware ? [...graphicsNodes(), ...codecNodes()] : [])
 
 /**
  * Whether the host's GStreamer has an element. Fault engine_missing without GStreamer; a transient one when the host has too much to
@@ -35,14 +32,14 @@ export const canEncode = async (encoder: Encoder, run: Run): Promise<boolean | u
   const line = chain(
     element('videotestsrc', { 'num-buffers': 8 }),
     [`video/x-raw,format=${encoder.pixelFormat},width=640,height=360,framerate=30/1`],
-    encoder.words({ bitrate: 1000, quality: 7, keyInterval: 60 }),
+    encoder.tokens({ bitrate: 1000, quality: 7, keyInterval: 60 }),
     [`video/x-${encoder.codec}`],
     // stdout is a socket here, and opening /dev/stdout would fail with ENXIO.
     element('fdsink', { fd: 1 }),
   )
   const { exitCode, stdout, refused } = await run('gst-launch-1.0', ['-q', '--', ...toArguments(line)], {
     timeoutMs: PROBE_MS,
-    reach: { devices: encoderNodes(encoder) },
+    reach: { devices: encoder.hardware ? codecDevices() : [] },
   })
   if (exitCode === null || refused !== undefined) return undefined
   return exitCode === 0 && stdout.length > 0

@@ -29,11 +29,19 @@ export const property = (name: string, value: string | number | boolean): string
   return `${name}=${literal === '' ? '""' : literal.replace(/[\s\\"']/g, '\\$&')}`
 }
 
+/** `Own`: names of elements that only the calling file has, beside those of elements.ts. */
+export type MakeElement<Own extends string = never> = (
+  factory: ElementName | Own,
+  properties?: Readonly<Record<string, PropertyValue>>,
+) => LaunchTokens
+
 /** One element with its properties; undefined ones are left out. */
-export const element = (factory: ElementName, properties: Readonly<Record<string, PropertyValue>> = {}): LaunchTokens => [
+export const makeElement: MakeElement<string> = (factory, properties = {}) => [
   factory,
   ...Object.entries(properties).flatMap(([name, value]) => (value === undefined ? [] : [property(name, value)])),
 ]
+
+export const element: MakeElement = makeElement
 
 /** Elements linked by `!`; empty parts are skipped. */
 export const chain = (...parts: readonly LaunchTokens[]): LaunchTokens =>

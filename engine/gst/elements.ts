@@ -1,45 +1,48 @@
-/** An element that the service uses. */
-interface ElementFacts {
-  /** Debian and Ubuntu package. */
+/** The package of an element. */
+interface ElementPackage {
+  /** Of Debian and Ubuntu. */
   readonly aptPackage: string
-  /** What does not work without it; undefined: hardly anything works. */
+  /** What does not work without the element; left out: hardly anything works. */
   readonly without?: string
 }
 
-const core = { aptPackage: 'libgstreamer1.0-0' } as const
-const base = { aptPackage: 'gstreamer1.0-plugins-base' } as const
-const good = (without?: string): ElementFacts => ({ aptPackage: 'gstreamer1.0-plugins-good', ...(without !== undefined && { without }) })
-const bad = (without?: string): ElementFacts => ({ aptPackage: 'gstreamer1.0-plugins-bad', ...(without !== undefined && { without }) })
-const libav = (without: string): ElementFacts => ({ aptPackage: 'gstreamer1.0-libav', without })
+/** By name. */
+export type Elements = Readonly<Record<string, ElementPackage>>
 
-const rtsp = (without: string): ElementFacts => ({ aptPackage: 'gstreamer1.0-rtsp', without })
+const from =
+  (aptPackage: string) =>
+  (without?: string): ElementPackage => ({ aptPackage, ...(without !== undefined && { without }) })
+
+export const core = from('libgstreamer1.0-0')
+export const base = from('gstreamer1.0-plugins-base')
+export const good = from('gstreamer1.0-plugins-good')
+export const bad = from('gstreamer1.0-plugins-bad')
+const libav = from('gstreamer1.0-libav')
+const rtsp = from('gstreamer1.0-rtsp')
 
 const MPEGTS = 'MPEG-TS sources'
 const KLV = 'KLV'
-const HTTP = 'HTTP and HLS sources'
 const PUSH = 'pushes'
 const SCREENSHOTS = 'screenshots'
 
 /**
- * Every element in a launch line of the service, but for encoders, which encoder-table.ts has: no other name compiles. `doctor`
- * checks them.
+ * The elements of launch lines, but for encoders, which encoder-table.ts has, and those of one kind of source, which its file has:
+ * no other name compiles. `doctor` checks them.
  */
 export const ELEMENTS = {
-  capsfilter: core,
-  fdsink: core,
-  fdsrc: core,
-  filesrc: core,
-  identity: core,
-  queue: core,
-  tee: core,
-  valve: core,
-  decodebin: base,
-  parsebin: base,
-  videoconvert: base,
-  videorate: base,
-  videoscale: base,
-  videotestsrc: base,
-  rtspsrc: good(),
+  capsfilter: core(),
+  fdsink: core(),
+  fdsrc: core(),
+  identity: core(),
+  queue: core(),
+  tee: core(),
+  valve: core(),
+  decodebin: base(),
+  parsebin: base(),
+  videoconvert: base(),
+  videorate: base(),
+  videoscale: base(),
+  videotestsrc: base(),
   rtpstreampay: good(),
   gdpdepay: bad(SCREENSHOTS),
   gdppay: bad(SCREENSHOTS),
@@ -54,16 +57,9 @@ export const ELEMENTS = {
   rtpklvdepay: good(KLV),
   rtpklvpay: good(KLV),
   capssetter: good('KLV, and re-encoding to H.265'),
-  rtpmp2tdepay: good('MPEG-TS in RTSP'),
   rtpmp2tpay: good(MPEGTS),
   tsdemux: bad(MPEGTS),
-  udpsrc: good('UDP sources'),
-  srtsrc: bad('SRT sources'),
-  rtmp2src: bad('RTMP sources'),
   flvdemux: good('RTMP sources'),
-  souphttpsrc: good(HTTP),
-  multipartdemux: good('MJPEG over HTTP'),
-  v4l2src: good('cameras'),
   rtpjpegdepay: good('re-encoding of JPEG'),
   rtpvp8depay: good('re-encoding of VP8'),
   rtpvp9depay: good('re-encoding of VP9'),
@@ -84,7 +80,7 @@ export const ELEMENTS = {
   flvmux: good('pushes over RTMP'),
   rtmp2sink: bad('pushes over RTMP'),
   rtspclientsink: rtsp('pushes over RTSP'),
-} as const satisfies Record<string, ElementFacts>
+} as const satisfies Elements
 
 /** Names of elements that launch lines may have; encoders are known by the end of their names. */
 export type ElementName = keyof typeof ELEMENTS | EncoderName

@@ -26,7 +26,7 @@ export interface Encoder {
   readonly needsFrameRate?: true
   /** Debian and Ubuntu package. */
   readonly aptPackage: string
-  words(options: EncoderOptions): LaunchTokens
+  tokens(options: EncoderOptions): LaunchTokens
 }
 
 /** The entry of a table of ten for a quality of 1 to 10. */
@@ -169,21 +169,21 @@ const v4l2 =
     })
 
 const BAD = 'gstreamer1.0-plugins-bad'
-const hardware = (codec: Codec, name: EncoderName, aptPackage: string, words: Encoder['words']): Encoder => ({
+const hardware = (codec: Codec, name: EncoderName, aptPackage: string, tokens: Encoder['tokens']): Encoder => ({
   codec,
   name,
   hardware: true,
   pixelFormat: 'NV12',
   aptPackage,
-  words,
+  tokens,
 })
-const software = (codec: Codec, name: EncoderName, aptPackage: string, words: Encoder['words']): Encoder => ({
+const software = (codec: Codec, name: EncoderName, aptPackage: string, tokens: Encoder['tokens']): Encoder => ({
   codec,
   name,
   hardware: false,
   pixelFormat: 'I420',
   aptPackage,
-  words,
+  tokens,
 })
 
 /** Every supported encoder, best first. Add a new one here. */

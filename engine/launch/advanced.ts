@@ -2,8 +2,8 @@ import { maskDescription } from '../../lib/credentials/mask.ts'
 import type { AdvancedConfig } from '../../lib/schema/pipeline.ts'
 import { namedPayloaders, singleSpaced } from '../gst/description.ts'
 import { chain, element, type LaunchTokens, toArguments } from '../gst/element.ts'
+import { advancedReach } from './advanced-reach.ts'
 import { type Launch, padOf } from './launch.ts'
-import { advancedReach } from './reach.ts'
 
 // Like gst-rtsp-server: a description whose source is not live runs at its own speed. Without the usual processing deadline
 // of 20 ms, a live one is delayed only by the latency that its own elements declare.

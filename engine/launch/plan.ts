@@ -4,21 +4,18 @@ import type { EngineCheck } from '../../lib/engine/messages.ts'
 import { ApiError } from '../../lib/errors.ts'
 import type { PipelineConfig, SimpleConfig } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
-import { streamAddressOf } from '../../lib/uri/stream-address.ts'
-import type { CameraMonitor } from '../cameras/monitor.ts'
 import { parseAddress } from '../faults/address.ts'
 import { Fault, maskFault } from '../faults/fault.ts'
-import { runToEnd } from '../gst/child.ts'
-import { chooseEncoder } from '../gst/choose-encoder.ts'
 import type { OpenSource } from '../ingest/read-source.ts'
-import { type ProbeContext, probeRtsp, probeSource } from '../sources/probe.ts'
-import { kindOfSource } from '../sources/schemes.ts'
+import { kindOfSource, probeSource } from '../sources/kinds.ts'
+import { probeRtsp, rtsp } from '../sources/rtsp.ts'
+import type { ProbeContext, SourceHost } from '../sources/source-kind.ts'
 import { advancedLaunch } from './advanced.ts'
 import { type AdvancedChecks, createAdvancedChecks } from './advanced-checks.ts'
 import { type Launch, showLaunch } from './launch.ts'
 import { programToRead } from './program.ts'
 import { ReadingHistory } from './reading-history.ts'
-import { checkSimple, encodedCodec, simpleLaunch } from './simple.ts'
+import { checkSimple, encoderOf, simpleLaunch } from './simple.ts'
 
 /** What an attempt runs, a child or a source that the engine reads itself, and what the probe of its source found. */
 export type Plan = ({ readonly launch: Launch } | { readonly source: OpenSource }) & {
@@ -56,12 +53,9 @@ const maskError = (error: unknown, mask: MaskSecrets): unknown => {
 const maskAll = <T>(value: T, mask: MaskSecrets): T =>
   JSON.parse(JSON.stringify(value), (_, inner: unknown) => (typeof inner === 'string' ? mask(inner) : inner)) as T
 
-interface PlannerOptions {
-  /** Whether file sources are allowed, or the folder in which they are. */
-  readonly allowFiles: boolean | string
+interface PlannerOptions extends SourceHost {
   /** Why advanced pipelines cannot run on this host; undefined where they can. */
   readonly advancedRefusal?: ApiError
-  readonly cameras?: Pick<CameraMonitor, 'capabilities' | 'onChange'>
   /** Who reads RTSP sources that are passed through; `child`: always a child. */
   readonly rtspReader?: RtspReader
 }
@@ -87,13 +81,7 @@ const planner = (options: PlannerOptions, advanced: AdvancedChecks, history: Rea
       ? advanced.checkStart(config, settings, attempt.signal).then(() => ({ launch: advancedLaunch(config, folderOf(options)), klv: null }))
       : planSimple(config, settings, { ...options, ...attempt }, history),
   permit: (config) => permit(config, options),
-  onReturn: (config, callback) => {
-    const isCamera = config.mode === 'simple' && streamAddressOf(config.source.uri).scheme === 'v4l2'
-    if (!isCamera || options.cameras === undefined) return () => {}
-    return options.cameras.onChange(({ type }) => {
-      if (type === 'camera_added') callback()
-    })
-  },
+  onReturn: (config, callback) => (config.mode === 'simple' && kindOfSource(config.source).onReturn?.(options, callback)) || (() => {}),
 })
 
 /** Advanced pipelines run what their author writes, so they need a sandbox, or the operator's consent to go without. */
@@ -113,18 +101,16 @@ const folderOf = ({ allowFiles }: PlannerOptions): string | undefined => (typeof
 const planSimple = async (
   config: SimpleConfig,
   settings: Settings,
-  { previousFault, ...context }: Omit<ProbeContext, 'transport'> & Attempt,
+  { previousFault, ...context }: SourceHost & Attempt,
   history: ReadingHistory,
 ): Promise<Plan> => {
   const { source, encoding } = config
   history.noteFault(source.uri, previousFault)
   const probe = { ...context, transport: history.transport(source.uri), reencode: encoding !== null }
   const program = programToRead(previousFault)
-  if (encoding === null && kindOfSource(parseAddress(source.uri)) === 'rtsp') return planRtsp(config, probe, history, program)
+  if (encoding === null && kindOfSource(source) === rtsp) return planRtsp(config, probe, history, program)
   const facts = { ...(await probeSource(source, probe)), program }
-  const codec = encodedCodec(config, facts)
-  const encoder = codec === null ? null : await chooseEncoder(codec, settings.encoder.preference, runToEnd)
-  return { launch: simpleLaunch(config, facts, encoder), klv: facts.klv }
+  return { launch: simpleLaunch(config, facts, await encoderOf(config, settings)), klv: facts.klv }
 }
 
 /** An RTSP source that is passed through: the engine goes on over the connection of its description where it can. */

@@ -8,11 +8,11 @@ import { chooseEncoder } from '../gst/choose-encoder.ts'
 import { chain, element, frameRateFraction, type LaunchTokens, toArguments } from '../gst/element.ts'
 import type { Encoder } from '../gst/encoder-table.ts'
 import { MAX_CUT_BYTES } from '../rtp/fragment.ts'
-import type { SourceFacts } from '../sources/facts.ts'
-import { type SourceLine, sourceLine, TRACKS, TRANSPORT } from '../sources/launch-line.ts'
-import { type ProbeContext, presumeFacts } from '../sources/probe.ts'
+import { codecDevices } from '../sandbox/device-nodes.ts'
+import { TRACKS, TRANSPORT } from '../sources/demuxers.ts'
+import { kindOfSource, presumeFacts, readSource } from '../sources/kinds.ts'
+import type { SourceFacts, SourceHost, SourceLine } from '../sources/source-kind.ts'
 import { type CheckedLaunch, KLV_CAPS, type Launch, maskToken, OWN_KLV_CAPS, padOf } from './launch.ts'
-import { simpleReach } from './reach.ts'
 
 /** Large packets cost less to pass to the engine, which fragments them. RFC 4571 has a limit of 65,535 bytes. */
 const PIPE_MTU = 65_000
@@ -67,8 +67,8 @@ const trackQueue = (facts: SourceFacts): LaunchTokens =>
 
 /** The launch line of a simple pipeline. Fault unsupported when the source cannot be passed through, missing_element without an encoder. */
 export const simpleLaunch = (config: SimpleConfig, facts: SourceFacts, encoder: Encoder | null): Launch => {
-  const source = sourceLine(config.source, facts)
-  const encoding = config.encoding ?? (facts.kind === 'test' ? TEST_ENCODING : null)
+  const { line: source, reach } = readSource(config.source, facts)
+  const encoding = encodingOf(config)
   const video = encoding === null ? passThrough(source, facts) : encode(source, facts, encoding, encoder)
   const hasKlv = facts.klv !== false && source.ends !== 'video'
   // Whether a demuxer finds a KLV track shows only in its data.
@@ -78,7 +78,7 @@ export const simpleLaunch = (config: SimpleConfig, facts: SourceFacts, encoder: 
     ? ({ caps: OWN_KLV_CAPS, carries: 'mpegts', passesVideo: encoding === null, program: facts.program } as const)
     : { caps: KLV_CAPS }
   const published = chain(video, mayLackKlv ? element('tee', { name: VIDEO }) : [], rtpSink(3, facts.paced))
-  const tokens = [...source.words, ...(source.ends === 'video' ? ['!'] : []), ...published, ...klv]
+  const tokens = [...source.tokens, ...(source.ends === 'video' ? ['!'] : []), ...published, ...klv]
   return {
     args: [...(source.debug === undefined ? [] : [`--gst-debug=${source.debug}`]), '--', ...toArguments(tokens)],
     streams: [
@@ -86,20 +86,22 @@ export const simpleLaunch = (config: SimpleConfig, facts: SourceFacts, encoder: 
       ...(klv.length === 0 ? [] : [{ payloader: 'pay1' as const, fd: 4, ...klvStream }]),
     ],
     publishes: true,
-    reach: simpleReach(config, facts),
-    // Also where it looks like none: a path or a query may be as secret as a password.
-    confidential: facts.kind !== 'test' && facts.kind !== 'v4l2',
-    ...(facts.kind === 'test' && facts.klv === true && { syntheticKlv: true as const }),
+    // A decoder or encoder may be a hardware one.
+    reach: encoding === null ? reach : { ...reach, devices: [...(reach.devices ?? []), ...codecDevices()] },
+    confidential: kindOfSource(config.source).confidential,
+    ...(source.syntheticKlv && { syntheticKlv: true }),
     shown: tokens.map(maskToken),
   }
 }
 
-/** The test source gives raw pictures, so it is encoded even when the configuration has no encoding. */
-const TEST_ENCODING: Encoding = { codec: 'h264', bitrate: 2000, quality: 7 }
+/** Some kinds of source give raw pictures, which are encoded without an encoding in the configuration too. */
+const encodingOf = ({ source, encoding }: SimpleConfig): Encoding | null => encoding ?? kindOfSource(source).encoding ?? null
 
-/** The codec that the launch line encodes to, null when it passes the video through. */
-export const encodedCodec = (config: SimpleConfig, facts: Pick<SourceFacts, 'kind'>): Codec | null =>
-  config.encoding?.codec ?? (facts.kind === 'test' ? TEST_ENCODING.codec : null)
+/** The encoder of the launch line, null when it passes the video through. */
+export const encoderOf = async (config: SimpleConfig, settings: Settings): Promise<Encoder | null> => {
+  const encoding = encodingOf(config)
+  return encoding === null ? null : chooseEncoder(encoding.codec, settings.encoder.preference, runToEnd)
+}
 
 const needsEncoding = (what: string): Fault =>
   new Fault('unsupported', `${what} Set encoding (for example {"codec":"h264"}) to have it re-encoded.`)
@@ -159,7 +161,7 @@ const encode = (source: SourceLine, facts: SourceFacts, encoding: Encoding, enco
       `video/x-raw,format=${encoder.pixelFormat}${encoding.width === undefined ? '' : `,width=${encoding.width},height=${encoding.height},pixel-aspect-ratio=1/1`}`,
     ],
     presumedRate ? presumeRate(fps ?? USUAL_FRAME_RATE) : [],
-    encoder.words(options),
+    encoder.tokens(options),
     payloader(encoding.codec, 'pay0'),
   )
 }
@@ -238,16 +240,13 @@ const mpegtsBranch = (): LaunchTokens =>
  * attached. Returns the launch line, with H.264 presumed for an RTSP source. Throws VALIDATION_ERROR; Fault missing_element
  * without an encoder.
  */
-export const checkSimple = async (
-  config: SimpleConfig,
-  settings: Settings,
-  options: Pick<ProbeContext, 'allowFiles' | 'cameras'>,
-): Promise<CheckedLaunch> => {
+export const checkSimple = async (config: SimpleConfig, settings: Settings, host: SourceHost): Promise<CheckedLaunch> => {
   try {
-    const facts = await presumeFacts(config.source, { ...options, reencode: config.encoding !== null })
-    const codec = encodedCodec(config, facts)
-    const encoder = codec === null ? null : await chooseEncoder(codec, settings.encoder.preference, runToEnd)
-    return { ...simpleLaunch(config, facts, encoder), codecs: config.encoding === null ? [] : [config.encoding.codec] }
+    const facts = await presumeFacts(config.source, { ...host, reencode: config.encoding !== null })
+    return {
+      ...simpleLaunch(config, facts, await encoderOf(config, settings)),
+      codecs: config.encoding === null ? [] : [config.encoding.codec],
+    }
   } catch (error) {
     if (!(error instanceof Fault) || (error.reason !== 'unsupported' && error.reason !== 'permission')) throw error
     throw validationError('pipeline', [{ path: 'source.uri', message: redact(error.message) }])

@@ -34,3 +34,6 @@ const driverName = (node: string): string => {
     return ''
   }
 }
+
+/** What a decoder or encoder may work over. */
+export const codecDevices = (): readonly string[] => [...graphicsNodes(), ...codecNodes()]

@@ -1,9 +1,16 @@
 import { access, constants, realpath, stat } from 'node:fs/promises'
 import type { Address } from '../faults/address.ts'
 import { Fault } from '../faults/fault.ts'
+import { chain, type MakeElement, makeElement } from '../gst/element.ts'
+import { core } from '../gst/elements.ts'
+import { parsebin, tsdemux } from './demuxers.ts'
+import { type SourceHost, type SourceKind, UNKNOWN } from './source-kind.ts'
+
+const elements = { filesrc: core() }
+const element: MakeElement<keyof typeof elements> = makeElement
 
 /** The path of a file:// address, percent-decoded. Fault unsupported for another host. */
-export const filePath = (address: Address): string => {
+const filePath = (address: Address): string => {
   if (address.host !== '' && address.host !== 'localhost') {
     throw new Fault('unsupported', 'A file source must be on this host. Use file:///path')
   }
@@ -18,16 +25,15 @@ export const filePath = (address: Address): string => {
 }
 
 /** Fault permission on a host without file sources. */
-export const checkFilesAllowed = (allowed: boolean | string): void => {
-  if (allowed === false)
+const checkFilesAllowed = ({ allowFiles }: SourceHost): void => {
+  if (allowFiles === false)
     throw new Fault('permission', 'File sources are disabled on this host. Start the service with SVC_ALLOW_FILE_SOURCES=1 to allow them.')
 }
 
-/** Fault not_found, permission or unsupported when the address does not lead to a readable file. */
-export const checkFile = async (address: Address, allowed: boolean | string): Promise<void> => {
-  const path = filePath(address)
+/** Fault not_found, permission or unsupported when the path does not lead to a readable file. */
+const checkFile = async (path: string, { allowFiles }: SourceHost): Promise<void> => {
   try {
-    if (typeof allowed === 'string' && !isInside(await realpath(path), await realpath(allowed))) {
+    if (typeof allowFiles === 'string' && !isInside(await realpath(path), await realpath(allowFiles))) {
       throw new Fault('permission', 'The file source is outside the folder that SVC_ALLOW_FILE_SOURCES names. Move the file there.')
     }
     if (!(await stat(path)).isFile()) throw new Fault('unsupported', 'The file source is not a regular file. Use the path of a file.')
@@ -43,3 +49,26 @@ export const checkFile = async (address: Address, allowed: boolean | string): Pr
 }
 
 const isInside = (path: string, folder: string): boolean => path.startsWith(`${folder}/`)
+
+const FACTS = { ...UNKNOWN, paced: true }
+
+export const file: SourceKind = {
+  elements,
+  confidential: true,
+  probe: async ({ address }, host) => {
+    checkFilesAllowed(host)
+    await checkFile(filePath(address), host)
+    return FACTS
+  },
+  presume: (_source, host) => {
+    checkFilesAllowed(host)
+    return FACTS
+  },
+  line: ({ address }) => {
+    const path = filePath(address)
+    // parsebin sometimes loses a KLV track, so files named as MPEG-TS are demuxed without it.
+    const demuxer = /\.(?:ts|mts|m2ts)$/i.test(path) ? tsdemux() : parsebin()
+    return { tokens: chain(element('filesrc', { location: path }), demuxer), ends: 'tracks', form: 'parsed' }
+  },
+  reach: ({ address }) => ({ files: [filePath(address)] }),
+}

@@ -5,7 +5,16 @@ import { type Address, redirectedAddress, redirection } from '../faults/address.
 import { Fault } from '../faults/fault.ts'
 import { requestFault, statusFault } from '../faults/network-faults.ts'
 import { Authorizer } from '../rtsp/client/authorizer.ts'
-import type { HttpContent, SourceFacts } from './facts.ts'
+import type { SourceFacts } from './source-kind.ts'
+
+/** The content of an HTTP source, by its content type and name. */
+type HttpContent = 'hls' | 'mpegts' | 'flv' | 'mjpeg' | 'other'
+
+export interface HttpFacts extends SourceFacts {
+  readonly content: HttpContent
+  /** Where redirects led, of a source with credentials: souphttpsrc would send them wherever a redirect leads. */
+  readonly redirectedTo?: Address
+}
 
 const HTTP = { name: 'HTTP', schemes: ['http', 'https'] } as const
 /** Redirects and the answer to a 401. */
@@ -15,7 +24,7 @@ const MAX_REQUESTS = 6
 export const probeHttp = async (
   address: Address,
   { signal, timeoutMs }: { readonly signal: AbortSignal; readonly timeoutMs: number },
-): Promise<SourceFacts> => {
+): Promise<HttpFacts> => {
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
   const source = address.shown
   const { response, address: final } = await requestHead(address, deadline).catch((error: unknown) => {
@@ -25,11 +34,11 @@ export const probeHttp = async (
   if (fault !== undefined) throw fault
   const type = response.headers['content-type'] ?? ''
   if (/^text\/html\b/i.test(type)) throw new Fault('unsupported', `${source} is a web page. Use the address of its video stream.`)
-  const http = contentOf(type, final.path.split('?')[0] ?? '')
-  const klv = http === 'mjpeg' || http === 'flv' ? false : null
+  const content = contentOf(type, final.path.split('?')[0] ?? '')
+  const klv = content === 'mjpeg' || content === 'flv' ? false : null
   // A playlist, and a response with a length, are recordings or come in segments: faster than real time.
-  const paced = http === 'hls' || (http !== 'mjpeg' && response.headers['content-length'] !== undefined)
-  return { kind: 'http', http, video: http === 'mjpeg' ? 'JPEG' : null, klv, frameRate: null, paced, ...redirection(address, final) }
+  const paced = content === 'hls' || (content !== 'mjpeg' && response.headers['content-length'] !== undefined)
+  return { content, video: content === 'mjpeg' ? 'JPEG' : null, klv, frameRate: null, paced, ...redirection(address, final) }
 }
 
 let authorities: SecureContext | undefined

@@ -2,7 +2,16 @@ import { frameRateOfSps } from '../codec/h264-sps.ts'
 import type { Address } from '../faults/address.ts'
 import { Fault } from '../faults/fault.ts'
 import { attribute, fmtp, isKlvName, rtpmap, type SdpMedia, type SessionDescription } from '../rtsp/protocol/sdp.ts'
-import type { SourceFacts } from './facts.ts'
+import type { SourceFacts } from './source-kind.ts'
+
+export interface RtspFacts extends SourceFacts {
+  /** How RTSP carries the media. */
+  readonly transport: 'tcp' | 'udp'
+  /** The transport protocol of the video in the session description where that is one that rtspsrc does not take (RTP/AVP/TCP). */
+  readonly oddProtocol?: string
+  /** Where redirects led, of a source with credentials: rtspsrc would send them wherever a redirect leads. */
+  readonly redirectedTo?: Address
+}
 
 const encodingName = (media: SdpMedia): string | undefined => rtpmap(media)?.encodingName.toUpperCase()
 
@@ -28,7 +37,7 @@ const frameRate = (media: SdpMedia): number | null =>
   (encodingName(media) === 'H264' ? spsFrameRate(media) : null)
 
 /** The video and the KLV track of a session description. Fault unsupported when there is no video. */
-export const factsOfSdp = (sdp: SessionDescription, address: Address, transport: 'tcp' | 'udp'): SourceFacts => {
+export const factsOfSdp = (sdp: SessionDescription, address: Address, transport: RtspFacts['transport']): RtspFacts => {
   const video = sdp.media.find((media) => media.type === 'video' && encodingName(media) !== undefined)
   if (video === undefined) {
     if (sdp.media.some(({ type }) => type === 'video'))
@@ -39,7 +48,6 @@ export const factsOfSdp = (sdp: SessionDescription, address: Address, transport:
   const name = encodingName(video) ?? null
   const klv = sdp.media.map(klvName).find((known) => known !== undefined)
   return {
-    kind: 'rtsp',
     video: name,
     // The tracks inside MPEG-TS are known only from its data.
     klv: klv !== undefined ? true : name === 'MP2T' ? null : false,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createClient } from '@libsql/client/sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { ELEMENTS } from '../../engine/gst/elements.ts'
+import { USED_ELEMENTS } from '../../engine/deploy/doctor/gstreamer.ts'
 import { HOST_COMMANDS, type HostCommand, type HostCommandName, VERBS } from '../../handlers/cli/command-line/verbs.ts'
 import { ENGINE_OPTIONS } from '../../lib/engine/program-options.ts'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -54,7 +54,7 @@ describe('video-pipeline-service doctor', () => {
     expect(find('encoder x264enc')).toEqual({ name: 'encoder x264enc', status: 'ok', message: 'software h264, encodes' })
     expect(find('encoder x265enc')?.status).toBe('ok')
     // Every element of every launch line: no other name compiles.
-    const count = Object.keys(ELEMENTS).length
+    const count = Object.keys(USED_ELEMENTS).length
     expect(find('elements')).toMatchObject({ status: 'ok', message: `${count} of ${count} are installed` })
   })
 

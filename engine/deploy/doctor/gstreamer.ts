@@ -1,7 +1,8 @@
 import type { runToEnd } from '../../gst/child.ts'
 import { canEncode, hasElement } from '../../gst/choose-encoder.ts'
-import { ELEMENTS } from '../../gst/elements.ts'
+import { ELEMENTS, type Elements } from '../../gst/elements.ts'
 import { ENCODERS, type Encoder } from '../../gst/encoder-table.ts'
+import { SOURCE_ELEMENTS } from '../../sources/kinds.ts'
 import type { Finding } from './report.ts'
 
 type Run = typeof runToEnd
@@ -59,25 +60,24 @@ const checkVersion = async (run: Run): Promise<PackagedFinding> => {
       }
 }
 
-type Element = keyof typeof ELEMENTS
+/** Every element of every launch line. */
+export const USED_ELEMENTS: Elements = { ...ELEMENTS, ...SOURCE_ELEMENTS }
 
 const checkElements = async (run: Run): Promise<readonly PackagedFinding[]> => {
-  const names = Object.keys(ELEMENTS) as Element[]
+  const names = Object.keys(USED_ELEMENTS)
   const { stdout } = await run('gst-inspect-1.0', [], { timeoutMs: TIMEOUT_MS, reach: 'host' })
   // Lines such as "coreelements:  queue: Queue".
   const installed = new Set([...stdout.matchAll(/^\S+: {1,2}(\S+): /gm)].map(([, name]) => name))
-  const missing = names.filter((name) => !installed.has(name))
+  const missing = Object.entries(USED_ELEMENTS).filter(([name]) => !installed.has(name))
   const ok: PackagedFinding = {
     name: 'elements',
     status: 'ok',
     message: `${names.length - missing.length} of ${names.length} are installed`,
   }
-  return [...(missing.length < names.length ? [ok] : []), ...missing.map(missingElement)]
-}
-
-const missingElement = (name: Element): PackagedFinding => {
-  const { aptPackage, without }: { readonly aptPackage: string; readonly without?: string } = ELEMENTS[name]
-  return { name: `element ${name}`, ...lacking(without), packages: [aptPackage] }
+  return [
+    ...(missing.length < names.length ? [ok] : []),
+    ...missing.map(([name, { aptPackage, without }]) => ({ name: `element ${name}`, ...lacking(without), packages: [aptPackage] })),
+  ]
 }
 
 const checkEncoders = async (run: Run): Promise<readonly PackagedFinding[]> => {

@@ -1,6 +1,10 @@
-import { element, frameRateFraction, type LaunchTokens } from '../../gst/element.ts'
+import { frameRateFraction, type LaunchTokens, type MakeElement, makeElement } from '../../gst/element.ts'
+import { good } from '../../gst/elements.ts'
 import type { CameraAddress } from './address.ts'
 import type { CameraMode } from './mode.ts'
+
+export const CAMERA_ELEMENTS = { v4l2src: good('cameras') }
+const element: MakeElement<keyof typeof CAMERA_ELEMENTS> = makeElement
 
 /** v4l2src and the caps it is to deliver; undefined fields are left open. */
 const v4l2src = (

@@ -6,9 +6,9 @@ import { parseCameraAddress } from './address.ts'
 import { type CameraMode, chooseCameraMode } from './mode.ts'
 import { permissionFault } from './permission.ts'
 
-export interface CameraProbeOptions {
-  /** Undefined on a host without a camera monitor. */
-  readonly cameras: Pick<CameraMonitor, 'capabilities'> | undefined
+interface CameraProbeOptions {
+  /** Left out on a host without a camera monitor. */
+  readonly cameras?: Pick<CameraMonitor, 'capabilities'> | undefined
   readonly reencode: boolean
 }
 

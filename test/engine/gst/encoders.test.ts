@@ -37,7 +37,7 @@ describe('the encoders of this host', () => {
     const line = chain(
       element('videotestsrc', { 'num-buffers': frameCount, pattern }),
       [`video/x-raw,format=${encoder.pixelFormat},width=640,height=360,framerate=${FPS}/1`],
-      encoder.words({ bitrate: KBPS, quality, keyInterval: 50 }),
+      encoder.tokens({ bitrate: KBPS, quality, keyInterval: 50 }),
       element(`${encoder.codec}parse`),
       [`video/x-${encoder.codec},stream-format=byte-stream`],
       ['filesink', property('location', file)],

@@ -6,10 +6,10 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import type { Fault } from '../../../engine/faults/fault.ts'
 import { TRANSPORT_REFUSED } from '../../../engine/gst/bus-errors.ts'
 import { runToEnd, startChild } from '../../../engine/gst/child.ts'
-import { chain, element, toArguments } from '../../../engine/gst/element.ts'
+import { chain, makeElement, toArguments } from '../../../engine/gst/element.ts'
 import { advancedLaunch } from '../../../engine/launch/advanced.ts'
 import { simpleLaunch } from '../../../engine/launch/simple.ts'
-import { probeSource } from '../../../engine/sources/probe.ts'
+import { probeSource } from '../../../engine/sources/kinds.ts'
 import { configure, H264, PICTURES, plan, play, rtpOf } from '../../helpers/media/play-launch.ts'
 import { type RtspSource, startRtspSource } from '../../helpers/rtsp/source.ts'
 
@@ -100,7 +100,13 @@ describe('RTSP sources', () => {
   })
 
   it('a wrong password that only the child notices is the fault unauthorized', async () => {
-    const context = { signal: new AbortController().signal, timeoutMs: 10_000, allowFiles: false, transport: 'tcp' } as const
+    const context = {
+      signal: new AbortController().signal,
+      timeoutMs: 10_000,
+      allowFiles: false,
+      transport: 'tcp',
+      reencode: false,
+    } as const
     const facts = await probeSource(configure(source.url('/h264', userInfo), null).source, context)
     const launch = simpleLaunch(configure(source.url('/h264', 'user:wrong'), null), facts, null)
     await expect(play(launch)).rejects.toMatchObject({ reason: 'unauthorized' })
@@ -191,7 +197,7 @@ describe('a property', () => {
     '/( a ) name=b .c d. ; , = $HOME `id` %s',
     '/ünï ☃',
   ])('reaches its element unchanged: %s', async (location) => {
-    const tokens = chain(element('filesrc', { location }), ['fakesink'])
+    const tokens = chain(makeElement('filesrc', { location }), ['fakesink'])
     const { stderr } = await runToEnd('gst-launch-1.0', ['--', ...toArguments(tokens)], { timeoutMs: 10_000, reach: {} })
     expect(stderr).toContain(`No such file "${location}"`)
   })

@@ -6,12 +6,12 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseAddress } from '../../../engine/faults/address.ts'
 import { describeSource } from '../../../engine/rtsp/client/describe-source.ts'
-import { probeSource } from '../../../engine/sources/probe.ts'
+import { probeSource } from '../../../engine/sources/kinds.ts'
 import { type RtspSource, startRtspSource } from '../../helpers/rtsp/source.ts'
 
 const never = new AbortController().signal
 const probe = (uri: string, timeoutMs = 10_000, signal = never) =>
-  probeSource({ uri, latency_ms: 0 }, { signal, timeoutMs, transport: 'tcp', allowFiles: false })
+  probeSource({ uri, latency_ms: 0 }, { signal, timeoutMs, transport: 'tcp', allowFiles: false, reencode: false })
 
 describe('a third-party RTSP server', () => {
   let digest: RtspSource
@@ -29,7 +29,6 @@ describe('a third-party RTSP server', () => {
 
   it('describes codec, KLV track and frame rate, with Digest', async () => {
     expect(await probe(digest.url('/klv', 'user:secret'))).toMatchObject({
-      kind: 'rtsp',
       video: 'H264',
       klv: true,
       frameRate: 30,

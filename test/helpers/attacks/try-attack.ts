@@ -1,6 +1,6 @@
 import { startChild } from '../../../engine/gst/child.ts'
 import { toArguments } from '../../../engine/gst/element.ts'
-import { advancedReach } from '../../../engine/launch/reach.ts'
+import { advancedReach } from '../../../engine/launch/advanced-reach.ts'
 import type { Confinement } from '../../../engine/sandbox/confinement.ts'
 import type { Attack } from './attacks.ts'
 import { CANARY, type Targets } from './targets.ts'

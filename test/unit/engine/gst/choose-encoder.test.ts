@@ -92,14 +92,14 @@ describe('the encoders', () => {
   const graded = ENCODERS.filter(({ hardware }) => !hardware)
 
   it.each(graded.map((encoder) => [encoder.name, encoder] as const))('%s has ten different qualities', (_name, encoder) => {
-    const lines = Array.from({ length: 10 }, (_, index) => encoder.words({ bitrate: 2000, quality: index + 1, keyInterval: 60 }).join(' '))
+    const lines = Array.from({ length: 10 }, (_, index) => encoder.tokens({ bitrate: 2000, quality: index + 1, keyInterval: 60 }).join(' '))
     expect(new Set(lines).size).toBe(10)
   })
 
   it.each(ENCODERS.map((encoder) => [encoder.name, encoder] as const))(
     '%s gets the bitrate and the key frame interval',
     (_name, encoder) => {
-      const line = encoder.words({ bitrate: 1234, quality: 7, keyInterval: 57 }).join(' ')
+      const line = encoder.tokens({ bitrate: 1234, quality: 7, keyInterval: 57 }).join(' ')
       expect(line).toMatch(/1234/)
       expect(line).toMatch(/57/)
       expect(line).not.toMatch(/undefined|NaN/)

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { parseAddress } from '../../../../engine/faults/address.ts'
-import { element, frameRateFraction, property, toArguments } from '../../../../engine/gst/element.ts'
+import { frameRateFraction, makeElement, property, toArguments } from '../../../../engine/gst/element.ts'
 import { ENCODERS } from '../../../../engine/gst/encoder-table.ts'
 import { showLaunch } from '../../../../engine/launch/launch.ts'
 import { simpleLaunch } from '../../../../engine/launch/simple.ts'
-import type { SourceFacts } from '../../../../engine/sources/facts.ts'
+import type { HttpFacts } from '../../../../engine/sources/http-probe.ts'
+import type { RtspFacts } from '../../../../engine/sources/sdp-facts.ts'
+import { type SourceFacts, UNKNOWN } from '../../../../engine/sources/source-kind.ts'
 import type { Encoding, SimpleConfig } from '../../../../lib/schema/pipeline.ts'
 
 /** What gst-launch makes of its arguments: `gst_parse_launchv` escapes each one, then joins them. */
@@ -31,25 +33,19 @@ const configure = (uri: string, encoding: Encoding | null = null, latency_ms = 2
   encoding,
 })
 
-const facts = (kind: SourceFacts['kind'], more: Partial<SourceFacts> = {}): SourceFacts => ({
-  kind,
-  video: null,
-  klv: null,
-  frameRate: null,
-  paced: false,
-  ...more,
-})
+type AnyFacts = SourceFacts & Partial<HttpFacts & RtspFacts>
+const facts = (known: Partial<AnyFacts>): AnyFacts => ({ ...UNKNOWN, ...known })
 
-const rtsp = facts('rtsp', { video: 'H264', klv: false, frameRate: 30, transport: 'tcp' })
+const rtsp = facts({ video: 'H264', klv: false, frameRate: 30, transport: 'tcp' })
 const H264: Encoding = { codec: 'h264', bitrate: 1500, width: 1280, height: 720, fps: 25, quality: 7 }
 const x264 = ENCODERS.find(({ name }) => name === 'x264enc') ?? null
 const line = (config: SimpleConfig, source: SourceFacts) =>
-  simpleLaunch(config, source, config.encoding || source.kind === 'test' ? x264 : null).args.join(' ')
+  simpleLaunch(config, source, config.encoding || config.source.uri.startsWith('test:') ? x264 : null).args.join(' ')
 
 interface Row {
   readonly name: string
   readonly uri: string
-  readonly facts: SourceFacts
+  readonly facts: AnyFacts
   readonly encoding?: Encoding
   readonly contains: readonly string[]
   readonly lacks?: readonly string[]
@@ -127,40 +123,40 @@ const ROWS: readonly Row[] = [
   {
     name: 'unicast UDP',
     uri: 'udp://0.0.0.0:5000',
-    facts: facts('mpegts'),
+    facts: UNKNOWN,
     contains: ['udpsrc address=0.0.0.0 port=5000 reuse=false', 'tsdemux'],
   },
   {
     name: 'multicast UDP',
     uri: 'udp://@239.1.1.1:5000?iface=eth1',
-    facts: facts('mpegts'),
+    facts: UNKNOWN,
     contains: ['address=239.1.1.1 port=5000 multicast-iface=eth1'],
   },
-  { name: 'IPv6 UDP', uri: 'udp://[::1]:5000', facts: facts('mpegts'), contains: ['address=::1 port=5000'] },
+  { name: 'IPv6 UDP', uri: 'udp://[::1]:5000', facts: UNKNOWN, contains: ['address=::1 port=5000'] },
   {
     name: 'SRT with the latency of its address',
     uri: 'srt://h:9000?mode=caller&latency=50&streamid=a%2Fb',
-    facts: facts('mpegts'),
+    facts: UNKNOWN,
     contains: ['srtsrc uri=srt://h:9000?mode=caller&latency=50&streamid=a%2Fb auto-reconnect=false'],
     lacks: ['latency=200'],
   },
   {
     name: 'SRT with the latency of the configuration',
     uri: 'srt://h:9000',
-    facts: facts('mpegts'),
+    facts: UNKNOWN,
     contains: ['srtsrc uri=srt://h:9000 latency=200'],
   },
   {
     name: 'RTMP',
     uri: 'rtmp://h/app/key',
-    facts: facts('rtmp', { klv: false }),
+    facts: facts({ klv: false }),
     contains: ['rtmp2src location=rtmp://h/app/key', 'flvdemux name=tracks'],
     lacks: ['meta/x-klv'],
   },
   {
     name: 'HLS is paced, and live to gst-launch',
     uri: 'https://h/a.m3u8',
-    facts: facts('http', { http: 'hls', paced: true }),
+    facts: facts({ content: 'hls', paced: true }),
     contains: [
       'souphttpsrc location=https://h/a.m3u8 is-live=true',
       'parsebin name=tracks',
@@ -175,52 +171,52 @@ const ROWS: readonly Row[] = [
   {
     name: 'live MPEG-TS over HTTP is not paced',
     uri: 'http://h/a.ts',
-    facts: facts('http', { http: 'mpegts' }),
+    facts: facts({ content: 'mpegts' }),
     contains: ['tsdemux name=tracks', 'fd=3 sync=false'],
   },
   {
     name: 'FLV over HTTP has no KLV',
     uri: 'http://h/a.flv',
-    facts: facts('http', { http: 'flv', klv: false }),
+    facts: facts({ content: 'flv', klv: false }),
     contains: ['souphttpsrc name=flv', 'flvdemux name=tracks', 'fd=3 sync=false'],
     lacks: ['pay1', 'parsebin'],
   },
   {
     name: 'credentials are not sent to where a redirect leads',
     uri: 'https://u:p@h/a',
-    facts: facts('http', { http: 'mpegts', redirectedTo: parseAddress('http://other/b') }),
+    facts: facts({ content: 'mpegts', redirectedTo: parseAddress('http://other/b') }),
     contains: ['souphttpsrc location=http://other/b is-live'],
     lacks: ['user-id', 'user-pw'],
   },
   {
     name: 'a redirect that comes after the probe is not followed with credentials',
     uri: 'http://u:p@h/a',
-    facts: facts('http', { http: 'mpegts' }),
+    facts: facts({ content: 'mpegts' }),
     contains: ['location=http://h/a user-id=u user-pw=p', 'automatic-redirect=false'],
   },
   {
     name: 'MJPEG over HTTP is re-encoded',
     uri: 'http://h/m',
-    facts: facts('http', { http: 'mjpeg', video: 'JPEG', klv: false }),
+    facts: facts({ content: 'mjpeg', video: 'JPEG', klv: false }),
     encoding: H264,
     contains: ['multipartdemux single-stream=true ! image/jpeg ! decodebin'],
   },
   {
     name: 'a file is paced',
     uri: 'file:///srv/a%20b.mp4',
-    facts: facts('file', { paced: true }),
+    facts: facts({ paced: true }),
     contains: ['filesrc location=/srv/a\\ b.mp4 ! parsebin', 'sync=true'],
   },
   {
     name: 'the test source is encoded without an encoding in the configuration',
     uri: 'test://ball?width=320&height=240&fps=10',
-    facts: facts('test', { klv: false, frameRate: 10 }),
+    facts: facts({ klv: false, frameRate: 10 }),
     contains: ['pattern=ball', 'width=320,height=240,framerate=10/1', 'x264enc', 'key-int-max=20'],
   },
   {
     name: 'an H.264 camera passes through',
     uri: 'v4l2:///dev/video0?encoding=h264&width=1280&height=720&fps=30',
-    facts: facts('v4l2', { video: 'H264', klv: false }),
+    facts: facts({ video: 'H264', klv: false }),
     contains: [
       'v4l2src device=/dev/video0 ! video/x-h264,width=1280,height=720,framerate=30/1 ! h264parse config-interval=-1 ! rtph264pay name=pay0',
     ],
@@ -228,14 +224,14 @@ const ROWS: readonly Row[] = [
   {
     name: 'an MJPEG camera is re-encoded',
     uri: 'v4l2:///dev/video0?encoding=mjpeg',
-    facts: facts('v4l2', { video: 'JPEG', klv: false }),
+    facts: facts({ video: 'JPEG', klv: false }),
     encoding: H264,
     contains: ['image/jpeg ! decodebin ! queue'],
   },
   {
     name: 'a raw camera is re-encoded',
     uri: 'v4l2:///dev/video0',
-    facts: facts('v4l2', { klv: false }),
+    facts: facts({ klv: false }),
     encoding: H264,
     contains: ['video/x-raw ! queue'],
   },
@@ -258,7 +254,7 @@ const ROWS: readonly Row[] = [
   {
     name: 'a recording is encoded without dropping frames',
     uri: 'file:///a.mp4',
-    facts: facts('file', { paced: true }),
+    facts: facts({ paced: true }),
     encoding: H264,
     contains: ['queue'],
     lacks: ['leaky'],
@@ -274,7 +270,7 @@ const ROWS: readonly Row[] = [
   {
     name: 'an unknown frame rate counts as the lowest',
     uri: 'udp://h:1',
-    facts: facts('mpegts'),
+    facts: UNKNOWN,
     encoding: { codec: 'h264', bitrate: 500, quality: 1 },
     contains: ['key-int-max=20'],
   },
@@ -289,9 +285,9 @@ describe('simpleLaunch', () => {
   })
 
   it.each([
-    ['http://h/m', facts('http', { http: 'mjpeg', video: 'JPEG', klv: false })],
-    ['v4l2:///dev/video0?encoding=mjpeg', facts('v4l2', { video: 'JPEG', klv: false })],
-    ['v4l2:///dev/video0', facts('v4l2', { klv: false })],
+    ['http://h/m', facts({ content: 'mjpeg', video: 'JPEG', klv: false })],
+    ['v4l2:///dev/video0?encoding=mjpeg', facts({ video: 'JPEG', klv: false })],
+    ['v4l2:///dev/video0', facts({ klv: false })],
   ])('asks for encoding when %s cannot be passed through', (uri, source) => {
     expect(() => simpleLaunch(configure(uri), source, null)).toThrow(/Set encoding/)
   })
@@ -325,7 +321,7 @@ describe('showLaunch', () => {
   })
 
   it('masks the passphrase of SRT', () => {
-    expect(showLaunch(simpleLaunch(configure('srt://h:1?passphrase=topsecret99'), facts('mpegts'), null))).not.toContain('topsecret99')
+    expect(showLaunch(simpleLaunch(configure('srt://h:1?passphrase=topsecret99'), UNKNOWN, null))).not.toContain('topsecret99')
   })
 })
 
@@ -346,7 +342,7 @@ describe('property', () => {
   })
 
   it('gives the same text when its arguments are joined again', () => {
-    const tokens = element('filesrc', { location: 'a "b c" \\ d' })
+    const tokens = makeElement('filesrc', { location: 'a "b c" \\ d' })
     expect(toArguments(tokens).join(' ')).toBe(tokens.join(' '))
   })
 })

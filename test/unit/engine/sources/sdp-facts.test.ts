@@ -25,7 +25,7 @@ describe('factsOfSdp', () => {
     ['an impossible frame rate', sdp(...video, 'a=framerate:90000'), { frameRate: null }],
     ['audio before video', sdp('m=audio 0 RTP/AVP 0', ...video), { video: 'H264' }],
   ] as const)('reads %s', (_what, description, expected) => {
-    expect(factsOfSdp(description, address, 'tcp')).toMatchObject({ kind: 'rtsp', transport: 'tcp', paced: false, ...expected })
+    expect(factsOfSdp(description, address, 'tcp')).toMatchObject({ transport: 'tcp', paced: false, ...expected })
   })
 
   it('rejects a source without video and shows no credentials', () => {

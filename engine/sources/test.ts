@@ -1,10 +1,12 @@
 import type { ApiError } from '../../lib/errors.ts'
 import { validationError } from '../../lib/validate.ts'
 import type { Address } from '../faults/address.ts'
+import { chain, element } from '../gst/element.ts'
+import { type SourceKind, UNKNOWN, unprobed } from './source-kind.ts'
 
 const PATTERNS = ['smpte', 'ball', 'snow'] as const
 
-interface TestSource {
+interface TestPicture {
   readonly pattern: (typeof PATTERNS)[number]
   readonly width: number
   readonly height: number
@@ -26,7 +28,7 @@ const wholeNumber = (address: Address, name: string, least: number, most: number
 const KNOWN = new Set(['width', 'height', 'fps', 'klv'])
 
 /** Parses `test://smpte?width=&height=&fps=&klv=1`. VALIDATION_ERROR for anything else. */
-export const parseTestSource = (address: Address): TestSource => {
+const parse = (address: Address): TestPicture => {
   const pattern = PATTERNS.find((known) => known === address.host)
   if (pattern === undefined) throw invalid(`Use one of: ${PATTERNS.map((known) => `test://${known}`).join(', ')}`)
   const unknown = [...address.query.keys()].find((name) => !KNOWN.has(name))
@@ -37,4 +39,27 @@ export const parseTestSource = (address: Address): TestSource => {
   const klv = address.query.get('klv') ?? '0'
   if (klv !== '0' && klv !== '1') throw invalid('klv must be 0 or 1')
   return { pattern, width, height, fps: wholeNumber(address, 'fps', 1, 240, 30), klv: klv === '1' }
+}
+
+/** A test picture, with the KLV of a simulated flight. */
+export const test: SourceKind = {
+  elements: {},
+  confidential: false,
+  encoding: { codec: 'h264', bitrate: 2000, quality: 7 },
+  ...unprobed(({ address }) => {
+    const { fps, klv } = parse(address)
+    return { ...UNKNOWN, klv, frameRate: fps }
+  }),
+  line: ({ address }, { klv }) => {
+    const { pattern, width, height, fps } = parse(address)
+    return {
+      tokens: chain(element('videotestsrc', { 'is-live': true, pattern }), [
+        `video/x-raw,format=I420,width=${width},height=${height},framerate=${fps}/1`,
+      ]),
+      ends: 'video',
+      form: 'raw',
+      ...(klv === true && { syntheticKlv: true }),
+    }
+  },
+  reach: () => ({}),
 }

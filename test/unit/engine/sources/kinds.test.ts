@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { checkSimple } from '../../../../engine/launch/simple.ts'
+import { presumeFacts, readSource } from '../../../../engine/sources/kinds.ts'
 import type { SimpleConfig } from '../../../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS } from '../../../../lib/schema/settings.ts'
 
@@ -44,6 +45,22 @@ describe('the dry run of a source', () => {
       code: 'VALIDATION_ERROR',
       details: { issues: [{ path: 'source.uri', message: expect.stringMatching(message) }] },
     })
+  })
+
+  const NETWORK = { network: true, localSockets: true }
+  it.each([
+    ['rtsp://h/x', NETWORK],
+    ['udp://h:1', NETWORK],
+    ['srt://h:1', NETWORK],
+    ['rtmp://h/a/b', NETWORK],
+    ['https://h/x', NETWORK],
+    ['file:///srv/a%20b.mp4', { files: ['/srv/a b.mp4'] }],
+    ['test://smpte', {}],
+    ['v4l2:///dev/video7', { devices: ['/dev/video7'] }],
+  ])('%s lets its child reach %j and nothing else', async (uri, reach) => {
+    const source = { uri, latency_ms: 200 }
+    const facts = await presumeFacts(source, { allowFiles: true, reencode: true })
+    expect(readSource(source, facts).reach).toEqual(reach)
   })
 
   it('accepts files on a host that allows them', async () => {

@@ -1,18 +1,6 @@
-import type { SimpleConfig } from '../../lib/schema/pipeline.ts'
 import { type Token, tokenize } from '../gst/description.ts'
 import { codecNodes, graphicsNodes } from '../sandbox/device-nodes.ts'
 import type { Reach } from '../sandbox/sandbox.ts'
-import type { SourceFacts } from '../sources/facts.ts'
-import { sourceReach } from '../sources/reach.ts'
-
-/** A decoder or encoder may be a hardware one. */
-const codecDevices = (): readonly string[] => [...graphicsNodes(), ...codecNodes()]
-
-/** What the child of a simple pipeline may reach: its own source, and codec hardware when it re-encodes. */
-export const simpleReach = ({ source, encoding }: SimpleConfig, facts: SourceFacts): Reach => {
-  const reach = sourceReach(source, facts)
-  return { ...reach, devices: [...reach.devices, ...(encoding === null ? [] : codecDevices())] }
-}
 
 const DEVICE = /^\/dev\/(?:video\d+|media\d+|v4l\/by-(?:id|path)\/[\w.:+-]+|dri\/(?:card|renderD)\d+)$/
 const GRAPHICS_ELEMENT = /^(?:va|nv|qsv|msdk|gl)/

@@ -1,0 +1,31 @@
+import { chain, element, type LaunchTokens } from '../gst/element.ts'
+import type { SourceLine } from './source-kind.ts'
+
+/** Name of the element whose pads carry the tracks. */
+export const TRACKS = 'tracks'
+/** Name of the tee that carries the whole MPEG-TS. */
+export const TRANSPORT = 'transport'
+
+export const TRANSPORT_CAPS = 'video/mpegts,systemstream=(boolean)true,packetsize=(int)188'
+
+// latency=0: tsdemux would otherwise add 700 ms of latency for jitter, which passing through does not smooth.
+export const tsdemux = (program?: number): LaunchTokens => element('tsdemux', { name: TRACKS, latency: 0, 'program-number': program })
+
+/** The line of a live MPEG-TS, from the elements that receive it. */
+export const transportLine = (program: number | undefined, ...receivers: readonly LaunchTokens[]): SourceLine => ({
+  tokens: chain(...receivers, element('tee', { name: TRANSPORT }), tsdemux(program)),
+  ends: 'tracks',
+  form: 'parsed',
+  transport: true,
+})
+
+/**
+ * Sound goes into a closed valve. Some servers send it ahead of the video, and flvdemux ends the stream when none of the tracks that
+ * it has so far is linked. A valve is no sink, so the child does not wait for the end of a track that never comes.
+ */
+export const flvdemux = (): LaunchTokens => [
+  ...element('flvdemux', { name: TRACKS }),
+  ...chain([`${TRACKS}.audio`], element('valve', { drop: true })),
+]
+
+export const parsebin = (): LaunchTokens => element('parsebin', { name: TRACKS })

@@ -1,0 +1,56 @@
+import type { Address } from '../faults/address.ts'
+import { chain, type LaunchTokens, type MakeElement, makeElement } from '../gst/element.ts'
+import { good } from '../gst/elements.ts'
+import { flvdemux, parsebin, TRANSPORT_CAPS, transportLine, tsdemux } from './demuxers.ts'
+import { type HttpFacts, probeHttp } from './http-probe.ts'
+import { NETWORK, type ParsedSource, SILENCE_SECONDS, type SourceKind, type SourceLine, UNKNOWN } from './source-kind.ts'
+
+const elements = { souphttpsrc: good('HTTP and HLS sources'), multipartdemux: good('MJPEG over HTTP') }
+const element: MakeElement<keyof typeof elements> = makeElement
+
+const line = ({ address: named }: ParsedSource, { content, paced, program, redirectedTo }: HttpFacts): SourceLine => {
+  const address = redirectedTo ?? named
+  const souphttpsrc = element('souphttpsrc', {
+    // Only the source posts an error when flvdemux does not know a codec; its name tells that error from others (bus-errors.ts).
+    name: content === 'flv' ? 'flv' : undefined,
+    location: content === 'hls' ? withCredentials(address) : address.bare,
+    'user-id': address.user,
+    'user-pw': address.password,
+    // HLS too: otherwise gst-launch sets the state at each buffering message of hlsdemux2, and one during preroll may leave it paused.
+    'is-live': !paced || content === 'hls',
+    // Pictures alone have no times: theirs is when they came. Any other format carries its own.
+    'do-timestamp': content === 'mjpeg' ? true : undefined,
+    timeout: SILENCE_SECONDS,
+    retries: 0,
+    // The probe followed the redirects; souphttpsrc would send the credentials wherever another one leads.
+    'automatic-redirect': address.user === undefined ? undefined : false,
+  })
+  if (content === 'mpegts' && !paced) return transportLine(program, souphttpsrc, [TRANSPORT_CAPS])
+  if (content !== 'mjpeg') return { tokens: chain(souphttpsrc, demuxer(content)), ends: 'tracks', form: 'parsed' }
+  const tokens = chain(souphttpsrc, element('multipartdemux', { 'single-stream': true }), ['image/jpeg'])
+  return { tokens, ends: 'video', form: 'parsed' }
+}
+
+/**
+ * hlsdemux2 requests playlists and segments itself, and knows no credentials but those in the address of the playlist, to which
+ * relative ones refer. libsoup sends them to no other host.
+ */
+const withCredentials = ({ bare, user, password = '' }: Address): string =>
+  user === undefined ? bare : bare.replace('://', () => `://${encodeURIComponent(user)}:${encodeURIComponent(password)}@`)
+
+const demuxer = (content: HttpFacts['content']): LaunchTokens => {
+  if (content === 'mpegts') return tsdemux()
+  return content === 'flv' ? flvdemux() : parsebin()
+}
+
+export const http: SourceKind<HttpFacts> = {
+  elements,
+  confidential: true,
+  probe: ({ address }, context) => probeHttp(address, context),
+  presume: ({ address }) => {
+    const isHls = /\.m3u8(?:\?|$)/.test(address.path)
+    return { ...UNKNOWN, content: isHls ? 'hls' : 'other', paced: isHls }
+  },
+  line,
+  reach: () => NETWORK,
+}
