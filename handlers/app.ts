@@ -48,7 +48,7 @@ export type { FetchHandler, RequestContext, Route } from './http/route.ts'
 /** What a host provides. */
 export interface HostPorts extends MetricsDeps, CallerRules {
   readonly engine: Engine
-  /** As `engine`, where that waits for an engine that is started or replaced: for what the engine itself waits for. */
+  /** Like `engine`, but calls fail while the engine is started or replaced: for calls that the engine itself waits for. */
   readonly engineAtOnce?: Engine
   /** The views of the engine's pipelines, for a host that follows its engine; else every read asks the engine. */
   readonly mirror?: EngineMirror
@@ -57,7 +57,7 @@ export interface HostPorts extends MetricsDeps, CallerRules {
   readonly live: Live
   readonly cameras: Cameras
   readonly pipelines: PipelineRepository
-  /** Whether other processes write to the database too. */
+  /** Whether other processes also write to the database. */
   readonly sharedDatabase?: boolean
   readonly settings: SettingsRepository
   readonly credentials: CredentialRepository
@@ -79,7 +79,7 @@ export interface HostPorts extends MetricsDeps, CallerRules {
   readonly isWritable?: () => Promise<boolean>
   /** Origins whose pages may call the API; none by default. */
   readonly corsOrigins?: readonly string[]
-  /** Counts of requests and streams per client; their own by default. */
+  /** Counters of requests and streams per client; by default new ones. */
   readonly limiter?: RateLimiter
   readonly limits?: ClientLimits
   /** Whether the API can be reached from other hosts. */
@@ -90,7 +90,7 @@ export interface HostPorts extends MetricsDeps, CallerRules {
   readonly stopping?: AbortSignal
 }
 
-/** Everything the API works with; each group of routes takes the part it uses. */
+/** All dependencies of the API; each group of routes uses a part of them. */
 export interface AppDeps
   extends PipelineRouteDeps,
     SettingsDeps,
@@ -112,7 +112,7 @@ export interface AppDeps
 
 const LOCAL_MEDIA_SERVER: MediaServer = { host: '127.0.0.1', port: 8554 }
 
-/** The ports that no host can do without. */
+/** The ports that every host provides. */
 type NeededPort = keyof { [Name in keyof HostPorts as object extends Pick<HostPorts, Name> ? never : Name]: true }
 
 const NEEDED: Readonly<Record<NeededPort, true>> = {
@@ -135,13 +135,13 @@ const NEEDED: Readonly<Record<NeededPort, true>> = {
   uptimeSeconds: true,
 }
 
-/** What a program in JavaScript has left out would otherwise fail in the midst of some request. */
+/** In JavaScript, a missing port would otherwise fail at some request. */
 const checkPorts = (ports: Partial<HostPorts> = {}): void => {
   const missing = (Object.keys(NEEDED) as NeededPort[]).filter((name) => ports[name] === undefined || ports[name] === '')
   if (missing.length > 0) throw new TypeError(`assemble needs more ports (HostPorts). Missing: ${missing.join(', ')}`)
 }
 
-/** Builds what the groups of routes share: queues, counters, limits and the guard. Throws TypeError when a port is missing. */
+/** Builds what groups of routes share: queues, counters, limits and the guard. Throws TypeError when a port is missing. */
 export const assemble = (ports: HostPorts): AppDeps => {
   checkPorts(ports)
   const { clock, engine, license, limiter = createRateLimiter(clock), limits = createClientLimits(), mirror = new EngineMirror() } = ports
@@ -199,10 +199,10 @@ export const apiRoutes = (deps: AppDeps) => [
 /** The reads that a host may answer without the fetch handler. */
 export const createReads = (deps: AppDeps): ReadyReads => createReadyReads(pipelineRoutes(deps), deps)
 
-/** The whole API behind one fetch handler. Throws TypeError for what `assemble` did not build. */
+/** The whole API as one fetch handler. Throws TypeError for `deps` that `assemble` did not build. */
 export const createApp = (deps: AppDeps): FetchHandler => {
   if (typeof (deps as Partial<AppDeps> | undefined)?.guard !== 'function')
-    throw new TypeError('createApp needs what assemble builds of your ports: createApp(assemble(ports))')
+    throw new TypeError('createApp needs the result of assemble: createApp(assemble(ports))')
   const router = createRouter(apiRoutes(deps), deps)
   return deps.corsOrigins === undefined || deps.corsOrigins.length === 0 ? router : withCors(router, deps.corsOrigins)
 }

@@ -43,7 +43,7 @@ const sessionRoutes = (deps: SessionDeps) => [
     access: 'session',
     operation: 'logout',
     summary: 'Log out: end the session of the token',
-    description: 'Other sessions go on. Without a token, nothing happens.',
+    description: 'Other sessions continue. Without a token, nothing happens.',
     status: 204,
     errors: ['SERVICE_UNAVAILABLE'],
     answer: emptyAnswer('The session has ended'),

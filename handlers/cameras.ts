@@ -57,7 +57,7 @@ export const cameraRoutes = ({ cameras, cameraWatch, events, streams }: CameraRo
     errors: ['RATE_LIMITED', 'SERVICE_UNAVAILABLE'],
     answer: eventsAnswer('Events of the cameras', CAMERA_EVENTS),
     handle: async (exchange) => {
-      // Answers 503 with a reason on hosts without camera discovery; otherwise no change after this answer is missed.
+      // Throws SERVICE_UNAVAILABLE on hosts without camera discovery; otherwise no change after the answer is missed.
       await beginWatch(cameraWatch, cameras)
       return eventStream({
         ...clientOf(exchange, streams),
@@ -68,7 +68,7 @@ export const cameraRoutes = ({ cameras, cameraWatch, events, streams }: CameraRo
   }),
 ]
 
-/** A stream of the engine does not wait for one that is being started or replaced; the list does. */
+/** Streams do not wait for an engine that is being started or replaced, but the list does. */
 const beginWatch = async (cameraWatch: EventDeps['cameraWatch'], cameras: CameraRouteDeps['cameras']): Promise<void> => {
   try {
     await cameraWatch.begin()

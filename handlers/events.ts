@@ -17,7 +17,7 @@ export interface EventDeps {
   readonly streams: Streams
 }
 
-/** Events of every KLV packet have their own stream. */
+/** These have a stream of their own. */
 const FREQUENT: ReadonlySet<string> = new Set(['klv'])
 
 /** The events of one pipeline, and of all pipelines and cameras. */
@@ -28,7 +28,7 @@ export const eventRoutes = ({ pipelines, events, cameraWatch, streams }: EventDe
     path: '/svc/pipeline/:id/status/events',
     operation: 'followPipeline',
     summary: 'Server-Sent Events of a pipeline: pipeline_status (the current one first), pipeline_error, pipeline_not_found',
-    description: 'Begins with the present status, or with what was missed since Last-Event-ID.',
+    description: 'Begins with the current status, or with the events since Last-Event-ID.',
     status: 200,
     errors: ['NOT_FOUND', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE'],
     answer: eventsAnswer('Events of the pipeline; the stream ends after pipeline_not_found', PIPELINE_EVENTS),
@@ -57,7 +57,7 @@ export const eventRoutes = ({ pipelines, events, cameraWatch, streams }: EventDe
     answer: eventsAnswer('Events of all pipelines and cameras', { ...PIPELINE_EVENTS, ...CAMERA_EVENTS }),
     handle: (exchange) => {
       const client = clientOf(exchange, streams)
-      // A host without camera discovery still sends the events of pipelines.
+      // Without camera discovery, the events of pipelines are still sent.
       cameraWatch.begin().catch(() => {})
       return eventStream({
         ...client,

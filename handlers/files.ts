@@ -18,7 +18,7 @@ const allFilesRoutes = (deps: FileDeps) => [
     access: 'session',
     operation: 'listScreenshots',
     summary: 'List screenshot files, newest first, in pages of at most 1000',
-    description: 'The header Link leads to the next page.',
+    description: 'The header field Link is the address of the next page.',
     status: 200,
     errors: ['SERVICE_UNAVAILABLE'],
     query: screenshotListSchema,
@@ -26,7 +26,7 @@ const allFilesRoutes = (deps: FileDeps) => [
       'The files, newest first',
       v.array(screenshotRecordSchema),
       { one: [SCREENSHOT] },
-      { link: 'The next page (RFC 8288), when there may be more files' },
+      { link: 'The next page (RFC 8288), if there may be more files' },
     ),
     handle: async ({ url }) => {
       const { files, limit } = await listScreenshots(deps, readQuery(url, ['pipeline_id', 'limit', 'before']))
@@ -41,7 +41,7 @@ const allFilesRoutes = (deps: FileDeps) => [
     limit: { name: 'delete-screenshots', requests: 10, window_seconds: 60 },
     operation: 'deleteScreenshots',
     summary: 'Delete all screenshot files of a pipeline',
-    description: 'The pipeline itself may be deleted already.',
+    description: 'Also after the pipeline itself was deleted.',
     status: 200,
     errors: ['SERVICE_UNAVAILABLE'],
     query: screenshotDeleteSchema,

@@ -16,7 +16,7 @@ export const healthRoutes = (deps: HealthDeps) => [
     operation: 'getHealth',
     summary: 'Health of the service, its engine and its database; 503 when degraded',
     answer: jsonAnswer('Engine and database work', healthSchema, { ok: HEALTH, open: { ...HEALTH, warnings: ['open_api'] } }),
-    description: 'Orchestrators that should restart the service use /svc/healthz: a degraded engine or database is no reason to.',
+    description: 'Use /svc/healthz to decide whether to restart the service: a restart does not repair a degraded engine or database.',
     otherAnswers: {
       503: jsonAnswer('Engine or database is unavailable, or nothing can be changed', healthSchema, {
         degraded: { ...HEALTH, status: 'degraded', engine: 'unavailable' },
@@ -33,7 +33,7 @@ export const healthRoutes = (deps: HealthDeps) => [
     path: '/svc/healthz',
     operation: 'probe',
     summary: 'Liveness: 200 while this process accepts requests, 503 while it stops',
-    description: 'Looks at nothing but the process itself, so it answers at once.',
+    description: 'Checks only the process itself, so it answers at once.',
     answer: jsonAnswer('The process accepts requests', probeSchema, { ok: { status: 'ok' } }),
     otherAnswers: { 503: jsonAnswer('The process stops', probeSchema, { stopping: { status: 'stopping' } }) },
     handle: () => (deps.isStopping?.() ? json({ status: 'stopping' }, 503) : json({ status: 'ok' })),

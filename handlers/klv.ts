@@ -41,7 +41,7 @@ const decodingRoutes = (deps: KlvRouteDeps) => [
     access: 'session',
     operation: 'stopKlv',
     summary: 'Stop decoding KLV metadata; the last packet is kept',
-    description: 'Without effect when nothing is decoded.',
+    description: 'Without effect if no KLV is being decoded.',
     status: 200,
     errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     answer: PIPELINE_ANSWER,
@@ -87,7 +87,7 @@ const packetRoutes = (deps: KlvRouteDeps) => [
     access: 'session',
     operation: 'followKlv',
     summary: 'Server-Sent Events: klv for each decoded packet, pipeline_not_found when the pipeline is deleted',
-    description: 'Sends nothing until the packets are decoded: klv/start, or auto_extract_geolocation of the pipeline.',
+    description: 'Sends nothing until packets are decoded: by klv/start, or by auto_extract_geolocation of the pipeline.',
     status: 200,
     errors: ['NOT_FOUND', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE'],
     answer: eventsAnswer('The decoded packets of the pipeline; the stream ends after pipeline_not_found', {
@@ -110,7 +110,7 @@ const packetRoutes = (deps: KlvRouteDeps) => [
 /** KLV metadata of a pipeline: start and stop decoding, the last packet, the stream of packets. */
 export const klvRoutes = (deps: KlvRouteDeps) => [...decodingRoutes(deps), ...packetRoutes(deps)]
 
-/** The feed; while a client is subscribed, the engine sends the packets of this pipeline. */
+/** The feed. While a client is subscribed, the engine sends the packets of the pipeline. */
 const followedFeed = ({ events: { feed }, klvUpstreams }: KlvRouteDeps, id: string): Pick<typeof feed, 'subscribe' | 'missedSince'> => ({
   missedSince: feed.missedSince,
   subscribe: (subscriber) => {

@@ -22,15 +22,15 @@ const RECORDS = `An endless sequence of records: kind (1 byte), time in µs (8 b
 - Kind ${RECORD_KINDS.key}: a key access unit, with its parameter sets. Kind ${RECORD_KINDS.delta}: any other access unit.
 - Kind ${RECORD_KINDS.event}: JSON \`{ "type": "source_lost" | "source_back" }\`. \`source_lost\` is repeated every 30 s while the source is away.
 
-Begins with kind ${RECORD_KINDS.config} and all since the last key frame; kind ${RECORD_KINDS.config} comes again whenever it changes. The time of an access unit is that at which it is shown:
-it never goes back when the source is lost or restarted, and is only out of order where the stream has B-frames. A client that is too slow loses
-whole GOPs; one that takes nothing for 10 s is disconnected. The stream ends when the pipeline is stopped.`
+Begins with kind ${RECORD_KINDS.config} and all access units since the last key frame; kind ${RECORD_KINDS.config} is repeated when it changes. The time of an access unit is its presentation time:
+it continues when the source is lost or restarted, and is out of order only in streams with B-frames. A client that is too slow loses
+whole GOPs; one that reads nothing for 10 s is disconnected. The stream ends when the pipeline is stopped.`
 
-const TRANSPORT_STREAM = `H.264 or H.265 as it is, and KLV (stream type 0x06, registration KLVA, MISB ST 1402) when \`klv_config.pass_klv\` is set and the source has it.
-Begins with all since the last key frame, whose times are drawn together so that a player is not behind; the continuity counters go on over
-losses of the source. A client that is too slow loses whole GOPs; one that takes nothing for 10 s is disconnected. Ends when the pipeline is stopped.`
+const TRANSPORT_STREAM = `Unchanged H.264 or H.265, and KLV (stream type 0x06, registration KLVA, MISB ST 1402) if \`klv_config.pass_klv\` is set and the source has it.
+Begins with all access units since the last key frame, whose timestamps are compressed so that a player does not lag; continuity counters continue after
+a loss of the source. A client that is too slow loses whole GOPs; one that reads nothing for 10 s is disconnected. Ends when the pipeline is stopped.`
 
-const JOINS = 'Starts an on-demand pipeline as an RTSP reader would, and counts as a reader.'
+const JOINS = 'Starts an on-demand pipeline like an RTSP reader, and counts as a reader.'
 
 const ERRORS = [
   'LICENSE_ERROR',

@@ -17,8 +17,7 @@ export const logRoutes = (deps: PipelineLogDeps) => [
     path: '/svc/pipeline/:id/log',
     operation: 'getPipelineLog',
     summary: "Read the last output lines of the pipeline's child processes, of this run and previous ones; credentials are masked",
-    description:
-      'An RTSP source that the engine reads itself has lines of the engine alone. The lines of an engine that was replaced are gone.',
+    description: 'For an RTSP source without a child process, the lines are those of the engine. Lines of a previous engine are lost.',
     status: 200,
     errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     query: logQuerySchema,

@@ -33,9 +33,9 @@ export interface PipelineRouteDeps extends CreateDeps, ChangeDeps, PlayDeps, Fin
 
 const BASE = '/svc/pipeline'
 const session = { access: 'session' } as const
-const WITH_ETAG = 'Send its ETag as If-Match with a change, which is then refused if there was another one.'
+const WITH_ETAG = 'Send its ETag as If-Match with a change, which is refused if the pipeline has changed since.'
 
-/** What both addresses of a pipeline answer. */
+/** Common to both addresses of a pipeline. */
 const answersOne = (deps: PipelineRouteDeps) =>
   ({
     description: WITH_ETAG,
@@ -70,7 +70,7 @@ const creationRoutes = (deps: PipelineRouteDeps) => [
     operation: 'createPipeline',
     summary: 'Create a pipeline and, unless it is on-demand, start it',
     description:
-      'Answers when the first key frame has come, or at once when it is on-demand. A pipeline that does not start within start_timeout_seconds is not stored.',
+      'Answers after the first key frame, or at once if it is on-demand. A pipeline that does not start within start_timeout_seconds is not stored.',
     status: 201,
     errors: [
       'LICENSE_ERROR',
@@ -96,7 +96,7 @@ const creationRoutes = (deps: PipelineRouteDeps) => [
     operation: 'validatePipeline',
     summary: 'Check a pipeline without creating it',
     description:
-      'GStreamer reads the description and nothing runs. Neither the source nor the license is asked. Masked credentials (***) stand for those that are stored under the id.',
+      'GStreamer parses the description, and nothing runs. Neither the source nor the license is checked. Masked credentials (***) stand for those stored under the id.',
     status: 200,
     errors: ['PAYLOAD_TOO_LARGE', 'RATE_LIMITED', 'ENGINE_ERROR', 'SERVICE_UNAVAILABLE'],
     body: PIPELINE_BODY,
@@ -133,8 +133,7 @@ const changeRoutes = (deps: PipelineRouteDeps) => [
     path: `${BASE}/:id`,
     operation: 'replacePipeline',
     summary: 'Replace the configuration of a pipeline that is not running',
-    description:
-      'Fields that are left out get their defaults. Masked credentials (***) that are sent back as they were read keep the stored ones.',
+    description: 'Omitted fields get their defaults. Masked credentials (***) keep the stored ones.',
     status: 200,
     errors: ['NOT_FOUND', 'CONFLICT', 'PRECONDITION_FAILED', 'PAYLOAD_TOO_LARGE', 'RATE_LIMITED', 'ENGINE_ERROR', 'SERVICE_UNAVAILABLE'],
     body: REPLACEMENT_BODY,
@@ -152,7 +151,7 @@ const changeRoutes = (deps: PipelineRouteDeps) => [
     path: `${BASE}/:id`,
     operation: 'patchPipeline',
     summary: 'Set or remove the geolocation of a pipeline',
-    description: 'Also while the pipeline plays. A position from its KLV replaces it again when auto_extract_geolocation is set.',
+    description: 'Also while the pipeline plays. A later position from KLV replaces it if auto_extract_geolocation is set.',
     status: 200,
     errors: ['NOT_FOUND', 'PRECONDITION_FAILED', 'PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
     body: { schema: pipelinePatchSchema, examples: GEOLOCATION_EXAMPLES },
@@ -186,7 +185,7 @@ const runRoutes = (deps: PipelineRouteDeps) => [
     path: `${BASE}/:id/play`,
     operation: 'playPipeline',
     summary: 'Start a pipeline',
-    description: 'Answers when the first key frame has come; at once when it plays already.',
+    description: 'Answers after the first key frame, or at once if it already plays.',
     status: 200,
     errors: [
       'LICENSE_ERROR',
@@ -206,7 +205,7 @@ const runRoutes = (deps: PipelineRouteDeps) => [
     path: `${BASE}/:id/stop`,
     operation: 'stopPipeline',
     summary: 'Stop a pipeline',
-    description: 'Cancels a start, too. Answers when the process of the pipeline has ended.',
+    description: 'Also cancels a start. Answers when the process of the pipeline has ended.',
     status: 200,
     errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     answer: PIPELINE_ANSWER,

@@ -19,8 +19,7 @@ export const triggerRoutes = ({ triggers }: TriggerDeps) => [
     method: 'PUT',
     operation: 'publishStream',
     summary: 'A stream was published at `path`: create its pipeline and start it',
-    description:
-      'Answers when the first key frame has come. A repeated call changes nothing while the pipeline plays, and starts it again otherwise.',
+    description: 'Answers after the first key frame. A repeated call changes nothing while the pipeline plays, and restarts it otherwise.',
     errors: ['LICENSE_ERROR', 'LICENSE_LIMIT_EXCEEDED', 'CONFLICT', 'ENGINE_ERROR', 'SERVICE_UNAVAILABLE', 'PIPELINE_START_TIMEOUT'],
     query: triggerQuerySchema,
     answer: jsonAnswer('The pipeline is playing', triggerAnswerSchema, { play: { status: 'ok', pipelineId: 'drone7', action: 'play' } }),
@@ -31,7 +30,7 @@ export const triggerRoutes = ({ triggers }: TriggerDeps) => [
     method: 'DELETE',
     operation: 'unpublishStream',
     summary: 'The stream at `path` ended: stop and remove its pipeline, also one that is still starting',
-    description: 'A stream that is not known is no error.',
+    description: 'An unknown stream is not an error.',
     errors: ['CONFLICT', 'SERVICE_UNAVAILABLE'],
     query: triggerQuerySchema,
     answer: jsonAnswer('The pipeline is stopped and removed', triggerAnswerSchema, {

@@ -18,7 +18,7 @@ import {
 /** A bundle in the same directory. */
 const bundle = (name: string): Promise<unknown> => import(new URL(`./${name}.js`, import.meta.url).href)
 
-/** The bundle that a command is in; each parses the rest of the command line itself. */
+/** The bundle of each command, which parses the rest of the command line. */
 const BUNDLES = {
   serve: 'node',
   engine: 'engine',
@@ -47,7 +47,7 @@ const usage = (): string => {
     'Run and prepare a service (the default command is serve):',
     ...helpRows(hosts),
     '',
-    'Use the service that runs at --url or SVC_URL:',
+    'Use the service at --url or SVC_URL:',
     ...helpRows(verbs),
     '',
     'COMMAND --help lists the options of a command, --version prints the version.',
@@ -61,10 +61,10 @@ const usageOf = (name: HostCommandName): string => {
   return [words.join(' '), '', about, '', ...(options === undefined ? [] : [...helpRows(Object.entries(options)), ''])].join('\n')
 }
 
-/** Commands that read the rest of the command line themselves, because it holds more than options without a value. */
-const READS_ITSELF: ReadonlySet<HostCommandName> = new Set(['serve', 'completion'])
+/** Commands whose bundle checks the rest of the command line. */
+const CHECKED_BY_BUNDLE: ReadonlySet<HostCommandName> = new Set(['serve', 'completion'])
 
-/** The first argument that the command does not have. */
+/** The first unknown argument. */
 const unknownArgument = (name: HostCommandName, args: readonly string[]): string | undefined => {
   const options = Object.keys((HOST_COMMANDS[name] as HostCommand).options ?? {}).map((option) => option.split(' '))
   return args.find((argument, at) => {
@@ -75,7 +75,7 @@ const unknownArgument = (name: HostCommandName, args: readonly string[]): string
 
 const asksForHelp = (args: readonly string[]): boolean => args.includes('--help') || args.includes('-h')
 
-/** The Node of the optional package dependency, for when the running one is too old. */
+/** Node.js of the optional dependency, in case the running one is too old. */
 const newerNode = (): string | undefined => {
   try {
     return createRequire(import.meta.url).resolve(`node-linux-${process.arch}/bin/node`)
@@ -86,13 +86,13 @@ const newerNode = (): string | undefined => {
 
 const runAgainWith = (node: string): void => {
   const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
-  // A terminal sends its own to both: the service takes several for one.
+  // A terminal signals both processes; the service treats several signals as one.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
   child.once('exit', (code, signal) => process.exit(code ?? 128 + (signal === null ? 0 : constants.signals[signal])))
 }
 
-/** This process begins anew, with the options that the engine needs. */
-const becomeEngine = (): void => {
+/** Replaces this process by one with the options that the engine needs. */
+const execWithEngineOptions = (): void => {
   const { execArgv, execPath, argv } = process
   if (ENGINE_OPTIONS.every((option) => execArgv.includes(option))) return
   process.execve?.(execPath, [execPath, ...execArgv, ...ENGINE_OPTIONS, ...argv.slice(1)])
@@ -102,7 +102,7 @@ const main = async (): Promise<void> => {
   if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
     const node = newerNode()
     if (node !== undefined) return runAgainWith(node)
-    process.stderr.write(`video-pipeline-service: this is Node.js ${process.versions.node}; use ${OLDEST_NODE} or later\n`)
+    process.stderr.write(`video-pipeline-service: Node.js ${process.versions.node} is too old; use ${OLDEST_NODE} or later\n`)
     process.exit(EXIT_USAGE)
   }
   // `help ls` is `ls --help`.
@@ -114,7 +114,7 @@ const main = async (): Promise<void> => {
   if (name === '--help' || name === '-h' || name === 'help') return void process.stdout.write(usage())
   const rest = process.argv.slice(3)
   if (isHostCommand(name) && name !== 'serve' && asksForHelp(rest)) return void process.stdout.write(usageOf(name))
-  const unknown = isHostCommand(name) && !READS_ITSELF.has(name) ? unknownArgument(name, rest) : undefined
+  const unknown = isHostCommand(name) && !CHECKED_BY_BUNDLE.has(name) ? unknownArgument(name, rest) : undefined
   if (unknown !== undefined) {
     process.stderr.write(`video-pipeline-service ${name}: unknown argument ${unknown}; use --help for a list\n`)
     process.exit(EXIT_USAGE)
@@ -126,8 +126,8 @@ const main = async (): Promise<void> => {
     process.stderr.write(`video-pipeline-service: unknown command ${name}; use --help for a list\n`)
     process.exit(EXIT_USAGE)
   }
-  if (found === 'engine') becomeEngine()
-  // Those that are several commands in one look at the name.
+  if (found === 'engine') execWithEngineOptions()
+  // Bundles with several commands need the name.
   if (!isOption && found !== 'verbs' && found !== 'install') process.argv.splice(2, 1)
   await bundle(found)
 }

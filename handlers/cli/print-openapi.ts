@@ -2,10 +2,10 @@ import { createOpenApiDocument } from '../../lib/openapi/document.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type AppDeps, apiRoutes } from '../app.ts'
 
-// A reader such as head has seen enough.
+// A reader such as head closes the pipe early.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
 
-// Only the table of routes is read; no route is called.
+// Only the table of routes is used; no route is called.
 const operations = apiRoutes({} as AppDeps)
 const document = createOpenApiDocument(operations, {
   version: packageJson.version,

@@ -29,16 +29,16 @@ export type KlvPacket = v.InferOutput<typeof klvPacketSchema>
 export type LogLine = v.InferOutput<typeof logLineSchema>
 export type Health = v.InferOutput<typeof healthSchema>
 
-/** What a method takes besides the fields of its operation. */
+/** Arguments of every method. */
 interface Common {
   /** Ends the request or the stream. */
   readonly signal?: AbortSignal | undefined
 }
 
 interface Following extends Common {
-  /** Called whenever the stream is open, before its events. */
+  /** Called whenever the stream opens, before its events. */
   readonly onConnect?: (() => void) | undefined
-  /** Called when a stream was lost, before it is opened again. */
+  /** Called after a lost stream, before it is reopened. */
   readonly onReconnect?: ((reconnect: Reconnect) => void) | undefined
 }
 
@@ -55,10 +55,10 @@ export type Client = { readonly [Name in keyof Operations]: Method<Operations[Na
 /**
  * A client of the service, for Node.js, browsers and workers. Methods take one object with the fields of path and query,
  * `body`, `ifMatch` and `signal`; they answer JSON as values, pictures and media as a Response, and event streams as async
- * iterables that reconnect. They throw ApiError, or what `fetch` throws. Throws TypeError without an address that can be called.
+ * iterables that reconnect. They throw ApiError, or what `fetch` throws. Throws TypeError for a URL that is not HTTP.
  */
 export const createClient = (options: ClientOptions): Client => {
-  checkAddress(options)
+  checkUrl(options)
   return Object.fromEntries(
     Object.entries(OPERATIONS).map(([name, line]) => [
       name,
@@ -69,15 +69,15 @@ export const createClient = (options: ClientOptions): Client => {
   ) as unknown as Client
 }
 
-/** `fetch` would say only that it failed, and not before the first request. */
-const checkAddress = ({ url }: Partial<ClientOptions> = {}): void => {
-  const isAddress = typeof url === 'string' || url instanceof URL
-  // Of localhost:8080 the name of the host would be the scheme.
-  if (!isAddress || /^(?!https?:\/\/)[\w.-]+:/i.test(String(url)))
+/** `fetch` would fail only at the first request, and without a reason. */
+const checkUrl = ({ url }: Partial<ClientOptions> = {}): void => {
+  const isUrl = typeof url === 'string' || url instanceof URL
+  // In localhost:8080 the host name would be parsed as the scheme.
+  if (!isUrl || /^(?!https?:\/\/)[\w.-]+:/i.test(String(url)))
     throw new TypeError('Pass createClient an object with the url of the service, which begins with http:// or https://')
 }
 
-/** The stream of one pipeline ends with the pipeline. */
+/** The stream of a pipeline ends when the pipeline is deleted. */
 const isEndOf =
   (line: string) =>
   ({ event }: StreamEvent): boolean =>

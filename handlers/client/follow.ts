@@ -3,22 +3,22 @@ import { Backoff } from '../../lib/backoff.ts'
 import { pause } from '../../lib/pause.ts'
 import { ApiError, unexpectedAnswer } from './api-error.ts'
 
-/** An event of a stream; `id` resumes it. */
+/** An event; its `id` resumes the stream. */
 export interface StreamEvent {
   readonly id: string
   readonly event: string
   readonly data: unknown
 }
 
-/** A stream that was lost and is opened again. */
+/** A lost stream that is being reopened. */
 export interface Reconnect {
-  /** Why: an ApiError, or what `fetch` threw; undefined when the service ended the stream. */
+  /** An ApiError or what `fetch` threw; undefined when the service ended the stream. */
   readonly error: unknown
-  /** Milliseconds until the next try. */
+  /** Milliseconds until the next attempt. */
   readonly delay_ms: number
 }
 
-export interface FollowOptions {
+interface FollowOptions {
   /** Opens the stream after the event with this id. */
   readonly open: (lastEventId: string | undefined, signal: AbortSignal) => Promise<Response>
   readonly isLast: (event: StreamEvent) => boolean
@@ -29,19 +29,19 @@ export interface FollowOptions {
 }
 
 const MAX_DELAY_SECONDS = 30
-/** A service that asks for more is asked again after this. */
+/** Upper bound of Retry-After. */
 const MAX_RETRY_AFTER_SECONDS = 300
-/** Until the service says otherwise, milliseconds. */
+/** Default of the `retry` field, milliseconds. */
 const RETRY_MS = 2000
 const MIN_RETRY_MS = 100
-/** The service sends a comment every 30 s: a connection that is silent for longer is dead. */
+/** The service sends a comment every 30 s: a longer silence means a dead connection. */
 const SILENCE_MS = 75_000
-/** An event has a pipeline or a KLV packet in it. */
+/** An event contains at most a pipeline or a KLV packet. */
 const MAX_EVENT_CHARACTERS = 4_194_304
 
 /**
- * The events of a stream, without gaps as long as the service keeps them: a connection that is lost is opened again after the
- * last event. What opens it for the first time may fail; later only an answer that no waiting changes (401, 403, 404 …) ends it.
+ * The events of a stream. A lost connection is reopened after the last event, so there are no gaps while the service keeps the
+ * events. The first attempt may fail; later only a permanent error (401, 403, 404 …) ends the stream.
  */
 export async function* follow({
   open,
@@ -54,7 +54,7 @@ export async function* follow({
   let { lastEventId } = from
   let retryMs = RETRY_MS
   let isConnected = false
-  // The pauses below are drawn at random, the first too.
+  // Randomness is added below, to the first pause too.
   const backoff = new Backoff(() => 0)
   const onRetry = (ms: number): void => {
     retryMs = Math.max(MIN_RETRY_MS, ms)
@@ -81,24 +81,24 @@ export async function* follow({
     failure = connection.reason ?? failure
     if (failure !== undefined && (!isConnected || isFinal(failure))) throw failure
     const wait = backoff.next({ initial_delay_ms: retryMs, max_delay_seconds: MAX_DELAY_SECONDS })
-    const asked = failure instanceof ApiError ? Math.min(failure.retryAfter ?? 0, MAX_RETRY_AFTER_SECONDS) * 1000 : 0
-    // Clients that lost their streams together do not come back together.
-    const delay_ms = Math.round(Math.max(asked, wait * (0.5 + Math.random() / 2)))
+    const requested = failure instanceof ApiError ? Math.min(failure.retryAfter ?? 0, MAX_RETRY_AFTER_SECONDS) * 1000 : 0
+    // Clients that lost their streams together must not reconnect together.
+    const delay_ms = Math.round(Math.max(requested, wait * (0.5 + Math.random() / 2)))
     onReconnect?.({ error: failure, delay_ms })
     await pause(delay_ms, signal)
     signal?.throwIfAborted()
   }
 }
 
-/** Too many requests and time-outs pass. */
-const PASSING: ReadonlySet<number> = new Set([408, 425, 429])
+/** Rate limits and timeouts are temporary. */
+const TEMPORARY: ReadonlySet<number> = new Set([408, 425, 429])
 
 const isFinal = (error: unknown): boolean =>
-  error instanceof ApiError && error.status >= 400 && error.status < 500 && !PASSING.has(error.status)
+  error instanceof ApiError && error.status >= 400 && error.status < 500 && !TEMPORARY.has(error.status)
 
 const streamOf = (response: Response): ReadableStream<Uint8Array> => {
   if (response.body !== null && (response.headers.get('content-type') ?? '').startsWith('text/event-stream')) return response.body
-  throw unexpectedAnswer(response, 'The answer is no stream of events')
+  throw unexpectedAnswer(response, 'The answer is not an event stream')
 }
 
 /** One connection of a stream. */
@@ -119,7 +119,7 @@ class Connection {
     return this.#controller.signal
   }
 
-  /** Why this side has ended the connection. */
+  /** Why this side ended the connection. */
   get reason(): Error | undefined {
     return this.#reason
   }
@@ -136,7 +136,7 @@ class Connection {
     })
     const decoder = new TextDecoder()
     const reader = body.getReader()
-    // Also for a `fetch` of the caller that does not look at its signal.
+    // For a custom `fetch` that ignores its signal.
     const cancel = (): void => void reader.cancel().catch(() => {})
     this.signal.addEventListener('abort', cancel)
     try {
@@ -155,7 +155,7 @@ class Connection {
   close(): void {
     clearTimeout(this.#silence)
     this.#caller?.removeEventListener('abort', this.#abort)
-    // Nothing is read any more, so the service need not send it.
+    // The service need not send more.
     this.#controller.abort()
   }
 
@@ -164,7 +164,7 @@ class Connection {
   #listen(): void {
     clearTimeout(this.#silence)
     this.#silence = setTimeout(() => {
-      this.#reason = new Error(`Nothing came for ${SILENCE_MS / 1000} s`)
+      this.#reason = new Error(`No data for ${SILENCE_MS / 1000} s`)
       this.#controller.abort(this.#reason)
     }, SILENCE_MS)
   }

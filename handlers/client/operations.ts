@@ -1,14 +1,14 @@
 import type { apiRoutes } from '../app.ts'
 
-/** The calls of the table of routes; `route` of handlers/http/route.ts gives each row its types. */
+/** The calls of all routes; `route` of handlers/http/route.ts types each of them. */
 type ApiCall = NonNullable<ReturnType<typeof apiRoutes>[number]['call']>
 
 /** Every operation of the API by its operationId. */
 export type Operations = { readonly [C in ApiCall as C['operation']]: C }
 
 /**
- * Method and path of every operation, then the statuses besides a success that are answers, or `events`. The types follow
- * from the table of routes, so that no other text compiles here.
+ * Method and path of every operation, then the additional statuses that are no errors, or `events`. The types follow from the
+ * routes, so that no other text compiles.
  */
 export const OPERATIONS: { readonly [Name in keyof Operations]: Operations[Name]['line'] } = {
   getHealth: 'GET /svc/health 503',

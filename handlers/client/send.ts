@@ -1,22 +1,22 @@
 import { toApiError, unexpectedAnswer } from './api-error.ts'
 
 export interface ClientOptions {
-  /** Address of the service, with the path before /svc if there is one; empty: the origin of the page. */
+  /** Address of the service, with the path before /svc, if any; empty for the origin of the page. */
   readonly url: string | URL
-  /** For automation and triggers. Keep it out of pages: whoever reads them has it. */
+  /** For automation and triggers. Do not use it in pages, whose readers could see it. */
   readonly apiKey?: string | undefined
-  /** The token of a login; a function is asked for each request. */
+  /** The token of a login; a function is called for each request. */
   readonly token?: string | (() => string | undefined) | undefined
-  /** More header fields for each request, such as those of a proxy. */
+  /** Additional header fields, such as those of a proxy. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** Takes the place of `fetch`, such as a service in the same process. */
+  /** Replaces `fetch`, for example by a service in the same process. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
 }
 
-/** What an operation is called with. */
+/** The arguments of an operation. */
 export type CallArguments = Readonly<Record<string, unknown>> & { readonly signal?: AbortSignal | undefined }
 
-/** Sends the request of an operation; throws ApiError unless the answer is one of its answers. */
+/** Sends the request of an operation. Throws ApiError for an error. */
 export const send = async (options: ClientOptions, line: string, given: CallArguments): Promise<Response> => {
   const [method = '', path = '', ...others] = line.split(' ')
   const { signal, body, ifMatch, ifNoneMatch, lastEventId, ...rest } = given
@@ -28,7 +28,7 @@ export const send = async (options: ClientOptions, line: string, given: CallArgu
     headers: headersOf(options, { ...conditions, 'content-type': body === undefined ? undefined : 'application/json' }),
     ...(body !== undefined && { body: JSON.stringify(body) }),
     ...(signal !== undefined && { signal }),
-    // An answer of a cache would be older than the state of the service.
+    // A cached answer would be outdated.
     cache: 'no-store',
     // A redirect would take the API key to another server.
     redirect: 'manual',
@@ -40,13 +40,13 @@ export const send = async (options: ClientOptions, line: string, given: CallArgu
   throw toApiError(response, await jsonOf(response))
 }
 
-/** Puts the fields of the path into it; they are removed from `fields`. */
+/** Fills the parameters of the path, and removes them from `fields`. */
 const fillPath = (path: string, fields: Map<string, unknown>): string =>
   path.replace(/:(\w+)/g, (_, name: string) => {
     const value = fields.get(name)
     fields.delete(name)
-    // An empty or dotted segment would lead to another path.
-    if (typeof value !== 'string' || /^\.{0,2}$/.test(value)) throw new TypeError(`Pass ${name}, a text that is not empty`)
+    // An empty or dot segment would change the path.
+    if (typeof value !== 'string' || /^\.{0,2}$/.test(value)) throw new TypeError(`Pass ${name} as a string that is not empty`)
     return encodeURIComponent(value)
   })
 
@@ -64,12 +64,12 @@ const headersOf = ({ apiKey, token, headers }: ClientOptions, own: Readonly<Reco
   return all
 }
 
-/** The content of an answer: JSON as a value, text as a string, nothing as undefined, anything else as the answer itself. */
+/** The content of an answer: JSON as a value, text as a string, 204 as undefined, anything else as the Response. */
 export const contentOf = async (response: Response): Promise<unknown> => {
   if (response.status === 204) return undefined
   const type = response.headers.get('content-type') ?? ''
   if (/[/+]json\b/.test(type)) return remember(response, await response.json())
-  if (/^text\/html\b/.test(type)) throw unexpectedAnswer(response, `${response.url || 'The service'} answers a page`)
+  if (/^text\/html\b/.test(type)) throw unexpectedAnswer(response, `${response.url || 'The service'} answered a web page`)
   return /^text\/|^application\/xml\b/.test(type) ? response.text() : response
 }
 
@@ -77,7 +77,7 @@ const jsonOf = async (response: Response): Promise<unknown> => {
   try {
     return await response.json()
   } catch {
-    // Not JSON: no error of this API.
+    // Not JSON, so not an error of this API.
     return undefined
   }
 }
@@ -90,5 +90,5 @@ const remember = (response: Response, value: unknown): unknown => {
   return value
 }
 
-/** The ETag of a pipeline or of settings that the client has read, for `ifMatch`. A copy of them has none. */
+/** The ETag of pipelines or settings from this client, for `ifMatch`. A copy has none. */
 export const etagOf = (answer: object): string | undefined => etags.get(answer)

@@ -10,18 +10,18 @@ export interface DashboardFile {
   /** Media type. */
   readonly type: string
   readonly etag: string
-  /** Its name has a hash of its content: it never changes. */
+  /** The name contains a hash of the content. */
   readonly immutable: boolean
   readonly bytes: Bytes
-  /** The same, compressed at build time. */
+  /** Compressed at build time. */
   readonly brotli?: Bytes | undefined
   readonly gzip?: Bytes | undefined
 }
 
-export interface DashboardDeps {
+interface DashboardDeps {
   /** By name; `index.html` is the page. */
   readonly files: ReadonlyMap<string, DashboardFile>
-  /** Template of the URLs of map tiles; without one the map draws a graticule only. */
+  /** URL template of map tiles; without one the map has only a graticule. */
   readonly mapTiles?: string | undefined
   /** Whether the API answers without a credential. */
   readonly isOpen?: () => Promise<boolean>
@@ -30,10 +30,7 @@ export interface DashboardDeps {
 const BASE = '/svc/dashboard/'
 const INDEX = 'index.html'
 
-/**
- * Answers `/` and `/svc/dashboard/`, and leaves all else to the API. The files hold no secret, so they need no credential; the
- * page logs in by itself.
- */
+/** Answers `/` and `/svc/dashboard/`, and passes all else to the API. The files hold no secret, so they need no credential. */
 export const withDashboard = (api: FetchHandler, deps: DashboardDeps): FetchHandler => {
   const page = deps.files.get(INDEX)?.bytes ?? new Uint8Array()
   let headers: ReturnType<typeof securityHeaders> | undefined
@@ -57,15 +54,15 @@ const answerPage = async (deps: DashboardDeps, request: Request, { pathname }: U
   return name === INDEX ? indexAnswer(file, deps) : fileAnswer(file, request)
 }
 
-/** Answers made by `Response.json` keep their headers locked on some runtimes. */
+/** The headers of `Response.json` are immutable on some runtimes. */
 const mutable = (answer: Response): Response => new Response(answer.body, { status: answer.status, headers: new Headers(answer.headers) })
 
-/** What every page of the dashboard asks for first: it comes together with the scripts. With a password it needs their token. */
+/** The first request of every page, preloaded; with a password it needs the token of the page. */
 const LIST = '<link rel="preload" as="fetch" crossorigin="anonymous" href="../pipeline">'
 
-/** The page itself: it knows where map tiles come from. It is small and names the other files, so it is sent anew each time. */
+/** The page itself. It names the other files, so it is not cached. */
 const indexAnswer = async ({ type, bytes }: DashboardFile, { mapTiles, isOpen }: DashboardDeps): Promise<Response> => {
-  // Without its database the service still has a page, which says so.
+  // Without a database the page is still served, and shows the fault.
   const list = (await isOpen?.().catch(() => false)) === true ? LIST : ''
   const html = new TextDecoder()
     .decode(bytes)
@@ -96,7 +93,7 @@ const bestEncoding = ({ bytes, brotli, gzip }: DashboardFile, accepted: string):
   return { bytes }
 }
 
-/** Whether Accept-Encoding (RFC 9110 section 12.5.3) names this coding and does not refuse it. */
+/** Whether Accept-Encoding (RFC 9110 section 12.5.3) accepts the coding by name. */
 const accepts = (accepted: string, coding: string): boolean =>
   accepted.split(',').some((part) => {
     const [name = '', ...parameters] = part.trim().toLowerCase().split(';')

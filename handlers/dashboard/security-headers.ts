@@ -1,8 +1,8 @@
 import { pageHeaders } from '../pages/page-headers.ts'
 
 /**
- * What the page may do: scripts, styles and requests of this origin only, pictures that it made itself (blob:), and map tiles of
- * the configured server. Nothing inline but its first script, known by its hash; no eval, no frame around it.
+ * Allows scripts, styles and requests of this origin, pictures that the page made (blob:), and map tiles of the configured server.
+ * The only inline script is the first one, by its hash.
  */
 export const securityHeaders = async (page: string, mapTiles: string | undefined) =>
   pageHeaders(

@@ -1,10 +1,12 @@
-import { ApiError, type Client, etagOf } from '../client/client.ts'
+import { messageOf } from '../../lib/errors.ts'
+import { issuesOf } from '../client/api-error.ts'
+import { type Client, etagOf } from '../client/client.ts'
 import type { Declaration } from './declaration.ts'
-import { inTurns } from './in-turns.ts'
+import { mapConcurrent } from './map-concurrent.ts'
 import type { Plan, Step } from './plan.ts'
 
 export interface ApplyOptions {
-  /** Starts a pipeline; by default it is waited for until it plays. */
+  /** Starts a pipeline; by default `playPipeline`, which waits until it plays. */
   readonly play?: ((id: string) => Promise<void>) | undefined
   /** Called before each part of a step, such as `starting`. */
   readonly onAction?: ((id: string, action: string) => void) | undefined
@@ -16,23 +18,19 @@ export interface ApplyOptions {
 /** Why a step failed. */
 export interface Fault {
   readonly error: unknown
-  /** With its place in the file when the service names a field. */
+  /** With the place in the file if the service names a field. */
   readonly message: string
 }
 
 export interface Applied {
-  /** They are others than before. */
   readonly settingsChanged: boolean
   readonly done: readonly Step[]
   readonly failed: readonly { readonly id: string; readonly fault: Fault }[]
 }
 
-/** Starts at one time: each is a process. */
-const AT_ONCE = 4
-
 /**
- * Does what the plan says. A step that fails does not prevent the others, and what was done stays done: a run that is cut off
- * is completed by the next one. Throws when the settings are refused.
+ * Executes a plan. A failed step does not prevent the others, and nothing is undone: another run completes an interrupted one.
+ * Throws when the settings are refused.
  */
 export const applyPlan = async (client: Client, plan: Plan, declaration: Declaration, options: ApplyOptions = {}): Promise<Applied> => {
   const { signal } = options
@@ -57,7 +55,7 @@ export const applyPlan = async (client: Client, plan: Plan, declaration: Declara
     }
   }
   const [deletions, others] = [plan.steps.filter(isDeletion), plan.steps.filter((step) => !isDeletion(step))]
-  for (const steps of [deletions, others]) await inTurns(steps, AT_ONCE, run)
+  for (const steps of [deletions, others]) await mapConcurrent(steps, run)
   return { settingsChanged, done, failed }
 }
 
@@ -71,7 +69,7 @@ const stopIfRunning: RunStep = async (client, { id, isRunning }, { onAction, sig
   await client.stopPipeline({ id, signal })
 }
 
-const playIfWanted: RunStep = async (client, { id, plays }, { play, onAction, signal }) => {
+const playIfDeclared: RunStep = async (client, { id, plays }, { play, onAction, signal }) => {
   if (!plays) return
   onAction?.(id, 'starting')
   if (play === undefined) await client.playPipeline({ id, signal })
@@ -84,13 +82,13 @@ const RUN: Readonly<Record<Step['kind'], RunStep>> = {
     const { onAction, play, signal } = options
     if (body === undefined) return
     onAction?.(step.id, plays ? 'starting' : 'creating')
-    // A create starts what is not on-demand and stores nothing when that fails.
+    // A create starts a pipeline that is not on-demand, and stores nothing if the start fails.
     if (body.on_demand === true || (plays && play === undefined)) await client.createPipeline({ body, signal })
     else {
       await client.createPipeline({ body: { ...body, on_demand: true }, signal })
       await client.replacePipeline({ id: step.id, body, signal })
     }
-    if (body.on_demand === true || play !== undefined) await playIfWanted(client, step, options)
+    if (body.on_demand === true || play !== undefined) await playIfDeclared(client, step, options)
   },
   change: async (client, step, options) => {
     const { id, body } = step
@@ -100,30 +98,25 @@ const RUN: Readonly<Record<Step['kind'], RunStep>> = {
       await client.patchPipeline({ id, body: { geolocation: body.geolocation ?? null }, signal })
       return
     }
-    // What the service refuses must not stop what runs.
+    // A refused configuration must not stop a running pipeline.
     if (step.isRunning) await client.validatePipeline({ body, signal })
     await stopIfRunning(client, step, options)
     onAction?.(id, 'replacing')
     await client.replacePipeline({ id, body, signal })
-    await playIfWanted(client, step, options)
+    await playIfDeclared(client, step, options)
   },
   delete: async (client, step, options) => {
     await stopIfRunning(client, step, options)
     options.onAction?.(step.id, 'deleting')
     await client.deletePipeline({ id: step.id, signal: options.signal })
   },
-  play: playIfWanted,
+  play: playIfDeclared,
   stop: stopIfRunning,
 }
 
-/** The error of the service, at the place of the field that it names. */
+/** The error of the service, with the place in the file of the field that it names. */
 const faultOf = (error: unknown, place: ((field: string) => string) | undefined): Error => {
-  const [issue] =
-    error instanceof ApiError && Array.isArray(error.details.issues)
-      ? (error.details.issues as readonly { path: string; message: string }[])
-      : []
-  const message = error instanceof Error ? error.message : String(error)
-  return new Error(issue === undefined || place === undefined ? message : `${place(issue.path)}: ${issue.path}: ${issue.message}`, {
-    cause: error,
-  })
+  const [issue] = issuesOf(error)
+  const message = issue === undefined || place === undefined ? messageOf(error) : `${place(issue.path)}: ${issue.path}: ${issue.message}`
+  return new Error(message, { cause: error })
 }

@@ -7,22 +7,19 @@ import { pipelineSchema, READ_ONLY_FIELDS } from '../../lib/schema/pipeline.ts'
 import { validate } from '../../lib/validate.ts'
 import type { Pipeline, PipelineRequest } from '../client/client.ts'
 
-/** What a client configures of a pipeline, with every default. Which fields these are follows from the schema. */
+/** The configurable fields of a pipeline, with every default. The schema defines which fields these are. */
 export type Configured = Readonly<Record<string, unknown>> & Pick<PipelineRequest, 'id' | 'mode'> & { readonly on_demand: boolean }
 
-/** The part of a parsed body that is configuration. */
+/** The configurable fields of a parsed body. */
 export const configured = (parsed: object): Configured =>
   Object.fromEntries(Object.entries(parsed).filter(([name, value]) => !READ_ONLY_FIELDS.has(name) && value !== undefined)) as Configured
 
-/**
- * The configuration of a pipeline as the service answers it; its credentials are masked. One that an earlier version took, and that
- * is refused now, is left as it is.
- */
+/** The configuration of an answered pipeline, with masked credentials. One that only an earlier version accepted is left as it is. */
 export const configuredOf = (pipeline: Pipeline): Configured => {
   const own = configured(pipeline)
   const parsed = normalIfValid(own)
   if (parsed === undefined) return own
-  // In the order of the answer, which is the one that people know.
+  // In the order of the answer.
   return { ...Object.fromEntries(Object.keys(own).map((name) => [name, parsed[name]])), ...parsed }
 }
 
@@ -37,7 +34,7 @@ const normalIfValid = (body: unknown): Configured | undefined => {
   }
 }
 
-/** A configuration without the fields that have their default, also within its groups; one that is not valid as it is. */
+/** A configuration without the fields that have their defaults, also within groups; unchanged if it is not valid. */
 export const withoutDefaults = (config: Configured): Configured => {
   const parsed = normalIfValid(config)
   if (parsed === undefined) return config
@@ -75,7 +72,7 @@ export const changesBetween = (from: unknown, to: unknown, path = ''): readonly 
   return orderedJson(from) === orderedJson(to) ? [] : [{ field: path, from, to }]
 }
 
-/** A value with its credentials masked, as answers of the service show it. */
+/** A value with masked credentials, as the service answers it. */
 export const masked = <T>(value: T, field = ''): T => {
   if (typeof value === 'string') return maskText(value, field) as T
   if (Array.isArray(value)) return value.map((inner) => masked(inner, field)) as T
@@ -87,7 +84,7 @@ const maskText = (text: string, field: string): string => {
   return field === 'raw_pipeline' ? maskDescription(text) : /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? maskUri(text) : text
 }
 
-/** The fields whose credentials are masked although nothing is stored that the mask could stand for. */
+/** The fields with a mask for which no credentials are stored. */
 export const unknownMasks = (declared: unknown, stored: unknown, path = ''): readonly string[] => {
   if (typeof declared === 'string') return (declared === MASK || isMasked(declared)) && declared !== stored ? [path] : []
   if (Array.isArray(declared)) {

@@ -1,7 +1,7 @@
-/** A file that declares pipelines is wrong. */
+/** A declaration file has mistakes. */
 export class DeclarationError extends Error {
   override readonly name = 'DeclarationError'
-  /** `file:line:column: field: what is wrong`, one for each mistake. */
+  /** `file:line:column: field: mistake` */
   readonly mistakes: readonly string[]
 
   constructor(mistakes: readonly string[]) {

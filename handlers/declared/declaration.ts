@@ -8,7 +8,7 @@ import type { SettingsChange } from '../client/client.ts'
 import { type Configured, configured } from './configured.ts'
 import { DeclarationError } from './declaration-error.ts'
 
-/** Where something stands in the file: `pipelines.yaml:12:5`. */
+/** A place in the file: `pipelines.yaml:12:5`. */
 type Place = string
 
 type Path = readonly (string | number)[]
@@ -16,7 +16,7 @@ type Path = readonly (string | number)[]
 export interface DeclaredPipeline {
   readonly id: string
   readonly config: Configured
-  /** What it is to do; undefined: play, unless it is on-demand. */
+  /** undefined: playing, unless it is on-demand. */
   readonly state: PipelineState | undefined
   /** The place of a field, by its dotted path. */
   readonly place: (field: string) => Place
@@ -24,21 +24,21 @@ export interface DeclaredPipeline {
 
 export interface Declaration {
   readonly pipelines: readonly DeclaredPipeline[]
-  /** Only the fields that are given. */
+  /** Only the given fields. */
   readonly settings: SettingsChange | undefined
   readonly settingsPlace: (field: string) => Place
 }
 
 const MAX_CHARACTERS = 16_777_216
-/** Bounds what aliases can multiply. */
+/** Bounds the expansion of aliases. */
 const MAX_ALIASES = 1000
-/** Levels of lists and groups; what there is to declare needs six. */
+/** Levels of lists and groups; a declaration needs six. */
 const MAX_DEPTH = 64
 const TOO_DEEP = `Nested too deeply; use at most ${MAX_DEPTH} levels`
-/** Errors of the YAML parser whose own words are for programmers. */
+/** Better messages for errors of the YAML parser. */
 const PROBLEMS: Partial<Record<string, string>> = {
   RESOURCE_EXHAUSTION: TOO_DEEP,
-  MULTIPLE_DOCS: 'A second document begins here; put everything into one',
+  MULTIPLE_DOCS: 'A second document begins here; use one document',
 }
 
 /**
@@ -59,7 +59,7 @@ class Reader {
     if (text.length > MAX_CHARACTERS) throw new DeclarationError([`${name}: The file has more than ${MAX_CHARACTERS} characters`])
     // JSON is YAML (YAML 1.2 section 1.2), so both have line numbers.
     this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false })
-    // The errors after the first one are mostly its consequences.
+    // Later errors are mostly consequences of the first one.
     const [syntax] = this.#document.errors
     if (syntax !== undefined) {
       const problem = PROBLEMS[syntax.code] ?? syntax.message.split('\n')[0]
@@ -77,7 +77,7 @@ class Reader {
   read(): Declaration {
     const { items, settings } = this.#parts()
     const pipelines = items.flatMap(({ value, path }) => this.#pipeline(value, path) ?? [])
-    this.#refuseDoubles(pipelines)
+    this.#refuseDuplicates(pipelines)
     const settingsPlace = (field: string): Place => this.#place(['settings', ...toPath(field)])
     const change =
       settings === undefined
@@ -93,7 +93,7 @@ class Reader {
     if (!isRecord(value)) throw new DeclarationError([`${this.#name}: Use a list of pipelines, or pipelines and settings`])
     if ('id' in value || 'mode' in value) return { items: [{ value, path: [] }] }
     const { pipelines = [], settings, ...unknown } = value
-    for (const name of Object.keys(unknown)) this.#mistake([name], 'Unknown field; there are pipelines and settings')
+    for (const name of Object.keys(unknown)) this.#mistake([name], 'Unknown field; use pipelines and settings')
     if (!Array.isArray(pipelines)) this.#mistake(['pipelines'], 'Use a list')
     return { items: Array.isArray(pipelines) ? itemsOf(pipelines, ['pipelines']) : [], settings }
   }
@@ -121,12 +121,12 @@ class Reader {
     }
   }
 
-  #refuseDoubles(pipelines: readonly DeclaredPipeline[]): void {
+  #refuseDuplicates(pipelines: readonly DeclaredPipeline[]): void {
     const known = new Map<string, DeclaredPipeline>()
     for (const pipeline of pipelines) {
       const first = known.get(pipeline.id)
       if (first === undefined) known.set(pipeline.id, pipeline)
-      else this.#mistakes.push(`${pipeline.place('id')}: id: ${pipeline.id} is declared at ${first.place('id')} already`)
+      else this.#mistakes.push(`${pipeline.place('id')}: id: ${pipeline.id} is already declared at ${first.place('id')}`)
     }
   }
 
@@ -135,7 +135,7 @@ class Reader {
     this.#mistakes.push(`${this.#place(path)}: ${field}${message}`)
   }
 
-  /** Of a field that is missing: the place of what it is missing in. */
+  /** Of a missing field: the place of its parent. */
   #place(path: Path): Place {
     let node: Node | null = this.#document.contents
     let offset = node?.range?.[0] ?? 0
@@ -161,7 +161,7 @@ class Reader {
   }
 }
 
-/** A declared pipeline and where it is. */
+/** A declared pipeline and its path. */
 interface Item {
   readonly value: unknown
   readonly path: Path
@@ -171,9 +171,9 @@ const itemsOf = (list: readonly unknown[], path: Path): readonly Item[] => list.
 
 const toPath = (field: string): Path => (field === '' ? [] : field.split('.'))
 
-/** The path to something that is nested too deeply. */
+/** The path to a value that is nested too deeply. */
 const beyondDepth = (value: unknown): Path | undefined => {
-  // Aliases make one value part of many: it is looked at again only where it is deeper.
+  // Aliases repeat a value: it is searched again only at a greater depth.
   const seen = new Map<object, number>()
   const search = (inner: unknown, path: Path): Path | undefined => {
     if (typeof inner !== 'object' || inner === null || (seen.get(inner) ?? -1) >= path.length) return undefined

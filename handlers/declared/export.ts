@@ -3,13 +3,13 @@ import type { Client, Pipeline } from '../client/client.ts'
 import { nested } from '../client/nested.ts'
 import { changesBetween, configuredOf, withoutDefaults } from './configured.ts'
 
-/** What `readDeclaration` reads; fields with their default are left out. */
+/** A declaration, without fields that have their defaults. */
 interface Exported {
   readonly pipelines: readonly object[]
   readonly settings?: object
 }
 
-/** The pipelines, except those of triggers, and the settings that are not the defaults. Credentials are masked. */
+/** All pipelines but those of triggers, and the settings that differ from the defaults. Credentials are masked. */
 export const exportDeclaration = async (client: Client, signal?: AbortSignal): Promise<Exported> => {
   const [pipelines, settings] = await Promise.all([client.listPipelines({ signal }), client.getSettings({ signal })])
   const changed = changesBetween(DEFAULT_SETTINGS, settings).map(({ field, to }) => [field, to] as const)
@@ -24,6 +24,6 @@ const declarationOf = (pipeline: Pipeline): object => {
   const { geolocation: _, ...others } = config
   const declared = withoutDefaults(pipeline.klv_config.auto_extract_geolocation ? (others as typeof config) : config)
   const plays = pipeline.runtime.desired === 'playing'
-  // What a declaration presumes: all play but those that are on-demand.
+  // By default, pipelines play unless they are on-demand.
   return { ...declared, ...(plays === pipeline.on_demand && { state: plays ? 'playing' : 'ready' }) }
 }

@@ -5,20 +5,20 @@ import { ApiError, type Client, etagOf, type Pipeline, type PipelineRequest, typ
 import { type Change, type Configured, changesBetween, configuredOf, masked, unknownMasks, withoutDefaults } from './configured.ts'
 import type { Declaration, DeclaredPipeline } from './declaration.ts'
 import { DeclarationError } from './declaration-error.ts'
-import { inTurns } from './in-turns.ts'
+import { mapConcurrent } from './map-concurrent.ts'
 
-/** What is done with one pipeline, in this order. */
+/** What is done with one pipeline. */
 export interface Step {
   readonly id: string
   readonly kind: 'create' | 'change' | 'delete' | 'play' | 'stop'
   readonly changes: readonly Change[]
-  /** undefined: it is deleted. */
+  /** undefined when it is deleted. */
   readonly declared?: DeclaredPipeline
-  /** The body of create or replace; undefined: the configuration stays. */
+  /** The body of create or replace; undefined when the configuration stays. */
   readonly body?: PipelineRequest
-  /** The geolocation alone differs, which may change while the pipeline plays. */
+  /** Only the geolocation differs, which can change while the pipeline plays. */
   readonly locateOnly: boolean
-  /** It runs now, so it is stopped before it is replaced or deleted. */
+  /** It is running, so it is stopped before it is replaced or deleted. */
   readonly isRunning: boolean
   readonly plays: boolean
 }
@@ -26,7 +26,7 @@ export interface Step {
 interface SettingsStep {
   readonly change: SettingsChange
   readonly changes: readonly Change[]
-  /** Passwords that are set again: the service shows none, so only its ETag tells afterwards whether they were others. */
+  /** Passwords, which are always set again: only the ETag of the answer shows whether they differed. */
   readonly setAgain: readonly string[]
   readonly etag: string | undefined
 }
@@ -38,17 +38,14 @@ export interface Plan {
 }
 
 interface PlanOptions {
-  /** Whether to delete what the declaration does not have, except pipelines of triggers. */
+  /** Delete pipelines that are not declared, except those of triggers. */
   readonly prune: boolean
   readonly signal?: AbortSignal | undefined
 }
 
-/** Checks of the engine at one time. */
-const AT_ONCE = 4
-
 /**
- * What has to be done until the service is as declared. Changes nothing. Throws DeclarationError when a masked credential
- * stands for nothing, or a pipeline belongs to a trigger.
+ * The steps that make the service match the declaration. Changes nothing. Throws DeclarationError for a mask without stored
+ * credentials, and for a pipeline of a trigger.
  */
 export const makePlan = async (client: Client, declaration: Declaration, { prune, signal }: PlanOptions): Promise<Plan> => {
   const [pipelines, settings] = await Promise.all([
@@ -61,13 +58,13 @@ export const makePlan = async (client: Client, declaration: Declaration, { prune
     ...settingsMistakes(declaration, settings),
   ]
   if (mistakes.length > 0) throw new DeclarationError(mistakes)
-  const steps = await inTurns(declaration.pipelines, AT_ONCE, (declared) => stepOf(client, declared, present.get(declared.id), signal))
+  const steps = await mapConcurrent(declaration.pipelines, (declared) => stepOf(client, declared, present.get(declared.id), signal))
   const needed = steps.filter((step) => step !== undefined)
   const kept = new Set(declaration.pipelines.map(({ id }) => id))
   const extra = prune ? pipelines.filter(({ id, ephemeral }) => !kept.has(id) && !ephemeral) : []
   return {
     settings: settingsStep(declaration.settings, settings),
-    // What is deleted first leaves its port to others.
+    // Deletions first: they free ports.
     steps: [...extra.map(deletion), ...needed],
     unchanged: steps.length - needed.length,
   }
@@ -79,7 +76,7 @@ const mistakesOf = ({ id, config, place }: DeclaredPipeline, present: Pipeline |
   return unknownMasks(config, stored).map((field) => `${place(field)}: ${field}: ${valueNeeded(id)}`)
 }
 
-const valueNeeded = (what: string): string => `*** keeps what is stored, and nothing like it is stored for ${what}. Write the value itself.`
+const valueNeeded = (what: string): string => `*** keeps the stored value, but none is stored for ${what}. Write the value itself.`
 
 const settingsMistakes = ({ settings, settingsPlace }: Declaration, stored: Settings | undefined): readonly string[] =>
   unknownMasks(settings ?? {}, stored).map((field) => `${settingsPlace(field)}: settings.${field}: ${valueNeeded('the settings')}`)
@@ -147,13 +144,13 @@ const stepOf = async (
       : undefined
 }
 
-/** What is worth showing of a new pipeline. */
+/** The fields of a new pipeline, without defaults. */
 const newFields = (config: Configured): readonly Change[] =>
   changesBetween({}, withoutDefaults(config)).filter(({ field }) => field !== 'id')
 
 const bodyOf = (config: Configured): PipelineRequest => config as unknown as PipelineRequest
 
-/** What a declaration leaves to the service stays as it is: the address of the output, and a geolocation that comes from KLV. */
+/** The address of the output and a geolocation from KLV stay as they are unless they are declared. */
 const kept = (config: Configured, { output, geolocation }: Pipeline): Configured => {
   const { klv_config } = config as { readonly klv_config?: { readonly auto_extract_geolocation?: boolean } }
   return {
@@ -174,16 +171,16 @@ const changesOf = async (
   const changes = changesBetween(stored, shown)
   const secrets = changesBetween(shown, wanted)
   if (changes.length > 0 || secrets.length === 0) return changes
-  // The service never shows credentials, but says whether they are those that are stored.
+  // The service never shows credentials, but answers whether they equal the stored ones.
   const { unchanged } = await client.validatePipeline({ body: bodyOf(wanted), signal }).catch(unknownWhenRefused)
-  return unchanged === true ? [] : secrets.map(({ field }) => ({ field, from: '***', to: '***' }))
+  return unchanged === true ? [] : secrets.map(({ field }) => ({ field, from: MASK, to: MASK }))
 }
 
-/** A pipeline that the service refuses is taken for changed, so that its step fails and no other. */
+/** A refused pipeline counts as changed, so that only its step fails. */
 const unknownWhenRefused = (error: unknown): { readonly unchanged?: undefined } => {
   if (error instanceof ApiError && REFUSALS.has(error.code)) return {}
   throw error
 }
 
-/** The description is wrong, names an element that is missing, or may not run here. */
+/** Errors of the description: wrong, with a missing element, or not allowed here. */
 const REFUSALS: ReadonlySet<string> = new Set(['VALIDATION_ERROR', 'ENGINE_ERROR', 'FORBIDDEN'])

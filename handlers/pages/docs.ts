@@ -60,7 +60,7 @@ const PAGE = `<!doctype html>
 </html>
 `
 
-// Keeps no token beyond the page, and calls no external validator.
+// Stores no token, and calls no external validator.
 const SCRIPT = `SwaggerUIBundle({
   url: 'openapi.json',
   dom_id: '#explorer',

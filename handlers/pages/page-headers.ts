@@ -1,6 +1,6 @@
 /**
- * Headers of a page that has its own scripts only, and that nobody may frame. `policy`: what else it may load, as directives of a
- * Content-Security-Policy. `scripts`: hashes of scripts that stand in the page itself (Content Security Policy Level 3 section 2.3.1).
+ * Headers of a page with scripts of its own origin only, which no other page may frame. `policy`: further directives of the
+ * Content-Security-Policy. `scripts`: hashes of inline scripts (Content Security Policy Level 3 section 2.3.1).
  */
 export const pageHeaders = (policy: readonly string[], scripts: readonly string[] = []) => ({
   'content-security-policy': [

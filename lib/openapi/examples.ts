@@ -147,7 +147,7 @@ export const ERROR_MESSAGES = {
   LICENSE_LIMIT_EXCEEDED: 'The license allows 4 running pipelines. Stop one or extend the license.',
   FORBIDDEN:
     'Pages of http://other.example may not change anything here. Add their origin to SVC_CORS_ORIGINS, or send the API key; if it is the origin of this service behind a reverse proxy, set SVC_TRUST_PROXY=1.',
-  NOT_FOUND: 'No pipeline has the id gate. Use one of the list of pipelines, or create it.',
+  NOT_FOUND: 'No pipeline has the id gate. List the pipelines, or create it.',
   METHOD_NOT_ALLOWED: 'Method not allowed; use GET or HEAD.',
   CONFLICT: 'The pipeline "gate" is running. Stop it first.',
   PRECONDITION_FAILED:

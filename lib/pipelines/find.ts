@@ -66,5 +66,4 @@ export const unknownIsNotPlaying =
     throw new ApiError('CONFLICT', `The pipeline ${id} is not playing. Start it first.`, { reason: 'not_playing' }, { cause: error })
   }
 
-export const pipelineNotFound = (id: string) =>
-  new ApiError('NOT_FOUND', `No pipeline has the id ${id}. Use one of the list of pipelines, or create it.`)
+export const pipelineNotFound = (id: string) => new ApiError('NOT_FOUND', `No pipeline has the id ${id}. List the pipelines, or create it.`)

@@ -115,7 +115,7 @@ describe('video-pipeline-service play, stop, delete', () => {
     expect([status, stdout, stderr]).toEqual([
       3,
       'gate  ready\n',
-      'nobody  No pipeline has the id nobody. Use one of the list of pipelines, or create it.\n',
+      'nobody  No pipeline has the id nobody. Run `ls` to see the pipelines.\n',
     ])
   })
 
@@ -172,7 +172,7 @@ describe('video-pipeline-service snapshot', () => {
 describe('Ctrl-C', () => {
   it('ends a wait, and says that the service goes on', async () => {
     const { status, stdout } = await terminal(['play', 'yard'], 100, { until: (text) => text.includes('starting') })
-    expect([status, withoutSequences(stdout)]).toEqual([1, expect.stringContaining('✗ yard  Interrupted. The service may still do')])
+    expect([status, withoutSequences(stdout)]).toEqual([1, expect.stringContaining('✗ yard  Interrupted. The service may still complete')])
     await service.request('PUT', '/svc/pipeline/yard/stop')
   })
 })

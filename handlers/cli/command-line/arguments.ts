@@ -1,19 +1,19 @@
 import { parseArgs } from 'node:util'
 import { OPTIONS, type Option, type OptionName, optionsOf, synopsis, VERBS, type Verb, type VerbName } from './verbs.ts'
 
-/** The command line is wrong; the message says how it should be. */
+/** The command line is wrong; the message says how to correct it. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** The arguments after the name of a command. */
+/** The parsed arguments of a command. */
 export interface Given {
   readonly ids: readonly string[]
   text(name: OptionName): string | undefined
   has(name: OptionName): boolean
 }
 
-/** Parses what follows the name of a command. Throws UsageError. */
+/** Throws UsageError. */
 export const readArguments = (verb: VerbName, args: readonly string[]): Given => {
   const { values, positionals } = parse(verb, args)
   if (values.help !== true) requireIds(verb, positionals)
@@ -34,7 +34,7 @@ const parse = (verb: VerbName, args: readonly string[]) => {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true })
   } catch (error) {
-    // Node's own: it names the option.
+    // The message of Node.js names the option.
     throw new UsageError(`${(error as Error).message.split('. ')[0]}. Use --help for the options of ${verb}.`)
   }
 }

@@ -2,8 +2,8 @@ import { COMMON_OPTIONS, OPTIONS, type Option, type OptionName, optionsOf, VERBS
 
 const PROGRAM = 'video-pipeline-service'
 
-// Each script passes the words to `__complete`, which prints a candidate in a line, with what it is after a tab; `:files` stands for
-// the names of files.
+// Each script passes the words to `__complete`, which prints one candidate per line with its description after a tab. `:files` stands
+// for file names.
 
 const BASH = `_video_pipeline_service() {
   local IFS=$'\\n' current="\${COMP_WORDS[COMP_CWORD]}" found
@@ -45,19 +45,19 @@ end
 complete -c ${PROGRAM} -f -a '(__video_pipeline_service)'
 `
 
-/** The scripts that make a shell complete the command. */
+/** The completion scripts by shell. */
 export const COMPLETIONS: Readonly<Record<string, string>> = { bash: BASH, zsh: ZSH, fish: FISH }
 
-/** A word that may follow, and what it is. */
+/** A word that may follow, and its description. */
 type Candidate = readonly [word: string, about: string]
 
 interface Known {
   readonly commands: readonly Candidate[]
-  /** The ids of the service; asked only when one may follow. */
+  /** Ids of pipelines, requested only if one may follow. */
   readonly ids: () => Promise<readonly Candidate[]>
 }
 
-/** What may stand for the last of the words after the program's name. */
+/** The completions of the last word. */
 export const complete = async (words: readonly string[], { commands, ids }: Known): Promise<readonly string[]> => {
   const [verb = '', ...rest] = words
   const current = rest.at(-1)
@@ -93,8 +93,8 @@ const valuesOf = (option: OptionName, current: string): readonly string[] => {
 const matching = (candidates: readonly Candidate[], current: string): readonly string[] =>
   candidates.filter(([word]) => word.startsWith(current)).map(([word, about]) => (about === '' ? word : `${word}\t${about}`))
 
-/** The options of the command line so far that say which service is meant. */
-export const addressIn = (words: readonly string[]): readonly string[] =>
+/** The options so far that select the service. */
+export const serviceOptionsIn = (words: readonly string[]): readonly string[] =>
   COMMON_OPTIONS.filter((name) => name === 'url' || name === 'api-key').flatMap((name) => {
     const at = words.indexOf(`--${name}`)
     return at >= 0 && at + 2 < words.length ? [`--${name}`, words[at + 1] ?? ''] : []

@@ -13,15 +13,15 @@ export interface Connection {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The client for the service of the command line and the environment. */
+/** Connects to the service of the command line or the environment. */
 export const connect = (given: Given, environment: Environment): Connection => {
   const url = addressOf(given, environment)
   const apiKey = keyOf(given, environment) ?? (isLocal(url) ? localKey(environment) : undefined)
   const { now, observe } = createServiceClock()
   const timedFetch = async (address: string, init: RequestInit): Promise<Response> => {
-    const asked = Date.now()
+    const sentAt = Date.now()
     const answer = await fetch(address, init)
-    observe(answer, asked)
+    observe(answer, sentAt)
     return answer
   }
   return { url, now, client: createClient({ url, apiKey, fetch: timedFetch }) }
@@ -45,7 +45,7 @@ const keyOf = (given: Given, { SVC_API_KEY }: Environment): string | undefined =
   return key
 }
 
-/** The key of a service on this host is for that service alone. */
+/** The key file of this host is only for a service on this host. */
 const isLocal = ({ hostname }: URL): boolean => /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
 
 const localKey = ({ SVC_DATA_DIR }: Environment): string | undefined => readKey(join(SVC_DATA_DIR || './data', 'api-key'))
@@ -54,7 +54,7 @@ const readKey = (file: string): string | undefined => {
   try {
     return readFileSync(file, 'utf8').trim() || undefined
   } catch {
-    // Not there, or not for this user: the service says so if it wants a key.
+    // Missing or not readable: the service answers UNAUTHORIZED if it needs a key.
     return undefined
   }
 }

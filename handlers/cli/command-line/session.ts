@@ -2,12 +2,12 @@ import type { Terminal } from '../terminal/terminal.ts'
 import type { Given } from './arguments.ts'
 import type { Connection } from './connection.ts'
 
-/** All that a command has to work with. */
+/** The context of a command. */
 export interface Session extends Connection {
   readonly given: Given
   readonly out: Terminal
   readonly isJson: boolean
-  /** Aborts with Ctrl-C. */
+  /** Aborts on Ctrl-C. */
   readonly signal: AbortSignal
 }
 

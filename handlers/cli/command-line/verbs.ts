@@ -3,27 +3,27 @@ import { helpRows } from '../../../lib/console/help-rows.ts'
 /** An option of the command line. */
 export interface Option {
   readonly short?: string
-  /** What its value is called; undefined: it has none. */
+  /** Name of its value; undefined for a flag. */
   readonly value?: string
-  /** What that may be; undefined: anything. */
+  /** Allowed values; undefined for any. */
   readonly values?: readonly string[]
   readonly about: string
 }
 
 export const OPTIONS = {
   url: { value: 'URL', about: 'address of the service; SVC_URL, else http://127.0.0.1:8080' },
-  'api-key': { value: 'KEY|@FILE', about: 'API key, or the file it is in; SVC_API_KEY, else that of a local data directory' },
+  'api-key': { value: 'KEY|@FILE', about: 'API key, or a file with it; SVC_API_KEY, else the key of a local data directory' },
   json: { about: 'print JSON for programs' },
   help: { short: 'h', about: 'print this help' },
   watch: { short: 'w', about: 'keep showing changes until Ctrl-C' },
-  quiet: { short: 'q', about: 'print ids alone' },
+  quiet: { short: 'q', about: 'print only ids' },
   mode: { value: 'MODE', values: ['simple', 'advanced'], about: 'only simple or advanced pipelines' },
   state: { value: 'STATE', values: ['ready', 'playing'], about: 'only ready or playing pipelines' },
   force: { about: 'stop it first if it runs' },
   output: { short: 'o', value: 'FILE', about: 'file to write; - is standard output' },
-  width: { value: 'PIXELS', about: 'largest width of the picture' },
+  width: { value: 'PIXELS', about: 'maximum width of the picture' },
   file: { short: 'f', value: 'FILE', about: 'YAML or JSON; - is standard input' },
-  prune: { about: 'delete the pipelines that the file does not have, except those of triggers' },
+  prune: { about: 'delete pipelines that are not in the file, except those of triggers' },
   'dry-run': { about: 'print what would change, and change nothing' },
   quality: { value: '1-100', about: 'JPEG quality' },
 } as const satisfies Readonly<Record<string, Option>>
@@ -35,7 +35,7 @@ export interface HostCommand {
   readonly about: string
   /** Shown after the name. */
   readonly needs?: string
-  /** Each with the name of its value, and what it means. */
+  /** Each with the name of its value, and its description. */
   readonly options?: Readonly<Record<string, string>>
 }
 
@@ -72,14 +72,14 @@ export type HostCommandName = keyof typeof HOST_COMMANDS
 
 export const isHostCommand = (name: string): name is HostCommandName => Object.hasOwn(HOST_COMMANDS, name)
 
-/** A command that uses the API of a running service. */
+/** A command that calls the API of a service. */
 export interface Verb {
   readonly about: string
-  /** What follows the name: ids of pipelines, each `one`, `any` (none or one), `some` (one or more), or nothing. */
+  /** Ids of pipelines after the name: `one`, `any` (none or one), `some` (one or more), or undefined for none. */
   readonly ids?: 'one' | 'any' | 'some'
   /** Shown after the name. */
   readonly needs?: string
-  /** Besides those that every command has. */
+  /** In addition to COMMON_OPTIONS. */
   readonly options?: readonly OptionName[]
 }
 
@@ -89,7 +89,7 @@ export const VERBS = {
   ls: { about: 'list the pipelines', options: ['watch', 'quiet', 'mode', 'state'] },
   get: { about: 'show a pipeline', ids: 'one', options: ['watch'] },
   create: { about: 'create the pipelines of a file', needs: '-f FILE', options: ['file'] },
-  apply: { about: 'make pipelines and settings what a file declares', needs: '-f FILE', options: ['file', 'prune', 'dry-run'] },
+  apply: { about: 'apply the pipelines and settings of a file', needs: '-f FILE', options: ['file', 'prune', 'dry-run'] },
   export: { about: 'print pipelines and settings as a file for apply' },
   play: { about: 'start pipelines and wait until they play', ids: 'some' },
   stop: { about: 'stop pipelines', ids: 'some' },
@@ -106,13 +106,13 @@ export const optionsOf = (name: VerbName): readonly OptionName[] => [...((VERBS[
 
 const OPERANDS = { one: ' ID', any: ' [ID]', some: ' ID...' } as const
 
-/** `get ID`, as the help shows it. */
+/** `get ID` */
 export const synopsis = (name: VerbName): string => {
   const { ids, needs } = VERBS[name] as Verb
   return name + (ids === undefined ? '' : OPERANDS[ids]) + (needs === undefined ? '' : ` ${needs}`)
 }
 
-/** The text of `--help` of a command. */
+/** The text of `--help`. */
 export const helpOf = (name: VerbName): string => {
   const rows = optionsOf(name).map((option) => {
     const { short, value, about }: Option = OPTIONS[option]

@@ -1,6 +1,6 @@
 import { rowsOf } from './terminal.ts'
 
-/** Lines at the end of a terminal that are drawn again and again. */
+/** Lines at the end of a terminal that are redrawn. */
 export class LiveLines {
   readonly #stream: NodeJS.WriteStream
   #drawn = 0
@@ -9,10 +9,10 @@ export class LiveLines {
     this.#stream = stream
   }
 
-  /** Draws the lines in the place of the last ones, and says how many have no room. They must not be wider than the terminal. */
+  /** Replaces the previous lines, and counts those without room. They must not be wider than the terminal. */
   draw(lines: readonly string[]): void {
     const shown = cutTo(lines, Math.max(1, rowsOf(this.#stream) - 1))
-    // Cursor hidden, up over what was drawn, each line to its end, and what is left below (ECMA-48 section 8.3).
+    // Hides the cursor, moves it up, erases each line to its end, and all below (ECMA-48 section 8.3).
     const up = this.#drawn > 0 ? `\u001b[${this.#drawn}A` : ''
     this.#stream.write(`\u001b[?25l${up}\r${shown.map((line) => `${line}\u001b[K\n`).join('')}\u001b[J`)
     this.#drawn = shown.length
@@ -25,7 +25,7 @@ export class LiveLines {
     this.#stream.write('\u001b[?25h')
   }
 
-  /** Leaves the lines where they are. */
+  /** Leaves the lines in place. */
   keep(): void {
     this.#drawn = 0
     this.#stream.write('\u001b[?25h')

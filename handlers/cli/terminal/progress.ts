@@ -4,10 +4,10 @@ import type { Terminal } from './terminal.ts'
 
 const FRAMES = [...'⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏']
 const FRAME_MS = 100
-/** Most names in the line. */
+/** Names in the line. */
 const MAX_NAMED = 3
 
-/** What is under way, as one line below what was printed. Only on a terminal. */
+/** The running actions, in one line below the output. Only on a terminal. */
 export class Progress {
   readonly #terminal: Terminal
   readonly #lines: LiveLines
@@ -24,7 +24,7 @@ export class Progress {
     this.#timer.unref()
   }
 
-  /** Shows what is done with a pipeline, such as `starting`, while the work runs. */
+  /** Shows an action, such as `starting`, while the work runs. */
   async during<T>(id: string, action: string, work: () => Promise<T>): Promise<T> {
     this.show(id, action)
     try {
@@ -42,7 +42,7 @@ export class Progress {
     this.#active.delete(id)
   }
 
-  /** Prints a line above. */
+  /** Prints a line above the progress. */
   print(line: string): void {
     if (this.#timer !== undefined) this.#lines.clear()
     this.#terminal.print(line)

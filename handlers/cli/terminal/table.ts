@@ -1,6 +1,6 @@
 import stringWidth from 'string-width'
 
-/** A cell: its text, by which it is measured, and how that is painted. */
+/** A cell is measured by its plain text. */
 export interface Cell {
   readonly text: string
   readonly paint?: ((text: string) => string) | undefined
@@ -8,15 +8,15 @@ export interface Cell {
 
 export interface Column {
   readonly title: string
-  /** Where the terminal is too narrow, it is cut down to this many places. */
-  readonly least?: number
-  /** Where that is not enough, it is left out; the lowest number first. */
-  readonly leaves?: number
+  /** Minimum width, if the terminal is too narrow. */
+  readonly minWidth?: number
+  /** If that is not enough, columns are dropped, the lowest number first. */
+  readonly dropOrder?: number
   readonly align?: 'right'
 }
 
 interface TableStyle {
-  /** Most places of a line: a character takes one, or two such as those of Chinese, or none. */
+  /** Columns of the terminal; a character takes none, one or two. */
   readonly width: number
   readonly paintTitle: (text: string) => string
 }
@@ -25,7 +25,7 @@ type Row = readonly Cell[]
 
 const GAP = '  '
 
-/** A head and a line for each row, in columns. Columns without content are left out. */
+/** A header and a line per row. Empty columns are omitted. */
 export const formatTable = (columns: readonly Column[], rows: readonly Row[], { width, paintTitle }: TableStyle): readonly string[] => {
   const widths = fitTo(width, columns, naturalWidths(columns, rows))
   const toLine = (row: Row): string =>
@@ -36,17 +36,17 @@ export const formatTable = (columns: readonly Column[], rows: readonly Row[], { 
   return [columns.map(({ title }) => ({ text: title, paint: paintTitle })), ...rows].map(toLine)
 }
 
-/** 0: nothing is in it. */
+/** 0 for an empty column. */
 const naturalWidths = (columns: readonly Column[], rows: readonly Row[]): number[] =>
   columns.map(({ title }, at) => {
     const widest = Math.max(...rows.map((row) => stringWidth(row[at]?.text ?? '')))
     return widest === 0 ? 0 : Math.max(stringWidth(title), widest)
   })
 
-/** Cuts the widest columns first; where that is not enough, a column is left out and the others have its place. */
+/** Cuts the widest columns first; if that is not enough, drops a column, whose place the others get. */
 const fitTo = (width: number, columns: readonly Column[], natural: readonly number[]): readonly number[] => {
-  const leaving = columns.map(({ leaves }, at) => ({ leaves, at })).filter(({ leaves }) => leaves !== undefined)
-  const order = leaving.sort((one, other) => (one.leaves ?? 0) - (other.leaves ?? 0)).map(({ at }) => at)
+  const droppable = columns.map(({ dropOrder }, at) => ({ dropOrder, at })).filter(({ dropOrder }) => dropOrder !== undefined)
+  const order = droppable.sort((one, other) => (one.dropOrder ?? 0) - (other.dropOrder ?? 0)).map(({ at }) => at)
   const kept = [...natural]
   for (;;) {
     const widths = cutTo(width, columns, kept)
@@ -61,7 +61,7 @@ const excessOf = (widths: readonly number[], width: number): number =>
 
 const cutTo = (width: number, columns: readonly Column[], natural: readonly number[]): readonly number[] => {
   const widths = [...natural]
-  const spare = (at: number): number => (widths[at] ?? 0) - (columns[at]?.least ?? Number.POSITIVE_INFINITY)
+  const spare = (at: number): number => (widths[at] ?? 0) - (columns[at]?.minWidth ?? Number.POSITIVE_INFINITY)
   while (excessOf(widths, width) > 0) {
     const candidates = columns.map((_, at) => at).filter((at) => spare(at) > 0)
     const widest = candidates.sort((one, other) => spare(other) - spare(one))[0]
@@ -77,24 +77,24 @@ const toCell = ({ text, paint = (plain) => plain }: Cell, width: number, align: 
   return align === 'right' ? space + paint(shown) : paint(shown) + space
 }
 
-/** Of an address both ends matter: its host, and the name at its end. */
+/** Keeps both ends, since an address has its host at the start and the name at the end. */
 const cutMiddle = (text: string, width: number): string => {
   if (stringWidth(text) <= width) return text
   const head = Math.ceil((width - 1) * 0.7)
   return `${startOf(text, head)}…${endOf(text, width - 1 - head)}`
 }
 
-/** A text of one line, cut at its end. */
+/** Cuts a line at its end. */
 export const cutEnd = (text: string, width: number): string => (stringWidth(text) <= width ? text : `${startOf(text, width - 1)}…`)
 
-/** What is shown as one character may be several code points, such as a flag. */
+/** Grapheme clusters: a flag is several code points. */
 const charactersOf = (text: string): string[] => Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment)
 
 const startOf = (text: string, width: number): string => fill(charactersOf(text), width).join('')
 
 const endOf = (text: string, width: number): string => fill(charactersOf(text).reverse(), width).reverse().join('')
 
-/** As many of the characters, from the first, as have room. */
+/** The first characters that fit into the width. */
 const fill = (characters: readonly string[], width: number): string[] => {
   let taken = 0
   const end = characters.findIndex((character) => {

@@ -2,15 +2,15 @@ import { painter, terminalStyle } from '../../../lib/log/log-text.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Of a terminal that does not know its size: 0 columns and 0 rows, as on a serial line or in `docker exec -t`. */
-const USUAL = { columns: 80, rows: 24 }
+/** For a terminal that reports 0 columns and rows, such as a serial line or `docker exec -t`. */
+const DEFAULT_SIZE = { columns: 80, rows: 24 }
 
 /** Rows of a terminal. */
-export const rowsOf = ({ rows }: Pick<NodeJS.WriteStream, 'rows'>): number => rows || USUAL.rows
+export const rowsOf = ({ rows }: Pick<NodeJS.WriteStream, 'rows'>): number => rows || DEFAULT_SIZE.rows
 
-/** Where a command writes, and how it looks there. */
+/** The output of a command. */
 export interface Terminal {
-  /** Standard output is a terminal, so people read it. */
+  /** Whether standard output is a terminal. */
   readonly isInteractive: boolean
   readonly columns: number
   readonly rows: number
@@ -18,14 +18,13 @@ export interface Terminal {
   print(text: string): void
 }
 
-/** Standard output as it is. */
 export const openTerminal = (stream: NodeJS.WriteStream, environment: Environment): Terminal => {
   const style = terminalStyle(stream, environment)
   return {
     isInteractive: style !== undefined,
     // A pipe has no width.
     get columns() {
-      return stream.isTTY ? stream.columns || USUAL.columns : Number.POSITIVE_INFINITY
+      return stream.isTTY ? stream.columns || DEFAULT_SIZE.columns : Number.POSITIVE_INFINITY
     },
     get rows() {
       return stream.isTTY ? rowsOf(stream) : Number.POSITIVE_INFINITY

@@ -7,7 +7,7 @@ import type { Run, Session } from '../command-line/session.ts'
 import { Progress } from '../terminal/progress.ts'
 import { readInput } from './input.ts'
 
-/** Makes pipelines and settings what a file declares; prints the difference first. */
+/** Applies the pipelines and settings of a file; prints the changes first. */
 export const apply: Run = async (session) => {
   const { client, given, signal, out, isJson } = session
   const declaration = readInput(session)
@@ -34,7 +34,7 @@ export const apply: Run = async (session) => {
 const SIGNS = { create: '+', change: '~', delete: '-', play: '▶', stop: '■' } as const satisfies Readonly<Record<Step['kind'], string>>
 const COLORS = { create: 'green', change: 'yellow', delete: 'red', play: 'green', stop: 'yellow' } as const
 
-/** The difference, a field in a line. */
+/** The changes, one field per line. */
 const linesOf = ({ settings, steps }: Plan, { out }: Session): readonly string[] => [
   ...(settings === undefined
     ? []
@@ -74,7 +74,7 @@ const printStep = ({ out, url }: Session, progress: Progress, step: Step, fault:
   else process.stderr.write(`${id}  ${printable(textOf(fault, url))}\n`)
 }
 
-/** The place in the file, or what every other command says. */
+/** With the place in the file, or as every command explains it. */
 const textOf = ({ error, message }: Fault, url: URL): string =>
   error instanceof Error && error.message !== message ? message : explain(error, url)
 

@@ -6,13 +6,13 @@ import { statusCell } from '../terminal/status.ts'
 
 type Event = ReturnType<Client['followEverything']> extends AsyncIterable<infer E> ? E : never
 
-/** The events of all pipelines and cameras, or of one pipeline, one in a line until Ctrl-C. */
+/** Prints the events of all pipelines and cameras, or of one pipeline, until Ctrl-C. */
 export const events: Run = async (session) => {
   const { client, given, signal, out, isJson, url } = session
   const [id] = given.ids
   const onReconnect = ({ error, delay_ms }: { readonly error: unknown; readonly delay_ms: number }): void => {
-    const why = error === undefined ? 'The service ended the stream.' : explain(error, url)
-    process.stderr.write(`${why} Trying again in ${(delay_ms / 1000).toFixed(1)} s.\n`)
+    const cause = error === undefined ? 'The service ended the stream.' : explain(error, url)
+    process.stderr.write(`${cause} Trying again in ${(delay_ms / 1000).toFixed(1)} s.\n`)
   }
   const options = { signal, onReconnect }
   const stream: AsyncIterable<Event> = id === undefined ? client.followEverything(options) : client.followPipeline({ id, ...options })
@@ -49,7 +49,7 @@ const describe = (event: Event, out: Session['out']): readonly [name: string, te
     case 'camera_removed':
       return [event.data.device_path, 'camera removed']
     default:
-      // Of a newer service.
+      // An event of a newer service.
       return [(event as { readonly event: string }).event, printableJson((event as { readonly data: unknown }).data)]
   }
 }

@@ -4,7 +4,7 @@ import { type Declaration, readDeclaration } from '../../declared/declaration.ts
 import { UsageError } from '../command-line/arguments.ts'
 import type { Session } from '../command-line/session.ts'
 
-/** The declaration in the file of `-f`. Throws UsageError, or DeclarationError with every mistake in it. */
+/** The declaration in the file of `-f`. Throws UsageError, or DeclarationError with every mistake. */
 export const readInput = ({ given }: Session): Declaration => {
   const file = given.text('file')
   if (file === undefined) throw new UsageError('Use -f FILE, or -f - for standard input.')

@@ -5,11 +5,11 @@ import { EXIT } from '../command-line/exit.ts'
 import type { Run, Session } from '../command-line/session.ts'
 import { OPTIONS, type OptionName } from '../command-line/verbs.ts'
 import { bitrate, shortDuration } from '../terminal/amounts.ts'
-import { readerAddress, statusCell, wordOf } from '../terminal/status.ts'
+import { outputAddress, statusCell, wordOf } from '../terminal/status.ts'
 import { type Cell, type Column, cutEnd, formatTable } from '../terminal/table.ts'
 import { watch } from './watch.ts'
 
-/** The pipelines as a table, as JSON, or their ids alone. */
+/** The pipelines as a table, as JSON, or only their ids. */
 export const list: Run = async (session) => {
   const read = (): Promise<Pipeline[]> => session.client.listPipelines({ ...filterOf(session), signal: session.signal })
   if (session.given.has('watch')) return watch(session, { read, lines: (pipelines) => linesOf(session, pipelines), keyOf: changesOf })
@@ -29,7 +29,7 @@ const oneOf = <const T extends string>(given: Session['given'], option: OptionNa
   return found
 }
 
-/** What a new line is printed for when nobody watches a terminal. */
+/** Without a terminal, the list is printed when this changes. */
 const changesOf = (pipelines: readonly Pipeline[]): string => pipelines.map((pipeline) => `${pipeline.id} ${wordOf(pipeline)}`).join()
 
 const linesOf = (session: Session, pipelines: readonly Pipeline[]): readonly string[] => {
@@ -44,14 +44,14 @@ const emptyLines = ({ given, out }: Session): readonly string[] => {
 }
 
 const COLUMNS: readonly Column[] = [
-  { title: 'ID', least: 16 },
+  { title: 'ID', minWidth: 16 },
   { title: 'STATE' },
-  { title: 'FOR', align: 'right', leaves: 4 },
-  { title: 'SOURCE', least: 20, leaves: 5 },
-  { title: 'OUTPUT', least: 30, leaves: 6 },
-  { title: 'FPS', align: 'right', leaves: 3 },
-  { title: 'BITRATE', align: 'right', leaves: 2 },
-  { title: 'READERS', align: 'right', leaves: 1 },
+  { title: 'FOR', align: 'right', dropOrder: 4 },
+  { title: 'SOURCE', minWidth: 20, dropOrder: 5 },
+  { title: 'OUTPUT', minWidth: 30, dropOrder: 6 },
+  { title: 'FPS', align: 'right', dropOrder: 3 },
+  { title: 'BITRATE', align: 'right', dropOrder: 2 },
+  { title: 'READERS', align: 'right', dropOrder: 1 },
 ]
 
 const tableOf = (session: Session, pipelines: readonly Pipeline[]): readonly string[] => {
@@ -73,7 +73,7 @@ const rowOf = (pipeline: Pipeline, { out, url, now }: Session): readonly Cell[] 
     statusCell(pipeline, out),
     { text: shortDuration((now() - Date.parse(runtime.since)) / 1000), paint: out.paint.dim },
     { text: printable(sourceOf(pipeline)) },
-    { text: readerAddress(pipeline, url) },
+    { text: outputAddress(pipeline, url) },
     { text: isPlaying ? runtime.fps.toFixed(1) : '' },
     { text: isPlaying ? bitrate(runtime.bitrate_kbps) : '' },
     { text: runtime.readers > 0 ? String(runtime.readers) : '' },
@@ -83,6 +83,6 @@ const rowOf = (pipeline: Pipeline, { out, url, now }: Session): readonly Cell[] 
 const sourceOf = (pipeline: Pipeline): string =>
   pipeline.mode === 'simple' ? pipeline.source.uri : (pipeline.raw_pipeline.split('!')[0]?.trim() ?? '')
 
-/** Why a pipeline does not play although it should. */
+/** The fault of a pipeline that should play. */
 const faultOf = ({ runtime }: Pipeline): string | undefined =>
   runtime.phase === 'failed' || runtime.phase === 'reconnecting' ? printable(runtime.last_error?.message ?? '') || undefined : undefined

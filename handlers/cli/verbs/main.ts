@@ -1,6 +1,6 @@
 import { printable, printableJson } from '../../../lib/log/printable.ts'
 import { readArguments } from '../command-line/arguments.ts'
-import { addressIn, COMPLETIONS, complete } from '../command-line/completion.ts'
+import { COMPLETIONS, complete, serviceOptionsIn } from '../command-line/completion.ts'
 import { connect } from '../command-line/connection.ts'
 import { EXIT, errorFields, exitCodeOf, explain } from '../command-line/exit.ts'
 import type { Run } from '../command-line/session.ts'
@@ -48,7 +48,7 @@ const main = async (verb: VerbName, args: readonly string[]): Promise<number> =>
   }
 }
 
-/** Aborts with the first Ctrl-C; the second one ends the process. */
+/** Aborts on the first Ctrl-C; the second one ends the process. */
 const interrupted = (): AbortSignal => {
   const controller = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort())
@@ -62,26 +62,26 @@ const printCompletion = ([shell = '']: readonly string[]): number => {
   return script === undefined ? EXIT.usage : EXIT.done
 }
 
-/** Nobody waits longer for a completion. */
+/** Upper bound of a completion. */
 const COMPLETION_MS = 1500
 
 const printCandidates = async (words: readonly string[]): Promise<void> => {
   const ids = async () => {
-    const { client } = connect(readArguments('ls', addressIn(words)), process.env)
+    const { client } = connect(readArguments('ls', serviceOptionsIn(words)), process.env)
     const pipelines = await client.listPipelines({ signal: AbortSignal.timeout(COMPLETION_MS) })
     return pipelines.map((pipeline) => [printable(pipeline.id), wordOf(pipeline)] as const)
   }
   const commands = [...Object.entries(VERBS), ...Object.entries(HOST_COMMANDS)].map(([name, { about }]) => [name, about] as const)
-  // A shell shows no errors here; without a service there are no ids.
+  // A shell shows no errors of a completion; without a service there are no ids.
   const found = await complete(words, { commands, ids: () => ids().catch(() => []) })
   process.stdout.write(found.map((line) => `${line}\n`).join(''))
 }
 
-// A reader such as head has seen enough.
+// A reader such as head closes the pipe early.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? EXIT.done : EXIT.failed))
 
 const [, , verb = '', ...args] = process.argv
-// A key in the arguments would be there for everyone on this host to see: this blanks them (setproctitle).
+// Hides the arguments (setproctitle), since other users of this host could read a key in them.
 process.title = 'video-pipeline-service'
 if (isVerb(verb)) process.exitCode = await main(verb, args)
 else if (verb === 'completion') process.exitCode = printCompletion(args)

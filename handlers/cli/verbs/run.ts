@@ -1,16 +1,17 @@
 import { printable, printableJson } from '../../../lib/log/printable.ts'
-import { ApiError, type Client, type Pipeline } from '../../client/client.ts'
-import { inTurns } from '../../declared/in-turns.ts'
+import { reasonOf } from '../../client/api-error.ts'
+import type { Client, Pipeline } from '../../client/client.ts'
+import { mapConcurrent } from '../../declared/map-concurrent.ts'
 import { EXIT, errorFields, exitCodeOf, explain } from '../command-line/exit.ts'
 import type { Run, Session } from '../command-line/session.ts'
 import { Progress } from '../terminal/progress.ts'
-import { readerAddress, wordOf } from '../terminal/status.ts'
+import { outputAddress, wordOf } from '../terminal/status.ts'
 
-/** Does something with each of the pipelines. */
+/** An action on pipelines. */
 interface Action {
-  /** While it is under way, such as `starting`. */
+  /** Shown meanwhile, such as `starting`. */
   readonly doing: string
-  /** Answers the pipeline afterwards; undefined when it is gone. */
+  /** Answers the pipeline; undefined when it was deleted. */
   readonly act: (client: Client, id: string, signal: AbortSignal) => Promise<Pipeline | undefined>
 }
 
@@ -33,18 +34,13 @@ export const remove: Run = (session) =>
   })
 
 const adviseForce = (id: string, error: unknown): unknown =>
-  error instanceof ApiError && error.details.reason === 'running'
-    ? new Error(`The pipeline "${id}" is running. Stop it first, or use --force.`, { cause: error })
-    : error
+  reasonOf(error) === 'running' ? new Error(`The pipeline "${id}" is running. Stop it first, or use --force.`, { cause: error }) : error
 
-/** Starts at one time: each is a process. */
-const AT_ONCE = 4
-
-/** Acts on each of the ids, and prints what became of it. */
+/** Acts on each id, and prints the result. */
 export const forEach = async (session: Session, ids: readonly string[], action: Action): Promise<number> => {
   const progress = new Progress(session.out, process.stdout)
   try {
-    const codes = await inTurns(ids, AT_ONCE, (id) => actOn(session, action, id, progress))
+    const codes = await mapConcurrent(ids, (id) => actOn(session, action, id, progress))
     return codes.find((code) => code !== EXIT.done) ?? EXIT.done
   } finally {
     progress.close()
@@ -71,7 +67,7 @@ const actOn = async (
 }
 
 const doneLine = (id: string, pipeline: Pipeline | undefined, { paint, isInteractive }: Session['out'], url: URL, ms: number): string => {
-  const address = pipeline?.state === 'playing' ? readerAddress(pipeline, url) : ''
+  const address = pipeline?.state === 'playing' ? outputAddress(pipeline, url) : ''
   const words = [paint.bold(printable(id)), pipeline === undefined ? 'deleted' : wordOf(pipeline), address].filter((word) => word !== '')
   return isInteractive ? `${paint.green('✓')} ${words.join('  ')} ${paint.dim(` ${(ms / 1000).toFixed(1)} s`)}` : words.join('  ')
 }

@@ -32,7 +32,7 @@ const linesOf = (session: Session, pipeline: Pipeline): readonly string[] => {
 
 type Leaf = readonly [name: string, value: unknown]
 
-/** The values of nested fields by their dotted names, so that a new field is shown too. */
+/** Nested values by dotted path, so that new fields are shown too. */
 const leaves = (value: object, path = ''): readonly Leaf[] =>
   Object.entries(value).flatMap(([name, inner]): readonly Leaf[] =>
     typeof inner === 'object' && inner !== null && Object.keys(inner).length > 0

@@ -7,13 +7,13 @@ import { LiveLines } from '../terminal/live-lines.ts'
 interface Watched<T> {
   readonly read: () => Promise<T>
   readonly lines: (value: T) => readonly string[]
-  /** Off a terminal, the lines are printed when this changes. */
+  /** Without a terminal, the lines are printed when this changes. */
   readonly keyOf: (value: T) => string
 }
 
 const INTERVAL_MS = 1000
 
-/** Shows a value again and again until Ctrl-C: drawn over itself on a terminal, else printed when it changes. */
+/** Shows a value until Ctrl-C: redrawn on a terminal, else printed when it changes. */
 export const watch = async <T>(session: Session, watched: Watched<T>): Promise<number> => {
   const { out, signal, isJson } = session
   const live = out.isInteractive && !isJson ? new LiveLines(process.stdout) : undefined
@@ -33,7 +33,7 @@ export const watch = async <T>(session: Session, watched: Watched<T>): Promise<n
   return EXIT.done
 }
 
-/** A service that restarts is waited for; what no waiting changes is thrown. */
+/** Waits for a service that restarts; throws permanent errors. */
 const readOrFault = async <T>({ out, url, isJson, signal }: Session, { read, lines, keyOf }: Watched<T>) => {
   try {
     const value = await read()

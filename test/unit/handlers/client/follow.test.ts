@@ -161,7 +161,7 @@ describe('a stream of events', () => {
       '1',
       'NOT_FOUND',
     ])
-    expect(lost).toEqual(['Error: Nothing came for 75 s'])
+    expect(lost).toEqual(['Error: No data for 75 s'])
     expect(opened[0]?.signal.aborted).toBe(true)
   })
 

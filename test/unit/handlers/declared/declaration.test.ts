@@ -79,7 +79,7 @@ describe('a declaration', () => {
     [
       'an id twice',
       '- &a { id: gate, mode: simple, source: { uri: "test://ball" } }\n- *a\n',
-      [/gate is declared at cameras\.yaml:1:\d+ already/],
+      [/gate is already declared at cameras\.yaml:1:\d+/],
     ],
     ['a state that does not exist', JSON.stringify([{ ...GATE, state: 'paused' }]), [/state: Use one of: ready, playing$/]],
     [
@@ -90,11 +90,7 @@ describe('a declaration', () => {
     ['other names', 'pipeline: []\n', [/^cameras\.yaml:1:1: pipeline: Unknown field/]],
     ['broken YAML', 'pipelines:\n  - id: "gate\n', [/^cameras\.yaml:\d+:\d+: /]],
     ['broken JSON', '{"pipelines": ]}', [/^cameras\.yaml:1:\d+: /]],
-    [
-      'two documents',
-      'pipelines: []\n---\npipelines: []\n',
-      [/^cameras\.yaml:2:1: A second document begins here; put everything into one$/],
-    ],
+    ['two documents', 'pipelines: []\n---\npipelines: []\n', [/^cameras\.yaml:2:1: A second document begins here; use one document$/]],
     ['a key twice', 'pipelines: []\npipelines: []\n', [/^cameras\.yaml:2:1: .*unique/]],
     ['nothing', '', ['cameras.yaml: Use a list of pipelines, or pipelines and settings']],
     ['a text', 'hello', ['cameras.yaml: Use a list of pipelines, or pipelines and settings']],

@@ -2,7 +2,7 @@ import stringWidth from 'string-width'
 import { describe, expect, it } from 'vitest'
 import { cutEnd, formatTable } from '../../../../../handlers/cli/terminal/table.ts'
 
-const COLUMNS = [{ title: 'ID' }, { title: 'SOURCE', least: 9 }, { title: 'READERS', align: 'right' }] as const
+const COLUMNS = [{ title: 'ID' }, { title: 'SOURCE', minWidth: 9 }, { title: 'READERS', align: 'right' }] as const
 const SOURCES = ['rtsp://10.0.0.5/plain', 'rtsp://10.0.0.5/正門の東', 'rtsp://10.0.0.5/🇧🇷👩‍👩‍👧', 'rtsp://10.0.0.5/cafe\u0301']
 
 const linesAt = (width: number) =>
