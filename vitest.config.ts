@@ -7,7 +7,7 @@ export default defineConfig({
     maxWorkers: 2,
     hookTimeout: 60_000,
     teardownTimeout: 20_000,
-    expect: { requireAssertions: true },
+    expect: { requireAssertions: true, poll: { interval: 20, timeout: 20_000 } },
     sequence: { sequencer: LongestFirst },
     reporters: ['./test/helpers/process/retry-reporter.ts', 'default'],
     projects: [

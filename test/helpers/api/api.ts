@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { afterAll, beforeAll } from 'vitest'
 import { createCredentialRepository } from '../../../db/credential.ts'
 import { type Database, openDatabase } from '../../../db/open.ts'
 import { createPipelineRepository } from '../../../db/pipelines.ts'
@@ -127,6 +128,19 @@ export const createTestApi = async (host: TestHost = fetchHost, ports: Partial<H
     },
   }
   return api
+}
+
+/** An API for all tests of a describe, which leave it as it is. */
+export const useTestApi = (): (() => TestApi) => {
+  let api: TestApi | undefined
+  beforeAll(async () => {
+    api = await createTestApi()
+  })
+  afterAll(() => api?.[Symbol.asyncDispose]())
+  return () => {
+    if (api === undefined) throw new Error('The API is made before the first test')
+    return api
+  }
 }
 
 /** Strings are sent unchanged, other bodies as JSON. */

@@ -6,8 +6,8 @@ import type { ReadyReads } from '../../../handlers/http/ready-reads.ts'
 import { createHttpServer } from '../../../handlers/node/server/http-server.ts'
 import type { Log } from '../../../lib/ports.ts'
 import type { EngineParts } from '../fakes/engine-server.ts'
-import { sharedWorker } from '../process/worker-host.ts'
 import { fetchAsHost } from './fetch-as-host.ts'
+import { sharedWorker } from './worker-host.ts'
 
 /** A runtime for the API's fetch handler; the test rows hold on each. */
 export interface TestHost {

@@ -1,12 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createGeolocationRecorder } from '../../lib/events/geolocation.ts'
-import type { PipelineRecord } from '../../lib/repositories/repositories.ts'
-import type { Geolocation } from '../../lib/schema/pipeline.ts'
-import { createTestApi, simple } from '../helpers/api/api.ts'
-import { useFakeTimers } from '../helpers/fake-timers.ts'
+import { createGeolocationRecorder } from '../../../../lib/events/geolocation.ts'
+import type { PipelineRecord } from '../../../../lib/repositories/repositories.ts'
+import type { Geolocation } from '../../../../lib/schema/pipeline.ts'
+import { useFakeTimers } from '../../../helpers/fake-timers.ts'
 
 const place = (latitude: number): Geolocation => ({ latitude, longitude: 2, altitude: 3, heading: null })
-const told = (latitude: number, id = 'uav-1') => ({ type: 'geolocation', id, geolocation: place(latitude) }) as const
+const positionOf = (latitude: number, id = 'uav-1') => ({ type: 'geolocation', id, geolocation: place(latitude) }) as const
 
 const recorderOf = (stored: readonly string[]) => {
   const records = new Map(stored.map((id) => [id, { config: { id }, geolocation: null, updated_at: 7 } as unknown as PipelineRecord]))
@@ -41,8 +40,8 @@ describe('the last geolocation', () => {
   it('is written at once, then at most once a second, and the newest one last', async () => {
     const { recorder, written } = recorderOf(['uav-1', 'uav-2'])
     for (let step = 1; step <= 30; step++) {
-      recorder.push(told(step))
-      if (step === 5) recorder.push(told(50, 'uav-2'))
+      recorder.push(positionOf(step))
+      if (step === 5) recorder.push(positionOf(50, 'uav-2'))
       await vi.advanceTimersByTimeAsync(100)
     }
     await vi.advanceTimersByTimeAsync(5000)
@@ -54,8 +53,8 @@ describe('the last geolocation', () => {
   it('is not written when it is unchanged or the pipeline is not stored', async () => {
     const { recorder, written } = recorderOf(['uav-1'])
     for (let step = 0; step < 3; step++) {
-      recorder.push(told(1))
-      recorder.push(told(1, 'gone'))
+      recorder.push(positionOf(1))
+      recorder.push(positionOf(1, 'gone'))
       await vi.advanceTimersByTimeAsync(1500)
     }
     expect(written).toEqual([['uav-1', 1]])
@@ -63,13 +62,13 @@ describe('the last geolocation', () => {
 
   it('set by a client is kept until the engine reports a newer one', async () => {
     const { recorder, written, byHand } = recorderOf(['uav-1'])
-    recorder.push(told(1))
+    recorder.push(positionOf(1))
     await vi.advanceTimersByTimeAsync(200)
-    recorder.push(told(2))
+    recorder.push(positionOf(2))
     byHand('uav-1', null)
     await vi.advanceTimersByTimeAsync(1000)
     expect(written).toEqual([['uav-1', 1]])
-    recorder.push(told(3))
+    recorder.push(positionOf(3))
     await vi.advanceTimersByTimeAsync(1000)
     expect(written).toEqual([
       ['uav-1', 1],
@@ -79,29 +78,11 @@ describe('the last geolocation', () => {
 
   it('leaves no timer after close', async () => {
     const { recorder, written } = recorderOf(['uav-1'])
-    recorder.push(told(1))
-    recorder.push(told(2))
+    recorder.push(positionOf(1))
+    recorder.push(positionOf(2))
     recorder.close()
     expect(vi.getTimerCount()).toBe(0)
     await vi.advanceTimersByTimeAsync(5000)
     expect(written).toEqual([['uav-1', 1]])
-  })
-})
-
-describe('a geolocation from the engine', () => {
-  it('is in every answer, does not change updated_at and causes no event', async () => {
-    await using api = await createTestApi()
-    const created = await api.given(simple('uav-1'))
-    const statuses: unknown[] = []
-    api.deps.events.feed.subscribe({ onEvent: (event) => statuses.push(event), onEnd: () => {} })
-    api.deps.geolocations.push(told(60))
-    await vi.waitFor(async () => {
-      const read = (await (await api.send('GET', '/svc/pipeline/uav-1')).json()) as Record<string, unknown>
-      expect(read).toMatchObject({ geolocation: place(60), updated_at: created.updated_at })
-    })
-    const status = await api.deps.events.status('uav-1')
-    expect(status()).toMatchObject([{ data: { geolocation: place(60) } }])
-    expect(statuses).toEqual([])
-    api.deps.geolocations.close()
   })
 })

@@ -1,6 +1,6 @@
-import { describe } from 'vitest'
-import { advanced, simple } from '../helpers/api/api.ts'
-import { type ApiRow, testRows } from './api-rows.ts'
+import { describe, expect, it } from 'vitest'
+import { advanced, simple, useTestApi } from '../../helpers/api/api.ts'
+import { row, testRowsOnAllHosts } from '../../helpers/api/rows.ts'
 
 type Field = readonly [name: string, body: Record<string, unknown>, path: string]
 
@@ -44,10 +44,7 @@ const refused: readonly Field[] = [
   ['a source with a blank', source({ uri: 'rtsp://10.0.0.5/a b' }), 'source.uri'],
   ['a source with a line break', source({ uri: 'rtsp://10.0.0.5/a\nb' }), 'source.uri'],
   ['a source with a fragment', source({ uri: 'rtsp://10.0.0.5/stream#1' }), 'source.uri'],
-  ['a source whose password has a number sign', source({ uri: 'rtsp://user:123#4@10.0.0.5/stream' }), 'source.uri'],
   ['a source whose password has a slash', source({ uri: 'rtsp://user:s/cret@10.0.0.5/stream' }), 'source.uri'],
-  ['a source whose password has a question mark', source({ uri: 'rtsp://user:s?cret@10.0.0.5/stream' }), 'source.uri'],
-  ['a push whose password has a slash', push('rtsp://user:s/cret@10.0.0.5/stream'), 'push.0.uri'],
   ['a push whose password has a number sign', push('rtsp://user:1#2@10.0.0.5/stream'), 'push.0.uri'],
   ['a source without host', source({ uri: 'http://' }), 'source.uri'],
   ['an RTSP source without host', source({ uri: 'rtsp:///stream' }), 'source.uri'],
@@ -82,11 +79,7 @@ const refused: readonly Field[] = [
   ['a quality of 11', encoding({ quality: 11 }), 'encoding.quality'],
   ['a quality between whole numbers', encoding({ quality: 7.5 }), 'encoding.quality'],
   ['an output that is no address', output('cam-1'), 'output.uri'],
-  ['an output with another scheme', output('http://0.0.0.0:8600/cam-1'), 'output.uri'],
-  ['an output with a host name', output('rtsp://localhost:8600/cam-1'), 'output.uri'],
   ['an output without port', output('rtsp://0.0.0.0/cam-1'), 'output.uri'],
-  ['an output port below 1024', output('rtsp://0.0.0.0:1023/cam-1'), 'output.uri'],
-  ['an output port over 65535', output('rtsp://0.0.0.0:65536/cam-1'), 'output.uri'],
   ['an output with the path of another pipeline', output('rtsp://0.0.0.0:8600/cam-2'), 'output.uri'],
   ['an output with a query', output('rtsp://0.0.0.0:8600/cam-1?a=b'), 'output.uri'],
   ['a klv flag that is a number', simple('cam-1', { klv_config: { pass_klv: 1 } }), 'klv_config.pass_klv'],
@@ -137,8 +130,6 @@ const accepted: readonly (readonly [name: string, body: Record<string, unknown>]
   ['no encoding', simple('cam-1', { encoding: null })],
   ['the least encoding', encoding({ bitrate: 50, width: 16, height: 16, fps: 1, quality: 1 })],
   ['the largest encoding', encoding({ bitrate: 200000, width: 8192, height: 8192, fps: 240, quality: 10 })],
-  ['the lowest output port', output('rtsp://0.0.0.0:1024/cam-1')],
-  ['the highest output port', output('rtsp://0.0.0.0:65535/cam-1')],
   ['an output without a uri', simple('cam-1', { output: {} })],
   ['an output without a uri of a description without pay0', advanced('adv', { raw_pipeline: 'videotestsrc ! fakesink', output: {} })],
   ['an output on IPv6', output('rtsp://[::]:8600/cam-1')],
@@ -161,31 +152,56 @@ const accepted: readonly (readonly [name: string, body: Record<string, unknown>]
 ]
 
 describe('the fields of a pipeline', () => {
-  testRows([
-    ...refused.map(
-      ([name, body, path]): ApiRow => ({
-        name: `refuses ${name}`,
-        request: ['POST', '/svc/pipeline', body],
-        status: 400,
-        contains: ['"code":"VALIDATION_ERROR"', `"path":"${path}"`],
-        after: (api) => {
-          // A worker that is shared by tests may look at its engine meanwhile, which names no pipeline.
-          const asked = api.engine.calls.filter((call) => call.includes(' '))
-          if (asked.length > 0) throw new Error(`The engine was asked: ${asked.join(', ')}`)
-        },
-      }),
+  const api = useTestApi()
+
+  it.each(refused)('refuse %s', async (_, body, path) => {
+    const { engine, send } = api()
+    engine.calls.length = 0
+    const response = await send('POST', '/svc/pipeline', body)
+    const { code, details } = (await response.json()) as { code: string; details: { issues: { path: string }[] } }
+    expect([response.status, code, details.issues.map((issue) => issue.path)]).toEqual([
+      400,
+      'VALIDATION_ERROR',
+      expect.arrayContaining([path]),
+    ])
+    expect(engine.calls).toEqual([])
+  })
+
+  it.each(accepted)('accept %s', async (_, body) => {
+    expect((await api().send('POST', '/svc/pipeline/validate', body)).status).toBe(200)
+  })
+
+  const MISTAKES = { id: 'a b', mode: 'simple', source: { uri: 'nope://root:hunter2@h/', latency_ms: 'secret-value' } }
+  testRowsOnAllHosts([
+    row(
+      'list every mistake in one answer and echo no value',
+      ['POST /svc/pipeline', MISTAKES],
+      400,
+      ['"id"', '"source.uri"', '"source.latency_ms"'],
+      {
+        lacks: ['hunter2', 'root', 'secret-value'],
+      },
     ),
-    ...accepted.map(([name, body]): ApiRow => ({ name: `accepts ${name}`, request: ['POST', '/svc/pipeline', body], status: 201 })),
-    {
-      name: 'lists every mistake in one answer and echoes no value',
-      request: [
-        'POST',
-        '/svc/pipeline',
-        { id: 'a b', mode: 'simple', source: { uri: 'nope://root:hunter2@h/', latency_ms: 'secret-value' } },
-      ],
-      status: 400,
-      contains: ['"path":"id"', '"path":"source.uri"', '"path":"source.latency_ms"'],
-      lacks: ['hunter2', 'root', 'secret-value'],
-    },
   ])
+})
+
+describe('an array in place of an object', () => {
+  const api = useTestApi()
+  const refused = (where: string, line: string, body: unknown) => [where, line, body] as const
+  it.each([
+    ...['source', 'encoding', 'klv_config', 'output', 'geolocation'].map((field) =>
+      refused(field, 'POST /svc/pipeline', simple('cam-1', { [field]: [] })),
+    ),
+    refused('klv_config', 'POST /svc/pipeline', advanced('cam-1', { klv_config: [] })),
+    ...['reconnect', 'on_demand', 'screenshots', 'triggers', 'encoder', 'advanced', 'readers'].map((group) =>
+      refused(group, 'PUT /svc/settings', { [group]: [] }),
+    ),
+  ])('is refused as %s of %s', async (where, line, body) => {
+    const [method = '', path = ''] = line.split(' ')
+    const response = await api().send(method, path, body)
+    expect([response.status, await response.text()]).toEqual([
+      400,
+      expect.stringContaining(`{"path":"${where}","message":"Use an object"}`),
+    ])
+  })
 })

@@ -1,10 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createMediaServerApi } from '../../lib/triggers/media-server-api.ts'
-import { watchMediaServer } from '../../lib/triggers/watch.ts'
-import { API_KEY, createTestApi, simple, type TestApi } from '../helpers/api/api.ts'
-import { fetchHost } from '../helpers/api/hosts.ts'
-import { type MediamtxApi, startMediamtxApi } from '../helpers/media/mediamtx-api.ts'
-import { until } from '../helpers/until.ts'
+import { createMediaServerApi } from '../../../lib/triggers/media-server-api.ts'
+import { watchMediaServer } from '../../../lib/triggers/watch.ts'
+import { API_KEY, createTestApi, simple, type TestApi } from '../../helpers/api/api.ts'
+import { fetchHost } from '../../helpers/api/hosts.ts'
+import { type MediamtxApi, startMediamtxApi } from '../../helpers/media/mediamtx-api.ts'
 
 const ALL_BUT_OUT = /^(?!out\/)/u
 
@@ -37,19 +36,17 @@ const states = async (api: TestApi): Promise<Readonly<Record<string, string>>> =
   const pipelines = (await (await api.send('GET', '/svc/pipeline')).json()) as { id: string; state: string }[]
   return Object.fromEntries(pipelines.map(({ id, state }) => [id, state]))
 }
-const reach = async (api: TestApi, expected: Readonly<Record<string, string>>): Promise<void> => {
-  const found = await until(
-    () => states(api),
-    (present) => JSON.stringify(present) === JSON.stringify(expected),
-  )
-  expect(found).toEqual(expected)
-}
-const polls = async (server: MediamtxApi, count: number): Promise<void> => {
-  const before = server.requests.length
-  await until(
-    () => server.requests.length,
-    (now) => now >= before + count,
-  )
+const reach = (api: TestApi, ...playing: readonly string[]): Promise<void> =>
+  expect.poll(() => states(api)).toEqual(Object.fromEntries(playing.map((id) => [id, 'playing'])))
+const polls = (server: MediamtxApi, count: number): Promise<void> =>
+  expect.poll(() => server.requests.length).toBeGreaterThanOrEqual(server.requests.length + count)
+/** An API and a media server with these paths. */
+const begin = async (...paths: readonly (string | { name: string; available: boolean; online?: boolean })[]) => {
+  const api = await createTestApi()
+  onTestFinished(() => api[Symbol.asyncDispose]())
+  const server = await mediamtx()
+  server.list(...paths)
+  return { api, server }
 }
 const hook = (api: TestApi, method: 'PUT' | 'DELETE', query: string) =>
   api.send(method, `/svc/triggers/mediaServer/publish?${query}`, undefined, { 'x-api-key': API_KEY })
@@ -63,39 +60,35 @@ describe('a watched media server', () => {
       const server = await mediamtx({ version })
       server.list('live/cam.1', { name: 'waiting', available: false }, 'out/cam')
       watch(api, server.url)
-      await reach(api, { livecam1: 'playing' })
+      await reach(api, 'livecam1')
       expect(await (await api.send('GET', '/svc/pipeline/livecam1')).json()).toMatchObject({
         ephemeral: true,
         source: { uri: 'rtsp://127.0.0.1:8554/live/cam.1' },
       })
       server.list('live/cam.1', 'waiting')
-      await reach(api, { livecam1: 'playing', waiting: 'playing' })
+      await reach(api, 'livecam1', 'waiting')
       server.list({ name: 'live/cam.1', available: false }, 'waiting')
-      await reach(api, { waiting: 'playing' })
+      await reach(api, 'waiting')
       server.list()
-      await reach(api, {})
+      await reach(api)
       expect(api.engine.ids()).toEqual([])
       expect(logged(api, 'media_server_watched')).toHaveLength(1)
     },
   )
 
   it('has none for a path that is only always available, until a source is there', async () => {
-    await using api = await createTestApi()
-    const server = await mediamtx()
-    server.list({ name: 'cam', available: true, online: false })
+    const { api, server } = await begin({ name: 'cam', available: true, online: false })
     watch(api, server.url)
     await polls(server, 2)
     expect(await states(api)).toEqual({})
     server.list({ name: 'cam', available: true, online: true })
-    await reach(api, { cam: 'playing' })
+    await reach(api, 'cam')
   })
 
   it('may have any paths that the expression allows', async () => {
-    await using api = await createTestApi()
-    const server = await mediamtx()
-    server.list('live/a', 'other/a', 'out/a')
+    const { api, server } = await begin('live/a', 'other/a', 'out/a')
     watch(api, server.url, /^(live|out)\//u)
-    await reach(api, { livea: 'playing', outa: 'playing' })
+    await reach(api, 'livea', 'outa')
   })
 
   it('is read page by page', async () => {
@@ -105,35 +98,31 @@ describe('a watched media server', () => {
     const waiting = Array.from({ length: 2500 }, (_, at) => ({ name: `waiting-${at}`, available: false }))
     server.list('first', ...waiting, 'last')
     watch(api, server.url)
-    await reach(api, { first: 'playing', last: 'playing' })
+    await reach(api, 'first', 'last')
     expect(server.requests.slice(0, 3).map(({ url }) => new URL(url, server.url).searchParams.get('page'))).toEqual(['0', '1', '2'])
     server.list('first', ...waiting)
-    await reach(api, { first: 'playing' })
+    await reach(api, 'first')
   })
 
   it('keeps the pipelines of streams that may stand beyond what is read of a long list, which is logged once', async () => {
-    await using api = await createTestApi()
-    const server = await mediamtx()
-    server.list('first', 'last')
+    const { api, server } = await begin('first', 'last')
     watch(api, server.url)
-    await reach(api, { first: 'playing', last: 'playing' })
+    await reach(api, 'first', 'last')
     const waiting = Array.from({ length: 10_000 }, (_, at) => ({ name: `waiting-${at}`, available: false }))
     server.list('new', 'first', ...waiting, 'last')
-    await reach(api, { first: 'playing', last: 'playing', new: 'playing' })
+    await reach(api, 'first', 'last', 'new')
     // Three times ten pages.
     await polls(server, 30)
     expect(await states(api)).toEqual({ first: 'playing', last: 'playing', new: 'playing' })
     expect(logged(api, 'media_server_list_cut')).toHaveLength(1)
     server.list('first')
-    await reach(api, { first: 'playing' })
+    await reach(api, 'first')
   })
 
   it('keeps its pipelines while its API does not answer, which is logged once', async () => {
-    await using api = await createTestApi()
-    const server = await mediamtx()
-    server.list('cam', 'other')
+    const { api, server } = await begin('cam', 'other')
     watch(api, server.url)
-    await reach(api, { cam: 'playing', other: 'playing' })
+    await reach(api, 'cam', 'other')
     for (const [status, body] of [
       [500, '{}'],
       [200, '<html>'],
@@ -144,14 +133,11 @@ describe('a watched media server', () => {
       await polls(server, 1)
     }
     await server.stop()
-    await until(
-      () => logged(api, 'media_server_not_watched'),
-      (lines) => lines.length > 0,
-    )
+    await expect.poll(() => logged(api, 'media_server_not_watched').length).toBe(1)
     expect(await states(api)).toEqual({ cam: 'playing', other: 'playing' })
     const back = await mediamtx({ port: server.port })
     back.list('cam')
-    await reach(api, { cam: 'playing' })
+    await reach(api, 'cam')
     expect([logged(api, 'media_server_not_watched').length, logged(api, 'media_server_watched').length]).toEqual([1, 2])
     expect(api.engine.calls.filter((call) => call.startsWith('play'))).toEqual(['play cam', 'play other'])
   })
@@ -161,13 +147,10 @@ describe('a watched media server', () => {
     const server = await mediamtx({ credentials: 'ad min:p@ss/wörd%' })
     server.list('cam')
     watch(api, server.url.replace('http://', 'http://ad%20min:p%40ss%2Fwrong@'))
-    await until(
-      () => logged(api, 'media_server_not_watched'),
-      (lines) => lines.length === 1,
-    )
+    await expect.poll(() => logged(api, 'media_server_not_watched').length).toBe(1)
     expect(JSON.stringify(api.logged)).toContain('SVC_MEDIA_SERVER_API')
     server.requireCredentials('ad min:p@ss/wrong')
-    await reach(api, { cam: 'playing' })
+    await reach(api, 'cam')
     expect(server.requests.every(({ url }) => !url.includes('wrong'))).toBe(true)
     expect(JSON.stringify(api.logged)).not.toMatch(/wrong|ad.{0,3}min/)
   })
@@ -177,32 +160,27 @@ describe('a watched media server', () => {
     const [server, other] = [await mediamtx(), await mediamtx()]
     server.answerWith((response) => void response.writeHead(302, { location: `${other.url}/v3/paths/list` }).end())
     watch(api, server.url.replace('http://', 'http://user:secret@'))
-    await until(
-      () => logged(api, 'media_server_not_watched'),
-      (lines) => lines.length === 1,
-    )
+    await expect.poll(() => logged(api, 'media_server_not_watched').length).toBe(1)
     expect(other.requests).toEqual([])
   })
 })
 
 describe('a watched media server and its hooks', () => {
   it('have one pipeline for a stream between them', async () => {
-    await using api = await createTestApi()
-    const server = await mediamtx()
+    const { api, server } = await begin()
     watch(api, server.url)
     await polls(server, 1)
     server.list('cam')
     await Promise.all([hook(api, 'PUT', 'path=cam'), polls(server, 2)])
-    await reach(api, { cam: 'playing' })
+    await reach(api, 'cam')
     server.list()
     await Promise.all([hook(api, 'DELETE', 'path=cam'), polls(server, 2)])
-    await reach(api, {})
+    await reach(api)
     expect(api.engine.calls.filter((call) => /^(play|put)/.test(call))).toEqual(['put cam', 'play cam'])
   })
 
   it('share the id that a hook has given', async () => {
-    await using api = await createTestApi()
-    const server = await mediamtx()
+    const { api, server } = await begin()
     watch(api, server.url)
     await polls(server, 1)
     expect((await hook(api, 'PUT', 'path=live/cam&pipelineId=gate')).status).toBe(200)
@@ -210,35 +188,31 @@ describe('a watched media server and its hooks', () => {
     await polls(server, 3)
     expect(await states(api)).toEqual({ gate: 'playing' })
     server.list()
-    await reach(api, {})
+    await reach(api)
   })
 })
 
 describe('a stream of a watched media server', () => {
-  it('whose pipeline somebody stopped stays stopped until it is published anew', async () => {
-    await using api = await createTestApi()
-    const server = await mediamtx()
-    server.list('cam')
+  it('whose pipeline a client stopped stays stopped until it is published anew', async () => {
+    const { api, server } = await begin('cam')
     watch(api, server.url)
-    await reach(api, { cam: 'playing' })
+    await reach(api, 'cam')
     await api.send('PUT', '/svc/pipeline/cam/stop')
     await polls(server, 3)
     expect(await states(api)).toEqual({ cam: 'ready' })
     server.list({ name: 'cam', available: true, since: '2026-11-21T11:00:00Z' })
-    await reach(api, { cam: 'playing' })
+    await reach(api, 'cam')
   })
 
   it('whose pipeline was removed gets another after a while', async () => {
-    await using api = await createTestApi()
-    const server = await mediamtx()
-    server.list('cam')
+    const { api, server } = await begin('cam')
     const { onEvent } = watch(api, server.url)
-    await reach(api, { cam: 'playing' })
+    await reach(api, 'cam')
     await api.send('PUT', '/svc/pipeline/cam/stop')
     expect((await api.send('DELETE', '/svc/pipeline/cam')).status).toBe(204)
     onEvent({ type: 'pipeline_removed', id: 'cam' })
     expect(await states(api)).toEqual({})
-    await reach(api, { cam: 'playing' })
+    await reach(api, 'cam')
   })
 
   it('that could not be published is published again after a while, which is logged once', async () => {
@@ -247,13 +221,10 @@ describe('a stream of a watched media server', () => {
     const server = await mediamtx()
     server.list('cam', 'x'.repeat(65))
     watch(api, server.url)
-    await until(
-      () => logged(api, 'stream_not_published'),
-      (lines) => lines.length === 2,
-    )
+    await expect.poll(() => logged(api, 'stream_not_published').length).toBe(2)
     await api.send('PUT', '/svc/pipeline/cam/stop')
     await api.send('DELETE', '/svc/pipeline/cam')
-    await reach(api, { cam: 'playing' })
+    await reach(api, 'cam')
     expect(await (await api.send('GET', '/svc/pipeline/cam')).json()).toMatchObject({ ephemeral: true })
     expect(logged(api, 'stream_not_published')).toHaveLength(2)
   })
@@ -265,17 +236,11 @@ describe('a stream of a watched media server', () => {
     const server = await mediamtx()
     server.list('cam')
     watch(api, server.url)
-    await until(
-      () => api.engine.calls,
-      (calls) => calls.includes('play cam'),
-    )
+    await expect.poll(() => api.engine.calls).toContain('play cam')
     server.list()
     await polls(server, 2)
     gate.resolve()
-    await until(
-      () => api.engine.ids(),
-      (ids) => ids.length === 0,
-    )
+    await expect.poll(() => api.engine.ids()).toEqual([])
     expect(await states(api)).toEqual({})
   })
 })
@@ -288,11 +253,11 @@ describe('several API processes that watch', () => {
     watch(one, server.url)
     watch(other, server.url)
     server.list('a', 'b', 'c')
-    await reach(one, { a: 'playing', b: 'playing', c: 'playing' })
+    await reach(one, 'a', 'b', 'c')
     await polls(server, 4)
     expect(await states(other)).toEqual({ a: 'playing', b: 'playing', c: 'playing' })
     server.list('b')
-    await reach(one, { b: 'playing' })
+    await reach(one, 'b')
     await polls(server, 4)
     expect(await states(one)).toEqual({ b: 'playing' })
     expect([...logged(one, 'stream_not_unpublished'), ...logged(other, 'stream_not_unpublished')]).toEqual([])
@@ -301,11 +266,9 @@ describe('several API processes that watch', () => {
 
 describe('the end of a watch', () => {
   it('stops the polls and leaves the pipelines', async () => {
-    await using api = await createTestApi()
-    const server = await mediamtx()
-    server.list('cam')
+    const { api, server } = await begin('cam')
     const { stop } = watch(api, server.url)
-    await reach(api, { cam: 'playing' })
+    await reach(api, 'cam')
     await stop()
     const { length } = server.requests
     server.list()
@@ -318,8 +281,7 @@ describe('the end of a watch', () => {
   })
 
   it('does not wait for a server that does not answer', async () => {
-    await using api = await createTestApi()
-    const server = await mediamtx()
+    const { api, server } = await begin()
     server.answerWith(() => {})
     const { stop } = watch(api, server.url)
     await polls(server, 1)
