@@ -8,6 +8,7 @@ import { freeUdpPort } from '../helpers/ports.ts'
 import { childrenOf, isAlive } from '../helpers/process/processes.ts'
 import { type Service, startService } from '../helpers/process/service.ts'
 import { type RtspSource, startRtspSource } from '../helpers/rtsp/source.ts'
+import { openSource } from '../helpers/service/pipelines.ts'
 import { until } from '../helpers/until.ts'
 
 /** How long the source is away, milliseconds. */
@@ -72,8 +73,7 @@ it('pushes go on when the source was away for seconds', async () => {
   await source.stop()
   await new Promise((resolve) => setTimeout(resolve, AWAY_MS))
   const during = await pushesOf(service, 'cam')
-  const back = await startRtspSource(['--port', String(source.port), '--width', '320', '--height', '180', '--gop-seconds', '0.5'])
-  onTestFinished(() => back.stop())
+  await openSource('--port', String(source.port), '--width', '320', '--height', '180', '--gop-seconds', '0.5')
   await until(
     () => pushesOf(service, 'cam'),
     (all) => all.every(({ state, bytes }, at) => state === 'sending' && bytes > (during[at]?.bytes ?? 0) + 10_000),

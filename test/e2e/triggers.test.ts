@@ -13,7 +13,7 @@ import { ffmpegDecode, ffprobe } from '../helpers/media/players.ts'
 import { portIsFree } from '../helpers/ports.ts'
 import { childrenOf } from '../helpers/process/processes.ts'
 import { type Service, startService } from '../helpers/process/service.ts'
-import { startRtspSource } from '../helpers/rtsp/source.ts'
+import { openSource } from '../helpers/service/pipelines.ts'
 import { until } from '../helpers/until.ts'
 
 const API_KEY = 'a-key-of-the-triggers-long-enough'
@@ -92,8 +92,7 @@ describe('a media server that calls the triggers', () => {
   })
 
   it('passes KLV through and updates the geolocation', async () => {
-    const source = await startRtspSource(['--fps', '15', '--width', '320', '--height', '240'])
-    onTestFinished(() => source.stop())
+    const source = await openSource('--fps', '15', '--width', '320', '--height', '240')
     const server = await mediaServer()
     const service = await serviceFor(server)
     const publisher = await publish(server, 'klv/uav', (url) => publishWithGstreamer(url, source.url('/klv')))
@@ -147,8 +146,7 @@ describe('a media server that calls the triggers', () => {
     expect((await trigger(service, 'DELETE', 'cam')).body).toEqual({ status: 'ok', pipelineId: 'cam', action: 'stop' })
     expect(await trigger(service, 'PUT', 'cam')).toMatchObject({ status: 500, body: { code: 'ENGINE_ERROR' } })
 
-    const hanging = await startRtspSource(['--hang'])
-    onTestFinished(() => hanging.stop())
+    const hanging = await openSource('--hang')
     const slow = await serviceFor({ ...server, port: hanging.port })
     const put = trigger(slow, 'PUT', 'cam')
     await slow.waitForLog('pipeline_phase')

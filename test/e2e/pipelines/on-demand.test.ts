@@ -5,8 +5,7 @@ import { listeningPorts, mediaChildren } from '../../helpers/api/host-truth.ts'
 import { startService } from '../../helpers/process/service.ts'
 import { temporaryDataDir } from '../../helpers/process/temporary-data-dir.ts'
 import { connectReader } from '../../helpers/rtsp/reader.ts'
-import { startRtspSource } from '../../helpers/rtsp/source.ts'
-import { changeSettings, command, createPipeline, portOf, read, untilPhase, viewOf } from '../../helpers/service/pipelines.ts'
+import { changeSettings, command, createPipeline, openSource, portOf, read, untilPhase, viewOf } from '../../helpers/service/pipelines.ts'
 import { shareService } from '../../helpers/service/share-service.ts'
 import { until } from '../../helpers/until.ts'
 
@@ -20,12 +19,6 @@ const connect = async (url: string) => {
   const reader = await connectReader(url)
   onTestFinished(() => reader.close())
   return reader
-}
-
-const startSource = async () => {
-  const source = await startRtspSource(['--gop-seconds', '0.5'])
-  onTestFinished(() => source.stop())
-  return source
 }
 
 describe('an on-demand pipeline', () => {
@@ -76,7 +69,7 @@ describe('an on-demand pipeline', () => {
 
   it('answers its readers with an error when the start fails, without delay when it cannot succeed', async () => {
     await changeSettings(service, { start_timeout_seconds: 1 })
-    const source = await startSource()
+    const source = await openSource('--gop-seconds', '0.5')
     const first = await connect(await createOnDemand('absent', source.url('/no-such-path')))
     const second = await connect(await createOnDemand('away', NOWHERE))
     const asked = performance.now()
@@ -92,7 +85,7 @@ describe('an on-demand pipeline', () => {
 
   it('answers a reader with an error also when it has played before and its description is known', async () => {
     await changeSettings(service, { start_timeout_seconds: 1, on_demand: { close_after_seconds: 1 } })
-    const source = await startSource()
+    const source = await openSource('--gop-seconds', '0.5')
     const url = await createOnDemand('left', source.url('/h264'))
     await (await read(url)).close()
     await untilPhase(service, 'left', 'idle')
@@ -112,7 +105,7 @@ describe('an on-demand pipeline', () => {
 
   it('disconnects its readers when its source stays away, so that they can reconnect', async () => {
     await changeSettings(service, { reconnect: { initial_delay_ms: 100, max_delay_seconds: 1, give_up_after_seconds: 1 } })
-    const source = await startSource()
+    const source = await openSource('--gop-seconds', '0.5')
     const reader = await read(await createOnDemand('gone', source.url('/h264')))
     await source.stop()
     await reader.closed

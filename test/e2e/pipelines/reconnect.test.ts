@@ -5,19 +5,15 @@ import { mediaChildren } from '../../helpers/api/host-truth.ts'
 import { childrenOf } from '../../helpers/process/processes.ts'
 import { type Service, startService } from '../../helpers/process/service.ts'
 import { connectReader, sequenceGaps, timestampSteps } from '../../helpers/rtsp/reader.ts'
-import { type RtspSource, startRtspSource } from '../../helpers/rtsp/source.ts'
-import { changeSettings, createPipeline, read, untilPhase, untilView, viewOf } from '../../helpers/service/pipelines.ts'
+import type { RtspSource } from '../../helpers/rtsp/source.ts'
+import { changeSettings, createPipeline, openSource, read, untilPhase, untilView, viewOf } from '../../helpers/service/pipelines.ts'
 import { shareService } from '../../helpers/service/share-service.ts'
 import { until } from '../../helpers/until.ts'
 
 const SIZE = ['--width', '320', '--height', '240', '--gop-seconds', '0.5']
 
 /** A source that can be killed and started again on its port. */
-const startSource = async (port = 0): Promise<RtspSource> => {
-  const source = await startRtspSource(['--port', String(port), ...SIZE])
-  onTestFinished(() => source.stop())
-  return source
-}
+const startSource = (port = 0): Promise<RtspSource> => openSource('--port', String(port), ...SIZE)
 
 const create = (service: Service, id: string, uri: string): Promise<string> =>
   createPipeline(service, id, { source: { uri, latency_ms: 0 } })

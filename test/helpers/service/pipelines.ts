@@ -1,6 +1,7 @@
 import { expect, onTestFinished } from 'vitest'
 import type { Service } from '../process/service.ts'
 import { openReader, type RtspReader } from '../rtsp/reader.ts'
+import { type RtspSource, startRtspSource } from '../rtsp/source.ts'
 import { until } from '../until.ts'
 
 /** The built-in source as the tests use it: cheap to encode, a key frame each second. */
@@ -53,4 +54,11 @@ export const read = async (...args: Parameters<typeof openReader>): Promise<Rtsp
   const reader = await openReader(...args)
   onTestFinished(() => reader.close())
   return reader
+}
+
+/** Starts the third-party RTSP source, which stops at the end of the test; `args` are those of the fixture. */
+export const openSource = async (...args: readonly string[]): Promise<RtspSource> => {
+  const source = await startRtspSource(args)
+  onTestFinished(() => source.stop())
+  return source
 }

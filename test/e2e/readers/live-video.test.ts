@@ -1,27 +1,19 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { mediaChildren } from '../helpers/api/host-truth.ts'
-import { openVideo, type VideoClient, type VideoRecord } from '../helpers/live/records.ts'
-import { type Service, startService } from '../helpers/process/service.ts'
-import { startRtspSource } from '../helpers/rtsp/source.ts'
-import { until } from '../helpers/until.ts'
+import { mediaChildren } from '../../helpers/api/host-truth.ts'
+import { openVideo, type VideoClient, type VideoRecord } from '../../helpers/live/records.ts'
+import { changeSettings, command, createPipeline, openSource, untilPhase, untilReaders, viewOf } from '../../helpers/service/pipelines.ts'
+import { shareService } from '../../helpers/service/share-service.ts'
+import { until } from '../../helpers/until.ts'
 
-const BALL = { uri: 'test://ball?width=320&height=240&fps=30' }
+const service = shareService()
 
-const create = async (service: Service, id: string, more: Record<string, unknown> = { source: BALL }): Promise<void> => {
-  const { status, body } = await service.request('POST', '/svc/pipeline', { id, mode: 'simple', ...more })
-  expect({ status, message: body.message }).toEqual({ status: 201, message: undefined })
-}
-
-const watch = async (service: Service, id: string): Promise<VideoClient> => {
+const watch = async (id: string): Promise<VideoClient> => {
   const client = await openVideo(`${service.url}/svc/pipeline/${id}/video`)
   onTestFinished(() => client.close())
   return client
 }
-
-const readersOf = async (service: Service, id: string): Promise<number> =>
-  (await service.request('GET', `/svc/pipeline/${id}`)).body.runtime.readers
 
 const pictures = (records: readonly VideoRecord[]) => records.filter(({ kind }) => kind === 2 || kind === 3)
 const events = (records: readonly VideoRecord[]) =>
@@ -29,18 +21,15 @@ const events = (records: readonly VideoRecord[]) =>
 
 describe('live video over HTTP', () => {
   it('goes on over a lost source and a killed child, and ends when the pipeline is stopped', async () => {
-    const source = await startRtspSource(['--gop-seconds', '0.5'])
-    onTestFinished(() => source.stop())
-    const service = await startService()
-    await create(service, 'cam', { source: { uri: source.url('/h264'), latency_ms: 0 } })
-    const client = await watch(service, 'cam')
+    const source = await openSource('--gop-seconds', '0.5')
+    await createPipeline(service, 'cam', { source: { uri: source.url('/h264'), latency_ms: 0 } })
+    const client = await watch('cam')
     await client.until((records) => pictures(records).length > 30)
     expect(client.records[0]?.kind).toBe(1)
-    expect(await readersOf(service, 'cam')).toBe(1)
+    expect((await viewOf(service, 'cam')).runtime.readers).toBe(1)
     await source.stop()
     await client.until((records) => events(records).length === 1)
-    const again = await startRtspSource(['--gop-seconds', '0.5', '--port', String(source.port)])
-    onTestFinished(() => again.stop())
+    await openSource('--gop-seconds', '0.5', '--port', String(source.port))
     await client.until((records) => events(records).length === 2, 30_000)
     const seen = client.records.length
     await client.until((records) => records.length > seen + 30)
@@ -57,7 +46,7 @@ describe('live video over HTTP', () => {
       if (kind !== 4 || JSON.parse(payload.toString()).type !== 'source_back') continue
       expect(client.records.slice(at + 1).find((record) => record.kind !== 1)?.kind).toBe(2)
     }
-    expect((await service.request('PUT', '/svc/pipeline/cam/stop')).status).toBe(200)
+    expect((await command(service, 'cam', 'stop')).status).toBe(200)
     await until(
       () => client.ended,
       (ended) => ended,
@@ -66,14 +55,11 @@ describe('live video over HTTP', () => {
       status: 409,
       body: { details: { reason: 'not_playing' } },
     })
-    await service.stop()
   })
 
   it('disconnects a client that takes nothing, while another one misses no picture', { timeout: 90_000 }, async () => {
-    const service = await startService()
     const encoder = 'x264enc tune=zerolatency speed-preset=ultrafast key-int-max=10 bitrate=20000 qp-max=20'
-    await create(service, 'snow', {
-      mode: 'advanced',
+    await createPipeline(service, 'snow', {
       raw_pipeline: `videotestsrc is-live=true pattern=snow ! video/x-raw,format=I420,width=640,height=360,framerate=20/1 ! ${encoder} ! rtph264pay name=pay0`,
     })
     const { hostname, port, host } = new URL(service.url)
@@ -81,86 +67,62 @@ describe('live video over HTTP', () => {
     onTestFinished(() => void stalled.destroy())
     stalled.on('error', () => {})
     stalled.pause().write(`GET /svc/pipeline/snow/video HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
-    const good = await watch(service, 'snow')
-    await until(
-      () => readersOf(service, 'snow'),
-      (readers) => readers === 2,
-    )
-    await until(
-      () => readersOf(service, 'snow'),
-      (readers) => readers === 1,
-      60_000,
-    )
+    const good = await watch('snow')
+    await untilReaders(service, 'snow', 2)
+    await untilReaders(service, 'snow', 1, 60_000)
     const times = pictures(good.records).map(({ time }) => time)
     expect(Math.max(...times.slice(1).map((time, at) => time - (times[at] ?? 0)))).toBeLessThan(150_000)
     // The API has let go of it too.
     const closed = once(stalled, 'close')
     stalled.resume()
     await closed
-    await service.stop()
   })
 
   it('starts an on-demand pipeline as a reader would, and only if a reader may', async () => {
-    const service = await startService()
-    await service.request('PUT', '/svc/settings', { on_demand: { close_after_seconds: 1 } })
-    await create(service, 'demanded', { source: BALL, on_demand: true })
-    const client = await watch(service, 'demanded')
+    await changeSettings(service, { on_demand: { close_after_seconds: 1 } })
+    await createPipeline(service, 'demanded', { on_demand: true })
+    const client = await watch('demanded')
     await client.until((records) => pictures(records).length > 10)
     await client.close()
-    await until(
-      async () => (await service.request('GET', '/svc/pipeline/demanded')).body.runtime.phase,
-      (phase) => phase === 'idle',
-    )
-    await service.request('PUT', '/svc/settings', { on_demand: { start_on_read: false } })
+    await untilPhase(service, 'demanded', 'idle')
+    await changeSettings(service, { on_demand: { start_on_read: false } })
     expect(await service.request('GET', '/svc/pipeline/demanded/video')).toMatchObject({
       status: 409,
       body: { code: 'CONFLICT', details: { reason: 'not_playing' } },
     })
-    await service.stop()
   })
 
   it('admits no more clients than there are places, also when all wait for the same start', async () => {
-    const service = await startService()
-    await service.request('PUT', '/svc/settings', { readers: { max_per_pipeline: 2 } })
-    await create(service, 'demanded', { source: BALL, on_demand: true })
-    const clients = await Promise.all(Array.from({ length: 6 }, () => watch(service, 'demanded')))
+    await changeSettings(service, { readers: { max_per_pipeline: 2 } })
+    await createPipeline(service, 'demanded', { on_demand: true })
+    const clients = await Promise.all(Array.from({ length: 6 }, () => watch('demanded')))
     expect(clients.map(({ status }) => status).sort()).toEqual([200, 200, 503, 503, 503, 503])
-    expect(await readersOf(service, 'demanded')).toBe(2)
+    expect((await viewOf(service, 'demanded')).runtime.readers).toBe(2)
     for (const client of clients) await client.close()
-    await until(
-      () => readersOf(service, 'demanded'),
-      (readers) => readers === 0,
-    )
-    const next = await watch(service, 'demanded')
+    await untilReaders(service, 'demanded', 0)
+    const next = await watch('demanded')
     expect(next.status).toBe(200)
     await next.close()
-    await service.stop()
   })
 
   it('refuses what it cannot serve: another codec, no pay0, one reader too many', async () => {
-    const source = await startRtspSource()
-    onTestFinished(() => source.stop())
-    const service = await startService()
-    await service.request('PUT', '/svc/settings', { readers: { max_per_pipeline: 1 } })
-    await create(service, 'vp8', { source: { uri: source.url('/vp8'), latency_ms: 0 } })
-    await create(service, 'silent', { mode: 'advanced', raw_pipeline: 'videotestsrc is-live=true ! fakesink' })
-    await create(service, 'ball')
+    const source = await openSource()
+    await changeSettings(service, { readers: { max_per_pipeline: 1 } })
+    await createPipeline(service, 'vp8', { source: { uri: source.url('/vp8'), latency_ms: 0 } })
+    await createPipeline(service, 'silent', { raw_pipeline: 'videotestsrc is-live=true ! fakesink' })
+    await createPipeline(service, 'ball')
     const reasonOf = async (id: string) => {
       const { status, body } = await service.request('GET', `/svc/pipeline/${id}/video`)
       return [status, body.details.reason]
     }
     expect(await reasonOf('vp8')).toEqual([409, 'codec'])
     expect(await reasonOf('silent')).toEqual([409, 'no_pay0'])
-    const client = await watch(service, 'ball')
+    const client = await watch('ball')
     await client.until((records) => pictures(records).length > 0)
     expect(await reasonOf('ball')).toEqual([503, 'reader_limit'])
     // The first record comes at once: all since the last key frame is there.
     await client.close()
-    await until(
-      () => readersOf(service, 'ball'),
-      (readers) => readers === 0,
-    )
+    await untilReaders(service, 'ball', 0)
     expect((await service.request('HEAD', '/svc/pipeline/ball/video')).status).toBe(200)
-    await service.stop()
   })
 })

@@ -2,32 +2,17 @@ import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { freePort } from '../helpers/ports.ts'
-import { type Service, startService } from '../helpers/process/service.ts'
-import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
-import { makeCertificate } from '../helpers/rtsp/certificate.ts'
-import { digest } from '../helpers/rtsp/credentials.ts'
+import { freePort } from '../../helpers/ports.ts'
+import { startService } from '../../helpers/process/service.ts'
+import { makeCertificate } from '../../helpers/rtsp/certificate.ts'
+import { digest } from '../../helpers/rtsp/credentials.ts'
 
-import { connectReader, openReader } from '../helpers/rtsp/reader.ts'
-import { until } from '../helpers/until.ts'
+import { connectReader } from '../../helpers/rtsp/reader.ts'
+import { changeSettings, command, createPipeline, portOf, read, viewOf } from '../../helpers/service/pipelines.ts'
+import { until } from '../../helpers/until.ts'
 
 const run = promisify(execFile)
 const PASSWORD = 'Kestrel: "<&>" 9'
-const BALL = { uri: 'test://ball?width=160&height=120&fps=15' }
-
-const create = async (service: Service, id: string, more: object = {}): Promise<string> => {
-  const { status, body } = await service.request('POST', '/svc/pipeline', { id, mode: 'simple', source: BALL, ...more })
-  expect(status).toBe(201)
-  return body.output.uri
-}
-const local = (uri: string) => uri.replace('0.0.0.0', '127.0.0.1')
-const portOf = (uri: string) => Number(/:(\d+)\//.exec(uri)?.[1])
-
-const setReaders = async (service: Service, readers: object) => {
-  const { status, body } = await service.request('PUT', '/svc/settings', { readers })
-  expect(status).toBe(200)
-  return body.readers
-}
 const describeStatus = async (url: string, password?: string) => {
   const reader = await connectReader(url, password === undefined ? {} : { authorize: digest({ password }) })
   const { status } = await reader.describe()
@@ -52,28 +37,26 @@ const processTexts = () =>
 
 describe('the password of readers', () => {
   it('protects every output from the moment it is set, over restarts of service and engine, and shows nowhere', async () => {
-    const dataDir = temporaryDataDir()
-    const service = await startService({ dataDir, env: { SVC_LOG_LEVEL: 'debug' } })
+    const service = await startService({ env: { SVC_LOG_LEVEL: 'debug' } })
     const events = await fetch(`${service.url}/svc/events`)
     const seen: string[] = []
     const reading = (async () => {
       const text = new TextDecoder()
       for await (const chunk of events.body ?? []) seen.push(text.decode(chunk, { stream: true }))
     })().catch(() => {})
-    const url = local(await create(service, 'gate'))
-    const early = await openReader(url)
+    const url = await createPipeline(service, 'gate')
+    const early = await read(url)
     await early.until(() => early.count > 5)
-    expect(await setReaders(service, { authentication: 'password', password: PASSWORD })).toMatchObject({ password: '***' })
+    expect((await changeSettings(service, { readers: { authentication: 'password', password: PASSWORD } })).readers.password).toBe('***')
     await early.closed
-    const demanded = local(await create(service, 'demanded', { on_demand: true }))
+    const demanded = await createPipeline(service, 'demanded', { on_demand: true })
     expect([await describeStatus(url), await describeStatus(demanded)]).toEqual([401, 401])
-    expect((await service.request('GET', '/svc/pipeline/demanded')).body.runtime.phase).toBe('idle')
+    expect((await viewOf(service, 'demanded')).runtime.phase).toBe('idle')
     expect([await describeStatus(url, PASSWORD), await describeStatus(demanded, PASSWORD)]).toEqual([200, 200])
 
     // A change of other settings, and settings sent back as they were read, leave readers alone.
-    const steady = await openReader(url, { authorize: digest({ password: PASSWORD }) })
-    const { body } = await service.request('GET', '/svc/settings')
-    expect((await service.request('PUT', '/svc/settings', body)).status).toBe(200)
+    const steady = await read(url, { authorize: digest({ password: PASSWORD }) })
+    await changeSettings(service, (await service.request('GET', '/svc/settings')).body)
     const before = steady.count
     await steady.until(() => steady.count > before + 15)
 
@@ -94,10 +77,9 @@ describe('the password of readers', () => {
       expect(text).not.toContain('Kestrel')
     }
 
-    const again = await startService({ dataDir })
+    const again = await startService({ dataDir: service.dataDir })
     expect((await again.request('GET', '/svc/settings')).body.readers).toMatchObject({ authentication: 'password', password: '***' })
     expect([await describeStatus(url), await describeStatus(url, PASSWORD)]).toEqual([401, 200])
-    await again.stop()
   })
 })
 
@@ -115,29 +97,31 @@ describe('the outputs of a service', () => {
         SVC_OUTPUT_TLS: 'required',
       },
     })
-    const [one, two] = [await create(service, 'one'), await create(service, 'two')]
-    const demanded = await create(service, 'demanded', { on_demand: true })
-    expect([one, two, demanded]).toEqual(['one', 'two', 'demanded'].map((id) => `rtsp://0.0.0.0:${port}/${id}`))
+    const shared = ['one', 'two', 'demanded'].map((id) => `rtsp://127.0.0.1:${port}/${id}`)
+    const [one = '', two = ''] = shared
+    expect([
+      await createPipeline(service, 'one'),
+      await createPipeline(service, 'two'),
+      await createPipeline(service, 'demanded', { on_demand: true }),
+    ]).toEqual(shared)
     const elsewhere = await freePort('127.0.0.2')
-    const own = await create(service, 'own', { output: { uri: `rtsp://127.0.0.2:${elsewhere}/own` } })
-    expect(own).toBe(`rtsp://127.0.0.2:${elsewhere}/own`)
-    const addresses = [...[one, two, demanded].map((uri) => uri.replace('0.0.0.0', '127.0.0.1')), own]
-    for (const address of addresses) {
+    const own = `rtsp://127.0.0.2:${elsewhere}/own`
+    expect(await createPipeline(service, 'own', { output: { uri: own } })).toBe(own)
+    const check = async (address: string): Promise<void> => {
       const frames = ['-frames:v', '10', '-f', 'null', '-']
       await run('ffmpeg', ['-nostdin', '-v', 'error', '-i', address.replace('rtsp:', 'rtsps:'), ...frames], { timeout: 25_000 })
       expect(await describeStatus(address)).toBe(403)
     }
-    await expect(connectReader(one.replace('0.0.0.0', '127.0.0.3'))).rejects.toThrow('ECONNREFUSED')
+    await Promise.all([...shared, own].map(check))
+    await expect(connectReader(one.replace('127.0.0.1', '127.0.0.3'))).rejects.toThrow('ECONNREFUSED')
 
     // One that stops does not disturb the others on the port.
-    const reader = await openReader(local(two).replace('rtsp:', 'rtsps:'))
-    expect((await service.request('PUT', '/svc/pipeline/one/stop')).status).toBe(200)
+    const reader = await read(two.replace('rtsp:', 'rtsps:'))
+    expect((await command(service, 'one', 'stop')).status).toBe(200)
     expect((await service.request('DELETE', '/svc/pipeline/one')).status).toBe(204)
     const before = reader.count
     await reader.until(() => reader.count > before + 15)
-    expect(portOf(await create(service, 'three'))).toBe(port)
-    await reader.close()
-    expect(await service.stop()).toBe(0)
+    expect(portOf(await createPipeline(service, 'three'))).toBe(port)
   })
 
   it('cannot be required to use TLS without a certificate', async () => {
