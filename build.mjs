@@ -1,6 +1,6 @@
-// Bundles the service with esbuild and checks on the way that imports only point where the layers allow.
+// Checks that imports follow ROOMS, and bundles the service with esbuild.
 //   node build.mjs           dist/dashboard, dist/handlers/<group>.js, dist/app.js, dist/worker.js (neutral), dist/node.js, dist/service.js, dist/engine.js, dist/cli.js … (Node)
-//   node build.mjs --check   the layer check alone, nothing is written
+//   node build.mjs --check   only the layer check
 //   node build.mjs --declarations   dist/types, for programs that embed the package
 //   node build.mjs --start   builds, then runs dist/node.js in this process (npm run dev)
 import { execFileSync } from 'node:child_process'
@@ -16,17 +16,17 @@ const root = dirname(fileURLToPath(import.meta.url))
 const NOT_A_GROUP = ['handlers/app.ts']
 
 /**
- * The rooms of the house and what each may import; its own files always. A room is a folder, or one file where a subject has
- * only one. `x` names the room x alone, `x/` also the rooms inside it.
+ * The rooms, and what each may import besides its own files. A room is a folder, or a single file. `x` is the room x, `x/` also
+ * the rooms inside it.
  */
 export const ROOMS = {
-  // Endpoint groups and the application made of them; HTTP plumbing; pages; hosts.
+  // Endpoint groups and the application; HTTP; pages; hosts.
   handlers: ['handlers/http', 'handlers/http/streams', 'lib/'],
   'handlers/http': ['lib/'],
   'handlers/http/streams': ['handlers/http', 'lib/'],
   'handlers/pages': ['handlers/http', 'lib/'],
   'handlers/dashboard': ['handlers/http', 'handlers/pages', 'lib/'],
-  // The page runs in a browser. It knows the API by its types, and the format of live video.
+  // The page runs in a browser. Of the API it uses the types and the format of live video.
   'handlers/dashboard/page': ['handlers/dashboard/page/'],
   'handlers/dashboard/page/overview': [
     'handlers/dashboard/page/api',
@@ -53,7 +53,7 @@ export const ROOMS = {
   'handlers/dashboard/page/player': ['handlers/dashboard/page/api', 'lib'],
   'handlers/dashboard/page/words': ['handlers/dashboard/page/api'],
   'handlers/dashboard/page/ui': ['handlers/dashboard/page/api', 'handlers/dashboard/page/words'],
-  'handlers/dashboard/page/api': ['handlers/client', 'lib/schema'],
+  'handlers/dashboard/page/api': ['handlers/client', 'lib', 'lib/schema'],
   'handlers/node': [
     'handlers',
     'handlers/client',
@@ -77,7 +77,7 @@ export const ROOMS = {
   'handlers/cli/command-line': ['handlers/cli/terminal', 'handlers/client', 'handlers/declared', 'lib/'],
   'handlers/cli/terminal': ['handlers/client', 'lib/'],
 
-  // The ground: ports, errors, configuration and what everything uses.
+  // The ground: ports, errors, configuration.
   lib: ['lib/json'],
   'lib/json': [],
   'lib/uri': ['lib'],
@@ -108,7 +108,7 @@ export const ROOMS = {
   'lib/triggers': ['lib', 'lib/engine', 'lib/pipelines', 'lib/repositories', 'lib/schema', 'lib/settings', 'lib/uri'],
   'lib/events': ['lib', 'lib/engine', 'lib/pipelines', 'lib/repositories', 'lib/schema', 'lib/settings'],
 
-  // The sidecar, from its entry down to the standards.
+  // The sidecar, from its entry to the standards.
   engine: ['engine/', 'lib/', 'package.json'],
   'engine/http': [
     'engine/cameras',
@@ -206,7 +206,7 @@ export const ROOMS = {
   'engine/gst': ['engine/faults', 'engine/sandbox', 'lib/'],
   'engine/sandbox': ['lib/'],
   'engine/faults': ['lib', 'lib/credentials', 'lib/uri'],
-  // It looks at all that a service needs, its database too.
+  // It checks everything that a service needs, also its database.
   'engine/deploy/doctor': ['db', 'engine/gst', 'engine/sandbox', 'engine/sources', 'lib/'],
   'engine/deploy/install': ['lib/'],
 
@@ -215,10 +215,10 @@ export const ROOMS = {
   'db/connect': ['lib'],
 }
 
-/** Rooms that run on every fetch runtime, or in a browser: nothing of Node in them. */
+/** Rooms that run on every fetch runtime or in a browser, and so import nothing of Node.js. */
 const NEUTRAL = /^(lib\/(?!process\/)|db\/)|^engine\/klv\/(footprint|st0601)\/|^engine\/mpegts\/|^handlers\/(?!node\/|cli\/)/
 
-/** Packages that one file alone may import. */
+/** Packages that only one file may import. */
 const ONLY = [{ package: 'execa', file: 'engine/gst/child.ts' }]
 
 const MAX_FILES_PER_FOLDER = 15
@@ -227,7 +227,7 @@ const DASHBOARD = 'dist/dashboard'
 
 const roomOf = (file) => [file, dirname(file)].find((place) => Object.hasOwn(ROOMS, place))
 
-/** The first circle of a graph of imports as `a → b → a`; undefined when there is none. */
+/** The first circle of a graph of imports, as `a → b → a`. */
 const findCircle = (graph) => {
   const done = new Set()
   const visit = (node, path) => {
@@ -262,7 +262,7 @@ const packageViolation = (file, name) => {
 }
 
 /**
- * What is wrong with the imports of a tree, as readable lines.
+ * Violations of ROOMS by the imports of a tree, one line each.
  * @param imports a file's path → what it imports: paths of the project, `node:` modules and packages
  */
 export const layerViolations = (imports) => {
@@ -290,7 +290,7 @@ const sources = () =>
 
 const IMPORT = /^(?:import|export)\b[^'"]*?\bfrom '([^']+)'|^import '([^']+)'|\bimport\('([^']+)'\)/gm
 
-/** Read from the text, since esbuild drops `import type`; biome keeps imports in this form. */
+/** Parsed from the text, since esbuild drops `import type`; biome keeps imports in this form. */
 const importsOf = (file) => {
   const names = [...readFileSync(join(root, file), 'utf8').matchAll(IMPORT)].map((match) => match[1] ?? match[2] ?? match[3])
   return names
@@ -345,7 +345,7 @@ const REQUIRE = {
 const bundles = () => [
   {
     ...neutral,
-    // Groups that are used together share what they have in common.
+    // Groups share common code.
     splitting: true,
     entryPoints: Object.fromEntries([
       ['app', 'handlers/app.ts'],
@@ -353,7 +353,7 @@ const bundles = () => [
       ...groups().map((file) => [file.replace(/\.ts$/, ''), file]),
     ]),
   },
-  // One file each: for browsers too, and as worker runtimes take it.
+  // One file each, for browsers and worker runtimes.
   { ...neutral, entryPoints: { client: 'handlers/client/client.ts' } },
   { ...neutral, entryPoints: { worker: 'handlers/worker/worker.ts' } },
   {
@@ -361,25 +361,25 @@ const bundles = () => [
     platform: 'node',
     splitting: true,
     target: 'node24',
-    // Native add-ons cannot be bundled; everything else is, which halves the start time.
+    // Bundling halves the start time, but native add-ons cannot be bundled.
     external: ['libsql', '@node-rs/argon2', 'koffi'],
     banner: REQUIRE,
     entryPoints: {
       node: 'handlers/node/main.ts',
       service: 'handlers/node/service.ts',
       engine: 'engine/main.ts',
-      // The command, and what it loads when asked for.
+      // The command, and the bundles that it loads on demand.
       cli: 'handlers/cli/cli.ts',
       doctor: 'engine/deploy/doctor/main.ts',
       openapi: 'handlers/cli/print-openapi.ts',
       install: 'engine/deploy/install/main.ts',
-      // With chunks of its own, so that a command starts without loading what the service needs.
+      // With chunks of its own, so that a command does not load code of the service.
       verbs: 'handlers/cli/verbs/main.ts',
     },
   },
 ]
 
-/** The muxer's stream for Node.js, which a page never makes. */
+/** jmuxer imports the stream module of Node.js, which a page does not use. */
 const withoutNode = {
   name: 'without-node',
   setup: ({ onResolve, onLoad }) => {
@@ -388,7 +388,7 @@ const withoutNode = {
   },
 }
 
-/** The dashboard: a page with its scripts and styles; names have a hash of the content, so browsers may keep them for ever. */
+/** The dashboard. Names of scripts and styles contain a hash of the content, so that browsers may cache them forever. */
 const dashboard = {
   ...shared,
   platform: 'browser',
@@ -404,12 +404,12 @@ const dashboard = {
   loader: { '.png': 'file' },
   legalComments: 'external',
   sourcemap: false,
-  // Its main file is a script that cannot be bundled.
+  // The main file of jmuxer cannot be bundled.
   alias: { jmuxer: 'jmuxer/src/jmuxer.js' },
   plugins: [withoutNode],
 }
 
-/** Its first script, which is put into the page itself. */
+/** The first script of the page, which is inline. */
 const dashboardPrefetch = {
   ...dashboard,
   format: 'iife',
@@ -420,14 +420,14 @@ const dashboardPrefetch = {
 
 const COMPRESSED = new Set(['.js', '.css', '.svg'])
 
-/** Writes the page with its first script and the names of this build, and a compressed copy of each file. Answers what it wrote. */
+/** Writes the page with its inline script and the names of this build, and compressed copies of all files. Answers the files. */
 const finishDashboard = ({ outputs }, prefetch) => {
   const built = (entry) => {
     const [file] = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === `handlers/dashboard/page/${entry}`) ?? []
     return file.slice(DASHBOARD.length + 1)
   }
   const source = readFileSync(join(root, 'handlers/dashboard/page/index.html'), 'utf8')
-  // What the first script imports, and what it loads then, is fetched together with it.
+  // Preloads the imports of the first script, and what it loads next.
   const importsOf = (name, kind) =>
     outputs[`${DASHBOARD}/${name}`].imports.filter((entry) => entry.kind === kind).map(({ path }) => path.slice(DASHBOARD.length + 1))
   const first = built('main.ts')
@@ -448,14 +448,14 @@ const finishDashboard = ({ outputs }, prefetch) => {
   return [`${DASHBOARD}/index.html`, `${DASHBOARD}/icon.svg`, ...files.flatMap((file) => [`${file}.br`, `${file}.gz`])]
 }
 
-/** dist/cli.js can be run as it is, from a checkout too. */
+/** Makes dist/cli.js executable, also in a checkout. */
 const makeCommand = () => {
   const file = join(root, 'dist', 'cli.js')
   writeFileSync(file, `#!/usr/bin/env node\n${readFileSync(file, 'utf8')}`)
   chmodSync(file, 0o755)
 }
 
-/** What an earlier build left. After the new files are there, so that whoever starts meanwhile finds one or the other. */
+/** Removes files of earlier builds, after the new files exist, so that a start in between finds one or the other. */
 const removeStale = (outputs) => {
   const kept = new Set(outputs)
   const present = readdirSync(join(root, 'dist'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
@@ -465,7 +465,7 @@ const removeStale = (outputs) => {
   }
 }
 
-/** The declarations of what the package exports, into dist/types. */
+/** Writes the type declarations of the package's exports into dist/types. */
 const emitDeclarations = () => {
   const project = join(root, 'dist', 'tsconfig.declarations.json')
   const exported = [

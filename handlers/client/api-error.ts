@@ -39,7 +39,7 @@ export const reasonOf = (error: unknown): string | undefined => {
 }
 
 /** A field of a request with a mistake, by its path such as `source.uri`. */
-export interface Issue {
+interface Issue {
   readonly path: string
   readonly message: string
 }

@@ -1,6 +1,6 @@
-import { isRecord } from '../../lib/json/is-record.ts'
 import { MASK } from '../../lib/redact.ts'
 import { isAtRest } from '../../lib/schema/pipeline.ts'
+import { mergePartial } from '../../lib/settings/merge.ts'
 import { ApiError, type Client, etagOf, type Pipeline, type PipelineRequest, type Settings, type SettingsChange } from '../client/client.ts'
 import { type Change, type Configured, changesBetween, configuredOf, masked, unknownMasks, withoutDefaults } from './configured.ts'
 import type { Declaration, DeclaredPipeline } from './declaration.ts'
@@ -83,19 +83,11 @@ const settingsMistakes = ({ settings, settingsPlace }: Declaration, stored: Sett
 
 const settingsStep = (change: SettingsChange | undefined, stored: Settings | undefined): Plan['settings'] => {
   if (change === undefined || stored === undefined) return undefined
-  const found = changesBetween(stored, overlaid(stored, change))
+  const found = changesBetween(stored, mergePartial(stored, change))
   const isSetAgain = ({ from, to }: Change): boolean => from === MASK && to !== null
   const changes = found.filter((one) => !isSetAgain(one))
   const setAgain = found.filter(isSetAgain).map(({ field }) => field)
   return found.length === 0 ? undefined : { change, changes, setAgain, etag: etagOf(stored) }
-}
-
-const overlaid = (stored: Settings, change: SettingsChange): object => {
-  const merge = (before: unknown, after: unknown): unknown =>
-    isRecord(before) && isRecord(after)
-      ? { ...before, ...Object.fromEntries(Object.entries(after).map(([name, value]) => [name, merge(before[name], value)])) }
-      : after
-  return merge(stored, change) as object
 }
 
 const deletion = (present: Pipeline): Step => ({

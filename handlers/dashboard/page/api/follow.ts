@@ -1,3 +1,4 @@
+import { pause } from '../../../../lib/pause.ts'
 import type { StreamEvent } from '../../../client/client.ts'
 import { ApiError } from './api.ts'
 
@@ -50,7 +51,7 @@ export const follow = async ({ open, onEvent, onConnection, signal }: Follower):
     }
     if (attempt.signal.aborted) continue
     onConnection?.(false)
-    await sleep(RETRY_MS, signal)
+    await pause(RETRY_MS, signal)
   }
 }
 
@@ -85,9 +86,9 @@ const whenUnneeded = (isNeeded: () => boolean, callback: () => void): (() => voi
 export const whileVisible = async (signal: AbortSignal, work: () => Promise<number | undefined>): Promise<void> => {
   while (!signal.aborted) {
     await untilVisible(signal)
-    const pause = await work()
-    if (pause === undefined) return
-    await sleep(pause, signal)
+    const ms = await work()
+    if (ms === undefined) return
+    await pause(ms, signal)
   }
 }
 
@@ -114,16 +115,3 @@ const watchPage = (callback: () => void): (() => void) => {
   for (const type of ['focus', 'blur']) addEventListener(type, callback, end)
   return () => end.abort()
 }
-
-/** Resolves after this time, or at once when the signal aborts. */
-export const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, ms)
-    signal.addEventListener('abort', end)
-    if (signal.aborted) end()
-  })

@@ -1,6 +1,7 @@
+import { pause } from '../../../../lib/pause.ts'
 import type { VideoConfig } from '../../../../lib/video-records.ts'
 import { ApiError, api, reasonOf, wordsOf } from '../api/api.ts'
-import { chunksOf, sleep, untilVisible, whenHidden } from '../api/follow.ts'
+import { chunksOf, untilVisible, whenHidden } from '../api/follow.ts'
 import { createDecoderScreen } from './decoder-screen.ts'
 import { createRecordReader, type VideoChunk } from './records.ts'
 import type { Screen, ScreenEvents } from './screen.ts'
@@ -60,7 +61,7 @@ export const play = async (options: PlayOptions): Promise<void> => {
       }
       options.onTrouble(troubleOf(error))
     }
-    await sleep(document.hidden ? 0 : delay, signal)
+    await pause(document.hidden ? 0 : delay, signal)
     delay = Math.min(delay * 2, MAX_DELAY_MS)
   }
 }
@@ -230,6 +231,6 @@ const showPictures = async ({ id, surfaces: { image }, signal, onPicture, onTrou
     } catch (error) {
       if (!signal.aborted) onTrouble(troubleOf(error))
     }
-    await sleep(Math.max(0, PICTURE_MS - (performance.now() - began)), signal)
+    await pause(Math.max(0, PICTURE_MS - (performance.now() - began)), signal)
   }
 }

@@ -6,6 +6,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   ended: 'The source closed the stream. Check that it still sends video.',
   crashed: 'Its process crashed and is restarted. The log below may show why.',
   source_error: 'The source answers with an error. Restart it, or check its log.',
+  source_flood: 'The source sends more data than a camera does. Check the source, or reduce its frame rate and bitrate.',
   port_in_use: 'Another program uses the port of the output. Choose another port with Edit.',
   output_unavailable: 'This host does not have the address of the output. Check its network, or choose another address with Edit.',
   device_busy: 'Another program or pipeline uses the camera. Stop it there first.',

@@ -33,7 +33,7 @@ const thenEnd =
 
 const event = (id: string, name: string, data: unknown = {}): string => `id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`
 
-/** A service that answers its streams with the scripts, one after the other; the last one is repeated. */
+/** A service that answers its streams with one script after the other, and repeats the last one. */
 const serving = (...answers: readonly (Script | Response | Error)[]) => {
   const opened: Opened[] = []
   let cancelled = 0
@@ -44,12 +44,7 @@ const serving = (...answers: readonly (Script | Response | Error)[]) => {
     opened.push({ at: Date.now() - began, lastEventId: headers.get('last-event-id'), signal: init.signal as AbortSignal })
     if (answer instanceof Error) throw answer
     if (answer instanceof Response) return answer.clone()
-    const body = new ReadableStream<Uint8Array>({
-      start: (stream) => answer?.(stream),
-      cancel: () => {
-        cancelled += 1
-      },
-    })
+    const body = new ReadableStream<Uint8Array>({ start: (stream) => answer?.(stream), cancel: () => void cancelled++ })
     return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
   }
   return { client: createClient({ url: 'http://api.test', fetch }), opened, cancelled: () => cancelled }
@@ -61,13 +56,13 @@ const refusal = (status: number, code: string, headers: Record<string, string> =
 /** Reads to the end while time passes; answers the ids of the events, then how it ended. */
 const readAll = async (stream: AsyncIterable<{ readonly id: string }>): Promise<readonly string[]> => {
   const seen: string[] = []
-  const reading = (async () => {
-    for await (const { id } of stream) seen.push(id)
-    return 'done'
-  })().catch((error: unknown) => String((error as { code?: string }).code ?? error))
   let end: string | undefined
-  void reading.then((how) => {
-    end = how
+  const read = async (): Promise<void> => {
+    for await (const { id } of stream) seen.push(id)
+    end = 'done'
+  }
+  read().catch((error: unknown) => {
+    end = String((error as { code?: string }).code ?? error)
   })
   for (let step = 0; step < 2000 && end === undefined; step++) await vi.advanceTimersByTimeAsync(1000)
   return [...seen, end ?? 'never ends']
@@ -88,23 +83,20 @@ describe('a stream of events', () => {
     ])
   })
 
-  it('goes on after the last event when the connection is lost', async () => {
+  it('continues after a given event, and after the last one when the connection is lost', async () => {
     const { client, opened } = serving(
       thenEnd(sending('retry: 2000\n\n', event('7', 'pipeline_status'))),
       new TypeError('fetch failed'),
       sending(event('8', 'pipeline_not_found')),
     )
     const reconnects: Reconnect[] = []
-    expect(await readAll(client.followPipeline({ id: 'gate', onReconnect: (lost) => void reconnects.push(lost) }))).toEqual([
-      '7',
-      '8',
-      'done',
-    ])
-    expect(opened.map(({ lastEventId }) => lastEventId)).toEqual([null, '7', '7'])
+    const following = client.followPipeline({ id: 'gate', lastEventId: '6', onReconnect: (lost) => void reconnects.push(lost) })
+    expect(await readAll(following)).toEqual(['7', '8', 'done'])
+    expect(opened.map(({ lastEventId }) => lastEventId)).toEqual(['6', '7', '7'])
     expect(reconnects.map(({ error }) => (error as Error | undefined)?.message)).toEqual([undefined, 'fetch failed'])
   })
 
-  it('waits longer and longer, up to 30 s', async () => {
+  it('doubles its pauses up to 30 s, with randomness', async () => {
     const { client } = serving(thenEnd(sending('retry: 2000\n\n', event('1', 'klv'))), new TypeError('fetch failed'))
     const delays: number[] = []
     const stop = new AbortController()
@@ -122,7 +114,7 @@ describe('a stream of events', () => {
   it.each([
     [503, 'SERVICE_UNAVAILABLE'],
     [429, 'RATE_LIMITED'],
-  ])('waits as long as a %s asks', async (status, code) => {
+  ])('respects Retry-After of %s', async (status, code) => {
     const { client, opened } = serving(
       thenEnd(sending(event('1', 'camera_added'))),
       refusal(status, code, { 'retry-after': '60' }),
@@ -142,25 +134,20 @@ describe('a stream of events', () => {
     expect(opened).toHaveLength(2)
   })
 
-  it('throws what prevents the first connection', async () => {
-    const { client, opened } = serving(new TypeError('fetch failed'))
-    expect(await readAll(client.followEverything())).toEqual(['TypeError: fetch failed'])
+  it.each([
+    ['a network error', new TypeError('fetch failed'), 'TypeError: fetch failed'],
+    ['an answer that is not a stream', Response.json({}), 'UNEXPECTED_ANSWER'],
+  ])('throws %s of the first attempt', async (_, answer, thrown) => {
+    const { client, opened } = serving(answer)
+    expect(await readAll(client.followEverything())).toEqual([thrown])
     expect(opened).toHaveLength(1)
   })
 
-  it('continues where the caller says', async () => {
-    const { client, opened } = serving(refusal(404, 'NOT_FOUND'))
-    await readAll(client.followPipeline({ id: 'gate', lastEventId: '41' }))
-    expect(opened.map(({ lastEventId }) => lastEventId)).toEqual(['41'])
-  })
-
-  it('takes a connection that is silent for 75 s for lost', async () => {
+  it('reconnects after a silence of 75 s', async () => {
     const { client, opened } = serving(sending(event('1', 'klv')), refusal(404, 'NOT_FOUND'))
     const lost: unknown[] = []
-    expect(await readAll(client.followKlv({ id: 'uav', onReconnect: ({ error }) => void lost.push(String(error)) }))).toEqual([
-      '1',
-      'NOT_FOUND',
-    ])
+    const following = client.followKlv({ id: 'uav', onReconnect: ({ error }) => void lost.push(String(error)) })
+    expect(await readAll(following)).toEqual(['1', 'NOT_FOUND'])
     expect(lost).toEqual(['Error: No data for 75 s'])
     expect(opened[0]?.signal.aborted).toBe(true)
   })
@@ -177,8 +164,8 @@ describe('a stream of events', () => {
   it('ends with its signal, also while it waits to reconnect', async () => {
     const { client } = serving(thenEnd(sending(event('1', 'klv'))), new TypeError('fetch failed'))
     const stop = new AbortController()
-    const reading = readAll(client.followKlv({ id: 'uav', signal: stop.signal, onReconnect: () => stop.abort(new Error('enough')) }))
-    expect(await reading).toEqual(['1', 'Error: enough'])
+    const following = client.followKlv({ id: 'uav', signal: stop.signal, onReconnect: () => stop.abort(new Error('enough')) })
+    expect(await readAll(following)).toEqual(['1', 'Error: enough'])
     expect(vi.getTimerCount()).toBe(0)
   })
 
@@ -192,10 +179,5 @@ describe('a stream of events', () => {
     const lost: string[] = []
     expect(await readAll(client.followEverything({ onReconnect: ({ error }) => void lost.push(String(error)) }))).toEqual(['NOT_FOUND'])
     expect(lost).toEqual([expect.stringMatching(/buffer/i)])
-  })
-
-  it('refuses an answer that is no stream', async () => {
-    const { client } = serving(Response.json({}))
-    expect(await readAll(client.followEverything())).toEqual(['UNEXPECTED_ANSWER'])
   })
 })

@@ -9,14 +9,14 @@ const drawnOn = (rows: number, lines: readonly string[]): string[] => {
   return stripVTControlCharacters(written.join('')).trim().split('\n')
 }
 
-it('says how many lines have no room in a low terminal', () => {
+it('counts the lines that have no room in a low terminal', () => {
   const lines = ['one', 'two', 'three', 'four']
   expect(drawnOn(5, lines)).toEqual(lines)
   expect(drawnOn(4, lines)).toEqual(['one', 'two', '… 2 more lines'])
   expect(drawnOn(2, lines)).toEqual(['… 4 more lines'])
 })
 
-it('takes a terminal that does not know its size for one of 24 rows', () => {
+it('assumes 24 rows in a terminal that reports none', () => {
   const lines = Array.from({ length: 30 }, (_, at) => `line ${at}`)
   expect(drawnOn(0, lines)).toEqual([...lines.slice(0, 22), '… 8 more lines'])
 })

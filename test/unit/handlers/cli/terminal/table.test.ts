@@ -28,7 +28,7 @@ describe('a table on a terminal', () => {
     }
   })
 
-  it('gives a line that is cut at its end no more places than it has', () => {
+  it('cuts a line at its end to the width', () => {
     expect(cutEnd('東門が見えません', 9)).toBe('東門が見…')
     expect(cutEnd('東門が見えません', 10)).toBe('東門が見…')
     expect(cutEnd('short', 5)).toBe('short')

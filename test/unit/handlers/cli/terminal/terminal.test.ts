@@ -1,19 +1,11 @@
 import { expect, it } from 'vitest'
 import { openTerminal } from '../../../../../handlers/cli/terminal/terminal.ts'
 
-const sizeOf = (stream: Partial<NodeJS.WriteStream>): readonly [columns: number, rows: number] => {
+it.each([
+  ['the reported size', { isTTY: true, columns: 132, rows: 50 }, [132, 50]],
+  ['80 × 24 in a terminal that reports no size', { isTTY: true, columns: 0, rows: 0 }, [80, 24]],
+  ['no bounds in a pipe', {}, [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]],
+])('has %s', (_, stream, size) => {
   const { columns, rows } = openTerminal(stream as NodeJS.WriteStream, {})
-  return [columns, rows]
-}
-
-it('has the size of the terminal', () => {
-  expect(sizeOf({ isTTY: true, columns: 132, rows: 50 })).toEqual([132, 50])
-})
-
-it('has the usual size in a terminal that does not know its own', () => {
-  expect(sizeOf({ isTTY: true, columns: 0, rows: 0 })).toEqual([80, 24])
-})
-
-it('has no bounds in a pipe', () => {
-  expect(sizeOf({})).toEqual([Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY])
+  expect([columns, rows]).toEqual(size)
 })

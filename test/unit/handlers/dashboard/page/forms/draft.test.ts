@@ -23,14 +23,14 @@ const BODIES = [
 
 describe('the form of a pipeline', () => {
   for (const body of BODIES)
-    it(`gives back the pipeline ${body.id} as it was read`, () => {
+    it(`does not change the pipeline ${body.id}`, () => {
       const { geolocation = null, ...config } = v.parse(pipelineSchema, body)
       const record = { config: { output: null, ephemeral: false, ...config }, geolocation, created_at: 0, updated_at: 0 }
       const representation = v.parse(pipelineRepresentationSchema, represent(record as never, idleView(record as never)))
       expect(v.parse(pipelineSchema, bodyOf(draftOf(representation)))).toEqual(v.parse(pipelineSchema, body))
     })
 
-  it('sends what is no number as it was typed, so that the API says what is wrong', () => {
+  it('sends text that is not a number as it is, for the API to refuse', () => {
     const body = bodyOf({ ...EMPTY_DRAFT, codec: 'h264', bitrate: 'fast', latitude: '48,1' })
     expect(body).toMatchObject({ encoding: { bitrate: 'fast' }, geolocation: { latitude: '48,1' } })
   })

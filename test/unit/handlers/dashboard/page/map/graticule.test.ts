@@ -4,7 +4,6 @@ import { degreeText, lineDegrees } from '../../../../../../handlers/dashboard/pa
 describe('the lines of the map', () => {
   it.each([
     [-90, 90, 6, 30, [-90, -60, -30, 0, 30, 60, 90]],
-    [48.1, 48.9, 5, 0.2, [48.2, 48.4, 48.6, 48.8]],
     [-27.62, -27.58, 5, 0.01, [-27.62, -27.61, -27.6, -27.59, -27.58]],
     [10.00001, 10.00002, 3, 0.0001, []],
   ])('from %f to %f, about %i of them, are %f degrees apart', (low, high, most, step, degrees) => {
@@ -18,8 +17,7 @@ describe('the lines of the map', () => {
     [-27.6, 0.01, '27.60° S'],
     [0, 30, '0°'],
     [-0.0000001, 0.1, '0.0°'],
-    [60, 30, '60° N'],
-  ])('say where they are: %f is %s', (degree, step, text) => {
+  ])('have labels: %f is %s', (degree, step, text) => {
     expect(degreeText(degree, step, ['N', 'S'])).toBe(text)
   })
 })

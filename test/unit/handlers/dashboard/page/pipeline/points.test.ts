@@ -3,7 +3,7 @@ import { pointsOf } from '../../../../../../handlers/dashboard/page/pipeline/poi
 
 const sample = (at: number, fps: number) => ({ at, fps, bitrate: 0, readers: 0, age: null })
 
-it('a chart has a gap where nothing was measured, as while its tab was hidden, and none for a slow answer', () => {
+it('a chart has a gap where samples are missing, as in a hidden tab, but not after a slow answer', () => {
   const samples = [sample(100, 25), sample(102, 24), sample(110, 25), sample(200, 26), sample(202, 27)]
   expect(pointsOf(samples, ({ fps }) => fps)).toEqual([
     [100, 25],

@@ -8,7 +8,7 @@ const REASONS = tableRows(section(readDocument('docs/faults.md'), '## Reasons of
 )
 
 describe('the advice on a fault', () => {
-  it('is there for every reason, and names the form where only a change helps', () => {
+  it('exists for every reason, and points to the form where only a change helps', () => {
     expect(REASONS.length).toBeGreaterThan(10)
     expect(REASONS.filter((reason) => adviceOn(reason) === undefined)).toEqual([])
     for (const reason of ['unauthorized', 'bad_description', 'unsupported'] as const satisfies readonly FaultCause[]) {
