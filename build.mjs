@@ -199,7 +199,7 @@ export const ROOMS = {
   'engine/rtsp/client': ['engine/faults', 'engine/gst', 'engine/rtsp/protocol', 'lib/'],
   'engine/rtsp/access': ['engine/rtsp/protocol', 'lib/'],
   'engine/rtsp/protocol': [],
-  'engine/rtp': ['engine/rtp/repair'],
+  'engine/rtp': ['engine/codec', 'engine/rtp/repair'],
   'engine/rtp/repair': ['engine/codec'],
   'engine/codec': [],
   'engine/mpegts': [],

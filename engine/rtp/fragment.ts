@@ -1,5 +1,6 @@
-import { hasMarker, RTP_HEADER_BYTES } from './packet.ts'
+import { checkedPayloadOf, hasMarker, RTP_HEADER_BYTES } from './packet.ts'
 import type { Payload } from './repair/payload.ts'
+import type { SequenceNumbers } from './sequence-numbers.ts'
 
 /** A packet of a source passes as it is up to this size: 1,500 bytes of Ethernet less the headers of IPv6 and UDP. */
 export const MAX_PASSED_BYTES = 1452
@@ -7,7 +8,7 @@ export const MAX_PASSED_BYTES = 1452
 export const MAX_CUT_BYTES = 1400
 
 /** Packets in the place of the first `replaced` packets of a unit. */
-export interface Recut {
+interface Recut {
   readonly packets: readonly Buffer[]
   readonly replaced: number
 }
@@ -127,7 +128,7 @@ const NOTHING: Pick<Unit, 'header' | 'first'> = { header: [], first: false }
 
 const whole: Fragmenter = (payloads, _sequences, from) => asReceived(payloads.slice(from, from + 1))
 
-/** RFC 6597 section 4.2: a KLV unit is split anywhere; only the marker tells its end. */
+/** RFC 6597 section 4.2: a KLV unit is split anywhere; only the marker shows its end. */
 const klvUnit = ({ start, end }: Payload): Unit => ({ header: [], start, end, first: false, last: false })
 
 const FRAGMENTERS: Readonly<Record<string, Fragmenter>> = {
@@ -140,4 +141,36 @@ const FRAGMENTERS: Readonly<Record<string, Fragmenter>> = {
 export const fragmenterOf = (encodingName: string): Fragmenter => {
   const name = encodingName.toUpperCase()
   return Object.hasOwn(FRAGMENTERS, name) ? (FRAGMENTERS[name] ?? whole) : whole
+}
+
+interface NumberedPackets {
+  readonly parts: readonly Buffer[]
+  /** One for each part, in the series of readers. */
+  readonly sequences: readonly number[]
+}
+
+/** Cuts the packets of an access unit that are too large, and numbers them. `given`: their numbers in the series of their source. */
+export const numbered = (
+  packets: readonly Buffer[],
+  given: readonly number[],
+  series: SequenceNumbers,
+  fragment: Fragmenter | undefined,
+): NumberedPackets => {
+  if (fragment === undefined || packets.every(({ length }) => length <= MAX_PASSED_BYTES)) {
+    return { parts: packets, sequences: given.map((sequence) => series.map(sequence)) }
+  }
+  const payloads = packets.map(checkedPayloadOf)
+  const parts: Buffer[] = []
+  const sequences: number[] = []
+  for (let at = 0; at < packets.length; ) {
+    const { packets: recut, replaced } = fragment(payloads, given, at)
+    const [first = 0] = given.slice(at, at + replaced).map((sequence) => series.map(sequence))
+    for (const [index, packet] of recut.entries()) {
+      parts.push(packet)
+      sequences.push((first + index) & 0xffff)
+    }
+    series.insert(recut.length - replaced)
+    at += replaced
+  }
+  return { parts, sequences }
 }

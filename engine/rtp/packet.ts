@@ -1,6 +1,6 @@
 /** The RTP fixed header (RFC 3550 section 5.1), read in place. */
 
-import type { Payload } from './repair/payload.ts'
+import { bytesOf, type Payload } from './repair/payload.ts'
 
 export const RTP_HEADER_BYTES = 12
 
@@ -24,3 +24,9 @@ export const payloadOf = (packet: Buffer): Payload | undefined => {
   if (start > end || ((first & 0x20) !== 0 && padding === 0)) return undefined
   return { packet, start, end }
 }
+
+/** The payload of a packet whose header was checked before. */
+export const checkedPayloadOf = (packet: Buffer): Payload => payloadOf(packet) ?? { packet, start: packet.length, end: packet.length }
+
+/** The payloads of such packets, as views. */
+export const payloadsOf = (packets: readonly Buffer[]): readonly Buffer[] => packets.map((packet) => bytesOf(checkedPayloadOf(packet)))

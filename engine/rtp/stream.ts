@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { AccessUnit } from './access-unit.ts'
 import { type RtpCaps, sameFormat } from './caps.ts'
-import { type Fragmenter, fragmenterOf, MAX_PASSED_BYTES } from './fragment.ts'
+import { type Fragmenter, fragmenterOf, MAX_PASSED_BYTES, numbered } from './fragment.ts'
 import { type Gop, GopCache, type GopLimits } from './gop-cache.ts'
 import { Listeners } from './listeners.ts'
-import { payloadOf, payloadTypeOf, sequenceOf } from './packet.ts'
-import { inBandFormat } from './repair/in-band-format.ts'
+import { payloadOf, payloadsOf, sequenceOf } from './packet.ts'
+import { PendingPackets } from './pending-packets.ts'
 import { keepsOrder } from './repair/keeps-order.ts'
 import { NalRepair, type RepairedUnit } from './repair/nal-repair.ts'
 import { isNalCodec } from './repair/nal-units.ts'
-import { bytesOf, type Payload } from './repair/payload.ts'
+import type { Payload } from './repair/payload.ts'
 import { recoveryFrames } from './repair/recovery-point.ts'
 import { Rfc4571Reader } from './rfc4571.ts'
 import { SequenceNumbers } from './sequence-numbers.ts'
@@ -17,17 +17,10 @@ import { StreamClock } from './stream-clock.ts'
 import { Timeline } from './timeline.ts'
 import { UnitAssembler } from './unit-assembler.ts'
 
-/** Packets held while the caps of a run are not known yet. */
-const MAX_PENDING_BYTES = 32 * 1024 * 1024
-/**
- * A run whose caps do not arrive in this time is assumed to have those of the run before, or what its packets say. GLib loses the
- * line when two threads of gst-launch notify at the same time: a signal that does not recurse is emitted again for the other one.
- */
-const CAPS_TIMEOUT_MS = 1_000
-/** So many malformed packets in a row mean that the framing is lost; RFC 4571 offers no way to resynchronize. */
+/** More malformed packets in a row mean that the framing is lost; RFC 4571 offers no way to resynchronize. */
 const MAX_MALFORMED_IN_A_ROW = 50
 
-export interface RtpStreamOptions {
+interface RtpStreamOptions {
   /** Shared by the streams of one child, so that their timestamps are comparable. */
   readonly timeline?: Timeline
   readonly gop?: Partial<GopLimits>
@@ -42,7 +35,7 @@ interface RtpStreamStats {
   readonly bytes: number
   readonly units: number
   readonly malformedPackets: number
-  /** How often packets of the source were missing: in its RTP sequence, or by what its child says. */
+  /** How often packets of the source were missing: by their sequence numbers, or by what its child prints. */
   readonly gaps: number
   /** Monotonic milliseconds (performance.now()) of the newest unit, undefined before the first. */
   readonly lastUnitMs: number | undefined
@@ -75,16 +68,14 @@ export class RtpStream {
   readonly #lossListeners: Listeners<[]>
   #caps: RtpCaps | undefined
   #capsOfRun = false
-  /** The present run's packets may be larger than readers can take. */
+  /** Packets of the present run may be too large for readers. */
   #fragmenting = false
   /** The packets of the present run come from a payloader that is not ours. */
   #foreign = false
   #repair: NalRepair | undefined
   #fragment: Fragmenter = fragmenterOf('')
   #live = false
-  #pending: Buffer[] = []
-  #pendingBytes = 0
-  #capsTimer: NodeJS.Timeout | undefined
+  readonly #pending = new PendingPackets(() => this.#assumeCaps())
   #malformedInARow = 0
   #gapsOfChildren = 0
   #stats = { packets: 0, bytes: 0, units: 0, malformedPackets: 0, lastUnitMs: undefined as number | undefined }
@@ -113,9 +104,9 @@ export class RtpStream {
     return this.#live
   }
 
-  /** Packets that came are still needed. */
+  /** Packets are held: their memory must not change. */
   get holds(): boolean {
-    return this.#assembler.holds || this.#pending.length > 0
+    return this.#assembler.holds || !this.#pending.isEmpty
   }
 
   get stats(): RtpStreamStats {
@@ -158,9 +149,9 @@ export class RtpStream {
   }
 
   /**
-   * A new run brings media from now on; it is held until its caps are known. With `fragmenting`, H.264 and H.265 packets of
-   * any size become fragments that readers can get. `foreign`: the packets come from a source as its own payloader made them, so
-   * they are fragmented as well, and key frames get their parameter sets.
+   * Begins a run; its packets are held until its caps are known. With `fragmenting`, H.264 and H.265 packets of any size become
+   * fragments that readers can take. `foreign`: the packets are those of another payloader than ours; they are fragmented as well, and
+   * key frames get their parameter sets.
    */
   begin({ fragmenting = false, foreign = false }: { readonly fragmenting?: boolean; readonly foreign?: boolean } = {}): void {
     this.end()
@@ -177,7 +168,7 @@ export class RtpStream {
   end(): void {
     this.#reader.reset()
     this.#assembler.reset()
-    this.#clearPending()
+    this.#pending.take()
     this.#malformedInARow = 0
     const wasLive = this.#live
     this.#live = false
@@ -201,24 +192,25 @@ export class RtpStream {
     if (this.#foreign && (!this.#capsOfRun || !same)) this.#repair = repairOf(caps)
     this.#capsOfRun = true
     this.#capsListeners.call(this.#caps, previous)
-    this.#releasePending()
+    for (const packet of this.#pending.take()) this.#take(packet)
+    this.#assembler.closeAfterSilence()
   }
 
   /** Takes a chunk read from the child's media pipe. Throws RtpFramingError when it cannot be framed RTP. */
   ingest(chunk: Buffer): void {
     this.#reader.push(chunk, (packet) => this.#take(packet))
     this.#assembler.closeAfterSilence()
-    if (this.#pending.length > 0) this.#armCapsTimer()
+    this.#pending.armTimer()
   }
 
-  /** Takes one RTP packet, which must not change as long as `holds` says so. Throws RtpFramingError after many that are none. */
+  /** Takes one RTP packet, which must not change while `holds` is true. Throws RtpFramingError after many malformed ones. */
   ingestPacket(packet: Buffer): void {
     this.#take(packet)
     this.#assembler.closeAfterSilence()
-    if (this.#pending.length > 0) this.#armCapsTimer()
+    this.#pending.armTimer()
   }
 
-  /** So many bytes were read, with the packets of ingestPacket among them, which are views of them. */
+  /** Counts bytes that were read; packets of ingestPacket are views of them. */
   noteRead(bytes: number): void {
     this.#assembler.noteRead(bytes)
   }
@@ -232,46 +224,11 @@ export class RtpStream {
     }
     this.#malformedInARow = 0
     if (this.#capsOfRun) this.#assembler.push(payload)
-    else this.#hold(packet)
-  }
-
-  // Caps come over stdout and media over another pipe: either may be read first.
-  #hold(packet: Buffer): void {
-    this.#pendingBytes += packet.length
-    if (this.#pendingBytes > MAX_PENDING_BYTES) {
-      this.#pending = []
-      this.#pendingBytes = packet.length
-    }
-    this.#pending.push(packet)
-  }
-
-  #releasePending(): void {
-    const packets = this.#pending
-    this.#clearPending()
-    for (const packet of packets) this.#take(packet)
-    this.#assembler.closeAfterSilence()
-  }
-
-  #clearPending(): void {
-    clearTimeout(this.#capsTimer)
-    this.#capsTimer = undefined
-    this.#pending = []
-    this.#pendingBytes = 0
-  }
-
-  #armCapsTimer(): void {
-    if (this.#capsTimer !== undefined) return
-    this.#capsTimer = setTimeout(() => {
-      this.#capsTimer = undefined
-      // Timers run before the pipes are read: the caps may be in the pipe already.
-      setImmediate(() => this.#assumeCaps())
-    }, CAPS_TIMEOUT_MS)
-    this.#capsTimer.unref()
+    else this.#pending.add(packet)
   }
 
   #assumeCaps(): void {
-    if (this.#pending.length === 0 || this.#capsOfRun) return
-    const caps = this.#caps ? withoutOffset(this.#caps) : this.#fragmenting ? ownCaps(this.#pending) : undefined
+    const caps = this.#caps ? withoutOffset(this.#caps) : this.#fragmenting ? this.#pending.ownCaps() : undefined
     if (caps !== undefined) this.setCaps(caps)
   }
 
@@ -280,11 +237,11 @@ export class RtpStream {
     const { packets, sequences: given, key } = this.#repaired(received, childTimestamp, startsKey)
     const caps = this.#caps
     if (caps === undefined || packets.length === 0) return
-    // No picture of H.264 and H.265 is shown before one that came before its key frame: a source that goes back has begun anew.
+    // No picture of H.264 and H.265 is shown before one that came before its key frame: a source that goes back has restarted.
     const restarted = key && this.#repair !== undefined && this.#clock.isBackward(childTimestamp)
     if (restarted) this.#sequences.begin()
     const { timestamp, mediaMs } = this.#clock.map(childTimestamp, arrivedMs, restarted)
-    const { parts, sequences } = this.#fragmenting ? this.#split(packets, given) : this.#number(packets, given)
+    const { parts, sequences } = numbered(packets, given, this.#sequences, this.#fragmenting ? this.#fragment : undefined)
     const header = { payload: caps.payload, ssrc: this.ssrc, timestamp, sequences }
     const recovery = key ? recoveryFrames(caps.encodingName, payloadsOf(packets)) : 0
     const unit = new AccessUnit(parts, header, { index: this.#stats.units, key, recoveryFrames: recovery, mediaMs, arrivedMs })
@@ -305,28 +262,6 @@ export class RtpStream {
     return repaired
   }
 
-  #number(parts: readonly Buffer[], given: readonly number[]) {
-    return { parts, sequences: given.map((sequence) => this.#sequences.map(sequence)) }
-  }
-
-  #split(packets: readonly Buffer[], given: readonly number[]) {
-    if (packets.every(({ length }) => length <= MAX_PASSED_BYTES)) return this.#number(packets, given)
-    const payloads = packets.map(goodPayloadOf)
-    const parts: Buffer[] = []
-    const sequences: number[] = []
-    for (let at = 0; at < packets.length; ) {
-      const { packets: cut, replaced } = this.#fragment(payloads, given, at)
-      const [first = 0] = given.slice(at, at + replaced).map((sequence) => this.#sequences.map(sequence))
-      for (const [index, packet] of cut.entries()) {
-        parts.push(packet)
-        sequences.push((first + index) & 0xffff)
-      }
-      this.#sequences.insert(cut.length - replaced)
-      at += replaced
-    }
-    return { parts, sequences }
-  }
-
   #count(unit: AccessUnit): void {
     this.#stats.packets += unit.packetCount
     this.#stats.bytes += unit.bytes
@@ -336,11 +271,6 @@ export class RtpStream {
   }
 }
 
-/** Packets were read once before: their header is good. */
-const goodPayloadOf = (packet: Buffer): Payload => payloadOf(packet) ?? { packet, start: packet.length, end: packet.length }
-
-const payloadsOf = (packets: readonly Buffer[]): readonly Buffer[] => packets.map((packet) => bytesOf(goodPayloadOf(packet)))
-
 const asReceived = (payloads: readonly Payload[], key: boolean): RepairedUnit => {
   const packets = payloads.map(({ packet }) => packet)
   return { packets, sequences: packets.map(sequenceOf), key }
@@ -348,15 +278,6 @@ const asReceived = (payloads: readonly Payload[], key: boolean): RepairedUnit =>
 
 const repairOf = ({ encodingName, parameters }: RtpCaps): NalRepair | undefined =>
   isNalCodec(encodingName) ? new NalRepair(encodingName, { parameters, maxPacketBytes: MAX_PASSED_BYTES }) : undefined
-
-/** Caps of our own payloaders, read from their packets; undefined when they have no parameter sets. */
-const ownCaps = (packets: readonly Buffer[]): RtpCaps | undefined => {
-  const format = inBandFormat(payloadsOf(packets))
-  const [first] = packets
-  if (format === undefined || first === undefined) return undefined
-  const parameters = new Map([['timestamp-offset', '0'], ...format.parameters])
-  return { media: 'video', encodingName: format.codec, payload: payloadTypeOf(first), clockRate: 90_000, parameters }
-}
 
 // As an EventTarget does.
 const throwUncaught = (error: unknown): void =>

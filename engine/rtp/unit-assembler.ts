@@ -1,4 +1,4 @@
-import { keyFrameDetector } from './key-frame.ts'
+import { keyFrameDetector } from '../codec/key-frame.ts'
 import { hasMarker, timestampOf } from './packet.ts'
 import { bytesOf, type Payload } from './repair/payload.ts'
 import { continuesPicture, isIntraEntry } from './repair/slices.ts'

@@ -4,7 +4,7 @@ import { freePort } from '../helpers/ports.ts'
  * newest picture that came is behind the clock 300 ms later. rtsp-join [JOINS] [tcp|udp] [open|password|tls]
  */
 
-import { keyFrameDetector } from '../../engine/rtp/key-frame.ts'
+import { keyFrameDetector } from '../../engine/codec/key-frame.ts'
 import { quantile, sleep, sourceLine, startServer, startSource } from '../helpers/bench/measure.ts'
 import { makeCertificate } from '../helpers/rtsp/certificate.ts'
 import { digest } from '../helpers/rtsp/credentials.ts'

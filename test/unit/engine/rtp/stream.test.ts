@@ -3,14 +3,14 @@ import type { AccessUnit } from '../../../../engine/rtp/access-unit.ts'
 import { parseRtpCaps } from '../../../../engine/rtp/caps.ts'
 import { Rfc4571Reader } from '../../../../engine/rtp/rfc4571.ts'
 import { SequenceNumbers } from '../../../../engine/rtp/sequence-numbers.ts'
-import { RtpFramingError, RtpStream, type RtpStreamOptions } from '../../../../engine/rtp/stream.ts'
+import { RtpFramingError, RtpStream } from '../../../../engine/rtp/stream.ts'
 import { Timeline } from '../../../../engine/rtp/timeline.ts'
 import { framedPackets, H264_CAPS, IDR, KLV_CAPS, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
 import { Random } from '../../../helpers/rtsp/random-bytes.ts'
 
 const FRAME = 3000
 
-const setUp = (options: RtpStreamOptions & { caps?: string } = {}) => {
+const setUp = (options: NonNullable<ConstructorParameters<typeof RtpStream>[0]> & { caps?: string } = {}) => {
   const clock = { ms: 1000 }
   const stream = new RtpStream({ now: () => clock.ms, ...options })
   const units: AccessUnit[] = []

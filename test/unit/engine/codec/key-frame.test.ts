@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { keyFrameDetector } from '../../../../engine/rtp/key-frame.ts'
+import { keyFrameDetector } from '../../../../engine/codec/key-frame.ts'
 import { Random } from '../../../helpers/rtsp/random-bytes.ts'
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex')
