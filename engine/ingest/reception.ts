@@ -1,4 +1,4 @@
-import type { ReceptionReport } from '../rtp/rtcp.ts'
+import type { ReceptionReport } from '../rtp/packet/rtcp.ts'
 
 /** A larger step of the sequence number is a restart of the source (RFC 3550 appendix A.1). */
 const MAX_DROPOUT = 3000

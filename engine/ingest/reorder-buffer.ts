@@ -1,4 +1,4 @@
-import { sequenceOf } from '../rtp/packet.ts'
+import { sequenceOf } from '../rtp/packet/packet.ts'
 
 /** A larger step of the sequence number is a restart of the source once a second packet confirms it (RFC 3550 appendix A.1). */
 const MAX_STEP = 3000

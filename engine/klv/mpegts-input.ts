@@ -1,6 +1,6 @@
 import { type AnnouncedVideo, KlvDemuxer } from '../mpegts/klv-demuxer.ts'
-import { payloadOf, payloadTypeOf, timestampOf } from '../rtp/packet.ts'
-import { Rfc4571Reader } from '../rtp/rfc4571.ts'
+import { payloadOf, payloadTypeOf, timestampOf } from '../rtp/packet/packet.ts'
+import { Rfc4571Reader } from '../rtp/packet/rfc4571.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import { KlvPayloader } from './payloader.ts'
 import { PcrClock } from './pcr-clock.ts'

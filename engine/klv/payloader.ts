@@ -1,4 +1,4 @@
-import { RTP_HEADER_BYTES } from '../rtp/packet.ts'
+import { RTP_HEADER_BYTES } from '../rtp/packet/packet.ts'
 
 /** Below the MTU of Ethernet, like GStreamer's payloaders. */
 const MAX_PACKET_BYTES = 1400

@@ -1,6 +1,6 @@
 import { ApiError } from '../../lib/errors.ts'
 import { sameFormat } from '../rtp/caps.ts'
-import { formatGoodbye, formatSenderReport } from '../rtp/rtcp.ts'
+import { formatGoodbye, formatSenderReport } from '../rtp/packet/rtcp.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import type { PublisherLimits } from './limits.ts'
 import type { Reader, ReaderCounters } from './reader.ts'

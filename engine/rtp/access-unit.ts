@@ -1,6 +1,5 @@
-import { payloadOf, payloadTypeOf, RTP_HEADER_BYTES, sequenceOf, ssrcOf } from './packet.ts'
+import { bytesOf, payloadOf, payloadTypeOf, RTP_HEADER_BYTES, sequenceOf, ssrcOf } from './packet/packet.ts'
 import { isNalCodec, NAL_FORMATS, replaceNals, wholeNals } from './repair/nal-units.ts'
-import { bytesOf } from './repair/payload.ts'
 
 const FRAME_HEADER_BYTES = 4
 const TIMESTAMP_OFFSET = FRAME_HEADER_BYTES + 4

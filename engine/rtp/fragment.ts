@@ -1,5 +1,5 @@
-import { checkedPayloadOf, hasMarker, RTP_HEADER_BYTES } from './packet.ts'
-import type { Payload } from './repair/payload.ts'
+import type { Payload } from './packet/packet.ts'
+import { checkedPayloadOf, hasMarker, RTP_HEADER_BYTES } from './packet/packet.ts'
 import type { SequenceNumbers } from './sequence-numbers.ts'
 
 /** A packet of a source passes as it is up to this size: 1,500 bytes of Ethernet less the headers of IPv6 and UDP. */

@@ -1,5 +1,5 @@
 import type { RtpCaps } from './caps.ts'
-import { payloadsOf, payloadTypeOf } from './packet.ts'
+import { payloadsOf, payloadTypeOf } from './packet/packet.ts'
 import { inBandFormat } from './repair/in-band-format.ts'
 
 const MAX_BYTES = 32 * 1024 * 1024

@@ -1,6 +1,5 @@
 import { keyFrameDetector } from '../codec/key-frame.ts'
-import { hasMarker, timestampOf } from './packet.ts'
-import { bytesOf, type Payload } from './repair/payload.ts'
+import { bytesOf, hasMarker, type Payload, timestampOf } from './packet/packet.ts'
 import { continuesPicture, isIntraEntry } from './repair/slices.ts'
 
 /** How long to wait for more packets of a unit without a marker, milliseconds; longer once markers have been seen. */

@@ -1,6 +1,6 @@
+import { bytesOf, hasMarker, type Payload, sequenceOf } from '../packet/packet.ts'
 import { aggregated, firstType, firstTypeOf, NAL_FORMATS, type NalCodec, type NalFormat } from './nal-units.ts'
 import { ParameterSets } from './parameter-sets.ts'
-import { bytesOf, type Payload } from './payload.ts'
 import { RepairedPackets } from './repaired-packets.ts'
 import { withoutStartCodes } from './start-codes.ts'
 
@@ -102,7 +102,7 @@ export class NalRepair {
   }
 
   #unchanged(payloads: readonly Payload[], key: boolean): RepairedUnit {
-    const sequences = payloads.map(({ packet }) => (packet.readUInt16BE(2) + this.#shift) & 0xffff)
+    const sequences = payloads.map(({ packet }) => (sequenceOf(packet) + this.#shift) & 0xffff)
     return { packets: payloads.map(({ packet }) => packet), sequences, key }
   }
 
@@ -133,7 +133,7 @@ export class NalRepair {
   #part({ packet, start, end }: Payload, apart: boolean): Part {
     const format = this.#format
     const payload = packet.subarray(start, end)
-    const [sequence, marker] = [packet.readUInt16BE(2), ((packet[1] ?? 0) & 0x80) !== 0]
+    const [sequence, marker] = [sequenceOf(packet), hasMarker(packet)]
     const isAggregate = format.typeOf(payload[0] ?? 0) === format.aggregation
     const nals = isAggregate && (apart || packet.length > this.#maxPacketBytes) ? aggregated(format, payload) : undefined
     // What cannot be parsed stays as it is.

@@ -1,5 +1,5 @@
 import { FRAGMENT_START, RTP_LAYOUTS, type RtpLayout } from '../../codec/rtp-layout.ts'
-import type { Payload } from './payload.ts'
+import type { Payload } from '../packet/packet.ts'
 
 /** NAL units of H.264 and H.265, and how they are put into RTP packets. */
 export interface NalFormat extends RtpLayout {

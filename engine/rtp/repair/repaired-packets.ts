@@ -1,5 +1,4 @@
-export const RTP_HEADER_BYTES = 12
-const MARKER = 0x80
+import { MARKER, RTP_HEADER_BYTES } from '../packet/packet.ts'
 
 /** The packets of a unit under repair, numbered in the series of their source. */
 export class RepairedPackets {

@@ -1,7 +1,6 @@
 import { FRAGMENT_END } from '../../codec/rtp-layout.ts'
+import { bytesOf, hasMarker, MARKER, type Payload, RTP_HEADER_BYTES, sequenceOf } from '../packet/packet.ts'
 import { firstTypeOf, type NalFormat } from './nal-units.ts'
-import { bytesOf, type Payload } from './payload.ts'
-import { RTP_HEADER_BYTES } from './repaired-packets.ts'
 
 interface Separated {
   readonly payloads: readonly Payload[]
@@ -10,7 +9,6 @@ interface Separated {
 }
 
 const START_CODE = Buffer.from([0, 0, 1])
-const MARKER = 0x80
 /** NAL units that a unit is separated into; one with more stays as it is. */
 const MAX_NALS = 256
 
@@ -30,7 +28,7 @@ export const withoutStartCodes = (format: NalFormat, payloads: readonly Payload[
       continue
     }
     out ??= payloads.slice(0, at)
-    const marked = packets.some(({ packet }) => ((packet[1] ?? 0) & MARKER) !== 0)
+    const marked = packets.some(({ packet }) => hasMarker(packet))
     for (const [index, nal] of nals.entries()) out.push(packetOf(packets[0], nal, added + index, marked && index === nals.length - 1))
     added += nals.length - packets.length
     if (added > MAX_NALS) return undefined
@@ -104,6 +102,6 @@ const moved = (payload: Payload, later: number): Payload => {
   if (later === 0) return payload
   const { packet, start, end } = payload
   const copy = Buffer.from(packet)
-  copy.writeUInt16BE((copy.readUInt16BE(2) + later) & 0xffff, 2)
+  copy.writeUInt16BE((sequenceOf(copy) + later) & 0xffff, 2)
   return { packet: copy, start, end }
 }

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { RtpCaps } from '../../../engine/rtp/caps.ts'
-import { Rfc4571Reader } from '../../../engine/rtp/rfc4571.ts'
+import { Rfc4571Reader } from '../../../engine/rtp/packet/rfc4571.ts'
 import type { RtpStream } from '../../../engine/rtp/stream.ts'
 import { decodeToJpeg } from '../../../engine/screenshots/decode/decode-to-jpeg.ts'
 import { KeptMemory } from '../../../engine/screenshots/decode/decoder-keeper.ts'

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { Rfc4571Reader } from '../../../engine/rtp/rfc4571.ts'
+import { Rfc4571Reader } from '../../../engine/rtp/packet/rfc4571.ts'
 import { DecoderKeeper, KeptMemory } from '../../../engine/screenshots/decode/decoder-keeper.ts'
 import { toDecoder } from '../../../engine/screenshots/decode/decoder-line.ts'
 import { KeptDecoder } from '../../../engine/screenshots/decode/kept-decoder.ts'

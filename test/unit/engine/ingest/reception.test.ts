@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { Reception } from '../../../../engine/ingest/reception.ts'
-import { formatReceiverReport, isRtcp, parseReports, parseSenderPacket } from '../../../../engine/rtp/rtcp.ts'
+import { formatReceiverReport, isRtcp, parseReports, parseSenderPacket } from '../../../../engine/rtp/packet/rtcp.ts'
 import { rtpPacket } from '../../../helpers/rtsp/packets.ts'
 
 const receive = (reception: Reception, sequences: readonly number[], jitterMs = 0): void => {

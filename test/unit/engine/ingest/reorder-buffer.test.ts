@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { ReorderBuffer } from '../../../../engine/ingest/reorder-buffer.ts'
-import { sequenceOf } from '../../../../engine/rtp/packet.ts'
+import { sequenceOf } from '../../../../engine/rtp/packet/packet.ts'
 import { rtpPacket } from '../../../helpers/rtsp/packets.ts'
 import { Random } from '../../../helpers/rtsp/random-bytes.ts'
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { AccessUnit } from '../../../../engine/rtp/access-unit.ts'
 import { parseRtpCaps } from '../../../../engine/rtp/caps.ts'
 import { fragmenterOf, MAX_CUT_BYTES, MAX_PASSED_BYTES } from '../../../../engine/rtp/fragment.ts'
-import { payloadOf, sequenceOf } from '../../../../engine/rtp/packet.ts'
+import { payloadOf, sequenceOf } from '../../../../engine/rtp/packet/packet.ts'
 import { RtpStream } from '../../../../engine/rtp/stream.ts'
 import { framedPackets, H264_CAPS, rtpPacket } from '../../../helpers/rtsp/packets.ts'
 import { Random } from '../../../helpers/rtsp/random-bytes.ts'
@@ -16,7 +16,8 @@ const CODECS = {
 
 type Codec = keyof typeof CODECS
 
-const body = (bytes: number): Buffer => Buffer.from(new Random(bytes).bytes(bytes))
+const BYTES = Buffer.from(new Random(1).bytes(100_000))
+const body = (bytes: number): Buffer => BYTES.subarray(0, bytes)
 
 const fragment = (codec: Codec, payload: Buffer, marker = true) => {
   const packet = rtpPacket({ sequence: 7, timestamp: 9000, marker, payload })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { AccessUnit } from '../../../../engine/rtp/access-unit.ts'
 import { parseRtpCaps } from '../../../../engine/rtp/caps.ts'
-import { Rfc4571Reader } from '../../../../engine/rtp/rfc4571.ts'
+import { Rfc4571Reader } from '../../../../engine/rtp/packet/rfc4571.ts'
 import { SequenceNumbers } from '../../../../engine/rtp/sequence-numbers.ts'
 import { RtpFramingError, RtpStream } from '../../../../engine/rtp/stream.ts'
 import { Timeline } from '../../../../engine/rtp/timeline.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { hasMarker, payloadOf } from '../../../../engine/rtp/packet.ts'
+import { hasMarker, payloadOf } from '../../../../engine/rtp/packet/packet.ts'
 import { UnitAssembler } from '../../../../engine/rtp/unit-assembler.ts'
 import { useFakeTimers } from '../../../helpers/fake-timers.ts'
 import { IDR, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { MAX_PASSED_BYTES } from '../../../../../engine/rtp/fragment.ts'
-import { payloadOf } from '../../../../../engine/rtp/packet.ts'
+import { payloadOf } from '../../../../../engine/rtp/packet/packet.ts'
 import { NalRepair, type RepairedUnit } from '../../../../../engine/rtp/repair/nal-repair.ts'
 import { NAL_FORMATS, type NalCodec } from '../../../../../engine/rtp/repair/nal-units.ts'
 import { withoutStartCodes } from '../../../../../engine/rtp/repair/start-codes.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { formatGoodbye, formatSenderReport, isRtcp, parseReports } from '../../../../engine/rtp/rtcp.ts'
-import { Random } from '../../../helpers/rtsp/random-bytes.ts'
+import { formatGoodbye, formatSenderReport, isRtcp, parseReports } from '../../../../../engine/rtp/packet/rtcp.ts'
+import { Random } from '../../../../helpers/rtsp/random-bytes.ts'
 
 const REPORT = formatSenderReport(
   { ssrc: 0xdeadbeef, wallMs: 1_700_000_000_500, timestamp: 0xffffffff, packets: 3, bytes: 2 ** 32 + 5 },

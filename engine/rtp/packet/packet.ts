@@ -1,14 +1,24 @@
 /** The RTP fixed header (RFC 3550 section 5.1), read in place. */
 
-import { bytesOf, type Payload } from './repair/payload.ts'
-
 export const RTP_HEADER_BYTES = 12
+/** The marker, in the second byte. */
+export const MARKER = 0x80
+
+/** An RTP packet, and the offsets of its payload: [start, end). */
+export interface Payload {
+  readonly packet: Buffer
+  readonly start: number
+  readonly end: number
+}
+
+/** The bytes of a payload, as a view. */
+export const bytesOf = ({ packet, start, end }: Payload): Buffer => packet.subarray(start, end)
 
 export const sequenceOf = (packet: Buffer): number => packet.readUInt16BE(2)
 export const timestampOf = (packet: Buffer): number => packet.readUInt32BE(4)
 export const ssrcOf = (packet: Buffer): number => packet.readUInt32BE(8)
 export const payloadTypeOf = (packet: Buffer): number => (packet[1] ?? 0) & 0x7f
-export const hasMarker = (packet: Buffer): boolean => ((packet[1] ?? 0) & 0x80) !== 0
+export const hasMarker = (packet: Buffer): boolean => ((packet[1] ?? 0) & MARKER) !== 0
 
 /** The payload of a packet; undefined when the packet is not RTP version 2 or its lengths contradict each other. */
 export const payloadOf = (packet: Buffer): Payload | undefined => {
