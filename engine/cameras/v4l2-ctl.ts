@@ -15,8 +15,8 @@ const FIELDS: ReadonlyMap<string, string> = new Map([
 export const parseV4l2Info = (output: string): ReadonlyMap<string, string> => {
   const properties = new Map<string, string>()
   for (const line of output.split('\n').slice(0, 200)) {
-    const [, field = '', value = ''] = /^\t([A-Z][A-Za-z ]*?) *: (\S.*)$/.exec(line) ?? []
-    const name = FIELDS.get(field)
+    const [, field = '', value = ''] = /^\t([A-Z][A-Za-z ]*): (\S.*)$/.exec(line) ?? []
+    const name = FIELDS.get(field.trimEnd())
     if (name !== undefined && !properties.has(name)) properties.set(name, value.trim().slice(0, 512))
   }
   return properties

@@ -20,7 +20,9 @@ export interface Address {
 }
 
 // RFC 3986 appendix B. The URL class would normalize what some cameras compare as text, and does not parse the hosts of schemes it does not know.
-const URI = /^([a-z][a-z0-9+.-]*):\/\/(?:([^/?#]*)@)?(\[[^\]/?#]*\]|[^/?#:@]*)(?::(\d{0,5}))?([/?][^#]*)?(?:#.*)?$/i
+const URI = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]*)([/?][^#]*)?(?:#.*)?$/i
+/** Host and port, without the user information before them. */
+const SERVER = /^(\[[^\]]*\]|[^:]*)(?::(\d{0,5}))?$/
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it rejects control characters
 const CONTROL = /[\u0000-\u001f\u007f]/
@@ -38,9 +40,12 @@ export const RTSPS_PORT = 322
 
 /** Parses a source address. Fault unsupported when it is malformed. */
 export const parseAddress = (uri: string): Address => {
-  const match = URI.exec(uri)
-  if (!match) throw new Fault('unsupported', 'The source address cannot be read. Use scheme://host:port/path.')
-  const [, scheme = '', userInfo, bracketed = '', portText = '', rest = ''] = match
+  const [, scheme = '', authority = '', rest = ''] = URI.exec(uri) ?? []
+  const at = authority.lastIndexOf('@')
+  const userInfo = at === -1 ? undefined : authority.slice(0, at)
+  const server = SERVER.exec(authority.slice(at + 1))
+  if (scheme === '' || server === null) throw new Fault('unsupported', 'The source address cannot be read. Use scheme://host:port/path.')
+  const [, bracketed = '', portText = ''] = server
   const port = portText === '' ? undefined : Number(portText)
   if (port !== undefined && (port < 1 || port > 65535)) throw new Fault('unsupported', 'The port of the source address must be 1 to 65535.')
   const colon = userInfo?.indexOf(':') ?? -1

@@ -192,7 +192,7 @@ const RULES: readonly Rule[] = [
       'An element has data for a pad that is linked to nothing. Link the pad in raw_pipeline, to fakesink if you do not need it. If it is linked, the source has no stream of that kind.',
   },
   {
-    pattern: /reason not-negotiated|could not (?:negotiate|link)|does not support .*format|Could not negotiate format/i,
+    pattern: /reason not-negotiated|could not (?:negotiate|link)|does not support .{0,200}format|Could not negotiate format/i,
     reason: 'unsupported',
     message: 'The source does not deliver the configured format. Check size, frame rate and codec.',
   },
@@ -217,7 +217,7 @@ const RULES: readonly Rule[] = [
     message: `The process could not be started: ${TOO_MANY_PROCESSES}.`,
   },
   {
-    pattern: /Not enough memory|No space left|Cannot allocate|resource.*exhausted/i,
+    pattern: /Not enough memory|No space left|Cannot allocate|resource.{0,200}exhausted/i,
     reason: 'crashed',
     message: 'The host has too little memory or disk space for this pipeline.',
   },

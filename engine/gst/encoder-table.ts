@@ -204,10 +204,8 @@ export const ENCODERS: readonly Encoder[] = [
 ]
 
 /** Encoder elements of GStreamer by what is in their names: x264enc, openh264enc, nvh264enc, vah265lpenc, avenc_h264_omx, vtenc_h264 … */
-const ENCODER_NAMES: Readonly<Record<Codec, RegExp>> = {
-  h264: /(?:x|h)264.*enc|enc.*(?:x|h)264/i,
-  h265: /(?:x|h)265.*enc|enc.*(?:x|h)265|hevc.*enc|enc.*hevc/i,
-}
+const CODEC_NAMES: Readonly<Record<Codec, RegExp>> = { h264: /[xh]264/i, h265: /[xh]265|hevc/i }
 
 /** The codec that an element encodes to, also of encoders that simple pipelines do not use; undefined for other elements. */
-export const codecOfEncoder = (element: string): Codec | undefined => CODECS.find((codec) => ENCODER_NAMES[codec].test(element))
+export const codecOfEncoder = (element: string): Codec | undefined =>
+  /enc/i.test(element) ? CODECS.find((codec) => CODEC_NAMES[codec].test(element)) : undefined

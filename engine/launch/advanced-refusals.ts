@@ -123,7 +123,7 @@ const readSchemeOpeners: SchemeOpeners = async () => {
   // Without the whole list a denied element would be missed.
   if (result.exitCode !== 0) throw refuse(UNFINISHED, UNFINISHED)
   const found = new Map<string, string[]>()
-  for (const [, element = '', schemes = ''] of result.stdout.matchAll(/^(\S+) \([^)]*\): (.+)$/gm)) {
+  for (const [, element = '', schemes = ''] of result.stdout.matchAll(/^(\S+) \([^)\r\n]*\): (.+)$/gm)) {
     for (const scheme of schemes.split(',').map((text) => text.trim().toLowerCase())) {
       found.set(scheme, [...(found.get(scheme) ?? []), element])
     }

@@ -16,26 +16,26 @@ import type { RtpStream } from '../rtp/stream.ts'
 import { type MissingMedia, missingMediaFault, type RunContext, startWatchdog, type Watchdog } from './watchdog.ts'
 
 /** `-v` prints the caps of the payloader's pad as they are negotiated; a bin shows it as a ghost pad. */
-const PAYLOADER_CAPS = /:pay([01])\.Gst(?:Ghost)?Pad:src: caps = (.+)$/
+const PAYLOADER_CAPS = /:pay([01])\.Gst(?:Ghost)?Pad:src: caps = (.+)/
 
 /** Lines that `-v` prints for every property that changes; of no use in a log. */
 const CHATTER = /^\/GstPipeline:/
 
 /** The warning of tsdemux for each gap, with the lines that go with it. */
-const GAP = /^WARNING: .*GstTSDemux:.* CONTINUITY: /
+const GAP = /^WARNING: (?=.*GstTSDemux:).* CONTINUITY: /
 const GAP_DETAILS = /^Additional debug info:$|tsdemux\.c\(\d+\): gst_ts_demux_queue_data /
 
 /** Warnings of libsrt, such as one for each lost packet; only those are of use that say why a sender is refused. */
-const SRT_CHATTER = / srtlib (?!.*per enforced encryption)/
+const SRT_CHATTER = /^(?!.*per enforced encryption).* srtlib /
 
 /** Lines of a child that say why no video comes; $1 is what the line has there. */
 const EXPLANATIONS: readonly (readonly [RegExp, string])[] = [
   [
-    / srtlib .*per enforced encryption/,
+    /^(?=.* srtlib ).*per enforced encryption/,
     'A sender was refused: its SRT passphrase is not the one in source.uri, or only one of the two has one. Correct it.',
   ],
   // The sound of FLV goes into a valve.
-  [/GstValve:.* caps = audio\//, 'The source sends sound, but no video. Let it send video, or check its address.'],
+  [/^(?=.*GstValve:).* caps = audio\//, 'The source sends sound, but no video. Let it send video, or check its address.'],
   // A payloader drops what it cannot packetize, and goes on.
   [
     /^WARNING: from element \S+:pay0: (.{1,200})/,

@@ -22,7 +22,7 @@ const RULES: readonly Rule[] = [
     message: 'The element $1 is not installed. Install it: apt-get install $package',
   },
   {
-    pattern: /Unauthorized|\(401\)|[Aa]uthenticat(?:ion|e).*(?:fail|required|reject)|authmod=/,
+    pattern: /Unauthorized|\(401\)|[Aa]uthenticat(?:ion|e)[\w ]{0,40}(?:fail|required|reject)|authmod=/,
     reason: 'unauthorized',
     message: 'The receiver requires a user name and password, or rejects those of the push. Correct its uri.',
   },
@@ -40,7 +40,7 @@ const RULES: readonly Rule[] = [
   },
   {
     // nginx-rtmp closes the connection of a wrong key without a word.
-    pattern: /Publish\.(?:BadName|Denied|Rejected)|publish.*(?:denied|rejected)|'publish' cmd failed: connection closed/i,
+    pattern: /Publish\.(?:BadName|Denied|Rejected)|publish[\w ]{0,40}(?:denied|rejected)|'publish' cmd failed: connection closed/i,
     reason: 'unauthorized',
     message: 'The receiver does not let this stream be published: another one may use its name, or the key is wrong.',
   },
@@ -111,12 +111,13 @@ const RULES: readonly Rule[] = [
   { pattern: /timed? ?out/i, reason: 'timeout', message: 'The receiver stopped answering.' },
   {
     // node-media-server closes the connection of a wrong key after it has accepted the stream.
-    pattern: /GstRtmp2Sink:\S+: Connection error: connection closed remotely/,
+    pattern: /GstRtmp2Sink:\S{1,64}: Connection error: connection closed remotely/,
     reason: 'unreachable',
     message: 'The receiver closed the connection. If it does so at each attempt, check the stream key of the push.',
   },
   {
-    pattern: /SRT socket|[Cc]losed|reset|Broken pipe|Could not (?:read|write|send|receive)|connection .*(?:lost|broken)|Failed to write/,
+    pattern:
+      /SRT socket|[Cc]losed|reset|Broken pipe|Could not (?:read|write|send|receive)|connection [\w ]{0,40}(?:lost|broken)|Failed to write/,
     reason: 'unreachable',
     message: 'The connection to the receiver was lost.',
   },

@@ -30,7 +30,7 @@ export const createPluginRegistry = (file: string, run: Run): PluginRegistry => 
     const environment = { GST_REGISTRY: file }
     const { exitCode, stdout } = await run('gst-inspect-1.0', ['coreelements'], { timeoutMs: SCAN_MS, environment })
     removeUnfinished(file)
-    const core = /^\s*Filename\s+(\/\S+)/m.exec(stdout)?.[1]
+    const core = /^[ \t]*Filename[ \t]+(\/\S+)/m.exec(stdout)?.[1]
     if (exitCode !== 0 || core === undefined) return
     folder = dirname(core)
     listed = changedAt()

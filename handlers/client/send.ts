@@ -21,7 +21,7 @@ export const send = async (options: ClientOptions, line: string, given: CallArgu
   const [method = '', path = '', ...others] = line.split(' ')
   const { signal, body, ifMatch, ifNoneMatch, lastEventId, ...rest } = given
   const fields = new Map(Object.entries(rest).filter(([, value]) => value !== undefined))
-  const url = `${String(options.url).replace(/\/+$/, '')}${fillPath(path, fields)}${toQuery(fields)}`
+  const url = `${String(options.url).replace(/(?<!\/)\/+$/, '')}${fillPath(path, fields)}${toQuery(fields)}`
   const conditions = { 'if-match': ifMatch, 'if-none-match': ifNoneMatch, 'last-event-id': lastEventId }
   const response = await (options.fetch ?? fetch)(url, {
     method,

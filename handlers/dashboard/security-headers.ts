@@ -17,10 +17,14 @@ export const securityHeaders = async (page: string, mapTiles: string | undefined
 
 const hashesOf = (page: string): Promise<string[]> =>
   Promise.all(
-    [...page.matchAll(/<script>(.*?)<\/script>/gs)].map(async ([, script = '']) => {
-      const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(script)))
-      return `sha256-${btoa(String.fromCharCode(...hash))}`
-    }),
+    page
+      .split('<script>')
+      .slice(1)
+      .map(async (text) => {
+        const script = new TextEncoder().encode(text.split('</script>', 1)[0])
+        const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', script))
+        return `sha256-${btoa(String.fromCharCode(...hash))}`
+      }),
   )
 
 /** `{s}` stands for one of several servers, which a policy writes as `*`. */

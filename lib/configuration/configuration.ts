@@ -19,7 +19,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** Of the command, of workers and of the set-up of a clone. */
 const OTHER_VARIABLES = ['SVC_URL', 'SVC_LICENSE', 'SVC_NO_INSTALL']
 /** Kubernetes sets these for each Service whose name begins with svc. */
-const OF_KUBERNETES = /_SERVICE_(?:HOST|PORT\w*)$|_PORT(?:_\d+_\w+)?$/
+const OF_KUBERNETES = /_SERVICE_HOST$|_SERVICE_PORT|_PORT$|_PORT_\d+_\w/
 
 /** Variables that begin with SVC_ and have no meaning, such as those with a spelling mistake. */
 export const unknownVariables = (environment: Environment): readonly string[] => {

@@ -19,7 +19,7 @@ export const flag = (value: string): Parsed<boolean> =>
   value === '1' || value === 'true' ? ok(true) : value === '0' || value === 'false' ? ok(false) : mistake('use 0 or 1')
 
 export const flagOrFolder = (value: string): Parsed<boolean | string> => {
-  if (value.startsWith('/')) return ok(value === '/' ? true : value.replace(/\/+$/, ''))
+  if (value.startsWith('/')) return ok(value === '/' ? true : value.replace(/(?<!\/)\/+$/, ''))
   return value === '1' || value === '0' ? ok(value === '1') : mistake('use 0, 1 or the absolute path of a folder')
 }
 

@@ -90,7 +90,7 @@ const unquoted = (value: string): { readonly open: string; readonly inner: strin
   return isQuoted ? { open: quote, inner: value.slice(quote.length, -quote.length), close: quote } : { open: '', inner: value, close: '' }
 }
 
-const PLAIN = /(?:\\[^\n]|\S)+/y
+const PLAIN = /(?:\\[^\n]|[^\s\\]|\\(?![^\n]))+/y
 
 /** As GStreamer's lexer has it: a quoted text, or everything up to a blank without a backslash, whichever is longer. */
 const valueLength = (text: string, at: number): number => {

@@ -51,7 +51,7 @@ export const createMediaServerApi = (url: string, fetch: typeof globalThis.fetch
   base.password = ''
   base.search = ''
   base.hash = ''
-  const address = base.href.replace(/\/+$/, '')
+  const address = base.href.replace(/(?<!\/)\/+$/, '')
   const headers = {
     accept: 'application/json',
     ...(username === '' && password === '' ? {} : { authorization: basic(username, password) }),

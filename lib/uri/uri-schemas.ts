@@ -15,7 +15,7 @@ const NOT_IN_A_URI = /[\u0000-\u0020\u007f]/
 const CUT_PASSWORD = /^[^:]+:\/\/[^/?#@[\]:]*:(?!\d*[/?])[^/?#@[\]]*[/?].*@/
 
 /** RFC 6874, which the URL class does not take: `[fe80::1%25eth0]`. */
-const IPV6_ZONE = /^[^/?#]*\/\/[^/?#]*\[[^\]/?#]*%/
+const IPV6_ZONE = /^[^/?#]*\/\/[^/?#[]*\[[^\]/?#]*%/
 
 const isEncoded = v.pipe(
   v.string('Use a string'),

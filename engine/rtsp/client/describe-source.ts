@@ -57,7 +57,7 @@ export const describeSource = async (address: Address, { signal, timeoutMs }: De
 }
 
 const absoluteLocation = (from: Address, location: string): string =>
-  location.startsWith('/') ? `${from.bare.replace(/^([a-z]+:\/\/[^/]*).*$/, '$1')}${location}` : location
+  location.startsWith('/') ? `${/^[a-z]+:\/\/[^/]*/.exec(from.bare)?.[0] ?? ''}${location}` : location
 
 /** The address as a request names it. */
 export const requestUrl = (address: Address): string => address.bare.replace(/^rtspt:/, 'rtsp:')

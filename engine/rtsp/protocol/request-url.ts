@@ -15,5 +15,5 @@ export const parseRequestUrl = (url: string): RequestTarget | undefined => {
   const match = RTSP_URL.exec(url)
   if (!match) return undefined
   const [mountPath = '', ...rest] = (match[2] ?? '').split('/')
-  return { authority: match[1] ?? '', mountPath, control: rest.join('/').replace(/\/+$/, '') }
+  return { authority: match[1] ?? '', mountPath, control: rest.join('/').replace(/(?<!\/)\/+$/, '') }
 }

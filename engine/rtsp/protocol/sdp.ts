@@ -34,7 +34,7 @@ const MAX_BYTES = 256 * 1024
 const MAX_LINES = 2000
 const MAX_MEDIA = 32
 
-const MEDIA_LINE = /^(\S{1,32}) +(\d{1,5})(?:\/\d{1,5})? +(\S{1,32}) +(.{1,512})$/
+const MEDIA_LINE = /^(\S{1,32}) +(\d{1,5})(?:\/\d{1,5})? +(\S{1,32}) +(\S.{0,511})$/
 
 const parseAttribute = (text: string): SdpAttribute => {
   const colon = text.indexOf(':')

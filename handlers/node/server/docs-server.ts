@@ -84,4 +84,4 @@ const namesOf = (host: string): readonly string[] => {
   return [...new Set(['127.0.0.1', 'localhost', hostname().toLowerCase(), ...addresses])]
 }
 
-const inUrl = (host: string): string => (host.includes(':') ? `[${host.replace(/%.*$/, '')}]` : host)
+const inUrl = (host: string): string => (host.includes(':') ? `[${host.split('%', 1)[0]}]` : host)

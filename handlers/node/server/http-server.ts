@@ -191,7 +191,7 @@ const requestIdOf = ({ headers }: IncomingMessage): string => {
 }
 
 /** Scheme, authority and the rest of a target in absolute form (RFC 9112 section 3.2.2). */
-const ABSOLUTE = /^https?:\/\/([^/?#]*)([^#]*)$/i
+const ABSOLUTE = /^https?:\/\/([^/?#]*)((?:[/?][^#]*)?)$/i
 
 /**
  * Brings the request into the form that all else expects, path and Host. The authority of a target in absolute form counts, and
@@ -217,7 +217,7 @@ const hostFields = ({ rawHeaders }: IncomingMessage): number => {
 }
 
 const hostOf = ({ localAddress = '127.0.0.1', localPort }: IncomingMessage['socket']): string => {
-  const address = localAddress.replace(/^::ffff:(?=\d+\.)/, '').replace(/%.*$/, '')
+  const [address = ''] = localAddress.replace(/^::ffff:(?=\d+\.)/, '').split('%', 1)
   return `${address.includes(':') ? `[${address}]` : address}:${localPort}`
 }
 

@@ -48,4 +48,4 @@ export const encodingText = (pipeline: Pipeline): string => {
 
 /** Replaces masked credentials, which the API cannot check. The text is long enough for an SRT passphrase. */
 export const withPlaceholders = (text: string): string =>
-  text.replaceAll(/(:\/\/)[^\s/@]*\*\*\*[^\s/@]*@/g, '$1user:password@').replaceAll('***', 'placeholder')
+  text.replaceAll(/(:\/\/)(?=[^\s/@]*\*\*\*)[^\s/@]*@/g, '$1user:password@').replaceAll('***', 'placeholder')
