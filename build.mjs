@@ -217,7 +217,7 @@ export const ROOMS = {
   'engine/sandbox': ['lib/'],
   'engine/faults': ['lib', 'lib/credentials', 'lib/uri'],
   // It checks everything that a service needs, also its database.
-  'engine/deploy/doctor': ['db', 'engine/gst', 'engine/sandbox', 'engine/sources', 'lib/'],
+  'engine/deploy/doctor': ['db', 'engine/gst', 'engine/push', 'engine/sandbox', 'engine/sources', 'lib/'],
   'engine/deploy/install': ['lib/'],
 
   db: ['db/connect', 'db/migrations', 'lib', 'lib/repositories', 'lib/schema'],

@@ -18,16 +18,15 @@ export const base = from('gstreamer1.0-plugins-base')
 export const good = from('gstreamer1.0-plugins-good')
 export const bad = from('gstreamer1.0-plugins-bad')
 const libav = from('gstreamer1.0-libav')
-const rtsp = from('gstreamer1.0-rtsp')
+export const rtspServer = from('gstreamer1.0-rtsp')
 
 const MPEGTS = 'MPEG-TS sources'
 const KLV = 'KLV'
-const PUSH = 'pushes'
 const SCREENSHOTS = 'screenshots'
 
 /**
- * The elements of launch lines, but for encoders, which encoder-table.ts has, and those of one kind of source, which its file has:
- * no other name compiles. `doctor` checks them.
+ * The elements of launch lines, but for encoders, which encoder-table.ts has, and those of sources and pushes alone, which their
+ * files have: no other name compiles. `doctor` checks them.
  */
 export const ELEMENTS = {
   capsfilter: core(),
@@ -73,13 +72,6 @@ export const ELEMENTS = {
   avdec_h264: libav('screenshots and re-encoding of H.264'),
   avdec_h265: libav('screenshots and re-encoding of H.265'),
   jpegenc: good(SCREENSHOTS),
-  tsparse: bad(PUSH),
-  progressreport: good(PUSH),
-  srtsink: bad('pushes over SRT'),
-  udpsink: good('pushes over UDP'),
-  flvmux: good('pushes over RTMP'),
-  rtmp2sink: bad('pushes over RTMP'),
-  rtspclientsink: rtsp('pushes over RTSP'),
 } as const satisfies Elements
 
 /** Names of elements that launch lines may have; encoders are known by the end of their names. */

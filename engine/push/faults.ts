@@ -1,9 +1,10 @@
 import { redact } from '../../lib/redact.ts'
+import { carriesH265 } from '../../lib/uri/uri-schemas.ts'
 import { Fault, type FaultCause } from '../faults/fault.ts'
 import { gstreamerMissing, notStarted, packageOf } from '../gst/bus-errors.ts'
 import type { Ended } from '../gst/child.ts'
 
-interface Rule {
+export interface FaultRule {
   readonly pattern: RegExp
   readonly reason: FaultCause
   /** Shown to users; `$1` is the first group of the pattern, `$package` the package of the element `$1`. */
@@ -14,8 +15,8 @@ interface Rule {
 
 const NO_ADDRESS = 'The host name of the receiver has no address. Check the uri of the push and the name server.'
 
-/** What the sinks of GStreamer 1.22 print, the most specific first: the first rule that matches any line decides. */
-const RULES: readonly Rule[] = [
+/** What all sinks of GStreamer 1.22 print when the receiver refuses. */
+const REFUSALS: readonly FaultRule[] = [
   {
     pattern: /no element "([^"]+)"/,
     reason: 'missing_element',
@@ -33,27 +34,10 @@ const RULES: readonly Rule[] = [
     reason: 'not_found',
     message: 'The receiver takes no stream at this path (404). Check the path of the push.',
   },
-  {
-    pattern: /Got error response: (\d{3} \([^)]{1,60}\))/,
-    reason: 'source_error',
-    message: 'The receiver does not take the stream: it answers $1.',
-  },
-  {
-    // nginx-rtmp closes the connection of a wrong key without a word.
-    pattern: /Publish\.(?:BadName|Denied|Rejected)|publish[\w ]{0,40}(?:denied|rejected)|'publish' cmd failed: connection closed/i,
-    reason: 'unauthorized',
-    message: 'The receiver does not let this stream be published: another one may use its name, or the key is wrong.',
-  },
-  {
-    pattern: /'connect' cmd failed: connection closed/,
-    reason: 'not_found',
-    message: 'The receiver closes the connection when asked for this RTMP application. Check the first part of the path of the push.',
-  },
-  {
-    pattern: /Failed to connect: Short read/,
-    reason: 'source_error',
-    message: 'The receiver closes the connection in the RTMP handshake. Check the port of the push: it may be that of another protocol.',
-  },
+]
+
+/** What all sinks print when there is no connection, the most specific first; after what one kind of sink prints. */
+const CONNECTION: readonly FaultRule[] = [
   {
     pattern: /Connection refused/i,
     reason: 'unreachable',
@@ -73,21 +57,6 @@ const RULES: readonly Rule[] = [
     pattern: /Address already in use|Cannot assign requested address|bind/i,
     reason: 'port_in_use',
     message: 'The engine cannot listen at the address of the push: another program uses the port, or it is not an address of this host.',
-  },
-  {
-    pattern: /bad secret|wrong password|Incorrect passphrase|passphrase/i,
-    reason: 'unauthorized',
-    message: 'The passphrase of the SRT receiver is wrong or missing. Correct it in the uri of the push.',
-  },
-  {
-    pattern: /SRT socket: Connection (?:timeout|rejected)|Connection setup failure/i,
-    reason: 'unreachable',
-    message: 'The SRT receiver does not answer: nothing listens at its address and port, or it rejects the stream id or passphrase.',
-  },
-  {
-    pattern: /Failed to connect: Socket I\/O timed out/,
-    reason: 'timeout',
-    message: 'The receiver does not answer: its program hangs, or a firewall is between.',
   },
   {
     pattern: /certificate|TLS/,
@@ -110,12 +79,6 @@ const RULES: readonly Rule[] = [
   },
   { pattern: /timed? ?out/i, reason: 'timeout', message: 'The receiver stopped answering.' },
   {
-    // node-media-server closes the connection of a wrong key after it has accepted the stream.
-    pattern: /GstRtmp2Sink:\S{1,64}: Connection error: connection closed remotely/,
-    reason: 'unreachable',
-    message: 'The receiver closed the connection. If it does so at each attempt, check the stream key of the push.',
-  },
-  {
     pattern:
       /SRT socket|[Cc]losed|reset|Broken pipe|Could not (?:read|write|send|receive)|connection [\w ]{0,40}(?:lost|broken)|Failed to write/,
     reason: 'unreachable',
@@ -131,11 +94,18 @@ const firstError = (lines: readonly string[]): string =>
     (lines.find((line) => /^(?:ERROR|WARNING: erroneous)/.test(line)) ?? '').replace(/^ERROR: (?:from element \S+: )?/, '').slice(0, 300),
   )
 
-/** The fault of a push whose child ended by itself. `lines`: the last of its stderr, oldest first; `tls`: the receiver speaks TLS. */
-export const pushFault = (ended: Ended, lines: readonly string[], { tls }: { readonly tls: boolean }): Fault => {
+interface Receiver {
+  /** It speaks TLS. */
+  readonly tls: boolean
+  /** What its kind of sink prints. */
+  readonly faults: readonly FaultRule[]
+}
+
+/** The fault of a push whose child ended by itself: of the first rule that matches any line. `lines`: the last of its stderr, oldest first. */
+export const pushFault = (ended: Ended, lines: readonly string[], { tls, faults }: Receiver): Fault => {
   if (ended.missing) return gstreamerMissing()
   if (ended.refused !== undefined) return notStarted(ended.refused)
-  for (const rule of RULES) {
+  for (const rule of [...REFUSALS, ...faults, ...CONNECTION]) {
     for (const line of lines) {
       const match = rule.pattern.exec(line)
       if (match !== null) return new Fault(rule.reason, redact(fill((tls ? rule.overTls : undefined) ?? rule.message, match)))
@@ -158,16 +128,16 @@ export const notTaken = (seconds: number): Fault => new Fault('timeout', `The re
 /** The codecs that MPEG-TS carries here, by the encoding names of RTP. */
 const CARRIED: ReadonlySet<string> = new Set(['H264', 'H265'])
 
-/** Why a receiver cannot get this video at all; undefined when it can. */
-export const cannotCarry = (rtmp: boolean, codec: string): Fault | undefined => {
+/** Why the receiver at this address cannot get video of this codec at all; undefined when it can. */
+export const cannotCarry = (uri: string, codec: string): Fault | undefined => {
   if (!CARRIED.has(codec)) return new Fault('unsupported', `The video is ${codec}, which cannot be pushed. Re-encode it to H.264 or H.265.`)
-  if (rtmp && codec !== 'H264') {
+  if (codec === 'H265' && !carriesH265(uri)) {
     return new Fault('unsupported', 'RTMP carries H.264 only, and the video is H.265. Encode it to h264, or push it over srt, udp or rtsp.')
   }
   return undefined
 }
 
-/** Readers need a password, and whoever connects to this listener needs none. */
+/** Readers need a password, and clients of this listener need none. */
 export const openToAll = (): Fault =>
   new Fault(
     'unauthorized',

@@ -6,7 +6,6 @@ import type { Log } from '../../lib/ports.ts'
 import type { LastError, PushState, PushTarget, PushView } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
 import { streamAddressOf } from '../../lib/uri/stream-address.ts'
-import { isRtmp } from '../../lib/uri/uri-schemas.ts'
 import { Fault, maskFault } from '../faults/fault.ts'
 import type { TsFeed } from '../formats/ts-feed.ts'
 import type { RtpStream } from '../rtp/stream.ts'
@@ -152,7 +151,7 @@ export class Push {
   async #attempt(signal: AbortSignal): Promise<ConnectionEnd> {
     const { target, video, klv, openFeed, outputHost, addLine } = this.#parts
     const codec = video.caps?.encodingName ?? ''
-    const fault = this.#isForbidden ? openToAll() : cannotCarry(isRtmp(target.uri), codec)
+    const fault = this.#isForbidden ? openToAll() : cannotCarry(target.uri, codec)
     if (fault !== undefined) return fault
     const { host } = streamAddressOf(target.uri)
     const receiver = host === '' ? undefined : await receiverAddress(host, signal)

@@ -15,7 +15,7 @@ import { udp } from './udp.ts'
 import { v4l2 } from './v4l2.ts'
 
 /** The kind of source behind each scheme. */
-const KINDS: Readonly<Record<(typeof SOURCE_SCHEMES)[number], SourceKind>> = {
+const KINDS: Readonly<Record<keyof typeof SOURCE_SCHEMES, SourceKind>> = {
   rtsp,
   rtsps: rtsp,
   rtspt: rtsp,

@@ -3,7 +3,7 @@ import type { Engine } from '../engine/protocol.ts'
 import { isRecord } from '../json/is-record.ts'
 import type { Geolocation, PipelineConfig } from '../schema/pipeline.ts'
 import { pipelineSchema } from '../schema/pipeline.ts'
-import { isRtmp } from '../uri/uri-schemas.ts'
+import { carriesH265 } from '../uri/uri-schemas.ts'
 import { validate, validationError } from '../validate.ts'
 
 interface PipelineInput {
@@ -47,7 +47,7 @@ export const checkDescription = async (engine: Pick<Engine, 'check'>, config: Pi
   if (config.push.length > 0 && !checked.publishes) {
     throw validationError('pipeline', [{ path: 'push', message: 'Name an element pay0 in raw_pipeline, or leave push out' }])
   }
-  if (checked.codecs.length > 0 && !checked.codecs.includes('h264') && config.push.some(({ uri }) => isRtmp(uri))) {
+  if (checked.codecs.length > 0 && !checked.codecs.includes('h264') && !config.push.every(({ uri }) => carriesH265(uri))) {
     throw validationError('pipeline', [
       {
         path: 'push',

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { MASK } from '../redact.ts'
-import { isRtmp, pushUriSchema, sourceUriSchema } from '../uri/uri-schemas.ts'
+import { carriesH265, pushUriSchema, sourceUriSchema } from '../uri/uri-schemas.ts'
 import { described, integerBetween, numberBetween, oneOf } from './primitives.ts'
 
 export const PIPELINE_MODES = ['simple', 'advanced'] as const
@@ -170,7 +170,7 @@ export const pipelineSchema = v.pipe(
   ),
   v.forward(
     v.check(
-      (pipeline) => pipeline.mode !== 'simple' || pipeline.encoding?.codec !== 'h265' || !pipeline.push.some(({ uri }) => isRtmp(uri)),
+      (pipeline) => pipeline.mode !== 'simple' || pipeline.encoding?.codec !== 'h265' || pipeline.push.every(({ uri }) => carriesH265(uri)),
       'RTMP carries H.264 only: encode to h264, or push to srt://, udp:// or rtsp://',
     ),
     ['push'],

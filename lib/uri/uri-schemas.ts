@@ -1,11 +1,74 @@
 import * as v from 'valibot'
-import { hasLatency, hasMode, hasPassphrase, hasPort, isListener, type StreamAddress, streamAddressOf } from './stream-address.ts'
+import { MASK } from '../redact.ts'
+import { isListener, type StreamAddress, streamAddressOf } from './stream-address.ts'
 
-export const SOURCE_SCHEMES = ['rtsp', 'rtsps', 'rtspt', 'udp', 'srt', 'rtmp', 'rtmps', 'http', 'https', 'v4l2', 'test', 'file'] as const
-export const PUSH_SCHEMES = ['srt', 'udp', 'rtmp', 'rtmps', 'rtsp', 'rtsps'] as const
+/** What an address of a scheme has to hold. */
+interface AddressRule {
+  readonly holds: (address: StreamAddress) => boolean
+  readonly message: string
+}
 
-/** Sources whose address has no host. */
-const WITHOUT_HOST: readonly string[] = ['file', 'test', 'v4l2']
+const hasHost = (example: string): AddressRule => ({
+  holds: (address) => address.host !== '' || isListener(address),
+  message: `Use an address with a host, such as ${example}`,
+})
+const isPort = (port: string): boolean => Number(port) >= 1 && Number(port) <= 65535
+const PORT = { holds: ({ port }) => port === '' || isPort(port), message: 'Use an address with a port of 1 to 65535' } satisfies AddressRule
+/** Of a scheme without a default port. */
+const NEEDS_PORT: AddressRule = { ...PORT, holds: ({ port }) => isPort(port) }
+
+/** The passphrase has the 10 to 79 bytes that SRTO_PASSPHRASE takes, is masked, or is none. */
+const isPassphrase = (passphrase: string): boolean => {
+  const bytes = new TextEncoder().encode(passphrase).length
+  return bytes === 0 || passphrase === MASK || (bytes >= 10 && bytes <= 79)
+}
+
+// The SRT library refuses what does not hold when the stream starts, and gives no reason.
+const srtRules = (...modes: readonly string[]): readonly AddressRule[] => [
+  {
+    holds: ({ query }) => modes.includes(query.get('mode') ?? 'caller'),
+    message: `Use ${modes.map((mode) => `mode=${mode}`).join(' or ')}`,
+  },
+  { holds: ({ query }) => isPassphrase(query.get('passphrase') ?? ''), message: 'Use a passphrase of 10 to 79 characters' },
+  { holds: ({ query }) => /^\d{1,5}$/.test(query.get('latency') ?? '0'), message: 'Use a latency of 0 to 99999 milliseconds' },
+]
+
+const SOURCE_HOST = hasHost('rtsp://host:554/path')
+const SERVER = [SOURCE_HOST, PORT]
+
+/** The schemes of sources, and the rules of their addresses. */
+export const SOURCE_SCHEMES = {
+  rtsp: SERVER,
+  rtsps: SERVER,
+  rtspt: SERVER,
+  udp: [SOURCE_HOST, NEEDS_PORT],
+  srt: [SOURCE_HOST, NEEDS_PORT, ...srtRules('caller', 'listener', 'rendezvous')],
+  rtmp: SERVER,
+  rtmps: SERVER,
+  http: SERVER,
+  https: SERVER,
+  v4l2: [PORT],
+  test: [PORT],
+  file: [PORT],
+} satisfies Record<string, readonly AddressRule[]>
+
+const RECEIVER = [hasHost('srt://host:port'), PORT]
+const LISTENING = [hasHost('srt://host:port'), NEEDS_PORT]
+const TTL: AddressRule = {
+  holds: ({ query }) => /^(?:[1-9]\d?|1\d\d|2[0-4]\d|25[0-5])$/.test(query.get('ttl') ?? '1'),
+  message: 'Use a ttl of 1 to 255',
+}
+const RTMP_PATH: AddressRule = { holds: ({ path }) => /^\/[^/]+\/./.test(path), message: 'Use rtmp://host/application/stream' }
+
+/** The schemes of pushes: the rules of their addresses, and whether they carry H.265 beside H.264. */
+export const PUSH_SCHEMES = {
+  srt: { rules: [...LISTENING, ...srtRules('caller', 'listener')], h265: true },
+  udp: { rules: [...LISTENING, TTL], h265: true },
+  rtmp: { rules: [...RECEIVER, RTMP_PATH], h265: false },
+  rtmps: { rules: [...RECEIVER, RTMP_PATH], h265: false },
+  rtsp: { rules: RECEIVER, h265: true },
+  rtsps: { rules: RECEIVER, h265: true },
+} satisfies Record<string, { readonly rules: readonly AddressRule[]; readonly h265: boolean }>
 
 // A URI has no control characters or blanks (RFC 3986 section 2), and argv of a child cannot carry a NUL.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the point
@@ -28,19 +91,25 @@ const isEncoded = v.pipe(
   ),
 )
 
-const withAddress = (holds: (address: StreamAddress) => boolean, message: string) =>
-  v.check((uri: string) => holds(streamAddressOf(uri)), message)
+const rowOf = <Row>(table: Readonly<Record<string, Row>>, uri: string): Row | undefined => {
+  const { scheme } = streamAddressOf(uri)
+  return Object.hasOwn(table, scheme) ? table[scheme] : undefined
+}
 
-const hasScheme = (schemes: readonly string[]) =>
-  withAddress(
-    ({ scheme }) => schemes.includes(scheme),
-    `Use an address that starts with one of: ${schemes.map((scheme) => `${scheme}://`).join(', ')}`,
+const hasScheme = (schemes: object) =>
+  v.check(
+    (uri: string) => Object.hasOwn(schemes, streamAddressOf(uri).scheme),
+    `Use an address that starts with one of: ${Object.keys(schemes)
+      .map((scheme) => `${scheme}://`)
+      .join(', ')}`,
   )
-const hasKnownMode = (...modes: readonly string[]) =>
-  withAddress((address) => hasMode(address, modes), `Use ${modes.map((mode) => `mode=${mode}`).join(' or ')}`)
-const hasValidPort = withAddress(hasPort, 'Use an address with a port of 1 to 65535')
-const hasValidPassphrase = withAddress(hasPassphrase, 'Use a passphrase of 10 to 79 characters')
-const hasValidLatency = withAddress(hasLatency, 'Use a latency of 0 to 99999 milliseconds')
+
+const follows = (rulesOf: (uri: string) => readonly AddressRule[]) =>
+  v.rawCheck<string>(({ dataset, addIssue }) => {
+    if (!dataset.typed) return
+    const address = streamAddressOf(dataset.value)
+    for (const { holds, message } of rulesOf(dataset.value)) if (!holds(address)) addIssue({ message })
+  })
 
 /** The address of a source. */
 export const sourceUriSchema = v.pipe(
@@ -56,15 +125,8 @@ export const sourceUriSchema = v.pipe(
         ? 'Use an address without an IPv6 zone (%), such as one of the source that is not link-local'
         : 'Use a complete stream address such as rtsp://host:554/path',
   ),
-  withAddress(
-    (address) => address.host !== '' || isListener(address) || WITHOUT_HOST.includes(address.scheme),
-    'Use an address with a host, such as rtsp://host:554/path',
-  ),
-  hasValidPort,
-  hasKnownMode('caller', 'listener', 'rendezvous'),
-  hasValidPassphrase,
-  hasValidLatency,
-  v.description(`Stream address; schemes: ${SOURCE_SCHEMES.join(', ')}. Answers mask its credentials (***)`),
+  follows((uri) => rowOf(SOURCE_SCHEMES, uri) ?? SERVER),
+  v.description(`Stream address; schemes: ${Object.keys(SOURCE_SCHEMES).join(', ')}. Answers mask its credentials (***)`),
 )
 
 /** The address of a receiver of a push. */
@@ -73,18 +135,9 @@ export const pushUriSchema = v.pipe(
   v.minLength(1, 'Use a receiver address such as srt://host:port'),
   v.maxLength(2048, 'Use at most 2048 characters'),
   hasScheme(PUSH_SCHEMES),
-  withAddress((receiver) => receiver.host !== '' || isListener(receiver), 'Use an address with a host, such as srt://host:port'),
-  hasValidPort,
-  hasKnownMode('caller', 'listener'),
-  hasValidPassphrase,
-  hasValidLatency,
-  withAddress(
-    ({ scheme, query }) => scheme !== 'udp' || /^(?:[1-9]\d?|1\d\d|2[0-4]\d|25[0-5])$/.test(query.get('ttl') ?? '1'),
-    'Use a ttl of 1 to 255',
-  ),
-  withAddress(({ scheme, path }) => !scheme.startsWith('rtmp') || /^\/[^/]+\/./.test(path), 'Use rtmp://host/application/stream'),
-  v.description(`Address of the receiver; schemes: ${PUSH_SCHEMES.join(', ')}. Answers mask its credentials (***)`),
+  follows((uri) => rowOf(PUSH_SCHEMES, uri)?.rules ?? RECEIVER),
+  v.description(`Address of the receiver; schemes: ${Object.keys(PUSH_SCHEMES).join(', ')}. Answers mask its credentials (***)`),
 )
 
-/** Whether an address is one of RTMP, which carries no H.265. */
-export const isRtmp = (uri: string): boolean => streamAddressOf(uri).scheme.startsWith('rtmp')
+/** Whether a push to this address may send H.265. RTMP may not. */
+export const carriesH265 = (uri: string): boolean => rowOf(PUSH_SCHEMES, uri)?.h265 !== false

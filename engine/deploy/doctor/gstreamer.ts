@@ -2,6 +2,7 @@ import type { runToEnd } from '../../gst/child.ts'
 import { canEncode, hasElement } from '../../gst/choose-encoder.ts'
 import { ELEMENTS, type Elements } from '../../gst/elements.ts'
 import { ENCODERS, type Encoder } from '../../gst/encoder-table.ts'
+import { PUSH_ELEMENTS } from '../../push/schemes.ts'
 import { SOURCE_ELEMENTS } from '../../sources/kinds.ts'
 import type { Finding } from './report.ts'
 
@@ -61,7 +62,7 @@ const checkVersion = async (run: Run): Promise<PackagedFinding> => {
 }
 
 /** Every element of every launch line. */
-export const USED_ELEMENTS: Elements = { ...ELEMENTS, ...SOURCE_ELEMENTS }
+export const USED_ELEMENTS: Elements = { ...ELEMENTS, ...SOURCE_ELEMENTS, ...PUSH_ELEMENTS }
 
 const checkElements = async (run: Run): Promise<readonly PackagedFinding[]> => {
   const names = Object.keys(USED_ELEMENTS)

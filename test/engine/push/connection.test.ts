@@ -27,7 +27,7 @@ afterEach(() => {
 
 it('a push ends with the error of its sink also when gst-launch-1.0 goes on after it', async () => {
   const end = await runConnection({
-    line: { args: [], reach: {}, listens: false, tls: false, catchUp: true, klv: true, begins: undefined },
+    line: { args: [], reach: {}, listens: false, tls: false, catchUp: true, klv: true, faults: [] },
     openFeed: () => ({ stuckSinceMs: undefined, bytes: 0, close: () => {} }),
     signal: AbortSignal.timeout(9000),
     log: () => {},

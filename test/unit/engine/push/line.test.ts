@@ -10,7 +10,7 @@ describe('the line of a push', () => {
     expect(lineOf(uri)).toBe(
       `-- fdsrc fd=0 blocksize=65536 ! tsparse ! progressreport name=progress update-freq=1 do-query=false format=buffers ! srtsink uri=${uri} auto-reconnect=false sync=false async=false`,
     )
-    expect(pushLine(uri, H264)).toMatchObject({ listens: false, catchUp: true, begins: undefined })
+    expect(pushLine(uri, H264)).toMatchObject({ listens: false, catchUp: true })
   })
 
   it('listens where the outputs do when the address of a listener has no host', () => {
