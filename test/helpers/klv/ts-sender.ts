@@ -25,6 +25,8 @@ interface TsKlvOptions {
   /** Frames from one key frame to the next. */
   readonly keyInterval?: number
   readonly bitrate?: number
+  /** Elements that make H.264 of this frame rate, instead of a test picture. */
+  readonly video?: string
   /** Replaces the transport packets of a KLV packet, to simulate a broken sender. */
   readonly damage?: (transport: Uint8Array) => Uint8Array
 }
@@ -37,6 +39,7 @@ export const startTsKlvSender = async ({
   fps = 10,
   keyInterval = fps,
   bitrate = 500,
+  video = testVideo(fps, keyInterval, bitrate),
   damage,
 }: TsKlvOptions): Promise<TsKlvSender> => {
   const [relayPort, port] = [await freeUdpPort(), await freeUdpPort()]
@@ -72,11 +75,7 @@ export const startTsKlvSender = async ({
   })
   relay.bind(relayPort, '127.0.0.1')
   await once(relay, 'listening')
-  const videoCaps = `video/x-raw,format=I420,width=320,height=180,framerate=${fps}/1`
-  const encoder = `x264enc tune=zerolatency speed-preset=ultrafast bitrate=${bitrate} key-int-max=${keyInterval}`
-  const stopSource = send(
-    `videotestsrc is-live=true pattern=snow ! ${videoCaps} ! ${encoder} ! h264parse ! mpegtsmux alignment=7 ! udpsink host=127.0.0.1 port=${relayPort} sync=false`,
-  )
+  const stopSource = send(`${video} ! h264parse ! mpegtsmux alignment=7 ! udpsink host=127.0.0.1 port=${relayPort} sync=false`)
   return {
     uri: `udp://127.0.0.1:${port}`,
     sent,
@@ -86,6 +85,10 @@ export const startTsKlvSender = async ({
     },
   }
 }
+
+const testVideo = (fps: number, keyInterval: number, bitrate: number): string =>
+  `videotestsrc is-live=true pattern=snow ! video/x-raw,format=I420,width=320,height=180,framerate=${fps}/1 ! ` +
+  `x264enc tune=zerolatency speed-preset=ultrafast bitrate=${bitrate} key-int-max=${keyInterval}`
 
 /** The PTS of a transport packet that begins a PES packet of the video; undefined for all others. */
 const ptsOf = (packet: Buffer): number | undefined => {
