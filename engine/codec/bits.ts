@@ -1,4 +1,4 @@
-/** Reads the bits of a NAL unit; past the end it reads zeros, so that a truncated parameter set causes no exception. */
+/** Reads the bits of a NAL unit. Past the end it reads zeros, so that a truncated parameter set causes no exception. */
 export class BitReader {
   readonly #bytes: Uint8Array
   #at = 0
@@ -98,7 +98,7 @@ export const withoutEmulation = (nal: Uint8Array): Uint8Array => {
   return Uint8Array.from(bytes)
 }
 
-/** Adds them: no start code may be inside a NAL unit. */
+/** Adds them, so that no start code is inside a NAL unit. */
 export const withEmulation = (rbsp: Uint8Array): Uint8Array => {
   const bytes: number[] = []
   let zeros = 0

@@ -5,7 +5,7 @@ import { parseH264Sps } from './h264-sps.ts'
 import { parseH265Sps } from './h265-sps.ts'
 import { withoutReorderDelay } from './reorder-delay.ts'
 
-/** What a decoder needs to know of a stream: the fields of VideoDecoderConfig (W3C WebCodecs), for Annex B. */
+/** What a decoder needs to know about a stream: the fields of VideoDecoderConfig (W3C WebCodecs), for Annex B. */
 export interface DecoderConfig {
   readonly codec: string
   /** The size of the picture, pixels. */
@@ -15,12 +15,12 @@ export interface DecoderConfig {
 
 export type ParameterSet = 'vps' | 'sps' | 'pps'
 
-/** What a codec of the live formats knows about its NAL units. */
+/** A codec as the live formats need it. */
 export interface VideoCodec {
   readonly depacketize: Depacketize
   /** nal_unit_type → parameter set. */
   readonly parameterSets: ReadonlyMap<number, ParameterSet>
-  /** The order in which they stand before a picture. */
+  /** Their order before a picture. */
   readonly order: readonly ParameterSet[]
   readonly isPicture: (type: number) => boolean
   readonly accessUnitDelimiter: number
@@ -31,11 +31,11 @@ export interface VideoCodec {
   /** The id of a parameter set; undefined when it is malformed. */
   readonly idOf: (set: ParameterSet, nal: Uint8Array) => number | undefined
   readonly configOf: (sps: Uint8Array) => DecoderConfig | undefined
-  /** How many pictures a decoder may have to hold back; undefined when the parameter set does not say. */
+  /** How many pictures a decoder may have to hold back; undefined when the parameter set does not state it. */
   readonly reorderFrames: (sps: Uint8Array) => number | undefined
   /** The sequence parameter set of a stream without reordering, so that a decoder shows each picture at once. */
   readonly withoutReorderDelay: (sps: Uint8Array) => Uint8Array
-  /** A sequence parameter set that says the frame rate; undefined when it says one already, or is none. */
+  /** The sequence parameter set with the frame rate; undefined when it has one, or is not a sequence parameter set. */
   readonly withFrameRate: (sps: Uint8Array, rate: FrameRate) => Uint8Array | undefined
   /** The caps fields with parameter sets in Base64, comma-separated. */
   readonly capsFields: readonly string[]
@@ -87,7 +87,7 @@ const reverse32 = (bytes: Uint8Array): number => {
   return value
 }
 
-/** ISO/IEC 14496-15 section E.3: profile, compatibility flags in reverse order, tier and level, constraint bytes without zeros at the end. */
+/** ISO/IEC 14496-15 section E.3: profile, compatibility flags in reverse order, tier and level, constraint bytes without trailing zeros. */
 const h265CodecString = (profileTierLevel: Uint8Array): string => {
   const [first = 0] = profileTierLevel
   const constraints = [...profileTierLevel.subarray(5, 11)]
@@ -120,7 +120,7 @@ const H265: VideoCodec = {
     return { codec: h265CodecString(sps.profileTierLevel), codedWidth: sps.width, codedHeight: sps.height }
   },
   reorderFrames: (nal) => parseH265Sps(nal)?.reorderFrames,
-  // It always says how many pictures are reordered.
+  // The set always states how many pictures are reordered.
   withoutReorderDelay: (sps) => sps,
   withFrameRate: withH265FrameRate,
   capsFields: ['sprop-vps', 'sprop-sps', 'sprop-pps'],

@@ -1,10 +1,9 @@
 import type { Nal } from './nal.ts'
 import { FRAGMENT_END, FRAGMENT_START, RTP_LAYOUTS, type RtpLayout } from './rtp-layout.ts'
 
-/** The NAL units in the RTP payloads of one access unit. What is malformed or incomplete is left out. */
+/** The NAL units in the RTP payloads of one access unit. Malformed and incomplete ones are left out. */
 export type Depacketize = (payloads: readonly Uint8Array[]) => Nal[]
 
-/** The largest type of a NAL unit as opposed to a packet. */
 const isNalType = (type: number, { aggregation }: RtpLayout): boolean => type < aggregation
 
 const depacketizer =
@@ -12,7 +11,7 @@ const depacketizer =
   (payloads) => {
     const { headerBytes, typeOf, aggregation, fragment } = layout
     const nals: Nal[] = []
-    /** The fragments of a NAL unit whose last is still to come. */
+    /** A NAL unit whose last fragment has not come yet. */
     let open: { readonly type: number; readonly pieces: Uint8Array[] } | undefined
     const add = (bytes: Uint8Array): void => {
       const type = typeOf(bytes[0] ?? 0)

@@ -8,7 +8,7 @@ export interface FrameRate {
   readonly denominator: number
 }
 
-/** Where the VUI has its timing, and what of a VUI without anything else stands before and after it, bits of zero. */
+/** Where the VUI has its timing, and how many zero bits of an otherwise empty VUI are before and after it. */
 interface Place {
   readonly vuiAt: number
   readonly timingAt: number | undefined
@@ -18,8 +18,8 @@ interface Place {
 }
 
 /**
- * An H.264 sequence parameter set that says the frame rate (section E.2.1; a picture lasts two ticks, one for each field, and
- * may last longer: fixed_frame_rate_flag is 0). Undefined when it says a plausible one already, or cannot be read.
+ * An H.264 sequence parameter set with the frame rate (section E.2.1; a picture lasts two ticks, one for each field, and
+ * may last longer: fixed_frame_rate_flag is 0). Undefined when it has a plausible one, or cannot be read.
  */
 export const withH264FrameRate = (nal: Uint8Array, { numerator, denominator }: FrameRate): Uint8Array | undefined => {
   const sps = parseH264Sps(nal)
@@ -28,7 +28,7 @@ export const withH264FrameRate = (nal: Uint8Array, { numerator, denominator }: F
   return insert(nal, { ...sps, before: 4, after: 4 }, [denominator, 2 * numerator], 1)
 }
 
-/** The same of H.265 (section E.2.1; a picture lasts one tick). */
+/** The same for H.265 (section E.2.1; a picture lasts one tick). */
 export const withH265FrameRate = (nal: Uint8Array, { numerator, denominator }: FrameRate): Uint8Array | undefined => {
   const timing = parseH265Timing(nal)
   if (timing === undefined || timing.frameRate !== null) return undefined
@@ -36,7 +36,7 @@ export const withH265FrameRate = (nal: Uint8Array, { numerator, denominator }: F
   return insert(nal, { ...timing, before: 8, after: 1 }, [denominator, numerator], 2)
 }
 
-/** Writes ticks and scale, and so many flags of zero after new ones; all else stays as it is. */
+/** Writes ticks and scale, and `flags` zero bits after them when they are new. Everything else stays as it is. */
 const insert = (nal: Uint8Array, { vuiAt, timingAt, timed, before, after }: Place, ticks: readonly [number, number], flags: number) => {
   const rbsp = withoutEmulation(nal)
   const from = new BitReader(rbsp)

@@ -14,7 +14,7 @@ interface H264Sps {
   /** 2: pictures are shown in the order in which they are decoded. */
   readonly pictureOrderType: number
   readonly referenceFrames: number
-  /** Of the VUI; null when there is none or it is out of range. */
+  /** From the VUI; null when there is none or it is out of range. */
   readonly frameRate: number | null
   /** max_num_reorder_frames; undefined without bitstream_restriction. */
   readonly reorderFrames: number | undefined
@@ -34,10 +34,10 @@ const MAX_BYTES = 1024
 const HIGH_PROFILES = new Set([100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135])
 const MAX_CYCLE = 255
 const MAX_CPB = 32
-/** Of the frames that a decoder holds (section A.3.1). */
+/** Frames that a decoder holds (section A.3.1). */
 const MAX_FRAMES = 16
 
-/** Undefined when the NAL unit is no sequence parameter set, or a truncated one. */
+/** Undefined when the NAL unit is not a complete sequence parameter set. */
 export const parseH264Sps = (nal: Uint8Array): H264Sps | undefined => {
   const [header = 0, profile = 0, constraints = 0, level = 0] = nal
   if ((header & 0x1f) !== 7 || nal.length > MAX_BYTES) return undefined
@@ -60,7 +60,7 @@ export const parseH264Sps = (nal: Uint8Array): H264Sps | undefined => {
 /** Frames per second in the VUI of a sequence parameter set, null when there is none or it is out of range. */
 export const frameRateOfSps = (nal: Uint8Array): number | null => parseH264Sps(nal)?.frameRate ?? null
 
-/** Answers chroma_format_idc. */
+/** Returns chroma_format_idc. */
 const readHighProfile = (bits: BitReader): number => {
   const chroma = bits.ue()
   const separate = chroma === 3 && bits.bit() === 1

@@ -16,17 +16,17 @@ const MAX_BYTES = 4096
 const PROFILE_BITS = 88
 const LEVEL_BITS = 8
 
-/** What is read of it, where the reading stopped, and what one must know to read on. */
+/** What was read, and what is needed to read on. */
 interface Opened {
   readonly sps: H265Sps
   readonly bits: BitReader
   /** chroma_format_idc. */
   readonly chroma: number
-  /** Of log2_max_pic_order_cnt_lsb. */
+  /** log2_max_pic_order_cnt_lsb. */
   readonly pictureOrderBits: number
 }
 
-/** Undefined when the NAL unit is no sequence parameter set, or a truncated one. */
+/** Undefined when the NAL unit is not a complete sequence parameter set. */
 export const parseH265Sps = (nal: Uint8Array): H265Sps | undefined => openH265Sps(nal)?.sps
 
 /** Reads up to sps_max_latency_increase_plus1. */

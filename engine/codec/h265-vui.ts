@@ -2,7 +2,7 @@ import type { BitReader } from './bits.ts'
 import { openH265Sps } from './h265-sps.ts'
 import { readFrameRate, skipVuiHead } from './vui.ts'
 
-/** Where an H.265 sequence parameter set says its frame rate (section E.2.1), as bits of it without emulation prevention. */
+/** Where an H.265 sequence parameter set has its frame rate (section E.2.1), as bits without emulation prevention. */
 interface H265Timing {
   /** vui_parameters_present_flag. */
   readonly vuiAt: number
@@ -19,7 +19,7 @@ const MAX_REFERENCE_SETS = 64
 const MAX_REFERENCES = 16
 const MAX_LONG_TERM = 32
 
-/** Undefined when the NAL unit is no sequence parameter set, or one that cannot be read up to there. */
+/** Undefined when the NAL unit is not a sequence parameter set, or cannot be read up to there. */
 export const parseH265Timing = (nal: Uint8Array): H265Timing | undefined => {
   const opened = openH265Sps(nal)
   if (opened === undefined) return undefined
@@ -64,7 +64,7 @@ const skipPcm = (bits: BitReader): void => {
   bits.bit()
 }
 
-/** Section 7.3.7. Whether there are no more than allowed. */
+/** Section 7.3.7. Returns whether there are no more than allowed. */
 const skipReferenceSets = (bits: BitReader): boolean => {
   const count = bits.ue()
   if (count > MAX_REFERENCE_SETS) return false
@@ -76,7 +76,7 @@ const skipReferenceSets = (bits: BitReader): boolean => {
   return true
 }
 
-/** One that is told by its difference to the set before it, which has so many pictures; answers how many this one has. */
+/** A set coded as the difference to the previous one, which has `before` pictures. Returns its number of pictures. */
 const skipPredicted = (bits: BitReader, before: number): number => {
   bits.bit()
   bits.ue()

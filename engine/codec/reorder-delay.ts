@@ -6,7 +6,7 @@ import { parseH264Sps } from './h264-sps.ts'
  *
  * Without bitstream_restriction a decoder must expect that a picture to be shown earlier may still come, and holds back up to 16 of them
  * (H.264 section E.2.1: max_num_reorder_frames is then inferred as MaxDpbFrames). The fields written are those that would be inferred,
- * but for the two about reordering. A set that has them is answered as it is: its encoder has said what a decoder needs.
+ * but for the two about reordering. A set that has them is returned as it is.
  */
 export const withoutReorderDelay = (nal: Uint8Array): Uint8Array => {
   const sps = parseH264Sps(nal)

@@ -19,7 +19,7 @@ export const skipVuiHead = (bits: BitReader): void => {
 /** Of a timing with other rates nothing is believed: some encoders write the resolution of their clock instead. */
 const [MIN_RATE, MAX_RATE] = [1, 240]
 
-/** Reads num_units_in_tick and time_scale; answers pictures per second, null when out of range. */
+/** Reads num_units_in_tick and time_scale; returns pictures per second, null when out of range. */
 export const readFrameRate = (bits: BitReader, ticksPerPicture: number): number | null => {
   const unitsInTick = bits.number(32)
   const rate = bits.number(32) / (ticksPerPicture * unitsInTick)

@@ -11,23 +11,23 @@ export interface CodedPicture {
   readonly key: boolean
   /** A key picture begins with its parameter sets. */
   readonly nals: readonly Nal[]
-  /** Of the newest sequence parameter set; the same object until it changes. */
+  /** From the newest sequence parameter set; the same object until it changes. */
   readonly config: DecoderConfig
-  /** Whether a decoder may have to hold pictures back because a later one is shown earlier; undefined when that is not known. */
+  /** Whether a decoder may have to hold pictures back because a later one is shown earlier; undefined while unknown. */
   readonly reorders: boolean | undefined
-  /** How many; undefined when the stream does not say. */
+  /** How many; undefined when the stream does not state it. */
   readonly reorderFrames: number | undefined
 }
 
-/** Parameter sets of a kind that are kept; one stream seldom has more than one. */
+/** Parameter sets kept of each kind; most streams have one. */
 const MAX_SETS = 16
 const MAX_SET_BYTES = 4096
-/** Of all parameter sets: they go before each key picture, however small that is. */
+/** All parameter sets together: they are sent with each key picture, however small that is. */
 const MAX_BYTES = 16 * 1024
 
 /**
- * The pictures of an RTP stream: each access unit is depacketised once, for all who read it. Remembers the parameter sets, so
- * that every key picture can have them.
+ * The pictures of an RTP stream: each access unit is depacketized once for all readers. Every key picture gets the parameter sets that
+ * came before it.
  */
 export class ElementaryStream {
   readonly #order: Pick<PictureOrder, 'kept'>
@@ -42,22 +42,22 @@ export class ElementaryStream {
     if (stream.caps !== undefined) this.#setCaps(stream.caps)
     this.#unsubscribe = [
       stream.onCaps((caps) => this.#setCaps(caps)),
-      // Every unit, also one that nobody takes: it may have parameter sets.
+      // Every unit, also one that no reader takes: it may have parameter sets.
       stream.onUnit((unit) => void this.picture(unit)),
     ]
   }
 
-  /** What is known before the next key picture comes. */
+  /** Undefined before the first sequence parameter set. */
   get config(): DecoderConfig | undefined {
     return this.#config
   }
 
-  /** The picture of a unit; undefined when the unit has none, or no parameter sets are known yet. Units are asked for in their order. */
+  /** The picture of a unit; undefined when the unit has none, or no parameter sets are known yet. Units must be passed in their order. */
   picture(unit: AccessUnit): CodedPicture | undefined {
     const known = this.#pictures.get(unit)
     if (known !== undefined) return known === 'none' ? undefined : known
     const picture = this.#read(unit)
-    // A unit that came before its parameter sets can be read when they are known.
+    // Without parameter sets the unit may still be read later.
     if (this.#config !== undefined) this.#pictures.set(unit, picture ?? 'none')
     return picture
   }
@@ -108,11 +108,11 @@ export class ElementaryStream {
     if (before !== undefined && Buffer.compare(nalBytes(before), bytes) === 0) return
     if (before === undefined && known.size >= MAX_SETS) return
     if (this.#setBytes() - sizeOf(before) + bytes.length > MAX_BYTES) return
-    // The packets of the unit must not stay in memory with it.
+    // A copy, so that the packets of the unit do not stay in memory with it.
     known.set(id, { type: nal.type, pieces: [Uint8Array.from(bytes)] })
     this.#sets.set(set, known)
     if (set !== 'sps') return
-    // Those for the pictures of the sequence before it.
+    // They belong to the previous sequence parameter set.
     if (before !== undefined) this.#sets.delete('pps')
     const config = codec.configOf(bytes)
     if (config !== undefined && JSON.stringify(config) !== JSON.stringify(this.#config)) this.#config = config

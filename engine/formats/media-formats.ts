@@ -56,7 +56,7 @@ export class MediaFormats implements FormatSource {
     return this.#media.klv()
   }
 
-  /** The format for one more user, who calls `leave` in the end. */
+  /** The format for one more user, which calls `leave` in the end. */
   enter(key: string, create: () => Format): Format {
     const known = this.#formats.get(key) ?? { format: create(), users: 0 }
     known.users += 1
@@ -64,7 +64,7 @@ export class MediaFormats implements FormatSource {
     return known.format
   }
 
-  /** MPEG-TS with the video and this KLV. Those who enter at other frame rates get other parameter sets. */
+  /** MPEG-TS with the video and this KLV. Its parameter sets state the frame rate that is known now. */
   enterTs(klv: RtpStream | undefined): Format {
     const { video } = this
     const frameRate = frameRateHint(video).rate()

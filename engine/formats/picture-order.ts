@@ -1,6 +1,6 @@
 import type { RtpStream } from '../rtp/stream.ts'
 
-/** Whether the pictures of a run come in the order of their times. With B-frames they do not: those come after a later picture. */
+/** Whether the pictures of a run come in the order of their times. B-frames do not: they come after a later picture. */
 export class PictureOrder {
   #newestMs = Number.NEGATIVE_INFINITY
   #keys = 0
@@ -11,7 +11,7 @@ export class PictureOrder {
     stream.onLoss(() => this.#reset())
   }
 
-  /** Undefined before the second key frame: a GOP that is still open may have B-frames to come. */
+  /** Undefined before the second key frame: an open GOP may still have B-frames. */
   get kept(): boolean | undefined {
     if (this.#broken) return false
     return this.#keys > 1 ? true : undefined

@@ -11,11 +11,11 @@ import type { CodedPicture } from './elementary-stream.ts'
 import type { Format, FormatSource } from './format.ts'
 import { type TsChunks, TsSink } from './ts-sink.ts'
 
-/** The tables come again after this time, milliseconds, and with each key picture. */
+/** The tables are sent at this interval, milliseconds, and with each key picture. */
 const TABLES_MS = 100
-/** Times begin here, so that the clock, which is behind them, is not negative; 90 kHz ticks. */
+/** Times begin here, so that the clock, which is behind them, is not negative; ticks of 90 kHz. */
 const FIRST_TICK = 90_000
-/** Of a stream with B-frames whose parameter sets do not say how many. */
+/** For a stream with B-frames whose parameter sets do not state how many pictures are reordered. */
 const USUAL_REORDERING = 2
 
 interface TsStreams {
@@ -24,7 +24,7 @@ interface TsStreams {
   readonly klv: RtpStream | undefined
   /** Whether the source has KLV. */
   readonly hasKlv: () => boolean
-  /** What the sequence parameter sets are to say; undefined: they stay as they are. */
+  /** Is put into the sequence parameter sets; undefined: they stay as they are. */
   readonly frameRate: FrameRate | undefined
 }
 
@@ -39,16 +39,16 @@ interface Muxing {
 
 const newMuxing = (): Muxing => ({ muxer: new TsMuxer(), tablesMs: Number.NEGATIVE_INFINITY })
 
-/** MPEG-TS of one pipeline: each unit is multiplexed once for all clients. */
+/** MPEG-TS of one pipeline: each unit is multiplexed once for all receivers. */
 export class TsFormat implements Format, TsChunks {
   readonly #source: FormatSource
   readonly #streams: TsStreams
   readonly #muxing = newMuxing()
   readonly #chunks = new WeakMap<AccessUnit, Chunk | 'none'>()
   readonly #clock = new DecodeClock()
-  /** Of the pictures of a stream with B-frames: those of a cached GOP have to fit the ones of the pictures after it. */
+  /** Times of pictures in a stream with B-frames: those of a cached GOP must fit those of the pictures after it. */
   readonly #times = new WeakMap<AccessUnit, Times>()
-  /** The time of the key picture with which decoding begins; pictures after it that are shown before it need earlier ones. */
+  /** The time of the key picture at which decoding begins. Later pictures that are shown before it need earlier ones. */
   #entryMs = Number.NEGATIVE_INFINITY
   readonly #unsubscribe: readonly (() => void)[]
   #program: Program | undefined
@@ -60,14 +60,14 @@ export class TsFormat implements Format, TsChunks {
     this.#streams = streams
     this.#losses = source.live ? source.losses : -1
     const { video, klv } = streams
-    // The pictures to come may be decoded before the last of these.
+    // The next pictures may be decoded before the last of these.
     const cached = video.gop?.units ?? []
     this.#entryMs = cached[0]?.mediaMs ?? Number.NEGATIVE_INFINITY
     for (const unit of cached) {
       const picture = source.elementary.picture(unit)
       if (picture !== undefined && !this.#leads(unit)) this.#timesOf(unit, picture, 0)
     }
-    // Every unit, also one that nobody takes now: the counters must be the same for all.
+    // Every unit, also one that no receiver takes: the counters must be the same for all.
     this.#unsubscribe = [
       video.onUnit((unit) => void this.chunk(0, unit)),
       ...(klv === undefined ? [] : [klv.onUnit((unit) => void this.chunk(1, unit))]),
@@ -99,7 +99,7 @@ export class TsFormat implements Format, TsChunks {
     const chunks = new Map<AccessUnit, Chunk>()
     for (const [track, units] of tracks.entries()) {
       for (const unit of units) {
-        // Times of B-frames lie between others: drawn together they would not fit those of the pictures to come.
+        // Times of B-frames lie between others: compressed, they would not fit those of the next pictures.
         const reorders = this.#source.elementary.picture(unit)?.reorders === true
         const chunk = this.#write(muxing, track, unit, reorders ? 0 : compress(plan, unit.mediaMs) - unit.mediaMs)
         if (chunk !== undefined) chunks.set(unit, chunk)
@@ -146,7 +146,7 @@ export class TsFormat implements Format, TsChunks {
   }
 
   #writeKlv({ muxer }: Muxing, unit: AccessUnit, shiftMs: number): Buffer | undefined {
-    // A reader learns of it with the next tables.
+    // Receivers learn of the KLV with the next tables.
     return this.#program?.klv === true ? muxer.klv(unit.payload(), ticksOf(unit.mediaMs + shiftMs)) : undefined
   }
 

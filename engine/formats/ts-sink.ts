@@ -3,25 +3,25 @@ import { type Chunk, type Counters, countersAfter, renumbered } from '../mpegts/
 import type { AccessUnit } from '../rtp/access-unit.ts'
 import { ByteSink } from './byte-sink.ts'
 
-/** How often a client gets the tables while there is nothing else, milliseconds: silence would make those between us close the connection. */
+/** A client gets the tables at this interval while there is nothing else, milliseconds: proxies close connections that are silent. */
 const IDLE_MS = 10_000
 
-/** Where the packets of a pipeline come from. */
+/** The packets of a pipeline. */
 export interface TsChunks {
   /** The packets of a unit, the same for all; undefined when it has none, or before the key picture after a loss. */
   chunk(track: number, unit: AccessUnit): Chunk | undefined
-  /** The cached GOP for a client that joins now, on times that let it catch up. The caller owns it. */
+  /** The cached GOP for a client that joins now, with compressed timestamps. The caller owns it. */
   gop(): Map<AccessUnit, Chunk>
   /** The tables alone, undefined before the first picture. */
   tables(): Chunk | undefined
-  /** The counters with which the chunks to come begin. */
+  /** The counters at the beginning of the next chunk. */
   readonly counters: Counters
 }
 
-/** One client of `GET /svc/pipeline/{id}/stream.ts`. */
+/** One receiver of MPEG-TS: a client of `GET /svc/pipeline/{id}/stream.ts`, or a push. */
 export class TsSink extends ByteSink {
   readonly #chunks: TsChunks
-  /** What is still to be sent before the chunks of all: of the GOP that was there when the client came. */
+  /** The chunks of the cached GOP that are still to be sent. */
   #gop = new Map<AccessUnit, Chunk>()
   /** The next counters; undefined before the first packet. */
   #counters: Counters | undefined
@@ -37,7 +37,7 @@ export class TsSink extends ByteSink {
   begin(): void {
     this.#gop = this.#chunks.gop()
     const last = [...this.#gop.values()].at(-1)
-    // So that the chunks of all follow without a copy.
+    // The shared chunks then follow without a copy.
     this.#counters = last && this.#chunks.counters.map((counter, slot) => (counter - (last.after[slot] ?? 0)) & 15)
     if (last === undefined) this.check(true)
   }
@@ -54,7 +54,7 @@ export class TsSink extends ByteSink {
     if (tables !== undefined) this.#sendChunk(tables)
   }
 
-  /** It holds many megabytes: nothing of it stays for as long as the client does, also when it was too slow to get all. */
+  /** The GOP may hold many megabytes: it is released as it is sent, and when the client was too slow for all of it. */
   #takeOfGop(track: number, unit: AccessUnit): Chunk | undefined {
     const chunk = this.#gop.get(unit)
     if (chunk !== undefined) this.#gop.delete(unit)

@@ -7,16 +7,16 @@ import type { FrameRouter } from './frame-router.ts'
 import { ReorderBuffer } from './reorder-buffer.ts'
 import type { Track } from './tracks.ts'
 
-/** How the packets of one track come. */
+/** The transport of one track. */
 export interface Carrier {
-  /** Over UDP, numbers that stand for its two ports. */
+  /** Over UDP, numbers that represent its two ports. */
   readonly channels: Channels
   /** Sends a receiver report to the server, where it takes any. */
   readonly sendReport: (report: Buffer) => void
 }
 
 /** The session over which a track is set up, and where its packets go. */
-export interface CarrierContext {
+interface CarrierContext {
   readonly session: ClientSession
   readonly connection: ClientConnection
   readonly router: FrameRouter

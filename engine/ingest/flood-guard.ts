@@ -2,10 +2,10 @@ import { Allowance } from '../../lib/access/allowance.ts'
 import { sourceFlood } from '../faults/network-faults.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 
-/** Pictures and packets of KLV: far more than any camera sends, and no more than delays other sources by 20 ms. */
+/** Pictures and packets of KLV: far more than any camera sends, and few enough to delay other sources by at most 20 ms. */
 const UNITS = { perSecond: 1000, burst: 300 } as const
 
-/** Bounds what one source may make the engine do: each of its access units costs work for every reader, however small it is. */
+/** Bounds the load by one source: each access unit costs work for every reader, however small it is. */
 export class FloodGuard {
   readonly #allowance = new Allowance(UNITS, performance.now())
   readonly #unsubscribe: readonly (() => void)[]
@@ -18,7 +18,7 @@ export class FloodGuard {
     this.#unsubscribe = streams.map((stream) => stream.onUnit(count))
   }
 
-  /** To be called after each packet or read. Throws Fault source_flood. */
+  /** Call after each packet or read. Throws Fault source_flood. */
   check(): void {
     if (this.#exceeded) throw sourceFlood()
   }

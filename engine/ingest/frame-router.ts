@@ -2,13 +2,13 @@ import type { Channels } from '../rtsp/protocol/transport.ts'
 import type { FloodGuard } from './flood-guard.ts'
 import type { TrackInput } from './track-input.ts'
 
-/** Media that comes before the response to PLAY waits for it, because that says where the tracks begin. */
+/** Media before the response to PLAY waits for it, since RTP-Info says where the tracks begin. */
 const MAX_EARLY_FRAMES = 16_384
 const MAX_EARLY_BYTES = 16 * 1024 * 1024
-/** A frame is a view of what was read, and keeps what came beside it. */
+/** A frame is a view of a larger read and keeps it in memory. */
 const MAX_EARLY_READ_BYTES = 2 * MAX_EARLY_BYTES
 
-/** Brings the frames of a connection to their tracks. */
+/** Passes the frames of a connection to their tracks. */
 export class FrameRouter {
   readonly #guard: FloodGuard
   readonly #inputs: TrackInput[] = []
@@ -22,7 +22,7 @@ export class FrameRouter {
     this.#guard = guard
   }
 
-  /** False: a track with these channels is there already, so their frames cannot be told apart. */
+  /** Returns false when another track has these channels: their frames could not be distinguished. */
   add(input: TrackInput, { rtp, rtcp }: Channels): boolean {
     if (this.#byChannel.has(rtp)) return false
     this.#inputs.push(input)
@@ -31,12 +31,12 @@ export class FrameRouter {
     return true
   }
 
-  /** Frames that came are still needed. */
+  /** Frames are held: their memory must not change. */
   get holds(): boolean {
     return this.#early !== undefined || this.#inputs.some((input) => input.holds)
   }
 
-  /** So many bytes came over the connection, with the frames among them. Throws RtpFramingError and Fault source_flood. */
+  /** Counts bytes that were read; the frames are views of them. Throws RtpFramingError and Fault source_flood. */
   noteRead(bytes: number): void {
     if (this.#early === undefined) for (const input of this.#inputs) input.noteRead(bytes)
     else if (this.#early.length > 0) {
@@ -45,7 +45,7 @@ export class FrameRouter {
     }
   }
 
-  /** The response to PLAY is here. */
+  /** The response to PLAY has come. */
   play(): void {
     const early = this.#early ?? []
     this.#early = undefined
@@ -66,7 +66,7 @@ export class FrameRouter {
   #route(channel: number, payload: Buffer): void {
     let input = this.#byChannel.get(channel)
     if (input === undefined) {
-      // Some servers use other channels than those of their response to SETUP.
+      // Some servers use other channels than their response to SETUP states.
       input = this.#inputs.find((candidate) => candidate.claims(payload))
       if (input !== undefined) this.#byChannel.set(channel, input)
     }

@@ -94,7 +94,7 @@ class SourceReading {
     }
     void connection.closed.then((error) => {
       if (error !== undefined) this.#break(error)
-      // Before that, the request that gets no response says more.
+      // Before that, the request without a response has a better error.
       else if (this.#playing) this.#end.resolve(sourceEnded('its server closed the connection'))
     })
   }
@@ -124,7 +124,7 @@ class SourceReading {
     this.#reportEvery(REPORT_INTERVAL_MS, carried)
   }
 
-  /** The tracks that the server sends: the video, and the KLV unless the server refuses it. */
+  /** Sets up the video, and the KLV unless the server refuses it. */
   async #setUpTracks(wanted: readonly Track[]): Promise<readonly CarriedTrack[]> {
     const carried: CarriedTrack[] = []
     for (const [at, track] of wanted.entries()) {
@@ -161,7 +161,7 @@ class SourceReading {
 
   #reportEvery(intervalMs: number, carried: readonly CarriedTrack[]): void {
     const ssrc = randomBytes(4).readUInt32BE()
-    // RFC 7022: a name that no other has and that tells nothing.
+    // A random name (RFC 7022).
     const cname = randomBytes(12).toString('base64')
     const timer = setInterval(() => {
       for (const { input, carrier } of carried) {
@@ -172,7 +172,7 @@ class SourceReading {
     this.#over.signal.addEventListener('abort', () => clearInterval(timer), { once: true })
   }
 
-  /** Requests of the server (RFC 2326 section 10): to a player they are questions, or the end. */
+  /** Answers requests of the server (RFC 2326 section 10); some end the session. */
   #answer(request: RtspRequest): void {
     const { connection } = this.#source.described
     const ends = request.method === 'TEARDOWN' || request.method === 'REDIRECT'

@@ -3,7 +3,7 @@ import type { ReceptionReport } from '../rtp/packet/rtcp.ts'
 /** A larger step of the sequence number is a restart of the source (RFC 3550 appendix A.1). */
 const MAX_DROPOUT = 3000
 
-/** What a receiver reports about one track (RFC 3550 sections 6.4.1, A.3 and A.8). */
+/** Reception statistics of one track (RFC 3550 sections 6.4.1, A.3 and A.8). */
 export class Reception {
   readonly #clockRate: number
   #ssrc = 0

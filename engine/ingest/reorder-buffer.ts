@@ -2,7 +2,7 @@ import { sequenceOf } from '../rtp/packet/packet.ts'
 
 /** A larger step of the sequence number is a restart of the source once a second packet confirms it (RFC 3550 appendix A.1). */
 const MAX_STEP = 3000
-/** Held at most, in packets: some 8 Mbit/s over the longest wait, several times. */
+/** Packets held: several times those of 8 Mbit/s during the longest wait. */
 const MAX_HELD = 1024
 
 interface ReorderOptions {

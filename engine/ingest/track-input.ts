@@ -17,15 +17,15 @@ interface TrackOutput {
   readonly onEnd: (how: string) => void
 }
 
-/** The packets of one track on their way from the connection into a stream. */
+/** Passes the packets of one track from the connection into a stream. */
 export class TrackInput {
   readonly #stream: RtpStream
   readonly #track: Track
-  /** The codec, if another one may follow unseen. */
+  /** The codec, if it is H.264 or H.265: some sources change between them without notice. */
   readonly #codec: NalCodec | undefined
   readonly #reception: Reception
   readonly #onEnd: (how: string) => void
-  /** When the answer to PLAY came, monotonic milliseconds, and the timestamp of that moment by RTP-Info. */
+  /** When the response to PLAY came, monotonic milliseconds, and the timestamp of that moment by RTP-Info. */
   #played = { atMs: 0, timestamp: undefined as number | undefined }
   /** RTP timestamp of the source at running time 0. */
   #zero: number | undefined
@@ -39,12 +39,12 @@ export class TrackInput {
     stream.setCaps(track.caps)
   }
 
-  /** Packets that came are still needed. */
+  /** Packets are held: their memory must not change. */
   get holds(): boolean {
     return this.#stream.holds
   }
 
-  /** So many bytes came over the connection, with the packets among them. */
+  /** Counts bytes that were read; the packets are views of them. */
   noteRead(bytes: number): void {
     this.#stream.noteRead(bytes)
   }
@@ -82,12 +82,12 @@ export class TrackInput {
     this.#stream.ingestPacket(packet)
   }
 
-  /** Some encoders change their codec inside a session: what follows is no picture of the one that was described. */
+  /** Some encoders change their codec inside a session: readers were described the previous one. */
   #endAtOtherCodec(packet: Buffer): void {
     const payload = this.#codec && payloadOf(packet)
     if (this.#codec === undefined || payload === undefined) return
     const { typeOf, fragment } = NAL_FORMATS[this.#codec]
-    // Most packets are; none that the other codec begins a parameter set with looks like one.
+    // Most packets are fragments; no parameter set of the other codec looks like one.
     if (typeOf(packet[payload.start] ?? 0) === fragment) return
     const other = otherCodec(this.#codec, packet.subarray(payload.start, payload.end))
     if (other !== undefined) this.#onEnd(`it goes on with ${other} instead of ${this.#codec}`)

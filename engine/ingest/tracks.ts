@@ -6,7 +6,7 @@ export interface Track {
   readonly control: string | undefined
   /** RTP payload type in the packets of the source. */
   readonly payload: number
-  /** Its timestamps are rewritten to begin at 0 with the answer to PLAY, so that tracks can be compared. */
+  /** Timestamps are rewritten to begin at 0 with the response to PLAY, so that tracks can be compared. */
   readonly caps: RtpCaps
 }
 
@@ -17,12 +17,12 @@ export interface Tracks {
 
 /** Payload type of KLV in our outputs, as in the launch lines. */
 const KLV_PAYLOAD = 97
-/** Media attributes that readers get: about the picture, not about the way it was transported. */
+/** Media attributes that are passed on to readers: they describe the picture, not its transport. */
 const PICTURE_ATTRIBUTES = ['framerate', 'framesize', 'x-framerate', 'x-dimensions', 'cliprect']
 
 /**
- * The video and the KLV track of a session description; undefined when a child has to read it: encrypted or MPEG-TS, or NAL units
- * out of their order (interleaved mode).
+ * The video and the KLV track of a session description; undefined when a child has to read it: encrypted, MPEG-TS, or NAL units that are
+ * out of order (interleaved mode).
  */
 export const tracksOf = (sdp: SessionDescription): Tracks | undefined => {
   const video = sdp.media.find((media) => media.type === 'video' && rtpmap(media) !== undefined)
@@ -73,7 +73,7 @@ const klvTrack = (media: SdpMedia): Track | undefined => {
   return { control: attribute(media, 'control'), payload, caps }
 }
 
-/** Not encrypted. Some servers name the transport, which SETUP negotiates; rtspsrc takes none of their media. */
+/** Not encrypted. Some servers add the transport, which SETUP negotiates; rtspsrc refuses their media. */
 const isPlainRtp = ({ protocol }: SdpMedia): boolean => /^RTP\/AVP(?:\/(?:TCP|UDP))?$/i.test(protocol)
 
 const isPayload = (payload: number): boolean => Number.isInteger(payload) && payload >= 0 && payload <= 127

@@ -20,14 +20,14 @@ export type ByteSource = (out: Writable) => void
 
 /** How often clients are checked, milliseconds. */
 const CHECK_MS = 1000
-/** How long a client that is disconnected may take to read what is left, milliseconds. */
+/** How long a disconnected client may take to read what is buffered, milliseconds. */
 const END_MS = 500
 
 type FormatName = 'video' | 'ts'
 
 /**
- * The live video of one pipeline over HTTP. Its clients are readers of the output's mount, beside those of RTSP: the same
- * places, the same start on demand, the same bounds for a slow one, the same end.
+ * The live video of one pipeline over HTTP. Its clients are readers of the output's mount like those of RTSP: the same limits,
+ * start on demand, and treatment of slow readers.
  */
 export class LiveVideo {
   readonly #parts: LiveParts
@@ -43,7 +43,7 @@ export class LiveVideo {
 
   /**
    * Admits a client. Waits for the start of a pipeline that is on demand or is being started. Throws CONFLICT with
-   * `details.reason` not_playing, no_pay0 or codec, SERVICE_UNAVAILABLE reader_limit, and what the start fails with.
+   * `details.reason` not_playing, no_pay0 or codec, SERVICE_UNAVAILABLE reader_limit, and the error of the start.
    */
   async open(format: FormatName, signal: AbortSignal): Promise<ByteSource> {
     const { point, release } = await this.#admit(signal)
@@ -72,7 +72,7 @@ export class LiveVideo {
     return readers + this.#expected >= options.maxReaders()
   }
 
-  /** Takes a place for a client until it joins or has gone: all who wait for the same start are admitted at once. */
+  /** Reserves a place for a client until it joins or disconnects: clients that wait for the same start are admitted at once. */
   #reserve(signal: AbortSignal): () => void {
     this.#expected += 1
     let held = true
@@ -132,7 +132,7 @@ export class LiveVideo {
   }
 }
 
-/** What is still buffered may be sent first. */
+/** Sends what is buffered first. */
 const end = (out: Writable): void => {
   out.end()
   setTimeout(() => out.destroy(), END_MS).unref()

@@ -30,7 +30,7 @@ class VideoSink extends ByteSink {
   readonly #source: FormatSource
   readonly #records: WeakMap<AccessUnit, Buffer>
   #config: DecoderConfig | undefined
-  /** The losses after which this client has had a key picture; -1 for one that came while the source was away. */
+  /** The loss after which this client has had a key picture; -1 when it came while the source was away. */
   #losses: number
   /** When source_lost was sent, monotonic milliseconds. */
   #lostSentMs: number | undefined

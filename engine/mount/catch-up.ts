@@ -1,10 +1,10 @@
 import type { AccessUnit } from '../rtp/access-unit.ts'
 
-/** A joining reader gets the cached GOP with its timestamps compressed to at most this much media time, */
+/** A joining reader gets the cached GOP with its timestamps compressed to at most this much media time … */
 const CATCH_UP_MS = 40
-/** or to this much for each picture, so that the times of a very long GOP still differ: two ticks of 90 kHz. */
+/** … or to this much for each picture, so that the times of a very long GOP still differ: two ticks of 90 kHz. */
 const CATCH_UP_MS_PER_UNIT = 2 / 90
-/** Nothing is compressed for who guesses the frame rate by the times of the first pictures, but when they would be later than this. */
+/** For a reader that guesses the frame rate by the first timestamps, only a longer GOP is compressed. */
 const MAX_GUESSED_MS = 500
 
 /** How to compress the media times of the cached GOP, monotonic milliseconds: linearly towards `referenceMs`, which keeps their order. */
@@ -18,8 +18,8 @@ export interface CatchUp {
 export const NO_CATCH_UP: CatchUp = { startMs: Number.NEGATIVE_INFINITY, referenceMs: Number.NEGATIVE_INFINITY, factor: 1 }
 
 /**
- * Plans the catch-up for the cached GOPs of a reader's tracks; without any, it starts at `nowMs`. `guessed`: nothing says
- * the frame rate but these times.
+ * Plans the catch-up for the cached GOPs of a reader's tracks; without any, it starts at `nowMs`. `guessed`: the
+ * reader guesses the frame rate by these times.
  */
 export const planCatchUp = (gops: readonly (readonly AccessUnit[])[], nowMs: number, guessed = false): CatchUp => {
   const times = gops.flatMap((units) => units.map((unit) => unit.mediaMs))

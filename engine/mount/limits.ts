@@ -13,13 +13,13 @@ export interface PublisherLimits {
   readonly sessionTimeoutMs: number
   /** A reader that accepts nothing for this long is dropped. */
   readonly stalledMs: number
-  /** Requests of one connection that may wait for their response. */
+  /** Requests of one connection that may wait for a response. */
   readonly pipelinedRequests: number
   /** Sustained requests per second of one connection; a burst may be ten times as many. */
   readonly requestsPerSecond: number
-  /** Bytes that one connection may send: requests and RTCP. A reader that plays sends some hundred in a second. */
+  /** Bytes that one connection may send: requests and RTCP. A playing reader sends a few hundred per second. */
   readonly received: Rate
-  /** The same for all connections of an address together, which opening one counts for as well. */
+  /** The same for all connections of an address together; opening one counts as well. */
   readonly receivedPerAddress: Rate
   /** Bytes of access units that may wait for one slow reader before it loses GOPs. */
   readonly queuedBytes: number
@@ -28,7 +28,7 @@ export interface PublisherLimits {
   /** Sessions over UDP; each uses a pair of ports per stream. */
   readonly udpSessions: number
   readonly udpSessionsPerAddress: number
-  /** The part of a mount's places that one address may take … */
+  /** The part of a mount's readers that may come from one address … */
   readonly shareOfReaders: number
   /** … if that is more than this many. */
   readonly readersPerAddress: number

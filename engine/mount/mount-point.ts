@@ -26,14 +26,14 @@ export interface MountStats {
   readonly worstLoss: number
 }
 
-/** What a mount needs of a session. */
+/** A session as a mount needs it. */
 export interface MountedSession {
   /** The reader's address, as `clientOf` of lib/access/rate-limit.ts groups them. */
   readonly client: string
   readonly reader: Reader
   /** Packet loss of the reader's newest report, 0 to 1. */
   readonly reportedLoss: number
-  /** Can go on when the codec changes. */
+  /** Can continue when the codec changes. */
   readonly anyFormat?: boolean
   end(): void
 }

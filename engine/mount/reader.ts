@@ -4,10 +4,10 @@ import { type CatchUp, compress, NO_CATCH_UP, planCatchUp } from './catch-up.ts'
 import type { PublisherLimits } from './limits.ts'
 import type { Sink } from './sink.ts'
 
-/** Sent entries that the queue may hold before it is compacted, for a reader that is always a little behind. */
+/** A queue with this many sent entries is compacted, for a reader that is always a little behind. */
 const COMPACT_AT = 256
 
-/** Units that may wait for one slow reader, however small: each keeps some hundred bytes besides its packets. More than a cached GOP has. */
+/** Units that may wait for one slow reader, however small: each needs some hundred bytes besides its packets. A cached GOP has fewer. */
 const MAX_QUEUED_UNITS = 16_384
 
 /** Counters of all readers of a mount. */
@@ -23,17 +23,17 @@ interface Track {
   /** Units up to this one belong to the cached GOP; their timestamps are compressed. */
   catchUpIndex: number
   lastIndex: number
-  /** What is sent instead of a unit, the same from the first `prepare` on. */
+  /** Returns what is sent in place of a unit; set by the first `prepare`. */
   replace: ReplaceUnit | undefined
 }
 
 type ReplaceUnit = (unit: AccessUnit) => AccessUnit
 
-/** How a client learns the frame rate. */
+/** How a reader learns the frame rate. */
 interface RateForReader {
-  /** What it gets instead of the units of a stream. */
+  /** Returns what it gets in place of the units of a stream. */
   readonly replaceFor: (stream: RtpStream) => ReplaceUnit
-  /** Its description did not say the rate. */
+  /** Its description did not state the rate. */
   readonly guessed: boolean
 }
 
@@ -65,7 +65,7 @@ export class Reader {
   #queue: Entry[] = []
   #head = 0
   #queuedBytes = 0
-  /** Bytes of the GOP that the reader began with, until its queue is empty: that one may be larger than what a slow reader may be behind. */
+  /** Bytes of the GOP that the reader began with, until its queue is empty: it may be larger than the limit. */
   #joinedBytes = 0
   #catchUp: CatchUp = NO_CATCH_UP
   #playing = false
@@ -146,7 +146,7 @@ export class Reader {
     if (this.#isOverLimit) this.#dropToKey()
   }
 
-  /** Everything that was offered has been handed to the sink. */
+  /** The queue is empty. */
   get drained(): boolean {
     return this.#head === this.#queue.length
   }

@@ -1,6 +1,6 @@
 import type { AccessUnit } from '../rtp/access-unit.ts'
 
-/** Sends the packets of one session: over its RTSP connection, or over UDP. */
+/** Sends the media of one reader: over its RTSP connection, over UDP, or as bytes of a format. */
 export interface Sink {
   /** True until the last unit has been handed to the kernel; then `onReady` is called. */
   readonly busy: boolean

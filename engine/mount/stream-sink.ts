@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream'
 import type { AccessUnit } from '../rtp/access-unit.ts'
 import type { Sink } from './sink.ts'
 
-/** A sink whose bytes go into a stream, a write for each access unit: busy until they are handed to the kernel. */
+/** A sink that writes to a stream, once for each access unit, and is busy until the kernel has taken the bytes. */
 export abstract class StreamSink implements Sink {
   readonly #out: Writable
   #waitingSinceMs: number | undefined
@@ -29,8 +29,8 @@ export abstract class StreamSink implements Sink {
   }
 
   /**
-   * Returns the number of bytes. The kernel accepts most writes at once, and a write without a callback is the cheapest in Node. Only a
-   * write behind another that is still pending needs the callback.
+   * Returns the number of bytes. The kernel takes most writes at once, and a write without a callback is the cheapest in Node.js. Only
+   * a write behind a pending one needs the callback.
    */
   protected write(data: Uint8Array): number {
     const out = this.#out

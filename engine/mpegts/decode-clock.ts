@@ -1,4 +1,4 @@
-/** Order of decoding of a stream with B-frames, from the times at which its pictures are shown: RTP carries no others. */
+/** Times of decoding of a stream with B-frames, from the times at which its pictures are shown: RTP has no others. */
 export class DecodeClock {
   #waiting: number[] = []
   #last = Number.NEGATIVE_INFINITY
@@ -8,8 +8,8 @@ export class DecodeClock {
   }
 
   /**
-   * When the next picture is decoded, 90 kHz ticks: the times of the pictures, sorted, so many pictures late as are reordered.
-   * Later than for the one before, and never later than the picture is shown.
+   * When the next picture is decoded, ticks of 90 kHz: the sorted times of the pictures, delayed by the number of reordered ones.
+   * Later than the one before, and never later than the picture is shown.
    */
   next(pts: number, reorderedPictures: number): number {
     if (this.#waiting.length === 0) {

@@ -26,7 +26,7 @@ const NOTHING = new Uint8Array(0)
 /** The first program with video. */
 export interface AnnouncedVideo {
   readonly program: number
-  /** The program whose map came first, which tsdemux takes also when it has no video. */
+  /** The program whose map came first: tsdemux takes it, also without video. */
   readonly firstProgram: number
   /** The stream types of its video. */
   readonly types: readonly number[]
@@ -57,7 +57,7 @@ export class KlvDemuxer {
   readonly #pat = new SectionAssembler()
   readonly #programMaps = new Map<number, SectionAssembler>()
   readonly #tracks = new Map<number, TrackState>()
-  /** Of the program with video whose map came first, which is the one that is played. */
+  /** The program with video whose map came first: the one that is played. */
   #followed: (ProgramVideo & { readonly mapPid: number }) | undefined
   #firstProgram: number | undefined
   #videoLost = false
@@ -69,19 +69,19 @@ export class KlvDemuxer {
     return this.#readMaps.size > 0 ? [...this.#tracks.values()].map(({ track }) => track) : null
   }
 
-  /** Whether KLV is announced; undefined until that is known, which takes the map of every program. */
+  /** Whether KLV is announced; undefined until the map of every program has been read. */
   get hasKlv(): boolean | undefined {
     if (this.#tracks.size > 0) return true
     const maps = [...this.#programMaps.keys()]
     return maps.length > 0 && maps.every((pid) => this.#readMaps.has(pid)) ? false : undefined
   }
 
-  /** The video stream that was announced first is announced no more, or of another type: a player of it gets nothing any more. */
+  /** The video stream that was announced first is no longer announced, or has another type: its players get nothing any more. */
   get videoLost(): boolean {
     return this.#videoLost
   }
 
-  /** The video to be shown; undefined before its program map. */
+  /** Undefined before its program map. */
   get announcedVideo(): AnnouncedVideo | undefined {
     if (this.#followed === undefined || this.#firstProgram === undefined) return undefined
     const { program, video } = this.#followed
@@ -158,7 +158,7 @@ export class KlvDemuxer {
     this.#firstProgram ??= map.program
     this.#follow(map, mapPid)
     const tracks = this.#isOfOtherVideo(map) ? [] : map.tracks
-    // Of this program: the maps of several may share a PID.
+    // Only those of this program: the maps of several may share a PID.
     this.#removeTracks(({ track }) => track.program === map.program && !tracks.some((announced) => sameTrack(announced, track)))
     for (const track of tracks)
       if (!this.#tracks.has(track.pid) && this.#tracks.size < MAX_TRACKS)
@@ -168,7 +168,7 @@ export class KlvDemuxer {
   #follow({ program, video }: ProgramVideo, mapPid: number): void {
     const before = this.#followed
     if (before === undefined) this.#followed = video.length === 0 ? undefined : { program, video, mapPid }
-    // Another program takes its place when its map is gone.
+    // Another program replaces it when its map is gone.
     else if (before.program === program || !this.#programMaps.has(before.mapPid)) {
       const [first = ''] = before.video
       this.#videoLost ||= before.program !== program || !video.includes(first)
@@ -195,7 +195,7 @@ export class KlvDemuxer {
     return counter === last ? 'repeated' : 'lost'
   }
 
-  /** Drops what is unfinished of a PID after a loss. */
+  /** Drops the unfinished data of a PID after a loss. */
   #onLoss(pid: number): void {
     this.counters.damaged += 1
     const state = this.#tracks.get(pid)

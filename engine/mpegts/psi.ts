@@ -17,7 +17,7 @@ interface KlvProgramMap {
 const MAX_SECTION = 1024
 const HEADER = 8
 const CRC = 4
-/** Further programs and KLV streams are ignored; no multiplex needs as many. */
+/** More programs or KLV streams are ignored. */
 const MAX_PROGRAMS = 32
 export const MAX_TRACKS = 32
 /** PIDs below are reserved for tables; 0x1FFF is the null packet (section 2.4.3.3, table 2-3). */

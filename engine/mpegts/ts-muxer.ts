@@ -4,7 +4,7 @@ export const PACKET_BYTES = 188
 const PAYLOAD_BYTES = 184
 const CLOCK_BYTES = 8
 
-/** PIDs whose packets are numbered; a place in this list stands for one of them. */
+/** PIDs with continuity counters. A `slot` is an index of this list. */
 const PIDS = [0, PMT_PID, VIDEO_PID, KLV_PID] as const
 
 /** The next continuity counter of each PID. */
@@ -32,14 +32,14 @@ export interface PictureTime {
   readonly key: boolean
 }
 
-/** The clock is so far behind the time of decoding: what a decoder has to take in a picture, 90 kHz ticks. */
+/** The clock is behind the time of decoding by this, so that a decoder has the whole picture; ticks of 90 kHz. */
 const CLOCK_LEAD = 50 * 90
 const MAX_KLV_BYTES = 65_000
 const VIDEO_STREAM_ID = 0xe0
 const PRIVATE_STREAM_ID = 0xbd
 export const PES_HEADER_BYTES = 19
 
-/** Multiplexes pictures and KLV into MPEG-TS (ISO/IEC 13818-1, MISB ST 1402): one program, its counters continue for ever. */
+/** Multiplexes pictures and KLV into MPEG-TS (ISO/IEC 13818-1, MISB ST 1402): one program, with counters that continue. */
 export class TsMuxer {
   readonly #counters = [0, 0, 0, 0]
 
@@ -53,14 +53,14 @@ export class TsMuxer {
     return Buffer.concat(sections.map((section, slot) => this.#packets(slot, Buffer.concat([Uint8Array.of(0), section]))))
   }
 
-  /** A picture in Annex B behind PES_HEADER_BYTES bytes of room, which this fills. Its packets carry the clock. */
+  /** A picture in Annex B, after PES_HEADER_BYTES bytes for the header that this writes. Its packets carry the clock. */
   video(data: Buffer, { pts, dts, key }: PictureTime): Buffer {
     const header = pesHeader(VIDEO_STREAM_ID, 0, pts, dts)
     header.copy(data, PES_HEADER_BYTES - header.length)
     return this.#packets(2, data.subarray(PES_HEADER_BYTES - header.length), { ticks: dts - CLOCK_LEAD, key })
   }
 
-  /** A KLV packet; what no PES packet can hold goes into further ones. */
+  /** A KLV packet; one that is too large for a PES packet goes into several. */
   klv(data: Uint8Array, pts: number): Buffer {
     const packets: Buffer[] = []
     for (let at = 0; at < data.length; at += MAX_KLV_BYTES) {

@@ -5,7 +5,7 @@ const FRAME_HEADER_BYTES = 4
 const TIMESTAMP_OFFSET = FRAME_HEADER_BYTES + 4
 /** A frame has 16 bits for the length of its packet. */
 const MAX_PACKET_BYTES = 65_535
-/** Of the first byte of an RTP packet. */
+/** In the first byte of an RTP packet. */
 const PADDING = 0x20
 
 /** The RTP header fields of a unit's packets. */
@@ -29,7 +29,7 @@ interface UnitFacts {
   readonly index: number
   /** A decoder can start here. */
   readonly key: boolean
-  /** After so many more pictures a decoder that started here shows whole ones; 0, or left out, where it does at once. */
+  /** A decoder that starts here shows incomplete pictures for this many more; 0, or left out, where it shows none. */
   readonly recoveryFrames?: number
   /** Time of the picture on the stream's timeline, monotonic milliseconds. */
   readonly mediaMs: number
@@ -138,12 +138,12 @@ export class AccessUnit implements UnitFacts {
     return payloads.length === 1 && payloads[0] ? payloads[0] : Buffer.concat(payloads)
   }
 
-  /** The NAL units that are whole in a packet; none of a codec without them. */
+  /** The NAL units that are whole in a packet; empty for other codecs. */
   nals(encodingName: string): readonly Buffer[] {
     return isNalCodec(encodingName) ? this.payloads().flatMap((payload) => wholeNals(NAL_FORMATS[encodingName], payload)) : []
   }
 
-  /** This unit with other NAL units instead of some that are whole in a packet, in as many packets; itself when nothing changes. */
+  /** A copy of the unit in which `change` has replaced NAL units that are whole in a packet; the unit itself when nothing changes. */
   withNals(encodingName: string, change: (nal: Buffer) => Buffer | undefined): AccessUnit {
     if (!isNalCodec(encodingName)) return this
     const before = this.packets()
@@ -173,14 +173,14 @@ export class AccessUnit implements UnitFacts {
     return framed
   }
 
-  /** Frees what readers shared; the unit itself may stay in a cache. */
+  /** Frees the copies that readers share; the unit itself may stay in a cache. */
   release(): void {
     this.#datagrams = undefined
     this.#otherChannel = undefined
   }
 }
 
-/** Padding goes, since its length counts from the end. */
+/** Drops the padding, whose length counts from the end. */
 const withPayload = (packet: Buffer, change: (payload: Buffer) => Buffer | undefined): Buffer => {
   const before = payloadOf(packet)
   if (before === undefined) return packet

@@ -17,14 +17,13 @@ export interface Gop {
 }
 
 /**
- * Caches the present GOP. Where pictures are refreshed gradually, a GOP stays until the pictures of the next one are whole, so that a
- * decoder that starts with it has a whole one. A GOP that exceeds the limits is dropped, and nothing is cached until the next key frame.
+ * Caches the present GOP. Where pictures are refreshed gradually, a GOP stays until the pictures of the next one are complete. A GOP that exceeds the limits is dropped, and nothing is cached until the next key frame.
  */
 export class GopCache {
   readonly #limits: GopLimits
   #units: AccessUnit[] = []
   #bytes = 0
-  /** Where in `#units` the next GOP begins whose pictures are not whole yet. */
+  /** Where in `#units` the next GOP begins, while its pictures are not complete. */
   #nextAt: number | undefined
 
   constructor(limits: Partial<GopLimits> = {}) {

@@ -1,6 +1,6 @@
-/** Listeners of one event. One that throws keeps neither the others nor the caller from going on; its first error is reported. */
+/** Listeners of one event. An error of one affects neither the others nor the caller; the first of each is reported. */
 export class Listeners<Args extends readonly unknown[]> {
-  /** Both sets are made with their first member: every pipeline has six of these objects, and most are empty. */
+  /** Both sets are created with their first member: each pipeline has six of these objects, and most are empty. */
   #listeners: Set<(...args: Args) => void> | undefined
   #faulty: WeakSet<(...args: Args) => void> | undefined
   readonly #onError: (error: unknown) => void
@@ -27,7 +27,7 @@ export class Listeners<Args extends readonly unknown[]> {
     }
   }
 
-  // One report for each listener: it may throw with every access unit.
+  // Once for each listener: it may throw with every access unit.
   #report(listener: (...args: Args) => void, error: unknown): void {
     this.#faulty ??= new WeakSet()
     if (this.#faulty.has(listener)) return

@@ -4,7 +4,7 @@ import type { Timeline } from './timeline.ts'
 
 /** A timestamp that goes back by more than this means that the source restarted; less is a reordered frame. */
 const BACKWARD_MS = 2_000
-/** So does one that runs ahead of the arrival by more than this. */
+/** One that is ahead of its arrival by more than this means the same. */
 const FORWARD_MS = 10_000
 /** Least step between two pictures of a stream without reordered frames. */
 const PICTURE_STEP_MS = 1
@@ -28,7 +28,7 @@ export class StreamClock {
   #last: { readonly raw: number; readonly extended: number; readonly arrivedMs: number } | undefined
   #anchorMs = 0
   #latestMs = Number.NEGATIVE_INFINITY
-  /** No frame is reordered: none may be earlier than the one before it. */
+  /** Frames are not reordered: none is earlier than the one before it. */
   keepsOrder = false
 
   constructor(timeline: Timeline, base: number) {
@@ -58,7 +58,7 @@ export class StreamClock {
     return this.#last !== undefined && ((raw - this.#last.raw) | 0) < 0
   }
 
-  /** The time of the unit that carries the child's timestamp `raw`; `restarted`: its source has begun anew. */
+  /** The time of the unit that carries the child's timestamp `raw`; `restarted`: its source has restarted. */
   map(raw: number, arrivedMs: number, restarted = false): UnitTime {
     const before = this.#last?.raw
     const extended = this.#extend(raw, arrivedMs, restarted)
@@ -80,7 +80,7 @@ export class StreamClock {
     return this.timestampAt(nowMs - this.#skew.value)
   }
 
-  /** tsdemux corrects the times of a transport stream that comes in bursts, back and forth by up to 140 ms. Slices of a picture may come one by one. */
+  /** tsdemux moves the times of a transport stream that comes in bursts by up to 140 ms in both directions. The slices of a picture may come as units of their own. */
   #earliestMs(isSamePicture: boolean): number {
     return isSamePicture ? this.#latestMs : this.#latestMs + PICTURE_STEP_MS
   }
@@ -100,14 +100,14 @@ export class StreamClock {
     return extended
   }
 
-  /** Timestamps wrap after half a day at 90 kHz, in which a sparse stream may be silent: of what `ticks` may mean, the nearest to the time that passed. */
+  /** Timestamps wrap every 13 hours at 90 kHz; a sparse stream may be silent for longer. Takes the number of wraps that fits the time that passed. */
   #unwrapped(ticks: number, passedMs: number): number {
     const wraps = Math.round(((passedMs * this.#rate) / 1000 - ticks) / 2 ** 32)
     return ticks + wraps * 2 ** 32
   }
 
   #start(raw: number, arrivedMs: number, jumped: boolean): number {
-    // After a jump inside a run the offset of the caps no longer holds.
+    // After a jump inside a run the offset of the caps is no longer valid.
     if (jumped) this.#origin = undefined
     const extended = this.#origin === undefined ? 0 : this.#unwrapped(raw - this.#origin, arrivedMs - this.#beganMs)
     const runningMs = (extended * 1000) / this.#rate
@@ -115,7 +115,7 @@ export class StreamClock {
       this.#anchorMs = arrivedMs
       this.#ownSkew.reset()
     } else this.#anchorMs = this.#timeline.anchor(this.#beganMs, runningMs, arrivedMs)
-    // Never behind what this stream has sent already, whatever the other streams did.
+    // Never before what this stream has sent, whatever the other streams did.
     const backMs = this.#latestMs + 1 - (this.#anchorMs + runningMs)
     if (backMs > 0) this.#anchorMs += backMs
     return extended

@@ -26,7 +26,7 @@ interface RtpStreamOptions {
   readonly gop?: Partial<GopLimits>
   /** Monotonic milliseconds. */
   readonly now?: () => number
-  /** Called with the first error of each listener that throws; without it the error is thrown where nothing catches it. */
+  /** Called with the first error of each listener that throws; by default the error is thrown and not caught. */
   readonly onListenerError?: (error: unknown) => void
 }
 
@@ -41,7 +41,7 @@ interface RtpStreamStats {
   readonly lastUnitMs: number | undefined
 }
 
-/** The child wrote bytes that are not RTP framed by RFC 4571; its pipe cannot be read any further. */
+/** The bytes are not RTP framed by RFC 4571; the pipe cannot be read any further. */
 export class RtpFramingError extends Error {
   constructor() {
     super('The media pipe does not carry framed RTP')
@@ -113,7 +113,7 @@ export class RtpStream {
     return { ...this.#stats, gaps: this.#sequences.gaps + this.#gapsOfChildren }
   }
 
-  /** The child has found a gap in what it reads. */
+  /** Counts a gap that the child has found in what it reads. */
   noteGap(): void {
     this.#gapsOfChildren += 1
   }
@@ -285,7 +285,7 @@ const throwUncaught = (error: unknown): void =>
     throw error
   })
 
-// The timestamp offset of the run before was random: it does not apply to this one.
+// The timestamp offset of the previous run was random: it does not apply to this one.
 const withoutOffset = (caps: RtpCaps): RtpCaps => ({
   ...caps,
   parameters: new Map([...caps.parameters].filter(([name]) => name !== 'timestamp-offset')),

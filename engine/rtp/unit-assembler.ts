@@ -2,13 +2,13 @@ import { keyFrameDetector } from '../codec/key-frame.ts'
 import { bytesOf, hasMarker, type Payload, timestampOf } from './packet/packet.ts'
 import { continuesPicture, isIntraEntry } from './repair/slices.ts'
 
-/** How long to wait for more packets of a unit without a marker, milliseconds; longer once markers have been seen. */
+/** How long an open unit waits for its next packet, milliseconds: until markers have been seen, and after that. */
 interface Patience {
   readonly unmarked: number
   readonly marked: number
 }
 
-/** By where the packets come from: a pipe of a child, or a network that may bring a key frame in many pieces. */
+/** A network may bring a key frame in many pieces. */
 const PATIENCE = {
   child: { unmarked: 2, marked: 25 },
   network: { unmarked: 100, marked: 250 },
@@ -19,13 +19,13 @@ type Origin = keyof typeof PATIENCE
 const MAX_UNIT_PACKETS = 16_384
 /** A unit with more bytes is dropped, like a GOP that the cache cannot hold. */
 const MAX_UNIT_BYTES = 32 * 1024 * 1024
-/** Packets are views of what was read, and keep what came beside them: a unit that keeps more is dropped as well. */
+/** Packets are views of larger reads and keep them in memory: a unit that keeps more is dropped as well. */
 const MAX_READ_BYTES = 2 * MAX_UNIT_BYTES
 
 interface UnitEvents {
   /** The packets of one access unit, their RTP timestamp, and whether a decoder can start at it. */
   readonly onUnit: (payloads: readonly Payload[], timestamp: number, key: boolean) => void
-  /** So many packets of a unit that is too large were dropped. */
+  /** Called with the number of packets dropped from a unit that is too large. */
   readonly onDropped: (packets: number) => void
 }
 
@@ -36,7 +36,7 @@ export class UnitAssembler {
   #startsKeyFrame = keyFrameDetector('')
   #payloads: Payload[] = []
   #bytes = 0
-  /** Read since the unit began. */
+  /** Bytes read since the unit began. */
   #readBytes = 0
   /** The unit was too large: the rest of it is dropped as well. */
   #dropping = false
@@ -47,7 +47,7 @@ export class UnitAssembler {
   #marked = false
   /** The source marks every slice, so that only another timestamp or a silence ends a picture. */
   #marksSlices = false
-  /** The present run has key frames that say that they are. */
+  /** The present run has key frames that are marked as such. */
   #hasKeys = false
   #patience: Patience = PATIENCE.child
   #timer: NodeJS.Timeout | undefined
@@ -100,7 +100,7 @@ export class UnitAssembler {
     }
   }
 
-  /** So many bytes were read, of this stream and of others. */
+  /** Counts bytes that were read, for this stream and for others. */
   noteRead(bytes: number): void {
     if (this.#payloads.length === 0) return
     this.#readBytes += bytes

@@ -1,7 +1,7 @@
 import { CODECS } from '../../codec/codecs.ts'
 import { nalBytes } from '../../codec/nal.ts'
 
-/** Whether the pictures of a stream come in the order in which they are shown: its sequence parameter sets say that it has no B-frames. */
+/** Whether the sequence parameter sets state that pictures come in the order in which they are shown: the stream has no B-frames. */
 export const keepsOrder = (encodingName: string, parameters: ReadonlyMap<string, string>): boolean => {
   const codec = CODECS.get(encodingName)
   if (codec === undefined) return false

@@ -7,7 +7,7 @@ import { withoutStartCodes } from './start-codes.ts'
 /** The packets of an access unit that readers get, before they are fragmented. */
 export interface RepairedUnit {
   readonly packets: readonly Buffer[]
-  /** The sequence number of each packet in the series of its source, moved by what was added or left out before it. */
+  /** The sequence number of each packet in the series of its source, moved by the packets added or left out before it. */
   readonly sequences: readonly number[]
   /** A decoder can start here. */
   readonly key: boolean
@@ -17,15 +17,15 @@ export interface RepairedUnit {
 interface Part {
   readonly sequence: number
   readonly marker: boolean
-  /** As it came, while nothing in it has to change. */
+  /** As received, unless it has to change. */
   readonly packet: Buffer | undefined
   /** Its NAL units, or one fragment. */
   readonly nals: readonly Buffer[]
 }
 
 /**
- * What the parsers and payloaders of our own launch lines do, for the H.264 and H.265 packets of another payloader: parameter sets
- * once and before the slices of every key frame, so that a reader can begin at any of them.
+ * Does for H.264 and H.265 packets of another payloader what the parsers and payloaders of our launch lines do: puts the parameter sets
+ * before the slices of every key frame, once, so that a reader can start at any of them.
  */
 export class NalRepair {
   readonly #format: NalFormat
@@ -35,7 +35,7 @@ export class NalRepair {
   /** RTP timestamp of the picture whose first slices came as a key frame. */
   #keyTimestamp: number | undefined
 
-  /** `parameters`: those of the caps. Larger aggregation packets are taken apart, since they cannot be fragmented. */
+  /** `parameters`: those of the caps. Aggregation packets that are larger than `maxPacketBytes` are split: they cannot be fragmented. */
   constructor(
     codec: NalCodec,
     { parameters, maxPacketBytes }: { readonly parameters: ReadonlyMap<string, string>; readonly maxPacketBytes: number },
@@ -50,7 +50,7 @@ export class NalRepair {
     return this.#sets.newParameters()
   }
 
-  /** Takes the units of one run in order. Never throws: what it cannot parse stays as it is. */
+  /** Takes the units of one run in order. Never throws: packets that cannot be parsed stay as they are. */
   repair(payloads: readonly Payload[], timestamp: number, key: boolean): RepairedUnit {
     const separated = withoutStartCodes(this.#format, payloads)
     if (separated === undefined) return this.#repair(payloads, timestamp, key)
@@ -62,7 +62,7 @@ export class NalRepair {
   }
 
   #repair(payloads: readonly Payload[], timestamp: number, key: boolean): RepairedUnit {
-    // Some cameras set the marker on every slice: the second slice of a key frame is no place to start.
+    // Some cameras set the marker on every slice: a decoder cannot start at the second slice of a key frame.
     const starts = key && timestamp !== this.#keyTimestamp
     if (key) this.#keyTimestamp = timestamp
     else if (timestamp !== this.#keyTimestamp) this.#keyTimestamp = undefined
@@ -74,7 +74,7 @@ export class NalRepair {
     return { ...this.#rebuild(parts, missing), key: starts }
   }
 
-  /** The types of the parameter sets before the first slice, whether there are some after it, and aggregates that are too large. */
+  /** The types of the parameter sets before the first slice, whether there are some after it, and whether an aggregate is too large. */
   #inspect(payloads: readonly Payload[]) {
     const format = this.#format
     const before = new Set<number>()
@@ -136,7 +136,6 @@ export class NalRepair {
     const [sequence, marker] = [sequenceOf(packet), hasMarker(packet)]
     const isAggregate = format.typeOf(payload[0] ?? 0) === format.aggregation
     const nals = isAggregate && (apart || packet.length > this.#maxPacketBytes) ? aggregated(format, payload) : undefined
-    // What cannot be parsed stays as it is.
     return nals === undefined || nals.length === 0
       ? { sequence, marker, packet, nals: [payload] }
       : { sequence, marker, packet: undefined, nals }

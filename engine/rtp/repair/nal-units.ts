@@ -4,9 +4,9 @@ import type { Payload } from '../packet/packet.ts'
 /** NAL units of H.264 and H.265, and how they are put into RTP packets. */
 export interface NalFormat extends RtpLayout {
   readonly isSlice: (type: number) => boolean
-  /** A type that a packet can carry alone or in fragments: decoders ignore the others, and RTP has other uses for them. */
+  /** A packet can carry this type whole or in fragments. Decoders ignore the others, and RTP gives them other meanings. */
   readonly isCarried: (type: number) => boolean
-  /** Units before the slices, in which some cameras send what follows as well; 0 is what a start code looks like. */
+  /** Units before the slices, to which some cameras append the following ones; 0 is the first byte of a start code. */
   readonly maySpillOver: (type: number) => boolean
   /** A picture that a decoder can start at. */
   readonly isRandomAccess: (type: number) => boolean
@@ -56,7 +56,7 @@ export const wholeNals = (format: NalFormat, payload: Buffer): readonly Buffer[]
   return type < format.aggregation ? [payload] : []
 }
 
-/** A payload with other NAL units instead of some that are whole in it; undefined when `change` answers that for all. */
+/** The payload after `change` has replaced NAL units that are whole in it; undefined when it replaces none. */
 export const replaceNals = (format: NalFormat, payload: Buffer, change: (nal: Buffer) => Buffer | undefined): Buffer | undefined => {
   const nals = wholeNals(format, payload)
   const changed = nals.map(change)
@@ -66,7 +66,7 @@ export const replaceNals = (format: NalFormat, payload: Buffer, change: (nal: Bu
   return Buffer.concat([payload.subarray(0, format.headerBytes), ...sized])
 }
 
-/** The type of the NAL unit that begins with the payload; that of the first fragment's unit, undefined for a later one. */
+/** The type of the NAL unit that begins in the payload; undefined for a fragment other than the first. */
 export const firstTypeOf = (format: NalFormat, { packet, start, end }: Payload): number | undefined => {
   const type = format.typeOf(start < end ? (packet[start] ?? 0) : 0)
   if (type !== format.fragment) return type

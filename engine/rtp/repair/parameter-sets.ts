@@ -1,9 +1,9 @@
 import { NAL_FORMATS, type NalCodec } from './nal-units.ts'
 
-/** No encoder uses more, and no set is larger. */
+/** More, or larger, than encoders use. */
 const MAX_SETS = 64
 const MAX_SET_BYTES = 8 * 1024
-/** Of all sets: they go before each key frame that comes without its own, however small that is. */
+/** All sets together: they are sent with each key frame that comes without its own, however small that is. */
 const MAX_BYTES = 16 * 1024
 
 /** The parameter sets of a stream: the newest of each type and id, in the order in which a decoder needs them. */

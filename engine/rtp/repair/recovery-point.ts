@@ -4,12 +4,12 @@ import { nalStarts } from './slices.ts'
 
 const SEI = 6
 const RECOVERY_POINT = 6
-/** A message of another kind that is longer hides those behind it. */
+/** Only this much is searched. */
 const MAX_SEI_BYTES = 512
 
 /**
- * After how many more pictures one that a decoder starts at is followed by whole ones (recovery_frame_cnt, ITU-T H.264 section D.2.8).
- * Encoders without key frames, as of drones, refresh a part of each picture (intra refresh), and mark where that begins.
+ * For how many pictures a decoder that starts at this one shows incomplete ones (recovery_frame_cnt, ITU-T H.264 section D.2.8).
+ * Encoders without key frames, as in drones, refresh a part of each picture (intra refresh) and mark where that begins.
  */
 export const recoveryFrames = (encodingName: string, payloads: readonly Buffer[]): number => {
   if (encodingName !== 'H264') return 0
@@ -24,7 +24,7 @@ export const recoveryFrames = (encodingName: string, payloads: readonly Buffer[]
   return 0
 }
 
-/** Of the messages of an SEI unit without its header (section 7.3.2.3.1); undefined when none marks a recovery point. */
+/** Takes an SEI unit without its header (section 7.3.2.3.1); undefined when no message marks a recovery point. */
 const recoveryFrameCount = (messages: Uint8Array): number | undefined => {
   let at = 0
   const number = (): number => {

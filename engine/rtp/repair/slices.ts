@@ -1,7 +1,7 @@
 import { BitReader } from '../../codec/bits.ts'
 import { aggregated, firstType, isNalCodec, NAL_FORMATS, type NalFormat } from './nal-units.ts'
 
-/** The begin of a NAL unit in a packet: its type, and what follows its header. */
+/** The beginning of a NAL unit in a packet: its type, and the bytes after its header. */
 interface NalStart {
   readonly type: number
   readonly body: Buffer
@@ -41,8 +41,8 @@ const isIntra = (body: Buffer): boolean => {
 }
 
 /**
- * Whether a unit of H.264 that is neither IDR nor marked as a recovery point is an intra picture with a sequence parameter set of its
- * own: where a stream without either of them is meant to be begun. Not certain, since later pictures may refer to earlier ones.
+ * Whether a unit of H.264 that is neither an IDR picture nor marked as a recovery point is an intra picture with its own sequence
+ * parameter set: the place to start in a stream that has neither. Not certain, since later pictures may refer to earlier ones.
  */
 export const isIntraEntry = (encodingName: string, payloads: Iterable<Buffer>): boolean => {
   if (encodingName !== 'H264') return false

@@ -4,17 +4,17 @@ import { firstTypeOf, type NalFormat } from './nal-units.ts'
 
 interface Separated {
   readonly payloads: readonly Payload[]
-  /** By how many packets there are more; the sequence numbers of the later packets of the unit count them already. */
+  /** Number of packets added; the sequence numbers of the later packets of the unit include them. */
   readonly added: number
 }
 
 const START_CODE = Buffer.from([0, 0, 1])
-/** NAL units that a unit is separated into; one with more stays as it is. */
+/** A unit with more NAL units stays as it is. */
 const MAX_NALS = 256
 
 /**
- * Some cameras send parameter sets and slices as one NAL unit, with the start codes of Annex B between them (no NAL unit contains
- * one, ITU-T H.264 section 7.4.1). Answers each NAL unit in a packet of its own; undefined when there is nothing to separate.
+ * Some cameras send parameter sets and slices as one NAL unit, with the start codes of Annex B between them. A NAL unit contains none
+ * (ITU-T H.264 section 7.4.1). Returns each NAL unit in a packet of its own; undefined when there is nothing to separate.
  */
 export const withoutStartCodes = (format: NalFormat, payloads: readonly Payload[]): Separated | undefined => {
   let out: Payload[] | undefined
@@ -37,7 +37,7 @@ export const withoutStartCodes = (format: NalFormat, payloads: readonly Payload[
   return out && { payloads: out, added }
 }
 
-/** The packets of the NAL unit that begins here; undefined where no start code may be in it, or its end is missing. */
+/** The packets of the NAL unit that begins here; undefined when it may have no start code in it, or its end is missing. */
 const packetsOfUnit = (format: NalFormat, payloads: readonly Payload[], at: number): readonly [Payload, ...Payload[]] | undefined => {
   const first = payloads[at]
   const type = first && firstTypeOf(format, first)
@@ -47,7 +47,7 @@ const packetsOfUnit = (format: NalFormat, payloads: readonly Payload[], at: numb
   let end = at + 1
   while (!isLastFragment(format, last)) {
     const next = payloads[end]
-    // Another unit begins, or none: the end of this one is missing.
+    // The end of this unit is missing.
     if (next === undefined || firstTypeOf(format, next) !== undefined) return undefined
     last = next
     end += 1
@@ -55,7 +55,7 @@ const packetsOfUnit = (format: NalFormat, payloads: readonly Payload[], at: numb
   return [first, ...payloads.slice(at + 1, end)]
 }
 
-/** An empty payload is none, whatever the padding behind it looks like. */
+/** The byte after an empty payload is padding. */
 const isFragment = ({ typeOf, fragment }: NalFormat, { packet, start, end }: Payload): boolean =>
   start < end && typeOf(packet[start] ?? 0) === fragment
 
@@ -69,7 +69,7 @@ const wholeUnit = (format: NalFormat, packets: readonly [Payload, ...Payload[]])
   return Buffer.concat([format.headerOf(first), ...packets.map((payload) => bytesOf(payload).subarray(format.headerBytes + 1))])
 }
 
-/** The NAL units between start codes; undefined when there are none. One that no packet can carry is left out. */
+/** The NAL units between start codes, without those that no packet can carry; undefined without start codes. */
 const nalUnits = ({ typeOf, isCarried }: NalFormat, bytes: Buffer): readonly Buffer[] | undefined => {
   const units: Buffer[] = []
   let from = 0
@@ -84,7 +84,7 @@ const nalUnits = ({ typeOf, isCarried }: NalFormat, bytes: Buffer): readonly Buf
   return nals.length === 0 ? undefined : nals
 }
 
-/** Of a start code of four bytes, or trailing_zero_8bits. */
+/** The zeros belong to a start code of four bytes, or are trailing_zero_8bits. */
 const withoutTrailingZeros = (unit: Buffer): Buffer => {
   let end = unit.length
   while (end > 0 && unit[end - 1] === 0) end -= 1

@@ -46,7 +46,7 @@ const ALGORITHMS = ['SHA-256', 'MD5']
 
 type Verdict = 'right' | 'stale' | 'wrong'
 
-/** Asks readers for user name and password (RFC 7616, RFC 7617), while credentials are set. */
+/** Requires user name and password of readers (RFC 7616, RFC 7617) while credentials are set. */
 export class Authenticator {
   readonly #log: Log
   readonly #nowMs: () => number
@@ -59,7 +59,7 @@ export class Authenticator {
     this.#failures = new FailedAttempts(options.failuresPerMinute)
   }
 
-  /** Sets the credentials that readers need, undefined for none. Returns whether readers that are there may not stay. */
+  /** Sets the credentials that readers need, undefined for none. Returns whether connected readers must be disconnected. */
   require(credentials: ReaderCredentials | undefined): boolean {
     const { username, password } = this.#credentials ?? {}
     const changed = credentials !== undefined && (credentials.username !== username || credentials.password !== password)
@@ -90,8 +90,8 @@ export class Authenticator {
 }
 
 /**
- * 401 with a header per scheme. live555 and ffmpeg use the last Digest that they find, so the one that all clients support is
- * the last; live555 expects realm, nonce and stale first, in this order.
+ * 401 with a challenge per scheme. live555 and ffmpeg use the last Digest challenge, so that is the one which all clients support;
+ * live555 expects realm, nonce and stale first, in this order.
  */
 const challenge = ({ secure }: Peer, nonce: string, stale = ''): Refusal => {
   const digests = ALGORITHMS.map((algorithm) => `Digest realm="${REALM}", nonce="${nonce}"${stale}, algorithm=${algorithm}, qop="auth"`)

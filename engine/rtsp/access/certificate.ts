@@ -10,16 +10,16 @@ export interface CertificateFiles {
   readonly key: string
 }
 
-/** What a TLS server needs of them. */
+/** Their contents. */
 export interface LoadedCertificate {
   readonly cert: Buffer
   readonly key: Buffer
 }
 
-/** The files are looked at no more often than this. */
+/** Least time between two checks of the files. */
 const CHECK_EVERY_MS = 1000
 
-/** A certificate with its key, read again when the files change. What cannot be read leaves the one before it in use. */
+/** A certificate with its key, read again when the files change. The previous one stays in use when they cannot be read. */
 export class Certificate {
   readonly #files: CertificateFiles
   readonly #log: Log
@@ -50,7 +50,7 @@ export class Certificate {
       const version = (await Promise.all([versionOf(cert), versionOf(key)])).join(' ')
       if (version === this.#version) return this.#loaded
       const [certText, keyText] = await Promise.all([readFile(cert), readFile(key)])
-      // Throws when one is not PEM, or when they do not belong together: one file may be new and the other not yet.
+      // Throws when one is not PEM, or when they do not match: one file may have been replaced before the other.
       createSecureContext({ cert: certText, key: keyText })
       this.#loaded = { cert: certText, key: keyText }
       this.#version = version

@@ -1,7 +1,7 @@
 import { clientOf } from '../../../lib/access/client-of.ts'
 
 const WINDOW_MS = 60_000
-/** Most addresses remembered; beyond it the one that failed least recently is dropped. */
+/** Addresses remembered; the one that failed least recently is dropped first. */
 const MAX_CLIENTS = 10_000
 
 /** Wrong credentials per address (an IPv4 address or an IPv6 /64) in the last minute. */
@@ -26,7 +26,7 @@ export class FailedAttempts {
   add(address: string, nowMs: number): void {
     const client = clientOf(address)
     const recent = [...this.#recent(client, nowMs), nowMs]
-    // A Map keeps the order of insertion; the address that failed last moves to the end.
+    // A Map keeps the order of insertion: the address that failed last moves to the end.
     this.#times.delete(client)
     this.#times.set(client, recent)
     if (this.#times.size > this.#maxClients) this.#times.delete(this.#times.keys().next().value ?? client)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 
 const LIFETIME_MS = 5 * 60_000
-/** Nonces of one connection that are valid at a time; a reader uses the newest. */
+/** Nonces of one connection that are valid at the same time; a reader uses the newest. */
 const MAX_VALID = 8
 
 /** The nonces of one connection (RFC 7616 section 3.3): random, valid on this connection only and for some minutes. */

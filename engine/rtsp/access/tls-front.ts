@@ -8,18 +8,18 @@ interface TlsFrontOptions {
   readonly log: Log
   /** For the first byte, and for the handshake. */
   readonly handshakeMs: number
-  /** A connection that speaks plain RTSP, or the decrypted side (a TLSSocket) of one that speaks TLS. */
+  /** Called with a connection of plain RTSP, or the decrypted side (a TLSSocket) of one with TLS. */
   readonly onConnection: (socket: Socket) => void
 }
 
-/** Content type `handshake` of TLS (RFC 8446 section 5.1), which a ClientHello begins with. No RTSP message does. */
+/** Content type `handshake` of TLS (RFC 8446 section 5.1): the first byte of a ClientHello, and of no RTSP message. */
 const TLS_HANDSHAKE = 0x16
 
 /** Serves RTSP and RTSP over TLS on one port: the first byte of a connection decides. */
 export class TlsFront {
   readonly #options: TlsFrontOptions
   readonly #certificate: Certificate
-  /** Never listens; connections are handed to it. */
+  /** Does not listen; connections are passed to it. */
   readonly #server: Server
   #inUse: LoadedCertificate | undefined
 
@@ -31,7 +31,7 @@ export class TlsFront {
       options.log.debug('rtsp_dropped', { reason: error.message, remote: socket.remoteAddress })
       socket.destroy()
     })
-    // A mistake in the files is logged at start, not at the first reader.
+    // Logs a mistake in the files at start instead of at the first reader.
     void this.#certificate.read()
   }
 

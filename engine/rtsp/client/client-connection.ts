@@ -7,39 +7,39 @@ import type { RtspMessage, RtspRequest, RtspResponse } from '../protocol/message
 import { MessageParser } from '../protocol/message-parser.ts'
 import { ReceiveBuffer } from './receive-buffer.ts'
 
-/** A server that lets more than this wait does not read what it is sent. */
+/** A server that leaves more than this unread does not read at all. */
 const MAX_UNREAD_BYTES = 64 * 1024
 
-/** More in a row than this is no slip of a camera, but another protocol. */
+/** More stray bytes in a row are another protocol, not a mistake of a camera. */
 const MAX_STRAY_BYTES = 64 * 1024
 
 /** Frames, requests and responses: 500 Mbit/s in packets of 1,250 bytes. A read of 64 kB may hold 16,000 without content. */
 const MESSAGES = { perSecond: 50_000, burst: 8000 } as const
 
-/** Responses that come later than this many requests are taken for those of a present one. */
+/** Abandoned requests whose late responses are recognized. */
 const MAX_ABANDONED = 8
 
 /** The server closed the connection before it answered. */
 export class ClosedEarly extends Error {}
 
-/** The server does not read what it is sent. */
+/** The server does not read. */
 export class UnreadError extends Error {}
 
 /** The server sends more messages than any stream has. */
 export class FloodError extends Error {}
 
-/** What else comes over the connection, besides the responses. */
+/** Everything but responses that comes over the connection. */
 interface ConnectionHandlers {
   /** A frame of interleaved RTP or RTCP. Its payload stays valid as long as `holdsFrames` says so. */
   readonly onFrame: (channel: number, payload: Buffer) => void
   readonly onRequest: (request: RtspRequest) => void
-  /** So many bytes were read, of frames and of anything else; called after what they have completed. */
+  /** Called with the number of bytes read, after the frames and messages that they completed. */
   readonly onRead: (bytes: number) => void
-  /** Whether payloads of frames are still needed; asked after each chunk. */
+  /** Whether payloads of frames are still needed; called after each chunk. */
   readonly holdsFrames: () => boolean
 }
 
-/** What comes besides the responses is dropped. */
+/** Drops everything but responses. */
 export const IGNORE: ConnectionHandlers = { onFrame: () => {}, onRequest: () => {}, onRead: () => {}, holdsFrames: () => false }
 
 interface Pending {
@@ -48,8 +48,8 @@ interface Pending {
 }
 
 /**
- * A connection to an RTSP server, as its client. The certificate of rtsps:// is not verified: cameras sign their own. TLS hides the
- * stream, it does not prove who sends it.
+ * A connection to an RTSP server, as its client. The certificate of rtsps:// is not verified: cameras sign their own. TLS encrypts the
+ * stream and does not authenticate the server.
  */
 export class ClientConnection {
   /** Resolves when the connection is closed: to the error that broke it, undefined when the server or `close` closed it. */
@@ -60,7 +60,7 @@ export class ClientConnection {
   readonly #allowance = new Allowance(MESSAGES, performance.now())
   #pending: Pending | undefined
   #cseq = 0
-  /** Numbers of requests that are not waited for any more. */
+  /** CSeq of requests whose responses are no longer awaited. */
   readonly #abandoned = new Set<number>()
   #error: unknown
 
@@ -72,7 +72,7 @@ export class ClientConnection {
     socket.on('error', (error) => {
       this.#error ??= error
     })
-    // The server sends nothing after its end of the connection is closed.
+    // The server sends nothing more.
     socket.once('end', () => socket.destroy())
     socket.once('close', () => {
       this.#pending?.reject(this.#error ?? new ClosedEarly())
@@ -177,7 +177,7 @@ export class ClientConnection {
     else this.#socket.write(data)
   }
 
-  /** Whether a part of what was read is still needed. */
+  /** Whether a part of the read bytes is still needed. */
   get #holds(): boolean {
     return this.#parser.holds || this.handlers.holdsFrames()
   }
@@ -194,14 +194,14 @@ export class ClientConnection {
   }
 
   #take(message: RtspMessage): void {
-    // What came in the same read as the end is not of interest.
+    // Messages after the end, in the same read.
     if (this.#socket.destroyed) return
     if (message.kind === 'interleaved') this.handlers.onFrame(message.channel, message.payload)
     else if (message.kind === 'request') this.handlers.onRequest(message)
     else if (!this.#abandoned.delete(Number(message.headers.get('cseq')))) this.#pending?.resolve(message)
   }
 
-  // By their own numbers alone: some servers send a wrong one or none.
+  // Only late responses are matched by CSeq: some servers send a wrong one or none.
   #abandon(cseq: number): void {
     this.#abandoned.add(cseq)
     const [oldest] = this.#abandoned

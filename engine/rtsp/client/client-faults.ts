@@ -4,7 +4,7 @@ import { TRANSPORT_REFUSED } from '../../gst/bus-errors.ts'
 import { RtspProtocolError } from '../protocol/message-parser.ts'
 import { FloodError, UnreadError } from './client-connection.ts'
 
-/** `cause` of the fault of a source that the engine does not understand: a child tries next. */
+/** `cause` of the fault of a source that the engine cannot read itself: a child tries next. */
 export const NOT_UNDERSTOOD = 'not_understood'
 
 /** `why` completes "The engine cannot read this source itself:". */
@@ -30,10 +30,10 @@ export const breakFault = (error: unknown, shown: string): Fault => {
   return new Fault('unreachable', 'The connection to the source was lost.', { cause: error })
 }
 
-/** Statuses that a child would get as well, so that it need not try. */
+/** Statuses that a child would get as well: it does not try. */
 const SAME_FOR_ALL = new Set([401, 403, 453, 503])
 
-/** The fault of a response to SETUP or PLAY that is no success. */
+/** The fault of an unsuccessful response to SETUP or PLAY. */
 export const refusal = (method: string, status: number, shown: string, hasCredentials: boolean): Fault => {
   const known = SAME_FOR_ALL.has(status) ? statusFault(status, shown, hasCredentials) : undefined
   return known ?? notUnderstood(shown, `it answers ${method} with ${status}`)

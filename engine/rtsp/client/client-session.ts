@@ -8,14 +8,15 @@ import { notUnderstood, refusal, transportRefused } from './client-faults.ts'
 import { baseUrl, controlUrl } from './control-url.ts'
 import { type Described, requestUrl } from './describe-source.ts'
 
-/** The first request, and the ones after a challenge and a stale nonce. */
+/** The first request, and those after a challenge and a stale nonce. */
 const MAX_TRIES = 3
+
 /** A track of the session description, as the session needs it. */
 interface SessionTrack {
   readonly control: string | undefined
 }
 
-/** Statuses of a SETUP at a wrong address: some servers name a base in Content-Base at which they do not know their own tracks. */
+/** Statuses of SETUP at a wrong address: some servers send a Content-Base under which they do not find their own tracks. */
 const WRONG_ADDRESS = new Set([400, 404, 405, 451, 454, 459])
 
 /** One RTSP session as its client, over the connection of its description (RFC 2326). Requests are made one after the other. */
@@ -25,7 +26,7 @@ export class ClientSession {
   #base: string
   #session: SessionField | undefined
 
-  /** `signal` ends the waiting for responses. */
+  /** `signal` ends waiting for responses. */
   constructor(described: Described, signal: AbortSignal) {
     this.#described = described
     this.#signal = signal
@@ -41,7 +42,7 @@ export class ClientSession {
     return this.#session?.timeoutSeconds ?? 60
   }
 
-  /** Sets up a track over TCP; answers the channels that the server uses. Throws Fault. */
+  /** Sets up a track over TCP; returns the channels that the server uses. Throws Fault. */
   async setUp(track: SessionTrack, asked: Channels): Promise<Channels> {
     const field = await this.#setUp(track, 'TCP', `RTP/AVP/TCP;unicast;interleaved=${asked.rtp}-${asked.rtcp}`)
     const channels = parseChannels(field, asked)
@@ -49,7 +50,7 @@ export class ClientSession {
     return channels
   }
 
-  /** Sets up a track over UDP, to two ports of this host; answers where the server sends from. Throws Fault. */
+  /** Sets up a track over UDP, to two ports of this host; returns where the server sends from. Throws Fault. */
   async setUpUdp(
     track: SessionTrack,
     { rtpPort, rtcpPort }: { readonly rtpPort: number; readonly rtcpPort: number },
@@ -59,7 +60,7 @@ export class ClientSession {
     return ports
   }
 
-  /** Answers the Transport field of the response. */
+  /** Returns the Transport field of the response. */
   async #setUp(track: SessionTrack, protocol: 'TCP' | 'UDP', transport: string): Promise<string | undefined> {
     const { address } = this.#described
     const send = (): Promise<RtspResponse> => this.send('SETUP', controlUrl(this.#base, track.control), { Transport: transport })
@@ -74,7 +75,7 @@ export class ClientSession {
     return response.headers.get('transport')
   }
 
-  /** Starts the media; answers where each track begins, as far as the server says so. Throws Fault. */
+  /** Starts the media; returns where each track begins, as far as the server states it. Throws Fault. */
   async play(): Promise<readonly RtpStart[]> {
     const response = await this.send('PLAY', this.#aggregate, { Range: 'npt=0.000-' })
     this.#require(response, 'PLAY')
@@ -89,7 +90,7 @@ export class ClientSession {
     return (named ?? (starts.length === tracks.length ? starts[at] : undefined))?.timestamp
   }
 
-  /** Keeps the session, and asks what the server can do or whether it is there. Rejects as ClientConnection.request. */
+  /** Keeps the session alive. Rejects as ClientConnection.request does. */
   ping(method: 'OPTIONS' | 'GET_PARAMETER', deadline: AbortSignal): Promise<RtspResponse> {
     return this.send(method, this.#aggregate, {}, deadline)
   }

@@ -4,9 +4,9 @@ const ABSOLUTE = /^rtsps?:\/\//i
 export const controlUrl = (base: string, control: string | undefined): string => {
   if (control === undefined || control === '' || control === '*') return base
   if (ABSOLUTE.test(control)) return control
-  // What RTSP servers expect is not the resolution of RFC 3986: the control follows the whole base, its query included.
+  // RTSP servers do not expect the resolution of RFC 3986: the control follows the whole base, including its query.
   return base.endsWith('/') || control.startsWith('/') ? `${base}${control}` : `${base}/${control}`
 }
 
-/** The base of a description: what the server says, unless it is no address, or the address of the request. */
+/** The base of a description: the one that the server sends when it is a URL, else the URL of the request. */
 export const baseUrl = (given: string, requested: string): string => (ABSOLUTE.test(given) ? given : requested)

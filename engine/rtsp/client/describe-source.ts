@@ -8,16 +8,16 @@ import { ClientConnection, ClosedEarly } from './client-connection.ts'
 
 const RTSP = { name: 'RTSP', schemes: ['rtsp', 'rtsps', 'rtspt'] } as const
 const MAX_REDIRECTS = 3
-/** The first DESCRIBE, the one with credentials, the same on a new connection, and the one that answers a stale nonce. */
+/** The first DESCRIBE, with credentials, again on a new connection, and after a stale nonce. */
 const MAX_TRIES = 4
 
 /** A session description, where it came from, and the connection over which it came. */
 export interface Described {
   readonly sdp: SessionDescription
   readonly address: Address
-  /** Against which the control attributes of the description are resolved (RFC 2326 appendix C.1.1). */
+  /** Base of the control attributes of the description (RFC 2326 appendix C.1.1). */
   readonly base: string
-  /** What the server says of itself (Server); empty when it says nothing. */
+  /** The Server field; empty when there is none. */
   readonly server: string
   /** Open; the caller closes it. */
   readonly connection: ClientConnection

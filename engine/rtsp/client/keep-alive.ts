@@ -3,12 +3,12 @@ import type { ClientSession } from './client-session.ts'
 
 /** Shortest time between two requests, milliseconds. */
 const MIN_INTERVAL_MS = 500
-/** Longest, so that routers on the way do not forget the connection. */
+/** Longest, milliseconds: routers on the way forget connections that are silent for longer. */
 const MAX_INTERVAL_MS = 60_000
 
 /**
- * Keeps a session by requests until the signal: two in its timeout, with the means that the server has (GET_PARAMETER, else OPTIONS).
- * The first one asks for these means. Responses are not needed: some servers give none, or an error, and send media all the same.
+ * Keeps a session alive until the signal: two requests per timeout, GET_PARAMETER if the server supports it, else OPTIONS, which is also
+ * the first one. Missing and negative responses are ignored: some servers send media all the same.
  */
 export const keepAlive = (session: ClientSession, signal: AbortSignal): void => {
   const intervalMs = Math.min(MAX_INTERVAL_MS, Math.max(MIN_INTERVAL_MS, session.timeoutSeconds * 500))

@@ -1,11 +1,11 @@
-/** A key frame of 8 Mbit/s is as large. */
+/** The size of a key frame at 8 Mbit/s. */
 const BYTES = 64 * 1024
-/** A read may bring as much. */
+/** Least room for a read. */
 const LEAST_BYTES = 16 * 1024
 
 /**
- * Where a connection puts what it reads, chunk behind chunk, until none of it is needed any more: then the next one begins at the
- * start again. A buffer that is full is left to those who hold parts of it.
+ * The memory that a connection reads into, one chunk after the other. When no chunk is needed any more, the next one begins at the start
+ * again. A full buffer is replaced; parts of it may still be in use.
  */
 export class ReceiveBuffer {
   #buffer = Buffer.allocUnsafeSlow(BYTES)
@@ -20,14 +20,14 @@ export class ReceiveBuffer {
     return this.#buffer.subarray(this.#used)
   }
 
-  /** The chunk that has come into that room. */
+  /** The chunk that was read into that room. */
   take(bytes: number): Buffer {
     const chunk = this.#buffer.subarray(this.#used, this.#used + bytes)
     this.#used += bytes
     return chunk
   }
 
-  /** Nobody needs the chunks any more: others take their place. */
+  /** The chunks are no longer needed. */
   reuse(): void {
     this.#used = 0
   }

@@ -4,15 +4,15 @@ import { isIPv6 } from 'node:net'
 import type { ServerPorts } from '../protocol/transport.ts'
 
 /** The two ports of a track that comes over UDP (RFC 3550 section 11). */
-export interface UdpReceiver {
+interface UdpReceiver {
   /** An even port, and the odd one above it. */
   readonly rtpPort: number
   readonly rtcpPort: number
-  /** Calls back for each packet that comes from the server: from the address of its connection, or the one that it names. */
+  /** Calls back for each packet from the address of the server's connection, or from the one that it names. */
   listen(handlers: UdpHandlers, namedSource: string | undefined): void
   /** Sends RTCP to the server; what cannot be sent is dropped, as the network may do. */
   sendRtcp(packet: Buffer, port: number | undefined): void
-  /** Lets packets of these ports of the server pass a firewall or address translation on the way. */
+  /** Sends empty packets to these ports of the server, so that firewalls and NAT on the way let its packets pass. */
   openPath(server: Pick<ServerPorts, 'rtp' | 'rtcp'>): void
   close(): void
 }
@@ -53,7 +53,7 @@ const bind = async (address: string, port: number): Promise<Socket> => {
     socket.close()
     throw error
   }
-  // An ICMP error of a packet that was sent: the server's port is closed, which its RTSP connection tells.
+  // ICMP errors of sent packets: a server that is gone also closes its RTSP connection.
   socket.on('error', () => {})
   return socket
 }

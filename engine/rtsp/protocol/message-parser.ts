@@ -7,7 +7,7 @@ interface MessageLimits {
   /** Start line and headers together. */
   readonly headerBytes: number
   readonly bodyBytes: number
-  /** Bytes in a row that are skipped after the first frame because they begin neither a frame nor a message. */
+  /** Bytes in a row, after the first frame, that may be skipped because they begin neither a frame nor a message. */
   readonly strayBytes: number
 }
 
@@ -41,12 +41,12 @@ const STATUS_LINE = /^RTSP\/(\d{1,3}\.\d{1,3}) (\d{3})(?: (.*))?$/
 const HEADER_LINE = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+)[ \t]*:(.*)$/
 const EMPTY = Buffer.alloc(0)
 
-/** Splits a byte stream into RTSP messages and interleaved frames. Throws RtspProtocolError, also on every later call. */
+/** Splits a byte stream into RTSP messages and interleaved frames. Throws RtspProtocolError, and again on every later call. */
 export class MessageParser {
   readonly #limits: MessageLimits
   #chunks: Buffer[] = []
   #bytes = 0
-  /** Bytes needed before parsing is tried again, so that a body that arrives in small pieces is not copied for each. */
+  /** Bytes needed before the next attempt to parse, so that a body in small pieces is not copied for each. */
   #needed = 1
   #head: Head | undefined
   #hasFrames = false
@@ -58,7 +58,7 @@ export class MessageParser {
     this.#limits = { ...DEFAULT_LIMITS, ...limits }
   }
 
-  /** Some of the chunks are still needed. */
+  /** A part of the chunks is still needed. */
   get holds(): boolean {
     return this.#bytes > 0
   }
@@ -102,7 +102,7 @@ export class MessageParser {
     this.#needed = available + 1
     const byte = data[offset]
     if (byte === undefined) return 0
-    // Among stray bytes not every dollar sign begins a frame.
+    // Among stray bytes, not every dollar sign begins a frame.
     if (byte === DOLLAR && (this.#stray === 0 || mayBegin(data, offset))) return this.#frame(data, offset, messages)
     // Blank lines between messages are allowed, as in HTTP/1.1 (RFC 2326 section 4).
     if (byte === CR || byte === LF) return 1
@@ -138,7 +138,7 @@ export class MessageParser {
       const lineBytes = (end === -1 ? data.length : end) - position
       if (lineBytes > limits.lineBytes) throw new RtspProtocolError('A line is too long', 414)
       if ((end === -1 ? data.length : end) - offset > limits.headerBytes) throw new RtspProtocolError('The headers are too long', 413)
-      // Other protocols (TLS, HTTP) are refused at their first line, not when the headers are complete.
+      // Refuses other protocols (TLS, HTTP) at their first line, before the headers are complete.
       if (end === -1) return 0
       const line = data.toString('latin1', position, data[end - 1] === CR && end > position ? end - 1 : end)
       position = end + 1
@@ -163,7 +163,7 @@ export class MessageParser {
   }
 }
 
-/** The chunks in one buffer: without a copy where each lies behind the one before it. */
+/** The chunks in one buffer, without a copy when they are adjacent in memory. */
 const joined = (chunks: readonly Buffer[]): Buffer => {
   const [first] = chunks
   let end = first?.byteOffset
@@ -223,8 +223,8 @@ const parseHeaders = (lines: readonly string[]): RtspHeaders => {
 const isBlank = (character: string | undefined): boolean => character === ' ' || character === '\t'
 
 /**
- * The text without the blanks around it. A loop, since an expression takes quadratic time for many blanks inside, and trim() takes
- * a byte of UTF-8 for a blank.
+ * The text without the blanks around it. A loop: an expression takes quadratic time for many blanks inside, and trim() removes bytes of
+ * UTF-8.
  */
 const withoutBlanks = (text: string): string => {
   let [start, end] = [0, text.length]

@@ -50,7 +50,7 @@ const parseMediaLine = (value: string) => {
 
 /**
  * Parses a session description from an untrusted peer. Throws SdpError; ignores unknown lines, and media without a valid line: some
- * cameras name no format for sound that is switched off, and their video is none the worse for it.
+ * cameras name no format for sound that is switched off.
  */
 export const parseSdp = (text: string): SessionDescription => {
   if (text.length > MAX_BYTES) throw new SdpError('The session description is too large')

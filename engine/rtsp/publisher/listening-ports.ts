@@ -8,11 +8,11 @@ export interface ListenAddress {
 /** The canonical spelling of an address; IPv6 has many. */
 export const canonicalHost = (host: string): string => (isIPv6(host) ? new URL(`http://[${host}]`).hostname.slice(1, -1) : host)
 
-/** Whether a connection to a local address reaches a mount at `host`: 0.0.0.0 covers all of IPv4, :: everything. */
+/** Whether a connection to a local address reaches a mount at `host`: 0.0.0.0 covers all of IPv4, :: all addresses. */
 export const covers = (host: string, localAddress: string): boolean =>
   host === '::' || (host === '0.0.0.0' ? !isIPv6(localAddress) : host === canonicalHost(localAddress.split('%')[0] ?? ''))
 
-/** The sockets needed for the hosts claimed on one port: a wildcard replaces what it covers, since the kernel allows only one of both. */
+/** The sockets needed for the hosts claimed on one port: a wildcard replaces the hosts that it covers, since the kernel does not allow both. */
 const socketsFor = (hosts: readonly string[]): readonly string[] => {
   const unique = [...new Set(hosts)]
   return unique.filter((host) => !unique.some((other) => other !== host && (other === '::' || (other === '0.0.0.0' && !isIPv6(host)))))
@@ -91,7 +91,7 @@ export class ListeningPorts {
       server.once('error', reject)
       server.listen({ host, port, exclusive: true, backlog: 1024 }, () => {
         server.off('error', reject)
-        // accept(2) fails when file descriptors run out; the next one may succeed.
+        // accept(2) fails when file descriptors run out; a later one may succeed.
         server.on('error', () => {})
         resolve(server)
       })

@@ -35,7 +35,7 @@ export const mountSdp = (mount: MountPoint, host: string): string | undefined =>
   })
 }
 
-/** Caps fields that are no format parameters: those of the pad, and those that `a=rtpmap` carries. */
+/** Caps fields that are not format parameters: those of the pad, and those in `a=rtpmap`. */
 const NOT_IN_FMTP = new Set([
   'ssrc',
   'clock-base',

@@ -42,7 +42,7 @@ export interface Publisher {
    * uses the port, CONFLICT when the path is taken there, VALIDATION_ERROR when the host is not an address of this machine.
    */
   mount(address: OutputAddress, options: MountOptions): Promise<Mount>
-  /** Readers need these credentials from now on, undefined for none. Disconnects all when they are new. */
+  /** Readers need these credentials from now on, undefined for none. Disconnects all readers when they are new. */
   requireCredentials(credentials: ReaderCredentials | undefined): void
   readonly listening: readonly ListenAddress[]
   /** RTSP connections, with and without a session. */
@@ -51,12 +51,12 @@ export interface Publisher {
 }
 
 const CHECK_INTERVAL_MS = 1_000
-/** What a connection costs, in bytes that have to be read; with TLS most of it is the signature of the handshake. */
+/** The cost of a new connection, as bytes of its address; with TLS, most of it is the signature of the handshake. */
 const CONNECTION_BYTES = 512
 const TLS_CONNECTION_BYTES = 4096
 const ANY_HOST = '0.0.0.0'
 
-/** `host`: the address that was listened on, which may differ from the one in the output's address. */
+/** `host`: the address to listen on, which may differ from the one of the output. */
 const listenError = (error: unknown, { port, ...named }: OutputAddress, host: string): ApiError => {
   const code = (error as NodeJS.ErrnoException).code
   if (code === 'EADDRINUSE') {
@@ -88,17 +88,17 @@ const listenError = (error: unknown, { port, ...named }: OutputAddress, host: st
 class RtspPublisher implements Publisher {
   readonly #host: ConnectionHost
   readonly #ports: ListeningPorts
-  /** Where outputs listen whose address is 0.0.0.0. */
+  /** Outputs with the address 0.0.0.0 listen here. */
   readonly #anyHost: string
   readonly #tls: TlsFront | undefined
   readonly #authenticator: Authenticator
-  /** Every open connection, also one that has not sent its first byte or is in its TLS handshake. */
+  /** All open connections, including those before their first byte or in their TLS handshake. */
   readonly #sockets = new Set<Socket>()
   readonly #connections = new Set<ServerConnection>()
   readonly #perAddress = new Tally()
   readonly #received: ClientAllowances
   readonly #mounts = new Set<MountPoint>()
-  /** Runs while somebody is connected. */
+  /** Runs while there are connections. */
   #checkTimer: NodeJS.Timeout | undefined
   #checkedMs = 0
   readonly #clock: Clock
@@ -143,7 +143,7 @@ class RtspPublisher implements Publisher {
         `Another pipeline is published at port ${at.port} with the path ${at.path}. Choose another path or port.`,
         { reason: 'output_in_use' },
       )
-    // The wall clock is read once: a step of it must not break the common time of the streams.
+    // The wall clock is read once: a step of it must not separate the times of the streams.
     const offset = this.#clock.now() - performance.now()
     const context = { cname: `${at.path}@${hostname()}`, wallMs: (ms: number) => ms + offset, reportMs: this.#host.limits.reportMs }
     const point = new MountPoint(at, options, context)
@@ -226,7 +226,7 @@ class RtspPublisher implements Publisher {
     const nowMs = performance.now()
     const lateMs = nowMs - this.#checkedMs - CHECK_INTERVAL_MS
     this.#checkedMs = nowMs
-    // The process stood still, as in a frozen container: what readers sent meanwhile is read first.
+    // The process stood still, as in a frozen container: first read what readers sent in the meantime.
     if (lateMs > CHECK_INTERVAL_MS) return
     for (const connection of this.#connections) connection.checkLimits(nowMs)
     if (this.#connections.size > 0) return
@@ -235,7 +235,7 @@ class RtspPublisher implements Publisher {
   }
 }
 
-/** What the owner of a mount holds. A class, since every output has one: a literal with getters takes 800 bytes more. */
+/** A class, since every output has one: a literal with getters takes 800 bytes more. */
 class OwnedMount implements Mount {
   readonly point: MountPoint
   readonly #end: (point: MountPoint) => Promise<void>

@@ -8,7 +8,7 @@ import type { RtspRequest } from '../protocol/message.ts'
 import type { RequestTarget } from '../protocol/request-url.ts'
 import type { ServerSession } from './server-session.ts'
 
-/** What a request handler reads and changes of the connection that the request came on. */
+/** The connection of a request, as request handlers use it. */
 export interface RequestContext {
   readonly log: Log
   readonly limits: PublisherLimits
@@ -26,7 +26,7 @@ export interface RequestContext {
   /** Aborted when the connection has closed. */
   readonly signal: AbortSignal
   readonly session: ServerSession | undefined
-  /** The latest description did not say the frame rate. */
+  /** The latest description did not state the frame rate. */
   guessesRate: boolean
   findMount(path: string): MountPoint | undefined
   mayOpenUdp(): boolean

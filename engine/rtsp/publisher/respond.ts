@@ -12,7 +12,7 @@ const METHODS = 'OPTIONS, DESCRIBE, SETUP, PLAY, PAUSE, TEARDOWN, GET_PARAMETER,
 /** Methods of the standard that a publisher does not support. */
 const REFUSED_METHODS = new Set(['ANNOUNCE', 'RECORD', 'REDIRECT'])
 
-/** What needs the credentials of a reader. The other methods tell nothing, or need a session, which SETUP opens. */
+/** Methods that need credentials. The others reveal nothing, or need a session, which SETUP opens. */
 const GATED_METHODS = new Set(['DESCRIBE', 'SETUP', 'PLAY'])
 
 /** Handles one request (RFC 2326 section 10). */
@@ -27,7 +27,7 @@ export const respond = async (context: RequestContext, request: RtspRequest): Pr
   if (handler === undefined) return { status: 501, headers: { Public: METHODS } }
   const target = parseRequestUrl(request.url)
   if (target === undefined) return { status: 400 }
-  // Before the mount is looked for: who is not admitted does not learn which paths exist, and starts no pipeline.
+  // Before the mount is found: a client without credentials does not learn which paths exist, and starts no pipeline.
   const refusal = GATED_METHODS.has(request.method) ? context.gate.refuse(request) : undefined
   return refusal ?? handler(context, request, target)
 }
@@ -105,7 +105,7 @@ const teardown: RequestHandler = (context, request, target) => {
 const parameter: RequestHandler = (context, request) => {
   const session = sessionOf(context, request)
   if (session === 'unknown') return { status: 454 }
-  // Without a body these are keepalives; there is no parameter to read or set.
+  // Without a body this is a keepalive; there are no parameters.
   return request.body.length === 0 ? { status: 200, headers: sessionHeader(context, session) } : { status: 451 }
 }
 

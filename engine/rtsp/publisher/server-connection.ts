@@ -13,14 +13,14 @@ import type { OutgoingResponse, RequestContext } from './request-context.ts'
 import { respond } from './respond.ts'
 import { ServerSession } from './server-session.ts'
 
-/** What a connection needs from its publisher. */
+/** The publisher, as its connections use it. */
 export interface ConnectionHost {
   readonly log: Log
   readonly limits: PublisherLimits
   readonly now: () => number
   readonly findMount: (localAddress: string, port: number, path: string) => MountPoint | undefined
   readonly mayOpenUdp: (client: string) => boolean
-  /** Counts bytes that came from this address; whether it may send so many. */
+  /** Counts bytes from this address; false when they exceed its limit. */
   readonly mayReceive: (client: string, bytes: number) => boolean
   readonly authenticator: Authenticator
   /** Plain RTSP is refused. */
@@ -31,7 +31,7 @@ export interface ConnectionHost {
 /** The Server header. */
 const SERVER = 'video-pipeline-service'
 
-/** Unsent responses of one connection; more means that the peer does not read. */
+/** Unsent responses of one connection; with more, the peer does not read. */
 const MAX_RESPONSE_BYTES = 256 * 1024
 
 /** A dual-stack socket reports an IPv4 peer as ::ffff:a.b.c.d. */
@@ -79,10 +79,10 @@ export class ServerConnection implements RequestContext {
     this.#mayReceive = new Allowance(received, this.#openedMs)
     socket.on('data', (chunk) => this.#receive(chunk))
     socket.on('error', () => socket.destroy())
-    // A peer that has closed its side sends no more requests; RTSP has no half-open connections.
+    // RTSP has no half-open connections.
     socket.on('end', () => socket.destroy())
     socket.on('close', () => this.#closed())
-    // Paused while its first byte was looked at.
+    // It was paused for the check of its first byte.
     socket.resume()
   }
 
@@ -156,7 +156,7 @@ export class ServerConnection implements RequestContext {
     }
   }
 
-  /** Looked at before the bytes are: frames of no bytes are 16,000 in one read. Who plays does not pay for others of the same address. */
+  /** Checked before parsing: one read may hold 16,000 empty frames. Playing readers are exempt from the per-address limit. */
   #isAllowed(bytes: number): boolean {
     const ofAddress = this.#host.mayReceive(this.client, bytes)
     return this.#mayReceive.use(bytes, performance.now()) && (ofAddress || this.#session?.playing === true)
@@ -168,7 +168,7 @@ export class ServerConnection implements RequestContext {
   }
 
   #enqueue(request: RtspRequest): void {
-    // What came in the same read as the one that was too many.
+    // Requests after the one that was too many, in the same read.
     if (this.#socket.destroyed) return
     const flood = !this.#mayRequest.use(1, performance.now()) || this.#requests.length >= this.limits.pipelinedRequests
     const unread = this.#session?.playing !== true && this.#socket.writableLength > MAX_RESPONSE_BYTES
@@ -212,7 +212,7 @@ export class ServerConnection implements RequestContext {
   #refuse(error: unknown): void {
     const protocolError = error instanceof RtspProtocolError
     this.log.debug('rtsp_dropped', { reason: protocolError ? error.message : 'failed', remote: this.remoteAddress })
-    // A peer that has never spoken RTSP (HTTP, TLS, a port scan) gets no response.
+    // A peer that has not sent RTSP (HTTP, TLS, a port scan) gets no response.
     if (protocolError && this.#responses > 0 && this.#session?.playing !== true) {
       this.#socket.end(formatResponse(error.status, { Connection: 'close', Server: SERVER }))
       this.#socket.removeAllListeners('data').resume()
@@ -227,7 +227,7 @@ export class ServerConnection implements RequestContext {
     this.#finish()
   }
 
-  /** What is still buffered, the response or the RTCP BYE last, may be sent first. */
+  /** Sends what is buffered first: a response or the RTCP BYE. */
   #finish(): void {
     this.#socket.end()
     setTimeout(() => this.#socket.destroy(), 500).unref()

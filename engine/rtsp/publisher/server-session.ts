@@ -13,12 +13,12 @@ import { UdpSink } from './sinks/udp-sink.ts'
 
 export type TrackTransport = { readonly kind: 'interleaved'; readonly channel: number } | { readonly kind: 'udp'; readonly pair: UdpPair }
 
-/** Who opens a session. */
+/** The connection that opens a session. */
 interface SessionClient {
   /** The address as limits count it. */
   readonly client: string
   readonly socket: Socket
-  /** Its description did not say the frame rate. */
+  /** Its description did not state the frame rate. */
   readonly guessesRate: boolean
 }
 
@@ -62,7 +62,7 @@ export class ServerSession implements MountedSession {
     return this.#playing
   }
 
-  /** Has played: no track may be added any more. */
+  /** Has played: no track can be added any more. */
   get started(): boolean {
     return this.#sink !== undefined
   }
@@ -120,7 +120,7 @@ export class ServerSession implements MountedSession {
     if (ours.length > 0) this.reportedLoss = Math.max(...ours.map((block) => block.fractionLost))
   }
 
-  /** Why the session must end now, undefined when it need not. */
+  /** Why the session must end now; undefined when it may continue. */
   overdue(nowMs: number): 'timeout' | 'stalled' | undefined {
     const stuck = this.#sink?.stuckSinceMs
     if (stuck !== undefined && nowMs - stuck > this.#limits.stalledMs) return 'stalled'

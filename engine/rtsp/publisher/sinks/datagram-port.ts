@@ -3,7 +3,7 @@ import { isIPv6 } from 'node:net'
 import type { Datagrams } from '../../../rtp/access-unit.ts'
 import { type PortAddresses, Refusals, type RtpPort } from './rtp-port.ts'
 
-/** Bytes that may wait in a socket when the network is slower. */
+/** Bytes that may wait in a socket. */
 const MAX_SOCKET_BYTES = 256 * 1024
 
 /** Sends with node:dgram, a system call for each packet. */
@@ -26,7 +26,7 @@ class DatagramPort implements RtpPort {
   constructor(socket: Socket) {
     this.#socket = socket
     this.port = socket.address().port
-    // A closed port of the reader responds with ICMP, which the kernel reports on a connected socket.
+    // The host of a closed port answers with ICMP, which the kernel reports on a connected socket.
     socket.on('error', () => this.#refusals.add())
   }
 
@@ -63,7 +63,7 @@ export const bindUdp = (address: string, port: number): Promise<Socket> =>
     })
     socket.bind({ address, port, exclusive: true }, () => {
       socket.removeAllListeners('error')
-      // A reader that closed its port causes errors here: the session ends by timeout or with its connection.
+      // A closed port of the reader: the session ends by timeout or with its connection.
       socket.on('error', () => {})
       resolve(socket)
     })

@@ -12,16 +12,16 @@ const [HEADER_BYTES, IOVEC_BYTES, CONTROL_BYTES, CONTROL_LENGTH] = [64, 16, 24, 
 
 /** The messages for one call of sendmmsg(2) on a connected socket. */
 export interface MessageVector {
-  /** `struct mmsghdr[]`, and after it what it points to. */
+  /** `struct mmsghdr[]`, followed by the data that it points to. */
   readonly headers: Buffer
   /** How many packets each message carries. */
   readonly packets: readonly number[]
 }
 
 /**
- * Packets from number `from` on and before `to`, as few messages as can be: with `segmenting`, the kernel splits one into packets of
- * one size, the last of them perhaps smaller (UDP_SEGMENT, udp(7)). Valid as long as `datagrams` is held. `addressOf`: of the
- * first byte of a buffer.
+ * Packets from number `from` up to `to`, in as few messages as possible: with `segmenting`, the kernel splits a message into packets of
+ * one size, of which the last may be smaller (UDP_SEGMENT, udp(7)). Valid while `datagrams` is referenced. `addressOf` returns the
+ * address of the first byte of a buffer.
  */
 export const messageVector = (
   datagrams: Datagrams,

@@ -1,11 +1,11 @@
 import type { Datagrams } from '../../../rtp/access-unit.ts'
 
-/** Where the media of a UDP reader goes: a local UDP port that is connected to the reader's. */
+/** A local UDP port that is connected to the port of a reader. */
 export interface RtpPort {
   readonly port: number
   /** Monotonic milliseconds since when the reader's port has been closed (ICMP says so); undefined while it is open. */
   readonly refusedSinceMs: number | undefined
-  /** Hands datagrams to the kernel, from number `from` on and at most `limit`; returns how many. 0: none fits now. */
+  /** Sends datagrams from number `from` on, at most `limit`; returns how many. 0: the buffer of the kernel is full. */
   send(datagrams: Datagrams, from: number, limit: number): number
   close(): void
 }
@@ -16,7 +16,7 @@ export interface PortAddresses {
   readonly remotePort: number
 }
 
-/** A refusal counts for this long: the kernel reports one with every other packet at most. */
+/** A refusal is valid for this long: the kernel reports at most one for every two packets. */
 const MEMORY_MS = 1000
 
 /** Remembers that the reader's port is closed. */

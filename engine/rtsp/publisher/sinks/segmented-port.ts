@@ -9,7 +9,7 @@ const [AF_INET, AF_INET6] = [2, 10]
 const [SOCK_DGRAM, SOCK_NONBLOCK, SOCK_CLOEXEC] = [2, 0o4000, 0o2000000]
 const [EINTR, EIO, EAGAIN, EINVAL, EMSGSIZE, ENOPROTOOPT, ENOBUFS, ECONNREFUSED] = [4, 5, 11, 22, 90, 92, 105, 111]
 
-/** What the network card or the route cannot do: then each packet is a message of its own. */
+/** The network card or the route cannot segment: then each packet is sent as its own message. */
 const CANNOT_SEGMENT: ReadonlySet<number> = new Set([EMSGSIZE, EINVAL, EIO, ENOPROTOOPT])
 const TRY_AGAIN: ReadonlySet<number> = new Set([EAGAIN, ENOBUFS, EINTR])
 
@@ -33,7 +33,7 @@ type OpenPort = (addresses: PortAddresses) => Promise<RtpPort>
 
 let loading: Promise<OpenPort | undefined> | undefined
 
-/** Undefined where the C library cannot be called: then node:dgram has to do. Loaded with the first UDP reader. */
+/** Undefined when the C library cannot be called: then node:dgram is used. Loaded with the first UDP reader. */
 export const loadSegmentation = (): Promise<OpenPort | undefined> => {
   loading ??= loadLibc().then(
     (libc) => async (addresses) => openSegmentedPort(libc, addresses),
@@ -81,7 +81,7 @@ const check = (libc: Libc, call: string, result: number): number => {
   return result
 }
 
-/** In the byte order of the host, as the system calls take it. */
+/** In the byte order of the host, as system calls expect it. */
 const uint32 = (value: number): Buffer => Buffer.from(new Uint32Array([value]).buffer)
 const uint16 = (value: number): Buffer => Buffer.from(new Uint16Array([value]).buffer)
 
@@ -98,7 +98,7 @@ const socketAddress = (libc: Libc, family: number, text: string, port: number): 
   return address
 }
 
-/** The messages that were sent last: those of an access unit are the same for all readers. */
+/** The latest messages: those of an access unit are the same for all readers. */
 interface Latest {
   readonly datagrams: Datagrams
   readonly from: number
@@ -141,7 +141,7 @@ class SegmentedPort implements RtpPort {
       const segmenting = this.#segmenting
       const sent = this.#sendSome(datagrams, at, to)
       at += sent
-      // Once more, one by one, when the kernel could not split them.
+      // Again, without segmenting, when the kernel could not split them.
       if (sent === 0 && this.#segmenting === segmenting) break
     }
     return at - from
@@ -152,7 +152,7 @@ class SegmentedPort implements RtpPort {
     this.#fd = undefined
   }
 
-  /** Sends what the kernel takes with one call; returns how many packets that was. */
+  /** Sends with one system call; returns how many packets the kernel has taken. */
   #sendSome(datagrams: Datagrams, from: number, to: number): number {
     const fd = this.#fd
     if (fd === undefined) return 0
@@ -163,7 +163,7 @@ class SegmentedPort implements RtpPort {
     return packets.slice(0, sent).reduce((sum, count) => sum + count, 0)
   }
 
-  /** How many packets are done with: those that the kernel will not take are lost, as on the network. */
+  /** Returns how many packets are finished: those that the kernel refuses are lost, as on the network. */
   #afterError(errno: number, count: number): number {
     if (TRY_AGAIN.has(errno)) return 0
     if (this.#segmenting && CANNOT_SEGMENT.has(errno)) {

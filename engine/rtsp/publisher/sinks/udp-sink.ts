@@ -11,7 +11,7 @@ const BURST_PACKETS = 40
 const MIN_PACKETS_PER_MS = 4
 /** The pace is at least this many times the packet rate of the stream. */
 const PACE_FACTOR = 2
-/** So many of the rest are worth waking up for: a key frame takes two wake-ups instead of one for each millisecond. */
+/** The timer waits until this many of the rest may be sent: two wake-ups for a key frame instead of one per millisecond. */
 const PACED_PACKETS = 16
 /** Milliseconds until a socket whose buffer is full is tried again. */
 const FULL_MS = 1
@@ -51,7 +51,7 @@ export class UdpSink implements Sink {
   }
 
   sendReport(track: number, packet: Buffer): void {
-    // Without a reader behind it, the report is lost.
+    // The report is lost when the reader is gone.
     this.#pairs[track]?.rtcp.send(packet, () => {})
   }
 
@@ -88,7 +88,7 @@ export class UdpSink implements Sink {
     else this.#timer ??= setTimeout(this.#onTimer, sent < allowed ? FULL_MS : this.#untilTokens(Math.min(left, PACED_PACKETS)))
   }
 
-  /** Milliseconds until so many packets may be sent. */
+  /** Milliseconds until `count` packets may be sent. */
   #untilTokens(count: number): number {
     return Math.ceil((count - this.#tokens) / this.#packetsPerMs)
   }

@@ -2,9 +2,9 @@ import type { VideoConfig } from '../../../../lib/video-records.ts'
 import type { VideoChunk } from './records.ts'
 import type { Screen, ScreenEvents } from './screen.ts'
 
-/** Beyond this many frames that wait for the decoder, everything up to the next key frame is left out: a long GOP that comes at once has fewer. */
+/** With more frames waiting for the decoder, everything up to the next key frame is left out. A long GOP that comes at once has fewer. */
 const MAX_WAITING = 600
-/** A decoder that is behind by more, milliseconds, goes on at the next key frame: what is shown is live. */
+/** A decoder that is behind by more, milliseconds, continues at the next key frame: the picture is live. */
 const MAX_BEHIND_MS = 1000
 /** Errors in a row after which the decoder is given up. */
 const MAX_ERRORS = 3
@@ -15,106 +15,114 @@ const sizeOf = ({ displayWidth, displayHeight, visibleRect }: VideoFrame) => {
   return { width: Math.max(1, Math.round(displayWidth * factor)), height: Math.max(1, Math.round(displayHeight * factor)) }
 }
 
-/** Decodes by WebCodecs and draws each picture as soon as it is there. */
-export const createDecoderScreen = (canvas: HTMLCanvasElement, { onPicture, onFailure }: ScreenEvents): Screen => {
-  const context = canvas.getContext('2d', { alpha: false, desynchronized: true })
-  /** When the data of each frame came that the decoder has not shown yet, by its time. */
-  const arrivals = new Map<number, number>()
-  let config: VideoConfig | undefined
-  let decoder: VideoDecoder | undefined
-  let needsKey = true
-  let errors = 0
-  let waiting: { readonly frame: VideoFrame; readonly arrived: number | undefined } | undefined
-  let drawn = false
-  let turn = 0
+/** Decodes by WebCodecs and draws each picture as soon as it is decoded. */
+export class DecoderScreen implements Screen {
+  readonly #canvas: HTMLCanvasElement
+  readonly #context: CanvasRenderingContext2D | null
+  readonly #events: ScreenEvents
+  /** When the data of each frame in the decoder came, by the time of the frame. */
+  readonly #arrivals = new Map<number, number>()
+  #config: VideoConfig | undefined
+  #decoder: VideoDecoder | undefined
+  #needsKey = true
+  #errors = 0
+  #waiting: { readonly frame: VideoFrame; readonly arrived: number | undefined } | undefined
+  #drawn = false
+  #turn = 0
 
-  const draw = (frame: VideoFrame, arrived: number | undefined): void => {
-    const { width, height } = sizeOf(frame)
-    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height })
-    context?.drawImage(frame, 0, 0, width, height)
-    frame.close()
-    onPicture(arrived === undefined ? null : performance.now() - arrived)
+  constructor(canvas: HTMLCanvasElement, events: ScreenEvents) {
+    this.#canvas = canvas
+    this.#context = canvas.getContext('2d', { alpha: false, desynchronized: true })
+    this.#events = events
   }
 
-  const drawWaiting = (): void => {
-    turn = 0
-    if (waiting !== undefined) draw(waiting.frame, waiting.arrived)
-    waiting = undefined
+  configure(config: VideoConfig): void {
+    this.#config = config
+    this.#needsKey = true
+    this.#open(config)
   }
 
-  /** The first picture is drawn at once; of those that come in one turn of the display the last one counts. */
-  const onFrame = (frame: VideoFrame): void => {
-    errors = 0
-    const arrived = arrivals.get(frame.timestamp)
-    // Pictures come out in the order of their times: what is older does not come any more.
-    for (const timestamp of arrivals.keys()) if (timestamp <= frame.timestamp) arrivals.delete(timestamp)
-    if (!drawn) {
-      drawn = true
-      draw(frame, arrived)
-      return
+  show(chunk: VideoChunk): void {
+    const isKey = chunk.type === 'key'
+    if (this.#decoder === undefined || this.#decoder.state !== 'configured') return
+    if (this.#decoder.decodeQueueSize > MAX_WAITING) this.#needsKey = true
+    if (this.#needsKey && !isKey) return
+    this.#needsKey = false
+    if (isKey && this.#config !== undefined && this.#isBehind()) this.#open(this.#config)
+    this.#arrivals.set(chunk.timestamp, performance.now())
+    try {
+      this.#decoder.decode(new EncodedVideoChunk(chunk))
+    } catch {
+      this.#arrivals.delete(chunk.timestamp)
+      // Chromium does not begin at a picture that is refreshed gradually.
+      this.#fail('the decoder of this browser refuses the key frames of this stream')
     }
-    waiting?.frame.close()
-    waiting = { frame, arrived }
-    if (turn === 0) turn = requestAnimationFrame(drawWaiting)
   }
 
-  /** Goes on at the next key frame; whether the decoder is given up. */
-  const fail = (why: string): boolean => {
-    needsKey = true
-    errors++
-    if (errors >= MAX_ERRORS) onFailure(why)
-    return errors >= MAX_ERRORS
+  close(): void {
+    cancelAnimationFrame(this.#turn)
+    this.#waiting?.frame.close()
+    this.#waiting = undefined
+    this.#closeDecoder()
   }
 
-  const onError = (error: DOMException): void => {
-    decoder = undefined
-    if (!fail(`the decoder of this browser failed: ${error.message}`) && config !== undefined) open(config)
+  #open(config: VideoConfig): void {
+    this.#closeDecoder()
+    this.#arrivals.clear()
+    this.#decoder = new VideoDecoder({ output: (frame) => this.#take(frame), error: (error) => this.#restart(error) })
+    this.#decoder.configure({ ...config, optimizeForLatency: true })
   }
 
-  const open = (next: VideoConfig): void => {
-    arrivals.clear()
-    decoder = new VideoDecoder({ output: onFrame, error: onError })
-    decoder.configure({ ...next, optimizeForLatency: true })
+  #closeDecoder(): void {
+    if (this.#decoder !== undefined && this.#decoder.state !== 'closed') this.#decoder.close()
+    this.#decoder = undefined
   }
 
-  const isBehind = (): boolean => {
-    const [oldest] = arrivals.values()
+  #restart({ message }: DOMException): void {
+    this.#decoder = undefined
+    if (!this.#fail(`the decoder of this browser failed: ${message}`) && this.#config !== undefined) this.#open(this.#config)
+  }
+
+  /** Continues at the next key frame. Returns whether the decoder is given up. */
+  #fail(why: string): boolean {
+    this.#needsKey = true
+    this.#errors += 1
+    if (this.#errors >= MAX_ERRORS) this.#events.onFailure(why)
+    return this.#errors >= MAX_ERRORS
+  }
+
+  #isBehind(): boolean {
+    const [oldest] = this.#arrivals.values()
     return oldest !== undefined && performance.now() - oldest > MAX_BEHIND_MS
   }
 
-  const close = (): void => {
-    cancelAnimationFrame(turn)
-    waiting?.frame.close()
-    waiting = undefined
-    if (decoder !== undefined && decoder.state !== 'closed') decoder.close()
-    decoder = undefined
+  /** Draws the first picture at once; of those in one turn of the display, only the last one. */
+  #take(frame: VideoFrame): void {
+    this.#errors = 0
+    const arrived = this.#arrivals.get(frame.timestamp)
+    // Pictures come out in the order of their times: older ones do not come any more.
+    for (const timestamp of this.#arrivals.keys()) if (timestamp <= frame.timestamp) this.#arrivals.delete(timestamp)
+    if (!this.#drawn) {
+      this.#drawn = true
+      this.#draw(frame, arrived)
+      return
+    }
+    this.#waiting?.frame.close()
+    this.#waiting = { frame, arrived }
+    if (this.#turn === 0) this.#turn = requestAnimationFrame(this.#drawWaiting)
   }
 
-  return {
-    configure: (next) => {
-      if (decoder !== undefined && decoder.state !== 'closed') decoder.close()
-      config = next
-      needsKey = true
-      open(next)
-    },
-    show: (chunk: VideoChunk) => {
-      if (decoder === undefined || decoder.state !== 'configured') return
-      if (decoder.decodeQueueSize > MAX_WAITING) needsKey = true
-      if (needsKey && chunk.type !== 'key') return
-      needsKey = false
-      if (chunk.type === 'key' && config !== undefined && isBehind()) {
-        decoder.close()
-        open(config)
-      }
-      arrivals.set(chunk.timestamp, performance.now())
-      try {
-        decoder.decode(new EncodedVideoChunk(chunk))
-      } catch {
-        arrivals.delete(chunk.timestamp)
-        // Chromium does not begin at a picture that is refreshed gradually.
-        fail('the decoder of this browser refuses the key frames of this stream')
-      }
-    },
-    close,
+  readonly #drawWaiting = (): void => {
+    this.#turn = 0
+    if (this.#waiting !== undefined) this.#draw(this.#waiting.frame, this.#waiting.arrived)
+    this.#waiting = undefined
+  }
+
+  #draw(frame: VideoFrame, arrived: number | undefined): void {
+    const { width, height } = sizeOf(frame)
+    if (this.#canvas.width !== width || this.#canvas.height !== height) Object.assign(this.#canvas, { width, height })
+    this.#context?.drawImage(frame, 0, 0, width, height)
+    frame.close()
+    this.#events.onPicture(arrived === undefined ? null : performance.now() - arrived)
   }
 }

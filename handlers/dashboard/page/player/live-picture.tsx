@@ -5,7 +5,7 @@ import { type PictureFacts, type Playback, takePlayback } from './playback.ts'
 interface LivePictureProps {
   readonly id: string
   readonly facts?: Signal<PictureFacts>
-  /** The first picture is there. */
+  /** Called with the first picture. */
   readonly onPicture?: () => void
 }
 
@@ -13,7 +13,7 @@ interface LivePictureProps {
 export const LivePicture = ({ id, facts, onPicture }: LivePictureProps) => {
   const frame = useRef<HTMLDivElement>(null)
   const playback = useSignal<Playback | undefined>(undefined)
-  // Before the page is painted: the stream is on its way meanwhile.
+  // Before the page is painted: the stream is opened in the meantime.
   useLayoutEffect(() => {
     const own = takePlayback(id)
     frame.current?.replaceChildren(own.element)
@@ -30,13 +30,13 @@ export const LivePicture = ({ id, facts, onPicture }: LivePictureProps) => {
   useSignalEffect(() => {
     if (hasPicture.value) onPicture?.()
   })
-  const trouble = useComputed(() => playback.value?.trouble.value)
+  const fault = useComputed(() => playback.value?.fault.value)
   return (
-    <div class={`live${hasPicture.value ? ' live-shown' : ''}${trouble.value !== undefined ? ' live-old' : ''}`}>
+    <div class={`live${hasPicture.value ? ' live-shown' : ''}${fault.value !== undefined ? ' live-old' : ''}`}>
       <div ref={frame} class="live-frame" />
-      {trouble.value !== undefined && (
+      {fault.value !== undefined && (
         <p class="live-message" role="status">
-          {trouble.value}
+          {fault.value}
         </p>
       )}
     </div>

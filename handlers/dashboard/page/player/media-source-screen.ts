@@ -2,12 +2,12 @@ import JMuxer from 'jmuxer'
 import type { VideoChunk } from './records.ts'
 import type { Screen, ScreenEvents } from './screen.ts'
 
-/** How far the picture may be behind what has come, before it jumps, and where it jumps to; seconds. */
+/** A picture that is further behind the received data jumps to BEHIND; seconds. */
 const MAX_BEHIND = 0.5
 const BEHIND = 0.1
 const DEFAULT_INTERVAL_MS = 40
 const OPEN_MS = 5000
-/** Without a picture this long after the first key frame, the next one means that the browser cannot begin at them, milliseconds. */
+/** Without a picture this long after the first key frame, the browser cannot start at these key frames; milliseconds. */
 const BLIND_MS = 3000
 
 /** Puts H.264 into fragments of MP4, one per frame, and plays them by Media Source. */
@@ -23,7 +23,7 @@ export const createMediaSourceScreen = async (video: HTMLVideoElement, { onPictu
     onError: () => onFailure('this browser refuses the stream by Media Source'),
     onUnsupportedCodec: (codec) => onFailure(`this browser does not play ${codec}`),
   })
-  // What is fed before the Media Source is open is lost.
+  // Data is lost before the Media Source is open.
   const timer = setTimeout(() => ready.reject(new Error('Media Source does not open')), OPEN_MS)
   await ready.promise.finally(() => clearTimeout(timer))
   const clock = createDurations()
@@ -58,17 +58,17 @@ export const createMediaSourceScreen = async (video: HTMLVideoElement, { onPictu
   }
 }
 
-/** Stays at the newest picture: what waits in the buffer is delay. */
+/** Stays at the newest picture: buffered data is delay. */
 const chase = (video: HTMLVideoElement): void => {
   const { buffered } = video
   if (buffered.length === 0) return
   const end = buffered.end(buffered.length - 1)
   if (end - video.currentTime > MAX_BEHIND) video.currentTime = end - BEHIND
-  // A page may play video without sound; a refusal shows as a picture that stands still.
+  // A page may play video without sound; when the browser refuses, the picture stands still.
   if (video.paused) video.play().catch(() => {})
 }
 
-/** Whole milliseconds per frame whose sum follows the times of the stream. */
+/** Whole milliseconds per frame; their sum follows the times of the stream. */
 const createDurations = (): ((chunk: VideoChunk) => number) => {
   let first: number | undefined
   let before = 0

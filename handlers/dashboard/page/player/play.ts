@@ -2,7 +2,7 @@ import { pause } from '../../../../lib/pause.ts'
 import type { VideoConfig } from '../../../../lib/video-records.ts'
 import { ApiError, api, reasonOf, wordsOf } from '../api/api.ts'
 import { chunksOf, untilVisible, whenHidden } from '../api/follow.ts'
-import { createDecoderScreen } from './decoder-screen.ts'
+import { DecoderScreen } from './decoder-screen.ts'
 import { createRecordReader, type VideoChunk } from './records.ts'
 import type { Screen, ScreenEvents } from './screen.ts'
 import { type Choice, chooseWay, type Way } from './ways.ts'
@@ -19,8 +19,8 @@ interface PlayEvents {
   /** As of a screen. */
   readonly onPicture: (delayMs: number | null) => void
   readonly onSource: (isThere: boolean) => void
-  /** Nothing comes: why, in words; undefined once it comes again. */
-  readonly onTrouble: (text: string | undefined) => void
+  /** Why there is no new picture; undefined when there is one again. */
+  readonly onFault: (text: string | undefined) => void
 }
 
 export interface PlayOptions extends PlayEvents {
@@ -32,15 +32,15 @@ export interface PlayOptions extends PlayEvents {
 const FIRST_DELAY_MS = 300
 const MAX_DELAY_MS = 3000
 const PICTURE_MS = 1000
-/** Without a frame for longer the connection is taken for dead: a network that drops one may tell nobody. */
+/** Without a frame for longer the connection counts as lost: a network may drop it without notice. */
 const SILENCE_MS = 12_000
-/** The same while the source is away, which the service says every 30 s, and until an on-demand pipeline has started. */
+/** The same while the source is away, which the service repeats every 30 s, and until an on-demand pipeline has started. */
 const WAITING_MS = 75_000
 
-/** Ways that do not work here, found out by trying. */
+/** Ways that have failed, and why. */
 type Excluded = Map<Way, string>
 
-/** Plays the video of a pipeline until the signal aborts: over losses of source and service, and in the best way possible. */
+/** Plays the video of a pipeline until the signal aborts, over losses of source and service, in the best way that works. */
 export const play = async (options: PlayOptions): Promise<void> => {
   const excluded: Excluded = new Map()
   const { signal } = options
@@ -59,7 +59,7 @@ export const play = async (options: PlayOptions): Promise<void> => {
         await showPictures(options)
         return
       }
-      options.onTrouble(troubleOf(error))
+      options.onFault(faultText(error))
     }
     await pause(document.hidden ? 0 : delay, signal)
     delay = Math.min(delay * 2, MAX_DELAY_MS)
@@ -77,7 +77,7 @@ class Silent extends Error {}
 
 const STOPPED = 'The pipeline does not play.'
 
-const troubleOf = (error: unknown): string => {
+const faultText = (error: unknown): string => {
   if (error instanceof NotPlaying) return STOPPED
   if (error instanceof Silent) return 'No new picture comes. Trying again…'
   if (!(error instanceof ApiError)) return 'No connection to the service. Trying again…'
@@ -86,7 +86,7 @@ const troubleOf = (error: unknown): string => {
   return error.message
 }
 
-/** To read the video of an on-demand pipeline starts it: one that has been stopped meanwhile is left alone. */
+/** Reading the video of an on-demand pipeline starts it: one that has been stopped in the meantime must stay stopped. */
 const refuseStopped = async ({ id, signal }: PlayOptions): Promise<void> => {
   const { state, runtime } = await api.getPipeline({ id, signal })
   if (state === 'ready' && runtime.phase !== 'starting') throw new NotPlaying()
@@ -122,7 +122,7 @@ const playOnce = async (options: PlayOptions, excluded: Excluded, onData: () => 
       listen(isThere ? SILENCE_MS : WAITING_MS)
     }
   } catch (error) {
-    // A way that failed, or a tab that was hidden, ends the attempt and not the play.
+    // A way that failed, or a hidden tab, ends the attempt and not the play.
     if (!attempt.signal.aborted) throw error
     if (attempt.signal.reason instanceof Silent) throw attempt.signal.reason
   } finally {
@@ -144,13 +144,13 @@ const openVideo = async (id: string, signal: AbortSignal): Promise<Response> => 
   }
 }
 
-/** Takes configurations and chunks, and shows them on the screen of the way that was chosen. */
+/** Shows configurations and chunks on the screen of the chosen way. */
 const createStage = (options: PlayOptions, excluded: Excluded, end: () => void) => {
   let screen: Screen | undefined
   let way: Way | undefined
   let picturesOnly: string | undefined
   let closed = false
-  /** Chunks wait for the choice, which takes a moment; bounded by what one answer brings. */
+  /** Chunks wait for the choice; they are bounded by what one response brings. */
   let work: Promise<void> = Promise.resolve()
 
   const configure = async (config: VideoConfig): Promise<void> => {
@@ -206,17 +206,17 @@ const createScreen = async ({ surfaces, ...events }: PlayOptions, way: Way, onFa
   const screenEvents: ScreenEvents = {
     onFailure,
     onPicture: (delayMs) => {
-      events.onTrouble(undefined)
+      events.onFault(undefined)
       events.onPicture(delayMs)
     },
   }
-  if (way === 'decoder') return createDecoderScreen(surfaces.canvas, screenEvents)
+  if (way === 'decoder') return new DecoderScreen(surfaces.canvas, screenEvents)
   const { createMediaSourceScreen } = await import('./media-source-screen.ts')
   return await createMediaSourceScreen(surfaces.video, screenEvents)
 }
 
 /** Shows a new picture each second. */
-const showPictures = async ({ id, surfaces: { image }, signal, onPicture, onTrouble }: PlayOptions): Promise<void> => {
+const showPictures = async ({ id, surfaces: { image }, signal, onPicture, onFault }: PlayOptions): Promise<void> => {
   while (!signal.aborted) {
     await untilVisible(signal)
     const began = performance.now()
@@ -226,10 +226,10 @@ const showPictures = async ({ id, surfaces: { image }, signal, onPicture, onTrou
       image.src = url
       await image.decode()
       URL.revokeObjectURL(url)
-      onTrouble(undefined)
+      onFault(undefined)
       onPicture(Number(answer.headers.get('x-age-ms')) + performance.now() - began)
     } catch (error) {
-      if (!signal.aborted) onTrouble(troubleOf(error))
+      if (!signal.aborted) onFault(faultText(error))
     }
     await pause(Math.max(0, PICTURE_MS - (performance.now() - began)), signal)
   }

@@ -3,7 +3,7 @@ import type { VideoConfig } from '../../../../lib/video-records.ts'
 import { play } from './play.ts'
 import type { Choice } from './ways.ts'
 
-/** What is known of the picture while it is shown. */
+/** Facts about the picture while it is shown. */
 export interface PictureFacts {
   readonly choice?: Choice | undefined
   readonly config?: VideoConfig | undefined
@@ -11,22 +11,22 @@ export interface PictureFacts {
   readonly delayMs?: number | undefined
 }
 
-/** The live picture of a pipeline, which plays whether or not it is in the page yet. */
+/** The live picture of a pipeline. It plays also before it is in the page. */
 export interface Playback {
   readonly id: string
-  /** Shows the picture; to be put into the page. */
+  /** Shows the picture, in the page. */
   readonly element: HTMLElement
   readonly facts: ReadonlySignal<PictureFacts>
   readonly hasPicture: ReadonlySignal<boolean>
-  /** Why there is no new picture, in words. */
-  readonly trouble: ReadonlySignal<string | undefined>
+  /** Why there is no new picture. */
+  readonly fault: ReadonlySignal<string | undefined>
   readonly end: () => void
 }
 
 const FACTS_MS = 500
 const SMOOTHING = 0.1
 const SOURCE_AWAY = 'The source is away. The picture comes back by itself.'
-/** How long a picture that was begun ahead waits for the page to take it, milliseconds. */
+/** How long a playback that began before the page waits for it, milliseconds. */
 const AHEAD_MS = 5000
 
 const startPlayback = (id: string): Playback => {
@@ -34,18 +34,18 @@ const startPlayback = (id: string): Playback => {
   const hasPicture = signal(false)
   const failure = signal<string | undefined>(undefined)
   const isSourceAway = signal(false)
-  const trouble = signal<string | undefined>(undefined)
+  const fault = signal<string | undefined>(undefined)
   const { element, surfaces, show } = createSurfaces(id)
   const ended = new AbortController()
   let delayMs: number | undefined
-  const tell = (more: PictureFacts): void => {
+  const update = (more: PictureFacts): void => {
     facts.value = { ...facts.peek(), ...more }
   }
-  const tellTrouble = (): void => {
-    trouble.value = failure.peek() ?? (isSourceAway.peek() ? SOURCE_AWAY : undefined)
+  const updateFault = (): void => {
+    fault.value = failure.peek() ?? (isSourceAway.peek() ? SOURCE_AWAY : undefined)
   }
-  const telling = setInterval(() => {
-    if (facts.peek().delayMs !== delayMs) tell({ delayMs })
+  const timer = setInterval(() => {
+    if (facts.peek().delayMs !== delayMs) update({ delayMs })
   }, FACTS_MS)
   void play({
     id,
@@ -55,13 +55,13 @@ const startPlayback = (id: string): Playback => {
       batch(() => {
         show(choice.way)
         hasPicture.value = false
-        tell({ choice })
+        update({ choice })
       }),
     onConfig: (config) => {
-      // A stream that is opened again says anew whether its source is there.
+      // A stream that is opened again begins with the state of its source.
       isSourceAway.value = false
-      tellTrouble()
-      tell({ config })
+      updateFault()
+      update({ config })
     },
     onPicture: (ms) => {
       if (ms !== null) delayMs = delayMs === undefined ? ms : delayMs + (ms - delayMs) * SMOOTHING
@@ -69,19 +69,19 @@ const startPlayback = (id: string): Playback => {
     },
     onSource: (isThere) => {
       isSourceAway.value = !isThere
-      tellTrouble()
+      updateFault()
     },
-    onTrouble: (text) => {
+    onFault: (text) => {
       failure.value = text
-      tellTrouble()
+      updateFault()
       if (text !== undefined) delayMs = undefined
     },
   })
   const end = (): void => {
-    clearInterval(telling)
+    clearInterval(timer)
     ended.abort()
   }
-  return { id, element, facts, hasPicture, trouble, end }
+  return { id, element, facts, hasPicture, fault, end }
 }
 
 /** One element for each way to show a picture; the one in use is visible. */
@@ -106,12 +106,12 @@ const createSurfaces = (id: string) => {
 let ahead: Playback | undefined
 let isTaken = false
 
-/** Begins to play before the page is drawn, so that both take their time at once; the page may have been faster. */
+/** Begins to play before the page is drawn, so that both happen at the same time; does nothing when the page was faster. */
 export const playAhead = (id: string): void => {
   if (isTaken) return
   const playback = startPlayback(id)
   ahead = playback
-  // Whoever opens the page may have gone elsewhere by then.
+  // The user may have left the page by then.
   setTimeout(() => {
     if (ahead !== playback) return
     ahead = undefined
@@ -119,7 +119,7 @@ export const playAhead = (id: string): void => {
   }, AHEAD_MS)
 }
 
-/** The playback that was begun ahead, or a new one. */
+/** The playback that began before the page, or a new one. */
 export const takePlayback = (id: string): Playback => {
   isTaken = true
   if (ahead?.id !== id) return startPlayback(id)

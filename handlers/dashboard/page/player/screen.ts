@@ -1,7 +1,7 @@
 import type { VideoConfig } from '../../../../lib/video-records.ts'
 import type { VideoChunk } from './records.ts'
 
-/** What shows a stream in one of the ways. */
+/** Shows a stream in one of the ways. */
 export interface Screen {
   readonly configure: (config: VideoConfig) => void
   readonly show: (chunk: VideoChunk) => void
@@ -9,7 +9,7 @@ export interface Screen {
 }
 
 export interface ScreenEvents {
-  /** A picture is on the screen; milliseconds since its data came, or null where that cannot be known. */
+  /** A picture is on the screen; milliseconds since its data came, or null when that is unknown. */
   readonly onPicture: (delayMs: number | null) => void
   /** This way does not work for this stream. */
   readonly onFailure: (why: string) => void

@@ -9,7 +9,7 @@ export interface Choice {
   readonly why: string
 }
 
-/** The first way that this browser can go for this stream. */
+/** The best way that works in this browser for this stream. */
 export const chooseWay = async (config: VideoConfig): Promise<Choice> => {
   const why = await whyNoDecoder(config)
   if (why === undefined) return { way: 'decoder', why: '' }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createDecoderScreen } from '../../../../../../handlers/dashboard/page/player/decoder-screen.ts'
+import { DecoderScreen } from '../../../../../../handlers/dashboard/page/player/decoder-screen.ts'
 
 const CONFIG = { codec: 'avc1.42E01E', codedWidth: 320, codedHeight: 180 }
 const FRAME_MS = 40
@@ -68,7 +68,7 @@ const openScreen = () => {
   const delays: (number | null)[] = []
   const failures: string[] = []
   const canvas = { width: 0, height: 0, getContext: () => ({ drawImage: () => {} }) } as unknown as HTMLCanvasElement
-  const screen = createDecoderScreen(canvas, { onPicture: (ms) => delays.push(ms), onFailure: (why) => failures.push(why) })
+  const screen = new DecoderScreen(canvas, { onPicture: (ms) => delays.push(ms), onFailure: (why) => failures.push(why) })
   screen.configure(CONFIG)
   let frames = 0
   const show = (type: 'key' | 'delta', count = 1): void => {
