@@ -9,7 +9,6 @@ export default defineConfig({
     teardownTimeout: 20_000,
     expect: { requireAssertions: true, poll: { interval: 20, timeout: 20_000 } },
     sequence: { sequencer: LongestFirst },
-    reporters: ['./test/helpers/process/retry-reporter.ts', 'default'],
     projects: [
       {
         extends: true,
@@ -30,9 +29,7 @@ export default defineConfig({
           globalSetup: ['test/helpers/process/prepare-processes.ts'],
           // They wait for most of their time: with two at once, more than half of two cores is idle.
           maxWorkers: 3,
-          testTimeout: 30_000,
-          // Other programs may take both cores for a while. What is broken fails twice; what passes on the retry is reported.
-          retry: 1,
+          testTimeout: 60_000,
           sequence: { groupOrder: 1 },
         },
       },

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
+import type { Service } from '../process/service.ts'
 
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-sync']
 
@@ -22,7 +23,12 @@ export const useChromium = (flags: readonly string[] = []): { readonly open: (op
   }
 }
 
+/** The address of a page of the dashboard. */
+export const dashboardOf = ({ url }: Pick<Service, 'url'>, hash = ''): string => `${url}/svc/dashboard/${hash}`
+
 interface OpenOptions {
+  /** The address to begin with. */
+  readonly at?: string
   readonly width?: number
   readonly height?: number
   readonly dark?: boolean
@@ -33,6 +39,13 @@ interface OpenOptions {
 export interface DashboardPage {
   readonly page: Page
   readonly context: BrowserContext
+  readonly button: (name: string | RegExp) => Locator
+  readonly link: (name: string) => Locator
+  readonly heading: (name: string) => Locator
+  /** A field for text. */
+  readonly field: (name: string) => Locator
+  /** Waits until this text is shown. */
+  readonly shows: (text: string | RegExp) => Promise<void>
   /** Fails for an error of the console, a refused resource, or a request to another host. */
   readonly expectQuiet: () => void
   /** Fails for a serious or critical violation of WCAG 2.2 AA that axe finds. */
@@ -44,7 +57,10 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 /** Chromium logs every answer from 400 on as an error; those are part of how the page works. */
 const ANSWER = /^Failed to load resource: the server responded with a status of (400|409|503|504)/
 
-const openPage = async (browser: Browser, { width = 1280, height = 900, dark = false, before }: OpenOptions): Promise<DashboardPage> => {
+const openPage = async (
+  browser: Browser,
+  { at, width = 1280, height = 900, dark = false, before }: OpenOptions,
+): Promise<DashboardPage> => {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light', reducedMotion: 'reduce' })
   const page = await context.newPage()
   onTestFinished(() => context.close())
@@ -59,9 +75,15 @@ const openPage = async (browser: Browser, { width = 1280, height = 900, dark = f
     const { protocol, host } = new URL(request.url())
     if (protocol.startsWith('http')) hosts.add(host)
   })
+  if (at !== undefined) await page.goto(at)
   return {
     page,
     context,
+    button: (name) => page.getByRole('button', { name }),
+    link: (name) => page.getByRole('link', { name }),
+    heading: (name) => page.getByRole('heading', { name, exact: true }),
+    field: (name) => page.getByRole('textbox', { name, exact: true }),
+    shows: (text) => page.getByText(text).first().waitFor(),
     expectQuiet: () => {
       expect(errors).toEqual([])
       expect([...hosts]).toEqual([new URL(page.url()).host])

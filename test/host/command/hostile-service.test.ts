@@ -2,8 +2,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { printableYaml } from '../../handlers/cli/terminal/printable-yaml.ts'
-import { runCommand, runInTerminal } from '../helpers/process/command.ts'
+import { printableYaml } from '../../../handlers/cli/terminal/printable-yaml.ts'
+import { runCommand, runInTerminal } from '../../helpers/process/command.ts'
 
 /** Clears the screen, in 7 and in 8 bits, writes the clipboard, and turns text around. */
 const EVIL = 'x\u001b[2J\u001b]52;c;aGk=\u0007\u009b2J\u007f\u202e\u061c\r\n\ty'
@@ -78,7 +78,7 @@ const FORBIDDEN = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2
 const COMMANDS = ['ls', 'ls -q', 'get gate', 'play gate', 'stop gate', 'delete gate', 'export']
 
 describe('a service that wants to write to the terminal of its client', () => {
-  it.each(COMMANDS.flatMap((line) => [line, `${line} --json`]))('is shown without control characters by %s', async (line) => {
+  it.each([...COMMANDS, 'get gate --json', 'stop gate --json'])('is shown without control characters by %s', async (line) => {
     const { stdout, stderr } = await runCommand(line.split(' '), { env })
     expect(stdout + stderr).not.toMatch(FORBIDDEN)
     expect(stdout + stderr).toMatch(/\\u001b|not JSON|answer/)
@@ -106,5 +106,23 @@ describe('a service that wants to write to the terminal of its client', () => {
     expect(text).not.toMatch(FORBIDDEN)
     expect(text).toContain('raw_pipeline: |-\n')
     expect(parse(text)).toEqual({ pipelines: [{ description: EVIL, [`key${EVIL}`]: 'plain', raw_pipeline: 'a !\nb' }] })
+  })
+})
+
+describe('a service whose clock is a day ahead', () => {
+  const now = Date.now() + 86_400_000
+  const ahead = createServer(({ url }, response) => {
+    response.setHeader('date', new Date(now).toUTCString()).setHeader('content-type', 'application/json')
+    const runtime = { ...RUNTIME, phase: 'playing', since: new Date(now - 20_000).toISOString() }
+    const gate = { ...PIPELINE, id: 'gate', state: 'playing', runtime }
+    response.end(JSON.stringify(url === '/svc/pipeline' ? [gate] : gate))
+  })
+
+  it('is shown with its own time', async () => {
+    await new Promise<void>((done) => ahead.listen(0, '127.0.0.1', done))
+    const its = { ...env, SVC_URL: `http://127.0.0.1:${(ahead.address() as AddressInfo).port}` }
+    expect((await runCommand(['ls'], { env: its })).stdout).toMatch(/^gate .* (?:19|2\d) ?s /m)
+    expect((await runCommand(['get', 'gate'], { env: its })).stdout).toMatch(/runtime\.since .*\((?:19|2\d) ?s ago\)/)
+    ahead.close()
   })
 })
