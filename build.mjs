@@ -15,6 +15,9 @@ const root = dirname(fileURLToPath(import.meta.url))
 /** Endpoint groups: the files of handlers/ itself, one bundle each. */
 const NOT_A_GROUP = ['handlers/app.ts']
 
+/** What every page of the dashboard may import. */
+const PAGE_GROUND = ['handlers/client', ...['api', 'ui', 'words'].map((room) => `handlers/dashboard/page/${room}`)]
+
 /**
  * The rooms, and what each may import besides its own files. A room is a folder, or a single file. `x` is the room x, `x/` also
  * the rooms inside it.
@@ -28,28 +31,11 @@ export const ROOMS = {
   'handlers/dashboard': ['handlers/http', 'handlers/pages', 'lib/'],
   // The page runs in a browser. Of the API it uses the types and the format of live video.
   'handlers/dashboard/page': ['handlers/dashboard/page/'],
-  'handlers/dashboard/page/overview': [
-    'handlers/dashboard/page/api',
-    'handlers/dashboard/page/player',
-    'handlers/dashboard/page/ui',
-    'handlers/dashboard/page/words',
-  ],
-  'handlers/dashboard/page/map': ['handlers/dashboard/page/api', 'handlers/dashboard/page/ui', 'handlers/dashboard/page/words'],
-  'handlers/dashboard/page/pipeline': [
-    'handlers/client',
-    'handlers/dashboard/page/api',
-    'handlers/dashboard/page/map',
-    'handlers/dashboard/page/player',
-    'handlers/dashboard/page/ui',
-    'handlers/dashboard/page/words',
-  ],
-  'handlers/dashboard/page/forms': ['handlers/dashboard/page/api', 'handlers/dashboard/page/ui', 'handlers/dashboard/page/words'],
-  'handlers/dashboard/page/settings': [
-    'handlers/client',
-    'handlers/dashboard/page/api',
-    'handlers/dashboard/page/ui',
-    'handlers/dashboard/page/words',
-  ],
+  'handlers/dashboard/page/overview': [...PAGE_GROUND, 'handlers/dashboard/page/player'],
+  'handlers/dashboard/page/map': PAGE_GROUND,
+  'handlers/dashboard/page/pipeline': [...PAGE_GROUND, 'handlers/dashboard/page/map', 'handlers/dashboard/page/player'],
+  'handlers/dashboard/page/forms': PAGE_GROUND,
+  'handlers/dashboard/page/settings': PAGE_GROUND,
   'handlers/dashboard/page/player': ['handlers/dashboard/page/api', 'lib'],
   'handlers/dashboard/page/words': ['handlers/dashboard/page/api'],
   'handlers/dashboard/page/ui': ['handlers/dashboard/page/api', 'handlers/dashboard/page/words'],

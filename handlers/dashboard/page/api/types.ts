@@ -3,10 +3,8 @@ import type { Client } from '../../../client/client.ts'
 export type { Phase } from '../../../../lib/schema/pipeline.ts'
 export type {
   Camera,
-  CameraCapabilities,
   Health,
   KlvPacket,
-  LogLine,
   Pipeline,
   PipelineRequest,
   Screenshot,

@@ -4,7 +4,7 @@ import { readerAddress } from '../../../client/reader-address.ts'
 import { api } from '../api/api.ts'
 import { authEnabled } from '../api/session.ts'
 import type { Pipeline, Settings } from '../api/types.ts'
-import { CopyLine } from '../ui/copy-line.tsx'
+import { CopyLine } from './copy-line.tsx'
 import { whenIdle } from './idle.ts'
 
 /** Escapes a user name for a URL in a shell command. */

@@ -1,8 +1,8 @@
-import { useSignal } from '@preact/signals'
-import { api, wordsOf } from '../api/api.ts'
+import { api } from '../api/api.ts'
 import type { Pipeline } from '../api/types.ts'
-import { CopyLine } from '../ui/copy-line.tsx'
+import { useLoaded } from '../ui/use-loaded.ts'
 import { withPlaceholders } from '../words/format.ts'
+import { CopyLine } from './copy-line.tsx'
 
 const launchOf = async (pipeline: Pipeline): Promise<string> => {
   // Pushes are not part of the line.
@@ -17,23 +17,13 @@ const launchOf = async (pipeline: Pipeline): Promise<string> => {
 
 /** The gst-launch-1.0 line, on request: it is a call of the engine. */
 export const LaunchLine = ({ pipeline }: { readonly pipeline: Pipeline }) => {
-  const line = useSignal('')
-  const failure = useSignal('')
-  const load = async ({ currentTarget }: { readonly currentTarget: HTMLDetailsElement }): Promise<void> => {
-    if (!currentTarget.open) return
-    try {
-      line.value = await launchOf(pipeline)
-      failure.value = ''
-    } catch (error) {
-      failure.value = wordsOf(error)
-    }
-  }
+  const { value: line, failure, reload } = useLoaded(() => launchOf(pipeline))
   return (
-    <details class="panel" onToggle={load}>
+    <details class="panel" onToggle={({ currentTarget }) => (currentTarget.open ? void reload() : undefined)}>
       <summary>GStreamer line</summary>
       <p class="muted small">Paste it into a terminal of the host to find out why a source does not play.</p>
-      {failure.value !== '' && <p class="field-error">{failure.value}</p>}
-      {line.value !== '' && <CopyLine name="gst-launch" text={line.value} />}
+      {failure !== '' && <p class="field-error">{failure}</p>}
+      {line !== undefined && <CopyLine name="gst-launch" text={line} />}
     </details>
   )
 }

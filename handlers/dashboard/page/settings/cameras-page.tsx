@@ -1,41 +1,32 @@
-import { useSignal } from '@preact/signals'
-import { api, wordsOf } from '../api/api.ts'
+import { api } from '../api/api.ts'
 import { cameraChanges } from '../api/pipelines.ts'
-import type { Camera, CameraCapabilities } from '../api/types.ts'
+import type { Camera } from '../api/types.ts'
 import { Action } from '../ui/action.tsx'
 import { Banner } from '../ui/banner.tsx'
 import { Page } from '../ui/page.tsx'
 import { goTo } from '../ui/route.ts'
 import { useAbortable } from '../ui/use-abortable.ts'
+import { useLoaded } from '../ui/use-loaded.ts'
 
 /** The cameras of the host, updated when one is added or removed. */
 export const CamerasPage = () => {
-  const cameras = useSignal<readonly Camera[] | undefined>(undefined)
-  const failure = useSignal('')
-  const load = async (signal: AbortSignal): Promise<void> => {
-    try {
-      cameras.value = await api.listCameras({ signal })
-      failure.value = ''
-    } catch (error) {
-      if (!signal.aborted) failure.value = wordsOf(error)
-    }
-  }
-  useAbortable((signal) => void load(signal), [cameraChanges.value])
+  const { value: cameras, failure, reload } = useLoaded((signal) => api.listCameras({ signal }))
+  useAbortable((signal) => void reload(signal), [cameraChanges.value])
   return (
     <Page title="Cameras of this host" isNarrow>
-      {failure.value !== '' && (
+      {failure !== '' && (
         <Banner>
-          <p>{failure.value}</p>
+          <p>{failure}</p>
         </Banner>
       )}
-      {cameras.value === undefined && failure.value === '' && <p class="muted loading">Looking for cameras…</p>}
-      {cameras.value?.length === 0 && (
+      {cameras === undefined && failure === '' && <p class="muted loading">Looking for cameras…</p>}
+      {cameras?.length === 0 && (
         <div class="empty">
           <p>No camera is attached. A camera appears here when it is connected.</p>
         </div>
       )}
       <div class="stack">
-        {cameras.value?.map((camera) => (
+        {cameras?.map((camera) => (
           <CameraPanel key={camera.device_path} camera={camera} />
         ))}
       </div>
@@ -44,15 +35,7 @@ export const CamerasPage = () => {
 }
 
 const CameraPanel = ({ camera: { device_path, device_name, driver, serial } }: { readonly camera: Camera }) => {
-  const capabilities = useSignal<CameraCapabilities | undefined>(undefined)
-  const failure = useSignal('')
-  const load = async (): Promise<void> => {
-    try {
-      capabilities.value = await api.getCamera({ path: device_path })
-    } catch (error) {
-      failure.value = wordsOf(error)
-    }
-  }
+  const { value: capabilities, failure, reload } = useLoaded(() => api.getCamera({ path: device_path }))
   return (
     <section class="panel" aria-label={device_name}>
       <div class="panel-head">
@@ -64,10 +47,10 @@ const CameraPanel = ({ camera: { device_path, device_name, driver, serial } }: {
       <p class="muted">
         <code>{device_path}</code> {[driver, serial].filter(Boolean).join(' · ')}
       </p>
-      <details onToggle={({ currentTarget }) => (currentTarget.open ? void load() : undefined)}>
+      <details onToggle={({ currentTarget }) => (currentTarget.open ? void reload() : undefined)}>
         <summary>Formats</summary>
-        {failure.value !== '' && <p class="field-error">{failure.value}</p>}
-        {capabilities.value !== undefined && (
+        {failure !== '' && <p class="field-error">{failure}</p>}
+        {capabilities !== undefined && (
           <table class="table">
             <thead>
               <tr>
@@ -76,7 +59,7 @@ const CameraPanel = ({ camera: { device_path, device_name, driver, serial } }: {
               </tr>
             </thead>
             <tbody>
-              {capabilities.value.formats.map(({ encoding, sizes, device_path: node }) => (
+              {capabilities.formats.map(({ encoding, sizes, device_path: node }) => (
                 <tr key={`${node} ${encoding}`}>
                   <td>{encoding}</td>
                   <td>

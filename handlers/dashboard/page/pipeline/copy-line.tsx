@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
-import { Icon } from './icon.tsx'
+import { Icon } from '../ui/icon.tsx'
 
 const SHOWN_MS = 2000
 
