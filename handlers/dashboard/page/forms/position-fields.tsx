@@ -61,7 +61,7 @@ export const PositionFields = ({ draft, set, errorOf, touch }: FieldsProps) => (
         name="Send to"
         rows={3}
         placeholder="srt://host:9000"
-        help="Receivers over srt, udp, rtmp or rtsp: one per line, up to 8."
+        help="Addresses of receivers, one per line, up to 8."
         value={draft.push}
         error={pushError(draft, errorOf)}
         onInput={(push) => set({ push })}

@@ -28,7 +28,7 @@ export const SourceField = ({ draft, set, errorOf, touch, isNew }: FieldsProps &
         isCode
         inputMode="url"
         placeholder="rtsp://user:password@10.0.0.5/stream1"
-        help="rtsp, rtsps, udp, srt, rtmp, http, https, v4l2 or test. User and password are part of the address, and are never shown again."
+        help="For example rtsp, srt, udp, rtmp, http, v4l2 or test. User and password are part of the address, and are never shown again."
         value={draft.uri}
         error={errorOf('source.uri')}
         onInput={(uri) => set({ uri })}

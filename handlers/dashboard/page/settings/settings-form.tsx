@@ -8,7 +8,7 @@ import { CheckField, SelectField, TextArea, TextField } from '../ui/field.tsx'
 import { notify } from '../ui/notices.tsx'
 import { discardUnsaved, useUnsaved } from '../ui/unsaved.ts'
 import { useFirstMistake } from '../ui/use-first-mistake.ts'
-import { type Changes, flatten, GROUPS, patchOf, type Setting, typedOf, type Value } from './settings-table.ts'
+import { type Changes, flatten, GROUPS, patchOf, SETTINGS, type Setting, typedOf, type Value } from './settings-table.ts'
 
 interface Read {
   readonly settings: ReadonlyMap<string, Value>
@@ -65,18 +65,18 @@ export const SettingsForm = () => {
   const { settings } = read.value
   return (
     <form ref={form} class="stack" noValidate onSubmit={(event) => event.preventDefault()}>
-      {GROUPS.map(({ title, settings: list }) => (
+      {[...GROUPS].map(([title, list]) => (
         <section key={title} class="panel">
           <h2>{title}</h2>
           <div class="form-row form-row-wide">
-            {list.map((setting) => (
+            {list.map(([path, setting]) => (
               <Entry
-                key={setting.path}
+                key={path}
                 setting={setting}
-                value={changes.value.get(setting.path) ?? typedOf(settings.get(setting.path))}
-                error={issues.value.get(setting.path)}
+                value={changes.value.get(path) ?? typedOf(settings.get(path))}
+                error={issues.value.get(path)}
                 onChange={(value) => {
-                  changes.value = new Map(changes.value).set(setting.path, value)
+                  changes.value = new Map(changes.value).set(path, value)
                 }}
               />
             ))}
@@ -104,7 +104,7 @@ const without = (changes: Changes, saved: Changes): Changes => {
 
 /** Whether each mistake has a field. */
 const isShownAtFields = (issues: ReadonlyMap<string, string>): boolean =>
-  issues.size > 0 && [...issues.keys()].every((path) => GROUPS.some(({ settings }) => settings.some((setting) => setting.path === path)))
+  issues.size > 0 && [...issues.keys()].every((path) => Object.hasOwn(SETTINGS, path))
 
 interface EntryProps {
   readonly setting: Setting
