@@ -39,9 +39,10 @@ describe('authentication', () => {
   })
 
   it('is read in linear time', () => {
-    const start = performance.now()
+    // CPU time: other programs may have both cores.
+    const start = process.cpuUsage()
     for (const text of ['Basic ', 'Digest a="', 'Digest a='])
       for (const more of [' \\', ' ']) parseAuthentication(text + more.repeat(100_000))
-    expect(performance.now() - start).toBeLessThan(2000)
+    expect(process.cpuUsage(start).user / 1000).toBeLessThan(2000)
   })
 })
