@@ -1,5 +1,7 @@
-import { expect } from 'vitest'
+import { onTestFinished } from 'vitest'
 import type { Service } from '../process/service.ts'
+import { until } from '../until.ts'
+import { type MediaServer, startMediaServer } from './media-server.ts'
 
 /** A push as the API shows it. */
 interface Shown {
@@ -10,15 +12,29 @@ interface Shown {
   readonly bytes: number
 }
 
-/** Creates a simple pipeline; answers the address of its output. */
-export const create = async (service: Service, id: string, more: Record<string, unknown>): Promise<string> => {
-  const { status, body } = await service.request('POST', '/svc/pipeline', { id, mode: 'simple', ...more })
-  expect({ status, message: body.message }).toEqual({ status: 201, message: undefined })
-  return body.output.uri.replace('0.0.0.0', '127.0.0.1')
-}
-
 export const pushesOf = async (service: Service, id: string): Promise<readonly Shown[]> =>
   (await service.request('GET', `/svc/pipeline/${id}`)).body.runtime.push
 
 export const states = async (service: Service, id: string): Promise<readonly string[]> =>
   (await pushesOf(service, id)).map(({ state }) => state)
+
+/** Waits until all pushes of a pipeline send; answers their states. */
+export const untilAllSend = (service: Service, id: string) =>
+  until(
+    () => states(service, id).catch(() => []),
+    (all) => all.length > 0 && all.every((state) => state === 'sending'),
+  )
+
+/** Waits until one push of a pipeline sends, by its place in the list. */
+export const untilSends = (service: Service, id: string, at: number) =>
+  until(
+    async () => (await states(service, id))[at],
+    (state) => state === 'sending',
+  )
+
+/** Starts the third-party media server, which stops at the end of the test. */
+export const openMediaServer = async (): Promise<MediaServer> => {
+  const server = await startMediaServer()
+  onTestFinished(() => server.stop())
+  return server
+}

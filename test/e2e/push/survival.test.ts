@@ -1,18 +1,20 @@
 import { readFileSync } from 'node:fs'
-import { expect, it, onTestFinished } from 'vitest'
-import { type MediaServer, startMediaServer } from '../helpers/media/media-server.ts'
-import { create, pushesOf, states } from '../helpers/media/pushes.ts'
-import { decodeFrames, expectDecoded } from '../helpers/media/receivers.ts'
-import { type RtmpMediaServer, startRtmpMediaServer } from '../helpers/media/rtmp-media-server.ts'
-import { freeUdpPort } from '../helpers/ports.ts'
-import { childrenOf, isAlive } from '../helpers/process/processes.ts'
-import { type Service, startService } from '../helpers/process/service.ts'
-import { type RtspSource, startRtspSource } from '../helpers/rtsp/source.ts'
-import { openSource } from '../helpers/service/pipelines.ts'
-import { until } from '../helpers/until.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import type { MediaServer } from '../../helpers/media/media-server.ts'
+import { openMediaServer, pushesOf, untilAllSend } from '../../helpers/media/pushes.ts'
+import { decodeFrames, expectDecoded } from '../../helpers/media/receivers.ts'
+import { type RtmpMediaServer, startRtmpMediaServer } from '../../helpers/media/rtmp-media-server.ts'
+import { freeUdpPort } from '../../helpers/ports.ts'
+import { childrenOf, isAlive } from '../../helpers/process/processes.ts'
+import { type Service, startService } from '../../helpers/process/service.ts'
+import type { RtspSource } from '../../helpers/rtsp/source.ts'
+import { createPipeline, openSource } from '../../helpers/service/pipelines.ts'
+import { until } from '../../helpers/until.ts'
 
 /** How long the source is away, milliseconds. */
 const AWAY_MS = 3000
+const SOURCE = ['--width', '320', '--height', '180', '--gop-seconds', '0.5']
 
 interface Scene {
   readonly source: RtspSource
@@ -31,16 +33,12 @@ const connectionsTo = (port: number): number => {
 
 const begin = async (): Promise<Scene> => {
   const [source, rtmp, rtsp, service] = await Promise.all([
-    startRtspSource(['--width', '320', '--height', '180', '--gop-seconds', '0.5']),
+    openSource(...SOURCE),
     startRtmpMediaServer(),
-    startMediaServer(),
+    openMediaServer(),
     startService(),
   ])
-  onTestFinished(async () => {
-    await source.stop()
-    await rtsp.stop()
-  })
-  await create(service, 'cam', {
+  await createPipeline(service, 'cam', {
     source: { uri: source.url('/h264'), latency_ms: 0 },
     push: [
       { uri: `rtmp://127.0.0.1:${rtmp.port}/live/key` },
@@ -48,11 +46,9 @@ const begin = async (): Promise<Scene> => {
       { uri: `udp://127.0.0.1:${await freeUdpPort()}` },
     ],
   })
-  await until(() => states(service, 'cam'), allSend)
+  await untilAllSend(service, 'cam')
   return { source, rtmp, rtsp, service }
 }
-
-const allSend = (all: readonly string[]): boolean => all.length === 3 && all.every((state) => state === 'sending')
 
 /** Both servers have video now, and the pipeline has one connection to its source. */
 const expectVideo = async ({ source, rtmp, rtsp }: Scene): Promise<void> => {
@@ -65,23 +61,24 @@ const expectVideo = async ({ source, rtmp, rtsp }: Scene): Promise<void> => {
 
 const pids = (service: Service): readonly number[] => childrenOf(service.enginePid()).map(({ pid }) => pid)
 
-it('pushes go on when the source was away for seconds', async () => {
+it('pushes go on when the source was away for seconds, and are not interrupted when another API process takes over', async () => {
   const scene = await begin()
   const { source, service } = scene
-  await expectVideo(scene)
-  const before = pids(service)
+  const children = pids(service)
   await source.stop()
-  await new Promise((resolve) => setTimeout(resolve, AWAY_MS))
+  await sleep(AWAY_MS)
   const during = await pushesOf(service, 'cam')
-  await openSource('--port', String(source.port), '--width', '320', '--height', '180', '--gop-seconds', '0.5')
-  await until(
+  await openSource('--port', String(source.port), ...SOURCE)
+  const back = await until(
     () => pushesOf(service, 'cam'),
     (all) => all.every(({ state, bytes }, at) => state === 'sending' && bytes > (during[at]?.bytes ?? 0) + 10_000),
   )
+  const next = await startService({ dataDir: service.dataDir, args: ['--takeover'] })
   await expectVideo(scene)
-  expect(pids(service)).toEqual(before)
-  await service.stop()
-}, 90_000)
+  const after = await pushesOf(next, 'cam')
+  expect(after.map(({ since, last_error }) => [since, last_error])).toEqual(back.map(({ since }) => [since, null]))
+  expect(pids(next)).toEqual(children)
+}, 60_000)
 
 it('pushes come back when the engine was killed, without an orphan or a second connection to the source', async () => {
   const scene = await begin()
@@ -96,19 +93,7 @@ it('pushes come back when the engine was killed, without an orphan or a second c
     () => service.enginePid(),
     (pid) => pid !== engine && isAlive(pid),
   )
-  await until(() => states(service, 'cam').catch(() => []), allSend)
+  await untilAllSend(service, 'cam')
   await expectVideo(scene)
   expect(pids(service)).toHaveLength(children.length)
-  await service.stop()
-}, 90_000)
-
-it('pushes are not interrupted when another API process takes over', async () => {
-  const scene = await begin()
-  const [before, children] = [await pushesOf(scene.service, 'cam'), pids(scene.service)]
-  const next = await startService({ dataDir: scene.service.dataDir, args: ['--takeover'] })
-  await expectVideo({ ...scene, service: next })
-  const after = await pushesOf(next, 'cam')
-  expect(after.map(({ since, last_error }) => ({ since, last_error }))).toEqual(before.map(({ since }) => ({ since, last_error: null })))
-  expect(pids(next)).toEqual(children)
-  await next.stop()
-}, 90_000)
+}, 60_000)

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { followSse, type SseClient } from '../helpers/api/sse-client.ts'
-import { childrenOf } from '../helpers/process/processes.ts'
-import { type Service, startService } from '../helpers/process/service.ts'
-import { type RtspSource, startRtspSource } from '../helpers/rtsp/source.ts'
-import { until } from '../helpers/until.ts'
+import { followSse, type SseClient } from '../../helpers/api/sse-client.ts'
+import { childrenOf } from '../../helpers/process/processes.ts'
+import { type Service, startService } from '../../helpers/process/service.ts'
+import { type RtspSource, startRtspSource } from '../../helpers/rtsp/source.ts'
+import { command, createPipeline, untilView, viewOf } from '../../helpers/service/pipelines.ts'
+import { shareService } from '../../helpers/service/share-service.ts'
+import { until } from '../../helpers/until.ts'
 
 let source: RtspSource
 
@@ -14,17 +16,11 @@ afterAll(async () => {
   await source.stop()
 })
 
-const create = async (service: Service, id: string, uri: string, more: Record<string, unknown> = {}) => {
-  const answer = await service.request('POST', '/svc/pipeline', { id, mode: 'simple', source: { uri, latency_ms: 50 }, ...more })
-  expect({ status: answer.status, message: answer.body.message }).toEqual({ status: 201, message: undefined })
-  return answer.body
-}
+const service = shareService()
 
-const klvStates = (service: Service, id: string, state: string) =>
-  until(
-    () => service.request('GET', `/svc/pipeline/${id}`),
-    ({ body }) => body.klv.state === state,
-  )
+const create = (host: Service, id: string, path = '/klv', more: object = {}): Promise<string> =>
+  createPipeline(host, id, { source: { uri: source.url(path), latency_ms: 50 }, ...more })
+const AUTO = { klv_config: { auto_extract_geolocation: true } }
 
 const followKlv = async (service: Service, id: string): Promise<SseClient> =>
   followSse(await fetch(`${service.url}/svc/pipeline/${id}/klv/events`))
@@ -57,13 +53,12 @@ const expectRun = async (client: SseClient, count: number): Promise<number[]> =>
 
 describe('KLV of a playing pipeline', () => {
   it('is decoded from klv/start to klv/stop: every packet, with the expected values', async () => {
-    const service = await startService()
-    const created = await create(service, 'uav', source.url('/klv'))
-    expect(created.klv).toEqual({ available: true, state: 'stopped' })
+    await create(service, 'uav')
+    expect((await viewOf(service, 'uav')).klv).toEqual({ available: true, state: 'stopped' })
     expect(await service.request('GET', '/svc/pipeline/uav/klv')).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } })
 
     const client = await followKlv(service, 'uav')
-    expect(await service.request('PUT', '/svc/pipeline/uav/klv/start')).toMatchObject({
+    expect(await command(service, 'uav', 'klv/start')).toMatchObject({
       status: 200,
       body: { id: 'uav', klv: { available: true, state: 'playing' }, geolocation: null },
     })
@@ -73,9 +68,9 @@ describe('KLV of a playing pipeline', () => {
     expect(Number(/^svc_klv_packets_total\{pipeline_id="uav",result="decoded"\} (\d+)$/m.exec(metrics)?.[1])).toBeGreaterThanOrEqual(25)
     expect(metrics).toContain('svc_klv_packets_total{pipeline_id="uav",result="bad_checksum"} 0')
 
-    const stopped = await service.request('PUT', '/svc/pipeline/uav/klv/stop')
+    const stopped = await command(service, 'uav', 'klv/stop')
     expect(stopped).toMatchObject({ status: 200, body: { klv: { available: true, state: 'stopped' } } })
-    expect((await service.request('PUT', '/svc/pipeline/uav/klv/stop')).status).toBe(200)
+    expect((await command(service, 'uav', 'klv/stop')).status).toBe(200)
     const last = await service.request('GET', '/svc/pipeline/uav/klv')
     expect(last.body).toMatchObject({ pipeline_id: 'uav', checksum_ok: true, stale: false, items: expect.any(Array) })
     expectOnTrack(last.body)
@@ -96,36 +91,28 @@ describe('KLV of a playing pipeline', () => {
       status: 404,
       body: { code: 'NOT_FOUND', details: { reason: 'no_footprint' } },
     })
-    await service.stop()
   })
 
   it('is refused with a reason when the pipeline is stopped or the source has none', async () => {
-    const service = await startService()
-    expect((await create(service, 'plain', source.url('/h264'))).klv).toEqual({ available: false })
-    expect(await service.request('PUT', '/svc/pipeline/plain/klv/start')).toMatchObject({
+    await create(service, 'plain', '/h264')
+    expect((await viewOf(service, 'plain')).klv).toEqual({ available: false })
+    expect(await command(service, 'plain', 'klv/start')).toMatchObject({
       status: 409,
       body: { code: 'CONFLICT', details: { reason: 'no_klv' } },
     })
-    await service.request('PUT', '/svc/pipeline/plain/stop')
-    expect(await service.request('PUT', '/svc/pipeline/plain/klv/start')).toMatchObject({
+    await command(service, 'plain', 'stop')
+    expect(await command(service, 'plain', 'klv/start')).toMatchObject({
       status: 409,
       body: { code: 'CONFLICT', details: { reason: 'not_playing' } },
     })
-    expect((await service.request('PUT', '/svc/pipeline/plain/klv/stop')).status).toBe(200)
-    await service.stop()
+    expect((await command(service, 'plain', 'klv/stop')).status).toBe(200)
   })
 
   it('updates the geolocation, and one set by hand stays until the next packet', async () => {
-    const service = await startService()
-    await create(service, 'auto', source.url('/klv'), { klv_config: { auto_extract_geolocation: true } })
-    await klvStates(service, 'auto', 'playing')
+    await create(service, 'auto', '/klv', AUTO)
+    await untilView(service, 'auto', ({ klv }) => klv.state === 'playing')
     const placed = async (is: (place: unknown) => boolean) =>
-      (
-        await until(
-          () => service.request('GET', '/svc/pipeline/auto'),
-          ({ body }) => is(body.geolocation),
-        )
-      ).body.geolocation
+      (await untilView(service, 'auto', ({ geolocation }) => is(geolocation))).geolocation
     const first = await placed((place) => place !== null)
     expect(Object.keys(first).sort()).toEqual(['altitude', 'heading', 'latitude', 'longitude'])
     expect(Math.abs(first.latitude + 27.6)).toBeLessThan(1)
@@ -134,10 +121,9 @@ describe('KLV of a playing pipeline', () => {
     expect((await service.request('PATCH', '/svc/pipeline/auto', { geolocation: null })).body.geolocation).toBeNull()
     await placed((place) => place !== null)
 
-    await service.request('PUT', '/svc/pipeline/auto/klv/stop')
+    await command(service, 'auto', 'klv/stop')
     const set = await service.request('PATCH', '/svc/pipeline/auto', { geolocation: { latitude: 1, longitude: 2 } })
     expect(set.body).toMatchObject({ klv: { state: 'stopped' }, geolocation: { latitude: 1, longitude: 2, altitude: null, heading: null } })
-    await service.stop()
   })
 
   it.each([
@@ -145,43 +131,36 @@ describe('KLV of a playing pipeline', () => {
     ['engine', 'lost its connection to the source'],
   ])('is still decoded after the %s %s', async (reader) => {
     const service = await startService({ env: { SVC_RTSP_READER: reader } })
-    await create(service, 'survives', source.url('/klv'))
-    await service.request('PUT', '/svc/pipeline/survives/klv/start')
+    await create(service, 'survives')
+    await command(service, 'survives', 'klv/start')
     const client = await followKlv(service, 'survives')
     await expectRun(client, 3)
-    const { body } = await service.request('GET', '/svc/pipeline/survives')
+    const { restarts } = (await viewOf(service, 'survives')).runtime
     if (reader === 'engine') source.disconnect()
     else for (const child of childrenOf(service.enginePid())) process.kill(child.pid, 'SIGKILL')
-    await until(
-      () => service.request('GET', '/svc/pipeline/survives'),
-      (answer) => answer.body.runtime.restarts > body.runtime.restarts && answer.body.runtime.phase === 'playing',
-    )
-    expect((await service.request('GET', '/svc/pipeline/survives')).body.klv.state).toBe('playing')
+    const view = await untilView(service, 'survives', ({ runtime }) => runtime.restarts > restarts && runtime.phase === 'playing')
+    expect(view.klv.state).toBe('playing')
     await expectRun(await followKlv(service, 'survives'), 5)
-    await service.request('PUT', '/svc/pipeline/survives/stop')
-    expect((await service.request('PUT', '/svc/pipeline/survives/play')).body.klv.state).toBe('stopped')
-    await service.stop()
+    await command(service, 'survives', 'stop')
+    expect((await command(service, 'survives', 'play')).body.klv.state).toBe('stopped')
   })
 
   it('is followed under an id that was deleted and created anew', async () => {
-    const service = await startService()
-    const auto = { klv_config: { auto_extract_geolocation: true } }
-    await create(service, 'again', source.url('/klv'), auto)
+    await create(service, 'again', '/klv', AUTO)
     const before = await followKlv(service, 'again')
     await expectRun(before, 3)
-    await service.request('PUT', '/svc/pipeline/again/stop')
+    await command(service, 'again', 'stop')
     expect((await service.request('DELETE', '/svc/pipeline/again')).status).toBe(204)
     expect((await before.rest()).at(-1)?.event).toBe('pipeline_not_found')
-    await create(service, 'again', source.url('/klv'), auto)
+    await create(service, 'again', '/klv', AUTO)
     await expectRun(await followKlv(service, 'again'), 3)
-    await service.stop()
   })
 
   it('is decoded again after the engine was replaced when it updates the geolocation, and its streams go on', async () => {
     const service = await startService()
-    await create(service, 'auto', source.url('/klv'), { klv_config: { auto_extract_geolocation: true } })
-    await create(service, 'manual', source.url('/klv'))
-    await service.request('PUT', '/svc/pipeline/manual/klv/start')
+    await create(service, 'auto', '/klv', AUTO)
+    await create(service, 'manual')
+    await command(service, 'manual', 'klv/start')
     const client = await followKlv(service, 'auto')
     await expectRun(client, 3)
     const killed = service.enginePid()
@@ -194,12 +173,7 @@ describe('KLV of a playing pipeline', () => {
     const before = Date.now()
     while (Date.parse(data.received_at) < before) ({ data } = await client.nextOf('klv'))
     await expectRun(client, 3)
-    expect((await klvStates(service, 'auto', 'playing')).body.geolocation).not.toBeNull()
-    const manual = await until(
-      () => service.request('GET', '/svc/pipeline/manual'),
-      ({ body }) => body.state === 'playing',
-    )
-    expect(manual.body.klv).toEqual({ available: true, state: 'stopped' })
-    await service.stop()
+    expect((await untilView(service, 'auto', ({ klv }) => klv.state === 'playing')).geolocation).not.toBeNull()
+    expect((await untilView(service, 'manual', ({ state }) => state === 'playing')).klv).toEqual({ available: true, state: 'stopped' })
   })
 })

@@ -2,25 +2,25 @@ import { writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { flightPacket } from '../../engine/klv/st0601/synthetic-flight.ts'
-import { startTsKlvSender } from '../helpers/klv/ts-sender.ts'
-import { startMediaServer } from '../helpers/media/media-server.ts'
-import { create, pushesOf, states } from '../helpers/media/pushes.ts'
-import { decodeFrames, expectDecoded, saveStream } from '../helpers/media/receivers.ts'
-import { startRtmpMediaServer } from '../helpers/media/rtmp-media-server.ts'
-import { freePort, freeUdpPort } from '../helpers/ports.ts'
-import { residentBytes } from '../helpers/process/processes.ts'
-import { startService } from '../helpers/process/service.ts'
-import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
-import { makeCertificate } from '../helpers/rtsp/certificate.ts'
-import { startOddServer } from '../helpers/rtsp/odd-server.ts'
-import { openReader, sequenceGaps } from '../helpers/rtsp/reader.ts'
-import { startTlsFront } from '../helpers/rtsp/tls-front.ts'
-import { until } from '../helpers/until.ts'
+import { flightPacket } from '../../../engine/klv/st0601/synthetic-flight.ts'
+import { startTsKlvSender } from '../../helpers/klv/ts-sender.ts'
+import { openMediaServer, pushesOf, untilAllSend } from '../../helpers/media/pushes.ts'
+import { decodeFrames, expectDecoded, saveStream } from '../../helpers/media/receivers.ts'
+import { startRtmpMediaServer } from '../../helpers/media/rtmp-media-server.ts'
+import { freePort, freeUdpPort } from '../../helpers/ports.ts'
+import { residentBytes } from '../../helpers/process/processes.ts'
+import { startService } from '../../helpers/process/service.ts'
+import { temporaryDataDir } from '../../helpers/process/temporary-data-dir.ts'
+import { makeCertificate } from '../../helpers/rtsp/certificate.ts'
+import { startOddServer } from '../../helpers/rtsp/odd-server.ts'
+import { sequenceGaps } from '../../helpers/rtsp/reader.ts'
+import { startTlsFront } from '../../helpers/rtsp/tls-front.ts'
+import { BALL, createPipeline, read } from '../../helpers/service/pipelines.ts'
+import { shareService } from '../../helpers/service/share-service.ts'
+import { until } from '../../helpers/until.ts'
 
-const FRAMES = 120
-const BALL = { uri: 'test://ball?width=320&height=240&fps=30' }
-const isSending = (all: readonly string[]): boolean => all.every((state) => state === 'sending')
+const FRAMES = 60
+const service = shareService()
 
 /** The authorities that programs of this host trust. */
 const TRUSTED = '/etc/ssl/certs/ca-certificates.crt'
@@ -34,27 +34,25 @@ const trusting = async (certificate: string): Promise<readonly string[]> => {
 
 describe('pushes to real receivers', () => {
   it('reach an RTMP server, from which every frame decodes', async () => {
-    const [server, service] = await Promise.all([startRtmpMediaServer(), startService()])
+    const server = await startRtmpMediaServer()
     const uri = `rtmp://127.0.0.1:${server.port}/live/key`
-    await create(service, 'cam', { source: BALL, push: [{ uri }] })
-    await until(() => states(service, 'cam'), isSending)
+    await createPipeline(service, 'cam', { push: [{ uri }] })
+    await untilAllSend(service, 'cam')
     await expectDecoded('from the server', decodeFrames(['-i', uri], FRAMES), FRAMES)
     expect(server.printed()).toContain('start push /live/key')
     expect(await pushesOf(service, 'cam')).toMatchObject([{ state: 'sending', last_error: null }])
-    await service.stop()
   }, 60_000)
 
   it('carry H.265 over SRT, UDP and RTSP, and say that RTMP cannot', async () => {
-    const [server, service] = await Promise.all([startMediaServer(), startService()])
-    onTestFinished(() => server.stop())
+    const server = await openMediaServer()
     const [srt, udp, rtmp] = [await freeUdpPort(), await freeUdpPort(), await freePort()]
     const receivers = {
       srt: decodeFrames(['-i', `srt://127.0.0.1:${srt}?mode=listener`], FRAMES),
       udp: decodeFrames(['-i', `udp://127.0.0.1:${udp}?buffer_size=4194304`], FRAMES),
     }
-    const source = await create(service, 'h265', { source: BALL, encoding: { codec: 'h265', quality: 1 } })
+    const source = await createPipeline(service, 'h265', { encoding: { codec: 'h265', quality: 1 } })
     // Only when it plays does it show what the source of this pipeline sends.
-    await create(service, 'cam', {
+    await createPipeline(service, 'cam', {
       source: { uri: source },
       push: [
         { uri: `srt://127.0.0.1:${srt}` },
@@ -72,7 +70,6 @@ describe('pushes to real receivers', () => {
       bytes: 0,
       last_error: { message: expect.stringContaining('RTMP carries H.264 only') },
     })
-    await service.stop()
   }, 90_000)
 
   it('go over TLS to receivers whose certificate the host trusts for their name, and to no others', async () => {
@@ -81,17 +78,15 @@ describe('pushes to real receivers', () => {
       known.remove()
       unknown.remove()
     })
-    const media = await startMediaServer()
-    onTestFinished(() => media.stop())
-    const [rtmp, otherRtmp, rtsp, otherRtsp, service] = await Promise.all([
+    const media = await openMediaServer()
+    const [rtmp, otherRtmp, rtsp, otherRtsp, own] = await Promise.all([
       startRtmpMediaServer({ certificate: known }),
       startRtmpMediaServer({ certificate: unknown }),
       startTlsFront(media.port, known),
       startTlsFront(media.port, unknown),
       startService({ prefix: await trusting(known.cert) }),
     ])
-    await create(service, 'cam', {
-      source: BALL,
+    await createPipeline(own, 'cam', {
       push: [
         { uri: `rtmps://127.0.0.1:${rtmp.tlsPort}/live/key` },
         { uri: `rtsps://127.0.0.1:${rtsp}/in/cam` },
@@ -103,7 +98,7 @@ describe('pushes to real receivers', () => {
       ],
     })
     const all = await until(
-      () => pushesOf(service, 'cam'),
+      () => pushesOf(own, 'cam'),
       ([one, two, ...others]) => one?.state === 'sending' && two?.state === 'sending' && others.every((push) => push.last_error !== null),
     )
     for (const { last_error, bytes } of all.slice(2)) {
@@ -114,12 +109,10 @@ describe('pushes to real receivers', () => {
       expectDecoded('rtsps', decodeFrames(['-rtsp_transport', 'tcp', '-i', `rtsp://127.0.0.1:${media.port}/cam`], 60), 60),
     ])
     expect([otherRtmp.printed(), rtmp.printed()].join()).not.toMatch(/start push \/live\/(?:name|.*other)/)
-    await service.stop()
   }, 60_000)
 
   it('send the video alone to a server that refuses the track of the KLV, whether it says so to ANNOUNCE or to SETUP', async () => {
-    const [server, service] = await Promise.all([startMediaServer(), startService()])
-    onTestFinished(() => server.stop())
+    const server = await openMediaServer()
     const refusing = await startOddServer({
       answer: ({ method, url }, answer) => {
         // The track of the KLV.
@@ -127,7 +120,7 @@ describe('pushes to real receivers', () => {
         return undefined
       },
     })
-    await create(service, 'uav', {
+    await createPipeline(service, 'uav', {
       source: { uri: `${BALL.uri}&klv=1` },
       klv_config: { pass_klv: true },
       push: [{ uri: server.publishUrl('plain') }, { uri: `rtsp://127.0.0.1:${refusing.port}/live` }],
@@ -136,7 +129,7 @@ describe('pushes to real receivers', () => {
       async () => (await service.request('GET', '/svc/pipeline/uav/log')).body as readonly { readonly line: string }[],
       (log) => log.some(({ line }) => /^push 1: the receiver does not take the KLV \(.*415/.test(line)),
     )
-    await until(() => states(service, 'uav'), isSending)
+    await untilAllSend(service, 'uav')
     expect(await pushesOf(service, 'uav')).toMatchObject([{ last_error: null }, { last_error: null }])
     await expectDecoded('video', decodeFrames(['-rtsp_transport', 'tcp', '-i', `rtsp://127.0.0.1:${server.port}/plain`], 60), 60)
     const { requests, reports } = refusing
@@ -147,7 +140,6 @@ describe('pushes to real receivers', () => {
     const announced = /m=video 0 RTP\/AVP (\d+)/.exec(String(requests.find(({ method }) => method === 'ANNOUNCE')?.body))?.[1]
     expect(requests.filter(({ method, url }) => method === 'SETUP' && url.endsWith('stream=1'))).not.toEqual([])
     expect(new Set(reports.map(({ payload }) => (payload[1] ?? 0) & 0x7f))).toContain(Number(announced))
-    await service.stop()
   }, 60_000)
 
   it('send the video at once while there is no KLV yet, and once there is, with its track where the receiver has one', async () => {
@@ -158,34 +150,32 @@ describe('pushes to real receivers', () => {
       klv: () => (flies ? flightPacket(Date.now()) : undefined),
     })
     onTestFinished(() => source.stop())
-    const [rtsp, rtmp, service] = [await startOddServer(), await startRtmpMediaServer(), await startService()]
-    await create(service, 'uav', {
+    const [rtsp, rtmp] = [await startOddServer(), await startRtmpMediaServer()]
+    await createPipeline(service, 'uav', {
       source: { uri: source.uri },
       klv_config: { pass_klv: true },
       push: [{ uri: `rtsp://127.0.0.1:${rtsp.port}/live` }, { uri: `rtmp://127.0.0.1:${rtmp.port}/live/key` }],
     })
-    await until(() => states(service, 'uav'), isSending)
+    await untilAllSend(service, 'uav')
     const announced = () => rtsp.requests.flatMap(({ method, body }) => (method === 'ANNOUNCE' ? [String(body).includes('SMPTE336M')] : []))
     expect(announced()).toEqual([false])
     flies = true
     await until(announced, (all) => all.includes(true))
-    await until(() => states(service, 'uav'), isSending)
+    await untilAllSend(service, 'uav')
     expect(announced()).toEqual([false, true])
     expect(await pushesOf(service, 'uav')).toMatchObject([{ last_error: null }, { last_error: null }])
     const log = (await service.request('GET', '/svc/pipeline/uav/log')).body as readonly { readonly line: string }[]
     expect(log.filter(({ line }) => line.startsWith('push 2: started process'))).toHaveLength(1)
-    await service.stop()
   }, 60_000)
 
   it('bound what waits for receivers that hang, tell it, and are back when they go on', async () => {
-    const [media, rtmp, service] = await Promise.all([startMediaServer(), startRtmpMediaServer(), startService()])
-    onTestFinished(() => media.stop())
+    const [media, rtmp] = await Promise.all([openMediaServer(), startRtmpMediaServer()])
     const [srt, udp] = [await freeUdpPort(), await freeUdpPort()]
     const folder = temporaryDataDir()
     const hanging = saveStream(`srtsrc uri=srt://127.0.0.1:${srt}?mode=listener keep-listening=true`, join(folder, 'srt.ts'))
     const steady = saveStream(`udpsrc address=127.0.0.1 port=${udp} buffer-size=4194304`, join(folder, 'udp.ts'))
     // So much that the buffers of the connections are full in seconds.
-    const url = await create(service, 'cam', {
+    const url = await createPipeline(service, 'hung', {
       source: { uri: 'test://snow?width=640&height=480&fps=30' },
       encoding: { codec: 'h264', bitrate: 25_000, quality: 1 },
       push: [
@@ -195,22 +185,24 @@ describe('pushes to real receivers', () => {
         { uri: `udp://127.0.0.1:${udp}` },
       ],
     })
-    await until(() => states(service, 'cam'), isSending)
-    const reader = await openReader(url)
-    const before = await pushesOf(service, 'cam')
+    await untilAllSend(service, 'hung')
+    const reader = await read(url)
+    const before = await pushesOf(service, 'hung')
     const memory = residentBytes(service.enginePid())
     const signal = (name: 'SIGSTOP' | 'SIGCONT'): void => {
       for (const pid of [rtmp.child.pid, media.pid, hanging.child.pid]) if (pid !== undefined) process.kill(pid, name)
     }
     signal('SIGSTOP')
     await until(
-      () => pushesOf(service, 'cam'),
+      () => pushesOf(service, 'hung'),
       (all) => all.slice(0, 3).every(({ last_error }) => last_error !== null),
       60_000,
     )
     const grown = residentBytes(service.enginePid()) - memory
     signal('SIGCONT')
-    const faults = service.log.filter((line) => line.includes('"event":"push_fault"')).map((line) => JSON.parse(line))
+    const faults = service.log
+      .filter((line) => line.includes('"event":"push_fault"') && line.includes('"hung"'))
+      .map((line) => JSON.parse(line))
     // rtmp2sink and libsrt notice by themselves.
     for (const [push, reason] of [
       [1, 'timeout'],
@@ -220,10 +212,8 @@ describe('pushes to real receivers', () => {
       expect(faults.find((fault) => fault.push === push)).toMatchObject({ reason })
     // Three queues of 8 MiB, and garbage; 12 MB a second without them.
     expect(grown).toBeLessThan(128 * 1024 * 1024)
-    await until(() => states(service, 'cam'), isSending)
-    expect((await pushesOf(service, 'cam'))[3]).toMatchObject({ since: before[3]?.since, last_error: null })
+    await untilAllSend(service, 'hung')
+    expect((await pushesOf(service, 'hung'))[3]).toMatchObject({ since: before[3]?.since, last_error: null })
     expect([sequenceGaps(reader.packets), steady.child.exitCode]).toEqual([[], null])
-    reader.close()
-    await service.stop()
   }, 120_000)
 })
