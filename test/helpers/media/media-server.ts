@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
 
 const FIXTURE = fileURLToPath(new URL('../../fixtures/media-server.py', import.meta.url))
 
@@ -79,6 +80,13 @@ export const startMediaServer = async (options: Options = {}): Promise<MediaServ
   }
 }
 
+/** The same for the running test, at whose end it stops. */
+export const openMediaServer = async (options?: Options): Promise<MediaServer> => {
+  const server = await startMediaServer(options)
+  onTestFinished(() => server.stop())
+  return server
+}
+
 export interface Publisher {
   /** Ends the stream with TEARDOWN (SIGINT). */
   unpublish(): Promise<void>
@@ -116,4 +124,16 @@ const publisher = (child: ChildProcess): Publisher => {
     await exited
   }
   return { unpublish: () => end('SIGINT'), kill: () => end('SIGKILL') }
+}
+
+/** Publishes a stream until the end of the test; resolves when the media server has it. */
+export const publishTo = async (
+  server: MediaServer,
+  path: string,
+  start: (url: string) => Publisher = publishWithFfmpeg,
+): Promise<Publisher> => {
+  const started = start(server.publishUrl(path))
+  onTestFinished(() => started.kill())
+  await server.line(({ available }) => available === path)
+  return started
 }

@@ -1,7 +1,5 @@
-import { onTestFinished } from 'vitest'
 import type { Service } from '../process/service.ts'
 import { until } from '../until.ts'
-import { type MediaServer, startMediaServer } from './media-server.ts'
 
 /** A push as the API shows it. */
 interface Shown {
@@ -31,10 +29,3 @@ export const untilSends = (service: Service, id: string, at: number) =>
     async () => (await states(service, id))[at],
     (state) => state === 'sending',
   )
-
-/** Starts the third-party media server, which stops at the end of the test. */
-export const openMediaServer = async (): Promise<MediaServer> => {
-  const server = await startMediaServer()
-  onTestFinished(() => server.stop())
-  return server
-}

@@ -2,19 +2,19 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Files that take long for their size, most of it by waiting. */
 const LONGEST = [
-  'e2e/dashboard-video',
-  'e2e/push-receivers',
+  'e2e/readers/dashboard-video',
+  'e2e/push/receivers',
   'host/packed-client',
-  'e2e/screenshots',
-  'e2e/klv-sources',
-  'e2e/push-survival',
+  'e2e/readers/screenshots',
+  'e2e/klv/sources',
+  'e2e/push/survival',
   'host/hang-watch',
   'host/truth',
   'host/secrets',
-  'e2e/recipes',
+  'e2e/push/pushes',
   'engine/rtsp/players',
-  'e2e/watch-media-server',
-  'e2e/random-operations',
+  'e2e/triggers/watched-server',
+  'e2e/pipelines/on-demand',
 ] as const
 
 const rankOf = ({ moduleId }: TestSpecification): number => {

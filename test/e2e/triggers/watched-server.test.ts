@@ -1,31 +1,21 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { codeBlocks, readDocument, section, shellCommands } from '../helpers/documents.ts'
-import { type MediaServer, publishWithFfmpeg, startMediaServer } from '../helpers/media/media-server.ts'
-import { type MediamtxApi, startMediamtxApi } from '../helpers/media/mediamtx-api.ts'
-import { ffmpegDecode } from '../helpers/media/players.ts'
-import { childrenOf } from '../helpers/process/processes.ts'
-import { type Service, startService } from '../helpers/process/service.ts'
-import { until } from '../helpers/until.ts'
+import { codeBlocks, readDocument, section, shellCommands } from '../../helpers/documents.ts'
+import { type MediaServer, openMediaServer, publishTo } from '../../helpers/media/media-server.ts'
+import { type MediamtxApi, startMediamtxApi } from '../../helpers/media/mediamtx-api.ts'
+import { ffmpegDecode } from '../../helpers/media/players.ts'
+import { childrenOf } from '../../helpers/process/processes.ts'
+import { type Service, startService } from '../../helpers/process/service.ts'
+import { outputOf, viewOf } from '../../helpers/service/pipelines.ts'
+import { until } from '../../helpers/until.ts'
 
 const SECRET = 'pass-of-the-api'
 
 /** A real media server with published streams, and the path list of a MediaMTX in front of it. */
 const startBoth = async (): Promise<{ readonly server: MediaServer; readonly api: MediamtxApi; readonly env: Record<string, string> }> => {
-  const server = await startMediaServer()
-  const api = await startMediamtxApi({ credentials: `watcher:${SECRET}` })
-  onTestFinished(async () => {
-    await api.stop()
-    await server.stop()
-  })
+  const [server, api] = [await openMediaServer(), await startMediamtxApi({ credentials: `watcher:${SECRET}` })]
+  onTestFinished(() => api.stop())
   const env = { SVC_MEDIA_SERVER: `127.0.0.1:${server.port}`, SVC_MEDIA_SERVER_API: `http://watcher:${SECRET}@127.0.0.1:${api.port}` }
   return { server, api, env }
-}
-
-const publishTo = async (server: MediaServer, path: string) => {
-  const publisher = publishWithFfmpeg(server.publishUrl(path))
-  onTestFinished(() => publisher.kill())
-  await server.line(({ available }) => available === path)
-  return publisher
 }
 
 const pipelines = async (service: Service) => (await service.request('GET', '/svc/pipeline')).body as { id: string; state: string }[]
@@ -42,8 +32,7 @@ describe('a service that watches a media server', () => {
     const publisher = await publishTo(server, 'live/cam')
     api.list('live/cam')
     await playing(service, ['livecam'])
-    const { body } = await service.request('GET', '/svc/pipeline/livecam')
-    expect((await ffmpegDecode(body.output.uri.replace('0.0.0.0', '127.0.0.1'), 30)).errors).toEqual([])
+    expect((await ffmpegDecode(outputOf(await viewOf(service, 'livecam')), 30)).errors).toEqual([])
 
     await api.stop()
     await service.waitForLog('media_server_not_watched')
@@ -69,19 +58,14 @@ describe('a service that watches a media server', () => {
     const [, name = '', value = ''] = /^(\w+)=(\S+) npm start$/.exec(command) ?? []
     expect([moreYaml, moreCommands, value]).toEqual([[], [], `http://${address}`])
 
-    const server = await startMediaServer()
-    const api = await startMediamtxApi()
-    onTestFinished(async () => {
-      await api.stop()
-      await server.stop()
-    })
+    const [server, api] = [await openMediaServer(), await startMediamtxApi()]
+    onTestFinished(() => api.stop())
     const adapted = value.replace(address, `127.0.0.1:${api.port}`)
     const service = await startService({ env: { SVC_MEDIA_SERVER: `127.0.0.1:${server.port}`, [name]: adapted } })
     await publishTo(server, 'cam')
     api.list('cam', 'out/cam')
     await playing(service, ['cam'])
     expect(await service.waitForLog('media_server_watched')).toMatchObject({ url: adapted })
-    await service.stop()
   })
 
   it('has what is published already when it starts, and ends with a stream that is still starting', async () => {
@@ -126,6 +110,5 @@ describe('a service that watches a media server', () => {
       () => pipelines(next),
       (list) => list.length === 0,
     )
-    await next.stop()
   }, 60_000)
 })

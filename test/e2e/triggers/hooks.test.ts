@@ -1,20 +1,14 @@
 import { join } from 'node:path'
 import { createClient } from '@libsql/client/sqlite3'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { readDocument } from '../helpers/documents.ts'
-import {
-  type MediaServer,
-  type Publisher,
-  publishWithFfmpeg,
-  publishWithGstreamer,
-  startMediaServer,
-} from '../helpers/media/media-server.ts'
-import { ffmpegDecode, ffprobe } from '../helpers/media/players.ts'
-import { portIsFree } from '../helpers/ports.ts'
-import { childrenOf } from '../helpers/process/processes.ts'
-import { type Service, startService } from '../helpers/process/service.ts'
-import { openSource } from '../helpers/service/pipelines.ts'
-import { until } from '../helpers/until.ts'
+import { describe, expect, it } from 'vitest'
+import { readDocument } from '../../helpers/documents.ts'
+import { type MediaServer, openMediaServer, publishTo, publishWithFfmpeg, publishWithGstreamer } from '../../helpers/media/media-server.ts'
+import { ffmpegDecode, ffprobe } from '../../helpers/media/players.ts'
+import { portIsFree } from '../../helpers/ports.ts'
+import { childrenOf } from '../../helpers/process/processes.ts'
+import { type Service, startService } from '../../helpers/process/service.ts'
+import { changeSettings, createPipeline, openSource, outputOf, portOf, untilView, viewOf } from '../../helpers/service/pipelines.ts'
+import { until } from '../../helpers/until.ts'
 
 const API_KEY = 'a-key-of-the-triggers-long-enough'
 const DOCUMENT = readDocument('docs/triggers.md')
@@ -47,35 +41,21 @@ const left = async (service: Service, port: number) => ({
 })
 const NOTHING = { processes: 0, list: [], rows: 0, portIsFree: true }
 
-const mediaServer = async (...args: Parameters<typeof startMediaServer>): Promise<MediaServer> => {
-  const server = await startMediaServer(...args)
-  onTestFinished(() => server.stop())
-  return server
-}
-const publish = async (server: MediaServer, path: string, start: (url: string) => Publisher): Promise<Publisher> => {
-  const publisher = start(server.publishUrl(path))
-  onTestFinished(() => publisher.kill())
-  await server.line(({ available }) => available === path)
-  return publisher
-}
 const serviceFor = (server: MediaServer, env: Record<string, string> = {}): Promise<Service> =>
   startService({ env: { SVC_API_KEY: API_KEY, SVC_MEDIA_SERVER: `127.0.0.1:${server.port}`, ...env } })
-
-const outputOf = (pipeline: { output: { uri: string } }): string => pipeline.output.uri.replace('0.0.0.0', '127.0.0.1')
-const portOf = (url: string): number => Number(new URL(url.replace('rtsp:', 'http:')).port)
 
 describe('a media server that calls the triggers', () => {
   it('makes a pipeline of a published stream with the documented hooks, and leaves nothing when it ends', async () => {
     // The hooks need the address of the service, and the service that of the media server: a port is found for the service first.
     const port = await freePort()
     const adapted = (name: string): string => hookOf(name).replace('127.0.0.1:8080', `127.0.0.1:${port}`)
-    const server = await mediaServer({
+    const server = await openMediaServer({
       onAvailable: adapted('runOnAvailable'),
       onUnavailable: adapted('runOnUnavailable'),
       env: { SVC_API_KEY: API_KEY },
     })
     const service = await serviceFor(server, { SVC_PORT: String(port) })
-    const publisher = await publish(server, 'live/cam&1.a', (url) => publishWithFfmpeg(url))
+    const publisher = await publishTo(server, 'live/cam&1.a')
     const hookFor = (method: string) => server.line(({ hook }) => hook?.includes(method) ?? false)
     expect(await hookFor('PUT')).toMatchObject({ code: 0, output: '' })
 
@@ -88,47 +68,39 @@ describe('a media server that calls the triggers', () => {
     await publisher.unpublish()
     expect(await hookFor('DELETE')).toMatchObject({ code: 0, output: '' })
     expect(await left(service, portOf(url))).toEqual(NOTHING)
-    await service.stop()
   })
 
   it('passes KLV through and updates the geolocation', async () => {
     const source = await openSource('--fps', '15', '--width', '320', '--height', '240')
-    const server = await mediaServer()
+    const server = await openMediaServer()
     const service = await serviceFor(server)
-    const publisher = await publish(server, 'klv/uav', (url) => publishWithGstreamer(url, source.url('/klv')))
+    const publisher = await publishTo(server, 'klv/uav', (url) => publishWithGstreamer(url, source.url('/klv')))
     expect((await trigger(service, 'PUT', 'klv/uav')).body).toEqual({ status: 'ok', pipelineId: 'klvuav', action: 'play' })
 
-    const { body } = await until(
-      () => service.request('GET', '/svc/pipeline/klvuav'),
-      (answer) => answer.body.geolocation !== null,
-    )
-    expect(body.klv).toEqual({ available: true, state: 'playing' })
-    expect(body.geolocation.latitude).toBeCloseTo(-27.6, 0)
-    expect(body.geolocation.longitude).toBeCloseTo(-48.5, 0)
-    const streams = await ffprobe(outputOf(body))
+    const view = await untilView(service, 'klvuav', ({ geolocation }) => geolocation !== null)
+    expect(view.klv).toEqual({ available: true, state: 'playing' })
+    expect(view.geolocation.latitude).toBeCloseTo(-27.6, 0)
+    expect(view.geolocation.longitude).toBeCloseTo(-48.5, 0)
+    const streams = await ffprobe(outputOf(view))
     expect(streams.map(({ codec_type, width, height }) => [codec_type, width, height])).toEqual([
       ['video', 1920, 1080],
       ['data', undefined, undefined],
     ])
     await publisher.unpublish()
     expect((await trigger(service, 'DELETE', 'klv/uav')).status).toBe(200)
-    expect(await left(service, portOf(outputOf(body)))).toEqual(NOTHING)
-    await service.stop()
+    expect(await left(service, portOf(outputOf(view)))).toEqual(NOTHING)
   })
 
   it('may send no DELETE: the pipeline is removed after a time, and the stream can be published again', async () => {
-    const server = await mediaServer()
+    const server = await openMediaServer()
     const service = await serviceFor(server)
-    await service.request('PUT', '/svc/settings', { triggers: { give_up_after_seconds: 2 } })
-    const publisher = await publish(server, 'cam', (url) => publishWithFfmpeg(url, '160x120', 5))
+    await changeSettings(service, { triggers: { give_up_after_seconds: 2 } })
+    const publisher = await publishTo(server, 'cam', (url) => publishWithFfmpeg(url, '160x120', 5))
     expect((await trigger(service, 'PUT', 'cam')).status).toBe(200)
-    const url = outputOf((await service.request('GET', '/svc/pipeline/cam')).body)
+    const url = outputOf(await viewOf(service, 'cam'))
 
     await publisher.kill()
-    await until(
-      () => service.request('GET', '/svc/pipeline/cam'),
-      ({ body }) => body.runtime?.phase === 'reconnecting',
-    )
+    await untilView(service, 'cam', ({ runtime }) => runtime?.phase === 'reconnecting')
     await service.waitForLog('triggered_pipeline_given_up')
     await until(
       () => left(service, portOf(url)),
@@ -137,11 +109,10 @@ describe('a media server that calls the triggers', () => {
     expect(await left(service, portOf(url))).toEqual(NOTHING)
     expect(await trigger(service, 'PUT', 'cam')).toMatchObject({ status: 500, body: { details: { reason: 'not_found' } } })
     expect(await left(service, portOf(url))).toEqual(NOTHING)
-    await service.stop()
   })
 
   it('may send DELETE first, which starts nothing, or during the start, which cancels it', async () => {
-    const server = await mediaServer()
+    const server = await openMediaServer()
     const service = await serviceFor(server)
     expect((await trigger(service, 'DELETE', 'cam')).body).toEqual({ status: 'ok', pipelineId: 'cam', action: 'stop' })
     expect(await trigger(service, 'PUT', 'cam')).toMatchObject({ status: 500, body: { code: 'ENGINE_ERROR' } })
@@ -156,26 +127,24 @@ describe('a media server that calls the triggers', () => {
     expect(await put).toMatchObject({ status: 409, body: { code: 'CONFLICT', details: { reason: 'stopped' } } })
     for (const one of [service, slow]) {
       expect([childrenOf(one.enginePid()).length, await rows(one)]).toEqual([0, 0])
-      await one.stop()
     }
   })
 
   it('gets an error when no port is free, and a pipeline when one is free again', async () => {
-    const server = await mediaServer()
+    const server = await openMediaServer()
     const first = await freePort()
     const service = await serviceFor(server, { SVC_OUTPUT_PORTS: `${first}-${first}` })
-    await service.request('POST', '/svc/pipeline', { id: 'user', mode: 'simple', on_demand: true, source: { uri: 'test://ball' } })
-    await publish(server, 'cam', (url) => publishWithFfmpeg(url, '160x120', 5))
+    await createPipeline(service, 'user', { on_demand: true })
+    await publishTo(server, 'cam', (url) => publishWithFfmpeg(url, '160x120', 5))
     const refused = await trigger(service, 'PUT', 'cam')
     expect(refused).toMatchObject({ status: 503, body: { code: 'SERVICE_UNAVAILABLE', details: { reason: 'no_free_port' } } })
     expect(refused.headers.get('retry-after')).toBe('1')
     expect(await rows(service)).toBe(1)
     await service.request('DELETE', '/svc/pipeline/user')
     expect((await trigger(service, 'PUT', 'cam')).status).toBe(200)
-    expect((await service.request('GET', '/svc/pipeline/cam')).body.output.uri).toBe(`rtsp://0.0.0.0:${first}/cam`)
+    expect((await viewOf(service, 'cam')).output.uri).toBe(`rtsp://0.0.0.0:${first}/cam`)
     expect((await trigger(service, 'DELETE', 'cam')).status).toBe(200)
     expect(await left(service, first)).toEqual(NOTHING)
-    await service.stop()
   })
 })
 
