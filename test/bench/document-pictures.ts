@@ -16,7 +16,10 @@ import type { Service } from '../helpers/process/service.ts'
 const IMAGES = resolve(import.meta.dirname, '../../docs/images')
 const SERVER = resolve(import.meta.dirname, '../fixtures/gst-rtsp-server.py')
 const FPS = 15
-const FRAMES = 90
+const WIDTH = 1280
+/** The place of a scroll bar, which the pictures leave out. */
+const GUTTER = 15
+const FRAMES = 45
 const SIZE = [2560, 1440] as const
 /** Until charts and tracks have something to show, and every picture is there. */
 const WATCH_MS = 60_000
@@ -51,11 +54,17 @@ const placeOf = ([x, y]: View['at']) => ({
   longitude: MIDDLE.longitude + (x - 0.5) * TILES.across * DEGREES_PER_TILE,
 })
 
-const viewOfTile = (x: number, y: number): View => {
+/** The tiles of the map by their path. */
+const drawTiles = async (page: Page): Promise<ReadonlyMap<string, Buffer>> => {
   const mercator = Math.asinh(Math.tan((MIDDLE.latitude * Math.PI) / 180)) / Math.PI
   const [middleX, middleY] = [(MIDDLE.longitude / 360 + 0.5) * 2 ** ZOOM, (0.5 - mercator / 2) * 2 ** ZOOM]
-  const at = [0.5 + (x + 0.5 - middleX) / TILES.across, 0.5 + (y + 0.5 - middleY) / TILES.down] as const
-  return { at, span: 1 / TILES.across, turn: 0, size: [256, 256] }
+  const tiles = new Map<string, Buffer>()
+  for (let x = Math.floor(middleX - TILES.across / 2); x <= middleX + TILES.across / 2; x += 1)
+    for (let y = Math.floor(middleY - TILES.down / 2); y <= middleY + TILES.down / 2; y += 1) {
+      const at = [0.5 + (x + 0.5 - middleX) / TILES.across, 0.5 + (y + 0.5 - middleY) / TILES.down] as const
+      tiles.set(`/${ZOOM}/${x}/${y}.png`, await draw(page, { at, span: 1 / TILES.across, turn: 0, size: [256, 256] }))
+    }
+  return tiles
 }
 
 interface Patrol {
@@ -151,7 +160,10 @@ const startCamera = async (name: string, video: string) => {
 /** 128 colors are enough, and a quarter of the size. */
 const save = async (page: Page, name: string): Promise<void> => {
   const file = join(IMAGES, `${name}.png`)
-  writeFileSync(`${file}.large`, await page.screenshot())
+  writeFileSync(
+    `${file}.large`,
+    await page.screenshot({ clip: { x: 0, y: 0, width: WIDTH, height: page.viewportSize()?.height ?? WIDTH } }),
+  )
   const palette = 'split[a][b];[a]palettegen=max_colors=128[p];[b][p]paletteuse=dither=none'
   execFileSync('ffmpeg', ['-v', 'error', '-y', '-i', `${file}.large`, '-vf', palette, file])
   rmSync(`${file}.large`)
@@ -174,15 +186,15 @@ const createPipelines = async (service: Service, sources: ReadonlyMap<string, st
 }
 
 const takePictures = async (service: Service, page: Page): Promise<void> => {
-  await page.setViewportSize({ width: 1280, height: 915 })
+  await page.setViewportSize({ width: WIDTH + GUTTER, height: 915 })
   await page.goto(`${service.url}/`)
   await sleep(WATCH_MS / 3)
   await save(page, 'overview')
-  await page.setViewportSize({ width: 1280, height: 960 })
+  await page.setViewportSize({ width: WIDTH + GUTTER, height: 960 })
   await page.goto(`${service.url}/svc/dashboard/#/pipeline/drone-1`)
   await sleep(WATCH_MS / 3)
   await save(page, 'pipeline')
-  await page.setViewportSize({ width: 1280, height: 720 })
+  await page.setViewportSize({ width: WIDTH + GUTTER, height: 720 })
   await page.goto(`${service.url}/svc/dashboard/#/map`)
   for (const _ of [13, 14]) await page.getByRole('button', { name: 'Zoom in' }).click()
   await sleep(WATCH_MS)
@@ -190,7 +202,7 @@ const takePictures = async (service: Service, page: Page): Promise<void> => {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'pictures-'))
-const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--hide-scrollbars'] })
+const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] })
 const ends: (() => unknown)[] = [() => browser.close(), () => rmSync(folder, { recursive: true })]
 try {
   const page = await browser.newPage()
@@ -207,12 +219,10 @@ try {
   }
   const away = await startCamera('workshop', 'videotestsrc is-live=true ! x264enc tune=zerolatency')
   ends.push(away.stop)
-  await page.route('http://tiles.test/**', async (route) => {
-    const [zoom, x = 0, y = 0] = new URL(route.request().url()).pathname.split(/[/.]/).slice(1).map(Number)
-    if (zoom !== ZOOM) return route.abort()
-    const drawing = await browser.newPage()
-    await route.fulfill({ contentType: 'image/png', body: await draw(drawing, viewOfTile(x, y)) })
-    await drawing.close()
+  const tiles = await drawTiles(page)
+  await page.route('http://tiles.test/**', (route) => {
+    const body = tiles.get(new URL(route.request().url()).pathname)
+    return body === undefined ? route.abort() : route.fulfill({ contentType: 'image/png', body })
   })
   await withService(
     async (service) => {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { toJsonSchema } from '@valibot/to-json-schema'
 import type { GenericSchema } from 'valibot'
@@ -77,6 +77,7 @@ const boundsOf = (schema: GenericSchema): ReadonlyMap<string, string> => {
 const DOCUMENTS = [...USER_DOCUMENTS, 'CONTRIBUTING.md', 'SECURITY.md']
 const USERS_READ = USER_DOCUMENTS.map(readDocument).join('\n')
 const MAX_README_LINES = 350
+const MAX_PICTURE_BYTES = 150_000
 
 /** Names in documents that are those of other programs. */
 const OF_OTHERS = ['all_others', 'http_headers', 'node_modules']
@@ -133,6 +134,12 @@ describe.each(DOCUMENTS)('%s', (name) => {
     )
     expect(missing).toEqual([])
   })
+})
+
+it('the pictures of the README load quickly', () => {
+  const sizes = readdirSync(resolve(ROOT, 'docs/images')).map((name) => statSync(resolve(ROOT, 'docs/images', name)).size)
+  expect(sizes.length).toBeGreaterThan(2)
+  expect(Math.max(...sizes)).toBeLessThan(MAX_PICTURE_BYTES)
 })
 
 it('the README and the index of docs link to every page', () => {
