@@ -13,7 +13,7 @@ const FAULTS = {
   source_error: 'transient', // the source answered with a 5xx or violated the protocol
   source_flood: 'transient', // the source sends so much that others would wait for it
   port_in_use: 'transient', // another program uses the output port
-  output_unavailable: 'transient', // the output address is none of this host now, or cannot be opened
+  output_unavailable: 'transient', // the output address is not one of this host, or cannot be opened
   device_busy: 'transient', // the camera is open in another program
   device_missing: 'transient', // the camera is unplugged
   unauthorized: 'permanent', // 401, 403
@@ -25,13 +25,13 @@ const FAULTS = {
   engine_missing: 'permanent', // gst-launch-1.0 itself is not installed
 } as const satisfies Record<string, 'transient' | 'permanent'>
 
-export type FaultCause = keyof typeof FAULTS
+export type FaultReason = keyof typeof FAULTS
 
 export class Fault extends Error {
-  readonly reason: FaultCause
+  readonly reason: FaultReason
 
   /** `message` is shown to users: what happened, then what to do, without credentials. */
-  constructor(reason: FaultCause, message: string, options?: ErrorOptions) {
+  constructor(reason: FaultReason, message: string, options?: ErrorOptions) {
     super(message, options)
     this.name = 'Fault'
     this.reason = reason
@@ -47,7 +47,7 @@ export const maskFault = (fault: Fault, mask: (text: string) => string): Fault =
   new Fault(fault.reason, mask(fault.message), fault.cause === undefined ? undefined : { cause: fault.cause })
 
 /** Faults of the source that may pass while a request waits for the start; the others end the request at once. */
-const WORTH_WAITING: ReadonlySet<FaultCause> = new Set(['unreachable', 'timeout', 'stalled', 'source_error'])
+const WORTH_WAITING: ReadonlySet<FaultReason> = new Set(['unreachable', 'timeout', 'stalled', 'source_error'])
 
 /** Whether a start is tried again after this fault while a request waits for it. */
 export const worthWaiting = (fault: Fault): boolean => WORTH_WAITING.has(fault.reason)
@@ -59,15 +59,15 @@ export const worthWaiting = (fault: Fault): boolean => WORTH_WAITING.has(fault.r
 export const worthRetrying = (fault: Fault): boolean => !fault.permanent || fault.reason === 'not_found'
 
 /** Faults of this host, not of the source or the configuration. */
-const UNAVAILABLE: ReadonlySet<FaultCause> = new Set(['engine_missing', 'port_in_use', 'output_unavailable'])
+const UNAVAILABLE: ReadonlySet<FaultReason> = new Set(['engine_missing', 'port_in_use', 'output_unavailable'])
 
-/** The code of a fault; `hadMedia`: the pipeline has played, so that it is no matter of its start any more. */
+/** The code of a fault; `hadMedia`: the pipeline has played, so its start did not fail. */
 export const faultCode = (fault: Fault, hadMedia = false): ErrorCode => {
   if (UNAVAILABLE.has(fault.reason)) return 'SERVICE_UNAVAILABLE'
   return worthWaiting(fault) && !hadMedia ? 'PIPELINE_START_TIMEOUT' : 'ENGINE_ERROR'
 }
 
-/** What an answer says ahead of the fault. */
+/** The begin of the message, before that of the fault. */
 const START_FAILED: Partial<Record<ErrorCode, string>> = {
   PIPELINE_START_TIMEOUT: 'The pipeline did not start in time. ',
   ENGINE_ERROR: 'The pipeline could not start. ',

@@ -1,5 +1,5 @@
 import { redact } from '../../lib/redact.ts'
-import { Fault, type FaultCause } from '../faults/fault.ts'
+import { Fault, type FaultReason } from '../faults/fault.ts'
 import { classifyCameraFault } from './camera-errors.ts'
 import type { Ended } from './child.ts'
 
@@ -14,7 +14,7 @@ interface Rule {
   readonly pattern: RegExp
   /** Another line that the rule needs. */
   readonly with?: RegExp
-  readonly reason: FaultCause
+  readonly reason: FaultReason
   /** Shown to users; `$1` … are the groups of the pattern, `$package` is the package of the element `$1`. */
   readonly message: string
   /** Shown instead when the description is the user's own. */
@@ -55,7 +55,7 @@ const PACKAGES: readonly (readonly [RegExp, string])[] = [
   [/^(?:text|time|clock)overlay|^textrender/, 'gstreamer1.0-x'],
 ]
 
-/** The package that has an element of this name, if its name tells. */
+/** The package that has an element of this name, if its name shows it. */
 export const knownPackage = (element: string): string | undefined => PACKAGES.find(([pattern]) => pattern.test(element))?.[1]
 
 export const packageOf = (element: string): string => knownPackage(element) ?? 'gstreamer1.0-plugins-bad'
@@ -203,7 +203,7 @@ const RULES: readonly Rule[] = [
     message: 'The source sends data that is not a video stream. Check its address.',
   },
   {
-    // flvdemux gives up on the first tag of a codec that it does not know, and posts no message of its own.
+    // flvdemux ends at the first tag of an unsupported codec without a message of its own.
     pattern: /reason error/,
     with: /GstRtmp2Src|GstSoupHTTPSrc:flv:/,
     reason: 'unsupported',

@@ -1,7 +1,7 @@
-import { Fault, type FaultCause } from '../faults/fault.ts'
+import { Fault, type FaultReason } from '../faults/fault.ts'
 
 /** Messages of v4l2src 1.22 and the kernel, the most specific first: a busy device also fails to negotiate. */
-const RULES: readonly (readonly [RegExp, FaultCause, string])[] = [
+const RULES: readonly (readonly [RegExp, FaultReason, string])[] = [
   [
     /permission denied|operation not permitted/i,
     'permission',

@@ -13,7 +13,7 @@ export interface Ended {
   readonly signal: NodeJS.Signals | null
   /** The program does not exist or cannot be executed. */
   readonly missing: boolean
-  /** The host did not let the program start: the code of the error, such as EMFILE, or what bwrap(1) says. */
+  /** The host did not let the program start: the code of the error, such as EMFILE, or the complaint of bwrap(1). */
   readonly refused?: string
 }
 
@@ -99,7 +99,7 @@ export const runFilter = async (
   return { ...withSandbox(await ended, command, text), stdout: toBuffer(stdout), stderr: text, timedOut }
 }
 
-/** bwrap(1) that cannot set up a sandbox, for example for want of processes, says so and exits with 1, as a program may too. */
+/** bwrap(1) that cannot set up a sandbox, such as without a free process, prints the cause and exits with 1; programs exit with 1 too. */
 const withSandbox = (ended: Ended, { sandboxed }: Command, stderr: string): Ended => {
   const refused = sandboxed && ended.exitCode === 1 ? /^bwrap: .*$/m.exec(stderr)?.[0] : undefined
   return refused === undefined ? ended : { ...ended, refused }
@@ -127,10 +127,10 @@ const follow = (
   return signals
 }
 
-/** A pipe on which bwrap(1) tells the program's pid. */
+/** A pipe on which bwrap(1) writes the pid of the program. */
 const infoOf = ({ sandboxed }: Command): readonly 'pipe'[] => (sandboxed ? ['pipe'] : [])
 
-/** execa's types know the descriptors up to 9 alone. */
+/** The types of execa end with descriptor 9. */
 const filterOf = ({ filter }: Command): readonly 9[] => (filter === undefined ? [] : [filter as 9])
 
 /** The started program has a descriptor of its own. */

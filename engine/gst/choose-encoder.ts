@@ -12,21 +12,21 @@ type Run = typeof runToEnd
 const PROBE_MS = 5000
 
 /**
- * Whether the host's GStreamer has an element. Fault engine_missing without GStreamer; a transient one when the host has too much to
- * do to tell, as while all pipelines start: an element that is there must not count as missing for good.
+ * Whether the host's GStreamer has an element. Fault engine_missing without GStreamer; a transient one when an overloaded host
+ * does not answer in time, as while all pipelines start: an installed element must not count as missing.
  */
 export const hasElement = async (name: string, run: Run): Promise<boolean> => {
   const { exitCode, missing, refused } = await run('gst-inspect-1.0', ['--exists', name], { timeoutMs: PROBE_MS, reach: {} })
   if (missing) throw gstreamerMissing()
   if (refused !== undefined) throw notStarted(refused)
   if (exitCode === null)
-    throw new Fault('timeout', `GStreamer did not tell within ${PROBE_MS / 1000} s whether it has ${name}. The host has too much to do.`)
+    throw new Fault('timeout', `GStreamer did not answer within ${PROBE_MS / 1000} s whether it has ${name}. The host is overloaded.`)
   return exitCode === 0
 }
 
 /**
  * Whether an encoder outputs a frame: a hardware encoder may exist and still fail, because of its driver. Undefined: it did not
- * come to an end, which may be different next time.
+ * end in time, and may do so next time.
  */
 export const canEncode = async (encoder: Encoder, run: Run): Promise<boolean | undefined> => {
   const line = chain(
@@ -68,7 +68,7 @@ const missing = (codec: Codec, candidates: readonly Encoder[], preference: Prefe
   return new Fault('missing_element', advice)
 }
 
-/** `sure`: no better one was passed over only because the host had too much to do. */
+/** `sure`: no better one was passed over only because the host was overloaded. */
 interface Choice {
   readonly encoder: Encoder
   readonly sure: boolean
@@ -85,7 +85,7 @@ const findEncoder = async (codec: Codec, preference: Preference, run: Run): Prom
   throw missing(codec, preference === 'auto' ? candidates.filter((encoder) => !encoder.hardware) : candidates, preference)
 }
 
-// Found encoders are kept for the life of the process; missing ones, and those that had no time to work, are searched again.
+// Found encoders are kept for the life of the process; missing ones, and those that did not end in time, are searched again.
 const searches = new WeakMap<Run, Map<string, Promise<Choice>>>()
 
 /** The best encoder that works on this host. Fault missing_element names the apt package. */

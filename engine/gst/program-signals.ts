@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { within } from '../../lib/pause.ts'
 
-/** bwrap(1) tells its program's pid at once; only a host that hangs lets it wait for longer. */
+/** bwrap(1) writes the pid of its program at once, unless the host hangs. */
 const PID_WITHIN_MS = 5000
 /** How long a sandbox may take to end after its program. */
 const SANDBOX_END_MS = 500
@@ -32,8 +32,8 @@ export const createSignals = (started: Started, info: Readable | undefined, ende
 }
 
 /**
- * To the program itself. When bwrap(1) is killed while it still sets up, its other half, which becomes the program, waits for it
- * for ever, or runs on as the program: nothing ends that one, and it keeps the pipes open. When the program is killed, bwrap ends.
+ * Signals the program itself: bwrap(1) ends after its program. When bwrap is killed during set-up, its second process, which becomes
+ * the program, stays: nothing ends it, and it keeps the pipes open.
  */
 const sendInside = async (
   signal: NodeJS.Signals,
@@ -45,7 +45,7 @@ const sendInside = async (
   if (inner !== undefined) signalTo(inner, signal)
   else if (signal !== 'SIGKILL') started.kill(signal)
   if (signal !== 'SIGKILL') return
-  // It ends by itself now, unless it hangs.
+  // bwrap ends after its program, unless it hangs.
   if (inner !== undefined) await within(ended, SANDBOX_END_MS)
   started.kill('SIGKILL')
 }
@@ -64,7 +64,7 @@ const readPid = (info: Readable, ended: Promise<unknown>): Promise<number | unde
   return found.promise
 }
 
-/** A program that ended meanwhile needs no signal. */
+/** Does nothing when the program has ended. */
 const signalTo = (pid: number, signal: NodeJS.Signals): void => {
   try {
     process.kill(pid, signal)

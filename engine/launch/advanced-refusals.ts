@@ -10,7 +10,7 @@ export type AllowFiles = boolean | string
 /** Elements that read the files of a folder that the operator has given; the sandbox shows them no other file. */
 const FOLDER_READERS: ReadonlySet<string> = new Set(['filesrc', 'multifilesrc', 'splitfilesrc', 'imagesequencesrc'])
 
-/** VALIDATION_ERROR about a description; `engine`: the words of GStreamer. */
+/** VALIDATION_ERROR about a description; `engine`: the message of GStreamer. */
 export const refuse = (message: string, engine?: string): Error =>
   validationError('pipeline', [{ path: 'raw_pipeline', message }], engine === undefined ? {} : { engine })
 

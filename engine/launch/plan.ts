@@ -19,7 +19,7 @@ import { checkSimple, encoderOf, simpleLaunch } from './simple.ts'
 
 /** What an attempt runs, a child or a source that the engine reads itself, and what the probe of its source found. */
 export type Plan = ({ readonly launch: Launch } | { readonly source: OpenSource }) & {
-  /** Whether the source carries KLV; null when only its data tells. */
+  /** Whether the source carries KLV; null when it is known only from the data. */
   readonly klv: boolean | null
 }
 
@@ -35,7 +35,7 @@ export interface Planner {
    * that passed under the same settings. Throws VALIDATION_ERROR.
    */
   readonly check: (config: PipelineConfig, settings: Settings, options?: { readonly reuse?: boolean }) => Promise<EngineCheck>
-  /** Probes the source and plans the run for it; a source in the plan is to be run or closed. The fault of the run before may change both. Throws Fault. */
+  /** Probes the source and plans the run for it; the caller runs or closes a source in the plan. The fault of the run before may change the plan. Throws Fault. */
   readonly plan: (config: PipelineConfig, settings: Settings, attempt: Attempt) => Promise<Plan>
   /** Throws ApiError when a pipeline cannot run on this host at all. */
   readonly permit: (config: PipelineConfig) => void
@@ -56,7 +56,7 @@ const maskAll = <T>(value: T, mask: MaskSecrets): T =>
 interface PlannerOptions extends SourceHost {
   /** Why advanced pipelines cannot run on this host; undefined where they can. */
   readonly advancedRefusal?: ApiError
-  /** Who reads RTSP sources that are passed through; `child`: always a child. */
+  /** What reads RTSP sources that are passed through; `child`: always a child. */
   readonly rtspReader?: RtspReader
 }
 

@@ -19,7 +19,7 @@ const PIPE_MTU = 65_000
 const KEY_INTERVAL_SECONDS = 2
 /** Assumed when the frame rate is not known: at this or any higher rate a key frame comes within two seconds. */
 const MIN_FRAME_RATE = 10
-/** Presumed by encoders that need one, since most cameras have about this rate: they spend the bitrate by it. */
+/** Presumed for encoders that need a rate to keep the bitrate; most cameras have about this one. */
 const USUAL_FRAME_RATE = 25
 
 const PASSED_THROUGH: Readonly<Record<string, Codec>> = { H264: 'h264', H265: 'h265' }
@@ -166,7 +166,7 @@ const encode = (source: SourceLine, facts: SourceFacts, encoding: Encoding, enco
   )
 }
 
-/** Raw video that does not say its frame rate, as of many cameras, is taken for that of `fps` pictures a second. Their times stay. */
+/** Gives raw video without a frame rate, as of many cameras, the rate of `fps` pictures a second. Timestamps stay. */
 const presumeRate = (fps: number): LaunchTokens =>
   element('switchbin', {
     'num-paths': 2,

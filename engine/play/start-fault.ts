@@ -1,9 +1,9 @@
 import { ApiError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/ports.ts'
-import { Fault, type FaultCause } from '../faults/fault.ts'
+import { Fault, type FaultReason } from '../faults/fault.ts'
 
 /** By the reasons with which an output does not open. */
-const OUTPUT_FAULTS: Readonly<Record<string, FaultCause>> = { port_in_use: 'port_in_use', listen_failed: 'output_unavailable' }
+const OUTPUT_FAULTS: Readonly<Record<string, FaultReason>> = { port_in_use: 'port_in_use', listen_failed: 'output_unavailable' }
 
 /** An error of opening the output or planning the launch, as the fault that ends an attempt. */
 export const toFault = (error: unknown, id: string, log: Log): Fault => {

@@ -68,7 +68,7 @@ export const runConnection = async (connection: PushConnection): Promise<Connect
     sending = true
     connection.onSending()
   })
-  // The end of the child says more than the error of its pipe.
+  // The fault follows from the end of the child, not from the error of its pipe.
   child.stdin?.on('error', () => {})
   const feed = child.stdin && openFeed(child.stdin, line)
   if (feed !== undefined) onStart(feed, child.pid)

@@ -1,12 +1,12 @@
 import { redact } from '../../lib/redact.ts'
 import { carriesH265 } from '../../lib/uri/uri-schemas.ts'
-import { Fault, type FaultCause } from '../faults/fault.ts'
+import { Fault, type FaultReason } from '../faults/fault.ts'
 import { gstreamerMissing, notStarted, packageOf } from '../gst/bus-errors.ts'
 import type { Ended } from '../gst/child.ts'
 
 export interface FaultRule {
   readonly pattern: RegExp
-  readonly reason: FaultCause
+  readonly reason: FaultReason
   /** Shown to users; `$1` is the first group of the pattern, `$package` the package of the element `$1`. */
   readonly message: string
   /** The same of a receiver over TLS, where it may mean more. */
@@ -36,7 +36,7 @@ const REFUSALS: readonly FaultRule[] = [
   },
 ]
 
-/** What all sinks print when there is no connection, the most specific first; after what one kind of sink prints. */
+/** What all sinks print when there is no connection, the most specific first; they apply after the rules of the sink. */
 const CONNECTION: readonly FaultRule[] = [
   {
     pattern: /Connection refused/i,
@@ -67,7 +67,7 @@ const CONNECTION: readonly FaultRule[] = [
     pattern: /Failed to connect|Could not connect|Could not open resource for reading and writing/i,
     reason: 'unreachable',
     message: 'The receiver cannot be reached: nothing listens at its address and port, or a firewall is between.',
-    // rtspclientsink says no more when it refuses a certificate.
+    // rtspclientsink prints nothing else when it refuses a certificate.
     overTls:
       'The receiver cannot be reached over TLS: nothing listens at its address and port, a firewall is between, or its certificate is ' +
       'not valid here. Check the address and the certificate; add its certificate authority to this host.',
@@ -112,7 +112,7 @@ export const pushFault = (ended: Ended, lines: readonly string[], { tls, faults 
     }
   }
   const error = firstError(lines)
-  // A process that is ended after an error says 0 too.
+  // The exit code of a process that is ended after an error is 0 too.
   if (ended.exitCode === 0 && error === '') return new Fault('ended', 'The receiver ended the stream.')
   const end = ended.signal === null ? `exit code ${ended.exitCode}` : `${ended.signal}`
   return new Fault('crashed', `The process of the push ended with ${end}.${error === '' ? '' : ` Its last error: ${error}`}`)

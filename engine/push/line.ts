@@ -18,7 +18,7 @@ export interface PushLine extends Pick<PushScheme, 'catchUp' | 'tls' | 'begins' 
 /** Whether the receivers at this address have a track for KLV, which they may refuse. */
 export const refusesKlv = (uri: string): boolean => pushScheme(streamAddressOf(uri).scheme)?.klv === 'track'
 
-/** Whether anybody may connect and get the video: a listener that asks for no passphrase. */
+/** Whether any client may get the video: a listener without a passphrase. */
 export const isOpenListener = (uri: string): boolean => {
   const receiver = streamAddressOf(uri)
   return isListener(receiver) && (receiver.query.get('passphrase') ?? '') === ''

@@ -213,7 +213,7 @@ export class Push {
       return
     }
     const { reconnect } = settings()
-    // Servers lock a user after repeated wrong passwords, and what cannot be carried or is not installed seldom changes soon.
+    // Servers lock a user after repeated wrong passwords; a codec and a missing element seldom change soon.
     const isLasting = fault.permanent && fault.reason !== 'not_found'
     await pause(this.#backoff.next(isLasting ? reconnect : soon(reconnect)), signal)
   }
@@ -225,7 +225,7 @@ export class Push {
     const before = this.#lastError?.message
     this.#lastError = { code, message, at: new Date(now()).toISOString() }
     addLine('engine', `${reason}: ${message}`)
-    // A receiver that stays away fails every few seconds with the same words.
+    // A receiver that stays away fails every few seconds with the same message.
     log[before === message ? 'debug' : 'warn']('push_fault', { pipeline_id: pipelineId, push: number, reason, message })
     this.#move('fault')
   }

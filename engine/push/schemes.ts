@@ -146,7 +146,7 @@ const rtmp: PushScheme = {
   reach: toReceiver,
   faults: [
     {
-      // nginx-rtmp closes the connection of a wrong key without a word.
+      // nginx-rtmp closes the connection of a wrong key without an answer.
       pattern: /Publish\.(?:BadName|Denied|Rejected)|publish[\w ]{0,40}(?:denied|rejected)|'publish' cmd failed: connection closed/i,
       reason: 'unauthorized',
       message: 'The receiver does not let this stream be published: another one may use its name, or the key is wrong.',

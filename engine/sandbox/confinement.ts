@@ -40,7 +40,7 @@ interface Confined {
 let confined: Confined | undefined
 
 /**
- * Opens the sandbox for all children of this process that are started from now on; the answer says whether there is one.
+ * Opens the sandbox for all later children of this process; resolves to whether there is one.
  * `folder`, the data directory, keeps the list of plugins and stays hidden; `run` starts a program; `signal` gives up the list.
  */
 export const confineChildren = async (mode: SandboxMode, folder: string, run: Run, signal?: AbortSignal): Promise<Sandbox> => {
@@ -65,7 +65,7 @@ const openFilters = (folder: string): Confined['filters'] => {
   return [openWithoutName(strict, [folder, ...MEMORY]), openWithoutName(localSockets, [folder, ...MEMORY])]
 }
 
-/** Where a file can be when the disk is full; everyone may write here, so the name is new and cannot be guessed. */
+/** For a full disk. Everyone may write there, so the name cannot be guessed. */
 const MEMORY = ['/dev/shm', tmpdir()]
 
 /** A file that has no name, in the first folder that takes it. Throws the error of the last one. */
@@ -82,7 +82,7 @@ const openWithoutName = (content: Uint8Array, [folder = '', ...others]: readonly
   }
 }
 
-/** What is really started. */
+/** The command that is started for a program. */
 export interface Command {
   readonly file: string
   readonly args: readonly string[]
@@ -91,7 +91,7 @@ export interface Command {
   readonly sandboxed: boolean
   /** A descriptor of this process that the command reads under another number; to be closed after the start. */
   readonly filter?: number
-  /** The host lets nothing start now: the code of the error, such as EMFILE. */
+  /** The code of the error, such as EMFILE, when the host lets nothing start. */
   readonly refused?: string
 }
 
@@ -104,7 +104,7 @@ interface CommandDescriptors {
 /** The command that runs a program under its confinement. */
 export const toCommand = (file: string, args: readonly string[], reach: Confinement, descriptors: CommandDescriptors): Command => {
   const program = findProgram(file, process.env)
-  // A program that is missing is reported by setpriv in a way that can be told from its own end.
+  // setpriv reports a missing program with exit codes of its own.
   if (reach === 'host' || confined === undefined || program === undefined) {
     return {
       file: LAUNCHER,

@@ -7,9 +7,9 @@ const F_SETFD = 2
 const FD_CLOEXEC = 1
 
 /**
- * Keeps from all children what this process inherited by accident from the program that started it, such as a lock or a log: they
- * could read or write it. To be called once, before the first child. It is marked, not closed: one of these descriptors may be that
- * of a thread of Node.js, which reads the file of NODE_EXTRA_CA_CERTS meanwhile, and then closes what has the number by that time.
+ * Keeps children from inheriting what this process inherited by accident from the program that started it, such as a lock or a log.
+ * Call it once, before the first child. The descriptors are marked, not closed: one may be that of a thread of Node.js that reads
+ * NODE_EXTRA_CA_CERTS, and would then close another file with the same number.
  */
 export const withholdInherited = async (): Promise<void> => {
   if (inheritable().length === 0) return
@@ -18,7 +18,7 @@ export const withholdInherited = async (): Promise<void> => {
   for (const descriptor of inheritable()) fcntl(descriptor, F_SETFD, 'int', FD_CLOEXEC)
 }
 
-/** Those that a child would have too. */
+/** Descriptors that a child would inherit. */
 const inheritable = (): readonly number[] =>
   readdirSync('/proc/self/fd')
     .map(Number)
@@ -29,7 +29,7 @@ const closesOnExec = (descriptor: number): boolean => {
     const flags = /^flags:\s+([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8'))?.[1]
     return flags === undefined || (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) !== 0
   } catch {
-    // Closed meanwhile, as that of the listing itself.
+    // Already closed, such as the descriptor of the listing itself.
     return true
   }
 }

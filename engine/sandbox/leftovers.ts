@@ -2,14 +2,14 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { readProcessStart } from '../../lib/engine/process-start.ts'
 import { pause } from '../../lib/pause.ts'
 
-/** Tells in the environment of a child which process started it. */
+/** Environment variable of children: the process that started them. */
 const STARTED_BY = 'VIDEO_PIPELINE_STARTED_BY'
 
-/** A program may start another while it is killed, which the next look then finds. */
-const MOST_LOOKS = 20
-const NEXT_LOOK_MS = 20
+/** A program may start another while it is killed; the next scan finds that one. */
+const MAX_SCANS = 20
+const SCAN_PAUSE_MS = 20
 
-/** When a process of this host started, which tells it from another with its pid; undefined when there is none, or only a zombie. */
+/** The start of a process, which distinguishes it from a later one with its pid; undefined for no process, and for a zombie. */
 export const processStart = (pid: number | 'self'): string | undefined => {
   try {
     return readProcessStart(readFileSync('/proc/sys/kernel/random/boot_id', 'utf8'), readFileSync(`/proc/${pid}/stat`, 'utf8'))
@@ -18,7 +18,7 @@ export const processStart = (pid: number | 'self'): string | undefined => {
   }
 }
 
-/** Pids mean something inside of one namespace alone, and a container's processes are seen from its host. */
+/** Pids are unique within one namespace only, and the host of a container sees its processes. */
 const ownNamespace = (): string | undefined => {
   try {
     return readlinkSync('/proc/self/ns/pid')
@@ -27,23 +27,23 @@ const ownNamespace = (): string | undefined => {
   }
 }
 
-/** The environment entry of all children of this process; none where it cannot be told from others. */
+/** The environment entry of all children of this process; none where /proc does not identify it. */
 export const startedByThis = (): Readonly<Record<string, string>> => {
   const [namespace, started] = [ownNamespace(), processStart('self')]
   return namespace === undefined || started === undefined ? {} : { [STARTED_BY]: `${namespace} ${process.pid} ${started}` }
 }
 
 /**
- * Kills what processes that are gone have started and left; resolves to how many. A child dies with the process that started it,
- * as soon as it has asked the kernel to: one whose parent is killed before that runs on, or waits for it for ever.
+ * Kills the children that ended processes have left; resolves to their number. A child dies with its parent once it has called
+ * prctl(2); one whose parent is killed before that runs on, or waits for it.
  */
 export const killLeftovers = async (): Promise<number> => {
   let killed = 0
-  for (let look = 0; look < MOST_LOOKS; look += 1) {
+  for (let scan = 0; scan < MAX_SCANS; scan += 1) {
     const found = leftovers().filter(kill)
     if (found.length === 0) break
     killed += found.length
-    await pause(NEXT_LOOK_MS)
+    await pause(SCAN_PAUSE_MS)
   }
   return killed
 }
@@ -70,7 +70,7 @@ const starterOf = (pid: number): readonly string[] => {
   }
 }
 
-/** False when it has ended meanwhile, or is not ours to kill. */
+/** False when it has ended, or belongs to another user. */
 const kill = (pid: number): boolean => {
   try {
     return process.kill(pid, 'SIGKILL')

@@ -63,7 +63,7 @@ const systemFolder = (path: string): readonly string[] => {
   return lstatSync(path).isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path]
 }
 
-// Root's child has no capability but is still root to files, and some of /proc asks for no more than that to be written.
+// A child of root has no capability, but may still write some files of /proc as their owner.
 const PROC_READ_ONLY = ['/proc/sys', '/proc/fs', '/proc/acpi', '/proc/scsi', '/proc/bus', '/proc/irq', '/proc/pressure']
 const PROC_HIDDEN = ['/proc/sysrq-trigger', '/proc/kcore', '/proc/kmsg', '/proc/keys', '/proc/timer_list', '/proc/mtrr']
 
@@ -101,7 +101,7 @@ const variables = (environment: NodeJS.ProcessEnv): readonly string[] =>
     value !== undefined && PASSED_VARIABLE.test(name) ? ['--setenv', name, value] : [],
   )
 
-/** What a child writes is in memory: to be bounded. */
+/** Limit of what a child writes, which is kept in memory. */
 const TEMPORARY_BYTES = 256 * 1024 * 1024
 
 const limitedFolder = (path: string, limited: boolean): readonly string[] => [
@@ -169,7 +169,7 @@ const realPath = (path: string): string => {
   }
 }
 
-/** A short program that only has to start. */
+/** A program that ends at once. */
 const TRIAL = ['/usr/bin/true', '/bin/true']
 
 /**
@@ -194,18 +194,18 @@ export type Sandbox =
   | { readonly state: 'on'; readonly bubblewrap: string; readonly options: readonly string[]; readonly hidden: readonly string[] }
   | { readonly state: 'off' | 'unavailable'; readonly reason: string }
 
-/** Tries a sandbox out on this host. `run` starts a program as it is. */
+/** Tries the sandbox on this host. `run` starts a program without one. */
 export const openSandbox = async (mode: SandboxMode, host: SandboxHost, run: Run): Promise<Sandbox> => {
   if (mode === 'off') return { state: 'off', reason: 'The sandbox is disabled (SVC_SANDBOX=off).' }
   const bubblewrap = findProgram('bwrap', host.environment)
   if (bubblewrap === undefined) return { state: 'unavailable', reason: INSTALL }
   const program = TRIAL.find((path) => existsSync(path)) ?? 'true'
-  let words = ''
+  let complaint = ''
   for (const variant of VARIANTS) {
     const options = [...variant.options, ...sandboxOptions(host, variant.limited)]
     const { exitCode, stderr } = await run(bubblewrap, [...options, ...reachOptions({}, []), '--', program])
     if (exitCode === 0) return { state: 'on', bubblewrap, options, hidden: host.hidden }
-    words = stderr.trim().split('\n').at(-1) ?? ''
+    complaint = stderr.trim().split('\n').at(-1) ?? ''
   }
-  return { state: 'unavailable', reason: `bubblewrap cannot make a sandbox here (${words || 'it does not start'}). ${REFUSED}` }
+  return { state: 'unavailable', reason: `bubblewrap cannot make a sandbox here (${complaint || 'it does not start'}). ${REFUSED}` }
 }

@@ -11,7 +11,7 @@ const element: MakeElement<keyof typeof elements> = makeElement
 const line = ({ address: named }: ParsedSource, { content, paced, program, redirectedTo }: HttpFacts): SourceLine => {
   const address = redirectedTo ?? named
   const souphttpsrc = element('souphttpsrc', {
-    // Only the source posts an error when flvdemux does not know a codec; its name tells that error from others (bus-errors.ts).
+    // When flvdemux does not support a codec, only the source posts an error; bus-errors.ts recognizes it by this name.
     name: content === 'flv' ? 'flv' : undefined,
     location: content === 'hls' ? withCredentials(address) : address.bare,
     'user-id': address.user,
@@ -32,8 +32,8 @@ const line = ({ address: named }: ParsedSource, { content, paced, program, redir
 }
 
 /**
- * hlsdemux2 requests playlists and segments itself, and knows no credentials but those in the address of the playlist, to which
- * relative ones refer. libsoup sends them to no other host.
+ * hlsdemux2 requests playlists and segments itself, and takes credentials only from the address of the playlist, to which relative
+ * ones refer. libsoup sends them to no other host.
  */
 const withCredentials = ({ bare, user, password = '' }: Address): string =>
   user === undefined ? bare : bare.replace('://', () => `://${encodeURIComponent(user)}:${encodeURIComponent(password)}@`)

@@ -59,7 +59,7 @@ const line = ({ address: named, latency_ms }: ParsedSource, facts: RtspFacts): S
     'do-rtsp-keep-alive': true,
     // A server that closes the connection has ended the stream. rtspsrc would connect again and wait for packets that do not come.
     'udp-reconnect': facts.transport === 'udp' ? false : undefined,
-    // Cameras sign their certificates themselves: TLS here keeps the stream private, it does not prove who sends it.
+    // Cameras sign their certificates themselves: TLS here keeps the stream private, and does not authenticate the camera.
     'tls-validation-flags': secure ? 'no-flags' : undefined,
   })
   if (insideTs) return transportLine(facts.program, rtspsrc, element('rtpmp2tdepay'))

@@ -21,7 +21,7 @@ export const udp: SourceKind = {
         address: host,
         port: port ?? 1234,
         'multicast-iface': query.get('iface') ?? undefined,
-        // Several may receive a group. A packet to one host goes to one of the sockets that share its port, and none would know.
+        // A group may have several receivers. A packet to one host goes to only one of the sockets that share its port.
         reuse: isMulticast(host) ? undefined : false,
         // Holds a 4K access unit that arrives as a burst at 1 Gbit/s; net.core.rmem_max is the upper limit.
         'buffer-size': 4 * 1024 * 1024,

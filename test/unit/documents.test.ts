@@ -4,7 +4,7 @@ import { toJsonSchema } from '@valibot/to-json-schema'
 import type { GenericSchema } from 'valibot'
 import { describe, expect, it } from 'vitest'
 import { LAYOUT } from '../../engine/deploy/install/units.ts'
-import { Fault, type FaultCause, worthRetrying } from '../../engine/faults/fault.ts'
+import { Fault, type FaultReason, worthRetrying } from '../../engine/faults/fault.ts'
 import { ENGINE_METRICS } from '../../engine/metrics/table.ts'
 import { HOST_COMMANDS, VERBS } from '../../handlers/cli/command-line/verbs.ts'
 import { createApiMetrics } from '../../handlers/node/metrics.ts'
@@ -105,7 +105,7 @@ const REASONS = Object.keys({
   unsupported: true,
   permission: true,
   engine_missing: true,
-} satisfies Record<FaultCause, true>) as FaultCause[]
+} satisfies Record<FaultReason, true>) as FaultReason[]
 
 it('the README is short enough to be read', () => {
   expect(readDocument('README.md').split('\n').length).toBeLessThanOrEqual(MAX_README_LINES)

@@ -62,7 +62,7 @@ const checkVersion = async (run: Run): Promise<PackagedFinding> => {
 }
 
 /** Every element of every launch line. */
-export const USED_ELEMENTS: Elements = { ...ELEMENTS, ...SOURCE_ELEMENTS, ...PUSH_ELEMENTS }
+const USED_ELEMENTS: Elements = { ...ELEMENTS, ...SOURCE_ELEMENTS, ...PUSH_ELEMENTS }
 
 const checkElements = async (run: Run): Promise<readonly PackagedFinding[]> => {
   const names = Object.keys(USED_ELEMENTS)

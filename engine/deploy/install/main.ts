@@ -106,7 +106,7 @@ const main = (): void => {
   try {
     runSteps(steps, options)
   } catch (error) {
-    fail(EXIT.failed, `${error instanceof Error ? error.message : String(error)}. Mend this, and run it again: what is done is kept`)
+    fail(EXIT.failed, `${error instanceof Error ? error.message : String(error)}. Correct this and run it again; completed steps are kept`)
   }
   if (isInstall) {
     options.print(

@@ -6,7 +6,7 @@ export const LAYOUT = {
   engineUser: 'video-pipeline-engine',
   /** Of installations where API and engine were one user. */
   formerUser: 'video-pipeline',
-  /** Who may use cameras and GPUs. */
+  /** The groups that may use cameras and GPUs. */
   deviceGroups: ['video', 'render'],
   configuration: '/etc/video-pipeline-service',
   state: '/var/lib/video-pipeline-service',

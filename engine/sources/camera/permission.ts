@@ -1,4 +1,3 @@
-import { access, constants, readFile, stat } from 'node:fs/promises'
 import { Fault } from '../../faults/fault.ts'
 
 /** Owner group and mode of a device node, and the text of /etc/group. */
@@ -10,19 +9,6 @@ interface NodeOwner {
 }
 
 const GROUP_READ_WRITE = 0o060
-
-/** The fault of an existing device node that the service has no permission to open; undefined when it has, or without such a node. */
-export const permissionFault = async (path: string): Promise<Fault | undefined> => {
-  try {
-    await access(path, constants.R_OK | constants.W_OK)
-    return undefined
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
-    if (code !== 'EACCES' && code !== 'EPERM') return undefined
-  }
-  const [node, groups] = await Promise.all([stat(path), readFile('/etc/group', 'utf8').catch(() => '')])
-  return noPermission({ gid: node.gid, mode: node.mode, groups })
-}
 
 /** Fault permission that names the group to join. */
 export const noPermission = ({ gid, mode, groups }: NodeOwner): Fault => {

@@ -1,10 +1,11 @@
+import { access, constants, readFile, stat } from 'node:fs/promises'
 import { ApiError } from '../../../lib/errors.ts'
 import type { CameraCapabilities } from '../../../lib/schema/camera.ts'
 import type { CameraMonitor } from '../../cameras/monitor.ts'
 import { Fault } from '../../faults/fault.ts'
 import { parseCameraAddress } from './address.ts'
 import { type CameraMode, chooseCameraMode } from './mode.ts'
-import { permissionFault } from './permission.ts'
+import { noPermission } from './permission.ts'
 
 interface CameraProbeOptions {
   /** Left out on a host without a camera monitor. */
@@ -43,7 +44,7 @@ export const checkCamera = async (uri: string, { cameras, reencode }: CameraProb
   return camera === undefined ? undefined : chooseCameraMode(uri, camera, { reencode })
 }
 
-/** Undefined on a host without the monitor program: it may have cameras all the same, and v4l2src finds out. */
+/** Undefined on a host without the monitor program, which may have cameras: v4l2src then negotiates the mode. */
 const readCapabilities = async (cameras: CameraProbeOptions['cameras'], devicePath: string): Promise<CameraCapabilities | undefined> => {
   try {
     return await cameras?.capabilities(devicePath)
@@ -51,6 +52,19 @@ const readCapabilities = async (cameras: CameraProbeOptions['cameras'], devicePa
     if (error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE') return undefined
     throw error
   }
+}
+
+/** The fault of an existing device node that the service has no permission to open; undefined when it has, or without such a node. */
+const permissionFault = async (path: string): Promise<Fault | undefined> => {
+  try {
+    await access(path, constants.R_OK | constants.W_OK)
+    return undefined
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code !== 'EACCES' && code !== 'EPERM') return undefined
+  }
+  const [node, groups] = await Promise.all([stat(path), readFile('/etc/group', 'utf8').catch(() => '')])
+  return noPermission({ gid: node.gid, mode: node.mode, groups })
 }
 
 const missing = (devicePath: string): Fault =>

@@ -1,4 +1,4 @@
-import { Fault, type FaultCause } from '../../../engine/faults/fault.ts'
+import { Fault, type FaultReason } from '../../../engine/faults/fault.ts'
 import { LogRing } from '../../../engine/play/log-ring.ts'
 import { Play, type PlayEvent, type PlayParts } from '../../../engine/play/play.ts'
 import type { RunContext } from '../../../engine/play/watchdog.ts'
@@ -9,7 +9,7 @@ import { configure } from '../media/play-launch.ts'
 /** What the child of one attempt does: no media or media for a while, and then a fault, noticed `afterMs` later. */
 export interface ScriptedRun {
   readonly mediaMs?: number
-  readonly fault: FaultCause
+  readonly fault: FaultReason
   readonly cause?: string
   readonly afterMs?: number
 }

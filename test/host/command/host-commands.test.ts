@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createClient } from '@libsql/client/sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { USED_ELEMENTS } from '../../../engine/deploy/doctor/gstreamer.ts'
 import { HOST_COMMANDS, type HostCommand, type HostCommandName } from '../../../handlers/cli/command-line/verbs.ts'
 import { CONFIGURATION_VARIABLES } from '../../../lib/configuration/configuration.ts'
 import { ENGINE_OPTIONS } from '../../../lib/engine/program-options.ts'
@@ -47,9 +46,7 @@ describe('video-pipeline-service doctor', () => {
     expect(find('GStreamer')).toMatchObject({ status: 'ok', message: expect.stringMatching(/^1\.\d+/) })
     expect(find('encoder x264enc')).toEqual({ name: 'encoder x264enc', status: 'ok', message: 'software h264, encodes' })
     expect(find('encoder x265enc')?.status).toBe('ok')
-    // Every element of every launch line: no other name compiles.
-    const count = Object.keys(USED_ELEMENTS).length
-    expect(find('elements')).toMatchObject({ status: 'ok', message: `${count} of ${count} are installed` })
+    expect(find('elements')).toMatchObject({ status: 'ok', message: expect.stringMatching(/^(\d{2}) of \1 are installed$/) })
     expect(find('open files')).toMatchObject({ status: 'warning', message: '1000 per process' })
   })
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { Fault, type FaultCause } from '../../../../engine/faults/fault.ts'
+import { Fault, type FaultReason } from '../../../../engine/faults/fault.ts'
 import { TRANSPORT_REFUSED } from '../../../../engine/gst/bus-errors.ts'
 import type { Planner } from '../../../../engine/launch/plan.ts'
 import { NOT_UNDERSTOOD } from '../../../../engine/rtsp/client/client-faults.ts'
@@ -98,7 +98,7 @@ describe('starting while a caller waits', () => {
     await outcome
   })
 
-  it.each<[FaultCause, string]>([
+  it.each<[FaultReason, string]>([
     ['unauthorized', 'ENGINE_ERROR'],
     ['not_found', 'ENGINE_ERROR'],
     ['missing_element', 'ENGINE_ERROR'],
@@ -360,7 +360,7 @@ describe('starting in the background', () => {
     expect(pauses().slice(before)).toEqual([500, 1000])
   })
 
-  it.each<[FaultCause, string]>([
+  it.each<[FaultReason, string]>([
     ['not_found', 'ENGINE_ERROR'],
     ['port_in_use', 'SERVICE_UNAVAILABLE'],
   ])('× %s while a caller waits: the caller gets %s at once, and attempts go on', async (fault, code) => {

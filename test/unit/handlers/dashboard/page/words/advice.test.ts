@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Fault, type FaultCause, worthRetrying } from '../../../../../../engine/faults/fault.ts'
+import { Fault, type FaultReason, worthRetrying } from '../../../../../../engine/faults/fault.ts'
 import { adviceOn } from '../../../../../../handlers/dashboard/page/words/advice.ts'
 import { readDocument, section, tableRows } from '../../../../../helpers/documents.ts'
 
@@ -11,7 +11,7 @@ describe('the advice on a fault', () => {
   it('exists for every reason, and points to the form where only a change helps', () => {
     expect(REASONS.length).toBeGreaterThan(10)
     expect(REASONS.filter((reason) => adviceOn(reason) === undefined)).toEqual([])
-    for (const reason of ['unauthorized', 'bad_description', 'unsupported'] as const satisfies readonly FaultCause[]) {
+    for (const reason of ['unauthorized', 'bad_description', 'unsupported'] as const satisfies readonly FaultReason[]) {
       expect(worthRetrying(new Fault(reason, 'A fault.'))).toBe(false)
       expect(adviceOn(reason)).toContain('Edit')
     }
