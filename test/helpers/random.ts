@@ -18,5 +18,5 @@ export const createRandom = (seed: number) => {
 
 export type Random = ReturnType<typeof createRandom>
 
-/** How many rounds a random suite runs: `few` in the normal run, that many times TEST_ROUNDS in `npm run test:long random`. */
+/** How many rounds a random suite runs: `few`, times TEST_ROUNDS where that is set. */
 export const rounds = (few: number): number => few * Number(process.env.TEST_ROUNDS ?? 1)
