@@ -1,16 +1,18 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { CONFIGURATION_VARIABLES } from '../../lib/configuration/configuration.ts'
-import { temporaryDataDir } from '../helpers/process/temporary-data-dir.ts'
+import { CONFIGURATION_VARIABLES } from '../../../lib/configuration/configuration.ts'
+import { startService } from '../../helpers/process/service.ts'
+import { temporaryDataDir } from '../../helpers/process/temporary-data-dir.ts'
+import { createPipeline } from '../../helpers/service/pipelines.ts'
 
-const ROOT = resolve(import.meta.dirname, '../..')
+const ROOT = resolve(import.meta.dirname, '../../..')
 const DOCKERFILE = readFileSync(join(ROOT, 'engine/deploy/Dockerfile'), 'utf8')
 
 /** The groups of a new Debian system, name to number, as the package base-passwd creates them. */
@@ -112,36 +114,10 @@ describe('the container image', () => {
       .replace(/^RUN npm ci[^&]*&&/, '')
       .replaceAll('/app', image)
     execFileSync('sh', ['-ec', layout], { cwd: ROOT })
-    const child = spawn(process.execPath, [join(image, 'dist/cli.js'), 'serve'], {
-      cwd: image,
-      stdio: ['ignore', 'ignore', 'pipe'],
-      env: {
-        ...process.env,
-        SVC_PORT: '0',
-        SVC_DOCS_PORT: '0',
-        SVC_PROFILE: 'docs',
-        SVC_DATA_DIR: temporaryDataDir(),
-        SVC_OUTPUT_PORTS: '11100-11149',
-      },
-    })
-    let log = ''
-    const ready = Promise.withResolvers<string>()
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      log += text
-      const url = /"event":"service_ready".*?"url":"([^"]+)"/.exec(log)?.[1]
-      if (url !== undefined) ready.resolve(url)
-    })
-    const exited = once(child, 'exit')
-    void exited.then(() => ready.reject(new Error(log)))
-    const url = await ready.promise
-    const created = await fetch(`${url}/svc/pipeline`, {
-      method: 'POST',
-      body: JSON.stringify({ id: 'boxed', mode: 'simple', source: { uri: 'test://ball?width=320&height=240' } }),
-    })
-    expect(created.status).toBe(201)
-    expect((await fetch(`${url}/svc/auth/password`, { method: 'PUT', body: '{"password":"correct horse battery"}' })).status).toBe(200)
-    child.kill('SIGTERM')
-    expect((await exited)[0]).toBe(0)
+    const service = await startService({ entry: join(image, 'dist/node.js'), env: { SVC_PROFILE: 'docs', SVC_DOCS_PORT: '0' } })
+    await createPipeline(service, 'boxed', { source: { uri: 'test://ball?width=320&height=240' } })
+    expect((await service.request('PUT', '/svc/auth/password', { password: 'correct horse battery' })).status).toBe(200)
+    expect(await service.stop()).toBe(0)
   })
 })
 
@@ -182,5 +158,23 @@ describe('the Kubernetes manifests', () => {
     const known = new Set(CONFIGURATION_VARIABLES.map(({ name }) => name))
     expect([...text.matchAll(/name: (SVC_\w+)/g)].map(([, name = '']) => name).filter((name) => !known.has(name))).toEqual([])
     expect(text.match(/path: \/svc\/healthz/g)).toHaveLength(3)
+  })
+})
+
+describe('the set-up', () => {
+  /** Set-up on a host that has these programs, and neither apt-get nor sudo. */
+  const setUp = (programs: readonly string[]) => {
+    const path = temporaryDataDir()
+    for (const program of ['sleep', ...programs]) symlinkSync(`/usr/bin/${program}`, join(path, program))
+    const script = join(ROOT, 'engine/deploy/setup.mjs')
+    const { status, stderr } = spawnSync(process.execPath, [script], { env: { PATH: path }, encoding: 'utf8' })
+    return [status, stderr.trim()]
+  }
+
+  it('goes on without packages that are recommended, and stops without those that are required', () => {
+    const byHand = (name: string) => expect.stringContaining(`sudo apt-get install -y --no-install-recommends ${name}`)
+    const recommended = ['gst-device-monitor-1.0', 'v4l2-ctl']
+    expect(setUp(['gst-launch-1.0', 'setpriv', ...recommended])).toEqual([0, byHand('bubblewrap')])
+    expect(setUp(['bwrap', 'setpriv', ...recommended])).toEqual([1, byHand('gstreamer1.0-tools')])
   })
 })
