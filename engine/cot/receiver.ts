@@ -3,7 +3,7 @@ import { messageOf } from '../../lib/errors.ts'
 import type { Log } from '../../lib/ports.ts'
 
 /** One connection to a receiver. */
-export interface CotConnection {
+interface CotConnection {
   /** The address of this host that the receiver sees. */
   readonly ownAddress: string
   /** Sends an event; false when it takes no more at present. */
