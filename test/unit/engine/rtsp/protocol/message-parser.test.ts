@@ -3,6 +3,7 @@ import { formatRequest, formatResponse } from '../../../../../engine/rtsp/protoc
 import { formatInterleaved } from '../../../../../engine/rtsp/protocol/interleaved.ts'
 import type { RtspMessage } from '../../../../../engine/rtsp/protocol/message.ts'
 import { MessageParser, RtspProtocolError } from '../../../../../engine/rtsp/protocol/message-parser.ts'
+import { rounds } from '../../../../helpers/random.ts'
 import { Random } from '../../../../helpers/rtsp/random-bytes.ts'
 
 const SAMPLES = Buffer.concat([
@@ -61,7 +62,7 @@ describe('the RTSP message parser', () => {
   })
 
   it('parses the same messages however the bytes are split', () => {
-    for (let seed = 1; seed <= 60; seed += 1) {
+    for (let seed = 1; seed <= rounds(20); seed += 1) {
       const random = new Random(seed)
       expect(parse(...random.pieces(SAMPLES, 1 + random.integer(40))), `seed ${seed}`).toEqual(WHOLE)
     }
@@ -118,7 +119,7 @@ describe('the RTSP message parser', () => {
 
     it('finds the next frame and the next message, however the bytes are split', () => {
       const bytes = Buffer.concat([frame, stray, frame, frame, stray, response, stray, frame])
-      for (let seed = 1; seed <= 200; seed += 1) {
+      for (let seed = 1; seed <= rounds(40); seed += 1) {
         const parser = new MessageParser({ strayBytes: 100 })
         const kinds = new Random(seed).pieces(bytes, 8).flatMap((piece) => parser.push(piece).map(({ kind }) => kind))
         expect(kinds, `seed ${seed}`).toEqual(['interleaved', 'interleaved', 'interleaved', 'response', 'interleaved'])
@@ -134,7 +135,7 @@ describe('the RTSP message parser', () => {
   })
 
   it('throws nothing but RtspProtocolError for malformed input', () => {
-    for (let seed = 1; seed <= 2000; seed += 1) {
+    for (let seed = 1; seed <= rounds(200); seed += 1) {
       const random = new Random(seed)
       const parser = new MessageParser()
       try {
