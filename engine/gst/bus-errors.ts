@@ -1,7 +1,7 @@
-import { redact } from '../../lib/redact.ts'
-import { Fault, type FaultReason } from '../faults/fault.ts'
-import { classifyCameraFault } from './camera-errors.ts'
+import { Fault } from '../faults/fault.ts'
+import { cameraFault } from './camera-errors.ts'
 import type { Ended } from './child.ts'
+import { type FaultRule, ruledFault, shownError } from './fault-rules.ts'
 
 /** `cause` of the fault of an RTSP source that refuses the transport it was asked for: RTP inside the RTSP connection (TCP), or UDP. */
 export const TRANSPORT_REFUSED = 'transport_refused'
@@ -9,18 +9,6 @@ export const TRANSPORT_REFUSED = 'transport_refused'
 /** Message of the fault of a source whose video cannot be passed through, or is of none of the codecs that are re-encoded. */
 export const OTHER_CODEC =
   'The source carries no H.264 or H.265 video. Set encoding (for example {"codec":"h264"}) to re-encode another codec. If it is set, let the source send another codec.'
-
-interface Rule {
-  readonly pattern: RegExp
-  /** Another line that the rule needs. */
-  readonly with?: RegExp
-  readonly reason: FaultReason
-  /** Shown to users; `$1` … are the groups of the pattern, `$package` is the package of the element `$1`. */
-  readonly message: string
-  /** Shown instead when the description is the user's own. */
-  readonly advanced?: string
-  readonly cause?: string
-}
 
 export const gstreamerMissing = (): Fault =>
   new Fault('engine_missing', 'GStreamer is not installed. Install it: apt-get install gstreamer1.0-tools')
@@ -38,30 +26,8 @@ const LIMITS: Readonly<Record<string, string>> = {
 export const notStarted = (code: string): Fault =>
   new Fault('crashed', `The process could not be started: ${LIMITS[code] ?? `the host refuses it (${code})`}.`)
 
-/** Debian and Ubuntu package of an element, by the beginning of its name; gstreamer1.0-plugins-bad has the others. */
-const PACKAGES: readonly (readonly [RegExp, string])[] = [
-  [/^x264enc|^mpeg2dec|^asf/, 'gstreamer1.0-plugins-ugly'],
-  [/^avdec_|^avenc_|^avmux_|^avdemux_/, 'gstreamer1.0-libav'],
-  [/^rtspclientsink/, 'gstreamer1.0-rtsp'],
-  [/^vaapi/, 'gstreamer1.0-vaapi'],
-  [
-    /^(?:alsa|app|audio|video(?:convert|scale|rate|test)|decodebin|playbin|uridecodebin|parsebin|ogg|opus|theora|tcp|gio|encodebin)/,
-    'gstreamer1.0-plugins-base',
-  ],
-  [
-    /^(?:rtp(?!src|sink)|rtsp|udp|v4l2|jpeg|png|vp8|vp9|souphttp|flv|matroska|qt|mp4|isomp4|multi|progressreport|wav|avi|pulse|deinterlace|autodetect)/,
-    'gstreamer1.0-plugins-good',
-  ],
-  [/^(?:text|time|clock)overlay|^textrender/, 'gstreamer1.0-x'],
-]
-
-/** The package that has an element of this name, if its name shows it. */
-export const knownPackage = (element: string): string | undefined => PACKAGES.find(([pattern]) => pattern.test(element))?.[1]
-
-export const packageOf = (element: string): string => knownPackage(element) ?? 'gstreamer1.0-plugins-bad'
-
-/** Messages on the bus as gst-launch-1.0 1.22 prints them, the most specific first: the first rule that matches any line decides. */
-const RULES: readonly Rule[] = [
+/** Messages on the bus as gst-launch-1.0 1.22 prints them, the most specific first. */
+const RULES: readonly FaultRule[] = [
   {
     pattern: /no element "([^"]+)"/,
     reason: 'missing_element',
@@ -229,36 +195,19 @@ const RULES: readonly Rule[] = [
   },
 ]
 
-const fill = (template: string, match: RegExpExecArray): string =>
-  template.replace(/\$(\d|package)/g, (_, which: string) =>
-    which === 'package' ? packageOf(match[1] ?? '') : (match[Number(which)] ?? ''),
-  )
-
-/** The first error that GStreamer printed, without credentials. */
-const firstError = (lines: readonly string[]): string => {
-  const error = lines.find((line) => /^(?:ERROR|WARNING: erroneous pipeline)/.test(line)) ?? lines.find((line) => line.trim() !== '') ?? ''
-  return redact(error.replace(/^ERROR: (?:from element \S+: )?/, '').slice(0, 300))
-}
-
 /** The fault of a child that ended by itself. `stderrTail`: its last lines, oldest first; `advanced`: of an advanced pipeline. */
 export const classifyEnd = (ended: Ended, stderrTail: readonly string[], advanced = false): Fault => {
   if (ended.missing) return gstreamerMissing()
   if (ended.refused !== undefined) return notStarted(ended.refused)
   // A line that waits for one of several tracks warns about the links of the others: not a fault.
   const lines = stderrTail.filter((line) => !/Delayed linking failed/.test(line))
-  const camera = lines.some((line) => line.includes('GstV4l2Src')) ? classifyCameraFault(lines) : undefined
-  if (camera !== undefined) return camera
-  for (const rule of RULES) {
-    if (rule.with !== undefined && !lines.some((line) => rule.with?.test(line))) continue
-    for (const line of lines) {
-      const match = rule.pattern.exec(line)
-      if (match === null) continue
-      const message = (advanced ? rule.advanced : undefined) ?? rule.message
-      return new Fault(rule.reason, redact(fill(message, match)), rule.cause === undefined ? undefined : { cause: rule.cause })
-    }
-  }
+  const fault = cameraFault(lines) ?? ruledFault(RULES, lines, advanced ? 'advanced' : 'message')
+  if (fault !== undefined) return fault
   if (ended.exitCode === 0) return new Fault('ended', 'The source ended the stream.')
-  const error = firstError(lines)
+  const error = shownError(
+    lines,
+    lines.find((line) => line.trim() !== ''),
+  )
   if (ended.signal !== null) {
     const by = ended.signal === 'SIGKILL' ? 'SIGKILL, as the kernel does when no memory is left' : ended.signal
     return new Fault('crashed', `The media engine was killed by ${by}.${error === '' ? '' : ` Its last error: ${error}`}`)

@@ -79,3 +79,25 @@ export type ElementName = keyof typeof ELEMENTS | EncoderName
 
 /** `x264enc`, `vah265enc` … */
 export type EncoderName = `${string}enc`
+
+/** Debian and Ubuntu package of an element, by the beginning of its name; gstreamer1.0-plugins-bad has the others. */
+const PACKAGES: readonly (readonly [RegExp, string])[] = [
+  [/^x264enc|^mpeg2dec|^asf/, 'gstreamer1.0-plugins-ugly'],
+  [/^avdec_|^avenc_|^avmux_|^avdemux_/, 'gstreamer1.0-libav'],
+  [/^rtspclientsink/, 'gstreamer1.0-rtsp'],
+  [/^vaapi/, 'gstreamer1.0-vaapi'],
+  [
+    /^(?:alsa|app|audio|video(?:convert|scale|rate|test)|decodebin|playbin|uridecodebin|parsebin|ogg|opus|theora|tcp|gio|encodebin)/,
+    'gstreamer1.0-plugins-base',
+  ],
+  [
+    /^(?:rtp(?!src|sink)|rtsp|udp|v4l2|jpeg|png|vp8|vp9|souphttp|flv|matroska|qt|mp4|isomp4|multi|progressreport|wav|avi|pulse|deinterlace|autodetect)/,
+    'gstreamer1.0-plugins-good',
+  ],
+  [/^(?:text|time|clock)overlay|^textrender/, 'gstreamer1.0-x'],
+]
+
+/** The package that has an element of this name, if its name shows it. */
+export const knownPackage = (element: string): string | undefined => PACKAGES.find(([pattern]) => pattern.test(element))?.[1]
+
+export const packageOf = (element: string): string => knownPackage(element) ?? 'gstreamer1.0-plugins-bad'

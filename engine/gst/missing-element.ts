@@ -1,7 +1,7 @@
 import { Fault } from '../faults/fault.ts'
-import { knownPackage } from './bus-errors.ts'
 import type { runToEnd } from './child.ts'
 import { hasElement } from './choose-encoder.ts'
+import { knownPackage } from './elements.ts'
 import { ENCODERS } from './encoder-table.ts'
 
 /** An element of each package: where it is installed, a name that it does not have is a spelling mistake. */

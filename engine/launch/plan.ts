@@ -7,7 +7,7 @@ import type { Settings } from '../../lib/schema/settings.ts'
 import { parseAddress } from '../faults/address.ts'
 import { Fault, maskFault } from '../faults/fault.ts'
 import type { OpenSource } from '../ingest/read-source.ts'
-import { kindOfSource, probeSource } from '../sources/kinds.ts'
+import { parseSource } from '../sources/kinds.ts'
 import { probeRtsp, rtsp } from '../sources/rtsp.ts'
 import type { ProbeContext, SourceHost } from '../sources/source-kind.ts'
 import { advancedLaunch } from './advanced.ts'
@@ -81,7 +81,7 @@ const planner = (options: PlannerOptions, advanced: AdvancedChecks, history: Rea
       ? advanced.checkStart(config, settings, attempt.signal).then(() => ({ launch: advancedLaunch(config, folderOf(options)), klv: null }))
       : planSimple(config, settings, { ...options, ...attempt }, history),
   permit: (config) => permit(config, options),
-  onReturn: (config, callback) => (config.mode === 'simple' && kindOfSource(config.source).onReturn?.(options, callback)) || (() => {}),
+  onReturn: (config, callback) => (config.mode === 'simple' && parseSource(config.source).kind.onReturn?.(options, callback)) || (() => {}),
 })
 
 /** Advanced pipelines run what their author writes, so they need a sandbox, or the operator's consent to go without. */
@@ -108,8 +108,9 @@ const planSimple = async (
   history.noteFault(source.uri, previousFault)
   const probe = { ...context, transport: history.transport(source.uri), reencode: encoding !== null }
   const program = programToRead(previousFault)
-  if (encoding === null && kindOfSource(source) === rtsp) return planRtsp(config, probe, history, program)
-  const facts = { ...(await probeSource(source, probe)), program }
+  const { kind, parsed } = parseSource(source)
+  if (encoding === null && kind === rtsp) return planRtsp(config, probe, history, program)
+  const facts = { ...(await kind.probe(parsed, probe)), program }
   return { launch: simpleLaunch(config, facts, await encoderOf(config, settings)), klv: facts.klv }
 }
 

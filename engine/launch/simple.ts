@@ -10,7 +10,7 @@ import type { Encoder } from '../gst/encoder-table.ts'
 import { MAX_CUT_BYTES } from '../rtp/fragment.ts'
 import { codecDevices } from '../sandbox/device-nodes.ts'
 import { TRACKS, TRANSPORT } from '../sources/demuxers.ts'
-import { kindOfSource, presumeFacts, readSource } from '../sources/kinds.ts'
+import { parseSource } from '../sources/kinds.ts'
 import type { SourceFacts, SourceHost, SourceLine } from '../sources/source-kind.ts'
 import { type CheckedLaunch, KLV_CAPS, type Launch, maskToken, OWN_KLV_CAPS, padOf } from './launch.ts'
 
@@ -67,8 +67,9 @@ const trackQueue = (facts: SourceFacts): LaunchTokens =>
 
 /** The launch line of a simple pipeline. Fault unsupported when the source cannot be passed through, missing_element without an encoder. */
 export const simpleLaunch = (config: SimpleConfig, facts: SourceFacts, encoder: Encoder | null): Launch => {
-  const { line: source, reach } = readSource(config.source, facts)
-  const encoding = encodingOf(config)
+  const { kind, parsed } = parseSource(config.source)
+  const [source, reach] = [kind.line(parsed, facts), kind.reach(parsed, facts)]
+  const encoding = config.encoding ?? kind.encoding ?? null
   const video = encoding === null ? passThrough(source, facts) : encode(source, facts, encoding, encoder)
   const hasKlv = facts.klv !== false && source.ends !== 'video'
   // Whether a demuxer finds a KLV track shows only in its data.
@@ -88,19 +89,16 @@ export const simpleLaunch = (config: SimpleConfig, facts: SourceFacts, encoder: 
     publishes: true,
     // A decoder or encoder may be a hardware one.
     reach: encoding === null ? reach : { ...reach, devices: [...(reach.devices ?? []), ...codecDevices()] },
-    confidential: kindOfSource(config.source).confidential,
+    confidential: kind.confidential,
     ...(source.syntheticKlv && { syntheticKlv: true }),
     shown: tokens.map(maskToken),
   }
 }
 
-/** Some kinds of source give raw pictures, which are encoded without an encoding in the configuration too. */
-const encodingOf = ({ source, encoding }: SimpleConfig): Encoding | null => encoding ?? kindOfSource(source).encoding ?? null
-
 /** The encoder of the launch line, null when it passes the video through. */
-export const encoderOf = async (config: SimpleConfig, settings: Settings): Promise<Encoder | null> => {
-  const encoding = encodingOf(config)
-  return encoding === null ? null : chooseEncoder(encoding.codec, settings.encoder.preference, runToEnd)
+export const encoderOf = async ({ source, encoding }: SimpleConfig, settings: Settings): Promise<Encoder | null> => {
+  const { codec } = encoding ?? parseSource(source).kind.encoding ?? {}
+  return codec === undefined ? null : chooseEncoder(codec, settings.encoder.preference, runToEnd)
 }
 
 const needsEncoding = (what: string): Fault =>
@@ -242,7 +240,8 @@ const mpegtsBranch = (): LaunchTokens =>
  */
 export const checkSimple = async (config: SimpleConfig, settings: Settings, host: SourceHost): Promise<CheckedLaunch> => {
   try {
-    const facts = await presumeFacts(config.source, { ...host, reencode: config.encoding !== null })
+    const { kind, parsed } = parseSource(config.source)
+    const facts = await kind.presume(parsed, { ...host, reencode: config.encoding !== null })
     return {
       ...simpleLaunch(config, facts, await encoderOf(config, settings)),
       codecs: config.encoding === null ? [] : [config.encoding.codec],

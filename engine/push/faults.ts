@@ -1,17 +1,8 @@
-import { redact } from '../../lib/redact.ts'
 import { carriesH265 } from '../../lib/uri/uri-schemas.ts'
-import { Fault, type FaultReason } from '../faults/fault.ts'
-import { gstreamerMissing, notStarted, packageOf } from '../gst/bus-errors.ts'
+import { Fault } from '../faults/fault.ts'
+import { gstreamerMissing, notStarted } from '../gst/bus-errors.ts'
 import type { Ended } from '../gst/child.ts'
-
-export interface FaultRule {
-  readonly pattern: RegExp
-  readonly reason: FaultReason
-  /** Shown to users; `$1` is the first group of the pattern, `$package` the package of the element `$1`. */
-  readonly message: string
-  /** The same of a receiver over TLS, where it may mean more. */
-  readonly overTls?: string
-}
+import { type FaultRule, ruledFault, shownError } from '../gst/fault-rules.ts'
 
 const NO_ADDRESS = 'The host name of the receiver has no address. Check the uri of the push and the name server.'
 
@@ -86,14 +77,6 @@ const CONNECTION: readonly FaultRule[] = [
   },
 ]
 
-const fill = (template: string, match: RegExpExecArray): string =>
-  template.replace(/\$(1|package)/g, (_, which: string) => (which === 'package' ? packageOf(match[1] ?? '') : (match[1] ?? '')))
-
-const firstError = (lines: readonly string[]): string =>
-  redact(
-    (lines.find((line) => /^(?:ERROR|WARNING: erroneous)/.test(line)) ?? '').replace(/^ERROR: (?:from element \S+: )?/, '').slice(0, 300),
-  )
-
 interface Receiver {
   /** It speaks TLS. */
   readonly tls: boolean
@@ -101,17 +84,13 @@ interface Receiver {
   readonly faults: readonly FaultRule[]
 }
 
-/** The fault of a push whose child ended by itself: of the first rule that matches any line. `lines`: the last of its stderr, oldest first. */
+/** The fault of a push whose child ended by itself. `lines`: the last of its stderr, oldest first. */
 export const pushFault = (ended: Ended, lines: readonly string[], { tls, faults }: Receiver): Fault => {
   if (ended.missing) return gstreamerMissing()
   if (ended.refused !== undefined) return notStarted(ended.refused)
-  for (const rule of [...REFUSALS, ...faults, ...CONNECTION]) {
-    for (const line of lines) {
-      const match = rule.pattern.exec(line)
-      if (match !== null) return new Fault(rule.reason, redact(fill((tls ? rule.overTls : undefined) ?? rule.message, match)))
-    }
-  }
-  const error = firstError(lines)
+  const fault = ruledFault([...REFUSALS, ...faults, ...CONNECTION], lines, tls ? 'overTls' : 'message')
+  if (fault !== undefined) return fault
+  const error = shownError(lines)
   // The exit code of a process that is ended after an error is 0 too.
   if (ended.exitCode === 0 && error === '') return new Fault('ended', 'The receiver ended the stream.')
   const end = ended.signal === null ? `exit code ${ended.exitCode}` : `${ended.signal}`

@@ -2,8 +2,8 @@ import type { PUSH_SCHEMES } from '../../lib/uri/uri-schemas.ts'
 import { type Address, RTSPS_PORT } from '../faults/address.ts'
 import { chain, type LaunchTokens, type MakeElement, makeElement } from '../gst/element.ts'
 import { bad, type Elements, good, rtspServer } from '../gst/elements.ts'
+import type { FaultRule } from '../gst/fault-rules.ts'
 import type { Reach } from '../sandbox/sandbox.ts'
-import type { FaultRule } from './faults.ts'
 
 /** What the video of the pipeline is, and whether KLV goes along. */
 export interface PushMedia {

@@ -3,12 +3,11 @@ import type { SOURCE_SCHEMES } from '../../lib/uri/uri-schemas.ts'
 import { parseAddress } from '../faults/address.ts'
 import { Fault } from '../faults/fault.ts'
 import type { Elements } from '../gst/elements.ts'
-import type { Reach } from '../sandbox/sandbox.ts'
 import { file } from './file.ts'
 import { http } from './http.ts'
 import { rtmp } from './rtmp.ts'
 import { rtsp } from './rtsp.ts'
-import type { DryRunContext, ParsedSource, ProbeContext, SourceFacts, SourceKind, SourceLine } from './source-kind.ts'
+import type { ParsedSource, SourceKind } from './source-kind.ts'
 import { srt } from './srt.ts'
 import { test } from './test.ts'
 import { udp } from './udp.ts'
@@ -35,33 +34,10 @@ export const SOURCE_ELEMENTS: Elements = Object.assign({}, ...Object.values(KIND
 
 const isScheme = (scheme: string): scheme is keyof typeof KINDS => Object.hasOwn(KINDS, scheme)
 
-const parse = (source: Source): { readonly kind: SourceKind; readonly parsed: ParsedSource } => {
+/** The kind of a source, and its parsed address. Fault unsupported for an unknown scheme, and for a malformed address. */
+export const parseSource = (source: Source): { readonly kind: SourceKind; readonly parsed: ParsedSource } => {
   const address = parseAddress(source.uri)
   if (!isScheme(address.scheme))
     throw new Fault('unsupported', `Sources with ${address.scheme}:// are not supported. Use one of: ${Object.keys(KINDS).join(', ')}.`)
   return { kind: KINDS[address.scheme], parsed: { ...source, address } }
-}
-
-/** Fault unsupported for an unknown scheme, and for a malformed address. */
-export const kindOfSource = (source: Source): SourceKind => parse(source).kind
-
-/** Probes what a source carries. Throws Fault: what is wrong with it and what to do. */
-export const probeSource = async (source: Source, context: ProbeContext): Promise<SourceFacts> => {
-  const { kind, parsed } = parse(source)
-  return kind.probe(parsed, context)
-}
-
-/**
- * The facts of a source for a dry run: the usual case where only the source itself could answer; a camera that is attached must
- * offer what its address says. Throws Fault as probeSource does.
- */
-export const presumeFacts = async (source: Source, context: DryRunContext): Promise<SourceFacts> => {
-  const { kind, parsed } = parse(source)
-  return kind.presume(parsed, context)
-}
-
-/** The first elements of the launch line, and what its child may reach; `facts`: of a probe or presumption of this source. Throws Fault. */
-export const readSource = (source: Source, facts: SourceFacts): { readonly line: SourceLine; readonly reach: Reach } => {
-  const { kind, parsed } = parse(source)
-  return { line: kind.line(parsed, facts), reach: kind.reach(parsed, facts) }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
-import { classifyCameraFault } from '../../../engine/gst/camera-errors.ts'
+import { cameraFault } from '../../../engine/gst/camera-errors.ts'
 import type { Finished } from '../../../engine/gst/child.ts'
 import { cameraLine } from '../../../engine/sources/camera/launch-line.ts'
 import { chooseCameraMode } from '../../../engine/sources/camera/mode.ts'
@@ -263,7 +263,7 @@ describe('capture from a camera', () => {
   it('reports a camera that is in use, was unplugged, or is not attached', async () => {
     const source = host()
     const launch = ['v4l2src', 'device=/dev/video0', '!', 'fakesink']
-    const reason = ({ stderr }: Finished) => classifyCameraFault(stderr.split('\n'))?.reason
+    const reason = ({ stderr }: Finished) => cameraFault(stderr.split('\n'))?.reason
     expect(reason(await source.run('gst-launch-1.0', ...launch))).toBe('device_missing')
 
     await source.mock.plug('webcam')

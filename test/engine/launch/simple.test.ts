@@ -9,7 +9,7 @@ import { runToEnd, startChild } from '../../../engine/gst/child.ts'
 import { chain, makeElement, toArguments } from '../../../engine/gst/element.ts'
 import { advancedLaunch } from '../../../engine/launch/advanced.ts'
 import { simpleLaunch } from '../../../engine/launch/simple.ts'
-import { probeSource } from '../../../engine/sources/kinds.ts'
+import { parseSource } from '../../../engine/sources/kinds.ts'
 import { configure, H264, PICTURES, plan, play, rtpOf } from '../../helpers/media/play-launch.ts'
 import { type RtspSource, startRtspSource } from '../../helpers/rtsp/source.ts'
 
@@ -107,7 +107,8 @@ describe('RTSP sources', () => {
       transport: 'tcp',
       reencode: false,
     } as const
-    const facts = await probeSource(configure(source.url('/h264', userInfo), null).source, context)
+    const { kind, parsed } = parseSource(configure(source.url('/h264', userInfo), null).source)
+    const facts = await kind.probe(parsed, context)
     const launch = simpleLaunch(configure(source.url('/h264', 'user:wrong'), null), facts, null)
     await expect(play(launch)).rejects.toMatchObject({ reason: 'unauthorized' })
   })

@@ -6,12 +6,14 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseAddress } from '../../../engine/faults/address.ts'
 import { describeSource } from '../../../engine/rtsp/client/describe-source.ts'
-import { probeSource } from '../../../engine/sources/kinds.ts'
+import { parseSource } from '../../../engine/sources/kinds.ts'
 import { type RtspSource, startRtspSource } from '../../helpers/rtsp/source.ts'
 
 const never = new AbortController().signal
-const probe = (uri: string, timeoutMs = 10_000, signal = never) =>
-  probeSource({ uri, latency_ms: 0 }, { signal, timeoutMs, transport: 'tcp', allowFiles: false, reencode: false })
+const probe = async (uri: string, timeoutMs = 10_000, signal = never) => {
+  const { kind, parsed } = parseSource({ uri, latency_ms: 0 })
+  return kind.probe(parsed, { signal, timeoutMs, transport: 'tcp', allowFiles: false, reencode: false })
+}
 
 describe('a third-party RTSP server', () => {
   let digest: RtspSource

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { classifyCameraFault } from '../../../../engine/gst/camera-errors.ts'
+import { cameraFault } from '../../../../engine/gst/camera-errors.ts'
 
-describe('classifyCameraFault', () => {
+describe('cameraFault', () => {
   const FROM = 'ERROR: from element /GstPipeline:pipeline0/GstV4l2Src:v4l2src0: '
   const MESSAGES: readonly (readonly [reason: string, first: string, ...rest: string[]])[] = [
     [
@@ -22,12 +22,12 @@ describe('classifyCameraFault', () => {
     ],
   ]
   it.each(MESSAGES)('answers %s for %s', (reason, first, ...rest) => {
-    const fault = classifyCameraFault([`${FROM}${first}`, 'Additional debug info:', ...rest])
+    const fault = cameraFault([`${FROM}${first}`, 'Additional debug info:', ...rest])
     expect(fault?.reason).toBe(reason)
     if (reason === 'permission') expect(fault?.message).toContain('group video')
   })
 
   it('answers nothing for lines that mention no camera', () => {
-    expect(classifyCameraFault(['ERROR: from element /GstPipeline:pipeline0/GstFileSrc:filesrc0: Permission denied'])).toBeUndefined()
+    expect(cameraFault(['ERROR: from element /GstPipeline:pipeline0/GstFileSrc:filesrc0: Permission denied'])).toBeUndefined()
   })
 })

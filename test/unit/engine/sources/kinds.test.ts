@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { checkSimple } from '../../../../engine/launch/simple.ts'
-import { presumeFacts, readSource } from '../../../../engine/sources/kinds.ts'
+import { parseSource } from '../../../../engine/sources/kinds.ts'
 import type { SimpleConfig } from '../../../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS } from '../../../../lib/schema/settings.ts'
 
@@ -58,9 +58,8 @@ describe('the dry run of a source', () => {
     ['test://smpte', {}],
     ['v4l2:///dev/video7', { devices: ['/dev/video7'] }],
   ])('%s lets its child reach %j and nothing else', async (uri, reach) => {
-    const source = { uri, latency_ms: 200 }
-    const facts = await presumeFacts(source, { allowFiles: true, reencode: true })
-    expect(readSource(source, facts).reach).toEqual(reach)
+    const { kind, parsed } = parseSource({ uri, latency_ms: 200 })
+    expect(kind.reach(parsed, await kind.presume(parsed, { allowFiles: true, reencode: true }))).toEqual(reach)
   })
 
   it('accepts files on a host that allows them', async () => {

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { kindOfSource, presumeFacts, readSource } from '../../../../engine/sources/kinds.ts'
-import type { SourceFacts } from '../../../../engine/sources/source-kind.ts'
+import { parseAddress } from '../../../../engine/faults/address.ts'
+import { test } from '../../../../engine/sources/test.ts'
 
-const presume = (uri: string): Promise<SourceFacts> => presumeFacts({ uri, latency_ms: 200 }, { allowFiles: false, reencode: false })
+const parsed = (uri: string) => ({ uri, latency_ms: 200, address: parseAddress(uri) })
+const presume = async (uri: string) => test.presume(parsed(uri), { allowFiles: false, reencode: false })
 
 describe('the test source', () => {
   it('has defaults', async () => {
-    const source = { uri: 'test://smpte', latency_ms: 200 }
-    const facts = await presume(source.uri)
+    const facts = await presume('test://smpte')
     expect(facts).toMatchObject({ klv: false, frameRate: 30 })
-    expect(readSource(source, facts).line.tokens.join(' ')).toContain('pattern=smpte ! video/x-raw,format=I420,width=640,height=360,')
-    expect(kindOfSource(source).encoding).toMatchObject({ codec: 'h264' })
+    const { tokens } = test.line(parsed('test://smpte'), facts)
+    expect(tokens.join(' ')).toContain('pattern=smpte ! video/x-raw,format=I420,width=640,height=360,')
   })
 
   it.each([
