@@ -30,8 +30,8 @@ export const openDatabase = async (options: DatabaseOptions): Promise<Database> 
 }
 
 /**
- * Reads of a database that another process may be using, and migrates nothing; undefined for an empty one. Throws DatabaseError with a
- * message for the operator where this program cannot use it, or a part of the file is damaged.
+ * Reads a database that another process may use, without migrating it; undefined for an empty one. Throws DatabaseError with a message
+ * for the operator when this program cannot use it, or a part of the file is damaged.
  */
 export const checkDatabase = async <T>(options: DatabaseOptions, read: (database: Database) => Promise<T>): Promise<T | undefined> => {
   let connection: DatabaseConnection | undefined
@@ -39,7 +39,6 @@ export const checkDatabase = async <T>(options: DatabaseOptions, read: (database
     connection = await connect(options)
     const version = await checkVersion(connection.client, MIGRATIONS)
     if (options.url.startsWith('file:')) await checkPages(connection.client)
-    // Of an empty one there is nothing to read.
     return version > 0 ? await read(toDatabase(connection)) : undefined
   } catch (error) {
     throw toOpeningError(options, error)
@@ -48,7 +47,7 @@ export const checkDatabase = async <T>(options: DatabaseOptions, read: (database
   }
 }
 
-/** All pages are read: to open a file tells of damage in its first one alone. */
+/** Reads all pages: opening a file finds damage in its first page only. */
 const checkPages = async (client: DatabaseClient): Promise<void> => {
   const { rows } = await client.execute('PRAGMA quick_check(1)')
   const found = rows[0]?.quick_check
@@ -58,7 +57,7 @@ const checkPages = async (client: DatabaseClient): Promise<void> => {
 const toOpeningError = ({ url }: DatabaseOptions, error: unknown): Error =>
   openingError(placeOf(url), error, { isServer: !url.startsWith('file:') })
 
-// Imported on demand: the file client is a native add-on that other runtimes do not have, and a file needs no HTTP client.
+// Imported on demand: other runtimes do not have the native add-on for files, and a file needs no HTTP client.
 const connect = async (options: DatabaseOptions): Promise<DatabaseConnection> =>
   options.url.startsWith('file:') ? connectToFile(options) : (await import('./connect/server.ts')).connectToServer(options)
 
@@ -78,8 +77,8 @@ const connectToFile = async ({ url }: DatabaseOptions): Promise<DatabaseConnecti
 }
 
 /**
- * Writes a page, as every change does: nothing else tells that the disk is full. The number is of no use to anybody, and the write-ahead
- * log is emptied every 1000 pages. Does not wait for a lock of another process, since this process would stand still meanwhile.
+ * Writes a page, as every change does: only this shows that the disk is full. Nothing uses `user_version`, and the write-ahead log is
+ * emptied every 1000 pages. Does not wait for a lock of another process, which would block the event loop.
  */
 const tryWrite = async (client: Client): Promise<void> => {
   try {
@@ -90,14 +89,14 @@ const tryWrite = async (client: Client): Promise<void> => {
 }
 
 /**
- * Moves what the write-ahead log holds into the file: a copy of the file alone, made while the service is stopped, has everything.
- * The driver closes no connection whose statements are still in memory, so that SQLite never does this by itself.
+ * Moves the write-ahead log into the file, so that a copy of the file alone, made while the service is stopped, is complete. SQLite does
+ * this when a connection is closed, but the driver closes none while its statements are in memory.
  */
 const emptyLog = async (client: DatabaseClient): Promise<void> => {
   try {
     await client.execute('PRAGMA wal_checkpoint(TRUNCATE)')
   } catch {
-    // As on a full disk: the log keeps what it has, and the next one to open the file reads it.
+    // As on a full disk: the log stays, and is read when the file is opened again.
   }
 }
 

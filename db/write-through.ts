@@ -1,11 +1,11 @@
 import type { CredentialRepository, PipelineRecord, PipelineRepository } from '../lib/repositories/repositories.ts'
 
 /**
- * Repositories that read from memory and write to the database first. Only for a process that is the only writer of its
- * database: they do not see what another process writes.
+ * Repositories that read from memory and write to the database first. Only for the only writer of a database: they do not see what
+ * another process writes.
  */
 
-/** `count` still reads the database, so that health reports the database's state; it fails where the pipelines could not be read. */
+/** `count` still reads the database, for health; it fails when the pipelines cannot be read. */
 export const keepPipelinesInMemory = (stored: PipelineRepository): PipelineRepository => {
   const records = once(async () => new Map((await stored.list()).map((record) => [record.config.id, record])))
   const amend = async (id: string, change: Partial<PipelineRecord>): Promise<void> => {
@@ -33,7 +33,7 @@ export const keepPipelinesInMemory = (stored: PipelineRepository): PipelineRepos
     replace: async (id, change) => write(id, change, stored.replace(id, change)),
     setGeolocation: (id, geolocation, updated_at) =>
       write(id, { geolocation, updated_at }, stored.setGeolocation(id, geolocation, updated_at)),
-    // What plays and what does not is what was requested last, also when that cannot be written.
+    // Kept also when it cannot be written, so that pipelines can be played and stopped on a full disk.
     setDesired: (id, desired) =>
       write(id, { desired }, stored.setDesired(id, desired)).catch(async (error: unknown) => {
         await amend(id, { desired })
@@ -49,7 +49,7 @@ export const keepPipelinesInMemory = (stored: PipelineRepository): PipelineRepos
   }
 }
 
-/** Every request reads the hash of the password. */
+/** The hash of the password, which every request reads. */
 export const keepCredentialInMemory = (stored: CredentialRepository): CredentialRepository => {
   const memory = { hash: once(() => stored.find()) }
   const afterwards = (hash: string | undefined): void => {
@@ -68,7 +68,7 @@ export const keepCredentialInMemory = (stored: CredentialRepository): Credential
   }
 }
 
-/** Loads at the first call; the next call repeats a failed load. */
+/** Loads at the first call; a failed load is repeated at the next call. */
 const once = <T>(load: () => Promise<T>): (() => Promise<T>) => {
   let loaded: Promise<T> | undefined
   return () => {

@@ -6,12 +6,12 @@ export interface BackoffLimits {
 /** Evenly distributed, from 0 up to but not 1. */
 export type Random = () => number
 
-/** The part of a delay that chance may take away. */
+/** Largest part that is taken off a delay at random. */
 const SPREAD = 0.25
 
 /**
  * Doubling delays between attempts, milliseconds: initial_delay_ms, twice that … up to max_delay_seconds.
- * Each but the first is up to a quarter shorter at random: what was lost together is not tried together for ever.
+ * Each but the first is up to a quarter shorter at random, so that what failed together is not retried together.
  */
 export class Backoff {
   readonly #random: Random

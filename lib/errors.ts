@@ -58,5 +58,5 @@ export const isErrorCode = (value: unknown): value is ErrorCode => typeof value 
 /** Whether a value is an ApiError with this code. */
 export const hasCode = (error: unknown, code: ErrorCode): boolean => error instanceof ApiError && error.code === code
 
-/** The message of anything that was thrown. */
+/** The message of any thrown value. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -27,7 +27,7 @@ export const requireMatch = (ifMatch: string | null, etag: string, what: string)
   if (ifMatch === null || namesEtag(ifMatch, etag, { strong: true })) return
   throw new ApiError(
     'PRECONDITION_FAILED',
-    `If-Match does not name the present ETag of the ${what}: there was another change. Read the ${what} again, then repeat yours.`,
+    `If-Match does not name the current ETag of the ${what}, which has changed since. Read it again, then repeat your change.`,
     { reason: 'changed' },
   )
 }

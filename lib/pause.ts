@@ -1,4 +1,4 @@
-/** Resolves after so many milliseconds, or as soon as the signal aborts; leaves no timer and no listener behind. */
+/** Resolves after `ms` milliseconds, or when the signal aborts; leaves no timer and no listener behind. */
 export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal?.aborted === true) return resolve()
@@ -11,7 +11,7 @@ export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
     signal?.addEventListener('abort', end)
   })
 
-/** What the promise resolves to, or undefined after so many milliseconds; leaves no timer behind. */
+/** The value of the promise, or undefined after `ms` milliseconds; leaves no timer behind. */
 export const within = async <T>(promise: Promise<T>, ms: number): Promise<T | undefined> => {
   const settled = new AbortController()
   try {

@@ -1,7 +1,7 @@
-/** The outside world as lib sees it. Hosts bring the implementations; nothing here imports one. */
+/** What lib needs of its host, which passes in the implementations. */
 
 export interface Clock {
-  /** Wall clock, milliseconds since the epoch. */
+  /** Milliseconds since the epoch. */
   now(): number
 }
 

@@ -3,7 +3,7 @@ import { SECRET_HEADER, SECRET_NAME, SECRET_PARAMETER } from './secret-names.ts'
 /** Replaces a credential. */
 export const MASK = '***'
 
-// No expression can start again inside its own match, so a long hostile text takes linear time.
+// No expression can match again inside its own match, so hostile texts take linear time.
 
 /**
  * `user:password@` of a URI (RFC 3986 section 3.2.1). Both parts are masked: user names of cameras are secrets too. An empty one,

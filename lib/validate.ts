@@ -10,7 +10,7 @@ export interface ValidationIssue {
 
 type AnySchema = v.GenericSchema
 
-/** What to send, by the type that valibot expects. */
+/** The advice for each type that valibot expects. */
 const INSTEAD: Readonly<Record<string, string>> = {
   Array: 'Use a list',
   boolean: 'Use true or false',
@@ -45,7 +45,7 @@ export const validate = <S extends AnySchema>(schema: S, input: unknown, what: s
   throw validationError(what, issues)
 }
 
-/** The parts of valibot's schemas that lead to inner schemas. */
+/** The fields of valibot's schemas that hold inner schemas. */
 interface SchemaShape {
   readonly type: string
   readonly entries?: Readonly<Record<string, AnySchema>>
@@ -81,8 +81,8 @@ export const validationError = (
   return new ApiError('VALIDATION_ERROR', `The ${what} is not valid${where}.${problem}`, { issues, ...more }, options)
 }
 
-/** What is wrong with a query parameter that an operation does not have. */
+/** The issue of a query parameter that the operation does not have. */
 export const unknownParameter = (known: readonly string[]): string =>
-  known.length === 0 ? 'This operation has no query parameters' : `Unknown parameter; there is ${known.join(', ')}`
+  known.length === 0 ? 'This operation has no query parameters' : `Unknown parameter; use ${known.join(', ')}`
 
 const asSentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)

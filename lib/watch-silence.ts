@@ -1,25 +1,25 @@
-/** This part of a silence has to pass while the process runs. */
+/** The process must run during this last part of a silence. */
 const LAST_PART = 1 / 4
 
 interface Watched {
-  /** When something was heard last, monotonic milliseconds. */
+  /** Time of the last sign of life, monotonic milliseconds. */
   readonly heardAt: () => number
-  /** How long nothing may be heard, milliseconds; read at each look. */
+  /** Longest silence, milliseconds; read at each check. */
   readonly silenceMs: () => number
-  /** Longest time between two looks, milliseconds. */
-  readonly lookEveryMs?: number
+  /** Longest time between two checks, milliseconds. */
+  readonly checkEveryMs?: number
   readonly onSilent: () => void
 }
 
 /**
- * Calls `onSilent` once, when nothing has been heard for the time; answers what ends the watch. Where the process stood still, as in
- * a frozen container timers come before what has arrived meanwhile: it is given the last part of the time.
+ * Calls `onSilent` once, after a silence of `silenceMs`; returns a function that ends the watch. When the process was stopped, as in a
+ * frozen container, timers fire before the data that has arrived is read, so the last part of the silence has to pass again.
  */
-export const watchSilence = ({ heardAt, silenceMs, lookEveryMs = Number.POSITIVE_INFINITY, onSilent }: Watched): (() => void) => {
+export const watchSilence = ({ heardAt, silenceMs, checkEveryMs = Number.POSITIVE_INFINITY, onSilent }: Watched): (() => void) => {
   let timer: ReturnType<typeof setTimeout>
-  /** What was heard last when the last part began. */
+  /** `heardAt` at the begin of the last part. */
   let lastHeard: number | undefined
-  const look = (): void => {
+  const check = (): void => {
     const heard = heardAt()
     const lastMs = silenceMs() * LAST_PART
     const leftMs = heard + silenceMs() - performance.now()
@@ -29,8 +29,8 @@ export const watchSilence = ({ heardAt, silenceMs, lookEveryMs = Number.POSITIVE
       return
     }
     lastHeard = isLast ? heard : undefined
-    timer = setTimeout(look, Math.ceil(isLast ? lastMs : Math.min(leftMs - lastMs, lookEveryMs)))
+    timer = setTimeout(check, Math.ceil(isLast ? lastMs : Math.min(leftMs - lastMs, checkEveryMs)))
   }
-  look()
+  check()
   return () => clearTimeout(timer)
 }

@@ -3,7 +3,7 @@ import { drizzle } from 'drizzle-orm/libsql/http'
 import type { DatabaseClient, DatabaseConnection } from './connection.ts'
 import type { BoundResult, BoundStatement, DatabaseBinding } from './d1.ts'
 
-/** A D1 binding of a worker as the libSQL client that the repositories work with. */
+/** A D1 binding of a worker, as a libSQL client for the repositories. */
 export const connectToBinding = (binding: DatabaseBinding): DatabaseConnection => {
   const prepare = (statement: InStatement | string): BoundStatement => {
     if (typeof statement === 'string') return binding.prepare(statement)
@@ -32,10 +32,10 @@ const toResultSet = ({ results, meta }: BoundResult): ResultSet => {
   }
 }
 
-/** libSQL rows are read by position and by name; an object keeps the order of its columns. */
+/** libSQL rows are read by position and by name. */
 const toRow = (record: unknown): Row => Object.assign(Object.values(record as object), record) as unknown as Row
 
-/** Adds the SQLite error code, which D1 gives in the message only. */
+/** Adds the SQLite error code, which D1 has in the message only. */
 const withCode = async <T>(run: () => Promise<T>): Promise<T> => {
   try {
     return await run()

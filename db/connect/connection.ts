@@ -2,26 +2,26 @@ import type { Client } from '@libsql/client'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql/driver-core'
 import { refusesChanges } from './database-error.ts'
 
-/** Everyone may ask for the health: that many writes come of it at most, milliseconds. */
+/** Minimum time between two test writes, since everybody may request the health, milliseconds. */
 const TRY_EVERY_MS = 2000
 
 /** An open, migrated database. */
 export interface Database {
   readonly orm: LibSQLDatabase
-  /** Whether it takes changes, tried at most every few seconds; true where that cannot be tried without a change. */
+  /** Whether it accepts changes, tested at most every 2 s; true where that cannot be tested without a change. */
   isWritable(): Promise<boolean>
-  /** Settles when the file holds everything by itself. */
+  /** Resolves when the file is complete without its write-ahead log. */
   close(): Promise<void>
 }
 
-/** What the repositories and the migrations use of a libSQL client. */
+/** The part of a libSQL client that repositories and migrations use. */
 export type DatabaseClient = Pick<Client, 'execute' | 'batch' | 'close'>
 
-/** A connected database, perhaps not migrated yet. */
+/** A connected database that may not be migrated yet. */
 export interface DatabaseConnection {
   readonly client: DatabaseClient
   readonly orm: LibSQLDatabase
-  /** Writes what changes nothing. */
+  /** Writes without changing anything. */
   readonly tryWrite?: () => Promise<void>
   readonly beforeClose?: () => Promise<void>
 }
@@ -35,14 +35,14 @@ export const toDatabase = ({ client, orm, tryWrite, beforeClose }: DatabaseConne
   },
 })
 
-/** False only for what lasts until somebody corrects it: another process that writes meanwhile is done in a moment. */
+/** False only for lasting faults: a lock of another process passes. */
 const succeeds = (write: () => Promise<void>): Promise<boolean> =>
   write().then(
     () => true,
     (error: unknown) => !refusesChanges(error),
   )
 
-/** Answers with the last result until it is too old. */
+/** Returns the last result until it is too old. */
 const atMostEvery = <T>(ms: number, run: () => Promise<T>): (() => Promise<T>) => {
   let at = Number.NEGATIVE_INFINITY
   let last: Promise<T> | undefined

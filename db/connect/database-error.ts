@@ -12,10 +12,10 @@ export class DatabaseError extends Error {
 
 const NOT_A_DATABASE = new Set(['SQLITE_NOTADB', 'SQLITE_CORRUPT'])
 const NO_SPACE = new Set(['SQLITE_FULL'])
-/** Also of a full disk, where the file beside the database that its users share gets no room. */
+/** Also for a full disk, when the shared-memory file of the database cannot grow. */
 const FAILED_DISK = new Set(['SQLITE_IOERR'])
 const NOT_OPENED = new Set(['SQLITE_CANTOPEN', 'SQLITE_PERM', 'SQLITE_READONLY', 'SQLITE_AUTH'])
-// The native add-on gives no code for a file that it cannot open.
+// The native add-on has no code for a file that it cannot open.
 const NOT_CONNECTED = /unable to open/i
 
 const codeOf = (error: unknown): string => {
@@ -25,7 +25,7 @@ const codeOf = (error: unknown): string => {
   return ''
 }
 
-/** What a failed fetch is about is in its cause alone. */
+/** The reason of a failed fetch is in its cause. */
 const innermost = (error: unknown): string => {
   let at = error
   for (let depth = 0; at instanceof Error && at.cause instanceof Error && depth < 5; depth += 1) at = at.cause
@@ -64,10 +64,10 @@ export const openingError = (place: string, error: unknown, { isServer = false }
 /** Whether a write failed because the row already exists. */
 export const isDuplicate = (error: unknown): boolean => /^SQLITE_CONSTRAINT(_PRIMARYKEY|_UNIQUE)?$/.test(codeOf(error))
 
-/** The error of the driver: Drizzle's own, around it, quotes what was to be written, credentials too. */
+/** The error of the driver: Drizzle's own error around it quotes the values, credentials too. */
 export const withoutValues = (error: unknown): unknown => (error instanceof DrizzleQueryError ? error.cause : error)
 
-/** What the operator has to do first; everything else may pass by itself. */
+/** Faults that the operator has to correct; others may pass by themselves. */
 const NOT_WRITTEN: Readonly<Record<string, string>> = {
   SQLITE_FULL: 'The disk of the database is full, so that nothing can be changed. Free space there.',
   SQLITE_READONLY: 'The database is read-only, so that nothing can be changed. Make its file and its folder writable.',

@@ -13,30 +13,30 @@ interface ServerOptions {
   readonly fetch?: SendRequest
 }
 
-/** Longest wait for an answer of the server, that for a slot included, milliseconds. */
+/** Longest wait for an answer of the server, including that for a slot, milliseconds. */
 const TIMEOUT_MS = 10_000
-/** Longest wait for a slot, so that time is left for the answer, milliseconds. */
+/** Longest wait for a slot, which leaves time for the answer, milliseconds. */
 const SLOT_WITHIN_MS = 5000
-/** Requests that are sent, or wait to be, at a time. */
-const MOST = { running: 20, waiting: 1000, refusal: () => new Error('too many requests wait for the server') } as const
+/** Requests in progress, and waiting. */
+const BOUNDS = { running: 20, waiting: 1000, refusal: () => new Error('too many requests wait for the server') } as const
 
 /** A libSQL server over HTTP, in any fetch runtime; sends no request yet. */
 export const connectToServer = ({ url, authToken, fetch: given }: ServerOptions): DatabaseConnection => {
   const send: SendRequest = given ?? ((request, init) => fetch(request, init))
-  const slots = createSlots(MOST)
+  const slots = createSlots(BOUNDS)
   const client = createClient({
     url,
     ...(authToken !== undefined && { authToken }),
-    // The driver would keep requests waiting for as long as those before them take.
+    // The driver would let requests wait without a limit.
     concurrency: Number.POSITIVE_INFINITY,
     fetch: (request: Request) => sendInTime(request, send, slots),
   })
   return { client, orm: drizzle(client) }
 }
 
-/** A server may accept the connection and never answer, or not to the end. */
+/** Fails when the server does not complete its answer in time. */
 const sendInTime = async (request: Request, send: SendRequest, slots: Slots): Promise<Response> => {
-  // Not AbortSignal.timeout(): Node loses one that a Request follows to the garbage collector, and the request never ends.
+  // Not AbortSignal.timeout(): in Node.js, one that a Request follows may be garbage collected, and the request never ends.
   const end = new AbortController()
   const asked = performance.now()
   const late = Promise.withResolvers<never>()
@@ -46,7 +46,7 @@ const sendInTime = async (request: Request, send: SendRequest, slots: Slots): Pr
     late.reject(error)
   }, TIMEOUT_MS)
   const answer = slots.run(async () => {
-    // What was answered with a failure, or is about to be, must not be done later.
+    // A statement that was reported as failed must not take effect later.
     if (performance.now() - asked > SLOT_WITHIN_MS) throw new Error('the server was busy for too long')
     const response = await send(request, { signal: end.signal })
     return new Response(await response.arrayBuffer(), response)

@@ -5,7 +5,7 @@ import type { Migration } from './migrations.ts'
 const LEDGER =
   'CREATE TABLE IF NOT EXISTS schema_migrations (version INTEGER PRIMARY KEY NOT NULL, name TEXT NOT NULL, applied_at INTEGER NOT NULL)'
 
-/** The version of the database, 0 of an empty one; writes nothing. Throws DatabaseError when a newer program wrote it. */
+/** The version of the database, 0 for an empty one; writes nothing. Throws DatabaseError when a newer program has written it. */
 export const checkVersion = async (client: DatabaseClient, migrations: readonly Migration[]): Promise<number> => {
   const { rows } = await client.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_migrations'")
   if (rows.length === 0) return 0
@@ -19,8 +19,8 @@ export const checkVersion = async (client: DatabaseClient, migrations: readonly 
 
 /**
  * Migrates the database to the newest version, one transaction per step. Several processes may run it at once: the primary
- * key of the ledger lets only one of them apply a step. Throws DatabaseError when a newer program wrote the database or a step
- * is wrong, and the error of the driver where nothing can be written, as on a full disk.
+ * key of the ledger lets only one of them apply a step. Throws DatabaseError when a newer program has written the database or a
+ * step fails, and the error of the driver when nothing can be written, as on a full disk.
  */
 export const migrate = async (client: DatabaseClient, migrations: readonly Migration[]): Promise<void> => {
   let version = await checkVersion(client, migrations)

@@ -64,7 +64,7 @@ export const startWatchdog = (run: RunContext, publishes: boolean, stop: (why: M
       stopWatching = watchSilence({
         heardAt: () => run.mediaStats.lastFrameAt ?? 0,
         silenceMs: run.stallTimeoutMs,
-        lookEveryMs: LOOK_EVERY_MS,
+        checkEveryMs: LOOK_EVERY_MS,
         onSilent: () => stop('stalled'),
       })
     run.report({ type: 'media' })

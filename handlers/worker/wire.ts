@@ -26,8 +26,8 @@ import type { WorkerEnvironment } from './environment.ts'
 const clock = { now: () => Date.now() }
 
 /**
- * What the requests of one isolate share: plain memory only. Such a runtime ties sockets, timers and their promises to the
- * request that created them, so connections and the rest of the API are built per request.
+ * Shared by the requests of one isolate: plain memory only. The runtime binds sockets, timers and their promises to the request that has
+ * created them, so connections and the rest of the API are built per request.
  */
 const shared = {
   limiter: createRateLimiter(clock),
@@ -75,20 +75,20 @@ export const wire = async (environment: WorkerEnvironment): Promise<Wiring> => {
     trustProxy: configuration.trustProxy,
     limiter: shared.limiter,
     limits: shared.limits,
-    // It has no address of its own that could be one of loopback.
+    // A worker has no loopback address.
     isExposed: () => true,
     apiKey: configuration.apiKey ?? '',
     clock,
     log,
     version: packageJson.version,
     startedAt: clock.now(),
-    // It is built for one request.
+    // Built for one request.
     uptimeSeconds: () => 0,
   }
   const assembled = assemble(ports)
   const reconcileAs = (occasion: Occasion): Promise<void> => {
     const { engine, screenshots } = createEngineClient(direct)
-    // A queue of its own: the request that greets the engine may hold the turn of a pipeline that is reconciled, and would wait for itself.
+    // A separate queue: the request that reconciles may be a change of a pipeline itself, and would wait for itself.
     return reconcile({ ...assembled, engine, screenshots, changes: createKeyedQueue() }, occasion)
   }
   const deps = {
@@ -109,8 +109,8 @@ const configure = (environment: WorkerEnvironment): Configuration => {
 const misconfigured = (mistakes: readonly string[]): ApiError =>
   new ApiError('SERVICE_UNAVAILABLE', 'The service is not configured correctly. Correct the variables in details.mistakes.', {
     reason: 'configuration',
-    // What follows the name of a secret and a colon would be masked as its value.
-    mistakes: mistakes.map((line) => line.replace(/^(\w+): /, '$1 is not set right: ')),
+    // After the name of a secret and a colon, the text would be masked.
+    mistakes: mistakes.map((line) => line.replace(/^(\w+): /, '$1 is not valid: ')),
   })
 
 const reachEngine = ({ ENGINE }: WorkerEnvironment, { engineUrl, engineToken = '' }: Configuration): EngineCaller => {

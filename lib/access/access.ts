@@ -21,11 +21,11 @@ export interface Presented {
 export const hasApiKey = async (deps: Pick<AccessDeps, 'apiKey'>, { apiKey }: Presented): Promise<boolean> =>
   apiKey !== undefined && deps.apiKey !== '' && (await equalSecrets(apiKey, deps.apiKey))
 
-/** Whether the request carries the API key or the token of a session that lasts. */
+/** Whether the request carries the API key or the token of a valid session. */
 export const isAuthenticated = async (deps: AccessDeps, presented: Presented): Promise<boolean> =>
   (await hasApiKey(deps, presented)) || (await findSession(deps, presented)) !== undefined
 
-/** What a request was admitted by: the API key, a session, or that no password was set. */
+/** What admitted a request; `nothing`: no password was set. */
 export type Admission = { readonly by: 'api_key' } | { readonly by: 'nothing' } | { readonly by: 'session'; readonly tokenHash: string }
 
 /** Admits every request while no password is set; then only a valid session token or API key, otherwise UNAUTHORIZED. */
@@ -35,23 +35,23 @@ export const requireAccess = async (deps: AccessDeps, presented: Presented): Pro
   if (isOpen) return { by: 'nothing' }
   const tokenHash = await findSession(deps, presented)
   if (tokenHash !== undefined) return { by: 'session', tokenHash }
-  throw new ApiError('UNAUTHORIZED', wrongWith(presented))
+  throw new ApiError('UNAUTHORIZED', refusalOf(presented))
 }
 
-const wrongWith = ({ token, apiKey }: Presented): string => {
+const refusalOf = ({ token, apiKey }: Presented): string => {
   if (apiKey) return 'The API key is wrong. Send that of SVC_API_KEY, or of the file api-key in the data directory of the service.'
   if (token) return 'The token has expired, or its session has ended. Log in for another one.'
   return 'Authentication is required. Send the token of a login in the header Authorization (Bearer), or the API key in the header X-API-Key.'
 }
 
-/** Whether what admitted a request would still admit it. A session ends with its password, also when none follows. */
+/** Whether the request would still be admitted. A session ends with its password, also when that is removed. */
 export const isStillAdmitted = async (deps: AccessDeps, admission: Admission): Promise<boolean> => {
   if (admission.by === 'api_key') return true
   if (admission.by === 'nothing') return (await deps.credentials.find()) === undefined
   return isLive(deps, admission.tokenHash)
 }
 
-/** The hash of a token that is valid now. */
+/** The hash of the token, if that is valid. */
 const findSession = async (deps: AccessDeps, { token }: Presented): Promise<string | undefined> => {
   if (token === undefined) return undefined
   const tokenHash = await sha256(token)

@@ -1,12 +1,12 @@
 import { boundOf } from './client-of.ts'
 
-/** How much may be used in a second, and how much at once after a pause. */
+/** Sustained use per second, and use at once after a pause. */
 export interface Rate {
   readonly perSecond: number
   readonly burst: number
 }
 
-/** What is left of a rate. Times are milliseconds of a clock that never goes back. */
+/** What is left of a rate (token bucket). Times are monotonic milliseconds. */
 export class Allowance {
   readonly #rate: Rate
   #left: number
@@ -18,7 +18,7 @@ export class Allowance {
     this.#atMs = nowMs
   }
 
-  /** Uses this much; whether it was there. Who goes on without it waits at most until a whole burst has come back. */
+  /** Uses an amount; false when it was not left. The debt is at most one burst. */
   use(amount: number, nowMs: number): boolean {
     const { perSecond, burst } = this.#rate
     const left = Math.min(burst, this.#left + ((nowMs - this.#atMs) / 1000) * perSecond)
@@ -28,10 +28,10 @@ export class Allowance {
   }
 }
 
-/** Most clients remembered; beyond it the one that was seen first is dropped. */
+/** Most clients remembered; beyond it the oldest is dropped. */
 const MAX_CLIENTS = 10_000
 
-/** An allowance for each client, given as `clientOf` names it; this host has a larger one, as of all bounds. */
+/** An allowance for each client, as `clientOf` names it; larger for this host, as all bounds. */
 export class ClientAllowances {
   readonly #rate: Rate
   readonly #maxClients: number

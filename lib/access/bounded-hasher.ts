@@ -3,15 +3,15 @@ import type { PasswordHasher } from '../ports.ts'
 import { createSlots } from '../slots.ts'
 
 interface HasherBounds {
-  /** Hashes computed at once; each takes a core and, with argon2id, tens of megabytes. */
+  /** Hashes computed at once; each takes a core and, with argon2id, 19 MiB. */
   readonly running: number
-  /** Callers that may wait; more are refused at once. */
+  /** Callers that may wait. */
   readonly waiting: number
 }
 
 const BOUNDS: HasherBounds = { running: 2, waiting: 32 }
 
-/** Bounds how many hashes run at once and how many callers wait; SERVICE_UNAVAILABLE beyond. */
+/** A hasher with bounds; SERVICE_UNAVAILABLE when too many callers wait. */
 export const boundHasher = (hasher: PasswordHasher, bounds: HasherBounds = BOUNDS): PasswordHasher => {
   const slots = createSlots({ ...bounds, refusal: tooMany })
   return {

@@ -1,8 +1,8 @@
 import { hostName } from './host-name.ts'
 
-/** Whose requests are taken as those of a page of this service, and by which names it is called. */
+/** The origins and host names that belong to this service. */
 export interface CallerRules {
-  /** A proxy in front sets X-Forwarded-Proto and X-Forwarded-Host. */
+  /** A reverse proxy sets X-Forwarded-Proto and X-Forwarded-Host. */
   readonly trustProxy?: boolean
   /** Host names besides those of this host, in lower case; `*`: any. */
   readonly allowedHosts?: readonly string[]
@@ -22,8 +22,8 @@ const CHANGING: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']
 const OTHER_SITES: ReadonlySet<string> = new Set(['cross-site', 'same-site'])
 
 /**
- * The origin of the page, when it is another one than the service's and the request would change something; undefined for
- * every other request. Only browsers send `Origin` and `Sec-Fetch-Site`, and no page can forge them (fetch standard).
+ * The origin of a page that is not part of this service, when its request would change something; undefined for every other
+ * request. Only browsers send `Origin` and `Sec-Fetch-Site`, and no page can forge them (fetch standard).
  */
 export const foreignOrigin = (request: Addressed, rules: CallerRules, corsOrigins: readonly string[]): string | undefined => {
   const { method, headers } = request
@@ -40,11 +40,11 @@ const isOwn = (origin: string, request: Addressed, rules: CallerRules): boolean 
 }
 
 /**
- * The host name of the request, when it is none by which this service is known. A page whose name was bound to another
- * address after it was loaded (DNS rebinding) calls by its own name.
+ * The host name of the request, when it is not a name of this service. After DNS rebinding, a foreign page sends the name that it was
+ * loaded from.
  */
 export const unknownHost = (request: Addressed, rules: CallerRules, corsOrigins: readonly string[]): string | undefined => {
-  // A preflight has no credentials; what it announces is checked when it comes.
+  // A preflight has no credentials; the request after it is checked.
   if (request.method === 'OPTIONS' && corsOrigins.includes(request.headers.get('origin') ?? '')) return undefined
   // Both: a page may set X-Forwarded-Host itself, and a proxy may replace Host.
   return unknownName(hostOf(request), rules) ?? unknownName(proxied(request, rules, 'host'), rules)
@@ -58,7 +58,7 @@ const unknownName = (host: string | undefined, rules: CallerRules): string | und
 
 const hostOf = ({ headers, url }: Addressed): string => headers.get('host') ?? new URL(url).host
 
-/** What the proxy says; the last entry is its own, the client may have sent the others. */
+/** The last entry, which the proxy has written; the client may have sent the others. */
 const proxied = ({ headers }: Addressed, { trustProxy }: CallerRules, what: 'proto' | 'host'): string | undefined =>
   trustProxy === true ? headers.get(`x-forwarded-${what}`)?.split(',').at(-1)?.trim() || undefined : undefined
 

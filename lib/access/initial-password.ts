@@ -11,13 +11,13 @@ interface InitialPasswordDeps {
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/i
 
-/** Whether the API must not be open: other hosts reach it, and the configuration asks for a password. */
+/** Whether the API needs a password: other hosts reach it, and the configuration requires one. */
 export const isPasswordRequired = ({ host, requirePassword }: Pick<Configuration, 'host' | 'requirePassword'>): boolean =>
   requirePassword && !LOOPBACK.test(host)
 
 /**
- * Sets the password of the configuration where none is stored, so that the API is never open before somebody sets one.
- * ConfigurationError where other hosts reach the API, a password is required, and there is none.
+ * Sets the password of the configuration where none is stored, so that the API is never open. ConfigurationError as in
+ * `requireStoredPassword`.
  */
 export const ensurePassword = async (
   configuration: Pick<Configuration, 'host' | 'password' | 'requirePassword'>,
@@ -30,7 +30,7 @@ export const ensurePassword = async (
   log.info('password_set', { from: 'SVC_PASSWORD' })
 }
 
-/** ConfigurationError where other hosts reach the API, a password is required, and none is stored or configured. */
+/** ConfigurationError when a password is required and none is stored or configured. */
 export const requireStoredPassword = async (
   configuration: Pick<Configuration, 'host' | 'password' | 'requirePassword'>,
   credentials: Pick<CredentialRepository, 'find'>,

@@ -15,7 +15,7 @@ export interface RateLimiter {
   take(limit: RateLimit, clientAddress: string | undefined): void
 }
 
-/** Most clients remembered; beyond it the least recent one is dropped. */
+/** Most clients remembered; beyond it the least recent is dropped. */
 const MAX_CLIENTS = 10_000
 
 /** A sliding window over the times of each client's last requests. */
@@ -27,7 +27,7 @@ export const createRateLimiter = (clock: Clock, maxClients = MAX_CLIENTS): RateL
       const key = `${limit.name} ${clientOf(clientAddress)}`
       const now = clock.now()
       const windowMs = limit.window_seconds * 1000
-      // A time to come is from before the clock was set back: it would count until then.
+      // A time in the future is from before the clock was set back.
       const recent = (times.get(key) ?? []).filter((time) => time <= now && now - time < windowMs)
       const oldest = recent[recent.length - limit.requests]
       if (oldest !== undefined) throw limited(Math.ceil((oldest + windowMs - now) / 1000))

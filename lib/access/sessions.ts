@@ -24,7 +24,7 @@ const QUEUE = ' password'
 export const isAuthEnabled = async ({ credentials }: Pick<AccessDeps, 'credentials'>): Promise<boolean> =>
   (await credentials.find()) !== undefined
 
-/** Begins a session of 24 hours. The same VALIDATION_ERROR whether the password is wrong or none is set. */
+/** Begins a session of 24 hours. VALIDATION_ERROR, the same for a wrong password and for none set. */
 export const login = async (deps: SessionDeps, input: unknown): Promise<{ token: string; expires: string }> => {
   const { password } = validate(passwordSchema, input, 'login')
   const hash = await deps.credentials.find()
@@ -50,7 +50,7 @@ export const setPassword = async (deps: SessionDeps, presented: Presented, input
   const { password } = validate(passwordSchema, input, 'password')
   const hash = await deps.hasher.hash(password)
   await deps.changes(QUEUE, async () => {
-    // Checked again: of two requests that set the first password at once, the second needs the first one's credentials.
+    // Checked again: of two requests that set the first password at once, the second needs the new credentials.
     await requireAccess(deps, presented)
     await deps.credentials.set(hash, deps.clock.now())
   })

@@ -7,24 +7,24 @@ interface StreamsDeps extends AccessDeps {
   readonly log: Log
 }
 
-/** Who opened a stream. */
+/** The client that opened a stream. */
 interface StreamClient {
   readonly admission: Admission
   readonly clientAddress: string | undefined
 }
 
-/** The open streams of clients: an answer may last longer than what admitted its request. */
+/** The open streams of clients, which end when their session does. */
 export interface Streams {
   /**
-   * Counts a stream until the returned function is called, and calls `end` once its session has ended or, when it was opened
-   * without a credential, a password is set. RATE_LIMITED when the client has too many streams.
+   * Counts a stream until the returned function is called. Calls `end` when its session has ended or, for a stream without a
+   * credential, a password is set. RATE_LIMITED when the client has too many streams.
    */
   open(client: StreamClient, end: () => void): () => void
 }
 
-/** How often the database is asked, milliseconds: other processes change passwords and sessions too. */
+/** Time between two checks, milliseconds: other processes change passwords and sessions too. */
 const CHECK_EVERY_MS = 500
-/** How long streams go on while the database does not answer, milliseconds. */
+/** How long streams continue while the database does not answer, milliseconds. */
 const UNCHECKED_MS = 300_000
 
 interface OpenStream {
@@ -46,7 +46,7 @@ export const createStreams = (deps: StreamsDeps): Streams => {
     if (checking) return
     checking = true
     try {
-      // One question at a time, however many sessions there are.
+      // One query at a time.
       for (const streams of Map.groupBy(open, ({ admission }) => keyOf(admission)).values()) {
         const [first] = streams
         if (first !== undefined && !(await isStillAdmitted(deps, first.admission))) endAll(streams)

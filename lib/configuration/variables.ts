@@ -61,7 +61,7 @@ const RTSP_READERS = ['engine', 'child'] as const
 /** engine: the engine reads RTSP sources itself where it can; child: always a GStreamer process. */
 export type RtspReader = (typeof RTSP_READERS)[number]
 
-/** Every variable of the service; the configuration has a field of the same name for each. */
+/** Every variable of the service, by the name of its field in the configuration. */
 export const VARIABLES = {
   host: withDefault({ name: 'SVC_HOST', default: '127.0.0.1', about: 'address the API listens on', parse: text }),
   port: withDefault({ name: 'SVC_PORT', default: '8080', about: 'port the API listens on; 0 takes a free port', parse: portNumber }),

@@ -1,19 +1,19 @@
 import { messageOf } from '../errors.ts'
 
-const NOT_THERE = 'there is no such file'
+const NOT_FOUND = 'there is no such file'
 const A_FOLDER = 'it is a folder'
 
 const READING: Readonly<Record<string, string>> = {
-  ENOENT: NOT_THERE,
-  ENOTDIR: NOT_THERE,
+  ENOENT: NOT_FOUND,
+  ENOTDIR: NOT_FOUND,
   EISDIR: A_FOLDER,
-  EACCES: 'this user may not read it',
+  EACCES: 'permission denied',
 }
 
 const WRITING: Readonly<Record<string, string>> = {
   ENOENT: 'its folder does not exist',
   EISDIR: A_FOLDER,
-  EACCES: 'this user may not write it',
+  EACCES: 'permission denied',
   EROFS: 'its file system is read-only',
   ENOSPC: 'its disk is full',
 }
@@ -23,8 +23,8 @@ const inWords =
   (error: unknown): string =>
     words[String((error as { readonly code?: unknown }).code)] ?? messageOf(error)
 
-/** Why a file cannot be read, in the words of people. */
+/** Why a file cannot be read, for people. */
 export const whyUnreadable = inWords(READING)
 
-/** Why a file cannot be written. */
+/** Why a file cannot be written, for people. */
 export const whyUnwritable = inWords(WRITING)

@@ -1,4 +1,4 @@
-/** Columns of a terminal that nobody has widened. */
+/** Default width of a terminal, columns. */
 const WIDTH = 80
 const INDENT = '  '
 const GAP = '  '

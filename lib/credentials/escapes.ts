@@ -1,7 +1,7 @@
-/** A text as UTF-8 without the escapes that programs print, in lower-case ASCII. */
-export interface Unescaped {
+/** A text as UTF-8 without the escapes that programs print, its ASCII letters in lower case. */
+interface Unescaped {
   readonly bytes: Uint8Array
-  /** Offset in the text of what each byte was made from, and the length of the text as the last entry. */
+  /** Where in the text each byte comes from; the last entry is the length of the text. */
   readonly starts: Uint32Array
 }
 
@@ -11,8 +11,8 @@ interface Escapes {
 }
 
 /**
- * What programs do to a text when they print it. One reading is not enough: what follows a backslash or a percent sign by chance may
- * look like a code (`\146` is an f for gst_value_deserialize).
+ * The escapes that programs add to a text. One reading is not enough: what follows a backslash or a percent sign by chance may look
+ * like a code (`\146` is an f for gst_value_deserialize).
  */
 const READINGS: readonly Escapes[] = [
   { percents: false, backslashes: 'keep' },
@@ -21,7 +21,7 @@ const READINGS: readonly Escapes[] = [
   { percents: true, backslashes: 'decode' },
 ]
 
-/** The text without its percent-encoding, its backslashes, its octal (`\146`) and JSON (`\u0066`) codes, in each way to read them. */
+/** The text without percent-encoding, backslashes, octal (`\146`) and JSON (`\u0066`) codes, in each reading. */
 export const unescaped = (text: string): readonly Unescaped[] => {
   const plain = encoded(text)
   const readings = /[%\\]/.test(text) ? READINGS : READINGS.slice(0, 1)
@@ -46,7 +46,7 @@ const encoded = (text: string): Unescaped => {
   return { bytes, starts }
 }
 
-/** Takes bytes of a shorter form of a text. */
+/** Collects the bytes of a shorter form of a text. */
 class Writer {
   readonly #from: Unescaped
   readonly #bytes: Uint8Array
@@ -59,7 +59,7 @@ class Writer {
     this.#starts = new Uint32Array(from.bytes.length + 1)
   }
 
-  /** A byte that was made from what begins at index `at`. */
+  /** Adds a byte; `at`: index of the first byte that it was made from. */
   push(byte: number, at: number): void {
     this.#bytes[this.#length] = byte
     this.#starts[this.#length] = this.#from.starts[at] ?? 0
@@ -74,7 +74,7 @@ class Writer {
 
 const [PERCENT, BACKSLASH, SMALL_U] = [0x25, 0x5c, 0x75]
 
-/** The number that `count` digits from index `at` on make; undefined when one of them is none. */
+/** The number that `count` digits from index `at` on make; undefined unless all are digits. */
 const digits = (bytes: Uint8Array, at: number, count: number, base: 8 | 16): number | undefined => {
   let value = 0
   for (let index = at; index < at + count; index += 1) {
@@ -126,7 +126,7 @@ const withoutBackslashes = (text: Unescaped, decodes: boolean): Unescaped => {
 
 const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit < 0xdc00
 
-/** The second half of a character beyond U+FFFF, as another JSON code. */
+/** The low surrogate of a character beyond U+FFFF, as another JSON code. */
 const lowSurrogate = (bytes: Uint8Array, from: number): { readonly unit: number; readonly end: number } | undefined => {
   let at = from
   while (bytes[at] === BACKSLASH) at += 1

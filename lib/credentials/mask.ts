@@ -2,22 +2,22 @@ import { MASK, redact } from '../redact.ts'
 import { isSecretParameter, isSecretProperty, isUserName } from '../secret-names.ts'
 import { percentDecoded } from '../uri/percent-decoded.ts'
 
-// Where the structure of a text is known, masking follows it: an expression over free text cannot tell where a password ends
-// that contains quotes, blanks or @.
+// Masking follows the structure of the text where it is known: in free text, the end of a password with quotes, blanks or @ cannot be
+// found.
 
-/** Called with each password or token that is found, as it was written. */
+/** Called with each password or token, as it is written. */
 type Found = (secret: string) => void
 
 const ignore: Found = () => {}
 
-/** A source address with its credentials masked, whatever characters they have (RFC 3986 sections 3.2.1 and 3.4). */
+/** An address with its credentials masked, whatever characters they contain (RFC 3986 sections 3.2.1 and 3.4). */
 export const maskUri = (uri: string, found: Found = ignore): string => {
   const masked = maskQuery(maskUserInfo(uri, found), found)
   const [authority = ''] = AUTHORITY.exec(masked) ?? []
   return authority + redact(masked.slice(authority.length))
 }
 
-/** Host and port hold no secret: a host may be named `auth`, and `auth:554` is no password. */
+/** Host and port hold no secret: in `rtsp://auth:554`, auth is a host. */
 const AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/(?:\*\*\*@)?(?:[a-z0-9._-]*|\[[0-9a-f:.]+\])(?::\d{1,5})?(?=[/?#]|$)/i
 
 const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#]+)@/i
@@ -45,16 +45,16 @@ const maskQuery = (uri: string, found: Found): string => {
 
 const MASKED = /:\/\/\*\*\*@|[=:]\s*["']?\*\*\*/
 
-/** Whether the mask (`***`) is in the place of a credential, in an address or a description. */
+/** Whether an address or a description has the mask (`***`) in place of a credential. */
 export const isMasked = (text: string): boolean => MASKED.test(text)
 
-/** A property, or an address that stands by itself. What comes before is not part of a name. */
+/** The begin of a property, or of an address by itself, and not the end of a longer name. */
 const BEGIN = /(?<![A-Za-z0-9_%:.+-])(?:([A-Za-z0-9_][A-Za-z0-9_%:-]*)(\s*=\s*)(?:\([A-Za-z0-9-]+\)\s*)?|(?=[a-z][a-z0-9+.-]*:\/\/))/gi
 
-/** Descriptions inside of properties, and structures inside of those. */
+/** Of descriptions inside properties, and structures inside those. */
 const MAX_DEPTH = 4
 
-/** A description in the syntax of gst-launch-1.0 with its credentials masked, whatever characters they have. */
+/** A description in the syntax of gst-launch-1.0 with its credentials masked, whatever characters they contain. */
 export const maskDescription = (description: string, found: Found = ignore): string => redact(maskProperties(description, found, 0))
 
 const maskProperties = (text: string, found: Found, depth: number): string => {
@@ -81,7 +81,7 @@ const maskValue = (name: string, value: string, found: Found, depth: number): st
   return depth < MAX_DEPTH && /[=:]/.test(inner) ? `${open}${maskProperties(inner, found, depth + 1)}${close}` : value
 }
 
-/** A quote may be escaped: inside of another value. */
+/** Inside another value, a quote is escaped. */
 const QUOTE = /^(\\*["'])/
 
 const unquoted = (value: string): { readonly open: string; readonly inner: string; readonly close: string } => {
@@ -92,7 +92,7 @@ const unquoted = (value: string): { readonly open: string; readonly inner: strin
 
 const PLAIN = /(?:\\[^\n]|[^\s\\]|\\(?![^\n]))+/y
 
-/** As GStreamer's lexer has it: a quoted text, or everything up to a blank without a backslash, whichever is longer. */
+/** As in GStreamer's lexer: a quoted text, or everything up to an unescaped blank, whichever is longer. */
 const valueLength = (text: string, at: number): number => {
   PLAIN.lastIndex = at
   const plain = PLAIN.exec(text)?.[0].length ?? 0
@@ -100,6 +100,6 @@ const valueLength = (text: string, at: number): number => {
   if (quote === undefined) return plain
   let end = text.indexOf(quote, at + quote.length)
   while (end !== -1 && text[end - 1] === '\\') end = text.indexOf(quote, end + 1)
-  // A quote that is not closed: everything that follows may belong to it.
+  // The quote is not closed: everything after it may belong to it.
   return end === -1 ? text.length - at : Math.max(plain, end - at + quote.length)
 }

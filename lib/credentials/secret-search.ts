@@ -6,23 +6,23 @@ export interface Span {
   readonly end: number
 }
 
-/** Where secrets stand in a text, in order and apart; also the beginning of one at the very end, since the text may have been cut. */
+/** The secrets in a text, in order and without overlap; also the beginning of one at the very end, since the text may have been cut. */
 export type SecretSearch = (text: string) => readonly Span[]
 
-/** Shorter secrets count as whole words only: they occur inside of other words. */
+/** Shorter secrets count as whole words only, since they occur inside other words. */
 const SHORT = 4
 
-/** Finds all the secrets, in whichever of their forms a program prints them. Takes time linear in the text, whatever it holds. */
+/** Finds the secrets in every form in which programs print them, in time linear in the text. */
 export const secretSearch = (secrets: Iterable<string>): SecretSearch => {
   const automaton = new Automaton()
   for (const secret of secrets) for (const { bytes } of unescaped(secret)) automaton.add(bytes)
   automaton.link()
-  return (text) => apart(unescaped(text).flatMap(({ bytes, starts }) => automaton.find(bytes).flatMap(toSpans(text, starts))))
+  return (text) => withoutOverlap(unescaped(text).flatMap(({ bytes, starts }) => automaton.find(bytes).flatMap(toSpans(text, starts))))
 }
 
 /** Bytes of one form of a text: [start, end). */
 interface Match extends Span {
-  /** Counts only where it is a word by itself. */
+  /** Counts only as a whole word. */
   readonly isShort: boolean
 }
 
@@ -36,8 +36,8 @@ const toSpans =
 const isInsideWord = (text: string, { start, end }: Span): boolean =>
   /[\p{L}\p{N}]$/u.test(text.slice(Math.max(start - 2, 0), start)) || /^[\p{L}\p{N}]/u.test(text.slice(end, end + 2))
 
-/** Overlapping spans become one. */
-const apart = (spans: readonly Span[]): readonly Span[] => {
+/** Merges overlapping spans. */
+const withoutOverlap = (spans: readonly Span[]): readonly Span[] => {
   const out: { start: number; end: number }[] = []
   for (const { start, end } of spans.toSorted((a, b) => a.start - b.start)) {
     const last = out.at(-1)
@@ -49,14 +49,14 @@ const apart = (spans: readonly Span[]): readonly Span[] => {
 
 const ROOT = 0
 
-/** Finds any of several byte sequences in one pass (Aho and Corasick, 1975). A state is a number, the prefix of a sequence. */
+/** Finds any of several byte sequences in one pass (Aho and Corasick, 1975). A state stands for a prefix of a sequence. */
 class Automaton {
   /** The state after another one and a byte, by 256 × state + byte. */
   readonly #next = new Map<number, number>()
   readonly #depth = [0]
   /** The state of the longest proper suffix. */
   readonly #fallback = [ROOT]
-  /** Length of the longest sequence that ends in a state, 0 for none; of those that are short words apart. */
+  /** Length of the longest sequence that ends in a state, 0 for none; short words separately. */
   readonly #ends = [0]
   readonly #shortEnds = [0]
 
@@ -77,7 +77,7 @@ class Automaton {
     return state
   }
 
-  /** Completes the automaton once everything is added. */
+  /** Completes the automaton after the last `add`. */
   link(): void {
     const byDepth = [...this.#next].sort(([, a], [, b]) => (this.#depth[a] ?? 0) - (this.#depth[b] ?? 0))
     for (const [key, state] of byDepth) {

@@ -3,14 +3,14 @@ import type { PipelineConfig } from '../schema/pipeline.ts'
 import { maskDescription, maskUri } from './mask.ts'
 import { type SecretSearch, secretSearch } from './secret-search.ts'
 
-/** A long secret is also masked piece by piece: a line that a program cut may hold a part of it. */
+/** A long secret is also masked in pieces: a line that a program has cut may hold a part of it. */
 const PIECE = 32
 const MAX_PIECES = 256
 
-/** Masks the known credentials of one pipeline in a text, in every form in which programs print them, and all that `redact` finds. */
+/** Masks the credentials of one pipeline, in every form in which programs print them, and all that `redact` finds. */
 export type MaskSecrets = (text: string) => string
 
-/** Masks the credentials of this pipeline in texts that are not its own: what its child prints, errors, launch lines. */
+/** For texts about a pipeline: output of its child, errors, launch lines. */
 export const maskSecretsOf = (config: Pick<PipelineConfig, 'mode'> & SecretFields): MaskSecrets => {
   const secrets = new Set<string>()
   const found = (secret: string): void => {
@@ -31,7 +31,7 @@ interface SecretFields {
   readonly raw_pipeline?: string
 }
 
-/** What the secret is, once what it is written in has been decoded: percent-encoding, quotes and backslashes of descriptions. */
+/** The secret without percent-encoding, and without the quotes and backslashes of descriptions. */
 const decodedForms = (secret: string): ReadonlySet<string> => {
   const plain = [secret, withoutEscapes(secret), withoutOctals(secret), withoutOctals(withoutEscapes(secret))]
   return new Set([...plain, ...plain.map(withoutPercents)].flatMap((form) => [form, form.replace(/^(["'])(.*)\1$/s, '$2')]))

@@ -9,9 +9,9 @@ export interface HealthDeps {
   readonly credentials: CredentialRepository
   readonly settings: SettingsRepository
   readonly licensing: Licensing
-  /** Time since the start by a clock that nobody sets. */
+  /** Time since the start, by a monotonic clock. */
   readonly uptimeSeconds: () => number
-  /** Whether the database takes changes, where that can be tried without a change; true where it cannot. */
+  /** Whether the database accepts changes; left out where that cannot be tested. */
   readonly isWritable?: () => Promise<boolean>
   readonly version: string
   /** Whether the API can be reached from other hosts. */
@@ -23,7 +23,7 @@ export interface HealthDeps {
 const PRODUCT = 'video-pipeline-service'
 const API_VERSION = '1'
 
-/** The state of engine and database; `degraded` when one of them is down, or nothing can be changed. */
+/** The state of engine and database; `degraded` when one of them is unavailable or the database accepts no changes. */
 export const readHealth = async (deps: HealthDeps) => {
   const [engine, total, writable, license, warnings] = await Promise.all([
     statusOf(deps.engine),
@@ -57,7 +57,7 @@ export const readVersion = async (deps: HealthDeps) => {
   }
 }
 
-/** `open_api`: other hosts reach the API, and no password is set. Unknown while the database is down, which health shows too. */
+/** `open_api`: other hosts reach the API, and no password is set. None while the database is unavailable, which health shows too. */
 const warningsOf = async ({ isExposed, credentials }: HealthDeps): Promise<readonly 'open_api'[]> => {
   if (isExposed?.() !== true) return []
   const isOpen = await credentials.find().then(
@@ -69,7 +69,7 @@ const warningsOf = async ({ isExposed, credentials }: HealthDeps): Promise<reado
 
 const statusOf = (engine: Engine): Promise<EngineStatus | undefined> => engine.status().catch(() => undefined)
 
-/** The number of pipelines; undefined where the database does not answer, or what requests and engine need of it is damaged. */
+/** The number of pipelines; undefined when the database does not answer, or its credential or settings cannot be read. */
 const readAll = async ({ pipelines, credentials, settings }: HealthDeps): Promise<number | undefined> => {
   try {
     const [total] = await Promise.all([pipelines.count(), credentials.find(), settings.read()])

@@ -1,27 +1,27 @@
 /** One answered request. */
 export interface Answered {
   readonly method: string
-  /** The path's template; undefined when no route fits. */
+  /** The path's template; undefined when no route matches. */
   readonly route: string | undefined
   readonly status: number
-  /** From the request's arrival to the head of its answer. */
+  /** From the arrival of the request to the head of its answer. */
   readonly seconds: number
 }
 
-/** What this process counts of itself; hosts bring an implementation. */
+/** Metrics of this process; hosts pass in an implementation. */
 export interface Metrics {
   answered(answered: Answered): void
-  /** All of it in the text format of Prometheus. */
+  /** In the text format of Prometheus. */
   text(): Promise<string>
 }
 
 export interface MetricsDeps {
   readonly metrics?: Metrics
-  /** The engine's metrics in the text format of Prometheus; rejects when it is away. */
+  /** The engine's metrics in the text format of Prometheus; rejects while the engine is unavailable. */
   readonly engineMetrics?: () => Promise<string>
 }
 
-/** The metrics of this process and of its engine, in the text format of Prometheus; without the engine's when it is away. */
+/** The metrics of this process, and those of its engine while that is available, in the text format of Prometheus. */
 export const readMetrics = async ({ metrics, engineMetrics }: MetricsDeps): Promise<string> => {
   const [own, engine] = await Promise.all([metrics?.text(), engineMetrics?.().catch(() => undefined)])
   const up = [

@@ -5,7 +5,7 @@ import { type License, type LicenseState, licenseSchema } from '../schema/licens
 import type { Codec, PipelineConfig } from '../schema/pipeline.ts'
 import { validate } from '../validate.ts'
 
-/** Where the license is kept. It is read at each start, so a changed file takes effect at once. */
+/** Reads the license; it is read at each start of a pipeline, so a changed file takes effect at once. */
 export interface LicenseSource {
   /** The text of the license file, null when none is configured. Throws when it cannot be read. */
   read(): Promise<string | null>
@@ -17,7 +17,7 @@ const loadLicense = async (source: LicenseSource): Promise<License | null> => {
   return text === null ? null : validate(licenseSchema, JSON.parse(text), 'license')
 }
 
-/** Reads the current license; a file that cannot be read or parsed is the state `unreadable`, not an error. */
+/** The state of the license; `unreadable` when the file cannot be read or parsed. */
 export const readLicense = async (source: LicenseSource, clock: Clock): Promise<LicenseState> => {
   try {
     const license = await loadLicense(source)
@@ -28,7 +28,7 @@ export const readLicense = async (source: LicenseSource, clock: Clock): Promise<
   }
 }
 
-/** Why the license lets no pipeline start, for its operator: it may quote the file. Undefined when it does. */
+/** Why the license allows no start, for the operator, since it may quote the file; undefined when it allows starts. */
 export const licenseFault = async (source: LicenseSource, clock: Clock): Promise<string | undefined> => {
   try {
     const license = await loadLicense(source)
@@ -78,9 +78,8 @@ export const requireCodecs = (state: LicenseState, codecs: readonly Codec[]): vo
 }
 
 /**
- * The codecs that a pipeline encodes to, as far as the license asks for them. A stream that is passed through needs none, nor
- * does the test picture. The text of an advanced pipeline does not tell (`encodebin` chooses its encoder), so the engine makes a
- * dry run of it.
+ * The codecs that a pipeline needs a license for: those that it encodes to. An advanced pipeline needs a dry run by the engine, since
+ * its text does not show them (`encodebin` chooses its encoder).
  */
 export const licensedCodecs = async (
   state: LicenseState,

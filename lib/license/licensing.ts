@@ -7,13 +7,13 @@ import { type LicenseSource, licensedCodecs, licenseFault, readLicense, requireC
 
 export interface Licensing {
   state(): Promise<LicenseState>
-  /** Why the license lets no pipeline start, for its operator; undefined when it does. */
+  /** As `licenseFault`. */
   fault(): Promise<string | undefined>
   /** LICENSE_ERROR unless the license covers these codecs, which a pipeline encodes to. */
   requireCodecs(codecs: readonly Codec[]): Promise<void>
   /**
    * As `requireCodecs`, and reserves a stream for a start, until the engine itself reports the start; LICENSE_LIMIT_EXCEEDED when
-   * none is left. A running pipeline counts once. `codecs`: what a dry run has found already.
+   * none is left. A running pipeline counts once. `codecs`: those of an earlier dry run.
    */
   takeSlot(config: PipelineConfig, codecs?: readonly Codec[]): Promise<Reservation>
 }

@@ -6,13 +6,13 @@ import { LICENSE_ADVICE, type LicenseSource, licenseFault, readLicense } from '.
 type LicensedEngine = Pick<EngineClient, 'license'>
 
 interface LicenseSender {
-  /** Sends the license to an engine, before that starts any pipeline. Throws SERVICE_UNAVAILABLE. */
+  /** Sends the license to a new engine, before it starts a pipeline. Throws SERVICE_UNAVAILABLE. */
   send(engine: LicensedEngine): Promise<void>
-  /** Sends the license again when it has changed, and logs what it says. Answers whether it is another than at the last call; a failure is logged. */
+  /** Sends and logs the license when it has changed; true when it differs from the last call. A failure is logged. */
   refresh(): Promise<boolean>
 }
 
-/** Keeps the engine's copy of the license up to date: the engine starts on-demand pipelines for their readers by itself. */
+/** Keeps the engine's copy of the license up to date, which it checks when a reader starts an on-demand pipeline. */
 export const createLicenseSender = ({ source, clock, log }: { source: LicenseSource; clock: Clock; log: Log }): LicenseSender => {
   let engine: LicensedEngine | undefined
   let sent: string | undefined

@@ -1,11 +1,11 @@
 import { printable } from './printable.ts'
 
-/** How the log looks on a terminal. */
+/** The style of the log on a terminal. */
 export interface TextStyle {
   readonly color: boolean
 }
 
-/** The style for a stream that is a terminal; undefined for any other. Colors as no-color.org has it. */
+/** The style for a terminal; undefined for other streams. Color follows no-color.org. */
 export const terminalStyle = (
   { isTTY }: { readonly isTTY?: boolean },
   { NO_COLOR, TERM }: Readonly<Record<string, string | undefined>>,
@@ -16,7 +16,7 @@ type Paint = (text: string) => string
 /** SGR parameters (ECMA-48 section 8.3.117). */
 const SGR = { bold: '1', dim: '2', red: '31', green: '32', yellow: '33', cyan: '36' } as const
 
-/** Paints text; leaves it as it is without color. */
+/** Functions that color a text; without color they return it unchanged. */
 export const painter = ({ color }: TextStyle): Readonly<Record<keyof typeof SGR, Paint>> => {
   const paint =
     (code: string): Paint =>
@@ -32,7 +32,7 @@ export const painter = ({ color }: TextStyle): Readonly<Record<keyof typeof SGR,
   }
 }
 
-/** What every line begins with; the rest are fields of its event. */
+/** The fixed fields of every record; the others are fields of its event. */
 interface LogRecord {
   readonly time: string
   readonly level: string
@@ -45,7 +45,7 @@ const LEVEL_WIDTH = 'error'.length
 const PROCESS_WIDTH = 'engine'.length
 const EVENT_WIDTH = 24
 
-/** A record of the log as a line for people: time of day, level, process, event, fields. Stacks follow on lines of their own. */
+/** A record of the log as a line for people: time of day, level, process, event, fields. Stack frames follow, one per line. */
 export const formatText = ({ time, level, event, process = '', ...fields }: LogRecord, style: TextStyle): string => {
   const { bold, dim, red, yellow } = painter(style)
   const levels: Readonly<Record<string, Paint>> = { error: red, warn: yellow, debug: dim }
@@ -70,34 +70,34 @@ const timeOfDay = (time: string): string => {
 const BARE = /^[\w./:@%+,~*[\]-]+$/
 
 const showValue = (value: unknown): string => {
-  const text = isFault(value) ? chainOf(value) : typeof value === 'string' ? value : JSON.stringify(value)
-  return typeof value === 'string' || isFault(value) ? (BARE.test(text) ? text : printable(JSON.stringify(text))) : printable(text)
+  const text = isError(value) ? chainOf(value) : typeof value === 'string' ? value : JSON.stringify(value)
+  return typeof value === 'string' || isError(value) ? (BARE.test(text) ? text : printable(JSON.stringify(text))) : printable(text)
 }
 
-/** An error as the log has it. */
-interface Fault {
+/** An error, as `createLog` serializes it. */
+interface LoggedError {
   readonly name: string
   readonly message: string
   readonly stack?: string
   readonly cause?: unknown
 }
 
-const isFault = (value: unknown): value is Fault =>
+const isError = (value: unknown): value is LoggedError =>
   typeof value === 'object' && value !== null && 'message' in value && typeof value.message === 'string' && 'name' in value
 
 const MAX_CAUSES = 5
 
-const chainOf = (fault: Fault): string => {
+const chainOf = (error: LoggedError): string => {
   const messages: string[] = []
-  for (let at: unknown = fault; isFault(at) && messages.length < MAX_CAUSES; at = at.cause) messages.push(at.message)
+  for (let at: unknown = error; isError(at) && messages.length < MAX_CAUSES; at = at.cause) messages.push(at.message)
   return messages.join(': ')
 }
 
 const MAX_FRAMES = 12
 
-/** Where an error that is no answer of the service came from. */
+/** The stack of an error; none of an ApiError, which is an answer to a client. */
 const framesOf = (value: unknown): readonly string[] =>
-  isFault(value) && value.name !== 'ApiError'
+  isError(value) && value.name !== 'ApiError'
     ? (value.stack ?? '')
         .split('\n')
         .map((line) => line.trim())

@@ -7,7 +7,7 @@ export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const satisfies 
 
 const MAX_FIELD_LENGTH = 4000
 
-// Errors keep their stack: the log is for maintainers, unlike an answer to a client.
+// Unlike an answer to a client, the log is for maintainers, so errors keep their stack.
 const toField = (_name: string, value: unknown): unknown => {
   if (value instanceof Error)
     return { name: value.name, message: value.message, stack: value.stack, ...(value.cause !== undefined && { cause: value.cause }) }
@@ -16,7 +16,7 @@ const toField = (_name: string, value: unknown): unknown => {
   return value
 }
 
-/** After it is masked: what is left of a credential would not be found. */
+/** Cut after masking: a part of a credential would not be found. */
 const cut = (text: string): string => (text.length > MAX_FIELD_LENGTH ? `${text.slice(0, MAX_FIELD_LENGTH)}…` : text)
 
 const format = (record: LogFields): string => {
@@ -28,8 +28,8 @@ const format = (record: LogFields): string => {
 }
 
 /**
- * A structured log: one JSON line per event, or text for a terminal; credentials masked, events below `level` left out. JSON escapes the
- * control characters of ASCII alone; the others that a source may send are escaped as well, since people read logs on terminals.
+ * A structured log: one JSON line per event, or text for a terminal; credentials are masked, events below `level` left out. Control
+ * characters that JSON does not escape are escaped too, since people read logs on terminals.
  */
 export const createLog = (options: {
   readonly level: LogLevel
@@ -53,18 +53,18 @@ export const createLog = (options: {
 
 /** The part of a Node.js stream that a log is written to. */
 interface LogStream {
-  /** Bytes that were written and not taken yet. */
+  /** Bytes in the buffer of the stream. */
   readonly writableLength: number
   write(text: string): unknown
-  /** All bytes are taken, after more than a few were waiting. */
+  /** The buffer is empty again. */
   once(event: 'drain', listener: () => void): unknown
 }
 
 const MAX_WAITING_BYTES = 1024 * 1024
 
 /**
- * Writes lines to a stream whose reader may be slow or hang: while 1 MiB waits, lines are dropped. `onDropped` gets their number
- * when the stream takes lines again.
+ * Writes lines to a stream whose reader may be slow or hang: while 1 MiB is buffered, lines are dropped. `onDropped` gets their number
+ * when the buffer is empty again.
  */
 export const createLineWriter = (stream: LogStream, onDropped: (lines: number) => void): ((line: string) => void) => {
   let dropped = 0

@@ -18,7 +18,7 @@ export const REPLACEMENT_BODY = {
   examples: { camera: SIMPLE_PIPELINE, advanced: ADVANCED_PIPELINE },
 } as const satisfies Body
 
-const PIPELINE_ETAG = 'Identifies configuration and geolocation for If-Match; the same whatever the pipeline does'
+const PIPELINE_ETAG = 'Identifies configuration and geolocation for If-Match; does not change with the state of the pipeline'
 
 /** The answer of operations on one pipeline. */
 export const PIPELINE_ANSWER = jsonAnswer(

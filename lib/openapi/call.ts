@@ -1,10 +1,11 @@
 import type * as v from 'valibot'
 import type { ErrorCode } from '../errors.ts'
+import type { Immutable } from '../schema/primitives.ts'
 import type { Answer, Body, Content, Fields, Operation, Schema } from './operation.ts'
 
 /**
- * An operation as a client sees it. Only types: they follow from the row of the operation, so that a client has neither a list
- * of operations nor of fields that could differ from it.
+ * An operation as a client sees it. These types follow from the row of the operation, so that the client has no list of operations or
+ * fields of its own.
  */
 export interface Call {
   readonly operation: string
@@ -15,7 +16,7 @@ export interface Call {
   readonly result: unknown
 }
 
-/** The row of an operation, by the parts that its call follows from. */
+/** The row of an operation, with the types that its call follows from. */
 export type Row<
   Method extends Operation['method'],
   Path extends string,
@@ -54,7 +55,7 @@ export type InputOf<
   Code extends ErrorCode,
 > = Expand<PathInput<Path> & QueryInput<Query> & BodyInput<Sent> & ConditionInput<Answered, Others, Code>>
 
-// Declarations show the fields and not how they came about: a tenth of the size.
+// Declarations list the fields instead of the expression: a tenth of the size.
 type Expand<T> = T extends infer Fields ? { [Name in keyof Fields]: Fields[Name] } : never
 
 type Extra<Answered extends Answer, Others> = Answered['content'] extends { readonly 'text/event-stream': Content }
@@ -72,7 +73,7 @@ type ParameterOf<Path extends string> = Path extends `${string}:${infer Name}/${
     ? Name
     : never
 
-/** Numbers and booleans are sent as text, and are what the schema makes of it. */
+/** The types that the schema makes of the text of a query. */
 type QueryInput<Query extends Fields | undefined> = Query extends Fields
   ? { readonly [Name in RequiredName<Query['entries']>]: v.InferOutput<Query['entries'][Name]> } & {
       readonly [Name in Exclude<keyof Query['entries'], RequiredName<Query['entries']>>]?: v.InferOutput<Query['entries'][Name]> | undefined
@@ -95,8 +96,6 @@ type ConditionInput<Answered extends Answer, Others, Code extends ErrorCode> = (
   (Others extends { readonly 304: Answer } ? { readonly ifNoneMatch?: string | undefined } : unknown) &
   (Answered['content'] extends { readonly 'text/event-stream': Content } ? { readonly lastEventId?: string | undefined } : unknown)
 
-type Immutable<T> = T extends object ? { readonly [K in keyof T]: Immutable<T[K]> } : T
-
 /** The `result` of a call: JSON as values, other text as a string, events one by one, all else as the Response. */
 export type ResultOf<Contents> = [keyof Contents] extends [never]
   ? undefined
@@ -114,7 +113,7 @@ type ValueOf<Type, C> = Type extends 'application/json' | `${string}+json`
       ? string
       : Response
 
-/** One of the events of a stream; `event` tells them apart. */
+/** An event of a stream, discriminated by `event`. */
 type EventOf<Events extends Readonly<Record<string, Schema>>> = {
   [Name in keyof Events]: { readonly id: string; readonly event: Name; readonly data: v.InferOutput<Events[Name]> }
 }[keyof Events]

@@ -151,7 +151,7 @@ export const ERROR_MESSAGES = {
   METHOD_NOT_ALLOWED: 'Method not allowed; use GET or HEAD.',
   CONFLICT: 'The pipeline "gate" is running. Stop it first.',
   PRECONDITION_FAILED:
-    'If-Match does not name the present ETag of the pipeline: there was another change. Read the pipeline again, then repeat yours.',
+    'If-Match does not name the current ETag of the pipeline, which has changed since. Read it again, then repeat your change.',
   PAYLOAD_TOO_LARGE: 'The body is larger than 1048576 bytes. Send a smaller one.',
   UNSUPPORTED_MEDIA_TYPE: 'The body is compressed. Send it as it is, without Content-Encoding.',
   RATE_LIMITED: 'Too many requests. Try again in 17 s.',

@@ -2,10 +2,10 @@ import type { Operation } from './operation.ts'
 
 /** components/parameters of the document: the request header fields of operations. */
 export const PARAMETER_COMPONENTS = {
-  RequestId: header('X-Request-Id', 'Id of the request for the log and the answer; the service makes one when it is missing or not valid'),
-  IfMatch: header('If-Match', 'ETags of what is to be changed, or *: the change is refused (412) if there was another one since'),
-  IfNoneMatch: header('If-None-Match', 'ETags of the pictures that the client has: 304 for one of them'),
-  LastEventId: header('Last-Event-ID', 'Id of the last event that the client has: the stream begins with the events after it'),
+  RequestId: header('X-Request-Id', 'Id of the request for the log and the answer; generated when it is missing or not valid'),
+  IfMatch: header('If-Match', 'ETags of the pipeline or the settings as the client has read them, or *; 412 after another change'),
+  IfNoneMatch: header('If-None-Match', 'ETags of pictures that the client has; 304 when the picture is one of them'),
+  LastEventId: header('Last-Event-ID', 'Id of the last event that the client has received; the stream begins with the next one'),
 } as const
 
 function header(name: string, description: string) {

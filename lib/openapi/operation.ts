@@ -21,11 +21,10 @@ export interface Operation {
   /** Unique name in the API document. */
   readonly operation: string
   readonly summary: string
-  /** What a caller should know beyond the summary. */
   readonly description?: string
   /** Status of a success. */
   readonly status: number
-  /** The errors that this operation answers, except those of who may call it, of `limit`, and INTERNAL_ERROR. */
+  /** The errors of this operation, without those of `access` and `limit` and INTERNAL_ERROR. */
   readonly errors: readonly ErrorCode[]
   readonly query?: Fields
   readonly body?: Body

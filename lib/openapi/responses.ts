@@ -16,18 +16,18 @@ export const documentedResponses = (operation: Operation): Readonly<Record<strin
   return Object.fromEntries(statuses.map((status) => [status, responseOf(operation, answers[status], errors.get(status) ?? [])] as const))
 }
 
-/** The errors of an operation, including those of who may call it and of its rate limit. */
+/** The errors of an operation, including those of its access and its rate limit. */
 const errorsOf = ({ method, access, limit, errors }: Operation): readonly ErrorCode[] => [
   ...new Set<ErrorCode>([
     ...errors,
-    // Whatever reads a body reads it as it is.
+    // Compressed bodies are refused.
     ...(errors.includes('PAYLOAD_TOO_LARGE') ? (['UNSUPPORTED_MEDIA_TYPE'] as const) : []),
-    // Every operation refuses query parameters that it does not have.
+    // Unknown query parameters are refused.
     'VALIDATION_ERROR',
     ...(access === 'public' ? [] : (['UNAUTHORIZED'] as const)),
     // Checking a token reads the database, which may be unavailable.
     ...(access === 'session' ? (['SERVICE_UNAVAILABLE'] as const) : []),
-    // Pages of other origins may change nothing, and an unknown host name may do what needs no credential alone.
+    // For changes by pages of other origins, and for unknown host names.
     ...(access === 'public' && method === 'GET' ? [] : (['FORBIDDEN'] as const)),
     ...(limit === undefined ? [] : (['RATE_LIMITED'] as const)),
     'INTERNAL_ERROR',

@@ -31,7 +31,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>
 
 type Names = Readonly<Record<string, Schema>>
 
-/** What clients receive: fields with a default are always there. */
+/** Schemas of answers: fields with a default are always present. */
 const ANSWERS: Names = {
   Pipeline: pipelineRepresentationSchema,
   SimplePipeline: simpleRepresentationSchema,
@@ -51,14 +51,14 @@ const ANSWERS: Names = {
   TriggerRefusal: triggerRefusalSchema,
 }
 
-/** The required fields of an answer: those that a request may leave out have their default. */
-const alwaysThere = (properties: Record<string, unknown>, required: unknown): readonly string[] =>
+/** The required fields of an answer: also those with a default. */
+const alwaysPresent = (properties: Record<string, unknown>, required: unknown): readonly string[] =>
   Object.keys(properties).filter((name) => {
     const property = properties[name]
     return (isRecord(property) && 'default' in property) || (Array.isArray(required) && required.includes(name))
   })
 
-/** What clients send. */
+/** Schemas of requests. */
 const REQUESTS: Names = {
   PipelineRequest: pipelineSchema,
   SimplePipelineRequest: simplePipelineSchema,
@@ -74,7 +74,7 @@ const REQUESTS: Names = {
   Password: passwordSchema,
 }
 
-// Checks that compare fields have no JSON Schema; descriptions and error messages explain them.
+// Checks that compare fields have no JSON Schema; descriptions explain them.
 const CONVERSION = {
   target: 'draft-2020-12',
   errorMode: 'ignore',
@@ -85,7 +85,7 @@ const CONVERSION = {
 interface Direction {
   readonly names: Names
   readonly typeMode: 'input' | 'output'
-  /** What is left to do to each schema within a converted one, from the outside in. */
+  /** Applied to each schema within a converted one, from the outside in. */
   readonly refine: (schema: Record<string, unknown>) => Record<string, unknown>
 }
 
@@ -94,8 +94,8 @@ const ANSWER: Direction = {
   typeMode: 'output',
   refine: ({ additionalProperties, default: _, ...schema }) => ({
     ...schema,
-    ...(isRecord(schema.properties) && { required: alwaysThere(schema.properties, schema.required) }),
-    // A field that a later version adds is no error to a client that validates.
+    ...(isRecord(schema.properties) && { required: alwaysPresent(schema.properties, schema.required) }),
+    // Later versions may add fields; a client that validates must accept them.
     ...(additionalProperties !== undefined && additionalProperties !== false && { additionalProperties }),
   }),
 }
@@ -103,7 +103,7 @@ const ANSWER: Direction = {
 const REQUEST: Direction = {
   names: REQUESTS,
   typeMode: 'input',
-  // Generators of clients take a field with a `default` for one that is always there, so that callers would have to send it.
+  // Client generators treat a field with a `default` as always present, so that callers would have to send it.
   refine: ({ default: value, ...schema }) =>
     value === undefined || isRecord(value)
       ? schema
@@ -138,7 +138,7 @@ const convert = (schema: Schema, { names, typeMode, refine }: Direction): JsonSc
 const nameOf = (schema: unknown, names: Names): string | undefined =>
   Object.entries(names).find(([, candidate]) => candidate === schema)?.[0]
 
-/** A variant tells by which field its options differ. */
+/** Adds the discriminator of a variant. */
 const discriminated = (schema: Schema | undefined, json: JsonSchema, names: Names): JsonSchema => {
   const { type, key, options } = (schema ?? {}) as { type?: string; key?: string; options?: readonly Variant[] }
   if (type !== 'variant' || key === undefined || options === undefined) return json

@@ -20,7 +20,7 @@ export interface ChangeDeps {
   readonly log: Log
 }
 
-/** Replaces the configuration of a pipeline and does not start it; CONFLICT while it runs, PRECONDITION_FAILED after another change. */
+/** Replaces the configuration of a pipeline without starting it; CONFLICT while it runs, PRECONDITION_FAILED after another change. */
 export const replacePipeline = async (
   deps: ChangeDeps,
   id: string,
@@ -47,7 +47,7 @@ export const replacePipeline = async (
     return represent(changed, await findView(deps.engine, changed))
   })
 
-/** Lets the engine have what the database holds after a change that failed: it may have made it, and its answer was lost. */
+/** Gives the engine the stored configuration after a failed change: engine or database may have made it, and the answer was lost. */
 const restore = async (deps: ChangeDeps, before: PipelineRecord, { create }: { readonly create: boolean }): Promise<void> => {
   const { id } = before.config
   try {
@@ -89,14 +89,14 @@ export const deletePipeline = async (deps: ChangeDeps, id: string, ifMatch: stri
     }
   })
 
-/** The stored pipeline, if it is as the client knows it. In the queue of changes, so no other change comes between this and the write. */
+/** The stored pipeline, if it matches `ifMatch`. Called in the queue of changes, so that no other change comes before the write. */
 const findMatching = async (deps: ChangeDeps, id: string, ifMatch: string | null): Promise<PipelineRecord> => {
   const record = await findRecord(deps.pipelines, id)
   if (ifMatch !== null) requireMatch(ifMatch, await etagOfPipeline(represent(record, idleView(record))), 'pipeline')
   return record
 }
 
-/** Now, and later than the change before even when the clock was set back: each change has an ETag of its own. */
+/** Now, but later than the change before even when the clock was set back, so that each change has its own ETag. */
 const nextUpdate = ({ clock }: ChangeDeps, record: PipelineRecord): number => Math.max(clock.now(), record.updated_at + 1)
 
 const putOrCreate = async (deps: ChangeDeps, record: PipelineRecord, config: PipelineConfig): Promise<PipelineConfig> => {
@@ -109,7 +109,7 @@ const putOrCreate = async (deps: ChangeDeps, record: PipelineRecord, config: Pip
   }
 }
 
-/** Screenshots carry the geolocation; an engine that is unavailable or does not know the pipeline does not prevent the change. */
+/** Screenshots carry the geolocation. An engine that is unavailable or does not know the pipeline does not prevent the change. */
 const locateScreenshots = (deps: ChangeDeps, id: string, geolocation: Geolocation | null): Promise<void> =>
   deps.screenshots
     .locate(id, { geolocation })

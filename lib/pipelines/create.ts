@@ -14,7 +14,7 @@ export interface CreateDeps {
   readonly engine: Engine
   readonly pipelines: PipelineRepository
   readonly licensing: Licensing
-  /** Changes of one pipeline run one after the other, so that engine and database agree afterwards. */
+  /** Changes of a pipeline run one after the other, so that engine and database agree. */
   readonly changes: KeyedQueue
   readonly clock: Clock
   readonly log: Log
@@ -53,18 +53,18 @@ export const addPipeline = async (
   }
 }
 
-/** Nothing is stored when it fails. */
+/** Stores nothing when it fails. */
 const insert = async (deps: CreateDeps, record: PipelineRecord): Promise<void> => {
   try {
     await deps.pipelines.insert(record)
   } catch (error) {
-    // CONFLICT: another process has stored its own.
+    // CONFLICT: another process has stored a pipeline with this id.
     if (!hasCode(error, 'CONFLICT')) await removeStored(deps, record)
     throw error
   }
 }
 
-/** The database may have stored it, and its answer was lost. */
+/** After a failed insert, whose answer may have been lost. */
 const removeStored = async ({ pipelines, log }: CreateDeps, { config: { id }, created_at }: PipelineRecord): Promise<void> => {
   try {
     if ((await pipelines.find(id))?.created_at === created_at) await pipelines.remove(id)
@@ -73,7 +73,7 @@ const removeStored = async ({ pipelines, log }: CreateDeps, { config: { id }, cr
   }
 }
 
-/** An engine that has come in the place of the one before does not know the pipeline: it is not stored yet. */
+/** Registers the pipeline again with an engine that has just replaced the one before: it is not stored yet. */
 const registered = async <T>({ engine }: CreateDeps, config: PipelineConfig, operate: () => Promise<T>): Promise<T> => {
   try {
     return await operate()
@@ -96,8 +96,8 @@ const removeOnFailure = async <T>(deps: CreateDeps, id: string, run: () => Promi
 }
 
 /**
- * A dry run of create or, where the id is stored, of its replacement, which keeps the credentials that are masked: the masked
- * gst-launch line, or the VALIDATION_ERROR that these would give.
+ * A dry run of create or, where the id is stored, of replace, which restores masked credentials: the masked gst-launch line, or their
+ * VALIDATION_ERROR.
  */
 export const validatePipeline = async ({ engine, pipelines }: Pick<CreateDeps, 'engine' | 'pipelines'>, input: unknown) => {
   const parsed = parsePipeline(input)
@@ -107,7 +107,7 @@ export const validatePipeline = async ({ engine, pipelines }: Pick<CreateDeps, '
   return { valid: true, launch, ...(stored !== undefined && { unchanged: await isStored(config, stored.config) }) }
 }
 
-/** A configuration without an output keeps the one that is stored. */
+/** A configuration without an output keeps the stored one. */
 const isStored = async (config: PipelineConfig, stored: PipelineConfig): Promise<boolean> =>
   (await etagOf({ ...config, output: config.output ?? stored.output, ephemeral: stored.ephemeral })) === (await etagOf(stored))
 

@@ -12,7 +12,7 @@ export interface FindDeps {
   readonly pipelines: Pick<PipelineRepository, 'find' | 'list'>
 }
 
-/** The pipelines that match the filters of the query, oldest first, all of one moment. */
+/** The pipelines that match the filters of the query, oldest first, all as of the same moment. */
 export const listPipelines = async (deps: FindDeps, query: Readonly<Record<string, unknown>>): Promise<readonly FoundPipeline[]> => {
   const filter = validate(pipelineFilterSchema, query, 'query')
   const [records, views] = await Promise.all([deps.pipelines.list(), deps.views.all()])
@@ -46,11 +46,11 @@ export const findRecord = async (pipelines: Pick<PipelineRepository, 'find'>, id
   return record
 }
 
-/** What the engine reports about a stored pipeline; idle when the engine does not know it. */
+/** The view of a stored pipeline; idle when the engine does not know it. */
 export const findView = (engine: Pick<Engine, 'view'>, record: PipelineRecord): Promise<PipelineView> =>
   engine.view(record.config.id).catch(whenUnknown(idleView(record)))
 
-/** For the error of an engine that does not know a stored pipeline: its view then. */
+/** Error handler: the view of a pipeline that the engine does not know. */
 export const whenUnknown =
   (view: PipelineView) =>
   (error: unknown): PipelineView => {
@@ -58,7 +58,7 @@ export const whenUnknown =
     throw error
   }
 
-/** For the error of an engine that does not know a stored pipeline, of what only a playing one does: CONFLICT. */
+/** Error handler of operations on playing pipelines: CONFLICT for one that the engine does not know. */
 export const unknownIsNotPlaying =
   (id: string) =>
   (error: unknown): never => {

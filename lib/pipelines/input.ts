@@ -11,7 +11,7 @@ interface PipelineInput {
   readonly geolocation: Geolocation | null
 }
 
-/** The body of a create, or of the replacement of the pipeline `id`: that body may leave the id out. */
+/** The body of create, or of the replacement of pipeline `id`, which may leave the id out. */
 export const parsePipeline = (input: unknown, id?: string): PipelineInput => {
   const body = id === undefined ? input : withId(input, id)
   const parsed = validate(pipelineSchema, body, 'pipeline')
@@ -38,7 +38,7 @@ const withId = (input: unknown, id: string): unknown => {
   return input
 }
 
-/** Lets the engine parse a configuration without running it. Throws VALIDATION_ERROR. */
+/** Has the engine parse a configuration without running it. Throws VALIDATION_ERROR. */
 export const checkDescription = async (engine: Pick<Engine, 'check'>, config: PipelineConfig): Promise<EngineCheck> => {
   const checked = await engine.check(config)
   if (config.output !== null && !checked.publishes) {

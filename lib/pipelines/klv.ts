@@ -16,7 +16,7 @@ export const startKlv = async (deps: KlvDeps, id: string): Promise<PipelineRepre
   return represent(record, await deps.klv.start(id).catch(unknownIsNotPlaying(id)))
 }
 
-/** Stops decoding and keeps the last packet; no effect when decoding does not run. */
+/** Stops decoding and keeps the last packet; no effect when nothing is decoded. */
 export const stopKlv = async (deps: KlvDeps, id: string): Promise<PipelineRepresentation> => {
   const record = await findRecord(deps.pipelines, id)
   return represent(record, await deps.klv.stop(id).catch(whenUnknown(idleView(record))))
@@ -29,8 +29,8 @@ type KlvAnswer =
   | { readonly format: 'cot'; readonly event: string }
 
 /**
- * The last decoded packet in the format of the query; NOT_FOUND before the first, and when it does not have what the format is made of.
- * `host`: of this service, as the client reaches it.
+ * The last decoded packet in the format of the query; NOT_FOUND before the first, and when it lacks the values for the format. `host`: the
+ * host of this service, as the client reaches it.
  */
 export const readKlv = async (deps: KlvDeps, id: string, query: Readonly<Record<string, unknown>>, host: string): Promise<KlvAnswer> => {
   const { format } = validate(klvQuerySchema, query, 'query')

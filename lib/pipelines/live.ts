@@ -7,7 +7,7 @@ interface LiveDeps {
   readonly pipelines: Pick<PipelineRepository, 'find'>
 }
 
-/** Live video of a pipeline in one of the formats until the signal aborts. CONFLICT with `details.reason` when there is no video to be had. */
+/** Live video of a pipeline in one of the formats until the signal aborts. CONFLICT with `details.reason` when there is none. */
 export const openLive = async (
   { live, pipelines }: LiveDeps,
   format: keyof Live,

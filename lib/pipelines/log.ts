@@ -12,7 +12,7 @@ export interface PipelineLogDeps {
   readonly pipelines: Pick<PipelineRepository, 'find'>
 }
 
-/** The newest lines that a pipeline's runs wrote, oldest first; NOT_FOUND when the pipeline is not stored. Credentials are masked. */
+/** The newest lines of a pipeline's runs, oldest first, with credentials masked; NOT_FOUND when the pipeline is not stored. */
 export const readPipelineLog = async (
   { engine, pipelines }: PipelineLogDeps,
   id: string,
@@ -24,7 +24,7 @@ export const readPipelineLog = async (
   return lines.slice(-limit).map(({ at, run, stream, line }) => ({ at, run, stream, line: redact(line) }))
 }
 
-/** An engine that does not know the pipeline has not run it since the engine started. */
+/** An engine that does not know the pipeline has not run it. */
 const emptyWhenUnknown = (error: unknown): readonly LogLine[] => {
   if (hasCode(error, 'NOT_FOUND')) return []
   throw error

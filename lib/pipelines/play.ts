@@ -21,11 +21,10 @@ export const playPipeline = async (deps: PlayDeps, id: string): Promise<Pipeline
   const record = await findRecord(deps.pipelines, id)
   const slot = await deps.licensing.takeSlot(record.config)
   try {
-    // Not only what the engine reports afterwards: one that is replaced right after its answer must come back playing.
+    // Stored at once: an engine that is replaced right after its answer must continue to play.
     const [view] = await Promise.all([registered(deps, id, () => deps.engine.play(id, { wait: true })), keepDesired(deps, id, 'playing')])
     return represent(await present(deps, record), view)
   } catch (error) {
-    // What was answered with a failure does not happen later.
     await keepDesired(deps, id, record.desired)
     throw error
   } finally {
@@ -37,15 +36,14 @@ export const playPipeline = async (deps: PlayDeps, id: string): Promise<Pipeline
 /** Stops a pipeline, or cancels its start; answers when the child process has ended. */
 export const stopPipeline = async (deps: PlayDeps, id: string): Promise<PipelineRepresentation> => {
   const record = await findRecord(deps.pipelines, id)
-  // First: an engine that is replaced meanwhile must not start it again.
+  // Stored first: an engine that is replaced meanwhile must not start it again.
   await keepDesired(deps, id, 'ready')
   try {
     const view = await registered(deps, id, () => deps.engine.stop(id))
-    // Periodic screenshots stop with the pipeline and do not start again with the next play.
+    // Periodic screenshots end with a stop; the next play does not start them again.
     if (record.screenshots) await deps.pipelines.setScreenshots(id, null).catch(notStored(deps, id))
     return represent(await present(deps, record), view)
   } catch (error) {
-    // What was answered with a failure does not happen later.
     await keepDesired(deps, id, record.desired)
     throw error
   } finally {
@@ -54,8 +52,8 @@ export const stopPipeline = async (deps: PlayDeps, id: string): Promise<Pipeline
 }
 
 /**
- * Stores what is requested. Where it cannot be stored, as on a full disk, a pipeline can still be played and stopped: a repository
- * in memory keeps it for as long as the process lives, and the next one finds what the engine does.
+ * Stores the requested state. A pipeline can be played and stopped even where that fails, as on a full disk: the repository keeps the
+ * state in memory, and the next process takes it from the engine.
  */
 const keepDesired = async (deps: PlayDeps, id: string, desired: PipelineState): Promise<void> => {
   await deps.pipelines.setDesired(id, desired).catch(notStored(deps, id))
@@ -66,13 +64,13 @@ const notStored =
   (cause: unknown): void =>
     log.warn('pipeline_desired_not_stored', { id, error: messageOf(cause) })
 
-/** The pipeline as it is stored now: a geolocation may have come while it was started or stopped. */
+/** The pipeline as it is stored now: its geolocation may have changed during the start or stop. */
 const present = async ({ pipelines }: PlayDeps, record: PipelineRecord): Promise<PipelineRecord> =>
   (await pipelines.find(record.config.id)) ?? record
 
 /**
- * Stores the state that was last requested from the engine. Concurrent plays and stops store one after the other, each what
- * the engine reports at that moment, so the last write is right. Keeps the stored state while the engine is unavailable.
+ * Stores the state that was last requested from the engine. Concurrent plays and stops store one after the other, each what the engine
+ * reports then, so the last write is right. Keeps the stored state while the engine is unavailable.
  */
 const storeDesired = async (deps: PlayDeps, id: string): Promise<void> => {
   try {
@@ -85,7 +83,7 @@ const storeDesired = async (deps: PlayDeps, id: string): Promise<void> => {
   }
 }
 
-/** Runs an operation; when the engine does not know the stored pipeline, registers it and runs the operation again. */
+/** Runs an operation; when the engine does not know the pipeline, registers it and runs the operation again. */
 const registered = async <T>(deps: PlayDeps, id: string, operate: () => Promise<T>): Promise<T> => {
   try {
     return await operate()

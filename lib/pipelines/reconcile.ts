@@ -9,8 +9,8 @@ import { readSettings, refusedFields } from '../settings/settings.ts'
 import { findRecord } from './find.ts'
 
 /**
- * Why the two are reconciled. service_start: service and engine have just started. engine_restarted: the engine ended while
- * the API ran. engine_found: a new API process found an engine that was already running.
+ * Why engine and database are reconciled. service_start: both have just started. engine_restarted: the engine ended while the API ran.
+ * engine_found: a new API process found a running engine.
  */
 export type Occasion = 'service_start' | 'engine_restarted' | 'engine_found'
 
@@ -21,20 +21,19 @@ export interface ReconcileDeps {
   readonly settings: SettingsRepository
   readonly licensing: Licensing
   readonly changes: KeyedQueue
-  /** Ids of what should play and was refused by the license; another license starts them. */
+  /** Ids of pipelines whose start the license has refused; a new license starts them. */
   readonly unlicensed: Set<string>
   readonly log: Log
 }
 
 /**
- * Makes the engine match the database: sends settings and pipelines, starts what should play and removes pipelines that are
- * not stored. A pipeline that fails does not affect the others; SERVICE_UNAVAILABLE when the engine is gone.
+ * Makes the engine match the database: sends settings and pipelines, starts those whose desired state is playing, and removes those
+ * that are not stored. A pipeline that fails does not affect the others; SERVICE_UNAVAILABLE when the engine is gone.
  */
 export const reconcile = async (deps: ReconcileDeps, when: Occasion): Promise<void> => {
   await deps.engine.configure(await readSettings(deps.settings))
   const fields = refusedFields(await deps.settings.read())
-  if (fields.length > 0)
-    deps.log.warn('settings_refused', { fields, advice: 'Their defaults are used. Set them again (PUT /svc/settings).' })
+  if (fields.length > 0) deps.log.warn('settings_refused', { fields, advice: 'The defaults are used. Set them again (PUT /svc/settings).' })
   const [records, views] = await Promise.all([deps.pipelines.list(), deps.engine.list()])
   const known = new Map(views.map((view) => [view.id, view]))
   for (const { config } of records) {
@@ -48,25 +47,25 @@ const logFailure = async (deps: ReconcileDeps, id: string, work: () => Promise<v
   try {
     await work()
   } catch (error) {
-    // The fault of one pipeline is logged. When the engine is gone, this throws: all that follow would fail too.
+    // Throws when the engine is gone: all other pipelines would fail too.
     await deps.engine.status()
     deps.log.warn('pipeline_not_reconciled', { id, error: messageOf(error) })
   }
 }
 
 /**
- * A change of this pipeline that is under way may itself wait for the engine, so it is not waited for: the pipeline is settled
- * beside it, and again after it.
+ * A running change of the pipeline may itself wait for the engine, so this does not wait for it: the pipeline is settled now, and again
+ * after the change.
  */
 const settleInTurn = async (deps: ReconcileDeps, when: Occasion, id: string, view: PipelineView | undefined): Promise<void> => {
   if (!deps.changes.isBusy(id)) return deps.changes(id, () => settle(deps, when, id, view))
   settleLater(deps, id)
   const record = await deps.pipelines.find(id)
-  // The change may be the trigger that wants it again.
+  // The change may be a trigger that starts it again.
   if (record !== undefined && !isOrphaned(record, when, view)) await settle(deps, when, id, view)
 }
 
-/** What the engine alone knows may be a pipeline that is being created. */
+/** A pipeline that only the engine knows may be in creation. */
 const removeInTurn = async (deps: ReconcileDeps, id: string): Promise<void> => {
   if (deps.changes.isBusy(id)) settleLater(deps, id)
   else await deps.changes(id, () => removeUnstored(deps, id))
@@ -89,13 +88,13 @@ const settle = async (deps: ReconcileDeps, when: Occasion, id: string, view: Pip
     await deps.engine.put(record.config, { create: true, stored: true })
     return start(deps, record, when)
   }
-  // What runs is left alone. This completes a replacement that was interrupted between database and engine.
+  // Completes a replacement that was interrupted between database and engine; a running pipeline is left as it is.
   await deps.engine.put(record.config, { create: false, stored: true }).catch(ignoreRunning)
-  // What the license refused was never requested from the engine.
+  // The engine does not know of starts that the license has refused.
   if (view.runtime.desired !== record.desired && !deps.unlicensed.has(id)) await deps.pipelines.setDesired(id, view.runtime.desired)
 }
 
-/** A triggered pipeline ends with the service that created it, unless an engine still plays it and has not given up. */
+/** A triggered pipeline ends with the service that has created it, unless an engine still runs it and it has not failed. */
 const isOrphaned = ({ config }: PipelineRecord, when: Occasion, view: PipelineView | undefined): boolean =>
   config.ephemeral && (when === 'service_start' || (when === 'engine_found' && view === undefined) || view?.runtime.phase === 'failed')
 
@@ -108,14 +107,14 @@ const removeUnstored = async (deps: ReconcileDeps, id: string): Promise<void> =>
   if ((await deps.pipelines.find(id)) === undefined) await deps.engine.remove(id, { force: true })
 }
 
-/** Starts a stored pipeline as the start of the service does: its source need not be there yet. */
+/** Starts a stored pipeline without waiting for its source, as at the start of the service. */
 export const startStored = async (deps: ReconcileDeps, id: string): Promise<void> => {
   const record = await findRecord(deps.pipelines, id)
   await deps.pipelines.setDesired(id, 'playing')
   await start(deps, { ...record, desired: 'playing' }, 'engine_restarted')
 }
 
-/** Starts what the license has refused, as far as it should still play; a failure is logged. Call it when the license has changed. */
+/** After a change of the license: starts the pipelines that it had refused and that are still to play; failures are logged. */
 export const startUnlicensed = async (deps: ReconcileDeps): Promise<void> => {
   const refused = [...deps.unlicensed]
   deps.unlicensed.clear()
@@ -139,7 +138,7 @@ const start = async (deps: ReconcileDeps, record: PipelineRecord, when: Occasion
     throw error
   })
   try {
-    // The engine retries with backoff by itself.
+    // The engine itself retries with backoff.
     await deps.engine.play(config.id, { wait: false })
   } finally {
     slot.release()

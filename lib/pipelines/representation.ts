@@ -30,13 +30,13 @@ export const represent = (record: PipelineRecord, view: PipelineView) => {
 export type PipelineRepresentation = ReturnType<typeof represent>
 
 /**
- * The ETag of a pipeline: changes with its configuration and geolocation, not with what the engine reports. Credentials are
- * masked in it too, since a hash of them could be guessed; `updated_at` changes with them.
+ * The ETag of a pipeline: changes with its configuration and geolocation, not with its state in the engine. Credentials are
+ * masked in it, since a hash of them could be guessed; `updated_at` changes with them.
  */
 export const etagOfPipeline = ({ state, klv, screenshots, runtime, ...configured }: PipelineRepresentation): Promise<string> =>
   etagOf(configured)
 
-/** The fields that depend on the configuration alone, cached because masking is the slowest part. */
+/** Fields that depend on the configuration alone, cached because masking is slow. */
 const shown = new WeakMap<PipelineConfig, ReturnType<typeof describeMedia>>()
 
 const media = (config: PipelineConfig) => {
@@ -62,7 +62,7 @@ const describeMedia = (config: PipelineConfig) => {
   return { source, encoding: config.encoding === null ? null : inOrder(config.encoding), ...output }
 }
 
-/** Optional fields that were not given stay absent: the source decides them. */
+/** Without optional fields that were not given: the source decides them. */
 const inOrder = ({ codec, bitrate, width, height, fps, quality }: Encoding) => ({
   codec,
   bitrate,

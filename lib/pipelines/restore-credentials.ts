@@ -17,7 +17,7 @@ export const restoreCredentials = (config: PipelineConfig, stored?: PipelineConf
   return { ...config, push, source: { ...config.source, uri: restore(config.source.uri, before, 'source.uri', maskUri) } }
 }
 
-/** Entries may have been moved, added or removed: the stored one is found by its masked form, first at the same place. */
+/** Entries may have been moved, added or removed: each is matched by its masked form, first at the same index. */
 const restorePush = (push: readonly PushTarget[], stored: readonly PushTarget[]): readonly PushTarget[] => {
   const left = new Set(stored)
   const take = (uri: string, candidates: readonly (PushTarget | undefined)[]): string | undefined => {

@@ -44,7 +44,7 @@ export const startScreenshots = async (deps: ScreenshotDeps, id: string, input: 
     return represent({ ...record, screenshots: schedule }, view)
   })
 
-/** Stops periodic screenshots; no effect when none run. */
+/** Stops periodic screenshots; no effect when there are none. */
 export const stopScreenshots = async (deps: ScreenshotDeps, id: string): Promise<PipelineRepresentation> =>
   deps.changes(id, async () => {
     const record = await findRecord(deps.pipelines, id)
@@ -75,7 +75,7 @@ export const listScreenshots = async ({ screenshots }: Pick<ScreenshotDeps, 'scr
 
 const withUrl = (file: ScreenshotFile) => ({ ...file, url: `${FILES_PATH}/${file.file}` })
 
-/** A file name from a path. NOT_FOUND unless it has the form of our names, which cannot lead out of the folder. */
+/** A file name from a path. NOT_FOUND unless it has the form of our names, which cannot leave the folder. */
 export const parseFile = (name: string | undefined): string => {
   if (!is(screenshotFileSchema, name)) throw screenshotNotFound()
   return name

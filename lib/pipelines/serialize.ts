@@ -8,7 +8,7 @@ export interface FoundPipeline extends AgedView {
   readonly record: PipelineRecord
 }
 
-/** The JSON around the only value that changes by itself while nothing runs. */
+/** The JSON of a pipeline at rest, around the only value that changes by itself. */
 interface Text {
   readonly record: PipelineRecord
   readonly before: string
@@ -20,7 +20,7 @@ const texts = new WeakMap<PipelineView, Text>()
 
 const AGE = '"last_frame_age_ms":'
 
-/** The JSON of a pipeline. Of one without a run it is made again only when its record or its view has changed. */
+/** The JSON of a pipeline; cached while it is at rest and neither record nor view changes. */
 export const serialize = (found: FoundPipeline): string => {
   const { record, view, agedMs } = found
   if (!isAtRest(view)) return JSON.stringify(represent(record, aged(found)))
@@ -37,7 +37,7 @@ const describe = (record: PipelineRecord, view: PipelineView): Text => {
   const json = JSON.stringify(represent(record, view))
   const ageMs = view.runtime.last_frame_age_ms
   if (ageMs === null) return { record, before: json, ageMs, after: '' }
-  // Inside of a string its quotes are escaped, so this is the field.
+  // Inside a string the quotes are escaped, so this is the field.
   const begin = json.indexOf(AGE) + AGE.length
   return { record, before: json.slice(0, begin), ageMs, after: json.slice(begin + String(ageMs).length) }
 }

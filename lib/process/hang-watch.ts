@@ -1,18 +1,17 @@
 import { url as debuggerUrl } from 'node:inspector'
 import { Worker } from 'node:worker_threads'
 
-/** Nothing that engine or API do keeps their thread for long; a statement waits 5 s for a lock of the database. */
+/** The longest legitimate stop of the event loop is a statement that waits 5 s for a lock of the database. */
 const HANGS_AFTER_MS = 20_000
-/** A process in which nothing happens has to sleep well. */
+/** Rare, so that an idle process is not woken often. */
 const BEAT_MS = 5000
-/** The thread that watches needs little. */
 const RESOURCES = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1 } as const
 
 /**
- * Kills this process when its event loop stands still for 20 s, so that whatever has started it starts another; the children of an
- * engine die with it. For an engine or an API that runs by itself: the API process replaces its own engine. A debugger may stop the
- * process for as long as it likes. systemd's own watchdog wants a datagram socket (sd_notify(3)), which Node.js does not have, and
- * would not help in a container.
+ * Kills this process when its event loop stands still for 20 s, so that its supervisor starts another; the children of an engine die
+ * with it. For an engine or an API that runs by itself: the API process replaces its own engine. A process that a debugger has stopped
+ * is not killed. systemd's watchdog needs a datagram socket (sd_notify(3)), which Node.js does not have, and does not exist in
+ * containers.
  */
 export const endWhenHanging = (name: 'api' | 'engine'): void => {
   const beats = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT))
@@ -28,8 +27,8 @@ export const endWhenHanging = (name: 'api' | 'engine'): void => {
 }
 
 /**
- * Runs in a thread of its own. It counts its own beats: a host that slept, or a process that was stopped as a whole, does not hang. The
- * line is written by yet another thread, since a log that takes nothing may be what the process hangs at.
+ * Runs in a thread of its own and counts its own beats, so that a suspended host or a stopped process is not taken for one that hangs.
+ * The line is written asynchronously, by another thread: the process may hang because its log accepts nothing.
  */
 const WATCH = `
   const { write } = require('node:fs')

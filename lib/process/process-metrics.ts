@@ -1,12 +1,12 @@
 import { Counter, collectDefaultMetrics, type Registry } from 'prom-client'
 
-/** No timer fires within this time: about 24 days, milliseconds. */
+/** The longest timer of Node.js, about 24 days, milliseconds. */
 const NEVER_MS = 2 ** 31 - 1
 
 /**
  * The metrics of a Node.js process as prom-client has them, except those of its event loop monitor, which wakes the process a
- * hundred times a second. Instead the event loop's own clock is read at each scrape: the rate of the active time is its utilization.
- * `readLoop`: time that the event loop has worked and waited so far, milliseconds.
+ * hundred times a second. Instead the event loop's own times are read at each scrape: the rate of the active time is its utilization.
+ * `readLoop`: times that the event loop was active and idle so far, milliseconds.
  */
 export const collectProcessMetrics = (
   registry: Registry,

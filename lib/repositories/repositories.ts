@@ -9,7 +9,7 @@ import type { PartialSettings } from '../schema/settings.ts'
 
 /** A stored pipeline with its state. */
 export interface PipelineRecord extends Pipeline {
-  /** The state that was last requested; restored after the engine crashed. */
+  /** The state that was last requested; restored after a crash of the engine. */
   readonly desired: PipelineState
   /** The schedule of the periodic screenshots; null when they, or the pipeline, were stopped. */
   readonly screenshots?: ScreenshotSchedule | null

@@ -1,12 +1,12 @@
 import * as v from 'valibot'
 import { count, described } from './primitives.ts'
 
-/** A V4L2 node or one of udev's stable links to it; no other path of the host is allowed. */
+/** A V4L2 node, or a stable link of udev to it; other paths of the host are not allowed. */
 const DEVICE_PATH = /^\/dev\/(?:video\d{1,5}|v4l\/by-(?:id|path)\/[A-Za-z0-9_.:+@#=-]{1,255})$/
 
 export const isDevicePath = (path: string): boolean => DEVICE_PATH.test(path)
 
-/** Encodings a pipeline can take from a camera; `raw` stands for any uncompressed pixel format. */
+/** Encodings that a pipeline can read from a camera; `raw` stands for every uncompressed pixel format. */
 const CAMERA_KINDS = ['h264', 'h265', 'mjpeg', 'raw'] as const
 
 const pixels = v.pipe(v.number(), v.integer(), v.minValue(1))

@@ -19,7 +19,7 @@ export const parseCotUri = (uri: string): CotAddress | undefined => {
   return { protocol, host: host.replace(/^\[|\]$/g, ''), port: Number(port) }
 }
 
-const ADVICE = 'Use udp://host:port (an address of a multicast group too) or tcp://host:port, without user name, path or query; or null'
+const ADVICE = 'Use udp://host:port (multicast too) or tcp://host:port, without user name, path or query; or null'
 
 /** `settings.cot`. */
 export const cotSettingsSchema = v.strictObject({
@@ -30,11 +30,9 @@ export const cotSettingsSchema = v.strictObject({
         v.check((uri) => parseCotUri(uri) !== undefined, ADVICE),
       ),
     ),
-    v.description(
-      'Where Cursor on Target events are sent: udp://host:port, multicast too, or tcp://host:port; null: nowhere. Applies at once',
-    ),
+    v.description('Receiver of Cursor on Target events: udp://host:port, multicast too, or tcp://host:port; null: none. Applies at once'),
   ),
-  interval_ms: described(integerBetween(100, 60_000), 'Least time between two events of a pipeline, milliseconds; applies at once'),
+  interval_ms: described(integerBetween(100, 60_000), 'Minimum time between two events of a pipeline, milliseconds; applies at once'),
 })
 
 export type CotSettings = Readonly<v.InferOutput<typeof cotSettingsSchema>>

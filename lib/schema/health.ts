@@ -4,11 +4,14 @@ import { count, described } from './primitives.ts'
 const partStatus = v.picklist(['ok', 'unavailable'])
 
 export const healthSchema = v.object({
-  status: described(v.picklist(['ok', 'degraded']), 'degraded while engine or database is unavailable, or nothing can be changed'),
+  status: described(
+    v.picklist(['ok', 'degraded']),
+    'degraded while the engine or the database is unavailable, or the database is read-only',
+  ),
   engine: partStatus,
   database: described(
     v.picklist(['ok', 'read_only', 'unavailable']),
-    'read_only: pipelines are read and play, but nothing can be changed, as on a full disk; a change answers 503 and says why',
+    'read_only, as on a full disk: pipelines can be read and played, but changes answer 503 with the reason',
   ),
   uptime_seconds: count,
   pipelines: v.object({ total: count, playing: count }),

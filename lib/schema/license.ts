@@ -1,11 +1,11 @@
 import * as v from 'valibot'
 import { CODECS } from './pipeline.ts'
-import { integerBetween } from './primitives.ts'
+import { integerBetween, oneOf } from './primitives.ts'
 
 /** The license file. */
 export const licenseSchema = v.strictObject({
   licensee: v.pipe(v.string('Use a string'), v.minLength(1, 'Name the licensee'), v.maxLength(256, 'Use at most 256 characters')),
-  codecs: v.array(v.picklist(CODECS, `Use one of: ${CODECS.join(', ')}`), 'Use a list of codecs'),
+  codecs: v.array(oneOf(CODECS), 'Use a list of codecs'),
   max_streams: v.optional(v.nullable(integerBetween(0, 1000000)), null),
   expires: v.optional(
     v.nullable(
@@ -18,7 +18,7 @@ export const licenseSchema = v.strictObject({
   ),
 })
 
-/** What the license file says now. */
+/** The state of the license file. */
 export const licenseStateSchema = v.variant('status', [
   v.strictObject({ status: v.picklist(['unlimited', 'unreadable', 'expired']) }),
   v.strictObject({ status: v.literal('valid'), license: licenseSchema }),

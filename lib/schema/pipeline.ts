@@ -27,6 +27,7 @@ export const sourceSchema = v.strictObject({
   latency_ms: v.optional(described(integerBetween(0, 60000), 'Buffer against jitter, milliseconds'), 200),
 })
 
+const BOTH_SIZES = 'Use width and height together, or neither'
 const evenSize = v.pipe(integerBetween(16, 8192), v.multipleOf(2, 'Use an even number'))
 
 export const encodingSchema = v.pipe(
@@ -39,11 +40,11 @@ export const encodingSchema = v.pipe(
     quality: v.optional(described(integerBetween(1, 10), 'Encoder effort: 1 is the fastest preset, 10 the best quality'), 7),
   }),
   v.forward(
-    v.check((encoding) => encoding.height === undefined || encoding.width !== undefined, 'Use width and height together, or neither'),
+    v.check(({ width, height }) => height === undefined || width !== undefined, BOTH_SIZES),
     ['width'],
   ),
   v.forward(
-    v.check((encoding) => encoding.width === undefined || encoding.height !== undefined, 'Use width and height together, or neither'),
+    v.check(({ width, height }) => width === undefined || height !== undefined, BOTH_SIZES),
     ['height'],
   ),
   v.metadata({ dependentRequired: { width: ['height'], height: ['width'] } }),
@@ -61,10 +62,8 @@ const OUTPUT_URI = /^rtsp:\/\/(\[[0-9a-fA-F:.]+\]|\d{1,3}(?:\.\d{1,3}){3}):(\d{1
 
 /** Splits an output address, undefined when it is not of the form `rtsp://<host>:<port>/<id>` with a port of 1024–65535. */
 export const parseOutputUri = (uri: string): OutputAddress | undefined => {
-  const match = OUTPUT_URI.exec(uri)
-  if (match === null) return undefined
-  const [, host = '', port = '', path = ''] = match
-  if (Number(port) < 1024 || Number(port) > 65535) return undefined
+  const [match, host = '', port, path = ''] = OUTPUT_URI.exec(uri) ?? []
+  if (match === undefined || Number(port) < 1024 || Number(port) > 65535) return undefined
   return { host: host.replace(/^\[|\]$/g, ''), port: Number(port), path }
 }
 
@@ -77,7 +76,7 @@ export const outputSchema = v.strictObject({
   ),
 })
 
-/** The output of a request: an empty object leaves the address to the service, as a request without output does. */
+/** The output of a request; an empty object is the same as none. */
 const requestedOutputSchema = v.pipe(
   described(v.partial(outputSchema), 'Address of the RTSP output; a port of SVC_OUTPUT_PORTS when absent'),
   v.transform(({ uri }) => (uri === undefined ? undefined : { uri })),
@@ -89,7 +88,7 @@ const pushSchema = v.pipe(
   v.array(pushTargetSchema, 'Use a list such as [{"uri":"srt://host:port"}]'),
   v.maxLength(MAX_PUSHES, `Use at most ${MAX_PUSHES} pushes`),
   v.check((targets) => {
-    // Two that differ in their credentials alone are the same as they are read; the mask stands for what is stored.
+    // Addresses that differ only in their credentials are equal when masked.
     const uris = targets.flatMap(({ uri }) => (uri.includes(MASK) ? [] : [uri]))
     return new Set(uris).size === uris.length
   }, 'Use each address once'),
@@ -110,10 +109,7 @@ export const geolocationSchema = v.strictObject({
 
 /** Read-only fields; ignored, so that a client can send back what it read. */
 const ignored = v.optional(
-  v.pipe(
-    v.unknown(),
-    v.metadata({ readOnly: true, description: 'Ignored in requests, so that a pipeline can be sent back as it was read' }),
-  ),
+  described(v.pipe(v.unknown(), v.metadata({ readOnly: true })), 'Ignored in requests, so that a pipeline can be sent back as it was read'),
 )
 const readOnlyEntries = {
   state: ignored,
@@ -125,7 +121,7 @@ const readOnlyEntries = {
   updated_at: ignored,
 }
 
-/** Fields of an answer that a request may have and that do nothing there. */
+/** Fields of an answer that are ignored in a request. */
 export const READ_ONLY_FIELDS: ReadonlySet<string> = new Set(Object.keys(readOnlyEntries))
 
 const commonEntries = {
@@ -177,11 +173,11 @@ export const pipelineSchema = v.pipe(
   ),
 )
 
-/** The options of the body of replace: the id is in the path, so the body may leave it out. */
+/** The id is in the path, so the body of replace may leave it out. */
 export const simpleReplacementSchema = v.partial(simplePipelineSchema, ['id'])
 export const advancedReplacementSchema = v.partial(advancedPipelineSchema, ['id'])
 
-/** Body of replace, before the id of the path is added to it. */
+/** Body of replace, before the id of the path is added. */
 export const pipelineReplacementSchema = v.variant('mode', [simpleReplacementSchema, advancedReplacementSchema])
 
 /** Body of PATCH. */
@@ -195,7 +191,6 @@ export const pipelineFilterSchema = v.strictObject({
   on_demand: v.optional(
     v.pipe(
       oneOf(['true', 'false']),
-      // A query carries it as text.
       v.metadata({ type: 'boolean', enum: undefined, description: 'Only on-demand pipelines (true) or only others (false)' }),
       v.transform((value) => value === 'true'),
     ),
@@ -300,7 +295,6 @@ export interface PipelineView {
   readonly revision: number
 }
 
-/** Phases without a run: the engine changes nothing by itself, so each change has an event, and counters stand still. */
-const AT_REST: ReadonlySet<Phase> = new Set(['idle', 'failed'])
-
-export const isAtRest = ({ runtime }: { readonly runtime: Pick<Runtime, 'phase'> }): boolean => AT_REST.has(runtime.phase)
+/** Phases without a run: counters do not change, and every other change has an event. */
+export const isAtRest = ({ runtime: { phase } }: { readonly runtime: Pick<Runtime, 'phase'> }): boolean =>
+  phase === 'idle' || phase === 'failed'

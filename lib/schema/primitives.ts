@@ -38,5 +38,7 @@ export const numberBetween = (least: number, most: number) =>
 /** A schema with its description in the API document, which names the unit. */
 export const described = <const S extends v.GenericSchema>(schema: S, description: string) => v.pipe(schema, v.description(description))
 
+export type Immutable<T> = T extends object ? { readonly [K in keyof T]: Immutable<T[K]> } : T
+
 /** ISO 8601 UTC with milliseconds, as every time of the API. */
 export const time = v.pipe(v.string(), v.isoTimestamp())

@@ -19,7 +19,7 @@ const pushViewSchema = v.object({
   uri: described(v.string(), 'Address of the receiver; credentials are masked (***)'),
   state: described(
     v.picklist(PUSH_STATES),
-    'idle: the pipeline does not play; sending: the receiver takes the video; waiting: for the next attempt, after last_error',
+    'idle: the pipeline does not play; sending: the receiver accepts the video; waiting: for the next attempt, after last_error',
   ),
   since: described(time, 'When the state began'),
   last_error: described(v.nullable(lastErrorSchema), 'Why it last did not connect or was disconnected; without credentials'),
@@ -99,9 +99,9 @@ export const validationSchema = v.object({
   valid: v.literal(true),
   launch: described(
     v.string(),
-    'The gst-launch-1.0 line, credentials masked, ready to paste. The engine reads an RTSP source without encoding itself where it can, and uses the line where it cannot',
+    'The gst-launch-1.0 line, credentials masked, ready to paste. The engine itself reads an RTSP source without encoding where it can; otherwise it runs this line',
   ),
   unchanged: v.optional(
-    described(v.boolean(), 'Whether this is what is stored under the id, credentials included; absent when nothing is stored'),
+    described(v.boolean(), 'Whether this equals the stored pipeline, credentials included; absent when none has this id'),
   ),
 })

@@ -29,7 +29,7 @@ export const screenshotFileSchema = v.pipe(
   v.description('Name of a file: <pipeline id>_<yyyymmddThhmmssSSSZ>.jpg'),
 )
 
-/** There is no file of this name, or none could have it. */
+/** For a file that does not exist, and a name that no file can have. */
 export const screenshotNotFound = (): ApiError =>
   new ApiError('NOT_FOUND', 'There is no such screenshot. Use a file name from the list of files.')
 
@@ -38,7 +38,7 @@ const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d
 /** Query of the list of files. */
 export const screenshotListSchema = v.strictObject({
   pipeline_id: v.optional(pipelineIdSchema),
-  limit: v.optional(integerInQuery(1, MAX_LISTED, 'Most files in the answer')),
+  limit: v.optional(integerInQuery(1, MAX_LISTED, 'Maximum number of files in the answer')),
   before: v.optional(
     v.pipe(
       v.string(),

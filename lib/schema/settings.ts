@@ -1,9 +1,9 @@
 import * as v from 'valibot'
 import { MASK } from '../redact.ts'
 import { cotSettingsSchema } from './cot.ts'
-import { described, integerBetween } from './primitives.ts'
+import { described, integerBetween, oneOf } from './primitives.ts'
 
-/** Elements that read or write files, open file descriptors or run programs: never allowed in advanced pipelines. */
+/** Elements that read or write files, open file descriptors or run programs; never allowed in advanced pipelines. */
 export const DENIED_ELEMENTS: readonly string[] = [
   'filesrc',
   'filesink',
@@ -39,7 +39,7 @@ export const DENIED_ELEMENTS: readonly string[] = [
 
 const READER_AUTHENTICATION = ['none', 'password'] as const
 
-/** What a quoted text of Digest and the user name of Basic can carry. */
+/** What fits into a quoted string of Digest and the user name of Basic. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the point
 const READER_USERNAME = /^[^\u0000-\u001f\u007f:"\\]{1,64}$/
 
@@ -52,7 +52,7 @@ const ENCODER_PREFERENCES = ['auto', 'software', 'hardware'] as const
 export const settingsSchema = v.strictObject({
   start_timeout_seconds: described(
     integerBetween(1, MAX_START_TIMEOUT_SECONDS),
-    'Longest time from a start to the first media, seconds; applies from the next start',
+    'Maximum time from a start to the first media, seconds; applies from the next start',
   ),
   stall_timeout_seconds: described(
     integerBetween(2, 300),
@@ -63,7 +63,7 @@ export const settingsSchema = v.strictObject({
       integerBetween(50, 60000),
       'Delay before the first restart, milliseconds; doubles with each restart, and is then up to 25 % shorter at random',
     ),
-    max_delay_seconds: described(integerBetween(1, 3600), 'Longest delay between two restarts, seconds'),
+    max_delay_seconds: described(integerBetween(1, 3600), 'Maximum delay between two restarts, seconds'),
     give_up_after_seconds: described(
       v.nullable(integerBetween(1, 31536000)),
       'A pipeline whose source is unavailable for this time fails, seconds; null: never',
@@ -87,19 +87,16 @@ export const settingsSchema = v.strictObject({
       integerBetween(1, 86400),
       'A triggered pipeline whose source is unavailable for this time is removed, seconds',
     ),
-    max_ephemeral: described(integerBetween(1, 1000), 'Most triggered pipelines at one time'),
+    max_ephemeral: described(integerBetween(1, 1000), 'Maximum number of triggered pipelines'),
   }),
   encoder: v.strictObject({
     preference: described(
-      v.picklist(ENCODER_PREFERENCES, `Use one of: ${ENCODER_PREFERENCES.join(', ')}`),
+      oneOf(ENCODER_PREFERENCES),
       'auto: a hardware encoder that passed its test, otherwise software; applies from the next start of a pipeline',
     ),
   }),
   advanced: v.strictObject({
-    enabled: described(
-      v.boolean(),
-      'Whether advanced pipelines can be created and started; those that play continue until their next start',
-    ),
+    enabled: described(v.boolean(), 'Whether advanced pipelines can be created and started; playing ones continue'),
     denied_elements: v.pipe(
       v.array(v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,64}$/, 'Use the name of a GStreamer element'))),
       v.maxLength(1000, 'Use at most 1000 elements'),
@@ -109,28 +106,28 @@ export const settingsSchema = v.strictObject({
     ),
   }),
   readers: v.strictObject({
-    max_per_pipeline: described(integerBetween(1, 10000), 'Most readers of one pipeline, over RTSP and of live video over HTTP'),
+    max_per_pipeline: described(integerBetween(1, 10000), 'Maximum number of readers of a pipeline, over RTSP and of live video over HTTP'),
     authentication: described(
-      v.picklist(READER_AUTHENTICATION, `Use one of: ${READER_AUTHENTICATION.join(', ')}`),
-      'none: whoever reaches an output may read it; password: readers need the user name and the password. Applies at once',
+      oneOf(READER_AUTHENTICATION),
+      'none: readers need no password; password: they need the user name and the password. Applies at once',
     ),
     username: v.pipe(
-      v.string('Use a text'),
+      v.string('Use a string'),
       v.regex(READER_USERNAME, 'Use 1 to 64 characters without control characters, colons, quotation marks and backslashes'),
       v.description('User name of the RTSP readers, 1 to 64 characters'),
     ),
-    password: described(v.nullable(v.string('Use a text or null')), READER_PASSWORD),
+    password: described(v.nullable(v.string('Use a string or null')), READER_PASSWORD),
   }),
   cot: cotSettingsSchema,
 })
 
 const { entries } = settingsSchema
 
-/** The mask keeps the password that is stored. */
+/** The mask stands for the stored password. */
 const newPassword = described(
   v.nullable(
     v.pipe(
-      v.string('Use a text or null'),
+      v.string('Use a string or null'),
       v.check((password) => password === MASK || password.length >= 8, 'Use at least 8 characters'),
       v.maxLength(128, 'Use at most 128 characters'),
     ),

@@ -11,7 +11,7 @@ const pathSchema = v.pipe(
   v.string('Use a string'),
   v.maxLength(1024, 'Use at most 1024 characters'),
   v.check((path) => !CONTROL.test(path), 'Use a path without control characters'),
-  // A URL or a query could carry credentials into ids, addresses and logs.
+  // A URL or a query could bring credentials into ids, addresses and logs.
   v.check((path) => !path.includes('://'), 'Use the path of the stream on the media server, not its address'),
   v.check((path) => !path.includes('?'), 'Use the path without a query'),
   // Clients remove dot segments from a URL (RFC 3986 section 5.2.4).
@@ -59,7 +59,7 @@ export const triggerAnswerSchema = v.object({ status: v.literal('ok'), pipelineI
 
 export type TriggerAnswer = Readonly<v.InferOutput<typeof triggerAnswerSchema>>
 
-/** A path without the characters that an id cannot have; separators and dots are removed, not replaced. */
+/** A path without the characters that an id cannot have; they are removed, not replaced. */
 const derivedId = (path: string): string => path.replace(/[^a-zA-Z0-9_-]/g, '')
 
 /** The configuration of a triggered pipeline: 1080p30 H.264 for every source, with its KLV. */
@@ -76,7 +76,6 @@ export const triggeredConfig = ({ id, path }: Trigger, mediaServer: MediaServer)
 })
 
 /**
- * Percent-encodes only what RFC 3986 section 3.3 does not allow in a path: some RTSP servers treat `%40` and `@` as
- * different.
+ * Percent-encodes only what RFC 3986 section 3.3 does not allow in a path: for some RTSP servers `%40` and `@` differ.
  */
 const encodePath = (path: string): string => path.replace(/[^A-Za-z0-9\-._~!$&'()*+,;=:@/]+/g, encodeURIComponent)

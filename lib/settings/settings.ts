@@ -23,13 +23,13 @@ export interface SettingsDeps {
 /** Key in the queue of changes; no pipeline id has a blank. */
 const QUEUE = ' settings'
 
-/** All settings as the engine needs them, with the password of readers: the defaults with the stored changes. */
+/** All settings, for the engine: the defaults with the stored changes, with the password of readers. */
 export const readSettings = async (settings: SettingsRepository): Promise<Settings> =>
   withChanges(DEFAULT_SETTINGS, usable(await settings.read()))
 
 /**
- * The stored fields that this program refuses, since another version of it has stored them; their defaults are used. Not those that
- * protect: the defaults of `readers` and `advanced` would open what was closed.
+ * The stored fields that this version refuses because another version has stored them; their defaults are used. Not those of `readers`
+ * and `advanced`, whose defaults protect less.
  */
 export const refusedFields = (stored: PartialSettings): readonly string[] => {
   const { issues = [] } = v.safeParse(settingsPatchSchema, stored)
@@ -56,13 +56,13 @@ export const maskSettings = (settings: Settings): Settings => ({
   readers: { ...settings.readers, password: settings.readers.password === null ? null : MASK },
 })
 
-/** The ETag of settings with the password of readers. It is a hash with the API key: nobody without the key can guess the password from it. */
+/** The ETag of settings with the password of readers. The API key is part of the hash, so that the password cannot be guessed from it. */
 export const etagOfSettings = ({ apiKey }: Pick<SettingsDeps, 'apiKey'>, settings: Settings): Promise<string> =>
   etagOf({ settings, apiKey })
 
 /**
- * Changes the given fields and answers all settings, as the engine needs them; sends them there before it stores them.
- * PRECONDITION_FAILED after another change.
+ * Changes the given fields and returns all settings, for the engine, which gets them before they are stored. PRECONDITION_FAILED after
+ * another change.
  */
 export const changeSettings = async (deps: SettingsDeps, input: unknown, ifMatch: string | null = null): Promise<Settings> => {
   const patch = validate(settingsPatchSchema, input, 'settings record')
@@ -83,7 +83,7 @@ export const changeSettings = async (deps: SettingsDeps, input: unknown, ifMatch
   })
 }
 
-/** Sends the engine what the database holds after a change that failed: it may have made it, and its answer was lost. */
+/** Sends the stored settings after a failed change: the engine or the database may have made it, and the answer was lost. */
 const restore = async ({ settings, engine, log }: SettingsDeps, before: Settings): Promise<void> => {
   try {
     await engine.configure(await readSettings(settings).catch(() => before))
@@ -92,11 +92,11 @@ const restore = async ({ settings, engine, log }: SettingsDeps, before: Settings
   }
 }
 
-/** A client may send settings back as it read them: the mask stands for the stored password. */
+/** A client may send settings back as it has read them; the mask stands for the stored password. */
 const restorePassword = (patch: PartialSettings, stored: PartialSettings): PartialSettings => {
   if (patch.readers?.password !== MASK) return patch
   const password = stored.readers?.password ?? null
-  if (password === null) throw passwordIssue(`No password is stored that ${MASK} could keep; send the real one`)
+  if (password === null) throw passwordIssue(`No password is stored that ${MASK} could stand for; send the real one`)
   return { ...patch, readers: { ...patch.readers, password } }
 }
 

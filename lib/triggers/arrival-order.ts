@@ -1,11 +1,11 @@
-/** Most keys remembered; needed only for requests whose credentials are being checked right now. */
+/** Most keys remembered; only requests whose credentials are being checked need them. */
 const MAX_KEYS = 1000
 
-/** Restores the order of arrival: requests are admitted out of order because their credentials are checked in parallel. */
+/** Restores the order of arrival, which the parallel check of credentials changes. */
 export const createArrivalOrder = () => {
   const latest = new Map<string, { readonly action: string; readonly arrivedAt: number }>()
   return {
-    /** False when a request that arrived later (monotonic milliseconds) and asks for the opposite was already accepted. */
+    /** False when a request for the opposite that arrived later (monotonic milliseconds) was accepted already. */
     take(key: string, action: string, arrivedAt: number): boolean {
       const last = latest.get(key)
       if (last !== undefined && last.arrivedAt > arrivedAt) return last.action === action

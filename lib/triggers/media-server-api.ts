@@ -2,24 +2,24 @@ import * as v from 'valibot'
 import { messageOf } from '../errors.ts'
 import { percentDecoded } from '../uri/percent-decoded.ts'
 
-/** What the API of a MediaMTX lists at one time. */
+/** The path list of a MediaMTX. */
 export interface PathListing {
   /** Every path with media, and since when, as the server writes it. */
   readonly available: ReadonlyMap<string, string | null>
-  /** It came in several parts, between which a path may have changed its place. */
+  /** It came in several pages; a path may have moved from one to another meanwhile. */
   readonly inParts: boolean
-  /** It was not read to its end: what is not in it may be there. */
+  /** It was not read to its end. */
   readonly isCut: boolean
 }
 
 export interface MediaServerApi {
   /** Address for logs, without credentials. */
   readonly address: string
-  /** Reads all pages of the path list, up to 10,000 paths. Throws when the server does not answer, in time and as documented; never with a credential. */
+  /** Reads up to 10,000 paths. Throws, without credentials, when the server does not answer in time or as documented. */
   list(signal: AbortSignal): Promise<PathListing>
 }
 
-/** For the whole list. Milliseconds. */
+/** For the whole list, milliseconds. */
 const ANSWER_WITHIN_MS = 5000
 const PATHS_PER_PAGE = 1000
 /** Ten times as many paths as there can be triggered pipelines. */
@@ -31,19 +31,19 @@ const time = v.nullish(v.string())
 
 const itemSchema = v.object({ name: v.string(), available: flag, online: flag, ready: flag, availableTime: time, readyTime: time })
 
-/** GET /v3/paths/list, as MediaMTX 1.x publishes it. Since 1.17 there are `available` and `online` besides `ready`, which is deprecated. */
+/** GET /v3/paths/list of MediaMTX 1.x. Since 1.17 there are `available` and `online`; `ready` is deprecated. */
 const pageSchema = v.object({
   pageCount: v.optional(v.number(), 1),
-  // Required: an answer without it is not a list without paths. Each path becomes work, so no more of them than were asked for.
+  // Required: an answer without it is not an empty list. Each path becomes work, so no more than requested.
   items: v.nullable(v.pipe(v.array(v.unknown()), v.maxLength(PATHS_PER_PAGE), v.array(itemSchema))),
 })
 
 type Item = NonNullable<v.InferOutput<typeof pageSchema>['items']>[number]
 
-/** Readable (`available`, before `ready`), and from its own source: a path that is always available has media of its own without one. */
+/** Readable, and from its own source: a path that is always available has substitute media while its source is away. */
 const isAvailable = ({ available, online, ready }: Item): boolean => (available ?? ready ?? online) === true && online !== false
 
-/** The API at `url`, whose user name and password are sent as Basic authentication and shown nowhere. */
+/** The API at `url`; its user name and password are sent as Basic authentication and never shown. */
 export const createMediaServerApi = (url: string, fetch: typeof globalThis.fetch = globalThis.fetch): MediaServerApi => {
   const base = new URL(url)
   const { username, password } = base
@@ -101,18 +101,18 @@ export const createMediaServerApi = (url: string, fetch: typeof globalThis.fetch
 }
 
 const REFUSALS: Readonly<Record<number, string>> = {
-  401: 'The API of the media server wants other credentials. Put them into SVC_MEDIA_SERVER_API, as in http://user:password@host:9997.',
-  403: 'The API of the media server refuses this host. Allow it the action api (authInternalUsers of mediamtx.yml).',
-  404: 'The media server has no path list here. Use MediaMTX 1.0 or later, and the address of its API.',
+  401: 'The API of the media server rejects the credentials. Set them in SVC_MEDIA_SERVER_API, as in http://user:password@host:9997.',
+  403: 'The API of the media server rejects this host. Permit the action api for it (authInternalUsers of mediamtx.yml).',
+  404: 'There is no path list of MediaMTX at this address. Use the address of its API, and MediaMTX 1.0 or later.',
 }
 
-/** fetch says only that it failed; the reason is in its cause. */
+/** The reason of a failed fetch is in its cause. */
 const problemOf = (error: unknown): string => {
-  if (v.isValiError(error) || error instanceof SyntaxError) return 'The answer of the media server is no path list of MediaMTX.'
+  if (v.isValiError(error) || error instanceof SyntaxError) return 'The answer of the media server is not a path list of MediaMTX.'
   return error instanceof Error && error.cause !== undefined ? messageOf(error.cause) : messageOf(error)
 }
 
-/** Of a URL, where they are percent-encoded. */
+/** User name and password come from a URL, so they are percent-encoded. */
 const basic = (username: string, password: string): string => {
   const bytes = new TextEncoder().encode(`${percentDecoded(username)}:${percentDecoded(password)}`)
   return `Basic ${btoa(String.fromCharCode(...bytes))}`

@@ -15,9 +15,9 @@ interface TriggersDeps extends CreateDeps {
 
 type Query = Readonly<Record<string, unknown>>
 
-/** Pipelines for the streams of a media server, each as long as its stream. `arrivedAt`: arrival of the call, monotonic milliseconds. */
+/** Pipelines for the streams of a media server, which live as long as their stream. `arrivedAt`: arrival of the call, monotonic milliseconds. */
 export interface Triggers {
-  /** A stream was published: answers when its pipeline plays; otherwise throws and leaves no pipeline. */
+  /** A stream was published: resolves when its pipeline plays; otherwise throws and leaves no pipeline. */
   publish(query: Query, arrivedAt: number): Promise<TriggerAnswer>
   /** A stream ended: removes its pipeline, also one that is still starting. */
   unpublish(query: Query, arrivedAt: number): Promise<TriggerAnswer>
@@ -111,7 +111,7 @@ const start = async (deps: TriggersDeps, takeSlot: TakeTriggerSlot, trigger: Tri
   }
 }
 
-/** Publishes a known stream again: starts its pipeline unless it plays, and removes the pipeline when that fails. */
+/** A known stream was published again: starts its pipeline unless it plays, and removes it when that fails. */
 const resume = async (deps: TriggersDeps, record: PipelineRecord, { id, path }: Trigger): Promise<void> => {
   if (record.trigger_path === null) throw notTriggered(id)
   if (record.trigger_path !== path) throw otherPath(id, record.trigger_path)
@@ -120,7 +120,7 @@ const resume = async (deps: TriggersDeps, record: PipelineRecord, { id, path }: 
   const slot = await deps.licensing.takeSlot(record.config)
   try {
     if (view === undefined) await deps.engine.put(record.config, { create: true, stored: true })
-    // The stream is available now: stop, so that play does not wait for the retry delay.
+    // The stream is available now; after a stop, play does not wait for the retry delay.
     if (view?.runtime.phase === 'reconnecting') await deps.engine.stop(id)
     await deps.engine.play(id, { wait: true })
     await deps.pipelines.setDesired(id, 'playing')
@@ -171,7 +171,7 @@ const discard = async (deps: TriggersDeps, id: string): Promise<void> => {
   await deps.pipelines.remove(id)
 }
 
-/** An engine whose `play` ends when the signal aborts; nothing is left of the start when `play` has rejected. */
+/** An engine whose `play` rejects when the signal aborts, after it has removed the pipeline. */
 const cancellable = (engine: Engine, signal: AbortSignal): Engine => ({
   ...engine,
   play: async (id, options) => {

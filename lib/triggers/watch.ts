@@ -9,54 +9,54 @@ import type { Triggers } from './triggers.ts'
 interface WatchDeps {
   readonly api: MediaServerApi
   readonly triggers: Triggers
-  /** The paths that count. */
+  /** The paths that are watched. */
   readonly paths: RegExp
   readonly log: Log
-  /** Ends the watch; what was published stays. */
+  /** Ends the watch; published pipelines stay. */
   readonly signal: AbortSignal
   readonly pace?: Pace
 }
 
 /** Milliseconds. */
 interface Pace {
-  /** Between two polls. */
+  /** Time between two polls. */
   readonly pollMs: number
-  /** Before a stream is published again; doubles up to twelve times as long. */
+  /** Time before a stream is published again; doubles up to twelve times this. */
   readonly retryMs: number
 }
 
 export interface Watch {
-  /** A pipeline of a stream that is still there was removed: it is published again after a while. */
+  /** Publishes a stream again, after a pause, when its pipeline was removed. */
   onEvent(event: EngineEvent): void
-  /** Settles when the signal has aborted and nothing is under way any more; never rejects. */
+  /** Resolves after the signal has aborted and all work has ended. */
   readonly ended: Promise<void>
 }
 
-/** A hook of MediaMTX too waits 5 s before it runs again. */
+/** MediaMTX, too, waits 5 s before it runs a hook again. */
 const PACE: Pace = { pollMs: 1000, retryMs: 5000 }
 const LONGEST_RETRY = 12
 
 const CUT_ADVICE =
-  'It lists more paths than are read, so no stream counts as ended: their pipelines are removed when they have given up. Use the hooks, or another server for other streams.'
+  'The list has more paths than are read, so no stream counts as ended; a pipeline is removed after triggers.give_up_after_seconds. Use the hooks, or a second media server.'
 
-/** A path with media, from the poll that sees it first to the one that misses it. */
+/** A path with media, from the first poll that lists it until one does not. */
 interface Stream {
   since: string | null
-  /** When the newest poll that saw it began, monotonic milliseconds: the arrival of what is asked for it. */
+  /** Begin of the newest poll that lists it, monotonic milliseconds; the arrival time of its publishes. */
   seenAt: number
-  /** It was not in the last list, which came in parts. */
+  /** Not in the last list, which came in parts. */
   missed: boolean
-  /** The pipelines that it is published as. */
+  /** The ids of its pipelines. */
   ids: readonly string[]
   readonly gone: AbortController
-  /** Ends a wait: the pipeline was removed, or the path was published anew. */
+  /** Ends a wait: the pipeline was removed, or the path was published again. */
   wake: (reason: 'removed' | 'published') => void
 }
 
 /**
- * Polls the path list of a media server, and publishes and unpublishes its streams as its hooks would with the trigger endpoints; both
- * may be used side by side. While the list cannot be read nothing changes: a media server that does not answer may still send its
- * streams, and pipelines whose source has gone are removed after `triggers.give_up_after_seconds`.
+ * Polls the path list of a media server, and publishes and unpublishes its streams as its hooks do through the trigger endpoints; both
+ * can be used together. While the list cannot be read nothing changes: the server may still send its streams, and pipelines whose
+ * source has gone are removed after `triggers.give_up_after_seconds`.
  */
 export const watchMediaServer = (deps: WatchDeps): Watch => {
   const { signal } = deps
@@ -75,7 +75,7 @@ export const watchMediaServer = (deps: WatchDeps): Watch => {
       if (known !== undefined) refresh(known, since, seenAt)
       else begin(keepPublished(deps, path, addStream(streams, path, since, seenAt)))
     }
-    // A stream that was not read may still be sent.
+    // A stream that is not in the part that was read may still be there.
     if (isCut) return
     for (const [path, stream] of streams) {
       if (available.has(path)) continue
@@ -125,7 +125,7 @@ const poll = async (
       log.warn('media_server_not_watched', {
         url: api.address,
         error: listing,
-        advice: 'Its pipelines are kept; the watch goes on when it answers.',
+        advice: 'Its pipelines are kept. The watch continues when it answers.',
       })
       state = 'lost'
     }
@@ -147,7 +147,7 @@ const refresh = (stream: Stream, since: string | null, seenAt: number): void => 
   if (isNew) stream.wake('published')
 }
 
-/** Publishes a stream, again after a failure, and whenever its pipeline was removed or the path published anew, until it is gone. */
+/** Publishes a stream until it is gone: again after a failure, and when its pipeline was removed or the path published again. */
 const keepPublished = async ({ triggers, log, pace: { retryMs } = PACE }: WatchDeps, path: string, stream: Stream): Promise<void> => {
   const backoff = new Backoff()
   const limits = { initial_delay_ms: retryMs, max_delay_seconds: (LONGEST_RETRY * retryMs) / 1000 }
@@ -163,14 +163,14 @@ const keepPublished = async ({ triggers, log, pace: { retryMs } = PACE }: WatchD
       lastFailure = messageOf(failure)
       log.warn('stream_not_published', { path, error: lastFailure })
     }
-    // Nothing but another path would help.
+    // A path that is not valid stays so.
     const isFinal = failure === undefined || hasCode(failure, 'VALIDATION_ERROR')
     const reason = await woken(stream, isFinal ? undefined : backoff.next(limits))
     if (reason === 'removed') await pause(backoff.next(limits), gone)
   }
 }
 
-/** Under the ids that hooks have given it, if any. */
+/** Publishes under the ids that hooks have given, if any. */
 const publish = async (triggers: Triggers, path: string, stream: Stream): Promise<void> => {
   const known = await triggers.idsOf(path)
   const queries = known.length === 0 ? [{ path }] : known.map((pipelineId) => ({ path, pipelineId }))
@@ -189,7 +189,7 @@ const unpublish = async ({ triggers, log }: WatchDeps, path: string, { ids }: St
   }
 }
 
-/** Waits until the stream is woken or gone, or so many milliseconds have passed; a removal ends no such pause. */
+/** Waits until the stream is woken or gone, or `ms` milliseconds have passed; with `ms`, a removal does not wake. */
 const woken = async (stream: Stream, ms: number | undefined): Promise<'removed' | 'published' | undefined> => {
   const { signal } = stream.gone
   const ending = new AbortController()

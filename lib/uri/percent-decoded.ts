@@ -1,4 +1,4 @@
-/** A text of a URI without its percent-encoding. A percent sign that encodes nothing was not meant as one: the text stays as it is. */
+/** A part of a URI without its percent-encoding; unchanged when the encoding is not valid. */
 export const percentDecoded = (text: string): string => {
   try {
     return decodeURIComponent(text)

@@ -11,12 +11,12 @@ export interface StreamAddress {
   readonly query: URLSearchParams
 }
 
-/** The parts of an address; empty texts for what it does not have. */
+/** The parts of an address; missing parts are empty. */
 export const streamAddressOf = (uri: string): StreamAddress => {
   const [, scheme = '', host = '', port = '', path = '', query] = ADDRESS.exec(uri) ?? []
   return { scheme: scheme.toLowerCase(), host: host.replace(/^\[|\]$/g, ''), port, path, query: new URLSearchParams(query) }
 }
 
-/** Whether it is SRT that waits for its peer, and so needs no host. */
+/** Whether it is an SRT listener, which needs no host. */
 export const isListener = ({ scheme, query }: Pick<StreamAddress, 'scheme' | 'query'>): boolean =>
   scheme === 'srt' && query.get('mode') === 'listener'

@@ -160,7 +160,7 @@ describe('a worker', () => {
     const { miniflare, origin } = await startWorker({ SVC_API_KEY: 'too-short' })
     onTestFinished(() => miniflare.dispose())
     const { details } = await (await fetch(`${origin}/svc/health`)).json()
-    expect(details.mistakes).toEqual(['SVC_API_KEY is not set right: use 16 to 512 printable ASCII characters without blanks'])
+    expect(details.mistakes).toEqual(['SVC_API_KEY is not valid: use 16 to 512 printable ASCII characters without blanks'])
   })
 
   it('reads its license from a variable', async () => {

@@ -21,7 +21,7 @@ describe('the path list of a media server', () => {
   })
 
   it('is refused with more paths on a page than were asked for', async () => {
-    await expect(listOf(() => ({ pageCount: 1, items: items(1001) }))).rejects.toThrow('no path list of MediaMTX')
+    await expect(listOf(() => ({ pageCount: 1, items: items(1001) }))).rejects.toThrow('not a path list of MediaMTX')
   })
 
   it('has an end, whatever the server says', async () => {
