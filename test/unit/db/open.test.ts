@@ -18,12 +18,33 @@ import type { PipelineRecord } from '../../../lib/repositories/repositories.ts'
 const PAGE_BYTES = 4096
 
 let folder = ''
-const url = () => `file:${join(folder, 'service.db')}`
+const file = () => join(folder, 'service.db')
+const url = () => `file:${file()}`
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'database-'))
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
+
+/** An open database; closed at the end of the test. */
+const open = async (options: { readonly url: string } = { url: url() }) => {
+  const database = await openDatabase(options)
+  onTestFinished(() => database.close())
+  return { database, pipelines: createPipelineRepository(database), settings: createSettingsRepository(database) }
+}
+
+/** A connection that migrates nothing; closed at the end of the test. */
+const connect = () => {
+  const client = createClient({ url: url() })
+  onTestFinished(() => client.close())
+  return client
+}
+
+const failureOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
 
 const simple: PipelineRecord = {
   config: {
@@ -63,125 +84,94 @@ const advanced: PipelineRecord = {
 
 describe('stored pipelines', () => {
   it('are read as they were stored, also after the file was closed', async () => {
-    const first = await openDatabase({ url: url() })
-    for (const record of [simple, advanced]) await createPipelineRepository(first).insert(record)
-    await first.close()
-    const second = await openDatabase({ url: url() })
-    const pipelines = createPipelineRepository(second)
+    const first = await open()
+    for (const record of [simple, advanced]) await first.pipelines.insert(record)
+    await first.database.close()
+    const { pipelines } = await open()
     expect(await pipelines.list()).toEqual([simple, advanced])
-    expect(await pipelines.find('adv')).toEqual(advanced)
-    expect(await pipelines.count()).toBe(2)
-    second.close()
+    expect([await pipelines.find('adv'), await pipelines.count()]).toEqual([advanced, 2])
   })
 
   it('are undefined when they do not exist', async () => {
-    const database = await openDatabase({ url: url() })
-    const pipelines = createPipelineRepository(database)
+    const { pipelines } = await open()
     expect(await pipelines.find('x')).toBeUndefined()
-    expect(await pipelines.remove('x')).toBe(false)
-    expect(await pipelines.setDesired('x', 'playing')).toBe(false)
+    expect([await pipelines.remove('x'), await pipelines.setDesired('x', 'playing')]).toEqual([false, false])
     expect(await pipelines.setGeolocation('x', null, 0)).toBe(false)
-    await database.close()
   })
 
   it('refuse a duplicate id with CONFLICT', async () => {
-    const database = await openDatabase({ url: url() })
-    const pipelines = createPipelineRepository(database)
+    const { pipelines } = await open()
     await pipelines.insert(simple)
     await expect(pipelines.insert({ ...simple, desired: 'playing' })).rejects.toMatchObject({ code: 'CONFLICT' })
     expect(await pipelines.list()).toEqual([simple])
-    await database.close()
   })
 
   it('are SERVICE_UNAVAILABLE without SQL in the message when the database is gone', async () => {
-    const database = await openDatabase({ url: url() })
+    const { database, pipelines } = await open()
     await database.close()
-    const error = await createPipelineRepository(database)
-      .list()
-      .catch((reason: unknown) => reason)
-    expect(error).toMatchObject({ code: 'SERVICE_UNAVAILABLE', message: expect.not.stringMatching(/select|sql/i) })
+    const message = expect.not.stringMatching(/select|sql/i)
+    await expect(pipelines.list()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE', message })
   })
 })
 
-describe('stored settings', () => {
-  it('are empty at first, then the last ones written', async () => {
-    const database = await openDatabase({ url: url() })
-    const settings = createSettingsRepository(database)
-    expect(await settings.read()).toEqual({})
-    await settings.write({ start_timeout_seconds: 5 }, 1)
-    await settings.write({ encoder: { preference: 'software' } }, 2)
-    expect(await settings.read()).toEqual({ encoder: { preference: 'software' } })
-    await database.close()
-  })
+it('stored settings are empty at first, then the last ones written', async () => {
+  const { settings } = await open()
+  expect(await settings.read()).toEqual({})
+  await settings.write({ start_timeout_seconds: 5 }, 1)
+  await settings.write({ encoder: { preference: 'software' } }, 2)
+  expect(await settings.read()).toEqual({ encoder: { preference: 'software' } })
 })
 
 describe('opening a database', () => {
   it('can be done by several processes at once on a new file', async () => {
-    const opened = await Promise.all(Array.from({ length: 5 }, () => openDatabase({ url: url() })))
-    for (const database of opened) {
-      expect(await createPipelineRepository(database).count()).toBe(0)
-      await database.close()
-    }
+    const opened = await Promise.all(Array.from({ length: 5 }, () => open()))
+    for (const { pipelines } of opened) expect(await pipelines.count()).toBe(0)
   })
 
   it('refuses a file that is not a database, with a message for the operator', async () => {
-    await writeFile(
-      join(folder, 'service.db'),
-      'this is a text file that is long enough to be looked at as a header of a database\n'.repeat(20),
-    )
-    await expect(openDatabase({ url: url() })).rejects.toThrow(/service\.db is damaged or not a database/)
+    await writeFile(file(), 'a text that is long enough for the header of a database\n'.repeat(30))
+    await expect(open()).rejects.toThrow(/service\.db is damaged or not a database/)
   })
 
   it('finds damage in any page of a file when it checks it', async () => {
-    const database = await openDatabase({ url: url() })
+    const { database } = await open()
     await database.close()
-    const file = join(folder, 'service.db')
-    const whole = await readFile(file)
-    await expect(checkDatabase({ url: url() }, async () => 'read')).resolves.toBe('read')
+    const whole = await readFile(file())
+    const check = () => checkDatabase({ url: url() }, async () => 'read')
+    await expect(check()).resolves.toBe('read')
     expect(whole.length).toBeGreaterThan(5 * PAGE_BYTES)
     for (let at = PAGE_BYTES; at < whole.length; at += PAGE_BYTES) {
-      await writeFile(file, Buffer.from(whole).fill(0xa5, at, at + 100))
-      await expect(checkDatabase({ url: url() }, async () => 'read')).rejects.toThrow(/service\.db is damaged/)
+      await writeFile(file(), Buffer.from(whole).fill(0xa5, at, at + 100))
+      await expect(check()).rejects.toThrow(/service\.db is damaged/)
     }
   })
 
   it('refuses a file that cannot be opened', async () => {
-    await expect(openDatabase({ url: `file:${join(folder, 'missing', 'service.db')}` })).rejects.toThrow(/cannot be opened/)
+    await expect(open({ url: `file:${join(folder, 'missing', 'service.db')}` })).rejects.toThrow(/cannot be opened/)
   })
 
   it('refuses a database of a newer program', async () => {
-    const client = createClient({ url: url() })
-    await migrate(client, [...MIGRATIONS, { version: MIGRATIONS.length + 1, name: 'future', sql: 'CREATE TABLE future (id INTEGER);' }])
-    client.close()
-    await expect(openDatabase({ url: url() })).rejects.toThrow(/version \d+.*newer/)
-  })
-
-  it('does not name the credentials of a server', async () => {
-    const error = await openDatabase({ url: 'http://user:secret@127.0.0.1:1', authToken: 'token-secret' }).catch(
-      (reason: unknown) => reason,
-    )
-    expect(String(error)).toContain('127.0.0.1:1')
-    expect(String(error)).not.toContain('secret')
+    const future = { version: MIGRATIONS.length + 1, name: 'future', sql: 'CREATE TABLE future (id INTEGER);' }
+    await migrate(connect(), [...MIGRATIONS, future])
+    await expect(open()).rejects.toThrow(/version \d+.*newer/)
   })
 })
 
 describe('a migration', () => {
   it('is rolled back when one of its statements fails, and can be repeated', async () => {
-    const client = createClient({ url: url() })
+    const client = connect()
     const broken = { version: 1, name: 'broken', sql: 'CREATE TABLE one (id INTEGER);\nCREATE TABLE one (id INTEGER);' }
     await expect(migrate(client, [broken])).rejects.toThrow(/version 1 \(broken\)/)
     await migrate(client, [{ ...broken, sql: 'CREATE TABLE one (id INTEGER);' }])
     expect((await client.execute('SELECT version, name FROM schema_migrations')).rows).toMatchObject([{ version: 1, name: 'broken' }])
-    client.close()
   })
 
   it('is applied once', async () => {
-    const client = createClient({ url: url() })
+    const client = connect()
     const step = { version: 1, name: 'one', sql: 'CREATE TABLE one (id INTEGER);\nINSERT INTO one VALUES (1);' }
     await migrate(client, [step])
     await migrate(client, [step])
     expect((await client.execute('SELECT count(*) AS n FROM one')).rows[0]?.n).toBe(1)
-    client.close()
   })
 })
 
@@ -201,64 +191,49 @@ const WRITER = `
   }
 `
 
-describe('a killed process', () => {
-  it('loses no acknowledged write', async () => {
-    const client = createClient({ url: url() })
-    await client.execute('CREATE TABLE acknowledged (n INTEGER PRIMARY KEY)')
-    const writer = spawn(process.execPath, ['--input-type=module', '-e', WRITER, url()], {
-      cwd: join(import.meta.dirname, '../../..'),
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    let output = ''
-    writer.stdout.setEncoding('utf8')
-    for await (const text of writer.stdout) {
-      output += text
-      if (output.split('\n').length > 200 && !writer.killed) writer.kill('SIGKILL')
-    }
-    if (writer.exitCode === null && writer.signalCode === null) await once(writer, 'exit')
-    const acknowledged = Math.max(...output.split('\n').map(Number))
-    expect(acknowledged).toBeGreaterThanOrEqual(200)
-    const { rows } = await client.execute('SELECT count(*) AS n FROM acknowledged')
-    expect(Number(rows[0]?.n)).toBeGreaterThanOrEqual(acknowledged)
-    client.close()
-    // Each of the 200 writes waits for the disk.
-  }, 60_000)
-})
-
-it('an error of the database has nothing in it of what was to be written', async () => {
-  const database = await openDatabase({ url: url() })
-  const client = createClient({ url: url() })
-  await client.execute('DROP TABLE pipelines')
-  client.close()
-  const secret = 'to"psecret'
-  const record: PipelineRecord = {
-    ...simple,
-    config: { ...simple.config, mode: 'simple', source: { uri: `rtsp://me:${secret}@cam/x`, latency_ms: 50 }, encoding: null },
+it('a killed process loses no acknowledged write', async () => {
+  const client = connect()
+  await client.execute('CREATE TABLE acknowledged (n INTEGER PRIMARY KEY)')
+  const writer = spawn(process.execPath, ['--input-type=module', '-e', WRITER, url()], {
+    cwd: join(import.meta.dirname, '../../..'),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let output = ''
+  writer.stdout.setEncoding('utf8')
+  for await (const text of writer.stdout) {
+    output += text
+    if (output.split('\n').length > 200 && !writer.killed) writer.kill('SIGKILL')
   }
-  const error: unknown = await createPipelineRepository(database)
-    .insert(record)
-    .catch((failed: unknown) => failed)
-  await database.close()
+  if (writer.exitCode === null && writer.signalCode === null) await once(writer, 'exit')
+  const acknowledged = Math.max(...output.split('\n').map(Number))
+  expect(acknowledged).toBeGreaterThanOrEqual(200)
+  const { rows } = await client.execute('SELECT count(*) AS n FROM acknowledged')
+  expect(Number(rows[0]?.n)).toBeGreaterThanOrEqual(acknowledged)
+  // Each of the 200 writes waits for the disk.
+}, 60_000)
+
+it('an error of the database quotes no value', async () => {
+  const { pipelines } = await open()
+  await connect().execute('DROP TABLE pipelines')
+  const source = { uri: 'rtsp://me:to"psecret@cam/x', latency_ms: 50 }
+  const error = await failureOf(pipelines.insert({ ...simple, config: { ...simple.config, mode: 'simple', source, encoding: null } }))
   const chain: string[] = []
   for (let at = error; at instanceof Error; at = at.cause) chain.push(`${at.message} ${at.stack} ${JSON.stringify(at)}`)
   expect(chain.join()).toContain('no such table')
   expect(chain.join()).not.toMatch(/psecret|rtsp:/)
 })
 
-it('a copy of the file alone has everything once the database was closed', async () => {
-  const database = await openDatabase({ url: url() })
-  await createPipelineRepository(database).insert(simple)
+it('a copy of the file alone is complete once the database was closed', async () => {
+  const { database, pipelines } = await open()
+  await pipelines.insert(simple)
   await database.close()
   const copy = join(folder, 'copy.db')
-  await copyFile(join(folder, 'service.db'), copy)
-  const restored = await openDatabase({ url: `file:${copy}` })
-  expect(await createPipelineRepository(restored).list()).toEqual([simple])
-  await restored.close()
+  await copyFile(file(), copy)
+  expect(await (await open({ url: `file:${copy}` })).pipelines.list()).toEqual([simple])
 })
 
 it('a full disk is named, not a database that does not answer, and nothing is lost', async () => {
-  const database = await openDatabase({ url: url() })
-  const pipelines = createPipelineRepository(database)
+  const { database, pipelines } = await open()
   await pipelines.insert(simple)
   await database.orm.run('PRAGMA max_page_count = 1')
   const large: PipelineRecord = { ...advanced, config: { ...advanced.config, mode: 'advanced', raw_pipeline: 'x'.repeat(100_000) } }
@@ -268,60 +243,53 @@ it('a full disk is named, not a database that does not answer, and nothing is lo
     details: { reason: 'database' },
   })
   expect(await pipelines.list()).toEqual([simple])
-  await database.close()
 })
 
-describe('whether it takes changes', () => {
+describe('whether it accepts changes', () => {
   it('is false while every change is refused', async () => {
-    const database = await openDatabase({ url: url() })
+    const { database } = await open()
     await database.orm.run('PRAGMA query_only = 1')
     expect(await database.isWritable()).toBe(false)
-    await database.close()
   })
 
-  it('is true while another process writes, which is not waited for', async () => {
-    const database = await openDatabase({ url: url() })
-    const other = createClient({ url: url() })
-    const writing = await other.transaction('write')
+  it('is true while another process writes, without waiting for it', async () => {
+    const { database } = await open()
+    const writing = await connect().transaction('write')
     const begun = performance.now()
     expect(await database.isWritable()).toBe(true)
     expect(performance.now() - begun).toBeLessThan(2500)
     await writing.rollback()
-    other.close()
-    await database.close()
   })
 
-  it('is tried once for many that ask', async () => {
-    const database = await openDatabase({ url: url() })
+  it('is tested once for many calls', async () => {
+    const { database } = await open()
     expect(await database.isWritable()).toBe(true)
     await database.orm.run('PRAGMA query_only = 1')
     expect(await Promise.all([database.isWritable(), database.isWritable()])).toEqual([true, true])
-    await database.close()
   })
 })
 
-describe('a server that is not there', () => {
-  it('is told with its address, the reason and what to check, without the credentials', async () => {
-    const server = createServer().listen(0, '127.0.0.1')
+describe('a libSQL server', () => {
+  const listen = async (status: number) => {
+    const server = createServer((_request, response) => response.writeHead(status).end()).listen(0, '127.0.0.1')
+    onTestFinished(() => void server.close())
     await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
+    return { server, port: (server.address() as AddressInfo).port }
+  }
+
+  it('that is not there is reported with its address, the reason and what to check, without the credentials', async () => {
+    const { server, port } = await listen(200)
     server.close()
     await once(server, 'close')
-    const error: unknown = await openDatabase({ url: `http://me:hidden@127.0.0.1:${port}`, authToken: 'concealed' }).catch(
-      (reason) => reason,
-    )
+    const error = await failureOf(openDatabase({ url: `http://me:hidden@127.0.0.1:${port}`, authToken: 'concealed' }))
     expect(String(error)).toContain(`127.0.0.1:${port} does not answer as a libSQL server`)
     expect(String(error)).toContain('Check SVC_DATABASE_URL')
     expect(String(error)).not.toMatch(/unknown reason|hidden|concealed/)
   })
 
-  it('refuses the token', async () => {
-    const server = createServer((_request, response) => response.writeHead(401).end()).listen(0, '127.0.0.1')
-    onTestFinished(() => void server.close())
-    await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
-    await expect(openDatabase({ url: `http://127.0.0.1:${port}` })).rejects.toThrow(
-      `127.0.0.1:${port} refuses the service. Check SVC_DATABASE_AUTH_TOKEN.`,
-    )
+  it('that refuses the token is reported as such', async () => {
+    const { port } = await listen(401)
+    const message = `127.0.0.1:${port} refuses the service. Check SVC_DATABASE_AUTH_TOKEN.`
+    await expect(openDatabase({ url: `http://127.0.0.1:${port}` })).rejects.toThrow(message)
   })
 })

@@ -15,12 +15,10 @@ it('a stream is counted until it is released, once', () => {
   openStream('192.0.2.2')
 })
 
-it('the host itself may have four times as many, and who has no address any number', () => {
+it('this host may open four times as many streams, and clients without an address any number', () => {
   const { openStream } = createClientLimits(BOUNDS)
-  for (const address of ['127.0.0.1', '::1']) {
-    for (let streams = 0; streams < 8; streams += 1) openStream(address)
-    expect(() => openStream(address)).toThrow(TOO_MANY)
-  }
+  for (let streams = 0; streams < 8; streams += 1) openStream('::1')
+  expect(() => openStream('::1')).toThrow(TOO_MANY)
   for (let streams = 0; streams < 100; streams += 1) openStream(undefined)
 })
 

@@ -20,7 +20,7 @@ const config = (id: string, more: Partial<PipelineConfig> = {}): PipelineConfig 
     ...more,
   }) as PipelineConfig
 
-const record = (of: PipelineConfig, desired: PipelineRecord['desired']): PipelineRecord => ({
+const record = (of: PipelineConfig, desired: PipelineRecord['desired'] = 'playing'): PipelineRecord => ({
   config: of,
   geolocation: null,
   desired,
@@ -29,35 +29,35 @@ const record = (of: PipelineConfig, desired: PipelineRecord['desired']): Pipelin
   updated_at: START,
 })
 
-const store = async (api: TestApi, ...records: PipelineRecord[]) => {
+const published = config('published', { ephemeral: true })
+
+/** An API whose database holds these pipelines, and whose engine holds none. */
+const given = async (...records: readonly PipelineRecord[]): Promise<TestApi> => {
+  const api = await createTestApi()
   for (const one of records) await api.deps.pipelines.insert(one)
+  return api
 }
+
 const phases = async (api: TestApi) => Object.fromEntries((await api.engine.list()).map(({ id, runtime }) => [id, runtime.phase]))
 const desires = async (api: TestApi) =>
   Object.fromEntries((await api.deps.pipelines.list()).map(({ config: { id }, desired }) => [id, desired]))
 
+const everyKind = [record(config('always')), record(config('stopped'), 'ready'), record(config('demand', { on_demand: true }))]
+
 describe('when the service starts', () => {
-  it('plays what is not on-demand, registers the rest and removes triggered pipelines', async () => {
-    await using api = await createTestApi()
-    await store(
-      api,
-      record(config('always'), 'playing'),
-      record(config('stopped'), 'ready'),
-      record(config('demand', { on_demand: true }), 'playing'),
-      record(config('published', { push: [], ephemeral: true }), 'playing'),
-    )
+  it('plays all but on-demand pipelines, registers those, and removes triggered ones', async () => {
+    await using api = await given(...everyKind, record(published))
     await reconcile(api.deps, 'service_start')
     expect(await phases(api)).toEqual({ always: 'playing', stopped: 'playing', demand: 'idle' })
     expect(await desires(api)).toEqual({ always: 'playing', stopped: 'playing', demand: 'ready' })
   })
 
   it('does not wait for a change that itself waits for the engine, and settles the pipeline again after it', async () => {
-    await using api = await createTestApi()
-    await store(api, record(config('busy'), 'playing'), record(config('published', { push: [], ephemeral: true }), 'playing'))
+    await using api = await given(record(config('busy')), record(published))
     const ready = Promise.withResolvers<void>()
     const changes = ['busy', 'published'].map((id) => api.deps.changes(id, () => ready.promise))
     await reconcile(api.deps, 'service_start')
-    // A trigger may be about to start what it wants again.
+    // The change of the triggered one may be a trigger that starts it again.
     expect(await desires(api)).toEqual({ busy: 'playing', published: 'playing' })
     expect(await phases(api)).toEqual({ busy: 'playing' })
     await api.engine.stop('busy')
@@ -70,32 +70,19 @@ describe('when the service starts', () => {
     expect(await desires(api)).toEqual({ busy: 'ready' })
   })
 
-  it('sends the settings first', async () => {
-    await using api = await createTestApi()
-    await api.deps.settings.write({ start_timeout_seconds: 42 }, START)
-    await store(api, record(config('a'), 'playing'))
-    await reconcile(api.deps, 'service_start')
-    expect(api.engine.calls.filter((call) => !call.startsWith('view'))[0]).toBe('configure')
-    expect(api.engine.settings()).toMatchObject({ start_timeout_seconds: 42, stall_timeout_seconds: 10 })
-  })
-
-  it('goes on without the settings that this version refuses, and says which', async () => {
-    await using api = await createTestApi()
+  it('sends the settings first, without those that this version refuses, which it logs', async () => {
+    await using api = await given(record(config('a')))
     await api.deps.settings.write({ start_timeout_seconds: 999, stall_timeout_seconds: 42 }, START)
     await reconcile(api.deps, 'service_start')
+    expect(api.engine.calls.filter((call) => !call.startsWith('view'))[0]).toBe('configure')
     expect(api.engine.settings()).toMatchObject({ start_timeout_seconds: 10, stall_timeout_seconds: 42 })
     const logged = api.logged.filter(({ event }) => event === 'settings_refused')
     expect(logged.map(({ fields }) => fields.fields)).toEqual([['start_timeout_seconds']])
   })
 
   it('continues with the others when one fails', async () => {
-    await using api = await createTestApi()
-    await store(
-      api,
-      record(config('a'), 'playing'),
-      record(config('file', { source: { uri: 'file:///x', latency_ms: 0 } }), 'playing'),
-      record(config('z'), 'playing'),
-    )
+    const file = config('file', { source: { uri: 'file:///x', latency_ms: 0 } })
+    await using api = await given(record(config('a')), record(file), record(config('z')))
     api.engine.startFaults.set('a', new ApiError('PIPELINE_START_TIMEOUT', 'Nothing came.'))
     await reconcile(api.deps, 'service_start')
     expect(await phases(api)).toEqual({ a: 'failed', z: 'playing' })
@@ -103,16 +90,14 @@ describe('when the service starts', () => {
   })
 
   it('starts no more than the license allows', async () => {
-    await using api = await createTestApi()
-    await store(api, ...['a', 'b', 'c'].map((id) => record(config(id), 'playing')))
+    await using api = await given(...['a', 'b', 'c'].map((id) => record(config(id))))
     api.license = '{"licensee":"x","codecs":["h264"],"max_streams":2}'
     await reconcile(api.deps, 'service_start')
     expect(await phases(api)).toEqual({ a: 'playing', b: 'playing', c: 'idle' })
   })
 
-  it('starts what the license refused when there is another license, as far as it should still play', async () => {
-    await using api = await createTestApi()
-    await store(api, ...['a', 'b', 'c', 'd'].map((id) => record(config(id), 'playing')))
+  it('starts what the license refused when there is another license, unless it was stopped or deleted', async () => {
+    await using api = await given(...['a', 'b', 'c', 'd'].map((id) => record(config(id))))
     api.license = '{"licensee":"x","codecs":["h264"],"expires":"2001-01-01"}'
     await reconcile(api.deps, 'service_start')
     await api.send('PUT', '/svc/pipeline/b/stop')
@@ -128,12 +113,11 @@ describe('when the service starts', () => {
   })
 
   it('fails when the engine is gone, so that it is tried again', async () => {
-    await using api = await createTestApi()
-    await store(api, record(config('a'), 'playing'))
-    const put = api.deps.engine.put
-    api.deps.engine.put = async (...given) => {
+    await using api = await given(record(config('a')))
+    const { put } = api.deps.engine
+    api.deps.engine.put = async (...arguments_) => {
       api.engine.reachable = false
-      return put(...given)
+      return put(...arguments_)
     }
     await expect(reconcile(api.deps, 'service_start')).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
   })
@@ -141,14 +125,7 @@ describe('when the service starts', () => {
 
 describe('when the engine was restarted', () => {
   it('plays what was playing, on-demand or not', async () => {
-    await using api = await createTestApi()
-    await store(
-      api,
-      record(config('always'), 'playing'),
-      record(config('stopped'), 'ready'),
-      record(config('demand', { on_demand: true }), 'playing'),
-      record(config('published', { push: [], ephemeral: true }), 'playing'),
-    )
+    await using api = await given(...everyKind, record(published))
     await reconcile(api.deps, 'engine_restarted')
     expect(await phases(api)).toEqual({ always: 'playing', stopped: 'idle', demand: 'playing', published: 'playing' })
   })
@@ -164,34 +141,19 @@ describe('when the engine was restarted', () => {
 })
 
 describe('when a running engine is found', () => {
-  it('keeps what plays, adds missing pipelines and removes what is not stored', async () => {
-    await using api = await createTestApi()
-    await store(
-      api,
-      record(config('kept'), 'playing'),
-      record(config('lacking'), 'playing'),
-      record(config('lost', { push: [], ephemeral: true }), 'playing'),
-    )
-    api.engine.plant(config('kept'), 'playing')
-    api.engine.plant(config('stranger'), 'playing')
+  it('keeps what plays, adds missing pipelines and removes what is not stored, or was triggered and is lost', async () => {
+    const lost = config('lost', { ephemeral: true })
+    await using api = await given(record(config('kept')), record(config('lacking')), record(published), record(lost))
+    for (const planted of [config('kept'), published, config('stranger')]) api.engine.plant(planted, 'playing')
     await reconcile(api.deps, 'engine_found')
-    expect(await phases(api)).toEqual({ kept: 'playing', lacking: 'playing' })
+    expect(await phases(api)).toEqual({ kept: 'playing', lacking: 'playing', published: 'playing' })
+    expect(await desires(api)).toEqual({ kept: 'playing', lacking: 'playing', published: 'playing' })
     expect(api.engine.calls).not.toContain('play kept')
-    expect(await desires(api)).toEqual({ kept: 'playing', lacking: 'playing' })
-  })
-
-  it('keeps a triggered pipeline that still plays', async () => {
-    await using api = await createTestApi()
-    await store(api, record(config('published', { push: [], ephemeral: true }), 'playing'))
-    api.engine.plant(config('published', { push: [], ephemeral: true }), 'playing')
-    await reconcile(api.deps, 'engine_found')
-    expect(await phases(api)).toEqual({ published: 'playing' })
   })
 
   it('completes an interrupted replacement, and stores the states requested meanwhile', async () => {
-    await using api = await createTestApi()
     const stored = config('a', { source: { uri: 'rtsp://10.0.0.5/old', latency_ms: 0 } })
-    await store(api, record(stored, 'playing'))
+    await using api = await given(record(stored))
     api.engine.plant(config('a', { source: { uri: 'rtsp://10.0.0.5/new', latency_ms: 0 } }), 'idle')
     await reconcile(api.deps, 'engine_found')
     expect(api.engine.config('a')).toEqual(stored)
@@ -200,26 +162,21 @@ describe('when a running engine is found', () => {
 
   it('does not remove a pipeline that is being created', async () => {
     await using api = await createTestApi()
-    const { promise, resolve } = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
     const listed = Promise.withResolvers<void>()
-    api.engine.startGates.set('new', promise)
+    api.engine.startGates.set('new', gate.promise)
     const created = api.send('POST', '/svc/pipeline', { id: 'new', mode: 'simple', source: { uri: 'rtsp://h/' } })
-    await waitForCall(api, 'play new')
-    const list = api.deps.engine.list
-    api.deps.engine.list = async () => {
-      const views = await list()
-      listed.resolve()
-      return views
-    }
+    await until(
+      async () => api.engine.calls,
+      (calls) => calls.includes('play new'),
+    )
+    const { list } = api.deps.engine
+    api.deps.engine.list = () => list().finally(listed.resolve)
     const reconciled = reconcile(api.deps, 'engine_found')
     await listed.promise
-    resolve()
+    gate.resolve()
     await reconciled
     expect((await created).status).toBe(201)
     expect(await phases(api)).toEqual({ new: 'playing' })
   })
 })
-
-const waitForCall = async (api: TestApi, call: string) => {
-  while (!api.engine.calls.includes(call)) await new Promise((resolve) => setImmediate(resolve))
-}

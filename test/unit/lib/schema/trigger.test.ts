@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { ApiError } from '../../../../lib/errors.ts'
 import { triggeredConfig, triggerQuerySchema } from '../../../../lib/schema/trigger.ts'
 import { validate } from '../../../../lib/validate.ts'
 
@@ -7,15 +6,6 @@ const LOCAL = { host: '127.0.0.1', port: 8554 }
 const parse = (path: string, pipelineId?: string) =>
   validate(triggerQuerySchema, { path, ...(pipelineId !== undefined && { pipelineId }) }, 'query')
 const uriOf = (path: string) => triggeredConfig(parse(path, 'any'), LOCAL).source.uri
-
-const refusal = (query: Record<string, unknown>): unknown => {
-  try {
-    validate(triggerQuerySchema, query, 'query')
-  } catch (error) {
-    return error instanceof ApiError ? { code: error.code, details: error.details } : error
-  }
-  return 'accepted'
-}
 
 describe('the pipeline id of a stream', () => {
   it.each([
@@ -59,30 +49,25 @@ describe('the source of a stream', () => {
   })
 })
 
-describe('a trigger that is refused', () => {
-  it.each([
-    ['without a path', {}, 'path'],
-    ['with an empty path', { path: '' }, 'path'],
-    ['with slashes only', { path: '//', pipelineId: 'x' }, 'path'],
-    ['whose path derives no id', { path: 'äöü/..!' }, 'path'],
-    ['whose path derives too long an id', { path: 'x'.repeat(65) }, 'path'],
-    ['with a path of 1025 characters', { path: 'x'.repeat(1025), pipelineId: 'x' }, 'path'],
-    ['with a control character', { path: 'a\nb' }, 'path'],
-    ['with a NUL', { path: 'a\0b' }, 'path'],
-    ['with an address for a path', { path: 'rtsp://user:secret@host/cam' }, 'path'],
-    ['with a query in the path', { path: 'cam?user=me&pass=secret' }, 'path'],
-    ['with a dot segment', { path: 'a/../b' }, 'path'],
-    ['with an id outside the pattern', { path: 'cam', pipelineId: 'a b' }, 'pipelineId'],
-    ['with an empty id', { path: 'cam', pipelineId: '' }, 'pipelineId'],
-    ['with too long an id', { path: 'cam', pipelineId: 'x'.repeat(65) }, 'pipelineId'],
-  ])('is one %s', (_name, query, path) => {
-    const answer = refusal(query)
-    expect(answer).toMatchObject({
-      code: 'VALIDATION_ERROR',
-      details: { issues: expect.arrayContaining([{ path, message: expect.any(String) }]) },
-    })
-    expect(JSON.stringify(answer)).not.toContain('secret')
-  })
+it.each([
+  ['without a path', {}, 'path'],
+  ['with an empty path', { path: '' }, 'path'],
+  ['with slashes only', { path: '//', pipelineId: 'x' }, 'path'],
+  ['whose path derives no id', { path: 'äöü/..!' }, 'path'],
+  ['whose path derives too long an id', { path: 'x'.repeat(65) }, 'path'],
+  ['with a path of 1025 characters', { path: 'x'.repeat(1025), pipelineId: 'x' }, 'path'],
+  ['with a control character', { path: 'a\nb' }, 'path'],
+  ['with a NUL', { path: 'a\0b' }, 'path'],
+  ['with an address for a path', { path: 'rtsp://user:secret@host/cam' }, 'path'],
+  ['with a query in the path', { path: 'cam?user=me&pass=secret' }, 'path'],
+  ['with a dot segment', { path: 'a/../b' }, 'path'],
+  ['with an id outside the pattern', { path: 'cam', pipelineId: 'a b' }, 'pipelineId'],
+  ['with an empty id', { path: 'cam', pipelineId: '' }, 'pipelineId'],
+  ['with too long an id', { path: 'cam', pipelineId: 'x'.repeat(65) }, 'pipelineId'],
+])('a trigger %s is refused', (_, query, path) => {
+  expect(() => validate(triggerQuerySchema, query, 'query')).toThrow(
+    expect.objectContaining({ details: { issues: expect.arrayContaining([{ path, message: expect.not.stringContaining('secret') }]) } }),
+  )
 })
 
 it('creates the documented pipeline', () => {
