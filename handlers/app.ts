@@ -30,10 +30,9 @@ import { fileRoutes } from './files.ts'
 import { healthRoutes } from './health.ts'
 import { withCors } from './http/cors.ts'
 import { createGuard } from './http/guard.ts'
-import { createReadyReads, type ReadyReads } from './http/ready-reads.ts'
 import { recordAnswers } from './http/record-answers.ts'
 import type { FetchHandler } from './http/route.ts'
-import { createRouter, type RouterDeps } from './http/router.ts'
+import { createRouter, type Router, type RouterDeps } from './http/router.ts'
 import { type KlvRouteDeps, klvRoutes } from './klv.ts'
 import { type LiveRouteDeps, liveRoutes } from './live.ts'
 import { logRoutes } from './log.ts'
@@ -196,13 +195,13 @@ export const apiRoutes = (deps: AppDeps) => [
   ...metricsRoutes(deps),
 ]
 
-/** The reads that a host may answer without the fetch handler. */
-export const createReads = (deps: AppDeps): ReadyReads => createReadyReads(pipelineRoutes(deps), deps)
-
 /** The whole API as one fetch handler. Throws TypeError for `deps` that `assemble` did not build. */
-export const createApp = (deps: AppDeps): FetchHandler => {
+export const createApp = (deps: AppDeps): FetchHandler => createApi(deps).fetch
+
+/** As `createApp`, with reads for hosts that make no Request and no Response for them. */
+export const createApi = (deps: AppDeps): Router => {
   if (typeof (deps as Partial<AppDeps> | undefined)?.guard !== 'function')
     throw new TypeError('createApp needs the result of assemble: createApp(assemble(ports))')
-  const router = createRouter(apiRoutes(deps), deps)
-  return deps.corsOrigins === undefined || deps.corsOrigins.length === 0 ? router : withCors(router, deps.corsOrigins)
+  const { fetch, read } = createRouter(apiRoutes(deps), deps)
+  return { fetch: withCors(fetch, deps.corsOrigins ?? []), read }
 }

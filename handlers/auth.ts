@@ -92,4 +92,4 @@ const passwordRoutes = (deps: SessionDeps) => [
 export const authRoutes = (deps: SessionDeps) => [...sessionRoutes(deps), ...passwordRoutes(deps)]
 
 /** Authentication alone, for embedding. */
-export const createAuthHandlers = (deps: SessionDeps & RouterDeps): FetchHandler => createRouter(authRoutes(deps), deps)
+export const createAuthHandlers = (deps: SessionDeps & RouterDeps): FetchHandler => createRouter(authRoutes(deps), deps).fetch

@@ -80,4 +80,4 @@ const beginWatch = async (cameraWatch: EventDeps['cameraWatch'], cameras: Camera
 }
 
 /** The camera operations alone, for embedding. */
-export const createCameraHandlers = (deps: CameraRouteDeps & RouterDeps): FetchHandler => createRouter(cameraRoutes(deps), deps)
+export const createCameraHandlers = (deps: CameraRouteDeps & RouterDeps): FetchHandler => createRouter(cameraRoutes(deps), deps).fetch

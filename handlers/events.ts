@@ -70,4 +70,4 @@ export const eventRoutes = ({ pipelines, events, cameraWatch, streams }: EventDe
 ]
 
 /** The event streams alone, for embedding. */
-export const createEventHandlers = (deps: EventDeps & RouterDeps): FetchHandler => createRouter(eventRoutes(deps), deps)
+export const createEventHandlers = (deps: EventDeps & RouterDeps): FetchHandler => createRouter(eventRoutes(deps), deps).fetch

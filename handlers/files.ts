@@ -89,7 +89,7 @@ const oneFileRoutes = (deps: FileDeps) => [
 export const fileRoutes = (deps: FileDeps) => [...allFilesRoutes(deps), ...oneFileRoutes(deps)]
 
 /** The file operations alone, for embedding. */
-export const createFileHandlers = (deps: FileDeps & RouterDeps): FetchHandler => createRouter(fileRoutes(deps), deps)
+export const createFileHandlers = (deps: FileDeps & RouterDeps): FetchHandler => createRouter(fileRoutes(deps), deps).fetch
 
 const fileOf = ({ params }: Exchange): string => parseFile(params.file)
 

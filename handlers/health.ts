@@ -50,4 +50,4 @@ export const healthRoutes = (deps: HealthDeps) => [
 ]
 
 /** Health and version alone, for embedding. */
-export const createHealthHandlers = (deps: HealthDeps & RouterDeps): FetchHandler => createRouter(healthRoutes(deps), deps)
+export const createHealthHandlers = (deps: HealthDeps & RouterDeps): FetchHandler => createRouter(healthRoutes(deps), deps).fetch

@@ -124,4 +124,4 @@ const followedFeed = ({ events: { feed }, klvUpstreams }: KlvRouteDeps, id: stri
 })
 
 /** The KLV operations alone, for embedding. */
-export const createKlvHandlers = (deps: KlvRouteDeps & RouterDeps): FetchHandler => createRouter(klvRoutes(deps), deps)
+export const createKlvHandlers = (deps: KlvRouteDeps & RouterDeps): FetchHandler => createRouter(klvRoutes(deps), deps).fetch

@@ -75,4 +75,4 @@ const relay = (deps: LiveRouteDeps, exchange: Exchange, format: keyof Live, cont
   relayStream(exchange, { streams: deps.streams, contentType }, (signal) => openLive(deps, format, pipelineIdOf(exchange), signal))
 
 /** Live video alone, for embedding. */
-export const createLiveHandlers = (deps: LiveRouteDeps & RouterDeps): FetchHandler => createRouter(liveRoutes(deps), deps)
+export const createLiveHandlers = (deps: LiveRouteDeps & RouterDeps): FetchHandler => createRouter(liveRoutes(deps), deps).fetch

@@ -27,4 +27,4 @@ export const logRoutes = (deps: PipelineLogDeps) => [
 ]
 
 /** The logs of pipelines alone, for embedding. */
-export const createLogHandlers = (deps: PipelineLogDeps & RouterDeps): FetchHandler => createRouter(logRoutes(deps), deps)
+export const createLogHandlers = (deps: PipelineLogDeps & RouterDeps): FetchHandler => createRouter(logRoutes(deps), deps).fetch

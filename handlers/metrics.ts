@@ -22,4 +22,4 @@ export const metricsRoutes = (deps: MetricsDeps) => [
 ]
 
 /** The metrics alone, for embedding. */
-export const createMetricsHandlers = (deps: MetricsDeps & RouterDeps): FetchHandler => createRouter(metricsRoutes(deps), deps)
+export const createMetricsHandlers = (deps: MetricsDeps & RouterDeps): FetchHandler => createRouter(metricsRoutes(deps), deps).fetch

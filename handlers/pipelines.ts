@@ -12,7 +12,7 @@ import { type ChangeDeps, deletePipeline, patchPipeline, replacePipeline } from 
 import { type CreateDeps, createPipeline, validatePipeline } from '../lib/pipelines/create.ts'
 import { type FindDeps, getPipeline, listPipelines } from '../lib/pipelines/find.ts'
 import { type PlayDeps, playPipeline, stopPipeline } from '../lib/pipelines/play.ts'
-import { etagOfRecord, type FoundPipeline, serialize } from '../lib/pipelines/serialize.ts'
+import { etagOfRecord, serialize } from '../lib/pipelines/serialize.ts'
 import type { PipelineRepository } from '../lib/repositories/repositories.ts'
 import { pipelineFilterSchema, pipelinePatchSchema } from '../lib/schema/pipeline.ts'
 import { validationSchema } from '../lib/schema/representation.ts'
@@ -22,8 +22,8 @@ import { createListAnswer } from './http/list-answer.ts'
 import { pipelineAnswer } from './http/pipeline-answer.ts'
 import { pipelineIdOf } from './http/pipeline-id.ts'
 import { readQuery } from './http/query.ts'
-import { json, noContent, readyHeaders, readyResponse } from './http/respond.ts'
-import { type Exchange, type FetchHandler, type ReadyAnswer, type RequestContext, route } from './http/route.ts'
+import { json, noContent, readyHeaders } from './http/respond.ts'
+import { type FetchHandler, type ReadRequest, type RequestContext, route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 
 export interface PipelineRouteDeps extends CreateDeps, ChangeDeps, PlayDeps, FindDeps {
@@ -42,8 +42,10 @@ const answersOne = (deps: PipelineRouteDeps) =>
     status: 200,
     errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     answer: PIPELINE_ANSWER,
-    ready: async (params: Exchange['params']) => oneAnswer(await getPipeline(deps, pipelineIdOf({ params }))),
-    handle: async (exchange: Exchange) => readyResponse(await oneAnswer(await getPipeline(deps, pipelineIdOf(exchange)))),
+    read: async (request: ReadRequest) => {
+      const found = await getPipeline(deps, pipelineIdOf(request))
+      return { status: 200, headers: readyHeaders({ etag: await etagOfRecord(found.record) }), body: serialize(found) }
+    },
   }) as const
 
 const listRoute = (deps: PipelineRouteDeps, list: ReturnType<typeof createListAnswer>) =>
@@ -58,8 +60,7 @@ const listRoute = (deps: PipelineRouteDeps, list: ReturnType<typeof createListAn
     errors: ['SERVICE_UNAVAILABLE'],
     query: pipelineFilterSchema,
     answer: PIPELINES_ANSWER,
-    ready: async () => list(await listPipelines(deps, {})),
-    handle: async ({ url }) => readyResponse(list(await listPipelines(deps, readQuery(url, ['mode', 'on_demand', 'state'])))),
+    read: async ({ url }) => list(await listPipelines(deps, readQuery(url, ['mode', 'on_demand', 'state']))),
   })
 
 const creationRoutes = (deps: PipelineRouteDeps) => [
@@ -222,13 +223,8 @@ export const pipelineRoutes = (deps: PipelineRouteDeps) => [
   ...runRoutes(deps),
 ]
 
-const oneAnswer = async (found: FoundPipeline): Promise<ReadyAnswer> => ({
-  headers: readyHeaders({ etag: await etagOfRecord(found.record) }),
-  body: serialize(found),
-})
-
 /** The pipeline operations alone, for embedding. */
-export const createPipelineHandlers = (deps: PipelineRouteDeps & RouterDeps): FetchHandler => createRouter(pipelineRoutes(deps), deps)
+export const createPipelineHandlers = (deps: PipelineRouteDeps & RouterDeps): FetchHandler => createRouter(pipelineRoutes(deps), deps).fetch
 
 /** The engine, with a bounded number of dry runs per client: each runs GStreamer processes. */
 const withBoundedChecks = (deps: PipelineRouteDeps, { clientAddress }: RequestContext): PipelineRouteDeps => {

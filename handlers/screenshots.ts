@@ -61,4 +61,5 @@ export const screenshotRoutes = (deps: ScreenshotDeps) => [
 ]
 
 /** Screenshots and snapshot alone, for embedding. */
-export const createScreenshotHandlers = (deps: ScreenshotDeps & RouterDeps): FetchHandler => createRouter(screenshotRoutes(deps), deps)
+export const createScreenshotHandlers = (deps: ScreenshotDeps & RouterDeps): FetchHandler =>
+  createRouter(screenshotRoutes(deps), deps).fetch

@@ -48,4 +48,4 @@ const answer = async (deps: SettingsDeps, settings: Settings): Promise<Response>
   json(maskSettings(settings), 200, { etag: await etagOfSettings(deps, settings) })
 
 /** The settings alone, for embedding. */
-export const createSettingsHandlers = (deps: SettingsDeps & RouterDeps): FetchHandler => createRouter(settingsRoutes(deps), deps)
+export const createSettingsHandlers = (deps: SettingsDeps & RouterDeps): FetchHandler => createRouter(settingsRoutes(deps), deps).fetch

@@ -41,6 +41,6 @@ export const triggerRoutes = ({ triggers }: TriggerDeps) => [
 ]
 
 /** The triggers alone, for embedding. */
-export const createTriggerHandlers = (deps: TriggerDeps & RouterDeps): FetchHandler => createRouter(triggerRoutes(deps), deps)
+export const createTriggerHandlers = (deps: TriggerDeps & RouterDeps): FetchHandler => createRouter(triggerRoutes(deps), deps).fetch
 
 const queryOf = ({ url }: Exchange): Record<string, string> => readQuery(url, ['path', 'pipelineId'])

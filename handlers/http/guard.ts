@@ -3,10 +3,10 @@ import { type CallerRules, foreignOrigin, unknownHost } from '../../lib/access/f
 import type { RateLimiter } from '../../lib/access/rate-limit.ts'
 import { isAuthEnabled } from '../../lib/access/sessions.ts'
 import { ApiError } from '../../lib/errors.ts'
-import { json } from './respond.ts'
-import type { RequestContext, Route } from './route.ts'
+import { readyJson } from './respond.ts'
+import type { ReadyAnswer, RequestContext, Route } from './route.ts'
 
-/** What of a request says who asks, and for what. */
+/** The method, address and header fields of a request. */
 export interface AskedRequest {
   readonly method: string
   readonly url: string
@@ -23,12 +23,12 @@ export interface Arrival {
 
 /**
  * Admits a request to its route, answers it, or throws FORBIDDEN, UNAUTHORIZED or RATE_LIMITED. Without a route it checks
- * only whether this caller may ask at all.
+ * only whether this caller may call at all.
  */
 export type Guard = (
   route: Route | undefined,
   arrival: Arrival,
-) => Promise<{ readonly admission: Admission } | { readonly answer: Response }>
+) => Promise<{ readonly admission: Admission } | { readonly answer: ReadyAnswer }>
 
 interface GuardDeps extends AccessDeps, CallerRules {
   readonly limiter: RateLimiter
@@ -61,7 +61,7 @@ const unknownCaller = (deps: GuardDeps, route: Route | undefined, { request, cor
   return origin === undefined && host === undefined ? undefined : { origin, host }
 }
 
-/** No page can forge the header fields of a credential, so whoever has one is no victim of a page. */
+/** No page can forge the header fields of a credential: with one, a request is not made by a foreign page. */
 const refuseUnlessKnown = async (deps: GuardDeps, { origin, host }: UnknownCaller, presented: Presented): Promise<void> => {
   if (await isAuthenticated(deps, presented)) return
   if (origin !== undefined) throw crossOrigin(origin)
@@ -91,4 +91,4 @@ export const presentedBy = ({ headers }: Pick<AskedRequest, 'headers'>): Present
 })
 
 // Trigger calls have their own error shape.
-const refusedTrigger = (): Response => json({ error: 'Unauthorized' }, 401, { 'www-authenticate': 'ApiKey' })
+const refusedTrigger = (): ReadyAnswer => readyJson({ error: 'Unauthorized' }, 401, { 'www-authenticate': 'ApiKey' })

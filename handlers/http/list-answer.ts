@@ -36,7 +36,7 @@ export const createListAnswer = (): ((found: readonly FoundPipeline[]) => ReadyA
   }
   return (found) => {
     kept.length = Math.min(kept.length, Math.max(1, Math.ceil(found.length / PER_PIECE)))
-    return { headers, body: found.length <= PER_PIECE ? piece(found, 0) : pieces(found) }
+    return { status: 200, headers, body: found.length <= PER_PIECE ? piece(found, 0) : pieces(found) }
   }
 }
 

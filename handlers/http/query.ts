@@ -1,10 +1,11 @@
 import { MAX_ISSUES, unknownParameter, validationError } from '../../lib/validate.ts'
+import type { ReadRequest } from './route.ts'
 
 /** Most characters of an unknown parameter's name in an error. */
 const MAX_NAME = 64
 
 /** Throws VALIDATION_ERROR for a query parameter that the operation does not have. */
-export const refuseUnknownQuery = (url: URL, known: readonly string[]): void => {
+export const refuseUnknownQuery = (url: ReadRequest['url'], known: readonly string[]): void => {
   const unknown = new Set([...url.searchParams.keys()].filter((name) => !known.includes(name)))
   if (unknown.size === 0) return
   const message = unknownParameter(known)
@@ -15,7 +16,7 @@ export const refuseUnknownQuery = (url: URL, known: readonly string[]): void => 
 }
 
 /** The named query parameters. Throws VALIDATION_ERROR when one occurs twice. */
-export const readQuery = (url: URL, names: readonly string[]): Record<string, string> => {
+export const readQuery = (url: ReadRequest['url'], names: readonly string[]): Record<string, string> => {
   const query: Record<string, string> = {}
   for (const name of names) {
     const [value, ...more] = url.searchParams.getAll(name)

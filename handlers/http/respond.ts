@@ -7,14 +7,21 @@ import type { ReadyAnswer } from './route.ts'
 const NO_STORE = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const
 
 /** A JSON answer. */
-export const json = (body: unknown, status = 200, headers: Readonly<Record<string, string>> = NO_STORE): Response =>
-  Response.json(body, { status, headers: headers === NO_STORE ? NO_STORE : { ...NO_STORE, ...headers } })
+export const json = (body: unknown, status?: number, headers?: Readonly<Record<string, string>>): Response =>
+  readyResponse(readyJson(body, status, headers))
+
+/** As `json`, for hosts that need no Response. */
+export const readyJson = (body: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): ReadyAnswer => ({
+  status,
+  headers: readyHeaders(headers),
+  body: JSON.stringify(body),
+})
 
 /** An XML document. */
 export const xml = (document: string): Response => new Response(document, { headers: { ...NO_STORE, 'content-type': 'application/xml' } })
 
 /** An answer with JSON that is ready. What comes in pieces is made while it is sent, other work between. */
-export const readyResponse = ({ body, headers }: ReadyAnswer): Response => new Response(isWhole(body) ? body : inTurns(body), { headers })
+export const readyResponse = ({ body, ...init }: ReadyAnswer): Response => new Response(isWhole(body) ? body : inTurns(body), init)
 
 /** Whether all of a body is there. */
 export const isWhole = (body: ReadyAnswer['body']): body is string | Uint8Array<ArrayBuffer> =>
@@ -45,10 +52,12 @@ const inTurns = (pieces: Iterable<string | Uint8Array>): ReadableStream<Uint8Arr
 export const noContent = (): Response => new Response(null, { status: 204, headers: NO_STORE })
 
 /** An error answer; credentials are masked. */
-export const errorResponse = (error: ApiError): Response => {
+export const readyError = (error: ApiError): ReadyAnswer => {
   const { message, code, details } = errorBody(error)
-  return json({ message: redact(message), code, details: redactAll(details) }, error.status, headersOf(error))
+  return readyJson({ message: redact(message), code, details: redactAll(details) }, error.status, headersOf(error))
 }
+
+export const errorResponse = (error: ApiError): Response => readyResponse(readyError(error))
 
 /** `Retry-After` of SERVICE_UNAVAILABLE without a time of its own, seconds. */
 const RETRY_SECONDS = 1

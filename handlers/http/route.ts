@@ -30,21 +30,29 @@ export interface Exchange {
 
 export type { Access } from '../../lib/openapi/operation.ts'
 
-/** A 200 whose JSON is ready, as text or UTF-8, or is made piece by piece while it is sent. */
+/** An answer whose JSON is ready, as text or UTF-8, or is made piece by piece while it is sent. */
 export interface ReadyAnswer {
+  readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array<ArrayBuffer> | Iterable<string | Uint8Array<ArrayBuffer>>
 }
 
-/** One operation of the API, for the router, the guard and the API document. */
-export interface Route extends Operation {
-  /** A read as it is asked for most often, without query: for hosts that write an answer without a Response. */
-  readonly ready?: (params: Readonly<Record<string, string>>) => Promise<ReadyAnswer>
-  readonly handle: (exchange: Exchange) => Response | Promise<Response>
+/** What a read needs of its request. */
+export interface ReadRequest {
+  readonly params: Exchange['params']
+  readonly url: Pick<URL, 'searchParams'>
 }
 
+/** How a route answers. Most reads are frequent, and need neither a Request nor a Response. */
+type Answering =
+  | { readonly handle: (exchange: Exchange) => Response | Promise<Response>; readonly read?: undefined }
+  | { readonly read: (request: ReadRequest) => Promise<ReadyAnswer>; readonly handle?: undefined }
+
+/** One operation of the API, for the router, the guard and the API document. */
+export type Route = Operation & Answering
+
 /** A route whose types say what its callers send and get: those of the client follow from them. */
-export interface CallableRoute<Name extends string, Line extends string, Input extends object, Result> extends Route {
+export type CallableRoute<Name extends string, Line extends string, Input extends object, Result> = Route & {
   readonly operation: Name
   /** Never there: only a type. */
   readonly call?: { readonly operation: Name; readonly line: Line; readonly input: Input; readonly result: Result }
@@ -61,7 +69,7 @@ export const route = <
   const Sent extends Body | undefined = undefined,
   Others extends Readonly<Record<number, Answer>> = Readonly<Record<never, never>>,
 >(
-  row: Row<Method, Path, Name, Query, Sent, Answered, Others, Code> & Pick<Route, 'handle' | 'ready'>,
+  row: Row<Method, Path, Name, Query, Sent, Answered, Others, Code> & Answering,
 ): CallableRoute<
   Name,
   LineOf<Method, Path, Answered, Others>,

@@ -1,13 +1,13 @@
-import { type IRequest, type RouteEntry, Router } from 'itty-router'
+import type { Admission } from '../../lib/access/access.ts'
 import { ApiError } from '../../lib/errors.ts'
 import type { Answered } from '../../lib/health/metrics.ts'
 import type { Log } from '../../lib/ports.ts'
 import { validationError } from '../../lib/validate.ts'
-import type { Guard } from './guard.ts'
+import type { AskedRequest, Guard } from './guard.ts'
 import { logDatabaseFault, logFault } from './log-fault.ts'
 import { refuseUnknownQuery } from './query.ts'
-import { errorResponse, methodNotAllowed, pathNotFound } from './respond.ts'
-import type { FetchHandler, RequestContext, Route } from './route.ts'
+import { methodNotAllowed, pathNotFound, readyError, readyResponse } from './respond.ts'
+import type { FetchHandler, ReadyAnswer, RequestContext, Route } from './route.ts'
 
 export type { FetchHandler, RequestContext } from './route.ts'
 
@@ -20,52 +20,119 @@ export interface RouterDeps {
   readonly onAnswer?: (answered: Answered, context: RequestContext) => void
 }
 
-/** Passed along with the object that itty matches, because itty would modify the Request. */
+export interface Router {
+  readonly fetch: FetchHandler
+  /**
+   * Answers a request whose route has `read` without a Request and a Response, which cost a host more than the read itself.
+   * Undefined: the request is for `fetch`.
+   */
+  readonly read: (request: AskedRequest, path: string, context: RequestContext) => Promise<ReadyAnswer> | undefined
+}
+
+/** A request with the route of its method and path. */
 interface Call {
-  readonly request: Request
+  readonly request: AskedRequest & Partial<Pick<Request, 'signal'>>
+  readonly path: string
   readonly context: RequestContext
+  readonly match: Match | undefined
   /** Monotonic milliseconds. */
   readonly began: number
 }
 
+interface Match {
+  readonly route: Route
+  /** Not yet decoded. */
+  readonly params: Readonly<Record<string, string>>
+}
+
 /**
- * The routes behind one fetch handler: guard, handler, then the steps of every answer. HEAD works for every GET; a
- * trailing slash is ignored.
+ * The routes behind the steps of every answer: guard, handler, errors, log and metrics. HEAD works for every GET; a trailing slash is
+ * ignored.
  */
-export const createRouter = (routes: readonly Route[], deps: RouterDeps): FetchHandler => {
-  const table: RouteEntry[] = []
-  const router = Router<IRequest, [Call]>({
-    routes: table,
-    catch: (error: unknown, _matched: unknown, call: Call) => toResponse(error, call, deps.log),
-    finally: [
-      (response: Response | undefined, _matched: unknown, call: Call) => response ?? answerUnmatched(table, call, deps),
-      (response: Response, _matched: unknown, { request }: Call) => (request.method === 'HEAD' ? withoutBody(response) : response),
-      (response: Response, { route }: IRequest, { request, context, began }: Call) => {
-        const seconds = (performance.now() - began) / 1000
-        deps.onAnswer?.({ method: request.method, route, status: response.status, seconds }, context)
-      },
-    ],
-  })
-  for (const route of routes) {
-    router[METHODS[route.method]](route.path, ({ params }, call) => dispatch(route, params, call, deps))
-  }
-  return async (request, context = {}) => {
-    const method = request.method === 'HEAD' ? 'GET' : request.method
-    return router.fetch({ method, url: request.url }, { request, context, began: performance.now() })
+export const createRouter = (routes: readonly Route[], deps: RouterDeps): Router => {
+  const entries = routes.map(toEntry)
+  return {
+    fetch: async (request, context = {}) => {
+      const url = new URL(request.url)
+      const isHead = request.method === 'HEAD'
+      const match = find(entries, isHead ? 'GET' : request.method, url.pathname)
+      const call = { request, path: url.pathname, context, match, began: performance.now() }
+      const answered = await answer<Response | ReadyAnswer>(call, entries, deps, ({ route, params }, admission) => {
+        refuseUnknownQuery(url, Object.keys(route.query?.entries ?? {}))
+        const exchange = { ...call, request, url, admission, params: decodeParams(params) }
+        return route.read === undefined ? route.handle(exchange) : route.read(exchange)
+      })
+      const response = answered instanceof Response ? answered : readyResponse(answered)
+      return isHead ? withoutBody(response) : response
+    },
+    read: (request, path, context) => {
+      // A page's request, with an Origin, is for the CORS rules; percent-encoding and a query are for a parser of URLs.
+      if (request.method !== 'GET' || request.headers.get('origin') !== null || !PLAIN_PATH.test(path)) return undefined
+      const match = find(entries, 'GET', path)
+      const read = match?.route.read
+      if (read === undefined) return undefined
+      return answer({ request, path, context, match, began: performance.now() }, entries, deps, ({ params }) =>
+        read({ params, url: NO_QUERY }),
+      )
+    },
   }
 }
 
-const METHODS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'delete' } as const
+const PLAIN_PATH = /^[\w/-]*$/
+const NO_QUERY = { searchParams: new URLSearchParams() }
 
-const dispatch = async (route: Route, params: Readonly<Record<string, string>>, call: Call, deps: RouterDeps): Promise<Response> => {
-  const verdict = await deps.guard(route, arrivalOf(call, deps))
-  if ('answer' in verdict) return verdict.answer
-  const url = new URL(call.request.url)
-  refuseUnknownQuery(url, Object.keys(route.query?.entries ?? {}))
-  return route.handle({ ...call, ...verdict, url, params: decodeParams(params) })
+/** Guards a call, answers it and reports the answer; an error is an answer too. */
+const answer = async <T extends Response | ReadyAnswer>(
+  call: Call,
+  entries: readonly Entry[],
+  deps: RouterDeps,
+  work: (match: Match, admission: Admission) => Promise<T> | T,
+): Promise<T | ReadyAnswer> => {
+  const { request, context, match, began } = call
+  const admitted = async (): Promise<T | ReadyAnswer> => {
+    const verdict = await deps.guard(match?.route, { request, context, corsOrigins: deps.corsOrigins ?? [] })
+    if ('answer' in verdict) return verdict.answer
+    if (match === undefined) throw unmatched(entries, call.path)
+    return work(match, verdict.admission)
+  }
+  const answered = await admitted().catch((error: unknown) => errorAnswer(error, call, deps.log))
+  const seconds = (performance.now() - began) / 1000
+  deps.onAnswer?.({ method: request.method, route: match?.route.path, status: answered.status, seconds }, context)
+  return answered
 }
 
-const arrivalOf = ({ request, context }: Call, { corsOrigins = [] }: RouterDeps) => ({ request, context, corsOrigins })
+interface Entry {
+  readonly route: Route
+  readonly pattern: RegExp
+  readonly names: readonly string[]
+}
+
+const PARAMETER = /:(\w+)/g
+
+const toEntry = (route: Route): Entry => ({
+  route,
+  pattern: new RegExp(`^${route.path.replaceAll('.', '\\.').replace(PARAMETER, '([^/]+)')}/*$`),
+  names: [...route.path.matchAll(PARAMETER)].map(([, name = '']) => name),
+})
+
+const find = (entries: readonly Entry[], method: string, path: string): Match | undefined => {
+  for (const { route, pattern, names } of entries) {
+    const found = route.method === method ? pattern.exec(path) : null
+    if (found === null) continue
+    // Named groups of a pattern would cost more than all of the match.
+    const params: Record<string, string> = {}
+    for (const [index, name] of names.entries()) params[name] = found[index + 1] ?? ''
+    return { route, params }
+  }
+  return undefined
+}
+
+/** 405 with the methods that the path has, or 404. */
+const unmatched = (entries: readonly Entry[], path: string): ApiError => {
+  const methods = new Set(entries.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route.method))
+  if (methods.size === 0) return pathNotFound()
+  return methodNotAllowed([...methods].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))
+}
 
 const decodeParams = (raw: Readonly<Record<string, string>>): Record<string, string> => {
   const params: Record<string, string> = {}
@@ -81,24 +148,6 @@ const decodeParam = (name: string, value: string): string => {
   }
 }
 
-/** 404 or 405, for those who may call at all. */
-const answerUnmatched = async (table: readonly RouteEntry[], call: Call, deps: RouterDeps): Promise<Response> => {
-  try {
-    await deps.guard(undefined, arrivalOf(call, deps))
-    return errorResponse(unmatched(table, call))
-  } catch (error) {
-    return toResponse(error, call, deps.log)
-  }
-}
-
-/** 405 with the methods that the path has, or 404. */
-const unmatched = (table: readonly RouteEntry[], { request: { url } }: Call): ApiError => {
-  const { pathname } = new URL(url)
-  const methods = new Set(table.filter(([, pattern]) => pattern.test(pathname)).map(([method]) => method))
-  if (methods.size === 0) return pathNotFound()
-  return methodNotAllowed([...methods].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))
-}
-
 /** HEAD (RFC 9110 section 9.3.2): the header fields of GET without content. Ends a stream that has begun. */
 const withoutBody = async (response: Response): Promise<Response> => {
   const { status, headers } = response
@@ -106,15 +155,15 @@ const withoutBody = async (response: Response): Promise<Response> => {
   return new Response(null, { status, headers })
 }
 
-const toResponse = (error: unknown, { request, context }: Call, log: Log): Response => {
-  const failed = { request_id: context.requestId, method: request.method, path: new URL(request.url).pathname }
+const errorAnswer = (error: unknown, { request, path, context }: Call, log: Log): ReadyAnswer => {
+  const failed = { request_id: context.requestId, method: request.method, path }
   if (error instanceof ApiError && error.code !== 'INTERNAL_ERROR') {
     logDatabaseFault(error, failed, log)
-    return errorResponse(error)
+    return readyError(error)
   }
   // The client disconnected during its request: not an error.
-  if (request.signal.aborted) return new Response(null, { status: 499 })
+  if (request.signal?.aborted === true) return { status: 499, headers: {}, body: '' }
   const request_id = context.requestId ?? crypto.randomUUID()
   logFault(error, { ...failed, request_id }, log)
-  return errorResponse(new ApiError('INTERNAL_ERROR', 'The service failed. Search its log for the request id.', { request_id }))
+  return readyError(new ApiError('INTERNAL_ERROR', 'The service failed. Search its log for the request id.', { request_id }))
 }

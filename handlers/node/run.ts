@@ -4,7 +4,7 @@ import { pause } from '../../lib/pause.ts'
 import type { Log } from '../../lib/ports.ts'
 import { endWhenHanging } from '../../lib/process/hang-watch.ts'
 import packageJson from '../../package.json' with { type: 'json' }
-import { type AppDeps, apiRoutes, createApp, createReads } from '../app.ts'
+import { type AppDeps, apiRoutes, createApi } from '../app.ts'
 import { helpText, readArguments } from './arguments.ts'
 import { openPages } from './dashboard-files.ts'
 import { collectWhenIdle } from './heap.ts'
@@ -62,8 +62,9 @@ const serve = async (configuration: Configuration, takeOver: boolean, shutdown: 
   const docs = await openDocs(configuration, { deps: service.deps, log, apiPort: () => portOf(server) })
   if (docs !== undefined && !shutdown.add({ server: docs.server })) return
   const corsOrigins = [...configuration.corsOrigins, ...(docs?.origins ?? [])]
-  const app = openPages(configuration)(createApp({ ...service.deps, corsOrigins }), service.deps)
-  const server = createHttpServer({ app, reads: createReads(service.deps), trustProxy: configuration.trustProxy, log })
+  const { fetch: api, read } = createApi({ ...service.deps, corsOrigins })
+  const app = openPages(configuration)(api, service.deps)
+  const server = createHttpServer({ app, read, trustProxy: configuration.trustProxy, log })
   await listen(server, address)
   if (!shutdown.add({ server })) return
   collectWhenIdle()

@@ -22,7 +22,7 @@ import { terminalStyle } from '../../lib/log/log-text.ts'
 import { reconcile, startUnlicensed } from '../../lib/pipelines/reconcile.ts'
 import type { Log, PasswordHasher } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }
-import { type AppDeps, assemble, createApp, createReads, type FetchHandler } from '../app.ts'
+import { type AppDeps, assemble, createApi, type FetchHandler } from '../app.ts'
 import { openPages } from './dashboard-files.ts'
 import { openDataDirectory, readOrCreateApiKey } from './data-directory.ts'
 import { createLicenseFile } from './license-file.ts'
@@ -160,7 +160,8 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   const deps: AppDeps = assemble(ports)
   const paths = createPathWatch(configuration, { triggers: deps.triggers, log, signal: stopping.signal })
   const license = createLicenseSender({ source: ports.license, clock, log })
-  const app = withPages(createApp(deps), deps)
+  const { fetch: api, read } = createApi(deps)
+  const app = withPages(api, deps)
   const connect = (): EngineLink =>
     linkEngine(configuration, dataDir, options.environment ?? process.env, {
       log,
@@ -193,7 +194,7 @@ export const openService = async (configuration: Configuration, options: OpenOpt
   }
   const service: Service = {
     app,
-    listener: createRequestListener({ app, reads: createReads(deps), trustProxy: configuration.trustProxy, log }),
+    listener: createRequestListener({ app, read, trustProxy: configuration.trustProxy, log }),
     deps,
     apiKey,
     dataDir,

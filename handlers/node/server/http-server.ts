@@ -6,8 +6,7 @@ import { forwardedAddress } from '../../../lib/access/forwarded-address.ts'
 import { hostName } from '../../../lib/access/host-name.ts'
 import { ApiError, errorBody } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/ports.ts'
-import type { ReadyReads } from '../../http/ready-reads.ts'
-import type { RequestContext } from '../../http/router.ts'
+import type { RequestContext, Router } from '../../http/router.ts'
 import { streamOf } from '../../http/streams/stream-body.ts'
 import { countPieces } from './count-pieces.ts'
 import { trackConnections } from './drain.ts'
@@ -46,8 +45,8 @@ const REFUSED_METHODS = new Set(['TRACE', 'TRACK', 'CONNECT'])
 
 interface HttpServerOptions {
   readonly app: (request: Request, context: RequestContext) => Promise<Response>
-  /** Answers some reads without `app`. */
-  readonly reads?: ReadyReads
+  /** Answers reads of the API without `app`. */
+  readonly read?: Router['read']
   readonly trustProxy: boolean
   readonly log: Log
   /** Replaces some of the default limits. */
@@ -117,7 +116,7 @@ const closeUnlessRead = (request: IncomingMessage, response: ServerResponse): vo
 type RequestListener = (request: IncomingMessage, response: ServerResponse) => void
 
 /** The request listener, also for a node:http server of the embedding program. */
-export const createRequestListener = ({ app, reads, trustProxy, log, limits }: HttpServerOptions): RequestListener => {
+export const createRequestListener = ({ app, read, trustProxy, log, limits }: HttpServerOptions): RequestListener => {
   const { urlBytes } = { ...LIMITS, ...limits }
   const adapter = createServerAdapter<{ req: IncomingMessage; res: ServerResponse }>((request, { req, res }) =>
     app(request, {
@@ -151,9 +150,10 @@ export const createRequestListener = ({ app, reads, trustProxy, log, limits }: H
       else sendStream(answer, stream, response)
     }
     const context = { clientAddress: clientAddress(request, trustProxy), requestId }
-    const ready = reads?.({ method: request.method ?? '', url: '', path: request.url ?? '', headers: headersOf(request) }, context)
-    if (ready === undefined) viaApp().catch(fail)
-    else ready.then((answer) => (answer === undefined ? viaApp() : writeReady(response, answer, { [REQUEST_ID]: requestId }))).catch(fail)
+    const { method = '', url = '' } = request
+    const ready = read?.({ method, url, headers: headersOf(request) }, url, context)
+    const answered = ready === undefined ? viaApp() : ready.then((answer) => writeReady(response, answer, { [REQUEST_ID]: requestId }))
+    answered.catch(fail)
   }
 }
 

@@ -10,7 +10,7 @@ import type { ReadyAnswer } from '../../http/route.ts'
  */
 export const writeReady = async (
   response: ServerResponse,
-  { status, headers, body }: ReadyAnswer & { status: number },
+  { status, headers, body }: ReadyAnswer,
   more: Readonly<Record<string, string>>,
 ): Promise<void> => {
   if (isWhole(body)) {

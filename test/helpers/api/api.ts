@@ -8,7 +8,7 @@ import { createPipelineRepository } from '../../../db/pipelines.ts'
 import { createSessionRepository } from '../../../db/sessions.ts'
 import { createSettingsRepository } from '../../../db/settings.ts'
 import { keepCredentialInMemory, keepPipelinesInMemory } from '../../../db/write-through.ts'
-import { type AppDeps, apiRoutes, assemble, createApp, createReads, type FetchHandler, type HostPorts } from '../../../handlers/app.ts'
+import { type AppDeps, apiRoutes, assemble, createApi, type FetchHandler, type HostPorts } from '../../../handlers/app.ts'
 import type { Log, LogFields } from '../../../lib/ports.ts'
 import { createFakeCameras, type FakeCameras } from '../fakes/cameras.ts'
 import { createFakeEngine, type FakeEngine } from '../fakes/engine.ts'
@@ -91,12 +91,12 @@ export const createTestApi = async (host: TestHost = fetchHost, ports: Partial<H
     allowedHosts: [new URL(ORIGIN).hostname],
     ...ports,
   })
-  const app = createApp(deps)
+  const handlers = createApi(deps)
   answerCheck ??= createAnswerCheck(apiRoutes(deps))
   const answers = answerCheck
-  const served = await host.serve(app, deps.log, { engine, screenshots, klv, live, cameras, hasher: fakeHasher }, createReads(deps))
+  const served = await host.serve(handlers, deps.log, { engine, screenshots, klv, live, cameras, hasher: fakeHasher })
   const api: TestApi = {
-    app,
+    app: handlers.fetch,
     origin: served.origin,
     deps,
     engine,

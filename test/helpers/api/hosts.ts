@@ -1,8 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import type { Database } from '../../../db/open.ts'
-import type { FetchHandler } from '../../../handlers/app.ts'
-import type { ReadyReads } from '../../../handlers/http/ready-reads.ts'
+import type { Router } from '../../../handlers/http/router.ts'
 import { createHttpServer } from '../../../handlers/node/server/http-server.ts'
 import type { Log } from '../../../lib/ports.ts'
 import type { EngineParts } from '../fakes/engine-server.ts'
@@ -12,7 +11,7 @@ import { sharedWorker } from './worker-host.ts'
 /** A runtime for the API's fetch handler; the test rows hold on each. */
 export interface TestHost {
   readonly name: string
-  serve(app: FetchHandler, log: Log, parts: EngineParts, reads: ReadyReads): Promise<ServedApp>
+  serve(api: Router, log: Log, parts: EngineParts): Promise<ServedApp>
   /** An empty database of the host; without it the API uses a file. */
   readonly openDatabase?: () => Promise<Database>
 }
@@ -30,7 +29,7 @@ export const CLIENT_ADDRESS = '192.0.2.1'
 /** The handler itself, in this process. */
 export const fetchHost: TestHost = {
   name: 'fetch',
-  serve: async (app) => ({
+  serve: async ({ fetch: app }) => ({
     origin: 'http://api.test',
     fetch: (request) => app(request, { clientAddress: CLIENT_ADDRESS }),
     close: async () => undefined,
@@ -40,8 +39,8 @@ export const fetchHost: TestHost = {
 /** The HTTP server of the Node host, over a socket. */
 export const nodeHost: TestHost = {
   name: 'node:http',
-  serve: async (app, log, _parts, reads) => {
-    const server = createHttpServer({ app, reads, trustProxy: false, log }).listen(0, '127.0.0.1')
+  serve: async ({ fetch: app, read }, log) => {
+    const server = createHttpServer({ app, read, trustProxy: false, log }).listen(0, '127.0.0.1')
     await once(server, 'listening')
     return {
       origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -61,7 +60,7 @@ let clients = 0
 export const workerHost: TestHost = {
   name: 'workerd',
   openDatabase: async () => (await sharedWorker(WORKER_VARIABLES)).database,
-  serve: async (_app, _log, parts) => {
+  serve: async (_api, _log, parts) => {
     const { miniflare, use } = await sharedWorker(WORKER_VARIABLES)
     use(parts)
     const { origin } = await miniflare.ready
