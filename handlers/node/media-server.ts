@@ -17,7 +17,7 @@ interface PathWatchDeps {
 }
 
 /** The watch of a media server, which begins with the first engine; without SVC_MEDIA_SERVER_API it does nothing. */
-interface PathWatch {
+export interface PathWatch {
   begin(): void
   onEvent(event: EngineEvent): void
   /** Settles when it has ended, or soon. */

@@ -1,20 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { hostname } from 'node:os'
-import { dirname, join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
-import { createCredentialRepository } from '../../db/credential.ts'
-import { checkDatabase, openDatabase } from '../../db/open.ts'
-import { createPipelineRepository } from '../../db/pipelines.ts'
-import { createSessionRepository } from '../../db/sessions.ts'
-import { createSettingsRepository } from '../../db/settings.ts'
-import { keepCredentialInMemory, keepPipelinesInMemory } from '../../db/write-through.ts'
-import { ensurePassword, isPasswordRequired, requireStoredPassword } from '../../lib/access/initial-password.ts'
+import { isPasswordRequired } from '../../lib/access/initial-password.ts'
 import { isAuthEnabled } from '../../lib/access/sessions.ts'
 import { type Configuration, readConfiguration } from '../../lib/configuration/configuration.ts'
-import { createEngineCaller } from '../../lib/engine/caller.ts'
-import { createEngineClient } from '../../lib/engine/client.ts'
-import { EngineAvailability } from '../../lib/engine/engine-availability.ts'
-import { EngineMirror } from '../../lib/engine/mirror.ts'
+import type { LicenseSource } from '../../lib/license/license.ts'
 import { createLicensing } from '../../lib/license/licensing.ts'
 import { createLicenseSender } from '../../lib/license/send-to-engine.ts'
 import { createLineWriter, createLog } from '../../lib/log/log.ts'
@@ -22,18 +11,16 @@ import { terminalStyle } from '../../lib/log/log-text.ts'
 import { reconcile, startUnlicensed } from '../../lib/pipelines/reconcile.ts'
 import type { Log, PasswordHasher } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }
-import { type AppDeps, assemble, createApi, type FetchHandler } from '../app.ts'
+import { type AppDeps, assemble, createApi, type FetchHandler, type HostPorts } from '../app.ts'
 import { openPages } from './dashboard-files.ts'
-import { openDataDirectory, readOrCreateApiKey } from './data-directory.ts'
 import { createLicenseFile } from './license-file.ts'
-import type { EngineLink, LinkOptions } from './link/keep-link.ts'
-import { linkRemoteEngine } from './link/remote.ts'
-import { keepSidecar } from './link/sidecar.ts'
-import { createPathWatch } from './media-server.ts'
+import type { LinkOptions } from './link/engine-link.ts'
+import { createServiceEngine, type ServiceEngine } from './link/service-engine.ts'
+import { createPathWatch, type PathWatch } from './media-server.ts'
 import { createApiMetrics } from './metrics.ts'
 import { createPasswordHasher } from './password-hasher.ts'
 import { createRequestListener } from './server/http-server.ts'
-import { takeInstanceLock } from './takeover-lock.ts'
+import { openStores, type Stores } from './storage/stores.ts'
 
 const clock = { now: () => Date.now() }
 
@@ -98,138 +85,126 @@ export const createServiceLog = ({ logLevel: level }: Configuration, writeLog?: 
 
 /** Opens data directory and database and builds the handlers; `connect` adds the engine. */
 export const openService = async (configuration: Configuration, options: OpenOptions): Promise<Service> => {
-  const { log, takeOver = false } = options
+  const { log, takeOver = false, environment = process.env } = options
   const declared = configuration.pipelinesFile === undefined ? undefined : await readDeclared(configuration.pipelinesFile)
   const withPages = openPages(configuration)
-  const dataDir = openDataDirectory(configuration.dataDir)
-  // The other process must not stop for one that cannot go on.
-  if (takeOver) {
-    const stored = await checkDatabase(databaseOptions(configuration, dataDir), (database) => createCredentialRepository(database).find())
-    await requireStoredPassword(configuration, { find: async () => stored })
-  }
-  let onHandover = options.onHandover ?? ((): void => {})
-  const lock = await takeInstanceLock(dataDir, { takeOver, onHandover: () => onHandover() })
   const hasher = createPasswordHasher()
-  const { apiKey, repositories, closeDatabase } = await openStores(configuration, { dataDir, hasher, log }).catch((error: unknown) => {
-    // An embedding program may try again.
-    lock.release()
-    throw error
-  })
+  let service: Service | undefined
+  const onHandover = options.onHandover ?? ((): void => void service?.leave())
+  const stores = await openStores(configuration, { hasher, clock, log, takeOver, onHandover })
+  const engine = createServiceEngine(configuration, { dataDir: stores.dataDir, environment })
+  service = createServiceOf(configuration, { log, declared, withPages, hasher, stores, engine })
+  return service
+}
+
+interface Parts {
+  readonly log: Log
+  readonly declared: Awaited<ReturnType<typeof readDeclared>> | undefined
+  readonly withPages: ReturnType<typeof openPages>
+  readonly hasher: PasswordHasher
+  readonly stores: Stores
+  readonly engine: ServiceEngine
+}
+
+const createServiceOf = (configuration: Configuration, parts: Parts): Service => {
+  const { log, declared, withPages, stores, engine } = parts
+  const { apiKey, dataDir } = stores
   const stopping = new AbortController()
-  const begun = performance.now()
-  let link: EngineLink | undefined
+  const { signal } = stopping
   let exposed = false
-  const availability = new EngineAvailability()
-  // An engine that runs elsewhere may have other API processes too.
-  const mirror = new EngineMirror({ exclusive: configuration.engineUrl === undefined })
-  const caller = createEngineCaller({
-    address: availability.address,
-    fetch: (url, init) => (link?.fetch ?? fetch)(url, init),
-    onAnswer: (moment) => mirror.noteAnswer(moment),
-  })
-  const client = createEngineClient(caller, availability)
-  const ports = {
-    ...repositories,
-    engine: client.engine,
-    engineAtOnce: createEngineClient(caller).engine,
-    mirror,
-    screenshots: client.screenshots,
-    klv: client.klv,
-    live: client.live,
-    cameras: client.cameras,
+  const ports = portsOf(configuration, parts)
+  const deps: AppDeps = assemble({
+    ...ports,
     metrics: createApiMetrics({ sseClients: () => deps.events.feed.subscriberCount() }),
-    engineMetrics: client.metrics.read,
-    corsOrigins: configuration.corsOrigins,
-    allowedHosts: configuration.allowedHosts,
-    hostNames: ownNames(),
-    trustProxy: configuration.trustProxy,
     isExposed: () => exposed,
-    hasher,
+    isStopping: () => signal.aborted,
+    stopping: signal,
+  })
+  const { fetch, read } = createApi(deps)
+  const app = withPages(fetch, deps)
+  const paths = createPathWatch(configuration, { triggers: deps.triggers, log, signal })
+  const prepareToStop = (): void => {
+    stopping.abort()
+    engine.refuseToWait()
+  }
+  const connect = once(async () => {
+    await engine.connect({ log, ...engineHandlers(parts, { deps, source: ports.license, paths }) })
+    // What the last service left behind is removed by then.
+    paths.begin()
+    await declared?.apply({ app, deps, apiKey, log, stopping: signal })
+  })
+  const end = once(async (how: 'stop' | 'leave') => {
+    prepareToStop()
+    await engine.end(how)
+    await paths.ended()
+    await stores.close()
+  })
+  const expose = async (url: string): Promise<void> => {
+    exposed = true
+    if (!(await isAuthEnabled(deps))) log.warn('open_api_exposed', { url, advice: OPEN_API })
+  }
+  const listener = createRequestListener({ app, read, trustProxy: configuration.trustProxy, log })
+  const ends = { prepareToStop, stop: () => end('stop'), leave: () => end('leave'), killEngine: engine.kill }
+  return { app, listener, deps, apiKey, dataDir, connect, expose, ...ends }
+}
+
+/** Calls a function the first time only. */
+const once = <Args extends readonly unknown[], T>(call: (...args: Args) => T): ((...args: Args) => T) => {
+  let answer: { readonly value: T } | undefined
+  return (...args) => {
+    answer ??= { value: call(...args) }
+    return answer.value
+  }
+}
+
+const portsOf = (configuration: Configuration, { log, hasher, stores, engine: { client, clientAtOnce, mirror } }: Parts): HostPorts => {
+  const { corsOrigins, allowedHosts, trustProxy, mediaServer } = configuration
+  const { engine, screenshots, klv, live, cameras } = client
+  const begun = performance.now()
+  return {
+    ...stores.repositories,
+    ...{ corsOrigins, allowedHosts, trustProxy, mediaServer },
+    ...{ engine, screenshots, klv, live, cameras, mirror, clock, log, hasher },
+    engineAtOnce: clientAtOnce.engine,
+    engineMetrics: client.metrics.read,
+    hostNames: ownNames(),
     passwordRequired: isPasswordRequired(configuration),
     license: createLicenseFile(configuration.licenseFile),
-    mediaServer: configuration.mediaServer,
-    apiKey,
-    clock,
-    log,
+    apiKey: stores.apiKey,
     version: packageJson.version,
     startedAt: clock.now(),
     uptimeSeconds: () => (performance.now() - begun) / 1000,
-    isStopping: () => stopping.signal.aborted,
-    stopping: stopping.signal,
   }
-  const deps: AppDeps = assemble(ports)
-  const paths = createPathWatch(configuration, { triggers: deps.triggers, log, signal: stopping.signal })
-  const license = createLicenseSender({ source: ports.license, clock, log })
-  const { fetch: api, read } = createApi(deps)
-  const app = withPages(api, deps)
-  const connect = (): EngineLink =>
-    linkEngine(configuration, dataDir, options.environment ?? process.env, {
-      log,
-      availability,
-      mirror,
-      // The API uses the engine only after this.
-      onReady: async (direct, occasion) => {
-        const { engine, screenshots } = direct
-        await license.send(direct)
-        await reconcile({ ...deps, engine, screenshots, licensing: createLicensing({ source: ports.license, engine, clock }) }, occasion)
-        await deps.events.resync(await mirror.fill(() => engine.list()))
-      },
-      onEvent: (event) => {
-        if (mirror.push(event)) mirror.fill(client.engine.list).catch((error: unknown) => log.warn('engine_not_listed', { error }))
-        if (event.type === 'heartbeat') void license.refresh().then((isNew) => (isNew ? startUnlicensed(deps) : undefined))
-        deps.events.push(event)
-        deps.geolocations.push(event)
-        deps.triggers.onEvent(event)
-        paths.onEvent(event)
-      },
-    })
-  let connected: Promise<void> = Promise.resolve()
-  let ended: Promise<void> | undefined
-  const end = async (how: 'stop' | 'leave'): Promise<void> => {
-    service.prepareToStop()
-    await link?.[how]()
-    await paths.ended()
-    await closeDatabase()
-    lock.release()
+}
+interface Followers {
+  readonly deps: AppDeps
+  readonly source: LicenseSource
+  readonly paths: PathWatch
+}
+
+const engineHandlers = (
+  { log, engine: { mirror, client } }: Parts,
+  { deps, source, paths }: Followers,
+): Pick<LinkOptions, 'onReady' | 'onEvent'> => {
+  const license = createLicenseSender({ source, clock, log })
+  return {
+    // The API uses the engine only after this.
+    onReady: async (direct, occasion) => {
+      const { engine, screenshots } = direct
+      await license.send(direct)
+      await reconcile({ ...deps, engine, screenshots, licensing: createLicensing({ source, engine, clock }) }, occasion)
+      await deps.events.resync(await mirror.fill(() => engine.list()))
+    },
+    onEvent: (event) => {
+      // First, since others read views of it.
+      if (mirror.push(event)) mirror.fill(client.engine.list).catch((error: unknown) => log.warn('engine_not_listed', { error }))
+      if (event.type === 'heartbeat') void license.refresh().then((isNew) => (isNew ? startUnlicensed(deps) : undefined))
+      deps.events.push(event)
+      deps.geolocations.push(event)
+      deps.triggers.onEvent(event)
+      paths.onEvent(event)
+    },
   }
-  const service: Service = {
-    app,
-    listener: createRequestListener({ app, read, trustProxy: configuration.trustProxy, log }),
-    deps,
-    apiKey,
-    dataDir,
-    connect: () => {
-      if (link === undefined) {
-        link = connect()
-        const applied = (): Promise<void> | undefined => declared?.apply({ app, deps, apiKey, log, stopping: stopping.signal })
-        connected = link.first.then(() => {
-          // What the last service left behind is removed by then.
-          paths.begin()
-          return applied()
-        })
-      }
-      return connected
-    },
-    expose: async (url) => {
-      exposed = true
-      if (!(await isAuthEnabled(deps))) log.warn('open_api_exposed', { url, advice: OPEN_API })
-    },
-    prepareToStop: () => {
-      stopping.abort()
-      availability.refuseToWait()
-    },
-    stop: () => {
-      ended ??= end('stop')
-      return ended
-    },
-    leave: () => {
-      ended ??= end('leave')
-      return ended
-    },
-    killEngine: () => link?.kill(),
-  }
-  if (options.onHandover === undefined) onHandover = () => void service.leave()
-  return service
 }
 
 /** Loaded only where it is used: a reader of YAML takes a while to load. */
@@ -239,22 +214,6 @@ const readDeclared = async (file: string) => {
   return { apply: (options: Parameters<typeof applyDeclaredPipelines>[1]) => applyDeclaredPipelines(declaration, options) }
 }
 
-/** The API key, the database and, in it, the password of the configuration. */
-const openStores = async (
-  configuration: Configuration,
-  { dataDir, hasher, log }: { readonly dataDir: string; readonly hasher: PasswordHasher; readonly log: Log },
-) => {
-  const apiKey = configuration.apiKey ?? readOrCreateApiKey(dataDir).key
-  const { repositories, close: closeDatabase } = await openRepositories(configuration, dataDir)
-  try {
-    await ensurePassword(configuration, { credentials: repositories.credentials, hasher, clock, log })
-  } catch (error) {
-    await closeDatabase()
-    throw error
-  }
-  return { apiKey, repositories, closeDatabase }
-}
-
 const OPEN_API =
   'Other hosts reach this API and no password is set, so everyone may do everything. Set one (PUT /svc/auth/password), or set SVC_HOST=127.0.0.1.'
 
@@ -262,58 +221,4 @@ const OPEN_API =
 const ownNames = (): readonly string[] => {
   const name = hostname().toLowerCase()
   return name.includes('.') ? [name] : [name, `${name}.local`]
-}
-
-/** A file is written by this process only, so reads come from memory; a server may have other writers. */
-const openRepositories = async (configuration: Configuration, dataDir: string) => {
-  const options = databaseOptions(configuration, dataDir)
-  const database = await openDatabase(options)
-  const sharedDatabase = !options.url.startsWith('file:')
-  const pipelines = createPipelineRepository(database)
-  const credentials = createCredentialRepository(database)
-  const repositories = {
-    sharedDatabase,
-    pipelines: sharedDatabase ? pipelines : keepPipelinesInMemory(pipelines),
-    credentials: sharedDatabase ? credentials : keepCredentialInMemory(credentials),
-    settings: createSettingsRepository(database),
-    isWritable: () => database.isWritable(),
-    sessions: createSessionRepository(database),
-  }
-  return { repositories, close: () => database.close() }
-}
-
-const databaseOptions = ({ databaseUrl, databaseAuthToken }: Configuration, dataDir: string) => ({
-  url: databaseUrl ?? pathToFileURL(join(dataDir, 'service.db')).href,
-  ...(databaseAuthToken !== undefined && { authToken: databaseAuthToken }),
-})
-
-const linkEngine = (
-  { engineUrl, engineToken }: Configuration,
-  dataDir: string,
-  environment: NodeJS.ProcessEnv,
-  options: LinkOptions,
-): EngineLink =>
-  engineUrl !== undefined
-    ? linkRemoteEngine({ url: engineUrl, token: engineToken ?? '' }, options)
-    : keepSidecar({
-        ...options,
-        entry: join(dirname(fileURLToPath(import.meta.url)), 'engine.js'),
-        dataDir,
-        environment: engineEnvironment(environment, dataDir),
-      })
-
-/** The environment of the engine, without the secrets and settings that only the API needs. */
-const engineEnvironment = (environment: NodeJS.ProcessEnv, dataDir: string): NodeJS.ProcessEnv => {
-  const {
-    SVC_API_KEY,
-    SVC_PASSWORD,
-    SVC_MEDIA_SERVER_API,
-    SVC_ENGINE_LISTEN,
-    SVC_DATABASE_URL,
-    SVC_DATABASE_AUTH_TOKEN,
-    SVC_LICENSE_FILE,
-    SVC_PIPELINES,
-    ...rest
-  } = environment
-  return { ...rest, SVC_DATA_DIR: dataDir }
 }

@@ -5,9 +5,9 @@ import { painter, type TextStyle, terminalStyle } from '../../lib/log/log-text.t
 import { printable } from '../../lib/log/printable.ts'
 import type { Log } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }
-import { API_KEY_FILE } from './data-directory.ts'
 import { reachableUrl } from './server/listen.ts'
 import type { Service } from './service.ts'
+import { API_KEY_FILE } from './storage/data-directory.ts'
 
 interface Start {
   readonly configuration: Configuration

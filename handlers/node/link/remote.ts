@@ -1,7 +1,7 @@
 import { createEngineCaller, type EngineAddress } from '../../../lib/engine/caller.ts'
 import { greetEngine } from '../../../lib/engine/handshake.ts'
 import { createEngineConnections } from './connections.ts'
-import { type EngineLink, keepLink, type LinkOptions } from './keep-link.ts'
+import { EngineLink, type LinkOptions } from './engine-link.ts'
 
 /** The engine sends a heartbeat every second; when four are missing the link is down. */
 const SILENCE_MS = 4000
@@ -13,7 +13,7 @@ const GREETING_MS = 1000
 export const linkRemoteEngine = (address: EngineAddress, options: LinkOptions): EngineLink => {
   const connections = createEngineConnections()
   const caller = createEngineCaller({ address: () => address, fetch: connections.fetch })
-  return keepLink(
+  return new EngineLink(
     {
       obtain: async () => {
         // After a cut a connection attempt may hang: give it up and make a new one.

@@ -4,6 +4,7 @@ import { readGreeting } from '../../../lib/engine/handshake.ts'
 import { ENGINE_OPTIONS } from '../../../lib/engine/program-options.ts'
 import { ENGINE_PROTOCOL } from '../../../lib/engine/protocol.ts'
 import { createEngineConnections } from './connections.ts'
+import { EngineLink, type LinkOptions } from './engine-link.ts'
 import {
   type Announced,
   type EndStep,
@@ -17,7 +18,6 @@ import {
   removeAddress,
   untilGone,
 } from './engine-process.ts'
-import { type EngineLink, keepLink, type LinkOptions } from './keep-link.ts'
 
 /** On a slow host the first start lists all plugins of GStreamer, for which the engine allows 30 s; calls wait for less. */
 const START_PATIENCE_MS = 45_000
@@ -59,7 +59,7 @@ export const keepSidecar = (options: SidecarOptions): EngineLink => {
     if (!(await untilGone(current, IN_ORDER.graceMs))) await end(current, [AT_ONCE])
   }
 
-  return keepLink(
+  return new EngineLink(
     {
       obtain: async (signal) => {
         await endLost()

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { accessSync, chmodSync, constants, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { API_KEY } from '../../lib/configuration/parsers.ts'
-import { messageOf } from '../../lib/errors.ts'
+import { API_KEY } from '../../../lib/configuration/parsers.ts'
+import { messageOf } from '../../../lib/errors.ts'
 
 const API_KEY_BYTES = 32
 /** In the data directory. */

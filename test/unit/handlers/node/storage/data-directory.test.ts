@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, s
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { directoryError, openDataDirectory, readOrCreateApiKey } from '../../../../handlers/node/data-directory.ts'
+import { directoryError, openDataDirectory, readOrCreateApiKey } from '../../../../../handlers/node/storage/data-directory.ts'
 
 let folder = ''
 beforeEach(() => {
