@@ -1,13 +1,12 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createPublisher, type Mount, type Publisher } from '../../../engine/rtsp/publisher/publisher.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { Mount, Publisher } from '../../../engine/rtsp/publisher/publisher.ts'
 import { gstDecode } from '../../helpers/media/players.ts'
-import { freePort } from '../../helpers/ports.ts'
 import { basic, digest } from '../../helpers/rtsp/credentials.ts'
 import { inOrder, readIndependently } from '../../helpers/rtsp/independent-client.ts'
-import { h264Media, type Media, silentLog, startMedia } from '../../helpers/rtsp/media.ts'
-import { connectReader, openReader, type RtspReader } from '../../helpers/rtsp/reader.ts'
+import { connected as connectedTo, playing as playingAt, publish, sharedMedia } from '../../helpers/rtsp/publish.ts'
+import type { connectReader, RtspReader } from '../../helpers/rtsp/reader.ts'
 import { until } from '../../helpers/until.ts'
 
 const run = promisify(execFile)
@@ -17,54 +16,26 @@ const PASSWORD = 'p@ss:w/rd "ü" 1'
 const right = () => digest({ password: PASSWORD })
 const wrong = () => digest({ password: 'another password' })
 
-let media: Media
+const media = sharedMedia()
 let publisher: Publisher
 let mount: Mount
 let url: string
 let described: number
-let readers: RtspReader[] = []
-
-beforeAll(() => {
-  media = startMedia([h264Media()])
-})
-afterAll(() => media.stop())
 
 beforeEach(async () => {
   described = 0
-  publisher = createPublisher({ log: silentLog })
+  const onDescribe = (): undefined => {
+    described += 1
+  }
+  const published = await publish(media.streams, { at: '0.0.0.0', mount: { onDescribe } })
+  ;({ publisher, mount, url } = published)
   publisher.requireCredentials({ username: 'viewer', password: PASSWORD })
-  const port = await freePort()
-  mount = await publisher.mount(
-    { host: '0.0.0.0', port, path: 'cam' },
-    {
-      streams: media.streams,
-      maxReaders: () => 100,
-      describeTimeoutMs: () => 10_000,
-      onDescribe: () => {
-        described += 1
-        return undefined
-      },
-    },
-  )
-  url = `rtsp://127.0.0.1:${port}/cam`
-})
-afterEach(async () => {
-  await Promise.all(readers.map((reader) => reader.close()))
-  readers = []
-  await publisher.close()
 })
 
-const connected = async (options: Parameters<typeof connectReader>[1] = {}) => {
-  const reader = await connectReader(url, options)
-  readers.push(reader)
-  return reader
-}
-const playing = async (options: Parameters<typeof openReader>[1] = {}) => {
-  const reader = await openReader(url, options)
-  readers.push(reader)
-  return reader
-}
+const connected = (options: ReaderOptions = {}) => connectedTo(url, options)
+const playing = (options: ReaderOptions = {}) => playingAt(url, options)
 
+type ReaderOptions = NonNullable<Parameters<typeof connectReader>[1]>
 const TCP = { Transport: 'RTP/AVP/TCP;unicast;interleaved=0-1' }
 /** The URL with user name and password. */
 const withCredentials = (password: string) => url.replace('//', `//viewer:${encodeURIComponent(password)}@`)

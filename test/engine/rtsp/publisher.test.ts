@@ -1,59 +1,28 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { PublisherLimits } from '../../../engine/mount/limits.ts'
 import type { MountOptions } from '../../../engine/mount/mount-point.ts'
 import { parseRtpCaps } from '../../../engine/rtp/caps.ts'
 import { RtpStream } from '../../../engine/rtp/stream.ts'
-import { createPublisher, type Mount, type Publisher } from '../../../engine/rtsp/publisher/publisher.ts'
-import { freePort } from '../../helpers/ports.ts'
-import { h264Media, type Media, silentLog, startMedia } from '../../helpers/rtsp/media.ts'
-import { connectReader, openReader, type RtspReader, sequenceGaps } from '../../helpers/rtsp/reader.ts'
+import type { Mount } from '../../../engine/rtsp/publisher/publisher.ts'
+import { h264Media, silentLog, startMedia } from '../../helpers/rtsp/media.ts'
+import { connected, playing, publish as publishStreams, sharedMedia } from '../../helpers/rtsp/publish.ts'
+import { openReader, sequenceGaps } from '../../helpers/rtsp/reader.ts'
+import { until as poll } from '../../helpers/until.ts'
 
-let media: Media
-let publishers: Publisher[] = []
-let readers: RtspReader[] = []
+const media = sharedMedia()
+const publish = (mount: Partial<MountOptions> = {}, limits: Partial<PublisherLimits> = {}, at = '127.0.0.1') =>
+  publishStreams(mount.streams ?? media.streams, { mount: { describeTimeoutMs: () => 5000, ...mount }, limits, at })
 
-beforeAll(() => {
-  media = startMedia([h264Media()])
-})
-afterAll(() => media.stop())
-afterEach(async () => {
-  await Promise.all(readers.map((reader) => reader.close()))
-  await Promise.all(publishers.map((publisher) => publisher.close()))
-  readers = []
-  publishers = []
-})
+/** Polls until the condition holds. */
+const until = (condition: () => boolean) => poll(condition, (holds) => holds, 5000)
 
-const publish = async (options: Partial<MountOptions> = {}, limits: Partial<PublisherLimits> = {}, host = '127.0.0.1') => {
-  const publisher = createPublisher({ log: silentLog, limits })
-  publishers.push(publisher)
-  const port = await freePort()
-  const mountOptions = { streams: media.streams, maxReaders: () => 100, describeTimeoutMs: () => 5000, ...options }
-  const mount = await publisher.mount({ host, port, path: 'cam' }, mountOptions)
-  return { publisher, port, mount, mountOptions, url: `rtsp://127.0.0.1:${port}/cam` }
-}
-
-const reader = async (url: string, options = {}) => {
-  const connected = await connectReader(url, options)
-  readers.push(connected)
-  return connected
-}
-
-const player = async (url: string, options = {}) => {
-  const playing = await openReader(url, options)
-  readers.push(playing)
-  return playing
-}
-
-/** Polls until the condition holds; rejects after `timeoutMs`. */
-const until = async (condition: () => boolean, timeoutMs = 5000) => {
-  const end = performance.now() + timeoutMs
-  while (!condition()) {
-    if (performance.now() > end) throw new Error('waited too long')
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
+/** What a publisher logs about the connections that it drops. */
+const dropLog = () => {
+  const dropped: unknown[] = []
+  return { dropped, log: { ...silentLog, info: (event: string, fields?: object) => void dropped.push({ event, ...fields }) } }
 }
 
 const bindable = async (port: number, host = '127.0.0.1') => {
@@ -66,7 +35,7 @@ const bindable = async (port: number, host = '127.0.0.1') => {
 describe('the RTSP dialogue', () => {
   it('follows RFC 2326 from OPTIONS to TEARDOWN', async () => {
     const { url, mount } = await publish()
-    const client = await reader(url)
+    const client = await connected(url)
     const options = await client.request('OPTIONS')
     expect(options.headers.get('public')).toBe('OPTIONS, DESCRIBE, SETUP, PLAY, PAUSE, TEARDOWN, GET_PARAMETER, SET_PARAMETER')
     expect([options.headers.get('cseq'), options.headers.get('server')]).toEqual(['1', 'video-pipeline-service'])
@@ -117,7 +86,7 @@ describe('the RTSP dialogue', () => {
     ['a missing sequence number', 'OPTIONS', '*', { CSeq: '' }, 400],
   ])('rejects %s with the status of RFC 2326', async (_, method, target, headers, status) => {
     const { url } = await publish()
-    const client = await reader(url)
+    const client = await connected(url)
     const response = await client.request(method, target, headers)
     expect(response.status).toBe(status)
     if (status === 405) expect(response.headers.get('allow')).toContain('DESCRIBE')
@@ -127,7 +96,7 @@ describe('the RTSP dialogue', () => {
 
   it('rejects another version, an unknown parameter, PAUSE before PLAY, and PLAY of another mount', async () => {
     const { url } = await publish()
-    const client = await reader(url)
+    const client = await connected(url)
     client.write('OPTIONS * RTSP/2.0\r\nCSeq: 9\r\n\r\n')
     expect((await client.nextResponse()).status).toBe(505)
     await client.describe()
@@ -143,7 +112,7 @@ describe('several mounts', () => {
     const { publisher, port, mount, mountOptions, url } = await publish()
     const second = await publisher.mount({ host: '127.0.0.1', port, path: 'two' }, mountOptions)
     await expect(publisher.mount({ host: '0.0.0.0', port, path: 'two' }, mountOptions)).rejects.toMatchObject({ code: 'CONFLICT' })
-    const [one, two] = [await player(url), await player(url.replace('cam', 'two'))]
+    const [one, two] = [await playing(url), await playing(url.replace('cam', 'two'))]
     await mount.close()
     await one.closed
     await two.until(() => two.count > 40)
@@ -157,7 +126,7 @@ describe('several mounts', () => {
   it('listen on IPv4, IPv6, one address or all, as configured', async () => {
     const { publisher, port, mountOptions } = await publish({}, {}, '0.0.0.0')
     const status = async (host: string, path: string) => {
-      const client = await reader(`rtsp://${host}:${port}/${path}`)
+      const client = await connected(`rtsp://${host}:${port}/${path}`)
       return (await client.describe()).status
     }
     const all = await publisher.mount({ host: '::', port, path: 'all' }, mountOptions)
@@ -200,7 +169,7 @@ describe('a mount', () => {
         calls += 1
       },
     })
-    const client = await reader(url)
+    const client = await connected(url)
     const described = client.describe()
     await until(() => calls === 1)
     const relay = startMedia([h264Media()])
@@ -214,24 +183,24 @@ describe('a mount', () => {
 
   it('responds 503 when no key frame arrives in time', async () => {
     const { url } = await publish({ streams: [new RtpStream()], describeTimeoutMs: () => 20 })
-    expect((await (await reader(url)).describe()).status).toBe(503)
+    expect((await (await connected(url)).describe()).status).toBe(503)
   })
 
   it('accepts no more readers than its limit, and reports their number', async () => {
     const counts: number[] = []
     const { url } = await publish({ maxReaders: () => 2, onReaders: (count) => counts.push(count) })
-    const first = await player(url)
-    await player(url)
+    const first = await playing(url)
+    await playing(url)
     await expect(openReader(url)).rejects.toThrow('453')
     await first.close()
     await until(() => counts.at(-1) === 1)
-    await player(url)
+    await playing(url)
     expect(counts).toEqual([1, 2, 1, 2])
   })
 
   it('disconnects its readers with RTCP BYE', async () => {
     const { url, mount } = await publish()
-    const client = await player(url)
+    const client = await playing(url)
     await client.until(() => client.count > 0)
     mount.disconnectReaders()
     await client.closed
@@ -248,7 +217,7 @@ describe('a mount', () => {
     stream.begin()
     stream.setCaps(first)
     const { url, mount } = await publish({ streams: [stream], describeTimeoutMs: () => 20 })
-    const client = await player(url)
+    const client = await playing(url)
     stream.setCaps(second)
     expect(mount.readers).toBe(1)
     stream.setCaps(other)
@@ -286,15 +255,8 @@ describe('a publisher under attack', () => {
   })
 
   it('logs a flooding connection once, however much of the flood it has read', async () => {
-    const dropped: unknown[] = []
-    const log = { ...silentLog, info: (event: string, fields?: object) => void dropped.push({ event, ...fields }) }
-    const publisher = createPublisher({ log })
-    publishers.push(publisher)
-    const port = await freePort()
-    await publisher.mount(
-      { host: '127.0.0.1', port, path: 'cam' },
-      { streams: media.streams, maxReaders: () => 1, describeTimeoutMs: () => 1 },
-    )
+    const { dropped, log } = dropLog()
+    const { port } = await publishStreams(media.streams, { log })
     const socket = connect(port, '127.0.0.1')
     socket.on('error', () => {})
     socket.write('OPTIONS * RTSP/1.0\n\n'.repeat(5000))
@@ -314,16 +276,9 @@ describe('a publisher under attack', () => {
   })
 
   it('drops a connection that sends frames or blank lines without end, and no reader loses a packet by it', async () => {
-    const dropped: unknown[] = []
-    const log = { ...silentLog, info: (event: string, fields?: object) => void dropped.push({ event, ...fields }) }
-    const publisher = createPublisher({ log, limits: { received: { perSecond: 1000, burst: 20_000 } } })
-    publishers.push(publisher)
-    const port = await freePort()
-    await publisher.mount(
-      { host: '127.0.0.1', port, path: 'cam' },
-      { streams: media.streams, maxReaders: () => 100, describeTimeoutMs: () => 5000 },
-    )
-    const playing = await player(`rtsp://127.0.0.1:${port}/cam`)
+    const { dropped, log } = dropLog()
+    const { port, url } = await publishStreams(media.streams, { log, limits: { received: { perSecond: 1000, burst: 20_000 } } })
+    const reading = await playing(url)
     for (const flood of [Buffer.alloc(40_000, Buffer.from([0x24, 1, 0, 0])), Buffer.alloc(40_000, '\r\n')]) {
       const socket = connect(port, '127.0.0.1')
       socket.on('error', () => {})
@@ -334,22 +289,22 @@ describe('a publisher under attack', () => {
       await closed
     }
     expect(dropped).toEqual(Array(2).fill({ event: 'rtsp_dropped', reason: 'too_much_data', remote: '127.0.0.1' }))
-    const seen = playing.packets.length
-    await until(() => playing.packets.length > seen + 5)
-    expect(sequenceGaps(playing.packets)).toEqual([])
+    const seen = reading.packets.length
+    await until(() => reading.packets.length > seen + 5)
+    expect(sequenceGaps(reading.packets)).toEqual([])
   })
 
   it('takes no more from an address that has sent too much over its connections, except from those who play', async () => {
     // Four times as many: it is this host.
     const { port, url } = await publish({}, { receivedPerAddress: { perSecond: 1, burst: 5000 } })
-    const playing = await player(url)
+    const steady = await playing(url)
     const lines = '\r\n'.repeat(7000)
     const [first, second] = [await raw(port, lines), await raw(port, lines)]
     await Promise.race([first.closed, second.closed])
     const late = await raw(port, 'OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n')
     await late.closed
     expect(late.received()).toBe('')
-    expect((await playing.request('GET_PARAMETER', url)).status).toBe(200)
+    expect((await steady.request('GET_PARAMETER', url)).status).toBe(200)
   })
 
   it('limits the requests that wait behind a DESCRIBE', async () => {
@@ -373,7 +328,7 @@ describe('a publisher under attack', () => {
 
   it('allows one session per connection', async () => {
     const { url } = await publish()
-    const client = await reader(url)
+    const client = await connected(url)
     await client.describe()
     const first = await client.setUp(0)
     const again = await client.setUp(0)
@@ -384,16 +339,16 @@ describe('a publisher under attack', () => {
 
   it('limits the sessions over UDP and frees their ports', async () => {
     const { url } = await publish({}, { udpSessions: 1 })
-    const first = await player(url, { transport: 'udp' })
+    const first = await playing(url, { transport: 'udp' })
     await expect(openReader(url, { transport: 'udp' })).rejects.toThrow('453')
     await first.close()
-    const second = await player(url, { transport: 'udp' })
+    const second = await playing(url, { transport: 'udp' })
     await second.until(() => second.count > 10)
   })
 
   it('ends a session over UDP without requests and reports, and ignores RTCP from other addresses', async () => {
     const { url, mount } = await publish({}, { sessionTimeoutMs: 1500 })
-    const client = await reader(url, { transport: 'udp' })
+    const client = await connected(url, { transport: 'udp' })
     await client.describe()
     const transport = (await client.setUp(0)).headers.get('transport') ?? ''
     await client.play()
@@ -414,7 +369,7 @@ describe('a publisher under attack', () => {
 
   it('reads what readers sent while the process stood still before it ends their sessions', async () => {
     const { url, mount } = await publish({}, { sessionTimeoutMs: 1500 })
-    const client = await player(url, { transport: 'udp' })
+    const client = await playing(url, { transport: 'udp' })
     await client.until(() => client.count > 5)
     const answer = client.request('OPTIONS')
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2600)

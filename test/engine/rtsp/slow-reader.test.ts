@@ -1,40 +1,25 @@
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import type { PublisherLimits } from '../../../engine/mount/limits.ts'
 import { parseRtpCaps } from '../../../engine/rtp/caps.ts'
 import { RtpStream } from '../../../engine/rtp/stream.ts'
-import { createPublisher, type Publisher } from '../../../engine/rtsp/publisher/publisher.ts'
-import { freePort } from '../../helpers/ports.ts'
 import { makeCertificate } from '../../helpers/rtsp/certificate.ts'
-import { silentLog } from '../../helpers/rtsp/media.ts'
 import { framedPackets, H264_CAPS, rtpPacket } from '../../helpers/rtsp/packets.ts'
-import { openReader, type RecordedPacket, type RtspReader, sequenceGaps } from '../../helpers/rtsp/reader.ts'
+import { playing, publish } from '../../helpers/rtsp/publish.ts'
+import { type RecordedPacket, type RtspReader, sequenceGaps } from '../../helpers/rtsp/reader.ts'
 
 const UNIT_PACKETS = 70
 const GOP = 10
 const certificate = makeCertificate()
-let publisher: Publisher
-let readers: RtspReader[] = []
 
 afterAll(() => certificate.remove())
-afterEach(async () => {
-  await Promise.all(readers.map((reader) => reader.close()))
-  readers = []
-  await publisher.close()
-})
-
 /** A stream of 100 kB units, written as fast as the good reader receives them. */
 const setUp = async (limits: Partial<PublisherLimits>, scheme = 'rtsp') => {
   const tls = scheme === 'rtsps' ? { tls: { files: certificate, required: true } } : {}
-  publisher = createPublisher({ log: silentLog, limits, ...tls })
   const stream = new RtpStream()
   const caps = parseRtpCaps(H264_CAPS)
   stream.begin()
   if (caps) stream.setCaps(caps)
-  const port = await freePort()
-  const mount = await publisher.mount(
-    { host: '127.0.0.1', port, path: 'cam' },
-    { streams: [stream], maxReaders: () => 10, describeTimeoutMs: () => 1000 },
-  )
+  const { publisher, mount, port } = await publish([stream], { limits, ...tls })
   let sequence = 0
   let unit = 0
   const feedUnit = () => {
@@ -51,18 +36,14 @@ const setUp = async (limits: Partial<PublisherLimits>, scheme = 'rtsp') => {
     stream.ingest(framedPackets(...packets))
   }
   feedUnit()
-  const open = async (record: boolean) => {
-    const reader = await openReader(`${scheme}://127.0.0.1:${port}/cam`, { record })
-    readers.push(reader)
-    return reader
-  }
+  const open = (record: boolean) => playing(`${scheme}://127.0.0.1:${port}/cam`, { record })
   const feed = async (units: number, pace: RtspReader) => {
     for (let at = 0; at < units; at += 1) {
       feedUnit()
       await pace.until(() => pace.count >= unit * UNIT_PACKETS)
     }
   }
-  return { mount, open, feed }
+  return { publisher, mount, open, feed }
 }
 
 /** Packets that do not follow the one before them. */
@@ -92,7 +73,7 @@ describe('a slow reader over TCP', () => {
   })
 
   it.each(['rtsp', 'rtsps'])('is dropped when it reads nothing at all, and its resources are freed (%s)', async (scheme) => {
-    const { mount, open, feed } = await setUp({ queuedBytes: 1_500_000, stalledMs: 200 }, scheme)
+    const { publisher, mount, open, feed } = await setUp({ queuedBytes: 1_500_000, stalledMs: 200 }, scheme)
     const good = await open(true)
     const stuck = await open(false)
     await stuck.until(() => stuck.count > 0)

@@ -4,61 +4,31 @@ import { unlinkSync, writeFileSync } from 'node:fs'
 import { connect as connectTcp, createServer } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { promisify } from 'node:util'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createPublisher, type Publisher } from '../../../engine/rtsp/publisher/publisher.ts'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Log } from '../../../lib/ports.ts'
-import { freePort } from '../../helpers/ports.ts'
 import { type CertificateFixture, makeCertificate } from '../../helpers/rtsp/certificate.ts'
 import { basic, digest } from '../../helpers/rtsp/credentials.ts'
 import { inOrder, readIndependently } from '../../helpers/rtsp/independent-client.ts'
-import { h264Media, type Media, silentLog, startMedia } from '../../helpers/rtsp/media.ts'
-import { connectReader, openReader, type RtspReader, sequenceGaps } from '../../helpers/rtsp/reader.ts'
+import { type Media, silentLog } from '../../helpers/rtsp/media.ts'
+import { connected, playing, publish as publishStreams, sharedMedia } from '../../helpers/rtsp/publish.ts'
+import { sequenceGaps } from '../../helpers/rtsp/reader.ts'
 import { until } from '../../helpers/until.ts'
 
 const run = promisify(execFile)
 const PASSWORD = 'correct horse'
 
-let media: Media
+const media = sharedMedia()
 let certificate: CertificateFixture
-let publishers: Publisher[] = []
-let readers: RtspReader[] = []
-
-beforeAll(() => {
-  media = startMedia([h264Media()])
-})
-afterAll(() => media.stop())
 beforeEach(() => {
   certificate = makeCertificate()
 })
-afterEach(async () => {
-  await Promise.all(readers.map((reader) => reader.close()))
-  await Promise.all(publishers.map((publisher) => publisher.close()))
-  readers = []
-  publishers = []
-  certificate.remove()
-})
+afterEach(() => certificate.remove())
 
-const publish = async (required = false, log: Log = silentLog, source: Media = media) => {
+const publish = async (required = false, log: Log = silentLog, source: Pick<Media, 'streams'> = media) => {
   const { cert, key } = certificate
-  const publisher = createPublisher({ log, tls: { files: { cert, key }, required }, limits: { firstRequestMs: 1500 } })
-  publishers.push(publisher)
-  const port = await freePort()
-  await publisher.mount(
-    { host: '127.0.0.1', port, path: 'cam' },
-    { streams: source.streams, maxReaders: () => 100, describeTimeoutMs: () => 10_000 },
-  )
-  return { publisher, port, plain: `rtsp://127.0.0.1:${port}/cam`, secure: `rtsps://127.0.0.1:${port}/cam` }
-}
-
-const connected = async (url: string, options: Parameters<typeof connectReader>[1] = {}) => {
-  const reader = await connectReader(url, options)
-  readers.push(reader)
-  return reader
-}
-const playing = async (url: string, options: Parameters<typeof openReader>[1] = {}) => {
-  const reader = await openReader(url, options)
-  readers.push(reader)
-  return reader
+  const tls = { files: { cert, key }, required }
+  const { publisher, port, url } = await publishStreams(source.streams, { log, tls, limits: { firstRequestMs: 1500 } })
+  return { publisher, port, plain: url, secure: url.replace('rtsp', 'rtsps') }
 }
 
 /** The common name of the certificate that a port shows. */
