@@ -7,7 +7,7 @@ import { readyJson } from './respond.ts'
 import type { ReadyAnswer, RequestContext, Route } from './route.ts'
 
 /** The method, address and header fields of a request. */
-export interface AskedRequest {
+export interface RequestHead {
   readonly method: string
   readonly url: string
   readonly headers: Pick<Headers, 'get'>
@@ -15,7 +15,7 @@ export interface AskedRequest {
 
 /** A request before its route handles it. */
 export interface Arrival {
-  readonly request: AskedRequest
+  readonly request: RequestHead
   readonly context: RequestContext
   /** Origins whose pages may call the API. */
   readonly corsOrigins: readonly string[]
@@ -42,19 +42,19 @@ export const createGuard =
     const unknown = unknownCaller(deps, route, arrival)
     if (unknown !== undefined) await refuseUnlessKnown(deps, unknown, presented)
     if (route?.access === 'api_key' && !(await hasApiKey(deps, presented))) return { answer: refusedTrigger() }
-    const admission = route?.access === 'session' ? await requireAccess(deps, presented) : NOT_ASKED
+    const admission = route?.access === 'session' ? await requireAccess(deps, presented) : NOT_CHECKED
     if (route?.limit !== undefined) deps.limiter.take(route.limit, arrival.context.clientAddress)
     return { admission }
   }
 
-const NOT_ASKED: Admission = { by: 'nothing' }
+const NOT_CHECKED: Admission = { by: 'nothing' }
 
 interface UnknownCaller {
   readonly origin: string | undefined
   readonly host: string | undefined
 }
 
-/** What speaks against a request: a foreign origin, an unknown host name; undefined when nothing does. */
+/** The reasons to refuse a request: a foreign origin, an unknown host name; undefined when there is none. */
 const unknownCaller = (deps: GuardDeps, route: Route | undefined, { request, corsOrigins }: Arrival): UnknownCaller | undefined => {
   const origin = foreignOrigin(request, deps, corsOrigins)
   const host = route?.access === 'public' ? undefined : unknownHost(request, deps, corsOrigins)
@@ -85,7 +85,7 @@ const hostUnknown = (host: string): ApiError =>
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i
 
 /** The credentials that a request carries. */
-export const presentedBy = ({ headers }: Pick<AskedRequest, 'headers'>): Presented => ({
+export const presentedBy = ({ headers }: Pick<RequestHead, 'headers'>): Presented => ({
   token: BEARER.exec(headers.get('authorization') ?? '')?.[1],
   apiKey: headers.get('x-api-key') ?? undefined,
 })

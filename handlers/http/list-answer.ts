@@ -2,7 +2,7 @@ import { type FoundPipeline, hasLastingText, serialize } from '../../lib/pipelin
 import { readyHeaders } from './respond.ts'
 import type { ReadyAnswer } from './route.ts'
 
-/** Pipelines of a piece of a long list: a millisecond or two of work. */
+/** Pipelines in a piece of a long list: 1 to 2 ms of work. */
 const PER_PIECE = 250
 
 /** A part of a list with its brackets and commas. */
@@ -14,8 +14,8 @@ interface Piece {
 }
 
 /**
- * Answers of lists: the JSON whole, or in pieces when it is long. Pieces of the last list are kept as bytes, and are the answer again
- * while they are of the same pipelines, none runs, and none has changed: records and views are replaced, never changed.
+ * Answers of lists: the JSON whole, or in pieces when it is long. Pieces of the last list are kept as bytes, and sent again while their
+ * pipelines are the same, none runs, and none has changed: records and views are replaced, never changed.
  */
 export const createListAnswer = (): ((found: readonly FoundPipeline[]) => ReadyAnswer) => {
   const headers = readyHeaders()

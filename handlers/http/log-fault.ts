@@ -8,12 +8,12 @@ interface Failed {
   readonly path: string
 }
 
-/** The link to the engine logs its own loss; a failing database is logged here only. */
+/** Logs a failing database; the loss of the engine is logged by its link. */
 export const logDatabaseFault = (error: ApiError, failed: Failed, log: Log): void => {
   if (error.details.reason === 'database') log.error('database_failed', { ...failed, error: chainOf(error) })
 }
 
-/** An error that no answer explains. */
+/** Logs an error whose answer has no details. */
 export const logFault = (error: unknown, failed: Failed, log: Log): void =>
   log.error('request_failed', { ...failed, code: 'INTERNAL_ERROR', error: chainOf(error) })
 

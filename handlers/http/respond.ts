@@ -20,7 +20,7 @@ export const readyJson = (body: unknown, status = 200, headers: Readonly<Record<
 /** An XML document. */
 export const xml = (document: string): Response => new Response(document, { headers: { ...NO_STORE, 'content-type': 'application/xml' } })
 
-/** An answer with JSON that is ready. What comes in pieces is made while it is sent, other work between. */
+/** The Response of a ready answer. Pieces are made while it is sent, between other work. */
 export const readyResponse = ({ body, ...init }: ReadyAnswer): Response => new Response(isWhole(body) ? body : inTurns(body), init)
 
 /** Whether all of a body is there. */
@@ -34,7 +34,7 @@ export const readyHeaders = (more: Readonly<Record<string, string>> = {}): Reado
   ...more,
 })
 
-/** A turn of the event loop per piece: a promise alone would let nothing else run. */
+/** A turn of the event loop per piece: promises alone would let nothing else run. */
 const inTurns = (pieces: Iterable<string | Uint8Array>): ReadableStream<Uint8Array> => {
   const iterator = pieces[Symbol.iterator]()
   const encoder = new TextEncoder()

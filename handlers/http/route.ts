@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../lib/errors.ts'
 import type { InputOf, LineOf, ResultOf, Row } from '../../lib/openapi/call.ts'
 import type { Answer, Body, Fields, Operation } from '../../lib/openapi/operation.ts'
 
-/** What a host knows about a request in addition to the request itself. */
+/** What the host adds to a request. */
 export interface RequestContext {
   /** IP address of the client; the host has evaluated proxy headers. */
   readonly clientAddress?: string
@@ -22,7 +22,7 @@ export interface Exchange {
   /** Decoded path parameters. */
   readonly params: Readonly<Record<string, string>>
   readonly context: RequestContext
-  /** What the request was admitted by. */
+  /** The credential that admitted the request. */
   readonly admission: Admission
   /** Arrival, monotonic milliseconds. */
   readonly began: number
@@ -51,7 +51,7 @@ type Answering =
 /** One operation of the API, for the router, the guard and the API document. */
 export type Route = Operation & Answering
 
-/** A route whose types say what its callers send and get: those of the client follow from them. */
+/** A route whose types have what its callers send and get; the types of the client follow from them. */
 export type CallableRoute<Name extends string, Line extends string, Input extends object, Result> = Route & {
   readonly operation: Name
   /** Never there: only a type. */

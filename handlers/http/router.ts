@@ -3,7 +3,7 @@ import { ApiError } from '../../lib/errors.ts'
 import type { Answered } from '../../lib/health/metrics.ts'
 import type { Log } from '../../lib/ports.ts'
 import { validationError } from '../../lib/validate.ts'
-import type { AskedRequest, Guard } from './guard.ts'
+import type { Guard, RequestHead } from './guard.ts'
 import { logDatabaseFault, logFault } from './log-fault.ts'
 import { refuseUnknownQuery } from './query.ts'
 import { methodNotAllowed, pathNotFound, readyError, readyResponse } from './respond.ts'
@@ -26,12 +26,12 @@ export interface Router {
    * Answers a request whose route has `read` without a Request and a Response, which cost a host more than the read itself.
    * Undefined: the request is for `fetch`.
    */
-  readonly read: (request: AskedRequest, path: string, context: RequestContext) => Promise<ReadyAnswer> | undefined
+  readonly read: (request: RequestHead, path: string, context: RequestContext) => Promise<ReadyAnswer> | undefined
 }
 
 /** A request with the route of its method and path. */
 interface Call {
-  readonly request: AskedRequest & Partial<Pick<Request, 'signal'>>
+  readonly request: RequestHead & Partial<Pick<Request, 'signal'>>
   readonly path: string
   readonly context: RequestContext
   readonly match: Match | undefined

@@ -2,20 +2,19 @@ import { performance } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** Between two looks at the heap, milliseconds. */
+/** Between two checks of the heap, milliseconds. */
 const CHECK_MS = 10_000
-/** A process that is busy for a smaller part of its time is idle. */
+/** Below this event loop utilization the process is idle. */
 const IDLE_UTILIZATION = 0.05
-/** Growth of the space for old objects since the last collection that is worth another one, bytes. */
+/** A collection is worth it after this growth of the space for old objects, bytes. */
 const WORTH_BYTES = 2 * 1024 * 1024
 
-/** Room for new objects that is worth a collection, bytes. The start needs 8 MB. */
+/** Or at this size of the space for new objects, bytes. The start needs 8 MB. */
 const LARGE_NEW_SPACE_BYTES = 16 * 1024 * 1024
 
 /**
- * Collects the garbage of a burst of requests when it is over, and gives back the room that new objects had meanwhile: V8 keeps both
- * for as long as the process is idle. After 1,000 pipelines were created that is 37 MB. Then the C library gives back what it keeps
- * of freed memory, further 13 MB.
+ * Collects the garbage of a burst of requests when it is over: V8 keeps it, and the space for new objects, while the process is idle
+ * (37 MB after 1,000 creates). Then the C library returns the freed memory that it keeps (13 MB).
  */
 export const collectWhenIdle = (checkMs = CHECK_MS): void => {
   const collect = collector()
@@ -38,7 +37,7 @@ export const collectWhenIdle = (checkMs = CHECK_MS): void => {
 const sizeOf = (space: 'old_space' | 'new_space'): number =>
   getHeapSpaceStatistics().find(({ space_name }) => space_name === space)?.space_size ?? 0
 
-/** V8's own function, which only a context that is made meanwhile has. */
+/** V8's own function: only a context that is created while the flag is set has it. */
 const collector = (): (() => Promise<void>) => {
   setFlagsFromString('--expose-gc')
   const gc = runInNewContext('gc') as (options: { readonly execution: 'async'; readonly flavor: 'last-resort' }) => Promise<void>
@@ -48,7 +47,7 @@ const collector = (): (() => Promise<void>) => {
 
 let trim: (() => Promise<void>) | undefined
 
-/** Of the GNU C library, malloc_trim(3); others have none, and keep what they keep. Loaded after the first burst. */
+/** malloc_trim(3) of the GNU C library; other libraries have none. Loaded after the first burst. */
 const trimMalloc = async (): Promise<void> => {
   trim ??= await loadTrim().catch(() => async () => {})
   await trim()

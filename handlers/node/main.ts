@@ -1,6 +1,6 @@
 import { Shutdown } from './shutdown.ts'
 
-// First of all: a signal while the rest is loaded ends this process in order. A terminal that is gone must not end it otherwise.
+// First, so that a signal during the load ends the process in order. A closed terminal must not end it.
 const shutdown = new Shutdown().onSignals()
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
 

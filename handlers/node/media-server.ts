@@ -6,7 +6,7 @@ import { createMediaServerApi } from '../../lib/triggers/media-server-api.ts'
 import type { Triggers } from '../../lib/triggers/triggers.ts'
 import { type Watch, watchMediaServer } from '../../lib/triggers/watch.ts'
 
-/** What is under way when the service ends has this long; the engine ends it, or finds the rest at its next start. Milliseconds. */
+/** Time to finish when the service ends; the next start removes the rest. Milliseconds. */
 const END_WITHIN_MS = 2000
 
 interface PathWatchDeps {

@@ -31,7 +31,7 @@ export const run = async (given: readonly string[], shutdown: Shutdown): Promise
   try {
     await serve(configuration, args.takeOver, shutdown)
   } catch (error) {
-    // A signal to the group may have ended a helper process first; it is told to this process a moment later.
+    // A signal to the process group may end a helper process before it reaches this process.
     await pause(SIGNAL_MS)
     const code = error instanceof ConfigurationError ? EXIT.configuration : EXIT.unavailable
     if (!shutdown.requested) fail(code, [messageOf(error)])
@@ -68,7 +68,7 @@ const serve = async (configuration: Configuration, takeOver: boolean, shutdown: 
   await listen(server, address)
   if (!shutdown.add({ server })) return
   collectWhenIdle()
-  // As the engine that runs by itself: its streams go on meanwhile.
+  // The streams of an engine that runs elsewhere continue meanwhile.
   if (configuration.engineUrl !== undefined) endWhenHanging('api')
   if (isExposed(server)) await service.expose(urlOf(server))
   const connected = service.connect()

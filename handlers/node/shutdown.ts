@@ -4,9 +4,9 @@ import type { Log } from '../../lib/ports.ts'
 import { drain } from './server/drain.ts'
 import type { Service } from './service.ts'
 
-/** From the signal to the end of the process, whatever does not end, milliseconds. */
+/** From the signal to the end of the process at the latest, milliseconds. */
 const END_WITHIN_MS = 9500
-/** A start that was interrupted gets this time to reach its next step; until then nothing is open that would be left. Milliseconds. */
+/** An interrupted start gets this time to reach its next step, which ends what it has opened. Milliseconds. */
 const START_GRACE_MS = 2000
 /** Time that running requests have before their connections are closed, milliseconds. */
 const DRAIN_MS = { stop: 2500, leave: 5000 } as const
@@ -15,7 +15,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 type How = 'stop' | 'leave'
 
-/** What a start has opened so far. */
+/** What a start has opened. */
 interface Opened {
   readonly service?: Service
   readonly server?: Server
@@ -23,8 +23,8 @@ interface Opened {
 }
 
 /**
- * Ends the process in order, once: drains the servers, stops the service or leaves its engine running, and exits. Loaded before
- * all else, so that a signal during the start ends that in order too.
+ * Ends the process in order, once: drains the servers, stops the service or leaves its engine running, and exits. Loaded first, so
+ * that it also handles a signal during the start.
  */
 export class Shutdown {
   readonly #servers: Server[] = []
@@ -33,7 +33,7 @@ export class Shutdown {
   #log: Log | undefined
   #requested = false
 
-  /** All these signals mean the same, however often they come: a terminal sends one to each process, and npm sends it on. */
+  /** A signal may come more than once: a terminal sends it to each process, and npm forwards it. */
   onSignals(): this {
     for (const signal of SIGNALS) process.on(signal, () => void this.request(signal, 'stop'))
     return this
@@ -43,7 +43,7 @@ export class Shutdown {
     return this.#requested
   }
 
-  /** Something is open that is to be ended. False: go no further, the end was requested. */
+  /** Adds what the shutdown ends. False: the end was requested, so the start must not continue. */
   add({ service, server, log }: Opened): boolean {
     this.#service ??= service
     this.#log ??= log
@@ -80,7 +80,7 @@ export class Shutdown {
     this.#exit(how)
   }
 
-  /** Without the order. The children of the engine die with it. */
+  /** At once. The children of the engine end with it. */
   #exit(how: How): void {
     if (how === 'stop') this.#service?.killEngine()
     process.exit(1)

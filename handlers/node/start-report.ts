@@ -17,7 +17,7 @@ interface Start {
   readonly docsUrl: string | undefined
 }
 
-/** Says where everything is: a line of the log, and on a terminal a banner. The key itself is never told. */
+/** Reports addresses and folders: a line of the log, and on a terminal a banner. The key itself is never shown. */
 export const reportStart = async (start: Start): Promise<void> => {
   const { log, url, docsUrl, service } = start
   await reportLicense(start)
@@ -31,7 +31,7 @@ export const reportStart = async (start: Start): Promise<void> => {
     data_dir: service.dataDir,
     api_key_in,
   }
-  // On a terminal the banner has it all.
+  // On a terminal the banner has the rest.
   log.info('service_ready', {
     ...(style === undefined && { ...where, gstreamer_version: gstreamer ?? null }),
     start_ms: Math.round(performance.now()),
@@ -42,7 +42,7 @@ export const reportStart = async (start: Start): Promise<void> => {
 const keyPlace = ({ configuration, service }: Start): string =>
   configuration.apiKey === undefined ? join(service.dataDir, API_KEY_FILE) : 'SVC_API_KEY'
 
-/** Every start of a pipeline answers 402 with these, so the operator is told before. */
+/** With these, every start of a pipeline answers 402. */
 const reportLicense = async ({ configuration: { licenseFile }, service, log }: Start): Promise<void> => {
   const { status } = await service.deps.licensing.state()
   if (status !== 'expired' && status !== 'unreadable') return

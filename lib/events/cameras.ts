@@ -8,15 +8,15 @@ import type { EventHub } from './hub.ts'
 const PAUSES = { initial_delay_ms: 1000, max_delay_seconds: 30 }
 
 export interface CameraWatch {
-  /** Watches from now on. Settles when changes are published, or rejects with why they cannot be; then it goes on trying. */
+  /** Watches from now on. Settles when changes are published; rejects when they cannot be (attempts continue). */
   begin(): Promise<void>
   /** Ends everything at once. */
   close(): void
 }
 
 /**
- * Publishes the changes of the engine's cameras, from the first subscriber on: so a client that comes back later has
- * missed none. What changed while the engine was away is published when it is there again.
+ * Publishes the changes of the engine's cameras, from the first subscriber on, so that a client that reconnects has missed none.
+ * Changes during an outage of the engine are published after it.
  */
 export const createCameraWatch = (deps: {
   readonly cameras: Pick<Cameras, 'events'>
@@ -56,7 +56,7 @@ export const createCameraWatch = (deps: {
 
 const newAttempt = (): PromiseWithResolvers<void> => {
   const attempt = Promise.withResolvers<void>()
-  // Perhaps nobody waits.
+  // There may be no caller left to handle a rejection.
   attempt.promise.catch(() => {})
   return attempt
 }

@@ -27,7 +27,7 @@ export interface EventFeed {
   subscriberCount(): number
 }
 
-/** Numbers the events, sends them to the subscribers and keeps the newest. `process` tells its ids from those of other processes. */
+/** Numbers the events, sends them to the subscribers and keeps the newest. `process` distinguishes its ids from those of other processes. */
 export const createEventFeed = (process: string): EventFeed => {
   const subscribers = new Set<Subscriber>()
   const buffer = createReplayBuffer()

@@ -15,12 +15,12 @@ export interface GeolocationRecorder {
 
 interface Recent {
   timer: ReturnType<typeof setTimeout> | undefined
-  /** Came too soon after a write. */
+  /** Came within `WRITE_EVERY_MS` after a write. */
   waiting: Geolocation | undefined
   written: Geolocation | undefined
 }
 
-/** Stores the last geolocation that the engine extracts from a pipeline's KLV. `pipelines` must not publish events: this is no change of configuration. */
+/** Stores the last geolocation from a pipeline's KLV. It is no change of configuration, so `pipelines` must not publish it. */
 export const createGeolocationRecorder = (deps: {
   readonly pipelines: Pick<PipelineRepository, 'find' | 'setGeolocation'>
   readonly log: Log
@@ -35,7 +35,7 @@ export const createGeolocationRecorder = (deps: {
     await deps.pipelines.setGeolocation(id, geolocation, record.updated_at)
   }
 
-  /** A client may have changed the geolocation meanwhile, which is newer than `waiting`; then only the next extracted one is written. */
+  /** A change by a client is newer than `waiting`; then only the next geolocation from KLV is written. */
   const writeWaiting = async (id: string, recent: Recent, geolocation: Geolocation): Promise<void> => {
     const record = await deps.pipelines.find(id)
     const changedByClient = recent.written !== undefined && !same(record?.geolocation ?? null, recent.written)

@@ -11,11 +11,11 @@ interface OtherWritersDeps {
 }
 
 /**
- * A hub for a database that other processes write too: pipelines that they add and remove show in the engine's events, so
- * the database is read a moment after those. Changes that never reach the engine (a geolocation) are not noticed.
+ * A hub for a database that other processes write too. Pipelines that they add and remove are in the engine's events, so the database
+ * is read after those. Changes that do not reach the engine (a geolocation) are not noticed.
  */
 export const withOtherWriters = (hub: EventHub, deps: OtherWritersDeps): EventHub => {
-  /** Pipelines whose record was seen. */
+  /** Pipelines whose record was read. */
   const known = new Set<string>()
   const timers = new Map<string, ReturnType<typeof setTimeout>>()
   let closed = false

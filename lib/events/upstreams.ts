@@ -5,11 +5,11 @@ import type { EventHub } from './hub.ts'
 
 const PAUSES = { initial_delay_ms: 1000, max_delay_seconds: 1 }
 
-/** KLV goes on for a while after the last client left, so that one that comes back has missed nothing. Milliseconds. */
+/** KLV is read for this time after the last client left, so that one that reconnects has missed nothing. Milliseconds. */
 const KLV_LINGER_MS = 10_000
 
 export interface Upstreams {
-  /** Subscribes to what a key stands for; returns what ends that. */
+  /** Subscribes to the stream of a key; returns the function that unsubscribes. */
   subscribe(key: string): () => void
   /** Ends everything at once; nothing is opened afterwards. */
   close(): void
@@ -22,7 +22,7 @@ interface Upstream {
   readonly following: Following
 }
 
-/** One upstream per key while somebody subscribes, and `lingerMs` longer. */
+/** One upstream per key while there are subscribers, and `lingerMs` longer. */
 const createUpstreams = (start: (key: string, signal: AbortSignal) => Following, lingerMs = 0): Upstreams => {
   const upstreams = new Map<string, Upstream>()
   let closed = false
@@ -48,7 +48,7 @@ const createUpstreams = (start: (key: string, signal: AbortSignal) => Following,
     subscribe(key) {
       if (closed) return () => {}
       const known = upstreams.get(key)
-      // What was lost, such as a pipeline that was deleted, may have come back a moment ago.
+      // What was lost, such as a pipeline that was deleted, may be back.
       known?.following.retry()
       const upstream = known ?? open(key)
       clearTimeout(upstream.timer)
@@ -66,7 +66,7 @@ const createUpstreams = (start: (key: string, signal: AbortSignal) => Following,
   }
 }
 
-/** The KLV packets of pipelines, by id: brought from the engine once per pipeline, however many clients subscribe. */
+/** The KLV packets of pipelines, by id: read from the engine once per pipeline for any number of clients. */
 export const createKlvUpstreams = ({
   klv,
   events,
@@ -89,8 +89,8 @@ export const createKlvUpstreams = ({
   )
 
 /**
- * A hub that follows the engine only while somebody subscribes to it: for runtimes where nothing outlives a request.
- * Each upstream begins with the present state, so a client that connects misses no state, only what passed before.
+ * A hub that follows the engine only while it has subscribers: for runtimes where nothing outlives a request. Each upstream begins
+ * with the present state.
  */
 export const followOnDemand = (
   hub: EventHub,

@@ -7,8 +7,8 @@ import { streamAnswer } from './stream-body.ts'
 const STALLED_MS = 10_000
 
 /**
- * Answers with a stream of the engine, chunk by chunk as the client takes them: nothing is kept here. Ends with the stream, with
- * the client's session, or when the client stalls. Throws what opening the stream fails with, and RATE_LIMITED.
+ * Answers with a stream of the engine, chunk by chunk as the client reads: nothing is buffered here. Ends with the stream, with the
+ * client's session, or when the client stalls. Throws RATE_LIMITED, and the error of `open`.
  */
 export const relayStream = async (
   { request, context, admission }: Exchange,

@@ -17,7 +17,7 @@ const encoder = new TextEncoder()
 const KEEPALIVE = encoder.encode(': keepalive\n\n')
 const RETRY = encoder.encode(`retry: ${RETRY_MS}\n\n`)
 
-export interface EventStreamOptions {
+interface EventStreamOptions {
   readonly feed: Pick<EventFeed, 'subscribe' | 'missedSince'>
   readonly filter: EventFilter
   /** `Last-Event-ID`: the last event that the client received. */
@@ -28,7 +28,7 @@ export interface EventStreamOptions {
   readonly isLast?: (event: ApiEvent) => boolean
   /** Aborts when the client disconnects. */
   readonly signal: AbortSignal
-  /** Counts the stream, and ends it when its client may not have it any more; see `Streams`. */
+  /** Counts the stream, and ends it with its session; see `Streams`. */
   readonly hold?: ((end: () => void) => () => void) | undefined
 }
 

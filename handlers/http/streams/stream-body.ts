@@ -11,12 +11,12 @@ export interface ByteOut {
 
 type End = { readonly reason: Error | undefined }
 
-/** The streams that go on until somebody ends them, with the bodies that a host may take over. */
+/** The endless streams, with the bodies that a host may take over. */
 const endless = new WeakMap<ReadableStream<Uint8Array>, StreamBody | 'read'>()
 
 /**
- * The body of an answer without an end of its own. Every host can read it as a stream; one that has a cheaper way takes it over with
- * `sendTo`. What is written before waits for either.
+ * The body of an endless answer. Every host can read it as a stream; one with a cheaper way takes it over with `sendTo`. What is
+ * written before waits for either.
  */
 export class StreamBody implements ByteOut {
   /** The client has gone. */
@@ -63,7 +63,7 @@ export class StreamBody implements ByteOut {
   }
 }
 
-/** Not kept by the body: where a host takes that over, nobody needs it. */
+/** Not kept by the body, since a host that takes the body over needs no stream. */
 const readableOf = (body: StreamBody): ReadableStream<Uint8Array> => {
   let isRead = false
   const readable = new ReadableStream<Uint8Array>(
@@ -103,7 +103,7 @@ export const streamAnswer = (
   return new Response(readable, { headers: { ...HEADERS, ...headers } })
 }
 
-/** For hosts: how an answer goes on without an end, if it does. */
+/** For hosts: the stream of an endless answer; undefined for any other answer. */
 export const streamOf = ({ body }: Response): StreamBody | ReadableStream<Uint8Array> | undefined => {
   const known = body === null ? undefined : endless.get(body)
   return known === 'read' ? (body ?? undefined) : known

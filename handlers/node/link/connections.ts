@@ -2,20 +2,20 @@ import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type In
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { Readable } from 'node:stream'
 
-/** Connections to one host that can be dropped all at once, with whatever waits on them. */
+/** Connections to one host that can be closed all at once. */
 interface EngineConnections {
   fetch(url: string, init: RequestInit): Promise<Response>
-  /** Ends every connection, also those that are still being made; what waits on them rejects. */
+  /** Closes every connection, also those that are still being made; their requests reject. */
   drop(): void
 }
 
-/** Most connections to the engine at once, as many as the API takes of its clients; what comes on top waits. */
+/** Most connections to the engine at once, as many as the API accepts of its clients; further requests wait. */
 const MAX_SOCKETS = 10_000
 
 /**
- * fetch over connections of our own. The runtime's fetch keeps a connection that is still being made when its request is
- * given up, and hands it to the next one: after a cut the next SYN would be up to 8 s away (RFC 6298 section 5.5). And it looks at
- * its timeouts twice a second while a stream is open, also when nothing happens.
+ * fetch over connections of our own. The runtime's fetch reuses a connection that is still being made when its request is given up:
+ * after a cut the next SYN would be up to 8 s away (RFC 6298 section 5.5). It also checks its timeouts twice a second while a stream
+ * is open.
  */
 export const createEngineConnections = (): EngineConnections => {
   let agents = newAgents()

@@ -4,7 +4,7 @@ import type { EngineAddress } from '../../../lib/engine/caller.ts'
 import { readProcessStart } from '../../../lib/engine/process-start.ts'
 import { pause } from '../../../lib/pause.ts'
 
-/** A process; `started` tells it from another that has been given its pid since. */
+/** A process; `started` distinguishes it from a later one with the same pid. */
 export interface ProcessIdentity {
   readonly pid: number
   readonly started: string
@@ -14,7 +14,7 @@ export interface ProcessIdentity {
 export interface Announced extends EngineAddress {
   readonly pid: number
   readonly version: string
-  /** Undefined when it was written by a version that did not tell. */
+  /** Undefined in the file of an earlier version. */
   readonly started: string | undefined
 }
 
@@ -52,7 +52,7 @@ export const identify = (pid: number): ProcessIdentity | undefined => {
 
 export const isAlive = ({ pid, started }: ProcessIdentity): boolean => identify(pid)?.started === started
 
-/** What ends an engine: a signal, and the time until the next one, milliseconds. */
+/** A signal that ends an engine, and the time until the next one, milliseconds. */
 export interface EndStep {
   readonly signal: NodeJS.Signals
   readonly graceMs: number

@@ -23,7 +23,7 @@ import {
 const START_PATIENCE_MS = 45_000
 const REPLACED_WITHIN_MS = 5000
 
-/** It ends its children within this time, or itself, and they with it. */
+/** The engine ends its children within this time, or itself, and its children end with it. */
 const IN_ORDER = { signal: 'SIGTERM', graceMs: 5500 } as const satisfies EndStep
 const AT_ONCE = { signal: 'SIGKILL', graceMs: 1000 } as const satisfies EndStep
 
@@ -41,7 +41,7 @@ export const keepSidecar = (options: SidecarOptions): EngineLink => {
   /** The engine that was found or started last. */
   let current: ProcessIdentity | undefined
 
-  /** An address that stays does no harm: who reads it sees that its process is gone. */
+  /** An address that stays does no harm: its process is gone. */
   const forget = (identity: ProcessIdentity): void => {
     const fault = removeAddress(dataDir, identity)
     if (fault !== undefined) log.warn('engine_still_announced', { pid: identity.pid, error: fault })
@@ -52,7 +52,7 @@ export const keepSidecar = (options: SidecarOptions): EngineLink => {
     forget(identity)
   }
 
-  /** Two engines would want the same ports: one that was lost and still runs ends first, in order if it does so by itself. */
+  /** Two engines would use the same ports, so one that was lost ends first, in order if it does so by itself. */
   const endLost = async (): Promise<void> => {
     const announced = readAnnounced(dataDir)
     if (current === undefined || announced?.pid === current.pid) return
@@ -101,8 +101,8 @@ const announcedProcess = (dataDir: string): ProcessIdentity | undefined => {
 type Running = Announced & ProcessIdentity
 
 /**
- * The engine that an earlier API process left, of whatever version, if it speaks our protocol; ends any other. It is the engine
- * when it runs since the time it announced, or when it answers to its token: wherever its program is.
+ * The engine that an earlier API process left, of any version with our protocol; ends any other. It is the engine when it runs since
+ * the time it announced, or answers to its token.
  */
 const findRunning = async (
   { dataDir, log }: SidecarOptions,
@@ -147,7 +147,7 @@ const untilAnnounced = async (child: ChildProcess, { dataDir, log }: SidecarOpti
   try {
     said = await outcome.promise
   } catch (error) {
-    // One that is not needed any more is ended in order.
+    // An engine that is no longer needed is ended in order.
     if (!signal.aborted) child.kill('SIGKILL')
     throw error
   } finally {
@@ -156,7 +156,7 @@ const untilAnnounced = async (child: ChildProcess, { dataDir, log }: SidecarOpti
     child.stdout?.destroy()
     child.unref()
   }
-  // It says where it is when it cannot write it.
+  // It prints its address when it cannot write the file.
   const announced = parseAnnounced(said) ?? readAnnounced(dataDir)
   if (announced === undefined || announced.pid !== child.pid) throw new Error('the engine did not announce its address')
   log.debug('engine_spawned', { pid: announced.pid })

@@ -3,8 +3,8 @@ import type { Socket } from 'node:net'
 import { Allowance, type Rate } from '../../../lib/access/allowance.ts'
 
 /**
- * The requests of a server, which count the further pieces that their bodies come in. A chunk of one byte (RFC 9112 section 7.1) costs as
- * much as one of 64 KiB, and 10,000 of them are in one read. `onFlood` gets a connection that has used its allowance.
+ * Requests that count the pieces of their bodies beyond the first. A chunk of one byte (RFC 9112 section 7.1) costs as much as one of
+ * 64 KiB, and one read may have 10,000 of them. `onFlood` gets a connection that has used its allowance.
  */
 export const countPieces = (rate: Rate, onFlood: (socket: Socket) => void): typeof IncomingMessage => {
   const allowances = new WeakMap<Socket, Allowance>()
@@ -14,7 +14,7 @@ export const countPieces = (rate: Rate, onFlood: (socket: Socket) => void): type
     return allowance
   }
   return class extends IncomingMessage {
-    /** Most bodies come in one, which costs less than the request does. */
+    /** Most bodies are one piece, which costs less than the request does. */
     #begun = false
     readonly #socket: Socket
 

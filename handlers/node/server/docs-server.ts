@@ -27,7 +27,7 @@ export interface DocsServer {
   readonly server: Server
   /** The address at which it listens. */
   readonly url: string
-  /** The origins that its page can have; they may call the API. */
+  /** The origins of its page, which may call the API. */
   readonly origins: readonly string[]
 }
 

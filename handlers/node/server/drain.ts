@@ -9,7 +9,7 @@ interface Connection {
 /** The open connections of each server. */
 const connections = new WeakMap<Server, Map<Socket, Connection>>()
 
-/** Counts the running requests of each connection, so that `drain` knows the idle ones; the function that is returned tells them. */
+/** Counts the running requests of each connection, for `drain`; returns the function that reads the count. */
 export const trackConnections = (server: Server): ((socket: Socket) => number) => {
   const open = new Map<Socket, Connection>()
   connections.set(server, open)

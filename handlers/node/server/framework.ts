@@ -1,16 +1,16 @@
 import type { IncomingMessage } from 'node:http'
 
-/** What Express and others like it add to a request before they hand it to a listener. */
+/** What Express and similar frameworks add to a request. */
 interface FrameworkRequest extends IncomingMessage {
   /** The whole target, where `url` is what follows the path of a mount. */
   originalUrl?: string | undefined
-  /** What a parser has made of the body. */
+  /** The body as a parser left it. */
   body?: unknown
 }
 
 /**
- * Calls the adapter with the request as the service sees it: the target below the path of a mount, and the body as bytes, also
- * where a parser has read it. The framework finds its own values there again.
+ * Calls the adapter with the target below the path of a mount, and with the body as bytes, also where a parser has read it. Restores
+ * the values of the framework.
  */
 export const withOwnView = <T>(request: FrameworkRequest, adapt: () => T): T => {
   const { originalUrl, body } = request
@@ -26,7 +26,7 @@ export const withOwnView = <T>(request: FrameworkRequest, adapt: () => T): T => 
   }
 }
 
-/** Whether a parser has read the body and left nothing that it could be made from again. */
+/** Whether a parser has read the body, and its bytes cannot be restored. */
 export const isBodyLost = (request: FrameworkRequest): boolean => isBodyRead(request) && bytesOf(request) === undefined
 
 const isBodyRead = ({ readableEnded, headers }: FrameworkRequest): boolean =>
@@ -48,7 +48,7 @@ export const withMount = ({ originalUrl, url }: FrameworkRequest, answer: Respon
 
 const pathOf = (target: string): string => target.split('?', 1)[0] ?? ''
 
-/** The mount itself, without a slash at its end, is asked for `/`. */
+/** A request for the mount itself, without a slash at its end, is for `/`. */
 const mountOf = (whole: string, rest: string): string => {
   if (whole.endsWith(rest)) return whole.slice(0, -rest.length)
   return rest === '/' ? whole : ''

@@ -34,7 +34,7 @@ const LIMITS = {
   pieces: { perSecond: 500, burst: 2000 },
   /** How long an address that floods is refused, milliseconds. */
   refuseMs: 10_000,
-  /** How long a connection stays whose client goes on sending a body after the last answer, so that it can read that, milliseconds. */
+  /** How long a client that still sends a body may read the last answer, milliseconds. */
   lingerMs: 1000,
 }
 
@@ -74,7 +74,7 @@ export const createHttpServer = (options: HttpServerOptions): Server => {
   }
   server.on('request', (request, response) => {
     const { socket } = request
-    // Node parses on as long as no answer waits to be sent, and each request takes kilobytes.
+    // Node parses further requests as long as no answer waits to be sent, and each takes kilobytes.
     if (!socket.destroyed && running(socket) > limits.pipelinedRequests) cut(socket)
     // After the last answer nothing more is done for a client (RFC 9112 section 9.6).
     if (socket.destroyed || socket.writableEnded) return
@@ -85,9 +85,9 @@ export const createHttpServer = (options: HttpServerOptions): Server => {
 }
 
 /**
- * Ends a connection whose answer comes before the end of a chunked body, and says so in the answer: the rest would be read uncounted. One with a
- * length costs little. Where an answer ends the connection, its client has time to read it: closing a socket with unread bytes resets
- * the connection, and what was sent last may be lost (RFC 9112 section 9.6).
+ * Ends a connection whose answer comes before the end of a chunked body, with a header field that says so: the rest would be read
+ * uncounted. A body with a length costs little. Before it is closed the client may read the answer: closing a socket with unread bytes
+ * resets the connection, and what was sent last may be lost (RFC 9112 section 9.6).
  */
 const endAfterAnswer = (request: IncomingMessage, response: ServerResponse, lingerMs: number): void => {
   const { headers, socket } = request
@@ -145,7 +145,7 @@ export const createRequestListener = ({ app, read, trustProxy, log, limits }: Ht
         await withOwnView(request, () => adapter.handleNodeRequestAndResponse(request, response, { req: request, res: response })),
       )
       const stream = streamOf(answer)
-      // Nobody waits for the end of a stream, so that nothing of its request is kept meanwhile.
+      // Not awaited, so that nothing of the request is kept while a stream lasts.
       if (stream === undefined) await sendNodeResponse(answer, response, request, true)
       else sendStream(answer, stream, response)
     }
@@ -157,7 +157,7 @@ export const createRequestListener = ({ app, read, trustProxy, log, limits }: Ht
   }
 }
 
-/** The header fields as the guard reads them, without a copy of all of them. */
+/** The header fields for the guard, without a copy of all of them. */
 const headersOf = ({ headers }: IncomingMessage): Pick<Headers, 'get'> => ({
   get: (name) => {
     const value = headers[name]
@@ -194,13 +194,13 @@ const requestIdOf = ({ headers }: IncomingMessage): string => {
 const ABSOLUTE = /^https?:\/\/([^/?#]*)((?:[/?][^#]*)?)$/i
 
 /**
- * Brings the request into the form that all else expects, path and Host. The authority of a target in absolute form counts, and
- * the Host does not (RFC 9112 section 3.2.2). Without Host, which HTTP/1.0 allows, it is the address that was connected to.
+ * Brings the request into the form of path and Host. The authority of a target in absolute form replaces the Host (RFC 9112
+ * section 3.2.2). Without Host, which HTTP/1.0 allows, it is the address that was connected to.
  */
 const toOriginForm = (request: IncomingMessage): void => {
   const { headers, httpVersion, socket, url = '' } = request
   const [, authority, rest = ''] = (url.startsWith('/') ? null : ABSOLUTE.exec(url)) ?? []
-  // One Host has to be there even so; another number of them is refused.
+  // Exactly one Host is needed even so.
   if (authority !== undefined && (hostFields(request) === 1 || httpVersion === '1.0')) {
     request.url = rest.startsWith('/') ? rest : `/${rest}`
     headers.host = authority
@@ -223,7 +223,7 @@ const hostOf = ({ localAddress = '127.0.0.1', localPort }: IncomingMessage['sock
 
 const ALLOWED = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-/** No field of the body or the query is wrong, but the request around them. */
+/** For a request that is wrong outside of its body and query. */
 const notValid = (message: string): ApiError => new ApiError('VALIDATION_ERROR', message, { issues: [{ path: '', message }] })
 
 const BODY_LOST = 'A parser of the application has read the body. Put the service before its parsers, or send application/json.'
@@ -283,7 +283,7 @@ const onClientError = (error: NodeJS.ErrnoException, socket: NodeJS.WritableStre
   )
 }
 
-/** The address of the client: behind a proxy that which the proxy states. */
+/** The address of the client; behind a proxy, as the proxy states it. */
 const clientAddress = (request: IncomingMessage, trustProxy: boolean): string => {
   const peer = request.socket.remoteAddress ?? 'unknown'
   return trustProxy ? (forwardedAddress([request.headers['x-forwarded-for'] ?? ''].flat().join()) ?? peer) : peer

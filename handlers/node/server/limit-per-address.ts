@@ -5,7 +5,7 @@ import type { Log } from '../../../lib/ports.ts'
 
 interface AddressBounds {
   readonly connections: number
-  /** How long an address gets no connection after one of it was cut, milliseconds. */
+  /** How long an address is refused after one of its connections was closed for flooding, milliseconds. */
   readonly refuseMs: number
 }
 
@@ -13,10 +13,9 @@ interface AddressBounds {
 const MAX_REFUSED = 10_000
 
 /**
- * Closes each connection of a client address beyond the bound, at once and unanswered; logs the first of each series. The function
- * that is returned is for a connection that floods: it closes all of its address, in the same turn of the event loop and so
- * before they are read, and refuses further ones for a while. Of this host, where one address is that of many programs, it closes
- * that connection alone.
+ * Closes each connection of a client address beyond the bound, at once and unanswered; logs the first of each series. Returns a
+ * function for a connection that floods: it closes all connections of the address before they are read, and refuses further ones for
+ * a while. From this host, where many programs share an address, it closes that connection alone.
  */
 export const limitPerAddress = (server: Server, { connections, refuseMs }: AddressBounds, log: Log): ((socket: Socket) => void) => {
   const open = new Map<string, Set<Socket>>()

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 
-/** How long a program at the port may take to tell what it is, milliseconds. */
+/** How long a program at the port may take to answer, milliseconds. */
 const ASK_MS = 2000
 
 interface ListenOptions {
@@ -26,7 +26,7 @@ export const listen = (server: Server, { host, port, purpose, variable }: Listen
     server.listen({ host, port }, resolve)
   })
 
-/** Rejects as `listen` does where a server could not listen, unless what uses the port may be the process that is to hand over. */
+/** Rejects as `listen` would, unless the port is used by the process that hands over. */
 export const checkListen = async (options: ListenOptions): Promise<void> => {
   const server = createServer()
   try {
@@ -57,9 +57,9 @@ const isOtherProgram = async ({ host, port }: ListenOptions): Promise<boolean> =
 /** What is wrong, and which variable to set. */
 const reasonOf = ({ code, message }: NodeJS.ErrnoException, port: string): string => {
   if (code === 'EADDRINUSE') return `another program uses this port; set ${port}`
-  if (code === 'EACCES') return `this user may not use ports below 1024; set ${port}, or allow it (CAP_NET_BIND_SERVICE)`
+  if (code === 'EACCES') return `permission denied for a port below 1024; set ${port}, or allow it (CAP_NET_BIND_SERVICE)`
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
-    return 'this is no address of this host now; set SVC_HOST, or wait until its network is up'
+    return 'this is not an address of this host; set SVC_HOST, or wait until its network is up'
   return `${message}; set SVC_HOST and ${port}`
 }
 

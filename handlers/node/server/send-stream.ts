@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http'
 import { type ByteOut, StreamBody } from '../../http/streams/stream-body.ts'
 
 /**
- * Sends an answer without an end of its own, until either side ends it. The adapter would keep a promise for each piece that it has
- * sent, and with them the memory of a client that stays for days.
+ * Sends an endless answer, until either side ends it. The adapter would keep a promise for each piece sent, which grows for as long as
+ * the client stays.
  */
 export const sendStream = (
   { status, headers }: Response,
@@ -39,7 +39,7 @@ const outOf = (response: ServerResponse): ByteOut => ({
   abort: () => void response.destroy(),
 })
 
-/** Reads no faster than the client takes it. */
+/** Reads no faster than the client does. */
 const pump = async (stream: ReadableStream<Uint8Array>, response: ServerResponse): Promise<void> => {
   const reader = stream.getReader()
   response.once('close', () => void reader.cancel().catch(() => {}))
@@ -49,7 +49,7 @@ const pump = async (stream: ReadableStream<Uint8Array>, response: ServerResponse
     }
     response.end()
   } catch {
-    // The stream broke: a client must not take what it has for all of it.
+    // The stream broke: the client must not take its part for the whole.
     response.destroy()
   }
 }

@@ -5,8 +5,8 @@ import { isWhole } from '../../http/respond.ts'
 import type { ReadyAnswer } from '../../http/route.ts'
 
 /**
- * Writes an answer that is ready; one in pieces a turn of the event loop for each, and no faster than its client reads. All header
- * fields go to writeHead at once, which is the way on which Node keeps none of them.
+ * Writes an answer that is ready; in pieces, with a turn of the event loop for each, and no faster than the client reads. All header
+ * fields go to writeHead at once, so that Node keeps none of them.
  */
 export const writeReady = async (
   response: ServerResponse,

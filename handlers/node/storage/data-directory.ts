@@ -22,18 +22,18 @@ export const openDataDirectory = (path: string): string => {
   })
 }
 
-/** With the folders on the way. The option `recursive` of Node.js 24 tries for ever where no folder can be made, as in /proc. */
+/** With its parents. The option `recursive` of Node.js 24 never returns where no folder can be made, as in /proc. */
 const makeFolder = (folder: string): void => {
   if (lstatSync(dirname(folder), { throwIfNoEntry: false }) === undefined) makeFolder(dirname(folder))
   try {
     mkdirSync(folder, { mode: 0o700 })
   } catch (error) {
-    // A link that leads nowhere throws here.
+    // A dangling link throws here.
     if (codeOf(error) !== 'EEXIST' || !statSync(folder).isDirectory()) throw error
   }
 }
 
-/** A volume of a container may belong to root and be writable for the group of this process; that is for the volume to decide. */
+/** Fails for a volume of a container that belongs to root and is writable for the group of this process, which is allowed. */
 const closeToOthers = (directory: string): void => {
   try {
     chmodSync(directory, 0o700)
@@ -70,7 +70,7 @@ const readText = (file: string): string => {
   }
 }
 
-/** The old file or the whole new one is there, also after a full disk or a power failure. */
+/** Leaves the old file or the whole new one, also after a full disk or a power failure. */
 const writeWhole = (file: string, text: string): void => {
   const draft = `${file}.new`
   try {
@@ -83,7 +83,7 @@ const writeWhole = (file: string, text: string): void => {
   }
 }
 
-const NOT_WRITABLE = 'this user may not use it. Change its owner, or set SVC_DATA_DIR to another one'
+const NOT_WRITABLE = 'permission denied. Change its owner, or set SVC_DATA_DIR to another one'
 const NOT_A_FOLDER = 'it is not a folder. Remove the file, or set SVC_DATA_DIR to another one'
 const NO_SPACE = 'its disk is full. Free space there'
 
@@ -99,7 +99,7 @@ const FAULTS: Readonly<Record<string, string>> = {
   ENOTDIR: NOT_A_FOLDER,
 }
 
-/** Runs what uses the data directory; an error of the file system gets a message for the operator. */
+/** Runs `run`; an error of the file system gets a message for the operator. */
 export const inDirectory = <T>(directory: string, run: () => T): T => {
   try {
     return run()

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type EventStreamOptions, eventStream } from '../../../../../handlers/http/streams/sse.ts'
+import { eventStream } from '../../../../../handlers/http/streams/sse.ts'
 import { createEventFeed } from '../../../../../lib/events/feed.ts'
 import { followSse } from '../../../../helpers/api/sse-client.ts'
+
+type EventStreamOptions = Parameters<typeof eventStream>[0]
 
 const message = (data: unknown, event = 'pipeline_status') => ({ event, pipelineId: 'a', data })
 
@@ -21,20 +23,15 @@ afterEach(() => {
 })
 
 describe('a stream of events', () => {
-  it('has the header fields of Server-Sent Events and is neither cached nor buffered', async () => {
-    const { open, leaving } = setUp()
+  it('sends the retry time once, then every event with its id, and is neither cached nor buffered', async () => {
+    const { feed, open, leaving } = setUp()
     const response = open()
     expect(Object.fromEntries(response.headers)).toEqual({
       'content-type': 'text/event-stream',
       'cache-control': 'no-store',
       'x-accel-buffering': 'no',
     })
-    leaving.abort()
-  })
-
-  it('sends the retry time once, then every event with its id', async () => {
-    const { feed, open, leaving } = setUp()
-    const client = followSse(open())
+    const client = followSse(response)
     feed.publish(message({ text: 'line 1\nline 2' }))
     feed.publish(message(2, 'pipeline_error'))
     leaving.abort()
@@ -126,27 +123,22 @@ describe('a stream of events', () => {
 })
 
 describe('a client that disconnects', () => {
-  const ways = {
-    'is cancelled': (client: ReturnType<typeof followSse>) => client.leave(),
-    'aborts its request': async (_client: unknown, leaving: AbortController) => leaving.abort(),
-    'aborts its request after it was cancelled': async (client: ReturnType<typeof followSse>, leaving: AbortController) => {
-      await client.leave()
-      leaving.abort()
-    },
-  }
-  for (const [way, leave] of Object.entries(ways)) {
-    it(`leaves no timer and no listener when it ${way}`, async () => {
-      const { feed, open, leaving } = setUp()
-      const remove = vi.spyOn(leaving.signal, 'removeEventListener')
-      const client = followSse(open({ status: () => new Promise(() => {}) }))
-      await client.next()
-      expect([feed.subscriberCount(), vi.getTimerCount()]).toEqual([1, 1])
-      await leave(client, leaving)
-      expect([feed.subscriberCount(), vi.getTimerCount()]).toEqual([0, 0])
-      expect(remove).toHaveBeenCalled()
-      feed.publish(message('nobody'))
-    })
-  }
+  it.each([
+    ['is cancelled', { cancels: true, aborts: false }],
+    ['aborts its request', { cancels: false, aborts: true }],
+    ['aborts its request after it was cancelled', { cancels: true, aborts: true }],
+  ])('leaves no timer and no listener when it %s', async (_way, { cancels, aborts }) => {
+    const { feed, open, leaving } = setUp()
+    const remove = vi.spyOn(leaving.signal, 'removeEventListener')
+    const client = followSse(open({ status: () => new Promise(() => {}) }))
+    await client.next()
+    expect([feed.subscriberCount(), vi.getTimerCount()]).toEqual([1, 1])
+    if (cancels) await client.leave()
+    if (aborts) leaving.abort()
+    expect([feed.subscriberCount(), vi.getTimerCount()]).toEqual([0, 0])
+    expect(remove).toHaveBeenCalled()
+    feed.publish(message('nobody'))
+  })
 
   it('before its answer is never subscribed', async () => {
     const { feed, open, leaving } = setUp()
