@@ -39,7 +39,8 @@ const untouched = [
   'udp://@239.1.2.3:5000',
   'the source udp://@239.1.2.3:5000?timeout=5 and srt://@:9000 sent nothing',
   'a colon: and an @ sign',
-  'compass=north bypass=1',
+  'compass=north bypass=1 jobpw=2 wishtoken:3',
+  'http://h/?bypass=1&lowauth=2',
 ]
 
 describe('redacting', () => {
