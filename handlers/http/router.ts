@@ -1,3 +1,4 @@
+import { type IRequest, Router as IttyRouter, type RouteEntry } from 'itty-router'
 import type { Admission } from '../../lib/access/access.ts'
 import { ApiError } from '../../lib/errors.ts'
 import type { Answered } from '../../lib/health/metrics.ts'
@@ -39,6 +40,12 @@ interface Call {
   readonly began: number
 }
 
+/** One that came as a Request. */
+interface WholeCall extends Call {
+  readonly request: Request
+  readonly url: URL
+}
+
 interface Match {
   readonly route: Route
   /** Not yet decoded. */
@@ -50,28 +57,38 @@ interface Match {
  * ignored.
  */
 export const createRouter = (routes: readonly Route[], deps: RouterDeps): Router => {
-  const entries = routes.map(toEntry)
+  const table: RouteEntry[] = []
+  const router = IttyRouter<IRequest, [WholeCall]>({ routes: table })
+  const whole = (call: WholeCall): Promise<Response | ReadyAnswer> =>
+    answer<Response | ReadyAnswer>(call, table, deps, ({ route, params }, admission) => {
+      refuseUnknownQuery(call.url, Object.keys(route.query?.entries ?? {}))
+      const exchange = { ...call, admission, params: decodeParams(params) }
+      return route.read === undefined ? route.handle(exchange) : route.read(exchange)
+    })
+  for (const route of routes) {
+    router[METHODS[route.method]](route.path, ({ params }, call) => whole({ ...call, match: { route, params } }))
+  }
   return {
     fetch: async (request, context = {}) => {
-      const url = new URL(request.url)
       const isHead = request.method === 'HEAD'
-      const match = find(entries, isHead ? 'GET' : request.method, url.pathname)
-      const call = { request, path: url.pathname, context, match, began: performance.now() }
-      const answered = await answer<Response | ReadyAnswer>(call, entries, deps, ({ route, params }, admission) => {
-        refuseUnknownQuery(url, Object.keys(route.query?.entries ?? {}))
-        const exchange = { ...call, request, url, admission, params: decodeParams(params) }
-        return route.read === undefined ? route.handle(exchange) : route.read(exchange)
-      })
+      const url = new URL(request.url)
+      const call = { request, url, path: url.pathname, context, match: undefined, began: performance.now() }
+      // itty would modify the Request: it gets what it matches alone, and answers nothing where no route fits.
+      const matched: Response | ReadyAnswer | undefined = await router.fetch(
+        { method: isHead ? 'GET' : request.method, url: request.url },
+        call,
+      )
+      const answered = matched ?? (await whole(call))
       const response = answered instanceof Response ? answered : readyResponse(answered)
       return isHead ? withoutBody(response) : response
     },
     read: (request, path, context) => {
       // A page's request, with an Origin, is for the CORS rules; percent-encoding and a query are for a parser of URLs.
       if (request.method !== 'GET' || request.headers.get('origin') !== null || !PLAIN_PATH.test(path)) return undefined
-      const match = find(entries, 'GET', path)
+      const match = findRead(routes, table, path)
       const read = match?.route.read
       if (read === undefined) return undefined
-      return answer({ request, path, context, match, began: performance.now() }, entries, deps, ({ params }) =>
+      return answer({ request, path, context, match, began: performance.now() }, table, deps, ({ params }) =>
         read({ params, url: NO_QUERY }),
       )
     },
@@ -84,7 +101,7 @@ const NO_QUERY = { searchParams: new URLSearchParams() }
 /** Guards a call, answers it and reports the answer; an error is an answer too. */
 const answer = async <T extends Response | ReadyAnswer>(
   call: Call,
-  entries: readonly Entry[],
+  table: readonly RouteEntry[],
   deps: RouterDeps,
   work: (match: Match, admission: Admission) => Promise<T> | T,
 ): Promise<T | ReadyAnswer> => {
@@ -92,7 +109,7 @@ const answer = async <T extends Response | ReadyAnswer>(
   const admitted = async (): Promise<T | ReadyAnswer> => {
     const verdict = await deps.guard(match?.route, { request, context, corsOrigins: deps.corsOrigins ?? [] })
     if ('answer' in verdict) return verdict.answer
-    if (match === undefined) throw unmatched(entries, call.path)
+    if (match === undefined) throw unmatched(table, call.path)
     return work(match, verdict.admission)
   }
   const answered = await admitted().catch((error: unknown) => errorAnswer(error, call, deps.log))
@@ -101,35 +118,20 @@ const answer = async <T extends Response | ReadyAnswer>(
   return answered
 }
 
-interface Entry {
-  readonly route: Route
-  readonly pattern: RegExp
-  readonly names: readonly string[]
-}
+const METHODS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'delete' } as const
 
-const PARAMETER = /:(\w+)/g
-
-const toEntry = (route: Route): Entry => ({
-  route,
-  pattern: new RegExp(`^${route.path.replaceAll('.', '\\.').replace(PARAMETER, '([^/]+)')}/*$`),
-  names: [...route.path.matchAll(PARAMETER)].map(([, name = '']) => name),
-})
-
-const find = (entries: readonly Entry[], method: string, path: string): Match | undefined => {
-  for (const { route, pattern, names } of entries) {
-    const found = route.method === method ? pattern.exec(path) : null
-    if (found === null) continue
-    // Named groups of a pattern would cost more than all of the match.
-    const params: Record<string, string> = {}
-    for (const [index, name] of names.entries()) params[name] = found[index + 1] ?? ''
-    return { route, params }
+/** The route of a read in the table of the router, without the promise and the parsed URL of its `fetch`. */
+const findRead = (routes: readonly Route[], table: readonly RouteEntry[], path: string): Match | undefined => {
+  for (const [index, route] of routes.entries()) {
+    const found = route.read === undefined ? null : table[index]?.[1].exec(path)
+    if (found) return { route, params: found.groups ?? {} }
   }
   return undefined
 }
 
 /** 405 with the methods that the path has, or 404. */
-const unmatched = (entries: readonly Entry[], path: string): ApiError => {
-  const methods = new Set(entries.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route.method))
+const unmatched = (table: readonly RouteEntry[], path: string): ApiError => {
+  const methods = new Set(table.filter(([, pattern]) => pattern.test(path)).map(([method]) => method))
   if (methods.size === 0) return pathNotFound()
   return methodNotAllowed([...methods].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))
 }
