@@ -1,52 +1,24 @@
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import type { Fault } from '../../../engine/faults/fault.ts'
-import { TRANSPORT_REFUSED } from '../../../engine/gst/bus-errors.ts'
 import { runToEnd, startChild } from '../../../engine/gst/child.ts'
 import { chain, makeElement, toArguments } from '../../../engine/gst/element.ts'
 import { advancedLaunch } from '../../../engine/launch/advanced.ts'
 import { simpleLaunch } from '../../../engine/launch/simple.ts'
 import { parseSource } from '../../../engine/sources/kinds.ts'
 import { configure, H264, PICTURES, plan, play, rtpOf } from '../../helpers/media/play-launch.ts'
+import { makeCertificate } from '../../helpers/rtsp/certificate.ts'
 import { type RtspSource, startRtspSource } from '../../helpers/rtsp/source.ts'
 
+// Sources that are passed through: test/engine/ingest/sources.test.ts.
 describe('RTSP sources', () => {
   let source: RtspSource
-  let udpOnly: RtspSource
-  let hangs: RtspSource
 
   beforeAll(async () => {
-    ;[source, udpOnly, hangs] = await Promise.all([
-      startRtspSource(['--auth', 'digest', '--user', 'us er', '--password', 'p"a\\s\'s !@:/']),
-      startRtspSource(['--transport', 'udp']),
-      startRtspSource(['--hang']),
-    ])
+    source = await startRtspSource(['--auth', 'digest', '--user', 'us er', '--password', 'p"a\\s\'s !@:/'])
   })
-  afterAll(() => Promise.all([source, udpOnly, hangs].map((one) => one.stop())))
+  afterAll(() => source.stop())
 
   // Every character with a meaning in a URI, a shell or gst-launch.
   const userInfo = `us%20er:${encodeURIComponent('p"a\\s\'s !@:/')}`
-
-  it.each([
-    ['/h264', /encoding-name=\(string\)H264.*sprop-parameter-sets/, 96],
-    ['/h265', /encoding-name=\(string\)H265.*sprop-vps/, 96],
-    ['/mp2t', /encoding-name=\(string\)H264/, 96],
-    ['/av', /encoding-name=\(string\)H264/, 96],
-    ['/jpeg', /encoding-name=\(string\)JPEG/, 26],
-    ['/vp8', /encoding-name=\(string\)VP8/, 96],
-  ])('%s passes through', async (path, caps, payload) => {
-    const played = await play(await plan(source.url(path, userInfo)))
-    expect(played.caps.get('pay0')).toMatch(caps)
-    expect(rtpOf(played.firstPacket)).toEqual({ length: true, version: 2, payload })
-  })
-
-  it.each(['/klv'])('%s outputs its KLV track beside the video', async (path) => {
-    const { caps } = await play(await plan(source.url(path, userInfo)), ['pay0', 'pay1'])
-    expect(caps.get('pay1')).toContain('encoding-name=(string)SMPTE336M')
-  })
 
   it.each(['/h264', '/h265', '/mp2t', '/jpeg', '/vp8'])('%s is re-encoded', async (path) => {
     const { caps } = await play(await plan(source.url(path, userInfo), H264))
@@ -56,47 +28,6 @@ describe('RTSP sources', () => {
   it('H.264 is re-encoded to H.265', async () => {
     const { caps } = await play(await plan(source.url('/h264', userInfo), { ...H264, codec: 'h265' }))
     expect(caps.get('pay0')).toContain('encoding-name=(string)H265')
-  })
-
-  it('a source that sends over UDP only gets requests for UDP after its first refusal', async () => {
-    const uri = udpOnly.url('/h264')
-    const fault = await play(await plan(uri)).then(
-      () => undefined,
-      (error: Fault) => error,
-    )
-    expect(fault).toMatchObject({ reason: 'source_error', cause: TRANSPORT_REFUSED })
-    expect((await play(await plan(uri, null, fault))).caps.get('pay0')).toContain('H264')
-    expect((await plan(uri)).args).toContain('protocols=udp')
-  })
-
-  it('a source that refuses UDP later on gets requests for TCP again', async () => {
-    const before = await startRtspSource(['--transport', 'udp'])
-    onTestFinished(() => before.stop())
-    const uri = before.url('/h264')
-    const refusal = async (fault?: Fault): Promise<Fault> =>
-      play(await plan(uri, null, fault)).then(
-        () => {
-          throw new Error('It plays')
-        },
-        (error: Fault) => error,
-      )
-    const noTcp = await refusal()
-    expect((await plan(uri, null, noTcp)).args).toContain('protocols=udp')
-    await before.stop()
-    const after = await startRtspSource(['--transport', 'tcp', '--port', String(before.port)])
-    onTestFinished(() => after.stop())
-    const noUdp = await refusal()
-    expect(noUdp).toMatchObject({ reason: 'source_error', cause: TRANSPORT_REFUSED })
-    expect((await play(await plan(uri, null, noUdp))).caps.get('pay0')).toContain('H264')
-    // The same fault does not count twice: a play that is stopped and started again has it as its previous fault.
-    expect((await plan(uri, null, noUdp)).args).toContain('protocols=tcp')
-  })
-
-  it('rtspt:// is never sent over UDP, and the fault promises none', async () => {
-    const uri = udpOnly.url('/h264').replace('rtsp:', 'rtspt:')
-    const fault = await play(await plan(uri)).catch((error: Fault) => error)
-    expect(fault).toMatchObject({ message: expect.stringContaining('rtspt:// and rtsps:// use TCP only') })
-    expect((await plan(uri, null, fault as Fault)).args).toContain('protocols=tcp')
   })
 
   it('a wrong password that only the child notices is the fault unauthorized', async () => {
@@ -114,39 +45,12 @@ describe('RTSP sources', () => {
   })
 })
 
-describe('an RTSP source with TLS and a self-signed certificate', () => {
-  let folder: string
-  let source: RtspSource
-
-  beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'rtsps-'))
-    const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-    const request = [
-      'req',
-      '-x509',
-      '-newkey',
-      'rsa:2048',
-      '-nodes',
-      '-days',
-      '2',
-      '-subj',
-      '/CN=camera',
-      '-keyout',
-      key,
-      '-out',
-      certificate,
-    ]
-    execFileSync('openssl', request, { stdio: 'ignore' })
-    source = await startRtspSource(['--tls', certificate, key, '--auth', 'digest'])
-  })
-  afterAll(async () => {
-    await source?.stop()
-    rmSync(folder, { recursive: true, force: true })
-  })
-
-  it('passes through', async () => {
-    expect((await play(await plan(source.url('/h264', 'user:secret')))).caps.get('pay0')).toContain('H264')
-  })
+it('an RTSP source with TLS and a self-signed certificate passes through', async () => {
+  const certificate = makeCertificate()
+  onTestFinished(() => certificate.remove())
+  const source = await startRtspSource(['--tls', certificate.cert, certificate.key, '--auth', 'digest'])
+  onTestFinished(() => source.stop())
+  expect((await play(await plan(source.url('/h264', 'user:secret')))).caps.get('pay0')).toContain('H264')
 })
 
 describe('the test source', () => {

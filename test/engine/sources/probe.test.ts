@@ -1,7 +1,7 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { createServer, type ServerResponse } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -10,11 +10,22 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { runToEnd } from '../../../engine/gst/child.ts'
 import { H264, PICTURES, plan, play, rtpTimes, send, TS } from '../../helpers/media/play-launch.ts'
 import { freeUdpPort } from '../../helpers/ports.ts'
+import { makeCertificate } from '../../helpers/rtsp/certificate.ts'
 import { until } from '../../helpers/until.ts'
 
 /** Whether some process has bound this UDP port. */
 const isUdpPortOpen = (port: number): boolean =>
   readFileSync('/proc/net/udp', 'utf8').includes(`:${port.toString(16).toUpperCase().padStart(4, '0')} 00000000:0000`)
+
+/** The port of a server that listens until the test is over. */
+const listen = async (server: Server): Promise<number> => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
 
 describe('MPEG-TS sources', () => {
   it.each(['H264', 'H265'] as const)('%s over UDP passes through', async (codec) => {
@@ -193,20 +204,15 @@ describe('files and HTTP', () => {
       if (seen.length === 1) response.writeHead(200, { 'content-type': 'video/mp2t' }).end()
       else response.writeHead(401, { 'www-authenticate': 'Basic realm="other"' }).end()
     })
+    const away = await listen(other)
     const first = createServer((request, response) => {
       if (request.headers.authorization === undefined) response.writeHead(401, { 'www-authenticate': 'Basic realm="x"' }).end()
-      else response.writeHead(302, { location: `http://127.0.0.1:${portOf(other)}/live.ts` }).end()
+      else response.writeHead(302, { location: `http://127.0.0.1:${away}/live.ts` }).end()
     })
-    const portOf = (one: typeof first): number => (one.address() as AddressInfo).port
-    for (const one of [first, other]) await new Promise<void>((resolve) => one.listen(0, '127.0.0.1', resolve))
-    try {
-      const launch = await plan(`http://user:secret@127.0.0.1:${portOf(first)}/live.ts`)
-      await expect(play(launch)).rejects.toMatchObject({ reason: 'unauthorized' })
-      expect(seen.length).toBeGreaterThan(1)
-      expect(seen.every((authorization) => authorization === undefined)).toBe(true)
-    } finally {
-      for (const one of [first, other]) one.close()
-    }
+    const launch = await plan(`http://user:secret@127.0.0.1:${await listen(first)}/live.ts`)
+    await expect(play(launch)).rejects.toMatchObject({ reason: 'unauthorized' })
+    expect(seen.length).toBeGreaterThan(1)
+    expect(seen.every((authorization) => authorization === undefined)).toBe(true)
   })
 
   it('HLS with credentials has them for its segments as well, but not on other servers', async () => {
@@ -215,23 +221,16 @@ describe('files and HTTP', () => {
       away.push(request.headers.authorization)
       void sendFile(join(folder, 'segment.ts'), response)
     })
-    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    const otherPort = await listen(other)
     const closed = createServer((request, response) => {
       if (request.headers.authorization !== `Basic ${Buffer.from('user:p@ss word').toString('base64')}`)
         return response.writeHead(401, { 'www-authenticate': 'Basic realm="r"' }).end()
       asked.push(request.url ?? '')
       if (request.url === '/segment.ts' && asked.filter((path) => path === '/segment.ts').length === 2)
-        return response.writeHead(302, { location: `http://localhost:${(other.address() as AddressInfo).port}/segment.ts` }).end()
+        return response.writeHead(302, { location: `http://localhost:${otherPort}/segment.ts` }).end()
       return void sendFile(join(folder, request.url ?? ''), response)
     })
-    await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve))
-    onTestFinished(() => {
-      for (const one of [other, closed]) {
-        one.closeAllConnections()
-        one.close()
-      }
-    })
-    const uri = `http://user:p%40ss%20word@127.0.0.1:${(closed.address() as AddressInfo).port}/recording.m3u8`
+    const uri = `http://user:p%40ss%20word@127.0.0.1:${await listen(closed)}/recording.m3u8`
     // More than the first segment has: what the redirect led to is played as well.
     expect(await rtpTimes(await plan(uri), 110)).toHaveLength(110)
     expect(asked.filter((path) => path === '/segment.ts').length).toBeGreaterThan(1)
@@ -245,28 +244,15 @@ describe('files and HTTP', () => {
   })
 })
 
-describe('a source over https', () => {
-  it('with a certificate that cannot be verified is refused, and the fault says so', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'https-'))
-    const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-    const subject = ['-subj', '/CN=camera', '-addext', 'subjectAltName=IP:127.0.0.1']
-    const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', ...subject, '-keyout', key, '-out', certificate]
-    execFileSync('openssl', request, { stdio: 'ignore' })
-    const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(certificate) }, (_request, response) => {
-      response.writeHead(200, { 'content-type': 'video/mp2t' }).end()
-    })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    try {
-      await expect(plan(`https://user:secret@127.0.0.1:${(server.address() as AddressInfo).port}/live.ts`)).rejects.toMatchObject({
-        reason: 'source_error',
-        message: expect.stringMatching(
-          /^The certificate of https:\/\/127\.0\.0\.1:\d+\/live\.ts cannot be verified: self-signed certificate\. Add/,
-        ),
-      })
-    } finally {
-      server.closeAllConnections()
-      server.close()
-      rmSync(folder, { recursive: true, force: true })
-    }
+it('a source over https with a certificate that cannot be verified is refused, and the fault says so', async () => {
+  const certificate = makeCertificate()
+  onTestFinished(() => certificate.remove())
+  const pair = { key: readFileSync(certificate.key), cert: readFileSync(certificate.cert) }
+  const port = await listen(createTlsServer(pair, (_request, response) => response.writeHead(200, { 'content-type': 'video/mp2t' }).end()))
+  await expect(plan(`https://user:secret@127.0.0.1:${port}/live.ts`)).rejects.toMatchObject({
+    reason: 'source_error',
+    message: expect.stringMatching(
+      /^The certificate of https:\/\/127\.0\.0\.1:\d+\/live\.ts cannot be verified: self-signed certificate\. Add/,
+    ),
   })
 })

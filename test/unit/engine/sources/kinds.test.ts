@@ -1,24 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { checkSimple } from '../../../../engine/launch/simple.ts'
 import { parseSource } from '../../../../engine/sources/kinds.ts'
-import type { SimpleConfig } from '../../../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS } from '../../../../lib/schema/settings.ts'
+import { configure } from '../../../helpers/media/play-launch.ts'
 
 describe('the dry run of a source', () => {
-  const check = (uri: string, allowFiles = false) => {
-    const config: SimpleConfig = {
-      id: 'x',
-      mode: 'simple',
-      on_demand: false,
-      output: null,
-      klv_config: { pass_klv: false, auto_extract_geolocation: false },
-      push: [],
-      ephemeral: false,
-      source: { uri, latency_ms: 200 },
-      encoding: null,
-    }
-    return checkSimple(config, DEFAULT_SETTINGS, { allowFiles })
-  }
+  const check = (uri: string, allowFiles = false) => checkSimple(configure(uri, null), DEFAULT_SETTINGS, { allowFiles })
 
   it.each([
     'rtsp://no.such.host.invalid/x',
@@ -29,7 +16,7 @@ describe('the dry run of a source', () => {
     'http://h/x',
     'v4l2:///dev/video0?encoding=h264',
   ])('returns a launch line for %s without contacting the source', async (uri) => {
-    expect((await check(uri)).publishes).toBe(true)
+    expect(await check(uri)).toMatchObject({ publishes: true, confidential: !uri.startsWith('v4l2:') })
   })
 
   it.each([
