@@ -45,12 +45,8 @@ interface Given extends ContractEngine {
 /** One check per row of the protocol: a row without one does not compile. Answers that are not as the row says make the client throw. */
 const CHECKS: { readonly [Part in keyof Protocol]: { readonly [Name in keyof Protocol[Part]]: (given: Given) => Promise<void> } } = {
   engine: {
-    status: async ({ client }) => {
-      expect(await client.engine.status()).toMatchObject({ protocol: ENGINE_PROTOCOL, configured: true })
-    },
-    configure: async ({ client }) => {
-      expect(await client.engine.configure(DEFAULT_SETTINGS)).toBeUndefined()
-    },
+    status: async ({ client }) => expect(await client.engine.status()).toMatchObject({ protocol: ENGINE_PROTOCOL, configured: true }),
+    configure: async ({ client }) => expect(await client.engine.configure(DEFAULT_SETTINGS)).toBeUndefined(),
     check: async ({ client }) => {
       expect(await client.engine.check(config('checked'))).toEqual({
         launch: expect.stringContaining('gst-launch-1.0'),
@@ -58,18 +54,14 @@ const CHECKS: { readonly [Part in keyof Protocol]: { readonly [Name in keyof Pro
         codecs: [],
       })
     },
-    listRunning: async ({ client }) => {
-      expect((await client.engine.listRunning()).map(({ id }) => id)).toContain(ID)
-    },
+    listRunning: async ({ client }) => expect((await client.engine.listRunning()).map(({ id }) => id)).toContain(ID),
     list: async ({ client }) => {
       const views = await client.engine.list()
       expect(views.map(({ id }) => id)).toContain(ID)
       // The client checks only a part of each.
       for (const view of views) v.parse(PROTOCOL.engine.view.answer, view)
     },
-    view: async ({ client }) => {
-      expect(await client.engine.view(ID)).toMatchObject({ id: ID, state: 'playing' })
-    },
+    view: async ({ client }) => expect(await client.engine.view(ID)).toMatchObject({ id: ID, state: 'playing' }),
     put: async ({ client }) => {
       const stored = await client.engine.put(config('put'), { create: true })
       expect(stored).toEqual({ ...config('put'), output: { uri: expect.stringMatching(/^rtsp:\/\/0\.0\.0\.0:\d+\/put$/) } })
@@ -85,23 +77,14 @@ const CHECKS: { readonly [Part in keyof Protocol]: { readonly [Name in keyof Pro
       expect(await client.engine.remove('removed', { force: true })).toBeUndefined()
       await expect(client.engine.view('removed')).rejects.toMatchObject({ code: 'NOT_FOUND' })
     },
-    play: async ({ client }) => {
-      expect(await client.engine.play(ID, { wait: false })).toMatchObject({ id: ID, state: 'playing' })
-    },
+    play: async ({ client }) => expect(await client.engine.play(ID, { wait: false })).toMatchObject({ id: ID, state: 'playing' }),
     stop: async ({ client }) => {
       expect(await client.engine.stop(ID)).toMatchObject({ id: ID, state: 'ready', runtime: { desired: 'ready' } })
       await client.engine.play(ID, { wait: true })
     },
-    log: async ({ client }) => {
-      expect(Array.isArray(await client.engine.log(ID))).toBe(true)
-    },
-    events: async ({ client }) => {
-      expect(await firstOf(client.engine.events, ({ type }) => type !== 'heartbeat')).toEqual({
-        type: 'begin',
-        engine: expect.any(String),
-        revision: expect.any(Number),
-      })
-    },
+    log: async ({ client }) => expect(Array.isArray(await client.engine.log(ID))).toBe(true),
+    events: async ({ client }) =>
+      expect(await firstOf(client.engine.events, notHeartbeat)).toMatchObject({ type: 'begin', revision: expect.any(Number) }),
   },
   license: {
     set: async ({ client }) => {
@@ -118,9 +101,7 @@ const CHECKS: { readonly [Part in keyof Protocol]: { readonly [Name in keyof Pro
         quality: 80,
       })
     },
-    stop: async ({ client }) => {
-      expect((await client.screenshots.stop(ID)).screenshots.state).toBe('stopped')
-    },
+    stop: async ({ client }) => expect((await client.screenshots.stop(ID)).screenshots.state).toBe('stopped'),
     locate: async ({ client }) => {
       const geolocation = { latitude: 48, longitude: 11, altitude: null, heading: null }
       expect(await client.screenshots.locate(ID, { geolocation })).toBeUndefined()
@@ -156,55 +137,28 @@ const CHECKS: { readonly [Part in keyof Protocol]: { readonly [Name in keyof Pro
   },
   live: {
     video: async ({ client }) => {
-      const ending = new AbortController()
-      const reader = (await client.live.video(ID, ending.signal)).getReader()
-      const { value } = await reader.read()
       // The kind of the first record.
-      expect(value?.[0]).toBe(1)
-      ending.abort()
+      expect(await firstByte((signal) => client.live.video(ID, signal))).toBe(1)
       await expect(client.live.video(UNKNOWN, new AbortController().signal)).rejects.toMatchObject({ code: 'NOT_FOUND' })
     },
-    ts: async ({ client }) => {
-      const ending = new AbortController()
-      const reader = (await client.live.ts(ID, ending.signal)).getReader()
-      const { value } = await reader.read()
-      // The sync byte of a transport packet.
-      expect(value?.[0]).toBe(0x47)
-      ending.abort()
-    },
+    // The sync byte of a transport packet.
+    ts: async ({ client }) => expect(await firstByte((signal) => client.live.ts(ID, signal))).toBe(0x47),
   },
   klv: {
-    start: async (given) => {
-      expect((await startKlv(given)).klv).toEqual({ available: true, state: 'playing' })
-    },
+    start: async (given) => expect((await startKlv(given)).klv).toEqual({ available: true, state: 'playing' }),
     stop: async (given) => {
       await startKlv(given)
       expect((await given.client.klv.stop(ID)).klv).toEqual({ available: true, state: 'stopped' })
     },
-    latest: async (given) => {
-      await startKlv(given)
-      given.sendKlv?.(ID)
-      expect(await eventually(() => given.client.klv.latest(ID))).toMatchObject({ pipeline_id: ID, checksum_ok: true })
-    },
-    latestFeature: async (given) => {
-      await startKlv(given)
-      given.sendKlv?.(ID)
-      expect(await eventually(() => given.client.klv.latestFeature(ID))).toMatchObject({ type: 'Feature' })
-    },
+    latest: async (given) => expect(await afterKlv(given, (klv) => klv.latest(ID))).toMatchObject({ pipeline_id: ID, checksum_ok: true }),
+    latestFeature: async (given) => expect(await afterKlv(given, (klv) => klv.latestFeature(ID))).toMatchObject({ type: 'Feature' }),
     latestCot: async (given) => {
-      await startKlv(given)
-      given.sendKlv?.(ID)
-      const event = await eventually(() => given.client.klv.latestCot(ID, { host: 'video.example.org' }))
+      const event = await afterKlv(given, (klv) => klv.latestCot(ID, { host: 'video.example.org' }))
       expect(event).toMatch(/^<\?xml .*<event .*uid="contract".*video\.example\.org.*<\/event>$/s)
     },
     latestFootprint: async (given) => {
-      await startKlv(given)
-      given.sendKlv?.(ID)
-      expect(await eventually(() => given.client.klv.latestFootprint(ID))).toMatchObject({
-        type: 'Feature',
-        geometry: { type: 'Polygon' },
-        properties: { pipeline_id: ID },
-      })
+      const footprint = await afterKlv(given, (klv) => klv.latestFootprint(ID))
+      expect(footprint).toMatchObject({ type: 'Feature', geometry: { type: 'Polygon' }, properties: { pipeline_id: ID } })
     },
     events: async (given) => {
       await startKlv(given)
@@ -217,9 +171,7 @@ const CHECKS: { readonly [Part in keyof Protocol]: { readonly [Name in keyof Pro
     },
   },
   cameras: {
-    list: async ({ client }) => {
-      expect(await client.cameras.list()).toHaveLength(1)
-    },
+    list: async ({ client }) => expect(await client.cameras.list()).toHaveLength(1),
     capabilities: async ({ client }) => {
       const [camera] = await client.cameras.list()
       const { formats } = await client.cameras.capabilities({ path: camera?.device_path ?? '' })
@@ -228,13 +180,11 @@ const CHECKS: { readonly [Part in keyof Protocol]: { readonly [Name in keyof Pro
     },
     events: async ({ client }) => {
       const cameras = await client.cameras.list()
-      expect(await firstOf(client.cameras.events, ({ type }) => type !== 'heartbeat')).toEqual({ type: 'cameras', cameras })
+      expect(await firstOf(client.cameras.events, notHeartbeat)).toEqual({ type: 'cameras', cameras })
     },
   },
   passwords: {
-    hash: async ({ client }) => {
-      expect((await client.passwords.hash({ password: PASSWORD })).hash).toMatch(/^\$argon2id\$/)
-    },
+    hash: async ({ client }) => expect((await client.passwords.hash({ password: PASSWORD })).hash).toMatch(/^\$argon2id\$/),
     verify: async ({ client }) => {
       const { hash } = await client.passwords.hash({ password: PASSWORD })
       expect(await client.passwords.verify({ password: PASSWORD, hash })).toEqual({ matches: true })
@@ -242,9 +192,7 @@ const CHECKS: { readonly [Part in keyof Protocol]: { readonly [Name in keyof Pro
     },
   },
   metrics: {
-    read: async ({ client }) => {
-      expect(await client.metrics.read()).toMatch(/^# /)
-    },
+    read: async ({ client }) => expect(await client.metrics.read()).toMatch(/^# /),
   },
 }
 
@@ -333,6 +281,8 @@ export const engineContract = (start: () => Promise<ContractEngine>): void => {
   })
 }
 
+const notHeartbeat = ({ type }: { readonly type: string }): boolean => type !== 'heartbeat'
+
 /** The first event of a stream that fits. */
 const firstOf = async <Event>(open: (signal: AbortSignal) => AsyncIterable<Event>, fits: (event: Event) => boolean): Promise<Event> => {
   const ending = new AbortController()
@@ -359,7 +309,20 @@ const eventually = async <T>(ask: () => Promise<T>): Promise<T> => {
   return answer
 }
 
+const firstByte = async (open: (signal: AbortSignal) => Promise<ReadableStream<Uint8Array>>): Promise<number | undefined> => {
+  const ending = new AbortController()
+  const { value } = await (await open(ending.signal)).getReader().read()
+  ending.abort()
+  return value?.[0]
+}
+
 const startKlv = ({ client }: Given) => eventually(() => client.klv.start(ID))
+
+const afterKlv = async <T>(given: Given, ask: (klv: EngineClient['klv']) => Promise<T>): Promise<T> => {
+  await startKlv(given)
+  given.sendKlv?.(ID)
+  return eventually(() => ask(given.client.klv))
+}
 
 const aFile = async ({ client, addScreenshot }: Given) => {
   addScreenshot?.(ID)

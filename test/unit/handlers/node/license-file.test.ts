@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,11 +12,14 @@ const setUp = (text: string) => {
   writeFileSync(path, text)
   const reads: string[] = []
   const clock = { now: Date.now() + 60_000 }
-  const read = async (file: string): Promise<string> => {
-    reads.push(file)
-    return readFile(file, 'utf8')
-  }
-  return { path, reads, clock, source: createLicenseFile(path, { read, now: () => clock.now }) }
+  const source = createLicenseFile(path, {
+    read: (file) => {
+      reads.push(file)
+      return readFile(file, 'utf8')
+    },
+    now: () => clock.now,
+  })
+  return { path, reads, clock, source }
 }
 
 describe('the license file', () => {
@@ -58,7 +61,6 @@ describe('the license file', () => {
     rmSync(path)
     await expect(source.read()).rejects.toThrow('ENOENT')
     writeFileSync(path, 'new')
-    chmodSync(path, 0o600)
     expect(await source.read()).toBe('new')
   })
 

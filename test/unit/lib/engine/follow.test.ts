@@ -3,12 +3,8 @@ import { follow } from '../../../../lib/engine/follow.ts'
 import { ApiError } from '../../../../lib/errors.ts'
 import { useFakeTimers } from '../../../helpers/fake-timers.ts'
 
-beforeEach(() => {
-  useFakeTimers()
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
+beforeEach(() => void useFakeTimers())
+afterEach(() => void vi.useRealTimers())
 
 interface Script {
   readonly events?: readonly string[]
@@ -17,9 +13,10 @@ interface Script {
 }
 
 /** Follows streams that do what the scripts say, one after the other; the last one is repeated. */
-const followScripts = (scripts: readonly Script[], options: { readonly onOpen?: () => Promise<void> } = {}) => {
+const followScripts = (scripts: readonly Script[], onOpen?: () => Promise<void>) => {
   const log: string[] = []
   const stopping = new AbortController()
+  const began = performance.now()
   let opened = 0
   async function* open(signal: AbortSignal): AsyncGenerator<string> {
     const script = scripts[Math.min(opened, scripts.length - 1)]
@@ -34,82 +31,72 @@ const followScripts = (scripts: readonly Script[], options: { readonly onOpen?: 
       log.push('closed')
     }
   }
-  const began = performance.now()
   const following = follow({
     open,
+    ...(onOpen !== undefined && { onOpen }),
     onEvent: (event) => log.push(event),
     onLost: (error) => log.push(`lost: ${error instanceof ApiError ? error.code : (error as Error).message}`),
     pauses: { initial_delay_ms: 100, max_delay_seconds: 0.4 },
     random: () => 0,
     signal: stopping.signal,
-    ...options,
   })
-  return { log, stopping, ...following }
+  const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
+  const opens = () => log.filter((line) => line.startsWith('open'))
+  return { log, opens, pass, stopping, ...following }
 }
 
 const GONE: Script = { end: new Error('gone') }
 
 describe('following a stream of the engine', () => {
   it('opens it again after doubling pauses, up to the longest', async () => {
-    const { log } = followScripts([GONE])
-    await vi.advanceTimersByTimeAsync(1300)
-    expect(log.filter((line) => line.startsWith('open'))).toEqual(['open 0', 'open 100', 'open 300', 'open 700', 'open 1100'])
+    const { opens, pass } = followScripts([GONE])
+    await pass(1300)
+    expect(opens()).toEqual(['open 0', 'open 100', 'open 300', 'open 700', 'open 1100'])
   })
 
   it('begins the pauses anew after a stream that opened', async () => {
-    const { log } = followScripts([GONE, GONE, { events: ['one', 'two'], end: new Error('cut') }, GONE])
-    await vi.advanceTimersByTimeAsync(650)
-    expect(log.filter((line) => !line.startsWith('lost: gone') && line !== 'closed')).toEqual([
-      'open 0',
-      'open 100',
-      'open 300',
-      'one',
-      'two',
-      'lost: cut',
-      'open 400',
-      'open 600',
-    ])
+    const { log, opens, pass } = followScripts([GONE, GONE, { events: ['one', 'two'], end: new Error('cut') }, GONE])
+    await pass(650)
+    expect(opens()).toEqual(['open 0', 'open 100', 'open 300', 'open 400', 'open 600'])
+    expect(log.slice(log.indexOf('open 300'), log.indexOf('open 400'))).toEqual(['open 300', 'one', 'two', 'closed', 'lost: cut'])
   })
 
   it('hands on no event before it is ready for them', async () => {
     const ready = Promise.withResolvers<void>()
-    const { log } = followScripts([{ events: ['one', 'two'] }], { onOpen: () => ready.promise })
-    await vi.advanceTimersByTimeAsync(50)
+    const { log, pass } = followScripts([{ events: ['one', 'two'] }], () => ready.promise)
+    await pass(50)
     expect(log).toEqual(['open 0'])
     ready.resolve()
-    await vi.advanceTimersByTimeAsync(0)
+    await pass(0)
     expect(log).toEqual(['open 0', 'one', 'two'])
   })
 
-  it('closes a stream that it cannot make ready for, and its pauses grow', async () => {
-    const { log } = followScripts([{ events: ['one'] }], { onOpen: async () => Promise.reject(new Error('no database')) })
-    await vi.advanceTimersByTimeAsync(350)
-    expect(log).toEqual(['open 0', 'open 100', 'open 300'].flatMap((line) => [line, 'closed', 'lost: no database']))
+  it.each([
+    ['that it cannot make ready for', { events: ['one'] }, async () => Promise.reject(new Error('no database')), 'lost: no database'],
+    ['that the engine ends', { end: 'ended' }, undefined, 'lost: SERVICE_UNAVAILABLE'],
+  ] as const)('closes a stream %s, and its pauses grow', async (_what, script, onOpen, lost) => {
+    const { log, pass } = followScripts([script], onOpen)
+    await pass(350)
+    expect(log).toEqual(['open 0', 'open 100', 'open 300'].flatMap((line) => [line, 'closed', lost]))
   })
 
-  it('treats a stream that the engine ends as lost', async () => {
-    const { log } = followScripts([{ events: ['one'], end: 'ended' }, {}])
-    await vi.advanceTimersByTimeAsync(100)
-    expect(log).toEqual(['open 0', 'one', 'closed', 'lost: SERVICE_UNAVAILABLE', 'open 100'])
-  })
-
-  it('opens it at once when it is asked to during a pause', async () => {
-    const { log, retry } = followScripts([GONE])
-    await vi.advanceTimersByTimeAsync(350)
+  it('opens it at once when a retry is requested during a pause', async () => {
+    const { opens, pass, retry } = followScripts([GONE])
+    await pass(350)
     retry()
-    await vi.advanceTimersByTimeAsync(0)
-    expect(log.filter((line) => line.startsWith('open'))).toEqual(['open 0', 'open 100', 'open 300', 'open 350'])
+    await pass(0)
+    expect(opens()).toEqual(['open 0', 'open 100', 'open 300', 'open 350'])
   })
 
   it.each([
     ['an open stream', [{}], ['open 0', 'closed']],
     ['a pause', [GONE], ['open 0', 'closed', 'lost: gone']],
   ] as const)('ends with its signal during %s', async (_when, scripts, expected) => {
-    const { log, stopping, ended } = followScripts(scripts)
-    await vi.advanceTimersByTimeAsync(50)
+    const { log, pass, stopping, ended } = followScripts(scripts)
+    await pass(50)
     stopping.abort()
     await ended
-    await vi.advanceTimersByTimeAsync(10_000)
+    await pass(10_000)
     expect(log).toEqual(expected)
     expect(vi.getTimerCount()).toBe(0)
   })

@@ -1,108 +1,86 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { EngineEvent } from '../../../../lib/engine/messages.ts'
 import { createKlvUpstreams } from '../../../../lib/events/upstreams.ts'
 import { useFakeTimers } from '../../../helpers/fake-timers.ts'
 import { klvPacket } from '../../../helpers/fakes/klv.ts'
 
-const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 const LINGER_MS = 10_000
 
-beforeEach(() => {
-  useFakeTimers()
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
+beforeEach(() => void useFakeTimers())
+afterEach(() => void vi.useRealTimers())
 
-const setUp = () => {
-  const open: string[] = []
-  const opened: string[] = []
-  const pushed: EngineEvent[] = []
+/** Streams that stay open until they are closed, or end at once. */
+const setUp = ({ ends = false } = {}) => {
+  const [open, opened, pushed] = [new Set<string>(), [] as string[], [] as string[]]
   const upstreams = createKlvUpstreams({
     klv: {
       async *events(id, signal) {
-        open.push(id)
         opened.push(id)
+        open.add(id)
         yield { type: 'heartbeat' }
         yield { type: 'klv', id, packet: klvPacket(id, 1) }
-        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
-        open.splice(open.indexOf(id), 1)
+        if (!ends) await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+        open.delete(id)
       },
     },
-    events: { push: (event) => pushed.push(event) },
-    log: SILENT,
+    events: { push: (event) => void (event.type === 'klv' && pushed.push(event.packet.pipeline_id)) },
+    log: { debug() {}, info() {}, warn() {}, error() {} },
   })
-  return { upstreams, open, opened, pushed }
+  const pass = (ms = 0) => vi.advanceTimersByTimeAsync(ms)
+  return { upstreams, open, opened, pushed, pass }
 }
 
 describe('the KLV upstreams', () => {
   it('open one stream per pipeline, however many subscribe', async () => {
-    const { upstreams, opened, pushed } = setUp()
+    const { upstreams, opened, pushed, pass } = setUp()
     for (const id of ['a', 'b', 'a', 'a']) upstreams.subscribe(id)
-    await vi.advanceTimersByTimeAsync(0)
-    expect(opened).toEqual(['a', 'b'])
-    expect(pushed.flatMap((event) => (event.type === 'klv' ? [event.packet.pipeline_id] : []))).toEqual(['a', 'b'])
+    await pass()
+    expect([opened, pushed]).toEqual([
+      ['a', 'b'],
+      ['a', 'b'],
+    ])
   })
 
   it('close a stream a while after its last subscriber left, however often each leaves', async () => {
-    const { upstreams, open } = setUp()
+    const { upstreams, open, pass } = setUp()
     const [first, second] = [upstreams.subscribe('a'), upstreams.subscribe('a')]
     first()
     first()
-    await vi.advanceTimersByTimeAsync(2 * LINGER_MS)
-    expect(open).toEqual(['a'])
+    await pass(2 * LINGER_MS)
     second()
-    await vi.advanceTimersByTimeAsync(LINGER_MS - 1)
-    expect(open).toEqual(['a'])
-    await vi.advanceTimersByTimeAsync(1)
-    expect([open, vi.getTimerCount()]).toEqual([[], 0])
+    await pass(LINGER_MS - 1)
+    expect(open.size).toBe(1)
+    await pass(1)
+    expect([open.size, vi.getTimerCount()]).toEqual([0, 0])
   })
 
   it('keep the stream for a subscriber that comes back', async () => {
-    const { upstreams, open, opened } = setUp()
+    const { upstreams, open, opened, pass } = setUp()
     upstreams.subscribe('a')()
-    await vi.advanceTimersByTimeAsync(LINGER_MS - 1)
+    await pass(LINGER_MS - 1)
     upstreams.subscribe('a')
-    await vi.advanceTimersByTimeAsync(2 * LINGER_MS)
-    expect([open, opened]).toEqual([['a'], ['a']])
+    await pass(2 * LINGER_MS)
+    expect([open.size, opened]).toEqual([1, ['a']])
   })
 
   it('open a stream that the engine has ended at once for the next subscriber', async () => {
-    let opened = 0
-    const upstreams = createKlvUpstreams({
-      klv: {
-        async *events() {
-          opened += 1
-          yield { type: 'heartbeat' }
-        },
-      },
-      events: { push: () => {} },
-      log: SILENT,
-    })
+    const { upstreams, opened, pass } = setUp({ ends: true })
     upstreams.subscribe('a')()
-    await vi.advanceTimersByTimeAsync(1)
-    expect(opened).toBe(1)
+    await pass(1)
+    expect(opened).toHaveLength(1)
     upstreams.subscribe('a')
-    await vi.advanceTimersByTimeAsync(1)
-    expect(opened).toBe(2)
+    await pass(1)
+    expect(opened).toHaveLength(2)
     upstreams.close()
   })
 
-  it('close every stream at once when they are closed', async () => {
-    const { upstreams, open } = setUp()
+  it('close every stream at once when they are closed, and open none afterwards', async () => {
+    const { upstreams, open, opened, pass } = setUp()
     upstreams.subscribe('a')
     upstreams.subscribe('b')()
-    await vi.advanceTimersByTimeAsync(0)
+    await pass()
     upstreams.close()
-    await vi.advanceTimersByTimeAsync(0)
-    expect([open, vi.getTimerCount()]).toEqual([[], 0])
-  })
-
-  it('open none once they are closed, as for a request that comes while the service stops', async () => {
-    const { upstreams, opened } = setUp()
-    upstreams.close()
-    upstreams.subscribe('a')()
-    await vi.advanceTimersByTimeAsync(0)
-    expect([opened, vi.getTimerCount()]).toEqual([[], 0])
+    upstreams.subscribe('c')()
+    await pass()
+    expect([open.size, opened, vi.getTimerCount()]).toEqual([0, ['a', 'b'], 0])
   })
 })
