@@ -46,7 +46,11 @@ describe('pushes', () => {
     const [byCaller, expected] = await Promise.all([
       decodeFrames(['-i', `srt://127.0.0.1:${listener}?mode=caller`], FRAMES),
       gstKlv(url, 40),
-      untilAllSend(service, 'drone'),
+      // Not until all send at the same time: some receivers leave after their last frame.
+      until(
+        () => pushesOf(service, 'drone'),
+        (pushes) => pushes.every(({ bytes }) => bytes > 100_000),
+      ),
     ])
     await server.line((line) => line.available === 'klv-drone')
     const byRtsp = decodeFrames(['-rtsp_transport', 'tcp', '-i', `rtsp://127.0.0.1:${server.port}/klv-drone`], FRAMES)
@@ -61,7 +65,6 @@ describe('pushes', () => {
       await expectDecoded(file, decodeFrames(['-i', file], FRAMES), FRAMES)
     }
     const shown = await pushesOf(service, 'drone')
-    expect(shown.map(({ bytes }) => bytes > 100_000)).toEqual(shown.map(() => true))
     expect((await viewOf(service, 'drone')).runtime.readers).toBe(0)
 
     await command(service, 'drone', 'stop')

@@ -105,6 +105,6 @@ describe('video-pipeline-service install', () => {
     writeFileSync(file, '')
     const failed = run(['install', '--root', file])
     expect(failed.status).toBe(71)
-    expect(failed.stderr).toMatch(/^video-pipeline-service: ENOTDIR: .*run it again: what is done is kept\n$/)
+    expect(failed.stderr).toMatch(/^video-pipeline-service: ENOTDIR: .*run it again; completed steps are kept\n$/)
   })
 })

@@ -1,4 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import {
   closeSync,
   mkdirSync,
@@ -23,7 +24,8 @@ import { temporaryDataDir } from '../../helpers/process/temporary-data-dir.ts'
 import { silentLog } from '../../helpers/rtsp/media.ts'
 import { createPipeline, untilPhase, viewOf } from '../../helpers/service/pipelines.ts'
 
-const PASSWORD = 'correct horse battery'
+/** Of this run alone: the processes of the host are searched for it. */
+const PASSWORD = `correct horse battery ${randomUUID()}`
 const keyOf = ({ dataDir }: { dataDir: string }): string => readFileSync(join(dataDir, 'api-key'), 'utf8').trim()
 
 describe('the log of a start', () => {
