@@ -1,4 +1,3 @@
-import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { apiRoutes } from '../../../handlers/app.ts'
 import { API_KEY, createTestApi, ORIGIN, simple, type TestApi } from '../../helpers/api/api.ts'
@@ -164,43 +163,6 @@ describe('internal failures', () => {
     }
     await api.app(new Request(`${ORIGIN}/svc/pipeline`, { signal: gone.signal }))
     expect(errorsOf(api)).toEqual([])
-  })
-})
-
-/** Sends raw bytes to the HTTP server of the API and answers what comes back until either side ends. */
-const exchangeRaw = async (api: TestApi, text: string, { hangUp = false } = {}): Promise<string> => {
-  const { hostname, port } = new URL(api.origin)
-  const socket = connect({ host: hostname, port: Number(port) })
-  let received = ''
-  socket.setEncoding('utf8').on('data', (data) => {
-    received += data
-  })
-  const closed = new Promise((resolve) => socket.once('close', resolve))
-  // A server that refuses a body may reset the connection after its answer.
-  socket.on('error', () => undefined)
-  socket.write(text)
-  if (hangUp) socket.destroySoon()
-  await closed
-  return received
-}
-
-describe('raw clients of the Node host', () => {
-  const head = 'POST /svc/pipeline HTTP/1.1\r\nhost: api.test\r\n'
-  const chunk = `10000\r\n${' '.repeat(65536)}\r\n`
-
-  it('a client that disconnects while sending its body causes no failure', async () => {
-    await using api = await createTestApi(nodeHost)
-    await exchangeRaw(api, `${head}content-length: 100\r\n\r\n{"id":`, { hangUp: true })
-    await exchangeRaw(api, `${head}transfer-encoding: chunked\r\n\r\n5\r\n{"id"`, { hangUp: true })
-    expect([(await api.send('GET', '/svc/health')).status, errorsOf(api)]).toEqual([200, []])
-  })
-
-  it.each([
-    ['a chunked body that passes 1 MiB', `transfer-encoding: chunked\r\n\r\n${chunk.repeat(40)}`],
-    ['a body that announces more than 1 MiB', `content-length: ${40 * 65536}\r\n\r\n${' '.repeat(20 * 65536)}`],
-  ])('%s gets 413 before its end, and the connection is closed', async (_, rest) => {
-    await using api = await createTestApi(nodeHost)
-    expect(await exchangeRaw(api, `${head}${rest}`)).toMatch(/^HTTP\/1\.1 413 [\s\S]*PAYLOAD_TOO_LARGE/)
   })
 })
 

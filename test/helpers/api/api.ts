@@ -131,10 +131,10 @@ export const createTestApi = async (host: TestHost = fetchHost, ports: Partial<H
 }
 
 /** An API for all tests of a describe, which leave it as it is. */
-export const useTestApi = (): (() => TestApi) => {
+export const useTestApi = (host: TestHost = fetchHost): (() => TestApi) => {
   let api: TestApi | undefined
   beforeAll(async () => {
-    api = await createTestApi()
+    api = await createTestApi(host)
   })
   afterAll(() => api?.[Symbol.asyncDispose]())
   return () => {

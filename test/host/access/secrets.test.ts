@@ -3,10 +3,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { property } from '../../engine/gst/element.ts'
-import { type Service, startService } from '../helpers/process/service.ts'
-import { type RtspSource, startRtspSource } from '../helpers/rtsp/source.ts'
-import { HOSTILE_PASSWORDS } from '../unit/lib/credentials/hostile-passwords.ts'
+import { property } from '../../../engine/gst/element.ts'
+import { type Service, startService } from '../../helpers/process/service.ts'
+import { type RtspSource, startRtspSource } from '../../helpers/rtsp/source.ts'
+import { HOSTILE_PASSWORDS } from '../../unit/lib/credentials/hostile-passwords.ts'
 
 /** How a password may look in a text. */
 const forms = (password: string): readonly string[] => [
@@ -66,10 +66,8 @@ const followEvents = async (service: Service): Promise<() => string> => {
 
 /** A server that wants credentials and accepts none. */
 const refusingHttp = async (): Promise<number> => {
-  const server = createServer((_, response) => {
-    response.writeHead(401, { 'www-authenticate': 'Basic realm="camera"' })
-    response.end()
-  }).listen(0, '127.0.0.1')
+  const server = createServer((_, response) => void response.writeHead(401, { 'www-authenticate': 'Basic realm="camera"' }).end())
+  server.listen(0, '127.0.0.1')
   onTestFinished(() => void server.close())
   await new Promise((resolve) => server.once('listening', resolve))
   return (server.address() as AddressInfo).port
@@ -122,7 +120,6 @@ it('shows no password of a source in a process, a log, an event, an answer or a 
     answers[`${method} ${path} ${JSON.stringify((body as { id?: string })?.id ?? '')}`] = JSON.stringify(answer)
     return { status, answer }
   }
-  await call('PUT', '/svc/settings', { start_timeout_seconds: 5 })
   const { failing, playing } = configurations({ basic, digest }, await refusingHttp())
 
   await inEights([...failing, ...playing], async (configuration) =>
@@ -144,6 +141,7 @@ it('shows no password of a source in a process, a log, an event, an answer or a 
   await inEights(described, (configuration) => call('POST', '/svc/pipeline/validate', configuration))
   // Each password once, the kinds of sources in turn.
   const played = failing.filter((_, index) => (index + Math.floor(index / 4)) % 4 === 0)
+  await call('PUT', '/svc/settings', { start_timeout_seconds: 1 })
   await inEights(played, ({ id }) => call('PUT', `/svc/pipeline/${id}/play`))
   await inEights([...failing, ...playing], async ({ id }) => {
     await call('GET', `/svc/pipeline/${id}`)
