@@ -1,14 +1,14 @@
 import { vi } from 'vitest'
 
 /**
- * Fake timers for the code under test. Node's fetch takes the global setTimeout for the connections that it keeps alive: those of
- * earlier tests in this process keep the real one, so that they neither stop nor count as timers.
+ * Fake timers for the code under test. Packages and Node itself, such as fetch for the connections that it keeps alive from earlier
+ * tests in this process, keep the real setTimeout, so that their timers neither stop nor count.
  */
 export const useFakeTimers = (): void => {
   const real = globalThis.setTimeout
   vi.useFakeTimers()
   const fake = globalThis.setTimeout
   const either = (...args: Parameters<typeof setTimeout>) =>
-    (new Error('who calls').stack?.includes('node:internal/deps/undici') ? real : fake)(...args)
+    (/node_modules|node:/.test(new Error('caller').stack?.split('\n')[2] ?? '') ? real : fake)(...args)
   globalThis.setTimeout = Object.assign(either, fake)
 }
