@@ -1,3 +1,4 @@
+import { aggregatedUnits } from './aggregation.ts'
 import type { Nal } from './nal.ts'
 import { FRAGMENT_END, FRAGMENT_START, RTP_LAYOUTS, type RtpLayout } from './rtp-layout.ts'
 
@@ -21,7 +22,7 @@ const depacketizer =
       const type = typeOf(payload[0] ?? 0)
       if (type !== fragment) {
         open = undefined
-        if (type === aggregation) for (const bytes of aggregated(payload, headerBytes)) add(bytes)
+        if (type === aggregation) for (const bytes of aggregatedUnits(payload.subarray(headerBytes)).units) add(bytes)
         else add(payload)
         continue
       }
@@ -38,19 +39,6 @@ const depacketizer =
     }
     return nals
   }
-
-/** The NAL units of an aggregation packet, up to one whose size contradicts its length. */
-const aggregated = (payload: Uint8Array, headerBytes: number): Uint8Array[] => {
-  const units: Uint8Array[] = []
-  let offset = headerBytes
-  while (offset + 2 < payload.length) {
-    const size = ((payload[offset] ?? 0) << 8) | (payload[offset + 1] ?? 0)
-    if (offset + 2 + size > payload.length) break
-    units.push(payload.subarray(offset + 2, offset + 2 + size))
-    offset += 2 + size
-  }
-  return units
-}
 
 export const depacketizeH264: Depacketize = depacketizer(RTP_LAYOUTS.H264)
 export const depacketizeH265: Depacketize = depacketizer(RTP_LAYOUTS.H265)

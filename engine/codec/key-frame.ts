@@ -1,3 +1,5 @@
+import { aggregatedUnits } from './aggregation.ts'
+
 /** Whether a packet's payload, the bytes [start, end) of `data`, contains or begins a picture that a decoder can start at. */
 type StartsKeyFrame = (data: Buffer, start: number, end: number) => boolean
 
@@ -26,16 +28,8 @@ const isH264KeyUnit = (data: Buffer, start: number, end: number): boolean => {
   return type === 5 || (type === 6 && hasRecoveryPoint(data, start + 1, end))
 }
 
-/** Tests each NAL unit of an aggregation packet: 16-bit size, unit, … */
-const someAggregated = (data: Buffer, start: number, end: number, test: StartsKeyFrame): boolean => {
-  let offset = start
-  while (offset + 2 < end) {
-    const size = data.readUInt16BE(offset)
-    if (test(data, offset + 2, Math.min(end, offset + 2 + size))) return true
-    offset += 2 + size
-  }
-  return false
-}
+const someAggregated = (data: Buffer, start: number, end: number, test: StartsKeyFrame): boolean =>
+  aggregatedUnits(data.subarray(start, end)).units.some((unit) => test(unit, 0, unit.length))
 
 /** RFC 6184 sections 5.6 (single NAL unit), 5.7.1 (STAP-A 24, STAP-B 25) and 5.8 (FU-A 28, FU-B 29). */
 const h264: StartsKeyFrame = (data, start, end) => {

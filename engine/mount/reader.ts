@@ -16,7 +16,7 @@ export interface ReaderCounters {
   gopDrops: number
 }
 
-interface Track {
+interface ReaderTrack {
   readonly stream: RtpStream
   /** Units are dropped until the next key frame, since a decoder cannot start at them. */
   waitsForKey: boolean
@@ -57,7 +57,7 @@ export interface TrackStart {
  * policy: a reader beyond `queuedBytes` or `lagMs` loses whole GOPs and continues at a key frame.
  */
 export class Reader {
-  readonly #tracks: (Track | undefined)[]
+  readonly #tracks: (ReaderTrack | undefined)[]
   readonly #sink: Sink
   readonly #limits: Pick<PublisherLimits, 'queuedBytes' | 'lagMs'>
   readonly #counters: ReaderCounters
@@ -110,7 +110,7 @@ export class Reader {
   }
 
   // The same moment for all tracks, so that a player can align them before the first sender report (RFC 2326 section 12.33).
-  #startOf({ stream }: Track, first: AccessUnit | undefined, nowMs: number): TrackStart {
+  #startOf({ stream }: ReaderTrack, first: AccessUnit | undefined, nowMs: number): TrackStart {
     const { startMs, referenceMs } = this.#catchUp
     const timestamp = Number.isFinite(referenceMs) ? stream.timestampAt(compress(this.#catchUp, startMs)) : stream.timestampNow(nowMs)
     return { timestamp, sequence: first?.firstSequence }
@@ -188,7 +188,7 @@ export class Reader {
     if (this.#head >= COMPACT_AT) this.#head = 0
   }
 
-  #send(at: number, track: Track, unit: AccessUnit): void {
+  #send(at: number, track: ReaderTrack, unit: AccessUnit): void {
     const timestamp = unit.index <= track.catchUpIndex ? track.stream.timestampAt(compress(this.#catchUp, unit.mediaMs)) : undefined
     track.lastIndex = unit.index
     this.#counters.bytesOut += this.#sink.send(at, track.replace?.(unit) ?? unit, timestamp)

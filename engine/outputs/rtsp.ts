@@ -5,7 +5,7 @@ import { Fault } from '../faults/fault.ts'
 import type { MountOptions, MountPoint, MountStats } from '../mount/mount-point.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import type { ReaderCredentials } from '../rtsp/access/authenticator.ts'
-import type { Mount, Publisher } from '../rtsp/publisher/publisher.ts'
+import type { Publication, Publisher } from '../rtsp/publisher/publisher.ts'
 
 type OutputHooks = Required<Pick<MountOptions, 'onDescribe' | 'onReaders'>>
 
@@ -15,7 +15,7 @@ export class Output {
   readonly #settings: () => Settings
   readonly #streams: readonly [RtpStream, RtpStream]
   readonly #hooks: OutputHooks
-  #mount: Mount | undefined
+  #mount: Publication | undefined
   /** Totals of the mounts before the present one. */
   #sentBefore = { bytesOut: 0, gopDrops: 0 }
 

@@ -11,12 +11,12 @@ export interface ApplyOptions {
   /** Called before each part of a step, such as `starting`. */
   readonly onAction?: ((id: string, action: string) => void) | undefined
   /** Called when a step is done or has failed. */
-  readonly onStep?: ((step: Step, fault: Fault | undefined) => void) | undefined
+  readonly onStep?: ((step: Step, failure: StepFailure | undefined) => void) | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 /** Why a step failed. */
-export interface Fault {
+export interface StepFailure {
   readonly error: unknown
   /** With the place in the file if the service names a field. */
   readonly message: string
@@ -25,7 +25,7 @@ export interface Fault {
 export interface Applied {
   readonly settingsChanged: boolean
   readonly done: readonly Step[]
-  readonly failed: readonly { readonly id: string; readonly fault: Fault }[]
+  readonly failed: readonly { readonly id: string; readonly failure: StepFailure }[]
 }
 
 /**
@@ -37,11 +37,11 @@ export const applyPlan = async (client: Client, plan: Plan, declaration: Declara
   const settings =
     plan.settings &&
     (await client.changeSettings({ body: plan.settings.change, signal }).catch((error: unknown) => {
-      throw faultOf(error, declaration.settingsPlace)
+      throw failureOf(error, declaration.settingsPlace)
     }))
   const settingsChanged = settings !== undefined && etagOf(settings) !== plan.settings?.etag
   const done: Step[] = []
-  const failed: { id: string; fault: Fault }[] = []
+  const failed: { id: string; failure: StepFailure }[] = []
   const run = async (step: Step): Promise<void> => {
     if (signal?.aborted === true) return
     try {
@@ -49,8 +49,8 @@ export const applyPlan = async (client: Client, plan: Plan, declaration: Declara
       done.push(step)
       options.onStep?.(step, undefined)
     } catch (error) {
-      const { message } = faultOf(error, step.declared?.place)
-      failed.push({ id: step.id, fault: { error, message } })
+      const { message } = failureOf(error, step.declared?.place)
+      failed.push({ id: step.id, failure: { error, message } })
       options.onStep?.(step, { error, message })
     }
   }
@@ -115,7 +115,7 @@ const RUN: Readonly<Record<Step['kind'], RunStep>> = {
 }
 
 /** The error of the service, with the place in the file of the field that it names. */
-const faultOf = (error: unknown, place: ((field: string) => string) | undefined): Error => {
+const failureOf = (error: unknown, place: ((field: string) => string) | undefined): Error => {
   const [issue] = issuesOf(error)
   const message = issue === undefined || place === undefined ? messageOf(error) : `${place(issue.path)}: ${issue.path}: ${issue.message}`
   return new Error(message, { cause: error })

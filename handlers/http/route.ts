@@ -52,7 +52,7 @@ type Answering =
 export type Route = Operation & Answering
 
 /** A route whose types have what its callers send and get; the types of the client follow from them. */
-export type CallableRoute<Name extends string, Line extends string, Input extends object, Result> = Route & {
+type CallableRoute<Name extends string, Line extends string, Input extends object, Result> = Route & {
   readonly operation: Name
   /** Never there: only a type. */
   readonly call?: { readonly operation: Name; readonly line: Line; readonly input: Input; readonly result: Result }

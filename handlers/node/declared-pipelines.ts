@@ -74,7 +74,7 @@ const attempt = async (client: Client, declaration: Declaration, { deps, log, st
       failed: failed.length,
       settings_changed: settingsChanged,
     })
-    return !failed.some(({ fault }) => isPassing(fault.error))
+    return !failed.some(({ failure }) => isPassing(failure.error))
   } catch (error) {
     if (stopping.aborted) return true
     const mistakes = error instanceof DeclarationError ? { mistakes: error.mistakes } : { error: messageOf(error) }

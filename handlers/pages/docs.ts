@@ -4,7 +4,7 @@ import type { FetchHandler } from '../http/route.ts'
 import { type Asset, assetResponse } from './assets.ts'
 import { pageHeaders } from './page-headers.ts'
 
-export interface DocsDeps {
+interface DocsDeps {
   /** The document of the API at an origin. */
   readonly document: (apiOrigin: string) => OpenApiDocument
   /** Origin of the API for a page at this URL. */

@@ -48,7 +48,7 @@ const mistakesOf = (work: Promise<unknown>): Promise<readonly string[]> =>
   )
 
 const expectFailed = (failed: Awaited<ReturnType<typeof applyPlan>>['failed'], one: string, message: RegExp) =>
-  expect(failed.map(({ id, fault }) => [id, fault.message])).toEqual([[one, expect.stringMatching(message)]])
+  expect(failed.map(({ id, failure }) => [id, failure.message])).toEqual([[one, expect.stringMatching(message)]])
 
 const stateOf = async (client: Client) =>
   Object.fromEntries((await client.listPipelines()).map(({ id, state, on_demand }) => [id, `${state}${on_demand ? ' on demand' : ''}`]))

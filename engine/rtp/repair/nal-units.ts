@@ -1,3 +1,4 @@
+import { aggregatedUnits } from '../../codec/aggregation.ts'
 import { FRAGMENT_START, RTP_LAYOUTS, type RtpLayout } from '../../codec/rtp-layout.ts'
 import type { Payload } from '../packet/packet.ts'
 
@@ -78,16 +79,8 @@ export const firstTypeOf = (format: NalFormat, { packet, start, end }: Payload):
 export const firstType = (format: NalFormat, payload: Buffer): number | undefined =>
   firstTypeOf(format, { packet: payload, start: 0, end: payload.length })
 
-/** The NAL units of an aggregation packet; undefined when the sizes contradict its length. */
-export const aggregated = (format: NalFormat, payload: Buffer): readonly Buffer[] | undefined => {
-  const units: Buffer[] = []
-  let at: number = format.headerBytes
-  while (at < payload.length) {
-    if (at + 2 > payload.length) return undefined
-    const end = at + 2 + payload.readUInt16BE(at)
-    if (end > payload.length || end <= at + 2 + format.headerBytes) return undefined
-    units.push(payload.subarray(at + 2, end))
-    at = end
-  }
-  return units
+/** The NAL units of an aggregation packet; undefined when the sizes contradict its length, or one has no body. */
+export const aggregated = ({ headerBytes }: NalFormat, payload: Buffer): readonly Buffer[] | undefined => {
+  const { units, isWhole } = aggregatedUnits(payload.subarray(headerBytes))
+  return isWhole && units.every((unit) => unit.length > headerBytes) ? units : undefined
 }

@@ -1,7 +1,7 @@
-import { createSocket, type Socket } from 'node:dgram'
-import { once } from 'node:events'
-import { isIPv6 } from 'node:net'
+import type { Socket } from 'node:dgram'
 import type { ServerPorts } from '../protocol/transport.ts'
+import { openPortPair } from '../udp/port-pair.ts'
+import { bindUdp } from '../udp/udp-socket.ts'
 
 /** The two ports of a track that comes over UDP (RFC 3550 section 11). */
 interface UdpReceiver {
@@ -22,7 +22,6 @@ interface UdpHandlers {
   readonly onRtcp: (packet: Buffer) => void
 }
 
-const MAX_ATTEMPTS = 24
 /** A key frame comes in one burst, also while the event loop is busy; the kernel grants at most net.core.rmem_max. */
 const RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024
 /** A packet of RTP without payload, version 2: servers drop it. */
@@ -32,31 +31,15 @@ const EMPTY_REPORT = Buffer.from('80c9000100000000', 'hex')
 
 /** Opens a pair of ports at the local address of the connection to the server. Rejects when no pair is free. */
 export const openUdpReceiver = async (localAddress: string, serverAddress: string): Promise<UdpReceiver> => {
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-    const rtp = await bind(localAddress, 0)
-    const { port } = rtp.address()
-    const rtcp = port % 2 === 0 ? await bind(localAddress, port + 1).catch(() => undefined) : undefined
-    if (rtcp !== undefined) return receiver(rtp, rtcp, serverAddress)
-    rtp.close()
+  const openRtp = async () => {
+    const socket = await bindUdp(localAddress, 0, RECEIVE_BUFFER_BYTES)
+    return { socket, port: socket.address().port, close: () => socket.close() }
   }
-  throw new Error('No pair of UDP ports is free')
+  const { rtp, rtcp } = await openPortPair(localAddress, openRtp)
+  return receiver(rtp.socket, rtcp, serverAddress)
 }
 
 const isPort = (port: number | undefined): port is number => port !== undefined && port > 0
-
-const bind = async (address: string, port: number): Promise<Socket> => {
-  const socket = createSocket({ type: isIPv6(address) ? 'udp6' : 'udp4', recvBufferSize: RECEIVE_BUFFER_BYTES })
-  socket.bind(port, address)
-  try {
-    await once(socket, 'listening')
-  } catch (error) {
-    socket.close()
-    throw error
-  }
-  // ICMP errors of sent packets: a server that is gone also closes its RTSP connection.
-  socket.on('error', () => {})
-  return socket
-}
 
 const receiver = (rtp: Socket, rtcp: Socket, serverAddress: string): UdpReceiver => {
   const send = (socket: Socket, packet: Buffer, port: number): void => socket.send(packet, port, serverAddress, () => {})

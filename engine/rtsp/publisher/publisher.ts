@@ -25,7 +25,7 @@ interface PublisherOptions {
   readonly tls?: { readonly files: CertificateFiles; readonly required: boolean }
 }
 
-export interface Mount {
+export interface Publication {
   /** Sessions that play or pause. */
   readonly readers: number
   readonly stats: MountStats
@@ -41,7 +41,7 @@ export interface Publisher {
    * Publishes streams at an address. Rejects with ApiError: SERVICE_UNAVAILABLE (`reason: port_in_use`) when another program
    * uses the port, CONFLICT when the path is taken there, VALIDATION_ERROR when the host is not an address of this machine.
    */
-  mount(address: OutputAddress, options: MountOptions): Promise<Mount>
+  mount(address: OutputAddress, options: MountOptions): Promise<Publication>
   /** Readers need these credentials from now on, undefined for none. Disconnects all readers when they are new. */
   requireCredentials(credentials: ReaderCredentials | undefined): void
   readonly listening: readonly ListenAddress[]
@@ -134,7 +134,7 @@ class RtspPublisher implements Publisher {
     return this.#connections.size
   }
 
-  async mount(address: OutputAddress, options: MountOptions): Promise<Mount> {
+  async mount(address: OutputAddress, options: MountOptions): Promise<Publication> {
     if (this.#closed) throw new ApiError('SERVICE_UNAVAILABLE', 'The RTSP publisher is closed.')
     const at = { ...address, host: canonicalHost(address.host === ANY_HOST ? this.#anyHost : address.host) }
     if ([...this.#mounts].some((other) => clash(other, at)))
@@ -155,7 +155,7 @@ class RtspPublisher implements Publisher {
       this.#mounts.delete(point)
       throw listenError(error, address, at.host)
     }
-    return new OwnedMount(point, this.#end)
+    return new OwnedPublication(point, this.#end)
   }
 
   async close(): Promise<void> {
@@ -236,7 +236,7 @@ class RtspPublisher implements Publisher {
 }
 
 /** A class, since every output has one: a literal with getters takes 800 bytes more. */
-class OwnedMount implements Mount {
+class OwnedPublication implements Publication {
   readonly point: MountPoint
   readonly #end: (point: MountPoint) => Promise<void>
 

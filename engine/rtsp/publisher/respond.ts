@@ -4,7 +4,14 @@ import type { TrackStart } from '../../mount/reader.ts'
 import type { RtspRequest } from '../protocol/message.ts'
 import { parseRequestUrl, type RequestTarget } from '../protocol/request-url.ts'
 import { mountSdp, trackControl, trackOf } from './mount-sdp.ts'
-import { NOT_FOUND, type OutgoingResponse, type RequestContext, type RequestHandler, sessionHeader, sessionOf } from './request-context.ts'
+import {
+  NOT_FOUND,
+  type OutgoingResponse,
+  type RequestConnection,
+  type RequestHandler,
+  sessionHeader,
+  sessionOf,
+} from './request-connection.ts'
 import type { ServerSession } from './server-session.ts'
 import { setup } from './setup.ts'
 
@@ -16,7 +23,7 @@ const REFUSED_METHODS = new Set(['ANNOUNCE', 'RECORD', 'REDIRECT'])
 const GATED_METHODS = new Set(['DESCRIBE', 'SETUP', 'PLAY'])
 
 /** Handles one request (RFC 2326 section 10). */
-export const respond = async (context: RequestContext, request: RtspRequest): Promise<OutgoingResponse> => {
+export const respond = async (context: RequestConnection, request: RtspRequest): Promise<OutgoingResponse> => {
   if (request.version !== '1.0') return { status: 505 }
   if (!/^\d{1,10}$/.test(request.headers.get('cseq') ?? '')) return { status: 400 }
   if (context.needsTls) return { status: 403, headers: { Connection: 'close' }, close: true }
@@ -72,7 +79,7 @@ const play: RequestHandler = (context, request, target) => {
 
 /** The RTP-Info header (RFC 2326 section 12.33). */
 const rtpInfo = (
-  context: RequestContext,
+  context: RequestConnection,
   session: ServerSession,
   target: RequestTarget,
   starts: readonly (TrackStart | undefined)[],
@@ -121,7 +128,7 @@ const HANDLERS: Readonly<Record<string, RequestHandler>> = {
 }
 
 /** The session for PLAY, PAUSE and TEARDOWN. All tracks play together: one of several cannot be addressed alone (RFC 2326 section 10.5). */
-const aggregateSession = (context: RequestContext, request: RtspRequest, target: RequestTarget): ServerSession | OutgoingResponse => {
+const aggregateSession = (context: RequestConnection, request: RtspRequest, target: RequestTarget): ServerSession | OutgoingResponse => {
   const session = sessionOf(context, request)
   if (session === 'unknown' || session === undefined) return { status: 454 }
   if (target.mountPath !== session.mount.path) return NOT_FOUND
@@ -131,5 +138,5 @@ const aggregateSession = (context: RequestContext, request: RtspRequest, target:
   return session.tracks.size > 1 ? { status: 460 } : session
 }
 
-const baseUrl = (context: RequestContext, target: RequestTarget): string =>
+const baseUrl = (context: RequestConnection, target: RequestTarget): string =>
   `${context.secure ? 'rtsps' : 'rtsp'}://${target.authority || context.localAuthority}/${target.mountPath}`

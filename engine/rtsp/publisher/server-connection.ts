@@ -9,7 +9,7 @@ import type { Authenticator, Gate } from '../access/authenticator.ts'
 import { formatResponse } from '../protocol/format-message.ts'
 import type { RtspMessage, RtspRequest } from '../protocol/message.ts'
 import { MessageParser, RtspProtocolError } from '../protocol/message-parser.ts'
-import type { OutgoingResponse, RequestContext } from './request-context.ts'
+import type { OutgoingResponse, RequestConnection } from './request-connection.ts'
 import { respond } from './respond.ts'
 import { ServerSession } from './server-session.ts'
 
@@ -38,7 +38,7 @@ const MAX_RESPONSE_BYTES = 256 * 1024
 const plainAddress = (address: string | undefined): string => (address ?? '').replace(/^::ffff:(?=\d+\.)/i, '')
 
 /** One RTSP connection: responds to its requests in order, and ends its session when it closes. */
-export class ServerConnection implements RequestContext {
+export class ServerConnection implements RequestConnection {
   readonly log: Log
   readonly limits: PublisherLimits
   readonly localAddress: string

@@ -2,7 +2,14 @@ import type { MountPoint } from '../../mount/mount-point.ts'
 import type { RequestTarget } from '../protocol/request-url.ts'
 import { parseTransport, type TransportRequest } from '../protocol/transport.ts'
 import { trackOf } from './mount-sdp.ts'
-import { NOT_FOUND, type OutgoingResponse, type RequestContext, type RequestHandler, sessionHeader, sessionOf } from './request-context.ts'
+import {
+  NOT_FOUND,
+  type OutgoingResponse,
+  type RequestConnection,
+  type RequestHandler,
+  sessionHeader,
+  sessionOf,
+} from './request-connection.ts'
 import type { ServerSession, TrackTransport } from './server-session.ts'
 import { closeUdpPair, openUdpPair } from './sinks/udp-pair.ts'
 
@@ -40,7 +47,7 @@ const findTrack = (mount: MountPoint, target: RequestTarget): number | OutgoingR
 }
 
 const refuseSetup = (
-  context: RequestContext,
+  context: RequestConnection,
   session: ServerSession | undefined,
   mount: MountPoint,
   track: number,
@@ -64,7 +71,7 @@ interface OpenedTransport {
 }
 
 const openTransport = async (
-  context: RequestContext,
+  context: RequestConnection,
   session: ServerSession | undefined,
   requested: TransportRequest,
 ): Promise<OpenedTransport | undefined> => {

@@ -1,5 +1,5 @@
 import { printable, printableJson } from '../../../lib/log/printable.ts'
-import { type Applied, applyPlan, type Fault } from '../../declared/apply.ts'
+import { type Applied, applyPlan, type StepFailure } from '../../declared/apply.ts'
 import { type Change, masked } from '../../declared/configured.ts'
 import { makePlan, type Plan, type Step } from '../../declared/plan.ts'
 import { EXIT, errorFields, exitCodeOf, explain } from '../command-line/exit.ts'
@@ -20,9 +20,9 @@ export const apply: Run = async (session) => {
     const applied = await applyPlan(client, plan, declaration, {
       signal,
       onAction: (id, action) => progress.show(id, action),
-      onStep: (step, fault) => {
+      onStep: (step, failure) => {
         progress.hide(step.id)
-        if (!isJson) printStep(session, progress, step, fault)
+        if (!isJson) printStep(session, progress, step, failure)
       },
     })
     return report(session, plan, applied)
@@ -66,16 +66,16 @@ const shown = (value: unknown): string => (value === undefined ? '–' : typeof 
 
 const DONE = { create: 'created', change: 'changed', delete: 'deleted', play: 'started', stop: 'stopped' } as const
 
-const printStep = ({ out, url }: Session, progress: Progress, step: Step, fault: Fault | undefined): void => {
+const printStep = ({ out, url }: Session, progress: Progress, step: Step, failure: StepFailure | undefined): void => {
   const id = printable(step.id)
-  if (fault === undefined) {
+  if (failure === undefined) {
     if (out.isInteractive) progress.print(`${out.paint.green('✓')} ${out.paint.bold(id)} ${out.paint.dim(DONE[step.kind])}`)
-  } else if (out.isInteractive) progress.print(`${out.paint.red('✗')} ${out.paint.bold(id)}  ${printable(textOf(fault, url))}`)
-  else process.stderr.write(`${id}  ${printable(textOf(fault, url))}\n`)
+  } else if (out.isInteractive) progress.print(`${out.paint.red('✗')} ${out.paint.bold(id)}  ${printable(textOf(failure, url))}`)
+  else process.stderr.write(`${id}  ${printable(textOf(failure, url))}\n`)
 }
 
 /** With the place in the file, or as every command explains it. */
-const textOf = ({ error, message }: Fault, url: URL): string =>
+const textOf = ({ error, message }: StepFailure, url: URL): string =>
   error instanceof Error && error.message !== message ? message : explain(error, url)
 
 const report = (session: Session, plan: Plan, { settingsChanged, done, failed }: Applied): number => {
@@ -89,13 +89,13 @@ const report = (session: Session, plan: Plan, { settingsChanged, done, failed }:
     deleted: of(['delete']),
     unchanged: plan.unchanged,
     settings_changed: settingsChanged,
-    failed: failed.map(({ id, fault }) => ({ id, ...errorFields(fault.error, url), message: fault.message })),
+    failed: failed.map(({ id, failure }) => ({ id, ...errorFields(failure.error, url), message: failure.message })),
   }
   if (isJson) out.print(printableJson(result, 2))
   else out.print(summary(result, isDryRun, out))
   const [first] = failed
   if (session.signal.aborted) return EXIT.failed
-  return first === undefined ? EXIT.done : exitCodeOf(first.fault.error)
+  return first === undefined ? EXIT.done : exitCodeOf(first.failure.error)
 }
 
 interface Result {

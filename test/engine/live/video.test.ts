@@ -8,7 +8,7 @@ import { parseH264Sps } from '../../../engine/codec/h264-sps.ts'
 import { MediaFormats } from '../../../engine/formats/media-formats.ts'
 import { LiveVideo } from '../../../engine/live/live-video.ts'
 import type { RtpStream } from '../../../engine/rtp/stream.ts'
-import { createPublisher, type Mount, type Publisher } from '../../../engine/rtsp/publisher/publisher.ts'
+import { createPublisher, type Publication, type Publisher } from '../../../engine/rtsp/publisher/publisher.ts'
 import { openVideo, RecordReader, type VideoClient, type VideoRecord } from '../../helpers/live/records.ts'
 import { configure } from '../../helpers/media/play-launch.ts'
 import { freePort } from '../../helpers/ports.ts'
@@ -26,7 +26,7 @@ const serve = async (description: string, maxReaders = 10) => {
   onTestFinished(() => media.stop())
   publisher = createPublisher({ log: silentLog })
   const port = await freePort()
-  const mount: Mount = await publisher.mount(
+  const mount: Publication = await publisher.mount(
     { host: '127.0.0.1', port, path: 'cam' },
     { streams: media.streams, maxReaders: () => maxReaders, describeTimeoutMs: () => 10_000 },
   )

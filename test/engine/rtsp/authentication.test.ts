@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { Mount, Publisher } from '../../../engine/rtsp/publisher/publisher.ts'
+import type { Publication, Publisher } from '../../../engine/rtsp/publisher/publisher.ts'
 import { gstDecode } from '../../helpers/media/players.ts'
 import { basic, digest } from '../../helpers/rtsp/credentials.ts'
 import { inOrder, readIndependently } from '../../helpers/rtsp/independent-client.ts'
@@ -18,7 +18,7 @@ const wrong = () => digest({ password: 'another password' })
 
 const media = sharedMedia()
 let publisher: Publisher
-let mount: Mount
+let mount: Publication
 let url: string
 let described: number
 

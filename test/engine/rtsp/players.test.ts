@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RtpStream } from '../../../engine/rtp/stream.ts'
-import { createPublisher, type Mount, type Publisher } from '../../../engine/rtsp/publisher/publisher.ts'
+import { createPublisher, type Publication, type Publisher } from '../../../engine/rtsp/publisher/publisher.ts'
 import { freePort } from '../../helpers/ports.ts'
 import { inOrder, readIndependently } from '../../helpers/rtsp/independent-client.ts'
 import { h264Media, type Media, silentLog, startMedia } from '../../helpers/rtsp/media.ts'
@@ -16,7 +16,7 @@ const H265 =
 const SPARSE = 'videotestsrc is-live=true ! video/x-raw,format=I420,width=16,height=16,framerate=5/1 ! jpegenc ! rtpjpegpay name=pay1 pt=97'
 
 let publisher: Publisher
-let mount: Mount
+let mount: Publication
 let media: Media
 let h265: Media
 let both: Media

@@ -6,7 +6,7 @@ import type { PublisherLimits } from '../../../engine/mount/limits.ts'
 import type { MountOptions } from '../../../engine/mount/mount-point.ts'
 import { parseRtpCaps } from '../../../engine/rtp/caps.ts'
 import { RtpStream } from '../../../engine/rtp/stream.ts'
-import type { Mount } from '../../../engine/rtsp/publisher/publisher.ts'
+import type { Publication } from '../../../engine/rtsp/publisher/publisher.ts'
 import { h264Media, silentLog, startMedia } from '../../helpers/rtsp/media.ts'
 import { connected, playing, publish as publishStreams, sharedMedia } from '../../helpers/rtsp/publish.ts'
 import { openReader, sequenceGaps } from '../../helpers/rtsp/reader.ts'
@@ -149,7 +149,7 @@ describe('several mounts', () => {
     await once(other, 'listening')
     const address = other.address()
     const port = typeof address === 'object' && address ? address.port : 0
-    const mount = (host: string): Promise<Mount> => publisher.mount({ host, port, path: 'cam' }, mountOptions)
+    const mount = (host: string): Promise<Publication> => publisher.mount({ host, port, path: 'cam' }, mountOptions)
     await expect(mount('127.0.0.1')).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE', details: { reason: 'port_in_use' } })
     await expect(mount('192.0.2.1')).rejects.toMatchObject({ code: 'VALIDATION_ERROR' })
     other.close()

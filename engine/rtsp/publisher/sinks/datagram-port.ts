@@ -1,6 +1,6 @@
-import { createSocket, type Socket } from 'node:dgram'
-import { isIPv6 } from 'node:net'
+import type { Socket } from 'node:dgram'
 import type { Datagrams } from '../../../rtp/access-unit.ts'
+import { bindUdp, connectUdp } from '../../udp/udp-socket.ts'
 import { type PortAddresses, Refusals, type RtpPort } from './rtp-port.ts'
 
 /** Bytes that may wait in a socket. */
@@ -52,32 +52,3 @@ class DatagramPort implements RtpPort {
     if (error !== null) this.#refusals.add()
   }
 }
-
-/** A socket at a local address; port 0 lets the kernel choose. */
-export const bindUdp = (address: string, port: number): Promise<Socket> =>
-  new Promise((resolve, reject) => {
-    const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4')
-    socket.once('error', (error) => {
-      socket.close()
-      reject(error)
-    })
-    socket.bind({ address, port, exclusive: true }, () => {
-      socket.removeAllListeners('error')
-      // A closed port of the reader: the session ends by timeout or with its connection.
-      socket.on('error', () => {})
-      resolve(socket)
-    })
-  })
-
-/** Connects a socket to its reader, so that the kernel drops packets from any other address. */
-export const connectUdp = (socket: Socket, port: number, address: string): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const failed = (error: Error) => reject(error)
-    socket.once('error', failed)
-    // The error of connect(2) comes to the callback alone.
-    socket.connect(port, address, (error?: Error) => {
-      socket.off('error', failed)
-      if (error === undefined) resolve()
-      else reject(error)
-    })
-  })

@@ -1,5 +1,7 @@
 import type { Socket } from 'node:dgram'
-import { bindUdp, connectUdp, openDatagramPort } from './datagram-port.ts'
+import { openPortPair } from '../../udp/port-pair.ts'
+import { connectUdp } from '../../udp/udp-socket.ts'
+import { openDatagramPort } from './datagram-port.ts'
 import type { RtpPort } from './rtp-port.ts'
 import { loadSegmentation } from './segmented-port.ts'
 
@@ -18,28 +20,18 @@ interface PairAddresses {
   readonly rtcpPort: number
 }
 
-const MAX_ATTEMPTS = 24
-
-/** An even port and the odd one above it, chosen by the kernel. Rejects when no pair is free or the reader cannot be reached. */
+/** Opens the pair. Rejects when none is free or the reader cannot be reached. */
 export const openUdpPair = async ({ localAddress, remoteAddress, rtpPort, rtcpPort }: PairAddresses): Promise<UdpPair> => {
   const openRtp = (await loadSegmentation()) ?? openDatagramPort
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-    const rtp = await openRtp({ localAddress, remoteAddress, remotePort: rtpPort })
-    const rtcp = rtp.port % 2 === 0 ? await bindUdp(localAddress, rtp.port + 1).catch(() => undefined) : undefined
-    if (rtcp === undefined) {
-      rtp.close()
-      continue
-    }
-    const pair = { rtp, rtcp, rtcpPort: rtp.port + 1 }
-    try {
-      await connectUdp(rtcp, rtcpPort, remoteAddress)
-      return pair
-    } catch (error) {
-      closeUdpPair(pair)
-      throw error
-    }
+  const { rtp, rtcp } = await openPortPair(localAddress, () => openRtp({ localAddress, remoteAddress, remotePort: rtpPort }))
+  const pair = { rtp, rtcp, rtcpPort: rtp.port + 1 }
+  try {
+    await connectUdp(rtcp, rtcpPort, remoteAddress)
+    return pair
+  } catch (error) {
+    closeUdpPair(pair)
+    throw error
   }
-  throw new Error('No pair of UDP ports is free')
 }
 
 export const closeUdpPair = (pair: UdpPair): void => {

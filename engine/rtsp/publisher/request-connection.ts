@@ -9,7 +9,7 @@ import type { RequestTarget } from '../protocol/request-url.ts'
 import type { ServerSession } from './server-session.ts'
 
 /** The connection of a request, as request handlers use it. */
-export interface RequestContext {
+export interface RequestConnection {
   readonly log: Log
   readonly limits: PublisherLimits
   readonly localAddress: string
@@ -45,7 +45,7 @@ export interface OutgoingResponse {
 
 /** Handles the requests of one method. */
 export type RequestHandler = (
-  context: RequestContext,
+  context: RequestConnection,
   request: RtspRequest,
   target: RequestTarget,
 ) => OutgoingResponse | Promise<OutgoingResponse>
@@ -53,12 +53,12 @@ export type RequestHandler = (
 export const NOT_FOUND: OutgoingResponse = { status: 404 }
 
 /** The session that a request names; `unknown` when it names one of another connection, or none that exists. */
-export const sessionOf = (context: RequestContext, request: RtspRequest): ServerSession | 'unknown' | undefined => {
+export const sessionOf = (context: RequestConnection, request: RtspRequest): ServerSession | 'unknown' | undefined => {
   const id = parseSession(request.headers.get('session'))?.id
   if (id === undefined) return undefined
   return context.session?.id === id ? context.session : 'unknown'
 }
 
 /** The Session header (RFC 2326 section 12.37) with its timeout in seconds; none without a session. */
-export const sessionHeader = (context: RequestContext, session: ServerSession | undefined): HeaderFields =>
+export const sessionHeader = (context: RequestConnection, session: ServerSession | undefined): HeaderFields =>
   session ? { Session: `${session.id};timeout=${Math.round(context.limits.sessionTimeoutMs / 1000)}` } : {}

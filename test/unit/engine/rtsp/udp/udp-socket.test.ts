@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram'
 import { expect, it, onTestFinished } from 'vitest'
-import { bindUdp, connectUdp } from '../../../../../../engine/rtsp/publisher/sinks/datagram-port.ts'
+import { bindUdp, connectUdp } from '../../../../../engine/rtsp/udp/udp-socket.ts'
 
 it('a UDP port that cannot be connected is told', async () => {
   const socket = await bindUdp('127.0.0.1', 0)
