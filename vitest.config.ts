@@ -14,7 +14,20 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['test/{unit,api}/**/*.test.ts'],
+          include: ['test/unit/**/*.test.ts'],
+          globalSetup: ['test/helpers/process/prepare-unit.ts'],
+          testTimeout: 30_000,
+          isolate: false,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          // In processes of its own: what a test's services leave behind for seconds, such as the pause before the next attempt to
+          // connect, would meet the fake timers of a unit test.
+          name: 'api',
+          include: ['test/api/**/*.test.ts'],
           globalSetup: ['test/helpers/process/prepare-unit.ts'],
           testTimeout: 30_000,
           isolate: false,

@@ -1,9 +1,8 @@
 import { getEventListeners } from 'node:events'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { pause, within } from '../../../lib/pause.ts'
-import { useFakeTimers } from '../../helpers/fake-timers.ts'
 
-beforeEach(useFakeTimers)
+beforeEach(() => void vi.useFakeTimers())
 afterEach(() => vi.useRealTimers())
 
 const left = (signal?: AbortSignal) => ({ timers: vi.getTimerCount(), listeners: signal ? getEventListeners(signal, 'abort').length : 0 })

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { watchSilence } from '../../../lib/watch-silence.ts'
-import { useFakeTimers } from '../../helpers/fake-timers.ts'
 
-beforeEach(useFakeTimers)
+beforeEach(() => void vi.useFakeTimers())
 afterEach(() => {
   vi.restoreAllMocks()
   vi.useRealTimers()

@@ -5,7 +5,6 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { connectToServer } from '../../../../db/connect/server.ts'
-import { useFakeTimers } from '../../../helpers/fake-timers.ts'
 
 afterEach(() => vi.useRealTimers())
 
@@ -50,7 +49,7 @@ const collectGarbage = (): void => {
 describe('a libSQL server that takes requests and answers none', () => {
   it('fails a statement after 10 s, although garbage was collected meanwhile', async () => {
     const server = await startSilentServer()
-    useFakeTimers()
+    vi.useFakeTimers()
     const failed = faultOf(connectToServer({ url: server.url }).client.execute('SELECT 1'))
     await server.untilTaken(1)
     collectGarbage()
@@ -60,7 +59,7 @@ describe('a libSQL server that takes requests and answers none', () => {
 
   it('fails the statements that wait for others at the same time, and never sends them', async () => {
     const server = await startSilentServer()
-    useFakeTimers()
+    vi.useFakeTimers()
     const { client } = connectToServer({ url: server.url })
     const failed = Array.from({ length: 50 }, () => faultOf(client.execute('SELECT 1')))
     await server.untilTaken(20)

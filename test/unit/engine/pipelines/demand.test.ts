@@ -8,7 +8,6 @@ import { RtpStream } from '../../../../engine/rtp/stream.ts'
 import type { Publisher } from '../../../../engine/rtsp/publisher/publisher.ts'
 import { ApiError } from '../../../../lib/errors.ts'
 import { DEFAULT_SETTINGS } from '../../../../lib/schema/settings.ts'
-import { useFakeTimers } from '../../../helpers/fake-timers.ts'
 import { type PlayOptions, type ScriptedRun, startPlay } from '../../../helpers/fakes/play.ts'
 import { configure } from '../../../helpers/media/play-launch.ts'
 
@@ -104,7 +103,7 @@ const setUp = (options: { onDemand?: boolean; refuse?: ApiError; startFails?: bo
 }
 
 beforeEach(() => {
-  useFakeTimers()
+  vi.useFakeTimers()
 })
 afterEach(() => {
   vi.useRealTimers()

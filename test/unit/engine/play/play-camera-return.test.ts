@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { PipelineConfig } from '../../../../lib/schema/pipeline.ts'
-import { useFakeTimers } from '../../../helpers/fake-timers.ts'
 import { PLAN, startPlay } from '../../../helpers/fakes/play.ts'
 
 /** A play whose camera is unplugged after its first media; `plugIn` is what the camera monitor calls. */
@@ -22,7 +21,7 @@ const unplug = () => {
 }
 
 beforeEach(() => {
-  useFakeTimers()
+  vi.useFakeTimers()
 })
 afterEach(() => {
   vi.useRealTimers()

@@ -5,7 +5,6 @@ import type { Planner } from '../../../../engine/launch/plan.ts'
 import { NOT_UNDERSTOOD } from '../../../../engine/rtsp/client/client-faults.ts'
 import { ApiError } from '../../../../lib/errors.ts'
 import { DEFAULT_SETTINGS } from '../../../../lib/schema/settings.ts'
-import { useFakeTimers } from '../../../helpers/fake-timers.ts'
 import { delay, FOREVER, PLAN, type PlayOptions, type ScriptedRun, startPlay } from '../../../helpers/fakes/play.ts'
 
 /** A play that the end of the test stops. */
@@ -30,7 +29,7 @@ const planning = (plan: Planner['plan']): Planner => ({
 })
 
 beforeEach(() => {
-  useFakeTimers()
+  vi.useFakeTimers()
 })
 afterEach(() => {
   vi.useRealTimers()

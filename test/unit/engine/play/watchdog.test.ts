@@ -4,10 +4,9 @@ import { MediaStats } from '../../../../engine/play/media-stats.ts'
 import { type MissingMedia, missingMediaFault, type RunContext, type RunEvent, startWatchdog } from '../../../../engine/play/watchdog.ts'
 import { parseRtpCaps } from '../../../../engine/rtp/caps.ts'
 import { RtpStream } from '../../../../engine/rtp/stream.ts'
-import { useFakeTimers } from '../../../helpers/fake-timers.ts'
 import { framedPackets, H264_CAPS, IDR, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
 
-beforeEach(useFakeTimers)
+beforeEach(() => void vi.useFakeTimers())
 afterEach(() => {
   vi.useRealTimers()
 })

@@ -1,7 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { hasMarker, payloadOf } from '../../../../engine/rtp/packet/packet.ts'
 import { UnitAssembler } from '../../../../engine/rtp/unit-assembler.ts'
-import { useFakeTimers } from '../../../helpers/fake-timers.ts'
 import { IDR, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
 
 /** Slices that begin at a later macroblock (first_mb_in_slice 7). */
@@ -97,7 +96,7 @@ describe('the unit assembler', () => {
   })
 
   it('closes a unit after a silence of its own, not of the one before', async () => {
-    useFakeTimers()
+    vi.useFakeTimers()
     onTestFinished(() => void vi.useRealTimers())
     const { assembler, units, push } = setUp()
     push(3000, SLICE, false)

@@ -3,7 +3,6 @@ import { RtpStream } from '../../../../engine/rtp/stream.ts'
 import type { DecodeRequest, Screenshot } from '../../../../engine/screenshots/decode/screenshot-decoder.ts'
 import { PeriodicScreenshots } from '../../../../engine/screenshots/periodic-screenshots.ts'
 import { ApiError } from '../../../../lib/errors.ts'
-import { useFakeTimers } from '../../../helpers/fake-timers.ts'
 import { until } from '../../../helpers/until.ts'
 
 /** An intra-coded or predicted H.264 frame of one packet, framed by RFC 4571. */
@@ -67,7 +66,7 @@ const count = (stored: readonly unknown[], least: number) =>
 
 /** Lets time pass without waiting for it. */
 const fakeTime = (): ((ms: number) => Promise<unknown>) => {
-  useFakeTimers()
+  vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
   return (ms) => vi.advanceTimersByTimeAsync(ms)
 }

@@ -2,11 +2,10 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { Admission } from '../../../../lib/access/access.ts'
 import { createClientLimits } from '../../../../lib/access/client-limits.ts'
 import { createStreams } from '../../../../lib/access/streams.ts'
-import { useFakeTimers } from '../../../helpers/fake-timers.ts'
 import { silentLog } from '../../../helpers/rtsp/media.ts'
 
 beforeEach(() => {
-  useFakeTimers()
+  vi.useFakeTimers()
 })
 afterEach(() => {
   vi.useRealTimers()

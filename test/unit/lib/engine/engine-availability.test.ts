@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { EngineAvailability } from '../../../../lib/engine/engine-availability.ts'
-import { useFakeTimers } from '../../../helpers/fake-timers.ts'
 
 const ENGINE = { url: 'http://127.0.0.1:1', token: 'first' }
 const NEXT = { url: 'http://127.0.0.1:1', token: 'second' }
@@ -9,7 +8,7 @@ const REFUSED = { code: 'SERVICE_UNAVAILABLE', details: { reason: 'engine_unavai
 let availability: EngineAvailability
 
 beforeEach(() => {
-  useFakeTimers()
+  vi.useFakeTimers()
   availability = new EngineAvailability()
 })
 afterEach(() => {

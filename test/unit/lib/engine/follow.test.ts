@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { follow } from '../../../../lib/engine/follow.ts'
 import { ApiError } from '../../../../lib/errors.ts'
-import { useFakeTimers } from '../../../helpers/fake-timers.ts'
 
-beforeEach(() => void useFakeTimers())
+beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 interface Script {

@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createKlvUpstreams } from '../../../../lib/events/upstreams.ts'
-import { useFakeTimers } from '../../../helpers/fake-timers.ts'
 import { klvPacket } from '../../../helpers/fakes/klv.ts'
 
 const LINGER_MS = 10_000
 
-beforeEach(() => void useFakeTimers())
+beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 /** Streams that stay open until they are closed, or end at once. */
