@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { createCredentialRepository } from '../../../db/credential.ts'
 import { type Database, openDatabase } from '../../../db/open.ts'
 import { createPipelineRepository } from '../../../db/pipelines.ts'
@@ -15,6 +15,7 @@ import { createFakeEngine, type FakeEngine } from '../fakes/engine.ts'
 import { fakeHasher } from '../fakes/engine-server.ts'
 import { createFakeKlv, type FakeKlv } from '../fakes/klv.ts'
 import { createFakeLive, type FakeLive } from '../fakes/live.ts'
+import { START } from '../fakes/pipeline-record.ts'
 import { createFakeScreenshots, type FakeScreenshots } from '../fakes/screenshots.ts'
 import { type AnswerCheck, createAnswerCheck } from './document.ts'
 import { API_KEY, fetchHost, type TestHost } from './hosts.ts'
@@ -47,13 +48,16 @@ export interface TestApi extends AsyncDisposable {
   readonly answers: AnswerCheck
   /** Sends a request; fails when the answer does not match the OpenAPI document. */
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>
+  /** The JSON of a GET. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read answers of many shapes
+  read(path: string): Promise<any>
   /** Creates a pipeline and answers it; throws unless the answer is 201. */
   given(body: Record<string, unknown>): Promise<Record<string, unknown>>
 }
 
 export const ORIGIN = 'http://api.test'
-export const START = Date.parse('2026-11-20T10:00:00.000Z')
 
+export { START } from '../fakes/pipeline-record.ts'
 export { API_KEY } from './hosts.ts'
 
 // The routes are the same for every API; schemas take a while to compile.
@@ -116,6 +120,7 @@ export const createTestApi = async (host: TestHost = fetchHost, ports: Partial<H
       await answers.check(method, request.url, response)
       return response
     },
+    read: async (path) => (await api.send('GET', path)).json(),
     given: async (body) => {
       const response = await api.send('POST', '/svc/pipeline', body)
       if (response.status !== 201) throw new Error(`Not created: ${await response.text()}`)
@@ -127,6 +132,18 @@ export const createTestApi = async (host: TestHost = fetchHost, ports: Partial<H
       await rm(folder, { recursive: true, force: true })
     },
   }
+  return api
+}
+
+/** An API for one test, at whose end it is closed; `given` happens first. */
+export const openApi = async (
+  given: (api: TestApi) => unknown = () => undefined,
+  host: TestHost = fetchHost,
+  ports: Partial<HostPorts> = {},
+): Promise<TestApi> => {
+  const api = await createTestApi(host, ports)
+  onTestFinished(() => api[Symbol.asyncDispose]())
+  await given(api)
   return api
 }
 

@@ -1,8 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from '@libsql/client/sqlite3'
@@ -12,7 +10,8 @@ import { MIGRATIONS } from '../../../db/migrations/migrations.ts'
 import { checkDatabase, openDatabase } from '../../../db/open.ts'
 import { createPipelineRepository } from '../../../db/pipelines.ts'
 import { createSettingsRepository } from '../../../db/settings.ts'
-import type { PipelineRecord } from '../../../lib/repositories/repositories.ts'
+import { pipelineRecord, START } from '../../helpers/fakes/pipeline-record.ts'
+import { startHttpServer } from '../../helpers/http-server.ts'
 
 /** The page size of SQLite. */
 const PAGE_BYTES = 4096
@@ -46,41 +45,19 @@ const failureOf = (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   )
 
-const simple: PipelineRecord = {
-  config: {
-    id: 'cam-1',
-    mode: 'simple',
+const simple = pipelineRecord(
+  'cam-1',
+  {
     on_demand: true,
-    output: { uri: 'rtsp://0.0.0.0:50000/cam-1' },
     klv_config: { pass_klv: true, auto_extract_geolocation: false },
-    push: [],
-    ephemeral: false,
     source: { uri: "rtsp://10.0.0.5/a'b;--", latency_ms: 50 },
     encoding: { codec: 'h265', bitrate: 2000, width: 640, height: 480, fps: 29.97, quality: 7 },
   },
-  geolocation: { latitude: 60.1768, longitude: 128.4268, altitude: null, heading: 0 },
-  desired: 'ready',
-  trigger_path: null,
-  created_at: 1_795_000_000_000,
-  updated_at: 1_795_000_000_001,
-}
-const advanced: PipelineRecord = {
-  config: {
-    id: 'adv',
-    mode: 'advanced',
-    on_demand: false,
-    output: null,
-    klv_config: { pass_klv: false, auto_extract_geolocation: false },
-    push: [],
-    ephemeral: true,
-    raw_pipeline: 'videotestsrc ! fakesink',
-  },
-  geolocation: null,
-  desired: 'playing',
-  trigger_path: 'live/drone',
-  created_at: 1_795_000_000_002,
-  updated_at: 1_795_000_000_002,
-}
+  { desired: 'ready', geolocation: { latitude: 60.1768, longitude: 128.4268, altitude: null, heading: 0 }, updated_at: START + 1 },
+)
+const described = (raw_pipeline: string) =>
+  pipelineRecord('adv', { mode: 'advanced', raw_pipeline, source: undefined, encoding: undefined, output: null, ephemeral: true })
+const advanced = { ...described('videotestsrc ! fakesink'), trigger_path: 'live/drone', created_at: START + 2 }
 
 describe('stored pipelines', () => {
   it('are read as they were stored, also after the file was closed', async () => {
@@ -128,9 +105,10 @@ describe('opening a database', () => {
     for (const { pipelines } of opened) expect(await pipelines.count()).toBe(0)
   })
 
-  it('refuses a file that is not a database, with a message for the operator', async () => {
+  it('refuses a file that is not a database or cannot be opened, with a message for the operator', async () => {
     await writeFile(file(), 'a text that is long enough for the header of a database\n'.repeat(30))
     await expect(open()).rejects.toThrow(/service\.db is damaged or not a database/)
+    await expect(open({ url: `file:${join(folder, 'missing', 'service.db')}` })).rejects.toThrow(/cannot be opened/)
   })
 
   it('finds damage in any page of a file when it checks it', async () => {
@@ -146,10 +124,6 @@ describe('opening a database', () => {
     }
   })
 
-  it('refuses a file that cannot be opened', async () => {
-    await expect(open({ url: `file:${join(folder, 'missing', 'service.db')}` })).rejects.toThrow(/cannot be opened/)
-  })
-
   it('refuses a database of a newer program', async () => {
     const future = { version: MIGRATIONS.length + 1, name: 'future', sql: 'CREATE TABLE future (id INTEGER);' }
     await migrate(connect(), [...MIGRATIONS, future])
@@ -158,20 +132,12 @@ describe('opening a database', () => {
 })
 
 describe('a migration', () => {
-  it('is rolled back when one of its statements fails, and can be repeated', async () => {
+  it('is rolled back when one of its statements fails, can be repeated, and is applied once', async () => {
     const client = connect()
     const broken = { version: 1, name: 'broken', sql: 'CREATE TABLE one (id INTEGER);\nCREATE TABLE one (id INTEGER);' }
     await expect(migrate(client, [broken])).rejects.toThrow(/version 1 \(broken\)/)
-    await migrate(client, [{ ...broken, sql: 'CREATE TABLE one (id INTEGER);' }])
+    for (let times = 0; times < 2; times += 1) await migrate(client, [{ ...broken, sql: 'CREATE TABLE one (id INTEGER);' }])
     expect((await client.execute('SELECT version, name FROM schema_migrations')).rows).toMatchObject([{ version: 1, name: 'broken' }])
-  })
-
-  it('is applied once', async () => {
-    const client = connect()
-    const step = { version: 1, name: 'one', sql: 'CREATE TABLE one (id INTEGER);\nINSERT INTO one VALUES (1);' }
-    await migrate(client, [step])
-    await migrate(client, [step])
-    expect((await client.execute('SELECT count(*) AS n FROM one')).rows[0]?.n).toBe(1)
   })
 })
 
@@ -216,7 +182,7 @@ it('an error of the database quotes no value', async () => {
   const { pipelines } = await open()
   await connect().execute('DROP TABLE pipelines')
   const source = { uri: 'rtsp://me:to"psecret@cam/x', latency_ms: 50 }
-  const error = await failureOf(pipelines.insert({ ...simple, config: { ...simple.config, mode: 'simple', source, encoding: null } }))
+  const error = await failureOf(pipelines.insert(pipelineRecord('cam-1', { source })))
   const chain: string[] = []
   for (let at = error; at instanceof Error; at = at.cause) chain.push(`${at.message} ${at.stack} ${JSON.stringify(at)}`)
   expect(chain.join()).toContain('no such table')
@@ -236,12 +202,8 @@ it('a full disk is named, not a database that does not answer, and nothing is lo
   const { database, pipelines } = await open()
   await pipelines.insert(simple)
   await database.orm.run('PRAGMA max_page_count = 1')
-  const large: PipelineRecord = { ...advanced, config: { ...advanced.config, mode: 'advanced', raw_pipeline: 'x'.repeat(100_000) } }
-  await expect(pipelines.insert(large)).rejects.toMatchObject({
-    code: 'SERVICE_UNAVAILABLE',
-    message: expect.stringContaining('Free space'),
-    details: { reason: 'database' },
-  })
+  const fault = { code: 'SERVICE_UNAVAILABLE', message: expect.stringContaining('Free space'), details: { reason: 'database' } }
+  await expect(pipelines.insert(described('x'.repeat(100_000)))).rejects.toMatchObject(fault)
   expect(await pipelines.list()).toEqual([simple])
 })
 
@@ -270,26 +232,20 @@ describe('whether it accepts changes', () => {
 })
 
 describe('a libSQL server', () => {
-  const listen = async (status: number) => {
-    const server = createServer((_request, response) => response.writeHead(status).end()).listen(0, '127.0.0.1')
-    onTestFinished(() => void server.close())
-    await once(server, 'listening')
-    return { server, port: (server.address() as AddressInfo).port }
-  }
+  const listen = (status: number) => startHttpServer((_request, response) => void response.writeHead(status).end())
 
   it('that is not there is reported with its address, the reason and what to check, without the credentials', async () => {
-    const { server, port } = await listen(200)
+    const { server, url: address } = await listen(200)
     server.close()
     await once(server, 'close')
-    const error = await failureOf(openDatabase({ url: `http://me:hidden@127.0.0.1:${port}`, authToken: 'concealed' }))
-    expect(String(error)).toContain(`127.0.0.1:${port} does not answer as a libSQL server`)
-    expect(String(error)).toContain('Check SVC_DATABASE_URL')
+    const error = await failureOf(openDatabase({ url: address.replace('//', '//me:hidden@'), authToken: 'concealed' }))
+    expect(String(error)).toMatch(new RegExp(`${address.slice(7)} does not answer as a libSQL server.*Check SVC_DATABASE_URL`))
     expect(String(error)).not.toMatch(/unknown reason|hidden|concealed/)
   })
 
   it('that refuses the token is reported as such', async () => {
-    const { port } = await listen(401)
-    const message = `127.0.0.1:${port} refuses the service. Check SVC_DATABASE_AUTH_TOKEN.`
-    await expect(openDatabase({ url: `http://127.0.0.1:${port}` })).rejects.toThrow(message)
+    const { url: address } = await listen(401)
+    const message = `${address.slice(7)} refuses the service. Check SVC_DATABASE_AUTH_TOKEN.`
+    await expect(openDatabase({ url: address })).rejects.toThrow(message)
   })
 })

@@ -1,9 +1,9 @@
 import { getEventListeners } from 'node:events'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { pause, within } from '../../../lib/pause.ts'
+import { fakeTimersInEachTest } from '../../helpers/fake-timers.ts'
 
-beforeEach(() => void vi.useFakeTimers())
-afterEach(() => vi.useRealTimers())
+fakeTimersInEachTest()
 
 const left = (signal?: AbortSignal) => ({ timers: vi.getTimerCount(), listeners: signal ? getEventListeners(signal, 'abort').length : 0 })
 const NOTHING = { timers: 0, listeners: 0 }

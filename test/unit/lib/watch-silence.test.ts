@@ -1,11 +1,9 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import { watchSilence } from '../../../lib/watch-silence.ts'
+import { fakeTimersInEachTest } from '../../helpers/fake-timers.ts'
 
-beforeEach(() => void vi.useFakeTimers())
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.useRealTimers()
-})
+afterEach(() => void vi.restoreAllMocks())
+fakeTimersInEachTest()
 
 const SILENCE_MS = 8000
 

@@ -1,28 +1,20 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { connectToServer } from '../../../../db/connect/server.ts'
+import { startHttpServer } from '../../../helpers/http-server.ts'
 
 afterEach(() => vi.useRealTimers())
 
 /** A server that takes requests and answers none. */
 const startSilentServer = async () => {
   const requests = { taken: 0, further: () => {} }
-  const server = createServer(() => {
+  const { server, url } = await startHttpServer(() => {
     requests.taken += 1
     requests.further()
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     taken: () => requests.taken,
     /** Resolves when that many have come. */
     untilTaken: (count: number) =>

@@ -1,12 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createClient, type Reconnect } from '../../../../handlers/client/client.ts'
 
-beforeEach(() => {
-  vi.useFakeTimers()
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
 
 interface Opened {
   readonly at: number
@@ -71,10 +67,7 @@ const readAll = async (stream: AsyncIterable<{ readonly id: string }>): Promise<
 describe('a stream of events', () => {
   it('has the events with their data, however the bytes are cut', async () => {
     const text = `retry: 2000\n\n: keepalive\n\n${event('1', 'pipeline_status', { id: 'tür' })}${event('2', 'pipeline_not_found')}`
-    const bytes = encode(text)
-    const { client } = serving((stream) => {
-      for (const byte of bytes) stream.enqueue(Uint8Array.of(byte))
-    })
+    const { client } = serving((stream) => encode(text).forEach((byte) => void stream.enqueue(Uint8Array.of(byte))))
     const events: unknown[] = []
     for await (const each of client.followPipeline({ id: 'gate' })) events.push(each)
     expect(events).toEqual([
@@ -114,24 +107,12 @@ describe('a stream of events', () => {
   it.each([
     [503, 'SERVICE_UNAVAILABLE'],
     [429, 'RATE_LIMITED'],
-  ])('respects Retry-After of %s', async (status, code) => {
-    const { client, opened } = serving(
-      thenEnd(sending(event('1', 'camera_added'))),
-      refusal(status, code, { 'retry-after': '60' }),
-      refusal(401, 'UNAUTHORIZED'),
-    )
+  ])('respects Retry-After of %s, and ends when the service answers 401', async (status, code) => {
+    const busy = refusal(status, code, { 'retry-after': '60' })
+    const { client, opened } = serving(thenEnd(sending(event('1', 'camera_added'))), busy, refusal(401, 'UNAUTHORIZED'))
     expect(await readAll(client.followCameras())).toEqual(['1', 'UNAUTHORIZED'])
+    expect(opened).toHaveLength(3)
     expect((opened[2]?.at ?? 0) - (opened[1]?.at ?? 0)).toBeGreaterThanOrEqual(60_000)
-  })
-
-  it.each([
-    [401, 'UNAUTHORIZED'],
-    [403, 'FORBIDDEN'],
-    [404, 'NOT_FOUND'],
-  ])('ends when the service answers %s', async (status, code) => {
-    const { client, opened } = serving(thenEnd(sending(event('1', 'pipeline_status'))), refusal(status, code))
-    expect(await readAll(client.followPipeline({ id: 'gate' }))).toEqual(['1', code])
-    expect(opened).toHaveLength(2)
   })
 
   it.each([
@@ -170,12 +151,8 @@ describe('a stream of events', () => {
   })
 
   it('refuses an event without end', async () => {
-    const { client } = serving(
-      (stream) => {
-        for (let part = 0; part < 80; part++) stream.enqueue(encode(`data: ${'x'.repeat(65_536)}`))
-      },
-      refusal(404, 'NOT_FOUND'),
-    )
+    const endless = sending(...Array(80).fill(`data: ${'x'.repeat(65_536)}`))
+    const { client } = serving(endless, refusal(404, 'NOT_FOUND'))
     const lost: string[] = []
     expect(await readAll(client.followEverything({ onReconnect: ({ error }) => void lost.push(String(error)) }))).toEqual(['NOT_FOUND'])
     expect(lost).toEqual([expect.stringMatching(/buffer/i)])

@@ -2,36 +2,21 @@ import { describe, expect, it } from 'vitest'
 import { createListAnswer } from '../../../../handlers/http/list-answer.ts'
 import { idleView } from '../../../../lib/pipelines/representation.ts'
 import type { FoundPipeline } from '../../../../lib/pipelines/serialize.ts'
-import type { PipelineRecord } from '../../../../lib/repositories/repositories.ts'
 import type { PipelineView, Runtime } from '../../../../lib/schema/pipeline.ts'
+import { pipelineRecord } from '../../../helpers/fakes/pipeline-record.ts'
 
-const record = (id: string, latitude?: number): PipelineRecord => ({
-  config: {
-    id,
-    mode: 'advanced',
-    raw_pipeline: 'videotestsrc ! fakesink',
-    on_demand: true,
-    ephemeral: false,
-    output: null,
-    push: [],
-  } as never,
-  geolocation: latitude === undefined ? null : { latitude, longitude: 2, altitude: null, heading: null },
-  created_at: 0,
-  updated_at: 0,
-  desired: 'ready',
-  trigger_path: null,
-})
-
-const found = (id: string, runtime: Partial<Runtime> = {}, latitude?: number): FoundPipeline => {
-  const stored = record(id, latitude)
-  const view: PipelineView = idleView(stored)
-  return { record: stored, view: { ...view, runtime: { ...view.runtime, ...runtime } }, agedMs: 0 }
+const found = (id: string, runtime: Partial<Runtime> = {}): FoundPipeline => {
+  const record = pipelineRecord(id)
+  const view: PipelineView = idleView(record)
+  return { record, view: { ...view, runtime: { ...view.runtime, ...runtime } }, agedMs: 0 }
 }
 
-const textOf = (body: ReturnType<ReturnType<typeof createListAnswer>>['body']): string =>
+type ListAnswer = ReturnType<typeof createListAnswer>
+
+const textOf = (body: ReturnType<ListAnswer>['body']): string =>
   typeof body === 'string' || body instanceof Uint8Array ? decode(body) : [...body].map(decode).join('')
 const decode = (piece: string | Uint8Array): string => (typeof piece === 'string' ? piece : new TextDecoder().decode(piece))
-const read = (list: ReturnType<typeof createListAnswer>, pipelines: readonly FoundPipeline[]) => JSON.parse(textOf(list(pipelines).body))
+const read = (list: ListAnswer, pipelines: readonly FoundPipeline[]) => JSON.parse(textOf(list(pipelines).body))
 
 describe('the answer of a list', () => {
   it('is the same bytes while nothing runs and nothing changes', () => {
@@ -51,7 +36,8 @@ describe('the answer of a list', () => {
     expect(ids(one, found('c'))).toEqual(['a', 'c'])
     expect(ids()).toEqual([])
     expect(read(list, [one])[0].geolocation).toBeNull()
-    expect(read(list, [{ ...one, record: record('a', 48) }])[0].geolocation).toMatchObject({ latitude: 48, longitude: 2 })
+    const geolocation = { latitude: 48, longitude: 2, altitude: null, heading: null }
+    expect(read(list, [{ ...one, record: pipelineRecord('a', {}, { geolocation }) }])[0].geolocation).toEqual(geolocation)
     const started: PipelineView = { ...one.view, state: 'playing', runtime: { ...one.view.runtime, phase: 'playing', frames: 7 } }
     expect(read(list, [{ ...one, view: started }])[0].runtime.frames).toBe(7)
   })
@@ -68,9 +54,8 @@ describe('the answer of a list', () => {
     const pipelines = Array.from({ length: 1000 }, (_, at) => found(`p-${at}`))
     const pieces = (of: readonly FoundPipeline[]) => [...(list(of).body as Iterable<string | Uint8Array>)]
     const first = pieces(pipelines)
-    expect(JSON.parse(first.map(decode).join('')).map(({ id }: { id: string }) => id)).toEqual(
-      pipelines.map(({ record }) => record.config.id),
-    )
+    const ids = JSON.parse(first.map(decode).join('')).map(({ id }: { id: string }) => id)
+    expect(ids).toEqual(pipelines.map(({ record }) => record.config.id))
     const changed = pipelines.with(300, found('changed'))
     const second = pieces(changed)
     expect(second.map((piece, at) => piece === first[at])).toEqual([true, false, true, true])

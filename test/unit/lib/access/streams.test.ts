@@ -1,15 +1,11 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import type { Admission } from '../../../../lib/access/access.ts'
 import { createClientLimits } from '../../../../lib/access/client-limits.ts'
 import { createStreams } from '../../../../lib/access/streams.ts'
+import { fakeTimersInEachTest } from '../../../helpers/fake-timers.ts'
 import { silentLog } from '../../../helpers/rtsp/media.ts'
 
-beforeEach(() => {
-  vi.useFakeTimers()
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
+fakeTimersInEachTest()
 
 const SESSION: Admission = { by: 'session', tokenHash: 'a' }
 

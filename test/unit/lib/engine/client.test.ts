@@ -1,33 +1,22 @@
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { RequestListener } from 'node:http'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createEngineCaller, type EngineAddress } from '../../../../lib/engine/caller.ts'
 import { createEngineClient } from '../../../../lib/engine/client.ts'
 import { EngineAvailability } from '../../../../lib/engine/engine-availability.ts'
 import { DEFAULT_SETTINGS } from '../../../../lib/schema/settings.ts'
-
-interface TestEngine extends EngineAddress {
-  readonly asked: { readonly line: string; readonly authorization: string | undefined; readonly body: string }[]
-  readonly disconnect: () => void
-}
+import { startHttpServer } from '../../../helpers/http-server.ts'
 
 /** An engine that records its calls. */
-const startEngine = async (answer: RequestListener, token = 'secret'): Promise<TestEngine> => {
-  const asked: TestEngine['asked'] = []
-  const server = createServer(async (request, response) => {
+const startEngine = async (answer: RequestListener, token = 'secret') => {
+  const asked: { readonly line: string; readonly authorization: string | undefined; readonly body: string }[] = []
+  const { server, url } = await startHttpServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray()).toString()
     asked.push({ line: `${request.method} ${request.url}`, authorization: request.headers.authorization, body })
     answer(request, response)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const disconnect = (): void => server.closeAllConnections()
-  onTestFinished(() => {
-    disconnect()
-    server.close()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, token, asked, disconnect }
+  return { url, token, asked, disconnect: () => server.closeAllConnections() }
 }
 
 const answering =
@@ -136,14 +125,6 @@ describe('a call while the engine is replaced', () => {
     return { availability, client, hash: () => client.passwords.hash({ password: 'x' }) }
   }
 
-  it('is sent when the engine is there', async () => {
-    const { availability, hash } = waiting()
-    availability.expect(5000)
-    const answer = hash()
-    availability.setAvailable(await startEngine(good))
-    expect(await answer).toEqual(HASH)
-  })
-
   it.each([
     ['before it answers', dying],
     ['in the middle of its answer', dyingLate],
@@ -169,29 +150,25 @@ describe('a call while the engine is replaced', () => {
     expect(engines.map(({ asked }) => asked.length)).toEqual([1, 1, 0])
   })
 
-  it('is not sent again where its row does not allow it', async () => {
-    const { availability, client } = waiting()
-    const second = await startEngine(good, 'b')
+  it('is not sent again where its row does not allow it, and not when the engine refuses it', async () => {
+    const { availability, client, hash } = waiting()
+    const second = await startEngine(answering({ code: 'INTERNAL_ERROR', message: 'failed' }, 500), 'b')
     availability.setAvailable(await startEngine(dying, 'a'))
     const answer = expect(client.screenshots.remove('file.jpg')).rejects.toMatchObject(NOT_AVAILABLE)
     setTimeout(() => availability.setAvailable(second), 30)
     await answer
     expect(second.asked).toEqual([])
+    await expect(hash()).rejects.toMatchObject(NOT_AVAILABLE)
+    expect(second.asked).toHaveLength(1)
   })
 
-  it('does not wait when it asks whether the engine is there', async () => {
-    const { availability, client } = waiting()
+  it('waits until the engine is there, unless it asks whether it is', async () => {
+    const { availability, client, hash } = waiting()
     availability.expect(60_000)
+    const answer = hash()
     await expect(client.engine.status()).rejects.toMatchObject(NOT_AVAILABLE)
     await expect(client.metrics.read()).rejects.toMatchObject(NOT_AVAILABLE)
-    availability.setUnavailable()
-  })
-
-  it('is not sent again when the engine refuses it', async () => {
-    const { availability, hash } = waiting()
-    const refusing = await startEngine(answering({ code: 'INTERNAL_ERROR', message: 'failed' }, 500))
-    availability.setAvailable(refusing)
-    await expect(hash()).rejects.toMatchObject(NOT_AVAILABLE)
-    expect(refusing.asked).toHaveLength(1)
+    availability.setAvailable(await startEngine(good))
+    expect(await answer).toEqual(HASH)
   })
 })

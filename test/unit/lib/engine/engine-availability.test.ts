@@ -19,21 +19,15 @@ afterEach(() => {
 const expectRefusal = (answer = availability.untilAvailable()) => expect(answer).rejects.toMatchObject(REFUSED)
 
 describe('the availability of the engine', () => {
-  it('answers at once while the engine is there, and while none is expected', async () => {
+  it('lets at most 256 calls wait until an expected engine comes', async () => {
     await expectRefusal()
-    availability.setAvailable(ENGINE)
-    expect(await availability.untilAvailable()).toBe(ENGINE)
-    expect(availability.address()).toBe(ENGINE)
-  })
-
-  it('keeps calls waiting until the engine comes', async () => {
     availability.expect(5000)
-    const calls = [availability.untilAvailable(), availability.untilAvailable()]
+    const calls = Array.from({ length: 256 }, () => availability.untilAvailable())
     await vi.advanceTimersByTimeAsync(4999)
-    expect(availability.waiting).toBe(2)
+    await expectRefusal()
+    expect(availability.waiting).toBe(256)
     availability.setAvailable(ENGINE)
-    expect(await Promise.all(calls)).toEqual([ENGINE, ENGINE])
-    expect(availability.waiting).toBe(0)
+    expect([await Promise.all(calls), availability.waiting, availability.address()]).toEqual([Array(256).fill(ENGINE), 0, ENGINE])
   })
 
   it('refuses waiting calls when the time is over, and all after that until the engine is there', async () => {
@@ -44,14 +38,6 @@ describe('the availability of the engine', () => {
     await expectRefusal()
     availability.setAvailable(ENGINE)
     expect(await availability.untilAvailable()).toBe(ENGINE)
-  })
-
-  it('lets no more than 256 calls wait', async () => {
-    availability.expect(5000)
-    const calls = Array.from({ length: 256 }, () => availability.untilAvailable())
-    await expectRefusal()
-    availability.setAvailable(ENGINE)
-    expect(await Promise.all(calls)).toHaveLength(256)
   })
 
   it('lets no call wait while the service ends, and lets calls through as long as the engine is there', async () => {

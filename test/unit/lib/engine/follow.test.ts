@@ -1,9 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { follow } from '../../../../lib/engine/follow.ts'
 import { ApiError } from '../../../../lib/errors.ts'
+import { fakeTimersInEachTest } from '../../../helpers/fake-timers.ts'
 
-beforeEach(() => void vi.useFakeTimers())
-afterEach(() => void vi.useRealTimers())
+fakeTimersInEachTest()
 
 interface Script {
   readonly events?: readonly string[]
@@ -47,12 +47,6 @@ const followScripts = (scripts: readonly Script[], onOpen?: () => Promise<void>)
 const GONE: Script = { end: new Error('gone') }
 
 describe('following a stream of the engine', () => {
-  it('opens it again after doubling pauses, up to the longest', async () => {
-    const { opens, pass } = followScripts([GONE])
-    await pass(1300)
-    expect(opens()).toEqual(['open 0', 'open 100', 'open 300', 'open 700', 'open 1100'])
-  })
-
   it('begins the pauses anew after a stream that opened', async () => {
     const { log, opens, pass } = followScripts([GONE, GONE, { events: ['one', 'two'], end: new Error('cut') }, GONE])
     await pass(650)
@@ -79,12 +73,12 @@ describe('following a stream of the engine', () => {
     expect(log).toEqual(['open 0', 'open 100', 'open 300'].flatMap((line) => [line, 'closed', lost]))
   })
 
-  it('opens it at once when a retry is requested during a pause', async () => {
+  it('opens it again after doubling pauses, up to the longest, or at once when a retry is requested', async () => {
     const { opens, pass, retry } = followScripts([GONE])
-    await pass(350)
+    await pass(1150)
     retry()
     await pass(0)
-    expect(opens()).toEqual(['open 0', 'open 100', 'open 300', 'open 350'])
+    expect(opens()).toEqual(['open 0', 'open 100', 'open 300', 'open 700', 'open 1100', 'open 1150'])
   })
 
   it.each([

@@ -1,13 +1,15 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { createGeolocationRecorder } from '../../../../lib/events/geolocation.ts'
-import type { PipelineRecord } from '../../../../lib/repositories/repositories.ts'
 import type { Geolocation } from '../../../../lib/schema/pipeline.ts'
+import { fakeTimersInEachTest } from '../../../helpers/fake-timers.ts'
+import { pipelineRecord } from '../../../helpers/fakes/pipeline-record.ts'
+import { silentLog } from '../../../helpers/rtsp/media.ts'
 
 const place = (latitude: number): Geolocation => ({ latitude, longitude: 2, altitude: 3, heading: null })
 const positionOf = (latitude: number, id = 'uav-1') => ({ type: 'geolocation', id, geolocation: place(latitude) }) as const
 
 const recorderOf = (stored: readonly string[]) => {
-  const records = new Map(stored.map((id) => [id, { config: { id }, geolocation: null, updated_at: 7 } as unknown as PipelineRecord]))
+  const records = new Map(stored.map((id) => [id, pipelineRecord(id, {}, { updated_at: 7 })]))
   const written: [id: string, latitude: number | undefined][] = []
   const recorder = createGeolocationRecorder({
     pipelines: {
@@ -19,7 +21,7 @@ const recorderOf = (stored: readonly string[]) => {
         return true
       },
     },
-    log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
+    log: silentLog,
   })
   const byHand = (id: string, geolocation: Geolocation | null): void => {
     const record = records.get(id)
@@ -29,12 +31,7 @@ const recorderOf = (stored: readonly string[]) => {
 }
 
 describe('the last geolocation', () => {
-  beforeEach(() => {
-    vi.useFakeTimers()
-  })
-  afterEach(() => {
-    vi.useRealTimers()
-  })
+  fakeTimersInEachTest()
 
   it('is written at once, then at most once a second, and the newest one last', async () => {
     const { recorder, written } = recorderOf(['uav-1', 'uav-2'])

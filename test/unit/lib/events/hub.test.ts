@@ -3,77 +3,45 @@ import { EngineMirror, readViews } from '../../../../lib/engine/mirror.ts'
 import { ApiError } from '../../../../lib/errors.ts'
 import { createEventHub } from '../../../../lib/events/hub.ts'
 import type { ApiEvent } from '../../../../lib/events/replay-buffer.ts'
-import type { PipelineRecord } from '../../../../lib/repositories/repositories.ts'
 import type { Phase, PipelineView, Runtime } from '../../../../lib/schema/pipeline.ts'
+import { pipelineRecord, START } from '../../../helpers/fakes/pipeline-record.ts'
 import { pipelineView } from '../../../helpers/fakes/pipeline-view.ts'
+import { silentLog } from '../../../helpers/rtsp/media.ts'
 import { until } from '../../../helpers/until.ts'
-
-const START = Date.parse('2026-11-20T10:00:00.000Z')
 
 const view = (id: string, phase: Phase, revision: number, more: Partial<Runtime> = {}): PipelineView => ({
   ...pipelineView(id, { phase, desired: 'playing', since: `since ${phase}`, ...more }),
   revision,
 })
 
-const record = (id: string): PipelineRecord => ({
-  config: {
-    id,
-    mode: 'simple',
-    on_demand: false,
-    source: { uri: 'rtsp://user:hunter2@10.0.0.5/stream', latency_ms: 200 },
-    encoding: null,
-    output: { uri: `rtsp://0.0.0.0:50000/${id}` },
-    klv_config: { pass_klv: false, auto_extract_geolocation: false },
-    push: [],
-    ephemeral: false,
-  },
-  geolocation: null,
-  desired: 'playing',
-  trigger_path: null,
-  created_at: START,
-  updated_at: START,
-})
-
 /** A hub over a database and an engine in memory; `database` and `engine` are awaited by every read of theirs. */
 const setUp = (...ids: string[]) => {
   const world = {
-    stored: new Map(ids.map((id) => [id, record(id)])),
+    stored: new Map(ids.map((id) => [id, pipelineRecord(id)])),
     held: new Map<string, PipelineView>(),
     database: async (_id: string): Promise<void> => undefined,
     engine: async (): Promise<void> => undefined,
     events: [] as ApiEvent[],
     warnings: [] as string[],
   }
-  const hold = (...views: readonly PipelineView[]): void => {
-    for (const held of views) world.held.set(held.id, held)
-  }
-  const ask = async <T>(answer: () => T): Promise<T> => {
-    await world.engine()
-    return answer()
-  }
+  const hold = (...views: readonly PipelineView[]) => views.forEach((held) => void world.held.set(held.id, held))
   const viewOf = (id: string): PipelineView => {
     const held = world.held.get(id)
     if (held === undefined) throw new ApiError('NOT_FOUND', 'The engine has no such pipeline.')
     return held
   }
-  const engine = {
-    view: (id: string) => ask(() => viewOf(id)),
-    list: () => ask(() => [...world.held.values()]),
-    listRunning: () => ask(() => [...world.held.values()]),
-  }
+  const list = () => world.engine().then(() => [...world.held.values()])
+  const engine = { view: (id: string) => world.engine().then(() => viewOf(id)), list, listRunning: list }
   const mirror = new EngineMirror()
   const hub = createEventHub({
     pipelines: {
-      find: async (id) => {
-        await world.database(id)
-        return world.stored.get(id)
-      },
+      find: (id) => world.database(id).then(() => world.stored.get(id)),
       list: async () => [...world.stored.values()],
     },
     views: readViews(engine, mirror),
     mirror,
     engineAtOnce: { view: async (id) => viewOf(id) },
-    log: { debug: () => {}, info: () => {}, error: () => {}, warn: (event) => void world.warnings.push(event) },
+    log: { ...silentLog, warn: (event) => void world.warnings.push(event) },
     startedAt: START,
   })
   const unsubscribe = hub.feed.subscribe({ onEvent: (event) => void world.events.push(event), onEnd: () => {} })
@@ -88,9 +56,8 @@ const setUp = (...ids: string[]) => {
 /** Nothing here waits for more than promises. */
 const everythingDone = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-const unavailable = async (): Promise<never> => {
-  throw new ApiError('SERVICE_UNAVAILABLE', 'The media engine is not available right now.')
-}
+const unavailable = () => Promise.reject(new ApiError('SERVICE_UNAVAILABLE', 'The media engine is not available right now.'))
+const LOCATED = { geolocation: { latitude: 60, longitude: 24, altitude: null, heading: null } }
 
 describe('the events of a pipeline', () => {
   it('come in the order of the engine, each change once', async () => {
@@ -142,7 +109,7 @@ describe('the events of a pipeline', () => {
     hub.push({ type: 'pipeline_error', id: 'a', code: 'ENGINE_ERROR', message: 'not yet', cause: 'not yet', reason: 'unreachable' })
     await everythingDone()
     expect(phases()).toEqual([])
-    world.stored.set('a', record('a'))
+    world.stored.set('a', pipelineRecord('a'))
     hold(view('a', 'playing', 3))
     hub.changed('a')
     push(view('a', 'starting', 2), view('a', 'playing', 3), view('a', 'failed', 4))
@@ -167,7 +134,7 @@ describe('the events of a pipeline', () => {
     const { world, hub, hold, push, untilPublished } = setUp('a')
     await hub.resync([view('a', 'idle', 1)])
     hold(view('a', 'playing', 3))
-    world.stored.set('a', { ...record('a'), geolocation: { latitude: 60, longitude: 24, altitude: null, heading: null } })
+    world.stored.set('a', pipelineRecord('a', {}, LOCATED))
     hub.changed('a')
     push(view('a', 'starting', 2), view('a', 'playing', 3))
     expect(await untilPublished(4)).toEqual(['idle', 'idle', 'starting', 'playing'])
@@ -188,12 +155,8 @@ describe('the events of a pipeline', () => {
     const error = { code: 'ENGINE_ERROR', reason: 'unreachable' }
     hub.push({ type: 'pipeline_error', id: 'a', ...error, message, cause: message })
     await untilPublished(1)
-    const masked = 'rtsp://***@h/ is away'
-    expect(world.events[0]).toMatchObject({
-      event: 'pipeline_error',
-      pipelineId: 'a',
-      data: { pipeline_id: 'a', ...error, message: masked, cause: masked },
-    })
+    const data = { pipeline_id: 'a', ...error, message: 'rtsp://***@h/ is away', cause: 'rtsp://***@h/ is away' }
+    expect(world.events[0]).toMatchObject({ event: 'pipeline_error', pipelineId: 'a', data })
     push(view('a', 'playing', 1))
     await untilPublished(2)
     expect(JSON.stringify(world.events)).not.toContain('hunter2')
@@ -226,11 +189,7 @@ describe('the events of a pipeline', () => {
     const { world, push, untilPublished } = setUp('a')
     world.database = () => Promise.reject(new Error('locked'))
     push(view('a', 'starting', 1))
-    await until(
-      () => world.warnings.length,
-      (count) => count === 1,
-      5000,
-    )
+    await expect.poll(() => world.warnings).toHaveLength(1)
     world.database = async () => undefined
     push(view('a', 'playing', 2))
     expect(await untilPublished(1)).toEqual(['playing'])
@@ -307,26 +266,21 @@ describe('the first status', () => {
     hold(view('a', 'playing', 1), view('b', 'playing', 2))
     const [one, all] = [hub.status('a'), hub.allStatuses()]
     await everythingDone()
-    const geolocation = { latitude: 60, longitude: 24, altitude: null, heading: null }
-    world.stored.set('a', { ...record('a'), geolocation })
+    world.stored.set('a', pipelineRecord('a', {}, LOCATED))
     world.stored.delete('b')
     answer.resolve()
-    const expected = [expect.objectContaining({ data: expect.objectContaining({ id: 'a', geolocation }) })]
+    const expected = [expect.objectContaining({ data: expect.objectContaining({ id: 'a', ...LOCATED }) })]
     expect([(await one)(), (await all)()]).toEqual([expected, expected])
   })
 
-  it('of all pipelines has one status each, also for a pipeline that the engine does not know', async () => {
+  it('of all has one status each, also of one that the engine does not know, and of a deleted pipeline none', async () => {
     const { hub, hold } = setUp('a', 'b')
     hold(view('a', 'playing', 1))
     const current = await hub.allStatuses()
-    expect(current().map(({ data }) => data)).toMatchObject([
+    const statuses = [
       { id: 'a', state: 'playing' },
       { id: 'b', state: 'ready' },
-    ])
-  })
-
-  it('of a deleted pipeline is empty', async () => {
-    const { hub } = setUp()
-    expect((await hub.status('nobody'))()).toEqual([])
+    ]
+    expect([current().map(({ data }) => data), (await hub.status('nobody'))()]).toMatchObject([statuses, []])
   })
 })

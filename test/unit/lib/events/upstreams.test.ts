@@ -1,11 +1,12 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { createKlvUpstreams } from '../../../../lib/events/upstreams.ts'
+import { fakeTimersInEachTest } from '../../../helpers/fake-timers.ts'
 import { klvPacket } from '../../../helpers/fakes/klv.ts'
+import { silentLog } from '../../../helpers/rtsp/media.ts'
 
 const LINGER_MS = 10_000
 
-beforeEach(() => void vi.useFakeTimers())
-afterEach(() => void vi.useRealTimers())
+fakeTimersInEachTest()
 
 /** Streams that stay open until they are closed, or end at once. */
 const setUp = ({ ends = false } = {}) => {
@@ -22,7 +23,7 @@ const setUp = ({ ends = false } = {}) => {
       },
     },
     events: { push: (event) => void (event.type === 'klv' && pushed.push(event.packet.pipeline_id)) },
-    log: { debug() {}, info() {}, warn() {}, error() {} },
+    log: silentLog,
   })
   const pass = (ms = 0) => vi.advanceTimersByTimeAsync(ms)
   return { upstreams, open, opened, pushed, pass }

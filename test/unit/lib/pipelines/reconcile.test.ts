@@ -2,58 +2,35 @@ import { describe, expect, it } from 'vitest'
 import { ApiError } from '../../../../lib/errors.ts'
 import { reconcile, startUnlicensed } from '../../../../lib/pipelines/reconcile.ts'
 import type { PipelineRecord } from '../../../../lib/repositories/repositories.ts'
-import type { PipelineConfig } from '../../../../lib/schema/pipeline.ts'
-import { createTestApi, START, type TestApi } from '../../../helpers/api/api.ts'
-import { until } from '../../../helpers/until.ts'
+import { openApi, START, simple, type TestApi } from '../../../helpers/api/api.ts'
+import { pipelineConfig as config, pipelineRecord } from '../../../helpers/fakes/pipeline-record.ts'
 
-const config = (id: string, more: Partial<PipelineConfig> = {}): PipelineConfig =>
-  ({
-    id,
-    mode: 'simple',
-    on_demand: false,
-    output: { uri: `rtsp://0.0.0.0:50100/${id}` },
-    klv_config: { pass_klv: false, auto_extract_geolocation: false },
-    push: [],
-    ephemeral: false,
-    source: { uri: 'rtsp://10.0.0.5/stream', latency_ms: 200 },
-    encoding: null,
-    ...more,
-  }) as PipelineConfig
-
-const record = (of: PipelineConfig, desired: PipelineRecord['desired'] = 'playing'): PipelineRecord => ({
-  config: of,
-  geolocation: null,
-  desired,
-  trigger_path: of.ephemeral ? of.id : null,
-  created_at: START,
-  updated_at: START,
-})
-
-const published = config('published', { ephemeral: true })
+const record = (id: string, more: object = {}, desired: PipelineRecord['desired'] = 'playing') => pipelineRecord(id, more, { desired })
+const published = pipelineRecord('published', { ephemeral: true }, { trigger_path: 'published' })
+const sourceOf = (uri: string) => ({ source: { uri, latency_ms: 0 } })
 
 /** An API whose database holds these pipelines, and whose engine holds none. */
-const given = async (...records: readonly PipelineRecord[]): Promise<TestApi> => {
-  const api = await createTestApi()
-  for (const one of records) await api.deps.pipelines.insert(one)
-  return api
-}
+const given = (...records: readonly PipelineRecord[]): Promise<TestApi> =>
+  openApi(async ({ deps }) => {
+    for (const one of records) await deps.pipelines.insert(one)
+  })
 
 const phases = async (api: TestApi) => Object.fromEntries((await api.engine.list()).map(({ id, runtime }) => [id, runtime.phase]))
 const desires = async (api: TestApi) =>
   Object.fromEntries((await api.deps.pipelines.list()).map(({ config: { id }, desired }) => [id, desired]))
 
-const everyKind = [record(config('always')), record(config('stopped'), 'ready'), record(config('demand', { on_demand: true }))]
+const everyKind = [record('always'), record('stopped', {}, 'ready'), record('demand', { on_demand: true })]
 
 describe('when the service starts', () => {
   it('plays all but on-demand pipelines, registers those, and removes triggered ones', async () => {
-    await using api = await given(...everyKind, record(published))
+    const api = await given(...everyKind, published)
     await reconcile(api.deps, 'service_start')
     expect(await phases(api)).toEqual({ always: 'playing', stopped: 'playing', demand: 'idle' })
     expect(await desires(api)).toEqual({ always: 'playing', stopped: 'playing', demand: 'ready' })
   })
 
   it('does not wait for a change that itself waits for the engine, and settles the pipeline again after it', async () => {
-    await using api = await given(record(config('busy')), record(published))
+    const api = await given(record('busy'), published)
     const ready = Promise.withResolvers<void>()
     const changes = ['busy', 'published'].map((id) => api.deps.changes(id, () => ready.promise))
     await reconcile(api.deps, 'service_start')
@@ -63,15 +40,11 @@ describe('when the service starts', () => {
     await api.engine.stop('busy')
     ready.resolve()
     await Promise.all(changes)
-    await until(
-      () => desires(api),
-      (stored) => Object.keys(stored).length === 1,
-    )
-    expect(await desires(api)).toEqual({ busy: 'ready' })
+    await expect.poll(() => desires(api)).toEqual({ busy: 'ready' })
   })
 
   it('sends the settings first, without those that this version refuses, which it logs', async () => {
-    await using api = await given(record(config('a')))
+    const api = await given(record('a'))
     await api.deps.settings.write({ start_timeout_seconds: 999, stall_timeout_seconds: 42 }, START)
     await reconcile(api.deps, 'service_start')
     expect(api.engine.calls.filter((call) => !call.startsWith('view'))[0]).toBe('configure')
@@ -81,8 +54,7 @@ describe('when the service starts', () => {
   })
 
   it('continues with the others when one fails', async () => {
-    const file = config('file', { source: { uri: 'file:///x', latency_ms: 0 } })
-    await using api = await given(record(config('a')), record(file), record(config('z')))
+    const api = await given(record('a'), record('file', sourceOf('file:///x')), record('z'))
     api.engine.startFaults.set('a', new ApiError('PIPELINE_START_TIMEOUT', 'Nothing came.'))
     await reconcile(api.deps, 'service_start')
     expect(await phases(api)).toEqual({ a: 'failed', z: 'playing' })
@@ -90,14 +62,14 @@ describe('when the service starts', () => {
   })
 
   it('starts no more than the license allows', async () => {
-    await using api = await given(...['a', 'b', 'c'].map((id) => record(config(id))))
+    const api = await given(...['a', 'b', 'c'].map((id) => record(id)))
     api.license = '{"licensee":"x","codecs":["h264"],"max_streams":2}'
     await reconcile(api.deps, 'service_start')
     expect(await phases(api)).toEqual({ a: 'playing', b: 'playing', c: 'idle' })
   })
 
   it('starts what the license refused when there is another license, unless it was stopped or deleted', async () => {
-    await using api = await given(...['a', 'b', 'c', 'd'].map((id) => record(config(id))))
+    const api = await given(...['a', 'b', 'c', 'd'].map((id) => record(id)))
     api.license = '{"licensee":"x","codecs":["h264"],"expires":"2001-01-01"}'
     await reconcile(api.deps, 'service_start')
     await api.send('PUT', '/svc/pipeline/b/stop')
@@ -113,11 +85,11 @@ describe('when the service starts', () => {
   })
 
   it('fails when the engine is gone, so that it is tried again', async () => {
-    await using api = await given(record(config('a')))
+    const api = await given(record('a'))
     const { put } = api.deps.engine
-    api.deps.engine.put = async (...arguments_) => {
+    api.deps.engine.put = (...call) => {
       api.engine.reachable = false
-      return put(...arguments_)
+      return put(...call)
     }
     await expect(reconcile(api.deps, 'service_start')).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
   })
@@ -125,14 +97,14 @@ describe('when the service starts', () => {
 
 describe('when the engine was restarted', () => {
   it('plays what was playing, on-demand or not', async () => {
-    await using api = await given(...everyKind, record(published))
+    const api = await given(...everyKind, published)
     await reconcile(api.deps, 'engine_restarted')
     expect(await phases(api)).toEqual({ always: 'playing', stopped: 'idle', demand: 'playing', published: 'playing' })
   })
 
   it('restores the states that the API requested', async () => {
-    await using api = await createTestApi()
-    for (const id of ['a', 'b']) await api.given({ id, mode: 'simple', source: { uri: 'rtsp://h/' } })
+    const api = await given()
+    for (const id of ['a', 'b']) await api.given(simple(id))
     await api.send('PUT', '/svc/pipeline/b/stop')
     api.engine.restart()
     await reconcile(api.deps, 'engine_restarted')
@@ -142,9 +114,8 @@ describe('when the engine was restarted', () => {
 
 describe('when a running engine is found', () => {
   it('keeps what plays, adds missing pipelines and removes what is not stored, or was triggered and is lost', async () => {
-    const lost = config('lost', { ephemeral: true })
-    await using api = await given(record(config('kept')), record(config('lacking')), record(published), record(lost))
-    for (const planted of [config('kept'), published, config('stranger')]) api.engine.plant(planted, 'playing')
+    const api = await given(record('kept'), record('lacking'), published, record('lost', { ephemeral: true }))
+    for (const planted of [config('kept'), published.config, config('stranger')]) api.engine.plant(planted, 'playing')
     await reconcile(api.deps, 'engine_found')
     expect(await phases(api)).toEqual({ kept: 'playing', lacking: 'playing', published: 'playing' })
     expect(await desires(api)).toEqual({ kept: 'playing', lacking: 'playing', published: 'playing' })
@@ -152,24 +123,21 @@ describe('when a running engine is found', () => {
   })
 
   it('completes an interrupted replacement, and stores the states requested meanwhile', async () => {
-    const stored = config('a', { source: { uri: 'rtsp://10.0.0.5/old', latency_ms: 0 } })
-    await using api = await given(record(stored))
-    api.engine.plant(config('a', { source: { uri: 'rtsp://10.0.0.5/new', latency_ms: 0 } }), 'idle')
+    const stored = record('a', sourceOf('rtsp://10.0.0.5/old'))
+    const api = await given(stored)
+    api.engine.plant(config('a', sourceOf('rtsp://10.0.0.5/new')), 'idle')
     await reconcile(api.deps, 'engine_found')
-    expect(api.engine.config('a')).toEqual(stored)
+    expect(api.engine.config('a')).toEqual(stored.config)
     expect(await desires(api)).toEqual({ a: 'ready' })
   })
 
   it('does not remove a pipeline that is being created', async () => {
-    await using api = await createTestApi()
+    const api = await given()
     const gate = Promise.withResolvers<void>()
     const listed = Promise.withResolvers<void>()
     api.engine.startGates.set('new', gate.promise)
-    const created = api.send('POST', '/svc/pipeline', { id: 'new', mode: 'simple', source: { uri: 'rtsp://h/' } })
-    await until(
-      async () => api.engine.calls,
-      (calls) => calls.includes('play new'),
-    )
+    const created = api.send('POST', '/svc/pipeline', simple('new'))
+    await expect.poll(() => api.engine.calls).toContain('play new')
     const { list } = api.deps.engine
     api.deps.engine.list = () => list().finally(listed.resolve)
     const reconciled = reconcile(api.deps, 'engine_found')

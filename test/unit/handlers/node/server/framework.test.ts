@@ -1,13 +1,11 @@
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import { json, text } from 'node:stream/consumers'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { createRequestListener } from '../../../../../handlers/node/server/http-server.ts'
-import type { Log } from '../../../../../lib/ports.ts'
+import { startHttpServer } from '../../../../helpers/http-server.ts'
+import { silentLog } from '../../../../helpers/rtsp/media.ts'
 
 type FrameworkRequest = IncomingMessage & { originalUrl?: string; body?: unknown }
-
-const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 /** Answers what it was asked; `/` leads to `/page`. */
 const listener = createRequestListener({
@@ -17,13 +15,11 @@ const listener = createRequestListener({
     return Response.json({ path, body: await request.text() }, { headers: { location: `${path}/gate` } })
   },
   trustProxy: false,
-  log: silent,
+  log: silentLog,
 })
 
 /** A server that does to a request what Express does for `app.use('/video', listener)`, and then a parser if there is one. */
-const serve = async (
-  parse?: (request: FrameworkRequest) => Promise<unknown>,
-): Promise<{ readonly url: string; readonly logged: readonly unknown[] }> => {
+const serve = async (parse?: (request: FrameworkRequest) => Promise<unknown>) => {
   const logged: unknown[] = []
   const mount: RequestListener = async (request: FrameworkRequest, response) => {
     request.originalUrl = request.url ?? ''
@@ -32,10 +28,7 @@ const serve = async (
     listener(request, response)
     logged.push([request.originalUrl, request.body])
   }
-  const server = createServer(mount)
-  await new Promise<void>((settle) => server.listen(0, '127.0.0.1', settle))
-  onTestFinished(() => void server.close())
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, logged }
+  return { url: (await startHttpServer(mount)).url, logged }
 }
 
 const post = async (url: string, type: string): Promise<unknown> => {

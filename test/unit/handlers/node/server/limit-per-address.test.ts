@@ -2,16 +2,14 @@ import { createServer } from 'node:http'
 import { Socket } from 'node:net'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { limitPerAddress } from '../../../../../handlers/node/server/limit-per-address.ts'
-import type { Log } from '../../../../../lib/ports.ts'
-
-const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+import { silentLog } from '../../../../helpers/rtsp/media.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
 afterEach(() => void vi.useRealTimers())
 
 const start = () => {
   const server = createServer()
-  const cut = limitPerAddress(server, { connections: 10, refuseMs: 10_000 }, silent)
+  const cut = limitPerAddress(server, { connections: 10, refuseMs: 10_000 }, silentLog)
   const connectFrom = (remoteAddress: string): Socket => {
     const socket = new Socket()
     Object.defineProperty(socket, 'remoteAddress', { value: remoteAddress })
