@@ -11,7 +11,7 @@ import type { Failure } from '../play/retry-policy.ts'
 export type LifecycleEvent = 'play' | 'media' | 'lost' | Failure | 'stop' | 'ended'
 
 /** phase × event → the next phase. An event that a phase does not list changes nothing in it. */
-export const LIFECYCLE = {
+const LIFECYCLE = {
   idle: { play: 'starting' },
   starting: { media: 'playing', lost: 'reconnecting', fault: 'failed', timeout: 'failed', stop: 'stopping' },
   playing: { lost: 'reconnecting', fault: 'failed', stop: 'stopping' },

@@ -2,20 +2,18 @@ import { describe, expect, it } from 'vitest'
 import { DecodeClock } from '../../../../engine/mpegts/decode-clock.ts'
 import { KlvDemuxer } from '../../../../engine/mpegts/klv-demuxer.ts'
 import { countersAfter, PACKET_BYTES, PES_HEADER_BYTES, renumbered, TsMuxer } from '../../../../engine/mpegts/ts-muxer.ts'
+import { packetsOf, pidOfPacket } from '../../../helpers/media/transport-stream.ts'
 import { createRandom } from '../../../helpers/random.ts'
 
 const PROGRAM = { videoType: 0x1b, klv: true, version: 0 }
 
-const packetsOf = (bytes: Buffer): readonly Buffer[] =>
-  Array.from({ length: bytes.length / PACKET_BYTES }, (_, at) => bytes.subarray(at * PACKET_BYTES, (at + 1) * PACKET_BYTES))
-const pidOf = (packet: Buffer): number => packet.readUInt16BE(1) & 0x1fff
 const counterOf = (packet: Buffer): number => (packet[3] ?? 0) & 15
 
 /** What is in the packets of a PID, without headers and stuffing. */
 const payloadOf = (bytes: Buffer, pid: number): Buffer =>
   Buffer.concat(
     packetsOf(bytes)
-      .filter((packet) => pidOf(packet) === pid)
+      .filter((packet) => pidOfPacket(packet) === pid)
       .map((packet) => packet.subarray(((packet[3] ?? 0) & 0x20) === 0 ? 4 : 5 + (packet[4] ?? 0))),
   )
 
@@ -28,8 +26,8 @@ describe('TsMuxer', () => {
       const packets = muxer.video(data, { pts: 1000 + bytes, dts: bytes, key: false })
       expect(packets.length % PACKET_BYTES).toBe(0)
       for (const packet of packetsOf(packets)) {
-        expect([packet[0], counterOf(packet)]).toEqual([0x47, counters.get(pidOf(packet)) ?? 0])
-        counters.set(pidOf(packet), (counterOf(packet) + 1) & 15)
+        expect([packet[0], counterOf(packet)]).toEqual([0x47, counters.get(pidOfPacket(packet)) ?? 0])
+        counters.set(pidOfPacket(packet), (counterOf(packet) + 1) & 15)
       }
       expect(payloadOf(packets, 0x100).subarray(PES_HEADER_BYTES)).toEqual(Buffer.alloc(bytes, bytes))
     }

@@ -10,10 +10,10 @@ import { ApiError } from '../../../../lib/errors.ts'
 import { DEFAULT_SETTINGS } from '../../../../lib/schema/settings.ts'
 import { type PlayOptions, type ScriptedRun, startPlay } from '../../../helpers/fakes/play.ts'
 import { configure } from '../../../helpers/media/play-launch.ts'
+import { silentLog } from '../../../helpers/rtsp/media.ts'
 
 const CLOSE_AFTER_MS = DEFAULT_SETTINGS.on_demand.close_after_seconds * 1000
 const PORT_IN_USE = new ApiError('SERVICE_UNAVAILABLE', 'Port 8554 is used.', { reason: 'port_in_use' })
-const LOG = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 /** A publisher with one mount, whose readers the test counts. */
 const fakePublisher = (refuse?: ApiError) => {
@@ -62,7 +62,7 @@ const setUp = (options: { onDemand?: boolean; refuse?: ApiError; startFails?: bo
   let play: Play | undefined
   let settings = DEFAULT_SETTINGS
   const logRing = new LogRing(() => 0)
-  const status = new PipelineStatus({ id: 'cam-1', logRing, log: LOG, now: () => 0, emit: () => {}, onChange: () => {} })
+  const status = new PipelineStatus({ id: 'cam-1', logRing, log: silentLog, now: () => 0, emit: () => {}, onChange: () => {} })
   const begin = (playOptions: PlayOptions, byReader: boolean): Play => {
     play = startPlay(options.scripts ?? [], playOptions).play
     play.byReader = byReader
@@ -79,7 +79,7 @@ const setUp = (options: { onDemand?: boolean; refuse?: ApiError; startFails?: bo
     status,
     publisher: readers.publisher,
     streams: [new RtpStream(), new RtpStream()],
-    log: LOG,
+    log: silentLog,
     play: () => play,
     start: async () => {
       commands.push('start')
@@ -102,6 +102,12 @@ const setUp = (options: { onDemand?: boolean; refuse?: ApiError; startFails?: bo
   return { ...readers, seen, commands, demand, status, begin, turnOff, current: () => play }
 }
 
+const listening = async (options: Parameters<typeof setUp>[0] = {}) => {
+  const started = setUp(options)
+  await started.demand.listen()
+  return started
+}
+
 beforeEach(() => {
   vi.useFakeTimers()
 })
@@ -110,39 +116,32 @@ afterEach(() => {
 })
 
 describe('a ready on-demand pipeline', () => {
-  it('× DESCRIBE: starts, and the reader waits for the first media', async () => {
-    const { demand, describe, commands } = setUp()
-    await demand.listen()
-    const start = describe()
+  it('× DESCRIBE: starts, and the readers wait for the first media of the same start', async () => {
+    const { describe, commands } = await listening({ scripts: [{ fault: 'unreachable' }] })
+    const starts = [describe(), describe()]
+    expect([starts.includes(undefined), commands]).toEqual([false, ['start']])
+    await vi.advanceTimersByTimeAsync(2000)
+    await Promise.all(starts)
     expect(commands).toEqual(['start'])
-    await expect(start).resolves.toBeUndefined()
   })
 
   it('× DESCRIBE × a start that fails: the reader gets the error', async () => {
-    const { demand, describe } = setUp({ startFails: true })
-    await demand.listen()
+    const { describe } = await listening({ startFails: true })
     await expect(describe()).rejects.toMatchObject({ code: 'LICENSE_LIMIT_EXCEEDED' })
   })
 
-  it('× PLAY of a reader that has the description already: starts', async () => {
-    const { demand, setReaders, commands, seen } = setUp()
-    await demand.listen()
+  it.each([
+    ['starts', false, 0],
+    ['is disconnected when the start fails', true, 1],
+  ])('× PLAY of a reader that has the description already: %s', async (_what, startFails, disconnects) => {
+    const { setReaders, commands, seen } = await listening({ startFails })
     setReaders(1)
     await vi.advanceTimersByTimeAsync(CLOSE_AFTER_MS * 2)
-    expect([commands, seen.disconnects]).toEqual([['start'], 0])
-  })
-
-  it('× PLAY × a start that fails: disconnects the readers', async () => {
-    const { demand, setReaders, seen } = setUp({ startFails: true })
-    await demand.listen()
-    setReaders(1)
-    await vi.advanceTimersByTimeAsync(0)
-    expect(seen.disconnects).toBe(1)
+    expect([commands, seen.disconnects]).toEqual([['start'], disconnects])
   })
 
   it('× one of several readers leaves: does not start', async () => {
-    const { demand, setReaders, commands } = setUp({ startFails: true })
-    await demand.listen()
+    const { setReaders, commands } = await listening({ startFails: true })
     setReaders(2)
     await vi.advanceTimersByTimeAsync(0)
     setReaders(1)
@@ -150,24 +149,17 @@ describe('a ready on-demand pipeline', () => {
   })
 
   it('× start_on_read turned off: closes its output', async () => {
-    const { demand, seen, turnOff } = setUp()
-    await demand.listen()
+    const { demand, seen, turnOff } = await listening()
     expect(seen.open).toBe(true)
     turnOff()
     await demand.settingsChanged()
     expect(seen.open).toBe(false)
   })
 
-  it('× port in use: notes the fault and stays registered', async () => {
-    const { demand, status } = setUp({ refuse: PORT_IN_USE })
-    await demand.listen()
-    expect(status.lastFault).toMatchObject({ reason: 'port_in_use', message: 'Port 8554 is used.' })
-  })
-
-  it('× port in use × the port becomes free: listens, and the fault is over', async () => {
-    const { demand, seen, status } = setUp({ refuse: PORT_IN_USE })
-    await demand.listen()
+  it('× port in use: notes the fault once, and listens when the port is free', async () => {
+    const { seen, status } = await listening({ refuse: PORT_IN_USE })
     const first = status.lastFault
+    expect(first).toMatchObject({ reason: 'port_in_use', message: 'Port 8554 is used.' })
     await vi.advanceTimersByTimeAsync(11_000)
     expect([seen.refused, status.lastFault]).toEqual([3, first])
     seen.refuse = undefined
@@ -184,8 +176,7 @@ describe('a ready on-demand pipeline', () => {
   })
 
   it('× port in use × remove: tries no more', async () => {
-    const { demand, seen } = setUp({ refuse: PORT_IN_USE })
-    await demand.listen()
+    const { demand, seen } = await listening({ refuse: PORT_IN_USE })
     await demand.close()
     await vi.advanceTimersByTimeAsync(20_000)
     expect(seen.refused).toBe(1)
@@ -199,66 +190,38 @@ describe('a ready on-demand pipeline', () => {
   })
 })
 
-describe('a ready pipeline that is not on demand', () => {
-  it('× listen: opens no output', async () => {
-    const { demand, seen } = setUp({ onDemand: false })
-    await demand.listen()
-    expect(seen.open).toBe(false)
-  })
-})
-
-describe('a pipeline that starts for a reader', () => {
-  it('× DESCRIBE: the next reader waits for the same start', async () => {
-    const { demand, describe, commands } = setUp({ scripts: [{ fault: 'unreachable' }] })
-    await demand.listen()
-    const starts = [describe(), describe()]
-    expect(starts.every((start) => start !== undefined)).toBe(true)
-    await vi.advanceTimersByTimeAsync(2000)
-    await Promise.all(starts)
-    expect(commands).toEqual(['start'])
-  })
+it('a ready pipeline that is not on demand × listen: opens no output', async () => {
+  const { seen } = await listening({ onDemand: false })
+  expect(seen.open).toBe(false)
 })
 
 describe('a pipeline that plays for readers', () => {
   const playing = async () => {
-    const started = setUp()
-    await started.demand.listen()
+    const started = await listening()
     await started.describe()
     started.status.move('media')
     started.setReaders(1)
     return started
   }
+  type Playing = Awaited<ReturnType<typeof playing>>
 
   it('× DESCRIBE: the reader need not wait', async () => {
     const { describe } = await playing()
     expect(describe()).toBeUndefined()
   })
 
-  it('× the last reader leaves: stops after close_after_seconds', async () => {
-    const { setReaders, commands } = await playing()
-    setReaders(0)
+  it.each<[string, readonly string[], (started: Playing) => void]>([
+    ['stops after close_after_seconds', ['start', 'stop'], () => {}],
+    ['goes on when a reader comes back in time', ['start'], ({ setReaders }) => setReaders(1)],
+    ['goes on when a command plays it', ['start'], ({ current }) => Object.assign(current() ?? {}, { byReader: false })],
+  ])('× the last reader leaves: %s', async (_what, expected, meanwhile) => {
+    const started = await playing()
+    started.setReaders(0)
     await vi.advanceTimersByTimeAsync(CLOSE_AFTER_MS - 1)
-    expect(commands).toEqual(['start'])
-    await vi.advanceTimersByTimeAsync(1)
-    expect(commands).toEqual(['start', 'stop'])
-  })
-
-  it('× the last reader leaves × a command plays it: goes on', async () => {
-    const { setReaders, commands, current } = await playing()
-    setReaders(0)
-    const play = current()
-    if (play !== undefined) play.byReader = false
+    expect(started.commands).toEqual(['start'])
+    meanwhile(started)
     await vi.advanceTimersByTimeAsync(CLOSE_AFTER_MS * 2)
-    expect(commands).toEqual(['start'])
-  })
-
-  it('× a reader comes back in time: goes on', async () => {
-    const { setReaders, commands } = await playing()
-    setReaders(0)
-    await vi.advanceTimersByTimeAsync(CLOSE_AFTER_MS - 1)
-    setReaders(1)
-    await vi.advanceTimersByTimeAsync(CLOSE_AFTER_MS * 2)
-    expect(commands).toEqual(['start'])
+    expect(started.commands).toEqual(expected)
   })
 
   it('× end of the play: disconnects the readers and goes on listening', async () => {
@@ -268,14 +231,11 @@ describe('a pipeline that plays for readers', () => {
   })
 })
 
-describe('a pipeline that a command plays', () => {
-  it('× the last reader leaves: goes on', async () => {
-    const { demand, begin, setReaders, commands } = setUp()
-    await demand.listen()
-    begin({ awaited: false }, false)
-    setReaders(1)
-    setReaders(0)
-    await vi.advanceTimersByTimeAsync(CLOSE_AFTER_MS * 2)
-    expect(commands).toEqual([])
-  })
+it('a pipeline that a command plays × the last reader leaves: goes on', async () => {
+  const { begin, setReaders, commands } = await listening()
+  begin({ awaited: false }, false)
+  setReaders(1)
+  setReaders(0)
+  await vi.advanceTimersByTimeAsync(CLOSE_AFTER_MS * 2)
+  expect(commands).toEqual([])
 })

@@ -2,10 +2,23 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { Fault, type FaultReason } from '../../../../engine/faults/fault.ts'
 import { TRANSPORT_REFUSED } from '../../../../engine/gst/bus-errors.ts'
 import type { Planner } from '../../../../engine/launch/plan.ts'
+import type { Play } from '../../../../engine/play/play.ts'
 import { NOT_UNDERSTOOD } from '../../../../engine/rtsp/client/client-faults.ts'
 import { ApiError } from '../../../../lib/errors.ts'
 import { DEFAULT_SETTINGS } from '../../../../lib/schema/settings.ts'
 import { delay, FOREVER, PLAN, type PlayOptions, type ScriptedRun, startPlay } from '../../../helpers/fakes/play.ts'
+
+const AWAY: ScriptedRun = { fault: 'unreachable' }
+const REFUSED: ScriptedRun = { fault: 'source_error', cause: TRANSPORT_REFUSED }
+const UNAUTHORIZED: ScriptedRun = { fault: 'unauthorized' }
+/** Media that ends soon. */
+const ENDED: ScriptedRun = { mediaMs: 10, fault: 'ended' }
+const QUICK_CRASH: ScriptedRun = { mediaMs: 100, fault: 'crashed' }
+const CRASH: ScriptedRun = { mediaMs: 2500, fault: 'crashed' }
+
+const BACKGROUND: PlayOptions = { awaited: false }
+
+const times = (count: number, script: ScriptedRun): readonly ScriptedRun[] => Array.from({ length: count }, () => script)
 
 /** A play that the end of the test stops. */
 const start = (scripts: readonly ScriptedRun[], options: PlayOptions = {}) => {
@@ -17,16 +30,21 @@ const start = (scripts: readonly ScriptedRun[], options: PlayOptions = {}) => {
   return started
 }
 
-const REFUSED: ScriptedRun = { fault: 'source_error', cause: TRANSPORT_REFUSED }
+/** What a play does within `ms`. */
+const played = async (ms: number, scripts: readonly ScriptedRun[], options: PlayOptions = {}) => {
+  const { events, runs, ...rest } = start(scripts, options)
+  await vi.advanceTimersByTimeAsync(ms)
+  return { events, runs, last: events().at(-1), ...rest }
+}
 
-const times = (count: number, script: ScriptedRun): readonly ScriptedRun[] => Array.from({ length: count }, () => script)
+/** The error of a start that fails within `ms`. */
+const failure = async (play: Play, ms = 100): Promise<unknown> => {
+  const failed = play.started().catch((error: unknown) => error)
+  await vi.advanceTimersByTimeAsync(ms)
+  return await failed
+}
 
-const planning = (plan: Planner['plan']): Planner => ({
-  plan,
-  permit: () => {},
-  onReturn: () => () => {},
-  check: () => Promise.reject(new Error('not used')),
-})
+const planning = (plan: Planner['plan']) => ({ plan, onReturn: () => () => {} })
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -35,46 +53,46 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
+describe('the delays between attempts', () => {
+  it.each<[string, readonly number[], readonly ScriptedRun[], PlayOptions?]>([
+    ['begin with the first while a caller waits', [500, 1000, 2000], [AWAY, AWAY, { fault: 'source_error' }]],
+    ['grow to max_delay_seconds', [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000], [ENDED, ...times(7, AWAY)]],
+    ['begin with the first again only after 30 s of good media', [500, 1000, 500], [ENDED, ENDED, { mediaMs: 31_000, fault: 'ended' }]],
+    ['are short before the other transport, and then begin with the first', [150, 500, 1000], [REFUSED, ENDED, AWAY]],
+    ['are short before the program reads what the engine does not understand', [150], [{ fault: 'source_error', cause: NOT_UNDERSTOOD }]],
+    ['double after both transports were refused', [150, 500, 150, 1000, 150, 2000], times(6, REFUSED)],
+    ['do so also after media', [500, 150, 1000, 150, 2000, 150], [ENDED, REFUSED, REFUSED, REFUSED, AWAY, REFUSED]],
+    ['are none after a crash of sound media', [], times(12, CRASH)],
+    [
+      'double after crashes before media or soon after',
+      [500, 1000, 2000],
+      [...times(7, QUICK_CRASH), { fault: 'crashed' }, CRASH, QUICK_CRASH],
+    ],
+    ['are long after a refused password, while a service starts', [10_000, 10_000, 10_000], times(3, UNAUTHORIZED), BACKGROUND],
+    [
+      'are long each time a camera that has just started refuses the password',
+      [500, 10_000, 10_000, 10_000, 8000, 16_000, 30_000, 30_000],
+      [ENDED, ...times(3, UNAUTHORIZED), ENDED, ...times(3, UNAUTHORIZED)],
+    ],
+  ])('%s', async (_what, delays, scripts, options) => {
+    const { pauses, last } = await played(200_000, scripts, options)
+    expect([pauses(), last]).toEqual([delays, 'media'])
+  })
+})
+
 describe('starting while a caller waits', () => {
   it('× media: the start resolves', async () => {
     const { play, events } = start([])
     await play.started()
-    expect(events()).toEqual(['media'])
-    expect(play.hadMedia).toBe(true)
+    expect([events(), play.hadMedia]).toEqual([['media'], true])
   })
 
-  it('× unreachable: attempts go on, and the start resolves when the source comes within the start timeout', async () => {
-    const { play, pauses } = start([{ fault: 'unreachable' }, { fault: 'unreachable' }, { fault: 'source_error' }])
-    const started = play.started()
-    await vi.advanceTimersByTimeAsync(5000)
-    await started
-    expect(pauses()).toEqual([500, 1000, 2000])
-  })
-
-  it.each([
-    ['a refused transport', REFUSED],
-    ['not understood by the engine', { fault: 'source_error', cause: NOT_UNDERSTOOD } as const],
-  ])('× %s: the next attempt soon reads it in the other way, and the delays begin with the first later on', async (_what, refused) => {
-    const { pauses, runs } = start([refused, { mediaMs: 100, fault: 'ended' }, { fault: 'unreachable' }])
-    await vi.advanceTimersByTimeAsync(5000)
-    expect([pauses(), runs.length]).toEqual([[150, 500, 1000], 4])
-  })
-
-  it('× both transports refused: each pair of attempts is delayed', async () => {
-    const { pauses, runs } = start(times(20, REFUSED))
-    await vi.advanceTimersByTimeAsync(4000)
-    expect([pauses(), runs.length]).toEqual([[150, 500, 150, 1000, 150, 2000], 6])
-  })
-
-  it('× unreachable until the start timeout: fails with PIPELINE_START_TIMEOUT and the last cause', async () => {
-    const { play, events } = start(times(20, { fault: 'unreachable' }))
-    const outcome = expect(play.started()).rejects.toMatchObject({
-      code: 'PIPELINE_START_TIMEOUT',
-      details: { cause: 'because unreachable', reason: 'unreachable' },
-    })
-    await vi.advanceTimersByTimeAsync(10_000)
-    await outcome
-    await play.ended
+  it.each<[string, FaultReason, readonly ScriptedRun[]]>([
+    ['unreachable', 'unreachable', times(20, AWAY)],
+    ['timeout after unreachable', 'unreachable', [AWAY, { fault: 'timeout' }]],
+  ])('× %s until the start timeout: fails with the fault of the source', async (_what, reason, scripts) => {
+    const { play, events } = start(scripts)
+    expect(await failure(play, 10_000)).toMatchObject({ code: 'PIPELINE_START_TIMEOUT', details: { cause: `because ${reason}`, reason } })
     expect(events().at(-1)).toBe('failed:timeout')
   })
 
@@ -83,80 +101,50 @@ describe('starting while a caller waits', () => {
     ['1 attempt, with a delay longer than the start timeout', 1, 60_000],
   ])('× unreachable for %s: a last attempt comes shortly before the deadline', async (_name, failing, initial_delay_ms) => {
     const reconnect = { ...DEFAULT_SETTINGS.reconnect, initial_delay_ms }
-    const { play, runs } = start(times(failing, { fault: 'unreachable' }), { settings: { reconnect } })
+    const { play, runs } = start(times(failing, AWAY), { settings: { reconnect } })
     const started = play.started()
     await vi.advanceTimersByTimeAsync(10_000)
     await started
     expect(runs).toHaveLength(failing + 1)
   })
 
-  it('× timeout after unreachable: the cause is the fault of the source, not the timeout', async () => {
-    const { play } = start([{ fault: 'unreachable' }, { fault: 'timeout' }])
-    const outcome = expect(play.started()).rejects.toMatchObject({ code: 'PIPELINE_START_TIMEOUT', details: { reason: 'unreachable' } })
-    await vi.advanceTimersByTimeAsync(10_000)
-    await outcome
-  })
-
   it.each<[FaultReason, string]>([
     ['unauthorized', 'ENGINE_ERROR'],
     ['not_found', 'ENGINE_ERROR'],
-    ['missing_element', 'ENGINE_ERROR'],
-    ['crashed', 'ENGINE_ERROR'],
-    ['ended', 'ENGINE_ERROR'],
-    ['device_busy', 'ENGINE_ERROR'],
     ['port_in_use', 'SERVICE_UNAVAILABLE'],
-    ['engine_missing', 'SERVICE_UNAVAILABLE'],
   ])('× %s: fails at once with %s', async (fault, code) => {
     const { play, events, runs } = start([{ fault }])
-    const outcome = expect(play.started()).rejects.toMatchObject({ code, details: { reason: fault } })
-    await vi.advanceTimersByTimeAsync(100)
-    await outcome
-    expect(events()).toEqual([`fault:${fault}`, 'failed:fault'])
-    expect(runs).toHaveLength(1)
+    expect(await failure(play)).toMatchObject({ code, details: { reason: fault } })
+    expect([events(), runs.length]).toEqual([[`fault:${fault}`, 'failed:fault'], 1])
   })
 
   it('× a fault that ends the play: the output is released before the start rejects', async () => {
     const released = Promise.withResolvers<void>()
-    const { play, events } = start([{ fault: 'unauthorized' }], { releaseOutput: () => released.promise })
-    let rejected = false
-    const outcome = play.started().catch(() => {
-      rejected = true
-    })
+    const { play, events } = start([UNAUTHORIZED], { releaseOutput: () => released.promise })
+    const failed = failure(play)
     await vi.advanceTimersByTimeAsync(100)
-    expect([events(), rejected]).toEqual([['fault:unauthorized'], false])
+    expect(events()).toEqual(['fault:unauthorized'])
+    expect(await Promise.race([failed, 'pending'])).toBe('pending')
     released.resolve()
-    await outcome
+    expect(await failed).toBeInstanceOf(ApiError)
     expect(events()).toEqual(['fault:unauthorized', 'failed:fault'])
   })
 
   it('× output port in use: fails at once without a child', async () => {
     const open = () => Promise.reject(new ApiError('SERVICE_UNAVAILABLE', 'The port 8554 is in use.', { reason: 'port_in_use' }))
     const { play, runs } = start([], { output: { open } })
-    await expect(play.started()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE', details: { reason: 'port_in_use' } })
+    expect(await failure(play)).toMatchObject({ code: 'SERVICE_UNAVAILABLE', details: { reason: 'port_in_use' } })
     expect(runs).toEqual([])
   })
 
-  it('× stop: the start rejects with CONFLICT', async () => {
-    const { play } = start([{ fault: 'timeout', afterMs: FOREVER }])
-    const outcome = expect(play.started()).rejects.toMatchObject({ code: 'CONFLICT' })
-    await vi.advanceTimersByTimeAsync(100)
-    play.stop()
-    await play.ended
-    await outcome
-  })
-
-  it('× stop while the source is probed: no child starts', async () => {
-    const planner = planning(async (_config, _settings, { signal }) => {
-      await delay(FOREVER, signal)
-      return PLAN
-    })
-    const { play, runs, events } = start([], { planner })
-    const outcome = expect(play.started()).rejects.toMatchObject({ code: 'CONFLICT', details: { reason: 'stopped' } })
-    await vi.advanceTimersByTimeAsync(100)
-    play.stop()
-    await play.ended
-    await outcome
-    expect([runs, events()]).toEqual([[], []])
+  it.each<[string, number, PlayOptions]>([
+    ['the child starts', 1, {}],
+    ['the source is probed', 0, { planner: planning((_config, _settings, { signal }) => delay(FOREVER, signal).then(() => PLAN)) }],
+  ])('× stop while %s: the start rejects with CONFLICT, and no other child starts', async (_when, children, options) => {
+    const { play, runs, events } = start([{ fault: 'timeout', afterMs: FOREVER }], options)
+    setTimeout(() => play.stop(), 50)
+    expect(await failure(play)).toMatchObject({ code: 'CONFLICT', details: { reason: 'stopped' } })
+    expect([runs.length, events()]).toEqual([children, []])
   })
 })
 
@@ -168,8 +156,7 @@ describe('an attempt', () => {
       await delay(3000, signal)
       return PLAN
     })
-    const { runs } = start([], { planner, settings: { start_timeout_seconds: 8 } })
-    await vi.advanceTimersByTimeAsync(3000)
+    const { runs } = await played(3000, [], { planner, settings: { start_timeout_seconds: 8 } })
     expect([probed, runs.map(({ startTimeoutMs }) => startTimeoutMs)]).toEqual([[8000], [5000]])
   })
 
@@ -179,125 +166,63 @@ describe('an attempt', () => {
       faults.push(previousFault?.message)
       return PLAN
     })
-    start([{ fault: 'unreachable' }], { planner, previousFault: new Fault('stalled', 'of an earlier play') })
-    await vi.advanceTimersByTimeAsync(1000)
+    await played(1000, [AWAY], { planner, previousFault: new Fault('stalled', 'of an earlier play') })
     expect(faults).toEqual(['of an earlier play', 'because unreachable'])
   })
 
   it('reports the KLV that the plan and the child announce', async () => {
-    const planner = planning(async () => ({ ...PLAN, klv: false }))
-    const { runs, events } = start([], { planner })
-    await vi.advanceTimersByTimeAsync(0)
+    const { runs, events } = await played(0, [], { planner: planning(async () => ({ ...PLAN, klv: false })) })
     runs[0]?.report({ type: 'klv', available: true })
     expect(events()).toEqual(['klv:false', 'media', 'klv:true'])
   })
 
   it('has the process id of its child and a number in the log', async () => {
-    const { play, logRing } = start([{ fault: 'unreachable' }])
-    expect(play.pid).toBeUndefined()
-    await vi.advanceTimersByTimeAsync(5)
-    expect(play.pid).toBe(101)
-    await vi.advanceTimersByTimeAsync(100)
-    expect(play.pid).toBeUndefined()
-    await vi.advanceTimersByTimeAsync(1000)
-    expect(play.pid).toBe(102)
-    expect(logRing.lines().map(({ run, line }) => [run, line])).toEqual([
-      [1, 'started process 101'],
-      [2, 'started process 102'],
+    const { play, logRing } = start([AWAY])
+    const pids = [play.pid]
+    for (const ms of [5, 100, 1000]) {
+      await vi.advanceTimersByTimeAsync(ms)
+      pids.push(play.pid)
+    }
+    expect(pids).toEqual([undefined, 101, undefined, 102])
+    expect(logRing.lines()).toMatchObject([
+      { run: 1, line: 'started process 101' },
+      { run: 2, line: 'started process 102' },
     ])
-  })
-})
-
-describe('playing', () => {
-  it('× crashed after sound media: the next child starts at once, however often', async () => {
-    const { pauses, runs } = start(times(12, { mediaMs: 2500, fault: 'crashed' }))
-    await vi.advanceTimersByTimeAsync(60_000)
-    expect([pauses(), runs.length]).toEqual([[], 13])
-  })
-
-  it('× crashed again and again right after the first media or before it: the delays double', async () => {
-    const { pauses } = start([
-      ...times(7, { mediaMs: 100, fault: 'crashed' }),
-      { fault: 'crashed' },
-      { mediaMs: 2500, fault: 'crashed' },
-      { mediaMs: 100, fault: 'crashed' },
-    ])
-    await vi.advanceTimersByTimeAsync(60_000)
-    expect(pauses()).toEqual([500, 1000, 2000])
-  })
-
-  it('× ended: the delays begin with the first again only after 30 s of good media', async () => {
-    const { pauses } = start([
-      { mediaMs: 100, fault: 'ended' },
-      { mediaMs: 100, fault: 'ended' },
-      { mediaMs: 31_000, fault: 'ended' },
-    ])
-    await vi.advanceTimersByTimeAsync(60_000)
-    expect(pauses()).toEqual([500, 1000, 500])
   })
 })
 
 describe('reconnecting', () => {
-  it('× unreachable: the delays grow to max_delay_seconds', async () => {
-    const { pauses } = start([{ mediaMs: 10, fault: 'ended' }, ...times(9, { fault: 'unreachable' })])
-    await vi.advanceTimersByTimeAsync(200_000)
-    expect(pauses()).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000, 30_000])
-  })
-
-  it('× a refused transport: the next attempt soon asks for the other, and is delayed if that was refused as well', async () => {
-    const { pauses } = start([{ mediaMs: 10, fault: 'ended' }, REFUSED, REFUSED, REFUSED, { fault: 'unreachable' }, REFUSED])
-    await vi.advanceTimersByTimeAsync(20_000)
-    expect(pauses()).toEqual([500, 150, 1000, 150, 2000, 150])
-  })
+  const give_up_after_seconds = 60
+  const reconnect = { ...DEFAULT_SETTINGS.reconnect, give_up_after_seconds }
+  const triggers = { ...DEFAULT_SETTINGS.triggers, give_up_after_seconds }
 
   it('× not_found: attempts go on, since a media server answers 404 until its publisher is back', async () => {
-    const { events } = start([{ mediaMs: 10, fault: 'ended' }, { fault: 'not_found' }])
-    await vi.advanceTimersByTimeAsync(5000)
-    expect(events().at(-1)).toBe('media')
-  })
-
-  it('× unauthorized, as a camera that has just started: it is asked again some time later, and each time it is lost', async () => {
-    const once = [{ mediaMs: 10, fault: 'ended' }, ...times(3, { fault: 'unauthorized' })] as const
-    const { events, pauses } = start([...once, ...once])
-    await vi.advanceTimersByTimeAsync(120_000)
-    expect(pauses()).toEqual([500, 10_000, 10_000, 10_000, 8000, 16_000, 30_000, 30_000])
-    expect(events().at(-1)).toBe('media')
+    const { last } = await played(5000, [ENDED, { fault: 'not_found' }])
+    expect(last).toBe('media')
   })
 
   it('× unauthorized four times: fails, since repeating a wrong password locks cameras', async () => {
-    const { play, events, runs } = start([{ mediaMs: 10, fault: 'ended' }, ...times(9, { fault: 'unauthorized' })])
-    await vi.advanceTimersByTimeAsync(40_000)
-    await play.ended
-    expect([events().at(-1), runs.length]).toEqual(['failed:fault', 5])
+    const { last, runs } = await played(40_000, [ENDED, ...times(9, UNAUTHORIZED)])
+    expect([last, runs.length]).toEqual(['failed:fault', 5])
   })
 
-  it.each([
-    ['a pipeline', false],
-    ['an ephemeral pipeline', true],
-  ])('× unreachable for as long as the settings allow %s: gives up', async (_name, ephemeral) => {
-    const { reconnect, triggers } = DEFAULT_SETTINGS
-    const settings = ephemeral
-      ? { triggers: { ...triggers, give_up_after_seconds: 60 } }
-      : { reconnect: { ...reconnect, give_up_after_seconds: 60 } }
-    const { play, events } = start([{ mediaMs: 10, fault: 'ended' }, ...times(50, { fault: 'unreachable' })], { settings, ephemeral })
-    await vi.advanceTimersByTimeAsync(59_900)
-    expect(events().at(-1)).toBe('lost')
+  it.each<[string, PlayOptions]>([
+    ['a pipeline', { settings: { reconnect } }],
+    ['an ephemeral pipeline', { settings: { triggers }, ephemeral: true }],
+  ])('× unreachable for as long as the settings allow %s: gives up', async (_name, options) => {
+    const { events, last } = await played(59_900, [ENDED, ...times(50, AWAY)], options)
     await vi.advanceTimersByTimeAsync(300)
-    await play.ended
-    expect(events().at(-1)).toBe('failed:give_up')
+    expect([last, events().at(-1)]).toEqual(['lost', 'failed:give_up'])
   })
 
   it('× stalled for longer than the settings allow: is tried again before it gives up', async () => {
-    const reconnect = { ...DEFAULT_SETTINGS.reconnect, give_up_after_seconds: 60 }
     const stalled: ScriptedRun = { mediaMs: 10, fault: 'stalled', afterMs: 120_000 }
-    const { events, runs } = start([stalled, stalled, { fault: 'unreachable' }], { settings: { reconnect } })
-    await vi.advanceTimersByTimeAsync(250_000)
+    const { events, runs } = await played(250_000, [stalled, stalled, AWAY], { settings: { reconnect } })
     expect([events().slice(-3), runs.length]).toEqual([['lost', 'fault:unreachable', 'failed:give_up'], 3])
   })
 
   it('× stop within a pause: ends without another attempt', async () => {
-    const { play, runs } = start([{ fault: 'unreachable' }], { awaited: false })
-    await vi.advanceTimersByTimeAsync(100)
+    const { play, runs } = await played(100, [AWAY], BACKGROUND)
     play.stop()
     await play.ended
     expect(runs).toHaveLength(1)
@@ -306,68 +231,43 @@ describe('reconnecting', () => {
 
 describe('starting in the background', () => {
   it('× unreachable: the source is lost from the first fault on, and only the wait for the start ends', async () => {
-    const { play, events } = start(times(8, { fault: 'unreachable' }), { awaited: false })
-    const outcome = expect(play.started()).rejects.toMatchObject({ code: 'PIPELINE_START_TIMEOUT', details: { reason: 'unreachable' } })
-    await vi.advanceTimersByTimeAsync(10_000)
-    await outcome
+    const { play, events } = start(times(8, AWAY), BACKGROUND)
+    expect(await failure(play, 10_000)).toMatchObject({ code: 'PIPELINE_START_TIMEOUT', details: { reason: 'unreachable' } })
     expect(events()[1]).toBe('lost')
     await vi.advanceTimersByTimeAsync(200_000)
     expect(events().at(-1)).toBe('media')
   })
 
-  it('× unauthorized while a service starts together with its cameras: asks again some time later', async () => {
-    const { events, pauses } = start(times(3, { fault: 'unauthorized' }), { awaited: false })
-    await vi.advanceTimersByTimeAsync(31_000)
-    expect([pauses(), events().at(-1)]).toEqual([[10_000, 10_000, 10_000], 'media'])
-  })
-
   it('× unauthorized at the start for a reader: fails at once', async () => {
-    const { play, events } = start(times(3, { fault: 'unauthorized' }), { awaited: false, byReader: true })
-    await vi.advanceTimersByTimeAsync(100)
-    await play.ended
+    const { events } = await played(100, times(3, UNAUTHORIZED), { awaited: false, byReader: true })
     expect(events()).toEqual(['fault:unauthorized', 'failed:fault'])
   })
 
   it('× an output address that this host does not have yet: attempts go on until it is there', async () => {
-    let opened = 0
-    const open = async () => {
-      opened += 1
-      if (opened < 3) throw new ApiError('SERVICE_UNAVAILABLE', 'The output cannot listen on 10.0.0.9.', { reason: 'listen_failed' })
-    }
-    const { events } = start([], { awaited: false, output: { open } })
-    await vi.advanceTimersByTimeAsync(5000)
+    const missing = new ApiError('SERVICE_UNAVAILABLE', 'The output cannot listen on 10.0.0.9.', { reason: 'listen_failed' })
+    const open = vi.fn<() => Promise<void>>().mockRejectedValueOnce(missing).mockRejectedValueOnce(missing).mockResolvedValue()
+    const { events } = await played(5000, [], { awaited: false, output: { open } })
     expect(events()).toEqual(['fault:output_unavailable', 'lost', 'fault:output_unavailable', 'lost', 'media'])
   })
 
-  it('× a caller in a long pause: the next attempt comes at once, and the start resolves when the source is there', async () => {
-    const { play, runs, pauses } = start(times(8, { fault: 'unreachable' }), { awaited: false })
-    await vi.advanceTimersByTimeAsync(70_000)
-    expect([runs.length, pauses().slice(-1)]).toEqual([8, [30_000]])
-    const started = play.started()
-    await vi.advanceTimersByTimeAsync(10)
-    await started
-    expect([runs.length, play.hadMedia]).toEqual([9, true])
-  })
-
-  it('× a caller while the source stays away: the delays begin with the first again, for as long as it waits', async () => {
-    const { play, pauses } = start(times(8, { fault: 'unreachable' }), { awaited: false })
-    await vi.advanceTimersByTimeAsync(20_000)
+  it.each([
+    ['the next attempt comes at once', 70_000, []],
+    ['the delays begin with the first again', 20_000, [500, 1000]],
+  ])('× a caller in a long pause: %s, and the start resolves when the source is there', async (_what, ms, delays) => {
+    const { play, pauses } = await played(ms, times(8, AWAY), BACKGROUND)
     const before = pauses().length
     const started = play.started()
     await vi.advanceTimersByTimeAsync(4000)
     await started
-    expect(pauses().slice(before)).toEqual([500, 1000])
+    expect(pauses().slice(before)).toEqual(delays)
   })
 
   it.each<[FaultReason, string]>([
     ['not_found', 'ENGINE_ERROR'],
     ['port_in_use', 'SERVICE_UNAVAILABLE'],
   ])('× %s while a caller waits: the caller gets %s at once, and attempts go on', async (fault, code) => {
-    const { play, events } = start(times(3, { fault }), { awaited: false })
-    await vi.advanceTimersByTimeAsync(100)
-    const outcome = expect(play.started()).rejects.toMatchObject({ code, details: { reason: fault } })
-    await vi.advanceTimersByTimeAsync(100)
-    await outcome
+    const { play, events } = await played(100, times(3, { fault }), BACKGROUND)
+    expect(await failure(play)).toMatchObject({ code, details: { reason: fault } })
     await vi.advanceTimersByTimeAsync(5000)
     expect(events().at(-1)).toBe('media')
   })

@@ -1,17 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import type { AccessUnit } from '../../../../engine/rtp/access-unit.ts'
-import { parseRtpCaps } from '../../../../engine/rtp/caps.ts'
-import { fragmenterOf, MAX_CUT_BYTES, MAX_PASSED_BYTES } from '../../../../engine/rtp/fragment.ts'
+import { fragmenterOf, MAX_CUT_BYTES, MAX_PASSED_BYTES, numbered } from '../../../../engine/rtp/fragment.ts'
 import { payloadOf, sequenceOf } from '../../../../engine/rtp/packet/packet.ts'
-import { RtpStream } from '../../../../engine/rtp/stream.ts'
-import { framedPackets, H264_CAPS, rtpPacket } from '../../../helpers/rtsp/packets.ts'
+import { SequenceNumbers } from '../../../../engine/rtp/sequence-numbers.ts'
+import { rtpPacket } from '../../../helpers/rtsp/packets.ts'
 import { Random } from '../../../helpers/rtsp/random-bytes.ts'
 
 /** Header bytes of a NAL unit, and of the packets that carry it whole or in fragments. */
 const CODECS = {
-  H264: { nal: [0x65], indicator: [0x7c], type: 5, aggregate: [0x18], headerBytes: 1 },
+  H264: { nal: [0x65], indicator: [0x7c], type: 5, aggregate: [0x18] },
   // IDR_W_RADL (19) of layer 33, temporal id 1.
-  H265: { nal: [0x27, 0x09], indicator: [0x63, 0x09], type: 19, aggregate: [0x60, 0x01], headerBytes: 2 },
+  H265: { nal: [0x27, 0x09], indicator: [0x63, 0x09], type: 19, aggregate: [0x60, 0x01] },
 } as const
 
 type Codec = keyof typeof CODECS
@@ -19,10 +17,8 @@ type Codec = keyof typeof CODECS
 const BYTES = Buffer.from(new Random(1).bytes(100_000))
 const body = (bytes: number): Buffer => BYTES.subarray(0, bytes)
 
-const fragment = (codec: Codec, payload: Buffer, marker = true) => {
-  const packet = rtpPacket({ sequence: 7, timestamp: 9000, marker, payload })
-  return cut(codec, packet)
-}
+const packetOf = (header: readonly number[], data: Buffer, { sequence = 7, marker = true } = {}): Buffer =>
+  rtpPacket({ sequence, timestamp: 9000, marker, payload: Buffer.concat([Buffer.from(header), data]) })
 
 const cut = (encodingName: string, ...packets: readonly Buffer[]): readonly Buffer[] => {
   const payloads = packets.map((packet) => payloadOf(packet) ?? expect.fail('not RTP'))
@@ -38,42 +34,42 @@ const cut = (encodingName: string, ...packets: readonly Buffer[]): readonly Buff
 
 /** What a receiver makes of fragments (RFC 6184 section 5.8, RFC 7798 section 4.4.3). */
 const reassemble = (codec: Codec, packets: readonly Buffer[]) => {
-  const { headerBytes } = CODECS[codec]
-  return packets.map((packet) => {
-    const payload = packet.subarray(12)
-    const fu = payload[headerBytes] ?? 0
-    return {
-      indicator: [...payload.subarray(0, headerBytes)],
-      start: (fu & 0x80) !== 0,
-      end: (fu & 0x40) !== 0,
-      type: fu & 0x3f & (codec === 'H264' ? 0x1f : 0x3f),
-      marker: ((packet[1] ?? 0) & 0x80) !== 0,
-      data: payload.subarray(headerBytes + 1),
-    }
-  })
+  const at = 12 + CODECS[codec].indicator.length
+  return {
+    data: Buffer.concat(packets.map((packet) => packet.subarray(at + 1))),
+    parts: packets.map((packet) => {
+      const fu = packet[at] ?? 0
+      const marker = ((packet[1] ?? 0) & 0x80) !== 0
+      return { indicator: [...packet.subarray(12, at)], start: (fu & 0x80) !== 0, end: (fu & 0x40) !== 0, type: fu & 0x3f, marker }
+    }),
+  }
 }
 
 describe.each(['H264', 'H265'] as const)('packets of %s', (codec) => {
   const { nal, indicator, type, aggregate } = CODECS[codec]
+  /** The fragments of one NAL unit in `count` packets. */
+  const partsOf = (count: number, { start = true, end = true, marker = true } = {}) =>
+    Array.from({ length: count }, (_, at) => {
+      const last = at === count - 1
+      return { indicator, type, start: start && at === 0, end: end && last, marker: marker && last }
+    })
+  const fragments = (bytes: number, packetBytes: number) => {
+    const size = packetBytes - 12 - indicator.length - 1
+    const count = Math.ceil(bytes / size)
+    return Array.from({ length: count }, (_, at) => {
+      const flags = (at === 0 ? 0x80 : 0) | (at === count - 1 ? 0x40 : 0)
+      const data = body(bytes).subarray(at * size, (at + 1) * size)
+      return packetOf([...indicator, flags | type], data, { sequence: 65_530 + at, marker: at === count - 1 })
+    })
+  }
 
-  it.each([1440, 2000, 2774, 40_000, 64_980])('with a NAL unit of %d bytes become fragments of at most 1400 bytes', (bytes) => {
-    const data = body(bytes)
-    const packets = fragment(codec, Buffer.concat([Buffer.from(nal), data]))
-    const parts = reassemble(codec, packets)
-    expect(Buffer.concat(parts.map((part) => part.data))).toEqual(data)
-    expect(Math.max(...packets.map(({ length }) => length))).toBeLessThanOrEqual(MAX_CUT_BYTES)
-    const sizes = packets.map(({ length }) => length)
-    expect(new Set(sizes.slice(0, -1)).size).toBe(1)
-    expect((sizes[0] ?? 0) - (sizes.at(-1) ?? 0)).toBeLessThan(sizes.length)
-    for (const [at, part] of parts.entries()) {
-      const last = at === parts.length - 1
-      expect(part).toMatchObject({ indicator, type, start: at === 0, end: last, marker: last })
-    }
-  })
-
-  it('that fit stay as they are', () => {
-    const payload = Buffer.concat([Buffer.from(nal), body(MAX_PASSED_BYTES - 12 - nal.length)])
-    expect(fragment(codec, payload).map((packet) => packet.subarray(12))).toEqual([payload])
+  it.each([1440, 2774, 64_980])('with a NAL unit of %d bytes become even fragments of at most 1400 bytes', (bytes) => {
+    const packets = cut(codec, packetOf(nal, body(bytes)))
+    expect(reassemble(codec, packets)).toEqual({ data: body(bytes), parts: partsOf(packets.length) })
+    const [largest = 0, ...sizes] = packets.map(({ length }) => length)
+    const last = sizes.pop() ?? 0
+    expect(new Set([largest, ...sizes])).toEqual(new Set([largest]))
+    expect([largest <= MAX_CUT_BYTES, largest - last < packets.length]).toEqual([true, true])
   })
 
   it.each([
@@ -81,139 +77,93 @@ describe.each(['H264', 'H265'] as const)('packets of %s', (codec) => {
     ['a middle', 0],
     ['the last', 0x40],
   ])('that are %s fragment are fragmented further', (_which, flags) => {
-    const data = body(5000)
-    const parts = reassemble(codec, fragment(codec, Buffer.concat([Buffer.from([...indicator, flags | type]), data]), false))
-    expect(Buffer.concat(parts.map((part) => part.data))).toEqual(data)
-    expect(parts.every((part) => part.type === type && !part.marker)).toBe(true)
-    expect(parts.map(({ start }) => start)).toEqual(parts.map((_, at) => at === 0 && flags === 0x80))
-    expect(parts.map(({ end }) => end)).toEqual(parts.map((_, at) => at === parts.length - 1 && flags === 0x40))
+    const packets = cut(codec, packetOf([...indicator, flags | type], body(5000), { marker: false }))
+    const parts = partsOf(4, { start: flags === 0x80, end: flags === 0x40, marker: false })
+    expect(reassemble(codec, packets)).toEqual({ data: body(5000), parts })
   })
 
-  it('that aggregate NAL units stay as they are', () => {
-    const payload = Buffer.concat([Buffer.from(aggregate), body(3000)])
-    expect(fragment(codec, payload).map((packet) => packet.subarray(12))).toEqual([payload])
+  it.each([
+    ['fit', packetOf(nal, body(MAX_PASSED_BYTES - 12 - nal.length))],
+    ['aggregate NAL units', packetOf(aggregate, body(3000))],
+  ])('that %s stay as they are', (_what, packet) => {
+    expect(cut(codec, packet)).toEqual([packet])
   })
-})
 
-it.each([0x00, 0x18, 0x1d, 0x1f])('a packet of H264 that is no NAL unit stays as it is: header %d', (header) => {
-  const payload = Buffer.concat([Buffer.of(header), body(3000)])
-  expect(fragment('H264', payload).map((packet) => packet.subarray(12))).toEqual([payload])
-})
-
-it('packets of another codec stay as they are', () => {
-  const packet = rtpPacket({ sequence: 1, timestamp: 1, payload: 'x'.repeat(9000) })
-  expect(cut('JPEG', packet)).toEqual([packet])
-})
-
-it.each([
-  ['H264', ''],
-  ['H264', '65'],
-  ['H264', '1c'],
-  ['H264', '1c85'],
-  ['H265', ''],
-  ['H265', '26'],
-  ['H265', '2601'],
-  ['H265', '62'],
-  ['H265', '6201'],
-  ['H265', '620193'],
-  ['SMPTE336M', ''],
-])('a packet that is large by its header extension stays as it is: %s %j', (codec, payload) => {
-  const extension = Buffer.concat([Buffer.from('bede0172', 'hex'), Buffer.alloc(4 * 370)])
-  const packet = rtpPacket({ sequence: 1, timestamp: 1, payload: Buffer.concat([extension, Buffer.from(payload, 'hex')]) })
-  packet[0] = 0x90
-  expect(packet.length).toBeGreaterThan(MAX_PASSED_BYTES)
-  expect(cut(codec, packet)).toEqual([packet])
-})
-
-describe.each(['H264', 'H265'] as const)('fragments of a NAL unit of %s as a source cut it', (codec) => {
-  const { indicator, type } = CODECS[codec]
-  const fragments = (bytes: number, size: number, sequence = 65_530) => {
-    const data = body(bytes)
-    const count = Math.ceil(bytes / size)
-    const packets = Array.from({ length: count }, (_, at) => {
-      const flags = (at === 0 ? 0x80 : 0) | (at === count - 1 ? 0x40 : 0)
-      const payload = Buffer.concat([Buffer.from([...indicator, flags | type]), data.subarray(at * size, (at + 1) * size)])
-      return rtpPacket({ sequence: (sequence + at) & 0xffff, timestamp: 9000, marker: at === count - 1, payload })
-    })
-    return { data, packets }
-  }
-  const sizeOf = (packetBytes: number) => packetBytes - 12 - indicator.length - 1
-
-  it.each([1200, 1388, 1412, 1452])('pass as they are in packets of %d bytes', (bytes) => {
-    const { packets } = fragments(20_000, sizeOf(bytes))
+  it('with fragments that fit pass as they are', () => {
+    const packets = fragments(20_000, MAX_PASSED_BYTES)
     expect(cut(codec, ...packets)).toEqual(packets)
   })
 
-  it.each([1453, 1460, 1500, 9000])('are cut evenly in packets of %d bytes, without a crumb after each', (bytes) => {
-    const { data, packets } = fragments(100_000, sizeOf(bytes))
-    const recut = cut(codec, ...packets)
-    expect(Buffer.concat(reassemble(codec, recut).map((part) => part.data))).toEqual(data)
-    expect(reassemble(codec, recut).map(({ start, end, marker }) => [start, end, marker])).toEqual(
-      recut.map((_, at) => [at === 0, at === recut.length - 1, at === recut.length - 1]),
-    )
-    expect(recut).toHaveLength(Math.ceil(100_000 / sizeOf(MAX_CUT_BYTES)))
-    expect(Math.max(...recut.map(({ length }) => length)) - Math.min(...recut.map(({ length }) => length))).toBeLessThan(recut.length)
+  it.each([1453, 1500, 9000])('with fragments in packets of %d bytes are cut evenly, without a crumb after each', (bytes) => {
+    const recut = cut(codec, ...fragments(100_000, bytes))
+    const count = Math.ceil(100_000 / (MAX_CUT_BYTES - 12 - indicator.length - 1))
+    expect(reassemble(codec, recut)).toEqual({ data: body(100_000), parts: partsOf(count) })
+    const sizes = recut.map(({ length }) => length)
+    expect(Math.max(...sizes) - Math.min(...sizes)).toBeLessThan(count)
   })
 
-  it('are put together up to a loss and after it, so that the loss stays between them', () => {
-    const { data, packets } = fragments(20 * 1440, 1440)
-    const recut = cut(codec, ...packets.filter((_, at) => at !== 7))
-    const parts = reassemble(codec, recut)
-    expect(Buffer.concat(parts.map((part) => part.data))).toEqual(Buffer.concat([data.subarray(0, 7 * 1440), data.subarray(8 * 1440)]))
-    expect(parts.filter(({ start }) => start)).toHaveLength(1)
-    expect(parts.filter(({ end }) => end)).toHaveLength(1)
-    expect(Math.min(...parts.map((part) => part.data.length))).toBeGreaterThan(1000)
+  it('with fragments are put together up to a loss and after it, so that the loss stays between them', () => {
+    const packets = fragments(28_000, 1500)
+    const [before, after] = [packets.slice(0, 7), packets.slice(8)]
+    expect(cut(codec, ...before, ...after)).toEqual([...cut(codec, ...before), ...cut(codec, ...after)])
+    expect(reassemble(codec, cut(codec, ...before)).parts).toEqual(partsOf(8, { end: false, marker: false }))
   })
 })
 
-describe('a stream that fragments', () => {
-  const setUp = (fragmenting: boolean) => {
-    const stream = new RtpStream()
-    const units: AccessUnit[] = []
-    stream.onUnit((unit) => units.push(unit))
-    const caps = parseRtpCaps(H264_CAPS)
-    if (caps === undefined) throw new Error('no caps')
-    stream.begin({ fragmenting })
-    stream.setCaps(caps)
-    const send = (...packets: readonly { readonly sequence: number; readonly bytes: number }[]) => {
-      for (const { sequence, bytes } of packets) {
-        const payload = Buffer.concat([Buffer.from([0x65]), body(bytes)])
-        stream.ingest(framedPackets(rtpPacket({ sequence, timestamp: sequence * 3000, payload })))
-      }
-      return units.flatMap((unit) => unit.packets().map((packet) => packet.readUInt16BE(2)))
-    }
-    return { units, send }
+it.each([
+  ['H264', '00'],
+  ['H264', '18'],
+  ['H264', '1d'],
+  ['H264', '1f'],
+  ['JPEG', ''],
+])('a packet of %s that is no NAL unit stays as it is: header %s', (codec, header) => {
+  const packet = packetOf([...Buffer.from(header, 'hex')], body(3000))
+  expect(cut(codec, packet)).toEqual([packet])
+})
+
+it.each([
+  ['H264', ['', '65', '1c', '1c85']],
+  ['H265', ['', '26', '2601', '62', '6201', '620193']],
+  ['SMPTE336M', ['']],
+])('packets of %s that are large by their header extension stay as they are', (codec, payloads) => {
+  for (const payload of payloads) {
+    const packet = packetOf([...Buffer.from('bede0172', 'hex')], Buffer.concat([Buffer.alloc(4 * 370), Buffer.from(payload, 'hex')]))
+    packet[0] = 0x90
+    expect(cut(codec, packet), payload).toEqual([packet])
   }
-  const stepsOf = (sequences: readonly number[]) => sequences.slice(1).map((sequence, at) => (sequence - (sequences[at] ?? 0)) & 0xffff)
-
-  it('numbers its packets without a gap, also over the wrap of the number', () => {
-    const { send, units } = setUp(true)
-    const sequences = send(
-      ...Array.from({ length: 3000 }, (_, at) => ({ sequence: (65_000 + at) & 0xffff, bytes: at % 3 === 0 ? 40_000 : 100 })),
-    )
-    expect(units).toHaveLength(3000)
-    expect(sequences.length).toBeGreaterThan(30_000)
-    expect(new Set(stepsOf(sequences))).toEqual(new Set([1]))
-  })
-
-  it('keeps the loss of packets visible', () => {
-    const sequences = setUp(true).send({ sequence: 10, bytes: 3000 }, { sequence: 13, bytes: 3000 })
-    expect(stepsOf(sequences)).toEqual([1, 1, 3, 1, 1])
-  })
-
-  it('leaves packets as they are unless it is asked to', () => {
-    expect(setUp(false).send({ sequence: 10, bytes: 40_000 })).toHaveLength(1)
-  })
 })
 
 it('KLV is split anywhere, with the marker on the last packet (RFC 6597 section 4.2)', () => {
-  const data = body(3000)
-  const packet = rtpPacket({ sequence: 7, timestamp: 9000, marker: true, payload: data })
-  const packets = cut('SMPTE336M', packet)
-  expect(packets.map((part) => [part.length, (part[1] ?? 0) >= 0x80])).toEqual([
+  const packets = cut('SMPTE336M', packetOf([], body(3000)))
+  expect(packets.map((packet) => [packet.length, (packet[1] ?? 0) >= 0x80])).toEqual([
     [1012, false],
     [1012, false],
     [1012, true],
   ])
-  expect(Buffer.concat(packets.map((part) => part.subarray(12)))).toEqual(data)
+  expect(Buffer.concat(packets.map((packet) => packet.subarray(12)))).toEqual(body(3000))
+})
+
+describe('the numbers of the packets of one unit after the other', () => {
+  /** The differences of the numbers that readers see; each packet is a unit. */
+  const steps = (units: readonly (readonly [sequence: number, bytes: number])[], fragment = fragmenterOf('H264')) => {
+    const series = new SequenceNumbers()
+    const sequences = units.flatMap(
+      ([sequence, bytes]) => numbered([packetOf([0x65], body(bytes), { sequence })], [sequence & 0xffff], series, fragment).sequences,
+    )
+    return sequences.slice(1).map((sequence, at) => (sequence - (sequences[at] ?? 0)) & 0xffff)
+  }
+
+  it('have no gap, also over the wrap of the number', () => {
+    const all = steps(Array.from({ length: 3000 }, (_, at) => [65_000 + at, at % 3 === 0 ? 40_000 : 100] as const))
+    expect([all.length, new Set(all)]).toEqual([1000 * 29 + 2000 - 1, new Set([1])])
+  })
+
+  it('show the loss of packets', () => {
+    const lossy = [
+      [10, 3000],
+      [13, 3000],
+    ] as const
+    expect(steps(lossy)).toEqual([1, 1, 3, 1, 1])
+    expect(steps(lossy, fragmenterOf(''))).toEqual([3])
+  })
 })

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { AccessUnit } from '../../../../engine/rtp/access-unit.ts'
 import { parseRtpCaps } from '../../../../engine/rtp/caps.ts'
 import { Rfc4571Reader } from '../../../../engine/rtp/packet/rfc4571.ts'
@@ -22,18 +22,15 @@ const setUp = (options: NonNullable<ConstructorParameters<typeof RtpStream>[0]> 
     if (caps) stream.setCaps(caps)
   }
   begin()
-  /** One frame per packet; the clock moves with the frames. */
-  const frames = (count: number, from: { sequence: number; timestamp: number }, key = 0) => {
+  const send = (...packets: readonly Parameters<typeof rtpPacket>[0][]) => stream.ingest(framedPackets(...packets.map(rtpPacket)))
+  /** One frame per packet, the first a key frame; the clock moves with the frames. */
+  const frames = (count: number, from: { sequence: number; timestamp: number }) => {
     for (let at = 0; at < count; at += 1) {
-      stream.ingest(
-        framedPackets(
-          rtpPacket({ sequence: from.sequence + at, timestamp: from.timestamp + at * FRAME, payload: at === key ? IDR : SLICE }),
-        ),
-      )
+      send({ sequence: from.sequence + at, timestamp: from.timestamp + at * FRAME, payload: at === 0 ? IDR : SLICE })
       clock.ms += 1000 / 30
     }
   }
-  return { stream, units, clock, begin, frames, caps }
+  return { stream, units, clock, begin, send, frames, caps }
 }
 
 const sequences = (units: readonly AccessUnit[]) => units.flatMap((unit) => unit.packets().map((packet) => packet.readUInt16BE(2)))
@@ -43,12 +40,8 @@ const steps = (units: readonly AccessUnit[]) => units.slice(1).map((unit, at) =>
 
 describe('the RFC 4571 reader', () => {
   it('finds the same packets however the bytes are split', () => {
-    const packets = [
-      rtpPacket({ sequence: 1, timestamp: 1 }),
-      rtpPacket({ sequence: 2, timestamp: 1, payload: 'x'.repeat(3000) }),
-      rtpPacket({ sequence: 3, timestamp: 2 }),
-    ]
-    const bytes = Buffer.concat([framedPackets(...packets), Buffer.from([0, 0]), framedPackets(...packets)])
+    const once = [1, 2, 3].map((sequence) => rtpPacket({ sequence, timestamp: 1, payload: 'x'.repeat(sequence === 2 ? 3000 : 2) }))
+    const bytes = Buffer.concat([framedPackets(...once), Buffer.from([0, 0]), framedPackets(...once)])
     const read = (pieces: readonly Buffer[]) => {
       const found: Buffer[] = []
       const reader = new Rfc4571Reader()
@@ -57,9 +50,9 @@ describe('the RFC 4571 reader', () => {
     }
     const splits = Array.from({ length: bytes.length }, (_, at) => [bytes.subarray(0, at), bytes.subarray(at)])
     const random = Array.from({ length: rounds(20) }, (_, seed) => new Random(seed + 1).pieces(bytes, 700))
-    const wrong = [...splits, ...random].filter((pieces) => !Buffer.concat(read(pieces)).equals(Buffer.concat([...packets, ...packets])))
-    expect(wrong.map((pieces) => pieces.map(({ length }) => length))).toEqual([])
-    expect(read([bytes])).toEqual([...packets, ...packets])
+    const expected = Buffer.concat([...once, ...once])
+    expect([...splits, ...random].filter((pieces) => !Buffer.concat(read(pieces)).equals(expected))).toEqual([])
+    expect(read([bytes])).toEqual([...once, ...once])
   })
 })
 
@@ -70,6 +63,7 @@ describe('sequence numbers', () => {
     ['go on after a child whose last packet came late', [5, 7, 6, 'child', 900], [0, 2, 1, 3]],
     ['of a source that begins anew', [5, 6, 40_000, 40_001], [0, 1, 2, 3]],
     ['over the wrap', [65_535, 0, 1], [0, 1, 2]],
+    ['after a loss', [100, 101, 105], [0, 1, 5]],
     ['of packets that follow one that was split', [5, '+2', 6], [0, 3]],
     ['go on after a child whose last packet was split', [5, '+2', 'child', 900], [0, 3]],
   ])('%s', (_what, steps, expected) => {
@@ -98,63 +92,37 @@ describe('an RTP stream', () => {
   })
 
   it('gathers packets into access units by marker and by timestamp', () => {
-    const { stream, units } = setUp()
-    stream.ingest(
-      framedPackets(
-        rtpPacket({ sequence: 10, timestamp: 0, marker: false, payload: IDR }),
-        rtpPacket({ sequence: 11, timestamp: 0 }),
-        rtpPacket({ sequence: 12, timestamp: FRAME, marker: false }),
-        rtpPacket({ sequence: 13, timestamp: 2 * FRAME }),
-      ),
+    const { units, send } = setUp()
+    send(
+      { sequence: 10, timestamp: 0, marker: false, payload: IDR },
+      { sequence: 11, timestamp: 0 },
+      { sequence: 12, timestamp: FRAME, marker: false },
+      { sequence: 13, timestamp: 2 * FRAME },
     )
-    expect(units.map((unit) => [unit.packetCount, unit.key])).toEqual([
-      [2, true],
-      [1, false],
-      [1, false],
+    expect(units).toMatchObject([
+      { packetCount: 2, key: true },
+      { packetCount: 1, key: false },
+      { packetCount: 1, key: false },
     ])
-    expect(isContinuous(sequences(units))).toBe(true)
-    expect(steps(units)).toEqual([FRAME, FRAME])
+    expect([isContinuous(sequences(units)), steps(units)]).toEqual([true, [FRAME, FRAME]])
   })
 
-  it('closes a unit without a marker before the next one arrives', async () => {
-    const { stream, units } = setUp({ now: () => performance.now() })
-    const closed = new Promise<void>((resolve) => stream.onUnit(() => resolve()))
-    stream.ingest(framedPackets(rtpPacket({ sequence: 1, timestamp: 5, marker: false, payload: IDR })))
-    expect(units).toHaveLength(0)
-    await closed
-    expect(units).toHaveLength(1)
-  })
-
-  it('isolates a listener that throws, also on a unit that a timer closes, and reports it once', async () => {
-    const uncaught: unknown[] = []
-    const onUncaught = (error: unknown) => uncaught.push(error)
+  it('isolates listeners that throw, also on a unit that a timer closes, and reports each once', async () => {
+    const onUncaught = vi.fn()
     process.prependListener('uncaughtException', onUncaught)
+    onTestFinished(() => void process.off('uncaughtException', onUncaught))
     const reported: unknown[] = []
-    const { stream, units } = setUp({ now: () => performance.now(), onListenerError: (error) => reported.push(error) })
-    const later: AccessUnit[] = []
-    const failure = new Error('The listener failed')
-    stream.onUnit(() => {
-      throw failure
-    })
-    const closed = new Promise<void>((resolve) => stream.onUnit((unit) => later.push(unit) === 2 && resolve()))
-    stream.ingest(framedPackets(rtpPacket({ sequence: 1, timestamp: 5, payload: IDR })))
-    stream.ingest(framedPackets(rtpPacket({ sequence: 2, timestamp: 6, marker: false })))
-    await closed
-    process.off('uncaughtException', onUncaught)
-    expect([units.length, later.length, uncaught, reported]).toEqual([2, 2, [], [failure]])
-  })
-
-  it('isolates a listener of caps that throws', () => {
-    const reported: unknown[] = []
-    const { stream, begin, frames, units } = setUp({ onListenerError: (error) => reported.push(error) })
-    const seen: unknown[] = []
-    stream.onCaps(() => {
-      throw new Error('The listener failed')
-    })
-    stream.onCaps((caps) => seen.push(caps))
+    const { stream, units, begin, send } = setUp({ now: () => performance.now(), onListenerError: (error) => reported.push(error) })
+    const failing = (name: string) => () => {
+      throw name
+    }
+    stream.onCaps(failing('caps'))
+    stream.onUnit(failing('unit'))
+    const closed = new Promise<void>((resolve) => stream.onUnit(() => units.length === 2 && resolve()))
     begin()
-    frames(1, { sequence: 1, timestamp: 0 })
-    expect([reported.length, seen.length, units.length]).toEqual([1, 1, 1])
+    send({ sequence: 1, timestamp: 5, payload: IDR }, { sequence: 2, timestamp: 6, marker: false })
+    await closed
+    expect([reported, onUncaught.mock.calls]).toEqual([['caps', 'unit'], []])
   })
 
   it('frames a unit once per channel, and rewrites SSRC, payload type and sequence number', () => {
@@ -177,10 +145,8 @@ describe('an RTP stream', () => {
     begin()
     frames(5, { sequence: 9, timestamp: 0 })
     expect(isContinuous(sequences(units))).toBe(true)
-    const [before, after] = [units[4], units[5]]
-    const passedMs = 700 + 1000 / 30
-    expect(steps(units)[4]).toBe(Math.round(passedMs * 90))
-    expect(before?.packets()[0]?.readUInt32BE(8)).toBe(after?.packets()[0]?.readUInt32BE(8))
+    expect(steps(units)[4]).toBe(Math.round((700 + 1000 / 30) * 90))
+    expect(new Set(units.map((unit) => unit.packets()[0]?.readUInt32BE(8))).size).toBe(1)
   })
 
   it.each([
@@ -199,15 +165,6 @@ describe('an RTP stream', () => {
     expect(Math.min(...steps(units))).toBeGreaterThan(0)
   })
 
-  it('shows a loss as a gap, and continues without one after the source restarts its sequence numbers', () => {
-    const { units, frames } = setUp()
-    frames(2, { sequence: 100, timestamp: 0 })
-    frames(1, { sequence: 105, timestamp: 5 * FRAME })
-    frames(1, { sequence: 40_000, timestamp: 6 * FRAME })
-    const [, b = 0, c = 0, d = 0] = sequences(units)
-    expect([(c - b) & 0xffff, (d - c) & 0xffff]).toEqual([4, 1])
-  })
-
   it.each([5, 900_000_000 + 11 * 90_000])('continues when the source goes on with the timestamp %d', (timestamp) => {
     const { units, frames } = setUp()
     frames(3, { sequence: 0, timestamp: 900_000_000 })
@@ -224,29 +181,26 @@ describe('an RTP stream', () => {
     expect([units.length, stream.live]).toEqual([3, true])
   })
 
-  it('caches the GOP since the newest key frame, within its limits, for this run only', () => {
-    const { stream, frames, begin } = setUp({ gop: { units: 5 } })
+  it('caches the GOP since the newest key frame, for this run only', () => {
+    const { stream, frames, begin } = setUp()
     frames(4, { sequence: 0, timestamp: 0 })
     frames(3, { sequence: 4, timestamp: 4 * FRAME })
-    expect(stream.gop?.units.map((unit) => unit.key)).toEqual([true, false, false])
-    expect(stream.gop?.units.map((unit) => unit.packets()[0]?.length)).toEqual([14, 14, 14])
-    frames(3, { sequence: 7, timestamp: 7 * FRAME }, -1)
-    expect(stream.gop).toBeUndefined()
-    frames(2, { sequence: 10, timestamp: 10 * FRAME })
-    expect([stream.gop?.units.length, stream.live]).toEqual([2, true])
+    expect(stream.gop?.units.map((unit) => [unit.key, unit.packets()[0]?.length])).toEqual([
+      [true, 14],
+      [false, 14],
+      [false, 14],
+    ])
     begin()
     expect([stream.gop, stream.live]).toEqual([undefined, false])
   })
 
   it('treats every KLV unit as a key unit, however many packets it has', () => {
-    const { stream, units } = setUp({ caps: KLV_CAPS })
-    stream.ingest(
-      framedPackets(
-        rtpPacket({ sequence: 1, timestamp: 0, marker: false, payload: 'ab' }),
-        rtpPacket({ sequence: 2, timestamp: 0, payload: 'cd' }),
-      ),
+    const { stream, units, send } = setUp({ caps: KLV_CAPS })
+    send(
+      { sequence: 1, timestamp: 0, marker: false, payload: 'ab' },
+      { sequence: 2, timestamp: 0, payload: 'cd' },
+      { sequence: 3, timestamp: 90_000, payload: 'ef' },
     )
-    stream.ingest(framedPackets(rtpPacket({ sequence: 3, timestamp: 90_000, payload: 'ef' })))
     expect(units.map((unit) => [unit.key, unit.payload().toString()])).toEqual([
       [true, 'abcd'],
       [true, 'ef'],
@@ -259,9 +213,9 @@ describe('an RTP stream', () => {
     const video = setUp({ timeline })
     const klv = setUp({ timeline, caps: KLV_CAPS.replace('timestamp-offset=(uint)0', 'timestamp-offset=(uint)4294967000') })
     klv.clock.ms = 1300
-    klv.stream.ingest(framedPackets(rtpPacket({ sequence: 1, timestamp: 4_294_967_000 + 90_000 })))
+    klv.send({ sequence: 1, timestamp: 4_294_967_000 + 90_000 })
     video.clock.ms = 1340
-    video.stream.ingest(framedPackets(rtpPacket({ sequence: 1, timestamp: 90_000 + 1800, payload: IDR })))
+    video.send({ sequence: 1, timestamp: 90_000 + 1800, payload: IDR })
     expect((video.units[0]?.mediaMs ?? 0) - (klv.units[0]?.mediaMs ?? 0)).toBeCloseTo(20)
     // Sender reports of both streams agree on the moment.
     const lag = (stream: RtpStream, unit: AccessUnit | undefined) => (stream.timestampNow(2000) - (unit?.timestamp ?? 0)) | 0
@@ -273,10 +227,10 @@ describe('an RTP stream', () => {
     const video = setUp({ timeline })
     const klv = setUp({ timeline, caps: KLV_CAPS })
     video.clock.ms = 1300
-    video.stream.ingest(framedPackets(rtpPacket({ sequence: 1, timestamp: 27_000, payload: IDR })))
+    video.send({ sequence: 1, timestamp: 27_000, payload: IDR })
     for (const hours of [7, 14, 28, 61]) {
       klv.clock.ms = 1000 + hours * 3_600_000
-      klv.stream.ingest(framedPackets(rtpPacket({ sequence: hours, timestamp: hours * 3600 * 90_000 })))
+      klv.send({ sequence: hours, timestamp: hours * 3600 * 90_000 })
       expect(klv.units.at(-1)?.mediaMs, `${hours} hours`).toBeCloseTo(klv.clock.ms)
     }
     expect(video.units[0]?.timestamp).toBe(video.stream.timestampAt(1300))
@@ -304,52 +258,24 @@ describe('an RTP stream', () => {
     expect(() => stream.ingest(Buffer.alloc(100_000, 1))).toThrow(RtpFramingError)
   })
 
-  it('drops an access unit of more than 32 MiB whole, counts its packets as malformed, and goes on with the next', () => {
-    const { stream, units, frames } = setUp()
-    const chunk = (sequence: number, marker: boolean) =>
-      framedPackets(rtpPacket({ sequence, timestamp: 0, marker, payload: Buffer.concat([IDR, Buffer.alloc(65_000)]) }))
-    // 34 MB, 16,384 packets would be 1 GB.
-    for (let sequence = 0; sequence < 530; sequence += 1) stream.ingest(chunk(sequence, sequence === 529))
-    expect([units.length, stream.stats.malformedPackets, stream.live]).toEqual([0, 530, false])
-    frames(2, { sequence: 530, timestamp: FRAME })
-    expect([units.length, stream.stats.malformedPackets, stream.live]).toEqual([2, 530, true])
-  })
-
-  it('keeps an access unit of almost 32 MiB', () => {
-    const { stream, units } = setUp()
+  it.each([
+    ['almost 32 MiB is kept', 510, true, FRAME, [510, 1, 1], 0],
+    ['more is dropped whole', 530, true, FRAME, [1, 1], 530],
+    ['more is dropped up to the next timestamp when nothing marks its end', 600, false, FRAME, [1, 1], 600],
+    ['more is dropped up to its marker when all units have the same timestamp', 520, false, 0, [1], 521],
+  ])('an access unit of %s', (_what, count, marker, next, packets, malformedPackets) => {
+    const { stream, units, send } = setUp()
     const payload = Buffer.concat([IDR, Buffer.alloc(65_000)])
-    for (let sequence = 0; sequence < 510; sequence += 1) {
-      stream.ingest(framedPackets(rtpPacket({ sequence, timestamp: 0, marker: sequence === 509, payload })))
-    }
-    expect(units.map((unit) => unit.packetCount)).toEqual([510])
-  })
-
-  it('goes on after a unit that was too large and had no marker', () => {
-    const { stream, frames, units } = setUp()
-    const payload = Buffer.alloc(65_000)
-    for (let sequence = 0; sequence < 600; sequence += 1) {
-      stream.ingest(framedPackets(rtpPacket({ sequence, timestamp: 0, marker: false, payload })))
-    }
-    frames(1, { sequence: 600, timestamp: FRAME })
-    expect([units.length, stream.stats.malformedPackets]).toEqual([1, 600])
-  })
-
-  it('goes on after a unit that was too large when all units have the same timestamp', () => {
-    const { stream, units } = setUp()
-    const send = (sequence: number, marker: boolean, payload = SLICE): void =>
-      stream.ingest(framedPackets(rtpPacket({ sequence, timestamp: 0, marker, payload })))
-    for (let sequence = 0; sequence < 520; sequence += 1) send(sequence, false, Buffer.alloc(65_000))
-    send(520, true)
-    send(521, true)
-    expect([units.length, stream.stats.malformedPackets]).toEqual([1, 521])
+    for (let sequence = 1; sequence <= count; sequence += 1) send({ sequence, timestamp: 0, marker: marker && sequence === count, payload })
+    for (const at of [1, 2]) send({ sequence: count + at, timestamp: at * next })
+    expect([units.map(({ packetCount }) => packetCount), stream.stats.malformedPackets]).toEqual([packets, malformedPackets])
   })
 
   it('does not carry the key flag of an unfinished unit over to the next run', () => {
-    const { stream, units, begin } = setUp()
-    stream.ingest(framedPackets(rtpPacket({ sequence: 1, timestamp: 0, marker: false, payload: IDR })))
-    stream.end()
+    const { stream, units, begin, send } = setUp()
+    send({ sequence: 1, timestamp: 0, marker: false, payload: IDR })
     begin()
-    stream.ingest(framedPackets(rtpPacket({ sequence: 1, timestamp: 0, payload: SLICE })))
+    send({ sequence: 1, timestamp: 0 })
     expect([units.map((unit) => unit.key), stream.live]).toEqual([[false], false])
   })
 
