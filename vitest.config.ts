@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config'
-import LongestFirst from './test/helpers/process/longest-first.ts'
+import LongestFirst from './test/helpers/run/longest-first.ts'
 
 export default defineConfig({
   test: {
@@ -15,7 +15,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/unit/**/*.test.ts'],
-          globalSetup: ['test/helpers/process/prepare-unit.ts'],
+          globalSetup: ['test/helpers/run/prepare-unit.ts'],
           testTimeout: 30_000,
           isolate: false,
           sequence: { groupOrder: 0 },
@@ -28,7 +28,7 @@ export default defineConfig({
           // connect, would meet the fake timers of a unit test.
           name: 'api',
           include: ['test/api/**/*.test.ts'],
-          globalSetup: ['test/helpers/process/prepare-unit.ts'],
+          globalSetup: ['test/helpers/run/prepare-unit.ts'],
           testTimeout: 30_000,
           isolate: false,
           sequence: { groupOrder: 0 },
@@ -39,7 +39,7 @@ export default defineConfig({
         test: {
           name: 'processes',
           include: ['test/{engine,host,e2e}/**/*.test.ts'],
-          globalSetup: ['test/helpers/process/prepare-processes.ts'],
+          globalSetup: ['test/helpers/run/prepare-processes.ts'],
           // They wait for most of their time: with two at once, more than half of two cores is idle.
           maxWorkers: 3,
           testTimeout: 60_000,

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RtpStream } from '../../../engine/rtp/stream.ts'
 import { createPublisher, type Publication, type Publisher } from '../../../engine/rtsp/publisher/publisher.ts'
 import { freePort } from '../../helpers/ports.ts'
+import { rounds } from '../../helpers/random.ts'
 import { inOrder, readIndependently } from '../../helpers/rtsp/independent-client.ts'
 import { h264Media, type Media, silentLog, startMedia } from '../../helpers/rtsp/media.ts'
 import { Random } from '../../helpers/rtsp/random-bytes.ts'
@@ -137,7 +138,7 @@ describe('readers that come and go', () => {
     const random = new Random(7)
     const steady = [await openReader(`${base}/h264`), await openReader(`${base}/h264`, { transport: 'udp' })]
     const visit = async () => {
-      for (let visits = 0; visits < 4; visits += 1) {
+      for (let visits = 0; visits < rounds(4); visits += 1) {
         const reader = await openReader(`${base}/h264`, { transport: random.next() < 0.7 ? 'tcp' : 'udp' })
         // Some leave during the cached GOP, some after live media.
         const enough = 1 + random.integer(250)

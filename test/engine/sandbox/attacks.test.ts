@@ -8,7 +8,7 @@ import { ATTACKS } from '../../helpers/attacks/attacks.ts'
 import { createTargets, type Targets } from '../../helpers/attacks/targets.ts'
 import { tryAttack } from '../../helpers/attacks/try-attack.ts'
 
-/** One of each kind; `npm run bench attacks` tries all of them in four places. */
+/** One of each kind; `npm run test:long attacks` tries all of them in four places. */
 const ESSENTIAL = [
   'filesrc',
   'urisourcebin with octal escapes',

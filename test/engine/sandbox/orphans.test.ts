@@ -6,6 +6,7 @@ import { killAll, runToEnd, startChild } from '../../../engine/gst/child.ts'
 import { confineChildren } from '../../../engine/sandbox/confinement.ts'
 import { killLeftovers } from '../../../engine/sandbox/leftovers.ts'
 import { asleep, KILLS, killStarter, marked, markedSleep } from '../../helpers/process/ended-starts.ts'
+import { rounds } from '../../helpers/random.ts'
 import { until } from '../../helpers/until.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'orphans-test-'))
@@ -20,7 +21,7 @@ afterAll(async () => {
 })
 
 /** A start of a sandbox takes some 10 ms. */
-const MOMENTS_MS = Array.from({ length: 40 }, (_, index) => index / 2)
+const MOMENTS_MS = Array.from({ length: rounds(40) }, (_, index) => (index / 2) % 20)
 
 it.each(Object.entries(KILLS))('a program that is killed during its start leaves nothing behind: %s', async (_, kill) => {
   const argument = markedSleep()
@@ -32,7 +33,7 @@ it.each(Object.entries(KILLS))('a program that is killed during its start leaves
 
 it('what a killed process leaves is killed by the next one', async () => {
   const argument = markedSleep()
-  for (const moment of [0, 4, 8, 12, 16, 20]) await killStarter(folder, argument, moment)
+  for (let start = 0; start < rounds(6); start += 1) await killStarter(folder, argument, (start * 4) % 22)
   await killLeftovers()
   expect(marked(argument)).toEqual([])
 })

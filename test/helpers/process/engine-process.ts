@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { ENGINE_OPTIONS } from '../../../lib/engine/program-options.ts'
-import { givePluginList } from './plugin-list.ts'
+import { givePluginList } from '../run/plugin-list.ts'
 import { temporaryDataDir } from './temporary-data-dir.ts'
 
 const ENTRY = resolve(import.meta.dirname, '../../../dist/engine.js')

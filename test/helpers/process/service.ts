@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { portIsFree } from '../ports.ts'
-import { givePluginList } from './plugin-list.ts'
+import { givePluginList } from '../run/plugin-list.ts'
 
 const ENTRY = resolve(import.meta.dirname, '../../../dist/node.js')
 const NODE = process.execPath

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
-import { givePluginList } from '../process/plugin-list.ts'
 import { type Service, startService } from '../process/service.ts'
+import { givePluginList } from '../run/plugin-list.ts'
 
 /**
  * One service for all tests of a file, none of which may kill it. After each test its pipelines are deleted, and its settings are

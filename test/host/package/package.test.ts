@@ -8,9 +8,9 @@ import { dirname, join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { useChromium } from '../../helpers/browser/dashboard.ts'
 import { codeBlocks, links, readDocument, section, USER_DOCUMENTS } from '../../helpers/documents.ts'
-import { givePluginList } from '../../helpers/process/plugin-list.ts'
 import { type Service, startService } from '../../helpers/process/service.ts'
 import { temporaryDataDir } from '../../helpers/process/temporary-data-dir.ts'
+import { givePluginList } from '../../helpers/run/plugin-list.ts'
 import { createPipeline } from '../../helpers/service/pipelines.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../..')

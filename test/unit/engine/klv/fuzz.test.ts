@@ -8,6 +8,7 @@ import { flightItems, resealed } from '../../../fixtures/klv/local-set.ts'
 import { mutate, seededRandom } from '../../../fixtures/klv/random.ts'
 import { DYNAMIC_CONSTANT, DYNAMIC_ONLY } from '../../../fixtures/klv/st0902-packets.ts'
 import { DESCRIPTORS, TsMuxer } from '../../../fixtures/klv/ts-muxer.ts'
+import { rounds } from '../../../helpers/random.ts'
 
 const GOOD = [DYNAMIC_CONSTANT, DYNAMIC_ONLY, encodePacket(flightItems(3))] as const
 const arrival = { pipelineId: 'fuzz', receivedAt: 0, now: 1 }
@@ -16,7 +17,7 @@ describe('mutated packets', () => {
   it('are decoded or rejected without throwing, also with a corrected checksum', () => {
     const random = seededRandom(1)
     const seen = new Set<string>()
-    for (let i = 0; i < 30_000; i++) {
+    for (let i = 0; i < rounds(30_000); i++) {
       const bytes = mutate(GOOD[i % GOOD.length] ?? DYNAMIC_ONLY, random)
       const packet = decodePacket(i % 2 === 0 ? bytes : resealed(bytes))
       seen.add(typeof packet === 'string' ? packet : 'packet')
@@ -35,7 +36,7 @@ describe('mutated packets', () => {
     const random = seededRandom(2)
     const max = 8192
     const stream = new KlvStreamParser({ maxPacketBytes: max })
-    for (let i = 0; i < 10_000; i++) {
+    for (let i = 0; i < rounds(10_000); i++) {
       const bad = mutate(GOOD[i % GOOD.length] ?? DYNAMIC_ONLY, random)
       const cut = random(bad.length + 1)
       stream.push(bad.subarray(0, cut))
@@ -55,7 +56,7 @@ describe('a mutated transport stream', () => {
     const random = seededRandom(3)
     const reader = new KlvDemuxer()
     const klv = new KlvStreamParser()
-    for (let i = 0; i < 1500; i++) {
+    for (let i = 0; i < rounds(1500); i++) {
       const mux = new TsMuxer()
       const good = Uint8Array.of(
         ...mux.tables(kind === 'synchronous' ? 0x15 : 0x06, DESCRIPTORS[kind]),
