@@ -79,12 +79,6 @@ describe('players', () => {
     await expect(run('gst-launch-1.0', line.split(' '), { timeout: 20_000 })).resolves.toBeDefined()
   })
 
-  it('ffprobe reports codec, size and frame rate', async () => {
-    const args = ['-v', 'error', '-rtsp_transport', 'tcp', '-show_entries', 'stream=codec_name,width,height,r_frame_rate', '-of', 'csv=p=0']
-    const { stdout } = await run('ffprobe', [...args, `${base}/h264`], { timeout: 20_000 })
-    expect(stdout.trim()).toBe('h264,320,240,30/1')
-  })
-
   it('of an independent implementation play', async () => {
     const { format, sequences } = await readIndependently(`${base}/h264`, 100)
     expect(format).toBe('H264')
