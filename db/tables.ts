@@ -18,6 +18,7 @@ export const pipelines = sqliteTable('pipelines', {
   push: text({ mode: 'json' }).$type<readonly PushTarget[]>().notNull(),
   geolocation: text({ mode: 'json' }).$type<Geolocation>(),
   desired: text({ enum: PIPELINE_STATES }).notNull(),
+  stopped: integer({ mode: 'boolean' }).notNull(),
   screenshots: text({ mode: 'json' }).$type<ScreenshotSchedule>(),
   ephemeral: integer({ mode: 'boolean' }).notNull(),
   trigger_path: text(),

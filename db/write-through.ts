@@ -34,9 +34,9 @@ export const keepPipelinesInMemory = (stored: PipelineRepository): PipelineRepos
     setGeolocation: (id, geolocation, updated_at) =>
       write(id, { geolocation, updated_at }, stored.setGeolocation(id, geolocation, updated_at)),
     // Kept also when it cannot be written, so that pipelines can be played and stopped on a full disk.
-    setDesired: (id, desired) =>
-      write(id, { desired }, stored.setDesired(id, desired)).catch(async (error: unknown) => {
-        await amend(id, { desired })
+    setDesired: (id, desired, stopped = false) =>
+      write(id, { desired, stopped }, stored.setDesired(id, desired, stopped)).catch(async (error: unknown) => {
+        await amend(id, { desired, stopped })
         throw error
       }),
     setScreenshots: (id, screenshots) => write(id, { screenshots }, stored.setScreenshots(id, screenshots)),

@@ -14,7 +14,7 @@ import { type FindDeps, getPipeline, listPipelines } from '../lib/pipelines/find
 import { type PlayDeps, playPipeline, stopPipeline } from '../lib/pipelines/play.ts'
 import { etagOfRecord, serialize } from '../lib/pipelines/serialize.ts'
 import type { PipelineRepository } from '../lib/repositories/repositories.ts'
-import { pipelineFilterSchema, pipelinePatchSchema } from '../lib/schema/pipeline.ts'
+import { pipelineFilterSchema, pipelinePatchSchema, startQuerySchema } from '../lib/schema/pipeline.ts'
 import { validationSchema } from '../lib/schema/representation.ts'
 import { readJson } from './http/body.ts'
 import { ifMatchOf } from './http/etag.ts'
@@ -71,8 +71,9 @@ const creationRoutes = (deps: PipelineRouteDeps) => [
     operation: 'createPipeline',
     summary: 'Create a pipeline and, unless it is on-demand, start it',
     description:
-      'Answers after the first key frame, or at once if it is on-demand. A pipeline that does not start within start_timeout_seconds is not stored.',
+      'Answers after the first key frame, or at once if it is on-demand. A pipeline that does not start within start_timeout_seconds is not stored. start=background stores it at once, as ready, and goes on trying; what no attempt can mend fails also then.',
     status: 201,
+    query: startQuerySchema,
     errors: [
       'LICENSE_ERROR',
       'LICENSE_LIMIT_EXCEEDED',
@@ -85,8 +86,9 @@ const creationRoutes = (deps: PipelineRouteDeps) => [
     ],
     body: PIPELINE_BODY,
     answer: CREATED_ANSWER,
-    handle: async ({ request, context }) => {
-      const pipeline = await createPipeline(withBoundedChecks(deps, context), await readJson(request))
+    handle: async ({ request, context, url }) => {
+      const query = readQuery(url, ['start'])
+      const pipeline = await createPipeline(withBoundedChecks(deps, context), await readJson(request), query)
       return pipelineAnswer(pipeline, 201, { location: `${BASE}/${pipeline.id}` })
     },
   }),
@@ -186,8 +188,10 @@ const runRoutes = (deps: PipelineRouteDeps) => [
     path: `${BASE}/:id/play`,
     operation: 'playPipeline',
     summary: 'Start a pipeline',
-    description: 'Answers after the first key frame, or at once if it already plays.',
+    description:
+      'Answers after the first key frame, or at once if it already plays. start=background answers at once, and goes on trying. The pipeline starts with the service again, also after a stop before.',
     status: 200,
+    query: startQuerySchema,
     errors: [
       'LICENSE_ERROR',
       'LICENSE_LIMIT_EXCEEDED',
@@ -198,7 +202,7 @@ const runRoutes = (deps: PipelineRouteDeps) => [
       'PIPELINE_START_TIMEOUT',
     ],
     answer: PIPELINE_ANSWER,
-    handle: async (exchange) => pipelineAnswer(await playPipeline(deps, pipelineIdOf(exchange))),
+    handle: async (exchange) => pipelineAnswer(await playPipeline(deps, pipelineIdOf(exchange), readQuery(exchange.url, ['start']))),
   }),
   route({
     ...session,
@@ -206,7 +210,8 @@ const runRoutes = (deps: PipelineRouteDeps) => [
     path: `${BASE}/:id/stop`,
     operation: 'stopPipeline',
     summary: 'Stop a pipeline',
-    description: 'Also cancels a start. Answers when the process of the pipeline has ended.',
+    description:
+      'Also cancels a start. Answers when the process of the pipeline has ended. It stays stopped until it is played, also over restarts.',
     status: 200,
     errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
     answer: PIPELINE_ANSWER,

@@ -1,5 +1,6 @@
 import initial from './0001-initial.sql?raw' with { type: 'text' }
 import push from './0002-push.sql?raw' with { type: 'text' }
+import stopped from './0003-stopped.sql?raw' with { type: 'text' }
 
 export interface Migration {
   /** 1, 2, 3 … without a gap; the version of the database after it. */
@@ -12,4 +13,5 @@ export interface Migration {
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'initial', sql: initial },
   { version: 2, name: 'push', sql: push },
+  { version: 3, name: 'stopped', sql: stopped },
 ]

@@ -1,4 +1,5 @@
-import { type PipelineConfig, parseOutputUri } from '../../lib/schema/pipeline.ts'
+import type { PipelineConfig } from '../../lib/schema/pipeline.ts'
+import { parseOutputUri } from '../../lib/uri/output-address.ts'
 
 interface VideoUrlOptions {
   /** Address that outputs listen on when their uri names none. */

@@ -19,7 +19,7 @@ export const pipelineAnswers = (
   view: (id) => supervisor.view(id),
   put: (config, options) => supervisor.put(config, options),
   remove: (id, { force }) => supervisor.remove(id, force),
-  play: (id, { wait }) => supervisor.play(id, wait),
+  play: (id, options) => supervisor.play(id, options),
   stop: (id) => supervisor.stop(id),
   log: (id) => supervisor.log(id),
   events: () => (sink) => supervisor.subscribe(sink.push),

@@ -1,4 +1,5 @@
-import { type PipelineConfig, parseOutputUri } from '../../lib/schema/pipeline.ts'
+import type { PipelineConfig } from '../../lib/schema/pipeline.ts'
+import { parseOutputUri } from '../../lib/uri/output-address.ts'
 import { streamAddressOf } from '../../lib/uri/stream-address.ts'
 import { validationError } from '../../lib/validate.ts'
 import { isOwnAddress, isOwnHost } from './own-host.ts'

@@ -1,5 +1,6 @@
-import { type PipelineConfig, parseOutputUri } from '../../lib/schema/pipeline.ts'
+import type { PipelineConfig } from '../../lib/schema/pipeline.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
+import { parseOutputUri } from '../../lib/uri/output-address.ts'
 import { validationError } from '../../lib/validate.ts'
 import { Fault } from '../faults/fault.ts'
 import type { MountOptions, MountPoint, MountStats } from '../mount/mount-point.ts'

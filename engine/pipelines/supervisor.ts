@@ -5,14 +5,16 @@ import type { EngineMoment } from '../../lib/engine/moment.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { licensedCodecs, requireLicense } from '../../lib/license/license.ts'
 import type { LicenseState } from '../../lib/schema/license.ts'
-import { isAtRest, type PipelineConfig, type PipelineView, parseOutputUri } from '../../lib/schema/pipeline.ts'
+import { isAtRest, type PipelineConfig, type PipelineView } from '../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../lib/schema/settings.ts'
+import { parseOutputUri } from '../../lib/uri/output-address.ts'
 import { Fault, faultToApiError } from '../faults/fault.ts'
 import type { KlvCounts, KlvTap, Located } from '../klv/tap.ts'
 import type { LiveVideo } from '../live/live-video.ts'
 import { requireOtherReceivers, requireOwnAddress } from '../outputs/check-addresses.ts'
 import { findFreePort } from '../outputs/ports.ts'
 import { readerCredentials } from '../outputs/rtsp.ts'
+import { toFault } from '../play/start-fault.ts'
 import type { PipelineScreenshots } from '../screenshots/pipeline-screenshots.ts'
 import { type ActorDeps, PipelineActor } from './actor.ts'
 import { EngineEvents } from './events.ts'
@@ -27,6 +29,11 @@ interface SupervisorOptions extends Omit<ActorDeps, 'settings' | 'admitReaderSta
 interface Position extends Located {
   readonly id: string
   readonly output: PipelineConfig['output']
+}
+
+interface PlayOptions {
+  readonly wait: boolean
+  readonly check?: boolean | undefined
 }
 
 interface PutOptions {
@@ -116,9 +123,16 @@ export class Supervisor {
     this.#events.emit({ type: 'pipeline_removed', id })
   }
 
-  async play(id: string, wait: boolean): Promise<PipelineView> {
+  /** `check`: what no attempt can mend fails, also without `wait`. */
+  async play(id: string, { wait, check = false }: PlayOptions): Promise<PipelineView> {
     const actor = this.#find(id)
-    this.#options.planner.permit(actor.config)
+    const { planner, log } = this.#options
+    planner.permit(actor.config)
+    if (check && !wait && !actor.running) {
+      await planner.check(actor.config, this.#settings, { reuse: true }).catch((error: unknown) => {
+        throw faultToApiError(toFault(error, id, log))
+      })
+    }
     return actor.play({ wait })
   }
 

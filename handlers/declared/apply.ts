@@ -6,8 +6,8 @@ import { mapConcurrent } from './map-concurrent.ts'
 import type { Plan, Step } from './plan.ts'
 
 export interface ApplyOptions {
-  /** Starts a pipeline; by default `playPipeline`, which waits until it plays. */
-  readonly play?: ((id: string) => Promise<void>) | undefined
+  /** Whether a start is waited for; by default the service goes on trying. */
+  readonly wait?: boolean | undefined
   /** Called before each part of a step, such as `starting`. */
   readonly onAction?: ((id: string, action: string) => void) | undefined
   /** Called when a step is done or has failed. */
@@ -69,26 +69,30 @@ const stopIfRunning: RunStep = async (client, { id, isRunning }, { onAction, sig
   await client.stopPipeline({ id, signal })
 }
 
-const playIfDeclared: RunStep = async (client, { id, plays }, { play, onAction, signal }) => {
+const startOf = ({ wait = false }: ApplyOptions) => (wait ? 'wait' : 'background')
+
+const playIfDeclared: RunStep = async (client, { id, plays }, options) => {
   if (!plays) return
-  onAction?.(id, 'starting')
-  if (play === undefined) await client.playPipeline({ id, signal })
-  else await play(id)
+  options.onAction?.(id, 'starting')
+  await client.playPipeline({ id, start: startOf(options), signal: options.signal })
 }
 
 const RUN: Readonly<Record<Step['kind'], RunStep>> = {
   create: async (client, step, options) => {
-    const { body, plays } = step
-    const { onAction, play, signal } = options
+    const { id, body, plays } = step
+    const { onAction, signal } = options
     if (body === undefined) return
-    onAction?.(step.id, plays ? 'starting' : 'creating')
-    // A create starts a pipeline that is not on-demand, and stores nothing if the start fails.
-    if (body.on_demand === true || (plays && play === undefined)) await client.createPipeline({ body, signal })
+    onAction?.(id, plays ? 'starting' : 'creating')
+    const start = startOf(options)
+    if (body.on_demand === true || plays) await client.createPipeline({ body, start, signal })
     else {
+      // A create starts a pipeline that is not on-demand.
       await client.createPipeline({ body: { ...body, on_demand: true }, signal })
-      await client.replacePipeline({ id: step.id, body, signal })
+      await client.replacePipeline({ id, body, signal })
+      // It stays stopped when the service starts.
+      await client.stopPipeline({ id, signal })
     }
-    if (body.on_demand === true || play !== undefined) await playIfDeclared(client, step, options)
+    if (body.on_demand === true) await playIfDeclared(client, step, options)
   },
   change: async (client, step, options) => {
     const { id, body } = step

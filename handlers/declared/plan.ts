@@ -35,38 +35,44 @@ export interface Plan {
   readonly settings: SettingsStep | undefined
   readonly steps: readonly Step[]
   readonly unchanged: number
+  /** What is left out; empty unless `atStart`. */
+  readonly mistakes: readonly string[]
 }
 
 interface PlanOptions {
   /** Delete pipelines that are not declared, except those of triggers. */
   readonly prune: boolean
+  /** At the start of the service: what was stopped stays stopped unless its state is declared, and a mistake prevents nothing else. */
+  readonly atStart?: boolean | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 /**
  * The steps that make the service match the declaration. Changes nothing. Throws DeclarationError for a mask without stored
- * credentials, and for a pipeline of a trigger.
+ * credentials, and for a pipeline of a trigger, unless `atStart`.
  */
-export const makePlan = async (client: Client, declaration: Declaration, { prune, signal }: PlanOptions): Promise<Plan> => {
+export const makePlan = async (client: Client, declaration: Declaration, options: PlanOptions): Promise<Plan> => {
+  const { prune, atStart = false, signal } = options
   const [pipelines, settings] = await Promise.all([
     client.listPipelines({ signal }),
     declaration.settings === undefined ? undefined : client.getSettings({ signal }),
   ])
   const present = new Map(pipelines.map((pipeline) => [pipeline.id, pipeline]))
-  const mistakes = [
-    ...declaration.pipelines.flatMap((declared) => mistakesOf(declared, present.get(declared.id))),
-    ...settingsMistakes(declaration, settings),
-  ]
-  if (mistakes.length > 0) throw new DeclarationError(mistakes)
-  const steps = await mapConcurrent(declaration.pipelines, (declared) => stepOf(client, declared, present.get(declared.id), signal))
+  const inSettings = settingsMistakes(declaration, settings)
+  const inPipelines = new Map(declaration.pipelines.map((declared) => [declared, mistakesOf(declared, present.get(declared.id))]))
+  const mistakes = [...[...inPipelines.values()].flat(), ...inSettings]
+  if (mistakes.length > 0 && !atStart) throw new DeclarationError(mistakes)
+  const right = declaration.pipelines.filter((declared) => inPipelines.get(declared)?.length === 0)
+  const steps = await mapConcurrent(right, (declared) => stepOf(client, declared, present.get(declared.id), options))
   const needed = steps.filter((step) => step !== undefined)
   const kept = new Set(declaration.pipelines.map(({ id }) => id))
   const extra = prune ? pipelines.filter(({ id, ephemeral }) => !kept.has(id) && !ephemeral) : []
   return {
-    settings: settingsStep(declaration.settings, settings),
+    settings: inSettings.length > 0 ? undefined : settingsStep(declaration.settings, settings),
     // Deletions first: they free ports.
     steps: [...extra.map(deletion), ...needed],
     unchanged: steps.length - needed.length,
+    mistakes,
   }
 }
 
@@ -105,7 +111,7 @@ const stepOf = async (
   client: Client,
   declared: DeclaredPipeline,
   present: Pipeline | undefined,
-  signal: AbortSignal | undefined,
+  { atStart = false, signal }: PlanOptions,
 ): Promise<Step | undefined> => {
   const { id, config } = declared
   if (present === undefined) {
@@ -124,7 +130,9 @@ const stepOf = async (
   const wanted = kept(config, present)
   const changes = await changesOf(client, wanted, present, signal)
   const wasPlaying = present.runtime.desired === 'playing'
-  const plays = declared.state === undefined ? wasPlaying || !config.on_demand : declared.state === 'playing'
+  // The service itself has started all that is not on-demand and was not stopped.
+  const isStarted = !config.on_demand && (present.on_demand || !atStart)
+  const plays = declared.state === undefined ? wasPlaying || isStarted : declared.state === 'playing'
   const common = { id, declared, changes, isRunning: runs(present), plays }
   if (changes.length > 0)
     return { ...common, kind: 'change', body: bodyOf(wanted), locateOnly: changes.every(({ field }) => /^geolocation\b/.test(field)) }

@@ -4,13 +4,11 @@ import { ConfigurationError } from '../../lib/configuration/configuration.ts'
 import { whyUnreadable } from '../../lib/console/file-error.ts'
 import { messageOf } from '../../lib/errors.ts'
 import { pause } from '../../lib/pause.ts'
-import { startStored } from '../../lib/pipelines/reconcile.ts'
 import type { Log } from '../../lib/ports.ts'
-import type { AppDeps, FetchHandler } from '../app.ts'
+import type { FetchHandler } from '../app.ts'
 import { ApiError, type Client, createClient } from '../client/client.ts'
 import { applyPlan } from '../declared/apply.ts'
 import { type Declaration, readDeclaration } from '../declared/declaration.ts'
-import { DeclarationError } from '../declared/declaration-error.ts'
 import { makePlan } from '../declared/plan.ts'
 
 /** Reads the file of SVC_PIPELINES. Throws ConfigurationError with file, line and field of every mistake. */
@@ -32,7 +30,6 @@ const read = (file: string): string => {
 
 interface ApplyDeps {
   readonly app: FetchHandler
-  readonly deps: AppDeps
   readonly apiKey: string
   readonly log: Log
   readonly stopping: AbortSignal
@@ -57,13 +54,12 @@ export const applyDeclaredPipelines = async (declaration: Declaration, options: 
 }
 
 /** Answers whether there is nothing left to try again. */
-const attempt = async (client: Client, declaration: Declaration, { deps, log, stopping }: ApplyDeps): Promise<boolean> => {
+const attempt = async (client: Client, declaration: Declaration, { log, stopping }: ApplyDeps): Promise<boolean> => {
   try {
-    const plan = await makePlan(client, declaration, { prune: false, signal: stopping })
+    const plan = await makePlan(client, declaration, { prune: false, atStart: true, signal: stopping })
+    if (plan.mistakes.length > 0) log.error('declared_pipelines_failed', { mistakes: plan.mistakes })
     const { settingsChanged, done, failed } = await applyPlan(client, plan, declaration, {
       signal: stopping,
-      // As at every start of the service: the engine tries by itself until the source is there.
-      play: (id) => startStored(deps, id),
       onStep: ({ id }, fault) => {
         if (fault !== undefined) log.error('declared_pipeline_failed', { id, error: fault.message })
       },
@@ -71,14 +67,13 @@ const attempt = async (client: Client, declaration: Declaration, { deps, log, st
     log.info('declared_pipelines_applied', {
       applied: done.length,
       unchanged: plan.unchanged,
-      failed: failed.length,
+      failed: failed.length + plan.mistakes.length,
       settings_changed: settingsChanged,
     })
     return !failed.some(({ failure }) => isPassing(failure.error))
   } catch (error) {
     if (stopping.aborted) return true
-    const mistakes = error instanceof DeclarationError ? { mistakes: error.mistakes } : { error: messageOf(error) }
-    log.error('declared_pipelines_failed', mistakes)
+    log.error('declared_pipelines_failed', { error: messageOf(error) })
     return !isPassing(error)
   }
 }

@@ -131,7 +131,7 @@ const createServiceOf = (configuration: Configuration, parts: Parts): Service =>
     await engine.connect({ log, ...engineHandlers(parts, { deps, source: ports.license, paths }) })
     // What the last service left behind is removed by then.
     paths.begin()
-    await declared?.apply({ app, deps, apiKey, log, stopping: signal })
+    await declared?.apply({ app, apiKey, log, stopping: signal })
   })
   const end = once(async (how: 'stop' | 'leave') => {
     prepareToStop()

@@ -11,7 +11,7 @@ import * as message from './messages.ts'
  * Grows with every change of the table below, or of a schema it names, that makes API and engine of different versions
  * misunderstand each other.
  */
-export const ENGINE_PROTOCOL = 5
+export const ENGINE_PROTOCOL = 6
 
 const QUICK_MS = 5000
 const QUICK = { kind: 'json', patienceMs: QUICK_MS, outage: 'repeat' } as const
@@ -108,11 +108,14 @@ export const PROTOCOL = {
       patienceMs: STOP_MS,
       outage: 'repeat',
     },
-    /** Answers after the first key frame, or fails with the fault. `wait: false` answers at once and retries in the background. */
+    /**
+     * Answers after the first key frame, or fails with the fault. `wait: false` answers at once and retries in the background; `check`:
+     * what no attempt can mend fails.
+     */
     play: {
       method: 'POST',
       path: '/pipelines/:id/play',
-      query: v.strictObject({ wait: flag }),
+      query: v.strictObject({ wait: flag, check: v.optional(v.boolean()) }),
       kind: 'json',
       answer: pipelineViewSchema,
       patienceMs: PLAY_MS,

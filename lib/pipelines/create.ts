@@ -5,7 +5,8 @@ import type { KeyedQueue } from '../keyed-queue.ts'
 import type { Licensing } from '../license/licensing.ts'
 import type { Clock, Log } from '../ports.ts'
 import type { PipelineRecord, PipelineRepository } from '../repositories/repositories.ts'
-import type { PipelineConfig } from '../schema/pipeline.ts'
+import { type PipelineConfig, startQuerySchema } from '../schema/pipeline.ts'
+import { validate } from '../validate.ts'
 import { checkDescription, parsePipeline } from './input.ts'
 import { type PipelineRepresentation, represent } from './representation.ts'
 import { restoreCredentials } from './restore-credentials.ts'
@@ -20,12 +21,20 @@ export interface CreateDeps {
   readonly log: Log
 }
 
-/** Starts a pipeline (unless it is on-demand), then stores it; a pipeline that does not start is not stored. */
-export const createPipeline = async (deps: CreateDeps, input: unknown): Promise<PipelineRepresentation> => {
+/**
+ * Starts a pipeline (unless it is on-demand), then stores it; a pipeline that does not start is not stored. With `start=background` it is
+ * stored at once, and the engine goes on trying.
+ */
+export const createPipeline = async (
+  deps: CreateDeps,
+  input: unknown,
+  query: Readonly<Record<string, unknown>>,
+): Promise<PipelineRepresentation> => {
+  const { start } = validate(startQuerySchema, query, 'query')
   const { config, geolocation } = parsePipeline(input)
   return deps.changes(config.id, async () => {
     if ((await deps.pipelines.find(config.id)) !== undefined) throw pipelineExists(config.id)
-    return addPipeline(deps, { config: restoreCredentials(config), geolocation, trigger_path: null })
+    return addPipeline(deps, { config: restoreCredentials(config), geolocation, trigger_path: null }, { wait: start === 'wait' })
   })
 }
 
@@ -33,6 +42,7 @@ export const createPipeline = async (deps: CreateDeps, input: unknown): Promise<
 export const addPipeline = async (
   deps: CreateDeps,
   { config, geolocation, trigger_path }: Pick<PipelineRecord, 'config' | 'geolocation' | 'trigger_path'>,
+  { wait }: { readonly wait: boolean },
 ): Promise<PipelineRepresentation> => {
   const { codecs } = await checkDescription(deps.engine, config)
   const slot = config.on_demand ? await deps.licensing.requireCodecs(codecs) : await deps.licensing.takeSlot(config, codecs)
@@ -40,11 +50,19 @@ export const addPipeline = async (
     const assigned = await deps.engine.put(config, { create: true })
     return await removeOnFailure(deps, config.id, async () => {
       const view = await registered(deps, assigned, () =>
-        config.on_demand ? deps.engine.view(config.id) : deps.engine.play(config.id, { wait: true }),
+        config.on_demand ? deps.engine.view(config.id) : deps.engine.play(config.id, { wait }),
       )
       const now = deps.clock.now()
       const desired = config.on_demand ? 'ready' : 'playing'
-      const record: PipelineRecord = { config: assigned, geolocation, desired, trigger_path, created_at: now, updated_at: now }
+      const record: PipelineRecord = {
+        config: assigned,
+        geolocation,
+        desired,
+        stopped: false,
+        trigger_path,
+        created_at: now,
+        updated_at: now,
+      }
       await insert(deps, record)
       return represent(record, view)
     })

@@ -4,7 +4,8 @@ import type { KeyedQueue } from '../keyed-queue.ts'
 import type { Licensing } from '../license/licensing.ts'
 import type { Log } from '../ports.ts'
 import type { PipelineRecord, PipelineRepository } from '../repositories/repositories.ts'
-import type { PipelineState } from '../schema/pipeline.ts'
+import { type PipelineState, startQuerySchema } from '../schema/pipeline.ts'
+import { validate } from '../validate.ts'
 import { findRecord } from './find.ts'
 import { type PipelineRepresentation, represent } from './representation.ts'
 
@@ -16,47 +17,77 @@ export interface PlayDeps {
   readonly log: Log
 }
 
-/** Starts a pipeline and answers after its first key frame; a pipeline that already plays is left as it is. */
-export const playPipeline = async (deps: PlayDeps, id: string): Promise<PipelineRepresentation> => {
-  const record = await findRecord(deps.pipelines, id)
-  const slot = await deps.licensing.takeSlot(record.config)
+/**
+ * Starts a pipeline and answers after its first key frame, or with `start=background` at once; a pipeline that already plays is left as it
+ * is.
+ */
+export const playPipeline = async (
+  deps: PlayDeps,
+  id: string,
+  query: Readonly<Record<string, unknown>>,
+): Promise<PipelineRepresentation> => {
+  const wait = validate(startQuerySchema, query, 'query').start === 'wait'
+  const { record, slot, played } = await inTurn(deps, id, () => beginPlay(deps, id, wait))
   try {
-    // Stored at once: an engine that is replaced right after its answer must continue to play.
-    const [view] = await Promise.all([registered(deps, id, () => deps.engine.play(id, { wait: true })), keepDesired(deps, id, 'playing')])
+    const view = await played
     return represent(await present(deps, record), view)
   } catch (error) {
-    await keepDesired(deps, id, record.desired)
+    const { stopped } = await present(deps, record).catch(() => record)
+    // A stop that came meanwhile lasts.
+    await keepDesired(deps, id, record.desired, record.stopped || stopped)
     throw error
   } finally {
     slot.release()
-    await storeDesired(deps, id)
+    await storeDesired(deps, id, { stop: false })
   }
 }
 
-/** Stops a pipeline, or cancels its start; answers when the child process has ended. */
-export const stopPipeline = async (deps: PlayDeps, id: string): Promise<PipelineRepresentation> => {
+/** The call of the engine has been sent when this resolves, but may not be answered. */
+const beginPlay = async (deps: PlayDeps, id: string, wait: boolean) => {
   const record = await findRecord(deps.pipelines, id)
-  // Stored first: an engine that is replaced meanwhile must not start it again.
-  await keepDesired(deps, id, 'ready')
+  const slot = await deps.licensing.takeSlot(record.config)
   try {
-    const view = await registered(deps, id, () => deps.engine.stop(id))
+    // Stored first: an engine that is replaced right after its answer must continue to play.
+    await keepDesired(deps, id, 'playing', false)
+  } catch (error) {
+    slot.release()
+    throw error
+  }
+  return { record, slot, played: registered(deps, id, () => deps.engine.play(id, { wait, check: !wait })) }
+}
+
+/** Stops a pipeline, or cancels its start; answers when the child process has ended. It stays stopped until it is played. */
+export const stopPipeline = async (deps: PlayDeps, id: string): Promise<PipelineRepresentation> => {
+  const { record, stopped } = await inTurn(deps, id, () => beginStop(deps, id))
+  try {
+    const view = await stopped
     // Periodic screenshots end with a stop; the next play does not start them again.
     if (record.screenshots) await deps.pipelines.setScreenshots(id, null).catch(notStored(deps, id))
     return represent(await present(deps, record), view)
   } catch (error) {
-    await keepDesired(deps, id, record.desired)
+    await keepDesired(deps, id, record.desired, record.stopped)
     throw error
   } finally {
-    await storeDesired(deps, id)
+    await storeDesired(deps, id, { stop: true })
   }
 }
+
+const beginStop = async (deps: PlayDeps, id: string) => {
+  const record = await findRecord(deps.pipelines, id)
+  // Stored first: an engine that is replaced meanwhile must not start it again.
+  await keepDesired(deps, id, 'ready', true)
+  return { record, stopped: registered(deps, id, () => deps.engine.stop(id)) }
+}
+
+/** Plays and stops of a pipeline reach the engine in the order in which they came, and are stored in that order. */
+const inTurn = <T>({ changes }: PlayDeps, id: string, run: () => Promise<T>): Promise<T> => changes(`${id} desired`, run)
 
 /**
  * Stores the requested state. A pipeline can be played and stopped even where that fails, as on a full disk: the repository keeps the
  * state in memory, and the next process takes it from the engine.
  */
-const keepDesired = async (deps: PlayDeps, id: string, desired: PipelineState): Promise<void> => {
-  await deps.pipelines.setDesired(id, desired).catch(notStored(deps, id))
+const keepDesired = async (deps: PlayDeps, id: string, desired: PipelineState, stopped: boolean): Promise<void> => {
+  await deps.pipelines.setDesired(id, desired, stopped).catch(notStored(deps, id))
 }
 
 const notStored =
@@ -70,13 +101,14 @@ const present = async ({ pipelines }: PlayDeps, record: PipelineRecord): Promise
 
 /**
  * Stores the state that was last requested from the engine. Concurrent plays and stops store one after the other, each what the engine
- * reports then, so the last write is right. Keeps the stored state while the engine is unavailable.
+ * reports then, so the last write is right. Keeps the stored state while the engine is unavailable. `stop`: after a stop command.
  */
-const storeDesired = async (deps: PlayDeps, id: string): Promise<void> => {
+const storeDesired = async (deps: PlayDeps, id: string, { stop }: { readonly stop: boolean }): Promise<void> => {
   try {
-    await deps.changes(`${id} desired`, async () => {
+    await inTurn(deps, id, async () => {
       const { runtime } = await deps.engine.view(id)
-      await deps.pipelines.setDesired(id, runtime.desired)
+      const isReady = runtime.desired === 'ready'
+      await deps.pipelines.setDesired(id, runtime.desired, isReady && (stop || ((await deps.pipelines.find(id))?.stopped ?? false)))
     })
   } catch (cause) {
     if (!hasCode(cause, 'NOT_FOUND')) notStored(deps, id)(cause)

@@ -6,7 +6,6 @@ import type { Log } from '../ports.ts'
 import type { PipelineRecord, PipelineRepository, SettingsRepository } from '../repositories/repositories.ts'
 import type { PipelineView } from '../schema/pipeline.ts'
 import { readSettings, refusedFields } from '../settings/settings.ts'
-import { findRecord } from './find.ts'
 
 /**
  * Why engine and database are reconciled. service_start: both have just started. engine_restarted: the engine ended while the API ran.
@@ -91,7 +90,9 @@ const settle = async (deps: ReconcileDeps, when: Occasion, id: string, view: Pip
   // Completes a replacement that was interrupted between database and engine; a running pipeline is left as it is.
   await deps.engine.put(record.config, { create: false, stored: true }).catch(ignoreRunning)
   // The engine does not know of starts that the license has refused.
-  if (view.runtime.desired !== record.desired && !deps.unlicensed.has(id)) await deps.pipelines.setDesired(id, view.runtime.desired)
+  const { desired } = view.runtime
+  if (desired === record.desired || deps.unlicensed.has(id)) return
+  await deps.pipelines.setDesired(id, desired, desired === 'ready' && record.stopped)
 }
 
 /** A triggered pipeline ends with the service that has created it, unless an engine still runs it and it has not failed. */
@@ -105,13 +106,6 @@ const remove = async (deps: ReconcileDeps, id: string, view: PipelineView | unde
 
 const removeUnstored = async (deps: ReconcileDeps, id: string): Promise<void> => {
   if ((await deps.pipelines.find(id)) === undefined) await deps.engine.remove(id, { force: true })
-}
-
-/** Starts a stored pipeline without waiting for its source, as at the start of the service. */
-export const startStored = async (deps: ReconcileDeps, id: string): Promise<void> => {
-  const record = await findRecord(deps.pipelines, id)
-  await deps.pipelines.setDesired(id, 'playing')
-  await start(deps, { ...record, desired: 'playing' }, 'engine_restarted')
 }
 
 /** After a change of the license: starts the pipelines that it had refused and that are still to play; failures are logged. */
@@ -129,9 +123,9 @@ export const startUnlicensed = async (deps: ReconcileDeps): Promise<void> => {
 }
 
 const start = async (deps: ReconcileDeps, record: PipelineRecord, when: Occasion): Promise<void> => {
-  const { config, desired } = record
-  const plays = when === 'engine_restarted' ? desired === 'playing' : !config.on_demand
-  if (plays !== (desired === 'playing')) await deps.pipelines.setDesired(config.id, plays ? 'playing' : 'ready')
+  const { config, desired, stopped } = record
+  const plays = when === 'engine_restarted' ? desired === 'playing' : !(config.on_demand || stopped)
+  if (plays !== (desired === 'playing')) await deps.pipelines.setDesired(config.id, plays ? 'playing' : 'ready', stopped)
   if (!plays) return void (record.screenshots && (await deps.pipelines.setScreenshots(config.id, null)))
   const slot = await deps.licensing.takeSlot(config).catch((error: unknown) => {
     if (hasCode(error, 'LICENSE_ERROR') || hasCode(error, 'LICENSE_LIMIT_EXCEEDED')) deps.unlicensed.add(config.id)

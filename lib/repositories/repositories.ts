@@ -11,6 +11,8 @@ import type { PartialSettings } from '../schema/settings.ts'
 export interface PipelineRecord extends Pipeline {
   /** The state that was last requested; restored after a crash of the engine. */
   readonly desired: PipelineState
+  /** A stop command was the last one: it stays stopped over restarts, until a play. */
+  readonly stopped: boolean
   /** The schedule of the periodic screenshots; null when they, or the pipeline, were stopped. */
   readonly screenshots?: ScreenshotSchedule | null
   /** Path of the media server's stream that triggered it; null for a pipeline that a client created. */
@@ -33,7 +35,8 @@ export interface PipelineRepository {
   /** False when the id is unknown. */
   replace(id: string, change: PipelineChange): Promise<boolean>
   setGeolocation(id: string, geolocation: Geolocation | null, updatedAt: number): Promise<boolean>
-  setDesired(id: string, desired: PipelineState): Promise<boolean>
+  /** `stopped`: by a stop command, which lasts over restarts. */
+  setDesired(id: string, desired: PipelineState, stopped?: boolean): Promise<boolean>
   setScreenshots(id: string, screenshots: ScreenshotSchedule | null): Promise<boolean>
   remove(id: string): Promise<boolean>
 }

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { MASK } from '../redact.ts'
+import { parseOutputUri } from '../uri/output-address.ts'
 import { carriesH265, pushUriSchema, sourceUriSchema } from '../uri/uri-schemas.ts'
 import { described, integerBetween, numberBetween, oneOf } from './primitives.ts'
 
@@ -49,23 +50,6 @@ export const encodingSchema = v.pipe(
   ),
   v.metadata({ dependentRequired: { width: ['height'], height: ['width'] } }),
 )
-
-/** The parts of `rtsp://<host>:<port>/<id>`; the host may be a bracketed IPv6 address. */
-export interface OutputAddress {
-  /** IP address without brackets. */
-  readonly host: string
-  readonly port: number
-  readonly path: string
-}
-
-const OUTPUT_URI = /^rtsp:\/\/(\[[0-9a-fA-F:.]+\]|\d{1,3}(?:\.\d{1,3}){3}):(\d{1,5})\/([a-zA-Z0-9_-]+)$/
-
-/** Splits an output address, undefined when it is not of the form `rtsp://<host>:<port>/<id>` with a port of 1024–65535. */
-export const parseOutputUri = (uri: string): OutputAddress | undefined => {
-  const [match, host = '', port, path = ''] = OUTPUT_URI.exec(uri) ?? []
-  if (match === undefined || Number(port) < 1024 || Number(port) > 65535) return undefined
-  return { host: host.replace(/^\[|\]$/g, ''), port: Number(port), path }
-}
 
 export const outputSchema = v.strictObject({
   uri: v.pipe(
@@ -179,6 +163,14 @@ export const advancedReplacementSchema = v.partial(advancedPipelineSchema, ['id'
 
 /** Body of replace, before the id of the path is added. */
 export const pipelineReplacementSchema = v.variant('mode', [simpleReplacementSchema, advancedReplacementSchema])
+
+/** Query of create and play. */
+export const startQuerySchema = v.strictObject({
+  start: v.optional(
+    described(oneOf(['wait', 'background']), 'wait: answers when it plays, or fails. background: answers at once, and goes on trying'),
+    'wait',
+  ),
+})
 
 /** Body of PATCH. */
 export const pipelinePatchSchema = v.strictObject({

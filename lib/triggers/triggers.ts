@@ -105,7 +105,11 @@ const start = async (deps: TriggersDeps, takeSlot: TakeTriggerSlot, trigger: Tri
   if (record !== undefined) return resume(deps, record, trigger)
   const slot = await takeSlot(trigger.id)
   try {
-    await addPipeline(deps, { config: triggeredConfig(trigger, deps.mediaServer), geolocation: null, trigger_path: trigger.path })
+    await addPipeline(
+      deps,
+      { config: triggeredConfig(trigger, deps.mediaServer), geolocation: null, trigger_path: trigger.path },
+      { wait: true },
+    )
   } finally {
     slot.release()
   }

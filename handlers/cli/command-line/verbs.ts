@@ -24,6 +24,7 @@ export const OPTIONS = {
   width: { value: 'PIXELS', about: 'maximum width of the picture' },
   file: { short: 'f', value: 'FILE', about: 'YAML or JSON; - is standard input' },
   prune: { about: 'delete pipelines that are not in the file, except those of triggers' },
+  wait: { about: 'wait until each started pipeline plays; one that does not is an error' },
   'dry-run': { about: 'print what would change, and change nothing' },
   quality: { value: '1-100', about: 'JPEG quality' },
 } as const satisfies Readonly<Record<string, Option>>
@@ -89,7 +90,7 @@ export const VERBS = {
   ls: { about: 'list the pipelines', options: ['watch', 'quiet', 'mode', 'state'] },
   get: { about: 'show a pipeline', ids: 'one', options: ['watch'] },
   create: { about: 'create the pipelines of a file', needs: '-f FILE', options: ['file'] },
-  apply: { about: 'apply the pipelines and settings of a file', needs: '-f FILE', options: ['file', 'prune', 'dry-run'] },
+  apply: { about: 'apply the pipelines and settings of a file', needs: '-f FILE', options: ['file', 'prune', 'wait', 'dry-run'] },
   export: { about: 'print pipelines and settings as a file for apply' },
   play: { about: 'start pipelines and wait until they play', ids: 'some' },
   stop: { about: 'stop pipelines', ids: 'some' },

@@ -19,6 +19,7 @@ export const apply: Run = async (session) => {
   try {
     const applied = await applyPlan(client, plan, declaration, {
       signal,
+      wait: given.has('wait'),
       onAction: (id, action) => progress.show(id, action),
       onStep: (step, failure) => {
         progress.hide(step.id)

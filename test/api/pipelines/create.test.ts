@@ -42,6 +42,22 @@ describe('creating a pipeline', () => {
       advanced('cam-1', { raw_pipeline: 'nosuchelement ! fakesink' }),
       'no element \\"nosuchelement\\"',
     ),
+    row(
+      'stores at once in the background, and goes on trying',
+      ['POST /svc/pipeline?start=background', simple('cam-1')],
+      201,
+      ['"state":"ready"', '"phase":"starting"', '"desired":"playing"'],
+      {
+        given: (api) => api.engine.startFaults.set('cam-1', new ApiError('PIPELINE_START_TIMEOUT', 'No media.')),
+        after: async (api) => expect(await isStored(api)).toBe(true),
+      },
+    ),
+    row(
+      'refuses in the background what no attempt can mend',
+      ['POST /svc/pipeline?start=background', advanced('cam-1', { raw_pipeline: 'nosuchelement ! fakesink' })],
+      400,
+      { after: nothingLeft },
+    ),
     row('answers 503 with Retry-After when the engine is gone', create(simple('cam-1')), 503, 'SERVICE_UNAVAILABLE', {
       given: engineGone(),
       headers: { 'retry-after': '1' },

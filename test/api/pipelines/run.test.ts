@@ -7,9 +7,14 @@ const playing = (api: TestApi) => api.given(simple('cam-1'))
 const ready = (api: TestApi) => api.given(simple('cam-1', { on_demand: true }))
 const PLAY = 'PUT /svc/pipeline/cam-1/play'
 const STOP = 'PUT /svc/pipeline/cam-1/stop'
+const stopped = async (api: TestApi) => {
+  await playing(api)
+  await send(api, 'stop')
+}
 const send = (api: TestApi, action: 'play' | 'stop', id = 'cam-1') => api.send('PUT', `/svc/pipeline/${id}/${action}`)
 const statusOf = async (api: TestApi, action: 'play' | 'stop', id?: string) => (await send(api, action, id)).status
-const expectDesired = (desired: string) => async (api: TestApi) => expect((await api.deps.pipelines.find('cam-1'))?.desired).toBe(desired)
+const expectDesired = (desired: string, stopped?: boolean) => async (api: TestApi) =>
+  expect(await api.deps.pipelines.find('cam-1')).toMatchObject({ desired, ...(stopped !== undefined && { stopped }) })
 
 describe('playing a pipeline', () => {
   const failing = (fault: ApiError) => async (api: TestApi) => {
@@ -21,6 +26,15 @@ describe('playing a pipeline', () => {
       given: ready,
       after: expectDesired('playing'),
     }),
+    row(
+      'answers at once in the background, and goes on trying',
+      `${PLAY}?start=background`,
+      200,
+      ['"state":"ready"', '"phase":"starting"'],
+      {
+        given: failing(new ApiError('PIPELINE_START_TIMEOUT', 'No media.')),
+      },
+    ),
     row('answers 404 for an unknown id', PLAY, 404, 'NOT_FOUND'),
     row(
       'answers 504 when no media arrives, and shows the pipeline as ready',
@@ -42,6 +56,15 @@ describe('playing a pipeline', () => {
   ])
   testRows([
     row('leaves one alone that plays already', PLAY, 200, '"state":"playing"', { given: playing }),
+    row('refuses another way to start', `${PLAY}?start=later`, 400, 'Use one of: wait, background', { given: ready }),
+    row('ends what a stop has begun', PLAY, 200, { given: stopped, after: expectDesired('playing', false) }),
+    row('leaves what was stopped as it was when it fails', PLAY, 500, {
+      given: async (api) => {
+        await stopped(api)
+        api.engine.startFaults.set('cam-1', new ApiError('ENGINE_ERROR', 'No.'))
+      },
+      after: expectDesired('ready', true),
+    }),
     row('ignores a body', [PLAY, 'not json'], 200, { given: ready }),
     row('answers 400 for an id outside the pattern', 'PUT /svc/pipeline/a%20b/play', 400),
     row('answers 500 with the cause when the engine fails', PLAY, 500, ['"code":"ENGINE_ERROR"', '"cause":"401 at rtsp://***@h/"'], {
@@ -74,7 +97,7 @@ describe('playing a pipeline', () => {
     const stopped = await statusOf(api, 'stop')
     open()
     expect([stopped, (await started) >= 400]).toEqual([200, true])
-    await expectDesired('ready')(api)
+    await expectDesired('ready', true)(api)
     expect(await (await api.send('GET', '/svc/pipeline/cam-1')).json()).toMatchObject({ state: 'ready' })
   })
 })
@@ -83,7 +106,7 @@ describe('stopping a pipeline', () => {
   testRowsOnAllHosts([
     row('answers the ready pipeline and stores the desired state', STOP, 200, '"state":"ready"', {
       given: playing,
-      after: expectDesired('ready'),
+      after: expectDesired('ready', true),
     }),
     row('answers 404 for an unknown id', STOP, 404),
   ])

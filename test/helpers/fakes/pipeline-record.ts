@@ -23,6 +23,7 @@ export const pipelineRecord = (id: string, config: object = {}, more: Partial<Pi
   config: pipelineConfig(id, config),
   geolocation: null,
   desired: 'playing',
+  stopped: false,
   trigger_path: null,
   created_at: START,
   updated_at: START,

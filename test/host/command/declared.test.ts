@@ -92,14 +92,16 @@ describe('video-pipeline-service apply', () => {
     await changeSettings(service, { readers: { authentication: 'none', password: null } })
   })
 
-  it('shows on a terminal what is under way, and fails for what does not start', async () => {
+  it('does not wait for sources; with --wait it shows what is under way, and fails for what does not start', async () => {
     await changeSettings(service, { start_timeout_seconds: 2 })
     const file = write([simple('away', { source: { uri: AWAY } }), simple('gate')])
-    const { status, stdout } = await runInTerminal(['apply', '-f', file], 100, { env: environment() })
+    const { status, stdout } = await runInTerminal(['apply', '-f', file, '--wait'], 100, { env: environment() })
     expect(status).toBe(1)
     for (const part of ['away starting', '1 created', '1 failed']) expect(stdout).toContain(part)
     expect(stdout).not.toContain('s3cret')
     expect(await statesOf(service)).toEqual({ gate: 'playing' })
+    expect(await run(`apply -f ${file}`)).toMatchObject({ status: 0, stdout: expect.stringContaining('1 created, 1 unchanged') })
+    expect(await viewOf(service, 'away')).toMatchObject({ state: 'ready', on_demand: false, runtime: { desired: 'playing' } })
   })
 
   it('is completed by the next run when it is killed half-way', async () => {
@@ -117,7 +119,8 @@ describe('video-pipeline-service apply', () => {
     child.kill('SIGKILL')
     await exited
     expect(await run(`apply -f ${file}`)).toMatchObject({ status: 0 })
-    expect(await statesOf(service)).toEqual({ ...Object.fromEntries(ids.map((id) => [id, 'playing'])), new: 'playing', off: 'ready' })
+    for (const id of [...ids, 'new']) await untilPhase(service, id, 'playing')
+    expect(await statesOf(service)).toMatchObject({ off: 'ready' })
     expect(await encoded()).toBe(4)
     expect((await run(`apply -f ${file}`)).stdout).toBe('6 unchanged\n')
   })
@@ -144,7 +147,7 @@ describe('video-pipeline-service create', () => {
 })
 
 describe('SVC_PIPELINES', () => {
-  it('is applied at every start, also to what another file declared, while a source is away', async () => {
+  it('is applied at every start, also to what another file declared, while a source is away; what was stopped stays stopped', async () => {
     const declared = [simple('gate'), simple('away', { source: { uri: AWAY } }), idle('yard')]
     const first = await startService({ env: { SVC_PIPELINES: write({ pipelines: declared, settings: { screenshots: { quality: 50 } } }) } })
     expect(await first.waitForLog('declared_pipelines_applied')).toMatchObject({ applied: 3, failed: 0, settings_changed: true })
@@ -152,11 +155,16 @@ describe('SVC_PIPELINES', () => {
     expect(await viewOf(first, 'away')).toMatchObject({ on_demand: false, runtime: { desired: 'playing' } })
     expect((await first.request('GET', '/svc/settings')).body.screenshots.quality).toBe(50)
     await first.request('POST', '/svc/pipeline', idle('mine'))
+    expect((await first.request('PUT', '/svc/pipeline/away/stop')).status).toBe(200)
     await first.stop()
 
-    const changed = [simple('gate', { encoding: { codec: 'h264', bitrate: 300 } }), ...declared.slice(1)]
+    const masked = simple('masked', { source: { uri: 'rtsp://***@10.0.0.5/stream' } })
+    const changed = [simple('gate', { encoding: { codec: 'h264', bitrate: 300 } }), ...declared.slice(1), masked]
     const second = await startService({ dataDir: first.dataDir, env: { SVC_PIPELINES: write(changed) } })
-    expect(await second.waitForLog('declared_pipelines_applied')).toMatchObject({ applied: 1, unchanged: 2, failed: 0 })
+    expect(await second.waitForLog('declared_pipelines_applied')).toMatchObject({ applied: 1, unchanged: 2, failed: 1 })
+    const mistakes = [expect.stringContaining('none is stored for masked')]
+    expect(await second.waitForLog('declared_pipelines_failed')).toMatchObject({ mistakes })
+    expect(await viewOf(second, 'away')).toMatchObject({ runtime: { phase: 'idle', desired: 'ready' } })
     expect((await untilPhase(second, 'gate', 'playing')).encoding.bitrate).toBe(300)
     expect(Object.keys(await statesOf(second)).sort()).toEqual(['away', 'gate', 'mine', 'yard'])
   })

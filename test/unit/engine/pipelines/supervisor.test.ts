@@ -126,7 +126,7 @@ describe('registering pipelines', () => {
       },
     })
     const config = (latency: number) => ({ ...onDemand, source: { uri: 'test://ball', latency_ms: latency } }) as PipelineConfig
-    const fails = () => expect(supervisor.play('cam-1', true)).rejects.toMatchObject({ code: 'ENGINE_ERROR' })
+    const fails = () => expect(supervisor.play('cam-1', { wait: true })).rejects.toMatchObject({ code: 'ENGINE_ERROR' })
     await supervisor.put(config(1), { create: true })
     await fails()
     await supervisor.stop('cam-1')
@@ -159,13 +159,22 @@ describe('registering pipelines', () => {
   })
 })
 
+describe('a play in the background', () => {
+  it('fails with what no attempt can mend, and starts nothing', async () => {
+    const { supervisor } = setUp()
+    await supervisor.put({ ...onDemand, source: { uri: 'file:///x', latency_ms: 0 } } as PipelineConfig, { create: true, stored: true })
+    await expect(supervisor.play('cam-1', { wait: false, check: true })).rejects.toMatchObject({ code: 'ENGINE_ERROR' })
+    expect(supervisor.view('cam-1').runtime).toMatchObject({ phase: 'idle', desired: 'ready' })
+  })
+})
+
 describe('an advanced pipeline that was stored on a host with a sandbox', () => {
   it('is started by nobody on a host without one, also not by a reader', async () => {
     const { supervisor, mounts } = setUp({ advancedRefusal: noSandbox('There is none.') })
     const config = { ...onDemand, mode: 'advanced', raw_pipeline: 'videotestsrc ! x264enc ! rtph264pay name=pay0' } as never
     await supervisor.put(config, { create: true, stored: true })
     const refusal = { code: 'FORBIDDEN', details: { reason: 'no_sandbox' } }
-    await expect(supervisor.play('cam-1', true)).rejects.toMatchObject(refusal)
+    await expect(supervisor.play('cam-1', { wait: true })).rejects.toMatchObject(refusal)
     await expect(mounts[0]?.onDescribe?.()).rejects.toMatchObject(refusal)
     expect(supervisor.view('cam-1').runtime).toMatchObject({ phase: 'idle', desired: 'ready' })
   })
@@ -177,7 +186,7 @@ describe('what a follower of the engine gets', () => {
     const { supervisor, moments } = setUp({ plan })
     const latest = () => moments.findLast((event) => event.type === 'pipeline')?.view
     await supervisor.put(onDemand, { create: true })
-    await supervisor.play('cam-1', false)
+    await supervisor.play('cam-1', { wait: false })
     await until(
       () => supervisor.view('cam-1').runtime.phase,
       (phase) => phase === 'failed',

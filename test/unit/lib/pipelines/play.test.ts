@@ -14,7 +14,7 @@ it.each([
   ['playing as before', 'when the stop has failed and the engine is gone', false, stopPipeline, { stop: gone, view: gone }, true],
 ])('the state that a pipeline comes back to is %s %s', async (state, _when, on_demand, command, broken, fails) => {
   const api = await openApi(({ given }) => given(simple('cam', { on_demand })))
-  const done = command({ ...api.deps, engine: { ...api.deps.engine, ...broken } }, 'cam')
+  const done = command({ ...api.deps, engine: { ...api.deps.engine, ...broken } }, 'cam', {})
   await (fails ? expect(done).rejects.toThrow('engine') : done)
   expect((await api.deps.pipelines.find('cam'))?.desired).toBe(state.split(' ')[0])
 })

@@ -19,14 +19,15 @@ const phases = async (api: TestApi) => Object.fromEntries((await api.engine.list
 const desires = async (api: TestApi) =>
   Object.fromEntries((await api.deps.pipelines.list()).map(({ config: { id }, desired }) => [id, desired]))
 
-const everyKind = [record('always'), record('stopped', {}, 'ready'), record('demand', { on_demand: true })]
+const halted = pipelineRecord('halted', {}, { desired: 'ready', stopped: true })
+const everyKind = [record('always'), record('failed', {}, 'ready'), record('demand', { on_demand: true })]
 
 describe('when the service starts', () => {
-  it('plays all but on-demand pipelines, registers those, and removes triggered ones', async () => {
-    const api = await given(...everyKind, published)
+  it('plays all but on-demand and stopped pipelines, registers those, and removes triggered ones', async () => {
+    const api = await given(...everyKind, halted, published)
     await reconcile(api.deps, 'service_start')
-    expect(await phases(api)).toEqual({ always: 'playing', stopped: 'playing', demand: 'idle' })
-    expect(await desires(api)).toEqual({ always: 'playing', stopped: 'playing', demand: 'ready' })
+    expect(await phases(api)).toEqual({ always: 'playing', failed: 'playing', halted: 'idle', demand: 'idle' })
+    expect(await desires(api)).toEqual({ always: 'playing', failed: 'playing', halted: 'ready', demand: 'ready' })
   })
 
   it('does not wait for a change that itself waits for the engine, and settles the pipeline again after it', async () => {
@@ -99,7 +100,7 @@ describe('when the engine was restarted', () => {
   it('plays what was playing, on-demand or not', async () => {
     const api = await given(...everyKind, published)
     await reconcile(api.deps, 'engine_restarted')
-    expect(await phases(api)).toEqual({ always: 'playing', stopped: 'idle', demand: 'playing', published: 'playing' })
+    expect(await phases(api)).toEqual({ always: 'playing', failed: 'idle', demand: 'playing', published: 'playing' })
   })
 
   it('restores the states that the API requested', async () => {

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { describe, expect, it } from 'vitest'
-import { parseOutputUri, sourceSchema } from '../../../../lib/schema/pipeline.ts'
+import { sourceSchema } from '../../../../lib/schema/pipeline.ts'
+import { parseOutputUri } from '../../../../lib/uri/output-address.ts'
 
 const messageFor = (uri: string): string | undefined => v.safeParse(sourceSchema, { uri }).issues?.[0].message
 
