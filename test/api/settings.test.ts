@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ApiError } from '../../lib/errors.ts'
 import { DEFAULT_SETTINGS, type PartialSettings } from '../../lib/schema/settings.ts'
 import { refusedFields } from '../../lib/settings/settings.ts'
-import { createTestApi, type TestApi, useTestApi } from '../helpers/api/api.ts'
+import { openApi, type TestApi, useTestApi } from '../helpers/api/api.ts'
 import { row, testRows, testRowsOnAllHosts } from '../helpers/api/rows.ts'
 
 const PUT = 'PUT /svc/settings'
@@ -91,7 +91,7 @@ describe('the settings', () => {
   })
 
   it('apply all concurrent changes', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const changes = { start_timeout_seconds: 33, stall_timeout_seconds: 44, screenshots: { quality: 55 } }
     await Promise.all(Object.entries(changes).map(([name, value]) => put(api, { [name]: value })))
     expect(await read(api)).toMatchObject(changes)
@@ -99,7 +99,7 @@ describe('the settings', () => {
   })
 
   it('have their defaults where another version has stored what this one refuses, until they are set again', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const stored = { start_timeout_seconds: 999, reconnect: { initial_delay_ms: 100, jitter: 1 }, cot: 5, later: true }
     await api.deps.settings.write(stored as PartialSettings, api.time)
     const { start_timeout_seconds, cot, reconnect } = DEFAULT_SETTINGS
@@ -116,7 +116,7 @@ describe('the settings', () => {
   })
 
   it('are restored in the engine when the database cannot store them', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     await put(api, { start_timeout_seconds: 33 })
     api.deps.settings.write = async () => {
       throw new Error('disk full')
@@ -126,7 +126,7 @@ describe('the settings', () => {
   })
 
   it('are those of the database in the engine, also when the answer of the database was lost', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const { write } = api.deps.settings
     api.deps.settings.write = async (...change) => {
       await write(...change)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { sessions } from '../../../db/tables.ts'
 import { apiRoutes } from '../../../handlers/app.ts'
-import { API_KEY, createTestApi, START, type TestApi } from '../../helpers/api/api.ts'
+import { API_KEY, createTestApi, openApi, START, type TestApi } from '../../helpers/api/api.ts'
 import { login, PASSWORD, passwordSet, row, testRows, testRowsOnAllHosts } from '../../helpers/api/rows.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -23,7 +23,7 @@ describe('login and password', () => {
     row('the removal of the password needs credentials', 'DELETE /svc/auth/password', 401, { given }),
     row('the removal of the password switches authentication off', ['DELETE /svc/auth/password', undefined, KEY], 204, {
       given,
-      after: async (api) => expect(await (await api.send('GET', '/svc/auth/status')).json()).toEqual({ auth_enabled: false }),
+      after: async (api) => expect(await api.read('/svc/auth/status')).toEqual({ auth_enabled: false }),
     }),
     row('a logout without a session is no failure', 'POST /svc/auth/logout', 204),
   ])
@@ -47,8 +47,8 @@ describe('login and password', () => {
   ])
 
   it('a wrong password and a password that was never set get the same answer', async () => {
-    await using without = await createTestApi()
-    await using wrong = await createTestApi()
+    const without = await openApi()
+    const wrong = await openApi()
     await given(wrong)
     const answers = [without, wrong].map(async (api) => (await api.send('POST', '/svc/auth/login', { password: 'guess' })).text())
     expect(await answers[0]).toBe(await answers[1])
@@ -61,15 +61,13 @@ describe('login and password', () => {
     ['an unknown token', { authorization: `Bearer ${'x'.repeat(43)}` }, 'The token has expired'],
     ['both', { authorization: `Bearer ${'x'.repeat(43)}`, 'x-api-key': 'another-key' }, 'The API key is wrong.'],
   ])('says what is wrong with %s', async (_, headers, message) => {
-    await using api = await createTestApi()
-    await given(api)
+    const api = await openApi(given)
     const answer = await api.send('GET', '/svc/settings', undefined, headers)
     expect(await answer.json()).toEqual({ code: 'UNAUTHORIZED', message: expect.stringContaining(message), details: {} })
   })
 
   it('a new password ends every session and the old password', async () => {
-    await using api = await createTestApi()
-    await given(api)
+    const api = await openApi(given)
     const session = await login(api)
     expect((await setPassword(api, 'another', session)).status).toBe(200)
     expect(await settingsWith(api, session)).toBe(401)
@@ -78,8 +76,7 @@ describe('login and password', () => {
   })
 
   it('a removed password ends every session for good', async () => {
-    await using api = await createTestApi()
-    await given(api)
+    const api = await openApi(given)
     const session = await login(api)
     await api.send('DELETE', '/svc/auth/password', undefined, session)
     await given(api)
@@ -87,22 +84,20 @@ describe('login and password', () => {
   })
 
   it('a logout ends its own session only', async () => {
-    await using api = await createTestApi()
-    await given(api)
+    const api = await openApi(given)
     const [mine, other] = [await login(api), await login(api)]
     expect((await api.send('POST', '/svc/auth/logout', undefined, mine)).status).toBe(204)
     expect([await settingsWith(api, mine), await settingsWith(api, other)]).toEqual([401, 200])
   })
 
   it('of many concurrent requests that set the first password, one succeeds', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const statuses = (await Promise.all(['a', 'b', 'c', 'd'].map((password) => setPassword(api, password)))).map(({ status }) => status)
     expect(statuses.sort()).toEqual([200, 401, 401, 401])
   })
 
   it('expired sessions are deleted at the next login', async () => {
-    await using api = await createTestApi()
-    await given(api)
+    const api = await openApi(given)
     await login(api)
     api.time += DAY_MS
     await login(api)
@@ -143,7 +138,7 @@ const TRIGGERS = ['PUT /svc/triggers/mediaServer/publish', 'DELETE /svc/triggers
 
 describe('the credentials of each route', () => {
   it('only the documented routes are public, and only the triggers always need the key', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const named = (access: string) =>
       apiRoutes(api.deps).flatMap((route) => (route.access === access ? [`${route.method} ${route.path}`] : []))
     expect([named('public').sort(), named('api_key').sort()]).toEqual([[...PUBLIC].sort(), [...TRIGGERS].sort()])
@@ -182,7 +177,7 @@ const expectRefusal = async (response: Response, access: string) => {
 
 describe('the login limit', () => {
   it('refuses the eleventh attempt of a client within a minute, until the time of Retry-After has passed', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const attempt = (clientAddress: string) =>
       api.app(new Request('http://api.test/svc/auth/login', { method: 'POST', body: '{"password":"guess"}' }), { clientAddress })
     for (let count = 0; count < 10; count += 1) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type AppDeps, apiRoutes, createApp, type HostPorts } from '../../../handlers/app.ts'
 import { createOpenApiDocument } from '../../../lib/openapi/document.ts'
-import { API_KEY, createTestApi, ORIGIN, simple, type TestApi, toRequest } from '../../helpers/api/api.ts'
+import { API_KEY, createTestApi, ORIGIN, openApi, simple, type TestApi, toRequest } from '../../helpers/api/api.ts'
 import { fetchHost, nodeHost } from '../../helpers/api/hosts.ts'
 import { login, passwordSet, row, testRows, testRowsOnAllHosts } from '../../helpers/api/rows.ts'
 
@@ -62,8 +62,7 @@ describe('a page of another origin', () => {
   })
 
   it('may change something with a session token, and not after the logout', async () => {
-    await using api = await createTestApi()
-    await passwordSet()(api)
+    const api = await openApi(passwordSet())
     const session = await login(api)
     const statusNow = async () => (await api.send('POST', '/svc/pipeline', IDLE, { ...EVIL, ...session })).status
     expect(await statusNow()).toBe(201)
@@ -72,7 +71,7 @@ describe('a page of another origin', () => {
   })
 
   it('is refused by every route that changes something, before rate limits count it', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     for (const { method, path, limit } of apiRoutes(api.deps)) {
       if (method === 'GET') continue
       const statusWith = async (body: unknown, headers = {}) => (await api.send(method, path.replace(/:\w+/g, 'x'), body, headers)).status
@@ -152,7 +151,7 @@ describe('an unknown host name, without a password', () => {
 describe('an API that other hosts reach', () => {
   it.each([true, false])('warns in its health until a password is set: %s', async (isExposed) => {
     await using api = await createTestApi(fetchHost, { isExposed: () => isExposed })
-    const warnings = async () => ((await (await api.send('GET', '/svc/health')).json()) as { warnings?: string[] }).warnings
+    const warnings = async () => ((await api.read('/svc/health')) as { warnings?: string[] }).warnings
     expect(await warnings()).toEqual(isExposed ? ['open_api'] : undefined)
     await passwordSet()(api)
     expect(await warnings()).toBeUndefined()
@@ -163,7 +162,7 @@ describe('the origins of SVC_CORS_ORIGINS', () => {
   const EXPLORER = 'http://127.0.0.1:8081'
 
   const ask = async (method: string, headers: Record<string, string>, body?: unknown) => {
-    await using api = await createTestApi()
+    const api = await openApi()
     return await createApp({ ...api.deps, corsOrigins: [EXPLORER] })(toRequest(method, '/svc/pipeline', body, headers))
   }
 

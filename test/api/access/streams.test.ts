@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { API_KEY, advanced, createTestApi, simple, type TestApi } from '../../helpers/api/api.ts'
+import { API_KEY, advanced, openApi, simple, type TestApi } from '../../helpers/api/api.ts'
 import { workerHost } from '../../helpers/api/hosts.ts'
 import { ALL_HOSTS, login, passwordSet } from '../../helpers/api/rows.ts'
 import { followSse, type SseClient } from '../../helpers/api/sse-client.ts'
@@ -27,8 +27,7 @@ const expectEnds = async (...clients: readonly SseClient[]): Promise<void> => {
 
 describe.each(ALL_HOSTS)('the streams of a session on $name', (host) => {
   it('end with its logout', async () => {
-    await using api = await createTestApi(host)
-    await passwordSet(given)(api)
+    const api = await openApi(passwordSet(given), host)
     const session = await login(api)
     const clients = await followAll(api, session)
     await api.send('POST', '/svc/auth/logout', undefined, session)
@@ -36,8 +35,7 @@ describe.each(ALL_HOSTS)('the streams of a session on $name', (host) => {
   })
 
   it('that were opened without a credential end when a password is set, those of the API key do not', async () => {
-    await using api = await createTestApi(host)
-    await given(api)
+    const api = await openApi(given, host)
     const [open, key] = [await followAll(api), await follow(api, '/svc/events', KEY)]
     await passwordSet()(api)
     await expectEnds(...open)
@@ -54,16 +52,14 @@ describe('the streams of a session', () => {
     ['the removal of the password', (api) => api.send('DELETE', '/svc/auth/password', undefined, KEY)],
     ['its expiry', (api) => Object.assign(api, { time: api.time + 24 * 60 * 60 * 1000 })],
   ])('end with %s', async (_, end) => {
-    await using api = await createTestApi()
-    await passwordSet(given)(api)
+    const api = await openApi(passwordSet(given))
     const clients = await followAll(api, await login(api))
     await end(api)
     await expectEnds(...clients)
   })
 
   it('go on when another session ends, and leave no timer', async () => {
-    await using api = await createTestApi()
-    await passwordSet()(api)
+    const api = await openApi(passwordSet())
     const [mine, other] = [await login(api), await login(api)]
     const [stays, goes] = [await follow(api, '/svc/events', mine), await follow(api, '/svc/events', other)]
     await api.send('POST', '/svc/auth/logout', undefined, other)
@@ -75,8 +71,7 @@ describe('the streams of a session', () => {
   })
 
   it('go on while the database does not answer, for five minutes', async () => {
-    await using api = await createTestApi()
-    await passwordSet()(api)
+    const api = await openApi(passwordSet())
     const client = await follow(api, '/svc/events', await login(api))
     let asked = Promise.withResolvers<void>()
     api.deps.sessions.find = async () => {
@@ -97,7 +92,7 @@ describe('the limits of one client', () => {
   const open = (api: TestApi, clientAddress: string) => api.app(new Request(`${api.origin}/svc/events`), { clientAddress })
 
   it('are 64 streams of events, and another one as soon as one is closed', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const responses = await Promise.all(Array.from({ length: 64 }, () => open(api, '192.0.2.9')))
     expect(responses.map(({ status }) => status)).toEqual(Array(64).fill(200))
     const refused = await open(api, '192.0.2.9')
@@ -113,8 +108,7 @@ describe('the limits of one client', () => {
   })
 
   it('are four dry runs at a time with 16 that wait, for validate, create and replace of advanced pipelines', async () => {
-    await using api = await createTestApi()
-    await api.given(advanced('old', { on_demand: true }))
+    const api = await openApi((api) => api.given(advanced('old', { on_demand: true })))
     const counts = { running: 0, most: 0 }
     const gate = Promise.withResolvers<void>()
     const { check } = api.deps.engine

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { engineUnavailable } from '../../../lib/engine/caller.ts'
 import { ApiError } from '../../../lib/errors.ts'
-import { createTestApi, simple, type TestApi } from '../../helpers/api/api.ts'
+import { createTestApi, openApi, simple, type TestApi } from '../../helpers/api/api.ts'
 import { ALL_HOSTS, row, testRows, testRowsOnAllHosts } from '../../helpers/api/rows.ts'
 import { followSse, type SseClient } from '../../helpers/api/sse-client.ts'
 import { fakeCamera } from '../../helpers/fakes/cameras.ts'
@@ -65,7 +65,7 @@ describe('the cameras', () => {
   })
 
   it('are reported as soon as discovery works, and pipelines before that', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     missing(api)
     const everything = await follow(api, '/svc/events')
     await api.given(simple('cam-1', { on_demand: true }))
@@ -79,7 +79,7 @@ describe('the cameras', () => {
 
 describe('the events of cameras', () => {
   it('wait for an engine that is being started, as the list of cameras does', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const { list } = api.cameras
     api.cameras.fault = engineUnavailable(new Error('no engine is there'))
     const listOfNextEngine = async () => {
@@ -93,14 +93,14 @@ describe('the events of cameras', () => {
   })
 
   it('are requested from the engine once, for the first client', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     expect(api.cameras.following()).toBe(0)
     for (const path of ['/svc/cameras/events', '/svc/events', '/svc/cameras/events']) await follow(api, path)
     expect(api.cameras.following()).toBe(1)
   })
 
   it('report what changes from then on, with ids, and replay missed events', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     api.cameras.plug(fakeCamera(0))
     const first = await follow(api)
     api.cameras.plug(fakeCamera(1, 'Second'))
@@ -116,7 +116,7 @@ describe('the events of cameras', () => {
   })
 
   it('report once what changed while the engine was gone', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     for (const number of [0, 1]) api.cameras.plug(fakeCamera(number))
     const client = await follow(api)
     api.cameras.loseSubscribers(() => {
@@ -139,7 +139,7 @@ describe('the events of cameras', () => {
   })
 
   it('end with the service, which closes its stream from the engine', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const client = await follow(api)
     api.deps.cameraWatch.close()
     api.deps.events.feed.close()

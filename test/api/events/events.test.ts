@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { EngineEvent } from '../../../lib/engine/messages.ts'
-import { createTestApi, simple, type TestApi } from '../../helpers/api/api.ts'
+import { openApi, simple, type TestApi } from '../../helpers/api/api.ts'
 import { passwordSet, row, testRows, testRowsOnAllHosts } from '../../helpers/api/rows.ts'
 import { followSse, type SseClient } from '../../helpers/api/sse-client.ts'
 import { klvPacket } from '../../helpers/fakes/klv.ts'
@@ -32,12 +32,13 @@ describe('the events of a pipeline', () => {
   testRows([row('are 400 for an id outside the pattern', 'GET /svc/pipeline/a.b/status/events', 400)])
 
   it('begin with the current status, the same as a read, with credentials masked', async () => {
-    await using api = await createTestApi()
-    await api.given(simple('cam-1', { on_demand: true, source: { uri: 'rtsp://bob:hunter2@10.0.0.5/stream?token=hunter2' } }))
+    const api = await openApi((api) =>
+      api.given(simple('cam-1', { on_demand: true, source: { uri: 'rtsp://bob:hunter2@10.0.0.5/stream?token=hunter2' } })),
+    )
     const client = await follow(api)
     expect(await client.next()).toEqual({ retry: '2000' })
     const first = await client.next()
-    const data = await (await api.send('GET', '/svc/pipeline/cam-1')).json()
+    const data = await api.read('/svc/pipeline/cam-1')
     expect(first).toMatchObject({ event: 'pipeline_status', data })
     expect(JSON.stringify(first)).not.toMatch(/bob|hunter2/)
     await client.leave()
@@ -45,8 +46,7 @@ describe('the events of a pipeline', () => {
   })
 
   it('report play, a new geolocation, a fault, a new configuration and the deletion, then the stream ends', async () => {
-    await using api = await createTestApi()
-    await given(api)
+    const api = await openApi(given)
     await api.given(simple('other', { on_demand: true }))
     const client = await follow(api)
     await client.nextOf('pipeline_status')
@@ -71,8 +71,7 @@ describe('the events of a pipeline', () => {
   })
 
   it('replay missed events after Last-Event-ID, then the present status', async () => {
-    await using api = await createTestApi()
-    await given(api)
+    const api = await openApi(given)
     const client = await follow(api)
     const { id = '' } = await client.nextOf('pipeline_status')
     await client.leave()
@@ -83,8 +82,7 @@ describe('the events of a pipeline', () => {
   })
 
   it('continue while the engine is gone, and report the current status when it is back', async () => {
-    await using api = await createTestApi()
-    await given(api)
+    const api = await openApi(given)
     await send(api, 'PUT /svc/pipeline/cam-1/play')
     await api.deps.events.resync(await api.engine.list())
     const before = await follow(api)
@@ -99,8 +97,7 @@ describe('the events of a pipeline', () => {
   })
 
   it('end when the service stops', async () => {
-    await using api = await createTestApi()
-    await given(api)
+    const api = await openApi(given)
     const client = await follow(api)
     await client.nextOf('pipeline_status')
     api.deps.events.feed.close()
@@ -108,7 +105,7 @@ describe('the events of a pipeline', () => {
   })
 
   it('do not report a geolocation from the engine, which every answer has and which does not change updated_at', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const { updated_at } = await api.given(simple('uav-1'))
     const geolocation = { latitude: 60, longitude: 2, altitude: 3, heading: null }
     const events: unknown[] = []
@@ -124,8 +121,7 @@ describe('the events of a pipeline', () => {
 
 describe('the events of all pipelines', () => {
   it('begin with the status of each pipeline and continue with the events of all', async () => {
-    await using api = await createTestApi()
-    await given(api)
+    const api = await openApi(given)
     await api.given(simple('cam-2', { on_demand: true }))
     const client = await follow(api, '/svc/events')
     const expectStatus = async (data: object) => expect((await client.nextOf('pipeline_status')).data).toMatchObject(data)
@@ -142,8 +138,7 @@ describe('the events of all pipelines', () => {
   })
 
   it('resume after Last-Event-ID with the missed events only', async () => {
-    await using api = await createTestApi()
-    await given(api)
+    const api = await openApi(given)
     const client = await follow(api, '/svc/events')
     const { id = '' } = await client.nextOf('pipeline_status')
     await client.leave()
@@ -158,8 +153,7 @@ describe('the events of all pipelines', () => {
 
 describe('the data of every event', () => {
   it('are as the API document describes them', async () => {
-    await using api = await createTestApi()
-    await given(api)
+    const api = await openApi(given)
     const paths = ['/svc/events', '/svc/cameras/events', STREAM, '/svc/pipeline/cam-1/klv/events']
     const clients = await Promise.all(paths.map((path) => follow(api, path)))
     await locate(api, 'cam-1', 1)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createTestApi, simple, type TestApi } from '../../helpers/api/api.ts'
+import { openApi, simple, type TestApi } from '../../helpers/api/api.ts'
 import { engineGone, engineReplaced, passwordSet, row, testRows, testRowsOnAllHosts } from '../../helpers/api/rows.ts'
 import { followSse, type SseClient } from '../../helpers/api/sse-client.ts'
 import { klvPacket } from '../../helpers/fakes/klv.ts'
@@ -66,8 +66,7 @@ const upstreamsReach = (api: TestApi, count: number) => expect.poll(() => api.kl
 
 describe('the KLV events of a pipeline', () => {
   it('are its packets, requested from the engine once for all clients', async () => {
-    await using api = await createTestApi()
-    await playing(api)
+    const api = await openApi(playing)
     expect(api.klv.following('uav-1')).toBe(0)
     const clients = [await follow(api), await follow(api), await follow(api)]
     await upstreamsReach(api, 1)
@@ -83,8 +82,7 @@ describe('the KLV events of a pipeline', () => {
   })
 
   it('are replayed to a client that reconnects soon, because the engine continues for a while', async () => {
-    await using api = await createTestApi()
-    await playing(api)
+    const api = await openApi(playing)
     const client = await follow(api)
     await upstreamsReach(api, 1)
     api.klv.send(klvPacket('uav-1', 1))
@@ -100,8 +98,7 @@ describe('the KLV events of a pipeline', () => {
   })
 
   it('end when the pipeline is deleted', async () => {
-    await using api = await createTestApi()
-    await playing(api)
+    const api = await openApi(playing)
     const client = await follow(api)
     await api.send('PUT', '/svc/pipeline/uav-1/stop')
     expect((await api.send('DELETE', '/svc/pipeline/uav-1')).status).toBe(204)
@@ -111,8 +108,7 @@ describe('the KLV events of a pipeline', () => {
   })
 
   it('are not in the stream of all events', async () => {
-    await using api = await createTestApi()
-    await playing(api)
+    const api = await openApi(playing)
     const everything = followSse(await api.send('GET', '/svc/events'))
     const client = await follow(api)
     await upstreamsReach(api, 1)

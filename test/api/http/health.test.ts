@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createApp } from '../../../handlers/app.ts'
 import { recordAnswers } from '../../../handlers/http/record-answers.ts'
 import { createApiMetrics } from '../../../handlers/node/metrics.ts'
-import { createTestApi, simple, type TestApi, toRequest } from '../../helpers/api/api.ts'
+import { openApi, simple, type TestApi, toRequest } from '../../helpers/api/api.ts'
 import { parseMetrics } from '../../helpers/api/prometheus.ts'
 import { engineGone, passwordSet, row, testRows, testRowsOnAllHosts } from '../../helpers/api/rows.ts'
 
@@ -51,7 +51,7 @@ describe('health', () => {
   ])
 
   it('has a probe that answers 503 while the service stops', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const response = await createApp({ ...api.deps, isStopping: () => true })(toRequest('GET', '/svc/healthz'))
     await api.answers.check('GET', `${api.origin}/svc/healthz`, response)
     expect([response.status, await response.text()]).toEqual([503, '{"status":"stopping"}'])
@@ -85,7 +85,7 @@ describe('the metrics', () => {
   }
 
   it('are those of API and engine, each name once', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const metrics = await withMetrics(api).scrape()
     expect([metrics.value('svc_engine_up'), metrics.value('svc_pipelines', { phase: 'playing' })]).toEqual([1, 2])
     expect(metrics.value('svc_api_uptime_seconds')).toBeGreaterThan(0)
@@ -94,14 +94,14 @@ describe('the metrics', () => {
   })
 
   it('are those of the API alone while the engine is gone', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const metrics = await withMetrics(api, () => Promise.reject(new Error('rtsp://bob:hunter2@h is away'))).scrape()
     expect([metrics.value('svc_engine_up'), metrics.value('svc_sse_clients')]).toEqual([0, 0])
     expect(metrics.names.has('svc_pipelines')).toBe(false)
   })
 
   it('count requests by route template, whatever the URL contains', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const { send, scrape } = withMetrics(api)
     await send('POST', '/svc/pipeline', simple('cam-1', { on_demand: true }))
     for (const path of ['cam-1', 'cam-1', 'nobody', 'cam-1?secret=1']) await send('GET', `/svc/pipeline/${path}`)
@@ -115,7 +115,7 @@ describe('the metrics', () => {
   })
 
   it('count the connected event clients', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const { send, scrape } = withMetrics(api)
     const streams = await Promise.all([send('GET', '/svc/events'), send('GET', '/svc/events')])
     expect((await scrape()).value('svc_sse_clients')).toBe(2)
@@ -124,8 +124,7 @@ describe('the metrics', () => {
   })
 
   it('need credentials once a password is set', async () => {
-    await using api = await createTestApi()
-    await passwordSet()(api)
+    const api = await openApi(passwordSet())
     expect((await withMetrics(api).send('GET', '/svc/metrics')).status).toBe(401)
   })
 })

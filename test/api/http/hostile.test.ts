@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { apiRoutes, type Route } from '../../../handlers/app.ts'
 import { ERROR_STATUS, isErrorCode } from '../../../lib/errors.ts'
-import { API_KEY, advanced, createTestApi, simple, type TestApi } from '../../helpers/api/api.ts'
+import { API_KEY, advanced, openApi, simple, type TestApi } from '../../helpers/api/api.ts'
 import { createRandom, type Random } from '../../helpers/random.ts'
 
 const REQUESTS = 2000
@@ -102,7 +102,7 @@ const attack = async (api: TestApi, random: Random, requests: number) => {
 
 describe('hostile requests', () => {
   it('get documented answers only, and the service keeps working', { timeout: 120_000 }, async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     await attack(api, createRandom(SEED), REQUESTS)
     expect(api.logged.filter(({ level }) => level === 'error')).toEqual([])
     expect((await api.send('GET', '/svc/health')).status).toBe(200)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { apiRoutes } from '../../../handlers/app.ts'
-import { API_KEY, createTestApi, ORIGIN, simple, type TestApi } from '../../helpers/api/api.ts'
+import { API_KEY, createTestApi, ORIGIN, openApi, simple, type TestApi } from '../../helpers/api/api.ts'
 import { nodeHost } from '../../helpers/api/hosts.ts'
 import { passwordSet, row, testRows, testRowsOnAllHosts } from '../../helpers/api/rows.ts'
 
@@ -31,8 +31,7 @@ describe('paths and methods', () => {
   ])
 
   it('HEAD answers every GET with its status and header fields and without content', async () => {
-    await using api = await createTestApi()
-    await ready(api)
+    const api = await openApi(ready)
     const paths = apiRoutes(api.deps).flatMap(({ method, path }) => (method === 'GET' ? [path.replace(':id', 'cam-1')] : []))
     expect(paths.length).toBeGreaterThan(5)
     for (const path of [...paths, '/svc/pipeline/nobody', '/svc/nothing']) {
@@ -47,8 +46,7 @@ describe('paths and methods', () => {
 
 describe('an unknown query parameter', () => {
   it('is refused by name on every operation, before anything is done', async () => {
-    await using api = await createTestApi()
-    await ready(api)
+    const api = await openApi(ready)
     const before = api.engine.calls.length
     for (const { method, path } of apiRoutes(api.deps)) {
       const address = `${path.replace(':id', 'cam-1').replace(':file', 'gate_20261120T100000000Z.jpg')}?path=live&nonsense=s3cret`
@@ -111,20 +109,20 @@ describe('request bodies', () => {
   ])
 
   it('a Content-Length over 1 MiB is refused before the body is read', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const { request, sent } = streamed(new Uint8Array(1024), 1, { 'content-length': String(MIB + 1) })
     expect([(await api.app(request)).status, sent()]).toEqual([413, 0])
   })
 
   it('a stream without length is cut off at 1 MiB', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const { request, sent } = streamed(new Uint8Array(65536).fill(32), 1_000_000)
     expect((await api.app(request)).status).toBe(413)
     expect(sent()).toBeLessThan(32)
   })
 
   it.each([[[0xff, 0xfe]], [[0xc3]]])('bytes that are not UTF-8, or end within a character, are refused: %j', async (bytes) => {
-    await using api = await createTestApi()
+    const api = await openApi()
     expect((await api.app(streamed(Uint8Array.from(bytes), 1).request)).status).toBe(400)
   })
 })
@@ -148,14 +146,13 @@ describe('internal failures', () => {
   ])
 
   it('use the request id of the host', async () => {
-    await using api = await createTestApi()
-    await broken(api)
+    const api = await openApi(broken)
     const response = await api.app(new Request(`${ORIGIN}/svc/pipeline`), { requestId: 'r-17' })
     expect(await response.json()).toMatchObject({ details: { request_id: 'r-17' } })
   })
 
   it('are not logged when the client has disconnected', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const gone = new AbortController()
     api.deps.engine.list = async () => {
       gone.abort()
@@ -168,8 +165,7 @@ describe('internal failures', () => {
 
 describe('the log line of a request', () => {
   it('has the id, method, route template, status and time, of refused requests too, and neither path nor query', async () => {
-    await using api = await createTestApi(nodeHost)
-    await ready(api)
+    const api = await openApi(ready, nodeHost)
     const response = await api.send('GET', '/svc/pipeline/cam-1/log?token=hunter2', undefined, { 'x-request-id': 'abc-1' })
     expect(response.headers.get('x-request-id')).toBe('abc-1')
     await api.send('GET', '/svc/secret-token-in-a-path')

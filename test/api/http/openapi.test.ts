@@ -5,7 +5,7 @@ import { ApiError, ERROR_STATUS, type ErrorCode } from '../../../lib/errors.ts'
 import { documentedPath } from '../../../lib/openapi/document.ts'
 import { ERROR_MESSAGES } from '../../../lib/openapi/examples.ts'
 import { redact } from '../../../lib/redact.ts'
-import { API_KEY, createTestApi, simple, useTestApi } from '../../helpers/api/api.ts'
+import { API_KEY, openApi, simple, useTestApi } from '../../helpers/api/api.ts'
 import { readDocument, readSources, section, tableRows } from '../../helpers/documents.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is walked as any JSON
@@ -88,7 +88,7 @@ describe('the API document', () => {
   })
 
   it('shows the errors of operations without a body as they answer them', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const wrong: unknown[] = []
     for (const { method, path, operation } of operations().filter((each) => each.operation.requestBody === undefined)) {
       const address = path.replace('{id}', 'gate').replace('{file}', 'gate_20261120T100000000Z.jpg')
@@ -136,7 +136,7 @@ describe('the API document', () => {
   })
 
   it('lists SERVICE_UNAVAILABLE on each route that checks a token', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     await api.send('PUT', '/svc/auth/password', { password: 'correct horse' })
     api.deps.sessions.find = async () => {
       throw new ApiError('SERVICE_UNAVAILABLE', 'The database does not answer. Try again in a moment.', { reason: 'database' })
@@ -149,7 +149,7 @@ describe('the API document', () => {
   })
 
   it('has the answers of error cases', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const failing = (code: ErrorCode) => async (): Promise<never> => {
       throw new ApiError(code, 'It does not work now.')
     }
@@ -174,8 +174,7 @@ describe('the API document', () => {
   })
 
   it('lists the query parameters that the operations read', async () => {
-    await using api = await createTestApi()
-    await api.given(simple('gate', { on_demand: true }))
+    const api = await openApi((api) => api.given(simple('gate', { on_demand: true })))
     let count = 0
     for (const { path, method, operation } of operations()) {
       for (const { name, in: place } of (operation.parameters ?? []).map((parameter: Json) => resolve(parameter))) {
@@ -190,7 +189,7 @@ describe('the API document', () => {
   })
 
   it('has the enforced bounds of the settings', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const numbers: [path: string[], minimum: number, maximum: number][] = []
     const look = (path: string[], schema: Json): void => {
       for (const option of schema.anyOf ?? []) look(path, option)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ScreenshotFile } from '../../../lib/schema/screenshot.ts'
-import { createTestApi, START, type TestApi } from '../../helpers/api/api.ts'
+import { openApi, START, type TestApi } from '../../helpers/api/api.ts'
 import { row, testRows, testRowsOnAllHosts } from '../../helpers/api/rows.ts'
 
 const BASE = '/svc/files/screenshots'
@@ -81,8 +81,7 @@ describe('a screenshot file', () => {
   ])
 
   it('is not found outside the folder', async () => {
-    await using api = await createTestApi()
-    await given(api)
+    const api = await openApi(given)
     const escapes = ['%2e%2e', '..%2f..%2fservice.db', '%2fetc%2fpasswd', '..%5cservice.db', 'a.jpg%00.txt', '%252e%252e%252fservice.db']
     for (const path of [...escapes, 'x'.repeat(4000), '%C2%AE_20261120T100000000Z.jpg', '%', '%ff%fe']) {
       for (const method of ['GET', 'HEAD', 'DELETE']) {
@@ -108,7 +107,7 @@ describe('the deletion of files', () => {
     ['one file', 60, (at: number) => `${BASE}/a_20261120T1000${String(at % 60).padStart(2, '0')}000Z.jpg`],
     ['the files of a pipeline', 10, (at: number) => `${BASE}?pipeline_id=p${at}`],
   ] as const)('of %s is bounded to %i a minute', async (_what, limit, path) => {
-    await using api = await createTestApi()
+    const api = await openApi()
     for (let at = 0; at < limit; at += 1) expect((await api.send('DELETE', path(at))).status).not.toBe(429)
     const refused = await api.send('DELETE', path(limit))
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60'])

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { ApiError } from '../../../lib/errors.ts'
-import { API_KEY, createTestApi, simple, type TestApi } from '../../helpers/api/api.ts'
+import { API_KEY, createTestApi, openApi, simple, type TestApi } from '../../helpers/api/api.ts'
 import { fetchHost, nodeHost, type TestHost, workerHost } from '../../helpers/api/hosts.ts'
 import { ALL_HOSTS, engineReplaced, PASSWORD, row, testRows, testRowsOnAllHosts } from '../../helpers/api/rows.ts'
 import { FIRST_BYTES } from '../../helpers/fakes/live.ts'
@@ -52,15 +52,13 @@ describe('live video', () => {
   ])
 
   it('asks the engine for no stream when the client has left before', async () => {
-    await using api = await createTestApi()
-    await playing(api)
+    const api = await openApi(playing)
     const answer = await api.app(new Request(`${api.origin}${VIDEO}`, { signal: AbortSignal.abort() }))
     expect([answer.ok, api.live.open]).toEqual([false, 0])
   })
 
   it('does not begin for a session that ended while it was opened', async () => {
-    await using api = await createTestApi()
-    await playing(api)
+    const api = await openApi(playing)
     const start = Promise.withResolvers<void>()
     api.live.start = start.promise
     const answer = api.send('GET', VIDEO)

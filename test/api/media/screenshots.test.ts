@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createPipelineRepository } from '../../../db/pipelines.ts'
 import { reconcile } from '../../../lib/pipelines/reconcile.ts'
-import { advanced, createTestApi, simple, type TestApi } from '../../helpers/api/api.ts'
+import { advanced, openApi, simple, type TestApi } from '../../helpers/api/api.ts'
 import { engineGone, engineReplaced, row, testRows, testRowsOnAllHosts } from '../../helpers/api/rows.ts'
 
 const PLACE = { latitude: 60.5, longitude: -128.25, altitude: 12.5, heading: null }
@@ -120,16 +120,14 @@ describe('the schedule of screenshots', () => {
   }
 
   it('is restored after the engine was replaced', async () => {
-    await using api = await createTestApi()
-    await running(api)
+    const api = await openApi(running)
     await replaceEngine(api, 'engine_restarted')
     expect(api.screenshots.schedules.get('cam-1')).toEqual({ interval_seconds: 3, quality: 50 })
     expect(api.screenshots.geolocations.get('cam-1')).toEqual(PLACE)
   })
 
   it('ends with the pipeline', async () => {
-    await using api = await createTestApi()
-    await running(api)
+    const api = await openApi(running)
     await send(api, 'PUT /svc/pipeline/cam-1/stop')
     await expectNone(api)
     await send(api, 'PUT /svc/pipeline/cam-1/play')
@@ -138,8 +136,7 @@ describe('the schedule of screenshots', () => {
   })
 
   it('is deleted when an on-demand pipeline does not start with the service', async () => {
-    await using api = await createTestApi()
-    await ready(api)
+    const api = await openApi(ready)
     await send(api, 'PUT /svc/pipeline/cam-1/play')
     await send(api, START)
     await replaceEngine(api, 'service_start')
@@ -147,8 +144,7 @@ describe('the schedule of screenshots', () => {
   })
 
   it('is kept in the database', async () => {
-    await using api = await createTestApi()
-    await running(api)
+    const api = await openApi(running)
     const stored = async () => (await createPipelineRepository(api.database).find('cam-1'))?.screenshots
     expect(await stored()).toEqual({ interval_seconds: 3, quality: 50 })
     await send(api, STOP)
@@ -160,8 +156,7 @@ describe('the geolocation of a pipeline', () => {
   const located = (api: TestApi) => api.screenshots.geolocations.get('cam-1')
 
   it('is sent to the engine when it changes, for the next screenshots', async () => {
-    await using api = await createTestApi()
-    await playing(api)
+    const api = await openApi(playing)
     await send(api, 'PATCH /svc/pipeline/cam-1', { geolocation: { latitude: 1, longitude: 2 } })
     expect(located(api)).toEqual({ latitude: 1, longitude: 2, altitude: null, heading: null })
     await send(api, 'PATCH /svc/pipeline/cam-1', { geolocation: null })
@@ -169,8 +164,7 @@ describe('the geolocation of a pipeline', () => {
   })
 
   it('is sent when the configuration is replaced', async () => {
-    await using api = await createTestApi()
-    await api.given(advanced('cam-1', { on_demand: true }))
+    const api = await openApi((api) => api.given(advanced('cam-1', { on_demand: true })))
     await send(api, 'PUT /svc/pipeline/cam-1', advanced('cam-1', { on_demand: true, geolocation: PLACE }))
     expect(located(api)).toEqual(PLACE)
   })

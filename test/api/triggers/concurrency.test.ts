@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { pipelines } from '../../../db/tables.ts'
 import { ApiError } from '../../../lib/errors.ts'
-import { API_KEY, createTestApi, simple, type TestApi } from '../../helpers/api/api.ts'
+import { API_KEY, createTestApi, openApi, simple, type TestApi } from '../../helpers/api/api.ts'
 import { createRandom } from '../../helpers/random.ts'
 
 const send = async (api: TestApi, method: 'PUT' | 'DELETE', path: string) => {
@@ -34,7 +34,7 @@ const gate = (api: TestApi, id: string) => {
 
 describe('concurrent publish and unpublish', () => {
   it('an unpublish during the publish cancels the start and leaves nothing', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const open = gate(api, 'cam')
     const first = publish(api, 'cam')
     await called(api, 'play cam')
@@ -79,7 +79,7 @@ describe('concurrent publish and unpublish', () => {
   })
 
   it('a publish after the unpublish plays while the first start is still being cancelled', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const open = gate(api, 'cam')
     const first = publish(api, 'cam')
     await called(api, 'play cam')
@@ -92,7 +92,7 @@ describe('concurrent publish and unpublish', () => {
   })
 
   it('many publishes of one stream share one start', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const open = gate(api, 'cam')
     const publishes = times(100, () => publish(api, 'cam'))
     await called(api, 'play cam')
@@ -102,14 +102,14 @@ describe('concurrent publish and unpublish', () => {
   })
 
   it('many unpublishes of one stream share one removal and do not end a later publish', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     await publish(api, 'cam')
     expect(await statuses([...times(100, () => unpublish(api, 'cam')), publish(api, 'cam')])).toEqual(Array(101).fill(200))
     await expectIds(api, 'cam')
   })
 
   it('of two paths that derive one id, the second is refused once the first plays, and cannot end it', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const open = gate(api, 'ab')
     const first = publish(api, 'a/b')
     await called(api, 'play ab')
@@ -133,7 +133,7 @@ describe('concurrent publish and unpublish', () => {
   })
 
   it('of two paths that derive one id, the second plays when the first cannot', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const open = gate(api, 'ab')
     api.engine.startFaults.set('ab', new ApiError('ENGINE_ERROR', 'There is no such stream.'))
     const first = publish(api, 'a/b')
@@ -146,7 +146,7 @@ describe('concurrent publish and unpublish', () => {
   })
 
   it('of a trigger and a client that use one id, one succeeds', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const [trigger, user] = await statuses([publish(api, 'cam'), api.send('POST', '/svc/pipeline', simple('cam'))])
     expect(['200 409', '409 201']).toContain(`${trigger} ${user}`)
     expect(await pathOf(api, 'cam')).toBe(trigger === 200 ? 'cam' : null)
@@ -155,7 +155,7 @@ describe('concurrent publish and unpublish', () => {
 
 describe('a storm', () => {
   it('of 200 publishes starts exactly max_ephemeral pipelines and leaves nothing of the others', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     await api.send('PUT', '/svc/settings', { triggers: { max_ephemeral: 10 } })
     for (let index = 0; index < 200; index += 7) api.engine.startGates.set(`cam${index}`, new Promise((resolve) => setImmediate(resolve)))
     const refused = (await Promise.all(times(200, (index) => publish(api, `cam${index}`)))).filter(({ status }) => status !== 200)
@@ -167,7 +167,7 @@ describe('a storm', () => {
   })
 
   it.each([1, 2, 3])('of random calls from 8 clients (seed %i) leaves engine, database and list in agreement', async (seed) => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const random = createRandom(seed)
     await api.send('PUT', '/svc/settings', { triggers: { max_ephemeral: 12 } })
     // Paths 0 and 1 derive one id; some streams cannot be started.

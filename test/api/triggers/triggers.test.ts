@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ApiError } from '../../../lib/errors.ts'
 import { reconcile } from '../../../lib/pipelines/reconcile.ts'
 import type { Phase } from '../../../lib/schema/pipeline.ts'
-import { API_KEY, createTestApi, simple, type TestApi } from '../../helpers/api/api.ts'
+import { API_KEY, openApi, simple, type TestApi } from '../../helpers/api/api.ts'
 import { engineGone, engineReplaced, row, testRows, testRowsOnAllHosts } from '../../helpers/api/rows.ts'
 
 const URL = '/svc/triggers/mediaServer/publish'
@@ -219,16 +219,14 @@ describe('a pipeline whose source stays unavailable', () => {
   }
 
   it('is removed when the engine has given up', async () => {
-    await using api = await createTestApi()
-    await published('cam')(api)
+    const api = await openApi(published('cam'))
     api.deps.triggers.onEvent({ type: 'pipeline', view: await fail(api, 'cam') })
     await expect.poll(async () => [await stored(api), api.engine.ids()]).toEqual([[], []])
     expect(api.logged.map(({ event }) => event)).toContain('triggered_pipeline_given_up')
   })
 
   it('is kept when it has been started again', async () => {
-    await using api = await createTestApi()
-    await published('cam')(api)
+    const api = await openApi(published('cam'))
     const view = await fail(api, 'cam')
     const again = published('cam')(api)
     api.deps.triggers.onEvent({ type: 'pipeline', view })
@@ -238,15 +236,14 @@ describe('a pipeline whose source stays unavailable', () => {
   })
 
   it('is kept when a client created it', async () => {
-    await using api = await createTestApi()
-    await api.given(simple('cam'))
+    const api = await openApi((api) => api.given(simple('cam')))
     api.deps.triggers.onEvent({ type: 'pipeline', view: await fail(api, 'cam') })
     await api.deps.changes('cam', async () => undefined)
     await expectIds('cam')(api)
   })
 
   it.each(['engine_found', 'engine_restarted'] as const)('is removed at the next reconciliation (%s)', async (occasion) => {
-    await using api = await createTestApi()
+    const api = await openApi()
     for (const path of ['gone', 'there']) await published(path)(api)
     await inPhase(api, 'gone', 'failed')
     await reconcile(api.deps, occasion)

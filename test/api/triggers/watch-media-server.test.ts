@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createMediaServerApi } from '../../../lib/triggers/media-server-api.ts'
 import { watchMediaServer } from '../../../lib/triggers/watch.ts'
-import { API_KEY, createTestApi, simple, type TestApi } from '../../helpers/api/api.ts'
+import { API_KEY, createTestApi, openApi, simple, type TestApi } from '../../helpers/api/api.ts'
 import { fetchHost } from '../../helpers/api/hosts.ts'
 import { type MediamtxApi, startMediamtxApi } from '../../helpers/media/mediamtx-api.ts'
 
@@ -33,7 +33,7 @@ const watch = (api: TestApi, url: string, paths = ALL_BUT_OUT) => {
 }
 
 const states = async (api: TestApi): Promise<Readonly<Record<string, string>>> => {
-  const pipelines = (await (await api.send('GET', '/svc/pipeline')).json()) as { id: string; state: string }[]
+  const pipelines = (await api.read('/svc/pipeline')) as { id: string; state: string }[]
   return Object.fromEntries(pipelines.map(({ id, state }) => [id, state]))
 }
 const reach = (api: TestApi, ...playing: readonly string[]): Promise<void> =>
@@ -61,7 +61,7 @@ describe('a watched media server', () => {
       server.list('live/cam.1', { name: 'waiting', available: false }, 'out/cam')
       watch(api, server.url)
       await reach(api, 'livecam1')
-      expect(await (await api.send('GET', '/svc/pipeline/livecam1')).json()).toMatchObject({
+      expect(await api.read('/svc/pipeline/livecam1')).toMatchObject({
         ephemeral: true,
         source: { uri: 'rtsp://127.0.0.1:8554/live/cam.1' },
       })
@@ -92,7 +92,7 @@ describe('a watched media server', () => {
   })
 
   it('is read page by page', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     await api.send('PUT', '/svc/settings', { triggers: { max_ephemeral: 1000 } })
     const server = await mediamtx()
     const waiting = Array.from({ length: 2500 }, (_, at) => ({ name: `waiting-${at}`, available: false }))
@@ -143,7 +143,7 @@ describe('a watched media server', () => {
   })
 
   it('gets its credentials as Basic authentication, and no log shows them', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const server = await mediamtx({ credentials: 'ad min:p@ss/wörd%' })
     server.list('cam')
     watch(api, server.url.replace('http://', 'http://ad%20min:p%40ss%2Fwrong@'))
@@ -156,7 +156,7 @@ describe('a watched media server', () => {
   })
 
   it('does not follow a redirect with its credentials', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const [server, other] = [await mediamtx(), await mediamtx()]
     server.answerWith((response) => void response.writeHead(302, { location: `${other.url}/v3/paths/list` }).end())
     watch(api, server.url.replace('http://', 'http://user:secret@'))
@@ -216,8 +216,7 @@ describe('a stream of a watched media server', () => {
   })
 
   it('that could not be published is published again after a while, which is logged once', async () => {
-    await using api = await createTestApi()
-    await api.given(simple('cam'))
+    const api = await openApi((api) => api.given(simple('cam')))
     const server = await mediamtx()
     server.list('cam', 'x'.repeat(65))
     watch(api, server.url)
@@ -225,12 +224,12 @@ describe('a stream of a watched media server', () => {
     await api.send('PUT', '/svc/pipeline/cam/stop')
     await api.send('DELETE', '/svc/pipeline/cam')
     await reach(api, 'cam')
-    expect(await (await api.send('GET', '/svc/pipeline/cam')).json()).toMatchObject({ ephemeral: true })
+    expect(await api.read('/svc/pipeline/cam')).toMatchObject({ ephemeral: true })
     expect(logged(api, 'stream_not_published')).toHaveLength(2)
   })
 
   it('that ends while its pipeline starts leaves nothing', async () => {
-    await using api = await createTestApi()
+    const api = await openApi()
     const gate = Promise.withResolvers<void>()
     api.engine.startGates.set('cam', gate.promise)
     const server = await mediamtx()
@@ -247,7 +246,7 @@ describe('a stream of a watched media server', () => {
 
 describe('several API processes that watch', () => {
   it('make one pipeline for a stream and remove it once', async () => {
-    await using one = await createTestApi()
+    const one = await openApi()
     await using other = await createTestApi(fetchHost, { engine: one.engine, pipelines: one.deps.pipelines, settings: one.deps.settings })
     const server = await mediamtx()
     watch(one, server.url)
@@ -273,7 +272,7 @@ describe('the end of a watch', () => {
     const { length } = server.requests
     server.list()
     // Another watch, which began later, has polled several times: one that was not stopped would have done so too.
-    await using other = await createTestApi()
+    const other = await openApi()
     const later = await mediamtx()
     watch(other, later.url)
     await polls(later, 4)
