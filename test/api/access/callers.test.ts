@@ -28,7 +28,6 @@ describe('a page of another origin', () => {
   ])
   testRows([
     crossOrigin('may not create a pipeline with a body that needs no preflight', { ...EVIL, 'content-type': 'text/plain' }),
-    crossOrigin('may not send a form', { ...EVIL, 'content-type': 'application/x-www-form-urlencoded' }),
     crossOrigin('is foreign when its origin is null', { origin: 'null' }),
     crossOrigin('is foreign when its origin is no URL', { origin: 'about' }),
     crossOrigin('is foreign on another port of the same host', { origin: 'http://127.0.0.1:1' }),
@@ -36,23 +35,14 @@ describe('a page of another origin', () => {
     crossOrigin('is foreign on another host of the same site', { 'sec-fetch-site': 'same-site' }),
     crossOrigin('is not admitted by a wrong key', { ...EVIL, 'x-api-key': 'nonsense' }),
     crossOrigin('is not admitted by a wrong token', { ...EVIL, authorization: `Bearer ${'A'.repeat(43)}` }),
-    crossOrigin('is not admitted by header fields of a proxy that is not trusted', {
-      origin: 'https://evil.test',
-      'x-forwarded-proto': 'https',
-      'x-forwarded-host': 'other.test',
-    }),
-    row('may not log in', ['POST /svc/auth/login', { password: 'x' }, EVIL], 403, 'cross_origin', {
-      given: passwordSet(),
-      lacks: ['token'],
-    }),
+    crossOrigin('is not admitted by header fields of a proxy that is not trusted', { ...EVIL, 'x-forwarded-host': 'evil.test' }),
+    row('may not log in', ['POST /svc/auth/login', { password: 'x' }, EVIL], 403, { given: passwordSet(), lacks: ['token'] }),
     row('is refused before its body is read', ['POST /svc/pipeline', 'no JSON', EVIL], 403, 'cross_origin'),
     row('is refused at an unknown path too', ['POST /svc/nothing', '{}', EVIL], 403, 'cross_origin'),
-    row('is refused with another method too', ['DELETE /svc/pipeline', undefined, EVIL], 403),
     row('may read, and its browser keeps the answer from it', [LIST, undefined, EVIL], 200, {
       headers: { 'access-control-allow-origin': null },
     }),
     row('is none: what the user typed', create({ 'sec-fetch-site': 'none' }), 201),
-    row('is none: a body without content type, as curl -d sends it', create({ 'content-type': '' }), 201),
     row('is none: a form of a program that names no origin', create({ 'content-type': 'application/x-www-form-urlencoded' }), 201),
   ])
 
@@ -88,7 +78,7 @@ describe('an unknown host name, without a password', () => {
   testRowsOnAllHosts([
     unknownHost('may read nothing', LIST),
     unknownHost(
-      'may create nothing, also with the origin of that name',
+      'may create nothing, also with its own origin',
       'POST /svc/pipeline',
       { ...REBOUND, origin: 'http://rebound.test:8080' },
       IDLE,
@@ -101,7 +91,6 @@ describe('an unknown host name, without a password', () => {
     unknownHost('may follow no events', 'GET /svc/events'),
     unknownHost('may set no password', 'PUT /svc/auth/password', REBOUND, { password: 'x' }),
     unknownHost('learns no path', 'GET /svc/nothing'),
-    unknownHost('learns no method', 'OPTIONS /svc/pipeline'),
     unknownHost('is unknown with a known name in front', LIST, { host: 'localhost.rebound.test' }),
     unknownHost('is unknown with an address in front', LIST, { host: '127.0.0.1.rebound.test' }),
     unknownHost('is not admitted by a wrong key', LIST, { ...REBOUND, 'x-api-key': 'nonsense' }),
