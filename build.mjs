@@ -59,7 +59,7 @@ export const ROOMS = {
   'handlers/node/storage': ['db/', 'lib/'],
   'handlers/worker': ['handlers', 'handlers/http', 'db/', 'lib/', 'package.json'],
   'handlers/client': ['handlers', 'lib/'],
-  'handlers/cli': ['handlers', 'handlers/cli/command-line', 'lib/', 'package.json'],
+  'handlers/cli': ['handlers', 'handlers/cli/command-line', 'handlers/cli/terminal', 'handlers/cli/verbs', 'lib/', 'package.json'],
   'handlers/declared': ['handlers/client', 'lib/'],
   'handlers/cli/verbs': ['handlers/cli/command-line', 'handlers/cli/terminal', 'handlers/client', 'handlers/declared', 'lib/'],
   'handlers/cli/command-line': ['handlers/cli/terminal', 'handlers/client', 'handlers/declared', 'lib/'],
@@ -373,7 +373,7 @@ const bundles = () => [
       openapi: 'handlers/cli/print-openapi.ts',
       install: 'engine/deploy/install/main.ts',
       // With chunks of its own, so that a command does not load code of the service.
-      verbs: 'handlers/cli/verbs/main.ts',
+      verbs: 'handlers/cli/verbs.ts',
     },
   },
 ]

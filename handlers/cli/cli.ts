@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { helpRows } from '../../lib/console/help-rows.ts'
+import { nearest } from '../../lib/console/nearest.ts'
 import { ENGINE_OPTIONS } from '../../lib/engine/program-options.ts'
 import {
   HOST_COMMANDS,
@@ -73,6 +74,14 @@ const unknownArgument = (name: HostCommandName, args: readonly string[]): string
   })
 }
 
+const optionNames = (name: HostCommandName): readonly string[] =>
+  Object.keys((HOST_COMMANDS[name] as HostCommand).options ?? {}).map((option) => option.split(' ', 1)[0] ?? '')
+
+const adviceOn = (word: string, known: readonly string[]): string => {
+  const meant = nearest(word, known)
+  return meant === undefined ? 'use --help for a list' : `did you mean ${meant}?`
+}
+
 const asksForHelp = (args: readonly string[]): boolean => args.includes('--help') || args.includes('-h')
 
 /** Node.js of the optional dependency, in case the running one is too old. */
@@ -115,15 +124,16 @@ const main = async (): Promise<void> => {
   const rest = process.argv.slice(3)
   if (isHostCommand(name) && name !== 'serve' && asksForHelp(rest)) return void process.stdout.write(usageOf(name))
   const unknown = isHostCommand(name) && !CHECKED_BY_BUNDLE.has(name) ? unknownArgument(name, rest) : undefined
-  if (unknown !== undefined) {
-    process.stderr.write(`video-pipeline-service ${name}: unknown argument ${unknown}; use --help for a list\n`)
+  if (isHostCommand(name) && unknown !== undefined) {
+    process.stderr.write(`video-pipeline-service ${name}: unknown argument ${unknown}; ${adviceOn(unknown, optionNames(name))}\n`)
     process.exit(EXIT_USAGE)
   }
   // Options without a command belong to serve.
   const isOption = name.startsWith('-')
   const found = bundleOf(isOption ? 'serve' : name)
   if (found === undefined) {
-    process.stderr.write(`video-pipeline-service: unknown command ${name}; use --help for a list\n`)
+    const known = [...Object.keys(VERBS), ...Object.keys(HOST_COMMANDS)]
+    process.stderr.write(`video-pipeline-service: unknown command ${name}; ${adviceOn(name, known)}\n`)
     process.exit(EXIT_USAGE)
   }
   if (found === 'engine') execWithEngineOptions()

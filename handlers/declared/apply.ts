@@ -119,7 +119,7 @@ const RUN: Readonly<Record<Step['kind'], RunStep>> = {
 }
 
 /** The error of the service, with the place in the file of the field that it names. */
-const failureOf = (error: unknown, place: ((field: string) => string) | undefined): Error => {
+export const failureOf = (error: unknown, place: ((field: string) => string) | undefined): Error => {
   const [issue] = issuesOf(error)
   const message = issue === undefined || place === undefined ? messageOf(error) : `${place(issue.path)}: ${issue.path}: ${issue.message}`
   return new Error(message, { cause: error })

@@ -42,11 +42,23 @@ const lacking = (without: string | undefined): Pick<Finding, 'status' | 'message
     ? { status: 'failed', message: 'missing; pipelines do not work without it' }
     : { status: 'warning', message: `missing; ${without} do not work without it` }
 
+/** Every element of every launch line. */
+const USED_ELEMENTS: Elements = { ...ELEMENTS, ...SOURCE_ELEMENTS, ...PUSH_ELEMENTS }
+
+const softwareEncoder = (codec: Encoder['codec']): Encoder | undefined =>
+  ENCODERS.find((encoder) => encoder.codec === codec && !encoder.hardware)
+
+/** What a host without GStreamer lacks: no element can be looked for there. */
+const EVERY_PACKAGE: readonly string[] = [
+  'gstreamer1.0-tools',
+  ...[...Object.values(USED_ELEMENTS), softwareEncoder('h264'), softwareEncoder('h265')].flatMap((needed) => needed?.aptPackage ?? []),
+]
+
 const checkVersion = async (run: Run): Promise<PackagedFinding> => {
   const name = 'GStreamer'
   const { stdout } = await run('gst-launch-1.0', ['--version'], { timeoutMs: TIMEOUT_MS, reach: 'host' })
   const version = /GStreamer (\d+)\.(\d+)\S*/.exec(stdout)
-  if (version === null) return { name, status: 'failed', message: 'not installed', packages: ['gstreamer1.0-tools'] }
+  if (version === null) return { name, status: 'failed', message: 'not installed', packages: EVERY_PACKAGE }
   const [major, minor] = [Number(version[1]), Number(version[2])]
   const [minMajor, minMinor] = MIN_GSTREAMER
   const recent = major > minMajor || (major === minMajor && minor >= minMinor)
@@ -60,9 +72,6 @@ const checkVersion = async (run: Run): Promise<PackagedFinding> => {
         advice: `upgrade GStreamer to ${MIN_GSTREAMER.join('.')} or later; the service is not tested with older versions`,
       }
 }
-
-/** Every element of every launch line. */
-const USED_ELEMENTS: Elements = { ...ELEMENTS, ...SOURCE_ELEMENTS, ...PUSH_ELEMENTS }
 
 const checkElements = async (run: Run): Promise<readonly PackagedFinding[]> => {
   const names = Object.keys(USED_ELEMENTS)
@@ -105,9 +114,13 @@ const checkEncoders = async (run: Run): Promise<readonly PackagedFinding[]> => {
   return [
     ...each,
     ...lacking.map((codec): PackagedFinding => {
-      const software = ENCODERS.filter((encoder) => encoder.codec === codec && !encoder.hardware)
-      const packages = software.slice(0, 1).map(({ aptPackage }) => aptPackage)
-      return { name: `encoding to ${codec}`, status: 'warning', message: 'no encoder works', packages }
+      const { aptPackage } = softwareEncoder(codec) ?? {}
+      return {
+        name: `encoding to ${codec}`,
+        status: 'warning',
+        message: 'no encoder works',
+        packages: aptPackage === undefined ? [] : [aptPackage],
+      }
     }),
   ]
 }

@@ -36,6 +36,8 @@ export const runSteps = (steps: readonly Step[], options: StepOptions): void => 
   for (const step of steps) {
     const line = runStep(step, options)
     options.print(options.dryRun && !/^(keep|not)\b/.test(line) ? `would ${line}` : line)
+    // Files that are kept contain secrets.
+    if (options.dryRun && step.kind === 'file' && !step.keep) options.print(step.text().replace(/^(?=.)/gm, '    '))
   }
 }
 

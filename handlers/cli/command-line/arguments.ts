@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { didYouMean } from '../../../lib/console/nearest.ts'
 import { OPTIONS, type Option, type OptionName, optionsOf, synopsis, VERBS, type Verb, type VerbName } from './verbs.ts'
 
 /** The command line is wrong; the message says how to correct it. */
@@ -8,17 +9,21 @@ export class UsageError extends Error {
 
 /** The parsed arguments of a command. */
 export interface Given {
-  readonly ids: readonly string[]
+  /** Ids of pipelines, mostly. */
+  readonly operands: readonly string[]
   text(name: OptionName): string | undefined
   has(name: OptionName): boolean
 }
 
+const ENDLESS = Number.POSITIVE_INFINITY
+const COUNTS = { none: [0, 0], any: [0, 1], one: [1, 1], some: [1, ENDLESS], many: [0, ENDLESS] } as const
+
 /** Throws UsageError. */
 export const readArguments = (verb: VerbName, args: readonly string[]): Given => {
   const { values, positionals } = parse(verb, args)
-  if (values.help !== true) requireIds(verb, positionals)
+  if (values.help !== true) requireOperands(verb, positionals)
   return {
-    ids: [...new Set(positionals)],
+    operands: [...new Set(positionals)],
     text: (name) => (typeof values[name] === 'string' ? values[name] : undefined),
     has: (name) => values[name] !== undefined,
   }
@@ -35,13 +40,22 @@ const parse = (verb: VerbName, args: readonly string[]) => {
     return parseArgs({ args: [...args], options, allowPositionals: true })
   } catch (error) {
     // The message of Node.js names the option.
-    throw new UsageError(`${(error as Error).message.split('. ')[0]}. Use --help for the options of ${verb}.`)
+    const [first = ''] = (error as Error).message.split('. ')
+    const mistyped = /'--([\w-]{1,64})/.exec(first)?.[1]
+    const meant =
+      mistyped === undefined
+        ? ''
+        : didYouMean(
+            `--${mistyped}`,
+            optionsOf(verb).map((name) => `--${name}`),
+          )
+    throw new UsageError(`${first}.${meant} Use --help for the options of ${verb}.`)
   }
 }
 
-const requireIds = (verb: VerbName, given: readonly string[]): void => {
-  const { ids } = VERBS[verb] as Verb
-  const [least, most] = { none: [0, 0], any: [0, 1], one: [1, 1], some: [1, Number.POSITIVE_INFINITY] }[ids ?? 'none'] as [number, number]
+const requireOperands = (verb: VerbName, given: readonly string[]): void => {
+  const { operands: [count] = ['none'] } = VERBS[verb] as Verb
+  const [least, most] = COUNTS[count]
   if (given.length >= least && given.length <= most) return
   throw new UsageError(`Use ${verb} as: video-pipeline-service ${synopsis(verb)}`)
 }

@@ -77,7 +77,7 @@ export const complete = async (words: readonly string[], { commands, ids }: Know
       optionsOf(name).map((one) => [`--${one}`, OPTIONS[one].about]),
       current,
     )
-  return (VERBS[name] as Verb).ids === undefined ? [] : matching(await ids(), current)
+  return (VERBS[name] as Verb).operands?.[1] !== 'ID' ? [] : matching(await ids(), current)
 }
 
 const valuesOf = (option: OptionName, current: string): readonly string[] => {

@@ -27,8 +27,8 @@ export const connect = (given: Given, environment: Environment): Connection => {
   return { url, now, client: createClient({ url, apiKey, fetch: timedFetch }) }
 }
 
-const addressOf = (given: Given, { SVC_URL }: Environment): URL => {
-  const text = given.text('url') ?? (SVC_URL || 'http://127.0.0.1:8080')
+const addressOf = (given: Given, { SVC_URL, SVC_PORT }: Environment): URL => {
+  const text = given.text('url') ?? (SVC_URL || `http://127.0.0.1:${SVC_PORT || 8080}`)
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol))
     throw new UsageError(`The URL ${text} is not valid. Use one such as http://127.0.0.1:8080.`)

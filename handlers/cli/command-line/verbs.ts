@@ -11,7 +11,7 @@ export interface Option {
 }
 
 export const OPTIONS = {
-  url: { value: 'URL', about: 'address of the service; SVC_URL, else http://127.0.0.1:8080' },
+  url: { value: 'URL', about: 'address of the service; SVC_URL, else this host at SVC_PORT or 8080' },
   'api-key': { value: 'KEY|@FILE', about: 'API key, or a file with it; SVC_API_KEY, else the key of a local data directory' },
   json: { about: 'print JSON for programs' },
   help: { short: 'h', about: 'print this help' },
@@ -23,6 +23,8 @@ export const OPTIONS = {
   output: { short: 'o', value: 'FILE', about: 'file to write; - is standard output' },
   width: { value: 'PIXELS', about: 'maximum width of the picture' },
   file: { short: 'f', value: 'FILE', about: 'YAML or JSON; - is standard input' },
+  follow: { short: 'f', about: 'go on with the lines that come, until Ctrl-C' },
+  remove: { about: 'remove the password: then nobody needs one' },
   prune: { about: 'delete pipelines that are not in the file, except those of triggers' },
   wait: { about: 'wait until each started pipeline plays; one that does not is an error' },
   'dry-run': { about: 'print what would change, and change nothing' },
@@ -76,8 +78,8 @@ export const isHostCommand = (name: string): name is HostCommandName => Object.h
 /** A command that calls the API of a service. */
 export interface Verb {
   readonly about: string
-  /** Ids of pipelines after the name: `one`, `any` (none or one), `some` (one or more), or undefined for none. */
-  readonly ids?: 'one' | 'any' | 'some'
+  /** What follows the name: `one`, `any` (none or one), `some` (one or more) or `many`; undefined for nothing. */
+  readonly operands?: readonly [count: 'one' | 'any' | 'some' | 'many', name: 'ID' | 'FIELD=VALUE']
   /** Shown after the name. */
   readonly needs?: string
   /** In addition to COMMON_OPTIONS. */
@@ -88,15 +90,25 @@ export const COMMON_OPTIONS = ['url', 'api-key', 'json', 'help'] as const satisf
 
 export const VERBS = {
   ls: { about: 'list the pipelines', options: ['watch', 'quiet', 'mode', 'state'] },
-  get: { about: 'show a pipeline', ids: 'one', options: ['watch'] },
+  get: { about: 'show a pipeline', operands: ['one', 'ID'], options: ['watch'] },
   create: { about: 'create the pipelines of a file', needs: '-f FILE', options: ['file'] },
+  validate: { about: 'check the pipelines of a file, and change nothing', needs: '-f FILE', options: ['file'] },
   apply: { about: 'apply the pipelines and settings of a file', needs: '-f FILE', options: ['file', 'prune', 'wait', 'dry-run'] },
   export: { about: 'print pipelines and settings as a file for apply' },
-  play: { about: 'start pipelines and wait until they play', ids: 'some' },
-  stop: { about: 'stop pipelines', ids: 'some' },
-  delete: { about: 'delete pipelines', ids: 'some', options: ['force'] },
-  events: { about: 'follow the events of all pipelines, or of one', ids: 'any' },
-  snapshot: { about: 'save the current picture as JPEG', ids: 'one', needs: '-o FILE', options: ['output', 'width', 'quality'] },
+  play: { about: 'start pipelines and wait until they play', operands: ['some', 'ID'] },
+  stop: { about: 'stop pipelines', operands: ['some', 'ID'] },
+  delete: { about: 'delete pipelines', operands: ['some', 'ID'], options: ['force'] },
+  logs: { about: 'print the last output lines of all pipelines, or of one', operands: ['any', 'ID'], options: ['follow'] },
+  events: { about: 'follow the events of all pipelines, or of one', operands: ['any', 'ID'] },
+  snapshot: {
+    about: 'save the current picture as JPEG',
+    operands: ['one', 'ID'],
+    needs: '-o FILE',
+    options: ['output', 'width', 'quality'],
+  },
+  health: { about: 'show how the service, its engine and its database are' },
+  settings: { about: 'show the settings, or change some of them', operands: ['many', 'FIELD=VALUE'] },
+  password: { about: 'set the password of the API, read from the terminal or standard input', options: ['remove'] },
 } as const satisfies Readonly<Record<string, Verb>>
 
 export type VerbName = keyof typeof VERBS
@@ -105,12 +117,16 @@ export const isVerb = (name: string): name is VerbName => Object.hasOwn(VERBS, n
 
 export const optionsOf = (name: VerbName): readonly OptionName[] => [...((VERBS[name] as Verb).options ?? []), ...COMMON_OPTIONS]
 
-const OPERANDS = { one: ' ID', any: ' [ID]', some: ' ID...' } as const
+const operandsOf = ({ operands }: Verb): string => {
+  if (operands === undefined) return ''
+  const [count, name] = operands
+  return { one: ` ${name}`, any: ` [${name}]`, some: ` ${name}...`, many: ` [${name}...]` }[count]
+}
 
 /** `get ID` */
 export const synopsis = (name: VerbName): string => {
-  const { ids, needs } = VERBS[name] as Verb
-  return name + (ids === undefined ? '' : OPERANDS[ids]) + (needs === undefined ? '' : ` ${needs}`)
+  const verb: Verb = VERBS[name]
+  return name + operandsOf(verb) + (verb.needs === undefined ? '' : ` ${verb.needs}`)
 }
 
 /** The text of `--help`. */

@@ -9,7 +9,7 @@ type Event = ReturnType<Client['followEverything']> extends AsyncIterable<infer 
 /** Prints the events of all pipelines and cameras, or of one pipeline, until Ctrl-C. */
 export const events: Run = async (session) => {
   const { client, given, signal, out, isJson, url } = session
-  const [id] = given.ids
+  const [id] = given.operands
   const onReconnect = ({ error, delay_ms }: { readonly error: unknown; readonly delay_ms: number }): void => {
     const cause = error === undefined ? 'The service ended the stream.' : explain(error, url)
     process.stderr.write(`${cause} Trying again in ${(delay_ms / 1000).toFixed(1)} s.\n`)

@@ -16,13 +16,13 @@ interface Action {
 }
 
 export const play: Run = (session) =>
-  forEach(session, session.given.ids, { doing: 'starting', act: (client, id, signal) => client.playPipeline({ id, signal }) })
+  forEach(session, session.given.operands, { doing: 'starting', act: (client, id, signal) => client.playPipeline({ id, signal }) })
 
 export const stop: Run = (session) =>
-  forEach(session, session.given.ids, { doing: 'stopping', act: (client, id, signal) => client.stopPipeline({ id, signal }) })
+  forEach(session, session.given.operands, { doing: 'stopping', act: (client, id, signal) => client.stopPipeline({ id, signal }) })
 
 export const remove: Run = (session) =>
-  forEach(session, session.given.ids, {
+  forEach(session, session.given.operands, {
     doing: 'deleting',
     act: async (client, id, signal) => {
       if (session.given.has('force')) await client.stopPipeline({ id, signal })

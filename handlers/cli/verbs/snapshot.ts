@@ -7,7 +7,7 @@ import type { Run, Session } from '../command-line/session.ts'
 
 /** The current picture of a pipeline, into a file or to standard output. */
 export const snapshot: Run = async ({ client, given, signal, out, isJson }) => {
-  const [id = ''] = given.ids
+  const [id = ''] = given.operands
   const file = given.text('output') ?? '-'
   if (file === '-' && out.isInteractive)
     throw new UsageError('A terminal cannot show the picture. Use -o FILE, or -o - with a program that reads it.')

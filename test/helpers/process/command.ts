@@ -13,6 +13,8 @@ export interface CommandOptions {
   readonly env?: Readonly<Record<string, string>>
   readonly input?: string
   readonly cwd?: string
+  /** In a terminal: each is typed when the program asks, with `: `. */
+  readonly typed?: readonly string[]
   /** Called with all of standard output so far; true ends the command with SIGINT. */
   readonly until?: (stdout: string) => boolean
 }
@@ -27,7 +29,11 @@ export const runInTerminal = (args: readonly string[], columns: number, options:
   return runProgram('script', ['-qfec', `stty cols ${columns} rows 30; exec ${words.join(' ')}`, '/dev/null'], options)
 }
 
-export const runProgram = (program: string, args: readonly string[], { env, input, cwd, until }: CommandOptions): Promise<CommandResult> =>
+export const runProgram = (
+  program: string,
+  args: readonly string[],
+  { env, input, cwd, until, typed = [] }: CommandOptions,
+): Promise<CommandResult> =>
   new Promise((settle, reject) => {
     const child = spawn(program, args, {
       env: { ...process.env, NO_COLOR: '', TERM: 'xterm-256color', ...env },
@@ -36,8 +42,10 @@ export const runProgram = (program: string, args: readonly string[], { env, inpu
     let stdout = ''
     let stderr = ''
     let ended = false
+    const answers = [...typed]
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       stdout += text
+      if (stdout.endsWith(': ') && answers.length > 0) child.stdin.write(answers.shift())
       if (ended || until?.(stdout) !== true) return
       ended = true
       // A terminal sends it to what runs in it.

@@ -54,7 +54,14 @@ describe('video-pipeline-service doctor', () => {
     const bare = temporaryDataDir()
     for (const program of ['setpriv', 'sh']) symlinkSync(execFileSync('which', [program], { encoding: 'utf8' }).trim(), join(bare, program))
     const { stdout, status } = run(['doctor'], { PATH: bare, SVC_PORT: '0' })
-    const packages = ['bubblewrap', 'gstreamer1.0-plugins-base-apps', 'gstreamer1.0-tools', 'v4l-utils']
+    const packages = [
+      'bubblewrap',
+      ...['libav', 'plugins-bad', 'plugins-base', 'plugins-base-apps', 'plugins-good', 'plugins-ugly', 'rtsp', 'tools'].map(
+        (name) => `gstreamer1.0-${name}`,
+      ),
+      'libgstreamer1.0-0',
+      'v4l-utils',
+    ]
     expect([status, stdout]).toEqual([1, expect.stringContaining(`apt-get install -y --no-install-recommends ${packages.join(' ')}`)])
     const { report, find } = doctor({ PATH: bare })
     expect([report.status, report.packages]).toEqual(['failed', packages])
@@ -130,15 +137,17 @@ describe('video-pipeline-service', () => {
     ['engine', '--bogus'],
     ['openapi', 'file'],
     ['install', '--root', '/', 'file'],
-    ['uninstall', '--force'],
+    ['uninstall', '--forced'],
   ])('refuses an unknown argument of %s: %s %s %s', (...args) => {
     const stderr = `video-pipeline-service ${args[0]}: unknown argument ${args.at(-1)}; use --help for a list\n`
     expect(run(args)).toMatchObject({ status: 64, stdout: '', stderr })
   })
 
-  it('refuses an unknown command', () => {
-    const stderr = 'video-pipeline-service: unknown command explode; use --help for a list\n'
-    expect(run(['explode'])).toMatchObject({ status: 64, stderr })
+  it.each([
+    [['explode'], 'unknown command explode; use --help for a list'],
+    [['doctr'], 'unknown command doctr; did you mean doctor?'],
+  ])('refuses an unknown command: %s', (args, message) => {
+    expect(run(args)).toMatchObject({ status: 64, stderr: `video-pipeline-service: ${message}\n` })
   })
 })
 

@@ -1,29 +1,34 @@
-import { printable, printableJson } from '../../../lib/log/printable.ts'
-import { readArguments } from '../command-line/arguments.ts'
-import { COMPLETIONS, complete, serviceOptionsIn } from '../command-line/completion.ts'
-import { connect } from '../command-line/connection.ts'
-import { EXIT, errorFields, exitCodeOf, explain } from '../command-line/exit.ts'
-import type { Run } from '../command-line/session.ts'
-import { HOST_COMMANDS, helpOf, isVerb, VERBS, type VerbName } from '../command-line/verbs.ts'
-import { wordOf } from '../terminal/status.ts'
-import { openTerminal } from '../terminal/terminal.ts'
-import { events } from './events.ts'
-import { list } from './list.ts'
-import { play, remove, stop } from './run.ts'
-import { show } from './show.ts'
-import { snapshot } from './snapshot.ts'
+import { printable, printableJson } from '../../lib/log/printable.ts'
+import { readArguments } from './command-line/arguments.ts'
+import { COMPLETIONS, complete, serviceOptionsIn } from './command-line/completion.ts'
+import { connect } from './command-line/connection.ts'
+import { EXIT, errorFields, exitCodeOf, explain } from './command-line/exit.ts'
+import type { Run } from './command-line/session.ts'
+import { HOST_COMMANDS, helpOf, isVerb, VERBS, type VerbName } from './command-line/verbs.ts'
+import { wordOf } from './terminal/status.ts'
+import { openTerminal } from './terminal/terminal.ts'
+import { events } from './verbs/events.ts'
+import { list } from './verbs/list.ts'
+import { play, remove, stop } from './verbs/run.ts'
+import { show } from './verbs/show.ts'
+import { snapshot } from './verbs/snapshot.ts'
 
 const RUNS: Readonly<Record<VerbName, () => Run | Promise<Run>>> = {
   ls: () => list,
   get: () => show,
-  create: async () => (await import('./create.ts')).create,
-  apply: async () => (await import('./apply.ts')).apply,
-  export: async () => (await import('./export.ts')).exportAll,
+  create: async () => (await import('./verbs/create.ts')).create,
+  validate: async () => (await import('./verbs/validate.ts')).validate,
+  apply: async () => (await import('./verbs/apply.ts')).apply,
+  export: async () => (await import('./verbs/export.ts')).exportAll,
   play: () => play,
   stop: () => stop,
   delete: () => remove,
   events: () => events,
+  logs: async () => (await import('./verbs/logs.ts')).logs,
   snapshot: () => snapshot,
+  health: async () => (await import('./verbs/health.ts')).health,
+  settings: async () => (await import('./verbs/settings.ts')).settings,
+  password: async () => (await import('./verbs/password.ts')).password,
 }
 
 const main = async (verb: VerbName, args: readonly string[]): Promise<number> => {
