@@ -5,10 +5,11 @@ import { cameraNodes, joinNodes } from '../../../../engine/cameras/join-nodes.ts
 import { createMonitorParser, type ListedDevice, type MonitorEvent } from '../../../../engine/cameras/monitor-output.ts'
 import { parseV4l2Info } from '../../../../engine/cameras/v4l2-ctl.ts'
 import { type CameraCapabilities, type CameraSize, cameraCapabilitiesSchema } from '../../../../lib/schema/camera.ts'
+import { createRandom } from '../../../helpers/random.ts'
 
 const FIXTURES = new URL('../../../fixtures/cameras/', import.meta.url)
 const listing = (name: string): string => readFileSync(new URL(`${name}.txt`, FIXTURES), 'utf8')
-const LISTINGS = readdirSync(FIXTURES).filter((name) => name.endsWith('.txt'))
+const LISTINGS = readdirSync(FIXTURES).flatMap((name) => (name.endsWith('.txt') ? [name.slice(0, -4)] : []))
 
 const devicesIn = (events: readonly MonitorEvent[]): readonly ListedDevice[] =>
   events.flatMap((event) => (event.type === 'added' ? [event.device] : []))
@@ -110,29 +111,23 @@ const KINDS: readonly { readonly title: string; readonly listing: string; readon
   },
 ]
 
-describe('the listing of', () => {
-  for (const { title, listing: name, cameras } of KINDS) {
-    it(title, () => {
-      const listed = camerasIn(listing(name))
-      expect(listed.map(summary)).toEqual(cameras)
-      for (const camera of listed) expect(v.is(cameraCapabilitiesSchema, camera)).toBe(true)
-    })
-  }
+it.each(KINDS)('the listing of $title', ({ listing: name, cameras }) => {
+  const listed = camerasIn(listing(name))
+  expect(listed.map(summary)).toEqual(cameras)
+  for (const camera of listed) expect(v.is(cameraCapabilitiesSchema, camera)).toBe(true)
 })
 
 describe('the output of the monitor', () => {
   it('reports the start, added devices and the names of removed ones', () => {
     const text = `Monitoring devices, waiting for devices to be removed or new devices to be added...\n\n${listing('v4l2loopback')}Device removed:\n\tname  : OBS Virtual Camera\n`
-    expect(
-      createMonitorParser()
-        .push(text)
-        .map((event) => (event.type === 'added' ? event.device.name : Object.values(event).join(' '))),
-    ).toEqual(['started', 'OBS Virtual Camera', 'Dummy video device (0x0001)', 'removed OBS Virtual Camera'])
+    const events = createMonitorParser().push(text)
+    const names = events.map((event) => (event.type === 'added' ? event.device.name : Object.values(event).join(' ')))
+    expect(names).toEqual(['started', 'OBS Virtual Camera', 'Dummy video device (0x0001)', 'removed OBS Virtual Camera'])
   })
 
   it('is parsed the same for chunks of any size', () => {
     for (const name of LISTINGS) {
-      const text = readFileSync(new URL(name, FIXTURES), 'utf8')
+      const text = listing(name)
       const whole = createMonitorParser().push(text)
       for (const length of [1, 7, 61]) {
         const parser = createMonitorParser()
@@ -152,9 +147,8 @@ describe('the output of the monitor', () => {
   })
 
   it('may contain control characters, which are removed from names', () => {
-    const [device] = devicesIn(
-      createMonitorParser().push(listing('v4l2loopback').replace('OBS Virtual', '\u001b[31mOBS\u0000\u0085 Virtual')),
-    )
+    const text = listing('v4l2loopback').replace('OBS Virtual', '\u001b[31mOBS\u0000\u0085 Virtual')
+    const [device] = devicesIn(createMonitorParser().push(text))
     expect(device?.name).toBe('[31mOBS Virtual Camera')
   })
 
@@ -180,46 +174,13 @@ describe('the output of the monitor', () => {
   })
 })
 
-/** mulberry32: the same numbers for the same seed. */
-const random = (seed: number) => {
-  let state = seed
-  return (below: number): number => {
-    state = (state + 0x6d2b79f5) | 0
-    let bits = Math.imul(state ^ (state >>> 15), 1 | state)
-    bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits
-    return ((bits ^ (bits >>> 14)) >>> 0) % below
-  }
-}
-
 describe('a corrupted listing', () => {
-  const SHREDS = [
-    '{',
-    '}',
-    '[',
-    ']',
-    '"',
-    '\\',
-    ',',
-    '=',
-    '\n',
-    '\t',
-    '/',
-    '0',
-    '-1',
-    '2147483648',
-    '1e9',
-    '(fraction)',
-    'Device found:\n',
-    ': ',
-    '\0',
-    'NaN',
-    '4/0',
-  ]
+  const SHREDS = ['\n', '\t', '\0', ': ', 'Device found:\n', ...'{ } [ ] " \\ , = / 0 -1 2147483648 1e9 (fraction) NaN 4/0'.split(' ')]
 
   it('yields valid cameras or none, never an error', () => {
     for (let seed = 1; seed <= 400; seed += 1) {
-      const below = random(seed)
-      let text = readFileSync(new URL(LISTINGS[below(LISTINGS.length)] ?? '', FIXTURES), 'utf8')
+      const { integer: below } = createRandom(seed)
+      let text = listing(LISTINGS[below(LISTINGS.length)] ?? '')
       for (let corruption = 0; corruption < 1 + below(30); corruption += 1) {
         const at = below(text.length)
         text = text.slice(0, at) + (SHREDS[below(SHREDS.length)] ?? '') + text.slice(at + below(12))

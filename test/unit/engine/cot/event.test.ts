@@ -1,15 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { cotEvent } from '../../../../engine/cot/event.ts'
-import { encodePacket, type KlvInput } from '../../../../engine/klv/st0601/encode.ts'
 import { geolocationOf } from '../../../../engine/klv/st0601/geolocation.ts'
-import { decodePacket } from '../../../../engine/klv/st0601/packet.ts'
 import { parseCot } from '../../../fixtures/klv/cot.ts'
+import { packetOf, type TagValues } from '../../../fixtures/klv/local-set.ts'
 
 const NOW = Date.UTC(2026, 10, 21, 12, 0, 0, 250)
 
-const eventOf = (values: Readonly<Record<number, KlvInput>>, videoUrl: string | null = null, id = 'uav-1'): string => {
-  const packet = decodePacket(encodePacket(Object.entries(values).map(([tag, value]) => [Number(tag), value])))
-  if (typeof packet === 'string') return expect.fail(packet)
+const eventOf = (values: TagValues, videoUrl: string | null = null, id = 'uav-1'): string => {
+  const packet = packetOf(values)
   const geolocation = geolocationOf(packet) ?? expect.fail('no position')
   return cotEvent({ id, packet, geolocation, videoUrl }, NOW)
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, type Mock, vi } from 'vitest'
 import { KlvPayloader } from '../../../../engine/klv/payloader.ts'
 import { encodePacket } from '../../../../engine/klv/st0601/encode.ts'
 import { flightPacket } from '../../../../engine/klv/st0601/synthetic-flight.ts'
@@ -6,7 +6,7 @@ import { KlvTap } from '../../../../engine/klv/tap.ts'
 import { OWN_KLV_CAPS } from '../../../../engine/launch/launch.ts'
 import { parseRtpCaps } from '../../../../engine/rtp/caps.ts'
 import { RtpStream } from '../../../../engine/rtp/stream.ts'
-import type { EngineEvent } from '../../../../lib/engine/messages.ts'
+import type { EngineChange } from '../../../../lib/engine/messages.ts'
 import { ApiError } from '../../../../lib/errors.ts'
 import { mutate, seededRandom } from '../../../fixtures/klv/random.ts'
 
@@ -14,31 +14,39 @@ import { mutate, seededRandom } from '../../../fixtures/klv/random.ts'
 const createTap = (status: { playing?: boolean; extractsGeolocation?: boolean } = {}) => {
   const clock = { ms: 1_000_000 }
   const stream = new RtpStream({ now: () => clock.ms })
-  const events: EngineEvent[] = []
+  const events: EngineChange[] = []
   const positions: { readonly latitude: number; readonly mediaMs: number }[] = []
   const state = { playing: true, extractsGeolocation: false, ...status }
-  const changes = { count: 0 }
+  const onChange = vi.fn()
   const tap = new KlvTap({
     id: 'uav-1',
     stream,
     status: () => state,
-    onChange: () => {
-      changes.count += 1
-    },
+    onChange,
     emit: (event) => events.push(event),
     onPosition: ({ latitude }, mediaMs) => positions.push({ latitude, mediaMs }),
     now: () => clock.ms,
   })
   const payloader = new KlvPayloader()
-  const caps = parseRtpCaps(OWN_KLV_CAPS)
-  if (caps === undefined) throw new Error('The caps of the KLV payloader are invalid')
   stream.begin()
-  stream.setCaps(caps)
-  const send = (unit: Uint8Array): void => stream.ingest(payloader.packetize(unit, clock.ms * 90))
+  stream.setCaps(parseRtpCaps(OWN_KLV_CAPS) ?? expect.fail('The caps of the KLV payloader are invalid'))
+  const send = (...units: readonly Uint8Array[]): void => {
+    for (const unit of units) stream.ingest(payloader.packetize(unit, clock.ms * 90))
+  }
   const later = (ms: number): void => {
     clock.ms += ms
   }
-  return { tap, stream, state, events, positions, changes, send, later, payloader }
+  return { tap, stream, state, events, positions, onChange, send, later, payloader }
+}
+
+type Subscriber = { readonly onPacket: Mock; readonly onEnd: Mock }
+
+/** A tap that decodes. */
+const startTap = () => {
+  const created = createTap()
+  created.tap.announce(true)
+  created.tap.start()
+  return created
 }
 
 const reasonOf = (act: () => void): unknown => {
@@ -50,7 +58,7 @@ const reasonOf = (act: () => void): unknown => {
   return undefined
 }
 
-/** Larger than one RTP packet. */
+/** Larger than one RTP packet; without a position. */
 const LARGE = encodePacket([
   [2, 1_700_000_000_000_000],
   [3, 'M'.repeat(120)],
@@ -58,44 +66,41 @@ const LARGE = encodePacket([
 ])
 
 describe('a KLV tap', () => {
-  it('keeps the last packet with a position', () => {
-    const { tap, send, later } = createTap()
-    expect([tap.located(), reasonOf(() => tap.latestLocated())]).toEqual([undefined, ['NOT_FOUND', undefined]])
+  it('has nothing to show before the first packet that it decodes, nor of one without the values for it', () => {
+    const { tap, send } = createTap()
+    const reasons = () => [tap.latest, tap.latestLocated, tap.latestFootprint].map((read) => reasonOf(read.bind(tap)))
     send(flightPacket(1000))
+    expect([tap.located(), ...reasons()]).toEqual([
+      undefined,
+      ['NOT_FOUND', undefined],
+      ['NOT_FOUND', undefined],
+      ['NOT_FOUND', 'no_footprint'],
+    ])
     tap.start()
     send(LARGE)
-    expect([tap.located(), reasonOf(() => tap.latestLocated())]).toEqual([undefined, ['NOT_FOUND', 'no_position']])
+    expect([tap.located(), ...reasons()]).toEqual([undefined, undefined, ['NOT_FOUND', 'no_position'], ['NOT_FOUND', 'no_footprint']])
+    send(flightPacket(1000))
+    expect(tap.latestFootprint()).toMatchObject({ geometry: { type: 'Polygon' }, properties: { method: 'field_of_view' } })
+  })
+
+  it('keeps the last packet with a position', () => {
+    const { tap, send, later } = startTap()
     send(flightPacket(1000))
     later(100)
     send(LARGE)
-    expect(tap.located()).toMatchObject({
-      at: 1_000_000,
-      arrivedMs: expect.any(Number),
-      geolocation: { latitude: expect.closeTo(-27.6, 1) },
-    })
+    const geolocation = { latitude: expect.closeTo(-27.6, 1) }
+    expect(tap.located()).toMatchObject({ at: 1_000_000, arrivedMs: expect.any(Number), geolocation })
     expect(tap.latestLocated()).toBe(tap.located())
     tap.forget()
     expect(tap.located()).toBeUndefined()
   })
 
-  it('has no footprint before a packet, nor from one without the values for it', () => {
-    const { tap, send } = createTap()
-    expect(reasonOf(() => tap.latestFootprint())).toEqual(['NOT_FOUND', 'no_footprint'])
-    send(flightPacket(1000))
-    tap.start()
-    send(LARGE)
-    expect(reasonOf(() => tap.latestFootprint())).toEqual(['NOT_FOUND', 'no_footprint'])
-    send(flightPacket(1000))
-    expect(tap.latestFootprint()).toMatchObject({ geometry: { type: 'Polygon' }, properties: { method: 'field_of_view' } })
-  })
-
   it('detects KLV with the first unit, and from the announcement of the source', () => {
-    const { tap, send, changes } = createTap()
+    const { tap, send, onChange } = createTap()
     expect(tap.view()).toEqual({ available: false })
-    send(flightPacket(0))
+    send(flightPacket(0), flightPacket(100))
     expect(tap.view()).toEqual({ available: true, state: 'stopped' })
-    send(flightPacket(100))
-    expect(changes.count).toBe(1)
+    expect(onChange).toHaveBeenCalledTimes(1)
     tap.announce(false)
     expect(tap.view()).toEqual({ available: false })
   })
@@ -103,35 +108,29 @@ describe('a KLV tap', () => {
   it('decodes from start to stop, and keeps the last packet with its age', () => {
     const { tap, send, later } = createTap()
     send(flightPacket(0))
-    expect(reasonOf(() => tap.latest())).toEqual(['NOT_FOUND', undefined])
     tap.start()
     expect(tap.view()).toEqual({ available: true, state: 'playing' })
-    send(flightPacket(1_700_000_000_000))
-    send(LARGE)
+    send(flightPacket(1_700_000_000_000), LARGE)
     tap.stop()
     send(flightPacket(1_700_000_000_200))
     later(5001)
-    expect(tap.latest()).toMatchObject({
-      timestamp: '2023-11-14T22:13:20.000Z',
-      age_ms: 5001,
-      stale: true,
-      values: { mission_id: 'M'.repeat(120) },
-    })
+    const values = { mission_id: 'M'.repeat(120) }
+    expect(tap.latest()).toMatchObject({ timestamp: '2023-11-14T22:13:20.000Z', age_ms: 5001, stale: true, values })
     expect(tap.latestFeature()).toMatchObject({ type: 'Feature', geometry: null })
     expect(tap.counts()).toEqual({ pipelineId: 'uav-1', decoded: 2, badChecksum: 0, malformed: 0, gaps: 0 })
   })
 
   it('rejects start without a play and without KLV, and stops extraction with the play', () => {
-    const { tap, send, state } = createTap({ playing: false })
+    const { tap, state } = createTap({ playing: false })
     expect(reasonOf(() => tap.start())).toEqual(['CONFLICT', 'not_playing'])
     state.playing = true
     expect(reasonOf(() => tap.start())).toEqual(['CONFLICT', 'no_klv'])
-    send(flightPacket(0))
+    tap.announce(true)
     tap.start()
-    tap.end()
-    expect(tap.view()).toEqual({ available: true, state: 'stopped' })
-    tap.begin()
-    expect(tap.view()).toEqual({ available: true, state: 'stopped' })
+    for (const next of ['end', 'begin'] as const) {
+      tap[next]()
+      expect(tap.view(), next).toEqual({ available: true, state: 'stopped' })
+    }
   })
 
   it('starts by itself when geolocation is configured, and emits it once a second and at the end', () => {
@@ -142,12 +141,11 @@ describe('a KLV tap', () => {
       later(100)
     }
     expect(tap.view()).toEqual({ available: true, state: 'playing' })
-    expect(events.map((event) => event.type)).toEqual(['geolocation', 'geolocation', 'geolocation', 'geolocation'])
+    expect(events.map((event) => event.type)).toEqual(Array(4).fill('geolocation'))
+    tap.stop()
     tap.stop()
     expect(events).toHaveLength(5)
     expect(events.at(-1)).toMatchObject({ id: 'uav-1', geolocation: { latitude: tap.latest().values.sensor_latitude } })
-    tap.stop()
-    expect(events).toHaveLength(5)
   })
 
   it('tells each position with its time on the timeline of the video', () => {
@@ -155,44 +153,37 @@ describe('a KLV tap', () => {
     const units: number[] = []
     stream.onUnit(({ mediaMs }) => units.push(mediaMs))
     tap.begin()
-    for (const at of [0, 100, 200]) send(flightPacket(at))
-    send(LARGE)
+    send(flightPacket(0), flightPacket(100), flightPacket(200), LARGE)
     expect(positions.map(({ mediaMs }) => mediaMs)).toEqual(units.slice(0, 3))
     expect(positions.at(-1)?.latitude).toBe(tap.located()?.geolocation.latitude)
   })
 
-  it('emits no geolocation for packets without a position, or when it is not configured', () => {
-    const configured = createTap({ extractsGeolocation: true })
-    configured.tap.begin()
-    configured.send(LARGE)
-    const other = createTap()
-    other.send(LARGE)
-    other.tap.start()
-    other.send(flightPacket(0))
-    expect([configured.tap.counts().decoded, other.tap.counts().decoded]).toEqual([1, 1])
-    expect([...configured.events, ...other.events, ...configured.positions, ...other.positions]).toEqual([])
+  it.each([
+    ['for packets without a position', true, LARGE],
+    ['when it is not configured', false, flightPacket(0)],
+  ])('emits no geolocation %s', (_when, extractsGeolocation, packet) => {
+    const { tap, send, events, positions } = createTap({ extractsGeolocation })
+    tap.begin()
+    tap.announce(true)
+    tap.start()
+    send(packet)
+    expect([tap.counts().decoded, events, positions]).toEqual([1, [], []])
   })
 
   it('counts a packet with a wrong checksum and drops it', () => {
-    const { tap, send } = createTap()
-    send(flightPacket(0))
-    tap.start()
-    const packets: unknown[] = []
-    tap.subscribe({ onPacket: (packet) => packets.push(packet), onEnd: () => {} })
+    const { tap, send } = startTap()
+    const onPacket = vi.fn()
+    tap.subscribe({ onPacket, onEnd: () => {} })
     const wrong = flightPacket(100)
-    wrong[30] = (wrong[30] ?? 0) ^ 1
-    send(wrong)
-    expect(packets).toEqual([])
-    expect(reasonOf(() => tap.latest())).toEqual(['NOT_FOUND', undefined])
+    send(wrong.with(30, (wrong[30] ?? 0) ^ 1))
     expect(tap.counts()).toMatchObject({ decoded: 0, badChecksum: 1 })
+    expect([reasonOf(() => tap.latest()), onPacket.mock.calls]).toEqual([['NOT_FOUND', undefined], []])
     send(flightPacket(200))
-    expect(packets).toHaveLength(1)
+    expect(onPacket).toHaveBeenCalledTimes(1)
   })
 
   it('counts a loss in the source as a gap', () => {
-    const { tap, send, payloader } = createTap()
-    send(flightPacket(0))
-    tap.start()
+    const { tap, send, payloader } = startTap()
     send(flightPacket(100))
     payloader.skip()
     send(flightPacket(200))
@@ -200,67 +191,48 @@ describe('a KLV tap', () => {
   })
 
   it('decodes nothing of a packet that a loss cut off', () => {
-    const { tap, stream, payloader } = createTap()
+    const { tap, send, later, payloader } = startTap()
     const whole = flightPacket(100)
-    stream.ingest(payloader.packetize(flightPacket(0), 0))
-    tap.start()
-    stream.ingest(payloader.packetize(whole.subarray(0, 60), 9000))
+    send(whole.subarray(0, 60))
     payloader.skip()
-    stream.ingest(payloader.packetize(whole.subarray(60), 18_000))
+    later(100)
+    send(whole.subarray(60))
     expect(tap.counts()).toMatchObject({ decoded: 0, gaps: 1 })
   })
 
   it('drops a unit of more than 256 KiB undecoded, and counts it as malformed', () => {
-    const { tap, stream, payloader } = createTap()
-    stream.ingest(payloader.packetize(flightPacket(0), 0))
-    tap.start()
+    const { tap, send } = startTap()
     const padded = (bytes: number) => Buffer.concat([flightPacket(100), Buffer.alloc(bytes)])
-    stream.ingest(payloader.packetize(padded(270_000), 9000))
+    send(padded(270_000))
     expect(tap.counts()).toMatchObject({ decoded: 0, malformed: 1 })
-    stream.ingest(payloader.packetize(padded(200_000), 18_000))
+    send(padded(200_000))
     expect(tap.counts()).toMatchObject({ decoded: 1, malformed: 1 })
   })
 
-  it('calls subscribers until they unsubscribe', () => {
-    const { tap, send } = createTap()
-    send(flightPacket(0))
-    tap.start()
-    const packets: string[] = []
-    const unsubscribe = tap.subscribe({ onPacket: ({ timestamp }) => packets.push(timestamp ?? ''), onEnd: () => {} })
+  it('calls subscribers until they unsubscribe, and tells those that are left when its pipeline is removed', () => {
+    const { tap, send } = startTap()
+    const [left, there] = [0, 1].map(() => ({ onPacket: vi.fn(), onEnd: vi.fn() })) as [Subscriber, Subscriber]
+    const unsubscribe = tap.subscribe(left)
+    tap.subscribe(there)
     send(flightPacket(0))
     unsubscribe()
     send(flightPacket(100))
-    expect(packets).toEqual(['1970-01-01T00:00:00.000Z'])
-  })
-
-  it('tells the subscribers that are left when its pipeline is removed', () => {
-    const { tap } = createTap()
-    const ended: string[] = []
-    const subscriberOf = (name: string) => ({ onPacket: () => {}, onEnd: () => void ended.push(name) })
-    tap.subscribe(subscriberOf('left before'))()
-    tap.subscribe(subscriberOf('there'))
     tap.close()
-    expect(ended).toEqual(['there'])
+    expect(left.onPacket.mock.calls).toMatchObject([[{ timestamp: '1970-01-01T00:00:00.000Z' }]])
+    expect([left.onEnd.mock.calls.length, there.onPacket.mock.calls.length, there.onEnd.mock.calls.length]).toEqual([0, 2, 1])
   })
 
   it('accepts any bytes without throwing, and decodes the valid packets between the invalid ones', () => {
     const { tap, send, stream } = createTap({ extractsGeolocation: true })
     tap.begin()
     const random = seededRandom(4711)
-    let received = 0
-    tap.subscribe({
-      onPacket: () => {
-        received += 1
-      },
-      onEnd: () => {},
-    })
+    const onPacket = vi.fn()
+    tap.subscribe({ onPacket, onEnd: () => {} })
     for (let round = 0; round < 20_000; round++) send(mutate(random(10) === 0 ? LARGE : flightPacket(round * 100), random))
-    send(new Uint8Array(2_000_000))
-    send(new Uint8Array(0))
+    send(new Uint8Array(2_000_000), new Uint8Array(0))
     const before = tap.counts()
     expect(before.badChecksum + before.malformed).toBeGreaterThan(10_000)
-    expect(received).toBe(before.decoded)
-    expect(stream.stats.malformedPackets).toBe(0)
+    expect([onPacket.mock.calls.length, stream.stats.malformedPackets]).toEqual([before.decoded, 0])
     for (let round = 0; round < 10; round++) send(flightPacket(round * 100))
     expect(tap.counts().decoded).toBeGreaterThanOrEqual(before.decoded + 9)
   })

@@ -9,7 +9,7 @@ import type { PipelineFacts } from '../../../../engine/pipelines/media.ts'
 import { createApiMetrics } from '../../../../handlers/node/metrics.ts'
 import type { NumberedEvent } from '../../../../lib/engine/messages.ts'
 import { readMetrics } from '../../../../lib/health/metrics.ts'
-import type { Runtime } from '../../../../lib/schema/pipeline.ts'
+import type { Phase, Runtime } from '../../../../lib/schema/pipeline.ts'
 import { type ParsedMetrics, parseMetrics } from '../../../helpers/api/prometheus.ts'
 import { pipelineView as view } from '../../../helpers/fakes/pipeline-view.ts'
 
@@ -55,41 +55,42 @@ const fault = (reason: string, id = 'a'): NumberedEvent => ({
 
 describe("the engine's metrics", () => {
   it('have the values at the time of the scrape', async () => {
-    const { scrape } = setUp({
+    const { text } = setUp({
       klv: () => [{ pipelineId: 'a', decoded: 7, badChecksum: 1, malformed: 0, gaps: 2 }],
       cot: () => ({ sent: 5, dropped: 3, connected: false }),
     })
-    const { value } = await scrape()
-    const a = { pipeline_id: 'a' }
-    expect(value('svc_pipelines', { phase: 'playing' })).toBe(1)
-    expect(value('svc_pipelines', { phase: 'idle' })).toBe(1)
-    expect(value('svc_pipelines', { phase: 'failed' })).toBe(0)
-    expect(value('svc_pipeline_playing', a)).toBe(1)
-    expect(value('svc_pipeline_readers', a)).toBe(3)
-    expect(value('svc_pipeline_frames_total', a)).toBe(10)
-    expect(value('svc_pipeline_received_bytes_total', a)).toBe(2000)
-    expect(value('svc_pipeline_sent_bytes_total', a)).toBe(6000)
-    expect(value('svc_pipeline_malformed_packets_total', a)).toBe(1)
-    expect(value('svc_pipeline_source_gaps_total', a)).toBe(3)
-    expect(value('svc_pipeline_gop_drops_total', a)).toBe(2)
-    expect(value('svc_pipeline_reader_loss_ratio', a)).toBe(0.25)
-    expect(value('svc_pipeline_last_frame_age_seconds', a)).toBe(0.04)
-    expect(value('svc_pipeline_last_frame_age_seconds', { pipeline_id: 'b' })).toBeUndefined()
-    expect(value('svc_pipeline_resident_memory_bytes', a)).toBeGreaterThan(10_000_000)
-    expect(value('svc_pipeline_resident_memory_bytes', { pipeline_id: 'b' })).toBeUndefined()
-    const waiting = { ...a, push: '2' }
-    expect(value('svc_push_sent_bytes_total', { ...a, push: '1' })).toBe(188_000)
-    expect(value('svc_push_restarts_total', waiting)).toBe(9)
-    expect(['idle', 'connecting', 'sending', 'waiting'].map((state) => value('svc_push_state', { ...waiting, state }))).toEqual([
-      0, 0, 0, 1,
-    ])
-    expect(value('svc_rtsp_connections')).toBe(4)
-    expect(value('svc_klv_packets_total', { ...a, result: 'decoded' })).toBe(7)
-    expect(value('svc_klv_packets_total', { ...a, result: 'bad_checksum' })).toBe(1)
-    expect(value('svc_klv_gaps_total', a)).toBe(2)
-    expect(value('svc_cot_events_total', { result: 'sent' })).toBe(5)
-    expect(value('svc_cot_events_total', { result: 'dropped' })).toBe(3)
-    expect(value('svc_cot_connected')).toBe(0)
+    const lines = (await text()).split('\n')
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'svc_pipelines{phase="playing"} 1',
+        'svc_pipelines{phase="idle"} 1',
+        'svc_pipelines{phase="failed"} 0',
+        'svc_pipeline_playing{pipeline_id="a"} 1',
+        'svc_pipeline_readers{pipeline_id="a"} 3',
+        'svc_pipeline_frames_total{pipeline_id="a"} 10',
+        'svc_pipeline_received_bytes_total{pipeline_id="a"} 2000',
+        'svc_pipeline_sent_bytes_total{pipeline_id="a"} 6000',
+        'svc_pipeline_malformed_packets_total{pipeline_id="a"} 1',
+        'svc_pipeline_source_gaps_total{pipeline_id="a"} 3',
+        'svc_pipeline_gop_drops_total{pipeline_id="a"} 2',
+        'svc_pipeline_reader_loss_ratio{pipeline_id="a"} 0.25',
+        'svc_pipeline_last_frame_age_seconds{pipeline_id="a"} 0.04',
+        expect.stringMatching(/^svc_pipeline_resident_memory_bytes{pipeline_id="a"} \d{8,}$/),
+        'svc_push_sent_bytes_total{pipeline_id="a",push="1"} 188000',
+        'svc_push_restarts_total{pipeline_id="a",push="2"} 9',
+        'svc_push_state{pipeline_id="a",push="1",state="waiting"} 0',
+        'svc_push_state{pipeline_id="a",push="2",state="waiting"} 1',
+        'svc_rtsp_connections 4',
+        'svc_klv_packets_total{pipeline_id="a",result="decoded"} 7',
+        'svc_klv_packets_total{pipeline_id="a",result="bad_checksum"} 1',
+        'svc_klv_gaps_total{pipeline_id="a"} 2',
+        'svc_cot_events_total{result="sent"} 5',
+        'svc_cot_events_total{result="dropped"} 3',
+        'svc_cot_connected 0',
+      ]),
+    )
+    // A pipeline at rest has neither frames nor a process.
+    expect(lines.filter((line) => /(last_frame_age|resident_memory).*"b"/.test(line))).toEqual([])
   })
 
   it('are the same without activity between two scrapes: totals are not added up', async () => {
@@ -138,26 +139,14 @@ describe('the time to the first frame', () => {
   }
   const at = (ms: number) => new Date(Date.parse('2026-11-20T10:00:00.000Z') + ms).toISOString()
 
-  it('lasts from the beginning of a start to playing', () => {
-    expect(observed(status({ phase: 'starting', since: at(0) }), status({ phase: 'playing', since: at(750) }))).toEqual([0.75])
-  })
-
-  it('is observed once per start, and not for recoveries and failed starts', () => {
-    expect(
-      observed(
-        status({ phase: 'starting', since: at(0) }),
-        status({ phase: 'playing', since: at(100) }),
-        status({ phase: 'playing', since: at(100) }),
-        status({ phase: 'reconnecting', since: at(200) }),
-        status({ phase: 'playing', since: at(300) }),
-        status({ phase: 'starting', since: at(400) }, 'b'),
-        status({ phase: 'failed', since: at(500) }, 'b'),
-      ),
-    ).toEqual([0.1])
-  })
-
-  it('is not negative when the clock is set back', () => {
-    expect(observed(status({ phase: 'starting', since: at(900) }), status({ phase: 'playing', since: at(0) }))).toEqual([0])
+  it.each([
+    ['lasts from the beginning of a start to playing', [0.75], 'starting 0, playing 750'],
+    ['is observed once per start, not for recoveries', [0.1], 'starting 0, playing 100, playing 100, reconnecting 200, playing 300'],
+    ['is not observed for a failed start', [], 'starting 400, failed 500'],
+    ['is not negative when the clock is set back', [0], 'starting 900, playing 0'],
+  ])('%s', (_what, seconds, phases) => {
+    const moments = phases.split(', ').map((moment) => moment.split(' ') as [Phase, string])
+    expect(observed(...moments.map(([phase, ms]) => status({ phase, since: at(Number(ms)) })))).toEqual(seconds)
   })
 })
 

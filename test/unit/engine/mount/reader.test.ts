@@ -32,20 +32,20 @@ class FakeSink implements Sink {
   close(): void {}
 }
 
-const setUp = (limits = { queuedBytes: 1_000_000, lagMs: 2000 }, guessed = false) => {
+const LIMITS = { queuedBytes: 1_000_000, lagMs: 2000 }
+
+const setUp = (limits: Partial<typeof LIMITS> = {}, guessed = false) => {
   const clock = { ms: 1000 }
   const timeline = new Timeline(0)
   const [video, klv] = [H264_CAPS, KLV_CAPS].map((text) => {
     const stream = new RtpStream({ timeline, now: () => clock.ms })
-    const caps = parseRtpCaps(text)
     stream.begin()
-    if (caps) stream.setCaps(caps)
+    stream.setCaps(parseRtpCaps(text) ?? expect.fail('no caps'))
     return stream
-  })
-  if (!video || !klv) throw new Error('two streams')
+  }) as [RtpStream, RtpStream]
   const sink = new FakeSink()
   const counters = { bytesOut: 0, gopDrops: 0 }
-  const reader = new Reader([video, klv], sink, limits, counters, { guessed, replaceFor: () => (unit) => unit })
+  const reader = new Reader([video, klv], sink, { ...LIMITS, ...limits }, counters, { guessed, replaceFor: () => (unit) => unit })
   video.onUnit((unit) => reader.offer(0, unit))
   klv.onUnit((unit) => reader.offer(1, unit))
   let frame = 0
@@ -66,58 +66,62 @@ const setUp = (limits = { queuedBytes: 1_000_000, lagMs: 2000 }, guessed = false
     return starts
   }
   const kinds = () => sink.sent.map(({ track, unit }) => (track === 1 ? 'm' : unit.key ? 'K' : 'd')).join('')
-  return { reader, sink, counters, feed, play, kinds, video, clock }
+  /** The steps from each timestamp sent to the next. */
+  const steps = () => sink.sent.slice(1).map(({ timestamp }, at) => (timestamp - (sink.sent[at]?.timestamp ?? 0)) | 0)
+  /** The sink takes no data while the test does this. */
+  const whileBusy = (act: () => void) => {
+    sink.busy = true
+    act()
+    sink.busy = false
+    sink.onReady()
+  }
+  return { reader, sink, counters, feed, play, kinds, steps, whileBusy }
 }
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
 
 describe('a reader', () => {
   it('gets the cached GOP at once with compressed timestamps in order, then live media without a gap', () => {
-    const { sink, feed, play, kinds } = setUp()
+    const { sink, feed, play, kinds, steps } = setUp()
     feed('ddKddddddddd')
     const [start] = play()
     feed('dd')
-    expect(kinds()).toBe('Kddddddddddd')
-    const first = sink.sent[0]
-    expect(start).toEqual({ timestamp: first?.timestamp, sequence: first?.unit.firstSequence })
-    const steps = sink.sent.slice(1).map(({ timestamp }, at) => (timestamp - (sink.sent[at]?.timestamp ?? 0)) | 0)
-    expect(steps.slice(0, 9).reduce((sum, step) => sum + step, 0)).toBe(40 * 90)
-    expect(Math.min(...steps)).toBeGreaterThan(0)
-    expect(steps.slice(9)).toEqual([3000, 3000])
+    const [first] = sink.sent
+    expect([kinds(), start]).toEqual(['Kddddddddddd', { timestamp: first?.timestamp, sequence: first?.unit.firstSequence }])
+    expect(Math.min(...steps())).toBeGreaterThan(0)
+    expect([sum(steps().slice(0, 9)), steps().slice(9)]).toEqual([40 * 90, [3000, 3000]])
     const sequences = sink.sent.map(({ unit }) => unit.firstSequence)
     expect(sequences).toEqual(sequences.map((_, at) => ((sequences[0] ?? 0) + at) & 0xffff))
   })
 
-  it('gets the cached GOP with its own times where it has to guess the frame rate by them', () => {
-    const { sink, feed, play } = setUp(undefined, true)
-    feed('Kddd')
+  it.each([
+    ['with its own times where it has to guess the frame rate by them', 'ddd', 3 * 3000],
+    ['within 40 ms there too when there is more of it', 'd'.repeat(20), 40 * 90],
+  ])('gets the cached GOP %s', (_what, pictures, ticks) => {
+    const { feed, play, steps } = setUp({}, true)
+    feed(`K${pictures}`)
     play()
-    feed('dd')
-    expect(sink.sent.slice(1).map(({ timestamp }, at) => (timestamp - (sink.sent[at]?.timestamp ?? 0)) | 0)).toEqual(Array(5).fill(3000))
-    const late = setUp(undefined, true)
-    late.feed(`K${'d'.repeat(20)}`)
-    late.play()
-    const times = late.sink.sent.map(({ timestamp }) => timestamp)
-    expect(((times.at(-1) ?? 0) - (times[0] ?? 0)) | 0).toBe(40 * 90)
+    expect(sum(steps())).toBe(ticks)
+    feed('d')
+    expect([steps()[0], steps().at(-1)]).toEqual([ticks / pictures.length, 3000])
   })
 
   it('gets a GOP of five minutes too, at times that differ', () => {
-    const { sink, feed, play } = setUp({ queuedBytes: 64_000_000, lagMs: 2000 })
+    const { feed, play, steps } = setUp({ queuedBytes: 64_000_000 })
     feed(`K${'d'.repeat(8999)}`, 10)
     play()
-    feed('d')
-    expect(sink.sent).toHaveLength(9001)
-    const steps = sink.sent.slice(1).map(({ timestamp }, at) => (timestamp - (sink.sent[at]?.timestamp ?? 0)) | 0)
-    expect(Math.min(...steps)).toBeGreaterThan(0)
-    expect(steps.slice(0, -1).reduce((sum, step) => sum + step, 0)).toBeLessThanOrEqual(90_000 / 4)
+    expect(steps()).toHaveLength(8999)
+    expect(Math.min(...steps())).toBeGreaterThan(0)
+    expect(sum(steps())).toBeLessThanOrEqual(90_000 / 4)
   })
 
   it('gets a cached GOP that is larger than what it may be behind, and is bounded after it', () => {
-    const { sink, feed, play, kinds, counters } = setUp({ queuedBytes: 1000, lagMs: 2000 })
+    const { sink, feed, play, kinds, counters, whileBusy } = setUp({ queuedBytes: 1000 })
     feed(`K${'d'.repeat(40)}`)
-    sink.busy = true
-    play()
-    feed('ddd')
-    sink.busy = false
-    sink.onReady()
+    whileBusy(() => {
+      play()
+      feed('ddd')
+    })
     expect(kinds()).toBe(`K${'d'.repeat(43)}`)
     sink.busy = true
     feed('d'.repeat(20))
@@ -136,34 +140,21 @@ describe('a reader', () => {
     const { sink, feed, play, kinds } = setUp()
     feed('mKdd')
     const starts = play()
-    expect(kinds()).toBe('Kddm')
-    expect(sink.sent.at(-1)?.timestamp).toBe(starts[1]?.timestamp)
+    expect([kinds(), sink.sent.at(-1)?.timestamp]).toEqual(['Kddm', starts[1]?.timestamp])
   })
 
-  it('that falls behind within the limits gets everything in order', () => {
-    const { sink, feed, play, kinds, counters } = setUp()
+  it.each([
+    ['within the limits gets everything in order', {}, 'ddmdKdd', '', 'KddmdKdd', 0],
+    ['beyond its queue limit loses the queue and continues at a key frame', { queuedBytes: 1000 }, 'd'.repeat(12), 'dddKdd', 'KKdd', 1],
+    ['beyond its queue limit continues at a key frame that is queued already', { queuedBytes: 1000 }, 'dddddKddd', '', 'KKddd', 1],
+    ['for seconds continues at the next key frame, within its queue limit too', { lagMs: 500 }, `${'d'.repeat(20)}Kd`, '', 'KKd', 1],
+  ])('that falls behind %s', (_what, limits, meanwhile, later, expected, gopDrops) => {
+    const { feed, play, kinds, counters, whileBusy } = setUp(limits)
     feed('K')
     play()
-    sink.busy = true
-    feed('ddmdKdd')
-    expect(kinds()).toBe('K')
-    sink.busy = false
-    sink.onReady()
-    expect(kinds()).toBe('KddmdKdd')
-    expect(counters.gopDrops).toBe(0)
-  })
-
-  it('beyond its queue limit loses the queue and continues at a key frame', () => {
-    const { sink, feed, play, kinds, counters } = setUp({ queuedBytes: 1000, lagMs: 2000 })
-    feed('K')
-    play()
-    sink.busy = true
-    feed('dddddddddddd')
-    sink.busy = false
-    sink.onReady()
-    feed('dddKdd')
-    expect(kinds()).toBe('KKdd')
-    expect(counters.gopDrops).toBe(1)
+    whileBusy(() => feed(meanwhile))
+    feed(later)
+    expect([kinds(), counters.gopDrops]).toEqual([expected, gopDrops])
   })
 
   it('loses its queue of very many units, however small they are', () => {
@@ -175,39 +166,14 @@ describe('a reader', () => {
     expect(counters.gopDrops).toBe(1)
   })
 
-  it('beyond its queue limit continues at a key frame that is queued already', () => {
-    const { sink, feed, play, kinds } = setUp({ queuedBytes: 1000, lagMs: 2000 })
-    feed('K')
-    play()
-    sink.busy = true
-    feed('dddddKddd')
-    sink.busy = false
-    sink.onReady()
-    expect(kinds()).toBe('KKddd')
-  })
-
-  it('that lags for seconds continues at the next key frame, though its queue is within the limit', () => {
-    const { sink, feed, play, kinds, counters } = setUp({ queuedBytes: 1_000_000, lagMs: 500 })
-    feed('K')
-    play()
-    sink.busy = true
-    feed(`${'d'.repeat(20)}Kd`)
-    sink.busy = false
-    sink.onReady()
-    expect(kinds()).toBe('KKd')
-    expect(counters.gopDrops).toBe(1)
-  })
-
   it('gets the whole cached GOP even when the next key frame arrives while it is sent', () => {
-    const { sink, feed, play, kinds, counters } = setUp({ queuedBytes: 1_000_000, lagMs: 500 })
+    const { feed, play, kinds, counters, whileBusy } = setUp({ lagMs: 500 })
     feed(`K${'d'.repeat(30)}`)
-    sink.busy = true
-    play()
-    feed('Kd')
-    sink.busy = false
-    sink.onReady()
-    expect(kinds()).toBe(`K${'d'.repeat(30)}Kd`)
-    expect(counters.gopDrops).toBe(0)
+    whileBusy(() => {
+      play()
+      feed('Kd')
+    })
+    expect([kinds(), counters.gopDrops]).toEqual([`K${'d'.repeat(30)}Kd`, 0])
   })
 
   it('always starts and continues at a key frame', () => {

@@ -1,24 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import { footprintOf } from '../../../../../engine/klv/footprint/footprint.ts'
 import type { Place } from '../../../../../engine/klv/footprint/geodesy.ts'
-import { encodePacket, type KlvInput } from '../../../../../engine/klv/st0601/encode.ts'
-import { decodePacket, type KlvPacket } from '../../../../../engine/klv/st0601/packet.ts'
+import type { KlvInput } from '../../../../../engine/klv/st0601/encode.ts'
+import type { KlvPacket } from '../../../../../engine/klv/st0601/packet.ts'
 import { flightPacket } from '../../../../../engine/klv/st0601/synthetic-flight.ts'
 import { fromHex } from '../../../../fixtures/klv/hex.ts'
+import { decoded, packetOf, type TagValues } from '../../../../fixtures/klv/local-set.ts'
 import { metresBetween, pinholeCorners, type View } from '../../../../fixtures/klv/pinhole-on-geodesics.ts'
 import { DYNAMIC_CONSTANT } from '../../../../fixtures/klv/st0902-packets.ts'
 import { TAG_EXAMPLES } from '../../../../fixtures/klv/tag-examples.ts'
 import { createRandom } from '../../../../helpers/random.ts'
 
-type Values = Readonly<Record<number, KlvInput>>
-
-const decoded = (bytes: Uint8Array): KlvPacket => {
-  const packet = decodePacket(bytes)
-  return typeof packet === 'string' ? expect.fail(packet) : packet
-}
-const packetOf = (values: Values): KlvPacket => decoded(encodePacket(Object.entries(values).map(([tag, value]) => [Number(tag), value])))
-const found = (values: Values | KlvPacket) => {
-  const footprint = footprintOf('items' in values ? (values as KlvPacket) : packetOf(values as Values))
+const found = (values: TagValues | KlvPacket) => {
+  const footprint = footprintOf('items' in values ? (values as KlvPacket) : packetOf(values as TagValues))
   return typeof footprint === 'string' ? expect.fail(footprint) : footprint
 }
 
@@ -32,7 +26,7 @@ const expectPlaces = (corners: readonly Place[], expected: readonly Place[], met
 /** Latitudes and longitudes of the corners, in the order of the tags. */
 const pairs = (values: readonly number[]): readonly Place[] =>
   [0, 2, 4, 6].map((at) => ({ latitude: values[at] ?? Number.NaN, longitude: values[at + 1] ?? Number.NaN }))
-const tagged = (first: number, values: readonly KlvInput[]): Values => Object.fromEntries(values.map((value, at) => [first + at, value]))
+const tagged = (first: number, values: readonly KlvInput[]): TagValues => Object.fromEntries(values.map((value, at) => [first + at, value]))
 
 /** The examples of ST 0601 sections 8.26 to 8.33 and 8.82 to 8.89 as the standard prints them. */
 const STANDARD_CORNERS = [
@@ -132,20 +126,28 @@ describe('the footprint from the field of view', () => {
   })
 
   it('uses the elevation of the target, else of the frame centre, else sea level', () => {
-    const width = (values: Values) => {
+    const width = (values: TagValues) => {
       const [left, right] = found({ ...NADIR, ...values }).corners
       return Math.round(metresBetween(left ?? NOWHERE, right ?? NOWHERE))
     }
     expect([width({ 42: 400, 25: 600 }), width({ 25: 600 }), width({ 42: null, 25: null })]).toEqual([600, 400, 1000])
   })
 
-  it('prefers the altitude above sea level, which elevations refer to, and says which it took', () => {
-    expect(found({ ...NADIR, 104: 1100, 75: 1200 }).facts).toMatchObject({ altitude_reference: 'msl' })
-    expect(found({ ...NADIR, 15: null, 104: 1100, 75: 1200 }).facts).toMatchObject({
-      altitude_reference: 'hae',
-      sensor_altitude: expect.closeTo(1100, 0),
-    })
-    expect(found({ ...NADIR, 15: null, 75: 1200 }).facts).toMatchObject({ sensor_altitude: expect.closeTo(1200, 0) })
+  it.each([
+    [
+      { 75: 1200, 104: 1100 },
+      { altitude_reference: 'msl', sensor_altitude: expect.closeTo(1000, 0) },
+    ],
+    [
+      { 15: null, 75: 1200, 104: 1100 },
+      { altitude_reference: 'hae', sensor_altitude: expect.closeTo(1100, 0) },
+    ],
+    [
+      { 15: null, 75: 1200 },
+      { altitude_reference: 'hae', sensor_altitude: expect.closeTo(1200, 0) },
+    ],
+  ])('prefers the altitude above sea level, which elevations refer to, and says which it took: %j', (values, facts) => {
+    expect(found({ ...NADIR, ...values }).facts).toMatchObject(facts)
   })
 
   it('takes angles that are never sent as 0, and says so; not those that the sender marks as unknown', () => {

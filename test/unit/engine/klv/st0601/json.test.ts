@@ -1,19 +1,14 @@
 import * as v from 'valibot'
 import { describe, expect, it } from 'vitest'
-import { encodePacket, type KlvInput } from '../../../../../engine/klv/st0601/encode.ts'
 import { geolocationOf } from '../../../../../engine/klv/st0601/geolocation.ts'
 import { klvFeature, klvPacketJson } from '../../../../../engine/klv/st0601/json.ts'
-import { decodePacket, type KlvPacket, numberOfTag } from '../../../../../engine/klv/st0601/packet.ts'
+import { numberOfTag } from '../../../../../engine/klv/st0601/packet.ts'
 import { flightPacket, flightState } from '../../../../../engine/klv/st0601/synthetic-flight.ts'
 import { geolocationSchema } from '../../../../../lib/schema/pipeline.ts'
 import { fromHex } from '../../../../fixtures/klv/hex.ts'
+import { decoded, packetOf, type TagValues } from '../../../../fixtures/klv/local-set.ts'
 import { DYNAMIC_CONSTANT } from '../../../../fixtures/klv/st0902-packets.ts'
 
-const decoded = (bytes: Uint8Array): KlvPacket => {
-  const packet = decodePacket(bytes)
-  return typeof packet === 'string' ? expect.fail(packet) : packet
-}
-const packetOf = (...entries: readonly (readonly [number, KlvInput])[]): KlvPacket => decoded(encodePacket(entries))
 const receivedAt = Date.UTC(2026, 10, 20, 10)
 const arrival = (age: number) => ({ pipelineId: 'uav-1', receivedAt, now: receivedAt + age })
 
@@ -34,124 +29,80 @@ describe('a packet as JSON', () => {
   })
 
   it('keeps unknown tags without a name and nested sets without a value', () => {
-    const json = klvPacketJson(packetOf([200, fromHex('01FF')], [48, fromHex('010203')]), arrival(0))
+    const json = klvPacketJson(packetOf({ 48: fromHex('010203'), 200: fromHex('01FF') }), arrival(0))
     expect(json.items.slice(0, 2)).toEqual([
-      { tag: 200, name: null, value: null, unit: null, raw: '01ff' },
       { tag: 48, name: 'Security Local Set', value: null, unit: null, raw: '010203' },
+      { tag: 200, name: null, value: null, unit: null, raw: '01ff' },
     ])
-    expect(json.values).toEqual({})
-    expect(json.timestamp).toBeNull()
+    expect(json).toMatchObject({ values: {}, timestamp: null })
   })
 
   it('shows an invalid value as null', () => {
-    expect(klvPacketJson(packetOf([13, null], [5, null]), arrival(0)).values).toEqual({
-      sensor_latitude: null,
-      platform_heading_angle: null,
-    })
+    const { values } = klvPacketJson(packetOf({ 5: null, 13: null }), arrival(0))
+    expect(values).toEqual({ sensor_latitude: null, platform_heading_angle: null })
   })
 
-  it('is stale when it is older than five seconds', () => {
-    expect(klvPacketJson(decoded(DYNAMIC_CONSTANT), arrival(5000)).stale).toBe(false)
-    expect(klvPacketJson(decoded(DYNAMIC_CONSTANT), arrival(5001)).stale).toBe(true)
-  })
-
-  it('has no negative age after the clock was set back', () => {
-    expect(klvPacketJson(decoded(DYNAMIC_CONSTANT), arrival(-10)).age_ms).toBe(0)
+  it.each([
+    [5000, { age_ms: 5000, stale: false }],
+    [5001, { age_ms: 5001, stale: true }],
+    [-10, { age_ms: 0, stale: false }],
+  ])('is stale when it is older than five seconds, and never of a negative age: %d ms', (age, expected) => {
+    expect(klvPacketJson(decoded(DYNAMIC_CONSTANT), arrival(age))).toMatchObject(expected)
   })
 
   it('shows the greatest valid time stamp', () => {
-    expect(klvPacketJson(packetOf([2, Number.MAX_SAFE_INTEGER]), arrival(0)).timestamp).toBe('2255-06-05T23:47:34.740Z')
+    expect(klvPacketJson(packetOf({ 2: Number.MAX_SAFE_INTEGER }), arrival(0)).timestamp).toBe('2255-06-05T23:47:34.740Z')
   })
 })
 
 describe('a packet as GeoJSON', () => {
   it('is a Feature with the position and everything else in its properties', () => {
-    const feature = klvFeature(decoded(DYNAMIC_CONSTANT), arrival(1))
-    expect(feature.type).toBe('Feature')
-    expect(feature.geometry?.type).toBe('Point')
-    const [longitude, latitude, altitude] = feature.geometry?.coordinates ?? []
-    expect(longitude).toBeCloseTo(128.42676, 5)
-    expect(latitude).toBeCloseTo(60.17682, 5)
-    expect(altitude).toBeCloseTo(14190.72, 2)
-    expect(feature.properties).toMatchObject({ pipeline_id: 'uav-1', mission_id: 'Mission 12', stale: false, checksum_ok: true })
+    expect(klvFeature(decoded(DYNAMIC_CONSTANT), arrival(1))).toMatchObject({
+      type: 'Feature',
+      geometry: {
+        type: 'Point',
+        coordinates: [expect.closeTo(128.42676, 5), expect.closeTo(60.17682, 5), expect.closeTo(14190.72, 2)],
+      },
+      properties: { pipeline_id: 'uav-1', mission_id: 'Mission 12', stale: false, checksum_ok: true },
+    })
   })
 
   it('has two coordinates when the altitude is unknown and no geometry without a position', () => {
-    expect(klvFeature(packetOf([13, 0], [14, 0]), arrival(0)).geometry?.coordinates).toEqual([0, 0])
-    expect(klvFeature(packetOf([65, 19]), arrival(0)).geometry).toBeNull()
+    expect(klvFeature(packetOf({ 13: 0, 14: 0 }), arrival(0)).geometry?.coordinates).toEqual([0, 0])
+    expect(klvFeature(packetOf({ 65: 19 }), arrival(0)).geometry).toBeNull()
   })
 })
 
 describe('the geolocation of a packet', () => {
-  const position = [
-    [13, 10],
-    [14, 20],
-  ] as const
+  const position = { 13: 10, 14: 20 }
 
-  it.each([
-    [
-      '104 before 75 and 15',
-      [
-        [15, 100],
-        [75, 200],
-        [104, 300],
-      ],
-      300,
-    ],
-    [
-      '75 before 15',
-      [
-        [15, 100],
-        [75, 200],
-      ],
-      200,
-    ],
-    ['15 when it is the only one', [[15, 100]], 100],
-    [
-      '75 when 104 is invalid',
-      [
-        [104, null],
-        [75, 200],
-      ],
-      200,
-    ],
-    ['none when all are absent', [], null],
-  ] as const)('takes the altitude of tag %s', (_, altitudes, expected) => {
-    const altitude = geolocationOf(packetOf(...position, ...altitudes))?.altitude ?? null
-    if (expected === null) expect(altitude).toBeNull()
-    else expect(Math.abs((altitude ?? 0) - expected)).toBeLessThan(0.2)
+  it.each<[string, TagValues, unknown]>([
+    ['104 before 75 and 15', { 15: 100, 75: 200, 104: 300 }, expect.closeTo(300, 0)],
+    ['75 before 15', { 15: 100, 75: 200 }, expect.closeTo(200, 0)],
+    ['15 when it is the only one', { 15: 100 }, expect.closeTo(100, 0)],
+    ['75 when 104 is invalid', { 75: 200, 104: null }, expect.closeTo(200, 0)],
+    ['none when all are absent', {}, null],
+  ])('takes the altitude of tag %s', (_, altitudes, altitude) => {
+    expect(geolocationOf(packetOf({ ...position, ...altitudes }))).toMatchObject({ altitude })
   })
 
   it('has the heading of tag 5, or null', () => {
-    expect(geolocationOf(packetOf(...position, [5, 90]))?.heading).toBeCloseTo(90, 2)
-    expect(geolocationOf(packetOf(...position))?.heading).toBeNull()
+    expect(geolocationOf(packetOf({ ...position, 5: 90 }))?.heading).toBeCloseTo(90, 2)
+    expect(geolocationOf(packetOf(position))?.heading).toBeNull()
   })
 
-  it.each<{ entries: readonly (readonly [number, KlvInput])[] }>([
-    { entries: [[13, 10]] },
-    { entries: [[14, 10]] },
-    {
-      entries: [
-        [13, null],
-        [14, 20],
-      ],
+  it.each<TagValues>([{ 13: 10 }, { 14: 10 }, { 13: null, 14: 20 }, { 13: 10, 14: null }])(
+    'is null with an incomplete position: %j',
+    (values) => {
+      expect(geolocationOf(packetOf(values))).toBeNull()
     },
-    {
-      entries: [
-        [13, 10],
-        [14, null],
-      ],
-    },
-  ])('is null when the position is incomplete: $entries', ({ entries }) => {
-    expect(geolocationOf(packetOf(...entries))).toBeNull()
-  })
+  )
 
-  it('is a valid geolocation of the API', () => {
-    for (const [lat, lon, alt] of [
-      [-90, -180, -900],
-      [90, 180, 40000],
-    ] as const)
-      expect(v.is(geolocationSchema, geolocationOf(packetOf([13, lat], [14, lon], [104, alt], [5, 360])))).toBe(true)
+  it.each<TagValues>([
+    { 5: 360, 13: -90, 14: -180, 104: -900 },
+    { 5: 360, 13: 90, 14: 180, 104: 40_000 },
+  ])('is a valid geolocation of the API: %j', (values) => {
+    expect(v.is(geolocationSchema, geolocationOf(packetOf(values)))).toBe(true)
   })
 })
 
@@ -160,14 +111,15 @@ describe('the synthetic flight', () => {
 
   it('matches its packet at every second of a lap', () => {
     for (let ms = start; ms < start + 180_000; ms += 1000) {
-      const state = flightState(ms)
+      const { latitude, longitude, altitude, heading } = flightState(ms)
       const packet = decoded(flightPacket(ms))
-      const position = geolocationOf(packet)
       expect(packet.timestampUs).toBe(ms * 1000)
-      expect(Math.abs((position?.latitude ?? 0) - state.latitude)).toBeLessThan(1e-7)
-      expect(Math.abs((position?.longitude ?? 0) - state.longitude)).toBeLessThan(1e-7)
-      expect(Math.abs((position?.altitude ?? 0) - state.altitude)).toBeLessThan(0.01)
-      expect(Math.abs((position?.heading ?? 0) - state.heading)).toBeLessThan(0.01)
+      expect(geolocationOf(packet)).toMatchObject({
+        latitude: expect.closeTo(latitude, 7),
+        longitude: expect.closeTo(longitude, 7),
+        altitude: expect.closeTo(altitude, 1),
+        heading: expect.closeTo(heading, 2),
+      })
     }
   })
 
