@@ -110,10 +110,7 @@ describe('the camera monitor on a host', () => {
     const runs = hostWith({ listing: `cat ${WEBCAM}`, watching: 'exec sleep 60' })
     const { list } = bound(start(200))
     expect(await list()).toHaveLength(1)
-    await until(
-      () => monitorStarts(runs),
-      (count) => count >= 2,
-    )
+    await expect.poll(() => monitorStarts(runs)).toBeGreaterThanOrEqual(2)
     expect(await list()).toHaveLength(1)
   })
 
@@ -122,10 +119,7 @@ describe('the camera monitor on a host', () => {
     const { onChange } = bound(start())
     onChange(() => {})
     const started = performance.now()
-    await until(
-      () => monitorStarts(runs),
-      (count) => count >= 3,
-    )
+    await expect.poll(() => monitorStarts(runs)).toBeGreaterThanOrEqual(3)
     // 0.5 s, and 0.75 to 1 s, between three attempts.
     expect(performance.now() - started).toBeGreaterThan(1150)
   })
@@ -136,10 +130,7 @@ describe('the camera monitor on a host', () => {
     const { onChange, list } = bound(start())
     onChange((event) => events.push(event))
     expect(await list()).toHaveLength(1)
-    await until(
-      () => events,
-      (reported) => reported.length > 0,
-    )
+    await expect.poll(() => events.length).toBeGreaterThan(0)
     expect(events).toEqual([{ type: 'camera_removed', device_path: '/dev/video0' }])
     expect(await list()).toEqual([])
   })
@@ -151,16 +142,10 @@ describe('the camera monitor on a host', () => {
     onChange((event) => events.push(event))
     await list()
     // A process that is killed before its script runs would not be counted.
-    await until(
-      () => monitorStarts(runs),
-      (count) => count === 1,
-    )
+    await expect.poll(() => monitorStarts(runs)).toBe(1)
     const [first] = await until(monitors, (found) => found.length === 1)
     process.kill(pidOf(first), 'SIGKILL')
-    await until(
-      () => monitorStarts(runs),
-      (count) => count === 2,
-    )
+    await expect.poll(() => monitorStarts(runs)).toBe(2)
     expect(await list()).toHaveLength(1)
     expect(events).toEqual([])
   })

@@ -2,9 +2,9 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { CotSender, type Position } from '../../../engine/cot/sender.ts'
 import { createVideoUrl } from '../../../engine/cot/video-url.ts'
 import { geolocationOf } from '../../../engine/klv/st0601/geolocation.ts'
-import { decodePacket } from '../../../engine/klv/st0601/packet.ts'
 import { flightPacket } from '../../../engine/klv/st0601/synthetic-flight.ts'
 import type { Log } from '../../../lib/ports.ts'
+import { decoded } from '../../fixtures/klv/local-set.ts'
 import { receiveCotByTcp, receiveCotByUdp } from '../../helpers/klv/cot-receivers.ts'
 import { until } from '../../helpers/until.ts'
 
@@ -14,9 +14,8 @@ afterEach(async () => {
 })
 
 const positionOf = (id: string, ageMs = 0): Position => {
-  const packet = decodePacket(flightPacket(Date.now() - ageMs))
-  const geolocation = typeof packet === 'string' ? null : geolocationOf(packet)
-  if (typeof packet === 'string' || geolocation === null) return expect.fail('no position')
+  const packet = decoded(flightPacket(Date.now() - ageMs))
+  const geolocation = geolocationOf(packet) ?? expect.fail('no position')
   return { id, output: { uri: `rtsp://0.0.0.0:50000/${id}` }, packet, geolocation, arrivedMs: performance.now() - ageMs }
 }
 
@@ -70,19 +69,15 @@ describe('Cursor on Target over UDP', () => {
     expect(sender.counts()).toMatchObject({ dropped: 0, connected: true })
   })
 
-  it.each(['udp4', 'udp6'] as const)('reaches a host by its name or address: %s', async (type) => {
-    const receiver = await bindUdp(type, type === 'udp6' ? '::1' : '127.0.0.1')
+  it.each([
+    ['an IPv4 address', 'udp4', '127.0.0.1', '127.0.0.1'],
+    ['an IPv6 address', 'udp6', '::1', '[::1]'],
+    ['a multicast group', 'udp4', '0.0.0.0', '239.2.3.77'],
+  ] as const)('reaches %s', async (_what, type, listensAt, host) => {
+    const receiver = await bindUdp(type, listensAt)
+    if (host === '239.2.3.77') receiver.join(host)
     const { sender } = startSender('uav-1')
-    sender.configure({ uri: `udp://${type === 'udp6' ? '[::1]' : '127.0.0.1'}:${receiver.port}`, interval_ms: 100 })
-    await reach(2, receiver.events)
-    expect(receiver.events()[0]?.event.uid).toBe('uav-1')
-  })
-
-  it('reaches a multicast group', async () => {
-    const receiver = await bindUdp('udp4', '0.0.0.0')
-    receiver.join('239.2.3.77')
-    const { sender } = startSender('uav-1')
-    sender.configure({ uri: `udp://239.2.3.77:${receiver.port}`, interval_ms: 100 })
+    sender.configure({ uri: `udp://${host}:${receiver.port}`, interval_ms: 100 })
     await reach(2, receiver.events)
     expect(receiver.events()[0]?.event.uid).toBe('uav-1')
   })
@@ -94,10 +89,7 @@ describe('Cursor on Target over UDP', () => {
     await reach(1, receiver.events)
     receiver.stop()
     const { sent } = sender.counts()
-    await until(
-      () => sender.counts(),
-      (counts) => counts.sent >= sent + 5,
-    )
+    await expect.poll(() => sender.counts()).toSatisfy((counts) => counts.sent >= sent + 5)
     const back = await bindUdp('udp4', '127.0.0.1', receiver.port)
     await reach(2, back.events)
     expect(logged).toEqual(['cot_receiver_connected'])
@@ -110,10 +102,7 @@ describe('Cursor on Target over UDP', () => {
   ])('to %s is logged once, and tried again', async (_what, uri) => {
     const { sender, logged } = startSender('uav-1')
     sender.configure({ uri, interval_ms: 100 })
-    await until(
-      () => sender.counts(),
-      ({ dropped }) => dropped >= 10,
-    )
+    await expect.poll(() => sender.counts()).toSatisfy(({ dropped }) => dropped >= 10)
     expect(logged).toEqual(['cot_receiver_lost'])
     expect(sender.counts()).toMatchObject({ sent: 0, connected: false })
   })
@@ -135,18 +124,12 @@ describe('Cursor on Target over TCP', () => {
     sender.configure({ uri: `tcp://127.0.0.1:${receiver.port}`, interval_ms: 200 })
     await reach(2, receiver.events)
     await receiver.stop()
-    await until(
-      () => logged,
-      (events) => events.includes('cot_receiver_lost'),
-    )
+    await expect.poll(() => logged).toContain('cot_receiver_lost')
     // One says nothing more but stays fresh for the test; the other becomes too old while the receiver is away.
     frozen.set('landed', { ...positionOf('landed'), arrivedMs: performance.now() + 60_000 })
     const old = positionOf('old', 4500)
     frozen.set('old', old)
-    await until(
-      () => sender.counts(),
-      ({ dropped }) => dropped >= 5 && performance.now() - old.arrivedMs > 5000,
-    )
+    await expect.poll(() => sender.counts()).toSatisfy(({ dropped }) => dropped >= 5 && performance.now() - old.arrivedMs > 5000)
     const back = await serveTcp(receiver.port)
     const returned = Date.now()
     await reach(1, back.events)
@@ -166,29 +149,19 @@ describe('Cursor on Target over TCP', () => {
     sender.configure({ uri: `tcp://127.0.0.1:${receiver.port}`, interval_ms: 60_000 })
     await reach(1, receiver.events)
     for (const socket of receiver.sockets) socket.destroy()
-    await until(
-      () => logged,
-      (events) => events.includes('cot_receiver_back'),
-    )
+    await expect.poll(() => logged).toContain('cot_receiver_back')
     await new Promise((resolve) => setTimeout(resolve, 200))
     expect([receiver.events().length, sender.counts().sent]).toEqual([1, 1])
   })
 
-  it('does not send an old position again when the clock of the host is set back', async () => {
+  it.each([
+    ['', 0],
+    [', also when the clock of the host is set back', 3_600_000],
+  ])('does not send a position that is older than five seconds, and needs no connection for it%s', async (_also, setBackMs) => {
     const receiver = await serveTcp()
     const { sender, frozen, flying, clock } = startSender()
     frozen.set('old', positionOf('old', 5001))
-    clock.setBackMs = 3_600_000
-    sender.configure({ uri: `tcp://127.0.0.1:${receiver.port}`, interval_ms: 100 })
-    flying.add('new')
-    await reach(3, receiver.events)
-    expect(receiver.events().map(({ event }) => event.uid)).not.toContain('old')
-  })
-
-  it('does not send a position that is older than five seconds, and needs no connection for it', async () => {
-    const receiver = await serveTcp()
-    const { sender, frozen, flying } = startSender()
-    frozen.set('old', positionOf('old', 5001))
+    clock.setBackMs = setBackMs
     sender.configure({ uri: `tcp://127.0.0.1:${receiver.port}`, interval_ms: 100 })
     await new Promise((resolve) => setTimeout(resolve, 500))
     expect([receiver.sockets.size, sender.counts()]).toEqual([0, { sent: 0, dropped: 0, connected: false }])
@@ -203,16 +176,10 @@ describe('Cursor on Target over TCP', () => {
     sender.configure({ uri: `tcp://127.0.0.1:${receiver.port}`, interval_ms: 100 })
     await reach(1000, receiver.events)
     for (const socket of receiver.sockets) socket.pause()
-    await until(
-      () => logged,
-      (events) => events.includes('cot_receiver_lost'),
-    )
+    await expect.poll(() => logged).toContain('cot_receiver_lost')
     expect(sender.counts().dropped).toBeGreaterThan(0)
     // The next connection is read again.
-    await until(
-      () => logged,
-      (events) => events.includes('cot_receiver_back'),
-    )
+    await expect.poll(() => logged).toContain('cot_receiver_back')
   })
 
   it('follows the settings: another receiver, another interval, none', async () => {
@@ -223,10 +190,7 @@ describe('Cursor on Target over TCP', () => {
     sender.configure({ uri: `tcp://127.0.0.1:${other.port}`, interval_ms: 100 })
     await reach(2, other.events)
     const [socket] = one.sockets
-    await until(
-      () => socket?.destroyed,
-      (destroyed) => destroyed === true,
-    )
+    await expect.poll(() => socket?.destroyed).toBe(true)
     const seen = one.events().length
     sender.configure({ uri: `tcp://127.0.0.1:${other.port}`, interval_ms: 60_000 })
     const before = sender.counts().sent

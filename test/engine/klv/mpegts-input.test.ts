@@ -89,10 +89,7 @@ describe.each([
     })
     onTestFinished(() => sender.stop())
     const { keyFrames, klv, seen } = await watch(sender.uri)
-    await until(
-      () => keyFrames.length,
-      (count) => count >= 6,
-    )
+    await expect.poll(() => keyFrames.length).toBeGreaterThanOrEqual(6)
     expect(seen.announced).toBe(true)
     const first = sender.sent.findIndex((sent) => toHex(sent.klv) === klv[0]?.bytes)
     expect(first).toBeGreaterThanOrEqual(0)
@@ -120,10 +117,7 @@ describe.each([
     })
     onTestFinished(() => sender.stop())
     const { seen } = await watch(sender.uri)
-    await until(
-      () => seen.frames,
-      (count) => count >= 75,
-    )
+    await expect.poll(() => seen.frames).toBeGreaterThanOrEqual(75)
     expect(seen.ended).toBe(false)
     expect(sender.sent.length).toBeGreaterThan(50)
   })

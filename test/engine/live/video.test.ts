@@ -15,7 +15,6 @@ import { freePort } from '../../helpers/ports.ts'
 import { temporaryDataDir } from '../../helpers/process/temporary-data-dir.ts'
 import { silentLog, startMedia } from '../../helpers/rtsp/media.ts'
 import { openReader, sequenceGaps } from '../../helpers/rtsp/reader.ts'
-import { until } from '../../helpers/until.ts'
 
 let publisher: Publisher
 afterEach(() => publisher.close())
@@ -109,10 +108,7 @@ describe('live video', () => {
     async (_what, description, format, codec, sets, typeOf, key) => {
       const { media, open } = await serve(description)
       // A client that comes before the first key picture is told that the source is away.
-      await until(
-        () => media.streams[0]?.live,
-        (live) => live === true,
-      )
+      await expect.poll(() => media.streams[0]?.live).toBe(true)
       const first = await open()
       await first.until((records) => pictures(records).length >= 40)
       const second = await open()

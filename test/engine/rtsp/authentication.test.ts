@@ -7,7 +7,6 @@ import { basic, digest } from '../../helpers/rtsp/credentials.ts'
 import { inOrder, readIndependently } from '../../helpers/rtsp/independent-client.ts'
 import { connected as connectedTo, playing as playingAt, publish, sharedMedia } from '../../helpers/rtsp/publish.ts'
 import type { connectReader, RtspReader } from '../../helpers/rtsp/reader.ts'
-import { until } from '../../helpers/until.ts'
 
 const run = promisify(execFile)
 
@@ -84,52 +83,28 @@ describe('a password for readers', () => {
     }
   })
 
-  it('admits a client that names the resource by its path alone, or with another host', async () => {
-    for (const uri of ['/cam', 'rtsp://camera.example/cam'])
-      expect((await (await connected({ authorize: digest({ password: PASSWORD, uri }) })).describe()).status).toBe(200)
-  })
-
+  // What else is refused: see the tests of the authenticator.
   it.each([
     ['a wrong password', wrong()],
     ['another user name', digest({ username: 'admin', password: PASSWORD })],
-    ['the URL of another path', digest({ password: PASSWORD, uri: 'rtsp://127.0.0.1/other' })],
     ['Basic in the clear', basic(PASSWORD)],
-    ['Basic with a wrong password', basic('another password')],
-    ['an unknown scheme', () => 'Bearer x'],
-    ['a parameter twice', () => 'Digest username="viewer", username="viewer"'],
-    ['no parameter', () => 'Digest '],
-    ['a count without qop', () => 'Digest username="viewer", qop=auth-int, nc=1'],
+    ['a header without parameters', () => 'Digest '],
   ])('refuses %s', async (_, authorize) => {
     const reader = await connected({ authorize, transport: 'udp' })
-    expect((await reader.request('DESCRIBE', url)).status).toBe(401)
-    expect((await reader.setUp(0)).status).toBe(401)
-    expect((await reader.play()).status).toBe(401)
+    const answers = [await reader.request('DESCRIBE', url), await reader.setUp(0), await reader.play()]
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401])
     expect([reader.count, described]).toEqual([0, 0])
   })
 
   it('cannot be replayed: neither on the same connection nor on another one', async () => {
-    const sent: string[] = []
-    const authorize = digest({ password: PASSWORD, qop: true })
-    const reader = await connected({
-      authorize: (...request) => {
-        sent.push(authorize(...request))
-        return sent.at(-1) ?? ''
-      },
-    })
-    expect((await reader.describe()).status).toBe(200)
-    for (const replaying of [reader, await connected()]) {
-      const response = await replaying.request('DESCRIBE', url, { Authorization: sent[0] ?? '' })
-      if (replaying !== reader) {
-        expect(response.status).toBe(401)
-        expect(response.headers.get('www-authenticate')).toMatch(/nonce="[\w-]{24}", stale=true, algorithm=SHA-256/)
-      }
+    const [reader, other] = [await connected(), await connected()]
+    const challenges = (await reader.request('DESCRIBE', url)).headers.all('www-authenticate')
+    const headers = { Authorization: digest({ password: PASSWORD, qop: true })(challenges, 'DESCRIBE', url) }
+    expect((await reader.request('DESCRIBE', url, headers)).status).toBe(200)
+    for (const replaying of [reader, other]) {
+      const again = await replaying.request('DESCRIBE', url, headers)
+      expect([again.status, again.headers.get('www-authenticate')]).toEqual([401, expect.stringContaining('stale=true')])
     }
-    const raw = await connected()
-    const challenges = (await raw.request('DESCRIBE', url)).headers.all('www-authenticate')
-    const once = digest({ password: PASSWORD, qop: true })(challenges, 'DESCRIBE', url)
-    expect((await raw.request('DESCRIBE', url, { Authorization: once })).status).toBe(200)
-    const again = await raw.request('DESCRIBE', url, { Authorization: once })
-    expect([again.status, again.headers.get('www-authenticate')]).toEqual([401, expect.stringContaining('stale=true')])
   })
 
   it('is checked for each of several requests that are sent at once', async () => {
@@ -187,10 +162,7 @@ describe('a change of the password', () => {
     )
     await Promise.all([player, overUdp, waiting, idle].map((reader) => reader.closed))
     expect([await played, waiting.count, mount.readers]).toEqual(['closed', 0, 0])
-    await until(
-      () => publisher.connections,
-      (count) => count === 0,
-    )
+    await expect.poll(() => publisher.connections).toBe(0)
     // RTCP BYE (203) comes last.
     expect(player.reports.at(-1)?.data.includes(Buffer.from([0x81, 203]))).toBe(true)
     expect((await (await connected({ authorize: right() })).describe()).status).toBe(401)
@@ -266,10 +238,5 @@ describe('players', () => {
     expect(format).toBe('H264')
     expect(sequences.length).toBeGreaterThanOrEqual(100)
     expect(sequences).toSatisfy(inOrder)
-  })
-
-  it('an independent client with a wrong password gets no packet and is disconnected', async () => {
-    const { sequences } = await readIndependently(url, 1, { username: 'viewer', password: 'another password' })
-    expect([sequences, described, mount.readers, mount.stats.bytesOut]).toEqual([[], 0, 0, 0])
   })
 })

@@ -1,12 +1,9 @@
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseAddress } from '../../../engine/faults/address.ts'
 import { describeSource } from '../../../engine/rtsp/client/describe-source.ts'
 import { parseSource } from '../../../engine/sources/kinds.ts'
+import { type CertificateFixture, makeCertificate } from '../../helpers/rtsp/certificate.ts'
 import { type RtspSource, startRtspSource } from '../../helpers/rtsp/source.ts'
 
 const never = new AbortController().signal
@@ -14,6 +11,8 @@ const probe = async (uri: string, timeoutMs = 10_000, signal = never) => {
   const { kind, parsed } = parseSource({ uri, latency_ms: 0 })
   return kind.probe(parsed, { signal, timeoutMs, transport: 'tcp', allowFiles: false, reencode: false })
 }
+
+const mediaAt = async (uri: string) => (await describeSource(parseAddress(uri), { signal: never, timeoutMs: 5000 })).sdp.media
 
 describe('a third-party RTSP server', () => {
   let digest: RtspSource
@@ -74,33 +73,16 @@ describe('a third-party RTSP server', () => {
 })
 
 describe('a server with TLS and a self-signed certificate', () => {
-  let folder: string
+  let certificate: CertificateFixture
   let source: RtspSource
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'rtsps-'))
-    const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-    const request = [
-      'req',
-      '-x509',
-      '-newkey',
-      'rsa:2048',
-      '-nodes',
-      '-days',
-      '2',
-      '-subj',
-      '/CN=camera',
-      '-keyout',
-      key,
-      '-out',
-      certificate,
-    ]
-    execFileSync('openssl', request, { stdio: 'ignore' })
-    source = await startRtspSource(['--tls', certificate, key, '--auth', 'digest'])
+    certificate = makeCertificate()
+    source = await startRtspSource(['--tls', certificate.cert, certificate.key, '--auth', 'digest'])
   })
   afterAll(async () => {
     await source?.stop()
-    rmSync(folder, { recursive: true, force: true })
+    certificate.remove()
   })
 
   it('is described over TLS', async () => {
@@ -141,33 +123,28 @@ describe('a server with unusual behaviour', () => {
 
   it('gets the credentials on a new connection when it closes after the 401', async () => {
     const host = await serve([challenge, good], true)
-    expect((await describeSource(parseAddress(`rtsp://u:p@${host}/x`), { signal: never, timeoutMs: 5000 })).sdp.media).toHaveLength(1)
+    expect(await mediaAt(`rtsp://u:p@${host}/x`)).toHaveLength(1)
   })
 
   it('gets the credentials again for a stale nonce', async () => {
     const host = await serve([challenge, challenge.replace('qop', 'stale=true, qop'), good])
-    expect((await describeSource(parseAddress(`rtsp://u:p@${host}/x`), { signal: never, timeoutMs: 5000 })).sdp.media).toHaveLength(1)
+    expect(await mediaAt(`rtsp://u:p@${host}/x`)).toHaveLength(1)
   })
 
   it('is followed through a redirect, but not in circles', async () => {
     const target = await serve([good])
     const host = await serve([`RTSP/1.0 302 Found\r\nCSeq: 1\r\nLocation: rtsp://${target}/y\r\n\r\n`])
-    expect((await describeSource(parseAddress(`rtsp://${host}/x`), { signal: never, timeoutMs: 5000 })).sdp.media).toHaveLength(1)
+    expect(await mediaAt(`rtsp://${host}/x`)).toHaveLength(1)
     const circle = await serve(['RTSP/1.0 302 Found\r\nCSeq: 1\r\nLocation: /x\r\n\r\n'])
-    await expect(describeSource(parseAddress(`rtsp://${circle}/x`), { signal: never, timeoutMs: 5000 })).rejects.toMatchObject({
-      reason: 'source_error',
-    })
+    await expect(mediaAt(`rtsp://${circle}/x`)).rejects.toMatchObject({ reason: 'source_error' })
   })
 
+  // Other answers: see the tests of the message parser, of redirects and of statuses.
   it.each([
     ['a failure', 'RTSP/1.0 503 Service Unavailable\r\nCSeq: 1\r\n\r\n', 'source_error'],
-    ['a refusal', 'RTSP/1.0 403 Forbidden\r\nCSeq: 1\r\n\r\n', 'unauthorized'],
     ['another protocol', 'HTTP/1.1 400 Bad Request\r\n\r\n', 'source_error'],
-    ['an endless line', 'x'.repeat(100_000), 'source_error'],
-    ['a huge body', 'RTSP/1.0 200 OK\r\nContent-Length: 999999999\r\n\r\n', 'source_error'],
     ['an invalid session description', 'RTSP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello', 'source_error'],
     ['a redirect to another protocol', 'RTSP/1.0 302 Found\r\nLocation: http://127.0.0.1/\r\n\r\n', 'unsupported'],
-    ['a redirect to a malformed address', 'RTSP/1.0 302 Found\r\nLocation: nonsense\r\n\r\n', 'unsupported'],
     ['silence', '', 'timeout'],
   ])('is classified by %s', async (_what, answer, reason) => {
     const host = await serve([answer])

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { unlinkSync, writeFileSync } from 'node:fs'
-import { connect as connectTcp, createServer } from 'node:net'
+import { type AddressInfo, connect as connectTcp, createServer } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -83,8 +83,9 @@ describe('an output with a certificate', () => {
     await reader.until(() => reader.count > 10)
   })
 
-  it('accepts Digest and Basic inside TLS, and Basic only there', async () => {
-    const { publisher, plain, secure } = await publish()
+  // Basic in the clear: see the tests of the authenticator.
+  it('accepts Digest and Basic inside TLS', async () => {
+    const { publisher, secure } = await publish()
     publisher.requireCredentials({ username: 'viewer', password: PASSWORD })
     const challenges = (await (await connected(secure)).request('DESCRIBE', secure)).headers.all('www-authenticate')
     expect(challenges.map((text) => /algorithm=[^,]+|^Basic .*/.exec(text)?.[0])).toEqual([
@@ -100,8 +101,6 @@ describe('an output with a certificate', () => {
       const reader = await playing(secure, { authorize })
       await reader.until(() => reader.count > 10)
     }
-    expect((await (await connected(secure, { authorize: basic('wrong password') })).describe()).status).toBe(401)
-    expect((await (await connected(plain, { authorize: basic(PASSWORD) })).describe()).status).toBe(401)
   })
 
   it('uses a new certificate for new connections as soon as the files are there, and keeps the old one while they are wrong', async () => {
@@ -120,10 +119,7 @@ describe('an output with a certificate', () => {
     )
     expect(await nameAt(port)).toBe('first')
     certificate.renew('second')
-    await until(
-      () => nameAt(port),
-      (name) => name === 'second',
-    )
+    await expect.poll(() => nameAt(port)).toBe('second')
     expect(logged.filter((event) => event === 'output_certificate_not_loaded')).toHaveLength(1)
     const before = steady.count
     await steady.until(() => steady.count > before + 30)
@@ -134,10 +130,7 @@ describe('an output with a certificate', () => {
     unlinkSync(certificate.key)
     const { port, plain } = await publish(false, { ...silentLog, error: (event) => void logged.push(event) })
     await expect(nameAt(port)).rejects.toThrow()
-    await until(
-      () => logged.length,
-      (count) => count > 0,
-    )
+    await expect.poll(() => logged.length).toBeGreaterThan(0)
     expect(logged).toEqual(['output_certificate_not_loaded'])
     expect((await (await connected(plain)).describe()).status).toBe(200)
   })
@@ -210,8 +203,7 @@ describe('players over rtsps', () => {
       near.pipe(far).pipe(near)
     }).listen(0, '127.0.0.1')
     await once(tunnel, 'listening')
-    const address = tunnel.address()
-    const url = `rtsp://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/cam`
+    const url = `rtsp://127.0.0.1:${(tunnel.address() as AddressInfo).port}/cam`
     const { format, sequences } = await readIndependently(url, 100, { username: 'viewer', password: PASSWORD })
     tunnel.close()
     expect(format).toBe('H264')

@@ -70,20 +70,14 @@ describe.each(Object.entries(PORTS))('a port by %s', (_name, open) => {
   ])('sends packets %s, in order and whole', async (_which, sizes) => {
     const { packets, port } = await receive('127.0.0.1')
     await sendAll(await openTo('127.0.0.1', port), sizes)
-    await until(
-      () => packets.length,
-      (length) => length === sizes.length,
-    )
+    await expect.poll(() => packets.length).toBe(sizes.length)
     expect(packets.map((packet) => [packet.length, packet[0]])).toEqual(sizes.map((size, number) => [size, number]))
   })
 
   it('sends over IPv6', async () => {
     const { packets, port } = await receive('::1')
     await sendAll(await openTo('::1', port), [1400, 1400, 12])
-    await until(
-      () => packets.length,
-      (length) => length === 3,
-    )
+    await expect.poll(() => packets.length).toBe(3)
     expect(packets.map(({ length }) => length)).toEqual([1400, 1400, 12])
   })
 

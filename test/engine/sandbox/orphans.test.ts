@@ -7,7 +7,6 @@ import { confineChildren } from '../../../engine/sandbox/confinement.ts'
 import { killLeftovers } from '../../../engine/sandbox/leftovers.ts'
 import { asleep, KILLS, killStarter, marked, markedSleep } from '../../helpers/process/ended-starts.ts'
 import { rounds } from '../../helpers/random.ts'
-import { until } from '../../helpers/until.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'orphans-test-'))
 
@@ -42,10 +41,7 @@ it('programs of a process that runs are spared, inside of a sandbox and outside'
   const argument = markedSleep()
   const children = [{}, 'host' as const].map((reach) => startChild('sleep', [argument], { mediaPipes: 0, reach }))
   // A process that is about to become another program has no name for a moment.
-  await until(
-    () => asleep(argument).length,
-    (count) => count === children.length,
-  )
+  await expect.poll(() => asleep(argument).length).toBe(children.length)
   await killLeftovers()
   expect(marked(argument)).toHaveLength(3)
   await killAll()

@@ -10,7 +10,6 @@ import { confineChildren } from '../../../engine/sandbox/confinement.ts'
 import type { Reach, Sandbox } from '../../../engine/sandbox/sandbox.ts'
 import { takeDescriptors } from '../../helpers/process/descriptors.ts'
 import { isAlive } from '../../helpers/process/processes.ts'
-import { until } from '../../helpers/until.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sandbox-test-'))
 const secret = join(folder, 'service.db')
@@ -176,10 +175,7 @@ describe('a child in its sandbox', () => {
     child.kill('SIGKILL')
     expect((await child.ended).signal).toBe('SIGKILL')
     // It may be a zombie yet, of whoever has adopted it.
-    await until(
-      () => isAlive(pid),
-      (alive) => !alive,
-    )
+    await expect.poll(() => isAlive(pid)).toBe(false)
   })
 
   it('ends at its time limit', async () => {

@@ -35,10 +35,7 @@ const streamOf = async (branch: string, units: number): Promise<RtpStream> => {
   media = startMedia([branch])
   const [stream] = media.streams
   if (stream === undefined) throw new Error('no stream')
-  await until(
-    () => stream.gop?.units.length ?? 0,
-    (count) => count >= units,
-  )
+  await expect.poll(() => stream.gop?.units.length ?? 0).toBeGreaterThanOrEqual(units)
   return stream
 }
 

@@ -43,10 +43,7 @@ describe('lines from server to client', () => {
     for (const number of [1, 2, 3]) for (const sink of sinks) sink.push({ number, text: 'Zeile\nzwei' })
     for (const number of [1, 2, 3]) expect((await lines.next()).value).toEqual({ number, text: 'Zeile\nzwei' })
     await lines.return(undefined)
-    await until(
-      () => sinks.size,
-      (count) => count === 0,
-    )
+    await expect.poll(() => sinks.size).toBe(0)
   })
 
   it('have a heartbeat at each interval, each of which is a contact', async () => {
@@ -77,10 +74,7 @@ describe('lines from server to client', () => {
     const next = aborted.next()
     ending.abort()
     expect(await next).toEqual({ done: true, value: undefined })
-    await until(
-      () => sinks.size,
-      (count) => count === 0,
-    )
+    await expect.poll(() => sinks.size).toBe(0)
     const other = await serve({ heartbeatMs: NEVER_MS, maxBacklog: 1000 })
     const ended = other.read(5000)
     await ended.next()
@@ -119,10 +113,7 @@ describe('lines from server to client', () => {
     onTestFinished(() => void client.destroy())
     client.write('GET / HTTP/1.1\r\nhost: engine\r\n\r\n')
     client.pause()
-    await until(
-      () => sinks.size,
-      (count) => count === 1,
-    )
+    await expect.poll(() => sinks.size).toBe(1)
     await until(
       () => {
         for (const sink of sinks) sink.push({ filling: 'x'.repeat(100_000) })

@@ -12,7 +12,6 @@ import type { PipelineConfig } from '../../../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS } from '../../../../lib/schema/settings.ts'
 import { configure } from '../../../helpers/media/play-launch.ts'
 import { silentLog } from '../../../helpers/rtsp/media.ts'
-import { until } from '../../../helpers/until.ts'
 
 /** A supervisor whose outputs listen nowhere. */
 const setUp = ({ plan, ...host }: { readonly advancedRefusal?: ApiError; readonly plan?: Planner['plan'] } = {}) => {
@@ -187,10 +186,7 @@ describe('what a follower of the engine gets', () => {
     const latest = () => moments.findLast((event) => event.type === 'pipeline')?.view
     await supervisor.put(onDemand, { create: true })
     await supervisor.play('cam-1', { wait: false })
-    await until(
-      () => supervisor.view('cam-1').runtime.phase,
-      (phase) => phase === 'failed',
-    )
+    await expect.poll(() => supervisor.view('cam-1').runtime.phase).toBe('failed')
     await supervisor.put({ ...onDemand, klv_config: { pass_klv: true, auto_extract_geolocation: false } }, { create: false })
     expect(latest()?.runtime).toMatchObject({ phase: 'idle', desired: 'playing' })
     await supervisor.stop('cam-1')

@@ -29,12 +29,14 @@ const setUp = (encodingName = 'H264') => {
   const picture = (timestamp: number, payloads: readonly Buffer[], marks: 'last' | 'all' = 'last'): void => {
     for (const [at, payload] of payloads.entries()) push(timestamp, payload, marks === 'all' || at === payloads.length - 1)
   }
-  return { assembler, units, picture, push }
+  /** The timestamp and the number of packets of each unit, and whether it is a key frame. */
+  const sizes = () => units.map(({ timestamp, types, key }) => `${timestamp}: ${types.length}${key ? ' key' : ''}`)
+  return { assembler, units, sizes, picture, push }
 }
 
 describe('the unit assembler', () => {
   it('drops a unit that keeps too much of what was read beside it, and begins with the next', () => {
-    const { assembler, units, push } = setUp()
+    const { assembler, sizes, push } = setUp()
     const MB = 1024 * 1024
     assembler.noteRead(100 * MB)
     push(3000, IDR, false)
@@ -45,39 +47,25 @@ describe('the unit assembler', () => {
     expect(assembler.holds).toBe(false)
     push(6000, SLICE_REST, true)
     push(9000, SLICE, true)
-    expect(units.map(({ timestamp, types }) => [timestamp, types.length])).toEqual([
-      [3000, 2],
-      [9000, 1],
-    ])
+    expect(sizes()).toEqual(['3000: 2 key', '9000: 1'])
   })
 
   it('keeps the slices of a picture together once it knows that the source marks each of them', () => {
-    const { units, picture } = setUp()
+    const { units, sizes, picture } = setUp()
     picture(3000, [IDR, IDR_REST, IDR_REST], 'all')
     for (const timestamp of [6000, 9000, 12_000]) picture(timestamp, [SLICE, SLICE_REST, SLICE_REST], 'all')
     picture(15_000, [IDR, IDR_REST], 'all')
     picture(18_000, [SLICE], 'all')
     // Of the first picture, the first slice has gone before the second came.
-    expect(units.map(({ types, timestamp, key }) => [timestamp, types.length, key])).toEqual([
-      [3000, 1, true],
-      [3000, 2, true],
-      [6000, 3, false],
-      [9000, 3, false],
-      [12_000, 3, false],
-      [15_000, 2, true],
-    ])
+    expect(sizes()).toEqual(['3000: 1 key', '3000: 2 key', '6000: 3', '9000: 3', '12000: 3', '15000: 2 key'])
     expect(units.at(2)?.markers).toEqual([false, false, true])
   })
 
   it('keeps the fragments of a slice together once it knows that the source marks each packet', () => {
-    const { units, picture } = setUp()
+    const { sizes, picture } = setUp()
     const fragmented = ['7c8588', '7c0500', '7c4500'].map((hex) => Buffer.from(hex, 'hex'))
     for (const timestamp of [3000, 6000, 9000]) picture(timestamp, fragmented, 'all')
-    expect(units.map(({ types, timestamp }) => [timestamp, types.length])).toEqual([
-      [3000, 1],
-      [3000, 2],
-      [6000, 3],
-    ])
+    expect(sizes()).toEqual(['3000: 1 key', '3000: 2', '6000: 3 key'])
   })
 
   it('closes a picture by its marker when its parameter sets or its fields have one too', () => {
@@ -110,24 +98,18 @@ describe('the unit assembler', () => {
     expect(units.map(({ timestamp }) => timestamp)).toEqual([3000, 6000])
   })
 
-  it('begins at an intra picture with its own parameter sets in a run without any other key frame', () => {
+  it.each([
+    [false, 'a predicted one', [AUD, PREDICTED]],
+    [false, 'one without parameter sets', [AUD, INTRA]],
+    [true, 'an intra one', [AUD, SPS, PPS, INTRA]],
+    [true, 'one of intra slices', [SPS, PPS, INTRA_SLICE, Buffer.from('4110c0', 'hex')]],
+    [true, 'an intra one whose later slices say otherwise', [SPS, PPS, INTRA, PREDICTED]],
+    [false, 'a predicted one with parameter sets', [SPS, PPS, PREDICTED]],
+    [false, 'one whose second slice is predicted', [SPS, PPS, INTRA_SLICE, SLICE_REST]],
+  ])('takes an intra picture with its own parameter sets for a key frame in a run without any other: %s, %s', (key, _what, payloads) => {
     const { units, picture } = setUp()
-    picture(3000, [AUD, PREDICTED])
-    picture(6000, [AUD, INTRA])
-    picture(9000, [AUD, SPS, PPS, INTRA])
-    picture(12_000, [SPS, PPS, INTRA_SLICE, Buffer.from('4110c0', 'hex')])
-    picture(15_000, [SPS, PPS, INTRA, PREDICTED])
-    picture(18_000, [SPS, PPS, PREDICTED])
-    picture(21_000, [SPS, PPS, INTRA_SLICE, SLICE_REST])
-    expect(units.map(({ timestamp, key }) => [timestamp, key])).toEqual([
-      [3000, false],
-      [6000, false],
-      [9000, true],
-      [12_000, true],
-      [15_000, true],
-      [18_000, false],
-      [21_000, false],
-    ])
+    picture(3000, payloads)
+    expect(units).toMatchObject([{ key }])
   })
 
   it('does not begin there in a run with IDR pictures', () => {

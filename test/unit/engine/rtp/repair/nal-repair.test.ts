@@ -18,15 +18,8 @@ const SLICE = Buffer.concat([Buffer.from('41', 'hex'), Buffer.alloc(60, 0x9a)])
 const [VPS5, SPS5, PPS5] = ['40010c01', '420101016000', '4401c172'].map((hex) => Buffer.from(hex, 'hex')) as [Buffer, Buffer, Buffer]
 const CRA = Buffer.concat([Buffer.from('2a01', 'hex'), Buffer.alloc(60, 0xaf)])
 
-const stapA = (...units: readonly Buffer[]): Buffer =>
-  Buffer.concat([
-    Buffer.from([0x78]),
-    ...units.flatMap((unit) => {
-      const size = Buffer.alloc(2)
-      size.writeUInt16BE(unit.length)
-      return [size, unit]
-    }),
-  ])
+const stapA = (...nals: readonly Buffer[]): Buffer =>
+  Buffer.concat([Buffer.of(0x78), ...nals.flatMap((nal) => [Buffer.of(nal.length >> 8, nal.length & 0xff), nal])])
 
 const base64 = (...units: readonly Buffer[]): string => units.map((unit) => unit.toString('base64')).join(',')
 const FROM_SDP = new Map([['sprop-parameter-sets', base64(SPS, PPS)]])
@@ -49,9 +42,17 @@ const start = (codec: NalCodec, parameters: ReadonlyMap<string, string> = new Ma
 }
 
 const payloadsOf = ({ packets }: RepairedUnit): readonly Buffer[] => packets.map((packet) => packet.subarray(12))
-const markersOf = ({ packets }: RepairedUnit): readonly boolean[] => packets.map((packet) => (packet[1] ?? 0) >= 0x80)
-const areConsecutive = (units: readonly RepairedUnit[]): boolean =>
-  units.flatMap(({ sequences }) => sequences).every((one, at, all) => at === 0 || one === (((all[at - 1] ?? 0) + 1) & 0xffff))
+const bytesOf = ({ packets }: RepairedUnit): number => packets.reduce((sum, packet) => sum + packet.length, 0)
+
+/** The payloads are these, the last packet of each unit alone has the marker, and the sequence numbers go on without a gap. */
+const expectUnits = (units: readonly RepairedUnit[], payloads: readonly (readonly Buffer[])[]): void => {
+  expect(units.map(payloadsOf)).toEqual(payloads)
+  for (const { packets } of units) {
+    expect(packets.map((packet) => (packet[1] ?? 0) >= 0x80)).toEqual(packets.map((_, at) => at === packets.length - 1))
+  }
+  const sequences = units.flatMap((unit) => unit.sequences)
+  expect(sequences).toEqual(sequences.map((_, at) => ((sequences[0] ?? 0) + at) & 0xffff))
+}
 
 describe('a key frame', () => {
   it('with parameter sets before its slices passes as it is', () => {
@@ -68,9 +69,7 @@ describe('a key frame', () => {
   it('without them gets those of the description, after the delimiter and before everything else', () => {
     const { unit } = start('H264', FROM_SDP)
     const units = [unit([IDR], true), unit([SLICE]), unit([AUD, SEI, IDR], true), unit([SPS, IDR], true)]
-    expect(units.map(payloadsOf)).toEqual([[SPS, PPS, IDR], [SLICE], [AUD, SPS, PPS, SEI, IDR], [PPS, SPS, IDR]])
-    expect(areConsecutive(units)).toBe(true)
-    expect(units.map(markersOf)).toEqual([[false, false, true], [true], [false, false, false, false, true], [false, false, true]])
+    expectUnits(units, [[SPS, PPS, IDR], [SLICE], [AUD, SPS, PPS, SEI, IDR], [PPS, SPS, IDR]])
   })
 
   it('gets those that the stream sent last, also in another unit or in an aggregation', () => {
@@ -91,16 +90,18 @@ describe('a key frame', () => {
   it('loses parameter sets that are repeated after its first slice, not its marker', () => {
     const { unit } = start('H264')
     const units = [unit([SPS, PPS, IDR, SPS, PPS, IDR], true), unit([SLICE, SPS, PPS]), unit([SLICE, stapA(SPS, PPS, SLICE)])]
-    expect(units.map(payloadsOf)).toEqual([[SPS, PPS, IDR, IDR], [SLICE], [SLICE, SLICE]])
-    expect(units.map((each) => markersOf(each).at(-1))).toEqual([true, true, true])
-    expect(areConsecutive(units)).toBe(true)
+    expectUnits(units, [[SPS, PPS, IDR, IDR], [SLICE], [SLICE, SLICE]])
   })
 
   it('whose slices come with a marker each begins once', () => {
     const { unit } = start('H264', FROM_SDP)
     const units = [unit([IDR], true), unit([IDR], true, true), unit([SLICE], false, true), unit([IDR], true)]
-    expect(units.map(({ key }) => key)).toEqual([true, false, false, true])
-    expect(units.map((each) => each.packets.length)).toEqual([3, 1, 1, 3])
+    expect(units.map(({ key, packets }) => [key, packets.length])).toEqual([
+      [true, 3],
+      [false, 1],
+      [false, 1],
+      [true, 3],
+    ])
   })
 
   it('of H.265, CRA pictures too, gets all three sets', () => {
@@ -115,36 +116,24 @@ describe('a key frame', () => {
   })
 })
 
-describe('parameters of the caps', () => {
-  it('change only when those of the stream differ', () => {
-    const { unit, repair } = start('H264', new Map([...FROM_SDP, ['profile-level-id', '640015']]))
-    expect(repair.newParameters()).toBeUndefined()
-    unit([SPS, PPS, IDR], true)
-    expect(repair.newParameters()).toBeUndefined()
-    const other = Buffer.from('6742001eacd941', 'hex')
-    unit([other, PPS, IDR], true)
-    expect(Object.fromEntries(repair.newParameters() ?? [])).toEqual({
-      'sprop-parameter-sets': base64(other, PPS),
-      'profile-level-id': '42001e',
-    })
-    expect(repair.newParameters()).toBeUndefined()
-  })
+it('parameters of the caps change only when those of the stream differ', () => {
+  const { unit, repair } = start('H264', new Map([...FROM_SDP, ['profile-level-id', '640015']]))
+  expect(repair.newParameters()).toBeUndefined()
+  unit([SPS, PPS, IDR], true)
+  expect(repair.newParameters()).toBeUndefined()
+  const other = Buffer.from('6742001eacd941', 'hex')
+  unit([other, PPS, IDR], true)
+  const changed = { 'sprop-parameter-sets': base64(other, PPS), 'profile-level-id': '42001e' }
+  expect(Object.fromEntries(repair.newParameters() ?? [])).toEqual(changed)
+  expect(repair.newParameters()).toBeUndefined()
 })
 
-describe('an aggregation of more than 1452 bytes', () => {
-  const [a, b] = [Buffer.from('65', 'hex'), Buffer.from('65', 'hex')].map((head) => Buffer.concat([head, new Random(1).bytes(900)])) as [
-    Buffer,
-    Buffer,
-  ]
-
-  it('is taken apart, the marker on the last packet; a smaller one and a large NAL unit pass', () => {
-    const { unit } = start('H264')
-    const large = Buffer.concat([a, a, a])
-    const units = [unit([stapA(SPS, PPS, a, b)], true), unit([stapA(SLICE, SLICE)]), unit([large])]
-    expect(units.map(payloadsOf)).toEqual([[SPS, PPS, a, b], [stapA(SLICE, SLICE)], [large]])
-    expect(units.map(markersOf)).toEqual([[false, false, false, true], [true], [true]])
-    expect(areConsecutive(units)).toBe(true)
-  })
+it('an aggregation of more than 1452 bytes is taken apart; a smaller one and a large NAL unit pass', () => {
+  const { unit } = start('H264')
+  const slice = Buffer.concat([Buffer.of(0x65), new Random(1).bytes(900)])
+  const large = Buffer.concat([slice, slice, slice])
+  const units = [unit([stapA(SPS, PPS, slice, slice)], true), unit([stapA(SLICE, SLICE)]), unit([large])]
+  expectUnits(units, [[SPS, PPS, slice, slice], [stapA(SLICE, SLICE)], [large]])
 })
 
 describe('what a hostile source sends', () => {
@@ -158,9 +147,9 @@ describe('what a hostile source sends', () => {
             ? random.bytes(random.integer(3000))
             : random.mutate(stapA(SPS, PPS, IDR, random.bytes(random.integer(1500)))),
         )
-        const { packets, sequences } = unit(payloads, random.next() < 0.5)
-        expect(packets.length, `seed ${seed}`).toBe(sequences.length)
-        expect(packets.reduce((sum, packet) => sum + packet.length, 0)).toBeLessThan(40_000)
+        const repaired = unit(payloads, random.next() < 0.5)
+        expect(repaired.packets.length, `seed ${seed}`).toBe(repaired.sequences.length)
+        expect(bytesOf(repaired)).toBeLessThan(40_000)
         repair.newParameters()
       }
     }
@@ -178,8 +167,7 @@ describe('what a hostile source sends', () => {
   it('such as large parameter sets is bounded in what goes before each of its key frames', () => {
     const { unit, repair } = start('H264')
     for (let id = 0; id < 32; id += 1) unit([Buffer.concat([Buffer.from([0x68, 0, 0x40 + id]), Buffer.alloc(8000, id)])])
-    const { packets } = unit([IDR], true)
-    expect(packets.reduce((sum, packet) => sum + packet.length, 0)).toBeLessThan(17_000)
+    expect(bytesOf(unit([IDR], true))).toBeLessThan(17_000)
     expect([...(repair.newParameters() ?? [])].join().length).toBeLessThan(24_000)
   })
 })
@@ -215,10 +203,8 @@ describe('NAL units with start codes inside', () => {
       unit([joined(AUD, SLICE)]),
       unit([Buffer.concat([START, joined(SPS, PPS, IDR)])]),
     ]
-    expect(units.map(payloadsOf)).toEqual([[SPS, PPS, SEI, IDR], [SLICE], [SPS, PPS, IDR], [AUD, SLICE], [SPS, PPS, IDR]])
+    expectUnits(units, [[SPS, PPS, SEI, IDR], [SLICE], [SPS, PPS, IDR], [AUD, SLICE], [SPS, PPS, IDR]])
     expect(units.map(({ key }) => key)).toEqual([true, false, true, false, true])
-    expect(units.map(markersOf)).toEqual([[false, false, false, true], [true], [false, false, true], [false, true], [false, false, true]])
-    expect(areConsecutive(units)).toBe(true)
   })
 
   it.each([
@@ -236,9 +222,10 @@ describe('NAL units with start codes inside', () => {
     const { unit } = start('H265')
     // Without the zero at the end, which no NAL unit has.
     const sps = SPS5.subarray(0, -1)
-    const units = [unit([joined(VPS5, sps, PPS5, CRA)]), unit([Buffer.from(CRA.with(0, 0x02))])]
-    expect(units.map(payloadsOf)[0]).toEqual([VPS5, sps, PPS5, CRA])
-    expect([units.map(({ key }) => key), areConsecutive(units)]).toEqual([[true, false], true])
+    const slice = Buffer.from(CRA.with(0, 0x02))
+    const units = [unit([joined(VPS5, sps, PPS5, CRA)]), unit([slice])]
+    expectUnits(units, [[VPS5, sps, PPS5, CRA], [slice]])
+    expect(units.map(({ key }) => key)).toEqual([true, false])
   })
 
   it('stay as they are when there are more than any picture has, and fragments without an end too', () => {
@@ -253,9 +240,6 @@ describe('NAL units with start codes inside', () => {
 
   it('leave the packets after them as they are', () => {
     const { unit } = start('H264', FROM_SDP)
-    const [key] = [unit([joined(SPS, PPS), IDR])]
-    expect(payloadsOf(key)).toEqual([SPS, PPS, IDR])
-    const before = key.sequences.at(-1) ?? 0
-    expect(unit([SLICE]).sequences).toEqual([(before + 1) & 0xffff])
+    expectUnits([unit([joined(SPS, PPS), IDR]), unit([SLICE])], [[SPS, PPS, IDR], [SLICE]])
   })
 })
