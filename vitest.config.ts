@@ -40,8 +40,8 @@ export default defineConfig({
           name: 'processes',
           include: ['test/{engine,host,e2e}/**/*.test.ts'],
           globalSetup: ['test/helpers/run/prepare-processes.ts'],
-          // They wait for most of their time: with two at once, more than half of two cores is idle.
-          maxWorkers: 3,
+          // They wait for most of their time: with three at once, half of two cores is idle.
+          maxWorkers: 5,
           testTimeout: 60_000,
           sequence: { groupOrder: 1 },
         },

@@ -1,7 +1,7 @@
 import { readdirSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { chromium } from 'playwright-core'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { launchChromium } from '../helpers/browser/dashboard.ts'
 import { codeBlocks, readDocument, USER_DOCUMENTS } from '../helpers/documents.ts'
 import { publishWithFfmpeg, startMediaServer } from '../helpers/media/media-server.ts'
 import { ffprobe } from '../helpers/media/players.ts'
@@ -171,7 +171,7 @@ describe('an example in the documents', { shuffle: true }, () => {
   it('of a page shows live video', async () => {
     const [page = ''] = codeBlocks(readDocument('docs/live-video.md'), 'html')
     await createPipeline(service, 'gate', { source: { uri: 'test://smpte' } })
-    const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] })
+    const browser = await launchChromium()
     onTestFinished(() => browser.close())
     const tab = await browser.newPage()
     await tab.route('**/page.html', (route) =>

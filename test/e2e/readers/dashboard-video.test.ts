@@ -16,7 +16,7 @@ import { until } from '../../helpers/until.ts'
 // A name of another host: browsers give pages of plain http no WebCodecs there.
 const chromium = useChromium(['--host-resolver-rules=MAP cam.test 127.0.0.1'])
 const service = shareService({ SVC_ALLOWED_HOSTS: 'cam.test' })
-const BALL = { source: { uri: 'test://ball?width=320&height=180&fps=15' } }
+const BALL = { source: { uri: 'test://ball?width=320&height=180&fps=6' } }
 
 /** Opens the page of a pipeline in a browser of its own. */
 const show = async (id: string, url = service.url) => {

@@ -2,19 +2,23 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Files that take long for their size, most of it by waiting. */
 const LONGEST = [
+  'e2e/documents',
   'e2e/readers/dashboard-video',
   'e2e/push/receivers',
-  'host/packed-client',
-  'e2e/readers/screenshots',
-  'e2e/klv/sources',
-  'e2e/push/survival',
-  'host/hang-watch',
-  'host/truth',
-  'host/secrets',
+  'host/dashboard/pages',
+  'host/life/endings',
+  'host/life/hangs',
+  'host/life/truth',
+  'e2e/pipelines/first-pipeline',
+  'host/package/package',
   'e2e/push/pushes',
-  'engine/rtsp/players',
+  'host/life/start',
+  'engine/ingest/odd-servers',
+  'host/dashboard/forms',
+  'e2e/triggers/hooks',
+  'host/life/resources',
   'e2e/triggers/watched-server',
-  'e2e/pipelines/on-demand',
+  'e2e/klv/sources',
 ] as const
 
 const rankOf = ({ moduleId }: TestSpecification): number => {
