@@ -25,31 +25,17 @@ describe('the cameras', () => {
     row('are an empty list on a host without cameras', 'GET /svc/cameras', 200, '[]'),
     row('have one record each', 'GET /svc/cameras', 200, {
       given,
-      after: (_api, _response, text) =>
-        expect(JSON.parse(text)).toEqual([
-          {
-            device_path: '/dev/video0',
-            device_paths: ['/dev/video0'],
-            device_name: 'Mock Camera',
-            driver: 'uvcvideo',
-            bus_info: 'usb-0',
-            serial: null,
-            formats: 1,
-          },
-        ]),
+      after: (_api, _response, text) => expect(JSON.parse(text)).toEqual([{ ...fakeCamera(0), formats: 1 }]),
     }),
     row('have capabilities', 'GET /svc/camera?path=%2Fdev%2Fvideo0', 200, ['"encoding":"mjpeg"', '"frame_rates":[30,15]'], { given }),
     row('are 404 when they are not attached', 'GET /svc/camera?path=/dev/video9', 404, '"code":"NOT_FOUND"', { given }),
     ...['/svc/cameras', '/svc/camera?path=/dev/video0', '/svc/cameras/events'].map((path) =>
-      row(`are 503 at ${path} when the host has no camera discovery`, `GET ${path}`, 503, ['Install', '"reason":"monitor_missing"'], {
-        given: missing,
-      }),
+      row(`are 503 at ${path} when the host cannot list them`, `GET ${path}`, 503, ['Install', '"monitor_missing"'], { given: missing }),
     ),
   ])
   testRows([
     row('are 404 for another file', 'GET /svc/camera?path=/etc/passwd', 404, '"code":"NOT_FOUND"', { given }),
     row('need a path', 'GET /svc/camera', 400, '"path":"path","message":"This field is required"'),
-    row('need a path that is not empty', 'GET /svc/camera?path=', 400, 'VALIDATION_ERROR'),
     row('take one path', 'GET /svc/camera?path=/dev/video0&path=/dev/video1', 400, 'Give this parameter once'),
     row('take no path of any length', `GET /svc/camera?path=/${'x'.repeat(600)}`, 400, 'VALIDATION_ERROR'),
   ])
@@ -82,11 +68,7 @@ describe('the events of cameras', () => {
     const api = await openApi()
     const { list } = api.cameras
     api.cameras.fault = engineUnavailable(new Error('no engine is there'))
-    const listOfNextEngine = async () => {
-      api.cameras.fault = undefined
-      return list()
-    }
-    Object.assign(api.cameras, { list: listOfNextEngine })
+    Object.assign(api.cameras, { list: () => Object.assign(api.cameras, { fault: undefined, list }).list() })
     const client = await follow(api)
     api.cameras.plug(fakeCamera(0))
     expect(await client.nextOf('camera_added')).toMatchObject(device('/dev/video0'))
@@ -124,13 +106,9 @@ describe('the events of cameras', () => {
       api.cameras.plug(fakeCamera(1, 'Another'))
       api.cameras.plug(fakeCamera(2))
     })
-    for (const [event, path] of [
-      ['camera_removed', '/dev/video0'],
-      ['camera_removed', '/dev/video1'],
-      ['camera_added', '/dev/video1'],
-      ['camera_added', '/dev/video2'],
-    ] as const) {
-      expect(await client.next()).toMatchObject({ event, ...device(path) })
+    for (const change of ['removed 0', 'removed 1', 'added 1', 'added 2']) {
+      const [what, number] = change.split(' ')
+      expect(await client.next()).toMatchObject({ event: `camera_${what}`, ...device(`/dev/video${number}`) })
     }
     api.cameras.plug(fakeCamera(2))
     api.cameras.unplug('/dev/video9')

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { openApi, simple, type TestApi } from '../../helpers/api/api.ts'
-import { engineGone, engineReplaced, passwordSet, row, testRows, testRowsOnAllHosts } from '../../helpers/api/rows.ts'
+import { engineGone, engineReplaced, row, testRows, testRowsOnAllHosts } from '../../helpers/api/rows.ts'
 import { followSse, type SseClient } from '../../helpers/api/sse-client.ts'
 import { klvPacket } from '../../helpers/fakes/klv.ts'
 
@@ -55,7 +55,6 @@ describe('KLV of a pipeline', () => {
     row('refuses another format', `GET ${BASE}?format=xml`, 400, ['format', 'json, geojson, footprint, cot'], { given: withPacket }),
     row('refuses two formats', `GET ${BASE}?format=json&format=geojson`, 400, { given: withPacket }),
     row('answers 404 for an unknown id', `GET ${BASE}`, 404),
-    row('needs credentials once a password is set', `GET ${BASE}`, 401, { given: passwordSet(withPacket), lacks: ['60.25'] }),
   ])
 })
 

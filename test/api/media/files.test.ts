@@ -39,16 +39,9 @@ describe('the list of screenshot files', () => {
       given,
       after: (_api, _response, text) => expect(JSON.parse(text)).toEqual([{ ...fileOf('a', 5), url: `${BASE}/a_20261120T100000005Z.jpg` }]),
     }),
-    ...[
-      'limit=0',
-      'limit=1001',
-      'limit=x',
-      'limit=1.5',
-      'before=yesterday',
-      'before=2026-13-01T00:00:00Z',
-      'pipeline_id=a.b',
-      'pipeline_id=',
-    ].map((query) => row(`refuses ?${query}`, `GET ${BASE}?${query}`, 400, 'VALIDATION_ERROR')),
+    ...['limit=0', 'limit=1001', 'limit=1.5', 'before=yesterday', 'before=2026-13-01T00:00:00Z', 'pipeline_id=a.b'].map((query) =>
+      row(`refuses ?${query}`, `GET ${BASE}?${query}`, 400, query.split('=')[0]),
+    ),
   ])
 })
 

@@ -43,9 +43,7 @@ describe('live video', () => {
   ])
   testRows([
     row('answers 409 for MPEG-TS of a pipeline that does not play', `GET ${TS}`, 409, '"reason":"not_playing"', { given: ready }),
-    row('answers 409 for one that the engine does not know', `GET ${VIDEO}`, 409, '"reason":"not_playing"', {
-      given: engineReplaced(ready),
-    }),
+    row('answers 409 for one that the engine does not know', `GET ${VIDEO}`, 409, '"not_playing"', { given: engineReplaced(ready) }),
     passesOn(new ApiError('CONFLICT', 'There is no pay0.', { reason: 'no_pay0' })),
     passesOn(new ApiError('SERVICE_UNAVAILABLE', 'Too many readers.', { reason: 'reader_limit' })),
     row('refuses a query', `GET ${VIDEO}?from=1`, 400, 'from', { given: playing }),

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -140,43 +139,6 @@ describe('a migration', () => {
     expect((await client.execute('SELECT version, name FROM schema_migrations')).rows).toMatchObject([{ version: 1, name: 'broken' }])
   })
 })
-
-/**
- * Inserts rows into a table and prints each number once it is acknowledged. The client of a file leaves no turn to the event loop, in which
- * process.stdout would write what the pipe did not take at once.
- */
-const WRITER = `
-  import { writeSync } from 'node:fs'
-  import { createClient } from '@libsql/client/sqlite3'
-  const client = createClient({ url: process.argv[1], concurrency: 1, timeout: 5000 })
-  await client.execute('PRAGMA journal_mode = WAL')
-  await client.execute('PRAGMA synchronous = NORMAL')
-  for (let n = 1; ; n += 1) {
-    await client.execute({ sql: 'INSERT INTO acknowledged VALUES (?)', args: [n] })
-    writeSync(1, n + '\\n')
-  }
-`
-
-it('a killed process loses no acknowledged write', async () => {
-  const client = connect()
-  await client.execute('CREATE TABLE acknowledged (n INTEGER PRIMARY KEY)')
-  const writer = spawn(process.execPath, ['--input-type=module', '-e', WRITER, url()], {
-    cwd: join(import.meta.dirname, '../../..'),
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  let output = ''
-  writer.stdout.setEncoding('utf8')
-  for await (const text of writer.stdout) {
-    output += text
-    if (output.split('\n').length > 200 && !writer.killed) writer.kill('SIGKILL')
-  }
-  if (writer.exitCode === null && writer.signalCode === null) await once(writer, 'exit')
-  const acknowledged = Math.max(...output.split('\n').map(Number))
-  expect(acknowledged).toBeGreaterThanOrEqual(200)
-  const { rows } = await client.execute('SELECT count(*) AS n FROM acknowledged')
-  expect(Number(rows[0]?.n)).toBeGreaterThanOrEqual(acknowledged)
-  // Each of the 200 writes waits for the disk.
-}, 60_000)
 
 it('an error of the database quotes no value', async () => {
   const { pipelines } = await open()
