@@ -150,6 +150,7 @@ export const ROOMS = {
   ],
   'engine/ingest': [
     'engine/faults',
+    'engine/gst',
     'engine/rtp',
     'engine/rtp/packet',
     'engine/rtp/repair',
@@ -193,7 +194,7 @@ export const ROOMS = {
     'lib/',
   ],
   'engine/rtsp/publisher/sinks': ['engine/mount', 'engine/rtp', 'engine/rtsp/protocol', 'engine/rtsp/udp'],
-  'engine/rtsp/client': ['engine/faults', 'engine/gst', 'engine/rtsp/protocol', 'engine/rtsp/udp', 'lib/'],
+  'engine/rtsp/client': ['engine/faults', 'engine/rtsp/protocol', 'engine/rtsp/udp', 'lib/'],
   'engine/rtsp/access': ['engine/rtsp/protocol', 'lib/'],
   'engine/rtsp/protocol': [],
   'engine/rtsp/udp': [],

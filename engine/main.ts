@@ -111,7 +111,6 @@ const cameras = startCameraMonitor({ log })
 const planner = createPlanner({
   allowFiles: configuration.allowFileSources,
   cameras,
-  rtspReader: configuration.rtspReader,
   ...(sandbox.state === 'unavailable' && { advancedRefusal: noSandbox(sandbox.reason) }),
 })
 const files = new FileStore({

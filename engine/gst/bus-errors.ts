@@ -3,9 +3,6 @@ import { cameraFault } from './camera-errors.ts'
 import type { Ended } from './child.ts'
 import { type FaultRule, ruledFault, shownError } from './fault-rules.ts'
 
-/** `cause` of the fault of an RTSP source that refuses the transport it was asked for: RTP inside the RTSP connection (TCP), or UDP. */
-export const TRANSPORT_REFUSED = 'transport_refused'
-
 /** Message of the fault of a source whose video cannot be passed through, or is of none of the codecs that are re-encoded. */
 export const OTHER_CODEC =
   'The source carries no H.264 or H.265 video. Set encoding (for example {"codec":"h264"}) to re-encode another codec. If it is set, let the source send another codec.'
@@ -58,16 +55,12 @@ const RULES: readonly FaultRule[] = [
   {
     pattern: /You might need to allow more transport protocols/,
     reason: 'source_error',
-    message:
-      'The source refuses the transport of its RTP, TCP or UDP. With rtsp:// the next attempt uses the other one; rtspt:// and rtsps:// use TCP only.',
-    cause: TRANSPORT_REFUSED,
+    message: 'The source refuses the transport of its RTP. Let rtspsrc use another one (protocols).',
   },
   {
-    // Only of a source that was asked for UDP.
     pattern: /Could not receive any UDP packets/,
     reason: 'timeout',
-    message: 'No UDP packet has come from the source for 5 s. If it sends, open the firewall for UDP, or set it to send over TCP.',
-    cause: TRANSPORT_REFUSED,
+    message: 'No UDP packet has come from the source for 5 s. If it sends, open the firewall for UDP, or use TCP.',
   },
   {
     pattern: /bind failed|Address already in use/i,

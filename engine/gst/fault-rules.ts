@@ -14,7 +14,6 @@ export interface FaultRule {
   readonly advanced?: string
   /** Shown instead of a receiver over TLS. */
   readonly overTls?: string
-  readonly cause?: string
 }
 
 const fill = (template: string, match: RegExpExecArray): string =>
@@ -33,8 +32,7 @@ export const ruledFault = (
     for (const line of lines) {
       const match = rule.pattern.exec(line)
       if (match === null) continue
-      const message = redact(fill(rule[variant] ?? rule.message, match))
-      return new Fault(rule.reason, message, rule.cause === undefined ? undefined : { cause: rule.cause })
+      return new Fault(rule.reason, redact(fill(rule[variant] ?? rule.message, match)))
     }
   }
   return undefined

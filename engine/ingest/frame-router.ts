@@ -15,6 +15,7 @@ export class FrameRouter {
   readonly #byChannel = new Map<number, TrackInput>()
   #early: { readonly channel: number; readonly payload: Buffer }[] | undefined = []
   #earlyBytes = 0
+  #hasPackets = false
   #earlyReadBytes = 0
 
   /** `guard`: of the streams that the frames go to. */
@@ -29,6 +30,11 @@ export class FrameRouter {
     this.#byChannel.set(rtp, input)
     if (rtcp !== undefined && !this.#byChannel.has(rtcp)) this.#byChannel.set(rtcp, input)
     return true
+  }
+
+  /** Any packet has come. */
+  get hasPackets(): boolean {
+    return this.#hasPackets
   }
 
   /** Frames are held: their memory must not change. */
@@ -54,6 +60,7 @@ export class FrameRouter {
 
   /** Throws RtpFramingError and Fault source_flood. */
   take(channel: number, payload: Buffer): void {
+    this.#hasPackets = true
     if (this.#early === undefined) {
       this.#route(channel, payload)
       return

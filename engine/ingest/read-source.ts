@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { Fault } from '../faults/fault.ts'
-import { RtpFramingError, type RtpStream } from '../rtp/stream.ts'
+import { RtpFramingError, RtpStream } from '../rtp/stream.ts'
 import { IGNORE } from '../rtsp/client/client-connection.ts'
-import { breakFault, notUnderstood, sourceEnded } from '../rtsp/client/client-faults.ts'
+import { breakFault, noPackets, notUnderstood, sourceEnded } from '../rtsp/client/client-faults.ts'
 import { ClientSession } from '../rtsp/client/client-session.ts'
 import type { Described } from '../rtsp/client/describe-source.ts'
 import { keepAlive } from '../rtsp/client/keep-alive.ts'
@@ -10,13 +10,15 @@ import type { RtspRequest } from '../rtsp/protocol/message.ts'
 import { type Carrier, carryOverTcp, carryOverUdp } from './carrier.ts'
 import { FloodGuard } from './flood-guard.ts'
 import { FrameRouter } from './frame-router.ts'
-import { TrackInput } from './track-input.ts'
+import { type PacketSink, TrackInput } from './track-input.ts'
 import type { Track, Tracks } from './tracks.ts'
 
 /** Between two receiver reports (RFC 3550 section 6.2), milliseconds. */
 const REPORT_INTERVAL_MS = 5000
 /** How long the response to TEARDOWN may take, milliseconds. */
 const TEARDOWN_MS = 500
+/** A server whose packets have not come over UDP after this time is asked for TCP, seconds: a firewall may drop them. */
+const UDP_SILENCE_SECONDS = 5
 
 /** An RTSP source that has described itself, over a connection that is open. */
 export interface OpenSource {
@@ -29,15 +31,15 @@ export interface OpenSource {
 }
 
 interface SourceRun {
-  /** 0: video, 1: KLV. */
-  readonly streams: readonly [RtpStream, RtpStream]
+  /** Where the packets go: 0: video, 1: KLV. */
+  readonly sinks: readonly PacketSink[]
   /** Ends the reading. */
   readonly signal: AbortSignal
   readonly log: (line: string) => void
 }
 
 /**
- * Reads an RTSP source into the streams: RTP inside its connection (RFC 2326 section 10.12) or over UDP. Resolves to the fault that ended it, or undefined when the signal did; the session is then torn down and the connection closed. Never rejects.
+ * Reads an RTSP source into the sinks: RTP inside its connection (RFC 2326 section 10.12) or over UDP. Resolves to the fault that ended it, or undefined when the signal did; the session is then torn down and the connection closed. Never rejects.
  */
 export const readSource = (source: OpenSource, run: SourceRun): Promise<Fault | undefined> => new SourceReading(source, run).read()
 
@@ -49,6 +51,7 @@ interface CarriedTrack {
 class SourceReading {
   readonly #source: OpenSource
   readonly #run: SourceRun
+  readonly #streams: readonly RtpStream[]
   readonly #over = new AbortController()
   readonly #session: ClientSession
   readonly #guard: FloodGuard
@@ -59,25 +62,26 @@ class SourceReading {
   constructor(source: OpenSource, run: SourceRun) {
     this.#source = source
     this.#run = run
-    this.#guard = new FloodGuard(run.streams)
+    this.#streams = run.sinks.filter((sink) => sink instanceof RtpStream)
+    this.#guard = new FloodGuard(this.#streams)
     this.#router = new FrameRouter(this.#guard)
     this.#session = new ClientSession(source.described, this.#over.signal)
   }
 
   async read(): Promise<Fault | undefined> {
-    const { streams, signal } = this.#run
+    const { signal } = this.#run
     const { connection } = this.#source.described
     const onAbort = (): void => this.#end.resolve(undefined)
     signal.addEventListener('abort', onAbort)
     if (signal.aborted) onAbort()
-    for (const stream of streams) stream.begin({ foreign: true })
+    for (const stream of this.#streams) stream.begin({ foreign: true })
     this.#listen()
     this.#start().catch((error: unknown) => this.#break(error))
     const fault = await this.#end.promise
     signal.removeEventListener('abort', onAbort)
     connection.handlers = IGNORE
     this.#guard.close()
-    for (const stream of streams) stream.end()
+    for (const stream of this.#streams) stream.end()
     this.#over.abort()
     await this.#session.tearDown(AbortSignal.timeout(TEARDOWN_MS))
     connection.close()
@@ -119,8 +123,9 @@ class SourceReading {
     this.#router.play()
     const media = carried.length === 1 ? video.caps.encodingName : `${video.caps.encodingName} and KLV`
     const { described, transport } = this.#source
-    this.#run.log(`reads ${described.address.shown} without a process: ${media} over ${transport.toUpperCase()}`)
+    this.#run.log(`reads ${described.address.shown}: ${media} over ${transport.toUpperCase()}`)
     keepAlive(this.#session, this.#over.signal)
+    if (transport === 'udp') this.#expectPackets(described.address.shown)
     this.#reportEvery(REPORT_INTERVAL_MS, carried)
   }
 
@@ -132,10 +137,11 @@ class SourceReading {
       if (carrier === undefined) continue
       // The end of the KLV is not the end of the source.
       const onEnd = at === 0 ? (how: string): void => this.#end.resolve(sourceEnded(how)) : (): void => {}
-      const input = new TrackInput(track, { stream: this.#run.streams[at === 0 ? 0 : 1], onEnd })
-      if (!this.#router.add(input, carrier.channels))
-        throw notUnderstood(this.#source.described.address.shown, 'it uses one channel for two tracks')
-      carried.push({ input, carrier })
+      const stream = this.#run.sinks[at]
+      if (stream === undefined) continue
+      const input = new TrackInput(track, { stream, onEnd })
+      if (this.#router.add(input, carrier.channels)) carried.push({ input, carrier })
+      else this.#run.log('goes on without the KLV track: its server uses one channel for two tracks')
     }
     return carried
   }
@@ -170,6 +176,13 @@ class SourceReading {
       }
     }, intervalMs)
     this.#over.signal.addEventListener('abort', () => clearInterval(timer), { once: true })
+  }
+
+  #expectPackets(shown: string): void {
+    const timer = setTimeout(() => {
+      if (!this.#router.hasPackets) this.#end.resolve(noPackets(shown, UDP_SILENCE_SECONDS))
+    }, UDP_SILENCE_SECONDS * 1000)
+    this.#over.signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
   }
 
   /** Answers requests of the server (RFC 2326 section 10); some end the session. */

@@ -11,15 +11,18 @@ const MAX_START_ERROR_MS = 5000
 
 const isRtp = (packet: Buffer): boolean => packet.length >= RTP_HEADER_BYTES && (packet[0] ?? 0) >> 6 === 2
 
+/** Where the packets of a track go. */
+export type PacketSink = Pick<RtpStream, 'setCaps' | 'holds' | 'noteRead' | 'ingestPacket'>
+
 interface TrackOutput {
-  readonly stream: RtpStream
+  readonly stream: PacketSink
   /** Called when the track ends; `how` completes "The source ended the stream:". */
   readonly onEnd: (how: string) => void
 }
 
 /** Passes the packets of one track from the connection into a stream. */
 export class TrackInput {
-  readonly #stream: RtpStream
+  readonly #stream: PacketSink
   readonly #track: Track
   /** The codec, if it is H.264 or H.265: some sources change between them without notice. */
   readonly #codec: NalCodec | undefined

@@ -1,9 +1,13 @@
+import { Fault } from '../faults/fault.ts'
 import type { RtpCaps } from '../rtp/caps.ts'
-import { attribute, fmtp, isKlvName, rtpmap, type SdpMedia, type SessionDescription } from '../rtsp/protocol/sdp.ts'
+import type { Described } from '../rtsp/client/describe-source.ts'
+import { attribute, fmtp, isKlvName, rtpmap, type SdpMedia } from '../rtsp/protocol/sdp.ts'
 
 /** A track of a source that the engine reads itself. */
 export interface Track {
   readonly control: string | undefined
+  /** RTP/AVPF announces feedback over RTCP (RFC 4585). */
+  readonly profile: string
   /** RTP payload type in the packets of the source. */
   readonly payload: number
   /** Timestamps are rewritten to begin at 0 with the response to PLAY, so that tracks can be compared. */
@@ -20,25 +24,33 @@ const KLV_PAYLOAD = 97
 /** Media attributes that are passed on to readers: they describe the picture, not its transport. */
 const PICTURE_ATTRIBUTES = ['framerate', 'framesize', 'x-framerate', 'x-dimensions', 'cliprect']
 
-/**
- * The video and the KLV track of a session description; undefined when a child has to read it: encrypted, MPEG-TS, or NAL units that are
- * out of order (interleaved mode).
- */
-export const tracksOf = (sdp: SessionDescription): Tracks | undefined => {
-  const video = sdp.media.find((media) => media.type === 'video' && rtpmap(media) !== undefined)
-  const klv = sdp.media.flatMap((media) => klvTrack(media) ?? [])[0]
-  const track = video === undefined ? undefined : videoTrack(video)
-  return track === undefined ? undefined : { video: track, klv }
+/** The video and the KLV track of a session description, to be passed through or re-encoded. Fault unsupported when the video cannot be. */
+export const tracksOf = ({ sdp, address }: Pick<Described, 'sdp' | 'address'>, reencode: boolean): Tracks => {
+  const media = sdp.media.find((each) => each.type === 'video' && rtpmap(each) !== undefined)
+  const unsupported = (what: string): Fault => new Fault('unsupported', `${address.shown} ${what}.`)
+  if (media === undefined || !isPlainRtp(media))
+    throw unsupported('encrypts its RTP. Let it send plain RTP, with rtsps:// if nobody may see it, or use rtspsrc in an advanced pipeline')
+  if (!reencode && isInterleaved(media)) throw unsupported('sends NAL units out of their order. Set encoding to have it re-encoded')
+  const video = videoTrack(media)
+  if (video === undefined) throw unsupported('describes its video without a valid payload type and clock rate')
+  // MPEG-TS has its KLV inside.
+  const klv = video.caps.encodingName === 'MP2T' ? undefined : sdp.media.flatMap((each) => klvTrack(each) ?? [])[0]
+  return { video, klv }
+}
+
+/** RFC 6184 section 5.4, RFC 7798 section 7.1. */
+const isInterleaved = (media: SdpMedia): boolean => {
+  const parameters = fmtp(media)
+  return parameters.get('packetization-mode') === '2' || Number(parameters.get('sprop-max-don-diff') ?? 0) > 0
 }
 
 const videoTrack = (media: SdpMedia): Track | undefined => {
   const payload = Number(media.formats[0])
   const encoding = rtpmap(media)
   const parameters = fmtp(media)
-  if (!isPlainRtp(media) || encoding === undefined || !isPayload(payload)) return undefined
+  if (encoding === undefined || !isPayload(payload)) return undefined
   const encodingName = encoding.encodingName.toUpperCase()
-  const isInterleaved = parameters.get('packetization-mode') === '2' || Number(parameters.get('sprop-max-don-diff') ?? 0) > 0
-  if (encodingName === 'MP2T' || isInterleaved || encoding.clockRate < 1 || encoding.clockRate > 1_000_000_000) return undefined
+  if (encoding.clockRate < 1 || encoding.clockRate > 1_000_000_000) return undefined
   const caps: RtpCaps = {
     media: 'video',
     encodingName,
@@ -55,7 +67,7 @@ const videoTrack = (media: SdpMedia): Track | undefined => {
       ['timestamp-offset', '0'],
     ]),
   }
-  return { control: attribute(media, 'control'), payload, caps }
+  return { control: attribute(media, 'control'), profile: profileOf(media), payload, caps }
 }
 
 const klvTrack = (media: SdpMedia): Track | undefined => {
@@ -70,10 +82,12 @@ const klvTrack = (media: SdpMedia): Track | undefined => {
     clockRate,
     parameters: new Map([['timestamp-offset', '0']]),
   }
-  return { control: attribute(media, 'control'), payload, caps }
+  return { control: attribute(media, 'control'), profile: profileOf(media), payload, caps }
 }
 
-/** Not encrypted. Some servers add the transport, which SETUP negotiates; rtspsrc refuses their media. */
-const isPlainRtp = ({ protocol }: SdpMedia): boolean => /^RTP\/AVP(?:\/(?:TCP|UDP))?$/i.test(protocol)
+/** Not encrypted. Some servers add the transport, which SETUP negotiates. */
+const isPlainRtp = ({ protocol }: SdpMedia): boolean => /^RTP\/AVPF?(?:\/(?:TCP|UDP))?$/i.test(protocol)
 
 const isPayload = (payload: number): boolean => Number.isInteger(payload) && payload >= 0 && payload <= 127
+
+const profileOf = ({ protocol }: SdpMedia): string => (/^RTP\/AVPF/i.test(protocol) ? 'RTP/AVPF' : 'RTP/AVP')

@@ -47,11 +47,12 @@ export class MpegTsInput {
   ingest(chunk: Buffer): void {
     this.#framing.push(chunk, (packet) => {
       const range = payloadOf(packet)
-      if (range !== undefined) this.#demux(packet.subarray(range.start, range.end), timestampOf(packet))
+      if (range !== undefined) this.demux(packet.subarray(range.start, range.end), timestampOf(packet))
     })
   }
 
-  #demux(transport: Buffer, arrival: number): void {
+  /** Takes transport packets, and the running time of their arrival, 90 kHz ticks modulo 2^32. Never throws. */
+  demux(transport: Buffer, arrival: number): void {
     if (this.#bytes === 0) this.#beganAsRtp = isDynamicRtp(transport)
     this.#bytes += transport.length
     this.#clock.observe(transport, arrival)

@@ -13,12 +13,16 @@ export interface LaunchStream {
   readonly caps: string | null
   /** The media is the whole MPEG-TS that contains the KLV, as RTP whose timestamps are the running time of its arrival. */
   readonly carries?: 'mpegts'
-  /** The line passes the video of that MPEG-TS through, which has to be H.264 or H.265. */
-  readonly passesVideo?: boolean
-  /** The program of that MPEG-TS that the line reads; left out: the one whose map comes first. */
-  readonly program?: number | undefined
   /** The packets are of any size, and the engine makes those that fit the network of them. */
   readonly fragmenting?: true
+}
+
+/** How a line reads an MPEG-TS. */
+export interface TransportLine {
+  /** It passes the video through, which has to be H.264 or H.265. */
+  readonly passesVideo: boolean
+  /** The program that it reads; left out: the one whose map comes first. */
+  readonly program?: number | undefined
 }
 
 /** A launch line of gst-launch-1.0, and the streams that come out of it. */
@@ -27,6 +31,8 @@ export interface Launch {
   readonly args: readonly string[]
   /** Media pipes in order: fd 3, fd 4. */
   readonly streams: readonly LaunchStream[]
+  /** Of a line that reads an MPEG-TS. */
+  readonly transport?: TransportLine
   /** There is a `pay0`, so the pipeline has an RTSP output. */
   readonly publishes: boolean
   /** The engine generates the KLV of a test source; its child has none. */

@@ -1,4 +1,3 @@
-import type { RtspReader } from '../../lib/configuration/variables.ts'
 import { type MaskSecrets, maskSecretsOf } from '../../lib/credentials/secrets.ts'
 import type { EngineCheck } from '../../lib/engine/messages.ts'
 import { ApiError } from '../../lib/errors.ts'
@@ -7,9 +6,10 @@ import type { Settings } from '../../lib/schema/settings.ts'
 import { parseAddress } from '../faults/address.ts'
 import { Fault, maskFault } from '../faults/fault.ts'
 import type { OpenSource } from '../ingest/read-source.ts'
+import { tracksOf } from '../ingest/tracks.ts'
 import { parseSource } from '../sources/kinds.ts'
 import { probeRtsp, rtsp } from '../sources/rtsp.ts'
-import type { ProbeContext, SourceHost } from '../sources/source-kind.ts'
+import type { SourceHost } from '../sources/source-kind.ts'
 import { advancedLaunch } from './advanced.ts'
 import { type AdvancedChecks, createAdvancedChecks } from './advanced-checks.ts'
 import { type Launch, showLaunch } from './launch.ts'
@@ -17,8 +17,8 @@ import { programToRead } from './program.ts'
 import { ReadingHistory } from './reading-history.ts'
 import { checkSimple, encoderOf, simpleLaunch } from './simple.ts'
 
-/** What an attempt runs, a child or a source that the engine reads itself, and what the probe of its source found. */
-export type Plan = ({ readonly launch: Launch } | { readonly source: OpenSource }) & {
+/** What an attempt runs: a child, a source that the engine reads, or one that it reads for a child. And what the probe found. */
+export type Plan = ({ readonly launch: Launch; readonly source?: OpenSource } | { readonly source: OpenSource }) & {
   /** Whether the source carries KLV; null when it is known only from the data. */
   readonly klv: boolean | null
 }
@@ -56,13 +56,10 @@ const maskAll = <T>(value: T, mask: MaskSecrets): T =>
 interface PlannerOptions extends SourceHost {
   /** Why advanced pipelines cannot run on this host; undefined where they can. */
   readonly advancedRefusal?: ApiError
-  /** What reads RTSP sources that are passed through; `child`: always a child. */
-  readonly rtspReader?: RtspReader
 }
 
 /** Plans launches for the cameras, encoders and permissions of this host. */
-export const createPlanner = (options: PlannerOptions): Planner =>
-  planner(options, createAdvancedChecks(options), new ReadingHistory(options.rtspReader ?? 'engine'))
+export const createPlanner = (options: PlannerOptions): Planner => planner(options, createAdvancedChecks(options), new ReadingHistory())
 
 const planner = (options: PlannerOptions, advanced: AdvancedChecks, history: ReadingHistory): Planner => ({
   check: async (config, settings, reuse) => {
@@ -105,28 +102,30 @@ const planSimple = async (
   history: ReadingHistory,
 ): Promise<Plan> => {
   const { source, encoding } = config
-  history.noteFault(source.uri, previousFault)
-  const probe = { ...context, transport: history.transport(source.uri), reencode: encoding !== null }
-  const program = programToRead(previousFault)
   const { kind, parsed } = parseSource(source)
-  if (encoding === null && kind === rtsp) return planRtsp(config, probe, history, program)
-  const facts = { ...(await kind.probe(parsed, probe)), program }
+  const program = programToRead(previousFault)
+  if (kind === rtsp) {
+    history.noteFault(source.uri, previousFault)
+    return planRtsp(config, settings, { ...context, transport: history.transport(source.uri), program })
+  }
+  const facts = { ...(await kind.probe(parsed, { ...context, reencode: encoding !== null })), program }
   return { launch: simpleLaunch(config, facts, await encoderOf(config, settings)), klv: facts.klv }
 }
 
-/** An RTSP source that is passed through: the engine goes on over the connection of its description where it can. */
-const planRtsp = async (
-  config: SimpleConfig,
-  context: ProbeContext,
-  history: ReadingHistory,
-  program: number | undefined,
-): Promise<Plan> => {
+interface RtspAttempt extends Omit<Attempt, 'previousFault'> {
+  readonly transport: OpenSource['transport']
+  readonly program: number | undefined
+}
+
+/** The engine goes on over the connection of the description. Only MPEG-TS and what is re-encoded needs a child. */
+const planRtsp = async (config: SimpleConfig, settings: Settings, { transport, program, ...context }: RtspAttempt): Promise<Plan> => {
   const { described, facts } = await probeRtsp(parseAddress(config.source.uri), context)
-  const tracks = history.tracks(config.source.uri, described)
-  if (tracks !== undefined) {
-    const waitMs = config.source.latency_ms
-    return { source: { described, tracks, transport: history.transport(config.source.uri), waitMs }, klv: facts.klv }
+  try {
+    const source = { described, tracks: tracksOf(described, config.encoding !== null), transport, waitMs: config.source.latency_ms }
+    if (config.encoding === null && facts.video !== 'MP2T') return { source, klv: facts.klv }
+    return { source, launch: simpleLaunch(config, { ...facts, program }, await encoderOf(config, settings)), klv: facts.klv }
+  } catch (error) {
+    described.connection.close()
+    throw error
   }
-  described.connection.close()
-  return { launch: simpleLaunch(config, { ...facts, program }, null), klv: facts.klv }
 }

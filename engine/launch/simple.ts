@@ -71,27 +71,26 @@ export const simpleLaunch = (config: SimpleConfig, facts: SourceFacts, encoder: 
   const [source, reach] = [kind.line(parsed, facts), kind.reach(parsed, facts)]
   const encoding = config.encoding ?? kind.encoding ?? null
   const video = encoding === null ? passThrough(source, facts) : encode(source, facts, encoding, encoder)
-  const hasKlv = facts.klv !== false && source.ends !== 'video'
+  const hasKlv = facts.klv !== false && source.ends !== 'video' && source.transport !== 'piped'
   // Whether a demuxer finds a KLV track shows only in its data.
   const mayLackKlv = hasKlv && source.form === 'parsed' && !source.transport
   const klv = hasKlv ? klvBranch(source, facts, mayLackKlv) : []
-  const klvStream = source.transport
-    ? ({ caps: OWN_KLV_CAPS, carries: 'mpegts', passesVideo: encoding === null, program: facts.program } as const)
-    : { caps: KLV_CAPS }
+  const klvStream = source.transport ? ({ caps: OWN_KLV_CAPS, carries: 'mpegts' } as const) : { caps: KLV_CAPS }
   const published = chain(video, mayLackKlv ? element('tee', { name: VIDEO }) : [], rtpSink(3, facts.paced))
-  const tokens = [...source.tokens, ...(source.ends === 'video' ? ['!'] : []), ...published, ...klv]
+  const rest = [...(source.ends === 'video' ? ['!'] : []), ...published, ...klv]
   return {
-    args: [...(source.debug === undefined ? [] : [`--gst-debug=${source.debug}`]), '--', ...toArguments(tokens)],
+    args: [...(source.debug === undefined ? [] : [`--gst-debug=${source.debug}`]), '--', ...toArguments([...source.tokens, ...rest])],
     streams: [
       { payloader: 'pay0', fd: 3, caps: null, fragmenting: true },
       ...(klv.length === 0 ? [] : [{ payloader: 'pay1' as const, fd: 4, ...klvStream }]),
     ],
+    ...(source.transport && { transport: { passesVideo: encoding === null, program: facts.program } }),
     publishes: true,
     // A decoder or encoder may be a hardware one.
     reach: encoding === null ? reach : { ...reach, devices: [...(reach.devices ?? []), ...codecDevices()] },
     confidential: kind.confidential,
     ...(source.syntheticKlv && { syntheticKlv: true }),
-    shown: tokens.map(maskToken),
+    shown: [...(source.byHand ?? source.tokens), ...rest].map(maskToken),
   }
 }
 
@@ -106,10 +105,7 @@ const needsEncoding = (what: string): Fault =>
 
 const passThrough = (source: SourceLine, facts: SourceFacts): LaunchTokens => {
   const codec = PASSED_THROUGH[facts.video ?? '']
-  const isRtp = source.form === 'rtp'
-  if (isRtp && codec) return chain(padOf(TRACKS), element(`rtp${codec}depay`), payloader(codec, 'pay0'))
-  // Another codec inside RTSP is RTP already: it passes packet by packet as it came.
-  if (isRtp) return chain(padOf(TRACKS), element('capsfilter', { name: 'pay0', caps: 'application/x-rtp,media=video' }))
+  if (codec && source.form === 'rtp') return chain(element(`rtp${codec}depay`), payloader(codec, 'pay0'))
   if (source.ends === 'video') {
     if (codec && source.form === 'parsed') return payloader(codec, 'pay0')
     throw needsEncoding(source.form === 'raw' ? 'The source gives raw pictures.' : `The source gives ${facts.video ?? 'JPEG'} pictures.`)
@@ -177,11 +173,9 @@ const presumeRate = (fps: number): LaunchTokens =>
 /** decodebin uses a hardware decoder where there is one that works. */
 const decode = (source: SourceLine, facts: SourceFacts): LaunchTokens => {
   if (source.form === 'raw') return []
+  if (source.form === 'rtp') return chain(DEPAYLOADERS[facts.video ?? ''] ?? ['application/x-rtp,media=video'], element('decodebin'))
   if (source.ends === 'video') return element('decodebin')
-  if (source.form === 'parsed')
-    return chain(padOf(TRACKS), element('capsfilter', { caps: ANY_VIDEO }), trackQueue(facts), element('decodebin'))
-  const depay = DEPAYLOADERS[facts.video ?? ''] ?? ['application/x-rtp,media=video']
-  return chain(padOf(TRACKS), depay, element('decodebin'))
+  return chain(padOf(TRACKS), element('capsfilter', { caps: ANY_VIDEO }), trackQueue(facts), element('decodebin'))
 }
 
 /** Name of the tee that carries the video of `pay0`, for its end. */
@@ -194,7 +188,7 @@ const klvBranch = (source: SourceLine, facts: SourceFacts, mayBeMissing: boolean
   if (source.transport) return mpegtsBranch()
   const track = chain(
     padOf(TRACKS),
-    source.form === 'rtp' ? klvDepay(facts) : ['meta/x-klv'],
+    ['meta/x-klv'],
     trackQueue(facts),
     element('rtpklvpay', payloaderProperties(MAX_CUT_BYTES, 'pay1', 97)),
   )
@@ -213,16 +207,6 @@ const endOfVideo = (facts: SourceFacts): LaunchTokens => [
   '!',
   ...padOf(KLV),
 ]
-
-/** rtpklvdepay accepts one spelling of the encoding name only. */
-const klvDepay = ({ klvName }: SourceFacts): LaunchTokens =>
-  klvName === undefined
-    ? element('rtpklvdepay')
-    : chain(
-        [`application/x-rtp,media=application,encoding-name=${klvName}`],
-        element('capssetter', { caps: 'application/x-rtp,encoding-name=SMPTE336M' }),
-        element('rtpklvdepay'),
-      )
 
 /** The engine extracts KLV from MPEG-TS itself: tsdemux has no pad for the synchronous kind. The queue drops what the engine does not read in time. */
 const mpegtsBranch = (): LaunchTokens =>

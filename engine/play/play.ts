@@ -172,8 +172,8 @@ export class Play {
       const run = this.#context(number, Math.max(1, Math.round(startTimeoutMs - (performance.now() - began))))
       if (plan.klv !== null && !signal.aborted) report({ type: 'klv', available: plan.klv })
       // It closes its connection also when the play was stopped meanwhile.
-      if ('source' in plan) return await runSource({ ...run, source: plan.source })
-      return signal.aborted ? undefined : await runChild({ ...run, launch: plan.launch })
+      if (!('launch' in plan)) return await runSource({ ...run, source: plan.source })
+      return signal.aborted && plan.source === undefined ? undefined : await runChild({ ...run, ...plan })
     } catch (error) {
       return signal.aborted ? undefined : toFault(error, config.id, log)
     } finally {

@@ -1,9 +1,8 @@
 import { Backoff, type Random } from '../../lib/backoff.ts'
 import type { Settings } from '../../lib/schema/settings.ts'
 import { type Fault, worthRetrying, worthWaiting } from '../faults/fault.ts'
-import { TRANSPORT_REFUSED } from '../gst/bus-errors.ts'
 import { programToRead } from '../launch/program.ts'
-import { NOT_UNDERSTOOD } from '../rtsp/client/client-faults.ts'
+import { TRANSPORT_REFUSED } from '../rtsp/client/client-faults.ts'
 
 /** What ends a play that was not stopped. */
 export type Failure = 'fault' | 'timeout' | 'give_up'
@@ -102,7 +101,7 @@ export class RetryPolicy {
   /** A source that refuses one way of reading is not away: the next attempt tries the other way. If that fails too, the delays begin. */
   #needsOtherWay(fault: Fault): boolean {
     const { cause } = fault
-    const refused = cause === TRANSPORT_REFUSED || cause === NOT_UNDERSTOOD || programToRead(fault) !== undefined
+    const refused = cause === TRANSPORT_REFUSED || programToRead(fault) !== undefined
     this.#otherWay = refused && !this.#otherWay
     return this.#otherWay
   }

@@ -7,12 +7,14 @@ import { hideArguments } from '../gst/hide-arguments.ts'
 import { onLine } from '../gst/on-line.ts'
 import { stopChild } from '../gst/stop-child.ts'
 import { FloodGuard } from '../ingest/flood-guard.ts'
+import type { OpenSource } from '../ingest/read-source.ts'
 import { MpegTsInput } from '../klv/mpegts-input.ts'
 import { sendSyntheticFlight } from '../klv/send-synthetic-flight.ts'
 import { type Launch, type LaunchStream, OWN_KLV_CAPS } from '../launch/launch.ts'
 import { otherProgram } from '../launch/program.ts'
 import { parseRtpCaps } from '../rtp/caps.ts'
 import type { RtpStream } from '../rtp/stream.ts'
+import { feedChild } from './feed-child.ts'
 import { type MissingMedia, missingMediaFault, type RunContext, startWatchdog, type Watchdog } from './watchdog.ts'
 
 /** `-v` prints the caps of the payloader's pad as they are negotiated; a bin shows it as a ghost pad. */
@@ -60,6 +62,8 @@ const FOREIGN = {
 /** One child, from its start until it is reaped. */
 export interface Run extends RunContext {
   readonly launch: Launch
+  /** The engine reads it for the child. */
+  readonly source?: OpenSource
 }
 
 /** Why the engine stopped a child; recorded before the first signal, since a stopped child and one that ends by itself both exit 0. */
@@ -67,8 +71,9 @@ type StopReason = 'stop' | MissingMedia | Fault
 
 /** Runs one child until it is reaped. Resolves to the fault that ended it, or undefined when the signal did. */
 export const runChild = async (run: Run): Promise<Fault | undefined> => {
-  const { launch, logRing, number, signal } = run
-  const child = startChild('gst-launch-1.0', ['-v', ...launch.args], { mediaPipes: launch.streams.length, reach: launch.reach })
+  const { launch, source, logRing, number, signal } = run
+  const options = { mediaPipes: launch.streams.length, reach: launch.reach, input: source !== undefined }
+  const child = startChild('gst-launch-1.0', ['-v', ...launch.args], options)
   let reason: StopReason | undefined
   const stop = (why: StopReason): void => {
     if (reason !== undefined) return
@@ -86,6 +91,7 @@ export const runChild = async (run: Run): Promise<Fault | undefined> => {
 
   const transport = readTransport(run, stop)
   feedStreams(child, run, { transport, stop })
+  const closeSource = source && feedChild(child, run, { source, transport, onEnd: stop })
   let explanation: string | undefined
   const explain = (line: string): void => {
     explanation ??= explanationOf(line)
@@ -105,6 +111,7 @@ export const runChild = async (run: Run): Promise<Fault | undefined> => {
   } finally {
     watchdog.close()
     signal.removeEventListener('abort', onAbort)
+    await closeSource?.()
   }
 }
 
@@ -121,7 +128,9 @@ const feedStreams = (
     for (const stream of streams) stream.end()
   })
   for (const [index, stream] of streams.entries()) stream.begin(launch.streams.find(({ payloader }) => payloader === `pay${index}`))
-  if (launch.syntheticKlv) void child.ended.then(startFlight(streams))
+  const ownKlv = launch.syntheticKlv || (launch.transport && launch.streams.length === 1) ? parseRtpCaps(OWN_KLV_CAPS) : undefined
+  if (ownKlv !== undefined) streams[1].setCaps(ownKlv)
+  if (launch.syntheticKlv) void child.ended.then(sendSyntheticFlight(...streams))
   for (const [position, described] of launch.streams.entries()) {
     const { payloader, caps, carries } = described
     const stream = streamOf(run, payloader)
@@ -146,21 +155,14 @@ const feedStreams = (
   }
 }
 
-const startFlight = ([video, klv]: Run['streams']): (() => void) => {
-  const caps = parseRtpCaps(OWN_KLV_CAPS)
-  if (caps !== undefined) klv.setCaps(caps)
-  return sendSyntheticFlight(video, klv)
-}
-
 /** Stream types in MPEG-TS of the codecs that are passed through. */
 const PASSED_TYPES: ReadonlySet<number> = new Set([...CODECS.values()].map(({ streamType }) => streamType))
 
-/** Reads the MPEG-TS that the child passes on; undefined when it passes on none. */
+/** Reads the MPEG-TS that the child passes on, or the one that the engine pipes to it; undefined when there is none. */
 const readTransport = (run: Run, stop: (why: Fault) => void): MpegTsInput | undefined => {
-  const described = run.launch.streams.find(({ carries }) => carries === 'mpegts')
-  if (described === undefined) return undefined
-  const { payloader, passesVideo, program: read } = described
-  return new MpegTsInput(streamOf(run, payloader), {
+  if (run.launch.transport === undefined) return undefined
+  const { passesVideo, program: read } = run.launch.transport
+  return new MpegTsInput(run.streams[1], {
     onAvailable: (available) => run.report({ type: 'klv', available }),
     // Its pad is missing or stays without a link, and the child waits: the transport stream itself goes on to the KLV.
     onVideo: ({ types, program, firstProgram }) => {

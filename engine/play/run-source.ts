@@ -1,6 +1,5 @@
 import type { Fault } from '../faults/fault.ts'
 import { type OpenSource, readSource } from '../ingest/read-source.ts'
-import { NOT_UNDERSTOOD } from '../rtsp/client/client-faults.ts'
 import { type MissingMedia, missingMediaFault, type RunContext, startWatchdog } from './watchdog.ts'
 
 /** A source that the engine reads itself, until its session is closed. */
@@ -19,10 +18,8 @@ export const runSource = async (run: SourceRun): Promise<Fault | undefined> => {
   })
   const log = (line: string): void => logRing.add(number, 'engine', line)
   try {
-    const fault = await readSource(source, { streams, signal: AbortSignal.any([signal, stopped.signal]), log })
-    if (signal.aborted || missing === undefined) return fault
-    // Without any media in all that time a child may understand the source better.
-    return missingMediaFault(missing, run, missing === 'no_media' ? NOT_UNDERSTOOD : undefined)
+    const fault = await readSource(source, { sinks: streams, signal: AbortSignal.any([signal, stopped.signal]), log })
+    return signal.aborted || missing === undefined ? fault : missingMediaFault(missing, run)
   } finally {
     watchdog.close()
   }

@@ -96,12 +96,12 @@ export const startWatchdog = (run: RunContext, publishes: boolean, stop: (why: M
 }
 
 /** The fault of a run that the watchdog has ended. */
-export const missingMediaFault = (why: MissingMedia, run: RunContext, cause?: string): Fault => {
+export const missingMediaFault = (why: MissingMedia, run: RunContext): Fault => {
   const seconds = (ms: number): number => Math.round(ms / 1000)
   if (why === 'stalled') return new Fault('stalled', `The source stopped sending video for ${seconds(run.stallTimeoutMs())} s.`)
   const advice =
     why === 'no_media'
       ? `No video came within ${seconds(run.startTimeoutMs)} s. Check that the source sends video now.`
       : `Video came, but no key frame within ${seconds(run.startTimeoutMs)} s. Let the source send one more often, or raise start_timeout_seconds.`
-  return new Fault('timeout', advice, cause === undefined ? undefined : { cause })
+  return new Fault('timeout', advice)
 }

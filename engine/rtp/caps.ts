@@ -1,4 +1,4 @@
-/** RTP caps as `gst-launch-1.0 -v` prints them. */
+/** RTP caps as `gst-launch-1.0 -v` prints them, and as a child takes them. */
 
 export interface RtpCaps {
   readonly media: 'video' | 'audio' | 'application'
@@ -77,3 +77,19 @@ export const parseRtpCaps = (text: string): RtpCaps | undefined => {
 /** Whether readers of one can continue with the other: same codec and clock. Parameter sets may differ; the stream carries them. */
 export const sameFormat = (one: RtpCaps, other: RtpCaps): boolean =>
   one.media === other.media && one.encodingName === other.encodingName && one.clockRate === other.clockRate
+
+const WRITTEN_NAME = /^[A-Za-z][A-Za-z0-9-]{0,63}$/
+/** Base64, hexadecimal, numbers and names. Other values are left out, since the source is not trusted. */
+const WRITTEN_VALUE = /^[A-Za-z0-9+/=,.:; _-]{1,8192}$/
+
+/** The caps for a child that reads such packets. */
+export const formatRtpCaps = ({ media, clockRate, encodingName, parameters }: RtpCaps): string => {
+  const fields = [...parameters].filter(([name, value]) => WRITTEN_NAME.test(name) && WRITTEN_VALUE.test(value))
+  return [
+    'application/x-rtp',
+    `media=(string)${media}`,
+    `clock-rate=(int)${clockRate}`,
+    `encoding-name=(string)${encodingName}`,
+    ...fields.map(([name, value]) => `${name}=(string)"${value}"`),
+  ].join(',')
+}

@@ -16,8 +16,15 @@ export const transportLine = (program: number | undefined, ...receivers: readonl
   tokens: chain(...receivers, element('tee', { name: TRANSPORT }), tsdemux(program)),
   ends: 'tracks',
   form: 'parsed',
-  transport: true,
+  transport: 'tee',
 })
+
+/**
+ * What the engine reads and pipes to the child, buffers with their times. identity makes the pipeline live, so that a decoder does not
+ * fill all its threads with pictures before it gives out the first; a clock that is an hour ahead never waits.
+ */
+export const piped = (): LaunchTokens =>
+  chain(element('fdsrc', { fd: 0, blocksize: 65_536 }), element('gdpdepay'), element('identity', { sync: true, 'ts-offset': -3600e9 }))
 
 /**
  * Sound goes into a closed valve. Some servers send it ahead of the video, and flvdemux ends the stream when none of the tracks that

@@ -4,22 +4,9 @@ import { Fault } from '../faults/fault.ts'
 import { attribute, fmtp, isKlvName, rtpmap, type SdpMedia, type SessionDescription } from '../rtsp/protocol/sdp.ts'
 import type { SourceFacts } from './source-kind.ts'
 
-export interface RtspFacts extends SourceFacts {
-  /** How RTSP carries the media. */
-  readonly transport: 'tcp' | 'udp'
-  /** The transport protocol of the video in the session description where that is one that rtspsrc does not take (RTP/AVP/TCP). */
-  readonly oddProtocol?: string
-  /** Where redirects led, of a source with credentials: rtspsrc would send them wherever a redirect leads. */
-  readonly redirectedTo?: Address
-}
-
 const encodingName = (media: SdpMedia): string | undefined => rtpmap(media)?.encodingName.toUpperCase()
 
-/** SETUP negotiates the transport; some servers name it in the media line as well. */
-const NAMES_TRANSPORT = /^RTP\/AVP\/(?:TCP|UDP)$/i
-
-const klvName = (media: SdpMedia): string | undefined =>
-  media.formats.map((format) => rtpmap(media, Number(format))?.encodingName.toUpperCase()).find(isKlvName)
+const hasKlv = (media: SdpMedia): boolean => media.formats.some((format) => isKlvName(rtpmap(media, Number(format))?.encodingName))
 
 const plausible = (text: string | undefined): number | null => {
   const rate = Number(text)
@@ -37,7 +24,7 @@ const frameRate = (media: SdpMedia): number | null =>
   (encodingName(media) === 'H264' ? spsFrameRate(media) : null)
 
 /** The video and the KLV track of a session description. Fault unsupported when there is no video. */
-export const factsOfSdp = (sdp: SessionDescription, address: Address, transport: RtspFacts['transport']): RtspFacts => {
+export const factsOfSdp = (sdp: SessionDescription, address: Address): SourceFacts => {
   const video = sdp.media.find((media) => media.type === 'video' && encodingName(media) !== undefined)
   if (video === undefined) {
     if (sdp.media.some(({ type }) => type === 'video'))
@@ -46,15 +33,11 @@ export const factsOfSdp = (sdp: SessionDescription, address: Address, transport:
     throw new Fault('unsupported', `${address.shown} has no video${has.length > 0 ? ` (only ${has.join(', ')})` : ''}.`)
   }
   const name = encodingName(video) ?? null
-  const klv = sdp.media.map(klvName).find((known) => known !== undefined)
   return {
     video: name,
     // The tracks inside MPEG-TS are known only from its data.
-    klv: klv !== undefined ? true : name === 'MP2T' ? null : false,
-    ...(klv === 'SMTPE336M' && { klvName: klv }),
+    klv: name === 'MP2T' ? null : sdp.media.some(hasKlv),
     frameRate: frameRate(video),
-    transport,
-    ...(NAMES_TRANSPORT.test(video.protocol) && { oddProtocol: video.protocol }),
     paced: false,
   }
 }

@@ -11,8 +11,6 @@ export interface SourceFacts {
   readonly video: string | null
   /** Whether there is a KLV track; null when it is known only from the data. */
   readonly klv: boolean | null
-  /** RTP encoding name of the KLV track when it differs from that of RFC 6597. */
-  readonly klvName?: string
   /** Frames per second, null when unknown. */
   readonly frameRate: number | null
   /** A recording, which can be read faster than real time: the launch line paces it. */
@@ -44,8 +42,6 @@ export interface DryRunContext extends SourceHost {
 export interface ProbeContext extends DryRunContext {
   readonly signal: AbortSignal
   readonly timeoutMs: number
-  /** How an RTSP source is to carry the media. */
-  readonly transport: 'tcp' | 'udp'
 }
 
 export interface SourceLine {
@@ -55,10 +51,12 @@ export interface SourceLine {
   readonly ends: 'tracks' | 'video'
   /** Caps of a track before any conversion. */
   readonly form: 'rtp' | 'parsed' | 'raw'
-  /** There is a tee named `transport`, for tracks that tsdemux ignores. */
-  readonly transport?: true
+  /** The tracks are those of an MPEG-TS. With `tee` there is a tee named `transport`, for tracks that tsdemux ignores; the engine reads those of a piped source before. */
+  readonly transport?: 'tee' | 'piped'
   /** What of the debug log of GStreamer the child prints, as GST_DEBUG has it. */
   readonly debug?: string
+  /** For a line that reads what the engine pipes into it: elements that read the source in its place, to try it by hand. */
+  readonly byHand?: LaunchTokens
   /** The engine generates the KLV. */
   readonly syntheticKlv?: true
 }

@@ -57,10 +57,6 @@ const SANDBOX_MODES = ['auto', 'required', 'off'] as const
 /** auto: a sandbox where the host allows one; required: nothing runs without it. */
 export type SandboxMode = (typeof SANDBOX_MODES)[number]
 
-const RTSP_READERS = ['engine', 'child'] as const
-/** engine: the engine reads RTSP sources itself where it can; child: always a GStreamer process. */
-export type RtspReader = (typeof RTSP_READERS)[number]
-
 /** Every variable of the service, by the name of its field in the configuration. */
 export const VARIABLES = {
   host: withDefault({ name: 'SVC_HOST', default: '127.0.0.1', about: 'address the API listens on', parse: text }),
@@ -190,12 +186,6 @@ export const VARIABLES = {
     default: 'auto',
     about: 'confinement of GStreamer processes: auto, required or off',
     parse: oneOf(SANDBOX_MODES),
-  }),
-  rtspReader: withDefault({
-    name: 'SVC_RTSP_READER',
-    default: 'engine',
-    about: 'who reads RTSP sources without encoding: engine, or child for a GStreamer process each',
-    parse: oneOf(RTSP_READERS),
   }),
   trustProxy: withDefault({
     name: 'SVC_TRUST_PROXY',

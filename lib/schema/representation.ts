@@ -99,7 +99,7 @@ export const validationSchema = v.object({
   valid: v.literal(true),
   launch: described(
     v.string(),
-    'The gst-launch-1.0 line, credentials masked, ready to paste. The engine itself reads an RTSP source without encoding where it can; otherwise it runs this line',
+    'The gst-launch-1.0 line, credentials masked, ready to paste. RTSP sources are read by the engine, where the line has rtspsrc',
   ),
   unchanged: v.optional(
     described(v.boolean(), 'Whether this equals the stored pipeline, credentials included; absent when none has this id'),

@@ -14,8 +14,7 @@ import { until } from '../helpers/until.ts'
 
 const count = Number(process.argv[2] ?? 20)
 const dataDir = `/tmp/bench-kills-${process.pid}`
-// The engine would read the RTSP source itself, and there would be no child to kill.
-const env = { SVC_OUTPUT_PORTS: '21000-21999', SVC_RTSP_READER: 'child' }
+const env = { SVC_OUTPUT_PORTS: '21000-21999' }
 const SMALL = { uri: 'test://ball?width=160&height=120&fps=15' }
 
 const say = (what: string, facts: unknown): void => console.log(JSON.stringify({ what, ...(facts as object) }))
@@ -94,7 +93,7 @@ const hang = async (service: Service): Promise<void> => {
   const foundMs: number[] = []
   for (let index = 0; index < 3; index += 1) {
     const id = `hang-${index}`
-    const reader = await openReader(await createPipeline(service, { id, source: { uri: source.url('/h264') } }))
+    const reader = await openReader(await createPipeline(service, { id, source: { uri: source.url('/mp2t') } }))
     await reader.until(() => reader.count > 20)
     source.pause()
     const last = performance.now()
@@ -126,8 +125,8 @@ let service = await startService({ dataDir, env })
 try {
   await killChildren(service, 'test', SMALL.uri, 10)
   const source = await startRtspSource(['--gop-seconds', '1'])
-  await killChildren(service, 'rtsp-gop-1s', source.url('/h264'), 10)
-  await killAgainAndAgain(service, source.url('/h264'), 10)
+  await killChildren(service, 'rtsp-gop-1s', source.url('/mp2t'), 10)
+  await killAgainAndAgain(service, source.url('/mp2t'), 10)
   await source.stop()
   await hang(service)
   for (const { id } of (await service.request('GET', '/svc/pipeline')).body) await service.request('DELETE', `/svc/pipeline/${id}`)

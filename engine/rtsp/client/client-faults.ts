@@ -1,17 +1,21 @@
 import { Fault } from '../../faults/fault.ts'
 import { sourceFlood, statusFault } from '../../faults/network-faults.ts'
-import { TRANSPORT_REFUSED } from '../../gst/bus-errors.ts'
 import { RtspProtocolError } from '../protocol/message-parser.ts'
 import { FloodError, UnreadError } from './client-connection.ts'
 
-/** `cause` of the fault of a source that the engine cannot read itself: a child tries next. */
-export const NOT_UNDERSTOOD = 'not_understood'
+/** `cause` of the fault of a source that refuses the transport it was asked for: RTP inside the RTSP connection (TCP), or UDP. */
+export const TRANSPORT_REFUSED = 'transport_refused'
 
-/** `why` completes "The engine cannot read this source itself:". */
-export const notUnderstood = (shown: string, why: string): Fault =>
-  new Fault('source_error', `The engine cannot read ${shown} itself: ${why}. From now on a GStreamer process reads it.`, {
-    cause: NOT_UNDERSTOOD,
-  })
+/** `why` completes "This source cannot be read:". */
+export const notUnderstood = (shown: string, why: string): Fault => new Fault('source_error', `${shown} cannot be read: ${why}.`)
+
+/** Its server accepted UDP, but its packets do not come. */
+export const noPackets = (shown: string, seconds: number): Fault =>
+  new Fault(
+    'timeout',
+    `No UDP packet has come from ${shown} for ${seconds} s. If it sends, open the firewall for UDP, or set it to send over TCP.`,
+    { cause: TRANSPORT_REFUSED },
+  )
 
 export const transportRefused = (shown: string, transport: 'TCP' | 'UDP'): Fault => {
   const next =
@@ -30,11 +34,11 @@ export const breakFault = (error: unknown, shown: string): Fault => {
   return new Fault('unreachable', 'The connection to the source was lost.', { cause: error })
 }
 
-/** Statuses that a child would get as well: it does not try. */
-const SAME_FOR_ALL = new Set([401, 403, 453, 503])
+/** Statuses whose meaning does not depend on the request. */
+const USUAL = new Set([401, 403, 453, 503])
 
 /** The fault of an unsuccessful response to SETUP or PLAY. */
 export const refusal = (method: string, status: number, shown: string, hasCredentials: boolean): Fault => {
-  const known = SAME_FOR_ALL.has(status) ? statusFault(status, shown, hasCredentials) : undefined
+  const known = USUAL.has(status) ? statusFault(status, shown, hasCredentials) : undefined
   return known ?? notUnderstood(shown, `it answers ${method} with ${status}`)
 }

@@ -14,6 +14,8 @@ const MAX_TRIES = 3
 /** A track of the session description, as the session needs it. */
 interface SessionTrack {
   readonly control: string | undefined
+  /** RTP/AVP, or RTP/AVPF. */
+  readonly profile: string
 }
 
 /** Statuses of SETUP at a wrong address: some servers send a Content-Base under which they do not find their own tracks. */
@@ -44,7 +46,7 @@ export class ClientSession {
 
   /** Sets up a track over TCP; returns the channels that the server uses. Throws Fault. */
   async setUp(track: SessionTrack, asked: Channels): Promise<Channels> {
-    const field = await this.#setUp(track, 'TCP', `RTP/AVP/TCP;unicast;interleaved=${asked.rtp}-${asked.rtcp}`)
+    const field = await this.#setUp(track, 'TCP', `${track.profile}/TCP;unicast;interleaved=${asked.rtp}-${asked.rtcp}`)
     const channels = parseChannels(field, asked)
     if (channels === undefined) throw transportRefused(this.#described.address.shown, 'TCP')
     return channels
@@ -55,7 +57,7 @@ export class ClientSession {
     track: SessionTrack,
     { rtpPort, rtcpPort }: { readonly rtpPort: number; readonly rtcpPort: number },
   ): Promise<ServerPorts> {
-    const ports = parseServerPorts(await this.#setUp(track, 'UDP', `RTP/AVP;unicast;client_port=${rtpPort}-${rtcpPort}`))
+    const ports = parseServerPorts(await this.#setUp(track, 'UDP', `${track.profile};unicast;client_port=${rtpPort}-${rtcpPort}`))
     if (ports === undefined) throw transportRefused(this.#described.address.shown, 'UDP')
     return ports
   }

@@ -67,7 +67,7 @@ export const parseTransport = (field: string, udpAllowed = true): TransportReque
 /** The channels in the field of a response; `asked` when it names none; undefined for another transport than TCP. */
 export const parseChannels = (field: string | undefined, asked: Channels): Channels | undefined => {
   const [{ protocol = '', parameters = new Map<string, string>() } = {}] = parseTransports(field ?? '')
-  if (!parameters.has('interleaved')) return protocol === '' || protocol === 'RTP/AVP/TCP' ? asked : undefined
+  if (!parameters.has('interleaved')) return protocol === '' || /^RTP\/AVPF?\/TCP$/.test(protocol) ? asked : undefined
   const [rtp, rtcp] = parseRange(parameters.get('interleaved'), MAX_CHANNEL) ?? []
   return rtp === undefined ? asked : { rtp, rtcp: rtcp === rtp ? undefined : rtcp }
 }
@@ -75,7 +75,7 @@ export const parseChannels = (field: string | undefined, asked: Channels): Chann
 /** The ports in the field of a response; undefined for another transport than unicast RTP over UDP. */
 export const parseServerPorts = (field: string | undefined): ServerPorts | undefined => {
   const [{ protocol = '', parameters = new Map<string, string>() } = {}] = parseTransports(field ?? '')
-  if (!/^RTP\/AVP(?:\/UDP)?$/.test(protocol) || parameters.has('multicast') || parameters.has('interleaved')) return undefined
+  if (!/^RTP\/AVPF?(?:\/UDP)?$/.test(protocol) || parameters.has('multicast') || parameters.has('interleaved')) return undefined
   const [rtp, rtcp] = parseRange(parameters.get('server_port'), MAX_PORT) ?? []
   return { rtp, rtcp, source: parameters.get('source') }
 }

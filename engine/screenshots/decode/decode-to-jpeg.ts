@@ -1,10 +1,10 @@
 import { ApiError } from '../../../lib/errors.ts'
 import { redact } from '../../../lib/redact.ts'
 import { runFilter } from '../../gst/child.ts'
+import { GdpReader, gdpBuffer } from '../../gst/gdp.ts'
 import type { AccessUnit } from '../../rtp/access-unit.ts'
 import { wholeJpeg } from '../jpeg/jpeg.ts'
 import { type DecoderFormat, hasOwnDecoder, toDecoder } from './decoder-line.ts'
-import { GdpReader, gdpBuffer } from './gdp.ts'
 
 /** A decoder that takes longer is killed. The longest cached GOP takes a few seconds. */
 const DECODE_TIMEOUT_MS = 15_000

@@ -1,6 +1,6 @@
 import { chain, element, type LaunchTokens, toArguments } from '../../gst/element.ts'
-import type { RtpCaps } from '../../rtp/caps.ts'
-import { gdpStart } from './gdp.ts'
+import { gdpStart } from '../../gst/gdp.ts'
+import { formatRtpCaps, type RtpCaps } from '../../rtp/caps.ts'
 
 export interface JpegFormat {
   /** 1 (smallest) to 100 (best) of libjpeg. */
@@ -74,22 +74,11 @@ export const toDecoder = ({ caps, single, generic, quality, width }: DecoderForm
     element('gdppay'),
     element('fdsink', { fd: 1, sync: false }),
   )
-  return { command: ['nice', ...NICENESS, 'gst-launch-1.0', '-q', '--', ...toArguments(tokens)], start: gdpStart(rtpCaps(caps)) }
+  return { command: ['nice', ...NICENESS, 'gst-launch-1.0', '-q', '--', ...toArguments(tokens)], start: gdpStart(formatOf(caps)) }
 }
 
 /** Fields of the pad or of the sender's clock, not of the format. */
 const NOT_FORMAT = /^(?:ssrc|clock-base|seqnum-base|timestamp-offset|seqnum-offset|npt-.*|play-.*|framerate|profile|level|a-framerate)$/
-const FIELD_NAME = /^[A-Za-z][A-Za-z0-9-]{0,63}$/
-/** Base64, hexadecimal, numbers and names. Other values are left out, since the source is not trusted. */
-const FIELD_VALUE = /^[A-Za-z0-9+/=,.:; _-]{1,8192}$/
 
-const rtpCaps = ({ media, clockRate, encodingName, parameters }: RtpCaps): string => {
-  const fields = [...parameters].filter(([name, value]) => FIELD_NAME.test(name) && FIELD_VALUE.test(value) && !NOT_FORMAT.test(name))
-  return [
-    'application/x-rtp',
-    `media=(string)${media}`,
-    `clock-rate=(int)${clockRate}`,
-    `encoding-name=(string)${encodingName}`,
-    ...fields.map(([name, value]) => `${name}=(string)"${value}"`),
-  ].join(',')
-}
+const formatOf = (caps: RtpCaps): string =>
+  formatRtpCaps({ ...caps, parameters: new Map([...caps.parameters].filter(([name]) => !NOT_FORMAT.test(name))) })

@@ -1,9 +1,9 @@
 import { type Child, startChild } from '../../gst/child.ts'
+import { GdpReader, gdpBuffer, gdpSegmentDone } from '../../gst/gdp.ts'
 import type { AccessUnit } from '../../rtp/access-unit.ts'
 import { wholeJpeg } from '../jpeg/jpeg.ts'
 import { type DecodedJpeg, MAX_JPEG_BYTES } from './decode-to-jpeg.ts'
 import type { Decoder } from './decoder-line.ts'
-import { GdpReader, gdpBuffer, gdpSegmentDone } from './gdp.ts'
 
 /** A kept decoder that takes longer for a key frame is killed. */
 const PICTURE_TIMEOUT_MS = 5000

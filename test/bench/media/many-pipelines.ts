@@ -1,6 +1,6 @@
 /**
  * Many passthrough pipelines at once, each with a reader: CPU, memory of the engine per pipeline and per child, lost packets. The whole
- * service with the engine reading the source, with a child for each, and gst-rtsp-server in one process, in turns.
+ * service, and gst-rtsp-server in one process, in turns.
  * many-pipelines [PIPELINES] [SECONDS] [ROUNDS]
  */
 import { join } from 'node:path'
@@ -41,21 +41,17 @@ const watch = async (outputs: readonly string[], pids: () => readonly number[]) 
 
 const source = await startRtspSource()
 
-const ours = (reader: 'engine' | 'child') =>
-  withService(
-    async (service) => {
-      const engine = service.enginePid()
-      const pids = () => [service.pid, engine, ...childrenOf(engine).map(({ pid }) => pid)]
-      const output = (index: number) =>
-        createPipeline(service, { id: `many-${index}`, source: { uri: source.url('/h264'), latency_ms: 0 } })
-      const outputs = [await output(0)]
-      const one = await watch(outputs, pids)
-      for (let index = 1; index < count; index += 1) outputs.push(await output(index))
-      const all = await watch(outputs, pids)
-      return { ...all, private_mb_per_further_pipeline: (all.private_mb - one.private_mb) / (count - 1) }
-    },
-    { SVC_RTSP_READER: reader },
-  )
+const ours = () =>
+  withService(async (service) => {
+    const engine = service.enginePid()
+    const pids = () => [service.pid, engine, ...childrenOf(engine).map(({ pid }) => pid)]
+    const output = (index: number) => createPipeline(service, { id: `many-${index}`, source: { uri: source.url('/h264'), latency_ms: 0 } })
+    const outputs = [await output(0)]
+    const one = await watch(outputs, pids)
+    for (let index = 1; index < count; index += 1) outputs.push(await output(index))
+    const all = await watch(outputs, pids)
+    return { ...all, private_mb_per_further_pipeline: (all.private_mb - one.private_mb) / (count - 1) }
+  })
 
 const theirs = async () => {
   const port = await freePort()
@@ -70,7 +66,7 @@ const theirs = async () => {
   return all
 }
 
-const SUBJECTS = { engine: () => ours('engine'), child: () => ours('child'), 'gst-rtsp-server': theirs }
+const SUBJECTS = { engine: ours, 'gst-rtsp-server': theirs }
 const found = new Map<string, Awaited<ReturnType<typeof theirs>>[]>()
 for (let round = 0; round < rounds; round += 1) {
   for (const [name, measure] of Object.entries(SUBJECTS)) found.set(name, [...(found.get(name) ?? []), await measure()])

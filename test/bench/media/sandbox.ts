@@ -45,8 +45,8 @@ const source = await startRtspSource(['--width', '1280', '--height', '720', '--g
 const results = { with: [] as Awaited<ReturnType<typeof measure>>[], without: [] as Awaited<ReturnType<typeof measure>>[] }
 for (let round = 0; round < rounds; round += 1) {
   for (const way of ['with', 'without'] as const) {
-    const env = { SVC_SANDBOX: WAYS[way], SVC_RTSP_READER: 'child' }
-    results[way].push(await withService((service) => measure(service, source.url('/h264')), env))
+    const env = { SVC_SANDBOX: WAYS[way] }
+    results[way].push(await withService((service) => measure(service, source.url('/mp2t')), env))
   }
 }
 await source.stop()

@@ -1,7 +1,7 @@
 /**
  * CPU time per delivered Gbit of one 8 Mbit/s stream to many readers, the publisher beside gst-rtsp-server in turns.
  * rtsp-fanout [READERS,…] [ROUNDS] [SECONDS] [tcp|udp] [payload|passthrough]. payload: a child payloads the stream; passthrough: it
- * comes from an RTSP source, read by the engine and by a child.
+ * comes from an RTSP source.
  */
 import { join } from 'node:path'
 import {
@@ -19,7 +19,7 @@ import {
 import { freePort } from '../../helpers/ports.ts'
 
 const [readerCounts = '1,25,100,200', rounds = '3', seconds = '15', transport = 'tcp', way = 'payload'] = process.argv.slice(2)
-const SERVERS: readonly ServerKind[] = way === 'passthrough' ? ['engine', 'child', 'gst-rtsp-server'] : ['publisher', 'gst-rtsp-server']
+const SERVERS: readonly ServerKind[] = way === 'passthrough' ? ['engine', 'gst-rtsp-server'] : ['publisher', 'gst-rtsp-server']
 
 /** A server and what it serves. */
 const startBoth = async (kind: ServerKind) => {

@@ -127,16 +127,16 @@ describe('KLV of a playing pipeline', () => {
   })
 
   it.each([
-    ['child', 'was replaced'],
-    ['engine', 'lost its connection to the source'],
-  ])('is still decoded after the %s %s', async (reader) => {
-    const service = await startService({ env: { SVC_RTSP_READER: reader } })
-    await create(service, 'survives')
+    ['the connection to the source was lost', null],
+    ['the child that re-encodes was replaced', { codec: 'h264', width: 160, height: 120, quality: 1, bitrate: 500 }],
+  ])('is still decoded after %s', async (_what, encoding) => {
+    const service = await startService()
+    await create(service, 'survives', '/klv', { encoding })
     await command(service, 'survives', 'klv/start')
     const client = await followKlv(service, 'survives')
     await expectRun(client, 3)
     const { restarts } = (await viewOf(service, 'survives')).runtime
-    if (reader === 'engine') source.disconnect()
+    if (encoding === null) source.disconnect()
     else for (const child of childrenOf(service.enginePid())) process.kill(child.pid, 'SIGKILL')
     const view = await untilView(service, 'survives', ({ runtime }) => runtime.restarts > restarts && runtime.phase === 'playing')
     expect(view.klv.state).toBe('playing')

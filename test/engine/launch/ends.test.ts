@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, type ExpectStatic, expect, it, onTestFinished } from 'vitest'
-import { Fault } from '../../../engine/faults/fault.ts'
-import { classifyEnd, TRANSPORT_REFUSED } from '../../../engine/gst/bus-errors.ts'
+import type { Fault } from '../../../engine/faults/fault.ts'
+import { classifyEnd } from '../../../engine/gst/bus-errors.ts'
 import { runToEnd, startChild } from '../../../engine/gst/child.ts'
 import { flightPacket } from '../../../engine/klv/st0601/synthetic-flight.ts'
 import type { Launch } from '../../../engine/launch/launch.ts'
@@ -18,7 +18,6 @@ import { toHex } from '../../fixtures/klv/hex.ts'
 import { startTsKlvSender } from '../../helpers/klv/ts-sender.ts'
 import { H264, PICTURES, plan } from '../../helpers/media/play-launch.ts'
 import { asH265, startRtmpServer } from '../../helpers/media/rtmp-server.ts'
-import { startRtspSource } from '../../helpers/rtsp/source.ts'
 
 /** More than the preroll of a busy host, and less than the stall timeout. */
 const AT_ONCE_MS = 4000
@@ -194,21 +193,6 @@ describe('a live source', () => {
     onTestFinished(() => server.stop())
     expectEndAtOnce(await runUntilEnd(await plan(server.uri)))
     expectEndAtOnce(await runUntilEnd(await plan(await serve('sound.flv', 'video/x-flv'))))
-  })
-
-  it('of MPEG-TS inside RTSP ends the child when its server goes away', async () => {
-    const source = await startRtspSource(['--transport', 'tcp'])
-    onTestFinished(() => source.stop())
-    expectEndAtOnce(await runUntilEnd(await plan(source.url('/mp2t')), () => void setTimeout(() => source.stop(), 1000)))
-  })
-
-  it('of RTSP over UDP ends the child when its server closes the connection', async () => {
-    const source = await startRtspSource(['--transport', 'udp'])
-    onTestFinished(() => source.stop())
-    const refusal = new Fault('source_error', 'refused', { cause: TRANSPORT_REFUSED })
-    const launch = await plan(source.url('/h264'), null, refusal)
-    expect(launch.args).toContain('protocols=udp')
-    expectEndAtOnce(await runUntilEnd(launch, () => void setTimeout(() => source.disconnect(), 1000)))
   })
 
   it('of HLS ends the child when its server goes away, and the fault says so', async () => {

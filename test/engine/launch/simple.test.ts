@@ -1,58 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { runToEnd, startChild } from '../../../engine/gst/child.ts'
 import { chain, makeElement, toArguments } from '../../../engine/gst/element.ts'
 import { advancedLaunch } from '../../../engine/launch/advanced.ts'
-import { simpleLaunch } from '../../../engine/launch/simple.ts'
-import { parseSource } from '../../../engine/sources/kinds.ts'
-import { configure, H264, PICTURES, plan, play, rtpOf } from '../../helpers/media/play-launch.ts'
-import { makeCertificate } from '../../helpers/rtsp/certificate.ts'
-import { type RtspSource, startRtspSource } from '../../helpers/rtsp/source.ts'
+import { PICTURES, plan, play, rtpOf } from '../../helpers/media/play-launch.ts'
 
-// Sources that are passed through: test/engine/ingest/sources.test.ts.
-describe('RTSP sources', () => {
-  let source: RtspSource
-
-  beforeAll(async () => {
-    source = await startRtspSource(['--auth', 'digest', '--user', 'us er', '--password', 'p"a\\s\'s !@:/'])
-  })
-  afterAll(() => source.stop())
-
-  // Every character with a meaning in a URI, a shell or gst-launch.
-  const userInfo = `us%20er:${encodeURIComponent('p"a\\s\'s !@:/')}`
-
-  it.each(['/h264', '/h265', '/mp2t', '/jpeg', '/vp8'])('%s is re-encoded', async (path) => {
-    const { caps } = await play(await plan(source.url(path, userInfo), H264))
-    expect(caps.get('pay0')).toContain('encoding-name=(string)H264')
-  })
-
-  it('H.264 is re-encoded to H.265', async () => {
-    const { caps } = await play(await plan(source.url('/h264', userInfo), { ...H264, codec: 'h265' }))
-    expect(caps.get('pay0')).toContain('encoding-name=(string)H265')
-  })
-
-  it('a wrong password that only the child notices is the fault unauthorized', async () => {
-    const context = {
-      signal: new AbortController().signal,
-      timeoutMs: 10_000,
-      allowFiles: false,
-      transport: 'tcp',
-      reencode: false,
-    } as const
-    const { kind, parsed } = parseSource(configure(source.url('/h264', userInfo), null).source)
-    const facts = await kind.probe(parsed, context)
-    const launch = simpleLaunch(configure(source.url('/h264', 'user:wrong'), null), facts, null)
-    await expect(play(launch)).rejects.toMatchObject({ reason: 'unauthorized' })
-  })
-})
-
-it('an RTSP source with TLS and a self-signed certificate passes through', async () => {
-  const certificate = makeCertificate()
-  onTestFinished(() => certificate.remove())
-  const source = await startRtspSource(['--tls', certificate.cert, certificate.key, '--auth', 'digest'])
-  onTestFinished(() => source.stop())
-  expect((await play(await plan(source.url('/h264', 'user:secret')))).caps.get('pay0')).toContain('H264')
-})
-
+// RTSP sources: test/engine/ingest/sources.test.ts.
 describe('the test source', () => {
   it.each(['smpte', 'ball', 'snow'])('%s plays', async (pattern) => {
     expect((await play(await plan(`test://${pattern}?width=320&height=240&fps=10`))).caps.get('pay0')).toContain('H264')

@@ -9,7 +9,7 @@ import { type RtspSource, startRtspSource } from '../../helpers/rtsp/source.ts'
 const never = new AbortController().signal
 const probe = async (uri: string, timeoutMs = 10_000, signal = never) => {
   const { kind, parsed } = parseSource({ uri, latency_ms: 0 })
-  return kind.probe(parsed, { signal, timeoutMs, transport: 'tcp', allowFiles: false, reencode: false })
+  return kind.probe(parsed, { signal, timeoutMs, allowFiles: false, reencode: false })
 }
 
 const mediaAt = async (uri: string) => (await describeSource(parseAddress(uri), { signal: never, timeoutMs: 5000 })).sdp.media

@@ -116,20 +116,19 @@ export interface Server {
 
 const HERE = import.meta.dirname
 
-/** What serves a stream: the publisher or gst-rtsp-server with a description; an RTSP source read by the engine or by a child. */
-export type ServerKind = 'publisher' | 'gst-rtsp-server' | 'engine' | 'child'
+/** What serves a stream: the publisher or gst-rtsp-server with a description; an RTSP source that passes through. */
+export type ServerKind = 'publisher' | 'gst-rtsp-server' | 'engine'
 
-/** Starts a server. `description`: for `engine` and `child` the address of the source. */
+/** Starts a server. `description`: for `engine` the address of the source. */
 export const startServer = async (kind: ServerKind, port: number, description: string): Promise<Server> => {
   const program =
     kind !== 'gst-rtsp-server'
       ? start(process.execPath, [
           ...ENGINE_OPTIONS,
           join(HERE, kind === 'publisher' ? 'rtsp-server.ts' : 'rtsp-passthrough.ts'),
-          ...[String(port), 'bench', description, kind],
+          ...[String(port), 'bench', description],
         ])
       : start('/usr/bin/python3', [join(HERE, '../../fixtures/gst-rtsp-server.py'), String(port), 'bench', description])
   await program.until((lines) => lines.some((line) => line.startsWith('ready')))
-  const child = Number(program.lines.find((line) => line.startsWith('ready'))?.split(' ')[1])
-  return { url: `rtsp://127.0.0.1:${port}/bench`, pids: Number.isInteger(child) ? [program.pid, child] : [program.pid], stop: program.stop }
+  return { url: `rtsp://127.0.0.1:${port}/bench`, pids: [program.pid], stop: program.stop }
 }

@@ -1,11 +1,10 @@
 /**
- * The publisher fed by an RTSP source that is passed through, as a process of its own: rtsp-passthrough.ts PORT PATH URL engine|child.
- * Prints "ready" and the pid of the child, if there is one.
+ * The publisher fed by an RTSP source that is passed through, as a process of its own: rtsp-passthrough.ts PORT PATH URL.
+ * Prints "ready".
  */
 import { createPlanner, type Plan } from '../../../engine/launch/plan.ts'
 import { LogRing } from '../../../engine/play/log-ring.ts'
 import { MediaStats } from '../../../engine/play/media-stats.ts'
-import { runChild } from '../../../engine/play/run-child.ts'
 import { runSource } from '../../../engine/play/run-source.ts'
 import type { RunEvent } from '../../../engine/play/watchdog.ts'
 import { RtpStream } from '../../../engine/rtp/stream.ts'
@@ -15,8 +14,8 @@ import { DEFAULT_SETTINGS } from '../../../lib/schema/settings.ts'
 import { configure } from '../media/play-launch.ts'
 import { silentLog } from '../rtsp/media.ts'
 
-const [port = '0', path = 'bench', url = '', rtspReader = 'engine'] = process.argv.slice(2)
-const planner = createPlanner({ allowFiles: false, rtspReader: rtspReader === 'child' ? 'child' : 'engine' })
+const [port = '0', path = 'bench', url = ''] = process.argv.slice(2)
+const planner = createPlanner({ allowFiles: false })
 const ends = new AbortController()
 const timeline = new Timeline()
 const streams = [new RtpStream({ timeline }), new RtpStream({ timeline })] as const
@@ -24,10 +23,8 @@ const mount = await createPublisher({ log: silentLog }).mount(
   { host: '127.0.0.1', port: Number(port), path },
   { streams: [streams[0]], maxReaders: () => 10_000, describeTimeoutMs: () => 10_000 },
 )
-let pid = ''
 const report = (event: RunEvent): void => {
-  if (event.type === 'started') pid = String(event.pid)
-  if (event.type === 'media') console.log(pid === '' ? 'ready' : `ready ${pid}`)
+  if (event.type === 'media') console.log('ready')
 }
 const context = {
   number: 1,
@@ -45,7 +42,8 @@ const plan: Plan = await planner.plan(configure(url, null), DEFAULT_SETTINGS, {
   previousFault: undefined,
 })
 process.on('SIGTERM', () => ends.abort())
-const fault = await ('source' in plan ? runSource({ ...context, source: plan.source }) : runChild({ ...context, launch: plan.launch }))
+if ('launch' in plan) throw new Error('The source needs a child')
+const fault = await runSource({ ...context, ...plan })
 if (fault !== undefined) console.error(fault.message)
 if (process.env.BENCH_STATS) console.error(JSON.stringify(mount.stats))
 process.exit()

@@ -24,10 +24,10 @@ export const configure = (uri: string, encoding: Encoding | null): SimpleConfig 
 })
 
 /** Its history holds for one test file. */
-const planner = createPlanner({ allowFiles: true, rtspReader: 'child' })
+const planner = createPlanner({ allowFiles: true })
 const SETTINGS: Settings = { ...DEFAULT_SETTINGS, encoder: { ...DEFAULT_SETTINGS.encoder, preference: 'software' } }
 
-/** The launch of a child that reads the source; throws the fault of its probe. */
+/** The launch of a child that itself reads the source; throws the fault of its probe. */
 export const plan = async (uri: string, encoding: Encoding | null = null, previousFault?: Fault): Promise<Launch> => {
   const attempt = { signal: new AbortController().signal, timeoutMs: 10_000, previousFault }
   return launchOf(await probe(() => planner.plan(configure(uri, encoding), SETTINGS, attempt)))
@@ -49,8 +49,8 @@ export const probe = async <Found>(ask: () => Promise<Found>): Promise<Found> =>
 
 /** The launch of a plan for a child. */
 export const launchOf = (planned: Plan): Launch => {
-  if ('launch' in planned) return planned.launch
-  planned.source.described.connection.close()
+  if (!('source' in planned)) return planned.launch
+  planned.source?.described.connection.close()
   throw new Error('The engine reads the source itself')
 }
 

@@ -14,9 +14,10 @@ import { DEFAULT_SETTINGS } from '../../../lib/schema/settings.ts'
 import { until } from '../until.ts'
 import { configure, probe } from './play-launch.ts'
 
-/** A run of a passed-through source, as a play starts it. */
+/** A run of a source, as a play starts it. */
 export interface SourcePlay {
-  readonly by: 'engine' | 'child'
+  /** Of its child; undefined without one. */
+  readonly pid: () => number | undefined
   readonly streams: readonly [RtpStream, RtpStream]
   readonly video: readonly AccessUnit[]
   readonly klv: readonly AccessUnit[]
@@ -37,8 +38,7 @@ interface PlayOptions {
   readonly streams?: readonly [RtpStream, RtpStream]
 }
 
-export const engineReads = (): Planner => createPlanner({ allowFiles: false })
-export const childReads = (): Planner => createPlanner({ allowFiles: false, rtspReader: 'child' })
+export const newPlanner = (): Planner => createPlanner({ allowFiles: false })
 
 export const newStreams = (): readonly [RtpStream, RtpStream] => {
   const timeline = new Timeline()
@@ -47,7 +47,7 @@ export const newStreams = (): readonly [RtpStream, RtpStream] => {
 
 /** Plans and runs a source, or a whole configuration, until the test is over. Rejects with the fault of the plan. */
 export const playSource = async (source: string | PipelineConfig, options: PlayOptions = {}): Promise<SourcePlay> => {
-  const { planner = engineReads(), previousFault, startTimeoutMs = 10_000, stallTimeoutMs = 10_000 } = options
+  const { planner = newPlanner(), previousFault, startTimeoutMs = 10_000, stallTimeoutMs = 10_000 } = options
   const stopped = new AbortController()
   const attempt = { signal: stopped.signal, timeoutMs: startTimeoutMs, previousFault }
   const config = typeof source === 'string' ? configure(source, null) : source
@@ -68,14 +68,14 @@ export const playSource = async (source: string | PipelineConfig, options: PlayO
     stallTimeoutMs: () => stallTimeoutMs,
     report: (event: RunEvent) => events.push(event),
   }
-  const ended = 'source' in plan ? runSource({ ...context, source: plan.source }) : runChild({ ...context, launch: plan.launch })
+  const ended = 'launch' in plan ? runChild({ ...context, ...plan }) : runSource({ ...context, ...plan })
   const stop = async (): Promise<void> => {
     stopped.abort()
     await ended
   }
   onTestFinished(stop)
   return {
-    by: 'source' in plan ? 'engine' : 'child',
+    pid: () => events.find((event) => event.type === 'started')?.pid,
     streams,
     video,
     klv,
@@ -94,8 +94,8 @@ export const playSource = async (source: string | PipelineConfig, options: PlayO
 }
 
 /** The fault of a source that does not come to play. */
-export const faultOf = async (uri: string, options: PlayOptions = {}): Promise<Fault> => {
-  const play = await playSource(uri, options).catch((error: Fault) => error)
+export const faultOf = async (source: string | PipelineConfig, options: PlayOptions = {}): Promise<Fault> => {
+  const play = await playSource(source, options).catch((error: Fault) => error)
   if ('reason' in play) return play
   const fault = await play.ended
   if (fault === undefined) throw new Error('It was stopped')

@@ -33,9 +33,9 @@ describe('the state of a pipeline', () => {
   it('is playing with a process and reconnecting without one', async () => {
     const source = await startRtspSource(['--gop-seconds', '0.5'])
     onTestFinished(() => source.stop())
-    const service = await start({ SVC_RTSP_READER: 'child' })
+    const service = await start()
     const children = () => mediaChildren(service.enginePid())
-    await create(service, 'watched', { source: { uri: source.url('/h264'), latency_ms: 0 } })
+    await create(service, 'watched', { source: { uri: source.url('/mp2t'), latency_ms: 0 } })
     const [victim = expect.fail('The engine has no child')] = children()
     process.kill(victim, 'SIGKILL')
     const replaced = await untilView(service, 'watched', ({ runtime }) => runtime.phase === 'playing' && runtime.restarts >= 1)

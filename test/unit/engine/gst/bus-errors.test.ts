@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { classifyEnd, TRANSPORT_REFUSED } from '../../../../engine/gst/bus-errors.ts'
+import { classifyEnd } from '../../../../engine/gst/bus-errors.ts'
 
 const failed = { exitCode: 1, signal: null, missing: false } as const
 
@@ -48,16 +48,6 @@ describe('classifyEnd', () => {
     ]
     expect(classifyEnd(failed, lines).message).toContain('Set encoding')
     expect(classifyEnd(failed, lines, true)).toMatchObject({ reason: 'unsupported', message: expect.stringContaining('raw_pipeline') })
-  })
-
-  it('marks a source that refuses its transport, so that the other one is used next', () => {
-    const lines = [
-      'ERROR: from element /GstRTSPSrc:rtspsrc0: No supported stream was found. You might need to allow more transport protocols or',
-    ]
-    expect(classifyEnd(failed, lines)).toMatchObject({
-      cause: TRANSPORT_REFUSED,
-      message: expect.stringContaining('rtspt:// and rtsps:// use TCP only'),
-    })
   })
 
   it.each([

@@ -13,7 +13,7 @@ const ARRIVES_AFTER_MS = 40
 const firstAfter = (byInfoMs: number | undefined): number => {
   const caps = parseRtpCaps(H264_CAPS)
   if (caps === undefined) throw new Error('The caps are not RTP')
-  const track = { control: undefined, payload: 96, caps }
+  const track = { control: undefined, profile: 'RTP/AVP', payload: 96, caps }
   const input = new TrackInput(track, { stream: new RtpStream(), onEnd: () => {} })
   const begin = 7_000_000
   input.played(PLAYED_MS, byInfoMs === undefined ? undefined : begin)

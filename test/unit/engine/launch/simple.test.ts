@@ -5,7 +5,6 @@ import { ENCODERS } from '../../../../engine/gst/encoder-table.ts'
 import { showLaunch } from '../../../../engine/launch/launch.ts'
 import { simpleLaunch } from '../../../../engine/launch/simple.ts'
 import type { HttpFacts } from '../../../../engine/sources/http-probe.ts'
-import type { RtspFacts } from '../../../../engine/sources/sdp-facts.ts'
 import { type SourceFacts, UNKNOWN } from '../../../../engine/sources/source-kind.ts'
 import type { Encoding, SimpleConfig } from '../../../../lib/schema/pipeline.ts'
 import { configure as makeConfig } from '../../../helpers/media/play-launch.ts'
@@ -27,10 +26,10 @@ const configure = (uri: string, encoding: Encoding | null = null): SimpleConfig 
   source: { uri, latency_ms: 200 },
 })
 
-type AnyFacts = SourceFacts & Partial<HttpFacts & RtspFacts>
+type AnyFacts = SourceFacts & Partial<HttpFacts>
 const facts = (known: Partial<AnyFacts>): AnyFacts => ({ ...UNKNOWN, ...known })
 
-const rtsp = facts({ video: 'H264', klv: false, frameRate: 30, transport: 'tcp' })
+const rtsp = facts({ video: 'H264', klv: false, frameRate: 30 })
 const H264: Encoding = { codec: 'h264', bitrate: 1500, width: 1280, height: 720, fps: 25, quality: 7 }
 const x264 = ENCODERS.find(({ name }) => name === 'x264enc') ?? null
 const line = (config: SimpleConfig, source: SourceFacts) =>
@@ -41,41 +40,26 @@ type Row = readonly [name: string, uri: string, facts: AnyFacts, contains: strin
 
 const ROWS: readonly Row[] = [
   [
-    'H.264 over RTSP is payloaded again, parameter sets before every key frame',
-    'rtsp://10.0.0.5/stream',
-    rtsp,
-    'location=rtsp://10.0.0.5/stream … latency=200 … protocols=tcp … rtph264depay ! h264parse config-interval=-1 ! rtph264pay name=pay0 pt=96 mtu=65000 … config-interval=0 … fd=3 sync=false async=false',
-    'pay1 … enc  … user-id … udp-reconnect',
-  ],
-  ['H.265 over RTSP', 'rtsp://h/s', { ...rtsp, video: 'H265' }, 'rtph265depay ! h265parse config-interval=-1 ! rtph265pay name=pay0'],
-  ['UDP when the source sends over UDP only', 'rtsp://h/s', { ...rtsp, transport: 'udp' }, 'protocols=udp … udp-reconnect=false'],
-  ['rtspt is RTSP', 'rtspt://h/s', rtsp, 'location=rtsp://h/s … protocols=tcp'],
-  ['rtsps accepts self-signed certificates', 'rtsps://h/s', rtsp, 'location=rtsps://h:322/s … tls-validation-flags=no-flags'],
-  [
-    'another codec passes through packet by packet',
-    'rtsp://h/s',
-    { ...rtsp, video: 'VP8' },
-    'tracks. ! capsfilter name=pay0 caps=application/x-rtp,media=video ! rtpstreampay',
-    'depay',
-  ],
-  [
-    'a KLV track',
-    'rtsp://h/s',
+    'RTSP is piped to the child, which has no address',
+    'rtsp://ad%40min:p%3Aw@h/s',
     { ...rtsp, klv: true },
-    'tracks. ! rtpklvdepay ! rtpklvpay name=pay1 pt=97 mtu=1400 timestamp-offset=0 seqnum-offset=0 … fd=4 sync=false async=false',
+    'fdsrc fd=0 blocksize=65536 ! gdpdepay ! identity sync=true ts-offset=-3600000000000 ! rtph264depay ! h264parse ! decodebin … rtph264pay name=pay0 pt=96 mtu=65000 … config-interval=0 … fd=3 sync=false async=false',
+    'rtsp: … ad@min … p:w … pay1',
+    H264,
   ],
   [
-    'MPEG-TS inside RTSP',
+    'MPEG-TS inside RTSP passes through, and the engine has its KLV',
     'rtsp://h/s',
     { ...rtsp, video: 'MP2T', klv: null },
-    'rtpmp2tdepay ! tee name=transport ! tsdemux name=tracks … tracks. ! capsfilter caps=video/x-h264;video/x-h265 ! switchbin num-paths=2 … capsfilter name=pay0 … transport. ! queue … rtpmp2tpay pt=33',
-    'meta/x-klv … rtpfunnel',
+    'gdpdepay … tsdemux name=tracks … tracks. ! capsfilter caps=video/x-h264;video/x-h265 ! switchbin num-paths=2 … capsfilter name=pay0',
+    'rtpmp2tdepay … tee … pay1 … fd=4',
   ],
   [
-    'credentials are decoded and kept out of the location',
-    'rtsp://ad%40min:p%3Aw@h/s',
-    rtsp,
-    'location=rtsp://h/s … user-id=ad@min … user-pw=p:w',
+    'MPEG-TS over UDP, with its KLV to the engine',
+    'udp://h:1',
+    UNKNOWN,
+    'tee name=transport ! tsdemux name=tracks … transport. ! queue … rtpmp2tpay pt=33',
+    'meta/x-klv … rtpfunnel',
   ],
   ['unicast UDP', 'udp://0.0.0.0:5000', UNKNOWN, 'udpsrc address=0.0.0.0 port=5000 reuse=false … tsdemux'],
   ['multicast UDP', 'udp://@239.1.1.1:5000?iface=eth1', UNKNOWN, 'address=239.1.1.1 port=5000 multicast-iface=eth1', 'reuse='],
@@ -185,7 +169,7 @@ describe('simpleLaunch', () => {
   })
 
   it('knows the caps of the KLV track before its first packet', () => {
-    const { streams } = simpleLaunch(configure('rtsp://h/s'), { ...rtsp, klv: true }, null)
+    const { streams } = simpleLaunch(configure('udp://h:1'), UNKNOWN, null)
     expect(streams.map(({ payloader, fd, caps }) => [payloader, fd, caps !== null])).toEqual([
       ['pay0', 3, false],
       ['pay1', 4, true],
@@ -193,7 +177,7 @@ describe('simpleLaunch', () => {
   })
 
   it('puts every argument after --, and gives gst-launch no blank to escape', () => {
-    const { args } = simpleLaunch(configure('rtsp://a%20b:c%20%22%27%5C%20d@h/s'), rtsp, null)
+    const { args } = simpleLaunch(configure('http://a%20b:c%20%22%27%5C%20d@h/s'), facts({ content: 'mpegts' }), null)
     expect(args[0]).toBe('--')
     expect(joinAsGstLaunch(args)).toBe(args.join(' '))
   })
@@ -205,10 +189,10 @@ describe('simpleLaunch', () => {
 
 describe('showLaunch', () => {
   it('shows a line to paste without a credential', () => {
-    const shown = showLaunch(simpleLaunch(configure('rtsp://admin:hun%20ter2@h/s'), { ...rtsp, klv: true }, null))
-    expect(shown).toMatch(/^gst-launch-1\.0 -v rtspsrc /)
+    const shown = showLaunch(simpleLaunch(configure('rtsp://admin:hun%20ter2@h/s'), rtsp, null))
+    expect(shown).toMatch(/^gst-launch-1\.0 -v rtspsrc location=rtsp:\/\/h\/s 'user-id=/)
     expect(shown).not.toMatch(/admin|hun|ter2/)
-    expect(shown).toMatch(/ 3>\/dev\/null 4>\/dev\/null$/)
+    expect(shown).toMatch(/ 3>\/dev\/null$/)
     expect(shown).toContain(" '!' ")
   })
 

@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Fault, type FaultReason } from '../../../../engine/faults/fault.ts'
-import { TRANSPORT_REFUSED } from '../../../../engine/gst/bus-errors.ts'
 import type { Planner } from '../../../../engine/launch/plan.ts'
 import type { Play } from '../../../../engine/play/play.ts'
-import { NOT_UNDERSTOOD } from '../../../../engine/rtsp/client/client-faults.ts'
+import { TRANSPORT_REFUSED } from '../../../../engine/rtsp/client/client-faults.ts'
 import { ApiError } from '../../../../lib/errors.ts'
 import { DEFAULT_SETTINGS } from '../../../../lib/schema/settings.ts'
 import { delay, FOREVER, PLAN, type PlayOptions, type ScriptedRun, startPlay } from '../../../helpers/fakes/play.ts'
@@ -59,7 +58,6 @@ describe('the delays between attempts', () => {
     ['grow to max_delay_seconds', [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000], [ENDED, ...times(7, AWAY)]],
     ['begin with the first again only after 30 s of good media', [500, 1000, 500], [ENDED, ENDED, { mediaMs: 31_000, fault: 'ended' }]],
     ['are short before the other transport, and then begin with the first', [150, 500, 1000], [REFUSED, ENDED, AWAY]],
-    ['are short before the program reads what the engine does not understand', [150], [{ fault: 'source_error', cause: NOT_UNDERSTOOD }]],
     ['double after both transports were refused', [150, 500, 150, 1000, 150, 2000], times(6, REFUSED)],
     ['do so also after media', [500, 150, 1000, 150, 2000, 150], [ENDED, REFUSED, REFUSED, REFUSED, AWAY, REFUSED]],
     ['are none after a crash of sound media', [], times(12, CRASH)],

@@ -21,19 +21,19 @@ describe('factsOfSdp', () => {
       { klv: false },
     ],
     ['a frame rate', sdp(...video, 'a=framerate:12.5'), { frameRate: 12.5 }],
-    ['a transport', sdp('m=video 0 RTP/AVP/TCP 96', 'a=rtpmap:96 H264/90000'), { oddProtocol: 'RTP/AVP/TCP' }],
+    ['a transport', sdp('m=video 0 RTP/AVP/TCP 96', 'a=rtpmap:96 H264/90000'), { video: 'H264' }],
     ['an impossible frame rate', sdp(...video, 'a=framerate:90000'), { frameRate: null }],
     ['audio before video', sdp('m=audio 0 RTP/AVP 0', ...video), { video: 'H264' }],
   ] as const)('reads %s', (_what, description, expected) => {
-    expect(factsOfSdp(description, address, 'tcp')).toMatchObject({ transport: 'tcp', paced: false, ...expected })
+    expect(factsOfSdp(description, address)).toMatchObject({ paced: false, ...expected })
   })
 
   it('rejects a source without video and shows no credentials', () => {
-    expect(() => factsOfSdp(sdp('m=audio 0 RTP/AVP 0'), address, 'tcp')).toThrow(/^rtsp:\/\/h\/x has no video \(only audio\)\.$/)
+    expect(() => factsOfSdp(sdp('m=audio 0 RTP/AVP 0'), address)).toThrow(/^rtsp:\/\/h\/x has no video \(only audio\)\.$/)
   })
 
   it('rejects video of which the description does not say what it is, and does not say that there is none', () => {
-    const unnamed = () => factsOfSdp(sdp('m=audio 0 RTP/AVP 0', 'm=video 0 RTP/AVP 96'), address, 'tcp')
+    const unnamed = () => factsOfSdp(sdp('m=audio 0 RTP/AVP 0', 'm=video 0 RTP/AVP 96'), address)
     expect(unnamed).toThrow(/^rtsp:\/\/h\/x does not say how its video is encoded/)
   })
 })

@@ -37,7 +37,6 @@ const context = (answer: Answer, reencode: boolean, signal = new AbortController
   reencode,
   signal,
   timeoutMs: 1000,
-  transport: 'tcp',
 })
 const lineOf = async (by: 'probe' | 'presume', answer: Answer, uri: string, reencode: boolean): Promise<string> =>
   v4l2.line(parsed(uri), await v4l2[by](parsed(uri), context(answer, reencode))).tokens.join(' ')

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type GdpBuffer, GdpReader, gdpBuffer, gdpSegmentDone, gdpStart } from '../../../../../engine/screenshots/decode/gdp.ts'
+import { type GdpBuffer, GdpReader, gdpBuffer, gdpSegmentDone, gdpStart } from '../../../../engine/gst/gdp.ts'
 
 const read = (chunks: readonly Buffer[], maxPayloadBytes = 1000) => {
   const reader = new GdpReader(maxPayloadBytes)
