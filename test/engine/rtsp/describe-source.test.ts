@@ -33,7 +33,6 @@ describe('a third-party RTSP server', () => {
       video: 'H264',
       klv: true,
       frameRate: 30,
-      transport: 'tcp',
     })
   })
 
