@@ -151,7 +151,7 @@ const RULES: readonly FaultRule[] = [
       'An element has data for a pad that is linked to nothing. Link the pad in raw_pipeline, to fakesink if you do not need it. If it is linked, the source has no stream of that kind.',
   },
   {
-    pattern: /reason not-negotiated|could not (?:negotiate|link)|does not support .{0,200}format|Could not negotiate format/i,
+    pattern: /reason not-negotiated|could not (?:negotiate|link)|does not support/i,
     reason: 'unsupported',
     message: 'The source does not deliver the configured format. Check size, frame rate and codec.',
   },
@@ -176,7 +176,7 @@ const RULES: readonly FaultRule[] = [
     message: `The process could not be started: ${TOO_MANY_PROCESSES}.`,
   },
   {
-    pattern: /Not enough memory|No space left|Cannot allocate|resource.{0,200}exhausted/i,
+    pattern: /Not enough memory|No space left|Cannot allocate|resources? (?:temporarily |are )?exhausted/i,
     reason: 'crashed',
     message: 'The host has too little memory or disk space for this pipeline.',
   },

@@ -10,7 +10,7 @@ const RULES: readonly FaultRule[] = [
       'The service has no permission to open the camera. Add the user of the service to the group video (usermod -aG video <user>), then restart the service.',
   },
   {
-    pattern: /device '[^']*' is busy|device or resource busy|resource busy/i,
+    pattern: /' is busy|resource busy/i,
     reason: 'device_busy',
     message: 'The camera is open in another program or pipeline. Close that one: only one can use a camera at a time.',
   },

@@ -95,7 +95,7 @@ export const createAdvancedChecks = ({ allowFiles }: { readonly allowFiles: Allo
 
 // An element that does not exist ends gst-launch after parsing: when that is the only complaint, the description is valid.
 const CHECK = '__check__'
-const COMPLAINT = /^(?:WARNING: erroneous pipeline|ERROR: pipeline could not be constructed): (.*)$/m
+const COMPLAINTS = ['WARNING: erroneous pipeline: ', 'ERROR: pipeline could not be constructed: ']
 /** GStreamer may quote the whole description in its message. */
 const MAX_COMPLAINT_LENGTH = 500
 const CHECK_MS = 10_000
@@ -115,13 +115,21 @@ const dryRun = async (description: string, signal: AbortSignal | undefined): Pro
     ...(signal && { signal }),
   })
   requireEnd(result)
-  const complaint = COMPLAINT.exec(result.stderr)?.[1] ?? ''
+  const complaint = complaintIn(result.stderr)
   if (complaint === `no element "${CHECK}"`) return [...result.stderr.matchAll(CREATED)].map(([, name = '']) => name)
   const absent = await missingElement(NO_ELEMENT.exec(complaint)?.[1], runToEnd)
   if (absent !== undefined) throw absent
   // After an open bracket, or without any element, GStreamer complains about the element that the check appended.
   const reason = complaint.includes(CHECK) ? 'it is not complete' : redact(complaint.slice(0, MAX_COMPLAINT_LENGTH) || 'it cannot be read')
   throw refuse(`The engine rejects the description: ${reason}`, reason)
+}
+
+const complaintIn = (output: string): string => {
+  for (const line of output.split('\n')) {
+    const start = COMPLAINTS.find((text) => line.startsWith(text))
+    if (start !== undefined) return line.slice(start.length)
+  }
+  return ''
 }
 
 const refuseAtSight = (description: string, settings: Settings): void => {

@@ -74,7 +74,20 @@ const SINGLE_PASS = /^(?:cbr|quant|qual|[0245]|(?:one|single)-pass)$/i
 const CODEC_OPTIONS = /(?:^|-)(?:options?|parameters)-string$/
 // x264 and x265 write or read files for these options, and take an underscore for a dash.
 const FILE_OPTION =
-  /(?:^|[:,;\s])(?:pass|stats|csv|dump-yuv|qpfile|recon|tcfile[\w-]*|analysis-[\w-]*|scaling-list|cqm(?:file)?|zonefile|lambda-file|dhdr10-info|opencl-clbin)\s*=/i
+  /^(?:pass|stats|csv|dump-yuv|qpfile|recon|tcfile[\w-]*|analysis-[\w-]*|scaling-list|cqm(?:file)?|zonefile|lambda-file|dhdr10-info|opencl-clbin)$/i
+/** The option before an equals sign. */
+const namesFile = (options: string): boolean =>
+  options
+    .split('=')
+    .slice(0, -1)
+    .some((before) =>
+      FILE_OPTION.test(
+        before
+          .trimEnd()
+          .split(/[:,;\s]/)
+          .at(-1) ?? '',
+      ),
+    )
 const URI = /^\s*([a-z][a-z0-9+.-]*):/i
 const NETWORK_SCHEME = /^(?:rtsp[a-z]*|rtmp[a-z]*|https?|udp|tcp|srt|rist|rtp|icyx?|ws|wss|whip|whep)$/i
 
@@ -94,7 +107,7 @@ const refuseProperty = (property: string, value: string, denied: ReadonlySet<str
   if (/(?:^|-)device$/.test(property) && !isNode && /^(?:file|tee)\b|[/|{}'"]/i.test(value)) {
     throw refuse(`The property ${property} names more than a device`)
   }
-  if (CODEC_OPTIONS.test(property) && FILE_OPTION.test(value.replaceAll('_', '-'))) {
+  if (CODEC_OPTIONS.test(property) && namesFile(value.replaceAll('_', '-'))) {
     throw refuse(`The ${property} names a file, which is not allowed here`)
   }
 }
@@ -123,9 +136,13 @@ const readSchemeOpeners: SchemeOpeners = async () => {
   // Without the whole list a denied element would be missed.
   if (result.exitCode !== 0) throw refuse(UNFINISHED, UNFINISHED)
   const found = new Map<string, string[]>()
-  for (const [, element = '', schemes = ''] of result.stdout.matchAll(/^(\S+) \([^)\r\n]*\): (.+)$/gm)) {
-    for (const scheme of schemes.split(',').map((text) => text.trim().toLowerCase())) {
-      found.set(scheme, [...(found.get(scheme) ?? []), element])
+  for (const line of result.stdout.split('\n')) {
+    const [, element = '', schemes = ''] = /^(\S+) \([^)]*\): (.+)$/.exec(line) ?? []
+    for (const scheme of schemes
+      .toLowerCase()
+      .split(',')
+      .map((text) => text.trim())) {
+      if (scheme !== '') found.set(scheme, [...(found.get(scheme) ?? []), element])
     }
   }
   return found

@@ -17,9 +17,12 @@ export const isOwnAddress = (host: string): boolean => {
   return addresses.some(({ address }) => address.toLowerCase() === host.toLowerCase())
 }
 
+/** Without the zone of an IPv6 address (RFC 4007 section 11). */
+const withoutZone = (address: string): string => address.split('%', 1)[0] ?? ''
+
 /** Without brackets, zone and final dot; IPv4 in decimal, hexadecimal or with fewer parts is written out, as getaddrinfo(3) takes it. */
 const normalized = (host: string): string => {
-  const bare = host.replace(/^\[|\]$/g, '').replace(/%.*$/, '')
+  const bare = withoutZone(host.replace(/^\[|\]$/g, ''))
   if (bare.includes(':')) return bare.toLowerCase()
   const url = `http://${host}/`
   return (URL.canParse(url) ? new URL(url).hostname : host).toLowerCase().replace(/\.$/, '')
@@ -39,6 +42,6 @@ const ownAddresses = (): BlockList => {
   own.addAddress('::', 'ipv6')
   own.addAddress('::1', 'ipv6')
   for (const { address, family } of Object.values(networkInterfaces()).flatMap((list) => list ?? []))
-    own.addAddress(address.replace(/%.*$/, ''), family === 'IPv6' ? 'ipv6' : 'ipv4')
+    own.addAddress(withoutZone(address), family === 'IPv6' ? 'ipv6' : 'ipv4')
   return own
 }

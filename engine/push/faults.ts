@@ -14,7 +14,7 @@ const REFUSALS: readonly FaultRule[] = [
     message: 'The element $1 is not installed. Install it: apt-get install $package',
   },
   {
-    pattern: /Unauthorized|\(401\)|[Aa]uthenticat(?:ion|e)[\w ]{0,40}(?:fail|required|reject)|authmod=/,
+    pattern: /Unauthorized|\(401\)|[Aa]uthenticat(?:ion|e) (?:is |was |has been )?(?:fail|required|reject)|authmod=/,
     reason: 'unauthorized',
     message: 'The receiver requires a user name and password, or rejects those of the push. Correct its uri.',
   },
@@ -71,7 +71,7 @@ const CONNECTION: readonly FaultRule[] = [
   { pattern: /timed? ?out/i, reason: 'timeout', message: 'The receiver stopped answering.' },
   {
     pattern:
-      /SRT socket|[Cc]losed|reset|Broken pipe|Could not (?:read|write|send|receive)|connection [\w ]{0,40}(?:lost|broken)|Failed to write/,
+      /SRT socket|[Cc]losed|reset|Broken pipe|Could not (?:read|write|send|receive)|connection (?:is |was |has been )?(?:lost|broken)|Failed to write/,
     reason: 'unreachable',
     message: 'The connection to the receiver was lost.',
   },

@@ -147,7 +147,8 @@ const rtmp: PushScheme = {
   faults: [
     {
       // nginx-rtmp closes the connection of a wrong key without an answer.
-      pattern: /Publish\.(?:BadName|Denied|Rejected)|publish[\w ]{0,40}(?:denied|rejected)|'publish' cmd failed: connection closed/i,
+      pattern:
+        /Publish\.(?:BadName|Denied|Rejected)|publish(?:ing)? (?:is |was |has been )?(?:denied|rejected)|'publish' cmd failed: connection closed/i,
       reason: 'unauthorized',
       message: 'The receiver does not let this stream be published: another one may use its name, or the key is wrong.',
     },
@@ -168,7 +169,7 @@ const rtmp: PushScheme = {
     },
     {
       // node-media-server closes the connection of a wrong key after it has accepted the stream.
-      pattern: /GstRtmp2Sink:\S{1,64}: Connection error: connection closed remotely/,
+      pattern: /Connection error: connection closed remotely/,
       reason: 'unreachable',
       message: 'The receiver closed the connection. If it does so at each attempt, check the stream key of the push.',
     },

@@ -8,7 +8,7 @@ export const clientOf = (address: string | undefined): string => {
 }
 
 const networkOf = (address: string): string => {
-  const [head = '', tail] = address.replace(/%.*$/, '').toLowerCase().split('::')
+  const [head = '', tail] = (address.split('%', 1)[0] ?? '').toLowerCase().split('::')
   const before = head === '' ? [] : head.split(':')
   const after = tail === undefined || tail === '' ? [] : tail.split(':')
   const zeros = tail === undefined ? [] : Array<string>(Math.max(0, 8 - before.length - after.length)).fill('0')

@@ -7,13 +7,18 @@ export interface RequestTarget {
   readonly control: string
 }
 
-const RTSP_URL = /^rtsp[su]?:\/\/(?:[^/?#@]*@)?([A-Za-z0-9.:%_[\]-]{0,255})(?:\/([^?#]*))?(?:[?#].*)?$/i
+const RTSP_URL = /^rtsp[su]?:\/\/([^/?#]*)(?:\/([^?#]*))?/i
+const AUTHORITY = /^[A-Za-z0-9.:%_[\]-]*$/
+const MAX_AUTHORITY_LENGTH = 255
 
 /** Splits a request URL (RFC 2326 section 3.2) into mount and track; undefined when it is not an RTSP URL. */
 export const parseRequestUrl = (url: string): RequestTarget | undefined => {
   if (url === '*') return { authority: '', mountPath: '', control: '' }
   const match = RTSP_URL.exec(url)
   if (!match) return undefined
-  const [mountPath = '', ...rest] = (match[2] ?? '').split('/')
-  return { authority: match[1] ?? '', mountPath, control: rest.join('/').replace(/(?<!\/)\/+$/, '') }
+  const [, named = '', path = ''] = match
+  const authority = named.slice(named.lastIndexOf('@') + 1)
+  if (authority.length > MAX_AUTHORITY_LENGTH || !AUTHORITY.test(authority)) return undefined
+  const [mountPath = '', ...rest] = path.split('/')
+  return { authority, mountPath, control: rest.join('/').replace(/(?<!\/)\/+$/, '') }
 }
