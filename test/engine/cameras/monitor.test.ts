@@ -62,12 +62,12 @@ const monitors = () => childrenOf(process.pid).filter(({ command }) => /gst-devi
 
 describe('the camera monitor on a host', () => {
   it('without the monitor program answers SERVICE_UNAVAILABLE with the package to install, and lists after it was installed', async () => {
-    const { list, capabilities } = bound(start())
+    const started = start()
     const unavailable = { code: 'SERVICE_UNAVAILABLE', message: expect.stringContaining('gstreamer1.0-plugins-base-apps') }
-    await expect(list()).rejects.toMatchObject(unavailable)
-    await expect(capabilities('/dev/video0')).rejects.toMatchObject(unavailable)
+    await expect(started.list()).rejects.toMatchObject(unavailable)
+    await expect(started.capabilities('/dev/video0')).rejects.toMatchObject(unavailable)
     hostWith({ listing: `cat ${WEBCAM}`, watching: `echo "Monitoring devices"; cat ${WEBCAM}; exec sleep 60` })
-    expect(await list()).toMatchObject([{ device_path: '/dev/video0' }])
+    expect(await started.list()).toMatchObject([{ device_path: '/dev/video0' }])
   })
 
   it('without the V4L2 plugin names the missing package', async () => {
@@ -108,45 +108,44 @@ describe('the camera monitor on a host', () => {
 
   it('where the monitor process hangs before it starts lists the cameras and starts another one', async () => {
     const runs = hostWith({ listing: `cat ${WEBCAM}`, watching: 'exec sleep 60' })
-    const { list } = bound(start(200))
-    expect(await list()).toHaveLength(1)
+    const started = start(200)
+    expect(await started.list()).toHaveLength(1)
     await expect.poll(() => monitorStarts(runs)).toBeGreaterThanOrEqual(2)
-    expect(await list()).toHaveLength(1)
+    expect(await started.list()).toHaveLength(1)
   })
 
   it('where the monitor process ends at once restarts it with backoff', async () => {
     const runs = hostWith({ listing: 'exit 0', watching: 'exit 0' })
-    const { onChange } = bound(start())
-    onChange(() => {})
-    const started = performance.now()
+    start().onChange(() => {})
+    const began = performance.now()
     await expect.poll(() => monitorStarts(runs)).toBeGreaterThanOrEqual(3)
     // 0.5 s, and 0.75 to 1 s, between three attempts.
-    expect(performance.now() - started).toBeGreaterThan(1150)
+    expect(performance.now() - began).toBeGreaterThan(1150)
   })
 
   it('reports a camera that was removed just before the monitor process started', async () => {
     hostWith({ listing: `cat ${WEBCAM}`, watching: 'echo "Monitoring devices"; exec sleep 60' })
     const events: CameraEvent[] = []
-    const { onChange, list } = bound(start())
-    onChange((event) => events.push(event))
-    expect(await list()).toHaveLength(1)
+    const started = start()
+    started.onChange((event) => events.push(event))
+    expect(await started.list()).toHaveLength(1)
     await expect.poll(() => events.length).toBeGreaterThan(0)
     expect(events).toEqual([{ type: 'camera_removed', device_path: '/dev/video0' }])
-    expect(await list()).toEqual([])
+    expect(await started.list()).toEqual([])
   })
 
   it('reports nothing when the monitor process is replaced and nothing changed', async () => {
     const runs = hostWith({ listing: `cat ${WEBCAM}`, watching: `echo "Monitoring devices"; cat ${WEBCAM}; exec sleep 60` })
     const events: CameraEvent[] = []
-    const { onChange, list } = bound(start())
-    onChange((event) => events.push(event))
-    await list()
+    const started = start()
+    started.onChange((event) => events.push(event))
+    await started.list()
     // A process that is killed before its script runs would not be counted.
     await expect.poll(() => monitorStarts(runs)).toBe(1)
     const [first] = await until(monitors, (found) => found.length === 1)
     process.kill(pidOf(first), 'SIGKILL')
     await expect.poll(() => monitorStarts(runs)).toBe(2)
-    expect(await list()).toHaveLength(1)
+    expect(await started.list()).toHaveLength(1)
     expect(events).toEqual([])
   })
 
@@ -161,13 +160,3 @@ describe('the camera monitor on a host', () => {
     expect(monitors()).toEqual([])
   })
 })
-
-/** The methods of a monitor, to be called on their own. */
-function bound(started: CameraMonitor): CameraMonitor {
-  return {
-    list: () => started.list(),
-    capabilities: (devicePath) => started.capabilities(devicePath),
-    onChange: (listener) => started.onChange(listener),
-    close: () => started.close(),
-  }
-}

@@ -2,6 +2,9 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { classifyEnd } from '../../../../engine/gst/bus-errors.ts'
 
+/** What gst-launch-1.0 prints for an error of an element. */
+const errorOf = (element: string, text: string): string => `ERROR: from element /GstPipeline:pipeline0/${element}: ${text}`
+
 const failed = { exitCode: 1, signal: null, missing: false } as const
 
 /** Recorded stderr of gst-launch-1.0 1.22; of the camera in use, according to its source code. */
@@ -21,31 +24,23 @@ describe('classifyEnd', () => {
   })
 
   it('reports a missing file as a file, not as a response of a server', () => {
-    const lines = ['ERROR: from element /GstPipeline:pipeline0/GstFileSrc:filesrc0: Resource not found.', 'No such file "/nope"']
+    const lines = [errorOf('GstFileSrc:filesrc0', 'Resource not found.'), 'No such file "/nope"']
     expect(classifyEnd(failed, lines).message).toContain('The file does not exist')
   })
 
   it('names the package of a missing element', () => {
-    expect(classifyEnd(failed, ['WARNING: erroneous pipeline: no element "x264enc"']).message).toContain(
-      'apt-get install gstreamer1.0-plugins-ugly',
-    )
-    expect(classifyEnd(failed, ['WARNING: erroneous pipeline: no element "avdec_h264"']).message).toContain('gstreamer1.0-libav')
-    expect(classifyEnd(failed, ['WARNING: erroneous pipeline: no element "rtmpsrc"']).message).toContain('gstreamer1.0-plugins-bad')
+    const messageOf = (element: string) => classifyEnd(failed, [`WARNING: erroneous pipeline: no element "${element}"`]).message
+    expect(messageOf('x264enc')).toContain('apt-get install gstreamer1.0-plugins-ugly')
+    expect(messageOf('avdec_h264')).toContain('gstreamer1.0-libav')
   })
 
   it('does not take another error of an HTTP source for a codec', () => {
-    const lines = [
-      'ERROR: from element /GstPipeline:pipeline0/GstSoupHTTPSrc:souphttpsrc0: Internal data stream error.',
-      'streaming stopped, reason error (-5)',
-    ]
+    const lines = [errorOf('GstSoupHTTPSrc:souphttpsrc0', 'Internal data stream error.'), 'streaming stopped, reason error (-5)']
     expect(classifyEnd(failed, lines).reason).toBe('crashed')
   })
 
   it('advises no encoding to an advanced pipeline, which has none', () => {
-    const lines = [
-      'ERROR: from element /GstPipeline:pipeline0/GstVideoTestSrc:a: Internal data stream error.',
-      'streaming stopped, reason not-linked (-1)',
-    ]
+    const lines = [errorOf('GstVideoTestSrc:a', 'Internal data stream error.'), 'streaming stopped, reason not-linked (-1)']
     expect(classifyEnd(failed, lines).message).toContain('Set encoding')
     expect(classifyEnd(failed, lines, true)).toMatchObject({ reason: 'unsupported', message: expect.stringContaining('raw_pipeline') })
   })
@@ -65,9 +60,7 @@ describe('classifyEnd', () => {
   })
 
   it('masks credentials in the error of GStreamer', () => {
-    const fault = classifyEnd(failed, [
-      'ERROR: from element /GstPipeline:pipeline0/GstX:x0: Strange thing at rtsp://admin:hunter2@10.0.0.5/x',
-    ])
+    const fault = classifyEnd(failed, [errorOf('GstX:x0', 'Strange thing at rtsp://admin:hunter2@10.0.0.5/x')])
     expect(fault.message).toContain('rtsp://***@10.0.0.5/x')
     expect(fault.message).not.toContain('hunter2')
   })

@@ -1,12 +1,30 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { createServer, type Server } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { LineSink } from '../../../../engine/http/dispatch.ts'
 import { writeLines } from '../../../../engine/http/lines.ts'
 import { createEngineCaller } from '../../../../lib/engine/caller.ts'
 import { readLines } from '../../../../lib/engine/lines.ts'
 import { until } from '../../../helpers/until.ts'
+
+/** Resolves to the port of the server, which closes with the test. */
+const listen = async (server: Server): Promise<number> => {
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+/** A client that asks, and reads when the test does. */
+const ask = (port: number): Socket => {
+  const client = connect(port, '127.0.0.1')
+  onTestFinished(() => void client.destroy())
+  client.write('GET / HTTP/1.1\r\nhost: engine\r\n\r\n')
+  return client
+}
 
 /** A server whose every answer is a stream of lines. */
 const serve = async (bounds: { readonly heartbeatMs: number; readonly maxBacklog: number }) => {
@@ -21,12 +39,7 @@ const serve = async (bounds: { readonly heartbeatMs: number; readonly maxBacklog
       heartbeats += 1
     })
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const { port } = server.address() as AddressInfo
+  const port = await listen(server)
   const caller = createEngineCaller({ address: () => ({ url: `http://127.0.0.1:${port}`, token: '' }) })
   const ending = new AbortController()
   const read = (silenceMs: number) => readLines(caller, { path: '/', silenceMs, signal: ending.signal })
@@ -83,36 +96,24 @@ describe('lines from server to client', () => {
   })
 
   it('do not begin for a client that has gone before their source was there', async () => {
-    const counts = { sources: 0, heartbeats: 0 }
+    const [source, onHeartbeat] = [vi.fn(() => () => {}), vi.fn()]
     const served = Promise.withResolvers<void>()
     const server = createServer((_request, response) => {
       response.once('close', () => {
-        const source = () => {
-          counts.sources += 1
-          return () => {}
-        }
-        writeLines(response, { heartbeatMs: 10, maxBacklog: 1000 }, source, () => {
-          counts.heartbeats += 1
-        })
+        writeLines(response, { heartbeatMs: 10, maxBacklog: 1000 }, source, onHeartbeat)
         served.resolve()
       })
       client.destroy()
     })
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-    onTestFinished(() => void server.close())
-    const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
-    client.write('GET / HTTP/1.1\r\nhost: engine\r\n\r\n')
+    const client = ask(await listen(server))
     await served.promise
     await new Promise((resolve) => setTimeout(resolve, 50))
-    expect(counts).toEqual({ sources: 0, heartbeats: 0 })
+    expect([source.mock.calls, onHeartbeat.mock.calls]).toEqual([[], []])
   })
 
   it('are cut off for a client that does not read', async () => {
     const { port, sinks } = await serve({ heartbeatMs: NEVER_MS, maxBacklog: 100_000 })
-    const client = connect(port, '127.0.0.1')
-    onTestFinished(() => void client.destroy())
-    client.write('GET / HTTP/1.1\r\nhost: engine\r\n\r\n')
-    client.pause()
+    ask(port).pause()
     await expect.poll(() => sinks.size).toBe(1)
     await until(
       () => {

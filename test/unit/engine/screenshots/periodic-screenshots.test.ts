@@ -1,27 +1,28 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { parseRtpCaps } from '../../../../engine/rtp/caps.ts'
 import { RtpStream } from '../../../../engine/rtp/stream.ts'
 import type { DecodeRequest, Screenshot } from '../../../../engine/screenshots/decode/screenshot-decoder.ts'
 import { PeriodicScreenshots } from '../../../../engine/screenshots/periodic-screenshots.ts'
 import { ApiError } from '../../../../lib/errors.ts'
-import { until } from '../../../helpers/until.ts'
+import { framedPackets, H264_CAPS, IDR, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
 
-/** An intra-coded or predicted H.264 frame of one packet, framed by RFC 4571. */
 let sequence = 0
+/** An intra-coded or predicted H.264 frame of one packet. */
 const unit = (key: boolean): Buffer => {
   sequence += 1
-  const packet = Buffer.alloc(16)
-  packet.writeUInt16BE(14, 0)
-  packet[2] = 0x80
-  packet[3] = 0x80 | 96
-  packet.writeUInt16BE(sequence & 0xffff, 4)
-  packet.writeUInt32BE(sequence * 3000, 6)
-  packet[14] = key ? 0x65 : 0x41
-  return packet
+  return framedPackets(rtpPacket({ sequence, timestamp: sequence * 3000, payload: key ? IDR : SLICE }))
 }
-const streamOf = (): RtpStream => {
-  const stream = new RtpStream()
+
+const begin = (stream: RtpStream): void => {
   stream.begin()
-  stream.setCaps({ media: 'video', encodingName: 'H264', payload: 96, clockRate: 90000, parameters: new Map() })
+  stream.setCaps(parseRtpCaps(H264_CAPS) ?? expect.fail('no caps'))
+}
+
+/** A stream that has had these frames; true: a key frame. */
+const streamOf = (...frames: readonly boolean[]): RtpStream => {
+  const stream = new RtpStream()
+  begin(stream)
+  for (const key of frames) stream.ingest(unit(key))
   return stream
 }
 
@@ -32,13 +33,8 @@ const decoderOf = (stream: RtpStream) => {
     requests.push(request)
     const gop = request.keyFrameOf ?? stream.gop
     if (gop === undefined) throw new ApiError('CONFLICT', 'nothing', { reason: 'no_frame' })
-    return {
-      jpeg: Buffer.from([0xff, 0xd8, 0xff, 0xd9]),
-      width: 2,
-      height: 2,
-      frameMs: request.keyFrameOf ? gop.keyArrivedMs : gop.newestArrivedMs,
-      mediaMs: 0,
-    }
+    const frameMs = request.keyFrameOf ? gop.keyArrivedMs : gop.newestArrivedMs
+    return { jpeg: Buffer.from([0xff, 0xd8, 0xff, 0xd9]), width: 2, height: 2, frameMs, mediaMs: 0 }
   }
   return { requests, decode, release: () => {} }
 }
@@ -46,24 +42,12 @@ const decoderOf = (stream: RtpStream) => {
 const start = (stream: RtpStream, intervalSeconds: number) => {
   const decoder = decoderOf(stream)
   const stored: Screenshot[] = []
-  const periodic = new PeriodicScreenshots({
-    stream,
-    decoder,
-    store: async (screenshot) => {
-      stored.push(screenshot)
-    },
-    onFault: () => {},
-  })
+  const store = async (screenshot: Screenshot): Promise<void> => void stored.push(screenshot)
+  const periodic = new PeriodicScreenshots({ stream, decoder, store, onFault: () => {} })
   onTestFinished(() => periodic.stop())
   periodic.start({ interval_seconds: intervalSeconds, quality: 85 })
   return { periodic, stored, requests: decoder.requests }
 }
-const count = (stored: readonly unknown[], least: number) =>
-  until(
-    () => stored.length,
-    (length) => length >= least,
-  )
-
 /** Lets time pass without waiting for it. */
 const fakeTime = (): ((ms: number) => Promise<unknown>) => {
   vi.useFakeTimers()
@@ -73,29 +57,26 @@ const fakeTime = (): ((ms: number) => Promise<unknown>) => {
 
 describe('periodic screenshots', () => {
   it('show the next key frame when it arrives in time', async () => {
-    const stream = streamOf()
-    for (const key of [true, false, false]) stream.ingest(unit(key))
+    const stream = streamOf(true, false, false)
     const { requests, stored } = start(stream, 3600)
     expect(requests).toEqual([])
     stream.ingest(unit(true))
-    await count(stored, 1)
+    await expect.poll(() => stored.length).toBe(1)
     expect(requests[0]?.keyFrameOf?.units.map(({ key }) => key)).toEqual([true])
     expect(stored[0]?.frameMs).toBe(stream.gop?.keyArrivedMs)
   })
 
   it('show the newest frame when no key frame arrives within a fifth of the interval', async () => {
-    const stream = streamOf()
-    for (const key of [true, false, false]) stream.ingest(unit(key))
+    const stream = streamOf(true, false, false)
     const { requests, stored } = start(stream, 1)
-    await count(stored, 1)
+    await expect.poll(() => stored.length).toBe(1)
     expect(requests[0]?.keyFrameOf).toBeUndefined()
     expect(stored[0]?.frameMs).toBe(stream.gop?.newestArrivedMs)
   })
 
   it('pause while the source is away, never repeat a frame, and resume with its first key frame', async () => {
     const pass = fakeTime()
-    const stream = streamOf()
-    stream.ingest(unit(true))
+    const stream = streamOf(true)
     const { requests, stored } = start(stream, 1)
     await pass(2000)
     expect(stored).toHaveLength(1)
@@ -106,8 +87,7 @@ describe('periodic screenshots', () => {
     const before = requests.length
     await pass(20_000)
     expect([requests.length, stored.length]).toEqual([before, 2])
-    stream.begin()
-    stream.setCaps({ media: 'video', encodingName: 'H264', payload: 96, clockRate: 90000, parameters: new Map() })
+    begin(stream)
     stream.ingest(unit(true))
     await pass(2000)
     expect(stored).toHaveLength(3)
@@ -116,8 +96,7 @@ describe('periodic screenshots', () => {
 
   it('stop at once, and apply a new interval at once', async () => {
     const pass = fakeTime()
-    const stream = streamOf()
-    stream.ingest(unit(true))
+    const stream = streamOf(true)
     const { periodic, stored } = start(stream, 3600)
     await pass(1)
     expect(stored).toHaveLength(1)
