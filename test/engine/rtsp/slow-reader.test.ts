@@ -1,9 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import type { PublisherLimits } from '../../../engine/mount/limits.ts'
-import { parseRtpCaps } from '../../../engine/rtp/caps.ts'
-import { RtpStream } from '../../../engine/rtp/stream.ts'
 import { makeCertificate } from '../../helpers/rtsp/certificate.ts'
-import { framedPackets, H264_CAPS, rtpPacket } from '../../helpers/rtsp/packets.ts'
+import { beginStream } from '../../helpers/rtsp/packets.ts'
 import { playing, publish } from '../../helpers/rtsp/publish.ts'
 import { type RecordedPacket, type RtspReader, sequenceGaps } from '../../helpers/rtsp/reader.ts'
 
@@ -15,25 +13,13 @@ afterAll(() => certificate.remove())
 /** A stream of 100 kB units, written as fast as the good reader receives them. */
 const setUp = async (limits: Partial<PublisherLimits>, scheme = 'rtsp') => {
   const tls = scheme === 'rtsps' ? { tls: { files: certificate, required: true } } : {}
-  const stream = new RtpStream()
-  const caps = parseRtpCaps(H264_CAPS)
-  stream.begin()
-  if (caps) stream.setCaps(caps)
+  const { stream, send } = beginStream()
   const { publisher, mount, port } = await publish([stream], { limits, ...tls })
-  let sequence = 0
   let unit = 0
   const feedUnit = () => {
-    const key = unit % GOP === 0
-    const packets = Array.from({ length: UNIT_PACKETS }, (_, at) =>
-      rtpPacket({
-        sequence: sequence++,
-        timestamp: unit * 3000,
-        marker: at === UNIT_PACKETS - 1,
-        payload: Buffer.alloc(1400, key ? 0x65 : 0x41),
-      }),
-    )
+    const header = unit % GOP === 0 ? 0x65 : 0x41
     unit += 1
-    stream.ingest(framedPackets(...packets))
+    send(Array.from({ length: UNIT_PACKETS }, () => Buffer.alloc(1400, header)))
   }
   feedUnit()
   const open = (record: boolean) => playing(`${scheme}://127.0.0.1:${port}/cam`, { record })

@@ -1,3 +1,6 @@
+import { parseRtpCaps, type RtpCaps } from '../../../engine/rtp/caps.ts'
+import { RtpStream } from '../../../engine/rtp/stream.ts'
+
 /** Fields of a hand-made RTP packet. */
 interface PacketFields {
   readonly sequence: number
@@ -36,3 +39,27 @@ export const H264_CAPS =
   'application/x-rtp, media=(string)video, clock-rate=(int)90000, encoding-name=(string)H264, payload=(int)96, timestamp-offset=(uint)0'
 export const KLV_CAPS =
   'application/x-rtp, media=(string)application, clock-rate=(int)90000, encoding-name=(string)SMPTE336M, payload=(int)97, timestamp-offset=(uint)0'
+
+/** The caps that this text names. */
+export const capsOf = (text: string): RtpCaps => {
+  const caps = parseRtpCaps(text)
+  if (caps === undefined) throw new Error(`These are no caps of RTP: ${text}`)
+  return caps
+}
+
+/** A stream that has begun, of H.264 unless its caps say otherwise, and takes access units 1/30 s apart. */
+export const beginStream = (options: ConstructorParameters<typeof RtpStream>[0] = {}, caps = H264_CAPS) => {
+  const stream = new RtpStream(options)
+  stream.begin()
+  stream.setCaps(capsOf(caps))
+  let [sequence, timestamp] = [0, 0]
+  /** One access unit of these payloads, and how long it lasts. */
+  const send = (payloads: readonly Buffer[], ticks = 3000): void => {
+    for (const [at, payload] of payloads.entries()) {
+      stream.ingest(framedPackets(rtpPacket({ sequence, timestamp, payload, marker: at === payloads.length - 1 })))
+      sequence += 1
+    }
+    timestamp += ticks
+  }
+  return { stream, send }
+}

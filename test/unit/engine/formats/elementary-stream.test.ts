@@ -1,8 +1,6 @@
 import { expect, it } from 'vitest'
 import { ElementaryStream } from '../../../../engine/formats/elementary-stream.ts'
-import { parseRtpCaps, type RtpCaps } from '../../../../engine/rtp/caps.ts'
-import { RtpStream } from '../../../../engine/rtp/stream.ts'
-import { H264_CAPS, IDR, rtpPacket } from '../../../helpers/rtsp/packets.ts'
+import { beginStream, IDR } from '../../../helpers/rtsp/packets.ts'
 
 const SPS = Buffer.from('674d4015e98283f602d418181a94000003000400000300f23c58b4e0', 'hex')
 const PPS = Buffer.from('68efbc80', 'hex')
@@ -15,27 +13,18 @@ const pps = (id: number, bytes: number): Buffer => {
 }
 
 it('bounds the parameter sets that go before each key picture, and still learns another one of a known id', () => {
-  const video = new RtpStream()
-  video.begin()
-  video.setCaps(parseRtpCaps(H264_CAPS) as RtpCaps)
+  const { stream: video, send } = beginStream()
   const stream = new ElementaryStream(video, { kept: undefined })
-  let [sequence, timestamp] = [0, 0]
-  const unit = (...payloads: readonly Buffer[]): void => {
-    for (const [at, payload] of payloads.entries()) {
-      video.ingestPacket(rtpPacket({ sequence: sequence++, timestamp, marker: at === payloads.length - 1, payload }))
-    }
-    timestamp += 3000
-  }
   const setsOf = (): readonly number[] => {
     const units = video.gop?.units ?? []
     const nals = units.flatMap((one) => stream.picture(one)?.nals ?? [])
     return nals.filter(({ type }) => type === 8).map(({ pieces }) => pieces.reduce((sum, piece) => sum + piece.length, 0))
   }
-  unit(SPS, PPS, IDR)
-  for (let id = 1; id <= 14; id += 1) unit(pps(id, 4000), IDR)
-  unit(IDR)
+  send([SPS, PPS, IDR])
+  for (let id = 1; id <= 14; id += 1) send([pps(id, 4000), IDR])
+  send([IDR])
   expect(setsOf()).toEqual([PPS.length, 4002, 4002, 4002, 4002])
-  unit(pps(1, 100), IDR)
-  unit(IDR)
+  send([pps(1, 100), IDR])
+  send([IDR])
   expect(setsOf()).toEqual([PPS.length, 102, 4002, 4002, 4002])
 })

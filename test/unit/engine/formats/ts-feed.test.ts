@@ -4,28 +4,15 @@ import { runInNewContext } from 'node:vm'
 import { expect, it, onTestFinished } from 'vitest'
 import { MediaFormats } from '../../../../engine/formats/media-formats.ts'
 import { openTsFeed } from '../../../../engine/formats/ts-feed.ts'
-import { parseRtpCaps, type RtpCaps } from '../../../../engine/rtp/caps.ts'
-import { RtpStream } from '../../../../engine/rtp/stream.ts'
-import { H264_CAPS, IDR, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
+import { beginStream, capsOf, H264_CAPS, IDR, SLICE } from '../../../helpers/rtsp/packets.ts'
 
 const SPS = Buffer.from('674d4015e98283f602d418181a94000003000400000300f23c58b4e0', 'hex')
 const PPS = Buffer.from('68efbc80', 'hex')
 const START_CODE = Buffer.from('000001', 'hex')
 
-const capsOf = (more = ''): RtpCaps => parseRtpCaps(`${H264_CAPS}${more}`) as RtpCaps
-
 /** A stream of access units, and what a feed of it writes. */
 const setUp = () => {
-  const video = new RtpStream()
-  video.begin()
-  video.setCaps(capsOf())
-  let [sequence, timestamp] = [0, 0]
-  const send = (...payloads: readonly Buffer[]): void => {
-    for (const [at, payload] of payloads.entries()) {
-      video.ingestPacket(rtpPacket({ sequence: sequence++, timestamp, marker: at === payloads.length - 1, payload }))
-    }
-    timestamp += 3000
-  }
+  const { stream: video, send } = beginStream()
   const written: Buffer[] = []
   const out = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
@@ -60,16 +47,16 @@ const collectGarbage = async (): Promise<void> => {
 it('begins with a key picture and its parameter sets, also when they become known later', () => {
   const { video, send, feed, written } = setUp()
   // A child that is held up lets an access unit fall into two: the parameter sets are in none that is cached.
-  send(SPS, PPS)
-  send(IDR)
+  send([SPS, PPS])
+  send([IDR])
   feed()
-  send(SLICE)
+  send([SLICE])
   expect(nalTypes(Buffer.concat(written))).toEqual([])
-  video.setCaps(capsOf(`, sprop-parameter-sets=(string)"${SPS.toString('base64')},${PPS.toString('base64')}"`))
-  send(SLICE)
+  video.setCaps(capsOf(`${H264_CAPS}, sprop-parameter-sets=(string)"${SPS.toString('base64')},${PPS.toString('base64')}"`))
+  send([SLICE])
   expect(nalTypes(Buffer.concat(written))).toEqual([])
-  send(IDR)
-  send(SLICE)
+  send([IDR])
+  send([SLICE])
   expect(nalTypes(Buffer.concat(written))).toEqual([9, 7, 8, 5, 9, 1])
 })
 
@@ -77,13 +64,13 @@ it('keeps the GOP that it began with no longer than the pipeline does', async ()
   const { video, send, feed, written } = setUp()
   const units: WeakRef<object>[] = []
   video.onUnit((unit) => units.push(new WeakRef(unit)))
-  send(SPS, PPS, IDR)
-  send(SLICE)
+  send([SPS, PPS, IDR])
+  send([SLICE])
   feed()
   expect(written.length).toBeGreaterThan(0)
-  send(SLICE)
-  send(SPS, PPS, IDR)
-  send(SLICE)
+  send([SLICE])
+  send([SPS, PPS, IDR])
+  send([SLICE])
   await collectGarbage()
   expect(units.map((unit) => unit.deref() !== undefined)).toEqual([false, false, false, true, true])
 })

@@ -4,16 +4,15 @@ import { encodePacket } from '../../../../engine/klv/st0601/encode.ts'
 import { flightPacket } from '../../../../engine/klv/st0601/synthetic-flight.ts'
 import { KlvTap } from '../../../../engine/klv/tap.ts'
 import { OWN_KLV_CAPS } from '../../../../engine/launch/launch.ts'
-import { parseRtpCaps } from '../../../../engine/rtp/caps.ts'
-import { RtpStream } from '../../../../engine/rtp/stream.ts'
 import type { EngineChange } from '../../../../lib/engine/messages.ts'
 import { ApiError } from '../../../../lib/errors.ts'
 import { mutate, seededRandom } from '../../../fixtures/klv/random.ts'
+import { beginStream } from '../../../helpers/rtsp/packets.ts'
 
 /** A tap on a stream that the test feeds, with a clock that the test sets. */
 const createTap = (status: { playing?: boolean; extractsGeolocation?: boolean } = {}) => {
   const clock = { ms: 1_000_000 }
-  const stream = new RtpStream({ now: () => clock.ms })
+  const { stream } = beginStream({ now: () => clock.ms }, OWN_KLV_CAPS)
   const events: EngineChange[] = []
   const positions: { readonly latitude: number; readonly mediaMs: number }[] = []
   const state = { playing: true, extractsGeolocation: false, ...status }
@@ -28,8 +27,6 @@ const createTap = (status: { playing?: boolean; extractsGeolocation?: boolean } 
     now: () => clock.ms,
   })
   const payloader = new KlvPayloader()
-  stream.begin()
-  stream.setCaps(parseRtpCaps(OWN_KLV_CAPS) ?? expect.fail('The caps of the KLV payloader are invalid'))
   const send = (...units: readonly Uint8Array[]): void => {
     for (const unit of units) stream.ingest(payloader.packetize(unit, clock.ms * 90))
   }

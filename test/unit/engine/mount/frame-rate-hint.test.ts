@@ -2,9 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { frameRateOfSps } from '../../../../engine/codec/h264-sps.ts'
 import { FrameRateHint, measureFrameRate } from '../../../../engine/mount/frame-rate-hint.ts'
 import type { AccessUnit } from '../../../../engine/rtp/access-unit.ts'
-import { parseRtpCaps } from '../../../../engine/rtp/caps.ts'
-import { RtpStream } from '../../../../engine/rtp/stream.ts'
-import { framedPackets, H264_CAPS, IDR, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
+import { beginStream, H264_CAPS, IDR, SLICE } from '../../../helpers/rtsp/packets.ts'
 
 const SPS = Buffer.from('Z0LAHoyNQFAX/LAPCIRq', 'base64')
 const OTHER_SPS = Buffer.from('Z0LAHoyNQFAX/LNQECAgeEQjUA==', 'base64')
@@ -17,21 +15,13 @@ const stapA = (...nals: readonly Buffer[]): Buffer =>
 /** A stream of H.264 whose key frames begin with these payloads. */
 const setUp = (sprop = SPS) => {
   const clock = { ms: 1000 }
-  const stream = new RtpStream({ now: () => clock.ms })
-  const caps = parseRtpCaps(`${H264_CAPS}, sprop-parameter-sets=(string)"${sprop.toString('base64')}\\,${PPS.toString('base64')}"`)
-  stream.begin()
-  if (caps) stream.setCaps(caps)
+  const sets = `sprop-parameter-sets=(string)"${sprop.toString('base64')}\\,${PPS.toString('base64')}"`
+  const { stream, send } = beginStream({ now: () => clock.ms }, `${H264_CAPS}, ${sets}`)
   const units: AccessUnit[] = []
   stream.onUnit((unit) => units.push(unit))
-  let [sequence, timestamp] = [0, 0]
   const frames = (count: number, key?: readonly Buffer[], ticks = 3600) => {
     for (let at = 0; at < count; at += 1) {
-      const payloads = at === 0 && key ? [...key, IDR] : [SLICE]
-      for (const [part, payload] of payloads.entries()) {
-        stream.ingest(framedPackets(rtpPacket({ sequence, timestamp, payload, marker: part === payloads.length - 1 })))
-        sequence += 1
-      }
-      timestamp += ticks
+      send(at === 0 && key ? [...key, IDR] : [SLICE], ticks)
       clock.ms += ticks / 90
     }
     return units.at(-count)

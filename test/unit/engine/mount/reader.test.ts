@@ -2,10 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { Reader } from '../../../../engine/mount/reader.ts'
 import type { Sink } from '../../../../engine/mount/sink.ts'
 import type { AccessUnit } from '../../../../engine/rtp/access-unit.ts'
-import { parseRtpCaps } from '../../../../engine/rtp/caps.ts'
-import { RtpStream } from '../../../../engine/rtp/stream.ts'
+import type { RtpStream } from '../../../../engine/rtp/stream.ts'
 import { Timeline } from '../../../../engine/rtp/timeline.ts'
-import { framedPackets, H264_CAPS, IDR, KLV_CAPS, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
+import { beginStream, framedPackets, H264_CAPS, IDR, KLV_CAPS, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
 
 interface Sent {
   readonly track: number
@@ -37,12 +36,10 @@ const LIMITS = { queuedBytes: 1_000_000, lagMs: 2000 }
 const setUp = (limits: Partial<typeof LIMITS> = {}, guessed = false) => {
   const clock = { ms: 1000 }
   const timeline = new Timeline(0)
-  const [video, klv] = [H264_CAPS, KLV_CAPS].map((text) => {
-    const stream = new RtpStream({ timeline, now: () => clock.ms })
-    stream.begin()
-    stream.setCaps(parseRtpCaps(text) ?? expect.fail('no caps'))
-    return stream
-  }) as [RtpStream, RtpStream]
+  const [video, klv] = [H264_CAPS, KLV_CAPS].map((caps) => beginStream({ timeline, now: () => clock.ms }, caps).stream) as [
+    RtpStream,
+    RtpStream,
+  ]
   const sink = new FakeSink()
   const counters = { bytesOut: 0, gopDrops: 0 }
   const reader = new Reader([video, klv], sink, { ...LIMITS, ...limits }, counters, { guessed, replaceFor: () => (unit) => unit })

@@ -15,12 +15,10 @@ import { silentLog } from '../../../helpers/rtsp/media.ts'
 
 /** A supervisor whose outputs listen nowhere. */
 const setUp = ({ plan, ...host }: { readonly advancedRefusal?: ApiError; readonly plan?: Planner['plan'] } = {}) => {
-  const mounted: string[] = []
   const mounts: MountOptions[] = []
   const closed: string[] = []
   const publisher: Publisher = {
     mount: async ({ path }, options) => {
-      mounted.push(path)
       mounts.push(options)
       const close = async () => void closed.push(path)
       return { readers: 0, stats: { bytesOut: 0, gopDrops: 0, worstLoss: 0 }, disconnectReaders: () => {}, close } as never
@@ -34,7 +32,7 @@ const setUp = ({ plan, ...host }: { readonly advancedRefusal?: ApiError; readonl
     publisher,
     planner: { ...createPlanner({ allowFiles: false, ...host }), ...(plan && { plan }) },
     screenshots: {
-      store: { put: () => Promise.reject(new Error('unused')), trim: async () => {} },
+      store: { put: async () => expect.fail('unused'), trim: async () => {} },
       slots: createDecodeSlots(),
       memory: new KeptMemory(),
     },
@@ -50,7 +48,7 @@ const setUp = ({ plan, ...host }: { readonly advancedRefusal?: ApiError; readonl
     if (event.type !== 'begin') events.push(event.type)
   })
   onTestFinished(() => supervisor.close())
-  return { supervisor, mounted, mounts, closed, events, moments }
+  return { supervisor, mounts, closed, events, moments }
 }
 
 const onDemand: PipelineConfig = {
@@ -61,13 +59,13 @@ const onDemand: PipelineConfig = {
 
 describe('registering pipelines', () => {
   it('changes nothing when an equal configuration comes again, whatever the order of its keys', async () => {
-    const { supervisor, mounted, closed, events } = setUp()
+    const { supervisor, mounts, closed, events } = setUp()
     await supervisor.put(onDemand, { create: true })
     const reordered = Object.fromEntries(Object.entries(onDemand).reverse()) as unknown as PipelineConfig
     await supervisor.put({ ...reordered, klv_config: { auto_extract_geolocation: false, pass_klv: false } }, { create: false })
-    expect([mounted.length, closed.length, events]).toEqual([1, 0, ['pipeline']])
+    expect([mounts.length, closed.length, events]).toEqual([1, 0, ['pipeline']])
     await supervisor.put({ ...onDemand, klv_config: { pass_klv: true, auto_extract_geolocation: false } }, { create: false })
-    expect([mounted.length, closed.length]).toEqual([2, 1])
+    expect([mounts.length, closed.length]).toEqual([2, 1])
   })
 
   it('refuses a push to the output of the same pipeline, also when the output is assigned', async () => {
@@ -101,10 +99,8 @@ describe('registering pipelines', () => {
     const common = { on_demand, output, klv_config, push, ephemeral }
     await supervisor.put({ ...onDemand, klv_config: { ...klv_config, pass_klv: true } }, { create: true })
     await supervisor.put({ ...onDemand, id: 'cam-2' }, { create: true })
-    await supervisor.put(
-      { ...common, id: `${id}-own`, mode: 'advanced', raw_pipeline: 'videotestsrc ! fakesink name=pay0' },
-      { create: true },
-    )
+    const advanced = { ...common, id: `${id}-own`, mode: 'advanced', raw_pipeline: 'videotestsrc ! fakesink name=pay0' } as const
+    await supervisor.put(advanced, { create: true })
     expect(mounts.map(({ streams }) => streams.length)).toEqual([2, 1, 2])
   })
 

@@ -2,9 +2,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { LogRing } from '../../../../engine/play/log-ring.ts'
 import { MediaStats } from '../../../../engine/play/media-stats.ts'
 import { type MissingMedia, missingMediaFault, type RunContext, type RunEvent, startWatchdog } from '../../../../engine/play/watchdog.ts'
-import { parseRtpCaps } from '../../../../engine/rtp/caps.ts'
 import { RtpStream } from '../../../../engine/rtp/stream.ts'
-import { framedPackets, H264_CAPS, IDR, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
+import { beginStream, IDR, SLICE } from '../../../helpers/rtsp/packets.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => {
@@ -15,12 +14,9 @@ const START_MS = 10_000
 const STALL_MS = 4000
 
 const watch = (publishes = true) => {
-  const video = new RtpStream()
-  video.begin()
-  video.setCaps(parseRtpCaps(H264_CAPS) ?? expect.fail('no caps'))
+  const { stream: video, send } = beginStream()
   const reported: RunEvent['type'][] = []
   const stops: MissingMedia[] = []
-  let sequence = 0
   const run: RunContext = {
     number: 1,
     streams: [video, new RtpStream()],
@@ -31,12 +27,8 @@ const watch = (publishes = true) => {
     stallTimeoutMs: () => STALL_MS,
     report: ({ type }) => reported.push(type),
   }
-  const send = (payload: Buffer): void => {
-    sequence += 1
-    video.ingest(framedPackets(rtpPacket({ sequence, timestamp: sequence * 3000, payload })))
-  }
   const watchdog = startWatchdog(run, publishes, (why) => stops.push(why))
-  return { run, watchdog, reported, stops, send }
+  return { run, watchdog, reported, stops, send: (payload: Buffer) => send([payload]) }
 }
 
 describe('the watchdog of a run', () => {

@@ -1,11 +1,9 @@
 import { expect, it } from 'vitest'
-import { parseRtpCaps } from '../../../../engine/rtp/caps.ts'
 import { StreamClock } from '../../../../engine/rtp/stream-clock.ts'
 import { Timeline } from '../../../../engine/rtp/timeline.ts'
 import { createRandom, rounds } from '../../../helpers/random.ts'
-import { H264_CAPS } from '../../../helpers/rtsp/packets.ts'
+import { capsOf, H264_CAPS } from '../../../helpers/rtsp/packets.ts'
 
-const caps = parseRtpCaps(H264_CAPS)
 const FRAME = 3000
 
 /** The media times of several runs whose sources give times that go back now and then, and begin anew at any time. */
@@ -17,7 +15,7 @@ const timesOfRuns = (seed: number, keepsOrder: boolean): readonly (readonly numb
   let nowMs = 1000
   return Array.from({ length: 5 }, () => {
     clock.begin(nowMs)
-    if (caps !== undefined && random.chance(0.7)) clock.setCaps(caps)
+    if (random.chance(0.7)) clock.setCaps(capsOf(H264_CAPS))
     let raw = random.chance(0.5) ? random.integer(90_000) : random.integer(2 ** 32)
     const times = Array.from({ length: 60 }, () => {
       nowMs += random.chance(0.3) ? 0 : random.integer(80)

@@ -6,7 +6,7 @@ import { SequenceNumbers } from '../../../../engine/rtp/sequence-numbers.ts'
 import { RtpFramingError, RtpStream } from '../../../../engine/rtp/stream.ts'
 import { Timeline } from '../../../../engine/rtp/timeline.ts'
 import { rounds } from '../../../helpers/random.ts'
-import { framedPackets, H264_CAPS, IDR, KLV_CAPS, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
+import { capsOf, framedPackets, H264_CAPS, IDR, KLV_CAPS, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
 import { Random } from '../../../helpers/rtsp/random-bytes.ts'
 
 const FRAME = 3000
@@ -176,8 +176,7 @@ describe('an RTP stream', () => {
     const { stream, units, frames, caps } = setUp({ caps: 'other/caps' })
     frames(3, { sequence: 0, timestamp: 0 })
     expect([units.length, stream.live, caps]).toEqual([0, false, undefined])
-    const late = parseRtpCaps(H264_CAPS)
-    if (late) stream.setCaps(late)
+    stream.setCaps(capsOf(H264_CAPS))
     expect([units.length, stream.live]).toEqual([3, true])
   })
 

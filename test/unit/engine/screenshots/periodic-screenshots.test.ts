@@ -1,29 +1,16 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { parseRtpCaps } from '../../../../engine/rtp/caps.ts'
-import { RtpStream } from '../../../../engine/rtp/stream.ts'
+import type { RtpStream } from '../../../../engine/rtp/stream.ts'
 import type { DecodeRequest, Screenshot } from '../../../../engine/screenshots/decode/screenshot-decoder.ts'
 import { PeriodicScreenshots } from '../../../../engine/screenshots/periodic-screenshots.ts'
 import { ApiError } from '../../../../lib/errors.ts'
-import { framedPackets, H264_CAPS, IDR, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
-
-let sequence = 0
-/** An intra-coded or predicted H.264 frame of one packet. */
-const unit = (key: boolean): Buffer => {
-  sequence += 1
-  return framedPackets(rtpPacket({ sequence, timestamp: sequence * 3000, payload: key ? IDR : SLICE }))
-}
-
-const begin = (stream: RtpStream): void => {
-  stream.begin()
-  stream.setCaps(parseRtpCaps(H264_CAPS) ?? expect.fail('no caps'))
-}
+import { beginStream, capsOf, H264_CAPS, IDR, SLICE } from '../../../helpers/rtsp/packets.ts'
 
 /** A stream that has had these frames; true: a key frame. */
-const streamOf = (...frames: readonly boolean[]): RtpStream => {
-  const stream = new RtpStream()
-  begin(stream)
-  for (const key of frames) stream.ingest(unit(key))
-  return stream
+const streamOf = (...frames: readonly boolean[]) => {
+  const { stream, send } = beginStream()
+  const sendFrame = (key: boolean): void => send([key ? IDR : SLICE])
+  for (const key of frames) sendFrame(key)
+  return { stream, sendFrame }
 }
 
 /** A decoder that records its requests. */
@@ -57,17 +44,17 @@ const fakeTime = (): ((ms: number) => Promise<unknown>) => {
 
 describe('periodic screenshots', () => {
   it('show the next key frame when it arrives in time', async () => {
-    const stream = streamOf(true, false, false)
+    const { stream, sendFrame } = streamOf(true, false, false)
     const { requests, stored } = start(stream, 3600)
     expect(requests).toEqual([])
-    stream.ingest(unit(true))
+    sendFrame(true)
     await expect.poll(() => stored.length).toBe(1)
     expect(requests[0]?.keyFrameOf?.units.map(({ key }) => key)).toEqual([true])
     expect(stored[0]?.frameMs).toBe(stream.gop?.keyArrivedMs)
   })
 
   it('show the newest frame when no key frame arrives within a fifth of the interval', async () => {
-    const stream = streamOf(true, false, false)
+    const { stream } = streamOf(true, false, false)
     const { requests, stored } = start(stream, 1)
     await expect.poll(() => stored.length).toBe(1)
     expect(requests[0]?.keyFrameOf).toBeUndefined()
@@ -76,19 +63,20 @@ describe('periodic screenshots', () => {
 
   it('pause while the source is away, never repeat a frame, and resume with its first key frame', async () => {
     const pass = fakeTime()
-    const stream = streamOf(true)
+    const { stream, sendFrame } = streamOf(true)
     const { requests, stored } = start(stream, 1)
     await pass(2000)
     expect(stored).toHaveLength(1)
-    stream.ingest(unit(false))
+    sendFrame(false)
     await pass(2000)
     expect(stored).toHaveLength(2)
     stream.end()
     const before = requests.length
     await pass(20_000)
     expect([requests.length, stored.length]).toEqual([before, 2])
-    begin(stream)
-    stream.ingest(unit(true))
+    stream.begin()
+    stream.setCaps(capsOf(H264_CAPS))
+    sendFrame(true)
     await pass(2000)
     expect(stored).toHaveLength(3)
     expect(requests.at(-1)?.keyFrameOf).toBeDefined()
@@ -96,17 +84,17 @@ describe('periodic screenshots', () => {
 
   it('stop at once, and apply a new interval at once', async () => {
     const pass = fakeTime()
-    const stream = streamOf(true)
+    const { stream, sendFrame } = streamOf(true)
     const { periodic, stored } = start(stream, 3600)
     await pass(1)
     expect(stored).toHaveLength(1)
     periodic.start({ interval_seconds: 1, quality: 10 })
     expect(periodic.schedule).toEqual({ interval_seconds: 1, quality: 10 })
-    stream.ingest(unit(true))
+    sendFrame(true)
     await pass(1)
     expect(stored).toHaveLength(2)
     periodic.stop()
-    stream.ingest(unit(true))
+    sendFrame(true)
     await pass(10_000)
     expect([periodic.schedule, stored.length]).toEqual([undefined, 2])
   })
