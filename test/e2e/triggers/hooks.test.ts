@@ -2,12 +2,12 @@ import { join } from 'node:path'
 import { createClient } from '@libsql/client/sqlite3'
 import { describe, expect, it } from 'vitest'
 import { readDocument } from '../../helpers/documents.ts'
-import { type MediaServer, openMediaServer, publishTo, publishWithFfmpeg, publishWithGstreamer } from '../../helpers/media/media-server.ts'
+import { type MediaServer, openMediaServer, publishTo, publishWithFfmpeg } from '../../helpers/media/media-server.ts'
 import { ffmpegDecode, ffprobe } from '../../helpers/media/players.ts'
 import { portIsFree } from '../../helpers/ports.ts'
 import { childrenOf } from '../../helpers/process/processes.ts'
 import { type Service, startService } from '../../helpers/process/service.ts'
-import { changeSettings, createPipeline, openSource, outputOf, portOf, untilView, viewOf } from '../../helpers/service/pipelines.ts'
+import { changeSettings, outputOf, portOf, untilView, viewOf } from '../../helpers/service/pipelines.ts'
 import { until } from '../../helpers/until.ts'
 
 const API_KEY = 'a-key-of-the-triggers-long-enough'
@@ -64,31 +64,9 @@ describe('a media server that calls the triggers', () => {
     const url = outputOf(body)
     expect(await ffprobe(url)).toMatchObject([{ codec_name: 'h264', width: 1920, height: 1080, avg_frame_rate: '30/1' }])
     expect((await ffmpegDecode(url, 30)).errors).toEqual([])
-
     await publisher.unpublish()
     expect(await hookFor('DELETE')).toMatchObject({ code: 0, output: '' })
     expect(await left(service, portOf(url))).toEqual(NOTHING)
-  })
-
-  it('passes KLV through and updates the geolocation', async () => {
-    const source = await openSource('--fps', '15', '--width', '320', '--height', '240')
-    const server = await openMediaServer()
-    const service = await serviceFor(server)
-    const publisher = await publishTo(server, 'klv/uav', (url) => publishWithGstreamer(url, source.url('/klv')))
-    expect((await trigger(service, 'PUT', 'klv/uav')).body).toEqual({ status: 'ok', pipelineId: 'klvuav', action: 'play' })
-
-    const view = await untilView(service, 'klvuav', ({ geolocation }) => geolocation !== null)
-    expect(view.klv).toEqual({ available: true, state: 'playing' })
-    expect(view.geolocation.latitude).toBeCloseTo(-27.6, 0)
-    expect(view.geolocation.longitude).toBeCloseTo(-48.5, 0)
-    const streams = await ffprobe(outputOf(view))
-    expect(streams.map(({ codec_type, width, height }) => [codec_type, width, height])).toEqual([
-      ['video', 1920, 1080],
-      ['data', undefined, undefined],
-    ])
-    await publisher.unpublish()
-    expect((await trigger(service, 'DELETE', 'klv/uav')).status).toBe(200)
-    expect(await left(service, portOf(outputOf(view)))).toEqual(NOTHING)
   })
 
   it('may send no DELETE: the pipeline is removed after a time, and the stream can be published again', async () => {
@@ -109,42 +87,6 @@ describe('a media server that calls the triggers', () => {
     expect(await left(service, portOf(url))).toEqual(NOTHING)
     expect(await trigger(service, 'PUT', 'cam')).toMatchObject({ status: 500, body: { details: { reason: 'not_found' } } })
     expect(await left(service, portOf(url))).toEqual(NOTHING)
-  })
-
-  it('may send DELETE first, which starts nothing, or during the start, which cancels it', async () => {
-    const server = await openMediaServer()
-    const service = await serviceFor(server)
-    expect((await trigger(service, 'DELETE', 'cam')).body).toEqual({ status: 'ok', pipelineId: 'cam', action: 'stop' })
-    expect(await trigger(service, 'PUT', 'cam')).toMatchObject({ status: 500, body: { code: 'ENGINE_ERROR' } })
-
-    const hanging = await openSource('--hang')
-    const slow = await serviceFor({ ...server, port: hanging.port })
-    const put = trigger(slow, 'PUT', 'cam')
-    await slow.waitForLog('pipeline_phase')
-    const began = performance.now()
-    expect(await trigger(slow, 'DELETE', 'cam')).toMatchObject({ status: 200, body: { action: 'stop' } })
-    expect(performance.now() - began).toBeLessThan(5000)
-    expect(await put).toMatchObject({ status: 409, body: { code: 'CONFLICT', details: { reason: 'stopped' } } })
-    for (const one of [service, slow]) {
-      expect([childrenOf(one.enginePid()).length, await rows(one)]).toEqual([0, 0])
-    }
-  })
-
-  it('gets an error when no port is free, and a pipeline when one is free again', async () => {
-    const server = await openMediaServer()
-    const first = await freePort()
-    const service = await serviceFor(server, { SVC_OUTPUT_PORTS: `${first}-${first}` })
-    await createPipeline(service, 'user', { on_demand: true })
-    await publishTo(server, 'cam', (url) => publishWithFfmpeg(url, '160x120', 5))
-    const refused = await trigger(service, 'PUT', 'cam')
-    expect(refused).toMatchObject({ status: 503, body: { code: 'SERVICE_UNAVAILABLE', details: { reason: 'no_free_port' } } })
-    expect(refused.headers.get('retry-after')).toBe('1')
-    expect(await rows(service)).toBe(1)
-    await service.request('DELETE', '/svc/pipeline/user')
-    expect((await trigger(service, 'PUT', 'cam')).status).toBe(200)
-    expect((await viewOf(service, 'cam')).output.uri).toBe(`rtsp://0.0.0.0:${first}/cam`)
-    expect((await trigger(service, 'DELETE', 'cam')).status).toBe(200)
-    expect(await left(service, first)).toEqual(NOTHING)
   })
 })
 

@@ -50,7 +50,7 @@ describe('a service that watches a media server', () => {
     expect(service.log.join('\n')).not.toMatch(new RegExp(`${SECRET}|watcher`))
   }, 60_000)
 
-  it('needs what its document shows: two lines of mediamtx.yml and a variable', async () => {
+  it('needs two lines of mediamtx.yml and a variable, has what was published before, and ends with a stream that starts', async () => {
     const text = section(readDocument('docs/triggers.md'), '## MediaMTX without hooks')
     const [yaml = '', ...moreYaml] = codeBlocks(text, 'yaml')
     const [command = '', ...moreCommands] = shellCommands(text)
@@ -60,21 +60,13 @@ describe('a service that watches a media server', () => {
 
     const [server, api] = [await openMediaServer(), await startMediamtxApi()]
     onTestFinished(() => api.stop())
-    const adapted = value.replace(address, `127.0.0.1:${api.port}`)
-    const service = await startService({ env: { SVC_MEDIA_SERVER: `127.0.0.1:${server.port}`, [name]: adapted } })
-    await publishTo(server, 'cam')
-    api.list('cam', 'out/cam')
-    await playing(service, ['cam'])
-    expect(await service.waitForLog('media_server_watched')).toMatchObject({ url: adapted })
-  })
-
-  it('has what is published already when it starts, and ends with a stream that is still starting', async () => {
-    const { server, api, env } = await startBoth()
+    const url = value.replace(address, `127.0.0.1:${api.port}`)
     await publishTo(server, 'one')
     // The second is in the list, but the media server has no such stream.
     api.list('one', 'missing')
-    const service = await startService({ env })
+    const service = await startService({ env: { SVC_MEDIA_SERVER: `127.0.0.1:${server.port}`, [name]: url } })
     await playing(service, ['one'])
+    expect(await service.waitForLog('media_server_watched')).toMatchObject({ url })
     await service.waitForLog('stream_not_published')
     const before = api.requests.length
     await until(
@@ -85,30 +77,5 @@ describe('a service that watches a media server', () => {
     const after = api.requests.length
     await new Promise((resolve) => setTimeout(resolve, 1500))
     expect(api.requests.length).toBe(after)
-  }, 60_000)
-
-  it('hands over to another process without an interruption of its streams', async () => {
-    const { server, api, env } = await startBoth()
-    await publishTo(server, 'cam')
-    api.list('cam')
-    const service = await startService({ env })
-    await playing(service, ['cam'])
-    const [child] = childrenOf(service.enginePid())
-    const next = await startService({ env, dataDir: service.dataDir, args: ['--takeover'] })
-    await until(
-      () => pipelines(next),
-      ([pipeline]) => pipeline?.state === 'playing',
-    )
-    const before = api.requests.length
-    await until(
-      () => api.requests.length,
-      (now) => now >= before + 3,
-    )
-    expect(childrenOf(next.enginePid())).toEqual([child])
-    api.list()
-    await until(
-      () => pipelines(next),
-      (list) => list.length === 0,
-    )
   }, 60_000)
 })

@@ -108,15 +108,6 @@ export const publishWithFfmpeg = (url: string, size = '640x360', rate = 25, keyE
     ),
   )
 
-/** Publishes the H.264 and the KLV of another RTSP source with GStreamer's rtspclientsink. */
-export const publishWithGstreamer = (url: string, sourceUrl: string): Publisher => {
-  const line = `rtspsrc location=${sourceUrl} protocols=tcp latency=0 name=in
-    in. ! application/x-rtp,media=video ! rtph264depay ! h264parse ! out.sink_0
-    in. ! application/x-rtp,media=application ! rtpklvdepay ! out.sink_1
-    rtspclientsink name=out protocols=tcp latency=0 location=${url}`
-  return publisher(spawn('gst-launch-1.0', ['-q', ...line.trim().split(/\s+/)], { stdio: 'ignore' }))
-}
-
 const publisher = (child: ChildProcess): Publisher => {
   const exited = once(child, 'exit')
   const end = async (signal: NodeJS.Signals): Promise<void> => {

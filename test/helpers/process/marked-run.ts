@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { freePort } from '../ports.ts'
+import { givePluginList } from '../run/plugin-list.ts'
 import { processes, processesWith } from './processes.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
@@ -46,6 +47,8 @@ const KEPT = /^(?:api-key|gstreamer-registry\.bin|screenshots|service\.db(?:-shm
 export const startMarked = async (launch: Launch, env: Readonly<Record<string, string>> = {}): Promise<MarkedRun> => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-run-'))
   const [dataDir, tmp] = [join(folder, 'data'), mkdtempSync(join(folder, 'tmp-'))]
+  mkdirSync(dataDir, { mode: 0o700 })
+  givePluginList(dataDir)
   const mark = `RUN_MARK=${folder}`
   const port = await freePort()
   const [program, ...args] = COMMANDS[launch]

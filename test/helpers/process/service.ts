@@ -41,7 +41,9 @@ export const startService = async (
     readonly entry?: string
   } = {},
 ): Promise<Service> => {
-  const dataDir = options.dataDir ?? (await newDataDir())
+  // temporaryDataDir needs a running test; measurements pass their own directory.
+  const dataDir = options.dataDir ?? (await import('./temporary-data-dir.ts')).temporaryDataDir()
+  givePluginList(dataDir)
   // The prefix replaces itself by what follows, as `ip netns exec` does.
   const [program = NODE, ...args] = [...(options.prefix ?? []), NODE, options.entry ?? ENTRY, ...(options.args ?? [])]
   const child = spawn(program, args, {
@@ -91,13 +93,6 @@ export const startService = async (
       await exited
     },
   }
-}
-
-const newDataDir = async (): Promise<string> => {
-  // temporaryDataDir needs a running test; measurements pass their own directory.
-  const dataDir = (await import('./temporary-data-dir.ts')).temporaryDataDir()
-  givePluginList(dataDir)
-  return dataDir
 }
 
 export const request = async (url: string, method: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { copyFileSync } from 'node:fs'
+import { copyFileSync, existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -16,5 +16,5 @@ export const listPlugins = (): void => {
 /** Gives a data directory the list as from an earlier start: a service only checks it then, which takes a tenth of the CPU time. */
 export const givePluginList = (dataDir: string): void => {
   const { TEST_PLUGIN_LIST: list } = process.env
-  if (list !== undefined) copyFileSync(list, join(dataDir, NAME))
+  if (list !== undefined && !existsSync(join(dataDir, NAME))) copyFileSync(list, join(dataDir, NAME))
 }

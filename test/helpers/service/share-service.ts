@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { type Service, startService } from '../process/service.ts'
-import { givePluginList } from '../run/plugin-list.ts'
 
 /**
  * One service for all tests of a file, none of which may kill it. After each test its pipelines are deleted, and its settings are
@@ -16,7 +15,6 @@ export const shareService = (env: Readonly<Record<string, string>> = {}): Servic
 
   beforeAll(async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'svc-'))
-    givePluginList(dataDir)
     service = await startService({ dataDir, env })
     settings = (await service.request('GET', '/svc/settings')).body
   })

@@ -23,6 +23,7 @@ import { processes, processesWith } from '../../helpers/process/processes.ts'
 import { startService } from '../../helpers/process/service.ts'
 import { temporaryDataDir } from '../../helpers/process/temporary-data-dir.ts'
 import { silentLog } from '../../helpers/rtsp/media.ts'
+import { givePluginList } from '../../helpers/run/plugin-list.ts'
 import { createPipeline, untilPhase, viewOf } from '../../helpers/service/pipelines.ts'
 
 /** Of this run alone: the processes of the host are searched for it. */
@@ -133,6 +134,11 @@ describe('the license', () => {
 describe('a data directory or database that cannot be used', () => {
   const configured = (dataDir: string) => readConfiguration({ SVC_DATA_DIR: dataDir, SVC_DASHBOARD: '0' }) as Configuration
   const open = (dataDir: string) => openService(configured(dataDir), { log: silentLog })
+  const listedDataDir = (): string => {
+    const dataDir = temporaryDataDir()
+    givePluginList(dataDir)
+    return dataDir
+  }
 
   it('is named, with what to do', async () => {
     const file = join(temporaryDataDir(), 'a-file')
@@ -141,7 +147,7 @@ describe('a data directory or database that cannot be used', () => {
   })
 
   it('leaves the data directory free for another attempt', async () => {
-    const dataDir = temporaryDataDir()
+    const dataDir = listedDataDir()
     const file = join(dataDir, 'service.db')
     writeFileSync(file, 'this is no database '.repeat(100))
     await expect(open(dataDir)).rejects.toThrow(/database/)
@@ -150,7 +156,7 @@ describe('a data directory or database that cannot be used', () => {
   })
 
   it.each(['credential', 'settings', 'pipelines'])('is shown by the health where its %s are damaged', async (table) => {
-    const dataDir = temporaryDataDir()
+    const dataDir = listedDataDir()
     await (await open(dataDir)).stop()
     // Overwrites the first page of the table.
     const file = join(dataDir, 'service.db')

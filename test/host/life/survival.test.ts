@@ -151,13 +151,13 @@ describe('a request that needs the engine', () => {
 })
 
 describe('a service that is started again', () => {
-  it('plays what is not on-demand, and a failing pipeline keeps no other from that', async () => {
+  it('plays what was not stopped and is not on-demand, and a failing pipeline keeps no other from that', async () => {
     const first = await startService()
     await create(first, 'stays')
     await create(first, 'was-stopped')
     await command(first, 'was-stopped', 'stop')
-    const away = { mode: 'simple', source: { uri: 'rtsp://127.0.0.1:1/away' } }
-    await first.request('PUT', '/svc/pipeline/was-stopped', away)
+    const away = { id: 'failing', mode: 'simple', source: { uri: 'rtsp://127.0.0.1:1/away' } }
+    expect((await first.request('POST', '/svc/pipeline?start=background', away)).status).toBe(201)
     await create(first, 'demanded', { on_demand: true })
     await first.request('PATCH', '/svc/pipeline/stays', { geolocation: { latitude: 1, longitude: 2 } })
     const { runtime: _, screenshots: __, klv: ___, ...before } = await viewOf(first, 'stays')
@@ -165,8 +165,9 @@ describe('a service that is started again', () => {
 
     const second = await startService({ dataDir: first.dataDir })
     expect(await untilPhase(second, 'stays', 'playing')).toMatchObject(before)
-    const failing = await untilPhase(second, 'was-stopped', 'reconnecting')
+    const failing = await untilPhase(second, 'failing', 'reconnecting')
     expect(failing).toMatchObject({ state: 'ready', runtime: { desired: 'playing', last_error: { message: expect.any(String) } } })
-    expect(await viewOf(second, 'demanded')).toMatchObject({ state: 'ready', runtime: { phase: 'idle' } })
+    for (const id of ['demanded', 'was-stopped'])
+      expect(await viewOf(second, id)).toMatchObject({ state: 'ready', runtime: { phase: 'idle', desired: 'ready' } })
   })
 })
