@@ -69,23 +69,6 @@ describe('the streams of a session', () => {
     await stays.leave()
     expect(api.deps.events.feed.subscriberCount()).toBe(0)
   })
-
-  it('go on while the database does not answer, for five minutes', async () => {
-    const api = await openApi(passwordSet())
-    const client = await follow(api, '/svc/events', await login(api))
-    let asked = Promise.withResolvers<void>()
-    api.deps.sessions.find = async () => {
-      asked.resolve()
-      throw new Error('The database does not answer')
-    }
-    await asked.promise
-    asked = Promise.withResolvers<void>()
-    await asked.promise
-    expect(api.logged.filter(({ event }) => event === 'sessions_not_checked')).toHaveLength(1)
-    expect(api.deps.events.feed.subscriberCount()).toBe(1)
-    api.time += 300_000
-    await expectEnds(client)
-  })
 })
 
 describe('the limits of one client', () => {

@@ -81,21 +81,6 @@ describe('the events of a pipeline', () => {
     await again.leave()
   })
 
-  it('continue while the engine is gone, and report the current status when it is back', async () => {
-    const api = await openApi(given)
-    await send(api, 'PUT /svc/pipeline/cam-1/play')
-    await api.deps.events.resync(await api.engine.list())
-    const before = await follow(api)
-    expect((await before.nextOf('pipeline_status')).data.state).toBe('playing')
-    api.engine.reachable = false
-    const during = await follow(api)
-    expect(await during.next()).toEqual({ retry: '2000' })
-    api.engine.restart()
-    await api.deps.events.resync([])
-    for (const client of [before, during]) expect((await client.nextOf('pipeline_status')).data.state).toBe('ready')
-    await Promise.all([before.leave(), during.leave()])
-  })
-
   it('do not report a geolocation from the engine, which every answer has and which does not change updated_at', async () => {
     const api = await openApi()
     const { updated_at } = await api.given(simple('uav-1'))

@@ -1,9 +1,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { property } from '../../../engine/gst/element.ts'
+import { startHttpServer } from '../../helpers/http-server.ts'
 import { type Service, startService } from '../../helpers/process/service.ts'
 import { type RtspSource, startRtspSource } from '../../helpers/rtsp/source.ts'
 import { HOSTILE_PASSWORDS } from '../../unit/lib/credentials/hostile-passwords.ts'
@@ -65,13 +64,8 @@ const followEvents = async (service: Service): Promise<() => string> => {
 }
 
 /** A server that wants credentials and accepts none. */
-const refusingHttp = async (): Promise<number> => {
-  const server = createServer((_, response) => void response.writeHead(401, { 'www-authenticate': 'Basic realm="camera"' }).end())
-  server.listen(0, '127.0.0.1')
-  onTestFinished(() => void server.close())
-  await new Promise((resolve) => server.once('listening', resolve))
-  return (server.address() as AddressInfo).port
-}
+const refusingHttp = () =>
+  startHttpServer((_, response) => void response.writeHead(401, { 'www-authenticate': 'Basic realm="camera"' }).end())
 
 /** Eight at a time: each waits for a program that checks a description, or for a source. */
 const inEights = async <Item>(items: readonly Item[], call: (item: Item) => Promise<unknown>): Promise<void> => {
@@ -80,12 +74,12 @@ const inEights = async <Item>(items: readonly Item[], call: (item: Item) => Prom
 
 const PLAYED = { basic: 'double"quote-03', digest: 'at@sign@twice-11' } as const
 
-const configurations = (sources: Readonly<Record<keyof typeof PLAYED, RtspSource>>, httpPort: number) => {
+const configurations = (sources: Readonly<Record<keyof typeof PLAYED, RtspSource>>, http: string) => {
   const failing = HOSTILE_PASSWORDS.flatMap((password, index) => {
     const userInfo = `user:${encodeURIComponent(password)}`
     return [
       simple(`rtsp-${index}`, sources.digest.url('/nothing', userInfo)),
-      simple(`http-${index}`, `http://${userInfo}@127.0.0.1:${httpPort}/live`),
+      simple(`http-${index}`, `${http.replace('//', `//${userInfo}@`)}/live`),
       // SRT knows none that is longer.
       ...(Buffer.byteLength(password) > 79 ? [] : [simple(`srt-${index}`, `srt://127.0.0.1:9?passphrase=${encodeURIComponent(password)}`)]),
       advanced(
@@ -120,7 +114,7 @@ it('shows no password of a source in a process, a log, an event, an answer or a 
     answers[`${method} ${path} ${JSON.stringify((body as { id?: string })?.id ?? '')}`] = JSON.stringify(answer)
     return { status, answer }
   }
-  const { failing, playing } = configurations({ basic, digest }, await refusingHttp())
+  const { failing, playing } = configurations({ basic, digest }, (await refusingHttp()).url)
 
   await inEights([...failing, ...playing], async (configuration) =>
     expect([configuration.id, (await call('POST', '/svc/pipeline', configuration)).status]).toEqual([configuration.id, 201]),

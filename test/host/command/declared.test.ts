@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -102,27 +100,6 @@ describe('video-pipeline-service apply', () => {
     expect(await statesOf(service)).toEqual({ gate: 'playing' })
     expect(await run(`apply -f ${file}`)).toMatchObject({ status: 0, stdout: expect.stringContaining('1 created, 1 unchanged') })
     expect(await viewOf(service, 'away')).toMatchObject({ state: 'ready', on_demand: false, runtime: { desired: 'playing' } })
-  })
-
-  it('is completed by the next run when it is killed half-way', async () => {
-    const ids = ['one', 'two', 'three', 'four']
-    await applyText(ids.map((id) => simple(id)))
-    const encoding = { codec: 'h264', bitrate: 300 }
-    const file = write([...ids.map((id) => simple(id, { encoding })), simple('new'), simple('off', { state: 'ready' })])
-    const encoded = async () => (await listed(service)).filter((pipeline) => pipeline.encoding !== null).length
-    const child = spawn(process.execPath, [COMMAND, 'apply', '-f', file], {
-      stdio: 'ignore',
-      env: { ...process.env, SVC_URL: service.url },
-    })
-    const exited = once(child, 'exit')
-    await expect.poll(encoded).toBeGreaterThanOrEqual(1)
-    child.kill('SIGKILL')
-    await exited
-    expect(await run(`apply -f ${file}`)).toMatchObject({ status: 0 })
-    for (const id of [...ids, 'new']) await untilPhase(service, id, 'playing')
-    expect(await statesOf(service)).toMatchObject({ off: 'ready' })
-    expect(await encoded()).toBe(4)
-    expect((await run(`apply -f ${file}`)).stdout).toBe('6 unchanged\n')
   })
 
   it('changes nothing with what export prints, as YAML and as JSON', async () => {

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { printableYaml } from '../../../handlers/cli/terminal/printable-yaml.ts'
+import { startHttpServer } from '../../helpers/http-server.ts'
 import { runCommand, runInTerminal } from '../../helpers/process/command.ts'
 
 /** Clears the screen, in 7 and in 8 bits, writes the clipboard, and turns text around. */
@@ -109,20 +110,15 @@ describe('a service that wants to write to the terminal of its client', () => {
   })
 })
 
-describe('a service whose clock is a day ahead', () => {
+it('a service whose clock is a day ahead is shown with its own time', async () => {
   const now = Date.now() + 86_400_000
-  const ahead = createServer(({ url }, response) => {
+  const runtime = { ...RUNTIME, phase: 'playing', since: new Date(now - 20_000).toISOString() }
+  const gate = { ...PIPELINE, id: 'gate', state: 'playing', runtime }
+  const { url: SVC_URL } = await startHttpServer(({ url }, response) => {
     response.setHeader('date', new Date(now).toUTCString()).setHeader('content-type', 'application/json')
-    const runtime = { ...RUNTIME, phase: 'playing', since: new Date(now - 20_000).toISOString() }
-    const gate = { ...PIPELINE, id: 'gate', state: 'playing', runtime }
     response.end(JSON.stringify(url === '/svc/pipeline' ? [gate] : gate))
   })
-
-  it('is shown with its own time', async () => {
-    await new Promise<void>((done) => ahead.listen(0, '127.0.0.1', done))
-    const its = { ...env, SVC_URL: `http://127.0.0.1:${(ahead.address() as AddressInfo).port}` }
-    expect((await runCommand(['ls'], { env: its })).stdout).toMatch(/^gate .* (?:19|2\d) ?s /m)
-    expect((await runCommand(['get', 'gate'], { env: its })).stdout).toMatch(/runtime\.since .*\((?:19|2\d) ?s ago\)/)
-    ahead.close()
-  })
+  const run = async (...args: readonly string[]) => (await runCommand(args, { env: { ...env, SVC_URL } })).stdout
+  expect(await run('ls')).toMatch(/^gate .* (?:19|2\d) ?s /m)
+  expect(await run('get', 'gate')).toMatch(/runtime\.since .*\((?:19|2\d) ?s ago\)/)
 })

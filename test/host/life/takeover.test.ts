@@ -1,12 +1,10 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { createClient } from '@libsql/client/sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { mediaChildren } from '../../helpers/api/host-truth.ts'
+import { startHttpServer } from '../../helpers/http-server.ts'
 import { buildOther } from '../../helpers/process/other-build.ts'
 import { isAlive, processesWith } from '../../helpers/process/processes.ts'
 import { type Service, startService } from '../../helpers/process/service.ts'
@@ -86,10 +84,8 @@ describe('one data directory', () => {
     const entry = otherBuild('99.1.2')
     rmSync(join(dirname(entry), 'dashboard'), { recursive: true })
     await expect(takeOver(first, { entry })).rejects.toThrow(/the dashboard is missing/)
-    const other = createServer((_request, response) => response.end('{}'))
-    onTestFinished(() => void other.close())
-    await once(other.listen(0, '127.0.0.1'), 'listening')
-    const taken = { SVC_PORT: String((other.address() as AddressInfo).port) }
+    const other = await startHttpServer((_request, response) => response.end('{}'))
+    const taken = { SVC_PORT: new URL(other.url).port }
     await expect(takeOver(first, { env: taken })).rejects.toThrow('another program uses this port; set SVC_PORT')
     // Its own port is one that it hands over.
     const second = await takeOver(first, { env: { SVC_PORT: new URL(first.url).port } })

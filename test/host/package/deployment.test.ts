@@ -1,13 +1,12 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
-import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { CONFIGURATION_VARIABLES } from '../../../lib/configuration/configuration.ts'
+import { startHttpServer } from '../../helpers/http-server.ts'
 import { startService } from '../../helpers/process/service.ts'
 import { temporaryDataDir } from '../../helpers/process/temporary-data-dir.ts'
 import { createPipeline } from '../../helpers/service/pipelines.ts'
@@ -47,17 +46,11 @@ describe('the container image', () => {
     expect(INSTRUCTIONS.find((line) => line.includes('apt-get install'))).toMatch(/ tini /)
   })
 
-  it.each([
-    ['0.0.0.0', '127.0.0.1'],
-    ['127.0.0.1', '127.0.0.1'],
-  ])('is healthy where it listens at %s', async (host, address) => {
-    const server = createServer((_request, response) => response.end()).listen(0, address)
-    onTestFinished(() => void server.close())
-    await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
+  it.each(['0.0.0.0', '127.0.0.1'])('is healthy where it listens at %s', async (host) => {
+    const { port } = new URL((await startHttpServer((_request, response) => response.end())).url)
     const [, command = '[]'] = /^HEALTHCHECK .*CMD (.*)$/.exec(INSTRUCTIONS.find((line) => line.startsWith('HEALTHCHECK')) ?? '') ?? []
     const [, ...args] = JSON.parse(command) as string[]
-    const check = (at: string) => spawn(process.execPath, args, { stdio: 'ignore', env: { SVC_HOST: at, SVC_PORT: String(port) } })
+    const check = (at: string) => spawn(process.execPath, args, { stdio: 'ignore', env: { SVC_HOST: at, SVC_PORT: port } })
     expect(await once(check(host), 'exit')).toEqual([0, null])
     expect(await once(check('127.0.0.9'), 'exit')).toEqual([1, null])
   })

@@ -1,13 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { useChromium } from '../../helpers/browser/dashboard.ts'
 import { codeBlocks, links, readDocument, section, USER_DOCUMENTS } from '../../helpers/documents.ts'
+import { startHttpServer } from '../../helpers/http-server.ts'
 import { type Service, startService } from '../../helpers/process/service.ts'
 import { temporaryDataDir } from '../../helpers/process/temporary-data-dir.ts'
 import { givePluginList } from '../../helpers/run/plugin-list.ts'
@@ -158,14 +157,11 @@ describe('the client', () => {
       '/': ['text/html', join(FIXTURES, 'page.html')],
       '/client.js': ['text/javascript', join(project, 'node_modules/video-pipeline-service/dist/client.js')],
     }
-    const site = createServer(({ url = '' }, response) => {
+    const { url: origin } = await startHttpServer(({ url = '' }, response) => {
       const [type, file] = files[new URL(url, 'http://site').pathname] ?? []
       response.writeHead(file === undefined ? 404 : 200, { 'content-type': type ?? 'text/plain' })
       response.end(file === undefined ? '' : readFileSync(file))
-    }).listen(0, '127.0.0.1')
-    await once(site, 'listening')
-    onTestFinished(() => void site.close())
-    const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`
+    })
     const service = await startService({ env: { SVC_CORS_ORIGINS: origin, SVC_PASSWORD: 'correct horse' } })
     const headers = { 'x-api-key': keyOf(service) }
     const body = { id: 'gate', mode: 'simple', source: SOURCE }

@@ -1,12 +1,13 @@
 import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer, request as httpRequest } from 'node:http'
+import { request as httpRequest } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { startHttpServer } from '../../helpers/http-server.ts'
 import { freePort } from '../../helpers/ports.ts'
 import { ENGINE_TOKEN, type EngineOptions, startEngine } from '../../helpers/process/engine-process.ts'
 import { childrenOf } from '../../helpers/process/processes.ts'
@@ -166,11 +167,8 @@ describe('an engine on another host', () => {
 
   it('is not used when it speaks another protocol, and the log says why', async () => {
     const greeting = JSON.stringify({ version: '9.9.9', protocol: 99, configured: true })
-    const other = createServer((_request, response) => response.setHeader('content-type', 'application/json').end(greeting))
-    await once(other.listen(0, '127.0.0.1'), 'listening')
-    onTestFinished(() => void other.close())
-    onTestFinished(() => other.closeAllConnections())
-    const service = await startApi(`http://127.0.0.1:${(other.address() as AddressInfo).port}`)
+    const other = await startHttpServer((_request, response) => response.setHeader('content-type', 'application/json').end(greeting))
+    const service = await startApi(other.url)
     expect((await service.waitForLog('engine_lost')).error).toMatchObject({ message: expect.stringContaining('does not work with') })
     expect((await service.request('GET', '/svc/health')).body).toMatchObject({ status: 'degraded', engine: 'unavailable' })
     expect((await service.request('GET', '/svc/pipeline')).status).toBe(503)

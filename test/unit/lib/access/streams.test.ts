@@ -11,7 +11,7 @@ const SESSION: Admission = { by: 'session', tokenHash: 'a' }
 
 /** `find` answers for the sessions of the database. */
 const setUp = (find: () => Promise<{ readonly expires_at: number } | undefined>) => {
-  const seen = { asked: 0, ended: 0 }
+  const seen = { asked: 0, ended: 0, warnings: 0 }
   const sessions = {
     find: () => {
       seen.asked += 1
@@ -24,7 +24,7 @@ const setUp = (find: () => Promise<{ readonly expires_at: number } | undefined>)
     apiKey: 'the key of a test',
     clock: { now: () => Date.now() },
     limits: createClientLimits(),
-    log: silentLog,
+    log: { ...silentLog, warn: () => void seen.warnings++ },
   })
   const open = (admission: Admission) =>
     streams.open({ admission, clientAddress: undefined }, () => {
@@ -41,7 +41,7 @@ it.each([
   open(SESSION)
   open(admission)
   await vi.advanceTimersByTimeAsync(299_000)
-  expect(seen.ended).toBe(0)
+  expect(seen).toMatchObject({ ended: 0, warnings: 1 })
   await vi.advanceTimersByTimeAsync(2000)
   expect(seen.ended).toBe(ended)
 })
@@ -58,7 +58,7 @@ it('streams of one session are one question, and end with it', async () => {
   open(SESSION)
   open(SESSION)
   await vi.advanceTimersByTimeAsync(500)
-  expect(seen).toEqual({ asked: 1, ended: 2 })
+  expect(seen).toEqual({ asked: 1, ended: 2, warnings: 0 })
   await vi.advanceTimersByTimeAsync(5000)
   expect(seen.ended).toBe(2)
 })

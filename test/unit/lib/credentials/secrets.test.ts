@@ -16,6 +16,8 @@ const PRINTED: Readonly<Record<string, (secret: string) => string>> = {
   'with octals': (secret) => [...Buffer.from(secret)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join(''),
 }
 
+const HUNT = { uri: 'rtsp://u:hunt@h/' }
+
 /** A run of eight characters of it would be a part of it. */
 const shows = (text: string, secret: string): boolean =>
   Array.from({ length: Math.max(1, secret.length - 7) }, (_, at) => secret.slice(at, at + 8)).some((part) => text.includes(part))
@@ -32,12 +34,8 @@ describe('masking the secrets of a pipeline in what its child prints', () => {
       const mask = maskSecretsOf(config)
       for (const [form, print] of Object.entries(PRINTED)) {
         const masked = mask(`could not set "${print(password)}" of the element`)
-        expect([form, masked.startsWith('could not set'), shows(masked, password), shows(masked, print(password))]).toEqual([
-          form,
-          true,
-          false,
-          false,
-        ])
+        expect(masked).toMatch(/^could not set/)
+        expect([form, shows(masked, password), shows(masked, print(password))]).toEqual([form, false, false])
       }
     }
   })
@@ -52,12 +50,7 @@ describe('masking the secrets of a pipeline in what its child prints', () => {
   it.each([
     ['of the query of an address', { source: { uri: 'http://h/a?pass=hunter22' } }, 'no such hunter22', 'no such ***'],
     ['of a push', { source: { uri: 'test://ball' }, push: [{ uri: 'rtmp://u:hunter22@h/a' }] }, 'no such hunter22', 'no such ***'],
-    [
-      'that begins with another one',
-      { source: { uri: 'rtsp://u:hunt@h/' }, push: [{ uri: 'rtmp://u:hunter22@h/' }] },
-      'hunter22 hunt',
-      '*** ***',
-    ],
+    ['that begins with another one', { source: HUNT, push: [{ uri: 'rtmp://u:hunter22@h/' }] }, 'hunter22 hunt', '*** ***'],
     ['of which four characters are left', { source: { uri: 'rtsp://u:hunter22@h/' } }, 'no such hunt…', 'no such ***…'],
     ['of several lines', { source: { uri: 'rtsp://u:first%0Asecond@h/' } }, 'no such second', 'no such ***'],
   ])('masks a secret %s', (_, fields, text, masked) => {

@@ -13,12 +13,7 @@ describe('reading a license', () => {
     ['limit and expiry may be null', '{"licensee":"x","codecs":[],"max_streams":null,"expires":null}', 'valid', undefined],
     ['a day is good until its end', '{"licensee":"x","codecs":[],"expires":"2026-11-20"}', 'valid', undefined],
     ['the day before is over', '{"licensee":"x","codecs":[],"expires":"2026-11-19"}', 'expired', 'It expired on 2026-11-19.'],
-    [
-      'a moment is exact',
-      '{"licensee":"x","codecs":[],"expires":"2026-11-20T09:59:59Z"}',
-      'expired',
-      'It expired on 2026-11-20T09:59:59Z.',
-    ],
+    ['a moment is exact', '{"licensee":"x","codecs":[],"expires":"2026-11-20T09:59:59Z"}', 'expired', '2026-11-20T09:59:59Z.'],
     ['an empty file is unreadable', '', 'unreadable', 'JSON'],
     ['broken JSON is unreadable', '{"licensee"', 'unreadable', 'JSON'],
     ['an unknown codec is unreadable', '{"licensee":"x","codecs":["vp9"]}', 'unreadable', 'at codecs.0'],
