@@ -1,7 +1,7 @@
 import { isAuthEnabled, login, logout, removePassword, type SessionDeps, setPassword } from '../lib/access/sessions.ts'
 import { SESSION } from '../lib/openapi/examples.ts'
 import { emptyAnswer, jsonAnswer } from '../lib/openapi/operation.ts'
-import { authStatusSchema, passwordSchema, sessionSchema } from '../lib/schema/auth.ts'
+import { authStatusSchema, loginSchema, passwordSchema, sessionSchema } from '../lib/schema/auth.ts'
 import { readJson } from './http/body.ts'
 import { presentedBy } from './http/guard.ts'
 import { json, noContent } from './http/respond.ts'
@@ -33,7 +33,7 @@ const sessionRoutes = (deps: SessionDeps) => [
     description: 'Send the token in the header Authorization (Bearer). A wrong password is VALIDATION_ERROR.',
     status: 200,
     errors: ['PAYLOAD_TOO_LARGE', 'SERVICE_UNAVAILABLE'],
-    body: { schema: passwordSchema, examples: { password: { password: 'correct horse battery staple' } } },
+    body: { schema: loginSchema, examples: { password: { password: 'correct horse battery staple' } } },
     answer: jsonAnswer('The session', sessionSchema, { session: SESSION }),
     handle: async ({ request }) => json(await login(deps, await readJson(request))),
   }),

@@ -22,19 +22,28 @@ const FAULTS = {
   missing_element: 'permanent', // an element or encoder is not installed
   unsupported: 'permanent', // codec or format that cannot be served as configured
   permission: 'permanent', // no permission to open the device or file
+  advanced_disabled: 'permanent', // the settings allow no advanced pipelines
+  denied_element: 'permanent', // the settings do not allow an element of the description
   engine_missing: 'permanent', // gst-launch-1.0 itself is not installed
 } as const satisfies Record<string, 'transient' | 'permanent'>
 
 export type FaultReason = keyof typeof FAULTS
 
+interface FaultOptions extends ErrorOptions {
+  readonly isAway?: boolean | undefined
+}
+
 export class Fault extends Error {
   readonly reason: FaultReason
+  /** Nothing is at the address: the connection is refused, or the host unknown or not to be reached. */
+  readonly isAway: boolean
 
   /** `message` is shown to users: what happened, then what to do, without credentials. */
-  constructor(reason: FaultReason, message: string, options?: ErrorOptions) {
+  constructor(reason: FaultReason, message: string, { isAway = false, ...options }: FaultOptions = {}) {
     super(message, options)
     this.name = 'Fault'
     this.reason = reason
+    this.isAway = isAway
   }
 
   get permanent(): boolean {
@@ -44,7 +53,7 @@ export class Fault extends Error {
 
 /** The fault with the credentials in its message masked. */
 export const maskFault = (fault: Fault, mask: (text: string) => string): Fault =>
-  new Fault(fault.reason, mask(fault.message), fault.cause === undefined ? undefined : { cause: fault.cause })
+  new Fault(fault.reason, mask(fault.message), { isAway: fault.isAway, ...(fault.cause !== undefined && { cause: fault.cause }) })
 
 /** Faults of the source that may pass while a request waits for the start; the others end the request at once. */
 const WORTH_WAITING: ReadonlySet<FaultReason> = new Set(['unreachable', 'timeout', 'stalled', 'source_error'])
@@ -58,11 +67,15 @@ export const worthWaiting = (fault: Fault): boolean => WORTH_WAITING.has(fault.r
  */
 export const worthRetrying = (fault: Fault): boolean => !fault.permanent || fault.reason === 'not_found'
 
+/** Faults of the settings. */
+const FORBIDDEN: ReadonlySet<FaultReason> = new Set(['advanced_disabled', 'denied_element'])
+
 /** Faults of this host, not of the source or the configuration. */
 const UNAVAILABLE: ReadonlySet<FaultReason> = new Set(['engine_missing', 'port_in_use', 'output_unavailable'])
 
 /** The code of a fault; `hadMedia`: the pipeline has played, so its start did not fail. */
 export const faultCode = (fault: Fault, hadMedia = false): ErrorCode => {
+  if (FORBIDDEN.has(fault.reason)) return 'FORBIDDEN'
   if (UNAVAILABLE.has(fault.reason)) return 'SERVICE_UNAVAILABLE'
   return worthWaiting(fault) && !hadMedia ? 'PIPELINE_START_TIMEOUT' : 'ENGINE_ERROR'
 }

@@ -13,13 +13,16 @@ const CONNECTION_FAULTS: ReadonlyMap<string, string> = new Map([
   ['EADDRNOTAVAIL', 'cannot be reached from this host'],
 ])
 
+/** Those that another attempt soon after gets as well. */
+const AWAY: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
+
 /** The fault of a failed socket; undefined for an error that is not the network's. */
 const connectionFault = (error: unknown, source: string): Fault | undefined => {
   // A name with several addresses fails with one error for each of them.
   const first = error instanceof AggregateError ? error.errors[0] : error
   const code = first instanceof Error && 'code' in first ? String(first.code) : ''
   const what = CONNECTION_FAULTS.get(code)
-  return what === undefined ? undefined : new Fault('unreachable', `${source} ${what}.`, { cause: error })
+  return what === undefined ? undefined : new Fault('unreachable', `${source} ${what}.`, { isAway: AWAY.has(code), cause: error })
 }
 
 const CERTIFICATE_ERROR = /^(?:CERT_|CRL_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|UNABLE_TO_|ERR_TLS_CERT|HOSTNAME_MISMATCH|INVALID_CA)/

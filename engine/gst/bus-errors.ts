@@ -78,16 +78,19 @@ const RULES: readonly FaultRule[] = [
     pattern: /Connection refused/i,
     reason: 'unreachable',
     message: 'The source refuses the connection: nothing listens at its address and port.',
+    isAway: true,
   },
   {
     pattern: /Error resolving|Name or service not known|Temporary failure in name resolution/i,
     reason: 'unreachable',
     message: 'The host name of the source has no address. Check source.uri and the name server.',
+    isAway: true,
   },
   {
     pattern: /No route to host|Network (?:is )?unreachable|Host (?:is )?unreachable/i,
     reason: 'unreachable',
     message: 'There is no route to the host of the source. Check the network.',
+    isAway: true,
   },
   {
     pattern: /bad secret|wrong password|Incorrect passphrase|encryption/i,

@@ -14,6 +14,7 @@ export interface FaultRule {
   readonly advanced?: string
   /** Shown instead of a receiver over TLS. */
   readonly overTls?: string
+  readonly isAway?: true
 }
 
 const fill = (template: string, match: RegExpExecArray): string =>
@@ -32,7 +33,7 @@ export const ruledFault = (
     for (const line of lines) {
       const match = rule.pattern.exec(line)
       if (match === null) continue
-      return new Fault(rule.reason, redact(fill(rule[variant] ?? rule.message, match)))
+      return new Fault(rule.reason, redact(fill(rule[variant] ?? rule.message, match)), { isAway: rule.isAway })
     }
   }
   return undefined

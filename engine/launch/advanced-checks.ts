@@ -121,7 +121,7 @@ const dryRun = async (description: string, signal: AbortSignal | undefined): Pro
   if (absent !== undefined) throw absent
   // After an open bracket, or without any element, GStreamer complains about the element that the check appended.
   const reason = complaint.includes(CHECK) ? 'it is not complete' : redact(complaint.slice(0, MAX_COMPLAINT_LENGTH) || 'it cannot be read')
-  throw refuse(`The engine rejects the description: ${reason}`, reason)
+  throw refuse(`The engine rejects the description: ${reason}`, { engine: reason })
 }
 
 const complaintIn = (output: string): string => {
@@ -133,7 +133,9 @@ const complaintIn = (output: string): string => {
 }
 
 const refuseAtSight = (description: string, settings: Settings): void => {
-  if (!settings.advanced.enabled) throw refuse('Advanced pipelines are switched off in the settings (advanced.enabled)')
+  if (!settings.advanced.enabled) {
+    throw refuse('Advanced pipelines are switched off in the settings (advanced.enabled)', { reason: 'advanced_disabled' })
+  }
   if (/\0/.test(description)) throw refuse('A NUL character cannot be part of a description')
   if (description.includes(CHECK)) throw refuse(`There is no element ${CHECK}`)
 }

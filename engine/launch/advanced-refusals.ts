@@ -10,9 +10,9 @@ export type AllowFiles = boolean | string
 /** Elements that read the files of a folder that the operator has given; the sandbox shows them no other file. */
 const FOLDER_READERS: ReadonlySet<string> = new Set(['filesrc', 'multifilesrc', 'splitfilesrc', 'imagesequencesrc'])
 
-/** VALIDATION_ERROR about a description; `engine`: the message of GStreamer. */
-export const refuse = (message: string, engine?: string): Error =>
-  validationError('pipeline', [{ path: 'raw_pipeline', message }], engine === undefined ? {} : { engine })
+/** VALIDATION_ERROR about a description; `engine`: the message of GStreamer; `reason`: why the settings refuse it. */
+export const refuse = (message: string, details: { readonly engine?: string; readonly reason?: string } = {}): Error =>
+  validationError('pipeline', [{ path: 'raw_pipeline', message }], details)
 
 /** The message when GStreamer had no time, or no memory. */
 export const UNFINISHED = 'The engine did not finish reading the description'
@@ -20,7 +20,7 @@ export const UNFINISHED = 'The engine did not finish reading the description'
 /** Throws when GStreamer is missing, did not start, or was killed: by the time limit, or by the kernel when memory runs out. */
 export const requireEnd = ({ missing, timedOut, signal, refused }: Finished): void => {
   if (missing) throw gstreamerMissing()
-  if (timedOut || signal === 'SIGKILL' || refused !== undefined) throw refuse(UNFINISHED, UNFINISHED)
+  if (timedOut || signal === 'SIGKILL' || refused !== undefined) throw refuse(UNFINISHED, { engine: UNFINISHED })
 }
 
 /** What a description may not contain: the built-in list, and what the settings add to it, in lower case. */
@@ -32,15 +32,16 @@ export const deniedElements = (settings: Settings, allowFiles: AllowFiles): Read
 
 /** Refuses denied elements among those that GStreamer created, so that no quoting and no property that holds a description hides one. */
 export const refuseCreated = (created: readonly string[], denied: ReadonlySet<string>): void => {
-  for (const name of created) if (denied.has(name.toLowerCase())) throw refuse(notAllowed(name))
+  for (const name of created) if (denied.has(name.toLowerCase())) throw notAllowed(name)
 }
 
-const notAllowed = (name: string): string => `The element ${name} is not allowed here (settings: advanced.denied_elements)`
+const notAllowed = (name: string): Error =>
+  refuse(`The element ${name} is not allowed here (settings: advanced.denied_elements)`, { reason: 'denied_element' })
 
 /** Refuses denied elements, and properties and addresses that name files, programs or elements. */
 export const refuseTokens = (tokens: readonly Token[], denied: ReadonlySet<string>, allowFiles: AllowFiles): void => {
   for (const token of tokens) {
-    if (token.kind === 'element' && denied.has(token.text.toLowerCase())) throw refuse(notAllowed(token.text))
+    if (token.kind === 'element' && denied.has(token.text.toLowerCase())) throw notAllowed(token.text)
     if (token.kind === 'url' && allowFiles === false && !/^[a-z][a-z0-9+.-]*:\/\//i.test(token.url))
       throw refuse('Files are not allowed here')
     if (token.kind === 'assignment') {
@@ -94,7 +95,7 @@ const NETWORK_SCHEME = /^(?:rtsp[a-z]*|rtmp[a-z]*|https?|udp|tcp|srt|rist|rtp|ic
 const refuseProperty = (property: string, value: string, denied: ReadonlySet<string>, allowFiles: AllowFiles): void => {
   if (LIBRARY.test(property)) throw refuse(`The property ${property} names a library, which is not allowed here`)
   if (MAKES_ELEMENTS.test(property)) {
-    for (const [word] of value.matchAll(/[\w-]+/g)) if (denied.has(word.toLowerCase())) throw refuse(notAllowed(word))
+    for (const [word] of value.matchAll(/[\w-]+/g)) if (denied.has(word.toLowerCase())) throw notAllowed(word)
   }
   if (allowFiles !== false) return
   const scheme = URI.exec(value)?.[1] ?? ''
@@ -134,7 +135,7 @@ const readSchemeOpeners: SchemeOpeners = async () => {
   const result = await runToEnd('gst-inspect-1.0', ['-u'], { timeoutMs: INSPECT_MS, reach: {} })
   requireEnd(result)
   // Without the whole list a denied element would be missed.
-  if (result.exitCode !== 0) throw refuse(UNFINISHED, UNFINISHED)
+  if (result.exitCode !== 0) throw refuse(UNFINISHED, { engine: UNFINISHED })
   const found = new Map<string, string[]>()
   for (const line of result.stdout.split('\n')) {
     const [, element = '', schemes = ''] = /^(\S+) \([^)]*\): (.+)$/.exec(line) ?? []

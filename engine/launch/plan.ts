@@ -15,6 +15,7 @@ import { type AdvancedChecks, createAdvancedChecks } from './advanced-checks.ts'
 import { type Launch, showLaunch } from './launch.ts'
 import { programToRead } from './program.ts'
 import { ReadingHistory } from './reading-history.ts'
+import { requireElements } from './require-elements.ts'
 import { checkSimple, encoderOf, simpleLaunch } from './simple.ts'
 
 /** What an attempt runs: a child, a source that the engine reads, or one that it reads for a child. And what the probe found. */
@@ -43,6 +44,10 @@ export interface Planner {
   readonly onReturn: (config: PipelineConfig, callback: () => void) => () => void
 }
 
+/** The engine itself reads an RTSP source that is passed through, if it can. */
+const needsChild = ({ source, encoding }: SimpleConfig, { rtspReader = 'engine' }: PlannerOptions): boolean =>
+  encoding !== null || rtspReader === 'child' || parseSource(source).kind !== rtsp
+
 /** GStreamer quotes parts of a description in its complaints. */
 const maskError = (error: unknown, mask: MaskSecrets): unknown => {
   if (error instanceof Fault) return maskFault(error, mask)
@@ -68,6 +73,7 @@ const planner = (options: PlannerOptions, advanced: AdvancedChecks, history: Rea
     try {
       const launch =
         config.mode === 'advanced' ? await advanced.check(config, settings, reuse) : await checkSimple(config, settings, options)
+      if (config.mode === 'simple' && needsChild(config, options)) await requireElements(launch)
       return { launch: mask(showLaunch(launch)), publishes: launch.publishes, codecs: launch.codecs }
     } catch (error) {
       throw maskError(error, mask)

@@ -9,7 +9,7 @@ import type { Planner } from '../launch/plan.ts'
 import type { Output } from '../outputs/rtsp.ts'
 import type { LogRing } from './log-ring.ts'
 import { MediaStats } from './media-stats.ts'
-import { type Failure, RetryPolicy } from './retry-policy.ts'
+import { type Failure, MAX_AWAY, RetryPolicy } from './retry-policy.ts'
 import type { Run } from './run-child.ts'
 import type { SourceRun } from './run-source.ts'
 import { startTimeout, toFault } from './start-fault.ts'
@@ -113,9 +113,11 @@ export class Play {
     const { promise: over, reject } = Promise.withResolvers<never>()
     // An awaited play fails at its own deadline; one in the background goes on, and only this wait ends.
     const timer = setTimeout(() => reject(startTimeout(this.#cause, timeoutMs)), timeoutMs + (this.awaited ? 10_000 : 0))
+    let away = 0
     const onFault = (fault: Fault): void => {
+      if (fault.isAway) away += 1
       // A fault that ends the play is answered when its output is released.
-      if (!worthWaiting(fault) && this.#retry.goesOnAfter(fault, this.#trusted)) reject(faultToApiError(fault))
+      if ((!worthWaiting(fault) || away >= MAX_AWAY) && this.#retry.goesOnAfter(fault, this.#trusted)) reject(faultToApiError(fault))
     }
     if (!this.awaited && !this.#hadMedia) {
       this.#waiting.add(onFault)

@@ -15,6 +15,8 @@ const QUICK_CRASH_MS = 1000
 const MAX_QUICK_CRASHES = 5
 /** Before a source is read in another way: gst-rtsp-server answers 503 while it takes down the session that it has just refused. */
 const OTHER_WAY_MS = 150
+/** After so many attempts that found nothing at the address a caller waits no longer. */
+export const MAX_AWAY = 2
 /** A start that a caller waits for begins its last attempt this long before its deadline, milliseconds. */
 const LAST_ATTEMPT_MS = 500
 
@@ -43,6 +45,8 @@ export class RetryPolicy {
   readonly #parts: RetryParts
   readonly #backoff: Backoff
   #quickCrashes = 0
+  /** Attempts that found nothing at the address. */
+  #away = 0
   /** How often in a row the source has refused the password. */
   #refusals = 0
   /** The present attempt reads the source in another way than the one before, which was refused. */
@@ -55,6 +59,7 @@ export class RetryPolicy {
 
   noteFault(fault: Fault): void {
     if (fault.reason === 'unauthorized') this.#refusals += 1
+    if (fault.isAway) this.#away += 1
   }
 
   noteMedia(): void {
@@ -68,7 +73,7 @@ export class RetryPolicy {
 
   /** While a caller waits for the start, which has `leftMs` left. */
   afterFailedStart(fault: Fault, leftMs: number): number | Failure {
-    if (!worthWaiting(fault)) return 'fault'
+    if (!worthWaiting(fault) || this.#away >= MAX_AWAY) return 'fault'
     const delay = this.#needsOtherWay(fault) ? OTHER_WAY_MS : this.#nextDelay()
     if (leftMs <= LAST_ATTEMPT_MS) return 'timeout'
     // The last attempt comes shortly before the deadline: the source may have come meanwhile.

@@ -2,14 +2,19 @@ import { ApiError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/ports.ts'
 import { Fault, type FaultReason } from '../faults/fault.ts'
 
-/** By the reasons with which an output does not open. */
-const OUTPUT_FAULTS: Readonly<Record<string, FaultReason>> = { port_in_use: 'port_in_use', listen_failed: 'output_unavailable' }
+/** By the reasons with which an output does not open, or the settings refuse a description. */
+const FAULTS: Readonly<Record<string, FaultReason>> = {
+  port_in_use: 'port_in_use',
+  listen_failed: 'output_unavailable',
+  advanced_disabled: 'advanced_disabled',
+  denied_element: 'denied_element',
+}
 
 /** An error of opening the output or planning the launch, as the fault that ends an attempt. */
 export const toFault = (error: unknown, id: string, log: Log): Fault => {
   if (error instanceof Fault) return error
   if (error instanceof ApiError)
-    return new Fault(OUTPUT_FAULTS[String(error.details.reason)] ?? 'bad_description', error.message, { cause: error })
+    return new Fault(FAULTS[String(error.details.reason)] ?? 'bad_description', error.message, { cause: error })
   log.error('pipeline_start_broke', { pipeline_id: id, error })
   return new Fault('crashed', 'The engine failed while it started the pipeline. See its log.', { cause: error })
 }

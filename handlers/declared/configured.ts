@@ -41,7 +41,8 @@ export const withoutDefaults = (config: Configured): Configured => {
   const whole = orderedJson(parsed)
   const canGo = (body: unknown): boolean => orderedJson(normalIfValid(body)) === whole
   let kept: Readonly<Record<string, unknown>> = config
-  for (const name of Object.keys(config)) {
+  // Readers of a file see its mode at once.
+  for (const name of Object.keys(config).filter((each) => each !== 'mode')) {
     const { [name]: group, ...others } = kept
     if (canGo(others)) kept = others
     else if (isRecord(group)) {

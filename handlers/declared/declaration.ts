@@ -1,7 +1,7 @@
 import { isAlias, isMap, isSeq, LineCounter, type Node, parseDocument } from 'yaml'
 import { ApiError, messageOf } from '../../lib/errors.ts'
 import { isRecord } from '../../lib/json/is-record.ts'
-import { PIPELINE_STATES, type PipelineState, pipelineSchema } from '../../lib/schema/pipeline.ts'
+import { PIPELINE_STATES, type PipelineState, pipelineSchema, withMode } from '../../lib/schema/pipeline.ts'
 import { settingsPatchSchema } from '../../lib/schema/settings.ts'
 import { type ValidationIssue, validate } from '../../lib/validate.ts'
 import type { SettingsChange } from '../client/client.ts'
@@ -99,7 +99,7 @@ class Reader {
   }
 
   #pipeline(value: unknown, path: Path): DeclaredPipeline | undefined {
-    const parsed = this.#valid(value, path, () => validate(pipelineSchema, value, 'pipeline'))
+    const parsed = this.#valid(value, path, () => validate(pipelineSchema, withMode(value), 'pipeline'))
     if (parsed === undefined) return undefined
     const state = PIPELINE_STATES.find((one) => one === parsed.state)
     if (parsed.state !== undefined && state === undefined) this.#mistake([...path, 'state'], `Use one of: ${PIPELINE_STATES.join(', ')}`)

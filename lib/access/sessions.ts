@@ -1,7 +1,7 @@
 import { ApiError } from '../errors.ts'
 import type { KeyedQueue } from '../keyed-queue.ts'
 import type { PasswordHasher } from '../ports.ts'
-import { passwordSchema } from '../schema/auth.ts'
+import { loginSchema, passwordSchema } from '../schema/auth.ts'
 import { validate } from '../validate.ts'
 import { type AccessDeps, type Presented, requireAccess } from './access.ts'
 import { randomToken, sha256 } from './digest.ts'
@@ -26,7 +26,7 @@ export const isAuthEnabled = async ({ credentials }: Pick<AccessDeps, 'credentia
 
 /** Begins a session of 24 hours. VALIDATION_ERROR, the same for a wrong password and for none set. */
 export const login = async (deps: SessionDeps, input: unknown): Promise<{ token: string; expires: string }> => {
-  const { password } = validate(passwordSchema, input, 'login')
+  const { password } = validate(loginSchema, input, 'login')
   const hash = await deps.credentials.find()
   if (hash === undefined || !(await deps.hasher.verify(hash, password))) throw refused()
   return deps.changes(QUEUE, async () => {

@@ -1,3 +1,4 @@
+import { nearest } from '../console/nearest.ts'
 import { redact } from '../redact.ts'
 import { VARIABLES, type Variable } from './variables.ts'
 
@@ -21,11 +22,18 @@ const OTHER_VARIABLES = ['SVC_URL', 'SVC_LICENSE', 'SVC_NO_INSTALL']
 /** Kubernetes sets these for each Service whose name begins with svc. */
 const OF_KUBERNETES = /_SERVICE_HOST$|_SERVICE_PORT|_PORT$|_PORT_\d+_\w/
 
-/** Variables that begin with SVC_ and have no meaning, such as those with a spelling mistake. */
-export const unknownVariables = (environment: Environment): readonly string[] => {
-  const known = new Set([...CONFIGURATION_VARIABLES.map(({ name }) => name), ...OTHER_VARIABLES])
-  return Object.keys(environment).filter((name) => name.startsWith('SVC_') && !known.has(name) && !OF_KUBERNETES.test(name))
-}
+const KNOWN: ReadonlySet<string> = new Set([...CONFIGURATION_VARIABLES.map(({ name }) => name), ...OTHER_VARIABLES])
+
+/** Variables that begin with SVC_ and have no meaning. */
+export const unknownVariables = (environment: Environment): readonly string[] =>
+  Object.keys(environment).filter((name) => name.startsWith('SVC_') && !KNOWN.has(name) && !OF_KUBERNETES.test(name))
+
+/** A variable with a spelling mistake would leave out what it was meant to set, such as a password. */
+const misspelled = (environment: Environment): readonly string[] =>
+  unknownVariables(environment).flatMap((name) => {
+    const meant = nearest(name, KNOWN)
+    return meant === undefined ? [] : [`${name}: there is no such variable; did you mean ${meant}?`]
+  })
 
 /** Reads the environment: the configuration, or one line per mistake. Never quotes the value of a secret. */
 export const readConfiguration = (environment: Environment): Configuration | { readonly mistakes: readonly string[] } => {
@@ -39,11 +47,14 @@ export const readConfiguration = (environment: Environment): Configuration | { r
     }
     const parsed = variable.parse(value)
     if ('value' in parsed) values[field] = parsed.value
-    else mistakes.push(`${variable.name}${variable.secret ? '' : `=${redact(value)}`}: ${parsed.mistake}`)
+    else mistakes.push(`${variable.name}${variable.secret ? '' : `=${shown(value)}`}: ${parsed.mistake}`)
   }
-  mistakes.push(...contradictions(environment, values))
+  mistakes.push(...misspelled(environment), ...contradictions(environment, values))
   return mistakes.length > 0 ? { mistakes } : (values as unknown as Configuration)
 }
+
+/** A user name or password that is not encoded may hold any character, also a slash. */
+const shown = (value: string): string => redact(value.replace(/:\/\/.*@/s, '://***@'))
 
 /** Mistakes that involve more than one variable; `values` has the fields that are right by themselves. */
 const contradictions = (environment: Environment, values: Partial<Configuration>): readonly string[] => {

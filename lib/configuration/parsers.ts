@@ -50,7 +50,7 @@ export const API_KEY: RegExp = /^[\x21-\x7e]{16,512}$/
 export const apiKey = textThat((value) => API_KEY.test(value), 'use 16 to 512 printable ASCII characters without blanks')
 
 export const newPassword = textThat(
-  (value) => value.length >= 8 && value.length <= 1024 && !/[\r\n]/.test(value),
+  (value) => [...value].length >= 8 && value.length <= 1024 && !/[\r\n]/.test(value),
   'use 8 to 1024 characters without line breaks',
 )
 

@@ -1,6 +1,6 @@
 import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/to-json-schema'
 import { isRecord } from '../json/is-record.ts'
-import { passwordSchema } from '../schema/auth.ts'
+import { loginSchema, passwordSchema } from '../schema/auth.ts'
 import { cameraCapabilitiesSchema, cameraSchema } from '../schema/camera.ts'
 import { errorSchema, triggerRefusalSchema } from '../schema/error.ts'
 import { healthSchema } from '../schema/health.ts'
@@ -71,6 +71,7 @@ const REQUESTS: Names = {
   GeolocationRequest: geolocationSchema,
   SettingsChange: settingsPatchSchema,
   ScreenshotsStart: screenshotsStartSchema,
+  Login: loginSchema,
   Password: passwordSchema,
 }
 

@@ -1,6 +1,7 @@
 import type { Engine, Screenshots } from '../engine/protocol.ts'
 import { hasCode, messageOf } from '../errors.ts'
 import { requireMatch } from '../etag.ts'
+import { orderedJson } from '../json/ordered-json.ts'
 import type { KeyedQueue } from '../keyed-queue.ts'
 import type { Clock, Log } from '../ports.ts'
 import type { PipelineRecord, PipelineRepository } from '../repositories/repositories.ts'
@@ -36,6 +37,7 @@ export const replacePipeline = async (
     const config = requested.output === null && publishes ? { ...requested, output: record.config.output } : requested
     const assigned = await putOrCreate(deps, record, config)
     const change = { config: assigned, geolocation: parsed.geolocation, updated_at: nextUpdate(deps, record) }
+    if (isSame(change, record)) return represent(record, await findView(deps.engine, record))
     try {
       if (!(await deps.pipelines.replace(id, change))) throw pipelineNotFound(id)
     } catch (error) {
@@ -46,6 +48,10 @@ export const replacePipeline = async (
     const changed = { ...record, ...change }
     return represent(changed, await findView(deps.engine, changed))
   })
+
+/** Whether a change changes nothing: the pipeline then keeps its ETag. */
+const isSame = (change: Pick<PipelineRecord, 'config' | 'geolocation'>, { config, geolocation }: PipelineRecord): boolean =>
+  orderedJson([change.config, change.geolocation]) === orderedJson([config, geolocation])
 
 /** Gives the engine the stored configuration after a failed change: engine or database may have made it, and the answer was lost. */
 const restore = async (deps: ChangeDeps, before: PipelineRecord, { create }: { readonly create: boolean }): Promise<void> => {
@@ -70,6 +76,7 @@ export const patchPipeline = async (
     const record = await findMatching(deps, id, ifMatch)
     const { geolocation } = validate(pipelinePatchSchema, input, 'change')
     const view = await findView(deps.engine, record)
+    if (isSame({ config: record.config, geolocation }, record)) return represent(record, view)
     const updated_at = nextUpdate(deps, record)
     if (!(await deps.pipelines.setGeolocation(id, geolocation, updated_at))) throw pipelineNotFound(id)
     await locateScreenshots(deps, id, geolocation)

@@ -2,7 +2,7 @@ import type { EngineCheck } from '../engine/messages.ts'
 import type { Engine } from '../engine/protocol.ts'
 import { isRecord } from '../json/is-record.ts'
 import type { Geolocation, PipelineConfig } from '../schema/pipeline.ts'
-import { pipelineSchema } from '../schema/pipeline.ts'
+import { pipelineSchema, withMode } from '../schema/pipeline.ts'
 import { carriesH265 } from '../uri/uri-schemas.ts'
 import { validate, validationError } from '../validate.ts'
 
@@ -14,7 +14,7 @@ interface PipelineInput {
 /** The body of create, or of the replacement of pipeline `id`, which may leave the id out. */
 export const parsePipeline = (input: unknown, id?: string): PipelineInput => {
   const body = id === undefined ? input : withId(input, id)
-  const parsed = validate(pipelineSchema, body, 'pipeline')
+  const parsed = validate(pipelineSchema, withMode(body), 'pipeline')
   const common = {
     id: parsed.id,
     on_demand: parsed.on_demand,

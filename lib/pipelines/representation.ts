@@ -30,10 +30,10 @@ export const represent = (record: PipelineRecord, view: PipelineView) => {
 export type PipelineRepresentation = ReturnType<typeof represent>
 
 /**
- * The ETag of a pipeline: changes with its configuration and geolocation, not with its state in the engine. Credentials are
- * masked in it, since a hash of them could be guessed; `updated_at` changes with them.
+ * The ETag of a pipeline: changes with its configuration and the geolocation of a request, not with one from KLV or with its state in the
+ * engine. Credentials are masked in it, since a hash of them could be guessed; `updated_at` changes with them and with the geolocation.
  */
-export const etagOfPipeline = ({ state, klv, screenshots, runtime, ...configured }: PipelineRepresentation): Promise<string> =>
+export const etagOfPipeline = ({ state, klv, screenshots, runtime, geolocation, ...configured }: PipelineRepresentation): Promise<string> =>
   etagOf(configured)
 
 /** Fields that depend on the configuration alone, cached because masking is slow. */

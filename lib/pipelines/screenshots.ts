@@ -1,7 +1,9 @@
 import { is } from 'valibot'
 import type { JpegAnswer } from '../engine/call.ts'
 import type { Screenshots } from '../engine/protocol.ts'
+import { messageOf } from '../errors.ts'
 import type { KeyedQueue } from '../keyed-queue.ts'
+import type { Log } from '../ports.ts'
 import type { PipelineRepository, SettingsRepository } from '../repositories/repositories.ts'
 import {
   MAX_LISTED,
@@ -24,6 +26,7 @@ export interface ScreenshotDeps {
   readonly pipelines: PipelineRepository
   readonly settings: SettingsRepository
   readonly changes: KeyedQueue
+  readonly log: Log
 }
 
 type Query = Readonly<Record<string, unknown>>
@@ -39,9 +42,17 @@ export const startScreenshots = async (deps: ScreenshotDeps, id: string, input: 
       quality: given.quality ?? defaults.quality,
     }
     const { geolocation } = record
-    const view = await deps.screenshots.start(id, { ...schedule, geolocation }, { resume: false }).catch(unknownIsNotPlaying(id))
+    // Stored first: what cannot be stored takes no pictures.
     await deps.pipelines.setScreenshots(id, schedule)
-    return represent({ ...record, screenshots: schedule }, view)
+    try {
+      const view = await deps.screenshots.start(id, { ...schedule, geolocation }, { resume: false })
+      return represent({ ...record, screenshots: schedule }, view)
+    } catch (error) {
+      await deps.pipelines
+        .setScreenshots(id, record.screenshots ?? null)
+        .catch((cause: unknown) => deps.log.warn('screenshots_not_restored', { id, error: messageOf(cause) }))
+      return unknownIsNotPlaying(id)(error)
+    }
   })
 
 /** Stops periodic screenshots; no effect when there are none. */

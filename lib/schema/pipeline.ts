@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { isRecord } from '../json/is-record.ts'
 import { MASK } from '../redact.ts'
 import { parseOutputUri } from '../uri/output-address.ts'
 import { carriesH265, pushUriSchema, sourceUriSchema } from '../uri/uri-schemas.ts'
@@ -117,10 +118,12 @@ const commonEntries = {
   geolocation: v.optional(described(v.nullable(geolocationSchema), 'Position of the camera; null when unknown'), null),
 }
 
+const MODE = 'May be left out: source or raw_pipeline says it'
+
 export const simplePipelineSchema = v.strictObject({
   ...readOnlyEntries,
   ...commonEntries,
-  mode: v.literal('simple'),
+  mode: v.optional(described(v.literal('simple'), MODE), 'simple'),
   source: sourceSchema,
   encoding: v.optional(described(v.nullable(encodingSchema), 'null passes the video through without re-encoding'), null),
 })
@@ -128,7 +131,7 @@ export const simplePipelineSchema = v.strictObject({
 export const advancedPipelineSchema = v.strictObject({
   ...readOnlyEntries,
   ...commonEntries,
-  mode: v.literal('advanced'),
+  mode: v.optional(described(v.literal('advanced'), MODE), 'advanced'),
   raw_pipeline: v.pipe(
     text,
     v.minLength(1, 'Use 1 to 16384 characters'),
@@ -156,6 +159,13 @@ export const pipelineSchema = v.pipe(
     ['push'],
   ),
 )
+
+/** The body of create or replace with its mode, where `source` or `raw_pipeline` says it. */
+export const withMode = (body: unknown): unknown => {
+  if (!isRecord(body) || body.mode !== undefined) return body
+  const isSimple = body.source !== undefined
+  return { ...body, mode: isSimple === (body.raw_pipeline !== undefined) ? null : isSimple ? 'simple' : 'advanced' }
+}
 
 /** The id is in the path, so the body of replace may leave it out. */
 export const simpleReplacementSchema = v.partial(simplePipelineSchema, ['id'])

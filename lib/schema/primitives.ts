@@ -1,5 +1,8 @@
 import * as v from 'valibot'
 
+/** Characters as people count them, not UTF-16 units: an emoji is one. */
+export const charactersOf = (text: string): number => [...text].length
+
 /** One of a list of words. */
 export const oneOf = <const T extends readonly string[]>(values: T) => v.picklist(values, `Use one of: ${values.join(', ')}`)
 

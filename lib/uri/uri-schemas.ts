@@ -74,8 +74,34 @@ export const PUSH_SCHEMES = {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the point
 const NOT_IN_A_URI = /[\u0000-\u0020\u007f]/
 
-/** `user:pa/ss@host`, `user:pa?ss@host`: the password ends the authority (RFC 3986 section 3.2), and its begin is no port. */
-const CUT_PASSWORD = /^[^:]+:\/\/[^/?#@[\]:]*:(?!\d*[/?])[^/?#@[\]]*[/?].*@/
+/**
+ * User name and password as they stand there. `/` or `?` in them ends the authority (RFC 3986 section 3.2); what is left of it then is
+ * neither a host with a port, nor has it a whole host behind its `@`: `user:pa/ss@host`, `user:p@ss/word@host`.
+ */
+const userInfoOf = (uri: string): string => {
+  const rest = uri.slice(uri.indexOf('://') + 3)
+  const [authority = ''] = rest.split(/[/?#]/, 1)
+  const [last, at] = [rest.lastIndexOf('@'), authority.lastIndexOf('@')]
+  if (last === at) return rest.slice(0, Math.max(last, 0))
+  const isCut =
+    at === -1
+      ? /^[^:[\]]*:(?!\d*$)[^[\]]*$/.test(authority)
+      : authority.includes(':') && /^[^.:[\]]*$/.test(authority.slice(at + 1)) && /^[^/?#]+\//.test(rest.slice(last + 1))
+  return isCut ? rest.slice(0, last) : ''
+}
+
+const ENCODED = [
+  ['/', '%2F'],
+  ['?', '%3F'],
+  ['@', '%40'],
+  ['#', '%23'],
+] as const
+
+/** What has to be encoded in user name and password, such as `@ as %40`; empty when nothing has to. */
+const unencoded = (uri: string): string => {
+  const raw = userInfoOf(uri)
+  return ENCODED.flatMap(([character, code]) => (raw.includes(character) ? [`${character} as ${code}`] : [])).join(', ')
+}
 
 /** RFC 6874, which the URL class does not take: `[fe80::1%25eth0]`. */
 const IPV6_ZONE = /^[^/?#]*\/\/[^/?#[]*\[[^\]/?#]*%/
@@ -86,8 +112,8 @@ const isEncoded = v.pipe(
   // As the begin of a fragment it would cut off the rest, with the host after a password.
   v.check((uri) => !uri.includes('#'), 'Percent-encode # as %23, also in a password'),
   v.check(
-    (uri) => !CUT_PASSWORD.test(uri),
-    'Percent-encode what is special in user name and password: / as %2F, ? as %3F, @ as %40, : as %3A',
+    (uri) => unencoded(uri) === '',
+    ({ input }) => `Percent-encode what is special in user name and password: ${unencoded(input)}`,
   ),
 )
 

@@ -104,6 +104,8 @@ const REASONS = Object.keys({
   missing_element: true,
   unsupported: true,
   permission: true,
+  advanced_disabled: true,
+  denied_element: true,
   engine_missing: true,
 } satisfies Record<FaultReason, true>) as FaultReason[]
 

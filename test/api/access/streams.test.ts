@@ -48,7 +48,7 @@ describe.each(ALL_HOSTS)('the streams of a session on $name', (host) => {
 
 describe('the streams of a session', () => {
   it.each<[string, (api: TestApi) => unknown]>([
-    ['a change of the password', (api) => api.send('PUT', '/svc/auth/password', { password: 'another' }, KEY)],
+    ['a change of the password', (api) => api.send('PUT', '/svc/auth/password', { password: 'another one' }, KEY)],
     ['the removal of the password', (api) => api.send('DELETE', '/svc/auth/password', undefined, KEY)],
     ['its expiry', (api) => Object.assign(api, { time: api.time + 24 * 60 * 60 * 1000 })],
   ])('end with %s', async (_, end) => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createPipelineRepository } from '../../../db/pipelines.ts'
+import { ApiError } from '../../../lib/errors.ts'
 import { reconcile } from '../../../lib/pipelines/reconcile.ts'
 import { advanced, openApi, simple, type TestApi } from '../../helpers/api/api.ts'
 import { engineGone, engineReplaced, row, testRows, testRowsOnAllHosts } from '../../helpers/api/rows.ts'
@@ -60,6 +61,15 @@ describe('starting screenshots', () => {
       { width: 3 },
     ].map((body) => row(`refuses ${JSON.stringify(body)}`, [START, body], 400, `"path":"${Object.keys(body)[0]}"`, { given: playing })),
   ])
+})
+
+it('screenshots whose schedule cannot be stored are not taken', async () => {
+  await using api = await createTestApi()
+  await playing(api)
+  const refuse = () => Promise.reject(new ApiError('SERVICE_UNAVAILABLE', 'The disk is full.'))
+  Object.assign(api.deps.pipelines, { setScreenshots: refuse })
+  expect((await api.send('PUT', '/svc/pipeline/cam-1/screenshots/start')).status).toBe(503)
+  expect(await (await api.send('GET', '/svc/pipeline/cam-1')).json()).toMatchObject({ screenshots: { state: 'stopped' } })
 })
 
 describe('stopping screenshots', () => {

@@ -88,6 +88,9 @@ describe('creating a pipeline', () => {
         )
       },
     }),
+    creates('infers the mode of a source', { id: 'cam-1', source: { uri: 'test://ball' } }, '"mode":"simple"'),
+    creates('infers the mode of a description', { id: 'cam-1', ...SILENT }, '"mode":"advanced"'),
+    refuses('infers no mode of both', { ...simple('cam-1'), ...SILENT, mode: undefined }, '"path":"mode"'),
     creates('does not start an on-demand pipeline', simple('cam-1', { on_demand: true }), ['"state":"ready"', '"desired":"ready"'], {
       after: (api: TestApi) => expect(api.engine.calls).not.toContain('play cam-1'),
     }),

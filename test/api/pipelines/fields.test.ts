@@ -21,7 +21,7 @@ const SIZE = { width: 640, height: 480 }
 /** Pipelines that are refused, by the field that the answer names. */
 const REFUSED: Readonly<Record<string, readonly object[]>> = {
   id: [without('id'), ...['', 'a.b', 'a/b', 'kamera-ü', 'cam-1\n', 'a'.repeat(65), 7].map((id) => cam({ id }))],
-  mode: [without('mode'), cam({ mode: 'easy' })],
+  mode: [{ id: 'cam-1' }, cam({ mode: 'easy' })],
   on_demand: eachOf(cam, 'on_demand', 'true', null),
   colour: [cam({ colour: 'red' })],
   'source.user': [source({ user: 'bob' })],

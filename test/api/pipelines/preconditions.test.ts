@@ -61,13 +61,30 @@ describe('the ETag', () => {
     const run = api.deps.engine[action] as (...args: unknown[]) => unknown
     Object.assign(api.deps.engine, {
       [action]: async (...args: unknown[]) => {
-        await api.deps.pipelines.setGeolocation('cam-1', { latitude: 1, longitude: 24, altitude: null, heading: null }, api.time)
+        await api.deps.pipelines.setGeolocation('cam-1', { latitude: 1, longitude: 24, altitude: null, heading: null }, api.time + 1)
         return run(...args)
       },
     })
     const answer = await api.send('PUT', `${PATH}/${action}`)
     expect(await answer.json()).toMatchObject({ geolocation: { latitude: 1 } })
     expect(answer.headers.get('etag')).toBe(await etagAt(api))
+  })
+
+  it('is the same after a PUT or PATCH that changes nothing, and after a position from KLV', async () => {
+    await using api = await createTestApi()
+    await ready(api)
+    const [etag, { updated_at }] = [await etagAt(api), await read(api)]
+    const position = { latitude: 1, longitude: 24, altitude: null, heading: null }
+    for (const change of [
+      () => api.send('PUT', PATH, simple('cam-1', { on_demand: true })),
+      () => api.send('PATCH', PATH, { geolocation: null }),
+      () => api.deps.pipelines.setGeolocation('cam-1', position, Date.parse(String(updated_at))),
+      () => api.send('PATCH', PATH, { geolocation: position }),
+    ]) {
+      api.time += 1000
+      await change()
+      expect([await etagAt(api), (await read(api)).updated_at]).toEqual([etag, updated_at])
+    }
   })
 
   it('is another one after each change, and is taken for the next', async () => {

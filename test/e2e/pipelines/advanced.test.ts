@@ -69,8 +69,8 @@ describe('settings that no longer allow an advanced pipeline', () => {
     await command(first, 'stopped', 'stop')
     await changeSettings(first, { advanced: { denied_elements: ['identity'] } })
     expect(await command(first, 'stopped', 'play')).toMatchObject({
-      status: 500,
-      body: { code: 'ENGINE_ERROR', message: expect.stringContaining(REFUSED) },
+      status: 403,
+      body: { code: 'FORBIDDEN', message: expect.stringContaining(REFUSED), details: { reason: 'denied_element' } },
     })
     process.kill(pidOf(childrenOf(first.enginePid())[0]), 'SIGKILL')
     expect((await untilPhase(first, 'plays', 'failed')).runtime.last_error.message).toContain(REFUSED)

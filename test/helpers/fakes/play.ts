@@ -11,6 +11,7 @@ export interface ScriptedRun {
   readonly mediaMs?: number
   readonly fault: FaultReason
   readonly cause?: string
+  readonly isAway?: boolean
   readonly afterMs?: number
 }
 
@@ -35,7 +36,7 @@ export const delay = (ms: number, signal: AbortSignal): Promise<void> =>
   })
 
 /** A child that follows its script instead of running. */
-const follow = async ({ mediaMs, fault, cause, afterMs }: ScriptedRun, run: RunContext): Promise<Fault | undefined> => {
+const follow = async ({ mediaMs, fault, cause, isAway, afterMs }: ScriptedRun, run: RunContext): Promise<Fault | undefined> => {
   run.report({ type: 'started', pid: 100 + run.number })
   if (mediaMs === undefined) await delay(afterMs ?? (fault === 'timeout' ? run.startTimeoutMs : 10), run.signal)
   else {
@@ -45,7 +46,7 @@ const follow = async ({ mediaMs, fault, cause, afterMs }: ScriptedRun, run: RunC
     run.mediaStats.record(1000)
     await delay(afterMs ?? 0, run.signal)
   }
-  return run.signal.aborted ? undefined : new Fault(fault, `because ${fault}`, cause === undefined ? undefined : { cause })
+  return run.signal.aborted ? undefined : new Fault(fault, `because ${fault}`, { isAway, ...(cause !== undefined && { cause }) })
 }
 
 /** Starts a play whose children follow the scripts in turn; after the last one media comes for ever. */

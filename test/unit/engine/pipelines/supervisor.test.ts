@@ -163,6 +163,20 @@ describe('a play in the background', () => {
   })
 })
 
+describe('an advanced pipeline that the settings refuse since it was stored', () => {
+  it.each([
+    ['advanced_disabled', { enabled: false, denied_elements: [] }, true],
+    ['denied_element', { enabled: true, denied_elements: ['x264enc'] }, true],
+    ['denied_element', { enabled: true, denied_elements: ['x264enc'] }, false],
+  ])('is not played: %s', async (reason, advanced, wait) => {
+    const { supervisor } = setUp()
+    supervisor.configure({ ...DEFAULT_SETTINGS, advanced })
+    const config = { ...onDemand, mode: 'advanced', raw_pipeline: 'videotestsrc ! x264enc ! rtph264pay name=pay0' } as never
+    await supervisor.put(config, { create: true, stored: true })
+    await expect(supervisor.play('cam-1', { wait, check: !wait })).rejects.toMatchObject({ code: 'FORBIDDEN', details: { reason } })
+  })
+})
+
 describe('an advanced pipeline that was stored on a host with a sandbox', () => {
   it('is started by nobody on a host without one, also not by a reader', async () => {
     const { supervisor, mounts } = setUp({ advancedRefusal: noSandbox('There is none.') })

@@ -106,6 +106,15 @@ describe('starting while a caller waits', () => {
     expect(runs).toHaveLength(failing + 1)
   })
 
+  it.each([
+    ['of the first play', true],
+    ['that joins one in the background', false],
+  ])('× nothing at the address twice: a caller %s waits no longer', async (_who, awaited) => {
+    const { play, runs } = start(times(9, { ...AWAY, isAway: true }), { awaited })
+    expect(await failure(play, 3000)).toMatchObject({ code: 'PIPELINE_START_TIMEOUT', details: { reason: 'unreachable' } })
+    expect(runs).toHaveLength(awaited ? 2 : 3)
+  })
+
   it.each<[FaultReason, string]>([
     ['unauthorized', 'ENGINE_ERROR'],
     ['not_found', 'ENGINE_ERROR'],

@@ -89,16 +89,17 @@ describe('the configuration', () => {
     const read = readConfiguration({
       SVC_API_KEY: 'short',
       SVC_PASSWORD: 'brief',
-      SVC_DATABASE_URL: 'mysql://me:hidden@db',
+      SVC_DATABASE_URL: 'mysql://me:hid@/den@db',
       SVC_MEDIA_SERVER_API: 'ftp://me:concealed@media',
     })
     const text = JSON.stringify(read)
-    expect(text).not.toMatch(/short|brief|hidden|concealed/)
+    expect(text).not.toMatch(/short|brief|hid|den|concealed/)
     for (const rule of ['API_KEY: use 16 to 512', 'PASSWORD: use 8 to 1024', 'MEDIA_SERVER_API: use a URL'])
       expect(text).toContain(`SVC_${rule}`)
   })
 
   it.each([
+    [{ SVC_PASWORD: 'x' }, 'SVC_PASWORD: there is no such variable; did you mean SVC_PASSWORD?'],
     [{ SVC_DATABASE_URL: 'file:' }, 'SVC_DATABASE_URL=file:: name a file'],
     [{ SVC_DATABASE_URL: 'file::memory:' }, 'SVC_DATABASE_URL=file::memory:: name a file'],
     [{ SVC_PASSWORD: 'from-a-file\n' }, 'SVC_PASSWORD: use 8 to 1024 characters without line breaks'],
@@ -116,7 +117,7 @@ describe('the configuration', () => {
 
   it('finds variables that mean nothing, and takes none of Kubernetes for one', () => {
     const known = ['SVC_PORT', 'SVC_URL', 'SVC_NO_INSTALL', 'SVC_SERVICE_HOST', 'SVC_API_PORT_8080_TCP', 'HOME']
-    expect(unknownVariables(Object.fromEntries(['SVC_PASWORD', ...known].map((name) => [name, 'x'])))).toEqual(['SVC_PASWORD'])
+    expect(unknownVariables(Object.fromEntries(['SVC_COLOUR', ...known].map((name) => [name, 'x'])))).toEqual(['SVC_COLOUR'])
   })
 
   it('describes each variable once', () => {

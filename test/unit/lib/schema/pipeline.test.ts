@@ -17,6 +17,9 @@ describe('what is special in a user name or password', () => {
   it.each([
     ['rtsp://user:pa/ss@10.0.0.5/s', '/ as %2F'],
     ['rtsp://user:pa?ss@10.0.0.5/s', '? as %3F'],
+    ['rtsp://user:p@ss@10.0.0.5/s', 'password: @ as %40'],
+    ['rtsp://user:p@ss/word@host/s', 'password: / as %2F, @ as %40'],
+    ['rtsp://user:p@ss?wo/rd@host:554/s', 'password: / as %2F, ? as %3F, @ as %40'],
     ['rtsp://user:12#34@10.0.0.5/s', '# as %23'],
     ['rtsp://user:p@a/s#s@10.0.0.5/s', '# as %23'],
   ])('has to be encoded: %s', (uri, says) => {
@@ -25,7 +28,8 @@ describe('what is special in a user name or password', () => {
 
   it.each([
     'rtsp://user:p%2Fa%3Fs%23s@10.0.0.5/s',
-    'rtsp://user:p@ss@10.0.0.5/s',
+    'rtsp://user:pass@camera/live@1',
+    'rtsp://user:pass@10.0.0.5/live@main/1',
     'rtsp://user:***@10.0.0.5/s@1',
     'rtsp://10.0.0.5:554/cam@1?of=a@b',
     'rtsp://[::1]:554/cam@1',
