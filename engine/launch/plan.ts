@@ -44,9 +44,8 @@ export interface Planner {
   readonly onReturn: (config: PipelineConfig, callback: () => void) => () => void
 }
 
-/** The engine itself reads an RTSP source that is passed through, if it can. */
-const needsChild = ({ source, encoding }: SimpleConfig, { rtspReader = 'engine' }: PlannerOptions): boolean =>
-  encoding !== null || rtspReader === 'child' || parseSource(source).kind !== rtsp
+/** The engine itself reads an RTSP source that is passed through. */
+const needsChild = ({ source, encoding }: SimpleConfig): boolean => encoding !== null || parseSource(source).kind !== rtsp
 
 /** GStreamer quotes parts of a description in its complaints. */
 const maskError = (error: unknown, mask: MaskSecrets): unknown => {
@@ -73,7 +72,7 @@ const planner = (options: PlannerOptions, advanced: AdvancedChecks, history: Rea
     try {
       const launch =
         config.mode === 'advanced' ? await advanced.check(config, settings, reuse) : await checkSimple(config, settings, options)
-      if (config.mode === 'simple' && needsChild(config, options)) await requireElements(launch)
+      if (config.mode === 'simple' && needsChild(config)) await requireElements(launch)
       return { launch: mask(showLaunch(launch)), publishes: launch.publishes, codecs: launch.codecs }
     } catch (error) {
       throw maskError(error, mask)

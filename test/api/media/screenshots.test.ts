@@ -64,8 +64,7 @@ describe('starting screenshots', () => {
 })
 
 it('screenshots whose schedule cannot be stored are not taken', async () => {
-  await using api = await createTestApi()
-  await playing(api)
+  const api = await openApi(playing)
   const refuse = () => Promise.reject(new ApiError('SERVICE_UNAVAILABLE', 'The disk is full.'))
   Object.assign(api.deps.pipelines, { setScreenshots: refuse })
   expect((await api.send('PUT', '/svc/pipeline/cam-1/screenshots/start')).status).toBe(503)

@@ -71,8 +71,7 @@ describe('the ETag', () => {
   })
 
   it('is the same after a PUT or PATCH that changes nothing, and after a position from KLV', async () => {
-    await using api = await createTestApi()
-    await ready(api)
+    const api = await openApi(ready)
     const [etag, { updated_at }] = [await etagAt(api), await read(api)]
     const position = { latitude: 1, longitude: 24, altitude: null, heading: null }
     for (const change of [
