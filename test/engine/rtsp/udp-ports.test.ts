@@ -87,31 +87,16 @@ describe.each(Object.entries(PORTS))('a port by %s', (_name, open) => {
     await sendAll(port, [100])
     expect(port.refusedSinceMs).toBeUndefined()
     socket.close()
-    const since = await until(
-      async () => {
-        await sendAll(port, [100])
-        return port.refusedSinceMs
-      },
-      (refused) => refused !== undefined,
-    )
-    await until(
-      async () => {
-        await sendAll(port, [100])
-        return performance.now() - (since ?? 0)
-      },
-      (elapsed) => elapsed > 1500,
-    )
+    const refusedSince = async () => {
+      await sendAll(port, [100])
+      return port.refusedSinceMs
+    }
+    const since = await until(refusedSince, (refused) => refused !== undefined)
+    await expect.poll(async () => performance.now() - ((await refusedSince()) ?? Number.NaN)).toBeGreaterThan(1500)
     expect(port.refusedSinceMs).toBe(since)
     const again = createSocket('udp4').bind(remote, '127.0.0.1')
     onTestFinished(() => close(again))
-    await until(
-      async () => {
-        await sendAll(port, [100])
-        return port.refusedSinceMs
-      },
-      (refused) => refused === undefined,
-    )
-    expect(port.refusedSinceMs).toBeUndefined()
+    await expect.poll(refusedSince).toBe(undefined)
   })
 })
 
@@ -168,9 +153,5 @@ it('a pair has an even port and the odd one above it, and leaves no descriptor o
   expect(new Set(ports.map(String))).toEqual(new Set(['0,1']))
   const before = openFiles(process.pid)
   for (const pair of pairs) closeUdpPair(pair)
-  const after = await until(
-    () => openFiles(process.pid),
-    (now) => now <= before - 100,
-  )
-  expect(before - after).toBeGreaterThanOrEqual(100)
+  await expect.poll(() => openFiles(process.pid)).toBeLessThanOrEqual(before - 100)
 })

@@ -33,23 +33,19 @@ describe('redirectedAddress', () => {
   const HTTP = { name: 'HTTP', schemes: ['http', 'https'] } as const
 
   it.each([
-    ['rtsp://u:p@h/x', 'rtsp://h/y', RTSP],
-    ['rtsp://u:p@h/x', 'rtsp://H:554/y', RTSP],
-    ['rtsp://u:p@h:554/x', 'rtsp://h/y', RTSP],
-    ['https://u:p@h/x', 'https://h:443/y', HTTP],
-  ])('keeps the credentials of %s at %s', (start, to, protocol) => {
-    expect(redirectedAddress(parseAddress(start), to, protocol)).toMatchObject({ user: 'u', password: 'p' })
-  })
-
-  it.each([
-    ['rtsp://u:p@h/x', 'rtsp://other/y', RTSP],
-    ['rtsp://u:p@h/x', 'rtsp://h:8554/y', RTSP],
-    ['rtsps://u:p@h:554/x', 'rtsp://h:554/y', RTSP],
-    ['https://u:p@h/x', 'http://h/y', HTTP],
-    ['https://u:p@h:8080/x', 'http://h:8080/y', HTTP],
-    ['http://u:p@h/x', 'http://h:8080/y', HTTP],
-  ])('drops the credentials of %s at %s', (start, to, protocol) => {
-    expect(redirectedAddress(parseAddress(start), to, protocol)).toMatchObject({ user: undefined, password: undefined })
+    ['keeps', 'rtsp://u:p@h/x', 'rtsp://h/y', RTSP],
+    ['keeps', 'rtsp://u:p@h/x', 'rtsp://H:554/y', RTSP],
+    ['keeps', 'rtsp://u:p@h:554/x', 'rtsp://h/y', RTSP],
+    ['keeps', 'https://u:p@h/x', 'https://h:443/y', HTTP],
+    ['drops', 'rtsp://u:p@h/x', 'rtsp://other/y', RTSP],
+    ['drops', 'rtsp://u:p@h/x', 'rtsp://h:8554/y', RTSP],
+    ['drops', 'rtsps://u:p@h:554/x', 'rtsp://h:554/y', RTSP],
+    ['drops', 'https://u:p@h/x', 'http://h/y', HTTP],
+    ['drops', 'https://u:p@h:8080/x', 'http://h:8080/y', HTTP],
+    ['drops', 'http://u:p@h/x', 'http://h:8080/y', HTTP],
+  ])('%s the credentials of %s at %s', (what, start, to, protocol) => {
+    const expected = what === 'keeps' ? { user: 'u', password: 'p' } : { user: undefined, password: undefined }
+    expect(redirectedAddress(parseAddress(start), to, protocol)).toMatchObject(expected)
   })
 
   it('takes the credentials of the new address', () => {

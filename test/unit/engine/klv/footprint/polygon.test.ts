@@ -5,43 +5,29 @@ import { polygonOf } from '../../../../../engine/klv/footprint/polygon.ts'
 const area = (...corners: readonly (readonly [number, number])[]) =>
   polygonOf(corners.map(([longitude, latitude]) => ({ latitude, longitude })))
 
+const ringsOf = ({ coordinates }: ReturnType<typeof area>) => coordinates.flat() as unknown as number[][][]
+
+/** Counter-clockwise. */
+const CORNERS = [
+  [0, 1],
+  [0, 0],
+  [2, 0],
+  [2, 1],
+] as const
+
 describe('the polygon of a footprint', () => {
   it('is closed and counter-clockwise, whichever way the corners run', () => {
-    const ring = [
-      [0, 1],
-      [0, 0],
-      [2, 0],
-      [2, 1],
-      [0, 1],
-    ]
-    expect(area([0, 1], [0, 0], [2, 0], [2, 1])).toEqual({ type: 'Polygon', coordinates: [ring] })
-    const reversed = area([2, 1], [2, 0], [0, 0], [0, 1])
-    expect(reversed).toEqual({ type: 'Polygon', coordinates: [[ring[0], ring[1], ring[2], ring[3], ring[0]]] })
+    const polygon = { type: 'Polygon', coordinates: [[...CORNERS, CORNERS[0]]] }
+    expect([area(...CORNERS), area(...CORNERS.toReversed())]).toEqual([polygon, polygon])
   })
 
-  it.each([
-    [
-      [179, 0],
-      [-179, 0],
-      [-179, 1],
-      [179, 1],
-    ],
-    [
-      [-179, 1],
-      [-179, 0],
-      [179, 0],
-      [179, 1],
-    ],
-  ] as const)('is cut in two at the antimeridian: from %j', (...corners) => {
-    const geometry = area(...corners)
-    expect(geometry.type).toBe('MultiPolygon')
-    const parts = geometry.coordinates.flat() as unknown as number[][][]
-    expect(parts).toHaveLength(2)
-    expect(parts.map((ring) => extent(ring))).toEqual([
-      { west: 179, east: 180, south: 0, north: 1, area: 1 },
-      { west: -180, east: -179, south: 0, north: 1, area: 1 },
+  it.each([0, 1, 2, 3])('is cut in two at the antimeridian, whichever corner comes first: %d', (first) => {
+    const across = CORNERS.map(([longitude, latitude]) => [longitude === 0 ? 179 : -179, latitude] as const)
+    const parts = ringsOf(area(...across.slice(first), ...across.slice(0, first)))
+    expect(parts.map((ring) => [ring.length, extent(ring)])).toEqual([
+      [5, { west: 179, east: 180, south: 0, north: 1, area: 1 }],
+      [5, { west: -180, east: -179, south: 0, north: 1, area: 1 }],
     ])
-    for (const ring of parts) expect(ring).toHaveLength(5)
   })
 
   it('that touches the antimeridian stays whole', () => {
@@ -51,9 +37,7 @@ describe('the polygon of a footprint', () => {
   })
 
   it('with corners on the antimeridian has no point twice', () => {
-    const geometry = area([179, 0], [180, -1], [-179, 0], [180, 1])
-    const parts = geometry.coordinates.flat() as unknown as number[][][]
-    expect(parts.map((ring) => ring.length)).toEqual([4, 4])
+    expect(ringsOf(area([179, 0], [180, -1], [-179, 0], [180, 1])).map((ring) => ring.length)).toEqual([4, 4])
   })
 
   it.each([
