@@ -38,6 +38,15 @@ export interface MountedSession {
   end(): void
 }
 
+/** The caps of a further track come with its first packet: a moment after the video, or never. */
+const FURTHER_TRACKS_MS = 1000
+
+interface Patience {
+  readonly ms: number
+  readonly signal: AbortSignal
+  readonly start?: Promise<unknown> | undefined
+}
+
 /** One path: its streams and their readers. */
 export class MountPoint {
   readonly host: string
@@ -114,31 +123,19 @@ export class MountPoint {
   }
 
   /**
-   * Resolves when the mount is ready or closed, on timeout or abort; at once when its source is away and the description
+   * Resolves when the mount can be described or is closed, on timeout or abort; at once when its source is away and the description
    * is known. Rejects with ApiError when the start that the reader waits for fails or takes too long.
    */
   async untilReady(signal: AbortSignal): Promise<void> {
     const [video] = this.options.streams
-    if (this.ready || this.#closed || signal.aborted || !video) return
-    const start = this.options.onDescribe?.()
-    if (start === undefined && video.caps !== undefined) return
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    start?.catch(reject)
-    const timer = setTimeout(() => (start === undefined ? resolve() : reject(startTimeout())), this.options.describeTimeoutMs())
-    const unsubscribe = video.onUnit(() => {
-      if (this.ready) resolve()
-    })
-    const aborted = () => resolve()
-    signal.addEventListener('abort', aborted, { once: true })
-    this.#waiting.add(resolve)
-    try {
-      await promise
-    } finally {
-      clearTimeout(timer)
-      unsubscribe()
-      signal.removeEventListener('abort', aborted)
-      this.#waiting.delete(resolve)
+    if (!video) return
+    if (!this.ready) {
+      const start = this.options.onDescribe?.()
+      if (start === undefined && video.caps !== undefined) return
+      await this.#wait(() => this.ready, { ms: this.options.describeTimeoutMs(), signal, start })
     }
+    const left = FURTHER_TRACKS_MS - (performance.now() - video.liveSinceMs)
+    if (left > 0) await this.#wait(() => !this.options.streams.some((stream) => stream.awaitsCaps), { ms: left, signal })
   }
 
   add(session: MountedSession): void {
@@ -188,6 +185,29 @@ export class MountPoint {
       const report = this.senderReport(stream)
       // BYE alone is not a valid compound packet (RFC 3550 section 6.1).
       if (report) reader.report(at, Buffer.concat([report, formatGoodbye(stream.ssrc)]))
+    }
+  }
+
+  /** Until the condition holds, or the mount is closed. */
+  async #wait(holds: () => boolean, { ms, signal, start }: Patience): Promise<void> {
+    if (holds() || this.#closed || signal.aborted) return
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    start?.catch(reject)
+    const timer = setTimeout(() => (start === undefined ? resolve() : reject(startTimeout())), ms)
+    const look = (): void => {
+      if (holds()) resolve()
+    }
+    const unsubscribe = this.options.streams.flatMap((stream) => [stream.onUnit(look), stream.onCaps(look)])
+    const aborted = () => resolve()
+    signal.addEventListener('abort', aborted, { once: true })
+    this.#waiting.add(resolve)
+    try {
+      await promise
+    } finally {
+      clearTimeout(timer)
+      for (const end of unsubscribe) end()
+      signal.removeEventListener('abort', aborted)
+      this.#waiting.delete(resolve)
     }
   }
 

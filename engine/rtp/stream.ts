@@ -41,6 +41,12 @@ interface RtpStreamStats {
   readonly lastUnitMs: number | undefined
 }
 
+interface Beginning {
+  readonly fragmenting?: boolean
+  readonly foreign?: boolean
+  readonly caps?: string | null
+}
+
 /** The bytes are not RTP framed by RFC 4571; the pipe cannot be read any further. */
 export class RtpFramingError extends Error {
   constructor() {
@@ -68,6 +74,8 @@ export class RtpStream {
   readonly #lossListeners: Listeners<[]>
   #caps: RtpCaps | undefined
   #capsOfRun = false
+  /** The present run is to have this stream, and names its caps later. */
+  #announced = false
   /** Packets of the present run may be too large for readers. */
   #fragmenting = false
   /** The packets of the present run come from a payloader that is not ours. */
@@ -75,6 +83,7 @@ export class RtpStream {
   #repair: NalRepair | undefined
   #fragment: Fragmenter = fragmenterOf('')
   #live = false
+  #liveSinceMs = Number.NEGATIVE_INFINITY
   readonly #pending = new PendingPackets(() => this.#assumeCaps())
   #malformedInARow = 0
   #gapsOfChildren = 0
@@ -102,6 +111,16 @@ export class RtpStream {
   /** The present run has had a key frame. */
   get live(): boolean {
     return this.#live
+  }
+
+  /** Monotonic milliseconds of the first key frame of the newest run that had one. */
+  get liveSinceMs(): number {
+    return this.#liveSinceMs
+  }
+
+  /** The stream is to come, but cannot be described yet. */
+  get awaitsCaps(): boolean {
+    return this.#announced && this.#caps === undefined
   }
 
   /** Packets are held: their memory must not change. */
@@ -151,10 +170,11 @@ export class RtpStream {
   /**
    * Begins a run; its packets are held until its caps are known. With `fragmenting`, H.264 and H.265 packets of any size become
    * fragments that readers can take. `foreign`: the packets are those of another payloader than ours; they are fragmented as well, and
-   * key frames get their parameter sets.
+   * key frames get their parameter sets. `caps`: null when the run prints them later.
    */
-  begin({ fragmenting = false, foreign = false }: { readonly fragmenting?: boolean; readonly foreign?: boolean } = {}): void {
+  begin({ fragmenting = false, foreign = false, caps }: Beginning = {}): void {
     this.end()
+    this.#announced = caps === null
     this.#capsOfRun = false
     this.#fragmenting = fragmenting || foreign
     this.#foreign = foreign
@@ -267,7 +287,10 @@ export class RtpStream {
     this.#stats.bytes += unit.bytes
     this.#stats.units += 1
     this.#stats.lastUnitMs = unit.arrivedMs
-    if (unit.key) this.#live = true
+    if (unit.key && !this.#live) {
+      this.#live = true
+      this.#liveSinceMs = this.#now()
+    }
   }
 }
 
