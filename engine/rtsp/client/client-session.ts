@@ -21,6 +21,9 @@ interface SessionTrack {
 /** Statuses of SETUP at a wrong address: some servers send a Content-Base under which they do not find their own tracks. */
 const WRONG_ADDRESS = new Set([400, 404, 405, 451, 454, 459])
 
+/** Statuses of PLAY from servers of live media that take no Range. */
+const WRONG_RANGE = new Set([451, 456, 457])
+
 /** One RTSP session as its client, over the connection of its description (RFC 2326). Requests are made one after the other. */
 export class ClientSession {
   readonly #described: Described
@@ -79,7 +82,8 @@ export class ClientSession {
 
   /** Starts the media; returns where each track begins, as far as the server states it. Throws Fault. */
   async play(): Promise<readonly RtpStart[]> {
-    const response = await this.send('PLAY', this.#aggregate, { Range: 'npt=0.000-' })
+    let response = await this.send('PLAY', this.#aggregate, { Range: 'npt=0.000-' })
+    if (WRONG_RANGE.has(response.status)) response = await this.send('PLAY', this.#aggregate, {})
     this.#require(response, 'PLAY')
     return parseRtpInfo(response.headers.get('rtp-info'))
   }

@@ -98,7 +98,8 @@ const STATIC_PAYLOADS: Readonly<Record<number, string>> = {
   34: 'H263',
 }
 
-const RTPMAP = /^(\d{1,3})\s+([^\s/]{1,64})\/(\d{1,9})/
+/** Some servers leave the clock rate out. */
+const RTPMAP = /^(\d{1,3})\s+([^\s/]{1,64})(?:\/(\d{1,9}))?/
 /** Hz; all static video payload types have it (RFC 3551 section 6). */
 const VIDEO_CLOCK_RATE = 90_000
 
@@ -110,7 +111,7 @@ export const rtpmap = (
   for (const entry of media.attributes) {
     if (entry.name.toLowerCase() !== 'rtpmap') continue
     const match = RTPMAP.exec(entry.value)
-    if (match && Number(match[1]) === payload) return { encodingName: match[2] ?? '', clockRate: Number(match[3]) }
+    if (match && Number(match[1]) === payload) return { encodingName: match[2] ?? '', clockRate: Number(match[3] ?? VIDEO_CLOCK_RATE) }
   }
   const encodingName = STATIC_PAYLOADS[payload]
   return encodingName === undefined ? undefined : { encodingName, clockRate: VIDEO_CLOCK_RATE }

@@ -76,6 +76,11 @@ describe('a source', () => {
     ['no Transport in its answer', { answer: answers('SETUP', { headers: { Transport: undefined } }) }],
     ['other channels than asked', { channel: 6 }],
     ['one channel for video and KLV', { sdp: [...VIDEO_SDP, ...KLV_SDP], channel: 0 }],
+    ['no clock rate in its description', { sdp: VIDEO_SDP.with(1, 'a=rtpmap:96 H264') }],
+    [
+      'no range of what it plays',
+      { answer: answers('PLAY', ({ headers }, answer) => void (headers.get('range') && Object.assign(answer, { status: 457 }))) },
+    ],
     ['feedback over RTCP', { sdp: VIDEO_SDP.with(0, 'm=video 0 RTP/AVPF 96') }],
     [
       'other channels than in its answer',
@@ -433,6 +438,25 @@ describe('a source that cannot be read', () => {
     busy = false
     const next = await playSource(server.url, { planner, previousFault: failed })
     expect(await next.ended).toMatchObject({ message: expect.stringContaining('over UDP') })
+  })
+
+  it('over UDP, whose packets do not come, is asked for TCP next', async () => {
+    const server = await startOddServer({
+      everyMs: 0,
+      answer: answers(
+        'SETUP',
+        (request, answer) => void (/AVP\/TCP/.test(request.headers.get('transport') ?? '') && Object.assign(answer, { status: 461 })),
+      ),
+    })
+    const planner = newPlanner()
+    const previousFault = await faultOf(server.url, { planner })
+    const silent = await faultOf(server.url, { planner, previousFault })
+    expect(silent).toMatchObject({
+      reason: 'timeout',
+      cause: TRANSPORT_REFUSED,
+      message: expect.stringContaining('open the firewall for UDP'),
+    })
+    expect(await faultOf(server.url, { planner, previousFault: silent })).toMatchObject({ message: expect.stringContaining('over TCP') })
   })
 
   it('is told as such before it is set up: encrypted RTP', async () => {
