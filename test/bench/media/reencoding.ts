@@ -1,24 +1,33 @@
 /**
  * CPU time per frame of a stream that is re-encoded to 720p30, the whole service (API, engine, child) beside a bare gst-launch of the
- * same line, in turns. reencoding [ROUNDS] [SECONDS]
+ * same line, in turns. reencoding [ROUNDS] [SECONDS] [udp|rtsp]
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpuSeconds, encodedStream, quantile, sleep } from '../../helpers/bench/measure.ts'
+import { hasMarker } from '../../../engine/rtp/packet/packet.ts'
+import { Rfc4571Reader } from '../../../engine/rtp/packet/rfc4571.ts'
+import { cpuSeconds, encodedStream, quantile, sleep, startRtspFeed } from '../../helpers/bench/measure.ts'
 import { createPipeline, withService } from '../../helpers/bench/service-run.ts'
 import { processes } from '../../helpers/process/processes.ts'
 
 const [rounds = 3, seconds = 20] = process.argv.slice(2).map(Number)
+const isRtsp = process.argv[4] === 'rtsp'
 const PORT = 21_305
 const FPS = 30
+/** V8 compiles the code of the engine meanwhile. */
+const WARM_UP_MS = 20_000
 const PIPELINE = {
   id: 'bench',
   mode: 'simple',
-  source: { uri: `udp://127.0.0.1:${PORT}` },
+  source: { uri: isRtsp ? `rtsp://127.0.0.1:${PORT}/bench` : `udp://127.0.0.1:${PORT}`, latency_ms: 0 },
   encoding: { codec: 'h264', width: 1280, height: 720, fps: FPS, bitrate: 3000 },
 }
 
 const withSource = async <T>(work: () => Promise<T>): Promise<T> => {
+  if (isRtsp) {
+    const feed = await startRtspFeed(PORT)
+    return work().finally(feed.stop)
+  }
   const args = [
     '-v',
     'error',
@@ -52,13 +61,14 @@ const treeOf = (root: number): readonly number[] => {
   return below(root)
 }
 
-const perFrame = async (root: number): Promise<number> => {
-  await sleep(3000)
+/** On a busy host frames are dropped, so those that come out count. */
+const perFrame = async (root: number, frames: () => number | Promise<number>): Promise<number> => {
+  await sleep(WARM_UP_MS)
   const pids = treeOf(root)
   const sum = () => pids.reduce((total, pid) => total + cpuSeconds(pid), 0)
-  const before = sum()
+  const before = [sum(), await frames()] as const
   await sleep(seconds * 1000)
-  return (sum() - before) / (seconds * FPS)
+  return (sum() - before[0]) / ((await frames()) - before[1])
 }
 
 const results = { service: [] as number[], bare: [] as number[] }
@@ -68,13 +78,24 @@ await withService(async (service) => {
   for (let round = 0; round < rounds; round += 1) {
     await withSource(async () => {
       await createPipeline(service, PIPELINE)
-      results.service.push(await perFrame(service.pid))
+      results.service.push(
+        await perFrame(service.pid, async () => (await service.request('GET', '/svc/pipeline/bench')).body.runtime.frames),
+      )
       await service.request('PUT', '/svc/pipeline/bench/stop')
       await service.request('DELETE', '/svc/pipeline/bench')
     })
     await withSource(async () => {
-      const bare = spawn('/bin/sh', ['-c', line], { stdio: 'ignore' })
-      results.bare.push(await perFrame(bare.pid ?? 0))
+      const bare = spawn('/bin/sh', ['-c', line.replaceAll(/ \d>\/dev\/null/g, '')], {
+        stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'ignore'],
+      })
+      let frames = 0
+      const framing = new Rfc4571Reader()
+      bare.stdio[3]?.on('data', (chunk: Buffer) => {
+        framing.push(chunk, (packet) => {
+          if (hasMarker(packet)) frames += 1
+        })
+      })
+      results.bare.push(await perFrame(bare.pid ?? 0, () => frames))
       for (const pid of treeOf(bare.pid ?? 0)) process.kill(pid, 'SIGKILL')
       await once(bare, 'exit')
     })
