@@ -8,6 +8,10 @@ describe('the code of a fault', () => {
     ['unreachable', true, 'ENGINE_ERROR'],
     ['stalled', true, 'ENGINE_ERROR'],
     ['ended', false, 'ENGINE_ERROR'],
+    ['crashed', false, 'ENGINE_ERROR'],
+    ['device_busy', false, 'ENGINE_ERROR'],
+    ['missing_element', false, 'ENGINE_ERROR'],
+    ['engine_missing', false, 'SERVICE_UNAVAILABLE'],
     ['port_in_use', true, 'SERVICE_UNAVAILABLE'],
   ] as const)('%s, after media: %s, is %s', (reason, hadMedia, code) => {
     expect(faultCode(new Fault(reason, 'because'), hadMedia)).toBe(code)
