@@ -93,3 +93,9 @@ export const formatRtpCaps = ({ media, clockRate, encodingName, parameters }: Rt
     ...fields.map(([name, value]) => `${name}=(string)"${value}"`),
   ].join(',')
 }
+
+/** For another run: the timestamp offset of a run is random. */
+export const withoutOffset = (caps: RtpCaps): RtpCaps => ({
+  ...caps,
+  parameters: new Map([...caps.parameters].filter(([name]) => name !== 'timestamp-offset')),
+})

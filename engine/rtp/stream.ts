@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { AccessUnit } from './access-unit.ts'
-import { type RtpCaps, sameFormat } from './caps.ts'
+import { type RtpCaps, sameFormat, withoutOffset } from './caps.ts'
 import { type Fragmenter, fragmenterOf, MAX_PASSED_BYTES, numbered } from './fragment.ts'
 import { type Gop, GopCache, type GopLimits } from './gop-cache.ts'
 import { Listeners } from './listeners.ts'
 import type { Payload } from './packet/packet.ts'
-import { payloadOf, payloadsOf, sequenceOf } from './packet/packet.ts'
-import { Rfc4571Reader } from './packet/rfc4571.ts'
+import { payloadOf, payloadsOf } from './packet/packet.ts'
+import { Rfc4571Reader, RtpFramingError } from './packet/rfc4571.ts'
 import { PendingPackets } from './pending-packets.ts'
 import { keepsOrder } from './repair/keeps-order.ts'
-import { NalRepair, type RepairedUnit } from './repair/nal-repair.ts'
+import { asReceived, NalRepair, type RepairedUnit } from './repair/nal-repair.ts'
 import { isNalCodec } from './repair/nal-units.ts'
 import { recoveryFrames } from './repair/recovery-point.ts'
 import { SequenceNumbers } from './sequence-numbers.ts'
@@ -45,14 +45,6 @@ interface Beginning {
   readonly fragmenting?: boolean
   readonly foreign?: boolean
   readonly caps?: string | null
-}
-
-/** The bytes are not RTP framed by RFC 4571; the pipe cannot be read any further. */
-export class RtpFramingError extends Error {
-  constructor() {
-    super('The media pipe does not carry framed RTP')
-    this.name = 'RtpFramingError'
-  }
 }
 
 /** One RTP stream over any number of children: SSRC, sequence numbers and timestamps continue when a child is replaced. */
@@ -294,11 +286,6 @@ export class RtpStream {
   }
 }
 
-const asReceived = (payloads: readonly Payload[], key: boolean): RepairedUnit => {
-  const packets = payloads.map(({ packet }) => packet)
-  return { packets, sequences: packets.map(sequenceOf), key }
-}
-
 const repairOf = ({ encodingName, parameters }: RtpCaps): NalRepair | undefined =>
   isNalCodec(encodingName) ? new NalRepair(encodingName, { parameters, maxPacketBytes: MAX_PASSED_BYTES }) : undefined
 
@@ -307,9 +294,3 @@ const throwUncaught = (error: unknown): void =>
   queueMicrotask(() => {
     throw error
   })
-
-// The timestamp offset of the previous run was random: it does not apply to this one.
-const withoutOffset = (caps: RtpCaps): RtpCaps => ({
-  ...caps,
-  parameters: new Map([...caps.parameters].filter(([name]) => name !== 'timestamp-offset')),
-})

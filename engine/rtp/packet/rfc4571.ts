@@ -22,3 +22,11 @@ export class Rfc4571Reader {
     this.#rest = undefined
   }
 }
+
+/** The bytes are not RTP framed by RFC 4571; the pipe cannot be read any further. */
+export class RtpFramingError extends Error {
+  constructor() {
+    super('The media pipe does not carry framed RTP')
+    this.name = 'RtpFramingError'
+  }
+}

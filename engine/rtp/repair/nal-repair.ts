@@ -13,6 +13,12 @@ export interface RepairedUnit {
   readonly key: boolean
 }
 
+/** The packets of a unit that needs no repair. */
+export const asReceived = (payloads: readonly Payload[], key: boolean): RepairedUnit => {
+  const packets = payloads.map(({ packet }) => packet)
+  return { packets, sequences: packets.map(sequenceOf), key }
+}
+
 /** A packet of a unit under repair. */
 interface Part {
   readonly sequence: number
