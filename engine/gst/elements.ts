@@ -1,5 +1,5 @@
 /** The package of an element. */
-interface ElementPackage {
+export interface ElementPackage {
   /** Of Debian and Ubuntu. */
   readonly aptPackage: string
   /** What does not work without the element; left out: hardly anything works. */

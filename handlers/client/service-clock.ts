@@ -1,4 +1,4 @@
-interface ServiceClock {
+export interface ServiceClock {
   /** Milliseconds since the epoch, by the clock of the service. */
   readonly now: () => number
   /** Evaluates the Date of an answer. `sentAt`: when it was requested, by the local clock. */

@@ -60,7 +60,7 @@ export const bearer = textThat(
   'use printable ASCII characters, without a blank or line break at the end',
 )
 
-interface HostAndPort {
+export interface HostAndPort {
   readonly host: string
   readonly port: number
 }

@@ -139,7 +139,7 @@ export type EngineStatus = Readonly<v.InferOutput<typeof engineStatusSchema>>
 export type EngineCheck = Readonly<v.InferOutput<typeof engineCheckSchema>>
 export type LogLine = Readonly<v.InferOutput<typeof logLineSchema>>
 
-interface Heartbeat {
+export interface Heartbeat {
   readonly type: 'heartbeat'
 }
 
@@ -170,7 +170,7 @@ type OtherChange =
 /** What an engine has to report, before it is numbered. */
 export type EngineChange = ViewChange | OtherChange
 
-interface KlvEvent {
+export interface KlvEvent {
   readonly type: 'klv'
   readonly id: string
   readonly packet: klv.KlvPacketRecord
