@@ -29,7 +29,8 @@ export default defineConfig({
           name: 'api',
           include: ['test/api/**/*.test.ts'],
           globalSetup: ['test/helpers/run/prepare-unit.ts'],
-          testTimeout: 30_000,
+          // Some call every endpoint, which takes long on a busy machine.
+          testTimeout: 60_000,
           isolate: false,
           sequence: { groupOrder: 0 },
         },
