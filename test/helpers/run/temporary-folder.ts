@@ -15,6 +15,15 @@ const UNAVOIDABLE = /^(?:gstreamer-registry\.bin|npm-|node-compile-cache|minifla
 /** Programs that end with a test may still remove their own files. */
 const GRACE_MS = 5000
 
+/** Prevents no run where it fails: a file system that a killed run has mounted there cannot be removed. */
+const removeLeftover = (folder: string): void => {
+  try {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  } catch (error) {
+    process.stderr.write(`${folder} of an earlier run stays: ${String(error)}\n`)
+  }
+}
+
 /**
  * Gives the run a temporary folder of its own, which workers and all that they start inherit. The returned function removes it, and
  * tells what tests have left there. The folder of a run that was killed is removed by the next one.
@@ -25,7 +34,7 @@ export const ownTemporaryFolder = (): (() => Promise<void>) => {
   const parent = tmpdir()
   for (const name of readdirSync(parent)) {
     const pid = NAME.exec(name)?.[1]
-    if (pid !== undefined && !isAlive(Number(pid))) rmSync(join(parent, name), { recursive: true, force: true, maxRetries: 5 })
+    if (pid !== undefined && !isAlive(Number(pid))) removeLeftover(join(parent, name))
   }
   const folder = join(parent, `vps-tests-${process.pid}`)
   mkdirSync(folder)
