@@ -44,6 +44,7 @@ export const screenshotRoutes = (deps: ScreenshotDeps) => [
     method: 'GET',
     path: `${BASE}/snapshot`,
     access: 'session',
+    isMedia: true,
     operation: 'getSnapshot',
     summary: 'Take a snapshot: the current picture as JPEG',
     description: 'The picture is decoded from the stream on request; concurrent requests share it.',

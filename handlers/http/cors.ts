@@ -1,3 +1,4 @@
+import { RESOURCE_POLICY } from './respond.ts'
 import type { FetchHandler } from './route.ts'
 
 /** The request header fields that a page may send, and the response header fields that it may read. */
@@ -13,8 +14,8 @@ export const withCors = (handle: FetchHandler, origins: readonly string[]): Fetc
   const allowed = new Set(origins)
   return async (request, context) => {
     const origin = request.headers.get('origin')
-    if (origin === null || !allowed.has(origin)) return handle(request, context)
     const response = await handle(request, context)
+    if (origin === null || !allowed.has(origin)) return ownAnswer(response)
     return isPreflight(request) ? preflightAnswer(response, origin) : readableAnswer(response, origin)
   }
 }
@@ -35,8 +36,15 @@ const preflightAnswer = (response: Response, origin: string): Response => {
   return new Response(null, { status: 204, headers })
 }
 
+/** Also media, which the makers of ready answers do not make. */
+const ownAnswer = (response: Response): Response => {
+  for (const [name, value] of Object.entries(RESOURCE_POLICY)) response.headers.set(name, value)
+  return response
+}
+
 const readableAnswer = (response: Response, origin: string): Response => {
   const headers = new Headers(response.headers)
+  for (const name of Object.keys(RESOURCE_POLICY)) headers.delete(name)
   headers.set('access-control-allow-origin', origin)
   headers.set('access-control-expose-headers', RESPONSE_HEADERS)
   headers.append('vary', 'origin')

@@ -56,7 +56,7 @@ interface UnknownCaller {
 
 /** The reasons to refuse a request: a foreign origin, an unknown host name; undefined when there is none. */
 const unknownCaller = (deps: GuardDeps, route: Route | undefined, { request, corsOrigins }: Arrival): UnknownCaller | undefined => {
-  const origin = foreignOrigin(request, deps, corsOrigins)
+  const origin = foreignOrigin(request, deps, corsOrigins, route)
   const host = route?.access === 'public' ? undefined : unknownHost(request, deps, corsOrigins)
   return origin === undefined && host === undefined ? undefined : { origin, host }
 }
@@ -71,7 +71,7 @@ const refuseUnlessKnown = async (deps: GuardDeps, { origin, host }: UnknownCalle
 const crossOrigin = (origin: string): ApiError =>
   new ApiError(
     'FORBIDDEN',
-    `Pages of ${origin === 'null' ? 'an unknown origin' : origin} may not change anything here. Add their origin to SVC_CORS_ORIGINS, or send the API key; if it is the origin of this service behind a reverse proxy, set SVC_TRUST_PROXY=1.`,
+    `Pages of ${origin === 'null' ? 'an unknown origin' : origin} may not change anything here, nor load pictures and video. Add their origin to SVC_CORS_ORIGINS, or send the API key; if it is the origin of this service behind a reverse proxy, set SVC_TRUST_PROXY=1.`,
     { reason: 'cross_origin' },
   )
 

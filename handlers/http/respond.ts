@@ -3,8 +3,10 @@ import { pause } from '../../lib/pause.ts'
 import { redact } from '../../lib/redact.ts'
 import type { ReadyAnswer } from './route.ts'
 
+/** Pages of other origins may not embed an answer (fetch standard), unless CORS allows their origin. */
+export const RESOURCE_POLICY = { 'cross-origin-resource-policy': 'same-origin' } as const
 /** Answers show a momentary state and may show camera addresses: no cache may keep them, no browser may guess their type. */
-const NO_STORE = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const
+const NO_STORE = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', ...RESOURCE_POLICY } as const
 
 /** A JSON answer. */
 export const json = (body: unknown, status?: number, headers?: Readonly<Record<string, string>>): Response =>

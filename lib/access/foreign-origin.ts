@@ -22,14 +22,23 @@ const CHANGING: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']
 const OTHER_SITES: ReadonlySet<string> = new Set(['cross-site', 'same-site'])
 
 /**
- * The origin of a page that is not part of this service, when its request would change something; undefined for every other
- * request. Only browsers send `Origin` and `Sec-Fetch-Site`, and no page can forge them (fetch standard).
+ * The origin of a page that is not part of this service, when its request would change something or load pictures or video; undefined
+ * for every other request. A person who opens such an address is no page. Only browsers send `Origin` and `Sec-Fetch-Site`, and no page can forge them (fetch standard).
  */
-export const foreignOrigin = (request: Addressed, rules: CallerRules, corsOrigins: readonly string[]): string | undefined => {
+export const foreignOrigin = (
+  request: Addressed,
+  rules: CallerRules,
+  corsOrigins: readonly string[],
+  { isMedia = false }: { readonly isMedia?: boolean | undefined } = {},
+): string | undefined => {
   const { method, headers } = request
-  if (!CHANGING.has(method)) return undefined
+  const isChange = CHANGING.has(method)
+  if (!isChange && !isMedia) return undefined
   const origin = headers.get('origin')
-  if (origin === null) return OTHER_SITES.has(headers.get('sec-fetch-site') ?? '') ? 'another site' : undefined
+  if (origin === null) {
+    const isOpened = !isChange && headers.get('sec-fetch-mode') === 'navigate'
+    return OTHER_SITES.has(headers.get('sec-fetch-site') ?? '') && !isOpened ? 'another site' : undefined
+  }
   return corsOrigins.includes(origin) || isOwn(origin, request, rules) ? undefined : origin
 }
 

@@ -54,15 +54,16 @@ NOT_FOUND, a path without the method is 405 METHOD_NOT_ALLOWED with \`Allow\`, a
 
 **Reasons**, \`details.reason\`, are for programs. CONFLICT: \`exists\`, \`running\`, \`not_playing\`, \`stopped\` (while it was starting), \`no_pay0\`, \`no_klv\`,
 \`no_frame\`, \`codec\`, \`output_in_use\` (by another pipeline), \`other_path\` (the id is that of another stream), \`password_required\`. SERVICE_UNAVAILABLE:
-\`engine_unavailable\`, \`engine_version\`, \`engine_missing\` (GStreamer), \`database\`, \`no_free_port\`, \`port_in_use\`, \`output_unavailable\`, \`listen_failed\`,
-\`reader_limit\`, \`max_ephemeral\`, \`monitor_missing\`, \`monitor_failed\` (cameras), \`busy\`, \`configuration\`. A failed start has the reason of its fault, as in
+\`engine_unavailable\`, \`engine_version\`, \`engine_missing\` (GStreamer), \`database\`, \`database_busy\`, \`no_free_port\`, \`port_in_use\`, \`output_unavailable\`, \`listen_failed\`,
+\`reader_limit\`, \`max_ephemeral\`, \`monitor_missing\`, \`monitor_failed\` (cameras), \`busy\`, \`configuration\`. FORBIDDEN of an advanced pipeline: \`no_sandbox\`,
+\`advanced_disabled\`, \`denied_element\`. A failed start has the reason of its fault, as in
 \`pipeline_error\`.
 
 **Authentication** is off until a password is set. Then every operation that is not public needs a session token (\`Authorization: Bearer\`, from login)
 or the API key (\`X-API-Key\`). Triggers always need the API key.
 
-**Browsers**: a request without a valid credential is answered 403 FORBIDDEN when it would change something and comes from a page of another origin
-(reason \`cross_origin\`), and, while no password is set, when its host name is not known (reason \`unknown_host\`).
+**Browsers**: a request without a valid credential is answered 403 FORBIDDEN when it would change something, or load pictures or video, and comes from a page
+of another origin (reason \`cross_origin\`), and, while no password is set, when its host name is not known (reason \`unknown_host\`).
 
 **Changes** by several clients: an answer with a pipeline or with the settings has an \`ETag\`. A \`PUT\`, \`PATCH\` or \`DELETE\` with \`If-Match\`
 is answered 412 PRECONDITION_FAILED after another change.

@@ -18,6 +18,8 @@ export interface Operation {
   readonly path: string
   readonly access: Access
   readonly limit?: RateLimit
+  /** Answers pictures or video: pages of other origins may not load it. */
+  readonly isMedia?: true
   /** Unique name in the API document. */
   readonly operation: string
   readonly summary: string

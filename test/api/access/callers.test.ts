@@ -46,6 +46,17 @@ describe('a page of another origin', () => {
     row('is none: a form of a program that names no origin', create({ 'content-type': 'application/x-www-form-urlencoded' }), 201),
   ])
 
+  describe.each(['video', 'stream.ts', 'snapshot'])('of %s', (media) => {
+    const get = (headers: object) => [`GET /svc/pipeline/gate/${media}`, undefined, headers] as never
+    testRows([
+      row('may not load it', get(EVIL), 403, 'cross_origin', { headers: { 'cross-origin-resource-policy': 'same-origin' } }),
+      row('may not embed it', get({ 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors' }), 403, 'cross_origin'),
+      row('may ask for its head neither', [`HEAD /svc/pipeline/gate/${media}`, undefined, EVIL], 403),
+      row('may link to it', get({ 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' }), 404),
+      row('may load it with the API key', get({ ...EVIL, ...KEY }), 404),
+    ])
+  })
+
   it.each([fetchHost, nodeHost])('is none when its origin is that of the service, on $name', async (host) => {
     await using api = await createTestApi(host)
     expect((await api.send('POST', '/svc/pipeline', IDLE, { origin: api.origin })).status).toBe(201)
