@@ -1,6 +1,6 @@
-import type { Client } from '@libsql/client'
 import { type Database, type DatabaseClient, type DatabaseConnection, toDatabase } from './connect/connection.ts'
 import { openingError } from './connect/database-error.ts'
+import { connectToFile } from './connect/file.ts'
 import { checkVersion, migrate } from './migrations/migrate.ts'
 import { MIGRATIONS } from './migrations/migrations.ts'
 
@@ -12,9 +12,6 @@ interface DatabaseOptions {
   /** For a libSQL server. */
   readonly authToken?: string
 }
-
-/** How long a statement waits for a lock of another process, milliseconds. */
-const BUSY_TIMEOUT_MS = 5000
 
 /** Opens a libSQL file or server and applies the migrations. Throws DatabaseError with a message for the operator. */
 export const openDatabase = async (options: DatabaseOptions): Promise<Database> => {
@@ -57,48 +54,9 @@ const checkPages = async (client: DatabaseClient): Promise<void> => {
 const toOpeningError = ({ url }: DatabaseOptions, error: unknown): Error =>
   openingError(placeOf(url), error, { isServer: !url.startsWith('file:') })
 
-// Imported on demand: other runtimes do not have the native add-on for files, and a file needs no HTTP client.
+// Imported on demand: a file needs no HTTP client.
 const connect = async (options: DatabaseOptions): Promise<DatabaseConnection> =>
-  options.url.startsWith('file:') ? connectToFile(options) : (await import('./connect/server.ts')).connectToServer(options)
-
-const connectToFile = async ({ url }: DatabaseOptions): Promise<DatabaseConnection> => {
-  const [{ createClient }, { drizzle }] = await Promise.all([import('@libsql/client/sqlite3'), import('drizzle-orm/libsql/sqlite3')])
-  // One connection: with a pool a write during an open transaction stalls the event loop for the busy timeout, and then fails.
-  const client = createClient({ url, concurrency: 1, timeout: BUSY_TIMEOUT_MS })
-  try {
-    await client.execute('PRAGMA journal_mode = WAL')
-    // With WAL a killed process loses nothing; only a power failure can lose the last writes.
-    await client.execute('PRAGMA synchronous = NORMAL')
-  } catch (error) {
-    client.close()
-    throw error
-  }
-  return { client, orm: drizzle(client), tryWrite: () => tryWrite(client), beforeClose: () => emptyLog(client) }
-}
-
-/**
- * Writes a page, as every change does: only this shows that the disk is full. Nothing uses `user_version`, and the write-ahead log is
- * emptied every 1000 pages. Does not wait for a lock of another process, which would block the event loop.
- */
-const tryWrite = async (client: Client): Promise<void> => {
-  try {
-    await client.executeMultiple('PRAGMA busy_timeout = 0; PRAGMA user_version = 0')
-  } finally {
-    await client.execute(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
-  }
-}
-
-/**
- * Moves the write-ahead log into the file, so that a copy of the file alone, made while the service is stopped, is complete. SQLite does
- * this when a connection is closed, but the driver closes none while its statements are in memory.
- */
-const emptyLog = async (client: DatabaseClient): Promise<void> => {
-  try {
-    await client.execute('PRAGMA wal_checkpoint(TRUNCATE)')
-  } catch {
-    // As on a full disk: the log stays, and is read when the file is opened again.
-  }
-}
+  options.url.startsWith('file:') ? connectToFile(options.url) : (await import('./connect/server.ts')).connectToServer(options)
 
 /** The file, or the server without user name and password. */
 const placeOf = (url: string): string =>

@@ -1,3 +1,4 @@
+import { isDatabaseBusy } from '../lib/errors.ts'
 import type { CredentialRepository, PipelineRecord, PipelineRepository } from '../lib/repositories/repositories.ts'
 
 /**
@@ -33,10 +34,10 @@ export const keepPipelinesInMemory = (stored: PipelineRepository): PipelineRepos
     replace: async (id, change) => write(id, change, stored.replace(id, change)),
     setGeolocation: (id, geolocation, updated_at) =>
       write(id, { geolocation, updated_at }, stored.setGeolocation(id, geolocation, updated_at)),
-    // Kept also when it cannot be written, so that pipelines can be played and stopped on a full disk.
+    // Kept also when it cannot be written, so that pipelines can be played and stopped on a full disk. A lock of another program passes.
     setDesired: (id, desired, stopped = false) =>
       write(id, { desired, stopped }, stored.setDesired(id, desired, stopped)).catch(async (error: unknown) => {
-        await amend(id, { desired, stopped })
+        if (!isDatabaseBusy(error)) await amend(id, { desired, stopped })
         throw error
       }),
     setScreenshots: (id, screenshots) => write(id, { screenshots }, stored.setScreenshots(id, screenshots)),

@@ -18,7 +18,7 @@ import { createKeyedQueue } from '../lib/keyed-queue.ts'
 import type { LicenseSource } from '../lib/license/license.ts'
 import { createLicensing } from '../lib/license/licensing.ts'
 import type { ReconcileDeps } from '../lib/pipelines/reconcile.ts'
-import type { Clock, Log, PasswordHasher } from '../lib/ports.ts'
+import type { Clock, Log, PasswordHasher, WriteState } from '../lib/ports.ts'
 import type { CredentialRepository, PipelineRepository, SessionRepository, SettingsRepository } from '../lib/repositories/repositories.ts'
 import type { MediaServer } from '../lib/schema/trigger.ts'
 import type { SettingsDeps } from '../lib/settings/settings.ts'
@@ -75,7 +75,7 @@ export interface HostPorts extends MetricsDeps, CallerRules {
   /** Milliseconds since the epoch. */
   readonly startedAt: number
   readonly uptimeSeconds: HealthDeps['uptimeSeconds']
-  readonly isWritable?: () => Promise<boolean>
+  readonly writeState?: () => Promise<WriteState>
   /** Origins whose pages may call the API; none by default. */
   readonly corsOrigins?: readonly string[]
   /** Counters of requests and streams per client; by default new ones. */

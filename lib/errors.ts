@@ -50,6 +50,12 @@ export class ApiError extends Error {
   }
 }
 
+/** `details.reason` while another program holds the database: nothing was changed. */
+export const DATABASE_BUSY = 'database_busy'
+
+/** Whether an error says so. */
+export const isDatabaseBusy = (error: unknown): boolean => error instanceof ApiError && error.details.reason === DATABASE_BUSY
+
 /** The shape of every error body: `{ message, code, details }`. */
 export const errorBody = (error: ApiError) => ({ message: error.message, code: error.code, details: error.details })
 

@@ -5,6 +5,9 @@ export interface Clock {
   now(): number
 }
 
+/** Whether changes can be stored; busy: another program holds the database. */
+export type WriteState = 'ok' | 'busy' | 'read_only'
+
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 export type LogFields = Readonly<Record<string, unknown>>
 

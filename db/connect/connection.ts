@@ -1,6 +1,7 @@
 import type { Client } from '@libsql/client'
 import type { LibSQLDatabase } from 'drizzle-orm/libsql/driver-core'
-import { refusesChanges } from './database-error.ts'
+import type { WriteState } from '../../lib/ports.ts'
+import { isBusy, refusesChanges } from './database-error.ts'
 
 /** Minimum time between two test writes, since everybody may request the health, milliseconds. */
 const TRY_EVERY_MS = 2000
@@ -8,8 +9,8 @@ const TRY_EVERY_MS = 2000
 /** An open, migrated database. */
 export interface Database {
   readonly orm: LibSQLDatabase
-  /** Whether it accepts changes, tested at most every 2 s; true where that cannot be tested without a change. */
-  isWritable(): Promise<boolean>
+  /** Whether it accepts changes, tested at most every 2 s; `ok` where that cannot be tested without a change. */
+  writeState(): Promise<WriteState>
   /** Resolves when the file is complete without its write-ahead log. */
   close(): Promise<void>
 }
@@ -28,18 +29,17 @@ export interface DatabaseConnection {
 
 export const toDatabase = ({ client, orm, tryWrite, beforeClose }: DatabaseConnection): Database => ({
   orm,
-  isWritable: tryWrite === undefined ? async () => true : atMostEvery(TRY_EVERY_MS, () => succeeds(tryWrite)),
+  writeState: tryWrite === undefined ? async () => 'ok' : atMostEvery(TRY_EVERY_MS, () => stateAfter(tryWrite)),
   close: async () => {
     await beforeClose?.()
     client.close()
   },
 })
 
-/** False only for lasting faults: a lock of another process passes. */
-const succeeds = (write: () => Promise<void>): Promise<boolean> =>
+const stateAfter = (write: () => Promise<void>): Promise<WriteState> =>
   write().then(
-    () => true,
-    (error: unknown) => !refusesChanges(error),
+    () => 'ok',
+    (error: unknown) => (isBusy(error) ? 'busy' : refusesChanges(error) ? 'read_only' : 'ok'),
   )
 
 /** Returns the last result until it is too old. */

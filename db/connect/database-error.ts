@@ -1,5 +1,5 @@
 import { DrizzleQueryError } from 'drizzle-orm'
-import { ApiError, messageOf } from '../../lib/errors.ts'
+import { ApiError, DATABASE_BUSY, messageOf } from '../../lib/errors.ts'
 import { redact } from '../../lib/redact.ts'
 
 /** The database cannot be used; the message is for the operator. */
@@ -44,6 +44,10 @@ export const openingError = (place: string, error: unknown, { isServer = false }
     return new DatabaseError(`${place} is damaged or not a database. Restore it, or move it away to start with an empty one.`, {
       cause: error,
     })
+  if (isBusy(error))
+    return new DatabaseError(`${place} cannot be opened: another program holds it, such as a backup. Start again when that has ended.`, {
+      cause: error,
+    })
   if (NO_SPACE.has(primary)) return new DatabaseError(`${place} cannot be opened: its disk is full. Free space there.`, { cause: error })
   if (FAILED_DISK.has(primary))
     return new DatabaseError(`${place} cannot be opened: its disk is full or fails. Free space there, and see the log of its host.`, {
@@ -75,8 +79,19 @@ const NOT_WRITTEN: Readonly<Record<string, string>> = {
   SQLITE_CORRUPT: 'The database is damaged. Restore it.',
 }
 
+/** Whether another program holds the database, as during a backup. */
+export const isBusy = (error: unknown): boolean => /^SQLITE_(?:BUSY|LOCKED)/.test(codeOf(error))
+
 /** Whether nothing can be written until the operator has acted. */
 export const refusesChanges = (error: unknown): boolean => Object.hasOwn(NOT_WRITTEN, primaryOf(codeOf(error)))
+
+const databaseBusy = (cause: unknown): ApiError =>
+  new ApiError(
+    'SERVICE_UNAVAILABLE',
+    'Another program holds the database, such as a backup, so that nothing was changed. Try again when it has ended.',
+    { reason: DATABASE_BUSY },
+    { cause },
+  )
 
 /** Runs a query; every database error becomes SERVICE_UNAVAILABLE without SQL in its message. */
 export const query = async <T>(run: () => Promise<T>): Promise<T> => {
@@ -85,6 +100,7 @@ export const query = async <T>(run: () => Promise<T>): Promise<T> => {
   } catch (error) {
     if (error instanceof ApiError) throw error
     const cause = withoutValues(error)
+    if (isBusy(cause)) throw databaseBusy(cause)
     const message = NOT_WRITTEN[primaryOf(codeOf(cause))] ?? 'The database does not answer. Try again in a moment.'
     throw new ApiError('SERVICE_UNAVAILABLE', message, { reason: 'database' }, { cause })
   }

@@ -1,5 +1,5 @@
 import type { DatabaseClient } from '../connect/connection.ts'
-import { DatabaseError, refusesChanges } from '../connect/database-error.ts'
+import { DatabaseError, isBusy, refusesChanges } from '../connect/database-error.ts'
 import type { Migration } from './migrations.ts'
 
 const LEDGER =
@@ -42,7 +42,7 @@ const apply = async (client: DatabaseClient, migration: Migration): Promise<numb
   } catch (cause) {
     const version = await currentVersion(client)
     if (version >= migration.version) return version
-    if (refusesChanges(cause)) throw cause
+    if (refusesChanges(cause) || isBusy(cause)) throw cause
     throw new DatabaseError(`The database could not be migrated to version ${migration.version} (${migration.name}).`, { cause })
   }
 }

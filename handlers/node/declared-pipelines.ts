@@ -78,5 +78,6 @@ const attempt = async (client: Client, declaration: Declaration, { log, stopping
   }
 }
 
-const isPassing = (error: unknown): boolean =>
-  error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE' && error.details.reason === 'engine_unavailable'
+const PASSING: ReadonlySet<string> = new Set(['engine_unavailable', 'database_busy'])
+
+const isPassing = (error: unknown): boolean => error instanceof ApiError && PASSING.has(String(error.details.reason))

@@ -1,4 +1,5 @@
 import type { EngineEvent } from '../engine/messages.ts'
+import { isDatabaseBusy } from '../errors.ts'
 import type { Log } from '../ports.ts'
 import type { PipelineRepository } from '../repositories/repositories.ts'
 import type { Geolocation } from '../schema/pipeline.ts'
@@ -15,7 +16,7 @@ export interface GeolocationRecorder {
 
 interface Recent {
   timer: ReturnType<typeof setTimeout> | undefined
-  /** Came within `WRITE_EVERY_MS` after a write. */
+  /** Came during a write or within `WRITE_EVERY_MS` after it, or found the database busy. */
   waiting: Geolocation | undefined
   written: Geolocation | undefined
 }
@@ -43,14 +44,22 @@ export const createGeolocationRecorder = (deps: {
     if (!changedByClient) await write(id, recent, geolocation)
   }
 
-  const begin = (id: string, recent: Recent, work: Promise<void>): void => {
-    work.catch((error: unknown) => deps.log.warn('geolocation_not_stored', { pipeline_id: id, error }))
+  const begin = async (id: string, recent: Recent, geolocation: Geolocation, work: Promise<void>): Promise<void> => {
+    try {
+      await work
+    } catch (error) {
+      recent.written = undefined
+      // Written behind, unless a newer one has come.
+      if (isDatabaseBusy(error)) recent.waiting ??= geolocation
+      else deps.log.warn('geolocation_not_stored', { pipeline_id: id, error })
+    }
+    // Closed meanwhile.
+    if (pipelines.get(id) !== recent) return
     recent.timer = setTimeout(() => {
       const { waiting } = recent
-      recent.timer = undefined
       recent.waiting = undefined
       if (waiting === undefined) pipelines.delete(id)
-      else begin(id, recent, writeWaiting(id, recent, waiting))
+      else void begin(id, recent, waiting, writeWaiting(id, recent, waiting))
     }, WRITE_EVERY_MS)
   }
 
@@ -58,10 +67,14 @@ export const createGeolocationRecorder = (deps: {
     push(event) {
       if (event.type !== 'geolocation') return
       const { id, geolocation } = event
-      const recent = pipelines.get(id) ?? { timer: undefined, waiting: undefined, written: undefined }
+      const known = pipelines.get(id)
+      if (known !== undefined) {
+        known.waiting = geolocation
+        return
+      }
+      const recent: Recent = { timer: undefined, waiting: undefined, written: undefined }
       pipelines.set(id, recent)
-      if (recent.timer === undefined) begin(id, recent, write(id, recent, geolocation))
-      else recent.waiting = geolocation
+      void begin(id, recent, geolocation, write(id, recent, geolocation))
     },
     close() {
       for (const { timer } of pipelines.values()) clearTimeout(timer)

@@ -1,6 +1,7 @@
 import type { EngineStatus } from '../engine/messages.ts'
 import type { Engine } from '../engine/protocol.ts'
 import type { Licensing } from '../license/licensing.ts'
+import type { WriteState } from '../ports.ts'
 import type { CredentialRepository, PipelineRepository, SettingsRepository } from '../repositories/repositories.ts'
 
 export interface HealthDeps {
@@ -12,7 +13,7 @@ export interface HealthDeps {
   /** Time since the start, by a monotonic clock. */
   readonly uptimeSeconds: () => number
   /** Whether the database accepts changes; left out where that cannot be tested. */
-  readonly isWritable?: () => Promise<boolean>
+  readonly writeState?: () => Promise<WriteState>
   readonly version: string
   /** Whether the API can be reached from other hosts. */
   readonly isExposed?: () => boolean
@@ -25,17 +26,18 @@ const API_VERSION = '1'
 
 /** The state of engine and database; `degraded` when one of them is unavailable or the database accepts no changes. */
 export const readHealth = async (deps: HealthDeps) => {
-  const [engine, total, writable, license, warnings] = await Promise.all([
+  const [engine, total, writes, license, warnings] = await Promise.all([
     statusOf(deps.engine),
     readAll(deps),
-    deps.isWritable?.() ?? true,
+    deps.writeState?.() ?? 'ok',
     deps.licensing.state(),
     warningsOf(deps),
   ])
   const engineWorks = engine?.gstreamer_version != null
-  const database = total === undefined ? 'unavailable' : writable ? 'ok' : 'read_only'
+  const database = total === undefined ? 'unavailable' : writes
   return {
-    status: engineWorks && database === 'ok' ? 'ok' : 'degraded',
+    // A lock of another program passes.
+    status: engineWorks && (database === 'ok' || database === 'busy') ? 'ok' : 'degraded',
     engine: engineWorks ? 'ok' : 'unavailable',
     database,
     uptime_seconds: Math.floor(deps.uptimeSeconds()),

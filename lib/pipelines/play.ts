@@ -1,5 +1,5 @@
 import type { Engine } from '../engine/protocol.ts'
-import { hasCode, messageOf } from '../errors.ts'
+import { hasCode, isDatabaseBusy, messageOf } from '../errors.ts'
 import type { KeyedQueue } from '../keyed-queue.ts'
 import type { Licensing } from '../license/licensing.ts'
 import type { Log } from '../ports.ts'
@@ -34,7 +34,7 @@ export const playPipeline = async (
   } catch (error) {
     const { stopped } = await present(deps, record).catch(() => record)
     // A stop that came meanwhile lasts.
-    await keepDesired(deps, id, record.desired, record.stopped || stopped)
+    await keepDesired(deps, id, record.desired, record.stopped || stopped).catch(notStored(deps, id))
     throw error
   } finally {
     slot.release()
@@ -65,7 +65,7 @@ export const stopPipeline = async (deps: PlayDeps, id: string): Promise<Pipeline
     if (record.screenshots) await deps.pipelines.setScreenshots(id, null).catch(notStored(deps, id))
     return represent(await present(deps, record), view)
   } catch (error) {
-    await keepDesired(deps, id, record.desired, record.stopped)
+    await keepDesired(deps, id, record.desired, record.stopped).catch(notStored(deps, id))
     throw error
   } finally {
     await storeDesired(deps, id, { stop: true })
@@ -84,10 +84,13 @@ const inTurn = <T>({ changes }: PlayDeps, id: string, run: () => Promise<T>): Pr
 
 /**
  * Stores the requested state. A pipeline can be played and stopped even where that fails, as on a full disk: the repository keeps the
- * state in memory, and the next process takes it from the engine.
+ * state in memory, and the next process takes it from the engine. Throws SERVICE_UNAVAILABLE while another program holds the database.
  */
 const keepDesired = async (deps: PlayDeps, id: string, desired: PipelineState, stopped: boolean): Promise<void> => {
-  await deps.pipelines.setDesired(id, desired, stopped).catch(notStored(deps, id))
+  await deps.pipelines.setDesired(id, desired, stopped).catch((error: unknown) => {
+    if (isDatabaseBusy(error)) throw error
+    notStored(deps, id)(error)
+  })
 }
 
 const notStored =
@@ -106,9 +109,10 @@ const present = async ({ pipelines }: PlayDeps, record: PipelineRecord): Promise
 const storeDesired = async (deps: PlayDeps, id: string, { stop }: { readonly stop: boolean }): Promise<void> => {
   try {
     await inTurn(deps, id, async () => {
-      const { runtime } = await deps.engine.view(id)
-      const isReady = runtime.desired === 'ready'
-      await deps.pipelines.setDesired(id, runtime.desired, isReady && (stop || ((await deps.pipelines.find(id))?.stopped ?? false)))
+      const { desired } = (await deps.engine.view(id)).runtime
+      const record = await findRecord(deps.pipelines, id)
+      const stopped = desired === 'ready' && (stop || record.stopped)
+      if (desired !== record.desired || stopped !== record.stopped) await deps.pipelines.setDesired(id, desired, stopped)
     })
   } catch (cause) {
     if (!hasCode(cause, 'NOT_FOUND')) notStored(deps, id)(cause)

@@ -10,8 +10,8 @@ export const healthSchema = v.object({
   ),
   engine: partStatus,
   database: described(
-    v.picklist(['ok', 'read_only', 'unavailable']),
-    'read_only, as on a full disk: pipelines can be read and played, but changes answer 503 with the reason',
+    v.picklist(['ok', 'busy', 'read_only', 'unavailable']),
+    'busy while another program holds it: changes wait, and answer 503 after 5 s. read_only, as on a full disk: pipelines can be read and played, but changes answer 503 with the reason',
   ),
   uptime_seconds: count,
   pipelines: v.object({ total: count, playing: count }),

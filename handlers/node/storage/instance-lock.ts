@@ -1,7 +1,9 @@
 import { spawnSync } from 'node:child_process'
-import { closeSync, openSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, openSync, realpathSync, rmSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
+import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { directoryError, inDirectory } from './data-directory.ts'
 
 const SOCKET_NAME = 'api.sock'
@@ -45,13 +47,31 @@ export const takeInstanceLock = async (
   }
 }
 
+/** Ensures one API process per database file, also with another data directory: a lock as that of the directory, on a file beside it. */
+export const takeDatabaseLock = (url: string): { readonly release: () => void } => {
+  const file = url.startsWith('file://') ? fileURLToPath(url) : url.slice('file:'.length).replace(/[?#].*/, '')
+  const folder = dirname(file)
+  if (!existsSync(folder)) throw new Error(`${file} cannot be opened. Check that its folder exists and is writable.`)
+  const place = existsSync(file) ? realpathSync(file) : join(realpathSync(folder), basename(file))
+  // Not on the file itself: closing a descriptor of it would end the locks of SQLite (fcntl(2)).
+  const descriptor = openSync(`${place}.lock`, 'a', 0o600)
+  try {
+    if (!lock(descriptor))
+      throw new Error(`another service process uses the database ${place}; stop it, or set SVC_DATABASE_URL to another one`)
+  } catch (error) {
+    closeSync(descriptor)
+    throw error
+  }
+  return { release: () => closeSync(descriptor) }
+}
+
 /** Node has no flock(2). The lock that flock(1) takes belongs to the open directory, so it outlives flock(1) and ends with this process. */
 const lock = (descriptor: number): boolean => {
   const { status, error } = spawnSync('flock', ['--exclusive', '--nonblock', '3'], { stdio: ['ignore', 'ignore', 'ignore', descriptor] })
   const HELD_BY_ANOTHER = 1
   if (status === 0) return true
   if (status === HELD_BY_ANOTHER) return false
-  throw new Error(`the data directory cannot be locked: ${whyNot(error)}`, { cause: error })
+  throw new Error(`the data directory or the database cannot be locked: ${whyNot(error)}`, { cause: error })
 }
 
 const whyNot = (error: Error | undefined): string => {

@@ -10,7 +10,7 @@ import { ensurePassword, requireStoredPassword } from '../../../lib/access/initi
 import type { Configuration } from '../../../lib/configuration/configuration.ts'
 import type { Clock, Log, PasswordHasher } from '../../../lib/ports.ts'
 import { openDataDirectory, readOrCreateApiKey } from './data-directory.ts'
-import { takeInstanceLock } from './instance-lock.ts'
+import { takeDatabaseLock, takeInstanceLock } from './instance-lock.ts'
 
 interface StoresOptions {
   /** Asks the process that uses the data directory to hand over. */
@@ -40,6 +40,10 @@ export const openStores = async (configuration: Configuration, options: StoresOp
   const lock = await takeInstanceLock(dataDir, options)
   opened.defer(() => lock.release())
   const apiKey = configuration.apiKey ?? readOrCreateApiKey(dataDir).key
+  if (databaseOptions.url.startsWith('file:')) {
+    const databaseLock = takeDatabaseLock(databaseOptions.url)
+    opened.defer(() => databaseLock.release())
+  }
   const database = await openDatabase(databaseOptions)
   opened.defer(() => database.close())
   const repositories = repositoriesOf(database, !databaseOptions.url.startsWith('file:'))
@@ -63,6 +67,6 @@ const repositoriesOf = (database: Database, sharedDatabase: boolean) => {
     credentials: sharedDatabase ? credentials : keepCredentialInMemory(credentials),
     settings: createSettingsRepository(database),
     sessions: createSessionRepository(database),
-    isWritable: () => database.isWritable(),
+    writeState: () => database.writeState(),
   }
 }

@@ -91,7 +91,7 @@ export const createTestApi = async (host: TestHost = fetchHost, ports: Partial<H
     version: '0.1.0',
     startedAt: START,
     uptimeSeconds: () => (api.time - START) / 1000,
-    isWritable: () => database.isWritable(),
+    writeState: () => database.writeState(),
     allowedHosts: [new URL(ORIGIN).hostname],
     ...ports,
   })

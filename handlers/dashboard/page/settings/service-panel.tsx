@@ -16,6 +16,7 @@ const SANDBOX = {
 
 const DATABASE = {
   ok: 'Works',
+  busy: 'Another program holds it: changes wait',
   read_only: 'Read-only: nothing can be changed. Check whether its disk is full',
   unavailable: 'Not available',
 } as const
