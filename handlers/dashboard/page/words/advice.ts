@@ -17,6 +17,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   missing_element: 'Install the named package on the host of the engine.',
   unsupported: 'Encode the video (Edit, Video), or choose another format at the source.',
   permission: 'Allow the user of the service to open the device or file.',
+  advanced_disabled: 'Allow advanced pipelines in the settings.',
+  denied_element: 'Leave the element out with Edit, or remove it from the denied elements in the settings.',
   engine_missing: 'Install GStreamer on the host of the engine.',
 }
 
