@@ -167,7 +167,7 @@ const RULES: readonly FaultRule[] = [
   {
     // flvdemux ends at the first tag of an unsupported codec without a message of its own.
     pattern: /reason error/,
-    with: /GstRtmp2Src|GstSoupHTTPSrc:flv:/,
+    with: /GstRtmp2Src|GstFdSrc:flv:/,
     reason: 'unsupported',
     message:
       'GStreamer cannot demux the codec of this source: FLV (RTMP, HTTP-FLV) with H.265. Send H.264, or H.265 over RTSP, SRT or MPEG-TS.',

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import { type MaskSecrets, maskSecretsOf } from '../../lib/credentials/secrets.ts'
 import type { EngineCheck } from '../../lib/engine/messages.ts'
 import { ApiError } from '../../lib/errors.ts'
@@ -18,8 +19,11 @@ import { ReadingHistory } from './reading-history.ts'
 import { requireElements } from './require-elements.ts'
 import { checkSimple, encoderOf, simpleLaunch } from './simple.ts'
 
-/** What an attempt runs: a child, a source that the engine reads, or one that it reads for a child. And what the probe found. */
-export type Plan = ({ readonly launch: Launch; readonly source?: OpenSource } | { readonly source: OpenSource }) & {
+/** What an attempt runs: a child, a source that the engine reads, or one that it reads for a child, as packets or as the body of a response. And what the probe found. */
+export type Plan = (
+  | { readonly launch: Launch; readonly source?: OpenSource; readonly body?: Readable }
+  | { readonly source: OpenSource }
+) & {
   /** Whether the source carries KLV; null when it is known only from the data. */
   readonly klv: boolean | null
 }
@@ -114,7 +118,13 @@ const planSimple = async (
     return planRtsp(config, settings, { ...context, transport: history.transport(source.uri), program })
   }
   const facts = { ...(await kind.probe(parsed, { ...context, reencode: encoding !== null })), program }
-  return { launch: simpleLaunch(config, facts, await encoderOf(config, settings)), klv: facts.klv }
+  const { body, klv } = facts
+  try {
+    return { launch: simpleLaunch(config, facts, await encoderOf(config, settings)), klv, ...(body && { body }) }
+  } catch (error) {
+    body?.destroy()
+    throw error
+  }
 }
 
 interface RtspAttempt extends Omit<Attempt, 'previousFault'> {

@@ -88,7 +88,7 @@ export const simpleLaunch = (config: SimpleConfig, facts: SourceFacts, encoder: 
     publishes: true,
     // A decoder or encoder may be a hardware one.
     reach: encoding === null ? reach : { ...reach, devices: [...(reach.devices ?? []), ...codecDevices()] },
-    confidential: kind.confidential,
+    confidential: kind.confidential && source.byHand === undefined,
     ...(source.syntheticKlv && { syntheticKlv: true }),
     shown: [...(source.byHand ?? source.tokens), ...rest].map(maskToken),
   }

@@ -1,4 +1,5 @@
-import type { Fault } from '../faults/fault.ts'
+import type { Readable } from 'node:stream'
+import { Fault } from '../faults/fault.ts'
 import type { Child } from '../gst/child.ts'
 import { ChildPipe } from '../ingest/child-pipe.ts'
 import { type OpenSource, readSource } from '../ingest/read-source.ts'
@@ -13,6 +14,17 @@ interface Feeding {
   readonly transport: MpegTsInput | undefined
   /** Called with the fault that ended the source. */
   readonly onEnd: (fault: Fault) => void
+}
+
+/** Passes a response to the stdin of a child, as fast as that reads; its end is that of the child's input. Returns what closes the response. */
+export const pipeToChild = ({ stdin }: Child, body: Readable, onError: (fault: Fault) => void): (() => Promise<void>) => {
+  // The end of the child says more than the error of its pipe.
+  stdin?.on('error', () => {})
+  const onLost = (cause: unknown): void => onError(new Fault('unreachable', 'The connection to the source was lost.', { cause }))
+  body.on('error', onLost)
+  if (body.errored) onLost(body.errored)
+  else if (stdin !== undefined) body.pipe(stdin)
+  return async () => void body.destroy()
 }
 
 /** Reads a source into the stdin of a child; its KLV goes to the stream of the run. Returns what closes the source. */

@@ -175,7 +175,8 @@ export class Play {
       if (plan.klv !== null && !signal.aborted) report({ type: 'klv', available: plan.klv })
       // It closes its connection also when the play was stopped meanwhile.
       if (!('launch' in plan)) return await runSource({ ...run, source: plan.source })
-      return signal.aborted && plan.source === undefined ? undefined : await runChild({ ...run, ...plan })
+      const isOpen = plan.source !== undefined || plan.body !== undefined
+      return signal.aborted && !isOpen ? undefined : await runChild({ ...run, ...plan })
     } catch (error) {
       return signal.aborted ? undefined : toFault(error, config.id, log)
     } finally {

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import { redact } from '../../lib/redact.ts'
 import { CODECS } from '../codec/codecs.ts'
 import { Fault, worthWaiting } from '../faults/fault.ts'
@@ -14,7 +15,7 @@ import { type Launch, type LaunchStream, OWN_KLV_CAPS } from '../launch/launch.t
 import { otherProgram } from '../launch/program.ts'
 import { parseRtpCaps } from '../rtp/caps.ts'
 import type { RtpStream } from '../rtp/stream.ts'
-import { feedChild } from './feed-child.ts'
+import { feedChild, pipeToChild } from './feed-child.ts'
 import { type MissingMedia, missingMediaFault, type RunContext, startWatchdog, type Watchdog } from './watchdog.ts'
 
 /** `-v` prints the caps of the payloader's pad as they are negotiated; a bin shows it as a ghost pad. */
@@ -64,6 +65,8 @@ export interface Run extends RunContext {
   readonly launch: Launch
   /** The engine reads it for the child. */
   readonly source?: OpenSource
+  /** The engine passes it on to the child. */
+  readonly body?: Readable
 }
 
 /** Why the engine stopped a child; recorded before the first signal, since a stopped child and one that ends by itself both exit 0. */
@@ -71,8 +74,8 @@ type StopReason = 'stop' | MissingMedia | Fault
 
 /** Runs one child until it is reaped. Resolves to the fault that ended it, or undefined when the signal did. */
 export const runChild = async (run: Run): Promise<Fault | undefined> => {
-  const { launch, source, logRing, number, signal } = run
-  const options = { mediaPipes: launch.streams.length, reach: launch.reach, input: source !== undefined }
+  const { launch, source, body, logRing, number, signal } = run
+  const options = { mediaPipes: launch.streams.length, reach: launch.reach, input: source !== undefined || body !== undefined }
   const child = startChild('gst-launch-1.0', ['-v', ...launch.args], options)
   let reason: StopReason | undefined
   const stop = (why: StopReason): void => {
@@ -91,7 +94,7 @@ export const runChild = async (run: Run): Promise<Fault | undefined> => {
 
   const transport = readTransport(run, stop)
   feedStreams(child, run, { transport, stop })
-  const closeSource = source && feedChild(child, run, { source, transport, onEnd: stop })
+  const closeSource = source ? feedChild(child, run, { source, transport, onEnd: stop }) : body && pipeToChild(child, body, stop)
   let explanation: string | undefined
   const explain = (line: string): void => {
     explanation ??= explanationOf(line)

@@ -20,11 +20,13 @@ export const transportLine = (program: number | undefined, ...receivers: readonl
 })
 
 /**
- * What the engine reads and pipes to the child, buffers with their times. identity makes the pipeline live, so that a decoder does not
- * fill all its threads with pictures before it gives out the first; a clock that is an hour ahead never waits.
+ * Makes the pipeline live, so that a decoder does not fill all its threads with pictures before it gives out the first. A clock that is an
+ * hour ahead never waits.
  */
-export const piped = (): LaunchTokens =>
-  chain(element('fdsrc', { fd: 0, blocksize: 65_536 }), element('gdpdepay'), element('identity', { sync: true, 'ts-offset': -3600e9 }))
+export const live = (): LaunchTokens => element('identity', { sync: true, 'ts-offset': -3600e9 })
+
+/** Buffers that the engine pipes to the child, with their times. */
+export const piped = (): LaunchTokens => chain(element('fdsrc', { fd: 0, blocksize: 65_536 }), element('gdpdepay'), live())
 
 /**
  * Sound goes into a closed valve. Some servers send it ahead of the video, and flvdemux ends the stream when none of the tracks that

@@ -20,25 +20,35 @@ const HTTP = { name: 'HTTP', schemes: ['http', 'https'] } as const
 /** Redirects and the answer to a 401. */
 const MAX_REQUESTS = 6
 
-/** Probes an HTTP source by the status and headers of its response. Throws Fault. */
+/** Demuxed as they come, with one connection; playlists and other files are read by GStreamer, which seeks in them. */
+const PIPED: ReadonlySet<HttpContent> = new Set(['mpegts', 'flv', 'mjpeg'])
+
+/** Probes an HTTP source by the status and headers of its response, which goes on where it can be piped to a child. Throws Fault. */
 export const probeHttp = async (
   address: Address,
   { signal, timeoutMs }: { readonly signal: AbortSignal; readonly timeoutMs: number },
 ): Promise<HttpFacts> => {
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
   const source = address.shown
-  const { response, address: final } = await requestHead(address, deadline).catch((error: unknown) => {
+  const { response, address: final } = await requestMedia(address, deadline).catch((error: unknown) => {
     throw requestFault(error, { source, protocol: 'HTTP', signal, deadline, timeoutMs })
   })
-  const fault = statusFault(response.status, source, address.user !== undefined)
-  if (fault !== undefined) throw fault
   const type = response.headers['content-type'] ?? ''
-  if (/^text\/html\b/i.test(type)) throw new Fault('unsupported', `${source} is a web page. Use the address of its video stream.`)
+  const isPage = /^text\/html\b/i.test(type)
+  const fault =
+    statusFault(response.statusCode ?? 0, source, address.user !== undefined) ??
+    (isPage ? new Fault('unsupported', `${source} is a web page. Use the address of its video stream.`) : undefined)
+  if (fault !== undefined) {
+    response.destroy()
+    throw fault
+  }
   const content = contentOf(type, final.path.split('?')[0] ?? '')
   const klv = content === 'mjpeg' || content === 'flv' ? false : null
   // A playlist, and a response with a length, are recordings or come in segments: faster than real time.
   const paced = content === 'hls' || (content !== 'mjpeg' && response.headers['content-length'] !== undefined)
-  return { content, video: content === 'mjpeg' ? 'JPEG' : null, klv, frameRate: null, paced, ...redirection(address, final) }
+  if (!PIPED.has(content)) response.destroy()
+  const body = PIPED.has(content) ? { body: response } : {}
+  return { ...body, content, video: content === 'mjpeg' ? 'JPEG' : null, klv, frameRate: null, paced, ...redirection(address, final) }
 }
 
 let authorities: SecureContext | undefined
@@ -49,52 +59,54 @@ const hostAuthorities = (): SecureContext => {
   return authorities
 }
 
-interface ResponseHead {
-  readonly status: number
-  readonly headers: IncomingMessage['headers']
-}
-
-/** Sends GET and reads only the head of the response: the body of a live stream has no end. */
-const getHead = (address: Address, authorization: string | undefined, signal: AbortSignal): Promise<ResponseHead> =>
+/** Sends GET; the body of the response waits. `signal` ends waiting for the response. */
+const get = (address: Address, authorization: string | undefined, signal: AbortSignal): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
     const send = address.scheme === 'https' ? requestTls : request
     const sent = send(address.bare, {
       method: 'GET',
-      signal,
       agent: false,
       ...(address.scheme === 'https' && { secureContext: hostAuthorities() }),
       maxHeaderSize: 16 * 1024,
       headers: { accept: '*/*', 'user-agent': 'video-pipeline-service', ...(authorization !== undefined && { authorization }) },
     })
-    sent.once('error', reject)
+    const onAbort = (): void => void sent.destroy(signal.reason)
+    signal.addEventListener('abort', onAbort)
+    if (signal.aborted) onAbort()
+    sent.on('error', reject)
     // Without an error after an answer that is none to a GET: 101 Switching Protocols.
     sent.once('close', () => reject(new Error('The server answers no request')))
     sent.once('response', (response) => {
+      signal.removeEventListener('abort', onAbort)
+      // Without anybody who reads it.
       response.on('error', () => {})
-      sent.destroy()
-      resolve({ status: response.statusCode ?? 0, headers: response.headers })
+      resolve(response)
     })
     sent.end()
   })
 
 /** The final response after credentials and redirects, and the address it came from. */
-const requestHead = async (
+const requestMedia = async (
   start: Address,
   signal: AbortSignal,
-): Promise<{ readonly response: ResponseHead; readonly address: Address }> => {
+): Promise<{ readonly response: IncomingMessage; readonly address: Address }> => {
   let address = start
   let authorization: string | undefined
   for (let requests = 1; ; requests++) {
-    const response = await getHead(address, authorization, signal)
+    const response = await get(address, authorization, signal)
     const { location, 'www-authenticate': challenge } = response.headers
     const last = requests >= MAX_REQUESTS
-    if (response.status === 401 && authorization === undefined && address.user !== undefined && !last) {
+    if (response.statusCode === 401 && authorization === undefined && address.user !== undefined && !last) {
       const authorizer = new Authorizer({ user: address.user, password: address.password ?? '' })
       if (challenge !== undefined && authorizer.challenge([challenge])) authorization = authorizer.header('GET', address.path)
-      if (authorization !== undefined) continue
+      if (authorization !== undefined) {
+        response.destroy()
+        continue
+      }
     }
-    const redirects = response.status >= 300 && response.status < 400 && location !== undefined
-    if (!redirects) return { response, address }
+    const status = response.statusCode ?? 0
+    if (status < 300 || status >= 400 || location === undefined) return { response, address }
+    response.destroy()
     if (last) throw new Fault('source_error', `${start.shown} redirects too often. Use the final address as source.uri.`)
     const absolute = URL.canParse(location, address.bare) ? new URL(location, address.bare).href : location
     address = redirectedAddress(address, absolute, HTTP)

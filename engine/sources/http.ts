@@ -1,33 +1,43 @@
 import type { Address } from '../faults/address.ts'
 import { chain, type LaunchTokens, type MakeElement, makeElement } from '../gst/element.ts'
 import { good } from '../gst/elements.ts'
-import { flvdemux, parsebin, TRANSPORT_CAPS, transportLine, tsdemux } from './demuxers.ts'
+import { flvdemux, live, parsebin, TRANSPORT_CAPS, transportLine, tsdemux } from './demuxers.ts'
 import { type HttpFacts, probeHttp } from './http-probe.ts'
 import { NETWORK, type ParsedSource, SILENCE_SECONDS, type SourceKind, type SourceLine, UNKNOWN } from './source-kind.ts'
 
 const elements = { souphttpsrc: good('HTTP and HLS sources'), multipartdemux: good('MJPEG over HTTP') }
 const element: MakeElement<keyof typeof elements> = makeElement
 
-const line = ({ address: named }: ParsedSource, { content, paced, program, redirectedTo }: HttpFacts): SourceLine => {
+const line = ({ address: named }: ParsedSource, facts: HttpFacts): SourceLine => {
+  const { content, paced, body, redirectedTo } = facts
   const address = redirectedTo ?? named
   const souphttpsrc = element('souphttpsrc', {
-    // When flvdemux does not support a codec, only the source posts an error; bus-errors.ts recognizes it by this name.
-    name: content === 'flv' ? 'flv' : undefined,
     location: content === 'hls' ? withCredentials(address) : address.bare,
     'user-id': address.user,
     'user-pw': address.password,
     // HLS too: otherwise gst-launch sets the state at each buffering message of hlsdemux2, and one during preroll may leave it paused.
     'is-live': !paced || content === 'hls',
-    // Pictures alone have no times: theirs is when they came. Any other format carries its own.
-    'do-timestamp': content === 'mjpeg' ? true : undefined,
     timeout: SILENCE_SECONDS,
     retries: 0,
     // The probe followed the redirects; souphttpsrc would send the credentials wherever another one leads.
     'automatic-redirect': address.user === undefined ? undefined : false,
   })
-  if (content === 'mpegts' && !paced) return transportLine(program, souphttpsrc, [TRANSPORT_CAPS])
-  if (content !== 'mjpeg') return { tokens: chain(souphttpsrc, demuxer(content)), ends: 'tracks', form: 'parsed' }
-  const tokens = chain(souphttpsrc, element('multipartdemux', { 'single-stream': true }), ['image/jpeg'])
+  if (body === undefined) return lineFrom(souphttpsrc, facts)
+  const fdsrc = element('fdsrc', {
+    // When flvdemux does not support a codec, only the source posts an error; bus-errors.ts recognizes it by this name.
+    name: content === 'flv' ? 'flv' : undefined,
+    fd: 0,
+    blocksize: 65_536,
+    // Pictures alone have no times: theirs is when they came. Any other format carries its own.
+    'do-timestamp': content === 'mjpeg' ? true : undefined,
+  })
+  return { ...lineFrom(chain(fdsrc, paced ? [] : live()), facts), byHand: lineFrom(souphttpsrc, facts).tokens }
+}
+
+const lineFrom = (receiver: LaunchTokens, { content, paced, program }: HttpFacts): SourceLine => {
+  if (content === 'mpegts' && !paced) return transportLine(program, receiver, [TRANSPORT_CAPS])
+  if (content !== 'mjpeg') return { tokens: chain(receiver, demuxer(content)), ends: 'tracks', form: 'parsed' }
+  const tokens = chain(receiver, element('multipartdemux', { 'single-stream': true }), ['image/jpeg'])
   return { tokens, ends: 'video', form: 'parsed' }
 }
 
@@ -52,5 +62,6 @@ export const http: SourceKind<HttpFacts> = {
     return { ...UNKNOWN, content: isHls ? 'hls' : 'other', paced: isHls }
   },
   line,
-  reach: () => NETWORK,
+  // A child that reads what the engine fetches needs no network.
+  reach: (_source, { body }) => (body === undefined ? NETWORK : {}),
 }

@@ -31,7 +31,7 @@ const line = ({ address, latency_ms }: ParsedSource, { video, program }: SourceF
 /** The engine reads it. A child has only what is piped to it. */
 export const rtsp: SourceKind = {
   elements: {},
-  confidential: false,
+  confidential: true,
   probe: async ({ address }, context) => {
     const { described, facts } = await probeRtsp(address, context)
     described.connection.close()

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { Encoding, Source } from '../../lib/schema/pipeline.ts'
 import type { CameraMonitor } from '../cameras/monitor.ts'
 import type { Address } from '../faults/address.ts'
@@ -15,6 +16,8 @@ export interface SourceFacts {
   readonly frameRate: number | null
   /** A recording, which can be read faster than real time: the launch line paces it. */
   readonly paced: boolean
+  /** What the engine pipes to the child, paused; the caller closes it. */
+  readonly body?: Readable
   /** The program of an MPEG-TS to be read; left out: the one whose map comes first. */
   readonly program?: number | undefined
 }

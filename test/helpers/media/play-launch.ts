@@ -47,11 +47,12 @@ export const probe = async <Found>(ask: () => Promise<Found>): Promise<Found> =>
   }
 }
 
-/** The launch of a plan for a child. */
+/** The launch of a plan for a child that reads the source itself. */
 export const launchOf = (planned: Plan): Launch => {
-  if (!('source' in planned)) return planned.launch
+  if ('launch' in planned && planned.source === undefined && planned.body === undefined) return planned.launch
   planned.source?.described.connection.close()
-  throw new Error('The engine reads the source itself')
+  if ('body' in planned) planned.body?.destroy()
+  throw new Error('The engine reads the source')
 }
 
 interface Played {

@@ -1,3 +1,4 @@
+import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { parseAddress } from '../../../../engine/faults/address.ts'
 import { frameRateFraction, makeElement, property, toArguments } from '../../../../engine/gst/element.ts'
@@ -25,6 +26,8 @@ const configure = (uri: string, encoding: Encoding | null = null): SimpleConfig 
   ...makeConfig(uri, encoding),
   source: { uri, latency_ms: 200 },
 })
+
+const body = new PassThrough()
 
 type AnyFacts = SourceFacts & Partial<HttpFacts>
 const facts = (known: Partial<AnyFacts>): AnyFacts => ({ ...UNKNOWN, ...known })
@@ -79,32 +82,38 @@ const ROWS: readonly Row[] = [
     facts({ content: 'hls', paced: true }),
     'souphttpsrc location=https://h/a.m3u8 is-live=true … parsebin name=tracks … fd=3 sync=true async=true … fd=4 sync=true async=false … meta/x-klv ! queue … video/x-h265 ! queue … video. ! valve drop=true drop-mode=forward-sticky-events ! queue … rtpfunnel name=klv ! rtpstreampay ! fdsink fd=4',
   ],
-  ['live MPEG-TS over HTTP is not paced', 'http://h/a.ts', facts({ content: 'mpegts' }), 'tsdemux name=tracks … fd=3 sync=false'],
+  [
+    'live MPEG-TS over HTTP is piped, and not paced',
+    'http://u:p@h/a.ts',
+    facts({ content: 'mpegts', body }),
+    'fdsrc fd=0 blocksize=65536 ! identity sync=true … ! tee name=transport ! tsdemux name=tracks … fd=3 sync=false',
+    'soup … http: … user-id',
+  ],
   [
     'FLV over HTTP has no KLV',
     'http://h/a.flv',
-    facts({ content: 'flv', klv: false }),
-    'souphttpsrc name=flv … flvdemux name=tracks … fd=3 sync=false',
+    facts({ content: 'flv', klv: false, body }),
+    'fdsrc name=flv fd=0 … flvdemux name=tracks … fd=3 sync=false',
     'pay1 … parsebin',
   ],
   [
     'credentials are not sent to where a redirect leads',
     'https://u:p@h/a',
-    facts({ content: 'mpegts', redirectedTo: parseAddress('http://other/b') }),
+    facts({ content: 'other', redirectedTo: parseAddress('http://other/b') }),
     'souphttpsrc location=http://other/b is-live',
     'user-id … user-pw',
   ],
   [
     'a redirect that comes after the probe is not followed with credentials',
     'http://u:p@h/a',
-    facts({ content: 'mpegts' }),
+    facts({ content: 'other' }),
     'location=http://h/a user-id=u user-pw=p … automatic-redirect=false',
   ],
   [
     'MJPEG over HTTP is re-encoded',
     'http://h/m',
-    facts({ content: 'mjpeg', video: 'JPEG', klv: false }),
-    'multipartdemux single-stream=true ! image/jpeg ! decodebin',
+    facts({ content: 'mjpeg', video: 'JPEG', klv: false, body }),
+    'do-timestamp=true … multipartdemux single-stream=true ! image/jpeg ! decodebin',
     '',
     H264,
   ],
