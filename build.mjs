@@ -134,6 +134,7 @@ export const ROOMS = {
     'engine/outputs',
     'engine/rtp',
     'engine/rtsp/client',
+    'engine/sources',
     'lib/',
   ],
   'engine/launch': [

@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream'
 import { type MaskSecrets, maskSecretsOf } from '../../lib/credentials/secrets.ts'
 import type { EngineCheck } from '../../lib/engine/messages.ts'
 import { ApiError } from '../../lib/errors.ts'
@@ -10,7 +9,7 @@ import type { OpenSource } from '../ingest/read-source.ts'
 import { tracksOf } from '../ingest/tracks.ts'
 import { parseSource } from '../sources/kinds.ts'
 import { probeRtsp, rtsp } from '../sources/rtsp.ts'
-import type { SourceHost } from '../sources/source-kind.ts'
+import type { Body, SourceHost } from '../sources/source-kind.ts'
 import { advancedLaunch } from './advanced.ts'
 import { type AdvancedChecks, createAdvancedChecks } from './advanced-checks.ts'
 import { type Launch, showLaunch } from './launch.ts'
@@ -20,10 +19,7 @@ import { requireElements } from './require-elements.ts'
 import { checkSimple, encoderOf, simpleLaunch } from './simple.ts'
 
 /** What an attempt runs: a child, a source that the engine reads, or one that it reads for a child, as packets or as the body of a response. And what the probe found. */
-export type Plan = (
-  | { readonly launch: Launch; readonly source?: OpenSource; readonly body?: Readable }
-  | { readonly source: OpenSource }
-) & {
+export type Plan = ({ readonly launch: Launch; readonly source?: OpenSource; readonly body?: Body } | { readonly source: OpenSource }) & {
   /** Whether the source carries KLV; null when it is known only from the data. */
   readonly klv: boolean | null
 }
@@ -122,7 +118,7 @@ const planSimple = async (
   try {
     return { launch: simpleLaunch(config, facts, await encoderOf(config, settings)), klv, ...(body && { body }) }
   } catch (error) {
-    body?.destroy()
+    body?.stream.destroy()
     throw error
   }
 }

@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream'
 import { redact } from '../../lib/redact.ts'
 import { CODECS } from '../codec/codecs.ts'
 import { Fault, worthWaiting } from '../faults/fault.ts'
@@ -6,7 +5,7 @@ import { classifyEnd, OTHER_CODEC } from '../gst/bus-errors.ts'
 import { type Child, type Ended, startChild } from '../gst/child.ts'
 import { hideArguments } from '../gst/hide-arguments.ts'
 import { onLine } from '../gst/on-line.ts'
-import { stopChild } from '../gst/stop-child.ts'
+import { stopAfterError, stopChild } from '../gst/stop-child.ts'
 import { FloodGuard } from '../ingest/flood-guard.ts'
 import type { OpenSource } from '../ingest/read-source.ts'
 import { MpegTsInput } from '../klv/mpegts-input.ts'
@@ -15,6 +14,7 @@ import { type Launch, type LaunchStream, OWN_KLV_CAPS } from '../launch/launch.t
 import { otherProgram } from '../launch/program.ts'
 import { parseRtpCaps } from '../rtp/caps.ts'
 import type { RtpStream } from '../rtp/stream.ts'
+import type { Body } from '../sources/source-kind.ts'
 import { feedChild, pipeToChild } from './feed-child.ts'
 import { type MissingMedia, missingMediaFault, type RunContext, startWatchdog, type Watchdog } from './watchdog.ts'
 
@@ -66,7 +66,7 @@ export interface Run extends RunContext {
   /** The engine reads it for the child. */
   readonly source?: OpenSource
   /** The engine passes it on to the child. */
-  readonly body?: Readable
+  readonly body?: Body
 }
 
 /** Why the engine stopped a child; recorded before the first signal, since a stopped child and one that ends by itself both exit 0. */
@@ -92,9 +92,12 @@ export const runChild = async (run: Run): Promise<Fault | undefined> => {
   })
   if (launch.confidential) hideArguments(child, (line) => logRing.add(number, 'engine', line))
 
+  stopAfterError(child)
   const transport = readTransport(run, stop)
   feedStreams(child, run, { transport, stop })
-  const closeSource = source ? feedChild(child, run, { source, transport, onEnd: stop }) : body && pipeToChild(child, body, stop)
+  const closeSource = source
+    ? feedChild(child, run, { source, transport, onEnd: stop })
+    : body && pipeToChild(child, run, { body, onError: stop })
   let explanation: string | undefined
   const explain = (line: string): void => {
     explanation ??= explanationOf(line)

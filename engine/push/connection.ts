@@ -4,7 +4,7 @@ import type { TsFeed, TsFeedOptions } from '../formats/ts-feed.ts'
 import { type Child, startChild } from '../gst/child.ts'
 import { hideArguments } from '../gst/hide-arguments.ts'
 import { onLine } from '../gst/on-line.ts'
-import { stopChild } from '../gst/stop-child.ts'
+import { stopAfterError, stopChild } from '../gst/stop-child.ts'
 import { notTaken, pushFault, receiverStalled } from './faults.ts'
 import type { PushLine } from './line.ts'
 
@@ -26,17 +26,12 @@ export type ConnectionEnd = Fault | 'stopped' | 'renewed'
 
 const STDERR_TAIL = 20
 const CHECK_MS = 1000
-/** gst-launch-1.0 1.22 ends at an error, but not always at one of rtspclientsink before the preroll; milliseconds. */
-const ERROR_GRACE_MS = 500
 /** A receiver that takes nothing for so long is gone, seconds. */
 const STALLED_SECONDS = 10
 /** A receiver that does not take the video in this time is given up, seconds; one that does not answer at all ends the child before. */
 const CONNECT_SECONDS = 20
 /** After this many buffers those before have been taken: one is held by the sink, one by an element before it. */
 const TAKEN_BUFFERS = 3
-
-/** What gst-launch-1.0 prints for the error message of an element. */
-const ERROR = /^ERROR: from element /
 
 const PROGRESS = /^progress \([\d:]+\): (\d+)/
 
@@ -46,7 +41,6 @@ export const runConnection = async (connection: PushConnection): Promise<Connect
   const child = startChild('gst-launch-1.0', line.args, { mediaPipes: 0, reach: line.reach, input: true })
   const tail: string[] = []
   let end: ConnectionEnd | undefined
-  let erred: NodeJS.Timeout | undefined
   const stop = (why: ConnectionEnd): void => {
     if (end !== undefined) return
     end = why
@@ -56,11 +50,11 @@ export const runConnection = async (connection: PushConnection): Promise<Connect
   signal.addEventListener('abort', onAbort)
   if (signal.aborted) onAbort()
   hideArguments(child, (text) => log('engine', text))
+  stopAfterError(child)
   onLine(child.stderr, (text) => {
     tail.push(text)
     if (tail.length > STDERR_TAIL) tail.shift()
     log('stderr', text)
-    if (ERROR.test(text)) erred ??= setTimeout(() => void stopChild(child), ERROR_GRACE_MS)
   })
   const beganMs = performance.now()
   let sending = false
@@ -83,7 +77,6 @@ export const runConnection = async (connection: PushConnection): Promise<Connect
     return end ?? pushFault(ended, tail, line)
   } finally {
     clearInterval(timer)
-    clearTimeout(erred)
     feed?.close()
     signal.removeEventListener('abort', onAbort)
   }

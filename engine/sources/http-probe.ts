@@ -47,9 +47,11 @@ export const probeHttp = async (
   // A playlist, and a response with a length, are recordings or come in segments: faster than real time.
   const paced = content === 'hls' || (content !== 'mjpeg' && response.headers['content-length'] !== undefined)
   if (!PIPED.has(content)) response.destroy()
-  const body = PIPED.has(content) ? { body: response } : {}
+  const body = PIPED.has(content) ? { body: { stream: response, ...(content === 'mjpeg' && { caps: MULTIPART }) } } : {}
   return { ...body, content, video: content === 'mjpeg' ? 'JPEG' : null, klv, frameRate: null, paced, ...redirection(address, final) }
 }
+
+const MULTIPART = 'multipart/x-mixed-replace'
 
 let authorities: SecureContext | undefined
 

@@ -1,7 +1,7 @@
 import type { Address } from '../faults/address.ts'
 import { chain, type LaunchTokens, type MakeElement, makeElement } from '../gst/element.ts'
 import { good } from '../gst/elements.ts'
-import { flvdemux, live, parsebin, TRANSPORT_CAPS, transportLine, tsdemux } from './demuxers.ts'
+import { flvdemux, live, parsebin, piped, TRANSPORT_CAPS, transportLine, tsdemux } from './demuxers.ts'
 import { type HttpFacts, probeHttp } from './http-probe.ts'
 import { NETWORK, type ParsedSource, SILENCE_SECONDS, type SourceKind, type SourceLine, UNKNOWN } from './source-kind.ts'
 
@@ -28,10 +28,10 @@ const line = ({ address: named }: ParsedSource, facts: HttpFacts): SourceLine =>
     name: content === 'flv' ? 'flv' : undefined,
     fd: 0,
     blocksize: 65_536,
-    // Pictures alone have no times: theirs is when they came. Any other format carries its own.
-    'do-timestamp': content === 'mjpeg' ? true : undefined,
   })
-  return { ...lineFrom(chain(fdsrc, paced ? [] : live()), facts), byHand: lineFrom(souphttpsrc, facts).tokens }
+  // Pictures alone have no times: the engine says when they came. Any other format carries its own.
+  const input = body.caps === undefined ? chain(fdsrc, paced ? [] : live()) : piped()
+  return { ...lineFrom(input, facts), byHand: lineFrom(souphttpsrc, facts).tokens }
 }
 
 const lineFrom = (receiver: LaunchTokens, { content, paced, program }: HttpFacts): SourceLine => {

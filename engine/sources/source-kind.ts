@@ -6,6 +6,13 @@ import type { LaunchTokens } from '../gst/element.ts'
 import type { Elements } from '../gst/elements.ts'
 import type { Reach } from '../sandbox/sandbox.ts'
 
+/** The body of a response, paused. */
+export interface Body {
+  readonly stream: Readable
+  /** Of a stream that has no times of its own: its buffers get those of their arrival. */
+  readonly caps?: string
+}
+
 /** What is known of a source before its data flows; a kind adds what its own launch line needs. */
 export interface SourceFacts {
   /** RTP encoding name of the video in upper case (H264, H265, JPEG, VP8, MP2T …); null when it is known only from the data. */
@@ -16,8 +23,8 @@ export interface SourceFacts {
   readonly frameRate: number | null
   /** A recording, which can be read faster than real time: the launch line paces it. */
   readonly paced: boolean
-  /** What the engine pipes to the child, paused; the caller closes it. */
-  readonly body?: Readable
+  /** What the engine pipes to the child; the caller closes it. */
+  readonly body?: Body
   /** The program of an MPEG-TS to be read; left out: the one whose map comes first. */
   readonly program?: number | undefined
 }

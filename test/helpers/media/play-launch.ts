@@ -51,7 +51,7 @@ export const probe = async <Found>(ask: () => Promise<Found>): Promise<Found> =>
 export const launchOf = (planned: Plan): Launch => {
   if ('launch' in planned && planned.source === undefined && planned.body === undefined) return planned.launch
   planned.source?.described.connection.close()
-  if ('body' in planned) planned.body?.destroy()
+  if ('body' in planned) planned.body?.stream.destroy()
   throw new Error('The engine reads the source')
 }
 

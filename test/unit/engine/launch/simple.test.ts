@@ -27,7 +27,7 @@ const configure = (uri: string, encoding: Encoding | null = null): SimpleConfig 
   source: { uri, latency_ms: 200 },
 })
 
-const body = new PassThrough()
+const body = { stream: new PassThrough() }
 
 type AnyFacts = SourceFacts & Partial<HttpFacts>
 const facts = (known: Partial<AnyFacts>): AnyFacts => ({ ...UNKNOWN, ...known })
@@ -112,8 +112,8 @@ const ROWS: readonly Row[] = [
   [
     'MJPEG over HTTP is re-encoded',
     'http://h/m',
-    facts({ content: 'mjpeg', video: 'JPEG', klv: false, body }),
-    'do-timestamp=true … multipartdemux single-stream=true ! image/jpeg ! decodebin',
+    facts({ content: 'mjpeg', video: 'JPEG', klv: false, body: { ...body, caps: 'multipart/x-mixed-replace' } }),
+    'gdpdepay … multipartdemux single-stream=true ! image/jpeg ! decodebin',
     '',
     H264,
   ],
