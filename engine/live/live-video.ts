@@ -43,13 +43,14 @@ export class LiveVideo {
 
   /**
    * Admits a client. Waits for the start of a pipeline that is on demand or is being started. Throws CONFLICT with
-   * `details.reason` not_playing, no_pay0 or codec, SERVICE_UNAVAILABLE reader_limit, and the error of the start.
+   * `details.reason` not_playing, no_pay0 or codec, SERVICE_UNAVAILABLE reader_limit, and the error of the start. `catchUp`: with the cached
+   * GOP, else with the next key frame.
    */
-  async open(format: FormatName, signal: AbortSignal): Promise<ByteSource> {
+  async open(format: FormatName, signal: AbortSignal, { catchUp } = { catchUp: true }): Promise<ByteSource> {
     const { point, release } = await this.#admit(signal)
     return (out) => {
       release()
-      this.#join(point, format, out)
+      this.#join(point, format, out, catchUp)
     }
   }
 
@@ -86,7 +87,8 @@ export class LiveVideo {
     return release
   }
 
-  #join(point: MountPoint, name: FormatName, out: Writable): void {
+  /** `catchUp`: the cached GOP goes first; else the stream begins with the next key frame. */
+  #join(point: MountPoint, name: FormatName, out: Writable, catchUp: boolean): void {
     if (point.closed) {
       out.end()
       return
@@ -110,8 +112,10 @@ export class LiveVideo {
       stopChecks()
       media.leave(format)
     })
-    sink.begin()
-    reader.prepare(performance.now())
+    if (catchUp) {
+      sink.begin()
+      reader.prepare(performance.now())
+    }
     point.add(session)
     reader.start()
   }

@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { cameraCapabilitiesSchema, cameraQuerySchema } from '../schema/camera.ts'
 import { licenseStateSchema } from '../schema/license.ts'
 import { pipelineIdSchema, pipelinePatchSchema } from '../schema/pipeline.ts'
+import { streamStartSchema } from '../schema/primitives.ts'
 import { deletedSchema, screenshotDeleteSchema, snapshotQuerySchema } from '../schema/screenshot.ts'
 import { MAX_START_TIMEOUT_SECONDS, settingsSchema } from '../schema/settings.ts'
 import type { AnyCall, Method } from './call.ts'
@@ -243,10 +244,11 @@ export const PROTOCOL = {
       patienceMs: PLAY_MS,
       outage: 'wait',
     },
-    /** As `video`, with KLV when it is passed on. */
+    /** As `video`, with KLV when it is passed on. `start`: with the cached GOP, or with the next key frame. */
     ts: {
       method: 'GET',
       path: '/pipelines/:id/stream.ts',
+      query: streamStartSchema,
       kind: 'stream',
       contentType: TS_CONTENT_TYPE,
       patienceMs: PLAY_MS,

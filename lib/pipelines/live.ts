@@ -7,13 +7,12 @@ interface LiveDeps {
   readonly pipelines: Pick<PipelineRepository, 'find'>
 }
 
-/** Live video of a pipeline in one of the formats until the signal aborts. CONFLICT with `details.reason` when there is none. */
+/** Live video of a pipeline, as `open` asks for it. CONFLICT with `details.reason` when there is none. */
 export const openLive = async (
   { live, pipelines }: LiveDeps,
-  format: keyof Live,
   id: string,
-  signal: AbortSignal,
+  open: (live: Live) => Promise<ReadableStream<Uint8Array>>,
 ): Promise<ReadableStream<Uint8Array>> => {
   await findRecord(pipelines, id)
-  return live[format](id, signal).catch(unknownIsNotPlaying(id))
+  return open(live).catch(unknownIsNotPlaying(id))
 }

@@ -43,5 +43,16 @@ export const described = <const S extends v.GenericSchema>(schema: S, descriptio
 
 export type Immutable<T> = T extends object ? { readonly [K in keyof T]: Immutable<T[K]> } : T
 
+/** Query of the MPEG-TS of a pipeline. */
+export const streamStartSchema = v.strictObject({
+  start: v.optional(
+    described(
+      oneOf(['now', 'key']),
+      'now: with the pictures since the last key frame, their times drawn together, for players. key: with the next key frame and the times of the source, for recorders',
+    ),
+    'now',
+  ),
+})
+
 /** ISO 8601 UTC with milliseconds, as every time of the API. */
 export const time = v.pipe(v.string(), v.isoTimestamp())

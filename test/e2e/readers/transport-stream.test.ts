@@ -28,10 +28,10 @@ const run = promisify(execFile)
 const service = shareService()
 
 /** Reads `stream.ts` until it has enough pictures; answers its bytes, and when the first of them came. */
-const read = async (id: string, enough: (pictures: number) => boolean) => {
+const read = async (id: string, enough: (pictures: number) => boolean, query = '') => {
   const abort = new AbortController()
   const began = performance.now()
-  const response = await fetch(`${service.url}/svc/pipeline/${id}/stream.ts`, { signal: abort.signal })
+  const response = await fetch(`${service.url}/svc/pipeline/${id}/stream.ts${query}`, { signal: abort.signal })
   expect([response.status, response.headers.get('content-type')]).toEqual([200, 'video/mp2t'])
   const chunks: Uint8Array[] = []
   let firstMs: number | undefined
@@ -130,6 +130,18 @@ describe('stream.ts', () => {
     const { streams, complaints } = await examine(save(bytes))
     expect(streams).toEqual([{ codec_name: 'hevc', has_b_frames: 0, nb_read_frames: String(countPictures(bytes)) }])
     expect(complaints).toBe('')
+  })
+
+  it('begins with start=key at the next key frame, and has the times of the source from the first picture on', async () => {
+    await createPipeline(service, 'recorded', { source: BALL, encoding: { codec: 'h264', fps: 25 } })
+    const file = save((await read('recorded', (count) => count >= 80, '?start=key')).bytes)
+    const args = ['-v', 'warning', '-select_streams', 'v', '-show_entries', 'frame=pts_time,key_frame', '-of', 'json', file]
+    const { stdout, stderr } = await run('ffprobe', args)
+    const { frames } = JSON.parse(stdout) as { frames: { pts_time: string; key_frame: number }[] }
+    expect([stderr, frames[0]?.key_frame]).toEqual(['', 1])
+    const gaps = frames.slice(1).map(({ pts_time }, at) => Number(pts_time) - Number(frames[at]?.pts_time))
+    // 40 ms each; drawn together, those of the cached GOP would be some milliseconds apart.
+    expect(gaps.filter((gap) => gap < 0.02 || gap > 0.2)).toEqual([])
   })
 
   it('has the times of decoding of a stream with B-frames, wherever a client joins, also in open GOPs', async () => {

@@ -142,7 +142,7 @@ const CHECKS: { readonly [Part in keyof Protocol]: { readonly [Name in keyof Pro
       await expect(client.live.video(UNKNOWN, new AbortController().signal)).rejects.toMatchObject({ code: 'NOT_FOUND' })
     },
     // The sync byte of a transport packet.
-    ts: async ({ client }) => expect(await firstByte((signal) => client.live.ts(ID, signal))).toBe(0x47),
+    ts: async ({ client }) => expect(await firstByte((signal) => client.live.ts(ID, { start: 'key' }, signal))).toBe(0x47),
   },
   klv: {
     start: async (given) => expect((await startKlv(given)).klv).toEqual({ available: true, state: 'playing' }),

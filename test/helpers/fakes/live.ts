@@ -71,7 +71,7 @@ export const createFakeLive = (engine: Engine): FakeLive => {
     open: 0,
     taken: 0,
     video: (id, signal) => open(id, signal, FIRST_BYTES),
-    ts: (id, signal) => open(id, signal, TRANSPORT_PACKET),
+    ts: (id, _start, signal) => open(id, signal, TRANSPORT_PACKET),
   }
   return fake
 }
