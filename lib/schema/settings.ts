@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { MASK } from '../redact.ts'
 import { cotSettingsSchema } from './cot.ts'
-import { described, integerBetween, oneOf } from './primitives.ts'
+import { charactersOf, described, integerBetween, oneOf } from './primitives.ts'
 
 /** Elements that read or write files, open file descriptors or run programs; never allowed in advanced pipelines. */
 export const DENIED_ELEMENTS: readonly string[] = [
@@ -42,6 +42,9 @@ const READER_AUTHENTICATION = ['none', 'password'] as const
 /** What fits into a quoted string of Digest and the user name of Basic. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the point
 const READER_USERNAME = /^[^\u0000-\u001f\u007f:"\\]{1,64}$/
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the point
+const READER_TEXT = /^[^\u0000-\u001f\u007f]*$/
 
 const READER_PASSWORD = 'Password of the RTSP readers, 8 to 128 characters; null: none. Answers show ***, which keeps it when sent back'
 
@@ -128,8 +131,9 @@ const newPassword = described(
   v.nullable(
     v.pipe(
       v.string('Use a string or null'),
-      v.check((password) => password === MASK || password.length >= 8, 'Use at least 8 characters'),
-      v.maxLength(128, 'Use at most 128 characters'),
+      v.check((password) => password === MASK || charactersOf(password) >= 8, 'Use at least 8 characters'),
+      v.check((password) => charactersOf(password) <= 128, 'Use at most 128 characters'),
+      v.regex(READER_TEXT, 'Use no control characters'),
     ),
   ),
   READER_PASSWORD,

@@ -35,10 +35,11 @@ const itemSchema = v.object({ name: v.string(), available: flag, online: flag, r
 const pageSchema = v.object({
   pageCount: v.optional(v.number(), 1),
   // Required: an answer without it is not an empty list. Each path becomes work, so no more than requested.
-  items: v.nullable(v.pipe(v.array(v.unknown()), v.maxLength(PATHS_PER_PAGE), v.array(itemSchema))),
+  // Without a list nothing is known: null would remove every pipeline.
+  items: v.pipe(v.array(v.unknown()), v.maxLength(PATHS_PER_PAGE), v.array(itemSchema)),
 })
 
-type Item = NonNullable<v.InferOutput<typeof pageSchema>['items']>[number]
+type Item = v.InferOutput<typeof pageSchema>['items'][number]
 
 /** Readable, and from its own source: a path that is always available has substitute media while its source is away. */
 const isAvailable = ({ available, online, ready }: Item): boolean => (available ?? ready ?? online) === true && online !== false
@@ -75,7 +76,7 @@ export const createMediaServerApi = (url: string, fetch: typeof globalThis.fetch
     for (let page = 0; page < Math.min(pages, MAX_PAGES); page++) {
       const { pageCount, items } = await readPage(page, signal)
       pages = pageCount
-      for (const item of items ?? []) if (isAvailable(item)) available.set(item.name, item.availableTime ?? item.readyTime ?? null)
+      for (const item of items) if (isAvailable(item)) available.set(item.name, item.availableTime ?? item.readyTime ?? null)
     }
     return { available, inParts: pages > 1, isCut: pages > MAX_PAGES }
   }

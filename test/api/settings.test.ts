@@ -26,6 +26,8 @@ const REFUSED: readonly (readonly [body: object, path: string])[] = [
   [{ readers: { username: 'x'.repeat(65) } }, 'readers.username'],
   [{ readers: { password: 'seven77' } }, 'readers.password'],
   [{ readers: { password: 'x'.repeat(129) } }, 'readers.password'],
+  [{ readers: { password: 'with\tTab' } }, 'readers.password'],
+  [{ readers: { password: '🎥🎥🎥🎥' } }, 'readers.password'],
   [{ readers: { password: 12345678 } }, 'readers.password'],
   [{ readers: { password: '***' } }, 'readers.password'],
   [{ readers: { authentication: 'password' } }, 'readers.password'],

@@ -97,7 +97,7 @@ describe('a watched media server', () => {
     const { api, server } = await begin('cam', 'other')
     watch(api, server.url)
     await reach(api, 'cam', 'other')
-    for (const body of ['', '<html>', '{"items":[{"name":7}]}', '[]']) {
+    for (const body of ['', '<html>', '{"items":[{"name":7}]}', '{"pageCount":1,"items":null}', '[]']) {
       server.answerWith((response) => void response.writeHead(body === '' ? 500 : 200).end(body))
       await polls(server, 1)
     }
