@@ -139,7 +139,7 @@ const convert = (schema: Schema, { names, typeMode, refine }: Direction): JsonSc
 const nameOf = (schema: unknown, names: Names): string | undefined =>
   Object.entries(names).find(([, candidate]) => candidate === schema)?.[0]
 
-/** Adds the discriminator of a variant. */
+/** Adds the discriminator of a variant, which every option has to require. */
 const discriminated = (schema: Schema | undefined, json: JsonSchema, names: Names): JsonSchema => {
   const { type, key, options } = (schema ?? {}) as { type?: string; key?: string; options?: readonly Variant[] }
   if (type !== 'variant' || key === undefined || options === undefined) return json
@@ -147,7 +147,9 @@ const discriminated = (schema: Schema | undefined, json: JsonSchema, names: Name
     const [name, value] = [nameOf(option, names), option.entries[key]?.literal]
     return name === undefined || value === undefined ? [] : [[value, CONVERSION.overrideRef({ referenceId: name })]]
   })
-  return { ...json, discriminator: { propertyName: key, mapping: Object.fromEntries(mapping) } }
+  if (mapping.length === options.length) return { ...json, discriminator: { propertyName: key, mapping: Object.fromEntries(mapping) } }
+  const { oneOf, ...rest } = json
+  return { ...rest, anyOf: oneOf }
 }
 
 interface Variant {
