@@ -54,7 +54,10 @@ export const readConfiguration = (environment: Environment): Configuration | { r
 }
 
 /** A user name or password that is not encoded may hold any character, also a slash. */
-const shown = (value: string): string => redact(value.replace(/:\/\/.*@/s, '://***@'))
+const shown = (value: string): string => {
+  const [begin, end] = [value.indexOf('://'), value.lastIndexOf('@')]
+  return redact(begin !== -1 && end > begin ? `${value.slice(0, begin)}://***${value.slice(end)}` : value)
+}
 
 /** Mistakes that involve more than one variable; `values` has the fields that are right by themselves. */
 const contradictions = (environment: Environment, values: Partial<Configuration>): readonly string[] => {

@@ -69,13 +69,13 @@ describe('a kept decoder', () => {
 
   it('ends without a picture when there is none, when it is killed, and when it is too late', async () => {
     const frame = keyFrameOf(CODECS.H264?.encoder ?? '', 'white')
-    const noPicture = new KeptDecoder(decoderOf('H264'), 1000)
+    const noPicture = new KeptDecoder(decoderOf('H264'), 3000)
     expect(await noPicture.decode(frame)).toBeDefined()
     expect(await noPicture.decode({ packets: () => [Buffer.alloc(1000, 0x47)] })).toBeUndefined()
     expect(noPicture.serves(decoderOf('H264'))).toBe(false)
     await noDecoder()
     for (const signal of ['SIGKILL', 'SIGSTOP'] as const) {
-      const kept = new KeptDecoder(decoderOf('H264'), 1000)
+      const kept = new KeptDecoder(decoderOf('H264'), 3000)
       expect(await kept.decode(frame)).toBeDefined()
       process.kill(pidOf(decoders()[0]), signal)
       expect(await kept.decode(frame)).toBeUndefined()
