@@ -12,7 +12,8 @@ export class Skew {
 
   observe(latenessMs: number, nowMs: number): void {
     if (nowMs - this.#windowStartMs > WINDOW_MS) {
-      this.#previous = this.#current
+      // After a suspend the last window is hours old.
+      this.#previous = nowMs - this.#windowStartMs > 2 * WINDOW_MS ? Number.POSITIVE_INFINITY : this.#current
       this.#current = Number.POSITIVE_INFINITY
       this.#windowStartMs = nowMs
     }
