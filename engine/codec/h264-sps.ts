@@ -11,6 +11,8 @@ interface H264Sps {
   /** The picture without its cropping, pixels. */
   readonly width: number
   readonly height: number
+  /** A picture may be a field (frame_mbs_only_flag is 0). */
+  readonly fields: boolean
   /** 2: pictures are shown in the order in which they are decoded. */
   readonly pictureOrderType: number
   readonly referenceFrames: number
@@ -94,7 +96,7 @@ const readPictureOrder = (bits: BitReader): number => {
   return type
 }
 
-const readSize = (bits: BitReader, chroma: number): { readonly width: number; readonly height: number } => {
+const readSize = (bits: BitReader, chroma: number): Pick<H264Sps, 'width' | 'height' | 'fields'> => {
   const columns = bits.ue() + 1
   const rows = bits.ue() + 1
   const frames = bits.bit()
@@ -104,7 +106,11 @@ const readSize = (bits: BitReader, chroma: number): { readonly width: number; re
   // Table 6-1: 4:2:0 and 4:2:2 halve the width of chroma, 4:2:0 its height.
   const unitX = chroma === 1 || chroma === 2 ? 2 : 1
   const unitY = (chroma === 1 ? 2 : 1) * (2 - frames)
-  return { width: columns * 16 - unitX * (left + right), height: rows * 16 * (2 - frames) - unitY * (top + bottom) }
+  return {
+    width: columns * 16 - unitX * (left + right),
+    height: rows * 16 * (2 - frames) - unitY * (top + bottom),
+    fields: frames === 0,
+  }
 }
 
 const readVui = (bits: BitReader): Vui => {

@@ -15,6 +15,13 @@ interface UnitTime {
   readonly mediaMs: number
 }
 
+interface UnitOrder {
+  /** The source has restarted. */
+  readonly restarted?: boolean
+  /** How many pictures before it have the same timestamp. */
+  readonly repeats?: number
+}
+
 /** Maps the RTP timestamps of successive children to those of one continuous stream. */
 export class StreamClock {
   readonly #timeline: Timeline
@@ -30,6 +37,8 @@ export class StreamClock {
   #latestMs = Number.NEGATIVE_INFINITY
   /** Frames are not reordered: none is earlier than the one before it. */
   keepsOrder = false
+  /** A frame may come as two pictures with one timestamp: its fields. */
+  hasFields = false
 
   constructor(timeline: Timeline, base: number) {
     this.#timeline = timeline
@@ -58,15 +67,16 @@ export class StreamClock {
     return this.#last !== undefined && ((raw - this.#last.raw) | 0) < 0
   }
 
-  /** The time of the unit that carries the child's timestamp `raw`; `restarted`: its source has restarted. */
-  map(raw: number, arrivedMs: number, restarted = false): UnitTime {
+  /** The time of the unit that carries the child's timestamp `raw`. */
+  map(raw: number, arrivedMs: number, { restarted = false, repeats = 0 }: UnitOrder = {}): UnitTime {
     const before = this.#last?.raw
     const extended = this.#extend(raw, arrivedMs, restarted)
     const exactMs = this.#anchorMs + (extended * 1000) / this.#rate
-    const mediaMs = this.keepsOrder ? Math.max(exactMs, this.#earliestMs(raw === before)) : exactMs
+    const timed = repeats <= (this.hasFields ? 1 : 0)
+    const mediaMs = !timed ? this.#arrivalMs(arrivedMs) : this.keepsOrder ? Math.max(exactMs, this.#earliestMs(raw === before)) : exactMs
     this.#latestMs = Math.max(this.#latestMs, mediaMs)
     this.#timeline.advanceTo(mediaMs)
-    this.#skew.observe(arrivedMs - mediaMs, arrivedMs)
+    if (timed) this.#skew.observe(arrivedMs - mediaMs, arrivedMs)
     return { timestamp: this.timestampAt(mediaMs), mediaMs }
   }
 
@@ -83,6 +93,14 @@ export class StreamClock {
   /** tsdemux moves the times of a transport stream that comes in bursts by up to 140 ms in both directions. The slices of a picture may come as units of their own. */
   #earliestMs(isSamePicture: boolean): number {
     return isSamePicture ? this.#latestMs : this.#latestMs + PICTURE_STEP_MS
+  }
+
+  /**
+   * For a picture without a time, which payloaders give that of the one before: tsdemux 1.22 has none while the PTS has passed 2^33 and
+   * the PCR, up to a second behind, has not.
+   */
+  #arrivalMs(arrivedMs: number): number {
+    return Math.max(this.#latestMs + PICTURE_STEP_MS, arrivedMs - this.#skew.value)
   }
 
   get #skew(): Skew {

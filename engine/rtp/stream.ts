@@ -8,14 +8,14 @@ import type { Payload } from './packet/packet.ts'
 import { payloadOf, payloadsOf } from './packet/packet.ts'
 import { Rfc4571Reader, RtpFramingError } from './packet/rfc4571.ts'
 import { PendingPackets } from './pending-packets.ts'
-import { keepsOrder } from './repair/keeps-order.ts'
+import { hasFields, keepsOrder } from './repair/keeps-order.ts'
 import { asReceived, NalRepair, type RepairedUnit } from './repair/nal-repair.ts'
 import { isNalCodec } from './repair/nal-units.ts'
 import { recoveryFrames } from './repair/recovery-point.ts'
 import { SequenceNumbers } from './sequence-numbers.ts'
 import { StreamClock } from './stream-clock.ts'
 import { Timeline } from './timeline.ts'
-import { UnitAssembler } from './unit-assembler.ts'
+import { UnitAssembler, type UnitFacts } from './unit-assembler.ts'
 
 /** More malformed packets in a row mean that the framing is lost; RFC 4571 offers no way to resynchronize. */
 const MAX_MALFORMED_IN_A_ROW = 50
@@ -55,7 +55,7 @@ export class RtpStream {
   readonly #cache: GopCache
   readonly #reader = new Rfc4571Reader()
   readonly #assembler = new UnitAssembler({
-    onUnit: (payloads, timestamp, key) => this.#emit(payloads, timestamp, key),
+    onUnit: (payloads, facts) => this.#emit(payloads, facts),
     onDropped: (packets) => {
       this.#stats.malformedPackets += packets
     },
@@ -195,6 +195,7 @@ export class RtpStream {
     this.#caps = same ? { ...caps, payload: previous.payload } : caps
     if (!this.#capsOfRun || !same) this.#clock.setCaps(caps)
     this.#clock.keepsOrder = keepsOrder(caps.encodingName, caps.parameters)
+    this.#clock.hasFields = hasFields(caps.encodingName, caps.parameters)
     if (!same) {
       this.#assembler.setEncoding(caps.encodingName)
       this.#fragment = fragmenterOf(caps.encodingName)
@@ -244,7 +245,7 @@ export class RtpStream {
     if (caps !== undefined) this.setCaps(caps)
   }
 
-  #emit(received: readonly Payload[], childTimestamp: number, startsKey: boolean): void {
+  #emit(received: readonly Payload[], { timestamp: childTimestamp, key: startsKey, repeats }: UnitFacts): void {
     const arrivedMs = this.#now()
     const { packets, sequences: given, key } = this.#repaired(received, childTimestamp, startsKey)
     const caps = this.#caps
@@ -252,7 +253,7 @@ export class RtpStream {
     // No picture of H.264 and H.265 is shown before one that came before its key frame: a source that goes back has restarted.
     const restarted = key && this.#repair !== undefined && this.#clock.isBackward(childTimestamp)
     if (restarted) this.#sequences.begin()
-    const { timestamp, mediaMs } = this.#clock.map(childTimestamp, arrivedMs, restarted)
+    const { timestamp, mediaMs } = this.#clock.map(childTimestamp, arrivedMs, { restarted, repeats })
     const { parts, sequences } = numbered(packets, given, this.#sequences, this.#fragmenting ? this.#fragment : undefined)
     const header = { payload: caps.payload, ssrc: this.ssrc, timestamp, sequences }
     const recovery = key ? recoveryFrames(caps.encodingName, payloadsOf(packets)) : 0

@@ -1,5 +1,6 @@
 import { keyFrameDetector } from '../codec/key-frame.ts'
 import { bytesOf, hasMarker, type Payload, timestampOf } from './packet/packet.ts'
+import { isNalCodec } from './repair/nal-units.ts'
 import { continuesPicture, isIntraEntry } from './repair/slices.ts'
 
 /** How long an open unit waits for its next packet, milliseconds: until markers have been seen, and after that. */
@@ -22,9 +23,18 @@ const MAX_UNIT_BYTES = 32 * 1024 * 1024
 /** Packets are views of larger reads and keep them in memory: a unit that keeps more is dropped as well. */
 const MAX_READ_BYTES = 2 * MAX_UNIT_BYTES
 
+/** What the packets of a unit say about it. */
+export interface UnitFacts {
+  readonly timestamp: number
+  /** A decoder can start at it. */
+  readonly key: boolean
+  /** How many pictures of H.264 or H.265 before it have this timestamp. */
+  readonly repeats: number
+}
+
 interface UnitEvents {
-  /** The packets of one access unit, their RTP timestamp, and whether a decoder can start at it. */
-  readonly onUnit: (payloads: readonly Payload[], timestamp: number, key: boolean) => void
+  /** The packets of one access unit. */
+  readonly onUnit: (payloads: readonly Payload[], facts: UnitFacts) => void
   /** Called with the number of packets dropped from a unit that is too large. */
   readonly onDropped: (packets: number) => void
 }
@@ -47,6 +57,8 @@ export class UnitAssembler {
   #marked = false
   /** The source marks every slice, so that only another timestamp or a silence ends a picture. */
   #marksSlices = false
+  /** Pictures that were closed by their marker before others with the same timestamp. */
+  #repeats = 0
   /** The present run has key frames that are marked as such. */
   #hasKeys = false
   #patience: Patience = PATIENCE.child
@@ -67,6 +79,7 @@ export class UnitAssembler {
   begin(origin: Origin): void {
     this.reset()
     this.#hasKeys = false
+    this.#repeats = 0
     this.#patience = PATIENCE[origin]
   }
 
@@ -85,7 +98,8 @@ export class UnitAssembler {
     }
     this.#dropping = false
     if (this.#payloads.length > 0 && (timestamp !== this.#timestamp || this.#payloads.length >= MAX_UNIT_PACKETS)) this.#close()
-    else if (this.#marked && timestamp === this.#timestamp) this.#marksSlices ||= continuesPicture(this.#encodingName, bytesOf(payload))
+    else if (this.#marked && timestamp === this.#timestamp) this.#noteRepeated(bytesOf(payload))
+    if (timestamp !== this.#timestamp) this.#repeats = 0
     this.#marked = false
     this.#timestamp = timestamp
     this.#key ||= this.#startsKeyFrame(packet, payload.start, payload.end)
@@ -98,6 +112,12 @@ export class UnitAssembler {
       this.#marked = true
       this.#close()
     }
+  }
+
+  /** Another picture, or a slice of the same one, with a marker of its own. */
+  #noteRepeated(bytes: Buffer): void {
+    if (continuesPicture(this.#encodingName, bytes)) this.#marksSlices = true
+    else if (isNalCodec(this.#encodingName)) this.#repeats += 1
   }
 
   /** Counts bytes that were read, for this stream and for others. */
@@ -146,7 +166,7 @@ export class UnitAssembler {
     const key = this.#key || (!this.#hasKeys && isIntraEntry(this.#encodingName, eachBytesOf(payloads)))
     if (this.#marksSlices) markLast(payloads)
     this.#clear()
-    this.#events.onUnit(payloads, this.#timestamp, key)
+    this.#events.onUnit(payloads, { timestamp: this.#timestamp, key, repeats: this.#repeats })
   }
 
   #drop(unfinished: boolean): void {

@@ -19,9 +19,17 @@ export interface FrameClock {
   stop(): Promise<void>
 }
 
-/** Sends these frames over UDP in real time. */
-export const startFrameClock = (port: number, keyEvery: number): FrameClock => {
-  const args = ['-v', 'error', '-re', ...encode(keyEvery, '320:240'), `udp://127.0.0.1:${port}?pkt_size=1316`]
+/** Sends these frames over UDP in real time; their times begin at that many seconds. */
+export const startFrameClock = (port: number, keyEvery: number, beginAt = 0): FrameClock => {
+  const args = [
+    '-v',
+    'error',
+    '-re',
+    ...encode(keyEvery, '320:240'),
+    '-output_ts_offset',
+    String(beginAt),
+    `udp://127.0.0.1:${port}?pkt_size=1316`,
+  ]
   const child: ChildProcess = spawn('ffmpeg', args, { stdio: 'ignore' })
   const exited = once(child, 'exit')
   return {

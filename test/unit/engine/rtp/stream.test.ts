@@ -172,6 +172,21 @@ describe('an RTP stream', () => {
     expect(steps(units)).toEqual([FRAME, FRAME, FRAME, FRAME, FRAME].map((step, at) => (at === 2 ? expect.closeTo(step, -1) : step)))
   })
 
+  it.each([
+    ['pictures without a time, which its payloader gives that of the one before', undefined, 1],
+    ['fields, of which a frame has two with one time', 'Z01AFfQKCH5cBEAAAAMAQAAADIfFCqg=', 2],
+  ])('gives rising times to %s', (_what, sps, perFrame) => {
+    const { send, clock, units } = setUp({ caps: sps === undefined ? H264_CAPS : `${H264_CAPS}, sprop-parameter-sets=(string)"${sps}"` })
+    for (let at = 0; at < 40; at += 1) {
+      if (at % perFrame === 0) clock.ms += 40
+      // The clock of the source stands for 18 of them.
+      const frame = Math.floor(at / perFrame)
+      send({ sequence: at, timestamp: (perFrame === 1 && frame > 1 && frame < 20 ? 1 : frame) * 3600, payload: at === 0 ? IDR : SLICE })
+    }
+    const times = units.map(({ mediaMs }) => Math.round(mediaMs - (units[0]?.mediaMs ?? 0)))
+    expect(times).toEqual(times.map((_, at) => Math.floor(at / perFrame) * 40))
+  })
+
   it('holds media that arrives before the caps', () => {
     const { stream, units, frames, caps } = setUp({ caps: 'other/caps' })
     frames(3, { sequence: 0, timestamp: 0 })

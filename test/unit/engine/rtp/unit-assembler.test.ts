@@ -12,7 +12,7 @@ const [INTRA, INTRA_SLICE, PREDICTED] = [Buffer.from('4188', 'hex'), Buffer.from
 const setUp = (encodingName = 'H264') => {
   const units: { types: readonly number[]; markers: readonly boolean[]; timestamp: number; key: boolean }[] = []
   const assembler = new UnitAssembler({
-    onUnit: (payloads, timestamp, key) => {
+    onUnit: (payloads, { timestamp, key }) => {
       const packets = payloads.map(({ packet }) => packet)
       units.push({ types: packets.map((packet) => (packet[12] ?? 0) & 0x1f), markers: packets.map(hasMarker), timestamp, key })
     },
