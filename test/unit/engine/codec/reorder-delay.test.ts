@@ -47,6 +47,7 @@ describe('withoutReorderDelay', () => {
       level: 40,
       width: 1920,
       height: 1080,
+      fields: false,
       pictureOrderType: 0,
       referenceFrames: 4,
       frameRate: vui === 'timing' ? 25 : null,
