@@ -137,6 +137,29 @@ describe('a source', () => {
     expect(Math.min(apartMs, FRAME_MS - apartMs)).toBeLessThan(1)
   })
 
+  it('whose process does not read goes on without it, and the process at a key frame when it reads again', async () => {
+    const camera = await startRtspSource(['--bitrate', '4000'])
+    onTestFinished(() => camera.stop())
+    const play = await playSource(configure(camera.url('/klv'), H264), { stallTimeoutMs: 60_000 })
+    await play.media()
+    const pid = play.pid() ?? expect.fail('There is no process')
+    process.kill(pid, 'SIGSTOP')
+    onTestFinished(() => void process.kill(pid, 'SIGCONT'))
+    await until(() => play.log().some((line) => line.includes('reads too slowly')), Boolean)
+    const [klv, video] = [play.klv.length, play.video.length]
+    await until(
+      () => play.klv.length,
+      (count) => count > klv + 10,
+    )
+    expect(play.video.length).toBe(video)
+    process.kill(pid, 'SIGCONT')
+    await until(
+      () => play.video.length,
+      (count) => count > video + 20,
+    )
+    expect(gapsOf(play.video)).toEqual([])
+  })
+
   it('over TLS with a self-signed certificate and over rtspt:// passes through', async () => {
     const { cert, key, remove } = makeCertificate()
     onTestFinished(remove)
