@@ -35,7 +35,7 @@ const decode = (text: string | undefined): string | undefined => {
   return decoded
 }
 
-/** RTSP over TLS (RFC 7826 section 19.2); rtspsrc would use 554. */
+/** RTSP over TLS (RFC 7826 section 19.2). */
 export const RTSPS_PORT = 322
 
 /** Parses a source address. Fault unsupported when it is malformed. */

@@ -21,14 +21,20 @@ const STREAM_START = 10_254
 const SEGMENT = 17_934
 const SEGMENT_DONE = 38_406
 
-const packet = (type: number, payload: Buffer, pts = NONE): Buffer => {
-  const whole = Buffer.alloc(HEADER_BYTES + payload.length)
-  whole[0] = VERSION
-  whole.writeUInt16BE(type, TYPE_OFFSET)
-  whole.writeUInt32BE(payload.length, LENGTH_OFFSET)
-  whole.writeBigUInt64BE(pts, PTS_OFFSET)
-  for (const offset of UNSET_OFFSETS) whole.writeBigUInt64BE(NONE, offset)
-  payload.copy(whole, HEADER_BYTES)
+/** Packets of one type and time, in one piece of memory. */
+const packets = (type: number, payloads: readonly Buffer[], pts = NONE): Buffer => {
+  const header = Buffer.alloc(HEADER_BYTES)
+  header[0] = VERSION
+  header.writeUInt16BE(type, TYPE_OFFSET)
+  header.writeBigUInt64BE(pts, PTS_OFFSET)
+  for (const offset of UNSET_OFFSETS) header.writeBigUInt64BE(NONE, offset)
+  const whole = Buffer.allocUnsafe(payloads.reduce((sum, { length }) => sum + HEADER_BYTES + length, 0))
+  let at = 0
+  for (const payload of payloads) {
+    header.copy(whole, at)
+    whole.writeUInt32BE(payload.length, at + LENGTH_OFFSET)
+    at += HEADER_BYTES + payload.copy(whole, at + HEADER_BYTES)
+  }
   return whole
 }
 
@@ -51,17 +57,17 @@ const UNLIMITED_SEGMENT = [
 /** What a stream of buffers with these caps begins with. */
 export const gdpStart = (caps: string): Buffer =>
   Buffer.concat([
-    packet(EVENT + STREAM_START, text('GstEventStreamStart, stream-id=(string)media, flags=(GstStreamFlags)GST_STREAM_FLAG_NONE;')),
-    packet(CAPS, text(caps)),
-    packet(EVENT + SEGMENT, text(`GstEventSegment, segment=(GstSegment)"segment, ${UNLIMITED_SEGMENT};";`)),
+    packets(EVENT + STREAM_START, [text('GstEventStreamStart, stream-id=(string)media, flags=(GstStreamFlags)GST_STREAM_FLAG_NONE;')]),
+    packets(CAPS, [text(caps)]),
+    packets(EVENT + SEGMENT, [text(`GstEventSegment, segment=(GstSegment)"segment, ${UNLIMITED_SEGMENT};";`)]),
   ])
 
-/** A buffer; its presentation time in nanoseconds, undefined: none. */
-export const gdpBuffer = (payload: Buffer, pts?: bigint): Buffer => packet(BUFFER, payload, pts)
+/** Buffers; their presentation time in nanoseconds, undefined: none. */
+export const gdpBuffers = (payloads: readonly Buffer[], pts?: bigint): Buffer => packets(BUFFER, payloads, pts)
 
 /** Says that all until this time, in nanoseconds, was sent: decoders give out what they hold. */
 export const gdpSegmentDone = (position: bigint): Buffer =>
-  packet(EVENT + SEGMENT_DONE, text(`GstEventSegmentDone, format=(GstFormat)time, position=(gint64)${position};`))
+  packets(EVENT + SEGMENT_DONE, [text(`GstEventSegmentDone, format=(GstFormat)time, position=(gint64)${position};`)])
 
 export interface GdpBuffer {
   readonly payload: Buffer

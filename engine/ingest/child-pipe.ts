@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream'
-import { gdpBuffer, gdpStart } from '../gst/gdp.ts'
+import { gdpBuffers, gdpStart } from '../gst/gdp.ts'
 
 /** A child needs a second or two to start on a busy host; one that is behind for longer shows old pictures. */
 const MAX_BEHIND_MS = 3000
@@ -27,12 +27,15 @@ export class ChildPipe {
   }
 
   /** Writes buffers with one time, in milliseconds since the beginning. `caps`: of all buffers; `entry`: a decoder can start here. */
-  write(buffers: readonly Buffer[], { ms, caps, entry }: { readonly ms: number; readonly caps: string; readonly entry: boolean }): void {
+  write(
+    buffers: readonly Buffer[],
+    { ms, caps, entry }: { readonly ms: number; readonly caps: () => string; readonly entry: boolean },
+  ): void {
     if (this.#isBehind(entry)) return
     const pts = BigInt(Math.max(0, Math.round(ms * 1e6)))
-    const start = this.#started ? [] : [gdpStart(caps)]
+    if (!this.#started) this.#out.write(gdpStart(caps()))
     this.#started = true
-    this.#out.write(Buffer.concat([...start, ...buffers.map((buffer) => gdpBuffer(buffer, pts))]))
+    this.#out.write(gdpBuffers(buffers, pts))
   }
 
   #isBehind(entry: boolean): boolean {

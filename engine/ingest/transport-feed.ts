@@ -45,6 +45,6 @@ export class TransportFeed implements PacketSink {
     const transport = Buffer.concat(this.#waiting)
     this.#waiting = []
     // A gap in MPEG-TS is no more than a loss: tsdemux goes on behind it.
-    this.#pipe.write([transport], { ms, caps: CAPS, entry: true })
+    this.#pipe.write([transport], { ms, caps: () => CAPS, entry: true })
   }
 }

@@ -8,9 +8,9 @@ export const unitFeed = (pipe: ChildPipe): RtpStream => {
   const stream = new RtpStream({ gop: { bytes: 0 } })
   let startMs: number | undefined
   stream.onUnit((unit) => {
-    if (stream.caps === undefined) return
     startMs ??= stream.runStartMs
-    pipe.write(unit.packets(), { ms: unit.mediaMs - startMs, caps: formatRtpCaps(stream.caps), entry: unit.key })
+    const caps = (): string => (stream.caps === undefined ? '' : formatRtpCaps(stream.caps))
+    pipe.write(unit.packets(), { ms: unit.mediaMs - startMs, caps, entry: unit.key })
   })
   return stream
 }

@@ -39,7 +39,7 @@ export const pipeToChild = ({ stdin }: Child, run: RunContext, { body: { stream,
 const pipeTimed = (stream: Readable, stdin: Writable, { caps, run }: { readonly caps: string; readonly run: RunContext }): void => {
   const pipe = openPipe(stdin, run)
   const beganMs = performance.now()
-  stream.on('data', (chunk: Buffer) => pipe.write([chunk], { ms: performance.now() - beganMs, caps, entry: true }))
+  stream.on('data', (chunk: Buffer) => pipe.write([chunk], { ms: performance.now() - beganMs, caps: () => caps, entry: true }))
   stream.on('end', () => stdin.end())
 }
 

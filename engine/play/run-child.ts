@@ -214,8 +214,8 @@ const gapFilter = (onGap: () => void): ((line: string) => boolean) => {
 const notWaitedFor = (fault: Fault): Fault => (worthWaiting(fault) ? new Fault('crashed', fault.message, { cause: fault }) : fault)
 
 /**
- * Nothing is linked to the pad of another stream: rtspsrc has one for each SSRC, and an encoder that restarts has a new one. What has
- * played is not unsupported; whether its successor is, the next run finds out.
+ * Nothing is linked to the pad of another stream, such as that of an encoder that has restarted. What has played is not unsupported;
+ * whether its successor is, the next run finds out.
  */
 const videoChanged = (cause?: Fault): Fault => new Fault('ended', 'The source goes on with another video stream.', { cause })
 

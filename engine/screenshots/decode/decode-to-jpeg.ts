@@ -1,7 +1,7 @@
 import { ApiError } from '../../../lib/errors.ts'
 import { redact } from '../../../lib/redact.ts'
 import { runFilter } from '../../gst/child.ts'
-import { GdpReader, gdpBuffer } from '../../gst/gdp.ts'
+import { GdpReader, gdpBuffers } from '../../gst/gdp.ts'
 import type { AccessUnit } from '../../rtp/access-unit.ts'
 import { wholeJpeg } from '../jpeg/jpeg.ts'
 import { type DecoderFormat, hasOwnDecoder, toDecoder } from './decoder-line.ts'
@@ -48,7 +48,7 @@ const attemptDecode = async (job: DecodeJob & { readonly generic: boolean }): Pr
   const { command, start } = toDecoder(job)
   const [file, ...args] = command
   const result = await runFilter(file, args, {
-    input: Buffer.concat([start, ...job.units.flatMap((unit) => unit.packets().map((packet) => gdpBuffer(packet)))]),
+    input: Buffer.concat([start, ...job.units.map((unit) => gdpBuffers(unit.packets()))]),
     timeoutMs,
     maxOutputBytes: MAX_JPEG_BYTES,
     reach: {},

@@ -1,5 +1,5 @@
 import { type Child, startChild } from '../../gst/child.ts'
-import { GdpReader, gdpBuffer, gdpSegmentDone } from '../../gst/gdp.ts'
+import { GdpReader, gdpBuffers, gdpSegmentDone } from '../../gst/gdp.ts'
 import type { AccessUnit } from '../../rtp/access-unit.ts'
 import { wholeJpeg } from '../jpeg/jpeg.ts'
 import { type DecodedJpeg, MAX_JPEG_BYTES } from './decode-to-jpeg.ts'
@@ -64,10 +64,7 @@ export class KeptDecoder {
     signal?.addEventListener('abort', onAbort)
     this.#expected = { pts, settle }
     if (this.#ended || signal?.aborted) settle(undefined)
-    else
-      this.#child.stdin?.write(
-        Buffer.concat([...this.#renumbered(keyFrame.packets()).map((packet) => gdpBuffer(packet, pts)), gdpSegmentDone(pts)]),
-      )
+    else this.#child.stdin?.write(Buffer.concat([gdpBuffers(this.#renumbered(keyFrame.packets()), pts), gdpSegmentDone(pts)]))
     const jpeg = await promise
     this.#expected = undefined
     clearTimeout(timer)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type GdpBuffer, GdpReader, gdpBuffer, gdpSegmentDone, gdpStart } from '../../../../engine/gst/gdp.ts'
+import { type GdpBuffer, GdpReader, gdpBuffers, gdpSegmentDone, gdpStart } from '../../../../engine/gst/gdp.ts'
 
 const read = (chunks: readonly Buffer[], maxPayloadBytes = 1000) => {
   const reader = new GdpReader(maxPayloadBytes)
@@ -10,7 +10,7 @@ const read = (chunks: readonly Buffer[], maxPayloadBytes = 1000) => {
 
 describe('the GStreamer Data Protocol', () => {
   const payload = Buffer.from('a picture')
-  const whole = Buffer.concat([gdpStart('image/jpeg'), gdpBuffer(payload, 7n), gdpSegmentDone(7n), gdpBuffer(Buffer.alloc(0))])
+  const whole = Buffer.concat([gdpStart('image/jpeg'), gdpBuffers([payload], 7n), gdpSegmentDone(7n), gdpBuffers([Buffer.alloc(0)])])
   const buffers = [
     { payload, pts: 7n },
     { payload: Buffer.alloc(0), pts: 0xffff_ffff_ffff_ffffn },
@@ -24,7 +24,7 @@ describe('the GStreamer Data Protocol', () => {
   })
 
   it('is read no further when it is too large or something else', () => {
-    const large = gdpBuffer(Buffer.alloc(1001))
+    const large = gdpBuffers([Buffer.alloc(1001)])
     expect(read([whole, large, whole])).toEqual({ buffers, readable: [true, false, false] })
     expect(read([Buffer.alloc(62), whole])).toEqual({ buffers: [], readable: [false, false] })
     // Its length alone tells: nothing is held until it is there.

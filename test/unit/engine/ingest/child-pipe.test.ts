@@ -24,7 +24,7 @@ const child = () => {
   const drops: number[] = []
   const pipe = new ChildPipe(stdin, () => drops.push(performance.now()))
   const write = (name: string, ms: number, bytes = 2): void =>
-    pipe.write([Buffer.alloc(bytes, name)], { ms, caps: 'video/x-raw', entry: name.startsWith('K') })
+    pipe.write([Buffer.alloc(bytes, name)], { ms, caps: () => 'video/x-raw', entry: name.startsWith('K') })
   const readAll = async (): Promise<void> => {
     while (stdin.writableLength > 0) {
       take()
