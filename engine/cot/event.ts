@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import type { Geolocation } from '../../lib/schema/pipeline.ts'
 import { turned } from '../klv/st0601/attitude.ts'
 import { type KlvPacket, numberOfTag } from '../klv/st0601/packet.ts'
@@ -24,16 +25,17 @@ const MAX_CLOCK_ERROR_MS = 10_000
 
 /**
  * One Cursor on Target event (event schema 2.0) with the position of a sensor. `now` in milliseconds since the epoch. Its height
- * above the ellipsoid is that of the geolocation: tag 104, else 75, else 15 (which is above sea level).
+ * above the ellipsoid is that of the geolocation: tag 104, else 75, else 15 (which is above sea level). `host`: pipelines of several hosts
+ * may have the same id.
  */
-export const cotEvent = ({ id, packet, geolocation, videoUrl }: CotSubject, now: number): string => {
+export const cotEvent = ({ id, packet, geolocation, videoUrl }: CotSubject, now: number, host = hostname()): string => {
   const { latitude, longitude, altitude } = geolocation
   const at = timeOf(packet, now)
   const [time, stale] = [new Date(at).toISOString(), new Date(at + STALE_AFTER_MS).toISOString()]
   const hae = altitude === null ? UNKNOWN_M : altitude.toFixed(2)
   return [
     '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n',
-    `<event${attributes({ version: '2.0', uid: id, type: TYPE, how: HOW, time, start: time, stale })}>`,
+    `<event${attributes({ version: '2.0', uid: `${host}/${id}`, type: TYPE, how: HOW, time, start: time, stale })}>`,
     `<point${attributes({ lat: latitude.toFixed(7), lon: longitude.toFixed(7), hae, ce: UNKNOWN_M, le: UNKNOWN_M })}/>`,
     `<detail><contact${attributes({ callsign: id })}/>`,
     sensorElement(packet),

@@ -1,4 +1,5 @@
 import { access, constants, realpath, stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import type { Address } from '../faults/address.ts'
 import { Fault } from '../faults/fault.ts'
 import { chain, type MakeElement, makeElement } from '../gst/element.ts'
@@ -30,12 +31,21 @@ const checkFilesAllowed = ({ allowFiles }: SourceHost): void => {
     throw new Fault('permission', 'File sources are disabled on this host. Start the service with SVC_ALLOW_FILE_SOURCES=1 to allow them.')
 }
 
+/** Fault permission for a path outside the allowed folder, first by its name alone: whether something exists outside is not told. */
+const checkInside = async (path: string, { allowFiles }: SourceHost): Promise<void> => {
+  if (typeof allowFiles !== 'string') return
+  const folder = await realpath(allowFiles).catch(() => allowFiles)
+  const real = await realpath(path).catch(() => undefined)
+  const isNamedInside = [allowFiles, folder].some((each) => isInside(resolve(path), each))
+  if (!isNamedInside || (real !== undefined && !isInside(real, folder))) {
+    throw new Fault('permission', 'The file source is outside the folder that SVC_ALLOW_FILE_SOURCES names. Move the file there.')
+  }
+}
+
 /** Fault not_found, permission or unsupported when the path does not lead to a readable file. */
-const checkFile = async (path: string, { allowFiles }: SourceHost): Promise<void> => {
+const checkFile = async (path: string, host: SourceHost): Promise<void> => {
+  await checkInside(path, host)
   try {
-    if (typeof allowFiles === 'string' && !isInside(await realpath(path), await realpath(allowFiles))) {
-      throw new Fault('permission', 'The file source is outside the folder that SVC_ALLOW_FILE_SOURCES names. Move the file there.')
-    }
     if (!(await stat(path)).isFile()) throw new Fault('unsupported', 'The file source is not a regular file. Use the path of a file.')
     await access(path, constants.R_OK)
   } catch (error) {
@@ -60,8 +70,9 @@ export const file: SourceKind = {
     await checkFile(filePath(address), host)
     return FACTS
   },
-  presume: (_source, host) => {
+  presume: async ({ address }, host) => {
     checkFilesAllowed(host)
+    await checkInside(filePath(address), host)
     return FACTS
   },
   line: ({ address }) => {

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { afterEach, describe, expect, it } from 'vitest'
 import { CotSender, type Position } from '../../../engine/cot/sender.ts'
 import { createVideoUrl } from '../../../engine/cot/video-url.ts'
@@ -7,6 +8,8 @@ import type { Log } from '../../../lib/ports.ts'
 import { decoded } from '../../fixtures/klv/local-set.ts'
 import { receiveCotByTcp, receiveCotByUdp } from '../../helpers/klv/cot-receivers.ts'
 import { until } from '../../helpers/until.ts'
+
+const uidOf = (id: string): string => `${hostname()}/${id}`
 
 const ends: (() => unknown)[] = []
 afterEach(async () => {
@@ -61,7 +64,7 @@ describe('Cursor on Target over UDP', () => {
     await reach(10, receiver.events)
     const most = Math.floor((Date.now() - began) / 200 + 1) * 2
     expect(receiver.events().length).toBeLessThanOrEqual(most)
-    expect(new Set(receiver.events().map(({ event }) => event.uid))).toEqual(new Set(['uav-1', 'uav-2']))
+    expect(new Set(receiver.events().map(({ event }) => event.uid))).toEqual(new Set(['uav-1', 'uav-2'].map(uidOf)))
     expect(receiver.events()[0]).toMatchObject({
       event: { type: 'a-f-A-M-F-Q', version: '2.0' },
       video: { url: expect.stringMatching(/^rtsp:\/\/127\.0\.0\.1:50000\/uav-[12]$/) },
@@ -79,7 +82,7 @@ describe('Cursor on Target over UDP', () => {
     const { sender } = startSender('uav-1')
     sender.configure({ uri: `udp://${host}:${receiver.port}`, interval_ms: 100 })
     await reach(2, receiver.events)
-    expect(receiver.events()[0]?.event.uid).toBe('uav-1')
+    expect(receiver.events()[0]?.event.uid).toBe(uidOf('uav-1'))
   })
 
   it('goes on while nobody receives, and is received again by one that comes back', async () => {
@@ -114,7 +117,7 @@ describe('Cursor on Target over TCP', () => {
     const { sender } = startSender('uav-1')
     sender.configure({ uri: `tcp://127.0.0.1:${receiver.port}`, interval_ms: 100 })
     await reach(5, receiver.events)
-    expect(receiver.events().every(({ event }) => event.uid === 'uav-1')).toBe(true)
+    expect(receiver.events().every(({ event }) => event.uid === uidOf('uav-1'))).toBe(true)
     expect(receiver.sockets.size).toBe(1)
   })
 
@@ -138,7 +141,7 @@ describe('Cursor on Target over TCP', () => {
     expect(Date.parse(first?.event.time ?? '')).toBeGreaterThan(returned - 1000)
     await reach(4, back.events)
     const ids = new Set(back.events().map(({ event }) => event.uid))
-    expect([...ids].sort()).toEqual(['landed', 'uav-1'])
+    expect([...ids].sort()).toEqual(['landed', 'uav-1'].map(uidOf))
     for (const { event } of back.events()) expect(Date.parse(event.stale ?? '')).toBeGreaterThan(returned)
     expect(logged).toEqual(['cot_receiver_connected', 'cot_receiver_lost', 'cot_receiver_back'])
   })
@@ -167,7 +170,7 @@ describe('Cursor on Target over TCP', () => {
     expect([receiver.sockets.size, sender.counts()]).toEqual([0, { sent: 0, dropped: 0, connected: false }])
     flying.add('new')
     await reach(3, receiver.events)
-    expect(receiver.events().map(({ event }) => event.uid)).not.toContain('old')
+    expect(receiver.events().map(({ event }) => event.uid)).not.toContain(uidOf('old'))
   })
 
   it('gives up a receiver that takes nothing, and keeps little for it', async () => {

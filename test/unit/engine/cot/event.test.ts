@@ -9,7 +9,7 @@ const NOW = Date.UTC(2026, 10, 21, 12, 0, 0, 250)
 const eventOf = (values: TagValues, videoUrl: string | null = null, id = 'uav-1'): string => {
   const packet = packetOf(values)
   const geolocation = geolocationOf(packet) ?? expect.fail('no position')
-  return cotEvent({ id, packet, geolocation, videoUrl }, NOW)
+  return cotEvent({ id, packet, geolocation, videoUrl }, NOW, 'north')
 }
 const parsed = (...args: Parameters<typeof eventOf>) => parseCot(eventOf(...args))
 
@@ -21,7 +21,7 @@ describe('an event of Cursor on Target', () => {
     const { event, point, contact, sensor, video } = parsed(values, 'rtsp://192.0.2.7:50000/uav-1')
     expect(event).toEqual({
       version: '2.0',
-      uid: 'uav-1',
+      uid: 'north/uav-1',
       type: 'a-f-A-M-F-Q',
       how: 'm-g',
       time: '2026-11-21T11:59:58.250Z',
@@ -85,6 +85,6 @@ describe('an event of Cursor on Target', () => {
   it('is well-formed whatever the texts hold', () => {
     const text = 'a&b<c>"d"\'e\'\u0000\u001f\uffff\ud800 é 🛩'
     const { video, event } = parsed(HERE, text, text)
-    expect([video?.url, event.uid]).toEqual(Array(2).fill('a&b<c>"d"\'e\' é 🛩'))
+    expect([`north/${video?.url}`, event.uid]).toEqual(Array(2).fill('north/' + 'a&b<c>"d"\'e\' é 🛩'))
   })
 })
