@@ -13,12 +13,12 @@ export interface CodedPicture {
   readonly nals: readonly Nal[]
   /** From the newest sequence parameter set; the same object until it changes. */
   readonly config: DecoderConfig
-  /** Whether a decoder may have to hold pictures back because a later one is shown earlier; undefined while unknown. */
-  readonly reorders: boolean | undefined
-  /** How many; undefined when the stream does not state it. */
-  readonly reorderFrames: number | undefined
+  /** How many pictures a decoder may have to hold back because a later one is shown earlier. */
+  readonly reorderFrames: number
 }
 
+/** Pictures that are reordered while a stream has not shown how many, or has more than its parameter sets state. */
+const USUAL_REORDERING = 2
 /** Parameter sets kept of each kind; most streams have one. */
 const MAX_SETS = 16
 const MAX_SET_BYTES = 4096
@@ -30,14 +30,14 @@ const MAX_BYTES = 16 * 1024
  * came before it.
  */
 export class ElementaryStream {
-  readonly #order: Pick<PictureOrder, 'kept'>
+  readonly #order: Pick<PictureOrder, 'reordered'>
   readonly #pictures = new WeakMap<AccessUnit, CodedPicture | 'none'>()
   readonly #sets = new Map<ParameterSet, Map<number, Nal>>()
   readonly #unsubscribe: readonly (() => void)[]
   #codec: VideoCodec | undefined
   #config: DecoderConfig | undefined
 
-  constructor(stream: RtpStream, order: Pick<PictureOrder, 'kept'>) {
+  constructor(stream: RtpStream, order: Pick<PictureOrder, 'reordered'>) {
     this.#order = order
     if (stream.caps !== undefined) this.#setCaps(stream.caps)
     this.#unsubscribe = [
@@ -93,7 +93,7 @@ export class ElementaryStream {
       key: unit.key,
       nals: unit.key ? this.#withParameterSets(codec, nals) : nals,
       config,
-      ...this.#reordering(codec),
+      reorderFrames: this.#reorderFrames(codec),
     }
   }
 
@@ -131,12 +131,13 @@ export class ElementaryStream {
     return [...own.slice(0, at), ...sets, ...own.slice(at)]
   }
 
-  #reordering(codec: VideoCodec): Pick<CodedPicture, 'reorders' | 'reorderFrames'> {
-    const { kept } = this.#order
+  #reorderFrames(codec: VideoCodec): number {
+    const { reordered } = this.#order
     const [sps] = this.#sets.get('sps')?.values() ?? []
-    const reorderFrames = sps === undefined ? undefined : codec.reorderFrames(nalBytes(sps))
-    if (kept === false || reorderFrames !== undefined) return { reorders: kept === false || reorderFrames !== 0, reorderFrames }
-    return { reorders: kept === true ? false : undefined, reorderFrames }
+    const stated = sps === undefined ? undefined : codec.reorderFrames(nalBytes(sps))
+    // Some sets deny B-frames, and some have fewer than there are.
+    if (reordered !== undefined && reordered > 0) return Math.max(reordered, stated || USUAL_REORDERING)
+    return stated ?? reordered ?? USUAL_REORDERING
   }
 }
 

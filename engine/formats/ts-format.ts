@@ -15,8 +15,6 @@ import { type TsChunks, TsSink } from './ts-sink.ts'
 const TABLES_MS = 100
 /** Times begin here, so that the clock, which is behind them, is not negative; ticks of 90 kHz. */
 const FIRST_TICK = 90_000
-/** For a stream with B-frames whose parameter sets do not state how many pictures are reordered. */
-const USUAL_REORDERING = 2
 
 interface TsStreams {
   readonly video: RtpStream
@@ -100,7 +98,7 @@ export class TsFormat implements Format, TsChunks {
     for (const [track, units] of tracks.entries()) {
       for (const unit of units) {
         // Times of B-frames lie between others: compressed, they would not fit those of the next pictures.
-        const reorders = this.#source.elementary.picture(unit)?.reorders === true
+        const reorders = (this.#source.elementary.picture(unit)?.reorderFrames ?? 0) > 0
         const chunk = this.#write(muxing, track, unit, reorders ? 0 : compress(plan, unit.mediaMs) - unit.mediaMs)
         if (chunk !== undefined) chunks.set(unit, chunk)
       }
@@ -128,9 +126,10 @@ export class TsFormat implements Format, TsChunks {
   #writeVideo(muxing: Muxing, unit: AccessUnit, shiftMs: number): Buffer | undefined {
     const picture = this.#source.elementary.picture(unit)
     if (picture === undefined || this.#waitsForKey(unit) || this.#leads(unit)) return undefined
+    const times = this.#timesOf(unit, picture, shiftMs)
     const mediaMs = unit.mediaMs + shiftMs
-    const time = { ...this.#timesOf(unit, picture, shiftMs), key: picture.key }
-    const packets = muxing.muxer.video(joinAnnexB(this.#withFrameRate(delimited(picture), picture), PES_HEADER_BYTES), time)
+    const nals = this.#withFrameRate(delimited(picture), picture)
+    const packets = muxing.muxer.video(joinAnnexB(nals, PES_HEADER_BYTES), { ...times, key: picture.key })
     if (!picture.key && mediaMs - muxing.tablesMs < TABLES_MS) return packets
     muxing.tablesMs = mediaMs
     return Buffer.concat([muxing.muxer.tables(this.#programOf(picture)), packets])
@@ -150,12 +149,13 @@ export class TsFormat implements Format, TsChunks {
     return this.#program?.klv === true ? muxer.klv(unit.payload(), ticksOf(unit.mediaMs + shiftMs)) : undefined
   }
 
-  #timesOf(unit: AccessUnit, { reorders, reorderFrames }: CodedPicture, shiftMs: number): Times {
+  #timesOf(unit: AccessUnit, { reorderFrames }: CodedPicture, shiftMs: number): Times {
     const pts = ticksOf(unit.mediaMs + shiftMs)
-    if (reorders !== true) return { pts, dts: pts }
+    if (shiftMs !== 0) return { pts, dts: pts }
     const known = this.#times.get(unit)
     if (known !== undefined) return known
-    const times = { pts, dts: this.#clock.next(pts, reorderFrames ?? USUAL_REORDERING) }
+    const dts = this.#clock.next(pts, reorderFrames)
+    const times = { pts: Math.max(pts, dts), dts }
     this.#times.set(unit, times)
     return times
   }

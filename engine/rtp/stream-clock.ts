@@ -20,6 +20,8 @@ interface UnitOrder {
   readonly restarted?: boolean
   /** How many pictures before it have the same timestamp. */
   readonly repeats?: number
+  /** It is shown before one that came earlier, whatever the parameter sets state. */
+  readonly reordered?: boolean
 }
 
 /** Maps the RTP timestamps of successive children to those of one continuous stream. */
@@ -68,12 +70,13 @@ export class StreamClock {
   }
 
   /** The time of the unit that carries the child's timestamp `raw`. */
-  map(raw: number, arrivedMs: number, { restarted = false, repeats = 0 }: UnitOrder = {}): UnitTime {
+  map(raw: number, arrivedMs: number, { restarted = false, repeats = 0, reordered = false }: UnitOrder = {}): UnitTime {
     const before = this.#last?.raw
     const extended = this.#extend(raw, arrivedMs, restarted)
     const exactMs = this.#anchorMs + (extended * 1000) / this.#rate
     const timed = repeats <= (this.hasFields ? 1 : 0)
-    const mediaMs = !timed ? this.#arrivalMs(arrivedMs) : this.keepsOrder ? Math.max(exactMs, this.#earliestMs(raw === before)) : exactMs
+    const earliestMs = this.keepsOrder && !reordered ? this.#earliestMs(raw === before) : exactMs
+    const mediaMs = timed ? Math.max(exactMs, earliestMs) : this.#arrivalMs(arrivedMs)
     this.#latestMs = Math.max(this.#latestMs, mediaMs)
     this.#timeline.advanceTo(mediaMs)
     if (timed) this.#skew.observe(arrivedMs - mediaMs, arrivedMs)

@@ -12,6 +12,7 @@ import { hasFields, keepsOrder } from './repair/keeps-order.ts'
 import { asReceived, NalRepair, type RepairedUnit } from './repair/nal-repair.ts'
 import { isNalCodec } from './repair/nal-units.ts'
 import { recoveryFrames } from './repair/recovery-point.ts'
+import { isBidirectional } from './repair/slices.ts'
 import { SequenceNumbers } from './sequence-numbers.ts'
 import { StreamClock } from './stream-clock.ts'
 import { Timeline } from './timeline.ts'
@@ -253,7 +254,8 @@ export class RtpStream {
     // No picture of H.264 and H.265 is shown before one that came before its key frame: a source that goes back has restarted.
     const restarted = key && this.#repair !== undefined && this.#clock.isBackward(childTimestamp)
     if (restarted) this.#sequences.begin()
-    const { timestamp, mediaMs } = this.#clock.map(childTimestamp, arrivedMs, { restarted, repeats })
+    const reordered = this.#clock.keepsOrder && isBidirectional(caps.encodingName, payloadsOf(packets))
+    const { timestamp, mediaMs } = this.#clock.map(childTimestamp, arrivedMs, { restarted, repeats, reordered })
     const { parts, sequences } = numbered(packets, given, this.#sequences, this.#fragmenting ? this.#fragment : undefined)
     const header = { payload: caps.payload, ssrc: this.ssrc, timestamp, sequences }
     const recovery = key ? recoveryFrames(caps.encodingName, payloadsOf(packets)) : 0

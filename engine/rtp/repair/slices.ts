@@ -32,12 +32,23 @@ export const continuesPicture = (encodingName: string, payload: Buffer): boolean
 const SPS = 7
 /** slice_type I, of this slice or of all of its picture (H.264 table 7-6). */
 const INTRA = new Set([2, 7])
+const BIDIRECTIONAL = new Set([1, 6])
 const MAX_HEADER_BYTES = 16
 
-const isIntra = (body: Buffer): boolean => {
+const sliceType = (body: Buffer): number => {
   const bits = new BitReader(body.subarray(0, MAX_HEADER_BYTES))
   bits.ue()
-  return INTRA.has(bits.ue())
+  return bits.ue()
+}
+
+/** Whether a unit of H.264 begins with a B slice: only such a picture is shown before one that came earlier. */
+export const isBidirectional = (encodingName: string, payloads: Iterable<Buffer>): boolean => {
+  if (encodingName !== 'H264') return false
+  for (const payload of payloads) {
+    const slice = nalStarts(NAL_FORMATS.H264, payload).find(({ type }) => NAL_FORMATS.H264.isSlice(type))
+    if (slice !== undefined) return BIDIRECTIONAL.has(sliceType(slice.body))
+  }
+  return false
 }
 
 /**
@@ -55,7 +66,7 @@ export const isIntraEntry = (encodingName: string, payloads: Iterable<Buffer>): 
       if (!hasSps) return false
       // The second field of an intra picture may be predicted from the first.
       if (beginsPicture(body) && ++pictures > 1) return true
-      if (!isIntra(body)) return false
+      if (!INTRA.has(sliceType(body))) return false
     }
   }
   return pictures > 0

@@ -36,3 +36,14 @@ export const overlap = (received: readonly string[], expected: readonly string[]
   const common = expected.filter((packet) => received.includes(packet))
   return { common, between: received.slice(received.indexOf(common[0] ?? ''), received.lastIndexOf(common.at(-1) ?? '') + 1) }
 }
+
+/** When each picture of our muxer is shown and decoded, 90 kHz ticks. */
+export const pictureTimes = (bytes: Buffer): readonly { readonly pts: number; readonly dts: number }[] =>
+  packetsOf(bytes)
+    .filter(beginsPicture)
+    .map((packet) => {
+      const pes = packet.subarray(packet.indexOf(Buffer.from([0, 0, 1, 0xe0])))
+      const timeAt = (at: number) =>
+        ((pes.readUInt8(at) >> 1) & 7) * 2 ** 30 + (pes.readUInt16BE(at + 1) >> 1) * 2 ** 15 + (pes.readUInt16BE(at + 3) >> 1)
+      return { pts: timeAt(9), dts: timeAt(pes.readUInt8(7) >= 0xc0 ? 14 : 9) }
+    })

@@ -14,7 +14,7 @@ const pps = (id: number, bytes: number): Buffer => {
 
 it('bounds the parameter sets that go before each key picture, and still learns another one of a known id', () => {
   const { stream: video, send } = beginStream()
-  const stream = new ElementaryStream(video, { kept: undefined })
+  const stream = new ElementaryStream(video, { reordered: undefined })
   const setsOf = (): readonly number[] => {
     const units = video.gop?.units ?? []
     const nals = units.flatMap((one) => stream.picture(one)?.nals ?? [])
