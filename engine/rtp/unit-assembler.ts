@@ -59,6 +59,8 @@ export class UnitAssembler {
   #marksSlices = false
   /** Pictures that were closed by their marker before others with the same timestamp. */
   #repeats = 0
+  /** The last unit was a key frame. */
+  #lastKey = false
   /** The present run has key frames that are marked as such. */
   #hasKeys = false
   #patience: Patience = PATIENCE.child
@@ -163,7 +165,10 @@ export class UnitAssembler {
   #close(): void {
     const payloads = this.#payloads
     this.#hasKeys ||= this.#key
-    const key = this.#key || (!this.#hasKeys && isIntraEntry(this.#encodingName, eachBytesOf(payloads)))
+    const starts = this.#key || (!this.#hasKeys && isIntraEntry(this.#encodingName, eachBytesOf(payloads)))
+    // The second field of a key frame may be marked as a recovery point too, but needs the first.
+    const key = starts && !(this.#repeats === 1 && this.#lastKey)
+    this.#lastKey = key
     if (this.#marksSlices) markLast(payloads)
     this.#clear()
     this.#events.onUnit(payloads, { timestamp: this.#timestamp, key, repeats: this.#repeats })

@@ -61,6 +61,13 @@ describe('the unit assembler', () => {
     expect(units.at(2)?.markers).toEqual([false, false, true])
   })
 
+  it('begins no GOP at the second field of a key frame, which has the time of the first', () => {
+    const { sizes, picture } = setUp()
+    const recoveryPoint = Buffer.from('06060180', 'hex')
+    for (const timestamp of [3000, 3000, 6000, 6000, 9000, 9000]) picture(timestamp, timestamp === 6000 ? [SLICE] : [recoveryPoint, INTRA])
+    expect(sizes()).toEqual(['3000: 2 key', '3000: 2', '6000: 1', '6000: 1', '9000: 2 key', '9000: 2'])
+  })
+
   it('keeps the fragments of a slice together once it knows that the source marks each packet', () => {
     const { sizes, picture } = setUp()
     const fragmented = ['7c8588', '7c0500', '7c4500'].map((hex) => Buffer.from(hex, 'hex'))
