@@ -13,6 +13,8 @@ interface H264Sps {
   readonly height: number
   /** A picture may be a field (frame_mbs_only_flag is 0). */
   readonly fields: boolean
+  /** Of frame_num in the header of each slice. */
+  readonly frameNumBits: number
   /** 2: pictures are shown in the order in which they are decoded. */
   readonly pictureOrderType: number
   readonly referenceFrames: number
@@ -47,7 +49,7 @@ export const parseH264Sps = (nal: Uint8Array): H264Sps | undefined => {
   bits.skip(32)
   const id = bits.ue()
   const chroma = HIGH_PROFILES.has(profile) ? readHighProfile(bits) : 1
-  bits.ue()
+  const frameNumBits = bits.ue() + 4
   const pictureOrderType = readPictureOrder(bits)
   const referenceFrames = bits.ue()
   bits.bit()
@@ -56,7 +58,17 @@ export const parseH264Sps = (nal: Uint8Array): H264Sps | undefined => {
   const vui = bits.bit() === 1 ? readVui(bits) : NO_VUI
   const frames = Math.max(referenceFrames, vui.reorderFrames ?? 0)
   if (bits.ended || id > 31 || pictureOrderType > 2 || frames > MAX_FRAMES) return undefined
-  return { id, profile, constraints, level, ...size, pictureOrderType, referenceFrames, ...vui, vuiAt }
+  return { id, profile, constraints, level, ...size, frameNumBits, pictureOrderType, referenceFrames, ...vui, vuiAt }
+}
+
+/** Whether a NAL unit is a slice of a field (section 7.3.3), with its own header of one byte. */
+export const isFieldSlice = (nal: Uint8Array, { fields, frameNumBits }: Pick<H264Sps, 'fields' | 'frameNumBits'>): boolean => {
+  const type = (nal[0] ?? 0) & 0x1f
+  if (!fields || (type !== 1 && type !== 5)) return false
+  const bits = new BitReader(withoutEmulation(nal.subarray(1, 33)))
+  for (let code = 0; code < 3; code += 1) bits.ue()
+  bits.skip(frameNumBits)
+  return bits.bit() === 1
 }
 
 /** Frames per second in the VUI of a sequence parameter set, null when there is none or it is out of range. */

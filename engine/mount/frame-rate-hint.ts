@@ -1,5 +1,6 @@
 import { CODECS, type VideoCodec } from '../codec/codecs.ts'
 import type { FrameRate } from '../codec/frame-rate.ts'
+import { isFieldSlice, parseH264Sps } from '../codec/h264-sps.ts'
 import type { AccessUnit } from '../rtp/access-unit.ts'
 import type { RtpCaps } from '../rtp/caps.ts'
 import type { RtpStream } from '../rtp/stream.ts'
@@ -45,7 +46,7 @@ export class FrameRateHint {
     if (isEnough && this.#sps?.equals(sps)) return this.#announced?.rate
     this.#sps = Buffer.from(sps)
     this.#measuredUnits = units.length
-    const rate = measureFrameRate(units.slice(-MAX_UNITS))
+    const rate = measureFrameRate(this.#frames(units.slice(-MAX_UNITS), sps))
     this.#announced = rate && new AnnouncedRate(this.#stream, rate)
     return rate
   }
@@ -53,6 +54,20 @@ export class FrameRateHint {
   /** A new reader has to guess the rate: too few pictures have come to measure it. */
   get mustBeGuessed(): boolean {
     return this.#silentSps() !== undefined && this.rate() === undefined && (this.#stream.gop?.units.length ?? 0) < MIN_UNITS
+  }
+
+  /** The units without the second field of each frame, which may have a time of its own. */
+  #frames(units: readonly AccessUnit[], set: Buffer): readonly AccessUnit[] {
+    const { encodingName = '' } = this.#stream.caps ?? {}
+    const sps = encodingName === 'H264' ? parseH264Sps(set) : undefined
+    if (sps?.fields !== true) return units
+    let awaitsSecond = false
+    return units.filter((unit) => {
+      const isField = unit.nals(encodingName).some((nal) => isFieldSlice(nal, sps))
+      const isSecond = awaitsSecond && isField
+      awaitsSecond = isField && !isSecond
+      return !isSecond
+    })
   }
 
   /** The first sequence parameter set that does not state the rate. */

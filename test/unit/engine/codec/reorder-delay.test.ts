@@ -48,6 +48,7 @@ describe('withoutReorderDelay', () => {
       width: 1920,
       height: 1080,
       fields: false,
+      frameNumBits: expect.any(Number),
       pictureOrderType: 0,
       referenceFrames: 4,
       frameRate: vui === 'timing' ? 25 : null,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { frameRateOfSps } from '../../../../engine/codec/h264-sps.ts'
+import { BitReader, BitWriter, withEmulation, withoutEmulation } from '../../../../engine/codec/bits.ts'
+import { frameRateOfSps, parseH264Sps } from '../../../../engine/codec/h264-sps.ts'
 import { FrameRateHint, measureFrameRate } from '../../../../engine/mount/frame-rate-hint.ts'
 import type { AccessUnit } from '../../../../engine/rtp/access-unit.ts'
 import { beginStream, H264_CAPS, IDR, SLICE } from '../../../helpers/rtsp/packets.ts'
@@ -53,6 +54,26 @@ describe('the frame rate of a stream whose sets do not say it', () => {
     expect(key && it.hint.join()(key)).toBe(told)
     const next = it.frames(3, sets)
     expect(ratesOf(next && reader(next))).toEqual([25])
+  })
+
+  it('counts the two fields of a frame once, also when each has a time', () => {
+    const sps = Buffer.from('674d4015f40a087e5c0440000003004000000c87c50aa8', 'hex')
+    const { vuiAt = 0, frameNumBits = 0 } = parseH264Sps(sps) ?? {}
+    const silent = new BitWriter()
+    silent.copy(new BitReader(withoutEmulation(sps)), vuiAt)
+    silent.bit(0)
+    const field = (type: number): Buffer => {
+      const bits = new BitWriter()
+      bits.number(type, 8)
+      for (const code of [0, 7, 0]) bits.ue(code)
+      bits.number(0, frameNumBits)
+      bits.bit(1)
+      return Buffer.from(bits.finish())
+    }
+    const { stream, send } = beginStream()
+    send([Buffer.from(withEmulation(silent.finish())), PPS, field(0x65)], 1800)
+    for (let at = 1; at < 20; at += 1) send([field(0x41)], 1800)
+    expect(new FrameRateHint(stream).rate()).toEqual({ numerator: 25, denominator: 1 })
   })
 
   it('is not told to who was there before, since the sets of a reader must stay the same', () => {
