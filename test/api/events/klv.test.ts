@@ -36,7 +36,7 @@ describe('KLV of a pipeline', () => {
     row('answers the last packet', `GET ${BASE}`, 200, ['"sensor_latitude":60.25', '"checksum_ok":true'], { given: withPacket }),
     read('answers a GeoJSON Feature', 'geojson', ['"type":"Feature"'], GEOJSON),
     read('answers the footprint as a GeoJSON Feature', 'footprint', ['"type":"Polygon"', '"method":"corners"'], GEOJSON, withCorners),
-    read('answers an event of Cursor on Target', 'cot', ['<event uid="uav-1">'], XML),
+    read('answers an event of Cursor on Target', 'cot', ['<event uid="fake/uav-1">'], XML),
     row('answers 404 before the first packet', `GET ${BASE}`, 404, 'No KLV packet', { given: playing }),
     row('answers 404 for the events of an unknown id', `GET ${BASE}/events`, 404, 'NOT_FOUND'),
   ])

@@ -74,7 +74,7 @@ export const createFakeKlv = (engine: FakeEngine): FakeKlv => {
       ]
       return { type: 'Feature', geometry: { type: 'Polygon', coordinates: [ring] }, properties: { method: 'corners', pipeline_id } }
     },
-    latestCot: async (id, { host }) => `<?xml version="1.0"?><event uid="${last(id).pipeline_id}"><detail>${host}</detail></event>`,
+    latestCot: async (id, { host }) => `<?xml version="1.0"?><event uid="fake/${last(id).pipeline_id}"><detail>${host}</detail></event>`,
     async *events(id, signal) {
       const waiting: KlvPacketRecord[] = []
       let wake = (): void => {}

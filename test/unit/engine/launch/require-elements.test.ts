@@ -1,7 +1,9 @@
 import { expect, it, vi } from 'vitest'
-import { requireElements } from '../../../../engine/launch/require-elements.ts'
 
 it('names the package of the first element that GStreamer lacks, and asks for each that it has once', async () => {
+  // Apart from what other tests of this process have found.
+  vi.resetModules()
+  const { requireElements } = await import('../../../../engine/launch/require-elements.ts')
   const installed = new Set(['srtsrc', 'queue'])
   const run = vi.fn(async (_program: string, [, name = '']: readonly string[]) => ({ exitCode: installed.has(name) ? 0 : 1 }) as never)
   const line = (...shown: string[]) => requireElements({ shown }, run)
