@@ -2,9 +2,10 @@ import type { EngineCheck } from '../engine/messages.ts'
 import type { Engine } from '../engine/protocol.ts'
 import { isRecord } from '../json/is-record.ts'
 import type { Geolocation, PipelineConfig } from '../schema/pipeline.ts'
-import { pipelineSchema, withMode } from '../schema/pipeline.ts'
+import { pipelineSchema } from '../schema/pipeline.ts'
 import { carriesH265 } from '../uri/uri-schemas.ts'
 import { validate, validationError } from '../validate.ts'
+import { withMode } from './with-mode.ts'
 
 interface PipelineInput {
   readonly config: PipelineConfig

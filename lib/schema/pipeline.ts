@@ -1,5 +1,4 @@
 import * as v from 'valibot'
-import { isRecord } from '../json/is-record.ts'
 import { MASK } from '../redact.ts'
 import { parseOutputUri } from '../uri/output-address.ts'
 import { carriesH265, pushUriSchema, sourceUriSchema } from '../uri/uri-schemas.ts'
@@ -159,13 +158,6 @@ export const pipelineSchema = v.pipe(
     ['push'],
   ),
 )
-
-/** The body of create or replace with its mode, where `source` or `raw_pipeline` says it. */
-export const withMode = (body: unknown): unknown => {
-  if (!isRecord(body) || body.mode !== undefined) return body
-  const isSimple = body.source !== undefined
-  return { ...body, mode: isSimple === (body.raw_pipeline !== undefined) ? null : isSimple ? 'simple' : 'advanced' }
-}
 
 /** The id is in the path, so the body of replace may leave it out. */
 export const simpleReplacementSchema = v.partial(simplePipelineSchema, ['id'])
