@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { closeSync, existsSync, openSync, realpathSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -54,16 +54,30 @@ export const takeDatabaseLock = (url: string): { readonly release: () => void } 
   if (!existsSync(folder)) throw new Error(`${file} cannot be opened. Check that its folder exists and is writable.`)
   const place = existsSync(file) ? realpathSync(file) : join(realpathSync(folder), basename(file))
   // Not on the file itself: closing a descriptor of it would end the locks of SQLite (fcntl(2)).
-  const descriptor = openSync(`${place}.lock`, 'a', 0o600)
+  const lockFile = `${place}.lock`
+  const descriptor = openSync(lockFile, 'a', 0o600)
   try {
-    if (!lock(descriptor))
+    // One that its owner has removed meanwhile locks nothing.
+    if (!lock(descriptor) || !isSameFile(descriptor, lockFile))
       throw new Error(`another service process uses the database ${place}; stop it, or set SVC_DATABASE_URL to another one`)
   } catch (error) {
     closeSync(descriptor)
     throw error
   }
-  return { release: () => closeSync(descriptor) }
+  return {
+    release: () => {
+      try {
+        rmSync(lockFile, { force: true })
+      } catch {
+        // It stays on a disk that has become read-only, and locks nothing.
+      }
+      closeSync(descriptor)
+    },
+  }
 }
+
+const isSameFile = (descriptor: number, path: string): boolean =>
+  fstatSync(descriptor).ino === statSync(path, { throwIfNoEntry: false })?.ino
 
 /** Node has no flock(2). The lock that flock(1) takes belongs to the open directory, so it outlives flock(1) and ends with this process. */
 const lock = (descriptor: number): boolean => {

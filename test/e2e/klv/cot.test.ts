@@ -18,7 +18,7 @@ describe('Cursor on Target of a playing pipeline', () => {
     )
     expect(answer.headers.get('content-type')).toBe('application/xml')
     const answered = parseCot(await answer.text())
-    expect(answered.event).toMatchObject({ uid: 'uav', type: 'a-f-A-M-F-Q' })
+    expect(answered.event).toMatchObject({ uid: expect.stringMatching(/^[^/]+\/uav$/), type: 'a-f-A-M-F-Q' })
     expect(Math.abs(Date.parse(answered.event.time ?? '') - Date.now())).toBeLessThan(5000)
     expect(Number(answered.point.lat)).toBeCloseTo(-27.6, 1)
     // The camera of the flight looks at the centre of its circles, to the right of its course.
@@ -34,7 +34,7 @@ describe('Cursor on Target of a playing pipeline', () => {
     const sendTo = async (uri: string) => expect((await changeSettings(service, { cot: { uri, interval_ms: 100 } })).cot.uri).toBe(uri)
     await sendTo(`udp://127.0.0.1:${udp.port}`)
     await until(udp.events, (events) => events.length >= 3)
-    expect(udp.events()[0]).toMatchObject({ event: { uid: 'uav' }, video: { url: video } })
+    expect(udp.events()[0]).toMatchObject({ event: { uid: expect.stringMatching(/^[^/]+\/uav$/) }, video: { url: video } })
 
     await sendTo(`tcp://127.0.0.1:${tcp.port}`)
     await until(tcp.events, (events) => events.length >= 3)

@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSyn
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { createClient } from '@libsql/client/sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openDatabase } from '../../../db/open.ts'
 import { killProcess } from '../../helpers/process/processes.ts'
@@ -44,6 +45,10 @@ describe('a full disk', () => {
     const dataDir = smallDisk()
     const before = await startService({ dataDir })
     await createPipeline(before, 'gate')
+    // Without it the last one that closes the database may remove its shared memory, for which a full disk has no room.
+    const holder = createClient({ url: `file:${join(dataDir, 'service.db')}` })
+    onTestFinished(() => holder.close())
+    await holder.execute('SELECT 1 FROM pipelines')
     expect(await before.stop()).toBe(0)
 
     const free = fill(dataDir)
