@@ -123,6 +123,12 @@ describe('a source', () => {
     onTestFinished(() => shared.stop())
     const previousFault = transport === 'udp' ? await faultOf(shared.url('/klv'), { planner }) : undefined
     const { fps, ...everyPicture } = H264
+    // A server states the times of its tracks to each other (RTP-Info) only when both have begun.
+    const first = await playSource(configure(shared.url('/klv'), null), { planner, previousFault })
+    await until(
+      () => Math.min(first.klv.length, first.video.length),
+      (count) => count > 0,
+    )
     const configs = [configure(shared.url('/klv'), null), configure(shared.url('/klv'), everyPicture)]
     const plays = await Promise.all(configs.map((config) => playSource(config, { planner, previousFault })))
     await until(
