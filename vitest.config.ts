@@ -42,7 +42,7 @@ export default defineConfig({
           include: ['test/{engine,host,e2e}/**/*.test.ts'],
           globalSetup: ['test/helpers/run/prepare-processes.ts'],
           // They wait for most of their time: with three at once, half of two cores is idle.
-          maxWorkers: 5,
+          maxWorkers: 4,
           testTimeout: 60_000,
           sequence: { groupOrder: 1 },
         },
