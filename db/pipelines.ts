@@ -35,6 +35,7 @@ export const createPipelineRepository = ({ orm }: Database): PipelineRepository 
     setGeolocation: (id, geolocation, updated_at) => update(id, { geolocation, updated_at }),
     setDesired: (id, desired, stopped = false) => update(id, { desired, stopped }),
     setScreenshots: (id, screenshots) => update(id, { screenshots }),
+    setRecording: (id, recording) => update(id, { recording }),
     remove: (id) => query(async () => (await orm.delete(pipelines).where(eq(pipelines.id, id))).rowsAffected > 0),
   }
 }
@@ -58,6 +59,8 @@ const toChangedColumns = ({ config, geolocation, updated_at }: PipelineChange) =
   output_uri: config.output?.uri ?? null,
   raw_pipeline: config.mode === 'advanced' ? config.raw_pipeline : null,
   klv_config: config.klv_config,
+  audio: config.audio,
+  audio_bitrate: config.audio_bitrate,
   push: config.push,
   geolocation,
   updated_at,
@@ -69,6 +72,7 @@ const toRow = (record: PipelineRecord): Row => ({
   desired: record.desired,
   stopped: record.stopped,
   screenshots: record.screenshots ?? null,
+  recording: record.recording,
   ephemeral: record.config.ephemeral,
   trigger_path: record.trigger_path,
   created_at: record.created_at,
@@ -80,6 +84,7 @@ const toRecord = (row: Row): PipelineRecord => ({
   desired: row.desired,
   stopped: row.stopped,
   ...(row.screenshots !== null && { screenshots: row.screenshots }),
+  recording: row.recording,
   trigger_path: row.trigger_path,
   created_at: row.created_at,
   updated_at: row.updated_at,
@@ -91,6 +96,8 @@ const toConfig = (row: Row): PipelineConfig => {
     on_demand: row.on_demand,
     output: row.output_uri === null ? null : { uri: row.output_uri },
     klv_config: row.klv_config,
+    audio: row.audio,
+    audio_bitrate: row.audio_bitrate,
     push: row.push,
     ephemeral: row.ephemeral,
   }

@@ -1,6 +1,6 @@
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { Encoding, Geolocation, KlvConfig, PushTarget, Source } from '../lib/schema/pipeline.ts'
-import { PIPELINE_MODES, PIPELINE_STATES } from '../lib/schema/pipeline.ts'
+import { AUDIO_MODES, PIPELINE_MODES, PIPELINE_STATES } from '../lib/schema/pipeline.ts'
 import type { ScreenshotSchedule } from '../lib/schema/screenshot.ts'
 import type { PartialSettings } from '../lib/schema/settings.ts'
 
@@ -15,11 +15,14 @@ export const pipelines = sqliteTable('pipelines', {
   output_uri: text(),
   raw_pipeline: text(),
   klv_config: text({ mode: 'json' }).$type<KlvConfig>().notNull(),
+  audio: text({ enum: AUDIO_MODES }).notNull(),
+  audio_bitrate: integer(),
   push: text({ mode: 'json' }).$type<readonly PushTarget[]>().notNull(),
   geolocation: text({ mode: 'json' }).$type<Geolocation>(),
   desired: text({ enum: PIPELINE_STATES }).notNull(),
   stopped: integer({ mode: 'boolean' }).notNull(),
   screenshots: text({ mode: 'json' }).$type<ScreenshotSchedule>(),
+  recording: integer({ mode: 'boolean' }).notNull(),
   ephemeral: integer({ mode: 'boolean' }).notNull(),
   trigger_path: text(),
   created_at: integer().notNull(),

@@ -41,6 +41,7 @@ export const keepPipelinesInMemory = (stored: PipelineRepository): PipelineRepos
         throw error
       }),
     setScreenshots: (id, screenshots) => write(id, { screenshots }, stored.setScreenshots(id, screenshots)),
+    setRecording: (id, recording) => write(id, { recording }, stored.setRecording(id, recording)),
     remove: async (id) => {
       const known = await records()
       const removed = await stored.remove(id)

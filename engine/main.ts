@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { readConfiguration } from '../lib/configuration/configuration.ts'
@@ -21,11 +21,16 @@ import { listen } from './http/listen.ts'
 import { liveAnswers } from './http/live.ts'
 import { passwordAnswers } from './http/passwords.ts'
 import { pipelineAnswers } from './http/pipelines.ts'
+import { recordingAnswers } from './http/recordings.ts'
 import { screenshotAnswers } from './http/screenshots.ts'
 import { createEngineServer } from './http/server.ts'
 import { createPlanner, noSandbox } from './launch/plan.ts'
 import { createEngineMetrics } from './metrics/metrics.ts'
+import { RateHistory, SAMPLE_MS } from './metrics/rate-history.ts'
+import { readHostWarnings } from './outputs/host-warnings.ts'
 import { Supervisor } from './pipelines/supervisor.ts'
+import { Playback } from './recordings/playback/playback.ts'
+import { Recordings } from './recordings/recordings.ts'
 import { createPublisher } from './rtsp/publisher/publisher.ts'
 import { confineChildren } from './sandbox/confinement.ts'
 import { withholdInherited } from './sandbox/inherited.ts'
@@ -33,6 +38,7 @@ import { killLeftovers, processStart } from './sandbox/leftovers.ts'
 import { KeptMemory } from './screenshots/decode/decoder-keeper.ts'
 import { createDecodeSlots } from './screenshots/decode/slots.ts'
 import { FileStore } from './screenshots/files/file-store.ts'
+import { WebRtc } from './webrtc/web-rtc.ts'
 
 /** A sidecar without contact to an API process for this long stops itself and its streams. */
 const ABANDONED_AFTER_MS = 60_000
@@ -118,6 +124,21 @@ const files = new FileStore({
   retention: () => supervisor.settings.screenshots,
   log,
 })
+const recordingsDir = configuration.recordingsDir ?? join(configuration.dataDir, 'recordings')
+const recordings = new Recordings({
+  folder: recordingsDir,
+  dataDir: configuration.dataDir,
+  settings: () => supervisor.settings.recordings,
+  configured: () => supervisor.configured,
+  now: clock.now,
+  log,
+})
+const webRtc = new WebRtc({
+  port: configuration.webRtcPort,
+  hosts: configuration.webRtcHosts,
+  bindAddress: outputHost === '0.0.0.0' || outputHost === '::' ? undefined : outputHost,
+  log,
+})
 const supervisor = new Supervisor({
   publisher,
   planner,
@@ -126,10 +147,18 @@ const supervisor = new Supervisor({
   ports: configuration.outputPorts,
   outputHost,
   screenshots: { store: files, slots: createDecodeSlots(), memory: new KeptMemory() },
+  recordings,
+  webRtc,
 })
 
 const videoUrl = createVideoUrl({ outputHost, tlsOnly: cert !== undefined && key !== undefined && outputTls === 'required' })
 const cot = new CotSender({ positions: () => supervisor.positions(), videoUrl, now: clock.now, log })
+
+// What is too old is deleted, also when nothing is recorded any more.
+if (existsSync(recordingsDir)) recordings.open().catch((error: unknown) => log.warn('recordings_not_open', { error }))
+
+const rates = new RateHistory()
+setInterval(() => rates.sample(supervisor.list(), clock.now()), SAMPLE_MS)
 
 let lastContact = performance.now()
 const token = process.env.SVC_ENGINE_TOKEN || randomBytes(32).toString('base64url')
@@ -142,11 +171,14 @@ const answers: EngineAnswers = {
       gstreamer_version: await gstreamerVersion(),
       pid: process.pid,
       sandbox: sandbox.state,
+      warnings: await readHostWarnings(configuration, clock.now),
     }),
     cot,
+    (id) => rates.of(id, clock.now()),
   ),
   license: { set: (state) => supervisor.setLicense(state) },
   screenshots: screenshotAnswers({ supervisor, files }),
+  recordings: recordingAnswers({ supervisor, recordings, playback: new Playback(recordings) }),
   klv: klvAnswers(supervisor, videoUrl),
   live: liveAnswers(supervisor),
   cameras: cameraAnswers(cameras),
@@ -215,7 +247,7 @@ const shutDown = async (reason: string): Promise<void> => {
   server.closeAllConnections()
   cot.close()
   await Promise.all([supervisor.close(), cameras.close()])
-  await publisher.close()
+  await Promise.all([publisher.close(), recordings.close()])
   // Dry runs and the like: they must not be killed by the end of this process while their sandbox is set up.
   await killAll()
   process.exit(0)

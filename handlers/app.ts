@@ -5,13 +5,14 @@ import { createRateLimiter, type RateLimiter } from '../lib/access/rate-limit.ts
 import type { SessionDeps } from '../lib/access/sessions.ts'
 import { createStreams } from '../lib/access/streams.ts'
 import { EngineMirror, readViews } from '../lib/engine/mirror.ts'
-import type { Cameras, Engine, Klv, Live, Screenshots } from '../lib/engine/protocol.ts'
+import type { Cameras, Engine, Klv, Live, Recordings, Screenshots } from '../lib/engine/protocol.ts'
 import { createCameraWatch } from '../lib/events/cameras.ts'
 import { createGeolocationRecorder, type GeolocationRecorder } from '../lib/events/geolocation.ts'
 import { createEventHub } from '../lib/events/hub.ts'
 import { withOtherWriters } from '../lib/events/other-writers.ts'
 import { publishChanges } from '../lib/events/publish-changes.ts'
 import { createKlvUpstreams } from '../lib/events/upstreams.ts'
+import type { FleetHosts } from '../lib/fleet/fleet-hosts.ts'
 import type { HealthDeps } from '../lib/health/health.ts'
 import type { MetricsDeps } from '../lib/health/metrics.ts'
 import { createKeyedQueue } from '../lib/keyed-queue.ts'
@@ -27,6 +28,7 @@ import { authRoutes } from './auth.ts'
 import { type CameraRouteDeps, cameraRoutes } from './cameras.ts'
 import { type EventDeps, eventRoutes } from './events.ts'
 import { fileRoutes } from './files.ts'
+import { fleetRoutes } from './fleet/hosts.ts'
 import { healthRoutes } from './health.ts'
 import { withCors } from './http/cors.ts'
 import { createGuard } from './http/guard.ts'
@@ -38,6 +40,7 @@ import { type LiveRouteDeps, liveRoutes } from './live.ts'
 import { logRoutes } from './log.ts'
 import { metricsRoutes } from './metrics.ts'
 import { type PipelineRouteDeps, pipelineRoutes } from './pipelines.ts'
+import { recordingRoutes } from './recordings.ts'
 import { screenshotRoutes } from './screenshots.ts'
 import { settingsRoutes } from './settings.ts'
 import { type TriggerDeps, triggerRoutes } from './triggers.ts'
@@ -52,6 +55,7 @@ export interface HostPorts extends MetricsDeps, CallerRules {
   /** The views of the engine's pipelines, for a host that follows its engine; else every read asks the engine. */
   readonly mirror?: EngineMirror
   readonly screenshots: Screenshots
+  readonly recordings: Recordings
   readonly klv: Klv
   readonly live: Live
   readonly cameras: Cameras
@@ -76,6 +80,11 @@ export interface HostPorts extends MetricsDeps, CallerRules {
   readonly startedAt: number
   readonly uptimeSeconds: HealthDeps['uptimeSeconds']
   readonly writeState?: () => Promise<WriteState>
+  readonly freeBytes?: HealthDeps['freeBytes']
+  readonly hasDroppedEvents?: HealthDeps['hasDroppedEvents']
+  readonly fleet?: HealthDeps['fleet']
+  /** The other hosts of the fleet; none on a host without a fleet. */
+  readonly fleetHosts?: () => FleetHosts | undefined
   /** Origins whose pages may call the API; none by default. */
   readonly corsOrigins?: readonly string[]
   /** Counters of requests and streams per client; by default new ones. */
@@ -104,6 +113,7 @@ export interface AppDeps
     TriggerDeps,
     MetricsDeps {
   readonly screenshots: Screenshots
+  readonly recordings: Recordings
   readonly pipelines: PipelineRepository
   readonly geolocations: GeolocationRecorder
   readonly corsOrigins?: readonly string[]
@@ -117,6 +127,7 @@ type NeededPort = keyof { [Name in keyof HostPorts as object extends Pick<HostPo
 const NEEDED: Readonly<Record<NeededPort, true>> = {
   engine: true,
   screenshots: true,
+  recordings: true,
   klv: true,
   live: true,
   cameras: true,
@@ -186,11 +197,13 @@ export const apiRoutes = (deps: AppDeps) => [
   ...settingsRoutes(deps),
   ...triggerRoutes(deps),
   ...screenshotRoutes(deps),
+  ...recordingRoutes(deps),
   ...klvRoutes(deps),
   ...liveRoutes(deps),
   ...cameraRoutes(deps),
   ...fileRoutes(deps),
   ...eventRoutes(deps),
+  ...fleetRoutes(deps),
   ...logRoutes(deps),
   ...metricsRoutes(deps),
 ]

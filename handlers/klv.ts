@@ -49,7 +49,7 @@ const decodingRoutes = (deps: KlvRouteDeps) => [
   }),
 ]
 
-const packetRoutes = (deps: KlvRouteDeps) => [
+const lastPacketRoute = (deps: KlvRouteDeps) =>
   route({
     method: 'GET',
     path: BASE,
@@ -80,7 +80,9 @@ const packetRoutes = (deps: KlvRouteDeps) => [
         ? json(answer.feature, 200, { 'content-type': 'application/geo+json' })
         : json(answer.packet)
     },
-  }),
+  })
+
+const packetEventsRoute = (deps: KlvRouteDeps) =>
   route({
     method: 'GET',
     path: `${BASE}/events`,
@@ -104,8 +106,9 @@ const packetRoutes = (deps: KlvRouteDeps) => [
         isLast: ({ event }) => event === 'pipeline_not_found',
       })
     },
-  }),
-]
+  })
+
+const packetRoutes = (deps: KlvRouteDeps) => [lastPacketRoute(deps), packetEventsRoute(deps)]
 
 /** KLV metadata of a pipeline: start and stop decoding, the last packet, the stream of packets. */
 export const klvRoutes = (deps: KlvRouteDeps) => [...decodingRoutes(deps), ...packetRoutes(deps)]

@@ -7,15 +7,17 @@ import {
   PIPELINES_ANSWER,
   REPLACEMENT_BODY,
 } from '../lib/openapi/answers.ts'
+import { TEST_REPORT } from '../lib/openapi/examples.ts'
 import { emptyAnswer, jsonAnswer } from '../lib/openapi/operation.ts'
 import { type ChangeDeps, deletePipeline, patchPipeline, replacePipeline } from '../lib/pipelines/change.ts'
 import { type CreateDeps, createPipeline, validatePipeline } from '../lib/pipelines/create.ts'
 import { type FindDeps, getPipeline, listPipelines } from '../lib/pipelines/find.ts'
 import { type PlayDeps, playPipeline, stopPipeline } from '../lib/pipelines/play.ts'
 import { etagOfRecord, serialize } from '../lib/pipelines/serialize.ts'
+import { type TestDeps, testPipeline } from '../lib/pipelines/test-pipeline.ts'
 import type { PipelineRepository } from '../lib/repositories/repositories.ts'
 import { pipelineFilterSchema, pipelinePatchSchema, startQuerySchema } from '../lib/schema/pipeline.ts'
-import { validationSchema } from '../lib/schema/representation.ts'
+import { testReportSchema, validationSchema } from '../lib/schema/representation.ts'
 import { readJson } from './http/body.ts'
 import { ifMatchOf } from './http/etag.ts'
 import { createListAnswer } from './http/list-answer.ts'
@@ -26,7 +28,8 @@ import { json, noContent, readyHeaders } from './http/respond.ts'
 import { type FetchHandler, type ReadRequest, type RequestContext, route } from './http/route.ts'
 import { createRouter, type RouterDeps } from './http/router.ts'
 
-export interface PipelineRouteDeps extends CreateDeps, ChangeDeps, PlayDeps, FindDeps {
+export interface PipelineRouteDeps extends CreateDeps, ChangeDeps, PlayDeps, FindDeps, TestDeps {
+  readonly screenshots: TestDeps['screenshots']
   readonly pipelines: PipelineRepository
   readonly limits: ClientLimits
 }
@@ -63,7 +66,18 @@ const listRoute = (deps: PipelineRouteDeps, list: ReturnType<typeof createListAn
     read: async ({ url }) => list(await listPipelines(deps, readQuery(url, ['mode', 'on_demand', 'state']))),
   })
 
-const creationRoutes = (deps: PipelineRouteDeps) => [
+const CREATE_ERRORS = [
+  'LICENSE_ERROR',
+  'LICENSE_LIMIT_EXCEEDED',
+  'CONFLICT',
+  'PAYLOAD_TOO_LARGE',
+  'RATE_LIMITED',
+  'ENGINE_ERROR',
+  'SERVICE_UNAVAILABLE',
+  'PIPELINE_START_TIMEOUT',
+] as const
+
+const createRoute = (deps: PipelineRouteDeps) =>
   route({
     ...session,
     method: 'POST',
@@ -74,16 +88,7 @@ const creationRoutes = (deps: PipelineRouteDeps) => [
       'Answers after the first key frame, or at once if it is on-demand. A pipeline that does not start within start_timeout_seconds is not stored. start=background stores it at once, as ready, and goes on trying; what no attempt can mend fails also then.',
     status: 201,
     query: startQuerySchema,
-    errors: [
-      'LICENSE_ERROR',
-      'LICENSE_LIMIT_EXCEEDED',
-      'CONFLICT',
-      'PAYLOAD_TOO_LARGE',
-      'RATE_LIMITED',
-      'ENGINE_ERROR',
-      'SERVICE_UNAVAILABLE',
-      'PIPELINE_START_TIMEOUT',
-    ],
+    errors: CREATE_ERRORS,
     body: PIPELINE_BODY,
     answer: CREATED_ANSWER,
     handle: async ({ request, context, url }) => {
@@ -91,7 +96,9 @@ const creationRoutes = (deps: PipelineRouteDeps) => [
       const pipeline = await createPipeline(withBoundedChecks(deps, context), await readJson(request), query)
       return pipelineAnswer(pipeline, 201, { location: `${BASE}/${pipeline.id}` })
     },
-  }),
+  })
+
+const validateRoute = (deps: PipelineRouteDeps) =>
   route({
     ...session,
     method: 'POST',
@@ -107,8 +114,28 @@ const creationRoutes = (deps: PipelineRouteDeps) => [
       valid: { valid: true, launch: 'gst-launch-1.0 …' },
     }),
     handle: async ({ request, context }) => json(await validatePipeline(withBoundedChecks(deps, context), await readJson(request))),
-  }),
-]
+  })
+
+const testRoute = (deps: PipelineRouteDeps) =>
+  route({
+    ...session,
+    method: 'POST',
+    path: `${BASE}/test`,
+    operation: 'testPipeline',
+    summary: 'Try a pipeline without creating it: what its source sends, with a picture',
+    description:
+      'Runs it for about a second after its first key frame, as a stream of the license; fails as a create does. Nothing is stored or pushed. Masked credentials (***) stand for those stored under the id.',
+    status: 200,
+    errors: CREATE_ERRORS,
+    body: PIPELINE_BODY,
+    answer: jsonAnswer('What came', testReportSchema, { camera: TEST_REPORT }),
+    handle: async ({ request, context }) => {
+      const input = await readJson(request)
+      return json(await deps.limits.dryRun(context.clientAddress, () => testPipeline(deps, input, request.signal)))
+    },
+  })
+
+const creationRoutes = (deps: PipelineRouteDeps) => [createRoute(deps), validateRoute(deps), testRoute(deps)]
 
 const readRoutes = (deps: PipelineRouteDeps) => [
   route({
@@ -129,7 +156,7 @@ const readRoutes = (deps: PipelineRouteDeps) => [
   }),
 ]
 
-const changeRoutes = (deps: PipelineRouteDeps) => [
+const replaceRoute = (deps: PipelineRouteDeps) =>
   route({
     ...session,
     method: 'PUT',
@@ -147,7 +174,9 @@ const changeRoutes = (deps: PipelineRouteDeps) => [
         await replacePipeline(withBoundedChecks(deps, context), pipelineIdOf(exchange), await readJson(request), ifMatchOf(request)),
       )
     },
-  }),
+  })
+
+const patchRoute = (deps: PipelineRouteDeps) =>
   route({
     ...session,
     method: 'PATCH',
@@ -163,7 +192,9 @@ const changeRoutes = (deps: PipelineRouteDeps) => [
       const { request } = exchange
       return pipelineAnswer(await patchPipeline(deps, pipelineIdOf(exchange), await readJson(request), ifMatchOf(request)))
     },
-  }),
+  })
+
+const deleteRoute = (deps: PipelineRouteDeps) =>
   route({
     ...session,
     method: 'DELETE',
@@ -178,8 +209,9 @@ const changeRoutes = (deps: PipelineRouteDeps) => [
       await deletePipeline(deps, pipelineIdOf(exchange), ifMatchOf(exchange.request))
       return noContent()
     },
-  }),
-]
+  })
+
+const changeRoutes = (deps: PipelineRouteDeps) => [replaceRoute(deps), patchRoute(deps), deleteRoute(deps)]
 
 const runRoutes = (deps: PipelineRouteDeps) => [
   route({

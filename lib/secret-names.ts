@@ -16,6 +16,7 @@ const SECRET_NAMES = [
   'streamid',
   'authorization',
   'cookie',
+  'cookies',
 ]
 
 const anyOf = (...names: readonly string[]): string => `(?<![a-z0-9])(?:${names.join('|').replaceAll('-', '[-_]?')})`

@@ -6,9 +6,12 @@
  * | 0 | 1 | kind, one of RECORD_KINDS; other kinds are for later versions |
  * | 1 | 8 | time, µs |
  * | 9 | 4 | length of the payload, bytes |
- * | 13 | | payload: VideoConfig or SourceEvent as JSON, or an access unit in Annex B |
+ * | 13 | | payload: VideoConfig, SourceEvent or AudioConfig as JSON, an access unit in Annex B, a frame of sound, or a KLV packet |
+ *
+ * Kinds 5 and 6 come with `audio=1` alone, kind 7 with `klv=1`. `GET /svc/video` has records of several pipelines: the first byte of a payload is the index of
+ * the pipeline in the request; then, of a `part`, the next bytes of its own records, cut anywhere, and of `ended`, PartEnd as JSON.
  */
-export const RECORD_KINDS = { config: 1, key: 2, delta: 3, event: 4 } as const
+export const RECORD_KINDS = { config: 1, key: 2, delta: 3, event: 4, soundConfig: 5, sound: 6, klv: 7, part: 8, ended: 9 } as const
 
 type RecordKind = (typeof RECORD_KINDS)[keyof typeof RECORD_KINDS]
 
@@ -23,6 +26,14 @@ export interface VideoConfig {
   /** Pixels. */
   readonly codedWidth: number
   readonly codedHeight: number
+}
+
+/** An AudioDecoderConfig (W3C WebCodecs) without `description`: AAC is in ADTS. */
+export interface AudioConfig {
+  readonly codec: string
+  /** Hz */
+  readonly sampleRate: number
+  readonly numberOfChannels: number
 }
 
 export interface SourceEvent {
@@ -45,7 +56,7 @@ export const withRecordHeader = <Bytes extends Uint8Array>(record: Bytes, kind: 
   return record
 }
 
-const jsonRecord = (kind: RecordKind, timeMs: number, value: VideoConfig | SourceEvent): Uint8Array => {
+const jsonRecord = (kind: RecordKind, timeMs: number, value: VideoConfig | AudioConfig | SourceEvent): Uint8Array => {
   const payload = new TextEncoder().encode(JSON.stringify(value))
   const record = new Uint8Array(RECORD_HEADER_BYTES + payload.length)
   record.set(payload, RECORD_HEADER_BYTES)
@@ -54,7 +65,42 @@ const jsonRecord = (kind: RecordKind, timeMs: number, value: VideoConfig | Sourc
 
 export const configRecord = (timeMs: number, config: VideoConfig): Uint8Array => jsonRecord(RECORD_KINDS.config, timeMs, config)
 
+export const soundConfigRecord = (timeMs: number, config: AudioConfig): Uint8Array => jsonRecord(RECORD_KINDS.soundConfig, timeMs, config)
+
+const bytesRecord = (kind: RecordKind, timeMs: number, bytes: Uint8Array): Uint8Array => {
+  const record = new Uint8Array(RECORD_HEADER_BYTES + bytes.length)
+  record.set(bytes, RECORD_HEADER_BYTES)
+  return withRecordHeader(record, kind, timeMs)
+}
+
+/** A frame of sound. */
+export const soundRecord = (timeMs: number, frame: Uint8Array): Uint8Array => bytesRecord(RECORD_KINDS.sound, timeMs, frame)
+
+/** A KLV packet, with the time of its frame. */
+export const klvRecord = (timeMs: number, packet: Uint8Array): Uint8Array => bytesRecord(RECORD_KINDS.klv, timeMs, packet)
+
 export const eventRecord = (timeMs: number, type: SourceEvent['type']): Uint8Array => jsonRecord(RECORD_KINDS.event, timeMs, { type })
+
+/** Why the video of one of several pipelines ended or did not begin: the body of an error, null when it was stopped. */
+export interface PartEnd {
+  readonly error: { readonly message: string; readonly code: string; readonly details: Readonly<Record<string, unknown>> } | null
+}
+
+/** The begin of a part, before its `length` bytes. */
+export const partHeader = (index: number, length: number): Uint8Array => partOf(RECORD_KINDS.part, index, length)
+
+export const endedRecord = (index: number, error: PartEnd['error']): Uint8Array => {
+  const json = new TextEncoder().encode(JSON.stringify({ error } satisfies PartEnd))
+  return Uint8Array.of(...partOf(RECORD_KINDS.ended, index, json.length), ...json)
+}
+
+const partOf = (kind: RecordKind, index: number, length: number): Uint8Array => {
+  const header = new Uint8Array(RECORD_HEADER_BYTES + 1)
+  header[0] = kind
+  new DataView(header.buffer).setUint32(9, length + 1)
+  header[RECORD_HEADER_BYTES] = index
+  return header
+}
 
 /** Splits the bytes of a stream into records. */
 export class VideoRecordParser {

@@ -82,6 +82,9 @@ const NOT_WRITTEN: Readonly<Record<string, string>> = {
 /** Whether another program holds the database, as during a backup. */
 export const isBusy = (error: unknown): boolean => /^SQLITE_(?:BUSY|LOCKED)/.test(codeOf(error))
 
+/** Whether a file is damaged, or not a database. */
+export const isDamaged = (error: unknown): boolean => NOT_A_DATABASE.has(primaryOf(codeOf(error)))
+
 /** Whether nothing can be written until the operator has acted. */
 export const refusesChanges = (error: unknown): boolean => Object.hasOwn(NOT_WRITTEN, primaryOf(codeOf(error)))
 

@@ -1,8 +1,9 @@
 import { BitReader, withoutEmulation } from './bits.ts'
 import { type Depacketize, depacketizeH264, depacketizeH265 } from './depacketize.ts'
 import { type FrameRate, withH264FrameRate, withH265FrameRate } from './frame-rate.ts'
-import { parseH264Sps } from './h264-sps.ts'
+import { frameRateOfSps, parseH264Sps } from './h264-sps.ts'
 import { parseH265Sps } from './h265-sps.ts'
+import { parseH265Timing } from './h265-vui.ts'
 import { withoutReorderDelay } from './reorder-delay.ts'
 
 /** What a decoder needs to know about a stream: the fields of VideoDecoderConfig (W3C WebCodecs), for Annex B. */
@@ -12,6 +13,10 @@ export interface DecoderConfig {
   readonly codedWidth: number
   readonly codedHeight: number
 }
+
+/** What a decoder is set up for, to compare; empty before it is known. */
+export const formatName = (config: DecoderConfig | undefined): string =>
+  config === undefined ? '' : `${config.codec} ${config.codedWidth}x${config.codedHeight}`
 
 export type ParameterSet = 'vps' | 'sps' | 'pps'
 
@@ -31,6 +36,9 @@ export interface VideoCodec {
   /** The id of a parameter set; undefined when it is malformed. */
   readonly idOf: (set: ParameterSet, nal: Uint8Array) => number | undefined
   readonly configOf: (sps: Uint8Array) => DecoderConfig | undefined
+  readonly isSps: (nal: Uint8Array) => boolean
+  /** Frames per second that the sequence parameter set states; null when it states none. */
+  readonly frameRate: (sps: Uint8Array) => number | null
   /** How many pictures a decoder may have to hold back; undefined when the parameter set does not state it. */
   readonly reorderFrames: (sps: Uint8Array) => number | undefined
   /** The sequence parameter set of a stream without reordering, so that a decoder shows each picture at once. */
@@ -74,6 +82,8 @@ const H264: VideoCodec = {
     return sps?.pictureOrderType === 2 || sps?.profile === BASELINE ? 0 : sps?.reorderFrames
   },
   withoutReorderDelay,
+  isSps: ([header = 0]) => (header & 0x1f) === 7,
+  frameRate: frameRateOfSps,
   withFrameRate: withH264FrameRate,
   capsFields: ['sprop-parameter-sets'],
 }
@@ -122,6 +132,8 @@ const H265: VideoCodec = {
   reorderFrames: (nal) => parseH265Sps(nal)?.reorderFrames,
   // The set always states how many pictures are reordered.
   withoutReorderDelay: (sps) => sps,
+  isSps: ([header = 0]) => ((header >> 1) & 0x3f) === 33,
+  frameRate: (sps) => parseH265Timing(sps)?.frameRate ?? null,
   withFrameRate: withH265FrameRate,
   capsFields: ['sprop-vps', 'sprop-sps', 'sprop-pps'],
 }

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import type { Geolocation } from '../../lib/schema/pipeline.ts'
-import { turned } from '../klv/st0601/attitude.ts'
-import { type KlvPacket, numberOfTag } from '../klv/st0601/packet.ts'
+import { turned } from '../../lib/st0601/attitude.ts'
+import { type KlvPacket, numberOfTag } from '../../lib/st0601/packet.ts'
 
 /** Where a pipeline's sensor is. */
 interface CotSubject {

@@ -21,34 +21,16 @@ const mayInstall = process.env.SVC_NO_INSTALL !== '1'
  * Debian package → whether it is installed, by a program on PATH, a GStreamer plugin or a typelib.
  * Checking files takes a millisecond, dpkg and gst-inspect most of a second.
  */
-const REQUIRED = [
-  ['gstreamer1.0-tools', program('gst-launch-1.0')],
-  ['gstreamer1.0-plugins-base', plugin('videotestsrc')],
-  ['gstreamer1.0-plugins-good', plugin('rtsp')],
-  ['gstreamer1.0-plugins-bad', plugin('videoparsersbad')],
-  ['util-linux', program('setpriv')],
-]
-const RECOMMENDED = [
-  ['bubblewrap', program('bwrap')],
-  ['gstreamer1.0-plugins-ugly', plugin('x264')],
-  ['gstreamer1.0-libav', plugin('libav')],
-  ['gstreamer1.0-plugins-base-apps', program('gst-device-monitor-1.0')],
-  ['gstreamer1.0-rtsp', plugin('rtspclientsink')],
-  ['v4l-utils', program('v4l2-ctl')],
-]
-const TESTS = [
-  ['ffmpeg', program('ffmpeg')],
-  ['curl', program('curl')],
-  ['iproute2', program('ip')],
-  ['systemd', program('systemd-analyze')],
-  ['openssl', program('openssl')],
-  ['python3-gi', () => existsSync('/usr/lib/python3/dist-packages/gi')],
-  ['gir1.2-gst-rtsp-server-1.0', typelib('GstRtspServer-1.0')],
-  ['gir1.2-gst-plugins-base-1.0', typelib('GstApp-1.0')],
-  ['chromium', program('chromium')],
-  ['umockdev', program('umockdev-wrapper')],
-  ['gir1.2-umockdev-1.0', typelib('UMockdev-1.0')],
-]
+const PACKAGES = JSON.parse(readFileSync(join(root, 'engine/deploy/system-packages.json'), 'utf8'))
+const CHECKS = { program, plugin, typelib, path: (path) => () => existsSync(path) }
+const packagesOf = (use) =>
+  Object.entries(PACKAGES[use]).map(([name, check]) => {
+    const [[kind, value]] = Object.entries(check)
+    return [name, CHECKS[kind](value)]
+  })
+const REQUIRED = packagesOf('required')
+const RECOMMENDED = packagesOf('recommended')
+const TESTS = packagesOf('tests')
 
 function program(name) {
   return () => (process.env.PATH ?? '').split(':').some((folder) => folder !== '' && existsSync(join(folder, name)))

@@ -68,12 +68,26 @@ export const parseAddress = (uri: string): Address => {
 /** RTSP over TLS, and HTTP over TLS. */
 const isSecure = ({ scheme }: Address): boolean => scheme === 'rtsps' || scheme === 'https'
 
-const DEFAULT_PORTS: Readonly<Record<string, number>> = { rtsp: 554, rtspt: 554, rtsps: RTSPS_PORT, http: 80, https: 443 }
+const DEFAULT_PORTS: Readonly<Record<string, number>> = {
+  rtsp: 554,
+  rtspt: 554,
+  rtsps: RTSPS_PORT,
+  rtmp: 1935,
+  rtmps: 443,
+  http: 80,
+  https: 443,
+}
 
 const portOf = ({ port, scheme }: Address): number | undefined => port ?? DEFAULT_PORTS[scheme]
 
+/** The server that a source of this scheme is connected to over TCP; undefined for other schemes. */
+export const serverOf = (address: Address): { readonly host: string; readonly port: number } | undefined => {
+  const port = Object.hasOwn(DEFAULT_PORTS, address.scheme) ? portOf(address) : undefined
+  return port === undefined ? undefined : { host: address.host, port }
+}
+
 /** Whether both addresses name the same server, with the same protection on the way. */
-const sameServer = (one: Address, other: Address): boolean =>
+export const sameServer = (one: Address, other: Address): boolean =>
   isSecure(one) === isSecure(other) && one.host.toLowerCase() === other.host.toLowerCase() && portOf(one) === portOf(other)
 
 /**
@@ -97,7 +111,3 @@ export const redirectedAddress = (
   if (to.user !== undefined || !sameServer(from, to)) return to
   return { ...to, user: from.user, password: from.password }
 }
-
-/** The fact of a source with credentials that was found elsewhere; nothing without credentials or redirect. */
-export const redirection = (from: Address, to: Address): { readonly redirectedTo?: Address } =>
-  from.user === undefined || from === to ? {} : { redirectedTo: to }

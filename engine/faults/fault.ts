@@ -11,7 +11,7 @@ const FAULTS = {
   ended: 'transient', // EOS, or the source closed
   crashed: 'transient', // the child was killed by a signal or failed with an unknown error
   source_error: 'transient', // the source answered with a 5xx or violated the protocol
-  source_flood: 'transient', // the source sends so much that others would wait for it
+  source_flood: 'transient', // the source sends more than the engine can read without delaying the others
   port_in_use: 'transient', // another program uses the output port
   output_unavailable: 'transient', // the output address is not one of this host, or cannot be opened
   device_busy: 'transient', // the camera is open in another program

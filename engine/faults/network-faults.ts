@@ -18,19 +18,26 @@ const AWAY: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGA
 
 /** The fault of a failed socket; undefined for an error that is not the network's. */
 const connectionFault = (error: unknown, source: string): Fault | undefined => {
-  // A name with several addresses fails with one error for each of them.
-  const first = error instanceof AggregateError ? error.errors[0] : error
-  const code = first instanceof Error && 'code' in first ? String(first.code) : ''
+  const code = errorCode(error)
   const what = CONNECTION_FAULTS.get(code)
   return what === undefined ? undefined : new Fault('unreachable', `${source} ${what}.`, { isAway: AWAY.has(code), cause: error })
 }
 
 const CERTIFICATE_ERROR = /^(?:CERT_|CRL_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|UNABLE_TO_|ERR_TLS_CERT|HOSTNAME_MISMATCH|INVALID_CA)/
 
+/** The code of a socket's error. A name with several addresses fails with one error for each of them. */
+export const errorCode = (error: unknown): string => {
+  const first = error instanceof AggregateError ? error.errors[0] : error
+  return first instanceof Error && 'code' in first ? String(first.code) : ''
+}
+
+/** Whether a certificate cannot be verified. */
+export const isCertificateError = (error: unknown): boolean => CERTIFICATE_ERROR.test(errorCode(error))
+
 /** The fault of a certificate that cannot be verified; undefined for another error. */
 const certificateFault = (error: unknown, source: string): Fault | undefined => {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (!CERTIFICATE_ERROR.test(code)) return undefined
+  if (!isCertificateError(error)) return undefined
+  const code = errorCode(error)
   const why = error instanceof Error ? error.message.split(';')[0] : code
   const advice = 'Add its certificate authority to this host (update-ca-certificates) and restart the service, or use a valid certificate.'
   return new Fault('source_error', `The certificate of ${source} cannot be verified: ${why}. ${advice}`, { cause: error })

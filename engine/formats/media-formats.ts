@@ -1,6 +1,9 @@
 import { frameRateHint } from '../mount/frame-rate-hint.ts'
+import type { ServedSound } from '../mount/served-sound.ts'
+import type { KlvCarriage } from '../mpegts/sections.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import { ElementaryStream } from './elementary-stream.ts'
+import { FlvFormat, type FrameTags } from './flv-format.ts'
 import type { Format, FormatSource } from './format.ts'
 import { PictureOrder } from './picture-order.ts'
 import { TsFormat } from './ts-format.ts'
@@ -9,8 +12,13 @@ interface FormatInput {
   readonly video: RtpStream
   /** The KLV that is passed on; undefined when none is. */
   readonly klv: () => RtpStream | undefined
-  /** Whether the source has KLV. The caps of its stream say only that it may have. */
-  readonly hasKlv: () => boolean
+  /** The KLV of the source, whether or not it is passed on. */
+  readonly klvOfSource: RtpStream
+  readonly sound: ServedSound
+  /** The stream of the sound; undefined when none is passed on. */
+  readonly soundStream: () => RtpStream | undefined
+  /** How the KLV of the source is carried; false: it has none. The caps of its stream say only that it may have. */
+  readonly klvCarriage: () => KlvCarriage | false
 }
 
 /** The media of one pipeline as bytes. A format exists while it has users, and converts each access unit once for all of them. */
@@ -39,6 +47,11 @@ export class MediaFormats implements FormatSource {
     return this.#elementary
   }
 
+  /** How many pictures came after one that is shown later, at most; undefined while that is not known. */
+  get reordered(): number | undefined {
+    return this.#order.reordered
+  }
+
   get losses(): number {
     return this.#losses
   }
@@ -51,9 +64,23 @@ export class MediaFormats implements FormatSource {
     return this.video.live
   }
 
+  get sound(): ServedSound {
+    return this.#media.sound
+  }
+
+  /** The stream of the sound, also before there is any; undefined when none is passed on. */
+  get soundStream(): RtpStream | undefined {
+    return this.#media.soundStream()
+  }
+
   /** The KLV that is passed on now; undefined when none is. */
   get klv(): RtpStream | undefined {
     return this.#media.klv()
+  }
+
+  /** The KLV of the source, for those who ask for it. */
+  get klvOfSource(): RtpStream {
+    return this.#media.klvOfSource
   }
 
   /** The format for one more user, which calls `leave` in the end. */
@@ -64,12 +91,17 @@ export class MediaFormats implements FormatSource {
     return known.format
   }
 
-  /** MPEG-TS with the video and this KLV. Its parameter sets state the frame rate that is known now. */
-  enterTs(klv: RtpStream | undefined): Format {
+  /** MPEG-TS with the video, this KLV and this sound. Its parameter sets state the frame rate that is known now. */
+  enterTs({ klv, sound }: { readonly klv: RtpStream | undefined; readonly sound: RtpStream | undefined }): Format {
     const { video } = this
     const frameRate = frameRateHint(video).rate()
-    const key = `ts ${frameRate?.numerator}/${frameRate?.denominator} ${klv === undefined ? 'video' : 'klv'}`
-    return this.enter(key, () => new TsFormat(this, { video, klv, hasKlv: this.#media.hasKlv, frameRate }))
+    const key = `ts ${frameRate?.numerator}/${frameRate?.denominator} ${klv === undefined ? 'video' : 'klv'} ${sound === undefined ? '' : 'sound'}`
+    return this.enter(key, () => new TsFormat(this, { video, klv, sound, klvCarriage: this.#media.klvCarriage, frameRate }))
+  }
+
+  /** FLV, each piece of it framed as `frame` does. */
+  enterFlv(frame: FrameTags): Format {
+    return this.enter('flv', () => new FlvFormat(this, this.video, frame))
   }
 
   leave(format: Format): void {

@@ -1,14 +1,18 @@
 import type { Writable } from 'node:stream'
+import type { Sound } from '../codec/audio/sound-codecs.ts'
 import type { FrameRate } from '../codec/frame-rate.ts'
 import { joinAnnexB, type Nal, nalBytes } from '../codec/nal.ts'
 import { compress, planCatchUp } from '../mount/catch-up.ts'
 import { frameRateHint } from '../mount/frame-rate-hint.ts'
 import { DecodeClock } from '../mpegts/decode-clock.ts'
-import { type Chunk, type Counters, PES_HEADER_BYTES, type PictureTime, type Program, TsMuxer } from '../mpegts/ts-muxer.ts'
+import type { KlvCarriage, Program } from '../mpegts/sections.ts'
+import { type SoundCarriage, soundCarriage } from '../mpegts/sound-packets.ts'
+import { type Chunk, type Counters, PES_HEADER_BYTES, type PictureTime, TsMuxer } from '../mpegts/ts-muxer.ts'
 import type { AccessUnit } from '../rtp/access-unit.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import type { CodedPicture } from './elementary-stream.ts'
 import type { Format, FormatSource } from './format.ts'
+import { TimedKlv } from './timed-klv.ts'
 import { type TsChunks, TsSink } from './ts-sink.ts'
 
 /** The tables are sent at this interval, milliseconds, and with each key picture. */
@@ -20,8 +24,10 @@ interface TsStreams {
   readonly video: RtpStream
   /** Undefined when KLV is not passed on. */
   readonly klv: RtpStream | undefined
-  /** Whether the source has KLV. */
-  readonly hasKlv: () => boolean
+  /** Undefined when sound is not passed on. */
+  readonly sound: RtpStream | undefined
+  /** How the KLV of the source is carried; false: it has none. */
+  readonly klvCarriage: () => KlvCarriage | false
   /** Is put into the sequence parameter sets; undefined: they stay as they are. */
   readonly frameRate: FrameRate | undefined
 }
@@ -33,9 +39,11 @@ interface Muxing {
   readonly muxer: TsMuxer
   /** When the tables were last written, milliseconds of media time. */
   tablesMs: number
+  /** The times of KLV that is synchronous. */
+  readonly klv: TimedKlv
 }
 
-const newMuxing = (): Muxing => ({ muxer: new TsMuxer(), tablesMs: Number.NEGATIVE_INFINITY })
+const newMuxing = (): Muxing => ({ muxer: new TsMuxer(), klv: new TimedKlv(), tablesMs: Number.NEGATIVE_INFINITY })
 
 /** MPEG-TS of one pipeline: each unit is multiplexed once for all receivers. */
 export class TsFormat implements Format, TsChunks {
@@ -49,7 +57,8 @@ export class TsFormat implements Format, TsChunks {
   /** The time of the key picture at which decoding begins. Later pictures that are shown before it need earlier ones. */
   #entryMs = Number.NEGATIVE_INFINITY
   readonly #unsubscribe: readonly (() => void)[]
-  #program: Program | undefined
+  #program: (Program & { readonly sound: SoundCarriage | undefined }) | undefined
+  #carried: { readonly sound: Sound | undefined; readonly carriage: SoundCarriage | undefined } | undefined
   /** The last loss after which a key picture was written. */
   #losses: number
 
@@ -57,19 +66,20 @@ export class TsFormat implements Format, TsChunks {
     this.#source = source
     this.#streams = streams
     this.#losses = source.live ? source.losses : -1
-    const { video, klv } = streams
+    const { video, klv, sound } = streams
     // The next pictures may be decoded before the last of these.
     const cached = video.gop?.units ?? []
     this.#entryMs = cached[0]?.mediaMs ?? Number.NEGATIVE_INFINITY
     for (const unit of cached) {
       const picture = source.elementary.picture(unit)
-      if (picture !== undefined && !this.#leads(unit)) this.#timesOf(unit, picture, 0)
+      if (picture === undefined || this.#leads(unit)) continue
+      // KLV of the last of these may still come.
+      this.#muxing.klv.add({ mediaMs: unit.mediaMs, pts: this.#timesOf(unit, picture, 0).pts }, unit.arrivedMs)
     }
+    // The picture of the newest packet may still come.
+    for (const unit of klv?.gop?.units ?? []) this.#muxing.klv.ptsOf(unit)
     // Every unit, also one that no receiver takes: the counters must be the same for all.
-    this.#unsubscribe = [
-      video.onUnit((unit) => void this.chunk(0, unit)),
-      ...(klv === undefined ? [] : [klv.onUnit((unit) => void this.chunk(1, unit))]),
-    ]
+    this.#unsubscribe = [video, klv, sound].flatMap((stream, at) => stream?.onUnit((unit) => void this.chunk(at, unit)) ?? [])
   }
 
   createSink(out: Writable): TsSink {
@@ -88,21 +98,25 @@ export class TsFormat implements Format, TsChunks {
     return chunk
   }
 
-  gop(): Map<AccessUnit, Chunk> {
-    const { video, klv } = this.#streams
+  gop(compressed: boolean): Map<AccessUnit, Chunk | undefined> {
+    const { video, klv, sound } = this.#streams
     const tracks = [video.gop?.units ?? [], klv?.gop?.units ?? []]
     if (tracks[0]?.length === 0) return new Map()
     const plan = planCatchUp(tracks, performance.now(), frameRateHint(video).mustBeGuessed)
     const muxing = newMuxing()
-    const chunks = new Map<AccessUnit, Chunk>()
+    const chunks = new Map<AccessUnit, Chunk | undefined>()
+    let reorders = !compressed
     for (const [track, units] of tracks.entries()) {
       for (const unit of units) {
         // Times of B-frames lie between others: compressed, they would not fit those of the next pictures.
-        const reorders = (this.#source.elementary.picture(unit)?.reorderFrames ?? 0) > 0
+        reorders ||= (this.#source.elementary.picture(unit)?.reorderFrames ?? 0) > 0
         const chunk = this.#write(muxing, track, unit, reorders ? 0 : compress(plan, unit.mediaMs) - unit.mediaMs)
         if (chunk !== undefined) chunks.set(unit, chunk)
       }
     }
+    // Sound has its own times: it begins where the pictures begin for this receiver.
+    const fromMs = reorders ? plan.startMs : compress(plan, plan.startMs)
+    for (const unit of sound?.gop?.units ?? []) chunks.set(unit, unit.mediaMs < fromMs ? undefined : this.#write(muxing, 2, unit, 0))
     return chunks
   }
 
@@ -119,7 +133,8 @@ export class TsFormat implements Format, TsChunks {
 
   #write(muxing: Muxing, track: number, unit: AccessUnit, shiftMs: number): Chunk | undefined {
     const before = muxing.muxer.counters
-    const bytes = track === 0 ? this.#writeVideo(muxing, unit, shiftMs) : this.#writeKlv(muxing, unit, shiftMs)
+    const write = [this.#writeVideo, this.#writeKlv, this.#writeSound][track]
+    const bytes = write?.call(this, muxing, unit, shiftMs)
     return bytes === undefined ? undefined : { bytes, before, after: muxing.muxer.counters }
   }
 
@@ -130,9 +145,12 @@ export class TsFormat implements Format, TsChunks {
     const mediaMs = unit.mediaMs + shiftMs
     const nals = this.#withFrameRate(delimited(picture), picture)
     const packets = muxing.muxer.video(joinAnnexB(nals, PES_HEADER_BYTES), { ...times, key: picture.key })
-    if (!picture.key && mediaMs - muxing.tablesMs < TABLES_MS) return packets
-    muxing.tablesMs = mediaMs
-    return Buffer.concat([muxing.muxer.tables(this.#programOf(picture)), packets])
+    const klv = this.#klvOf({ mediaMs: unit.mediaMs, pts: times.pts }, muxing, unit.arrivedMs)
+    if (picture.key || mediaMs - muxing.tablesMs >= TABLES_MS) {
+      muxing.tablesMs = mediaMs
+      return Buffer.concat([muxing.muxer.tables(this.#programOf(picture)), ...klv, packets])
+    }
+    return klv.length === 0 ? packets : Buffer.concat([...klv, packets])
   }
 
   #withFrameRate(nals: readonly Nal[], { codec, key }: CodedPicture): readonly Nal[] {
@@ -144,9 +162,26 @@ export class TsFormat implements Format, TsChunks {
     })
   }
 
-  #writeKlv({ muxer }: Muxing, unit: AccessUnit, shiftMs: number): Buffer | undefined {
+  /** The synchronous KLV that came before its picture. */
+  #klvOf(picture: { readonly mediaMs: number; readonly pts: number }, { muxer, klv }: Muxing, nowMs: number): readonly Buffer[] {
+    if (this.#program?.klv !== 'synchronous') return []
+    return klv.add(picture, nowMs).map(({ unit, pts }) => muxer.timedKlv(unit.payload(), pts, unit.index))
+  }
+
+  #writeKlv({ muxer, klv }: Muxing, unit: AccessUnit, shiftMs: number): Buffer | undefined {
     // Receivers learn of the KLV with the next tables.
-    return this.#program?.klv === true ? muxer.klv(unit.payload(), ticksOf(unit.mediaMs + shiftMs)) : undefined
+    const carriage = this.#program?.klv
+    if (carriage === 'asynchronous') return muxer.klv(unit.payload(), ticksOf(unit.mediaMs + shiftMs))
+    const pts = carriage === 'synchronous' ? klv.ptsOf(unit) : undefined
+    return pts === undefined ? undefined : muxer.timedKlv(unit.payload(), pts, unit.index)
+  }
+
+  #writeSound({ muxer }: Muxing, unit: AccessUnit): Buffer | undefined {
+    const { readable } = this.#source.sound
+    const carriage = this.#program?.sound
+    if (carriage === undefined || readable === undefined) return undefined
+    const frames = readable.sound.frames(unit.payloads())
+    return frames.length === 0 ? undefined : muxer.sound(carriage.pack(frames), ticksOf(unit.mediaMs), carriage.streamId)
   }
 
   #timesOf(unit: AccessUnit, { reorderFrames }: CodedPicture, shiftMs: number): Times {
@@ -158,6 +193,13 @@ export class TsFormat implements Format, TsChunks {
     const times = { pts: Math.max(pts, dts), dts }
     this.#times.set(unit, times)
     return times
+  }
+
+  /** The same object while the sound stays the same. */
+  #soundCarriage(): SoundCarriage | undefined {
+    const sound = this.#streams.sound === undefined ? undefined : this.#source.sound.readable?.sound
+    if (this.#carried?.sound !== sound) this.#carried = { sound, carriage: sound && soundCarriage(sound) }
+    return this.#carried?.carriage
   }
 
   #leads({ mediaMs }: AccessUnit): boolean {
@@ -175,10 +217,11 @@ export class TsFormat implements Format, TsChunks {
   }
 
   #programOf({ codec }: CodedPicture): Program {
-    const klv = this.#streams.klv?.caps !== undefined && this.#streams.hasKlv()
+    const klv = this.#streams.klv?.caps !== undefined && this.#streams.klvCarriage()
+    const sound = this.#soundCarriage()
     const before = this.#program
-    if (before?.videoType === codec.streamType && before.klv === klv) return before
-    this.#program = { videoType: codec.streamType, klv, version: (before?.version ?? -1) + 1 }
+    if (before?.videoType === codec.streamType && before.klv === klv && before.sound === sound) return before
+    this.#program = { videoType: codec.streamType, klv, sound, version: (before?.version ?? -1) + 1 }
     return this.#program
   }
 }

@@ -10,8 +10,8 @@ const IDLE_MS = 10_000
 export interface TsChunks {
   /** The packets of a unit, the same for all; undefined when it has none, or before the key picture after a loss. */
   chunk(track: number, unit: AccessUnit): Chunk | undefined
-  /** The cached GOP for a client that joins now, with compressed timestamps. The caller owns it. */
-  gop(): Map<AccessUnit, Chunk>
+  /** The cached GOP for a client that joins now, its timestamps compressed or its own; undefined for sound before it begins. The caller owns it. */
+  gop(compressed: boolean): Map<AccessUnit, Chunk | undefined>
   /** The tables alone, undefined before the first picture. */
   tables(): Chunk | undefined
   /** The counters at the beginning of the next chunk. */
@@ -22,7 +22,7 @@ export interface TsChunks {
 export class TsSink extends ByteSink {
   readonly #chunks: TsChunks
   /** The chunks of the cached GOP that are still to be sent. */
-  #gop = new Map<AccessUnit, Chunk>()
+  #gop = new Map<AccessUnit, Chunk | undefined>()
   /** The next counters; undefined before the first packet. */
   #counters: Counters | undefined
   /** A key picture was sent. */
@@ -34,16 +34,16 @@ export class TsSink extends ByteSink {
     this.#chunks = chunks
   }
 
-  begin(): void {
-    this.#gop = this.#chunks.gop()
-    const last = [...this.#gop.values()].at(-1)
+  begin(compressed = true): void {
+    this.#gop = this.#chunks.gop(compressed)
+    const last = [...this.#gop.values()].findLast((chunk) => chunk !== undefined)
     // The shared chunks then follow without a copy.
     this.#counters = last && this.#chunks.counters.map((counter, slot) => (counter - (last.after[slot] ?? 0)) & 15)
     if (last === undefined) this.check(true)
   }
 
   send(track: number, unit: AccessUnit): number {
-    const chunk = this.#takeOfGop(track, unit) ?? this.#chunks.chunk(track, unit)
+    const chunk = this.#gop.has(unit) ? this.#takeOfGop(unit) : this.#nextChunk(track, unit)
     this.#begun ||= track === 0 && unit.key && chunk !== undefined
     return chunk === undefined || !this.#begun ? 0 : this.#sendChunk(chunk)
   }
@@ -55,11 +55,15 @@ export class TsSink extends ByteSink {
   }
 
   /** The GOP may hold many megabytes: it is released as it is sent, and when the client was too slow for all of it. */
-  #takeOfGop(track: number, unit: AccessUnit): Chunk | undefined {
+  #takeOfGop(unit: AccessUnit): Chunk | undefined {
     const chunk = this.#gop.get(unit)
-    if (chunk !== undefined) this.#gop.delete(unit)
-    else if (track === 0 && unit.key) this.#gop.clear()
+    this.#gop.delete(unit)
     return chunk
+  }
+
+  #nextChunk(track: number, unit: AccessUnit): Chunk | undefined {
+    if (track === 0 && unit.key) this.#gop.clear()
+    return this.#chunks.chunk(track, unit)
   }
 
   #sendChunk(chunk: Chunk): number {

@@ -6,6 +6,7 @@ import { type Command, type Confinement, toCommand } from '../sandbox/confinemen
 import { eraseArguments } from '../sandbox/erase-arguments.ts'
 import { endFirstWithoutMemory } from '../sandbox/memory-score.ts'
 import { createSignals, type ProgramSignals, type Started } from './program-signals.ts'
+import { stopAfterError } from './stop-child.ts'
 
 /** The end of a child. Exactly one of `exitCode` and `signal` is set, unless it never ran. */
 export interface Ended {
@@ -84,17 +85,18 @@ export const runFilter = async (
   closeFilter(command)
   const ended = subprocess.then((result) => toEnded(result, command))
   const kill = follow(subprocess, command, 3, ended).send
+  const killNow = (): void => kill('SIGKILL')
+  stopAfterError({ stderr: subprocess.stderr, ended, kill }, killNow)
   let timedOut = false
   const timer = setTimeout(() => {
     timedOut = true
-    kill('SIGKILL')
+    killNow()
   }, timeoutMs)
-  const onAbort = (): void => kill('SIGKILL')
-  signal?.addEventListener('abort', onAbort)
-  if (signal?.aborted === true) onAbort()
+  signal?.addEventListener('abort', killNow)
+  if (signal?.aborted === true) killNow()
   const { stdout, stderr } = await subprocess
   clearTimeout(timer)
-  signal?.removeEventListener('abort', onAbort)
+  signal?.removeEventListener('abort', killNow)
   const text = toBuffer(stderr).toString('utf8')
   return { ...withSandbox(await ended, command, text), stdout: toBuffer(stdout), stderr: text, timedOut }
 }

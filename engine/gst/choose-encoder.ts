@@ -1,5 +1,5 @@
 import type { Codec } from '../../lib/schema/pipeline.ts'
-import type { Settings } from '../../lib/schema/settings.ts'
+import type { EngineSettings } from '../../lib/schema/settings.ts'
 import { Fault } from '../faults/fault.ts'
 import { codecDevices } from '../sandbox/device-nodes.ts'
 import { gstreamerMissing, notStarted } from './bus-errors.ts'
@@ -50,7 +50,7 @@ const works = async (encoder: Encoder, run: Run): Promise<boolean | undefined> =
   return encoder.hardware ? canEncode(encoder, run) : true
 }
 
-type Preference = Settings['encoder']['preference']
+type Preference = EngineSettings['encoder']['preference']
 
 const ALLOWED = {
   auto: () => true,

@@ -18,11 +18,11 @@ export const base = from('gstreamer1.0-plugins-base')
 export const good = from('gstreamer1.0-plugins-good')
 export const bad = from('gstreamer1.0-plugins-bad')
 const libav = from('gstreamer1.0-libav')
-export const rtspServer = from('gstreamer1.0-rtsp')
 
 const MPEGTS = 'MPEG-TS sources'
 const KLV = 'KLV'
 const SCREENSHOTS = 'screenshots'
+const SOUND = 'sound'
 
 /**
  * The elements of launch lines, but for encoders, which encoder-table.ts has, and those of sources and pushes alone, which their
@@ -72,6 +72,19 @@ export const ELEMENTS = {
   avdec_h264: libav('screenshots and re-encoding of H.264'),
   avdec_h265: libav('screenshots and re-encoding of H.265'),
   jpegenc: good(SCREENSHOTS),
+  avenc_aac: libav(SOUND),
+  opusenc: base(SOUND),
+  audioconvert: base(SOUND),
+  audioresample: base(SOUND),
+  audiotestsrc: base(SOUND),
+  aacparse: good(SOUND),
+  mpegaudioparse: good(SOUND),
+  opusparse: bad(SOUND),
+  rtpmp4gpay: good(SOUND),
+  rtpmpapay: good(SOUND),
+  rtpopuspay: good(SOUND),
+  rtppcmapay: good(SOUND),
+  rtppcmupay: good(SOUND),
 } as const satisfies Elements
 
 /** Names of elements that launch lines may have; encoders are known by the end of their names. */

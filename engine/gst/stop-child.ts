@@ -1,6 +1,11 @@
+import type { Readable } from 'node:stream'
 import { within } from '../../lib/pause.ts'
-import type { Child } from './child.ts'
-import { onLine } from './on-line.ts'
+
+interface Stoppable {
+  readonly stderr: Readable
+  readonly ended: Promise<unknown>
+  kill(signal: NodeJS.Signals): void
+}
 
 /** The stop ladder: how long a child may take to end after each signal before it gets the next. */
 const STOP_SIGNALS = [
@@ -10,7 +15,7 @@ const STOP_SIGNALS = [
 ] as const
 
 /** Ends a child: SIGINT, then SIGTERM, then SIGKILL. Resolves when it is reaped. */
-export const stopChild = async (child: Child): Promise<void> => {
+export const stopChild = async (child: Omit<Stoppable, 'stderr'>): Promise<void> => {
   for (const { signal, graceMs } of STOP_SIGNALS) {
     child.kill(signal)
     if ((await within(child.ended, graceMs)) !== undefined) return
@@ -18,14 +23,21 @@ export const stopChild = async (child: Child): Promise<void> => {
 }
 
 /** What gst-launch-1.0 prints for the error message of an element. */
-const ERROR = /^ERROR: from element /
+const ERROR = 'ERROR: from element '
 const ERROR_GRACE_MS = 500
 
-/** gst-launch-1.0 1.22 ends at an error by itself, but not always at one that comes before the preroll. */
-export const stopAfterError = (child: Child): void => {
+/**
+ * Stops a gst-launch-1.0 that has not ended half a second after the error of an element. It quits its main loop from the thread of
+ * the element (1.22): that has no effect when its main thread does not run the loop yet, and then it would wait forever.
+ */
+export const stopAfterError = (child: Stoppable, stop: () => void = () => void stopChild(child)): void => {
   let timer: NodeJS.Timeout | undefined
-  onLine(child.stderr, (line) => {
-    if (ERROR.test(line)) timer ??= setTimeout(() => void stopChild(child), ERROR_GRACE_MS)
-  })
+  let rest = ''
+  const onData = (chunk: Buffer | string): void => {
+    const text = `${rest}${chunk}`
+    rest = text.slice(1 - ERROR.length)
+    if (text.includes(ERROR)) timer ??= setTimeout(stop, ERROR_GRACE_MS)
+  }
+  child.stderr.on('data', onData)
   void child.ended.then(() => clearTimeout(timer))
 }

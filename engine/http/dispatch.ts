@@ -1,5 +1,16 @@
 import type { Readable, Writable } from 'node:stream'
-import type { AnswerOf, AnyCall, ArgumentsOf, EventOf, JpegCall, JsonCall, LinesCall, StreamCall, TextCall } from '../../lib/engine/call.ts'
+import type {
+  AnswerOf,
+  AnyCall,
+  ArgumentsOf,
+  EventOf,
+  FileCall,
+  JpegCall,
+  JsonCall,
+  LinesCall,
+  StreamCall,
+  TextCall,
+} from '../../lib/engine/call.ts'
 import { type PartName, PROTOCOL, type Protocol } from '../../lib/engine/protocol.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { validate, validationError } from '../../lib/validate.ts'
@@ -19,6 +30,13 @@ export interface Jpeg {
   readonly body: Buffer | Readable
 }
 
+/** Bytes with status and headers of their answer. */
+export interface FileBytes {
+  readonly status: 200 | 206
+  readonly headers: Readonly<Record<string, string | number>>
+  readonly body: Readable
+}
+
 /** Sends bytes until either side ends it. */
 export type ByteSource = (out: Writable) => void
 
@@ -34,7 +52,9 @@ type Answering<C> = C extends JsonCall
         ? (...args: ArgumentsOf<C>) => Awaitable<LineSource<EventOf<C>>>
         : C extends StreamCall
           ? /** The signal aborts when the client has gone. */ (...args: [...ArgumentsOf<C>, signal: AbortSignal]) => Promise<ByteSource>
-          : never
+          : C extends FileCall
+            ? (...args: [...ArgumentsOf<C>, signal: AbortSignal]) => Promise<FileBytes>
+            : never
 
 /** The functions that answer the calls of one part of the protocol. Each throws ApiError. */
 export type Answers<Part extends PartName> = { readonly [Name in keyof Protocol[Part]]: Answering<Protocol[Part][Name]> }
@@ -55,6 +75,7 @@ export type Answered =
   | { readonly kind: 'text'; readonly call: TextCall; readonly answer: string }
   | { readonly kind: 'jpeg'; readonly call: JpegCall; readonly answer: Jpeg }
   | { readonly kind: 'stream'; readonly call: StreamCall; readonly answer: ByteSource }
+  | { readonly kind: 'file'; readonly call: FileCall; readonly answer: FileBytes }
   | { readonly kind: 'lines'; readonly call: LinesCall; readonly answer: LineSource<unknown> }
 
 interface Row {
@@ -97,7 +118,7 @@ const argumentsOf = async (call: AnyCall, parameters: readonly string[], { url, 
   if (call.body !== undefined) args.push(validate(call.body, await body(), 'request body'))
   if (call.parametersIn === 'body') requireSame(call.path, parameters, args[0])
   if (call.query !== undefined) args.push(validate(call.query, queryOf(url), 'query'))
-  if (call.kind === 'stream') args.push(signal())
+  if (call.kind === 'stream' || call.kind === 'file') args.push(signal())
   return args
 }
 

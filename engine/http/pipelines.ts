@@ -1,5 +1,7 @@
 import type { EngineStatus } from '../../lib/engine/messages.ts'
+import type { RateSample } from '../../lib/schema/log.ts'
 import type { CotSender } from '../cot/sender.ts'
+import { searchLogs } from '../pipelines/search-log.ts'
 import type { Supervisor } from '../pipelines/supervisor.ts'
 import type { Answers } from './dispatch.ts'
 
@@ -7,6 +9,7 @@ export const pipelineAnswers = (
   supervisor: Supervisor,
   status: () => Promise<Omit<EngineStatus, 'configured' | 'playing'>>,
   cot: Pick<CotSender, 'configure'>,
+  history: (id: string) => readonly RateSample[],
 ): Answers<'engine'> => ({
   status: async () => ({ ...(await status()), configured: supervisor.configured, playing: supervisor.playing }),
   configure: (settings) => {
@@ -22,5 +25,11 @@ export const pipelineAnswers = (
   play: (id, options) => supervisor.play(id, options),
   stop: (id) => supervisor.stop(id),
   log: (id) => supervisor.log(id),
+  logs: ({ search = '', ...others }) =>
+    searchLogs(
+      supervisor.list().map(({ id }) => ({ id, lines: supervisor.log(id) })),
+      { search, ...others },
+    ),
+  history: (id) => history(supervisor.view(id).id),
   events: () => (sink) => supervisor.subscribe(sink.push),
 })

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream'
 import { type EngineMoment, formatMoment, MOMENT_HEADER } from '../../lib/engine/moment.ts'
 import { ApiError, errorBody } from '../../lib/errors.ts'
 import type { Log } from '../../lib/ports.ts'
-import { type Answered, type ByteSource, dispatch, type EngineAnswers, type Jpeg } from './dispatch.ts'
+import { type Answered, type ByteSource, dispatch, type EngineAnswers, type FileBytes, type Jpeg } from './dispatch.ts'
 import { writeLines } from './lines.ts'
 
 const HEALTH_PATH = '/healthz'
@@ -56,6 +56,7 @@ const send = (response: ServerResponse, answered: Answered, onContact: () => voi
   if (answered.kind === 'json') sendJson(response, 200, answered.answer ?? null)
   else if (answered.kind === 'text') response.writeHead(200, { 'content-type': answered.call.contentType }).end(answered.answer)
   else if (answered.kind === 'jpeg') sendJpeg(response, answered.answer)
+  else if (answered.kind === 'file') sendFile(response, answered.call.contentType, answered.answer)
   else if (answered.kind === 'stream') sendStream(response, answered.call.contentType, answered.answer)
   else writeLines(response, answered.call, answered.answer, onContact)
 }
@@ -73,6 +74,11 @@ const sendJpeg = (response: ServerResponse, { headers, body }: Jpeg): void => {
   response.writeHead(200, { 'content-type': 'image/jpeg', ...headers })
   if (Buffer.isBuffer(body)) response.end(body)
   else pipeline(body, response, () => {})
+}
+
+const sendFile = (response: ServerResponse, contentType: string, { status, headers, body }: FileBytes): void => {
+  response.writeHead(status, { 'content-type': contentType, ...headers })
+  pipeline(body, response, () => {})
 }
 
 /**

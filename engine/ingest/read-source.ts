@@ -11,6 +11,7 @@ import type { RtspRequest } from '../rtsp/protocol/message.ts'
 import { type Carrier, carryOverTcp, carryOverUdp } from './carrier.ts'
 import { FloodGuard } from './flood-guard.ts'
 import { FrameRouter } from './frame-router.ts'
+import { SourceClock } from './source-clock.ts'
 import { type PacketSink, TrackInput } from './track-input.ts'
 import type { Track, Tracks } from './tracks.ts'
 
@@ -32,7 +33,7 @@ export interface OpenSource {
 }
 
 interface SourceRun {
-  /** Where the packets go: 0: video, 1: KLV. */
+  /** Where the packets go: 0: video, 1: KLV, 2: sound. */
   readonly sinks: readonly PacketSink[]
   /** Ends the reading. */
   readonly signal: AbortSignal
@@ -44,9 +45,20 @@ interface SourceRun {
  */
 export const readSource = (source: OpenSource, run: SourceRun): Promise<Fault | undefined> => new SourceReading(source, run).read()
 
+/** A track that is to be read. */
+interface WantedTrack {
+  readonly track: Track
+  /** Number of its sink. */
+  readonly at: number
+  /** As the log names it. */
+  readonly name: string
+}
+
 interface CarriedTrack {
   readonly input: TrackInput
   readonly carrier: Carrier
+  readonly track: Track
+  readonly name: string
 }
 
 class SourceReading {
@@ -112,17 +124,17 @@ class SourceReading {
   }
 
   async #start(): Promise<void> {
-    const { video, klv } = this.#source.tracks
-    const wanted: readonly Track[] = klv === undefined ? [video] : [video, klv]
+    const wanted = this.#wanted()
     const carried = await this.#setUpTracks(wanted)
     const starts = await this.#session.play()
     // A server may end the session with the answer to PLAY.
     this.#over.signal.throwIfAborted()
     const playedMs = performance.now()
     this.#playing = true
-    for (const [at, { input }] of carried.entries()) input.played(playedMs, this.#session.startOf(wanted, at, starts))
+    const tracks = carried.map(({ track }) => track)
+    for (const [at, { input }] of carried.entries()) input.played(playedMs, this.#session.startOf(tracks, at, starts))
     this.#router.play()
-    const media = carried.length === 1 ? video.caps.encodingName : `${video.caps.encodingName} and KLV`
+    const media = carried.map(({ name }) => name).join(' and ')
     const { described, transport } = this.#source
     this.#run.log(`reads ${described.address.shown}: ${media} over ${transport.toUpperCase()}`)
     keepAlive(this.#session, this.#over.signal)
@@ -130,27 +142,41 @@ class SourceReading {
     this.#reportEvery(REPORT_INTERVAL_MS, carried)
   }
 
-  /** Sets up the video, and the KLV unless the server refuses it. */
-  async #setUpTracks(wanted: readonly Track[]): Promise<readonly CarriedTrack[]> {
+  #wanted(): readonly WantedTrack[] {
+    const { video, klv, sound } = this.#source.tracks
+    const { found = 0 } = sound ?? {}
+    if (found > 1) this.#run.log(`the source has ${found} tracks of sound; the first that can be carried is used`)
+    const tracks = [
+      [video, video.caps.encodingName],
+      [klv, 'KLV'],
+      [sound?.track, sound?.track?.caps.encodingName],
+    ] as const
+    return tracks.flatMap(([track, name = ''], at) => (track === undefined ? [] : [{ track, at, name }]))
+  }
+
+  /** Sets up the video, and the others unless the server refuses them. */
+  async #setUpTracks(wanted: readonly WantedTrack[]): Promise<readonly CarriedTrack[]> {
     const carried: CarriedTrack[] = []
-    for (const [at, track] of wanted.entries()) {
-      const carrier = await this.#setUp(track, at)
-      if (carrier === undefined) continue
-      // The end of the KLV is not the end of the source.
-      const onEnd = at === 0 ? (how: string): void => this.#end.resolve(sourceEnded(how)) : (): void => {}
+    const clock = new SourceClock()
+    for (const one of wanted) {
+      const { track, at, name } = one
       const stream = this.#run.sinks[at]
-      if (stream === undefined) continue
-      const input = new TrackInput(track, { stream, onEnd })
-      if (this.#router.add(input, carrier.channels)) carried.push({ input, carrier })
-      else this.#run.log('goes on without the KLV track: its server uses one channel for two tracks')
+      const carrier = stream && (await this.#setUp(one, carried.length))
+      if (stream === undefined || carrier === undefined) continue
+      // The end of the KLV or of the sound is not the end of the source.
+      const onEnd = at === 0 ? (how: string): void => this.#end.resolve(sourceEnded(how)) : (): void => {}
+      const input = new TrackInput(track, { stream, onEnd, clock })
+      if (this.#router.add(input, carrier.channels)) carried.push({ input, carrier, track, name })
+      else this.#run.log(`goes on without the track ${name}: its server uses one channel for two tracks`)
     }
     return carried
   }
 
-  #setUp(track: Track, at: number): Promise<Carrier | undefined> {
+  /** `number`: how many tracks were set up before. */
+  #setUp({ track, at, name }: WantedTrack, number: number): Promise<Carrier | undefined> {
     const { described, transport, waitMs } = this.#source
     const carry = transport === 'udp' ? carryOverUdp : carryOverTcp
-    const set = carry(track, at, {
+    const set = carry(track, number, {
       session: this.#session,
       connection: described.connection,
       router: this.#router,
@@ -161,7 +187,7 @@ class SourceReading {
     if (at === 0) return set
     return set.catch((error: unknown) => {
       if (!(error instanceof Fault)) throw error
-      this.#run.log(`goes on without the KLV track: ${error.message}`)
+      this.#run.log(`goes on without the track ${name}: ${error.message}`)
       return undefined
     })
   }

@@ -1,9 +1,10 @@
 import { payloadOf, payloadTypeOf, RTP_HEADER_BYTES } from '../rtp/packet/packet.ts'
-import { formatReceiverReport, isRtcp, parseSenderPacket } from '../rtp/packet/rtcp.ts'
+import { formatReceiverReport, isRtcp, parseSenderPacket, type SenderClock } from '../rtp/packet/rtcp.ts'
 import { otherCodec } from '../rtp/repair/in-band-format.ts'
 import { isNalCodec, NAL_FORMATS, type NalCodec } from '../rtp/repair/nal-units.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import { Reception } from './reception.ts'
+import type { SourceClock } from './source-clock.ts'
 import type { Track } from './tracks.ts'
 
 /** A track's first timestamp that is further from the moment of PLAY than this contradicts RTP-Info, milliseconds. */
@@ -18,6 +19,8 @@ interface TrackOutput {
   readonly stream: PacketSink
   /** Called when the track ends; `how` completes "The source ended the stream:". */
   readonly onEnd: (how: string) => void
+  /** Shared by the tracks of a source. */
+  readonly clock?: SourceClock
 }
 
 /** Passes the packets of one track from the connection into a stream. */
@@ -28,17 +31,23 @@ export class TrackInput {
   readonly #codec: NalCodec | undefined
   readonly #reception: Reception
   readonly #onEnd: (how: string) => void
+  readonly #clock: SourceClock | undefined
   /** When the response to PLAY came, monotonic milliseconds, and the timestamp of that moment by RTP-Info. */
   #played = { atMs: 0, timestamp: undefined as number | undefined }
   /** RTP timestamp of the source at running time 0. */
   #zero: number | undefined
+  /** RTP timestamp of the newest packet, and its running time in ticks, which does not wrap. */
+  #newest = { timestamp: 0, ticks: 0 }
+  /** A report that came before the first packet. */
+  #early: SenderClock | undefined
 
-  constructor(track: Track, { stream, onEnd }: TrackOutput) {
+  constructor(track: Track, { stream, onEnd, clock }: TrackOutput) {
     this.#track = track
     this.#stream = stream
     this.#codec = isNalCodec(track.caps.encodingName) ? track.caps.encodingName : undefined
     this.#reception = new Reception(track.caps.clockRate)
     this.#onEnd = onEnd
+    this.#clock = clock
     stream.setCaps(track.caps)
   }
 
@@ -97,15 +106,42 @@ export class TrackInput {
   }
 
   #takeReport(packet: Buffer, arrivedMs: number): void {
-    const { reportTime, goodbyes } = parseSenderPacket(packet)
+    const { reportTime, clock, goodbyes } = parseSenderPacket(packet)
+    if (clock !== undefined) this.#takeClock(clock)
     if (reportTime !== undefined) this.#reception.senderReport(reportTime, arrivedMs)
     if (goodbyes.includes(this.#reception.ssrc)) this.#onEnd('it sent BYE')
   }
 
   #retime(packet: Buffer, arrivedMs: number): void {
     const timestamp = packet.readUInt32BE(4)
-    this.#zero ??= this.#findZero(timestamp, arrivedMs)
+    if (this.#zero === undefined) {
+      this.#zero = this.#findZero(timestamp, arrivedMs)
+      this.#newest = { timestamp, ticks: (timestamp - this.#zero) | 0 }
+      if (this.#early !== undefined) this.#takeClock(this.#early)
+    }
+    if (this.#track.caps.media === 'audio') this.#correct()
+    // The correction may have moved it.
+    const ticks = this.#newest.ticks + ((timestamp - this.#newest.timestamp) | 0)
+    this.#newest = { timestamp, ticks }
     packet.writeUInt32BE((timestamp - this.#zero) >>> 0, 4)
+  }
+
+  /** Takes the wall clock of a report. */
+  #takeClock(clock: SenderClock): void {
+    if (this.#zero === undefined) this.#early = clock
+    if (this.#clock === undefined || this.#zero === undefined) return
+    const { media, clockRate } = this.#track.caps
+    const runningMs = ((this.#newest.ticks + ((clock.timestamp - this.#newest.timestamp) | 0)) * 1000) / clockRate
+    if (media === 'video') this.#clock.reportVideo(clock.wallMs, runningMs)
+    if (media === 'audio') this.#clock.reportSound(clock.wallMs, runningMs)
+  }
+
+  /** Moves the sound to where its reports say that it belongs. */
+  #correct(): void {
+    const ticks = Math.round(((this.#clock?.takeCorrection() ?? 0) * this.#track.caps.clockRate) / 1000)
+    if (this.#zero === undefined || ticks === 0) return
+    this.#zero = (this.#zero - ticks) >>> 0
+    this.#newest = { ...this.#newest, ticks: this.#newest.ticks + ticks }
   }
 
   #findZero(first: number, arrivedMs: number): number {

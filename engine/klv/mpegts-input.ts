@@ -1,13 +1,13 @@
-import { type AnnouncedVideo, KlvDemuxer } from '../mpegts/klv-demuxer.ts'
+import { type AnnouncedVideo, type DemuxerOptions, KlvDemuxer, type MediaReceiver } from '../mpegts/klv-demuxer.ts'
 import { payloadOf, payloadTypeOf, timestampOf } from '../rtp/packet/packet.ts'
 import { Rfc4571Reader } from '../rtp/packet/rfc4571.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import { KlvPayloader } from './payloader.ts'
 import { PcrClock } from './pcr-clock.ts'
 
-interface MpegTsEvents {
-  /** Whether the program maps announce KLV: before its first packet, and when that changes. */
-  readonly onAvailable: (available: boolean) => void
+export interface MpegTsEvents {
+  /** Whether the program maps announce KLV, and with the times of its frames: before its first packet, and when that changes. */
+  readonly onAvailable: (available: boolean, synchronous: boolean) => void
   /** The video, once a program map announces it. */
   readonly onVideo: (video: AnnouncedVideo) => void
   /** The map of the video no longer announces it. */
@@ -22,18 +22,34 @@ export class MpegTsInput {
   readonly #klv: RtpStream
   readonly #events: MpegTsEvents
   readonly #framing = new Rfc4571Reader()
-  readonly #demuxer = new KlvDemuxer()
+  readonly #demuxer: KlvDemuxer
   readonly #clock = new PcrClock()
+  /** Running time of a KLV unit, by the clock that the video has. */
+  readonly #ticksOf: (pts: number | null) => number
   readonly #payloader = new KlvPayloader()
-  #announced: boolean | undefined
+  #announced: string | undefined
   #videoKnown = false
   #damaged = 0
   #bytes = 0
   #beganAsRtp = false
 
-  constructor(klv: RtpStream, events: MpegTsEvents) {
+  /** `openMedia`: takes video and sound of the same MPEG-TS, with the function that gives the running time of a presentation time stamp. */
+  constructor(
+    klv: RtpStream,
+    events: MpegTsEvents,
+    options: DemuxerOptions = {},
+    openMedia?: (ticksOf: (pts: number) => number) => MediaReceiver,
+  ) {
     this.#klv = klv
     this.#events = events
+    this.#demuxer = new KlvDemuxer(
+      options,
+      openMedia?.((pts) => this.#clock.sourceTicks(pts)),
+    )
+    this.#ticksOf =
+      openMedia === undefined
+        ? (pts) => this.#clock.runningTicks(pts)
+        : (pts) => (pts === null ? this.#clock.runningTicks(null) : this.#clock.sourceTicks(pts))
   }
 
   /** What the source sends instead of MPEG-TS; undefined when it sends MPEG-TS, or nothing. */
@@ -60,14 +76,22 @@ export class MpegTsInput {
     this.#announce()
     this.#announceVideo()
     this.#markDamage()
-    for (const { bytes, pts } of units) this.#klv.ingest(this.#payloader.packetize(bytes, this.#clock.runningTicks(pts)))
+    for (const { bytes, pts } of units) this.#klv.ingest(this.#payloader.packetize(bytes, this.#ticksOf(pts)))
+  }
+
+  /** The stream is over: what is complete only with the next packet is complete now. */
+  end(): void {
+    this.#demuxer.end()
   }
 
   #announce(): void {
-    const { hasKlv } = this.#demuxer
-    if (hasKlv === undefined || hasKlv === this.#announced) return
-    this.#announced = hasKlv
-    this.#events.onAvailable(hasKlv)
+    const { hasKlv, tracks } = this.#demuxer
+    if (hasKlv === undefined) return
+    const synchronous = tracks?.some((track) => track.synchronous) ?? false
+    const announced = `${hasKlv} ${synchronous}`
+    if (announced === this.#announced) return
+    this.#announced = announced
+    this.#events.onAvailable(hasKlv, synchronous)
   }
 
   #announceVideo(): void {

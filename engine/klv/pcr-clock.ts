@@ -11,6 +11,9 @@ const MAX_LEAD_TICKS = 10_000 * TICKS_PER_MS
 /** After this long without a PCR of its PID, the clock switches to another PID. */
 const MAX_SILENCE_TICKS = 2000 * TICKS_PER_MS
 
+/** PID of a reference for a stream without PCR: its presentation time stamps. */
+const NO_PID = -1
+
 interface Reference {
   readonly pid: number
   /** 33 bits, 90 kHz. */
@@ -18,6 +21,8 @@ interface Reference {
   /** Without wrapping at 33 bits. */
   readonly extended: number
   readonly arrival: number
+  /** Running time less extended, as it was when the time base began. */
+  readonly offset: number
 }
 
 /** Maps the time stamps of an MPEG-TS to running time, as tsdemux does: by its program clock reference (PCR) and the smallest lateness of its arrival. */
@@ -25,16 +30,29 @@ export class PcrClock {
   readonly #lateness = new Skew()
   #arrival: number | undefined
   #rawArrival = 0
+  /** Bytes of the packet at the end of what was read before that are still to come. */
+  #spilled = 0
   #reference: Reference | undefined
 
-  /** Reads the PCR of whole transport packets. `rawArrival`: running time of their arrival, 90 kHz ticks modulo 2^32. Ignores other bytes. */
+  /** Reads the PCR of the transport packets that are whole in these bytes. `rawArrival`: running time of their arrival, 90 kHz ticks modulo 2^32. */
   observe(transport: Buffer, rawArrival: number): void {
     this.#arrival = this.#arrival === undefined ? rawArrival : this.#arrival + ((rawArrival - this.#rawArrival) | 0)
     this.#rawArrival = rawArrival
-    for (let at = 0; at + PACKET_BYTES <= transport.length && transport[at] === SYNC; at += PACKET_BYTES) {
+    let newest: { readonly pid: number; readonly pcr: number } | undefined
+    let at = this.#spilled
+    for (; at + PACKET_BYTES <= transport.length; at += PACKET_BYTES) {
+      if (transport[at] !== SYNC) at = nextPacket(transport, at)
+      if (at + PACKET_BYTES > transport.length) break
       const pcr = readPcr(transport, at)
-      if (pcr !== undefined) this.#update(transport.readUInt16BE(at + 1) & 0x1fff, pcr, this.#arrival)
+      if (pcr === undefined) continue
+      const pid = transport.readUInt16BE(at + 1) & 0x1fff
+      const { pid: followed = NO_PID } = this.#reference ?? {}
+      if (followed === NO_PID) this.#update(pid, pcr, this.#arrival)
+      // Only the last of those that came at once came when it was sent.
+      if (pid === followed || newest?.pid !== followed) newest = { pid, pcr }
     }
+    if (newest !== undefined) this.#update(newest.pid, newest.pcr, this.#arrival)
+    this.#spilled = at < transport.length ? at + PACKET_BYTES - transport.length : at - transport.length
   }
 
   /** Running time of a presentation time stamp, 90 kHz ticks modulo 2^32; without a usable one, that of the last arrival. */
@@ -48,16 +66,38 @@ export class PcrClock {
     return toUint32(running)
   }
 
+  /**
+   * The same by the clock of the source alone: within a time base, two of them are as far apart as their time stamps, and nothing wraps.
+   */
+  sourceTicks(pts: number): number {
+    const arrival = this.#arrival ?? 0
+    if (this.#reference === undefined || this.#reference.pid === NO_PID) this.#update(NO_PID, pts, arrival)
+    const { pcr, extended, offset } = this.#reference ?? { pcr: pts, extended: pts, offset: arrival - pts }
+    const lead = wrappedStep(pts - pcr)
+    return Math.abs(lead) > MAX_LEAD_TICKS ? arrival : extended + lead + offset
+  }
+
   #update(pid: number, pcr: number, arrival: number): void {
     const known = this.#reference
-    if (known !== undefined && known.pid !== pid && arrival - known.arrival < MAX_SILENCE_TICKS) return
+    const mayReplace = known === undefined || known.pid === pid || known.pid === NO_PID || arrival - known.arrival >= MAX_SILENCE_TICKS
+    if (!mayReplace) return
     const step = known === undefined ? 0 : wrappedStep(pcr - known.pcr)
-    const continues = known !== undefined && known.pid === pid && Math.abs(step - (arrival - known.arrival)) < MAX_JUMP_TICKS
+    const cameAtOnce = known?.arrival === arrival && step >= 0 && step < MAX_LEAD_TICKS
+    const isSteady = known !== undefined && Math.abs(step - (arrival - known.arrival)) < MAX_JUMP_TICKS
+    const continues = known !== undefined && known.pid === pid && (isSteady || cameAtOnce)
     if (!continues) this.#lateness.reset()
     const extended = continues ? known.extended + step : pcr
-    this.#reference = { pid, pcr, extended, arrival }
+    const offset = continues ? known.offset : arrival - extended
+    this.#reference = { pid, pcr, extended, arrival, offset }
     this.#lateness.observe((arrival - extended) / TICKS_PER_MS, arrival / TICKS_PER_MS)
   }
+}
+
+/** Where the next packet begins; the end, where none does. */
+const nextPacket = (transport: Buffer, from: number): number => {
+  for (let at = transport.indexOf(SYNC, from); at !== -1; at = transport.indexOf(SYNC, at + 1))
+    if (at + PACKET_BYTES >= transport.length || transport[at + PACKET_BYTES] === SYNC) return at
+  return transport.length
 }
 
 /** The PCR base of a transport packet, 33 bits, 90 kHz; undefined when it has none. */

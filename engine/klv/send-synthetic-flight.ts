@@ -1,6 +1,6 @@
+import { flightPacket } from '../../lib/st0601/synthetic-flight.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import { KlvPayloader } from './payloader.ts'
-import { flightPacket } from './st0601/synthetic-flight.ts'
 
 const INTERVAL_MS = 100
 /** After a longer pause the flight continues with the present packet instead of sending the missed ones. */

@@ -1,13 +1,13 @@
 import type { EngineChange } from '../../lib/engine/messages.ts'
 import { ApiError } from '../../lib/errors.ts'
 import type { Geolocation, KlvView } from '../../lib/schema/pipeline.ts'
+import { geolocationOf } from '../../lib/st0601/geolocation.ts'
+import { type KlvFeature, type KlvPacketJson, klvFeature, klvPacketJson } from '../../lib/st0601/json.ts'
+import type { KlvPacket } from '../../lib/st0601/packet.ts'
+import { KlvStreamParser } from '../../lib/st0601/stream-parser.ts'
 import type { AccessUnit } from '../rtp/access-unit.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import { type FootprintFeature, footprintFeature } from './footprint/feature.ts'
-import { geolocationOf } from './st0601/geolocation.ts'
-import { type KlvFeature, type KlvPacketJson, klvFeature, klvPacketJson } from './st0601/json.ts'
-import type { KlvPacket } from './st0601/packet.ts'
-import { KlvStreamParser } from './st0601/stream-parser.ts'
 
 /** KLV counters of one pipeline since it was registered. */
 export interface KlvCounts {
@@ -37,12 +37,6 @@ const GEOLOCATION_INTERVAL_MS = 1000
 /** Larger units are dropped undecoded: no metadata is this large. Bytes. */
 const MAX_UNIT_BYTES = 256 * 1024
 
-const NO_FOOTPRINT = {
-  incomplete:
-    'it has neither corners (tags 82 to 89, or 26 to 33 with 23 and 24) nor position, altitude, attitude and field of view (13, 14, 15, 5, 19, 16, 17). Try again with a later packet.',
-  horizon: 'the picture reaches above the horizon. Point the sensor further down.',
-} as const
-
 interface Received {
   readonly packet: KlvPacket
   /** Milliseconds since the epoch. */
@@ -68,6 +62,7 @@ export class KlvTap {
   readonly #decoder = new KlvStreamParser()
   readonly #subscribers = new Set<Subscriber>()
   #available = false
+  #synchronous = false
   /** Extraction is on, from klv/start (or play, when automatic) until klv/stop or the end of the play. */
   #extracting = false
   #last: Received | undefined
@@ -110,12 +105,19 @@ export class KlvTap {
   /** The configuration was replaced: forgets what belongs to the previous source. */
   forget(): void {
     this.#available = false
+    this.#synchronous = false
     this.#last = undefined
     this.#lastLocated = undefined
   }
 
-  /** Sets whether the source has KLV, as its description announces. */
-  announce(available: boolean): void {
+  /** The source sends its KLV with the times of its frames: stream type 0x15 of MPEG-TS. */
+  get isSynchronous(): boolean {
+    return this.#synchronous
+  }
+
+  /** Sets whether the source has KLV, as its description announces, and whether it is synchronous. */
+  announce(available: boolean, synchronous = this.#synchronous): void {
+    this.#synchronous = synchronous
     if (this.#available === available) return
     this.#available = available
     this.#options.onChange()
@@ -167,12 +169,7 @@ export class KlvTap {
   /** What the sensor sees, as a GeoJSON Feature. NOT_FOUND with `details.reason` no_footprint before the first packet and when it has none. */
   latestFootprint(): FootprintFeature {
     const { packet, arrival } = this.#lastArrival({ reason: 'no_footprint' })
-    const feature = footprintFeature(packet, arrival)
-    if (typeof feature !== 'string') return feature
-    const { id } = this.#options
-    throw new ApiError('NOT_FOUND', `The last KLV packet of the pipeline "${id}" has no footprint: ${NO_FOOTPRINT[feature]}`, {
-      reason: 'no_footprint',
-    })
+    return footprintFeature(packet, arrival)
   }
 
   /** Calls back with every packet decoded from now on; returns the function that unsubscribes. */

@@ -1,7 +1,8 @@
+import { disguiseDescription } from '../../lib/credentials/mask.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { redact } from '../../lib/redact.ts'
 import type { AdvancedConfig, Codec } from '../../lib/schema/pipeline.ts'
-import type { Settings } from '../../lib/schema/settings.ts'
+import type { EngineSettings } from '../../lib/schema/settings.ts'
 import { createSlots } from '../../lib/slots.ts'
 import { Fault } from '../faults/fault.ts'
 import { runToEnd } from '../gst/child.ts'
@@ -29,9 +30,9 @@ export interface AdvancedChecks {
    * with `details.issues` and, when GStreamer rejects the description, its message in `details.engine`; Fault missing_element or
    * engine_missing with what to install.
    */
-  readonly check: (config: Description, settings: Settings, options?: { readonly reuse?: boolean }) => Promise<CheckedLaunch>
+  readonly check: (config: Description, settings: EngineSettings, options?: { readonly reuse?: boolean }) => Promise<CheckedLaunch>
   /** Throws VALIDATION_ERROR when the settings no longer allow the description; what GStreamer itself rejects, the run reports. */
-  readonly checkStart: (config: Description, settings: Settings, signal: AbortSignal) => Promise<void>
+  readonly checkStart: (config: Description, settings: EngineSettings, signal: AbortSignal) => Promise<void>
 }
 
 type Description = Pick<AdvancedConfig, 'raw_pipeline'>
@@ -42,7 +43,7 @@ const BUSY = 'busy'
 
 /** The checks of all advanced pipelines. */
 export const createAdvancedChecks = ({ allowFiles }: { readonly allowFiles: AllowFiles }): AdvancedChecks => {
-  const passed = new Map<string, { readonly settings: Settings['advanced']; readonly codecs: readonly Codec[] }>()
+  const passed = new Map<string, { readonly settings: EngineSettings['advanced']; readonly codecs: readonly Codec[] }>()
   const openers = createSchemeOpeners()
   // Each is a process that loads plugins and parses for up to 10 s.
   const slots = createSlots({
@@ -52,7 +53,7 @@ export const createAdvancedChecks = ({ allowFiles }: { readonly allowFiles: Allo
       new ApiError('SERVICE_UNAVAILABLE', 'Too many advanced pipelines are being checked. Try again in a moment.', { reason: BUSY }),
   })
 
-  const findCodecs = async ({ raw_pipeline }: Description, settings: Settings, signal?: AbortSignal): Promise<readonly Codec[]> => {
+  const findCodecs = async ({ raw_pipeline }: Description, settings: EngineSettings, signal?: AbortSignal): Promise<readonly Codec[]> => {
     passed.delete(raw_pipeline)
     refuseAtSight(raw_pipeline, settings)
     const denied = deniedElements(settings, allowFiles)
@@ -65,11 +66,10 @@ export const createAdvancedChecks = ({ allowFiles }: { readonly allowFiles: Allo
     refuseLoneKlv(raw_pipeline)
     const codecs = codecsOf(created)
     passed.set(raw_pipeline, { settings: settings.advanced, codecs })
-    const [oldest] = passed.keys()
-    if (passed.size > MAX_REMEMBERED && oldest !== undefined) passed.delete(oldest)
+    dropOldest(passed)
     return codecs
   }
-  const knownCodecs = ({ raw_pipeline }: Description, settings: Settings): readonly Codec[] | undefined => {
+  const knownCodecs = ({ raw_pipeline }: Description, settings: EngineSettings): readonly Codec[] | undefined => {
     const earlier = passed.get(raw_pipeline)
     return earlier?.settings === settings.advanced ? earlier.codecs : undefined
   }
@@ -93,6 +93,11 @@ export const createAdvancedChecks = ({ allowFiles }: { readonly allowFiles: Allo
   }
 }
 
+const dropOldest = (remembered: Map<string, unknown>): void => {
+  const [oldest] = remembered.keys()
+  if (remembered.size > MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest)
+}
+
 // An element that does not exist ends gst-launch after parsing: when that is the only complaint, the description is valid.
 const CHECK = '__check__'
 const COMPLAINTS = ['WARNING: erroneous pipeline: ', 'ERROR: pipeline could not be constructed: ']
@@ -108,7 +113,9 @@ const CREATED = /creating element "([^"]+)"/g
  */
 const dryRun = async (description: string, signal: AbortSignal | undefined): Promise<readonly string[]> => {
   const options = ['--gst-debug-no-color', '--gst-debug=GST_ELEMENT_FACTORY:4', '--']
-  const result = await runToEnd('gst-launch-1.0', [...options, ...toArguments([singleSpaced(description)]), CHECK], {
+  // The arguments of a process can be read by others of its user, and the credentials make no difference before the pipeline runs.
+  const disguised = disguiseDescription(singleSpaced(description))
+  const result = await runToEnd('gst-launch-1.0', [...options, ...toArguments([disguised]), CHECK], {
     timeoutMs: CHECK_MS,
     maxOutputBytes: 8 * 1024 * 1024,
     reach: {},
@@ -132,7 +139,7 @@ const complaintIn = (output: string): string => {
   return ''
 }
 
-const refuseAtSight = (description: string, settings: Settings): void => {
+const refuseAtSight = (description: string, settings: EngineSettings): void => {
   if (!settings.advanced.enabled) {
     throw refuse('Advanced pipelines are switched off in the settings (advanced.enabled)', { reason: 'advanced_disabled' })
   }

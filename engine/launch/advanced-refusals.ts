@@ -1,4 +1,4 @@
-import { DENIED_ELEMENTS, type Settings } from '../../lib/schema/settings.ts'
+import { DENIED_ELEMENTS, type EngineSettings } from '../../lib/schema/settings.ts'
 import { validationError } from '../../lib/validate.ts'
 import { gstreamerMissing } from '../gst/bus-errors.ts'
 import { type Finished, runToEnd } from '../gst/child.ts'
@@ -24,7 +24,7 @@ export const requireEnd = ({ missing, timedOut, signal, refused }: Finished): vo
 }
 
 /** What a description may not contain: the built-in list, and what the settings add to it, in lower case. */
-export const deniedElements = (settings: Settings, allowFiles: AllowFiles): ReadonlySet<string> => {
+export const deniedElements = (settings: EngineSettings, allowFiles: AllowFiles): ReadonlySet<string> => {
   const builtIn = typeof allowFiles === 'string' ? DENIED_ELEMENTS.filter((name) => !FOLDER_READERS.has(name)) : DENIED_ELEMENTS
   const added = settings.advanced.denied_elements.map((name) => name.toLowerCase()).filter((name) => !DENIED_ELEMENTS.includes(name))
   return new Set([...builtIn, ...added])

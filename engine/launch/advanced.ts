@@ -4,6 +4,7 @@ import { namedPayloaders, singleSpaced } from '../gst/description.ts'
 import { chain, element, type LaunchTokens, toArguments } from '../gst/element.ts'
 import { advancedReach } from './advanced-reach.ts'
 import { type Launch, padOf } from './launch.ts'
+import { framed } from './printed-caps.ts'
 
 // Like gst-rtsp-server: a description whose source is not live runs at its own speed. Without the usual processing deadline
 // of 20 ms, a live one is delayed only by the latency that its own elements declare.
@@ -16,10 +17,10 @@ export const advancedLaunch = (config: Pick<AdvancedConfig, 'raw_pipeline'>, fil
   const named = namedPayloaders(config.raw_pipeline)
   const publishes = named.includes('pay0')
   const payloaders = publishes ? named : []
-  const branches = payloaders.flatMap((name) => chain(padOf(name), element('rtpstreampay'), clockedSink(PAYLOADER_FD[name])))
+  const branches = payloaders.flatMap((name) => chain(padOf(name), framed(name), clockedSink(PAYLOADER_FD[name])))
   return {
     args: ['--', ...toArguments([singleSpaced(config.raw_pipeline), ...branches])],
-    streams: payloaders.map((payloader) => ({ payloader, fd: PAYLOADER_FD[payloader], caps: null })),
+    streams: payloaders.map((payloader) => ({ payloader, fd: PAYLOADER_FD[payloader], caps: null, sure: true })),
     publishes,
     advanced: true,
     reach: advancedReach(config.raw_pipeline, fileFolder),

@@ -5,12 +5,17 @@ import { isSecretProperty } from '../../lib/secret-names.ts'
 import type { LaunchTokens } from '../gst/element.ts'
 import type { Reach } from '../sandbox/sandbox.ts'
 
+/** The names of the elements at whose pads RTP comes out: video, KLV, sound. A description may name its sound pay1. */
+export type PayloaderName = 'pay0' | 'pay1' | 'sound'
+
 export interface LaunchStream {
-  readonly payloader: 'pay0' | 'pay1'
+  readonly payloader: PayloaderName
   /** Descriptor of the child that carries its RTP, RFC 4571 framed. */
   readonly fd: number
   /** RTP caps known in advance, for a track that may stay silent; null when the child prints them. */
   readonly caps: string | null
+  /** The line itself makes it, whatever a source has. */
+  readonly sure?: true
   /** The media is the whole MPEG-TS that contains the KLV, as RTP whose timestamps are the running time of its arrival. */
   readonly carries?: 'mpegts'
   /** The packets are of any size, and the engine makes those that fit the network of them. */
@@ -18,7 +23,7 @@ export interface LaunchStream {
 }
 
 /** How a line reads an MPEG-TS. */
-export interface TransportLine {
+interface TransportLine {
   /** It passes the video through, which has to be H.264 or H.265. */
   readonly passesVideo: boolean
   /** The program that it reads; left out: the one whose map comes first. */
@@ -35,6 +40,10 @@ export interface Launch {
   readonly transport?: TransportLine
   /** There is a `pay0`, so the pipeline has an RTSP output. */
   readonly publishes: boolean
+  /** It passes sound on as it is, or sound is the second payloader of a description; what cannot be carried is left out. */
+  readonly copiesSound?: true
+  /** Sound that the second payloader brings is to be encoded. */
+  readonly soundEncoding?: { readonly codec: 'aac' | 'opus'; readonly kbps: number }
   /** The engine generates the KLV of a test source; its child has none. */
   readonly syntheticKlv?: true
   /** The line is the description of an advanced pipeline. */

@@ -1,6 +1,6 @@
 import { redact } from '../../lib/redact.ts'
 import type { Codec, Encoding, SimpleConfig } from '../../lib/schema/pipeline.ts'
-import type { Settings } from '../../lib/schema/settings.ts'
+import type { EngineSettings } from '../../lib/schema/settings.ts'
 import { validationError } from '../../lib/validate.ts'
 import { Fault } from '../faults/fault.ts'
 import { runToEnd } from '../gst/child.ts'
@@ -13,6 +13,8 @@ import { TRACKS, TRANSPORT } from '../sources/demuxers.ts'
 import { parseSource } from '../sources/kinds.ts'
 import type { SourceFacts, SourceHost, SourceLine } from '../sources/source-kind.ts'
 import { type CheckedLaunch, KLV_CAPS, type Launch, maskToken, OWN_KLV_CAPS, padOf } from './launch.ts'
+import { framed } from './printed-caps.ts'
+import { encodeSound, type SoundChoice, soundChoice, soundTrack } from './sound.ts'
 
 /** Large packets cost less to pass to the engine, which fragments them. RFC 4571 has a limit of 65,535 bytes. */
 const PIPE_MTU = 65_000
@@ -55,8 +57,8 @@ const payloader = (codec: Codec, name?: 'pay0'): LaunchTokens =>
   )
 
 /** Writes framed RTP (RFC 4571) to a media pipe of the child; `paced`: at the speed of its timestamps. */
-const rtpSink = (fd: number, paced: boolean, preroll = paced): LaunchTokens =>
-  chain(element('rtpstreampay'), element('fdsink', { fd, sync: paced, async: preroll }))
+const rtpSink = (payloader: 'pay0' | 'pay1', paced: boolean, preroll = paced): LaunchTokens =>
+  chain(framed(payloader), element('fdsink', { fd: payloader === 'pay0' ? 3 : 4, sync: paced, async: preroll }))
 
 /**
  * A queue, and so a thread, for each track of a recording: its sinks wait, for preroll and then for the clock, and a sink
@@ -68,7 +70,8 @@ const trackQueue = (facts: SourceFacts): LaunchTokens =>
 /** The launch line of a simple pipeline. Fault unsupported when the source cannot be passed through, missing_element without an encoder. */
 export const simpleLaunch = (config: SimpleConfig, facts: SourceFacts, encoder: Encoder | null): Launch => {
   const { kind, parsed } = parseSource(config.source)
-  const [source, reach] = [kind.line(parsed, facts), kind.reach(parsed, facts)]
+  const choice = soundChoice(config)
+  const [source, reach] = [kind.line(parsed, { ...facts, sound: choice !== undefined }), kind.reach(parsed, facts)]
   const encoding = config.encoding ?? kind.encoding ?? null
   const video = encoding === null ? passThrough(source, facts) : encode(source, facts, encoding, encoder)
   const hasKlv = facts.klv !== false && source.ends !== 'video' && source.transport !== 'piped'
@@ -76,15 +79,21 @@ export const simpleLaunch = (config: SimpleConfig, facts: SourceFacts, encoder: 
   const mayLackKlv = hasKlv && source.form === 'parsed' && !source.transport
   const klv = hasKlv ? klvBranch(source, facts, mayLackKlv) : []
   const klvStream = source.transport ? ({ caps: OWN_KLV_CAPS, carries: 'mpegts' } as const) : { caps: KLV_CAPS }
-  const published = chain(video, mayLackKlv ? element('tee', { name: VIDEO }) : [], rtpSink(3, facts.paced))
-  const rest = [...(source.ends === 'video' ? ['!'] : []), ...published, ...klv]
+  const sound = choice === undefined ? [] : soundBranch(source, facts, choice, klv.length === 0 ? 4 : 5)
+  const isTeed = mayLackKlv || (sound.length > 0 && source.ends === 'tracks')
+  const published = chain(video, isTeed ? element('tee', { name: VIDEO }) : [], rtpSink('pay0', facts.paced))
+  const rest = [...(source.ends === 'video' ? ['!'] : []), ...published, ...klv, ...sound]
   return {
     args: [...(source.debug === undefined ? [] : [`--gst-debug=${source.debug}`]), '--', ...toArguments([...source.tokens, ...rest])],
     streams: [
       { payloader: 'pay0', fd: 3, caps: null, fragmenting: true },
       ...(klv.length === 0 ? [] : [{ payloader: 'pay1' as const, fd: 4, ...klvStream }]),
+      ...(sound.length === 0
+        ? []
+        : [{ payloader: 'sound' as const, fd: klv.length === 0 ? 4 : 5, caps: null, ...(source.beeps && { sure: true as const }) }]),
     ],
     ...(source.transport && { transport: { passesVideo: encoding === null, program: facts.program } }),
+    ...(sound.length > 0 && choice?.codec === 'copy' && { copiesSound: true }),
     publishes: true,
     // A decoder or encoder may be a hardware one.
     reach: encoding === null ? reach : { ...reach, devices: [...(reach.devices ?? []), ...codecDevices()] },
@@ -95,7 +104,7 @@ export const simpleLaunch = (config: SimpleConfig, facts: SourceFacts, encoder: 
 }
 
 /** The encoder of the launch line, null when it passes the video through. */
-export const encoderOf = async ({ source, encoding }: SimpleConfig, settings: Settings): Promise<Encoder | null> => {
+export const encoderOf = async ({ source, encoding }: SimpleConfig, settings: EngineSettings): Promise<Encoder | null> => {
   const { codec } = encoding ?? parseSource(source).kind.encoding ?? {}
   return codec === undefined ? null : chooseEncoder(codec, settings.encoder.preference, runToEnd)
 }
@@ -192,9 +201,9 @@ const klvBranch = (source: SourceLine, facts: SourceFacts, mayBeMissing: boolean
     trackQueue(facts),
     element('rtpklvpay', payloaderProperties(MAX_CUT_BYTES, 'pay1', 97)),
   )
-  const sink = rtpSink(4, facts.paced, false)
+  const sink = rtpSink('pay1', facts.paced, false)
   return mayBeMissing
-    ? [...track, '!', ...padOf(KLV), ...endOfVideo(facts), ...chain(element('rtpfunnel', { name: KLV }), sink)]
+    ? [...track, '!', ...padOf(KLV), ...endOfVideo(facts, KLV), ...chain(element('rtpfunnel', { name: KLV }), sink)]
     : chain(track, sink)
 }
 
@@ -202,11 +211,29 @@ const klvBranch = (source: SourceLine, facts: SourceFacts, mayBeMissing: boolean
  * The child ends when each of its sinks got the end of the stream, and no end comes to the sink of a track that was never linked.
  * So the end of the video, without its packets, goes to the sink of the KLV: rtpfunnel passes on the first end that comes.
  */
-const endOfVideo = (facts: SourceFacts): LaunchTokens => [
+const endOfVideo = (facts: SourceFacts, track: string): LaunchTokens => [
   ...chain(padOf(VIDEO), element('valve', { drop: true, 'drop-mode': 'forward-sticky-events' }), trackQueue(facts)),
   '!',
-  ...padOf(KLV),
+  ...padOf(track),
 ]
+
+/** Name of the element that joins the sound and the end of the video. */
+const END_OF_SOUND = 'endofsound'
+
+/** A beep of 100 ms each second. */
+const beeps = (): LaunchTokens =>
+  element('audiotestsrc', { 'is-live': true, wave: 'ticks', freq: 1000, 'tick-interval': 1_000_000_000, 'sine-periods-per-tick': 100 })
+
+/** The sound of a source, as the KLV beside its video: silent or missing, it delays nothing. Empty when the source has none. */
+const soundBranch = (source: SourceLine, facts: SourceFacts, choice: SoundChoice, fd: number): LaunchTokens => {
+  const sink = chain(element('rtpstreampay'), element('fdsink', { fd, sync: facts.paced, async: false }))
+  // Raw sound has to be encoded.
+  if (source.beeps) return chain(beeps(), encodeSound(choice.codec === 'copy' ? { codec: 'aac', kbps: 128 } : choice), sink)
+  if (source.ends === 'video') return []
+  const track = soundTrack(source.soundPad ?? padOf(TRACKS), { choice, queue: trackQueue(facts), isSound: source.soundPad !== undefined })
+  const joined = chain(element('rtpfunnel', { name: END_OF_SOUND }), sink)
+  return [...track, '!', ...padOf(END_OF_SOUND), ...endOfVideo(facts, END_OF_SOUND), ...joined]
+}
 
 /** The engine extracts KLV from MPEG-TS itself: tsdemux has no pad for the synchronous kind. The queue drops what the engine does not read in time. */
 const mpegtsBranch = (): LaunchTokens =>
@@ -214,7 +241,9 @@ const mpegtsBranch = (): LaunchTokens =>
     padOf(TRANSPORT),
     element('queue', { 'max-size-buffers': 0, 'max-size-time': 0, 'max-size-bytes': 4 * 1024 * 1024, leaky: 'downstream' }),
     element('rtpmp2tpay', payloaderProperties(MAX_CUT_BYTES, undefined, 33)),
-    rtpSink(4, false),
+    // Not named as the KLV: its caps are those of the MPEG-TS.
+    element('rtpstreampay'),
+    element('fdsink', { fd: 4, sync: false, async: false }),
   )
 
 /**
@@ -222,7 +251,7 @@ const mpegtsBranch = (): LaunchTokens =>
  * attached. Returns the launch line, with H.264 presumed for an RTSP source. Throws VALIDATION_ERROR; Fault missing_element
  * without an encoder.
  */
-export const checkSimple = async (config: SimpleConfig, settings: Settings, host: SourceHost): Promise<CheckedLaunch> => {
+export const checkSimple = async (config: SimpleConfig, settings: EngineSettings, host: SourceHost): Promise<CheckedLaunch> => {
   try {
     const { kind, parsed } = parseSource(config.source)
     const facts = await kind.presume(parsed, { ...host, reencode: config.encoding !== null })

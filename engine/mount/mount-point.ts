@@ -6,14 +6,16 @@ import type { PublisherLimits } from './limits.ts'
 import type { Reader, ReaderCounters } from './reader.ts'
 
 export interface MountOptions {
-  /** Stream 0 is the video; streams whose caps are not known are left out of the description. */
-  readonly streams: readonly RtpStream[]
+  /** By number of the track: 0 the video, 1 the KLV, 2 the sound; undefined: not passed on. Those whose caps are not known are left out of the description. */
+  readonly streams: readonly (RtpStream | undefined)[]
   /** A reader beyond this number gets 453. */
   readonly maxReaders: () => number
   /** How long a DESCRIBE waits until stream 0 has caps and a key frame, milliseconds. */
   readonly describeTimeoutMs: () => number
   /** Called when a DESCRIBE arrives while stream 0 has no key frame. Returns the start to wait for, if there is one; it rejects with ApiError. */
   readonly onDescribe?: () => Promise<unknown> | undefined
+  /** The error of a start without media until now, with its cause; undefined when nothing is being started. */
+  readonly startTimeout?: () => ApiError | undefined
   /** Called with the number of sessions that play or pause, whenever it changes. */
   readonly onReaders?: (count: number) => void
 }
@@ -38,13 +40,19 @@ export interface MountedSession {
   end(): void
 }
 
-/** The caps of a further track come with its first packet: a moment after the video, or never. */
-const FURTHER_TRACKS_MS = 1000
+/** The caps of a further track come with its first packet: a moment after the video, or never; later where the host is busy and it is sure to come. */
+const [FURTHER_TRACKS_MS, SURE_TRACKS_MS] = [1000, 3000]
 
 interface Patience {
   readonly ms: number
   readonly signal: AbortSignal
   readonly start?: Promise<unknown> | undefined
+}
+
+interface MountTrack {
+  /** Its number. */
+  readonly at: number
+  readonly stream: RtpStream
 }
 
 /** One path: its streams and their readers. */
@@ -53,6 +61,8 @@ export class MountPoint {
   readonly port: number
   readonly path: string
   readonly options: MountOptions
+  /** The streams that are passed on. */
+  readonly tracks: readonly MountTrack[]
   readonly counters: ReaderCounters = { bytesOut: 0, gopDrops: 0 }
   readonly #cname: string
   readonly #wallMs: (monotonicMs: number) => number
@@ -75,7 +85,8 @@ export class MountPoint {
     this.options = options
     this.#cname = context.cname
     this.#wallMs = context.wallMs
-    this.#unsubscribe = options.streams.flatMap((stream, at) => [
+    this.tracks = options.streams.flatMap((stream, at) => (stream === undefined ? [] : [{ at, stream }]))
+    this.#unsubscribe = this.tracks.flatMap(({ at, stream }) => [
       stream.onUnit((unit) => {
         for (const session of this.#sessions) session.reader.offer(at, unit)
       }),
@@ -134,8 +145,13 @@ export class MountPoint {
       if (start === undefined && video.caps !== undefined) return
       await this.#wait(() => this.ready, { ms: this.options.describeTimeoutMs(), signal, start })
     }
-    const left = FURTHER_TRACKS_MS - (performance.now() - video.liveSinceMs)
-    if (left > 0) await this.#wait(() => !this.options.streams.some((stream) => stream.awaitsCaps), { ms: left, signal })
+    for (const [awaited, ms] of [
+      ['maybe', FURTHER_TRACKS_MS],
+      ['surely', SURE_TRACKS_MS],
+    ] as const) {
+      const left = ms - (performance.now() - video.liveSinceMs)
+      if (left > 0) await this.#wait(() => !this.tracks.some(({ stream }) => stream.awaitsCaps === awaited), { ms: left, signal })
+    }
   }
 
   add(session: MountedSession): void {
@@ -174,14 +190,14 @@ export class MountPoint {
   }
 
   reportTo(reader: Reader): void {
-    for (const [at, stream] of this.options.streams.entries()) {
+    for (const { at, stream } of this.tracks) {
       const report = this.senderReport(stream)
       if (report) reader.report(at, report)
     }
   }
 
   goodbyeTo(reader: Reader): void {
-    for (const [at, stream] of this.options.streams.entries()) {
+    for (const { at, stream } of this.tracks) {
       const report = this.senderReport(stream)
       // BYE alone is not a valid compound packet (RFC 3550 section 6.1).
       if (report) reader.report(at, Buffer.concat([report, formatGoodbye(stream.ssrc)]))
@@ -193,11 +209,11 @@ export class MountPoint {
     if (holds() || this.#closed || signal.aborted) return
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     start?.catch(reject)
-    const timer = setTimeout(() => (start === undefined ? resolve() : reject(startTimeout())), ms)
+    const timer = setTimeout(() => (start === undefined ? resolve() : reject(this.options.startTimeout?.() ?? startTimeout())), ms)
     const look = (): void => {
       if (holds()) resolve()
     }
-    const unsubscribe = this.options.streams.flatMap((stream) => [stream.onUnit(look), stream.onCaps(look)])
+    const unsubscribe = this.tracks.flatMap(({ stream }) => [stream.onUnit(look), stream.onCaps(look)])
     const aborted = () => resolve()
     signal.addEventListener('abort', aborted, { once: true })
     this.#waiting.add(resolve)
@@ -222,7 +238,7 @@ export class MountPoint {
 
   #report(): void {
     if (this.#sessions.size === 0) this.#endReports()
-    for (const [at, stream] of this.options.streams.entries()) {
+    for (const { at, stream } of this.tracks) {
       const report = this.senderReport(stream)
       if (report) for (const session of this.#sessions) session.reader.report(at, report)
     }

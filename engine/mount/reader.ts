@@ -69,6 +69,8 @@ export class Reader {
   #joinedBytes = 0
   #catchUp: CatchUp = NO_CATCH_UP
   #playing = false
+  /** Media time at which the pictures begin: sound that comes late may be older. */
+  #soundFromMs = Number.NEGATIVE_INFINITY
 
   /** `streams` by number of the mount's stream; a stream that was not set up is undefined. */
   constructor(
@@ -88,25 +90,36 @@ export class Reader {
 
   /** Plans the start: the cached GOP now, or the next key frame. Call `start` when the response has been written. */
   prepare(nowMs: number): readonly (TrackStart | undefined)[] {
-    const gops = this.#tracks.map((track) => {
-      const units = track?.stream.gop?.units ?? []
-      // Units sent before a pause are not sent again: sequence numbers never go back.
-      return track && (units[0]?.index ?? -1) > track.lastIndex ? units : []
-    })
+    const leads = (track: ReaderTrack | undefined): boolean => track === undefined || !this.#follows(track)
+    const gops = this.#tracks.map((track) => (track && leads(track) ? cachedUnits(track) : []))
     this.#clear()
     for (const track of this.#tracks) if (track) track.replace ??= this.#rate.replaceFor(track.stream)
     this.#catchUp = planCatchUp(gops, nowMs, this.#rate.guessed)
-    for (const [at, units] of gops.entries()) this.#enqueueGop(at, units, nowMs)
+    const begins = this.#tracks.map((track, at) => (track && !leads(track) ? this.#soundOf(track) : (gops[at] ?? [])))
+    for (const [at, units] of begins.entries()) this.#begin(at, units)
+    for (const { track, unit } of inOrder(begins, this.#tracks.map(leads))) this.#enqueue(track, unit, nowMs)
     this.#joinedBytes = this.#queuedBytes
-    return this.#tracks.map((track, at) => track && this.#startOf(track, gops[at]?.[0], nowMs))
+    return this.#tracks.map((track, at) => track && this.#startOf(track, begins[at]?.[0], nowMs))
   }
 
-  #enqueueGop(at: number, units: readonly AccessUnit[], nowMs: number): void {
+  /** The cached sound of the moment at which the pictures begin for this reader; none before the first picture. */
+  #soundOf(track: ReaderTrack): readonly AccessUnit[] {
+    const { startMs, referenceMs } = this.#catchUp
+    if (!Number.isFinite(referenceMs)) return []
+    this.#soundFromMs = this.#sink.timesSound === true ? startMs : compress(this.#catchUp, startMs)
+    return cachedUnits(track).filter(({ mediaMs }) => mediaMs >= this.#soundFromMs)
+  }
+
+  /** It begins and pauses with another track. */
+  #follows(track: ReaderTrack): boolean {
+    return track.stream.follows && track !== this.#tracks[this.#pacemaker]
+  }
+
+  #begin(at: number, units: readonly AccessUnit[]): void {
     const track = this.#tracks[at]
     if (!track) return
     track.waitsForKey = units.length === 0
-    track.catchUpIndex = units.at(-1)?.index ?? -1
-    for (const unit of units) this.#enqueue(at, unit, nowMs)
+    track.catchUpIndex = this.#follows(track) ? -1 : (units.at(-1)?.index ?? -1)
   }
 
   // The same moment for all tracks, so that a player can align them before the first sender report (RFC 2326 section 12.33).
@@ -131,9 +144,11 @@ export class Reader {
     const track = this.#tracks[at]
     if (track === undefined || !this.#playing) return
     if (track.waitsForKey) {
-      if (!unit.key) return
+      if (!unit.key || (this.#follows(track) && this.#tracks[this.#pacemaker]?.waitsForKey === true)) return
       track.waitsForKey = false
+      if (at === this.#pacemaker) this.#soundFromMs = unit.mediaMs
     }
+    if (unit.mediaMs < this.#soundFromMs && this.#follows(track)) return
     if (this.#head === this.#queue.length && !this.#sink.busy) {
       this.#send(at, track, unit)
       return
@@ -226,4 +241,20 @@ export class Reader {
     this.#queuedBytes = 0
     this.#joinedBytes = 0
   }
+}
+
+/** Units sent before a pause are not sent again: sequence numbers never go back. */
+const cachedUnits = ({ stream, lastIndex }: ReaderTrack): readonly AccessUnit[] => {
+  const units = stream.gop?.units ?? []
+  if (stream.follows) return units.filter(({ index }) => index > lastIndex)
+  return (units[0]?.index ?? -1) > lastIndex ? units : []
+}
+
+/** Pictures and sound as they came, so that none is far behind what is shown with it; the others at the end. `leads`: by track; sound does not. */
+const inOrder = (begins: readonly (readonly AccessUnit[])[], leads: readonly boolean[]) => {
+  const entries = begins.map((units, track) => units.map((unit) => ({ track, unit })))
+  const sound = entries.filter((_, track) => leads[track] === false).flat()
+  const [pictures = [], ...others] = entries.filter((_, track) => leads[track] !== false)
+  const together = sound.length === 0 ? pictures : [...pictures, ...sound].sort((one, other) => one.unit.arrivedMs - other.unit.arrivedMs)
+  return [...together, ...others.flat()]
 }

@@ -4,6 +4,8 @@ import type { AccessUnit } from '../rtp/access-unit.ts'
 export interface Sink {
   /** True until the last unit has been handed to the kernel; then `onReady` is called. */
   readonly busy: boolean
+  /** It gives cached sound a time itself; else a reader begins with the sound of the moment at which its compressed pictures begin. */
+  readonly timesSound?: boolean
   /** Monotonic milliseconds since when the reader has accepted nothing; undefined when nothing waits. */
   readonly stuckSinceMs: number | undefined
   /** Sends one whole unit and returns its bytes; `timestamp` replaces the one in its packets. */

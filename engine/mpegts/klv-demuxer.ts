@@ -1,6 +1,6 @@
 import { MetadataCellAssembler } from './metadata-cells.ts'
 import { PesAssembler, type PesPacket } from './pes.ts'
-import { type KlvTrack, klvTracksOf, MAX_TRACKS, programMapsOf, SectionAssembler } from './psi.ts'
+import { type ElementaryStream, type KlvTrack, MAX_TRACKS, programMapOf, programMapsOf, SectionAssembler } from './psi.ts'
 
 /** The KLV bytes of one access unit: one or more universal sets in sequence. */
 export interface KlvUnit {
@@ -28,7 +28,7 @@ export interface AnnouncedVideo {
   readonly program: number
   /** The program whose map came first: tsdemux takes it, also without video. */
   readonly firstProgram: number
-  /** The stream types of its video. */
+  /** The stream types of its video; none when the map of every program has been read, and none has video. */
   readonly types: readonly number[]
 }
 
@@ -36,6 +36,21 @@ export interface AnnouncedVideo {
 interface ProgramVideo {
   readonly program: number
   readonly video: readonly string[]
+}
+
+export interface DemuxerOptions {
+  /** No packet is lost on the way: a counter that begins anew is that of another segment. */
+  readonly reliable?: boolean
+}
+
+/** Takes other streams of the program that is played. */
+export interface MediaReceiver {
+  /** The streams of its newest map; returns those that are wanted, each with the size of its largest PES packet. */
+  select(streams: readonly ElementaryStream[]): ReadonlyMap<number, { readonly maxBytes: number }>
+  /** A PES packet of a stream. */
+  take(pid: number, pes: PesPacket): void
+  /** Packets of a stream are missing. */
+  lost(pid: number): void
 }
 
 interface TrackState {
@@ -48,7 +63,7 @@ interface TrackState {
 
 /**
  * Demultiplexes the KLV of an MPEG-TS (ISO/IEC 13818-1) that arrives in arbitrary chunks: synchronous (stream type 0x15 with
- * metadata access units) and asynchronous (0x06 registered as KLVA), as in MISB ST 1402. Ignores all other streams.
+ * metadata access units) and asynchronous (0x06 registered as KLVA), as in MISB ST 1402. Other streams go to the receiver of media, if any.
  */
 export class KlvDemuxer {
   readonly counters: DemuxerCounters = { damaged: 0, skippedBytes: 0 }
@@ -63,17 +78,34 @@ export class KlvDemuxer {
   #videoLost = false
   /** The last continuity counter per PID. */
   readonly #continuity = new Map<number, number>()
+  readonly #reliable: boolean
+  readonly #media: MediaReceiver | undefined
+  readonly #mediaTracks = new Map<number, PesAssembler>()
+
+  constructor({ reliable = false }: DemuxerOptions = {}, media?: MediaReceiver) {
+    this.#reliable = reliable
+    this.#media = media
+  }
 
   /** The announced KLV streams; null until a program map has been read. */
   get tracks(): readonly KlvTrack[] | null {
     return this.#readMaps.size > 0 ? [...this.#tracks.values()].map(({ track }) => track) : null
   }
 
+  /** Whether the packets of a PID are read; the others need not be pushed. */
+  reads(pid: number): boolean {
+    return pid === PAT_PID || this.#programMaps.has(pid) || this.#tracks.has(pid) || this.#mediaTracks.has(pid)
+  }
+
   /** Whether KLV is announced; undefined until the map of every program has been read. */
   get hasKlv(): boolean | undefined {
     if (this.#tracks.size > 0) return true
+    return this.#hasReadAll ? false : undefined
+  }
+
+  get #hasReadAll(): boolean {
     const maps = [...this.#programMaps.keys()]
-    return maps.length > 0 && maps.every((pid) => this.#readMaps.has(pid)) ? false : undefined
+    return maps.length > 0 && maps.every((pid) => this.#readMaps.has(pid))
   }
 
   /** The video stream that was announced first is no longer announced, or has another type: its players get nothing any more. */
@@ -83,7 +115,9 @@ export class KlvDemuxer {
 
   /** Undefined before its program map. */
   get announcedVideo(): AnnouncedVideo | undefined {
-    if (this.#followed === undefined || this.#firstProgram === undefined) return undefined
+    if (this.#firstProgram === undefined) return undefined
+    if (this.#followed === undefined)
+      return this.#hasReadAll ? { program: this.#firstProgram, firstProgram: this.#firstProgram, types: [] } : undefined
     const { program, video } = this.#followed
     return { program, firstProgram: this.#firstProgram, types: video.map((stream) => Number.parseInt(stream, 10)) }
   }
@@ -107,21 +141,31 @@ export class KlvDemuxer {
     return units
   }
 
+  /** The stream is over: passes on the packets of media that have no length of their own. */
+  end(): void {
+    for (const [pid, assembler] of this.#mediaTracks) for (const pes of assembler.end()) this.#media?.take(pid, pes)
+  }
+
   #takePacket(packet: Uint8Array, units: KlvUnit[]): void {
     const pid = ((octet(packet, 1) & 0x1f) << 8) | octet(packet, 2)
-    const wanted = pid === PAT_PID || this.#programMaps.has(pid) || this.#tracks.has(pid)
-    if (!wanted) return
+    if (!this.reads(pid)) return
     const damaged = octet(packet, 1) >= 0x80 || (octet(packet, 3) & 0xc0) !== 0
     const payload = damaged ? null : payloadOf(packet)
     if (damaged) this.#onLoss(pid)
     if (payload === null) return
     const order = this.#checkContinuity(pid, packet)
     if (order === 'repeated') return
-    if (order === 'lost') this.#onLoss(pid)
-    this.#takePayload(pid, payload, (octet(packet, 1) & 0x40) !== 0, units)
+    const starts = (octet(packet, 1) & 0x40) !== 0
+    if (order === 'lost' && !(starts && this.#reliable)) this.#onLoss(pid)
+    this.#takePayload(pid, payload, starts, units)
   }
 
   #takePayload(pid: number, payload: Uint8Array, starts: boolean, units: KlvUnit[]): void {
+    const media = this.#mediaTracks.get(pid)
+    if (media !== undefined) {
+      for (const pes of media.push(payload, starts)) this.#media?.take(pid, pes)
+      return
+    }
     const state = this.#tracks.get(pid)
     if (state !== undefined) {
       for (const pes of state.pes.push(payload, starts)) this.#takePes(state, pes, units)
@@ -152,11 +196,12 @@ export class KlvDemuxer {
   }
 
   #readProgramMap(section: Uint8Array, mapPid: number): void {
-    const map = klvTracksOf(section)
+    const map = programMapOf(section)
     if (map === null) return
     this.#readMaps.add(mapPid)
     this.#firstProgram ??= map.program
     this.#follow(map, mapPid)
+    if (this.#followed?.program === map.program) this.#selectMedia(map.streams)
     const tracks = this.#isOfOtherVideo(map) ? [] : map.tracks
     // Only those of this program: the maps of several may share a PID.
     this.#removeTracks(({ track }) => track.program === map.program && !tracks.some((announced) => sameTrack(announced, track)))
@@ -174,6 +219,12 @@ export class KlvDemuxer {
       this.#videoLost ||= before.program !== program || !video.includes(first)
       this.#followed = { ...before, mapPid }
     }
+  }
+
+  #selectMedia(streams: readonly ElementaryStream[]): void {
+    const wanted = this.#media?.select(streams) ?? new Map<number, never>()
+    for (const pid of this.#mediaTracks.keys()) if (!wanted.has(pid)) this.#mediaTracks.delete(pid)
+    for (const [pid, { maxBytes }] of wanted) if (!this.#mediaTracks.has(pid)) this.#mediaTracks.set(pid, new PesAssembler(maxBytes))
   }
 
   /** Another program with video has its own aircraft. */
@@ -203,6 +254,10 @@ export class KlvDemuxer {
     state?.cells.reset()
     if (pid === PAT_PID) this.#pat.reset()
     this.#programMaps.get(pid)?.reset()
+    const media = this.#mediaTracks.get(pid)
+    if (media === undefined) return
+    media.reset()
+    this.#media?.lost(pid)
   }
 }
 

@@ -6,8 +6,19 @@ export interface KlvTrack {
   readonly synchronous: boolean
 }
 
-interface KlvProgramMap {
+/** A stream of a program. */
+export interface ElementaryStream {
+  readonly pid: number
+  /** stream_type (ISO/IEC 13818-1 table 2-34). */
+  readonly type: number
+  /** The four-character formats that its descriptors name, as numbers. */
+  readonly formats: readonly number[]
+}
+
+interface ProgramMap {
   readonly program: number
+  /** All that have a valid PID. */
+  readonly streams: readonly ElementaryStream[]
   /** Its video streams, each as stream type and PID. */
   readonly video: readonly string[]
   readonly tracks: readonly KlvTrack[]
@@ -29,7 +40,7 @@ const PMT_TABLE = 0x02
 const ASYNCHRONOUS = 0x06
 const SYNCHRONOUS = 0x15
 /** Stream types of video: MPEG-1, MPEG-2, MPEG-4 part 2, H.264, H.265, H.266 (section 2.4.4.9). */
-const VIDEO = new Set([0x01, 0x02, 0x10, 0x1b, 0x24, 0x33])
+const VIDEO_TYPES: ReadonlySet<number> = new Set([0x01, 0x02, 0x10, 0x1b, 0x24, 0x33])
 const REGISTRATION = 0x05
 const METADATA = 0x26
 const KLVA = 0x4b4c5641
@@ -105,12 +116,13 @@ export const programMapsOf = (section: Uint8Array): readonly number[] | null => 
   return pids
 }
 
-/** The KLV and video streams in a program map section (section 2.4.4.8); null for another table. */
-export const klvTracksOf = (section: Uint8Array): KlvProgramMap | null => {
+/** The streams in a program map section (section 2.4.4.8); null for another table. */
+export const programMapOf = (section: Uint8Array): ProgramMap | null => {
   const view = viewOf(section)
   const end = section.length - CRC
   if (view.getUint8(0) !== PMT_TABLE || !isCurrent(view) || end < 12) return null
   const program = view.getUint16(3)
+  const streams: ElementaryStream[] = []
   const tracks: KlvTrack[] = []
   const video: string[] = []
   let at = 12 + (view.getUint16(10) & 0x0fff)
@@ -119,19 +131,20 @@ export const klvTracksOf = (section: Uint8Array): KlvProgramMap | null => {
     const pid = view.getUint16(at + 1) & 0x1fff
     const next = at + 5 + (view.getUint16(at + 3) & 0x0fff)
     if (next > end) break
-    if (VIDEO.has(type)) video.push(`${type}:${pid}`)
-    const descriptors = section.subarray(at + 5, next)
-    if (pid >= FIRST_STREAM_PID && pid < NULL_PID && carriesKlv(type, descriptors))
-      tracks.push({ pid, program, synchronous: type === SYNCHRONOUS })
+    if (VIDEO_TYPES.has(type)) video.push(`${type}:${pid}`)
+    if (pid >= FIRST_STREAM_PID && pid < NULL_PID) {
+      const formats = formatIdentifiers(section.subarray(at + 5, next))
+      streams.push({ pid, type, formats })
+      if (carriesKlv(type, formats)) tracks.push({ pid, program, synchronous: type === SYNCHRONOUS })
+    }
     at = next
   }
-  return { program, video, tracks }
+  return { program, streams, video, tracks }
 }
 
 /** 0x15 also carries ID3 in HLS, so a named format must be KLVA; 0x06 is KLV only with that registration (ST 1402). */
-const carriesKlv = (type: number, descriptors: Uint8Array): boolean => {
+const carriesKlv = (type: number, formats: readonly number[]): boolean => {
   if (type !== SYNCHRONOUS && type !== ASYNCHRONOUS) return false
-  const formats = formatIdentifiers(descriptors)
   return formats.includes(KLVA) || (type === SYNCHRONOUS && formats.length === 0)
 }
 

@@ -1,11 +1,12 @@
-import { associationSection, KLV_PID, PMT_PID, programSection, VIDEO_PID } from './sections.ts'
+import { associationSection, KLV_PID, PMT_PID, type Program, programSection, SOUND_PID, VIDEO_PID } from './sections.ts'
 
 export const PACKET_BYTES = 188
 const PAYLOAD_BYTES = 184
 const CLOCK_BYTES = 8
 
 /** PIDs with continuity counters. A `slot` is an index of this list. */
-const PIDS = [0, PMT_PID, VIDEO_PID, KLV_PID] as const
+const PIDS = [0, PMT_PID, VIDEO_PID, KLV_PID, SOUND_PID] as const
+const KLV_SLOT = 3
 
 /** The next continuity counter of each PID. */
 export type Counters = readonly number[]
@@ -17,14 +18,6 @@ export interface Chunk {
   readonly after: Counters
 }
 
-/** What a program consists of. */
-export interface Program {
-  /** stream_type: 0x1B for H.264, 0x24 for H.265. */
-  readonly videoType: number
-  readonly klv: boolean
-  readonly version: number
-}
-
 /** When a picture is shown and decoded, 90 kHz ticks; both are sent modulo 2^33. */
 export interface PictureTime {
   readonly pts: number
@@ -34,22 +27,29 @@ export interface PictureTime {
 
 /** The clock is behind the time of decoding by this, so that a decoder has the whole picture; ticks of 90 kHz. */
 const CLOCK_LEAD = 50 * 90
-const MAX_KLV_BYTES = 65_000
+const MAX_PES_BYTES = 65_000
 const VIDEO_STREAM_ID = 0xe0
 const PRIVATE_STREAM_ID = 0xbd
+const METADATA_STREAM_ID = 0xfc
 export const PES_HEADER_BYTES = 19
 
-/** Multiplexes pictures and KLV into MPEG-TS (ISO/IEC 13818-1, MISB ST 1402): one program, with counters that continue. */
+/** Multiplexes pictures, KLV and sound into MPEG-TS (ISO/IEC 13818-1, MISB ST 1402): one program, with counters that continue. */
 export class TsMuxer {
-  readonly #counters = [0, 0, 0, 0]
+  readonly #counters = PIDS.map(() => 0)
+  readonly #pids: readonly number[]
+
+  /** `klvPid`: for KLV that goes into another MPEG-TS. */
+  constructor(klvPid: number = KLV_PID) {
+    this.#pids = PIDS.map((pid, slot) => (slot === KLV_SLOT ? klvPid : pid))
+  }
 
   get counters(): Counters {
     return [...this.#counters]
   }
 
   /** Program association and program map. */
-  tables({ videoType, klv, version }: Program): Buffer {
-    const sections = [associationSection(), programSection(videoType, klv, version)]
+  tables(program: Program): Buffer {
+    const sections = [associationSection(), programSection(program)]
     return Buffer.concat(sections.map((section, slot) => this.#packets(slot, Buffer.concat([Uint8Array.of(0), section]))))
   }
 
@@ -60,14 +60,32 @@ export class TsMuxer {
     return this.#packets(2, data.subarray(PES_HEADER_BYTES - header.length), { ticks: dts - CLOCK_LEAD, key })
   }
 
-  /** A KLV packet; one that is too large for a PES packet goes into several. */
+  /** A KLV packet, as private data; one that is too large for a PES packet goes into several. */
   klv(data: Uint8Array, pts: number): Buffer {
     const packets: Buffer[] = []
-    for (let at = 0; at < data.length; at += MAX_KLV_BYTES) {
-      const part = data.subarray(at, at + MAX_KLV_BYTES)
-      packets.push(this.#packets(3, Buffer.concat([pesHeader(PRIVATE_STREAM_ID, part.length, pts, pts), part])))
+    for (let at = 0; at < data.length; at += MAX_PES_BYTES) {
+      const part = data.subarray(at, at + MAX_PES_BYTES)
+      packets.push(this.#packets(KLV_SLOT, Buffer.concat([pesHeader(PRIVATE_STREAM_ID, part.length, pts, pts), part])))
     }
     return Buffer.concat(packets)
+  }
+
+  /** A KLV packet as metadata access units with the time of its picture; one that is too large for a cell goes into several. `number` counts the packets. */
+  timedKlv(data: Uint8Array, pts: number, number: number): Buffer {
+    const packets: Buffer[] = []
+    for (let at = 0; at < data.length; at += MAX_PES_BYTES) {
+      const part = data.subarray(at, at + MAX_PES_BYTES)
+      const cell = cellHeader(part.length, { number, first: at === 0, last: at + part.length === data.length })
+      const header = pesHeader(METADATA_STREAM_ID, cell.length + part.length, pts, pts)
+      packets.push(this.#packets(KLV_SLOT, Buffer.concat([header, cell, part])))
+    }
+    return Buffer.concat(packets)
+  }
+
+  /** Frames of sound, packed as their codec requires; none when they are too many for a PES packet. */
+  sound(data: Uint8Array, pts: number, streamId: number): Buffer {
+    if (data.length > MAX_PES_BYTES) return Buffer.alloc(0)
+    return this.#packets(4, Buffer.concat([pesHeader(streamId, data.length, pts, pts), data]))
   }
 
   #packets(slot: number, data: Buffer, clock?: { readonly ticks: number; readonly key: boolean }): Buffer {
@@ -92,7 +110,7 @@ export class TsMuxer {
     const counter = this.#counters[slot] ?? 0
     this.#counters[slot] = (counter + 1) & 15
     packets[at] = 0x47
-    packets.writeUInt16BE((starts ? 0x4000 : 0) | (PIDS[slot] ?? 0), at + 1)
+    packets.writeUInt16BE((starts ? 0x4000 : 0) | (this.#pids[slot] ?? 0), at + 1)
     packets[at + 3] = (adaptation ? 0x30 : 0x10) | counter
   }
 }
@@ -127,6 +145,10 @@ const pesHeader = (streamId: number, bytes: number, pts: number, dts: number): B
   const length = bytes === 0 ? 0 : 3 + times.length + bytes
   return Buffer.from([0, 0, 1, streamId, length >> 8, length & 0xff, 0x84, pts === dts ? 0x80 : 0xc0, times.length, ...times])
 }
+
+/** The header of a metadata access unit cell (section 2.12.4) of metadata service 0, at which decoding can begin. */
+const cellHeader = (bytes: number, { number, first, last }: Readonly<{ number: number; first: boolean; last: boolean }>): Buffer =>
+  Buffer.from([0, number & 0xff, (first ? 0x80 : 0) | (last ? 0x40 : 0) | 0x1f, bytes >> 8, bytes & 0xff])
 
 const timeField = (prefix: number, ticks: number): readonly number[] => {
   const time = wrapped(ticks)

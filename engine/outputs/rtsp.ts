@@ -1,26 +1,26 @@
 import type { PipelineConfig } from '../../lib/schema/pipeline.ts'
-import type { Settings } from '../../lib/schema/settings.ts'
+import type { EngineSettings } from '../../lib/schema/settings.ts'
 import { parseOutputUri } from '../../lib/uri/output-address.ts'
 import { validationError } from '../../lib/validate.ts'
 import { Fault } from '../faults/fault.ts'
 import type { MountOptions, MountPoint, MountStats } from '../mount/mount-point.ts'
-import type { RtpStream } from '../rtp/stream.ts'
+import type { MediaStreams } from '../rtp/media-streams.ts'
 import type { ReaderCredentials } from '../rtsp/access/authenticator.ts'
 import type { Publication, Publisher } from '../rtsp/publisher/publisher.ts'
 
-type OutputHooks = Required<Pick<MountOptions, 'onDescribe' | 'onReaders'>>
+type OutputHooks = Required<Pick<MountOptions, 'onDescribe' | 'onReaders' | 'startTimeout'>>
 
 /** The RTSP output of one pipeline: its mount while the pipeline plays, or listens for a reader. */
 export class Output {
   readonly #publisher: Publisher
-  readonly #settings: () => Settings
-  readonly #streams: readonly [RtpStream, RtpStream]
+  readonly #settings: () => EngineSettings
+  readonly #streams: MediaStreams
   readonly #hooks: OutputHooks
   #mount: Publication | undefined
   /** Totals of the mounts before the present one. */
   #sentBefore = { bytesOut: 0, gopDrops: 0 }
 
-  constructor(publisher: Publisher, settings: () => Settings, streams: readonly [RtpStream, RtpStream], hooks: OutputHooks) {
+  constructor(publisher: Publisher, settings: () => EngineSettings, streams: MediaStreams, hooks: OutputHooks) {
     this.#publisher = publisher
     this.#settings = settings
     this.#streams = streams
@@ -52,9 +52,10 @@ export class Output {
     const address = parseOutputUri(config.output.uri)
     if (address === undefined) throw new Fault('bad_description', 'The output address is not valid.')
     const settings = this.#settings
+    const [video, klv, sound] = this.#streams
     const passesKlv = config.mode === 'advanced' || config.klv_config.pass_klv
     this.#mount = await this.#publisher.mount(address, {
-      streams: passesKlv ? this.#streams : [this.#streams[0]],
+      streams: [video, passesKlv ? klv : undefined, config.audio === 'off' ? undefined : sound],
       maxReaders: () => settings().readers.max_per_pipeline,
       describeTimeoutMs: () => settings().start_timeout_seconds * 1000,
       ...this.#hooks,
@@ -75,7 +76,7 @@ export class Output {
 }
 
 /** The credentials that the settings require of readers; undefined when they need none. */
-export const readerCredentials = ({ readers }: Settings): ReaderCredentials | undefined => {
+export const readerCredentials = ({ readers }: EngineSettings): ReaderCredentials | undefined => {
   const { authentication, username, password } = readers
   if (authentication === 'none') return undefined
   // The API refuses such settings. Outputs must not be open because of a damaged record.

@@ -2,15 +2,16 @@ import type { EngineChange } from '../../lib/engine/messages.ts'
 import { ApiError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/ports.ts'
 import type { PipelineConfig, PipelineState, PipelineView } from '../../lib/schema/pipeline.ts'
-import type { Settings } from '../../lib/schema/settings.ts'
+import type { EngineSettings } from '../../lib/schema/settings.ts'
 import type { Planner } from '../launch/plan.ts'
 import { LogRing } from '../play/log-ring.ts'
 import { Play, type PlayEvent, type PlayHandlers } from '../play/play.ts'
 import type { Failure } from '../play/retry-policy.ts'
-import { runChild } from '../play/run-child.ts'
-import { runSource } from '../play/run-source.ts'
+import { runPlan } from '../play/run-plan.ts'
+import type { Recordings } from '../recordings/recordings.ts'
 import type { Publisher } from '../rtsp/publisher/publisher.ts'
 import type { ScreenshotDeps } from '../screenshots/pipeline-screenshots.ts'
+import type { WebRtc } from '../webrtc/web-rtc.ts'
 import { ReaderDemand } from './demand.ts'
 import { type PipelineFacts, PipelineMedia } from './media.ts'
 import { createQueue } from './queue.ts'
@@ -20,12 +21,14 @@ export interface ActorDeps {
   readonly publisher: Publisher
   readonly planner: Planner
   readonly screenshots: ScreenshotDeps
+  readonly recordings: Recordings
   readonly log: Log
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  readonly settings: () => Settings
+  readonly settings: () => EngineSettings
   /** Address of outputs that the service assigns. */
   readonly outputHost: string
+  readonly webRtc: WebRtc
   /** Throws ApiError when the license, or this host, allows no start by a reader. */
   readonly admitReaderStart: (config: PipelineConfig) => Promise<void>
   /** Answers the revision of the engine after the change. */
@@ -50,10 +53,11 @@ export class PipelineActor {
   #revision = 0
   /** What each event of a play changes. */
   readonly #onPlayEvent: PlayHandlers = {
-    klv: ({ available }) => this.media.klv.announce(available),
+    klv: ({ available, synchronous }) => this.media.klv.announce(available, synchronous),
+    sound: ({ found }) => this.media.beginRun(found),
     media: () => {
-      this.#status.move('media')
-      this.media.beginPushes()
+      this.#status.noteMedia()
+      this.media.beginOutput()
       this.#demand.stopWhenIdle()
     },
     fault: ({ fault }) => this.#status.noteFault(fault, this.#play?.hadMedia ?? false),
@@ -153,7 +157,7 @@ export class PipelineActor {
       if (this.#play !== undefined && !force) throw runningConflict(this.#config.id)
       await Promise.all([this.#endPlay(), this.media.endPushes()])
       await this.#demand.close()
-      this.media.close()
+      await this.media.close()
       this.#removed = true
     })
   }
@@ -196,8 +200,7 @@ export class PipelineActor {
         output: this.#demand.output,
         releaseOutput: () => this.#demand.release(),
         streams: this.media.streams,
-        runChild,
-        runSource,
+        runPlan,
         logRing: this.#logRing,
         previousFault: this.#status.lastFault,
         report: (event) => (this.#onPlayEvent[event.type] as (event: PlayEvent) => void)(event),

@@ -1,11 +1,11 @@
 import type { Log } from '../../lib/ports.ts'
 import type { PipelineConfig } from '../../lib/schema/pipeline.ts'
-import type { Settings } from '../../lib/schema/settings.ts'
+import type { EngineSettings } from '../../lib/schema/settings.ts'
 import type { Fault } from '../faults/fault.ts'
 import { Output } from '../outputs/rtsp.ts'
 import type { Play } from '../play/play.ts'
 import { toFault } from '../play/start-fault.ts'
-import type { RtpStream } from '../rtp/stream.ts'
+import type { MediaStreams } from '../rtp/media-streams.ts'
 import type { Publisher } from '../rtsp/publisher/publisher.ts'
 import type { PipelineStatus } from './status.ts'
 
@@ -15,10 +15,10 @@ const LISTEN_AGAIN_MS = 5000
 /** What the on-demand policy needs of its pipeline. */
 interface DemandParts {
   readonly config: () => PipelineConfig
-  readonly settings: () => Settings
+  readonly settings: () => EngineSettings
   readonly status: PipelineStatus
   readonly publisher: Publisher
-  readonly streams: readonly [RtpStream, RtpStream]
+  readonly streams: MediaStreams
   readonly log: Log
   readonly play: () => Play | undefined
   /** Starts the pipeline for a reader; rejects with ApiError. */
@@ -49,6 +49,7 @@ export class ReaderDemand {
     this.output = new Output(parts.publisher, parts.settings, parts.streams, {
       onDescribe: () => this.#onDescribe(),
       onReaders: (count) => this.#onReaders(count),
+      startTimeout: () => this.#livePlay()?.startTimeout(),
     })
   }
 

@@ -1,19 +1,27 @@
 import type { EngineChange, LogLine } from '../../lib/engine/messages.ts'
 import type { Log } from '../../lib/ports.ts'
 import type { PipelineConfig, PipelineState, PipelineView } from '../../lib/schema/pipeline.ts'
-import type { Settings } from '../../lib/schema/settings.ts'
+import type { EngineSettings } from '../../lib/schema/settings.ts'
 import { MediaFormats } from '../formats/media-formats.ts'
 import { openTsFeed } from '../formats/ts-feed.ts'
 import { KlvTap } from '../klv/tap.ts'
+import { LiveAdmission, type LiveParts } from '../live/admission.ts'
+import { LiveHls } from '../live/live-hls.ts'
 import { LiveVideo } from '../live/live-video.ts'
 import type { MountPoint } from '../mount/mount-point.ts'
+import { type FoundSound, ServedSound } from '../mount/served-sound.ts'
+import { ServedVideo } from '../mount/served-video.ts'
 import type { LogRing } from '../play/log-ring.ts'
 import { MediaStats } from '../play/media-stats.ts'
 import type { PushFacts } from '../push/push.ts'
 import { Pushes } from '../push/pushes.ts'
-import { RtpStream } from '../rtp/stream.ts'
-import { Timeline } from '../rtp/timeline.ts'
+import { Recorder } from '../recordings/recorder.ts'
+import type { Recordings } from '../recordings/recordings.ts'
+import { createMediaStreams, type MediaStreams } from '../rtp/media-streams.ts'
+import type { RtpStream } from '../rtp/stream.ts'
 import { PipelineScreenshots, type ScreenshotDeps } from '../screenshots/pipeline-screenshots.ts'
+import { PipelineSessions } from '../webrtc/pipeline-sessions.ts'
+import type { WebRtc } from '../webrtc/web-rtc.ts'
 
 interface MediaParts {
   readonly config: () => PipelineConfig
@@ -22,7 +30,9 @@ interface MediaParts {
   readonly mountPoint: () => MountPoint | undefined
   readonly logRing: LogRing
   readonly screenshots: ScreenshotDeps
-  readonly settings: () => Settings
+  readonly recordings: Recordings
+  readonly webRtc: WebRtc
+  readonly settings: () => EngineSettings
   /** Address of outputs that name none. */
   readonly outputHost: string
   readonly log: Log
@@ -63,14 +73,16 @@ export interface PipelineFacts extends MediaFacts {
 
 /** The RTP streams of a pipeline and their consumers beside the readers of its output: KLV, screenshots, live video, pushes. They outlive a play. */
 export class PipelineMedia {
-  /** stream 0 = pay0, 1 = pay1 */
-  readonly streams: readonly [RtpStream, RtpStream]
+  readonly streams: MediaStreams
   readonly screenshots: PipelineScreenshots
   readonly klv: KlvTap
+  readonly recorder: Recorder
   readonly #parts: MediaParts
   /** Made with the first play or client: it must see every access unit, and an idle pipeline has none. */
   #formats: MediaFormats | undefined
-  #live: LiveVideo | undefined
+  #live: ReturnType<typeof createLive> | undefined
+  readonly #video: ServedVideo
+  readonly #sound: ServedSound
   #pushes: Pushes
   /** Of the present play, or of the last one. */
   #stats = new MediaStats()
@@ -79,11 +91,13 @@ export class PipelineMedia {
     const { config, state, log, now, emit, onChange } = parts
     const { id } = config()
     const onListenerError = (error: unknown): void => log.error('media_listener_failed', { pipeline_id: id, error })
-    const options = { timeline: new Timeline(), onListenerError }
-    const [video, klv] = [new RtpStream(options), new RtpStream(options)]
+    const streams = createMediaStreams({ onListenerError })
+    const [video, klv, sound] = streams
     const shared = { id, log, now, emit, onChange }
     this.#parts = parts
-    this.streams = [video, klv]
+    this.streams = streams
+    this.#video = new ServedVideo(video)
+    this.#sound = new ServedSound(sound, onChange)
     this.screenshots = new PipelineScreenshots({
       ...parts.screenshots,
       ...shared,
@@ -96,18 +110,48 @@ export class PipelineMedia {
       status: () => ({ playing: state() === 'playing', extractsGeolocation: config().klv_config.auto_extract_geolocation }),
       onPosition: (geolocation, mediaMs) => this.screenshots.locateAt(geolocation, mediaMs),
     })
+    this.recorder = new Recorder({
+      ...shared,
+      store: parts.recordings,
+      media: () => this.#mediaFormats,
+      klv,
+      status: () => ({ playing: state() === 'playing', publishes: config().output !== null }),
+    })
     this.#pushes = this.#createPushes()
   }
 
   get live(): LiveVideo {
-    const { config, mountPoint } = this.#parts
-    this.#live ??= new LiveVideo({ config, media: this.#mediaFormats, point: mountPoint })
+    return this.#liveOutputs.video
+  }
+
+  get hls(): LiveHls {
+    return this.#liveOutputs.hls
+  }
+
+  get sessions(): PipelineSessions {
+    return this.#liveOutputs.sessions
+  }
+
+  get #liveOutputs() {
+    this.#live ??= createLive({ ...this.#parts, media: this.#mediaFormats, point: this.#parts.mountPoint })
     return this.#live
   }
 
   get #mediaFormats(): MediaFormats {
-    this.#formats ??= new MediaFormats({ video: this.streams[0], klv: () => this.#passedKlv, hasKlv: () => this.klv.view().available })
+    this.#formats ??= new MediaFormats({
+      video: this.streams[0],
+      klv: () => this.#passedKlv,
+      klvOfSource: this.streams[1],
+      klvCarriage: () => this.klv.view().available && (this.#isKlvTimed ? 'synchronous' : 'asynchronous'),
+      sound: this.#sound,
+      soundStream: () => (this.#parts.config().audio === 'off' ? undefined : this.streams[2]),
+    })
     return this.#formats
+  }
+
+  /** KLV of MPEG-TS has the times of its frames. */
+  get #isKlvTimed(): boolean {
+    return this.klv.isSynchronous || this.#parts.config().klv_config.synchronous
   }
 
   get #passedKlv(): RtpStream | undefined {
@@ -122,8 +166,15 @@ export class PipelineMedia {
     this.klv.begin()
   }
 
-  beginPushes(): void {
+  /** A run begins; `sound`: what is known of its sound. */
+  beginRun(sound: FoundSound): void {
+    this.#sound.begin(sound)
+  }
+
+  /** Video has come: what sends and stores it begins. */
+  beginOutput(): void {
     this.#pushes.begin()
+    this.recorder.begin()
   }
 
   /** Resolves when every child of a push is reaped. */
@@ -133,6 +184,7 @@ export class PipelineMedia {
 
   /** The play has ended. */
   end(): void {
+    void this.recorder.end()
     this.klv.end()
     this.screenshots.end()
   }
@@ -148,15 +200,24 @@ export class PipelineMedia {
   }
 
   /** The pipeline is removed. */
-  close(): void {
+  close(): Promise<void> {
     this.screenshots.close()
     this.klv.close()
+    return this.recorder.close()
   }
 
   view(running: boolean) {
     return {
-      runtime: { ...this.#stats.read(running), push: this.#pushes.view() },
+      runtime: {
+        ...this.#stats.read(running),
+        video: running ? this.#video.view() : null,
+        audio: running
+          ? this.#sound.view({ toRtmp: this.#parts.config().push.some(({ uri }) => uri.toLowerCase().startsWith('rtmp')) })
+          : null,
+        push: this.#pushes.view(),
+      },
       klv: this.klv.view(),
+      recording: this.recorder.view(),
       screenshots: this.screenshots.view(this.#parts.settings().screenshots),
     }
   }
@@ -186,9 +247,16 @@ export class PipelineMedia {
       config: config(),
       video: this.streams[0],
       klv: () => this.#passedKlv,
+      sound: () => (config().audio === 'off' ? undefined : this.streams[2]),
       hasKlv: () => this.klv.view().available,
       openFeed: (out, options) => openTsFeed(this.#mediaFormats, out, options),
       run: () => logRing.run,
     })
   }
+}
+
+/** What is sent live over HTTP and by WebRTC; its clients share the places of readers. */
+const createLive = (parts: LiveParts & { readonly now: () => number; readonly webRtc: WebRtc }) => {
+  const shared = { ...parts, admission: new LiveAdmission(parts) }
+  return { video: new LiveVideo(shared), hls: new LiveHls(shared), sessions: new PipelineSessions(shared) }
 }

@@ -3,6 +3,7 @@ import type { Log } from '../../lib/ports.ts'
 import type { LastError, Phase, PipelineState, Runtime } from '../../lib/schema/pipeline.ts'
 import { type Fault, faultCode } from '../faults/fault.ts'
 import type { LogRing } from '../play/log-ring.ts'
+import { refusesOneWay } from '../play/retry-policy.ts'
 import { type LifecycleEvent, nextPhase, stateOf } from './lifecycle.ts'
 
 interface StatusParts {
@@ -26,6 +27,8 @@ export class PipelineStatus {
   #restarts = 0
   #nextRetryAt: number | null = null
   #lastError: LastError | null = null
+  /** The error before the last one. */
+  #errorBefore: LastError | null = null
   #lastFault: Fault | undefined
 
   constructor(parts: StatusParts) {
@@ -60,14 +63,21 @@ export class PipelineStatus {
 
   /** Applies an event of the lifecycle. */
   move(event: LifecycleEvent): void {
-    const { id, log, now, onChange } = this.#parts
+    const { id, logRing, log, now, onChange } = this.#parts
     if (event === 'lost') this.#restarts += 1
     const next = nextPhase(this.#phase, event)
     if (next === undefined || next === this.#phase) return
     this.#phase = next
     this.#since = now()
+    logRing.add(logRing.run, 'engine', `phase: ${next}`)
     log.info('pipeline_phase', { pipeline_id: id, phase: next, after: event })
     onChange()
+  }
+
+  /** There is media. If that took another way of reading the source, the refusal of the first way was no error. */
+  noteMedia(): void {
+    if (this.#lastFault !== undefined && refusesOneWay(this.#lastFault)) this.#lastError = this.#errorBefore
+    this.move('media')
   }
 
   /** `hadMedia`: the present play has played. */
@@ -76,6 +86,7 @@ export class PipelineStatus {
     const { reason, message } = fault
     const code = faultCode(fault, hadMedia)
     this.#lastFault = fault
+    this.#errorBefore = this.#lastError
     this.#lastError = { code, message, at: new Date(now()).toISOString() }
     logRing.add(logRing.run, 'engine', `${reason}: ${message}`)
     log.warn('pipeline_fault', { pipeline_id: id, run: logRing.run, reason, message })

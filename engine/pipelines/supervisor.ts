@@ -6,16 +6,19 @@ import { ApiError } from '../../lib/errors.ts'
 import { licensedCodecs, requireLicense } from '../../lib/license/license.ts'
 import type { LicenseState } from '../../lib/schema/license.ts'
 import { isAtRest, type PipelineConfig, type PipelineView } from '../../lib/schema/pipeline.ts'
-import { DEFAULT_SETTINGS, type Settings } from '../../lib/schema/settings.ts'
+import { DEFAULT_SETTINGS, type EngineSettings } from '../../lib/schema/settings.ts'
 import { parseOutputUri } from '../../lib/uri/output-address.ts'
 import { Fault, faultToApiError } from '../faults/fault.ts'
 import type { KlvCounts, KlvTap, Located } from '../klv/tap.ts'
+import type { LiveHls } from '../live/live-hls.ts'
 import type { LiveVideo } from '../live/live-video.ts'
 import { requireOtherReceivers, requireOwnAddress } from '../outputs/check-addresses.ts'
 import { findFreePort } from '../outputs/ports.ts'
 import { readerCredentials } from '../outputs/rtsp.ts'
 import { toFault } from '../play/start-fault.ts'
+import type { Recorder } from '../recordings/recorder.ts'
 import type { PipelineScreenshots } from '../screenshots/pipeline-screenshots.ts'
+import type { PipelineSessions } from '../webrtc/pipeline-sessions.ts'
 import { type ActorDeps, PipelineActor } from './actor.ts'
 import { EngineEvents } from './events.ts'
 import type { PipelineFacts } from './media.ts'
@@ -47,7 +50,7 @@ export class Supervisor {
   readonly #events = new EngineEvents()
   readonly #actors = new Map<string, PipelineActor>()
   readonly #registration = createQueue()
-  #settings: Settings = DEFAULT_SETTINGS
+  #settings: EngineSettings = DEFAULT_SETTINGS
   #license: LicenseState = { status: 'unlimited' }
   #configured = false
 
@@ -60,7 +63,7 @@ export class Supervisor {
     return this.#configured
   }
 
-  get settings(): Settings {
+  get settings(): EngineSettings {
     return this.#settings
   }
 
@@ -74,11 +77,7 @@ export class Supervisor {
     return this.list().filter(({ state }) => state === 'playing').length
   }
 
-  get #running(): number {
-    return [...this.#actors.values()].filter(({ running }) => running).length
-  }
-
-  configure(settings: Settings): void {
+  configure(settings: EngineSettings): void {
     this.#options.publisher.requireCredentials(readerCredentials(settings))
     const changesViews = !isDeepStrictEqual(this.#settings.screenshots, settings.screenshots)
     this.#settings = settings
@@ -147,6 +146,10 @@ export class Supervisor {
     return this.#find(id).media.screenshots
   }
 
+  recorder(id: string): Recorder {
+    return this.#find(id).media.recorder
+  }
+
   klv(id: string): KlvTap {
     return this.#find(id).media.klv
   }
@@ -167,6 +170,14 @@ export class Supervisor {
 
   live(id: string): LiveVideo {
     return this.#find(id).media.live
+  }
+
+  hls(id: string): LiveHls {
+    return this.#find(id).media.hls
+  }
+
+  sessions(id: string): PipelineSessions {
+    return this.#find(id).media.sessions
   }
 
   view(id: string): PipelineView {
@@ -214,7 +225,10 @@ export class Supervisor {
     // It may have been removed since.
     const present = this.#actors.get(config.id)
     if (present === undefined) await this.#register(assigned)
-    else await present.replace(assigned)
+    else {
+      if (!stored) await this.#requireFreePort(present.config, assigned)
+      await present.replace(assigned)
+    }
     return assigned
   }
 
@@ -226,6 +240,20 @@ export class Supervisor {
     const { ports, outputHost } = this.#options
     const port = await findFreePort(ports, outputHost, (candidate) => taken.has(candidate))
     return { ...config, output: { uri: `rtsp://0.0.0.0:${port}/${config.id}` } }
+  }
+
+  /**
+   * A create fails on a port that another program uses, as it starts the pipeline; a replace starts nothing and would be noticed at the
+   * next start. Pipelines on demand wait for their port, created or replaced.
+   */
+  async #requireFreePort(before: PipelineConfig, { id, output, on_demand }: PipelineConfig): Promise<void> {
+    const address = output === null || on_demand || isDeepStrictEqual(output, before.output) ? undefined : parseOutputUri(output.uri)
+    if (address === undefined) return
+    const { publisher, log } = this.#options
+    const mount = await publisher
+      .mount(address, { streams: [], maxReaders: () => 0, describeTimeoutMs: () => 0 })
+      .catch((error: unknown) => throwForClient(toFault(error, id, log)))
+    await mount.close()
   }
 
   async #register(config: PipelineConfig): Promise<void> {
@@ -247,7 +275,8 @@ export class Supervisor {
   async #admitReaderStart(config: PipelineConfig): Promise<void> {
     this.#options.planner.permit(config)
     const codecs = await licensedCodecs(this.#license, this, config)
-    requireLicense(this.#license, codecs, this.#running)
+    const running = [...this.#actors.values()].filter((actor) => actor.running)
+    requireLicense(this.#license, codecs, running.length)
   }
 
   #find(id: string): PipelineActor {

@@ -3,21 +3,22 @@ import { type MaskSecrets, maskSecretsOf } from '../../lib/credentials/secrets.t
 import { ApiError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/ports.ts'
 import type { PipelineConfig } from '../../lib/schema/pipeline.ts'
-import type { Settings } from '../../lib/schema/settings.ts'
+import type { EngineSettings } from '../../lib/schema/settings.ts'
 import { type Fault, faultToApiError, maskFault, worthWaiting } from '../faults/fault.ts'
-import type { Planner } from '../launch/plan.ts'
+import type { Plan, Planner } from '../launch/plan.ts'
+import type { FoundSound } from '../mount/served-sound.ts'
 import type { Output } from '../outputs/rtsp.ts'
 import type { LogRing } from './log-ring.ts'
 import { MediaStats } from './media-stats.ts'
 import { type Failure, MAX_AWAY, RetryPolicy } from './retry-policy.ts'
-import type { Run } from './run-child.ts'
-import type { SourceRun } from './run-source.ts'
 import { startTimeout, toFault } from './start-fault.ts'
 import type { RunContext, RunEvent } from './watchdog.ts'
 
 export type PlayEvent =
   /** The source carries KLV, or does not. */
-  | { readonly type: 'klv'; readonly available: boolean }
+  | { readonly type: 'klv'; readonly available: boolean; readonly synchronous?: boolean }
+  /** A run begins; what is known of its sound. */
+  | { readonly type: 'sound'; readonly found: FoundSound }
   /** The first media of a run came. */
   | { readonly type: 'media' }
   /** An attempt ended with a fault. The play goes on unless `failed` follows. */
@@ -35,14 +36,13 @@ export type PlayHandlers = { readonly [T in PlayEvent['type']]: (event: Extract<
 /** What a play needs of its pipeline. */
 export interface PlayParts {
   readonly config: PipelineConfig
-  readonly settings: () => Settings
+  readonly settings: () => EngineSettings
   readonly planner: Pick<Planner, 'plan' | 'onReturn'>
   readonly output: Pick<Output, 'open'>
   /** Lets go of the output after a failure. */
   readonly releaseOutput: () => Promise<void>
-  readonly streams: Run['streams']
-  readonly runChild: (run: Run) => Promise<Fault | undefined>
-  readonly runSource: (run: SourceRun) => Promise<Fault | undefined>
+  readonly streams: RunContext['streams']
+  readonly runPlan: (run: RunContext, plan: Plan) => Promise<Fault | undefined>
   readonly logRing: LogRing
   readonly log: Log
   /** How the last run before this play ended; the planner may probe the source in another way after it. */
@@ -107,6 +107,11 @@ export class Play {
     this.#abort.abort()
   }
 
+  /** The error of a caller that has waited for the first media as long as a start may take; undefined once there was media. */
+  startTimeout(): ApiError | undefined {
+    return this.#hadMedia ? undefined : startTimeout(this.#cause, this.#startTimeoutMs())
+  }
+
   /** Resolves at the first media; rejects with the ApiError of a start that failed, was stopped or takes longer than the start timeout. */
   async started(): Promise<void> {
     const timeoutMs = this.#startTimeoutMs()
@@ -162,7 +167,7 @@ export class Play {
 
   /** Resolves to the fault that ended the attempt, undefined when a stop did. */
   async #attempt(startTimeoutMs: number): Promise<Fault | undefined> {
-    const { config, settings, planner, output, runChild, runSource, logRing, log, report } = this.#parts
+    const { config, settings, planner, output, runPlan, logRing, log, report } = this.#parts
     const { signal } = this.#abort
     const number = logRing.beginRun(this.#mask)
     const began = performance.now()
@@ -172,11 +177,11 @@ export class Play {
       const attempt = { signal, timeoutMs: startTimeoutMs, previousFault: this.#previousFault }
       const plan = await planner.plan(config, settings(), attempt)
       const run = this.#context(number, Math.max(1, Math.round(startTimeoutMs - (performance.now() - began))))
+      if (!signal.aborted) report({ type: 'sound', found: plan.sound })
       if (plan.klv !== null && !signal.aborted) report({ type: 'klv', available: plan.klv })
       // It closes its connection also when the play was stopped meanwhile.
-      if (!('launch' in plan)) return await runSource({ ...run, source: plan.source })
-      const isOpen = plan.source !== undefined || plan.body !== undefined
-      return signal.aborted && !isOpen ? undefined : await runChild({ ...run, ...plan })
+      const isOpen = !('launch' in plan) || plan.source !== undefined || plan.body !== undefined
+      return signal.aborted && !isOpen ? undefined : await runPlan(run, plan)
     } catch (error) {
       return signal.aborted ? undefined : toFault(error, config.id, log)
     } finally {
@@ -203,8 +208,8 @@ export class Play {
     if (event.type === 'started') {
       this.#pid = event.pid
       logRing.add(number, 'engine', `started process ${event.pid}`)
-    } else if (event.type === 'klv') {
-      report({ type: 'klv', available: event.available })
+    } else if (event.type === 'klv' || event.type === 'sound') {
+      report(event)
     } else {
       this.#mediaAt = performance.now()
       this.#hadMedia = true

@@ -1,5 +1,5 @@
 import { Backoff, type Random } from '../../lib/backoff.ts'
-import type { Settings } from '../../lib/schema/settings.ts'
+import type { EngineSettings } from '../../lib/schema/settings.ts'
 import { type Fault, worthRetrying, worthWaiting } from '../faults/fault.ts'
 import { programToRead } from '../launch/program.ts'
 import { TRANSPORT_REFUSED } from '../rtsp/client/client-faults.ts'
@@ -15,7 +15,7 @@ const QUICK_CRASH_MS = 1000
 const MAX_QUICK_CRASHES = 5
 /** Before a source is read in another way: gst-rtsp-server answers 503 while it takes down the session that it has just refused. */
 const OTHER_WAY_MS = 150
-/** After so many attempts that found nothing at the address a caller waits no longer. */
+/** A caller waits for this many attempts that find nothing at the address, and no longer. */
 export const MAX_AWAY = 2
 /** A start that a caller waits for begins its last attempt this long before its deadline, milliseconds. */
 const LAST_ATTEMPT_MS = 500
@@ -24,7 +24,7 @@ const LAST_ATTEMPT_MS = 500
 const REFUSED = { tries: 3, delayMs: 10_000 }
 
 interface RetryParts {
-  readonly settings: () => Settings
+  readonly settings: () => EngineSettings
   /** A triggered pipeline gives up after a time of its own. */
   readonly ephemeral: boolean
   /** Math.random unless given. */
@@ -39,6 +39,9 @@ interface Loss {
   /** Whether the password of the source may be right although the source refuses it. */
   readonly trusted: boolean
 }
+
+/** Whether the source refuses one way of reading it, so that another one may succeed. */
+export const refusesOneWay = (fault: Fault): boolean => fault.cause === TRANSPORT_REFUSED || programToRead(fault) !== undefined
 
 /** What follows a fault of a play: the pause before the next attempt in milliseconds, or the failure that ends the play. */
 export class RetryPolicy {
@@ -105,9 +108,7 @@ export class RetryPolicy {
 
   /** A source that refuses one way of reading is not away: the next attempt tries the other way. If that fails too, the delays begin. */
   #needsOtherWay(fault: Fault): boolean {
-    const { cause } = fault
-    const refused = cause === TRANSPORT_REFUSED || programToRead(fault) !== undefined
-    this.#otherWay = refused && !this.#otherWay
+    this.#otherWay = refusesOneWay(fault) && !this.#otherWay
     return this.#otherWay
   }
 

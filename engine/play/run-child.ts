@@ -1,7 +1,6 @@
 import { redact } from '../../lib/redact.ts'
-import { CODECS } from '../codec/codecs.ts'
 import { Fault, worthWaiting } from '../faults/fault.ts'
-import { classifyEnd, OTHER_CODEC } from '../gst/bus-errors.ts'
+import { classifyEnd } from '../gst/bus-errors.ts'
 import { type Child, type Ended, startChild } from '../gst/child.ts'
 import { hideArguments } from '../gst/hide-arguments.ts'
 import { onLine } from '../gst/on-line.ts'
@@ -11,15 +10,17 @@ import type { OpenSource } from '../ingest/read-source.ts'
 import { MpegTsInput } from '../klv/mpegts-input.ts'
 import { sendSyntheticFlight } from '../klv/send-synthetic-flight.ts'
 import { type Launch, type LaunchStream, OWN_KLV_CAPS } from '../launch/launch.ts'
-import { otherProgram } from '../launch/program.ts'
+import { printedCaps } from '../launch/printed-caps.ts'
+import { isCarriedType } from '../launch/sound.ts'
+import { notCarried } from '../mount/served-sound.ts'
 import { parseRtpCaps } from '../rtp/caps.ts'
 import type { RtpStream } from '../rtp/stream.ts'
 import type { Body } from '../sources/source-kind.ts'
 import { feedChild, pipeToChild } from './feed-child.ts'
+import { SecondPayloader } from './second-payloader.ts'
+import { openSound } from './sound-encoder.ts'
+import { FOREIGN, SOUND_ALONE, transportEvents, videoChanged } from './transport-events.ts'
 import { type MissingMedia, missingMediaFault, type RunContext, startWatchdog, type Watchdog } from './watchdog.ts'
-
-/** `-v` prints the caps of the payloader's pad as they are negotiated; a bin shows it as a ghost pad. */
-const PAYLOADER_CAPS = /:pay([01])\.Gst(?:Ghost)?Pad:src: caps = (.+)/
 
 /** Lines that `-v` prints for every property that changes; of no use in a log. */
 const CHATTER = /^\/GstPipeline:/
@@ -27,6 +28,9 @@ const CHATTER = /^\/GstPipeline:/
 /** The warning of tsdemux for each gap, with the lines that go with it. */
 const GAP = /^WARNING: (?=.*GstTSDemux:).* CONTINUITY: /
 const GAP_DETAILS = /^Additional debug info:$|tsdemux\.c\(\d+\): gst_ts_demux_queue_data /
+
+/** A pad of sound of a demuxer. */
+const SOUND_PAD = /:tracks\.Gst[A-Za-z]{0,16}Pad:([\w-]{1,64}): caps = audio\/([\w.+-]{1,40})/
 
 /** Warnings of libsrt, such as one for each lost packet; only those are of use that say why a sender is refused. */
 const SRT_CHATTER = /^(?!.*per enforced encryption).* srtlib /
@@ -38,7 +42,7 @@ const EXPLANATIONS: readonly (readonly [RegExp, string])[] = [
     'A sender was refused: its SRT passphrase is not the one in source.uri, or only one of the two has one. Correct it.',
   ],
   // The sound of FLV goes into a valve.
-  [/^(?=.*GstValve:).* caps = audio\//, 'The source sends sound, but no video. Let it send video, or check its address.'],
+  [/^(?=.*Gst(?:Valve|FlvDemux):).* caps = audio\//, SOUND_ALONE],
   // A payloader drops what it cannot packetize, and goes on.
   [
     /^WARNING: from element \S+:pay0: (.{1,200})/,
@@ -53,12 +57,6 @@ const explanationOf = (line: string): string | undefined => {
   }
   return undefined
 }
-
-/** Why no video comes of what came instead of MPEG-TS. */
-const FOREIGN = {
-  rtp: 'The source sends RTP, not MPEG-TS. Let it send MPEG-TS, or read it in an advanced pipeline with udpsrc and rtph264depay.',
-  other: 'The source sends data that is not MPEG-TS. Let it send its video in MPEG-TS.',
-} as const
 
 /** One child, from its start until it is reaped. */
 export interface Run extends RunContext {
@@ -94,15 +92,18 @@ export const runChild = async (run: Run): Promise<Fault | undefined> => {
 
   stopAfterError(child)
   const transport = readTransport(run, stop)
-  feedStreams(child, run, { transport, stop })
+  for (const [place, stream] of run.streams.entries()) stream.begin(launch.streams.find(({ payloader }) => PLACES[payloader] === place))
+  const sound = openSound(run, launch.soundEncoding)
+  const second = new SecondPayloader({ data: run.streams[1], sound: sound.sink })
+  feedStreams(child, run, { transport, second, stop })
   const closeSource = source
     ? feedChild(child, run, { source, transport, onEnd: stop })
-    : body && pipeToChild(child, run, { body, onError: stop })
+    : body && pipeToChild(child, run, { body, transport, onError: stop })
   let explanation: string | undefined
   const explain = (line: string): void => {
     explanation ??= explanationOf(line)
   }
-  readStdout(child, run, watchdog, explain)
+  readStdout(child, run, { watchdog, second, explain })
   onLine(child.stderr, (line) => {
     explain(line)
     if (!SRT_CHATTER.test(line)) logRing.add(number, 'stderr', line)
@@ -117,30 +118,34 @@ export const runChild = async (run: Run): Promise<Fault | undefined> => {
   } finally {
     watchdog.close()
     signal.removeEventListener('abort', onAbort)
-    await closeSource?.()
+    await Promise.all([closeSource?.(), sound.close()])
   }
 }
 
-/** Feeds the media pipes, fd 3 and fd 4, into the streams. */
-const feedStreams = (
-  child: Child,
-  run: Run,
-  { transport, stop }: { readonly transport: MpegTsInput | undefined; readonly stop: (why: Fault) => void },
-): void => {
+interface Feeds {
+  readonly transport: MpegTsInput | undefined
+  readonly second: SecondPayloader
+  readonly stop: (why: Fault) => void
+}
+
+/** Feeds the media pipes, fd 3 and the next, into the streams. */
+const feedStreams = (child: Child, run: Run, { transport, second, stop }: Feeds): void => {
   const { launch, logRing, number, streams } = run
   const guard = new FloodGuard(streams)
   void child.ended.then(() => {
     guard.close()
     for (const stream of streams) stream.end()
   })
-  for (const [index, stream] of streams.entries()) stream.begin(launch.streams.find(({ payloader }) => payloader === `pay${index}`))
-  const ownKlv = launch.syntheticKlv || (launch.transport && launch.streams.length === 1) ? parseRtpCaps(OWN_KLV_CAPS) : undefined
+  const ownKlv =
+    launch.syntheticKlv || (launch.transport && !launch.streams.some(({ payloader }) => payloader === 'pay1'))
+      ? parseRtpCaps(OWN_KLV_CAPS)
+      : undefined
   if (ownKlv !== undefined) streams[1].setCaps(ownKlv)
-  if (launch.syntheticKlv) void child.ended.then(sendSyntheticFlight(...streams))
+  if (launch.syntheticKlv) void child.ended.then(sendSyntheticFlight(streams[0], streams[1]))
   for (const [position, described] of launch.streams.entries()) {
     const { payloader, caps, carries } = described
     const stream = streamOf(run, payloader)
-    const input = carries === 'mpegts' ? transport : stream
+    const input = carries === 'mpegts' ? transport : launch.advanced && payloader === 'pay1' ? second : stream
     const known = caps === null ? undefined : parseRtpCaps(caps)
     if (known !== undefined) stream.setCaps(known)
     child.media[position]?.on('error', () => {})
@@ -161,29 +166,26 @@ const feedStreams = (
   }
 }
 
-/** Stream types in MPEG-TS of the codecs that are passed through. */
-const PASSED_TYPES: ReadonlySet<number> = new Set([...CODECS.values()].map(({ streamType }) => streamType))
-
 /** Reads the MPEG-TS that the child passes on, or the one that the engine pipes to it; undefined when there is none. */
-const readTransport = (run: Run, stop: (why: Fault) => void): MpegTsInput | undefined => {
-  if (run.launch.transport === undefined) return undefined
-  const { passesVideo, program: read } = run.launch.transport
-  return new MpegTsInput(run.streams[1], {
-    onAvailable: (available) => run.report({ type: 'klv', available }),
-    // Its pad is missing or stays without a link, and the child waits: the transport stream itself goes on to the KLV.
-    onVideo: ({ types, program, firstProgram }) => {
-      if (program !== (read ?? firstProgram)) stop(otherProgram(program))
-      else if (passesVideo && !types.some((type) => PASSED_TYPES.has(type))) stop(new Fault('unsupported', OTHER_CODEC))
-    },
-    onVideoLost: () => stop(videoChanged()),
-  })
+const readTransport = (run: Run, stop: (why: Fault) => void): MpegTsInput | undefined =>
+  run.launch.transport && new MpegTsInput(run.streams[1], transportEvents(run, { ...run.launch.transport, stop }))
+
+/** Number of the stream of each payloader. */
+const PLACES = { pay0: 0, pay1: 1, sound: 2 } as const satisfies Record<LaunchStream['payloader'], number>
+
+const streamOf = ({ streams }: Run, payloader: LaunchStream['payloader']): RtpStream => streams[PLACES[payloader]]
+
+interface Readings {
+  readonly watchdog: Watchdog
+  readonly second: SecondPayloader
+  readonly explain: (line: string) => void
 }
 
-const streamOf = ({ streams }: Run, payloader: LaunchStream['payloader']): RtpStream => streams[payloader === 'pay0' ? 0 : 1]
-
 /** Sets the caps that the child prints, and logs the lines that are of use. */
-const readStdout = (child: Child, { launch, logRing, number, streams }: Run, watchdog: Watchdog, explain: (line: string) => void): void => {
+const readStdout = (child: Child, run: Run, { watchdog, second, explain }: Readings): void => {
+  const { launch, logRing, number, streams } = run
   let gaps = 0
+  const noteSound = soundNoter(run)
   const isGap = gapFilter(() => {
     streams[0].noteGap()
     gaps += 1
@@ -191,12 +193,26 @@ const readStdout = (child: Child, { launch, logRing, number, streams }: Run, wat
   })
   onLine(child.stdout, (line) => {
     explain(line)
-    const [, index, text] = PAYLOADER_CAPS.exec(line) ?? []
-    const caps = text === undefined ? undefined : parseRtpCaps(text)
-    if (caps !== undefined) streams[index === '0' ? 0 : 1].setCaps(caps)
+    const printed = printedCaps(line)
+    noteSound(line)
+    if (launch.advanced && printed?.payloader === 'pay1') second.setCaps(printed.caps)
+    else if (printed !== undefined) streams[PLACES[printed.payloader]].setCaps(printed.caps)
     if (!CHATTER.test(line) && !isGap(line)) logRing.add(number, 'stdout', line)
     if (!launch.publishes && line.startsWith('Setting pipeline to PLAYING')) watchdog.playing()
   })
+}
+
+/** Reports sound that cannot be carried as it is, and logs that there are several tracks. */
+const soundNoter = ({ launch, logRing, number, report }: Run): ((line: string) => void) => {
+  const pads = new Set<string>()
+  return (line) => {
+    const [, pad, type] = SOUND_PAD.exec(line) ?? []
+    if (pad === undefined || type === undefined || pads.has(pad) || pads.size > 1) return
+    pads.add(pad)
+    if (pads.size > 1) logRing.add(number, 'engine', 'the source has several tracks of sound; the first that can be carried is used')
+    else if (launch.copiesSound && !isCarriedType(`audio/${type}`))
+      report({ type: 'sound', found: notCarried({ codec: type.replace('x-', ''), rate: null, channels: null }) })
+  }
 }
 
 /** Whether a line belongs to the warnings of gaps, which would leave no room in the log for any other. Calls back at each gap. */
@@ -212,12 +228,6 @@ const gapFilter = (onGap: () => void): ((line: string) => boolean) => {
 
 /** A start that was in PLAYING and failed is answered at once, also when the cause may pass. */
 const notWaitedFor = (fault: Fault): Fault => (worthWaiting(fault) ? new Fault('crashed', fault.message, { cause: fault }) : fault)
-
-/**
- * Nothing is linked to the pad of another stream, such as that of an encoder that has restarted. What has played is not unsupported;
- * whether its successor is, the next run finds out.
- */
-const videoChanged = (cause?: Fault): Fault => new Fault('ended', 'The source goes on with another video stream.', { cause })
 
 const faultOf = (reason: StopReason | undefined, ended: Ended, run: Run): Fault | undefined => {
   if (reason === 'stop') return undefined

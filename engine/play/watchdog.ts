@@ -1,7 +1,8 @@
 import { watchSilence } from '../../lib/watch-silence.ts'
 import { Fault } from '../faults/fault.ts'
+import type { FoundSound } from '../mount/served-sound.ts'
 import type { AccessUnit } from '../rtp/access-unit.ts'
-import type { RtpStream } from '../rtp/stream.ts'
+import type { MediaStreams } from '../rtp/media-streams.ts'
 import type { LogRing } from './log-ring.ts'
 import type { MediaStats } from './media-stats.ts'
 
@@ -14,7 +15,7 @@ const LOOK_EVERY_MS = 1000
 export interface RunContext {
   readonly number: number
   /** stream 0 = pay0, 1 = pay1 */
-  readonly streams: readonly [RtpStream, RtpStream]
+  readonly streams: MediaStreams
   readonly mediaStats: MediaStats
   readonly logRing: LogRing
   /** Ends the run. */
@@ -31,7 +32,9 @@ export type RunEvent =
   /** The first key frame came or, of a pipeline without pay0, the child has been in PLAYING for half a second. */
   | { readonly type: 'media' }
   /** Whether the source announces a KLV track; its packets may come later. */
-  | { readonly type: 'klv'; readonly available: boolean }
+  | { readonly type: 'klv'; readonly available: boolean; readonly synchronous?: boolean }
+  /** Its sound is not carried. */
+  | { readonly type: 'sound'; readonly found: FoundSound }
 
 /** What the watchdog ends a run for. */
 export type MissingMedia = 'no_media' | 'no_key_frame' | 'stalled'

@@ -1,22 +1,11 @@
-import type { Writable } from 'node:stream'
 import type { Fault } from '../faults/fault.ts'
-import type { TsFeed, TsFeedOptions } from '../formats/ts-feed.ts'
-import { type Child, startChild } from '../gst/child.ts'
-import { hideArguments } from '../gst/hide-arguments.ts'
-import { onLine } from '../gst/on-line.ts'
-import { stopAfterError, stopChild } from '../gst/stop-child.ts'
-import { notTaken, pushFault, receiverStalled } from './faults.ts'
-import type { PushLine } from './line.ts'
+import type { TsFeed } from '../formats/ts-feed.ts'
 
-/** Begins to feed a child. */
-export type OpenFeed = (out: Writable, options: TsFeedOptions) => TsFeed
-
-interface PushConnection {
-  readonly line: PushLine
-  readonly openFeed: OpenFeed
+/** What every connection of a push needs. */
+export interface PushConnection {
   readonly signal: AbortSignal
   readonly log: (stream: 'stdout' | 'stderr' | 'engine', line: string) => void
-  readonly onStart: (feed: TsFeed, pid: Promise<number | undefined>) => void
+  readonly onStart: (feed: TsFeed, pid?: Promise<number | undefined>) => void
   /** The receiver takes the video. */
   readonly onSending: () => void
 }
@@ -24,75 +13,9 @@ interface PushConnection {
 /** How a connection ended: with a fault, by its signal, or to be opened anew without a fault. */
 export type ConnectionEnd = Fault | 'stopped' | 'renewed'
 
-const STDERR_TAIL = 20
-const CHECK_MS = 1000
+/** How often a connection is looked at, milliseconds. */
+export const CHECK_MS = 1000
 /** A receiver that takes nothing for so long is gone, seconds. */
-const STALLED_SECONDS = 10
+export const STALLED_SECONDS = 10
 /** A receiver that does not take the video in this time is given up, seconds; one that does not answer at all ends the child before. */
-const CONNECT_SECONDS = 20
-/** After this many buffers those before have been taken: one is held by the sink, one by an element before it. */
-const TAKEN_BUFFERS = 3
-
-const PROGRESS = /^progress \([\d:]+\): (\d+)/
-
-/** One child of a push, from its start until it is reaped. */
-export const runConnection = async (connection: PushConnection): Promise<ConnectionEnd> => {
-  const { line, openFeed, signal, log, onStart } = connection
-  const child = startChild('gst-launch-1.0', line.args, { mediaPipes: 0, reach: line.reach, input: true })
-  const tail: string[] = []
-  let end: ConnectionEnd | undefined
-  const stop = (why: ConnectionEnd): void => {
-    if (end !== undefined) return
-    end = why
-    void stopChild(child)
-  }
-  const onAbort = (): void => stop('stopped')
-  signal.addEventListener('abort', onAbort)
-  if (signal.aborted) onAbort()
-  hideArguments(child, (text) => log('engine', text))
-  stopAfterError(child)
-  onLine(child.stderr, (text) => {
-    tail.push(text)
-    if (tail.length > STDERR_TAIL) tail.shift()
-    log('stderr', text)
-  })
-  const beganMs = performance.now()
-  let sending = false
-  followProgress(child, connection, () => {
-    sending = true
-    connection.onSending()
-  })
-  // The fault follows from the end of the child, not from the error of its pipe.
-  child.stdin?.on('error', () => {})
-  const feed = child.stdin && openFeed(child.stdin, line)
-  if (feed !== undefined) onStart(feed, child.pid)
-  const timer = setInterval(() => {
-    const nowMs = performance.now()
-    // What waits for the first receiver would be old when it comes.
-    if (nowMs - (feed?.stuckSinceMs ?? nowMs) > STALLED_SECONDS * 1000) stop(line.listens ? 'renewed' : receiverStalled(STALLED_SECONDS))
-    else if (!sending && !line.listens && nowMs - beganMs > CONNECT_SECONDS * 1000) stop(notTaken(CONNECT_SECONDS))
-  }, CHECK_MS)
-  try {
-    const ended = await child.ended
-    return end ?? pushFault(ended, tail, line)
-  } finally {
-    clearInterval(timer)
-    feed?.close()
-    signal.removeEventListener('abort', onAbort)
-  }
-}
-
-const followProgress = (child: Child, { line, log }: PushConnection, onSending: () => void): void => {
-  let begun = line.begins === undefined
-  let sending = false
-  onLine(child.stdout, (text) => {
-    const buffers = PROGRESS.exec(text)?.[1]
-    if (buffers === undefined) {
-      begun ||= line.begins?.test(text) === true
-      log('stdout', text)
-    } else if (begun && !sending && Number(buffers) >= TAKEN_BUFFERS) {
-      sending = true
-      onSending()
-    }
-  })
-}
+export const CONNECT_SECONDS = 20

@@ -3,8 +3,7 @@ import { Fault } from '../faults/fault.ts'
 import { gstreamerMissing, notStarted } from '../gst/bus-errors.ts'
 import type { Ended } from '../gst/child.ts'
 import { type FaultRule, ruledFault, shownError } from '../gst/fault-rules.ts'
-
-const NO_ADDRESS = 'The host name of the receiver has no address. Check the uri of the push and the name server.'
+import { FORBIDDEN, LOST, NO_ADDRESS, NO_ROUTE, NOT_FOUND, REFUSED, TLS_FAILED, UNANSWERED, UNAUTHORIZED } from './messages.ts'
 
 /** What all sinks of GStreamer 1.22 print when the receiver refuses. */
 const REFUSALS: readonly FaultRule[] = [
@@ -16,14 +15,13 @@ const REFUSALS: readonly FaultRule[] = [
   {
     pattern: /Unauthorized|\(401\)|[Aa]uthenticat(?:ion|e) (?:is |was |has been )?(?:fail|required|reject)|authmod=/,
     reason: 'unauthorized',
-    message: 'The receiver requires a user name and password, or rejects those of the push. Correct its uri.',
+    message: UNAUTHORIZED,
   },
-  { pattern: /Forbidden|\(403\)/, reason: 'unauthorized', message: 'The receiver does not allow this user to publish (403).' },
+  { pattern: /Forbidden|\(403\)/, reason: 'unauthorized', message: FORBIDDEN },
   {
-    // 454 answers the request with which rtspclientsink ends what another error has ended.
-    pattern: /Resource not found|(?<!Session )Not Found|\(404\)/i,
+    pattern: /Resource not found|Not Found|\(404\)/i,
     reason: 'not_found',
-    message: 'The receiver takes no stream at this path (404). Check the path of the push.',
+    message: NOT_FOUND,
   },
 ]
 
@@ -32,7 +30,7 @@ const CONNECTION: readonly FaultRule[] = [
   {
     pattern: /Connection refused/i,
     reason: 'unreachable',
-    message: 'The receiver refuses the connection: nothing listens at its address and port.',
+    message: REFUSED,
   },
   {
     pattern: /Error resolving|resolve|Name or service not known|Temporary failure in name resolution/i,
@@ -42,7 +40,7 @@ const CONNECTION: readonly FaultRule[] = [
   {
     pattern: /No route to host|(?:Network|Host) (?:is )?unreachable/i,
     reason: 'unreachable',
-    message: 'There is no route to the host of the receiver. Check the network.',
+    message: NO_ROUTE,
   },
   {
     pattern: /Address already in use|Cannot assign requested address|bind/i,
@@ -52,13 +50,12 @@ const CONNECTION: readonly FaultRule[] = [
   {
     pattern: /certificate|TLS/,
     reason: 'source_error',
-    message: 'The TLS connection to the receiver failed. Check its certificate and port; add its certificate authority to this host.',
+    message: TLS_FAILED,
   },
   {
     pattern: /Failed to connect|Could not connect|Could not open resource for reading and writing/i,
     reason: 'unreachable',
     message: 'The receiver cannot be reached: nothing listens at its address and port, or a firewall is between.',
-    // rtspclientsink prints nothing else when it refuses a certificate.
     overTls:
       'The receiver cannot be reached over TLS: nothing listens at its address and port, a firewall is between, or its certificate is ' +
       'not valid here. Check the address and the certificate; add its certificate authority to this host.',
@@ -68,12 +65,12 @@ const CONNECTION: readonly FaultRule[] = [
     reason: 'unsupported',
     message: 'The video cannot be sent in the format of this receiver.',
   },
-  { pattern: /timed? ?out/i, reason: 'timeout', message: 'The receiver stopped answering.' },
+  { pattern: /timed? ?out/i, reason: 'timeout', message: UNANSWERED },
   {
     pattern:
       /SRT socket|[Cc]losed|reset|Broken pipe|Could not (?:read|write|send|receive)|connection (?:is |was |has been )?(?:lost|broken)|Failed to write/,
     reason: 'unreachable',
-    message: 'The connection to the receiver was lost.',
+    message: LOST,
   },
 ]
 

@@ -4,21 +4,23 @@ import type { MaskSecrets } from '../../lib/credentials/secrets.ts'
 import { pause } from '../../lib/pause.ts'
 import type { Log } from '../../lib/ports.ts'
 import type { LastError, PushState, PushTarget, PushView } from '../../lib/schema/pipeline.ts'
-import type { Settings } from '../../lib/schema/settings.ts'
+import type { EngineSettings } from '../../lib/schema/settings.ts'
 import { streamAddressOf } from '../../lib/uri/stream-address.ts'
 import { Fault, maskFault } from '../faults/fault.ts'
 import type { TsFeed } from '../formats/ts-feed.ts'
 import type { RtpStream } from '../rtp/stream.ts'
-import { type ConnectionEnd, type OpenFeed, runConnection } from './connection.ts'
+import { type OpenFeed, runChildConnection } from './child-connection.ts'
+import type { ConnectionEnd, PushConnection } from './connection.ts'
 import { cannotCarry, openToAll } from './faults.ts'
-import { isOpenListener, pushLine, refusesKlv } from './line.ts'
+import { isOpenListener, isSentByEngine, pushLine } from './line.ts'
 import { receiverAddress } from './receiver-address.ts'
+import { runRtspConnection } from './rtsp-connection.ts'
 import { nextState, type PushEvent } from './states.ts'
 
 /** Longest pause before the next attempt: the return of a receiver cannot be seen, and the video should be there within 5 s of it. */
 const MAX_PAUSE_SECONDS = 3
-/** The first KLV of a source that announces it may come so much later than its video: a track cannot be added to a connection. */
-const KLV_WITHIN_MS = 1000
+/** The first KLV and sound of a source that announces them may come this much later than its video: no track can be added to a connection. */
+const MORE_WITHIN_MS = 1000
 
 const soon = ({ initial_delay_ms, max_delay_seconds }: BackoffLimits): BackoffLimits => ({
   initial_delay_ms,
@@ -34,10 +36,12 @@ export interface PushParts {
   readonly video: RtpStream
   /** The KLV that is passed on; undefined when none is. */
   readonly klv: () => RtpStream | undefined
+  /** The sound that is passed on; undefined when none is. */
+  readonly sound: () => RtpStream | undefined
   /** Whether the source announces KLV, or has sent some. */
   readonly hasKlv: () => boolean
   readonly openFeed: OpenFeed
-  readonly settings: () => Settings
+  readonly settings: () => EngineSettings
   /** Address of outputs that name none. */
   readonly outputHost: string
   readonly mask: MaskSecrets
@@ -59,7 +63,7 @@ export interface PushFacts {
   readonly restarts: number
 }
 
-/** One receiver of a pipeline: attempts with backoff from the first media of a play to its end, each with a child of its own. */
+/** One receiver of a pipeline: attempts with backoff from the first media of a play to its end, each with a connection of its own. */
 export class Push {
   readonly #parts: PushParts
   readonly #uri: string
@@ -72,8 +76,8 @@ export class Push {
   #feed: TsFeed | undefined
   /** The receiver has taken video over the present connection. */
   #sent = false
-  /** The receiver refused the track of the KLV; until a connection without it ends. */
-  #klvRefused = false
+  /** The receiver refused another track than that of the video; until a connection without them ends. */
+  #refusesMore = false
   #abort: AbortController | undefined
   /** Ends the present connection for another one. */
   #renew: AbortController | undefined
@@ -115,7 +119,7 @@ export class Push {
     if (this.#isForbidden) this.#renew?.abort()
   }
 
-  /** The pipeline does not play any more: idle at once. Resolves when the child is reaped. */
+  /** The pipeline does not play any more: idle at once. Resolves when the connection is closed, and its child reaped. */
   end(): Promise<void> {
     this.#abort?.abort()
     this.#abort = undefined
@@ -149,37 +153,40 @@ export class Push {
 
   /** Resolves to the fault that ended the connection. */
   async #attempt(signal: AbortSignal): Promise<ConnectionEnd> {
-    const { target, video, klv, openFeed, outputHost, addLine } = this.#parts
+    const { target, video, klv, sound, openFeed, outputHost, addLine, now } = this.#parts
     const codec = video.caps?.encodingName ?? ''
     const fault = this.#isForbidden ? openToAll() : cannotCarry(target.uri, codec)
     if (fault !== undefined) return fault
     const { host } = streamAddressOf(target.uri)
     const receiver = host === '' ? undefined : await receiverAddress(host, signal)
     const klvStream = klv()
-    const withKlv = klvStream?.live === true && !this.#klvRefused
-    const line = pushLine(target.uri, { codec, klv: withKlv, receiver, outputHost })
+    const withKlv = klvStream?.live === true && !this.#refusesMore
+    const soundStream = this.#refusesMore ? undefined : liveOnly(sound())
+    const more = [...(withKlv ? [klvStream] : []), ...(soundStream ? [soundStream] : [])]
     const renew = new AbortController()
     this.#renew = renew
     // Its KLV came later: there is a connection with its track then.
-    const unsubscribe = refusesKlv(target.uri) && !withKlv && !this.#klvRefused ? klvStream?.onUnit(() => renew.abort()) : undefined
+    const byEngine = isSentByEngine(target.uri)
+    const unsubscribe = byEngine && !withKlv && !this.#refusesMore ? klvStream?.onUnit(() => renew.abort()) : undefined
     try {
-      const end = await runConnection({
-        line,
-        openFeed,
+      const connection: PushConnection = {
         signal: AbortSignal.any([signal, renew.signal]),
         log: addLine,
         onStart: (feed, pid) => this.#onStart(feed, pid),
         onSending: () => this.#onSending(signal),
-      })
-      return this.#withoutKlvNext(end === 'stopped' && renew.signal.aborted ? 'renewed' : end, withKlv)
+      }
+      const end = byEngine
+        ? await runRtspConnection({ ...connection, uri: target.uri, streams: [video, ...more], now })
+        : await runChildConnection({ ...connection, openFeed, line: pushLine(target.uri, { codec, receiver, outputHost }) })
+      return this.#videoAloneNext(end === 'stopped' && renew.signal.aborted ? 'renewed' : end, more)
     } finally {
       unsubscribe?.()
     }
   }
 
-  #onStart(feed: TsFeed, pid: Promise<number | undefined>): void {
+  #onStart(feed: TsFeed, pid?: Promise<number | undefined>): void {
     this.#feed = feed
-    void pid.then((known) => {
+    void pid?.then((known) => {
       if (known !== undefined) this.#parts.addLine('engine', `started process ${known}`)
     })
   }
@@ -190,17 +197,18 @@ export class Push {
     this.#move('sent')
   }
 
-  /** A server that refuses the track of the KLV gets the video alone, at once. */
-  #withoutKlvNext(end: ConnectionEnd, withKlv: boolean): ConnectionEnd {
+  /** A server that refuses a track of KLV or sound gets the video alone, at once. */
+  #videoAloneNext(end: ConnectionEnd, more: readonly RtpStream[]): ConnectionEnd {
     const { target, addLine } = this.#parts
     const sent = this.#sent
-    if (!refusesKlv(target.uri) || !(end instanceof Fault)) return end
-    if (!withKlv || sent || end.reason === 'unreachable' || end.reason === 'unauthorized') {
-      if (sent) this.#klvRefused = false
+    if (!isSentByEngine(target.uri) || !(end instanceof Fault)) return end
+    if (more.length === 0 || sent || end.reason === 'unreachable' || end.reason === 'unauthorized') {
+      if (sent) this.#refusesMore = false
       return end
     }
-    this.#klvRefused = true
-    addLine('engine', `the receiver does not take the KLV (${end.message}); the next attempt sends the video alone`)
+    this.#refusesMore = true
+    const names = more.map(({ caps }) => (caps?.media === 'audio' ? 'sound' : 'KLV')).join(' and the ')
+    addLine('engine', `the receiver does not take the ${names} (${end.message}); the next attempt sends the video alone`)
     return 'renewed'
   }
 
@@ -253,13 +261,18 @@ export class Push {
 
   /** Waits until the source sends; false when the signal was faster. */
   async #mediaIsThere(signal: AbortSignal): Promise<boolean> {
-    const { target, video, klv, hasKlv } = this.#parts
+    const { target, video, klv, sound, hasKlv } = this.#parts
     await untilLive(video, signal)
-    const klvStream = refusesKlv(target.uri) && hasKlv() ? klv() : undefined
-    if (klvStream !== undefined) await untilLive(klvStream, AbortSignal.any([signal, AbortSignal.timeout(KLV_WITHIN_MS)]))
+    const klvStream = isSentByEngine(target.uri) && hasKlv() ? klv() : undefined
+    // Known as soon as it is set up, before its first packet.
+    const soundStream = isSentByEngine(target.uri) && sound()?.caps !== undefined ? sound() : undefined
+    const within = AbortSignal.any([signal, AbortSignal.timeout(MORE_WITHIN_MS)])
+    await Promise.all([klvStream, soundStream].map((stream) => stream && untilLive(stream, within)))
     return !signal.aborted
   }
 }
+
+const liveOnly = (stream: RtpStream | undefined): RtpStream | undefined => (stream?.live ? stream : undefined)
 
 /** Resolves with the first unit from which a reader can go on, or with the signal. */
 const untilLive = async (stream: RtpStream, signal: AbortSignal): Promise<void> => {

@@ -1,36 +1,37 @@
 import type { PUSH_SCHEMES } from '../../lib/uri/uri-schemas.ts'
-import { type Address, RTSPS_PORT } from '../faults/address.ts'
+import type { Address } from '../faults/address.ts'
 import { chain, type LaunchTokens, type MakeElement, makeElement } from '../gst/element.ts'
-import { bad, type Elements, good, rtspServer } from '../gst/elements.ts'
+import { bad, type Elements, good } from '../gst/elements.ts'
 import type { FaultRule } from '../gst/fault-rules.ts'
 import type { Reach } from '../sandbox/sandbox.ts'
 
-/** What the video of the pipeline is, and whether KLV goes along. */
+/** What the line of a push depends on. */
 export interface PushMedia {
-  /** Encoding name of its RTP, `H264` or `H265`. */
+  /** Encoding name of the video's RTP, `H264` or `H265`. */
   readonly codec: string
-  readonly klv: boolean
   /** IP address of the receiver: udpsink would drop all video in silence where it finds none. Undefined for a listener without a host. */
   readonly receiver: string | undefined
   /** Where a listener without a host listens, as the outputs do. */
   readonly outputHost: string
 }
 
-/** All that differs from one scheme of pushes to another. The rules of its addresses and its codecs: PUSH_SCHEMES of the API. */
+/** All that differs from one scheme of pushes by a child process to another. The rules of its addresses and its codecs: PUSH_SCHEMES of the API. */
 export interface PushScheme {
   readonly line: (address: Address, media: PushMedia) => LaunchTokens
   /** What the child of a push may reach. What is left out is denied. */
   readonly reach: (address: Address) => Reach
   /** What its sink prints when it fails, the most specific first. */
   readonly faults: readonly FaultRule[]
-  /** Where KLV goes: into the MPEG-TS, into a track that the receiver may refuse, or nowhere. */
-  readonly klv: 'inside' | 'track' | 'none'
+  /** Its child reads tags of FLV in the GStreamer Data Protocol instead of MPEG-TS. */
+  readonly flv?: true
+  /** Whether KLV goes into its MPEG-TS. */
+  readonly klv: boolean
+  /** Whether sound goes along. */
+  readonly sound: boolean
   /** Whether the cached GOP may be sent at once: over UDP it would be a burst that receivers lose. */
   readonly catchUp: boolean
   /** The receiver speaks TLS. */
   readonly tls: boolean
-  /** Printed when the receiver is about to take the video; left out where the first buffers that leave show it. */
-  readonly begins?: RegExp
 }
 
 /** A receiver that does not answer in this time ends the attempt, seconds. */
@@ -41,8 +42,6 @@ const MULTICAST_TTL = 1
 const SEND_BUFFER_BYTES = 4 * 1024 * 1024
 /** A key frame leaves at this rate at most: receivers with the usual buffer of 208 KiB would lose a part of a burst. Bits per second. */
 const UDP_BURST_RATE = 200_000_000
-/** Video that waits while the track of the KLV is being set up. */
-const SET_UP_BYTES = 16 * 1024 * 1024
 
 /** Datagrams of this many packets of 188 bytes fit into an Ethernet frame. */
 const PACKETS_PER_DATAGRAM = 7
@@ -54,9 +53,8 @@ const elements = {
   progressreport: good('pushes'),
   srtsink: bad('pushes over SRT'),
   udpsink: good('pushes over UDP'),
-  flvmux: good('pushes over RTMP'),
+  gdpdepay: bad('pushes over RTMP'),
   rtmp2sink: bad('pushes over RTMP'),
-  rtspclientsink: rtspServer('pushes over RTSP'),
 }
 const element: MakeElement<keyof typeof elements> = makeElement
 
@@ -67,11 +65,6 @@ const input = (): LaunchTokens => element('fdsrc', { fd: 0, blocksize: 65_536 })
 
 /** Prints each second how many buffers have come so far: that they leave shows that the receiver takes them. */
 const progress = (): LaunchTokens => element('progressreport', { name: 'progress', 'update-freq': 1, 'do-query': false, format: 'buffers' })
-
-// latency=0: tsdemux would smooth jitter, which a pipe does not have.
-const demuxer = (): LaunchTokens => element('tsdemux', { name: 'in', latency: 0 })
-
-const parser = ({ codec }: PushMedia): LaunchTokens => element(codec === 'H265' ? 'h265parse' : 'h264parse')
 
 /** Names of the local network are resolved over a socket of the host. */
 const LOCAL_NAME = /\.local\.?$/i
@@ -105,7 +98,8 @@ const srt: PushScheme = {
       message: 'The SRT receiver does not answer: nothing listens at its address and port, or it rejects the stream id or passphrase.',
     },
   ],
-  klv: 'inside',
+  klv: true,
+  sound: true,
   catchUp: true,
   tls: false,
 }
@@ -128,18 +122,18 @@ const udp: PushScheme = {
     ),
   reach: toReceiver,
   faults: [],
-  klv: 'inside',
+  klv: true,
+  sound: true,
   catchUp: false,
   tls: false,
 }
 
 const rtmp: PushScheme = {
-  line: ({ bare, user, password }, media) =>
+  // The engine writes the FLV: flvmux waits for sound that pauses, and the pictures with it.
+  line: ({ bare, user, password }) =>
     chain(
       input(),
-      demuxer(),
-      parser(media),
-      element('flvmux', { streamable: true }),
+      element('gdpdepay'),
       progress(),
       element('rtmp2sink', { location: bare, username: user, password, timeout: CONNECT_SECONDS, ...UNPACED }),
     ),
@@ -174,54 +168,24 @@ const rtmp: PushScheme = {
       message: 'The receiver closed the connection. If it does so at each attempt, check the stream key of the push.',
     },
   ],
-  klv: 'none',
+  flv: true,
+  klv: false,
+  sound: true,
   catchUp: true,
   tls: false,
 }
 
-/** rtspclientsink begins when each of its tracks has data, so none may wait for the other. */
-const uncoupled = (): LaunchTokens => element('queue', { 'max-size-buffers': 0, 'max-size-time': 0, 'max-size-bytes': SET_UP_BYTES })
-
-const rtsp: PushScheme = {
-  line: ({ bare, user, password, port, scheme }, media) => {
-    const location = scheme === 'rtsps' && port === undefined ? bare.replace(/^rtsps:\/\/[^/?]*/, `$&:${RTSPS_PORT}`) : bare
-    const sink = element('rtspclientsink', {
-      name: 'out',
-      location,
-      'user-id': user,
-      'user-pw': user === undefined ? undefined : (password ?? ''),
-      protocols: 'tcp',
-      latency: 0,
-      'tcp-timeout': CONNECT_SECONDS * 1_000_000,
-    })
-    const video = chain(input(), demuxer(), parser(media), media.klv ? uncoupled() : [], progress(), sink)
-    return media.klv ? [...video, ...chain(['in.'], ['meta/x-klv'], uncoupled(), ['out.'])] : video
-  },
-  reach: toReceiver,
-  faults: [
-    {
-      pattern: /Got error response: (\d{3} \([^)]{1,60}\))/,
-      reason: 'source_error',
-      message: 'The receiver does not take the stream: it answers $1.',
-    },
-  ],
-  klv: 'track',
-  catchUp: true,
-  tls: false,
-  begins: /^Progress: \(record\) Starting recording/,
-}
-
-/** A scheme is a row here, and one of PUSH_SCHEMES with the rules of its addresses. */
-const SCHEMES: Readonly<Record<keyof typeof PUSH_SCHEMES, PushScheme>> = {
+/** A scheme is a row here (`engine`: RTSP, which the engine itself speaks), and one of PUSH_SCHEMES with the rules of its addresses. */
+const SCHEMES: Readonly<Record<keyof typeof PUSH_SCHEMES, PushScheme | 'engine'>> = {
   srt,
   udp,
   rtmp,
   rtmps: { ...rtmp, tls: true },
-  rtsp,
-  rtsps: { ...rtsp, tls: true },
+  rtsp: 'engine',
+  rtsps: 'engine',
 }
 
 const isPushed = (scheme: string): scheme is keyof typeof SCHEMES => Object.hasOwn(SCHEMES, scheme)
 
 /** Undefined for a scheme that is not one of pushes. */
-export const pushScheme = (scheme: string): PushScheme | undefined => (isPushed(scheme) ? SCHEMES[scheme] : undefined)
+export const pushScheme = (scheme: string): PushScheme | 'engine' | undefined => (isPushed(scheme) ? SCHEMES[scheme] : undefined)

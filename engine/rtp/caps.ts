@@ -11,6 +11,9 @@ export interface RtpCaps {
   readonly parameters: ReadonlyMap<string, string>
 }
 
+/** Payload type of sound in our outputs, where its codec has no fixed one. */
+export const SOUND_PAYLOAD = 98
+
 const MAX_CHARACTERS = 64 * 1024
 const MAX_FIELDS = 200
 const FIELD_NAME = /[\s,;]*([A-Za-z][A-Za-z0-9_+/:.-]*)\s*=\s*(?:\([^()]{1,32}\)\s*)?/y
@@ -76,7 +79,13 @@ export const parseRtpCaps = (text: string): RtpCaps | undefined => {
 
 /** Whether readers of one can continue with the other: same codec and clock. Parameter sets may differ; the stream carries them. */
 export const sameFormat = (one: RtpCaps, other: RtpCaps): boolean =>
-  one.media === other.media && one.encodingName === other.encodingName && one.clockRate === other.clockRate
+  one.media === other.media &&
+  one.encodingName === other.encodingName &&
+  one.clockRate === other.clockRate &&
+  (one.media !== 'audio' || OF_SOUND.every((name) => one.parameters.get(name) === other.parameters.get(name)))
+
+/** Parameters of sound that only the description has: channels, and the AudioSpecificConfig of AAC. */
+const OF_SOUND = ['encoding-params', 'config']
 
 const WRITTEN_NAME = /^[A-Za-z][A-Za-z0-9-]{0,63}$/
 /** Base64, hexadecimal, numbers and names. Other values are left out, since the source is not trusted. */

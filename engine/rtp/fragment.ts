@@ -15,7 +15,7 @@ interface Recut {
 
 /**
  * Takes the packets of an access unit and their sequence numbers, and cuts what begins at index `from`: fragments of a NAL unit are
- * put together, up to a loss, and cut evenly when one of them is larger than MAX_PASSED_BYTES. All other packets stay as they are.
+ * put together, up to a loss, and cut evenly when one of them is too large. All other packets stay as they are.
  */
 export type Fragmenter = (payloads: readonly Payload[], sequences: readonly number[], from: number) => Recut
 
@@ -32,18 +32,19 @@ const [START, END] = [0x80, 0x40]
 
 /** RFC 6184: FU-A (section 5.8) of a single NAL unit, or of a part of one. Aggregates and FU-B stay as they are. */
 const h264Unit = ({ packet, start, end }: Payload): Unit | undefined => {
-  const [indicator = 0, fu = 0] = packet.subarray(start, start + 2)
+  const indicator = packet[start] ?? 0
   const type = indicator & 0x1f
-  if (type === 28) return part([indicator], fu, start + 2, end)
+  if (type === 28) return part([indicator], packet[start + 1] ?? 0, start + 2, end)
   if (type === 0 || type > 23) return undefined
   return { header: [(indicator & 0xe0) | 28, type], start: start + 1, end, first: true, last: true }
 }
 
 /** RFC 7798 section 4.4.3: FU of a single NAL unit, or of a part of one, in streams without DONL. Aggregates stay as they are. */
 const h265Unit = ({ packet, start, end }: Payload): Unit | undefined => {
-  const [high = 0, low = 0, fu = 0] = packet.subarray(start, start + 3)
+  const high = packet[start] ?? 0
+  const low = packet[start + 1] ?? 0
   const type = (high >> 1) & 0x3f
-  if (type === 49) return part([high, low], fu, start + 3, end)
+  if (type === 49) return part([high, low], packet[start + 2] ?? 0, start + 3, end)
   if (type > 47) return undefined
   return { header: [(high & 0x81) | (49 << 1), low, type], start: start + 2, end, first: true, last: true }
 }
@@ -56,13 +57,21 @@ const part = (payloadHeader: readonly number[], fu: number, start: number, end: 
   last: (fu & END) !== 0,
 })
 
+/** Bytes of a packet: the largest that passes as it is, and the largest that is made. */
+interface PacketSizes {
+  readonly passed: number
+  readonly cut: number
+}
+
+const OF_READERS: PacketSizes = { passed: MAX_PASSED_BYTES, cut: MAX_CUT_BYTES }
+
 const fragmenter =
-  (unitOf: (payload: Payload) => Unit | undefined): Fragmenter =>
+  (unitOf: (payload: Payload) => Unit | undefined, sizes: PacketSizes): Fragmenter =>
   (payloads, sequences, from) => {
     const units = unitsAt(payloads, sequences, from, unitOf)
     const received = payloads.slice(from, from + Math.max(units.length, 1))
-    const fits = received.every(({ packet }) => packet.length <= MAX_PASSED_BYTES)
-    return units.length === 0 || fits ? asReceived(received) : { packets: cut(received, units), replaced: received.length }
+    const fits = received.every(({ packet }) => packet.length <= sizes.passed)
+    return units.length === 0 || fits ? asReceived(received) : { packets: cut(received, units, sizes.cut), replaced: received.length }
   }
 
 /** The unit in a packet, and its other fragments in the packets that follow. */
@@ -96,15 +105,17 @@ const asReceived = (payloads: readonly Payload[]): Recut => ({
 })
 
 /** Packets without header extension and padding, all but the last of the same size, so that one system call can send them all. */
-const cut = (payloads: readonly Payload[], units: readonly Unit[]): readonly Buffer[] => {
+const cut = (payloads: readonly Payload[], units: readonly Unit[], maxBytes: number): readonly Buffer[] => {
   const [first] = payloads
   const [{ header, first: begins } = NOTHING] = units
   if (first === undefined) return []
-  const data = Buffer.concat(payloads.map(({ packet }, at) => packet.subarray(units[at]?.start, units[at]?.end)))
+  const pieces = payloads.map(({ packet }, at) => packet.subarray(units[at]?.start, units[at]?.end))
+  const [only = first.packet] = pieces
+  const data = pieces.length === 1 ? only : Buffer.concat(pieces)
   const marked = payloads.some(({ packet }) => hasMarker(packet))
   const ends = units.at(-1)?.last === true
   const head = RTP_HEADER_BYTES + header.length
-  const size = Math.ceil(data.length / Math.ceil(data.length / (MAX_CUT_BYTES - head)))
+  const size = Math.ceil(data.length / Math.ceil(data.length / (maxBytes - head)))
   const count = Math.ceil(data.length / size)
   const bytes = Buffer.allocUnsafe(data.length + count * head)
   return Array.from({ length: count }, (_, index) => {
@@ -131,16 +142,16 @@ const whole: Fragmenter = (payloads, _sequences, from) => asReceived(payloads.sl
 /** RFC 6597 section 4.2: a KLV unit is split anywhere; only the marker shows its end. */
 const klvUnit = ({ start, end }: Payload): Unit => ({ header: [], start, end, first: false, last: false })
 
-const FRAGMENTERS: Readonly<Record<string, Fragmenter>> = {
-  H264: fragmenter(h264Unit),
-  H265: fragmenter(h265Unit),
-  SMPTE336M: fragmenter(klvUnit),
-}
+const UNITS: ReadonlyMap<string, (payload: Payload) => Unit | undefined> = new Map([
+  ['H264', h264Unit],
+  ['H265', h265Unit],
+  ['SMPTE336M', klvUnit],
+])
 
 /** The fragmenter for an RTP encoding name; packets of other codecs stay as they are. */
-export const fragmenterOf = (encodingName: string): Fragmenter => {
-  const name = encodingName.toUpperCase()
-  return Object.hasOwn(FRAGMENTERS, name) ? (FRAGMENTERS[name] ?? whole) : whole
+export const fragmenterOf = (encodingName: string, sizes: PacketSizes = OF_READERS): Fragmenter => {
+  const unitOf = UNITS.get(encodingName.toUpperCase())
+  return unitOf === undefined ? whole : fragmenter(unitOf, sizes)
 }
 
 interface NumberedPackets {

@@ -40,6 +40,11 @@ export class GopCache {
     if (this.#isOverLimits) this.clear()
   }
 
+  /** Media time of the key frame, monotonic milliseconds. */
+  get startMs(): number | undefined {
+    return this.#units[0]?.mediaMs
+  }
+
   clear(): void {
     this.#units = []
     this.#bytes = 0

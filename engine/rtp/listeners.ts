@@ -5,7 +5,7 @@ export class Listeners<Args extends readonly unknown[]> {
   #faulty: WeakSet<(...args: Args) => void> | undefined
   readonly #onError: (error: unknown) => void
 
-  constructor(onError: (error: unknown) => void) {
+  constructor(onError: (error: unknown) => void = throwUncaught) {
     this.#onError = onError
   }
 
@@ -35,3 +35,9 @@ export class Listeners<Args extends readonly unknown[]> {
     this.#onError(error)
   }
 }
+
+/** As an EventTarget does. */
+const throwUncaught = (error: unknown): void =>
+  queueMicrotask(() => {
+    throw error
+  })

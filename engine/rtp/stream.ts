@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { AccessUnit } from './access-unit.ts'
 import { type RtpCaps, sameFormat, withoutOffset } from './caps.ts'
+import { FollowingCache } from './following-cache.ts'
 import { type Fragmenter, fragmenterOf, MAX_PASSED_BYTES, numbered } from './fragment.ts'
 import { type Gop, GopCache, type GopLimits } from './gop-cache.ts'
 import { Listeners } from './listeners.ts'
-import type { Payload } from './packet/packet.ts'
-import { payloadOf, payloadsOf } from './packet/packet.ts'
+import { type Payload, payloadOf, payloadsOf } from './packet/packet.ts'
 import { Rfc4571Reader, RtpFramingError } from './packet/rfc4571.ts'
 import { PendingPackets } from './pending-packets.ts'
 import { hasFields, keepsOrder } from './repair/keeps-order.ts'
@@ -21,11 +21,12 @@ import { UnitAssembler, type UnitFacts } from './unit-assembler.ts'
 /** More malformed packets in a row mean that the framing is lost; RFC 4571 offers no way to resynchronize. */
 const MAX_MALFORMED_IN_A_ROW = 50
 
-interface RtpStreamOptions {
+export interface RtpStreamOptions {
   /** Shared by the streams of one child, so that their timestamps are comparable. */
   readonly timeline?: Timeline
   readonly gop?: Partial<GopLimits>
-  /** Monotonic milliseconds. */
+  /** Where its cached GOP begins, the cached units of this stream do: those of sound. */
+  readonly follows?: RtpStream
   readonly now?: () => number
   /** Called with the first error of each listener that throws; by default the error is thrown and not caught. */
   readonly onListenerError?: (error: unknown) => void
@@ -42,25 +43,20 @@ interface RtpStreamStats {
   readonly lastUnitMs: number | undefined
 }
 
-interface Beginning {
-  readonly fragmenting?: boolean
-  readonly foreign?: boolean
-  readonly caps?: string | null
-}
+type Beginning = { readonly fragmenting?: boolean; readonly foreign?: boolean; readonly caps?: string | null; readonly sure?: boolean }
 
 /** One RTP stream over any number of children: SSRC, sequence numbers and timestamps continue when a child is replaced. */
 export class RtpStream {
   readonly ssrc = randomBytes(4).readUInt32BE()
   readonly #now: () => number
   readonly #clock: StreamClock
-  readonly #cache: GopCache
+  readonly follows: boolean
+  readonly #cache: GopCache | FollowingCache
   readonly #reader = new Rfc4571Reader()
-  readonly #assembler = new UnitAssembler({
-    onUnit: (payloads, facts) => this.#emit(payloads, facts),
-    onDropped: (packets) => {
-      this.#stats.malformedPackets += packets
-    },
-  })
+  readonly #assembler = new UnitAssembler(
+    (payloads, facts) => this.#emit(payloads, facts),
+    (packets) => this.#drop(packets),
+  )
   readonly #sequences = new SequenceNumbers()
   readonly #unitListeners: Listeners<[unit: AccessUnit]>
   readonly #capsListeners: Listeners<[caps: RtpCaps, previous: RtpCaps | undefined]>
@@ -68,7 +64,7 @@ export class RtpStream {
   #caps: RtpCaps | undefined
   #capsOfRun = false
   /** The present run is to have this stream, and names its caps later. */
-  #announced = false
+  #announced: false | 'maybe' | 'surely' = false
   /** Packets of the present run may be too large for readers. */
   #fragmenting = false
   /** The packets of the present run come from a payloader that is not ours. */
@@ -85,10 +81,11 @@ export class RtpStream {
   constructor(options: RtpStreamOptions = {}) {
     this.#now = options.now ?? (() => performance.now())
     this.#clock = new StreamClock(options.timeline ?? new Timeline(this.#now()), randomBytes(4).readUInt32BE())
-    this.#cache = new GopCache(options.gop)
-    this.#unitListeners = new Listeners(options.onListenerError ?? throwUncaught)
-    this.#capsListeners = new Listeners(options.onListenerError ?? throwUncaught)
-    this.#lossListeners = new Listeners(options.onListenerError ?? throwUncaught)
+    this.follows = options.follows !== undefined
+    this.#cache = options.follows === undefined ? new GopCache(options.gop) : new FollowingCache(options.follows)
+    this.#unitListeners = new Listeners(options.onListenerError)
+    this.#capsListeners = new Listeners(options.onListenerError)
+    this.#lossListeners = new Listeners(options.onListenerError)
   }
 
   /** Caps of the stream, undefined before those of the first run are known. The payload type stays that of the first run. */
@@ -99,6 +96,11 @@ export class RtpStream {
   /** The access units since the newest key frame of the present run. */
   get gop(): Gop | undefined {
     return this.#cache.gop
+  }
+
+  /** Media time at which the cached units begin, monotonic milliseconds. */
+  get gopStartMs(): number | undefined {
+    return this.#cache.startMs
   }
 
   /** The present run has had a key frame. */
@@ -112,8 +114,8 @@ export class RtpStream {
   }
 
   /** The stream is to come, but cannot be described yet. */
-  get awaitsCaps(): boolean {
-    return this.#announced && this.#caps === undefined
+  get awaitsCaps(): false | 'maybe' | 'surely' {
+    return this.#caps === undefined && this.#announced
   }
 
   /** Packets are held: their memory must not change. */
@@ -155,7 +157,7 @@ export class RtpStream {
     return this.#capsListeners.add(listener)
   }
 
-  /** Calls back when the present run ends after its first key frame; returns the function that unsubscribes. */
+  /** Calls back when the present run ends after its first key frame. */
   onLoss(listener: () => void): () => void {
     return this.#lossListeners.add(listener)
   }
@@ -163,11 +165,11 @@ export class RtpStream {
   /**
    * Begins a run; its packets are held until its caps are known. With `fragmenting`, H.264 and H.265 packets of any size become
    * fragments that readers can take. `foreign`: the packets are those of another payloader than ours; they are fragmented as well, and
-   * key frames get their parameter sets. `caps`: null when the run prints them later.
+   * key frames get their parameter sets. `caps`: null when the run prints them later; `sure`: it will.
    */
-  begin({ fragmenting = false, foreign = false, caps }: Beginning = {}): void {
+  begin({ fragmenting = false, foreign = false, caps, sure = false }: Beginning = {}): void {
     this.end()
-    this.#announced = caps === null
+    this.#announced = caps === null && (sure ? 'surely' : 'maybe')
     this.#capsOfRun = false
     this.#fragmenting = fragmenting || foreign
     this.#foreign = foreign
@@ -229,10 +231,14 @@ export class RtpStream {
     this.#assembler.noteRead(bytes)
   }
 
+  #drop(packets: number): void {
+    this.#stats.malformedPackets += packets
+  }
+
   #take(packet: Buffer): void {
     const payload = payloadOf(packet)
     if (payload === undefined) {
-      this.#stats.malformedPackets += 1
+      this.#drop(1)
       if (++this.#malformedInARow > MAX_MALFORMED_IN_A_ROW) throw new RtpFramingError()
       return
     }
@@ -289,11 +295,5 @@ export class RtpStream {
   }
 }
 
-const repairOf = ({ encodingName, parameters }: RtpCaps): NalRepair | undefined =>
-  isNalCodec(encodingName) ? new NalRepair(encodingName, { parameters, maxPacketBytes: MAX_PASSED_BYTES }) : undefined
-
-// As an EventTarget does.
-const throwUncaught = (error: unknown): void =>
-  queueMicrotask(() => {
-    throw error
-  })
+const repairOf = ({ encodingName: name, parameters }: RtpCaps): NalRepair | undefined =>
+  isNalCodec(name) ? new NalRepair(name, { parameters, maxPacketBytes: MAX_PASSED_BYTES }) : undefined

@@ -2,6 +2,8 @@ import { Skew } from './skew.ts'
 
 /** Least step of the media time from one run to the next, milliseconds. */
 const RUN_STEP_MS = 10
+/** The first units of the streams of a run are this far apart at most: none of them begins before what it had sent. */
+const SPREAD_MS = 200
 
 /**
  * Shared by the streams of one pipeline: where running time 0 of the present child lies on the monotonic clock.
@@ -21,7 +23,8 @@ export class Timeline {
   /** Media time of running time 0 for a run that began at `begunMs`; the first unit of any stream of the run decides it. */
   anchor(begunMs: number, runningMs: number, arrivedMs: number): number {
     if (this.#anchoredAtMs < begunMs) {
-      this.#anchorMs = Math.max(arrivedMs, this.#latestMs + RUN_STEP_MS) - runningMs
+      const spreadMs = Math.max(0, Math.min(runningMs, SPREAD_MS))
+      this.#anchorMs = Math.max(arrivedMs, this.#latestMs + RUN_STEP_MS + spreadMs) - runningMs
       this.#anchoredAtMs = arrivedMs
       this.skew.reset()
     }

@@ -9,9 +9,12 @@ interface Patience {
   readonly marked: number
 }
 
-/** A network may bring a key frame in many pieces. */
+/**
+ * A network may bring a key frame in many pieces, and a child is stopped between two packets where the host is busy. What was closed too early
+ * is a broken picture in MPEG-TS and recordings; a marker that was lost delays its picture to the next one at most.
+ */
 const PATIENCE = {
-  child: { unmarked: 2, marked: 25 },
+  child: { unmarked: 2, marked: 250 },
   network: { unmarked: 100, marked: 250 },
 } as const satisfies Record<string, Patience>
 
@@ -22,6 +25,9 @@ const MAX_UNIT_PACKETS = 16_384
 const MAX_UNIT_BYTES = 32 * 1024 * 1024
 /** Packets are views of larger reads and keep them in memory: a unit that keeps more is dropped as well. */
 const MAX_READ_BYTES = 2 * MAX_UNIT_BYTES
+
+/** Sound whose packets are whole frames; their marker, if any, is that of the first after a silence (RFC 3551 section 4.1). */
+const WHOLE_PACKETS: ReadonlySet<string> = new Set(['OPUS', 'PCMU', 'PCMA', 'L16', 'MPA'])
 
 /** What the packets of a unit say about it. */
 export interface UnitFacts {
@@ -57,6 +63,8 @@ export class UnitAssembler {
   #marked = false
   /** The source marks every slice, so that only another timestamp or a silence ends a picture. */
   #marksSlices = false
+  /** Each packet is a unit: those of sound. */
+  #closesEach = false
   /** Pictures that were closed by their marker before others with the same timestamp. */
   #repeats = 0
   /** The last unit was a key frame. */
@@ -66,8 +74,8 @@ export class UnitAssembler {
   #patience: Patience = PATIENCE.child
   #timer: NodeJS.Timeout | undefined
 
-  constructor(events: UnitEvents) {
-    this.#events = events
+  constructor(onUnit: UnitEvents['onUnit'], onDropped: UnitEvents['onDropped']) {
+    this.#events = { onUnit, onDropped }
   }
 
   /** Sets the codec, by which key frames are recognized. */
@@ -75,6 +83,7 @@ export class UnitAssembler {
     this.#encodingName = name.toUpperCase()
     this.#startsKeyFrame = keyFrameDetector(name)
     this.#marksSlices = false
+    this.#closesEach = WHOLE_PACKETS.has(this.#encodingName)
   }
 
   /** Another run begins. */
@@ -110,7 +119,7 @@ export class UnitAssembler {
     const last = hasMarker(packet)
     if (last) this.#markersSeen = true
     if (this.#bytes > MAX_UNIT_BYTES) this.#drop(!last)
-    else if (last && !this.#marksSlices) {
+    else if ((last && !this.#marksSlices) || this.#closesEach) {
       this.#marked = true
       this.#close()
     }

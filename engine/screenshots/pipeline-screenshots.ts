@@ -107,12 +107,17 @@ export class PipelineScreenshots {
 
   #requireVideo(): void {
     const { playing, publishes } = this.#host.status()
-    const { id } = this.#host
+    const { id, stream } = this.#host
     if (!publishes) {
       const message = `The description of the pipeline "${id}" has no element named pay0. Name its payloader pay0 to get screenshots.`
       throw new ApiError('CONFLICT', message, { reason: 'no_pay0' })
     }
     if (!playing) throw new ApiError('CONFLICT', `The pipeline "${id}" is not playing. Start it first.`, { reason: 'not_playing' })
+    const { media, encodingName } = stream.caps ?? {}
+    if (media !== undefined && media !== 'video')
+      throw new ApiError('CONFLICT', `The pipeline "${id}" sends ${encodingName}, which has no pictures. Give pay0 to its video.`, {
+        reason: 'codec',
+      })
   }
 
   async #store({ jpeg, width, height, frameMs, mediaMs }: Screenshot): Promise<void> {

@@ -1,5 +1,5 @@
 import { chain, element, type LaunchTokens } from '../gst/element.ts'
-import type { SourceLine } from './source-kind.ts'
+import type { SourceFacts, SourceLine } from './source-kind.ts'
 
 /** Name of the element whose pads carry the tracks. */
 export const TRACKS = 'tracks'
@@ -29,12 +29,15 @@ export const live = (): LaunchTokens => element('identity', { sync: true, 'ts-of
 export const piped = (): LaunchTokens => chain(element('fdsrc', { fd: 0, blocksize: 65_536 }), element('gdpdepay'), live())
 
 /**
- * Sound goes into a closed valve. Some servers send it ahead of the video, and flvdemux ends the stream when none of the tracks that
+ * Sound that is not wanted goes into a closed valve. Some servers send it ahead of the video, and flvdemux ends the stream when none of the tracks that
  * it has so far is linked. A valve is no sink, so the child does not wait for the end of a track that never comes.
  */
-export const flvdemux = (): LaunchTokens => [
+export const flvdemux = ({ sound = false }: Pick<SourceFacts, 'sound'>): LaunchTokens => [
   ...element('flvdemux', { name: TRACKS }),
-  ...chain([`${TRACKS}.audio`], element('valve', { drop: true })),
+  ...(sound ? [] : chain(FLV_SOUND, element('valve', { drop: true }))),
 ]
+
+/** The pad of the sound of flvdemux. */
+export const FLV_SOUND: LaunchTokens = [`${TRACKS}.audio`]
 
 export const parsebin = (): LaunchTokens => element('parsebin', { name: TRACKS })

@@ -31,7 +31,7 @@ const checkFilesAllowed = ({ allowFiles }: SourceHost): void => {
     throw new Fault('permission', 'File sources are disabled on this host. Start the service with SVC_ALLOW_FILE_SOURCES=1 to allow them.')
 }
 
-/** Fault permission for a path outside the allowed folder, first by its name alone: whether something exists outside is not told. */
+/** Fault permission for a path outside the allowed folder, first by its name alone: the answer must not show whether something exists outside. */
 const checkInside = async (path: string, { allowFiles }: SourceHost): Promise<void> => {
   if (typeof allowFiles !== 'string') return
   const folder = await realpath(allowFiles).catch(() => allowFiles)

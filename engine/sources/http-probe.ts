@@ -1,9 +1,10 @@
-import { type IncomingMessage, request } from 'node:http'
-import { request as requestTls } from 'node:https'
-import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
-import { type Address, redirectedAddress, redirection } from '../faults/address.ts'
+import type { IncomingMessage } from 'node:http'
+import { type Address, redirectedAddress } from '../faults/address.ts'
 import { Fault } from '../faults/fault.ts'
 import { requestFault, statusFault } from '../faults/network-faults.ts'
+import { get } from '../fetch/get.ts'
+import { readBody } from '../hls/hls-client.ts'
+import { MAX_PLAYLIST_BYTES, openHls } from '../hls/open-hls.ts'
 import { Authorizer } from '../rtsp/client/authorizer.ts'
 import type { SourceFacts } from './source-kind.ts'
 
@@ -12,15 +13,15 @@ type HttpContent = 'hls' | 'mpegts' | 'flv' | 'mjpeg' | 'other'
 
 export interface HttpFacts extends SourceFacts {
   readonly content: HttpContent
-  /** Where redirects led, of a source with credentials: souphttpsrc would send them wherever a redirect leads. */
-  readonly redirectedTo?: Address
+  /** What the segments of a playlist are. */
+  readonly segments?: 'mpegts' | 'other'
 }
 
 const HTTP = { name: 'HTTP', schemes: ['http', 'https'] } as const
 /** Redirects and the answer to a 401. */
 const MAX_REQUESTS = 6
 
-/** Demuxed as they come, with one connection; playlists and other files are read by GStreamer, which seeks in them. */
+/** Demuxed as they come, with one connection; other files are read by GStreamer, which seeks in them, unless credentials would go along. */
 const PIPED: ReadonlySet<HttpContent> = new Set(['mpegts', 'flv', 'mjpeg'])
 
 /** Probes an HTTP source by the status and headers of its response, which goes on where it can be piped to a child. Throws Fault. */
@@ -46,46 +47,46 @@ export const probeHttp = async (
   const klv = content === 'mjpeg' || content === 'flv' ? false : null
   // A playlist, and a response with a length, are recordings or come in segments: faster than real time.
   const paced = content === 'hls' || (content !== 'mjpeg' && response.headers['content-length'] !== undefined)
-  if (!PIPED.has(content)) response.destroy()
-  const body = PIPED.has(content) ? { body: { stream: response, ...(content === 'mjpeg' && { caps: MULTIPART }) } } : {}
-  return { ...body, content, video: content === 'mjpeg' ? 'JPEG' : null, klv, frameRate: null, paced, ...redirection(address, final) }
+  const facts = { content, video: content === 'mjpeg' ? 'JPEG' : null, klv, frameRate: null, paced }
+  if (content === 'hls') return { ...facts, ...(await readPlaylist(address, response, { final, signal, deadline, timeoutMs })) }
+  if (PIPED.has(content) || address.user !== undefined) {
+    const isContainer = content === 'mpegts' || content === 'flv'
+    const container = isContainer ? ({ format: content, pace: paced ? 'recorded' : 'live' } as const) : undefined
+    return {
+      ...facts,
+      body: { stream: response, ...(container && { container }), ...(content === 'mjpeg' && { caps: MULTIPART }) },
+    }
+  }
+  response.destroy()
+  return facts
+}
+
+interface PlaylistRequest {
+  /** Where it came from. */
+  readonly final: Address
+  readonly signal: AbortSignal
+  readonly deadline: AbortSignal
+  readonly timeoutMs: number
+}
+
+const readPlaylist = async (
+  source: Address,
+  response: IncomingMessage,
+  { final, ...request }: PlaylistRequest,
+): Promise<Pick<HttpFacts, 'body' | 'segments'>> => {
+  const ip = response.socket.remoteAddress ?? ''
+  try {
+    const bytes = await readBody(response, { maxBytes: MAX_PLAYLIST_BYTES, deadline: request.deadline, shown: final.shown })
+    const { stream, format } = await openHls(source, { bytes, address: final, ip }, request.signal)
+    return format === 'mpegts'
+      ? { body: { stream, container: { format, pace: 'recorded' } }, segments: format }
+      : { body: { stream }, segments: 'other' }
+  } catch (error) {
+    throw requestFault(error, { source: source.shown, protocol: 'HTTP', ...request })
+  }
 }
 
 const MULTIPART = 'multipart/x-mixed-replace'
-
-let authorities: SecureContext | undefined
-
-/** The certificate authorities of the host, which the child trusts as well; Node.js has a list of its own. */
-const hostAuthorities = (): SecureContext => {
-  authorities ??= createSecureContext({ ca: getCACertificates('system') })
-  return authorities
-}
-
-/** Sends GET; the body of the response waits. `signal` ends waiting for the response. */
-const get = (address: Address, authorization: string | undefined, signal: AbortSignal): Promise<IncomingMessage> =>
-  new Promise((resolve, reject) => {
-    const send = address.scheme === 'https' ? requestTls : request
-    const sent = send(address.bare, {
-      method: 'GET',
-      agent: false,
-      ...(address.scheme === 'https' && { secureContext: hostAuthorities() }),
-      maxHeaderSize: 16 * 1024,
-      headers: { accept: '*/*', 'user-agent': 'video-pipeline-service', ...(authorization !== undefined && { authorization }) },
-    })
-    const onAbort = (): void => void sent.destroy(signal.reason)
-    signal.addEventListener('abort', onAbort)
-    if (signal.aborted) onAbort()
-    sent.on('error', reject)
-    // Without an error after an answer that is none to a GET: 101 Switching Protocols.
-    sent.once('close', () => reject(new Error('The server answers no request')))
-    sent.once('response', (response) => {
-      signal.removeEventListener('abort', onAbort)
-      // Without anybody who reads it.
-      response.on('error', () => {})
-      resolve(response)
-    })
-    sent.end()
-  })
 
 /** The final response after credentials and redirects, and the address it came from. */
 const requestMedia = async (
@@ -95,7 +96,7 @@ const requestMedia = async (
   let address = start
   let authorization: string | undefined
   for (let requests = 1; ; requests++) {
-    const response = await get(address, authorization, signal)
+    const response = await get(address, { authorization, signal })
     const { location, 'www-authenticate': challenge } = response.headers
     const last = requests >= MAX_REQUESTS
     if (response.statusCode === 401 && authorization === undefined && address.user !== undefined && !last) {

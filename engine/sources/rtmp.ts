@@ -1,6 +1,6 @@
 import { chain, type MakeElement, makeElement } from '../gst/element.ts'
 import { bad } from '../gst/elements.ts'
-import { flvdemux } from './demuxers.ts'
+import { FLV_SOUND, flvdemux } from './demuxers.ts'
 import { NETWORK, type SourceKind, UNKNOWN, unprobed } from './source-kind.ts'
 
 const elements = { rtmp2src: bad('RTMP sources') }
@@ -10,7 +10,7 @@ export const rtmp: SourceKind = {
   elements,
   confidential: true,
   ...unprobed(() => ({ ...UNKNOWN, klv: false })),
-  line: ({ address: { bare, user, password, scheme } }) => ({
+  line: ({ address: { bare, user, password, scheme } }, facts) => ({
     tokens: chain(
       element('rtmp2src', {
         location: bare,
@@ -19,9 +19,10 @@ export const rtmp: SourceKind = {
         'tls-validation-flags': scheme === 'rtmps' ? 'no-flags' : undefined,
         timeout: 10,
       }),
-      flvdemux(),
+      flvdemux(facts),
     ),
     ends: 'tracks',
+    soundPad: FLV_SOUND,
     form: 'parsed',
   }),
   reach: () => NETWORK,

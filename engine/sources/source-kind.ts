@@ -6,9 +6,11 @@ import type { LaunchTokens } from '../gst/element.ts'
 import type { Elements } from '../gst/elements.ts'
 import type { Reach } from '../sandbox/sandbox.ts'
 
-/** The body of a response, paused. */
+/** What the engine reads for a child, paused: the body of a response, or datagrams. */
 export interface Body {
   readonly stream: Readable
+  /** Live, it has the times of its arrival; recorded, it is read at the speed of its clock. */
+  readonly container?: { readonly format: 'mpegts' | 'flv'; readonly pace: 'live' | 'recorded' }
   /** Of a stream that has no times of its own: its buffers get those of their arrival. */
   readonly caps?: string
 }
@@ -23,6 +25,8 @@ export interface SourceFacts {
   readonly frameRate: number | null
   /** A recording, which can be read faster than real time: the launch line paces it. */
   readonly paced: boolean
+  /** Sound is wanted. */
+  readonly sound?: boolean
   /** What the engine pipes to the child; the caller closes it. */
   readonly body?: Body
   /** The program of an MPEG-TS to be read; left out: the one whose map comes first. */
@@ -67,6 +71,10 @@ export interface SourceLine {
   readonly debug?: string
   /** For a line that reads what the engine pipes into it: elements that read the source in its place, to try it by hand. */
   readonly byHand?: LaunchTokens
+  /** The pad of the sound, where the demuxer gives it this name. */
+  readonly soundPad?: LaunchTokens
+  /** A beep each second is to be generated. */
+  readonly beeps?: true
   /** The engine generates the KLV. */
   readonly syntheticKlv?: true
 }

@@ -13,6 +13,8 @@ interface TestPicture {
   /** Frames per second. */
   readonly fps: number
   readonly klv: boolean
+  /** A tone of 1 kHz, a beep each second. */
+  readonly audio: boolean
 }
 
 const invalid = (message: string): ApiError => validationError('pipeline', [{ path: 'source.uri', message }])
@@ -25,9 +27,15 @@ const wholeNumber = (address: Address, name: string, least: number, most: number
   return value
 }
 
-const KNOWN = new Set(['width', 'height', 'fps', 'klv'])
+const flag = (address: Address, name: string): boolean => {
+  const text = address.query.get(name) ?? '0'
+  if (text !== '0' && text !== '1') throw invalid(`${name} must be 0 or 1`)
+  return text === '1'
+}
 
-/** Parses `test://smpte?width=&height=&fps=&klv=1`. VALIDATION_ERROR for anything else. */
+const KNOWN = new Set(['width', 'height', 'fps', 'klv', 'audio'])
+
+/** Parses `test://smpte?width=&height=&fps=&klv=1&audio=1`. VALIDATION_ERROR for anything else. */
 const parse = (address: Address): TestPicture => {
   const pattern = PATTERNS.find((known) => known === address.host)
   if (pattern === undefined) throw invalid(`Use one of: ${PATTERNS.map((known) => `test://${known}`).join(', ')}`)
@@ -36,12 +44,11 @@ const parse = (address: Address): TestPicture => {
   const width = wholeNumber(address, 'width', 16, 8192, 640)
   const height = wholeNumber(address, 'height', 16, 8192, 360)
   if (width % 2 === 1 || height % 2 === 1) throw invalid('width and height must be even')
-  const klv = address.query.get('klv') ?? '0'
-  if (klv !== '0' && klv !== '1') throw invalid('klv must be 0 or 1')
-  return { pattern, width, height, fps: wholeNumber(address, 'fps', 1, 240, 30), klv: klv === '1' }
+  const fps = wholeNumber(address, 'fps', 1, 240, 30)
+  return { pattern, width, height, fps, klv: flag(address, 'klv'), audio: flag(address, 'audio') }
 }
 
-/** A test picture, with the KLV of a simulated flight. */
+/** A test picture, with the KLV of a simulated flight, and a beep. */
 export const test: SourceKind = {
   elements: {},
   confidential: false,
@@ -51,7 +58,7 @@ export const test: SourceKind = {
     return { ...UNKNOWN, klv, frameRate: fps }
   }),
   line: ({ address }, { klv }) => {
-    const { pattern, width, height, fps } = parse(address)
+    const { pattern, width, height, fps, audio } = parse(address)
     return {
       tokens: chain(element('videotestsrc', { 'is-live': true, pattern }), [
         `video/x-raw,format=I420,width=${width},height=${height},framerate=${fps}/1`,
@@ -59,6 +66,7 @@ export const test: SourceKind = {
       ends: 'video',
       form: 'raw',
       ...(klv === true && { syntheticKlv: true }),
+      ...(audio && { beeps: true }),
     }
   },
   reach: () => ({}),

@@ -1,32 +1,25 @@
-import { type MakeElement, makeElement } from '../gst/element.ts'
-import { good } from '../gst/elements.ts'
-import { TRANSPORT_CAPS, transportLine } from './demuxers.ts'
-import { NETWORK, type SourceKind, UNKNOWN, unprobed } from './source-kind.ts'
+import { chain, makeElement } from '../gst/element.ts'
+import { isMulticast, openDatagrams } from './datagrams.ts'
+import { piped, tsdemux } from './demuxers.ts'
+import { type SourceKind, UNKNOWN } from './source-kind.ts'
 
-const elements = { udpsrc: good('UDP sources') }
-const element: MakeElement<keyof typeof elements> = makeElement
+const LIVE = { format: 'mpegts', pace: 'live' } as const
 
-/** RFC 5771, RFC 4291 section 2.7. */
-const isMulticast = (host: string): boolean => /^(?:22[4-9]|23\d)\.|^ff[0-9a-f]{2}:/i.test(host)
-
-/** MPEG-TS over UDP. */
+/** MPEG-TS over UDP, which the engine reads. */
 export const udp: SourceKind = {
-  elements,
+  elements: {},
   confidential: true,
-  ...unprobed(() => UNKNOWN),
-  line: ({ address: { host, port, query } }, { program }) =>
-    transportLine(
-      program,
-      element('udpsrc', {
-        address: host,
-        port: port ?? 1234,
-        'multicast-iface': query.get('iface') ?? undefined,
-        // A group may have several receivers. A packet to one host goes to only one of the sockets that share its port.
-        reuse: isMulticast(host) ? undefined : false,
-        // Holds a 4K access unit that arrives as a burst at 1 Gbit/s; net.core.rmem_max is the upper limit.
-        'buffer-size': 4 * 1024 * 1024,
-        caps: TRANSPORT_CAPS,
-      }),
-    ),
-  reach: () => NETWORK,
+  probe: async ({ address }) => ({ ...UNKNOWN, body: { stream: await openDatagrams(address), container: LIVE } }),
+  presume: () => UNKNOWN,
+  line: ({ address: { host, port, query } }, { program }) => {
+    const udpsrc = makeElement('udpsrc', {
+      address: host,
+      port: port ?? 1234,
+      'multicast-iface': query.get('iface') ?? undefined,
+      reuse: isMulticast(host) ? undefined : false,
+    })
+    const demuxer = tsdemux(program)
+    return { tokens: chain(piped(), demuxer), byHand: chain(udpsrc, demuxer), ends: 'tracks', form: 'parsed', transport: 'piped' }
+  },
+  reach: () => ({}),
 }

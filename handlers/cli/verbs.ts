@@ -1,8 +1,10 @@
 import { printable, printableJson } from '../../lib/log/printable.ts'
+import type { Client } from '../client/client.ts'
 import { readArguments } from './command-line/arguments.ts'
 import { COMPLETIONS, complete, serviceOptionsIn } from './command-line/completion.ts'
 import { connect } from './command-line/connection.ts'
 import { EXIT, errorFields, exitCodeOf, explain } from './command-line/exit.ts'
+import { meantPipeline } from './command-line/meant-pipeline.ts'
 import type { Run } from './command-line/session.ts'
 import { HOST_COMMANDS, helpOf, isVerb, VERBS, type VerbName } from './command-line/verbs.ts'
 import { wordOf } from './terminal/status.ts'
@@ -26,13 +28,19 @@ const RUNS: Readonly<Record<VerbName, () => Run | Promise<Run>>> = {
   events: () => events,
   logs: async () => (await import('./verbs/logs.ts')).logs,
   snapshot: () => snapshot,
+  record: async () => (await import('./recordings/record.ts')).record,
+  recordings: async () => (await import('./recordings/list-recordings.ts')).listRecordings,
+  'export-recording': async () => (await import('./recordings/export-recording.ts')).exportRecording,
+  verify: async () => (await import('./recordings/verify.ts')).verify,
   health: async () => (await import('./verbs/health.ts')).health,
   settings: async () => (await import('./verbs/settings.ts')).settings,
+  fleet: async () => (await import('./fleet/fleet.ts')).fleet,
   password: async () => (await import('./verbs/password.ts')).password,
 }
 
 const main = async (verb: VerbName, args: readonly string[]): Promise<number> => {
   let url: URL | undefined
+  let client: Client | undefined
   let isJson = args.includes('--json')
   try {
     const given = readArguments(verb, args)
@@ -43,12 +51,14 @@ const main = async (verb: VerbName, args: readonly string[]): Promise<number> =>
     isJson = given.has('json')
     const connection = connect(given, process.env)
     url = connection.url
+    client = connection.client
     const run = await RUNS[verb]()
     return await run({ ...connection, given, isJson, out: openTerminal(process.stdout, process.env), signal: interrupted() })
   } catch (error) {
-    process.stderr.write(
-      isJson ? `${printableJson(errorFields(error, url))}\n` : `video-pipeline-service ${verb}: ${explain(error, url)}\n`,
-    )
+    const text = isJson
+      ? printableJson(errorFields(error, url))
+      : `video-pipeline-service ${verb}: ${explain(error, url)}${await meantPipeline(error, client)}`
+    process.stderr.write(`${text}\n`)
     return exitCodeOf(error)
   }
 }

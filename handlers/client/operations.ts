@@ -7,7 +7,7 @@ type ApiCall = NonNullable<ReturnType<typeof apiRoutes>[number]['call']>
 export type Operations = { readonly [C in ApiCall as C['operation']]: C }
 
 /**
- * Method and path of every operation, then the additional statuses that are no errors, or `events`. The types follow from the
+ * Method and path of every operation, the media type of a body that is not JSON, then the additional statuses that are no errors, or `events`. The types follow from the
  * routes, so that no other text compiles.
  */
 export const OPERATIONS: { readonly [Name in keyof Operations]: Operations[Name]['line'] } = {
@@ -22,6 +22,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: Operations[Name]
   listPipelines: 'GET /svc/pipeline',
   createPipeline: 'POST /svc/pipeline',
   validatePipeline: 'POST /svc/pipeline/validate',
+  testPipeline: 'POST /svc/pipeline/test',
   getPipeline: 'GET /svc/pipeline/:id',
   getPipelineStatus: 'GET /svc/pipeline/:id/status',
   replacePipeline: 'PUT /svc/pipeline/:id',
@@ -33,17 +34,38 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: Operations[Name]
   changeSettings: 'PUT /svc/settings',
   publishStream: 'PUT /svc/triggers/mediaServer/publish',
   unpublishStream: 'DELETE /svc/triggers/mediaServer/publish',
+  listFleetHosts: 'GET /svc/fleet/hosts',
+  callFleetHost: 'POST /svc/fleet/hosts/:host/request',
   startScreenshots: 'PUT /svc/pipeline/:id/screenshots/start',
   stopScreenshots: 'PUT /svc/pipeline/:id/screenshots/stop',
   getSnapshot: 'GET /svc/pipeline/:id/snapshot 304',
+  startRecording: 'PUT /svc/pipeline/:id/recording/start',
+  stopRecording: 'PUT /svc/pipeline/:id/recording/stop',
+  listRecordings: 'GET /svc/recordings',
+  deleteRecordings: 'DELETE /svc/recordings',
+  getRecordingsKey: 'GET /svc/recordings/key',
+  getRecording: 'GET /svc/pipeline/:id/recording.ts 206',
+  getRecordingAsMp4: 'GET /svc/pipeline/:id/recording.mp4 206',
+  getRecordingFile: 'GET /svc/pipeline/:id/recording/:file 206',
+  getRecordingPlaylist: 'GET /svc/pipeline/:id/recording.m3u8',
+  getRecordedPicture: 'GET /svc/pipeline/:id/recording.jpg 304',
+  getRecordedKlv: 'GET /svc/pipeline/:id/recording.klv',
   getVideo: 'GET /svc/pipeline/:id/video',
+  getVideos: 'GET /svc/video',
+  getLivePlaylist: 'GET /svc/pipeline/:id/live.m3u8',
+  getLiveSegment: 'GET /svc/pipeline/:id/live/:segment 206',
   getTransportStream: 'GET /svc/pipeline/:id/stream.ts',
+  beginSession: 'POST /svc/pipeline/:id/whep application/sdp',
+  addCandidates: 'PATCH /svc/pipeline/:id/whep/:session application/trickle-ice-sdpfrag',
+  endSession: 'DELETE /svc/pipeline/:id/whep/:session',
   startKlv: 'PUT /svc/pipeline/:id/klv/start',
   stopKlv: 'PUT /svc/pipeline/:id/klv/stop',
   getKlv: 'GET /svc/pipeline/:id/klv',
   followKlv: 'GET /svc/pipeline/:id/klv/events events',
   listCameras: 'GET /svc/cameras',
   getCamera: 'GET /svc/camera',
+  searchCameras: 'POST /svc/cameras/search',
+  readCameraStreams: 'POST /svc/cameras/streams',
   followCameras: 'GET /svc/cameras/events events',
   listScreenshots: 'GET /svc/files/screenshots',
   deleteScreenshots: 'DELETE /svc/files/screenshots',
@@ -52,5 +74,7 @@ export const OPERATIONS: { readonly [Name in keyof Operations]: Operations[Name]
   followPipeline: 'GET /svc/pipeline/:id/status/events events',
   followEverything: 'GET /svc/events events',
   getPipelineLog: 'GET /svc/pipeline/:id/log',
+  searchLogs: 'GET /svc/log',
+  getPipelineHistory: 'GET /svc/pipeline/:id/history',
   getMetrics: 'GET /svc/metrics',
 }

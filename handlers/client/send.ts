@@ -19,14 +19,15 @@ export type CallArguments = Readonly<Record<string, unknown>> & { readonly signa
 /** Sends the request of an operation. Throws ApiError for an error. */
 export const send = async (options: ClientOptions, line: string, given: CallArguments): Promise<Response> => {
   const [method = '', path = '', ...others] = line.split(' ')
+  const mediaType = others.find((other) => other.includes('/'))
   const { signal, body, ifMatch, ifNoneMatch, lastEventId, ...rest } = given
   const fields = new Map(Object.entries(rest).filter(([, value]) => value !== undefined))
   const url = `${String(options.url).replace(/(?<!\/)\/+$/, '')}${fillPath(path, fields)}${toQuery(fields)}`
   const conditions = { 'if-match': ifMatch, 'if-none-match': ifNoneMatch, 'last-event-id': lastEventId }
   const response = await (options.fetch ?? fetch)(url, {
     method,
-    headers: headersOf(options, { ...conditions, 'content-type': body === undefined ? undefined : 'application/json' }),
-    ...(body !== undefined && { body: JSON.stringify(body) }),
+    headers: headersOf(options, { ...conditions, 'content-type': body === undefined ? undefined : (mediaType ?? 'application/json') }),
+    ...(body !== undefined && { body: mediaType === undefined ? JSON.stringify(body) : String(body) }),
     ...(signal !== undefined && { signal }),
     // A cached answer would be outdated.
     cache: 'no-store',
@@ -64,10 +65,10 @@ const headersOf = ({ apiKey, token, headers }: ClientOptions, own: Readonly<Reco
   return all
 }
 
-/** The content of an answer: JSON as a value, text as a string, 204 as undefined, anything else as the Response. */
+/** The content of an answer: JSON as a value, text as a string, none as undefined, anything else as the Response. */
 export const contentOf = async (response: Response): Promise<unknown> => {
-  if (response.status === 204) return undefined
   const type = response.headers.get('content-type') ?? ''
+  if (response.status === 204 || (response.status === 200 && type === '')) return undefined
   if (/[/+]json\b/.test(type)) return remember(response, await response.json())
   if (/^text\/html\b/.test(type)) throw unexpectedAnswer(response, `${response.url || 'The service'} answered a web page`)
   return /^text\/|^application\/xml\b/.test(type) ? response.text() : response

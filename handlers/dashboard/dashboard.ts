@@ -23,6 +23,8 @@ interface DashboardDeps {
   readonly files: ReadonlyMap<string, DashboardFile>
   /** URL template of map tiles; without one the map has only a graticule. */
   readonly mapTiles?: string | undefined
+  /** Whether the outputs speak TLS. */
+  readonly outputTls?: 'off' | 'optional' | 'required'
   /** Whether the API answers without a credential. */
   readonly isOpen?: () => Promise<boolean>
 }
@@ -61,12 +63,13 @@ const mutable = (answer: Response): Response => new Response(answer.body, { stat
 const LIST = '<link rel="preload" as="fetch" crossorigin="anonymous" href="../pipeline">'
 
 /** The page itself. It names the other files, so it is not cached. */
-const indexAnswer = async ({ type, bytes }: DashboardFile, { mapTiles, isOpen }: DashboardDeps): Promise<Response> => {
+const indexAnswer = async ({ type, bytes }: DashboardFile, { mapTiles, outputTls = 'off', isOpen }: DashboardDeps): Promise<Response> => {
   // Without a database the page is still served, and shows the fault.
   const list = (await isOpen?.().catch(() => false)) === true ? LIST : ''
   const html = new TextDecoder()
     .decode(bytes)
     .replace('%MAP_TILES%', () => escapeAttribute(mapTiles ?? ''))
+    .replace('%OUTPUT_TLS%', outputTls)
     .replace('%LIST%', list)
   return new Response(html, { headers: { 'content-type': type, 'cache-control': 'no-cache' } })
 }

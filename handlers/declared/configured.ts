@@ -81,7 +81,7 @@ export const masked = <T>(value: T, field = ''): T => {
 }
 
 const maskText = (text: string, field: string): string => {
-  if (field === 'password') return MASK
+  if (field === 'password' || field === 'secret') return MASK
   return field === 'raw_pipeline' ? maskDescription(text) : /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? maskUri(text) : text
 }
 

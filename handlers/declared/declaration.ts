@@ -23,7 +23,11 @@ export interface DeclaredPipeline {
   readonly place: (field: string) => Place
 }
 
+/** `full`: pipelines and settings are kept as declared; `create-only`: what is there already is left as it is. */
+const MANAGE = ['full', 'create-only'] as const
+
 export interface Declaration {
+  readonly manage: (typeof MANAGE)[number]
   readonly pipelines: readonly DeclaredPipeline[]
   /** Only the given fields. */
   readonly settings: SettingsChange | undefined
@@ -43,7 +47,7 @@ const PROBLEMS: Partial<Record<string, string>> = {
 }
 
 /**
- * Reads YAML or JSON: a pipeline, a list of pipelines, or `{ pipelines, settings }`. Throws DeclarationError with every mistake.
+ * Reads YAML or JSON: a pipeline, a list of pipelines, or `{ pipelines, settings, manage }`. Throws DeclarationError with every mistake.
  * @param name of the file, for errors
  */
 export const readDeclaration = (text: string, name: string): Declaration => new Reader(text, name).read()
@@ -76,7 +80,7 @@ class Reader {
   }
 
   read(): Declaration {
-    const { items, settings } = this.#parts()
+    const { items, settings, manage } = this.#parts()
     const pipelines = items.flatMap(({ value, path }) => this.#pipeline(value, path) ?? [])
     this.#refuseDuplicates(pipelines)
     const settingsPlace = (field: string): Place => this.#place(['settings', ...toPath(field)])
@@ -85,18 +89,20 @@ class Reader {
         ? undefined
         : this.#valid(settings, ['settings'], () => validate(settingsPatchSchema, settings, 'settings record'))
     if (this.#mistakes.length > 0) throw new DeclarationError(this.#mistakes)
-    return { pipelines, settings: change, settingsPlace }
+    return { manage, pipelines, settings: change, settingsPlace }
   }
 
-  #parts(): { readonly items: readonly Item[]; readonly settings?: unknown } {
+  #parts(): { readonly items: readonly Item[]; readonly settings?: unknown; readonly manage: Declaration['manage'] } {
     const value = this.#value
-    if (Array.isArray(value)) return { items: itemsOf(value, []) }
+    if (Array.isArray(value)) return { items: itemsOf(value, []), manage: 'full' }
     if (!isRecord(value)) throw new DeclarationError([`${this.#name}: Use a list of pipelines, or pipelines and settings`])
-    if ('id' in value || 'mode' in value) return { items: [{ value, path: [] }] }
-    const { pipelines = [], settings, ...unknown } = value
+    if ('id' in value || 'mode' in value) return { items: [{ value, path: [] }], manage: 'full' }
+    const { pipelines = [], settings, manage: given = 'full', ...unknown } = value
     for (const name of Object.keys(unknown)) this.#mistake([name], 'Unknown field; use pipelines and settings')
+    const manage = MANAGE.find((one) => one === given)
+    if (manage === undefined) this.#mistake(['manage'], `Use one of: ${MANAGE.join(', ')}`)
     if (!Array.isArray(pipelines)) this.#mistake(['pipelines'], 'Use a list')
-    return { items: Array.isArray(pipelines) ? itemsOf(pipelines, ['pipelines']) : [], settings }
+    return { items: Array.isArray(pipelines) ? itemsOf(pipelines, ['pipelines']) : [], settings, manage: manage ?? 'full' }
   }
 
   #pipeline(value: unknown, path: Path): DeclaredPipeline | undefined {

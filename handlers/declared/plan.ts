@@ -1,5 +1,6 @@
 import { MASK } from '../../lib/redact.ts'
 import { isAtRest } from '../../lib/schema/pipeline.ts'
+import type { PartialSettings } from '../../lib/schema/settings.ts'
 import { mergePartial } from '../../lib/settings/merge.ts'
 import { ApiError, type Client, etagOf, type Pipeline, type PipelineRequest, type Settings, type SettingsChange } from '../client/client.ts'
 import { type Change, type Configured, changesBetween, configuredOf, masked, unknownMasks, withoutDefaults } from './configured.ts'
@@ -23,7 +24,7 @@ export interface Step {
   readonly plays: boolean
 }
 
-interface SettingsStep {
+export interface SettingsStep {
   readonly change: SettingsChange
   readonly changes: readonly Change[]
   /** Passwords, which are always set again: only the ETag of the answer shows whether they differed. */
@@ -35,6 +36,9 @@ export interface Plan {
   readonly settings: SettingsStep | undefined
   readonly steps: readonly Step[]
   readonly unchanged: number
+  /** Steps that a declaration with `create-only` leaves undone. */
+  readonly left: readonly Step[]
+  readonly settingsLeft: SettingsStep | undefined
   /** What is left out; empty unless `atStart`. */
   readonly mistakes: readonly string[]
 }
@@ -67,11 +71,17 @@ export const makePlan = async (client: Client, declaration: Declaration, options
   const needed = steps.filter((step) => step !== undefined)
   const kept = new Set(declaration.pipelines.map(({ id }) => id))
   const extra = prune ? pipelines.filter(({ id, ephemeral }) => !kept.has(id) && !ephemeral) : []
+  const inSettingsStep = inSettings.length > 0 ? undefined : settingsStep(declaration.settings, settings)
+  // Deletions first: they free ports.
+  const all = [...extra.map(deletion), ...needed]
+  const isDone = ({ kind }: Step): boolean => declaration.manage === 'full' || kind === 'create'
   return {
-    settings: inSettings.length > 0 ? undefined : settingsStep(declaration.settings, settings),
-    // Deletions first: they free ports.
-    steps: [...extra.map(deletion), ...needed],
+    ...(declaration.manage === 'full'
+      ? { settings: inSettingsStep, settingsLeft: undefined }
+      : { settings: undefined, settingsLeft: inSettingsStep }),
+    steps: all.filter(isDone),
     unchanged: steps.length - needed.length,
+    left: all.filter((step) => !isDone(step)),
     mistakes,
   }
 }
@@ -89,10 +99,11 @@ const settingsMistakes = ({ settings, settingsPlace }: Declaration, stored: Sett
 
 const settingsStep = (change: SettingsChange | undefined, stored: Settings | undefined): Plan['settings'] => {
   if (change === undefined || stored === undefined) return undefined
-  const found = changesBetween(stored, mergePartial(stored, change))
-  const isSetAgain = ({ from, to }: Change): boolean => from === MASK && to !== null
-  const changes = found.filter((one) => !isSetAgain(one))
-  const setAgain = found.filter(isSetAgain).map(({ field }) => field)
+  const after = mergePartial(stored, change as PartialSettings)
+  const found = changesBetween(stored, after)
+  const changes = changesBetween(stored, masked(after))
+  const shown = new Set(changes.map(({ field }) => field))
+  const setAgain = found.filter(({ field }) => !shown.has(field)).map(({ field }) => field)
   return found.length === 0 ? undefined : { change, changes, setAgain, etag: etagOf(stored) }
 }
 
@@ -150,11 +161,12 @@ const newFields = (config: Configured): readonly Change[] =>
 
 const bodyOf = (config: Configured): PipelineRequest => config as unknown as PipelineRequest
 
-/** The address of the output and a geolocation from KLV stay as they are unless they are declared. */
-const kept = (config: Configured, { output, geolocation }: Pipeline): Configured => {
+/** The address of the output, what becomes of the sound, and a geolocation from KLV stay as they are unless they are declared. */
+const kept = (config: Configured, { output, geolocation, audio }: Pipeline): Configured => {
   const { klv_config } = config as { readonly klv_config?: { readonly auto_extract_geolocation?: boolean } }
   return {
     ...config,
+    ...(config.audio === undefined && { audio }),
     ...(config.output === undefined && output !== undefined && { output }),
     ...(klv_config?.auto_extract_geolocation === true && { geolocation }),
   }

@@ -1,7 +1,7 @@
 import { ApiError } from '../../lib/errors.ts'
 import { validationError } from '../../lib/validate.ts'
 
-export const MAX_BODY_BYTES = 1_048_576
+const MAX_BODY_BYTES = 1_048_576
 
 /**
  * The JSON object in a request body, whatever its Content-Type (curl -d sends a form's). Throws PAYLOAD_TOO_LARGE beyond
@@ -19,8 +19,15 @@ export const readOptionalJson = async (request: Request): Promise<unknown> => {
   return text === '' ? {} : parseObject(text)
 }
 
-const readText = async (request: Request): Promise<string> => {
-  if (Number(request.headers.get('content-length') ?? 0) > MAX_BODY_BYTES) throw tooLarge()
+/** The text of a body of this media type. Throws UNSUPPORTED_MEDIA_TYPE for another one, and PAYLOAD_TOO_LARGE beyond `maxBytes`. */
+export const readTyped = async (request: Request, mediaType: string, maxBytes: number): Promise<string> => {
+  const [type = ''] = (request.headers.get('content-type') ?? '').split(';')
+  if (type.trim().toLowerCase() !== mediaType) throw new ApiError('UNSUPPORTED_MEDIA_TYPE', `Send the body as ${mediaType}.`)
+  return readText(request, maxBytes)
+}
+
+const readText = async (request: Request, maxBytes = MAX_BODY_BYTES): Promise<string> => {
+  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes)
   if (request.body === null) return ''
   const coding = request.headers.get('content-encoding')
   if (coding !== null && !/^(?:identity)?$/i.test(coding.trim())) throw compressed()
@@ -33,7 +40,7 @@ const readText = async (request: Request): Promise<string> => {
       const { done, value } = await reader.read()
       if (done) break
       length += value.byteLength
-      if (length > MAX_BODY_BYTES) throw tooLarge()
+      if (length > maxBytes) throw tooLarge(maxBytes)
       parts.push(decode(decoder, value))
     }
   } finally {
@@ -84,5 +91,5 @@ const invalidBody = (message: string, cause?: unknown): ApiError =>
 const compressed = (): ApiError =>
   new ApiError('UNSUPPORTED_MEDIA_TYPE', 'The body is compressed. Send it as it is, without Content-Encoding.')
 
-const tooLarge = (): ApiError =>
-  new ApiError('PAYLOAD_TOO_LARGE', `The body is larger than ${MAX_BODY_BYTES} bytes. Send a smaller one.`, { limit_bytes: MAX_BODY_BYTES })
+const tooLarge = (limit: number): ApiError =>
+  new ApiError('PAYLOAD_TOO_LARGE', `The body is larger than ${limit} bytes. Send a smaller one.`, { limit_bytes: limit })

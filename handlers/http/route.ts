@@ -72,7 +72,7 @@ export const route = <
   row: Row<Method, Path, Name, Query, Sent, Answered, Others, Code> & Answering,
 ): CallableRoute<
   Name,
-  LineOf<Method, Path, Answered, Others>,
+  LineOf<Method, Path, Sent, Answered, Others>,
   InputOf<Path, Query, Sent, Answered, Others, Code>,
   ResultOf<Answered['content']>
 > => row as Route & { readonly operation: Name }

@@ -22,10 +22,11 @@ const HASHED = /-[A-Z0-9]{8}\.\w+$/
 type WithPages = (api: FetchHandler, deps: Parameters<typeof isAuthEnabled>[0]) => FetchHandler
 
 /** Reads the dashboard, unless that is turned off. Throws when its files are missing. */
-export const openPages = ({ dashboard, mapTiles }: Configuration): WithPages => {
+export const openPages = ({ dashboard, mapTiles, outputTls, outputTlsCert }: Configuration): WithPages => {
   if (!dashboard) return (api) => api
   const files = readDashboardFiles()
-  return (api, deps) => withDashboard(api, { files, mapTiles, isOpen: async () => !(await isAuthEnabled(deps)) })
+  const tls = outputTlsCert === undefined ? 'off' : outputTls
+  return (api, deps) => withDashboard(api, { files, mapTiles, outputTls: tls, isOpen: async () => !(await isAuthEnabled(deps)) })
 }
 
 /** The files of the dashboard that the build has put beside this module, read once. Throws when they are missing. */

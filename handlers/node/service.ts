@@ -13,6 +13,7 @@ import type { Log, PasswordHasher } from '../../lib/ports.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type AppDeps, assemble, createApi, type FetchHandler, type HostPorts } from '../app.ts'
 import { openPages } from './dashboard-files.ts'
+import type { Fleet } from './fleet/fleet.ts'
 import { createLicenseFile } from './license-file.ts'
 import type { LinkOptions } from './link/engine-link.ts'
 import { createServiceEngine, type ServiceEngine } from './link/service-engine.ts'
@@ -21,6 +22,7 @@ import { createApiMetrics } from './metrics.ts'
 import { createPasswordHasher } from './password-hasher.ts'
 import { createRequestListener } from './server/http-server.ts'
 import { openStores, type Stores } from './storage/stores.ts'
+import { createServiceWebhooks, notifySettings, type ServiceWebhooks } from './webhooks.ts'
 
 const clock = { now: () => Date.now() }
 
@@ -87,19 +89,21 @@ export const createServiceLog = ({ logLevel: level }: Configuration, writeLog?: 
 export const openService = async (configuration: Configuration, options: OpenOptions): Promise<Service> => {
   const { log, takeOver = false, environment = process.env } = options
   const declared = configuration.pipelinesFile === undefined ? undefined : await readDeclared(configuration.pipelinesFile)
+  const joinFleet = await loadFleet(configuration)
   const withPages = openPages(configuration)
   const hasher = createPasswordHasher()
   let service: Service | undefined
   const onHandover = options.onHandover ?? ((): void => void service?.leave())
   const stores = await openStores(configuration, { hasher, clock, log, takeOver, onHandover })
   const engine = createServiceEngine(configuration, { dataDir: stores.dataDir, environment })
-  service = createServiceOf(configuration, { log, declared, withPages, hasher, stores, engine })
+  service = createServiceOf(configuration, { log, declared, joinFleet, withPages, hasher, stores, engine })
   return service
 }
 
 interface Parts {
   readonly log: Log
   readonly declared: Awaited<ReturnType<typeof readDeclared>> | undefined
+  readonly joinFleet: Awaited<ReturnType<typeof loadFleet>>
   readonly withPages: ReturnType<typeof openPages>
   readonly hasher: PasswordHasher
   readonly stores: Stores
@@ -107,7 +111,7 @@ interface Parts {
 }
 
 const createServiceOf = (configuration: Configuration, parts: Parts): Service => {
-  const { log, declared, withPages, stores, engine } = parts
+  const { log, joinFleet, withPages, stores, engine } = parts
   const { apiKey, dataDir } = stores
   const stopping = new AbortController()
   const { signal } = stopping
@@ -115,28 +119,39 @@ const createServiceOf = (configuration: Configuration, parts: Parts): Service =>
   const ports = portsOf(configuration, parts)
   const deps: AppDeps = assemble({
     ...ports,
-    metrics: createApiMetrics({ sseClients: () => deps.events.feed.subscriberCount() }),
+    settings: notifySettings(ports.settings, () => {
+      webhooks.onSettings()
+      fleet?.onSettings()
+    }),
+    hasDroppedEvents: () => webhooks.hasDropped,
+    fleet: () => fleet?.state() ?? 'off',
+    fleetHosts: () => fleet?.hosts,
+    metrics: createApiMetrics({ sseClients: () => deps.events.feed.subscriberCount() - followers() }),
     isExposed: () => exposed,
     isStopping: () => signal.aborted,
     stopping: signal,
   })
+  const webhooks: ServiceWebhooks = createServiceWebhooks({ deps, dataDir, sharedDatabase: stores.repositories.sharedDatabase, signal })
+  const followers = (): number => (webhooks.isFollowing ? 1 : 0) + (fleet === undefined ? 0 : 1)
   const { fetch, read } = createApi(deps)
   const app = withPages(fetch, deps)
+  const fleet: Fleet | undefined = joinFleet?.({ deps, app: fetch, apiKey, dataDir, log, stopping: signal })
   const paths = createPathWatch(configuration, { triggers: deps.triggers, log, signal })
   const prepareToStop = (): void => {
     stopping.abort()
     engine.refuseToWait()
   }
   const connect = once(async () => {
-    await engine.connect({ log, ...engineHandlers(parts, { deps, source: ports.license, paths }) })
-    // What the last service left behind is removed by then.
-    paths.begin()
-    await declared?.apply({ app, apiKey, log, stopping: signal })
+    const started = start(parts, { deps, source: ports.license, paths, webhooks, app, signal })
+    // What is desired is applied after that; the link need not wait.
+    fleet?.begin(started)
+    await started
   })
   const end = once(async (how: 'stop' | 'leave') => {
     prepareToStop()
     await engine.end(how)
-    await paths.ended()
+    await Promise.all([paths.ended(), fleet?.ended()])
+    await webhooks.end()
     await stores.close()
   })
   const expose = async (url: string): Promise<void> => {
@@ -146,6 +161,21 @@ const createServiceOf = (configuration: Configuration, parts: Parts): Service =>
   const listener = createRequestListener({ app, read, trustProxy: configuration.trustProxy, log })
   const ends = { prepareToStop, stop: () => end('stop'), leave: () => end('leave'), killEngine: engine.kill }
   return { app, listener, deps, apiKey, dataDir, connect, expose, ...ends }
+}
+
+interface Starting extends Followers {
+  readonly webhooks: ServiceWebhooks
+  readonly app: FetchHandler
+  readonly signal: AbortSignal
+}
+
+const start = async (parts: Parts, { webhooks, app, signal, ...followers }: Starting): Promise<void> => {
+  const { log, engine, declared, stores } = parts
+  await webhooks.begin()
+  await engine.connect({ log, ...engineHandlers(parts, followers) })
+  // What the last service left behind is removed by then.
+  followers.paths.begin()
+  await declared?.apply({ app, apiKey: stores.apiKey, log, stopping: signal })
 }
 
 /** Calls a function the first time only. */
@@ -159,14 +189,15 @@ const once = <Args extends readonly unknown[], T>(call: (...args: Args) => T): (
 
 const portsOf = (configuration: Configuration, { log, hasher, stores, engine: { client, clientAtOnce, mirror } }: Parts): HostPorts => {
   const { corsOrigins, allowedHosts, trustProxy, mediaServer } = configuration
-  const { engine, screenshots, klv, live, cameras } = client
+  const { engine, screenshots, recordings, klv, live, cameras } = client
   const begun = performance.now()
   return {
     ...stores.repositories,
     ...{ corsOrigins, allowedHosts, trustProxy, mediaServer },
-    ...{ engine, screenshots, klv, live, cameras, mirror, clock, log, hasher },
+    ...{ engine, screenshots, recordings, klv, live, cameras, mirror, clock, log, hasher },
     engineAtOnce: clientAtOnce.engine,
     engineMetrics: client.metrics.read,
+    freeBytes: stores.freeBytes,
     hostNames: ownNames(),
     passwordRequired: isPasswordRequired(configuration),
     license: createLicenseFile(configuration.licenseFile),
@@ -183,22 +214,26 @@ interface Followers {
 }
 
 const engineHandlers = (
-  { log, engine: { mirror, client } }: Parts,
+  { log, declared, engine: { mirror, client } }: Parts,
   { deps, source, paths }: Followers,
 ): Pick<LinkOptions, 'onReady' | 'onEvent'> => {
   const license = createLicenseSender({ source, clock, log })
+  const onLicense = (): Promise<void> => {
+    declared?.licenseChanged()
+    return startUnlicensed(deps)
+  }
   return {
     // The API uses the engine only after this.
     onReady: async (direct, occasion) => {
-      const { engine, screenshots } = direct
+      const { engine, screenshots, recordings } = direct
       await license.send(direct)
-      await reconcile({ ...deps, engine, screenshots, licensing: createLicensing({ source, engine, clock }) }, occasion)
+      await reconcile({ ...deps, engine, screenshots, recordings, licensing: createLicensing({ source, engine, clock }) }, occasion)
       await deps.events.resync(await mirror.fill(() => engine.list()))
     },
     onEvent: (event) => {
       // First, since others read views of it.
       if (mirror.push(event)) mirror.fill(client.engine.list).catch((error: unknown) => log.warn('engine_not_listed', { error }))
-      if (event.type === 'heartbeat') void license.refresh().then((isNew) => (isNew ? startUnlicensed(deps) : undefined))
+      if (event.type === 'heartbeat') void license.refresh().then((isNew) => (isNew ? onLicense() : undefined))
       deps.events.push(event)
       deps.geolocations.push(event)
       deps.triggers.onEvent(event)
@@ -208,10 +243,16 @@ const engineHandlers = (
 }
 
 /** Loaded only where it is used: a reader of YAML takes a while to load. */
-const readDeclared = async (file: string) => {
-  const { applyDeclaredPipelines, readDeclaredPipelines } = await import('./declared-pipelines.ts')
-  const declaration = readDeclaredPipelines(file)
-  return { apply: (options: Parameters<typeof applyDeclaredPipelines>[1]) => applyDeclaredPipelines(declaration, options) }
+const readDeclared = async (place: string) => {
+  const { readDeclaredPipelines } = await import('./declared/declared-pipelines.ts')
+  return readDeclaredPipelines(place)
+}
+
+/** As above: without a fleet, nothing of it takes memory. */
+const loadFleet = async (configuration: Configuration) => {
+  if (configuration.nats === undefined) return undefined
+  const { openFleet } = await import('./fleet/fleet.ts')
+  return openFleet(configuration, configuration.nats)
 }
 
 const OPEN_API =

@@ -55,41 +55,12 @@ export const wire = async (environment: WorkerEnvironment): Promise<Wiring> => {
       onFresh: () => reconcileAs('engine_restarted'),
     }),
   )
-  const ports = {
-    engine: client.engine,
-    screenshots: client.screenshots,
-    klv: client.klv,
-    live: client.live,
-    cameras: client.cameras,
-    engineMetrics: client.metrics.read,
-    hasher: createRemoteHasher(client),
-    pipelines: createPipelineRepository(database),
-    sharedDatabase: true,
-    settings: createSettingsRepository(database),
-    credentials: createCredentialRepository(database),
-    sessions: createSessionRepository(database),
-    license: { read: async () => environment.SVC_LICENSE ?? null },
-    mediaServer: configuration.mediaServer,
-    corsOrigins: configuration.corsOrigins,
-    allowedHosts: configuration.allowedHosts,
-    trustProxy: configuration.trustProxy,
-    limiter: shared.limiter,
-    limits: shared.limits,
-    // A worker has no loopback address.
-    isExposed: () => true,
-    apiKey: configuration.apiKey ?? '',
-    clock,
-    log,
-    version: packageJson.version,
-    startedAt: clock.now(),
-    // Built for one request.
-    uptimeSeconds: () => 0,
-  }
+  const ports = portsOf({ environment, configuration, client, database, log })
   const assembled = assemble(ports)
   const reconcileAs = (occasion: Occasion): Promise<void> => {
-    const { engine, screenshots } = createEngineClient(direct)
+    const { engine, screenshots, recordings } = createEngineClient(direct)
     // A separate queue: the request that reconciles may be a change of a pipeline itself, and would wait for itself.
-    return reconcile({ ...assembled, engine, screenshots, changes: createKeyedQueue() }, occasion)
+    return reconcile({ ...assembled, engine, screenshots, recordings, changes: createKeyedQueue() }, occasion)
   }
   const deps = {
     ...assembled,
@@ -97,6 +68,46 @@ export const wire = async (environment: WorkerEnvironment): Promise<Wiring> => {
   }
   return { configuration, deps, reconcileAs }
 }
+
+interface Parts {
+  readonly environment: WorkerEnvironment
+  readonly configuration: Configuration
+  readonly client: ReturnType<typeof createEngineClient>
+  readonly database: Awaited<ReturnType<typeof openDatabase>>
+  readonly log: Log
+}
+
+const portsOf = ({ environment, configuration, client, database, log }: Parts) => ({
+  engine: client.engine,
+  screenshots: client.screenshots,
+  recordings: client.recordings,
+  klv: client.klv,
+  live: client.live,
+  cameras: client.cameras,
+  engineMetrics: client.metrics.read,
+  hasher: createRemoteHasher(client),
+  pipelines: createPipelineRepository(database),
+  sharedDatabase: true,
+  settings: createSettingsRepository(database),
+  credentials: createCredentialRepository(database),
+  sessions: createSessionRepository(database),
+  license: { read: async () => environment.SVC_LICENSE ?? null },
+  mediaServer: configuration.mediaServer,
+  corsOrigins: configuration.corsOrigins,
+  allowedHosts: configuration.allowedHosts,
+  trustProxy: configuration.trustProxy,
+  limiter: shared.limiter,
+  limits: shared.limits,
+  // A worker has no loopback address.
+  isExposed: () => true,
+  apiKey: configuration.apiKey ?? '',
+  clock,
+  log,
+  version: packageJson.version,
+  startedAt: clock.now(),
+  // Built for one request.
+  uptimeSeconds: () => 0,
+})
 
 const configure = (environment: WorkerEnvironment): Configuration => {
   const variables = Object.entries(environment).filter((entry): entry is [string, string] => typeof entry[1] === 'string')

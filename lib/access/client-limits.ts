@@ -2,7 +2,7 @@ import { ApiError } from '../errors.ts'
 import { createKeyedSlots, Tally } from '../slots.ts'
 import { boundOf, clientOf } from './client-of.ts'
 
-/** What one client may have at the same time. Clients without an address are not limited, since they cannot be told apart. */
+/** What one client may have at the same time. Clients without an address are not limited, since nothing distinguishes them. */
 export interface ClientLimits {
   /** Counts an open stream until the returned function is called; RATE_LIMITED when the client has too many. */
   openStream(clientAddress: string | undefined): () => void
@@ -18,7 +18,7 @@ export const createClientLimits = (bounds = BOUNDS): ClientLimits => {
   const dryRuns = createKeyedSlots((client) => ({
     running: boundOf(client, bounds.dryRuns),
     waiting: boundOf(client, bounds.waitingDryRuns),
-    refusal: () => tooMany('Too many checks of advanced pipelines wait. Try again in a moment.'),
+    refusal: () => tooMany('Too many checks and tests of pipelines wait. Try again in a moment.'),
   }))
   return {
     openStream(clientAddress) {

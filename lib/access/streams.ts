@@ -46,11 +46,7 @@ export const createStreams = (deps: StreamsDeps): Streams => {
     if (checking) return
     checking = true
     try {
-      // One query at a time.
-      for (const streams of Map.groupBy(open, ({ admission }) => keyOf(admission)).values()) {
-        const [first] = streams
-        if (first !== undefined && !(await isStillAdmitted(deps, first.admission))) endAll(streams)
-      }
+      for await (const streams of noLongerAdmitted(deps, open)) endAll(streams)
       failingSince = undefined
     } catch (error) {
       onFailure(error)
@@ -82,6 +78,14 @@ export const createStreams = (deps: StreamsDeps): Streams => {
         failingSince = undefined
       }
     },
+  }
+}
+
+/** Groups of streams with one credential; one query at a time. */
+async function* noLongerAdmitted(deps: AccessDeps, open: ReadonlySet<OpenStream>): AsyncGenerator<readonly OpenStream[]> {
+  for (const streams of Map.groupBy(open, ({ admission }) => keyOf(admission)).values()) {
+    const [first] = streams
+    if (first !== undefined && !(await isStillAdmitted(deps, first.admission))) yield streams
   }
 }
 

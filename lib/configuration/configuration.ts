@@ -77,6 +77,9 @@ const contradictions = (environment: Environment, values: Partial<Configuration>
   if (outputTls === 'required' && outputTlsCert === undefined && outputTlsKey === undefined) {
     mistakes.push('SVC_OUTPUT_TLS=required: set SVC_OUTPUT_TLS_CERT and SVC_OUTPUT_TLS_KEY')
   }
+  if (environment.SVC_NATS_CREDENTIALS && !environment.SVC_NATS_URL) {
+    mistakes.push('SVC_NATS_URL: set the address of the servers that SVC_NATS_CREDENTIALS are for')
+  }
   if (profile === 'docs' && docsPort !== undefined && docsPort !== 0 && port === docsPort) {
     mistakes.push(`SVC_DOCS_PORT=${docsPort}: use another port than SVC_PORT`)
   }

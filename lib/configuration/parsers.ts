@@ -36,6 +36,13 @@ export const url = (schemes: readonly string[]) =>
     `use a URL that starts with one of: ${schemes.join(', ')}`,
   )
 
+/** Whether a text is an http:// or https:// address, and no file. */
+export const isAddress = (value: string): boolean => /^https?:\/\//i.test(value)
+
+const anyAddress = url(['http:', 'https:'])
+
+export const fileOrAddress = (value: string): Parsed<string> => (isAddress(value) ? anyAddress(value) : ok(value))
+
 const anyDatabaseUrl = url(['file:', 'libsql:', 'https:', 'http:'])
 
 /** A file without a path would be a database that is lost when the service ends. */
@@ -138,4 +145,13 @@ export const hostList = (value: string): Parsed<readonly string[]> => {
   return names.every((name) => name === '*' || /^[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?$/.test(name))
     ? ok(names)
     : mistake('use host names such as video.example.org without port, separated by commas, or *')
+}
+
+/** IP addresses and host names. */
+export const addressList = (value: string): Parsed<readonly string[]> => {
+  const hosts = value.split(',').map((host) => host.trim())
+  const areHosts = hosts.every(
+    (host) => 'value' in ipAddress(host) || /^(?=.*[A-Za-z])[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(host),
+  )
+  return areHosts ? ok(hosts) : mistake('use IP addresses or host names without port, separated by commas')
 }

@@ -1,8 +1,11 @@
 import { LOG_LEVELS } from '../log/log.ts'
+import { fleetHostName, fleetLabels, type Labels, natsServers } from './fleet.ts'
 import {
+  addressList,
   apiKey,
   bearer,
   databaseUrl,
+  fileOrAddress,
   flag,
   flagOrFolder,
   headerName,
@@ -65,6 +68,12 @@ export const VARIABLES = {
     name: 'SVC_DATA_DIR',
     default: './data',
     about: 'directory of database, API key and screenshots; created with mode 0700',
+    parse: text,
+  }),
+  recordingsDir: optional({
+    name: 'SVC_RECORDINGS_DIR',
+    shown: 'recordings in the data directory',
+    about: 'directory of the recordings; created with mode 0700',
     parse: text,
   }),
   databaseUrl: optional({
@@ -148,6 +157,17 @@ export const VARIABLES = {
     about: 'with a certificate, optional: rtsp and rtsps; required: rtsps only',
     parse: oneOf(['optional', 'required'], 'use optional or required'),
   }),
+  webRtcPort: withDefault({
+    name: 'SVC_WEBRTC_PORT',
+    default: '8189',
+    about: 'UDP port of all sessions by WebRTC, opened with the first; 0 turns WebRTC off',
+    parse: portNumber,
+  }),
+  webRtcHosts: list({
+    name: 'SVC_WEBRTC_HOSTS',
+    about: 'addresses or names of that port for browsers, by commas, in place of those of the host',
+    parse: addressList,
+  }),
   licenseFile: optional({
     name: 'SVC_LICENSE_FILE',
     about: 'license file (JSON); without one, codecs and streams are not limited',
@@ -155,8 +175,35 @@ export const VARIABLES = {
   }),
   pipelinesFile: optional({
     name: 'SVC_PIPELINES',
-    about: 'file with pipelines and settings (YAML or JSON), applied at start',
-    parse: text,
+    about: 'file or http(s):// address with pipelines and settings (YAML or JSON), applied at start',
+    parse: fileOrAddress,
+  }),
+  nats: optional({
+    name: 'SVC_NATS_URL',
+    about: 'NATS servers of a fleet to join, such as tls://user:password@nats.example.org:4222',
+    secret: true,
+    parse: natsServers,
+  }),
+  natsCredentials: optional({ name: 'SVC_NATS_CREDENTIALS', about: 'file (.creds) with JWT and seed for them', parse: text }),
+  hostName: optional({
+    name: 'SVC_HOST_NAME',
+    shown: 'the name of the host',
+    about: 'name in the fleet: letters, digits, dashes, underscores; dots become dashes',
+    parse: fleetHostName,
+  }),
+  hostLabels: {
+    name: 'SVC_HOST_LABELS',
+    default: undefined,
+    shown: 'none',
+    unset: {},
+    about: 'labels in the fleet, such as site=north,kind=gate',
+    parse: fleetLabels,
+  } satisfies Variable<Labels>,
+  fleetControl: withDefault({
+    name: 'SVC_FLEET_CONTROL',
+    default: '0',
+    about: '1 lets callers of this host change others of its fleet, not only read them',
+    parse: flag,
   }),
   profile: optional({
     name: 'SVC_PROFILE',

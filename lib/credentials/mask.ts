@@ -10,9 +10,17 @@ type Found = (secret: string) => void
 
 const ignore: Found = () => {}
 
+interface Masking {
+  readonly found: Found
+  /** What stands in place of a secret. */
+  readonly replace: (secret: string) => string
+}
+
+const masking = (found: Found): Masking => ({ found, replace: () => MASK })
+
 /** An address with its credentials masked, whatever characters they contain (RFC 3986 sections 3.2.1 and 3.4). */
 export const maskUri = (uri: string, found: Found = ignore): string => {
-  const masked = maskQuery(maskUserInfo(uri, found), found)
+  const masked = maskCredentials(uri, masking(found))
   const [authority = ''] = AUTHORITY.exec(masked) ?? []
   return authority + redact(masked.slice(authority.length))
 }
@@ -22,14 +30,16 @@ const AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/(?:\*\*\*@)?(?:[a-z0-9._-]*|\[[0-9a-f:
 
 const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#]+)@/i
 
-const maskUserInfo = (uri: string, found: Found): string =>
+const maskCredentials = (uri: string, how: Masking): string => maskQuery(maskUserInfo(uri, how), how)
+
+const maskUserInfo = (uri: string, { found, replace }: Masking): string =>
   uri.replace(USER_INFO, (_, scheme: string, userInfo: string) => {
     const colon = userInfo.indexOf(':')
     found(colon === -1 ? userInfo : userInfo.slice(colon + 1))
-    return `${scheme}${MASK}@`
+    return `${scheme}${replace(userInfo)}@`
   })
 
-const maskQuery = (uri: string, found: Found): string => {
+const maskQuery = (uri: string, { found, replace }: Masking): string => {
   const begin = uri.indexOf('?')
   if (begin === -1) return uri
   const pairs = uri.slice(begin + 1).split('&')
@@ -37,8 +47,9 @@ const maskQuery = (uri: string, found: Found): string => {
     const equals = pair.indexOf('=')
     const name = percentDecoded(pair.slice(0, Math.max(equals, 0)))
     if (equals === -1 || !isSecretParameter(name)) return pair
-    found(pair.slice(equals + 1))
-    return `${pair.slice(0, equals)}=${MASK}`
+    const secret = pair.slice(equals + 1)
+    found(secret)
+    return `${pair.slice(0, equals)}=${replace(secret)}`
   })
   return `${uri.slice(0, begin)}?${masked.join('&')}`
 }
@@ -55,9 +66,21 @@ const BEGIN = /(?<![A-Za-z0-9_%:.+-])(?:([A-Za-z0-9_][A-Za-z0-9_%:-]*)(\s*=\s*)(
 const MAX_DEPTH = 4
 
 /** A description in the syntax of gst-launch-1.0 with its credentials masked, whatever characters they contain. */
-export const maskDescription = (description: string, found: Found = ignore): string => redact(maskProperties(description, found, 0))
+export const maskDescription = (description: string, found: Found = ignore): string =>
+  redact(maskProperties(description, masking(found), 0))
 
-const maskProperties = (text: string, found: Found, depth: number): string => {
+/**
+ * A description that GStreamer splits and judges like the given one, without its credentials: each letter of them is an `a`, each digit
+ * a `1`. An element that a credential hides becomes one that does not exist.
+ */
+export const disguiseDescription = (description: string): string => maskProperties(description, { found: ignore, replace: disguise }, 0)
+
+const BOOLEAN = /^(?:true|false|yes|no)$/i
+
+const disguise = (secret: string): string =>
+  BOOLEAN.test(secret) ? secret : secret.replace(/\d/g, '1').replace(/[A-Za-z\u0080-\uffff]/g, 'a')
+
+const maskProperties = (text: string, how: Masking, depth: number): string => {
   let masked = ''
   let at = 0
   for (const match of text.matchAll(BEGIN)) {
@@ -65,20 +88,20 @@ const maskProperties = (text: string, found: Found, depth: number): string => {
     const begin = match.index + match[0].length
     const value = text.slice(begin, begin + valueLength(text, begin))
     if (value === '') continue
-    masked += text.slice(at, begin) + maskValue(match[1] ?? '', value, found, depth)
+    masked += text.slice(at, begin) + maskValue(match[1] ?? '', value, how, depth)
     at = begin + value.length
   }
   return masked + text.slice(at)
 }
 
-const maskValue = (name: string, value: string, found: Found, depth: number): string => {
+const maskValue = (name: string, value: string, how: Masking, depth: number): string => {
   const { open, inner, close } = unquoted(value)
   if (isSecretProperty(name)) {
-    if (!isUserName(name)) found(inner)
-    return `${open}${MASK}${close}`
+    if (!isUserName(name)) how.found(inner)
+    return `${open}${how.replace(inner)}${close}`
   }
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(inner)) return `${open}${maskQuery(maskUserInfo(inner, found), found)}${close}`
-  return depth < MAX_DEPTH && /[=:]/.test(inner) ? `${open}${maskProperties(inner, found, depth + 1)}${close}` : value
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(inner)) return `${open}${maskCredentials(inner, how)}${close}`
+  return depth < MAX_DEPTH && /[=:]/.test(inner) ? `${open}${maskProperties(inner, how, depth + 1)}${close}` : value
 }
 
 /** Inside another value, a quote is escaped. */

@@ -59,7 +59,16 @@ export interface StreamCall extends Call {
   readonly outage: Asked['outage']
 }
 
-export type AnyCall = JsonCall | JpegCall | TextCall | LinesCall | StreamCall
+/** Answers bytes that end by themselves, however long that takes; with the query `range`, a part of them. */
+export interface FileCall extends Call {
+  readonly kind: 'file'
+  readonly contentType: string
+  /** Longest wait for the first byte of the answer, milliseconds. */
+  readonly patienceMs: number
+  readonly outage: Asked['outage']
+}
+
+export type AnyCall = JsonCall | JpegCall | TextCall | LinesCall | StreamCall | FileCall
 
 type PathParameters<Path extends string> = Path extends `${string}:${infer Rest}` ? [parameter: string, ...PathParameters<Rest>] : []
 
@@ -79,6 +88,13 @@ export interface JpegAnswer {
   readonly body: ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> | null
 }
 
+/** Bytes on their way: 200, or 206 with `content-range`; `content-length` is in the headers where it is known. */
+export interface FileAnswer {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: ReadableStream<Uint8Array>
+}
+
 /** The client's method for a call. */
 export type Method<C> = C extends JsonCall
   ? (...args: ArgumentsOf<C>) => Promise<AnswerOf<C>>
@@ -94,4 +110,8 @@ export type Method<C> = C extends JsonCall
           ? /** The stream fails when the signal aborts or the engine goes away. */ (
               ...args: [...ArgumentsOf<C>, signal: AbortSignal]
             ) => Promise<ReadableStream<Uint8Array>>
-          : never
+          : C extends FileCall
+            ? /** The body fails when the signal aborts or the engine goes away. */ (
+                ...args: [...ArgumentsOf<C>, signal: AbortSignal]
+              ) => Promise<FileAnswer>
+            : never

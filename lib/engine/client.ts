@@ -1,6 +1,19 @@
 import * as v from 'valibot'
 import type { PasswordHasher } from '../ports.ts'
-import type { AnswerOf, AnyCall, ArgumentsOf, EventOf, JpegAnswer, JpegCall, JsonCall, LinesCall, StreamCall, TextCall } from './call.ts'
+import type {
+  AnswerOf,
+  AnyCall,
+  ArgumentsOf,
+  EventOf,
+  FileAnswer,
+  FileCall,
+  JpegAnswer,
+  JpegCall,
+  JsonCall,
+  LinesCall,
+  StreamCall,
+  TextCall,
+} from './call.ts'
 import { asEngineError, type EngineCaller, engineUnavailable, errorOf, isConnectionLoss } from './caller.ts'
 import type { EngineAvailability } from './engine-availability.ts'
 import { readLines } from './lines.ts'
@@ -52,6 +65,10 @@ const methodOf = (caller: EngineCaller, call: AnyCall, availability: Availabilit
     return (...args: unknown[]) =>
       throughOutage(availability, call, () => answered(openStream(caller, call, args.slice(0, -1), args.at(-1) as AbortSignal), streamOf))
   }
+  if (call.kind === 'file') {
+    return (...args: unknown[]) =>
+      throughOutage(availability, call, () => answered(openStream(caller, call, args.slice(0, -1), args.at(-1) as AbortSignal), fileOf))
+  }
   const ask = (...args: unknown[]): Promise<unknown> =>
     throughOutage(availability, call, () =>
       call.kind === 'json'
@@ -68,7 +85,12 @@ const bodyOf = async ({ kind, shared }: TextCall | JpegCall, response: Response)
 }
 
 /** The answer's body lasts until the signal aborts; only its beginning is waited for with patience. */
-const openStream = async (caller: EngineCaller, call: StreamCall, args: readonly unknown[], signal: AbortSignal): Promise<Response> => {
+const openStream = async (
+  caller: EngineCaller,
+  call: StreamCall | FileCall,
+  args: readonly unknown[],
+  signal: AbortSignal,
+): Promise<Response> => {
   // One controller for both ends: a signal of AbortSignal.any() is lost to the garbage collector while a stream lasts.
   const ending = new AbortController()
   signal.addEventListener('abort', () => ending.abort(), { once: true })
@@ -85,6 +107,12 @@ const streamOf = async ({ body }: Response): Promise<ReadableStream<Uint8Array>>
   if (body === null) throw engineUnavailable()
   return body
 }
+
+const fileOf = async (response: Response): Promise<FileAnswer> => ({
+  status: response.status,
+  headers: response.headers,
+  body: await streamOf(response),
+})
 
 /** Asks once, and once more if the row allows it and another engine has come: a call that ends every engine ends no third one. */
 const throughOutage = async <T>(
@@ -112,7 +140,11 @@ const answered = async <T>(request: Promise<Response>, read: (response: Response
   }
 }
 
-const send = (caller: EngineCaller, call: Exclude<AnyCall, LinesCall | StreamCall>, args: readonly unknown[]): Promise<Response> =>
+const send = (
+  caller: EngineCaller,
+  call: Exclude<AnyCall, LinesCall | StreamCall | FileCall>,
+  args: readonly unknown[],
+): Promise<Response> =>
   caller({
     method: call.method,
     path: pathOf(call, args),

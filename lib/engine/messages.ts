@@ -1,8 +1,11 @@
 import * as v from 'valibot'
 import { type Camera, type CameraEvent, type CameraReport, cameraAddedSchema, cameraRemovedSchema, cameraSchema } from '../schema/camera.ts'
+import { hostWarningSchema } from '../schema/health.ts'
 import * as klv from '../schema/klv.ts'
-import { logLineSchema } from '../schema/log.ts'
+import { type FoundLine, foundLineSchema, logLineSchema, type RateSample, rateSampleSchema } from '../schema/log.ts'
 import {
+  AUDIO_MODES,
+  audioBitrateSchema,
   CODECS,
   encodingSchema,
   type Geolocation,
@@ -18,6 +21,7 @@ import {
 import { described } from '../schema/primitives.ts'
 import { simpleRepresentationSchema } from '../schema/representation.ts'
 import { type ScreenshotFile, screenshotRecordSchema, screenshotsStartSchema } from '../schema/screenshot.ts'
+import type { RecordedSpan } from '../segments/spans.ts'
 import type { EngineMoment } from './moment.ts'
 
 /** A schema whose output is a type of ours by name. */
@@ -39,6 +43,7 @@ export const engineStatusSchema = v.object({
   gstreamer_version: described(v.nullable(v.string()), 'Version of gst-launch-1.0, null when the program is missing'),
   pid: v.number(),
   sandbox: v.optional(described(v.picklist(['on', 'off', 'unavailable']), 'How child processes are confined')),
+  warnings: v.optional(described(v.pipe(v.array(hostWarningSchema), v.readonly()), 'What is wrong on its host')),
   configured: described(v.boolean(), 'Whether it has settings and the registered pipelines: false right after its start'),
   playing: described(count, 'Pipelines that play'),
 })
@@ -54,6 +59,8 @@ const configEntries = {
   on_demand: v.boolean(),
   output: v.nullable(outputSchema),
   klv_config: klvConfigSchema,
+  audio: v.picklist(AUDIO_MODES),
+  audio_bitrate: audioBitrateSchema,
   push: v.array(pushTargetSchema),
   ephemeral: v.boolean(),
 }
@@ -68,7 +75,7 @@ export const pipelineConfigSchema: SchemaOf<PipelineConfig> = v.variant('mode', 
 const revision = count
 
 export const pipelineViewSchema: SchemaOf<PipelineView> = v.object({
-  ...v.pick(simpleRepresentationSchema, ['id', 'state', 'runtime', 'klv', 'screenshots']).entries,
+  ...v.pick(simpleRepresentationSchema, ['id', 'state', 'runtime', 'klv', 'screenshots', 'recording']).entries,
   revision,
 })
 
@@ -98,7 +105,15 @@ export const screenshotsRequestSchema = v.required(
 
 export const screenshotListSchema: SchemaOf<readonly ScreenshotFile[]> = v.array(v.omit(screenshotRecordSchema, ['url']))
 
+const when = v.pipe(v.number(), v.integer())
+
+export const recordedSpansSchema: SchemaOf<readonly RecordedSpan[]> = v.array(
+  v.object({ pipeline_id: v.string(), from: when, to: when, bytes: count, tracks: v.array(v.string()) }),
+)
+
 export const logSchema: SchemaOf<readonly LogLine[]> = v.array(logLineSchema)
+export const foundLinesSchema: SchemaOf<readonly FoundLine[]> = v.array(foundLineSchema)
+export const rateHistorySchema: SchemaOf<readonly RateSample[]> = v.array(rateSampleSchema)
 
 const heartbeat = v.object({ type: v.literal('heartbeat') })
 const cameraAdded = v.object({ type: v.literal('camera_added'), ...cameraAddedSchema.entries })

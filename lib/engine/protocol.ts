@@ -1,10 +1,19 @@
 import * as v from 'valibot'
-import { cameraCapabilitiesSchema, cameraQuerySchema } from '../schema/camera.ts'
+import {
+  cameraAccessSchema,
+  cameraCapabilitiesSchema,
+  cameraQuerySchema,
+  cameraSearchSchema,
+  cameraStreamsSchema,
+  networkCameraSchema,
+} from '../schema/camera.ts'
 import { licenseStateSchema } from '../schema/license.ts'
+import { logLineSchema } from '../schema/log.ts'
 import { pipelineIdSchema, pipelinePatchSchema } from '../schema/pipeline.ts'
-import { streamStartSchema } from '../schema/primitives.ts'
+import { streamStartSchema, videoQuerySchema } from '../schema/primitives.ts'
 import { deletedSchema, screenshotDeleteSchema, snapshotQuerySchema } from '../schema/screenshot.ts'
-import { MAX_START_TIMEOUT_SECONDS, settingsSchema } from '../schema/settings.ts'
+import { engineSettingsSchema, MAX_START_TIMEOUT_SECONDS } from '../schema/settings.ts'
+import { recordingsDeletedSchema } from '../segments/queries.ts'
 import type { AnyCall, Method } from './call.ts'
 import * as message from './messages.ts'
 
@@ -12,7 +21,7 @@ import * as message from './messages.ts'
  * Grows with every change of the table below, or of a schema it names, that makes API and engine of different versions
  * misunderstand each other.
  */
-export const ENGINE_PROTOCOL = 6
+export const ENGINE_PROTOCOL = 11
 
 const QUICK_MS = 5000
 const QUICK = { kind: 'json', patienceMs: QUICK_MS, outage: 'repeat' } as const
@@ -24,11 +33,16 @@ const PLAY_MS = (MAX_START_TIMEOUT_SECONDS + 30) * 1000
 const STOP_MS = 30_000
 /** The first call starts the monitor, and a camera may be slow. */
 const CAMERA_MS = 15_000
+/** A camera of the network has 20 s. */
+const NETWORK_MS = 30_000
 /** A picture waits for its turn to be decoded. */
 const SNAPSHOT_MS = 30_000
 const LIST_FILES_MS = 30_000
 /** A file is read to its end, or many are deleted. */
 const FILES_MS = 120_000
+/** A file is read from a disk that may be busy. */
+const FILE = { kind: 'file', patienceMs: LIST_FILES_MS, outage: 'repeat' } as const
+const READ = { ...FILE, kind: 'json' } as const
 /** A hash waits for its turn. */
 const HASH_MS = 15_000
 /** A scrape has 10 s by default, so an engine that does not answer is given up before. */
@@ -40,12 +54,24 @@ export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 /** Records of kind, time, length and payload. */
 export const VIDEO_CONTENT_TYPE = 'application/vnd.video-pipeline.units'
 export const TS_CONTENT_TYPE = 'video/mp2t'
+export const MP4_CONTENT_TYPE = 'video/mp4'
+export const PLAYLIST_CONTENT_TYPE = 'application/vnd.apple.mpegurl'
+export const PEM_CONTENT_TYPE = 'application/x-pem-file'
 
 const KIBIBYTE = 1024
+/** An offer of a browser has 10,000. */
+export const MAX_SDP_CHARACTERS = 64 * KIBIBYTE
 
 const flag = v.optional(v.boolean(), false)
 const number = v.pipe(v.string(), v.regex(/^-?\d{1,16}$/, 'Use a whole number'), v.transform(Number))
+const degrees = v.pipe(v.string(), v.maxLength(24), v.transform(Number), v.finite())
+/** As `clientOf` of lib/access names it. */
+const clientName = v.pipe(v.string(), v.maxLength(64))
+const byteRange = v.pipe(v.string(), v.maxLength(256))
+const moment = v.strictObject({ at: number })
+const recordedRange = v.strictObject({ from: number, to: number, range: v.optional(byteRange) })
 const password = v.pipe(v.string(), v.maxLength(1024))
+const sdpText = v.pipe(v.string(), v.maxLength(MAX_SDP_CHARACTERS))
 const passwordHash = v.pipe(v.string(), v.maxLength(512), v.startsWith('$argon2id$'))
 
 /** An answer that says only that it is done. */
@@ -68,7 +94,7 @@ export const PROTOCOL = {
   engine: {
     status: { method: 'GET', path: '/status', kind: 'json', answer: message.engineStatusSchema, patienceMs: QUICK_MS, outage: 'fail' },
     /** Sets the settings; effective at once where the setting says so. */
-    configure: { method: 'PUT', path: '/settings', body: settingsSchema, answer: done, ...QUICK },
+    configure: { method: 'PUT', path: '/settings', body: engineSettingsSchema, answer: done, ...QUICK },
     /** Parses a description without running it. VALIDATION_ERROR has the message of GStreamer. */
     check: {
       method: 'POST',
@@ -125,6 +151,16 @@ export const PROTOCOL = {
     /** Answers when the child has been reaped and the port is free. */
     stop: { method: 'POST', path: '/pipelines/:id/stop', kind: 'json', answer: pipelineViewSchema, patienceMs: STOP_MS, outage: 'repeat' },
     log: { method: 'GET', path: '/pipelines/:id/log', answer: message.logSchema, ...QUICK },
+    /** The newest lines of all logs that contain a text, oldest first. */
+    logs: {
+      method: 'GET',
+      path: '/logs',
+      query: v.strictObject({ search: v.optional(v.string()), stream: v.optional(logLineSchema.entries.stream), limit: number }),
+      answer: message.foundLinesSchema,
+      ...QUICK,
+    },
+    /** What was measured in the last hour, oldest first. */
+    history: { method: 'GET', path: '/pipelines/:id/history', answer: message.rateHistorySchema, ...QUICK },
     /** Every change from now on. A heartbeat each second, so that an engine that hangs is replaced before its readers give up. */
     events: {
       method: 'GET',
@@ -192,6 +228,84 @@ export const PROTOCOL = {
     },
   },
 
+  /** Times are milliseconds since the epoch. NOT_FOUND with `details.reason` no_recording where nothing is recorded. */
+  recordings: {
+    /** Records from now on, whenever the pipeline plays; CONFLICT with `details.reason` no_pay0. */
+    start: { method: 'PUT', path: '/pipelines/:id/recording', answer: pipelineViewSchema, ...QUICK },
+    /** Answers when what came before is on the disk. */
+    stop: {
+      method: 'DELETE',
+      path: '/pipelines/:id/recording',
+      kind: 'json',
+      answer: pipelineViewSchema,
+      patienceMs: STOP_MS,
+      outage: 'repeat',
+    },
+    /** The newest first. */
+    list: {
+      method: 'GET',
+      path: '/recordings',
+      query: v.strictObject({
+        pipeline_id: v.optional(pipelineIdSchema),
+        from: number,
+        to: number,
+        before: number,
+        limit: number,
+        latitude: v.optional(degrees),
+        longitude: v.optional(degrees),
+      }),
+      answer: message.recordedSpansSchema,
+      ...QUICK,
+    },
+    /** Deletes whole segments of before a time. */
+    removeBefore: {
+      method: 'DELETE',
+      path: '/recordings',
+      query: v.strictObject({ pipeline_id: pipelineIdSchema, before: number }),
+      kind: 'json',
+      answer: recordingsDeletedSchema,
+      patienceMs: FILES_MS,
+      outage: 'wait',
+    },
+    /** The public key of the signatures. */
+    key: { method: 'GET', path: '/recordings/key', kind: 'text', contentType: PEM_CONTENT_TYPE, patienceMs: QUICK_MS, outage: 'repeat' },
+    /** A range as one MPEG-TS; `range`: that of the request. */
+    range: { method: 'GET', path: '/pipelines/:id/recording.ts', query: recordedRange, contentType: TS_CONTENT_TYPE, ...FILE },
+    /** A range as one MP4; CONFLICT with `details.reason` codec_change where codec or size change. */
+    movie: { method: 'GET', path: '/pipelines/:id/recording.mp4', query: recordedRange, contentType: MP4_CONTENT_TYPE, ...FILE },
+    /** A segment as it is stored. */
+    file: {
+      method: 'GET',
+      path: '/pipelines/:id/recording/:file',
+      query: v.strictObject({ range: v.optional(byteRange) }),
+      contentType: TS_CONTENT_TYPE,
+      ...FILE,
+    },
+    /** A range as an HLS playlist of its segments. */
+    playlist: {
+      method: 'GET',
+      path: '/pipelines/:id/recording.m3u8',
+      query: v.strictObject({ from: number, to: number }),
+      kind: 'text',
+      contentType: PLAYLIST_CONTENT_TYPE,
+      patienceMs: LIST_FILES_MS,
+      outage: 'repeat',
+    },
+    /** The picture of a moment. */
+    picture: {
+      method: 'GET',
+      path: '/pipelines/:id/recording.jpg',
+      query: moment,
+      kind: 'jpeg',
+      patienceMs: SNAPSHOT_MS,
+      outage: 'repeat',
+    },
+    /** The KLV packet of a moment; NOT_FOUND also with `details.reason` no_klv. */
+    klv: { method: 'GET', path: '/pipelines/:id/recording.klv', query: moment, answer: message.klvPacketSchema, ...READ },
+    /** Its footprint; NOT_FOUND also with `details.reason` no_footprint. */
+    footprint: { method: 'GET', path: '/pipelines/:id/recording.footprint', query: moment, answer: message.klvFootprintSchema, ...READ },
+  },
+
   klv: {
     /** Decodes from now on; CONFLICT with `details.reason` not_playing or no_klv. */
     start: {
@@ -239,6 +353,7 @@ export const PROTOCOL = {
     video: {
       method: 'GET',
       path: '/pipelines/:id/video',
+      query: videoQuerySchema,
       kind: 'stream',
       contentType: VIDEO_CONTENT_TYPE,
       patienceMs: PLAY_MS,
@@ -252,6 +367,57 @@ export const PROTOCOL = {
       kind: 'stream',
       contentType: TS_CONTENT_TYPE,
       patienceMs: PLAY_MS,
+      outage: 'wait',
+    },
+    /** The playlist of live HLS. A client is one reader, however often it asks, until 30 s after its last request. */
+    playlist: {
+      method: 'GET',
+      path: '/pipelines/:id/live.m3u8',
+      query: v.strictObject({ client: clientName }),
+      kind: 'text',
+      contentType: PLAYLIST_CONTENT_TYPE,
+      patienceMs: PLAY_MS,
+      outage: 'wait',
+    },
+    /** A segment of the playlist; NOT_FOUND with `details.reason` no_segment. */
+    segment: {
+      method: 'GET',
+      path: '/pipelines/:id/live/:name',
+      query: v.strictObject({ client: clientName, range: v.optional(byteRange) }),
+      kind: 'file',
+      contentType: TS_CONTENT_TYPE,
+      patienceMs: PLAY_MS,
+      outage: 'wait',
+    },
+    /**
+     * Begins a session by WebRTC (WHEP), and joins as `video` does. VALIDATION_ERROR, NOT_ACCEPTABLE, NOT_IMPLEMENTED;
+     * SERVICE_UNAVAILABLE session_limit or webrtc_port.
+     */
+    openSession: {
+      method: 'POST',
+      path: '/pipelines/:id/sessions',
+      body: v.strictObject({ offer: sdpText }),
+      kind: 'json',
+      answer: v.object({ session: v.string(), etag: v.string(), answer: v.string() }),
+      patienceMs: PLAY_MS,
+      outage: 'wait',
+    },
+    /** Adds candidates. NOT_FOUND with `details.reason` no_session, PRECONDITION_REQUIRED, PRECONDITION_FAILED, UNPROCESSABLE_CONTENT. */
+    addCandidates: {
+      method: 'POST',
+      path: '/pipelines/:id/sessions/:session/candidates',
+      body: v.strictObject({ fragment: sdpText, if_match: v.nullable(v.pipe(v.string(), v.maxLength(1024))) }),
+      kind: 'json',
+      answer: done,
+      patienceMs: QUICK_MS,
+      outage: 'wait',
+    },
+    closeSession: {
+      method: 'DELETE',
+      path: '/pipelines/:id/sessions/:session',
+      kind: 'json',
+      answer: done,
+      patienceMs: QUICK_MS,
       outage: 'wait',
     },
   },
@@ -268,6 +434,26 @@ export const PROTOCOL = {
       answer: cameraCapabilitiesSchema,
       patienceMs: CAMERA_MS,
       outage: 'repeat',
+    },
+    /** The cameras that answer a search in the networks of the host. SERVICE_UNAVAILABLE with `details.reason` no_network. */
+    search: {
+      method: 'POST',
+      path: '/cameras/search',
+      body: cameraSearchSchema,
+      kind: 'json',
+      answer: v.array(networkCameraSchema),
+      patienceMs: NETWORK_MS,
+      outage: 'wait',
+    },
+    /** What a camera says of its streams. ENGINE_ERROR with the reason of a fault in `details`. */
+    streams: {
+      method: 'POST',
+      path: '/cameras/streams',
+      body: cameraAccessSchema,
+      kind: 'json',
+      answer: cameraStreamsSchema,
+      patienceMs: NETWORK_MS,
+      outage: 'wait',
     },
     /** What is attached, then each change from now on. */
     events: {
@@ -317,6 +503,7 @@ export type EngineClient = { -readonly [Part in PartName]: { -readonly [Name in 
 
 export type Engine = EngineClient['engine']
 export type Screenshots = EngineClient['screenshots']
+export type Recordings = EngineClient['recordings']
 export type Klv = EngineClient['klv']
 export type Live = EngineClient['live']
 export type Cameras = EngineClient['cameras']

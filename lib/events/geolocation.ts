@@ -21,28 +21,14 @@ interface Recent {
   written: Geolocation | undefined
 }
 
-/** Stores the last geolocation from a pipeline's KLV. It is no change of configuration, so `pipelines` must not publish it. */
-export const createGeolocationRecorder = (deps: {
+interface RecorderDeps {
   readonly pipelines: Pick<PipelineRepository, 'find' | 'setGeolocation'>
   readonly log: Log
-}): GeolocationRecorder => {
+}
+
+/** Stores the last geolocation from a pipeline's KLV. It is no change of configuration, so `pipelines` must not publish it. */
+export const createGeolocationRecorder = (deps: RecorderDeps): GeolocationRecorder => {
   const pipelines = new Map<string, Recent>()
-
-  const write = async (id: string, recent: Recent, geolocation: Geolocation): Promise<void> => {
-    // Not stored yet, or removed: nothing to write to.
-    const record = await deps.pipelines.find(id)
-    if (record === undefined || same(record.geolocation, geolocation)) return
-    recent.written = geolocation
-    await deps.pipelines.setGeolocation(id, geolocation, record.updated_at)
-  }
-
-  /** A change by a client is newer than `waiting`; then only the next geolocation from KLV is written. */
-  const writeWaiting = async (id: string, recent: Recent, geolocation: Geolocation): Promise<void> => {
-    const record = await deps.pipelines.find(id)
-    const changedByClient = recent.written !== undefined && !same(record?.geolocation ?? null, recent.written)
-    recent.written = undefined
-    if (!changedByClient) await write(id, recent, geolocation)
-  }
 
   const begin = async (id: string, recent: Recent, geolocation: Geolocation, work: Promise<void>): Promise<void> => {
     try {
@@ -59,7 +45,7 @@ export const createGeolocationRecorder = (deps: {
       const { waiting } = recent
       recent.waiting = undefined
       if (waiting === undefined) pipelines.delete(id)
-      else void begin(id, recent, waiting, writeWaiting(id, recent, waiting))
+      else void begin(id, recent, waiting, writeWaiting(deps, id, recent, waiting))
     }, WRITE_EVERY_MS)
   }
 
@@ -74,13 +60,29 @@ export const createGeolocationRecorder = (deps: {
       }
       const recent: Recent = { timer: undefined, waiting: undefined, written: undefined }
       pipelines.set(id, recent)
-      void begin(id, recent, geolocation, write(id, recent, geolocation))
+      void begin(id, recent, geolocation, write(deps, id, recent, geolocation))
     },
     close() {
       for (const { timer } of pipelines.values()) clearTimeout(timer)
       pipelines.clear()
     },
   }
+}
+
+const write = async ({ pipelines }: RecorderDeps, id: string, recent: Recent, geolocation: Geolocation): Promise<void> => {
+  // Not stored yet, or removed: nothing to write to.
+  const record = await pipelines.find(id)
+  if (record === undefined || same(record.geolocation, geolocation)) return
+  recent.written = geolocation
+  await pipelines.setGeolocation(id, geolocation, record.updated_at)
+}
+
+/** A change by a client is newer than `waiting`; then only the next geolocation from KLV is written. */
+const writeWaiting = async (deps: RecorderDeps, id: string, recent: Recent, geolocation: Geolocation): Promise<void> => {
+  const record = await deps.pipelines.find(id)
+  const changedByClient = recent.written !== undefined && !same(record?.geolocation ?? null, recent.written)
+  recent.written = undefined
+  if (!changedByClient) await write(deps, id, recent, geolocation)
 }
 
 const same = (one: Geolocation | null, other: Geolocation): boolean =>

@@ -17,8 +17,6 @@ interface OtherWritersDeps {
 export const withOtherWriters = (hub: EventHub, deps: OtherWritersDeps): EventHub => {
   /** Pipelines whose record was read. */
   const known = new Set<string>()
-  const timers = new Map<string, ReturnType<typeof setTimeout>>()
-  let closed = false
 
   const read = async (id: string): Promise<void> => {
     const record = await deps.pipelines.find(id)
@@ -30,33 +28,21 @@ export const withOtherWriters = (hub: EventHub, deps: OtherWritersDeps): EventHu
     hub.changed(id)
   }
 
-  const readLater = (id: string, delays: readonly number[]): void => {
-    const [delay, ...more] = delays
-    if (delay === undefined || closed) return
-    clearTimeout(timers.get(id))
-    const timer = setTimeout(() => {
-      timers.delete(id)
-      read(id).catch((error: unknown) => deps.log.warn('event_not_sent', { pipeline_id: id, error }))
-      readLater(id, more)
-    }, delay)
-    timers.set(id, timer)
-  }
+  const later = createLaterReads((id) => read(id).catch((error: unknown) => deps.log.warn('event_not_sent', { pipeline_id: id, error })))
 
   return {
     ...hub,
     feed: {
       ...hub.feed,
       close() {
-        closed = true
-        for (const timer of timers.values()) clearTimeout(timer)
-        timers.clear()
+        later.close()
         hub.feed.close()
       },
     },
     push(event) {
       hub.push(event)
-      if (event.type === 'pipeline' && !known.has(event.view.id)) readLater(event.view.id, READ_AFTER_MS)
-      if (event.type === 'pipeline_removed') readLater(event.id, READ_AFTER_MS)
+      if (event.type === 'pipeline' && !known.has(event.view.id)) later.read(event.view.id)
+      if (event.type === 'pipeline_removed') later.read(event.id)
     },
     async resync(views) {
       await hub.resync(views)
@@ -70,6 +56,30 @@ export const withOtherWriters = (hub: EventHub, deps: OtherWritersDeps): EventHu
     removed(id) {
       known.delete(id)
       hub.removed(id)
+    },
+  }
+}
+
+/** Reads a pipeline some time after now; a later call for it begins anew. */
+const createLaterReads = (read: (id: string) => unknown) => {
+  const timers = new Map<string, ReturnType<typeof setTimeout>>()
+  let closed = false
+  const readAfter = (id: string, [delay, ...more]: readonly number[]): void => {
+    if (delay === undefined || closed) return
+    clearTimeout(timers.get(id))
+    const timer = setTimeout(() => {
+      timers.delete(id)
+      void read(id)
+      readAfter(id, more)
+    }, delay)
+    timers.set(id, timer)
+  }
+  return {
+    read: (id: string): void => readAfter(id, READ_AFTER_MS),
+    close: (): void => {
+      closed = true
+      for (const timer of timers.values()) clearTimeout(timer)
+      timers.clear()
     },
   }
 }

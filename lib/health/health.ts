@@ -3,6 +3,7 @@ import type { Engine } from '../engine/protocol.ts'
 import type { Licensing } from '../license/licensing.ts'
 import type { WriteState } from '../ports.ts'
 import type { CredentialRepository, PipelineRepository, SettingsRepository } from '../repositories/repositories.ts'
+import type { FleetState, HealthWarning } from '../schema/health.ts'
 
 export interface HealthDeps {
   readonly engine: Engine
@@ -15,6 +16,12 @@ export interface HealthDeps {
   /** Whether the database accepts changes; left out where that cannot be tested. */
   readonly writeState?: () => Promise<WriteState>
   readonly version: string
+  /** Free space for the data directory, bytes; left out where there is none. */
+  readonly freeBytes?: (() => Promise<number>) | undefined
+  /** Whether events for a receiver of webhooks were given up lately. */
+  readonly hasDroppedEvents?: (() => boolean) | undefined
+  /** Whether the host is in touch with its fleet; without one, off. */
+  readonly fleet?: (() => FleetState) | undefined
   /** Whether the API can be reached from other hosts. */
   readonly isExposed?: () => boolean
   /** True once a shutdown was requested. */
@@ -23,16 +30,28 @@ export interface HealthDeps {
 
 const PRODUCT = 'video-pipeline-service'
 const API_VERSION = '1'
+/** With less, the database may soon refuse changes. */
+const FULL_BYTES = 64e6
 
 /** The state of engine and database; `degraded` when one of them is unavailable or the database accepts no changes. */
 export const readHealth = async (deps: HealthDeps) => {
-  const [engine, total, writes, license, warnings] = await Promise.all([
+  const [engine, total, writes, license, isOpen, isFull] = await Promise.all([
     statusOf(deps.engine),
     readAll(deps),
     deps.writeState?.() ?? 'ok',
     deps.licensing.state(),
-    warningsOf(deps),
+    isOpenToOthers(deps),
+    isDiskFull(deps),
   ])
+  const fleet = deps.fleet?.() ?? 'off'
+  const warnings: HealthWarning[] = [
+    ...(isOpen ? (['open_api'] as const) : []),
+    ...(engine?.gstreamer_version === null ? (['gstreamer_missing'] as const) : []),
+    ...(isFull ? (['disk_full'] as const) : []),
+    ...(deps.hasDroppedEvents?.() === true ? (['webhook_events_dropped'] as const) : []),
+    ...(engine?.warnings ?? []),
+    ...(fleet === 'waiting' ? (['fleet_not_linked'] as const) : []),
+  ]
   const engineWorks = engine?.gstreamer_version != null
   const database = total === undefined ? 'unavailable' : writes
   return {
@@ -42,6 +61,7 @@ export const readHealth = async (deps: HealthDeps) => {
     database,
     uptime_seconds: Math.floor(deps.uptimeSeconds()),
     pipelines: { total: total ?? 0, playing: engine?.playing ?? 0 },
+    fleet,
     ...(engine?.sandbox !== undefined && { sandbox: engine.sandbox }),
     ...(license.status === 'unlimited' ? {} : { license: license.status }),
     ...(warnings.length > 0 && { warnings }),
@@ -59,15 +79,20 @@ export const readVersion = async (deps: HealthDeps) => {
   }
 }
 
-/** `open_api`: other hosts reach the API, and no password is set. None while the database is unavailable, which health shows too. */
-const warningsOf = async ({ isExposed, credentials }: HealthDeps): Promise<readonly 'open_api'[]> => {
-  if (isExposed?.() !== true) return []
-  const isOpen = await credentials.find().then(
+/** Whether other hosts reach the API, and no password is set; false while the database is unavailable, which health shows too. */
+const isOpenToOthers = async ({ isExposed, credentials }: HealthDeps): Promise<boolean> =>
+  isExposed?.() === true &&
+  (await credentials.find().then(
     (hash) => hash === undefined,
     () => false,
-  )
-  return isOpen ? ['open_api'] : []
-}
+  ))
+
+const isDiskFull = async ({ freeBytes }: HealthDeps): Promise<boolean> =>
+  freeBytes !== undefined &&
+  (await freeBytes().then(
+    (bytes) => bytes < FULL_BYTES,
+    () => false,
+  ))
 
 const statusOf = (engine: Engine): Promise<EngineStatus | undefined> => engine.status().catch(() => undefined)
 

@@ -9,7 +9,7 @@ import type { Answer, Body, Content, Fields, Operation, Schema } from './operati
  */
 export interface Call {
   readonly operation: string
-  /** Method and path, then the statuses besides a success that are answers, or `events` for a stream of them. */
+  /** Method and path, the media type of a body that is not JSON, then the statuses besides a success that are answers, or `events` for a stream of them. */
   readonly line: string
   /** The fields of path and query, and `body`. */
   readonly input: object
@@ -41,9 +41,10 @@ export type Row<
 export type LineOf<
   Method extends string,
   Path extends string,
+  Sent extends Body | undefined,
   Answered extends Answer,
   Others,
-> = `${Method} ${Path}${Extra<Answered, Others>}`
+> = `${Method} ${Path}${SentType<Sent>}${Extra<Answered, Others>}`
 
 /** The `input` of a call. */
 export type InputOf<
@@ -57,6 +58,8 @@ export type InputOf<
 
 // Declarations list the fields instead of the expression: a tenth of the size.
 type Expand<T> = T extends infer Fields ? { [Name in keyof Fields]: Fields[Name] } : never
+
+type SentType<Sent extends Body | undefined> = Sent extends { readonly mediaType: infer Type extends string } ? ` ${Type}` : ''
 
 type Extra<Answered extends Answer, Others> = Answered['content'] extends { readonly 'text/event-stream': Content }
   ? ' events'

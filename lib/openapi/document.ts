@@ -1,4 +1,6 @@
+import * as v from 'valibot'
 import { pipelineIdSchema } from '../schema/pipeline.ts'
+import { liveSegmentSchema } from '../schema/primitives.ts'
 import { screenshotFileSchema } from '../schema/screenshot.ts'
 import { HEADER_COMPONENTS, PARAMETER_COMPONENTS, requestHeaders } from './headers.ts'
 import type { Body, Fields, Operation } from './operation.ts'
@@ -53,10 +55,11 @@ const DESCRIPTION = `A control API for video pipelines, cameras and settings on 
 NOT_FOUND, a path without the method is 405 METHOD_NOT_ALLOWED with \`Allow\`, and a malformed HTTP request is 400, 408, 417 or 431.
 
 **Reasons**, \`details.reason\`, are for programs. CONFLICT: \`exists\`, \`running\`, \`not_playing\`, \`stopped\` (while it was starting), \`no_pay0\`, \`no_klv\`,
-\`no_frame\`, \`codec\`, \`output_in_use\` (by another pipeline), \`other_path\` (the id is that of another stream), \`password_required\`. SERVICE_UNAVAILABLE:
+\`no_frame\`, \`codec\`, \`codec_change\` (of a recording), \`output_in_use\` (by another pipeline), \`other_path\` (the id is that of another stream), \`password_required\`. SERVICE_UNAVAILABLE:
 \`engine_unavailable\`, \`engine_version\`, \`engine_missing\` (GStreamer), \`database\`, \`database_busy\`, \`no_free_port\`, \`port_in_use\`, \`output_unavailable\`, \`listen_failed\`,
-\`reader_limit\`, \`max_ephemeral\`, \`monitor_missing\`, \`monitor_failed\` (cameras), \`busy\`, \`configuration\`. FORBIDDEN of an advanced pipeline: \`no_sandbox\`,
-\`advanced_disabled\`, \`denied_element\`. A failed start has the reason of its fault, as in
+\`reader_limit\`, \`no_segment\`, \`session_limit\`, \`webrtc_port\`, \`max_ephemeral\`, \`monitor_missing\`, \`monitor_failed\`, \`no_network\` (cameras), \`busy\`, \`configuration\`,
+\`fleet_not_linked\` (this host), \`host_not_linked\`, \`host_does_not_answer\` (another). NOT_ACCEPTABLE of an offer of WebRTC: \`no_video\`, \`codec\`, \`b_frames\`. FORBIDDEN of an advanced pipeline: \`no_sandbox\`,
+\`advanced_disabled\`, \`denied_element\`; of the fleet: \`fleet_refused\`, \`fleet_read_only\`, \`fleet_needs_password\`, \`fleet_relay\`. A failed start has the reason of its fault, as in
 \`pipeline_error\`.
 
 **Authentication** is off until a password is set. Then every operation that is not public needs a session token (\`Authorization: Bearer\`, from login)
@@ -73,14 +76,20 @@ unknown query parameters. Each answer has an \`X-Request-Id\`, as in the log.`
 
 /** The first match counts. */
 const TAGS: readonly (readonly [prefix: RegExp, name: string, description: string])[] = [
+  [/^\/svc\/(?:recordings|pipeline\/:id\/recording)/, 'Recordings', 'Record pipelines; find, download and delete what was recorded'],
   [/^\/svc\/(?:health|healthz|version|metrics)$/, 'Service', 'Health, version, metrics'],
   [/^\/svc\/auth\//, 'Authentication', 'Password, login, logout'],
   [/^\/svc\/pipeline\/:id\/klv/, 'KLV', 'KLV metadata (MISB ST 0601) of a pipeline'],
-  [/^\/svc\/pipeline\/:id\/(?:video|stream\.ts)$/, 'Live video', 'Video of a pipeline over HTTP; the streams do not end'],
+  [
+    /^\/svc\/(?:video$|pipeline\/:id\/(?:video|stream\.ts|whep)(?:\/|$))/,
+    'Live video',
+    'Video of pipelines over HTTP, whose streams do not end, and by WebRTC',
+  ],
   [/^\/svc\/(?:pipeline\/:id\/(?:screenshots|snapshot)|files\/)/, 'Screenshots', 'Snapshots, periodic screenshots and their files'],
   [/\/events$/, 'Events', 'Server-Sent Events; the streams do not end, so read them with curl -N or EventSource instead of here'],
-  [/^\/svc\/pipeline/, 'Pipelines', 'Create, read, change, start and stop pipelines'],
-  [/^\/svc\/camera/, 'Cameras', 'Cameras attached to the host'],
+  [/^\/svc\/(?:pipeline|log$)/, 'Pipelines', 'Create, read, change, start and stop pipelines; their logs'],
+  [/^\/svc\/camera/, 'Cameras', 'Cameras attached to the host, and in its network'],
+  [/^\/svc\/fleet\//, 'Fleet', 'The hosts of the fleet, and requests to them'],
   [/^\/svc\/settings$/, 'Settings', 'Settings of the whole service'],
   [/^\/svc\/triggers\//, 'Triggers', 'Calls from a media server'],
 ]
@@ -96,7 +105,13 @@ const SECURITY = {
   api_key: [{ apiKey: [] }],
 } as const
 
-const PATH_PARAMETERS = { id: pipelineIdSchema, file: screenshotFileSchema } as const
+const PATH_PARAMETERS = {
+  id: pipelineIdSchema,
+  file: screenshotFileSchema,
+  segment: liveSegmentSchema,
+  session: v.pipe(v.string(), v.description('Id of a session by WebRTC, from its Location')),
+  host: v.pipe(v.string(), v.description('Name of a host in the fleet')),
+} as const
 
 const isPathParameter = (name: string): name is keyof typeof PATH_PARAMETERS => Object.hasOwn(PATH_PARAMETERS, name)
 
@@ -153,7 +168,7 @@ const queryParameters = ({ entries }: Fields) =>
     return { name, in: 'query', required: !OPTIONAL.has(entry.type), description, schema }
   })
 
-const requestBody = ({ schema, optional, examples }: Body) => ({
+const requestBody = ({ schema, optional, examples, mediaType = 'application/json' }: Body) => ({
   required: optional !== true,
-  content: { 'application/json': { schema: requestSchema(schema), examples: toExamples(examples) } },
+  content: { [mediaType]: { schema: requestSchema(schema), examples: toExamples(examples) } },
 })

@@ -28,10 +28,13 @@ export const REPRESENTED_PIPELINE = {
   encoding: { codec: 'h264', bitrate: 1500, width: 1280, height: 720, fps: 25, quality: 7 },
   output: { uri: 'rtsp://0.0.0.0:50000/gate' },
   klv: { available: false },
-  klv_config: { pass_klv: false, auto_extract_geolocation: false },
+  klv_config: { pass_klv: false, auto_extract_geolocation: false, synchronous: false },
+  audio: 'copy',
+  audio_bitrate: null,
   push: [{ uri: 'srt://ground.example:9000?passphrase=***' }],
   geolocation: { latitude: 60.1768, longitude: 128.4268, altitude: 14190.7, heading: null },
   screenshots: { state: 'stopped', interval_seconds: 10, quality: 85 },
+  recording: { state: 'recording', since: TIME, last_error: null },
   runtime: {
     phase: 'playing',
     desired: 'playing',
@@ -44,6 +47,8 @@ export const REPRESENTED_PIPELINE = {
     fps: 25,
     bitrate_kbps: 1498.2,
     last_frame_age_ms: 12,
+    video: { codec: 'h264', width: 1280, height: 720, fps: 25 },
+    audio: { codec: 'aac', rate: 48000, channels: 2, carried: true, reason: null },
     push: [{ uri: 'srt://ground.example:9000?passphrase=***', state: 'sending', since: TIME, last_error: null, bytes: 8123456 }],
   },
   ephemeral: false,
@@ -51,9 +56,48 @@ export const REPRESENTED_PIPELINE = {
   updated_at: TIME,
 }
 
+export const FLEET_HOST = {
+  host: 'gate-b',
+  labels: { site: 'north' },
+  version: '1.0.0',
+  at: TIME,
+  desired_revision: 12,
+  applied_revision: 12,
+  error: null,
+  drift: [{ id: 'gate', kind: 'changed', fields: ['source.uri'] }],
+  health: {
+    status: 'ok',
+    engine: 'ok',
+    database: 'ok',
+    uptime_seconds: 86400,
+    pipelines: { total: 1, playing: 1 },
+    fleet: 'linked',
+  },
+  pipelines: [{ id: 'gate', state: 'playing', phase: 'playing', updated_at: TIME }],
+  linked: true,
+}
+
+export const FLEET_ANSWER = { status: 200, headers: { 'content-type': 'application/json' }, body: REPRESENTED_PIPELINE }
+
 export const GEOLOCATION_PATCH = { geolocation: { latitude: 60.1768, longitude: 128.4268, altitude: 14190.7, heading: 90 } }
 
-export const HEALTH = { status: 'ok', engine: 'ok', database: 'ok', uptime_seconds: 3600, pipelines: { total: 4, playing: 3 } }
+export const HEALTH = {
+  status: 'ok',
+  engine: 'ok',
+  database: 'ok',
+  uptime_seconds: 3600,
+  pipelines: { total: 4, playing: 3 },
+  fleet: 'off',
+}
+
+export const TEST_REPORT = {
+  start_ms: 640,
+  video: { codec: 'h264', width: 1920, height: 1080, fps: 25 },
+  audio: { codec: 'aac', rate: 48_000, channels: 2, carried: true, reason: null },
+  bitrate_kbps: 4096,
+  klv: false,
+  picture: '/9j/4AAQSkZJRgABAQAAAQABAAD/2Q==',
+} as const
 
 export const VERSION = {
   name: 'video-pipeline-service',
@@ -63,6 +107,14 @@ export const VERSION = {
 }
 
 export const SESSION = { token: 'hTmFcE3Hq0mWjBq1T0K8Yw2bqg5dV9nXxJr4sLZkO7A', expires: '2026-11-21T10:00:00.000Z' }
+
+export const RECORDED_SPAN = {
+  pipeline_id: 'gate',
+  from: '2026-11-20T09:30:00.000Z',
+  to: '2026-11-20T10:30:00.000Z',
+  bytes: 1_800_000_000,
+  tracks: ['h264', 'aac', 'klv'],
+}
 
 export const SCREENSHOT = {
   file: 'gate_20261120T100000000Z.jpg',
@@ -136,7 +188,29 @@ export const CAMERA_CAPABILITIES = {
   ],
 }
 
+export const NETWORK_CAMERA = { address: 'http://10.0.0.5/onvif/device_service', name: 'Gate', hardware: 'DS-2CD2143', location: null }
+
+export const CAMERA_STREAMS = {
+  manufacturer: 'Example',
+  model: 'DS-2CD2143',
+  firmware: 'V5.7.3',
+  streams: [
+    {
+      name: 'mainStream',
+      uri: 'rtsp://10.0.0.5:554/Streaming/Channels/101',
+      codec: 'h265',
+      width: 2560,
+      height: 1440,
+      fps: 25,
+      bitrate_kbps: 4096,
+      audio: 'aac',
+    },
+  ],
+}
+
 export const LOG_LINE = { at: TIME, run: 1, stream: 'stderr', line: 'ERROR: from element /GstPipeline:pipeline0/GstRTSPSrc:src: Not found' }
+
+export const RATE_SAMPLE = { at: TIME, fps: 25, bitrate_kbps: 1480, readers: 2, last_frame_age_ms: 21 }
 
 /** Example messages of errors by code. */
 export const ERROR_MESSAGES = {
@@ -149,15 +223,20 @@ export const ERROR_MESSAGES = {
     'Pages of http://other.example may not change anything here. Add their origin to SVC_CORS_ORIGINS, or send the API key; if it is the origin of this service behind a reverse proxy, set SVC_TRUST_PROXY=1.',
   NOT_FOUND: 'No pipeline has the id gate. List the pipelines, or create it.',
   METHOD_NOT_ALLOWED: 'Method not allowed; use GET or HEAD.',
+  NOT_ACCEPTABLE:
+    'The video is H.265, which the offer does not take. Use a player that offers H265, or set encoding.codec of the pipeline to "h264".',
   CONFLICT: 'The pipeline "gate" is running. Stop it first.',
   PRECONDITION_FAILED:
     'If-Match does not name the current ETag of the pipeline, which has changed since. Read it again, then repeat your change.',
   PAYLOAD_TOO_LARGE: 'The body is larger than 1048576 bytes. Send a smaller one.',
   UNSUPPORTED_MEDIA_TYPE: 'The body is compressed. Send it as it is, without Content-Encoding.',
+  UNPROCESSABLE_CONTENT: 'ICE cannot be restarted here. End this session and begin another one.',
+  PRECONDITION_REQUIRED: 'Send the ETag of the session, which came with its 201, as If-Match.',
   RATE_LIMITED: 'Too many requests. Try again in 17 s.',
   ENGINE_ERROR:
     'The pipeline could not start. The source requires a user name and password, or rejects those in source.uri (401). Correct source.uri.',
   INTERNAL_ERROR: 'The service failed. Search its log for the request id.',
+  NOT_IMPLEMENTED: 'WebRTC is turned off here (SVC_WEBRTC_PORT=0). Use /video, stream.ts or RTSP instead.',
   SERVICE_UNAVAILABLE: 'The media engine is not available right now. Try again in a moment.',
   PIPELINE_START_TIMEOUT: 'The pipeline did not start within 10 s. No video came within 10 s. Check that the source sends video now.',
 } as const
@@ -168,7 +247,10 @@ export const ERROR_DETAILS: Readonly<Record<string, Readonly<Record<string, unkn
     issues: [{ path: 'source.uri', message: 'Use a complete stream address such as rtsp://host:554/path' }],
   },
   FORBIDDEN: { reason: 'cross_origin' },
+  NOT_ACCEPTABLE: { reason: 'codec' },
   CONFLICT: { reason: 'running' },
+  UNPROCESSABLE_CONTENT: { reason: 'ice_restart' },
+  NOT_IMPLEMENTED: { reason: 'no_webrtc' },
   PRECONDITION_FAILED: { reason: 'changed' },
   ENGINE_ERROR: {
     cause: 'The source requires a user name and password, or rejects those in source.uri (401). Correct source.uri.',

@@ -38,6 +38,8 @@ export interface Operation {
 
 export interface Body {
   readonly schema: Schema
+  /** JSON, if it is left out. */
+  readonly mediaType?: string
   /** An empty body means an empty object. */
   readonly optional?: true
   readonly examples: Examples

@@ -30,7 +30,7 @@ export const replacePipeline = async (
 ): Promise<PipelineRepresentation> =>
   deps.changes(id, async () => {
     const record = await findMatching(deps, id, ifMatch)
-    const parsed = parsePipeline(input, id)
+    const parsed = parsePipeline(input, record.config.audio, id)
     const requested = restoreCredentials({ ...parsed.config, ephemeral: record.config.ephemeral }, record.config)
     const { publishes } = await checkDescription(deps.engine, requested)
     // A configuration without an output keeps the address that its readers use.

@@ -4,8 +4,9 @@ import { etagOf } from '../etag.ts'
 import type { KeyedQueue } from '../keyed-queue.ts'
 import type { Licensing } from '../license/licensing.ts'
 import type { Clock, Log } from '../ports.ts'
-import type { PipelineRecord, PipelineRepository } from '../repositories/repositories.ts'
+import type { PipelineRecord, PipelineRepository, SettingsRepository } from '../repositories/repositories.ts'
 import { type PipelineConfig, startQuerySchema } from '../schema/pipeline.ts'
+import { readSettings } from '../settings/settings.ts'
 import { validate } from '../validate.ts'
 import { checkDescription, parsePipeline } from './input.ts'
 import { type PipelineRepresentation, represent } from './representation.ts'
@@ -14,6 +15,7 @@ import { restoreCredentials } from './restore-credentials.ts'
 export interface CreateDeps {
   readonly engine: Engine
   readonly pipelines: PipelineRepository
+  readonly settings: SettingsRepository
   readonly licensing: Licensing
   /** Changes of a pipeline run one after the other, so that engine and database agree. */
   readonly changes: KeyedQueue
@@ -31,7 +33,7 @@ export const createPipeline = async (
   query: Readonly<Record<string, unknown>>,
 ): Promise<PipelineRepresentation> => {
   const { start } = validate(startQuerySchema, query, 'query')
-  const { config, geolocation } = parsePipeline(input)
+  const { config, geolocation } = parsePipeline(input, (await readSettings(deps.settings)).audio_default)
   return deps.changes(config.id, async () => {
     if ((await deps.pipelines.find(config.id)) !== undefined) throw pipelineExists(config.id)
     return addPipeline(deps, { config: restoreCredentials(config), geolocation, trigger_path: null }, { wait: start === 'wait' })
@@ -59,6 +61,7 @@ export const addPipeline = async (
         geolocation,
         desired,
         stopped: false,
+        recording: false,
         trigger_path,
         created_at: now,
         updated_at: now,
@@ -117,9 +120,14 @@ const removeOnFailure = async <T>(deps: CreateDeps, id: string, run: () => Promi
  * A dry run of create or, where the id is stored, of replace, which restores masked credentials: the masked gst-launch line, or their
  * VALIDATION_ERROR.
  */
-export const validatePipeline = async ({ engine, pipelines }: Pick<CreateDeps, 'engine' | 'pipelines'>, input: unknown) => {
-  const parsed = parsePipeline(input)
-  const stored = await pipelines.find(parsed.config.id)
+export const validatePipeline = async (
+  { engine, pipelines, settings }: Pick<CreateDeps, 'engine' | 'pipelines' | 'settings'>,
+  input: unknown,
+) => {
+  const { audio_default } = await readSettings(settings)
+  const { id } = parsePipeline(input, audio_default).config
+  const stored = await pipelines.find(id)
+  const parsed = parsePipeline(input, stored?.config.audio ?? audio_default)
   const config = restoreCredentials(parsed.config, stored?.config)
   const { launch } = await checkDescription(engine, config)
   return { valid: true, launch, ...(stored !== undefined && { unchanged: await isStored(config, stored.config) }) }

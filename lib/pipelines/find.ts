@@ -62,7 +62,8 @@ export const whenUnknown =
 export const unknownIsNotPlaying =
   (id: string) =>
   (error: unknown): never => {
-    if (!hasCode(error, 'NOT_FOUND')) throw error
+    // With a reason it is something of the pipeline that is not there.
+    if (!(error instanceof ApiError) || error.code !== 'NOT_FOUND' || error.details.reason !== undefined) throw error
     throw new ApiError('CONFLICT', `The pipeline ${id} is not playing. Start it first.`, { reason: 'not_playing' }, { cause: error })
   }
 

@@ -1,7 +1,7 @@
 import type { EngineCheck } from '../engine/messages.ts'
 import type { Engine } from '../engine/protocol.ts'
 import { isRecord } from '../json/is-record.ts'
-import type { Geolocation, PipelineConfig } from '../schema/pipeline.ts'
+import type { AudioMode, Geolocation, PipelineConfig } from '../schema/pipeline.ts'
 import { pipelineSchema } from '../schema/pipeline.ts'
 import { carriesH265 } from '../uri/uri-schemas.ts'
 import { validate, validationError } from '../validate.ts'
@@ -12,8 +12,8 @@ interface PipelineInput {
   readonly geolocation: Geolocation | null
 }
 
-/** The body of create, or of the replacement of pipeline `id`, which may leave the id out. */
-export const parsePipeline = (input: unknown, id?: string): PipelineInput => {
+/** The body of create, or of the replacement of pipeline `id`, which may leave the id out. `audio`: where the body does not state it. */
+export const parsePipeline = (input: unknown, audio: AudioMode, id?: string): PipelineInput => {
   const body = id === undefined ? input : withId(input, id)
   const parsed = validate(pipelineSchema, withMode(body), 'pipeline')
   const common = {
@@ -21,6 +21,8 @@ export const parsePipeline = (input: unknown, id?: string): PipelineInput => {
     on_demand: parsed.on_demand,
     output: parsed.output ?? null,
     klv_config: parsed.klv_config,
+    audio: parsed.audio ?? audio,
+    audio_bitrate: parsed.audio_bitrate,
     push: parsed.push,
     ephemeral: false,
   }

@@ -8,11 +8,7 @@ interface LiveDeps {
 }
 
 /** Live video of a pipeline, as `open` asks for it. CONFLICT with `details.reason` when there is none. */
-export const openLive = async (
-  { live, pipelines }: LiveDeps,
-  id: string,
-  open: (live: Live) => Promise<ReadableStream<Uint8Array>>,
-): Promise<ReadableStream<Uint8Array>> => {
+export const openLive = async <T>({ live, pipelines }: LiveDeps, id: string, open: (live: Live) => Promise<T>): Promise<T> => {
   await findRecord(pipelines, id)
   return open(live).catch(unknownIsNotPlaying(id))
 }

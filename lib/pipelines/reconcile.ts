@@ -1,11 +1,11 @@
-import type { Engine, Screenshots } from '../engine/protocol.ts'
+import type { Engine, Recordings, Screenshots } from '../engine/protocol.ts'
 import { hasCode, messageOf } from '../errors.ts'
 import type { KeyedQueue } from '../keyed-queue.ts'
 import type { Licensing } from '../license/licensing.ts'
 import type { Log } from '../ports.ts'
 import type { PipelineRecord, PipelineRepository, SettingsRepository } from '../repositories/repositories.ts'
 import type { PipelineView } from '../schema/pipeline.ts'
-import { readSettings, refusedFields } from '../settings/settings.ts'
+import { forEngine, readSettings, refusedFields } from '../settings/settings.ts'
 
 /**
  * Why engine and database are reconciled. service_start: both have just started. engine_restarted: the engine ended while the API ran.
@@ -16,6 +16,7 @@ export type Occasion = 'service_start' | 'engine_restarted' | 'engine_found'
 export interface ReconcileDeps {
   readonly engine: Engine
   readonly screenshots: Pick<Screenshots, 'start'>
+  readonly recordings: Pick<Recordings, 'start' | 'stop'>
   readonly pipelines: PipelineRepository
   readonly settings: SettingsRepository
   readonly licensing: Licensing
@@ -30,7 +31,7 @@ export interface ReconcileDeps {
  * that are not stored. A pipeline that fails does not affect the others; SERVICE_UNAVAILABLE when the engine is gone.
  */
 export const reconcile = async (deps: ReconcileDeps, when: Occasion): Promise<void> => {
-  await deps.engine.configure(await readSettings(deps.settings))
+  await deps.engine.configure(forEngine(await readSettings(deps.settings)))
   const fields = refusedFields(await deps.settings.read())
   if (fields.length > 0) deps.log.warn('settings_refused', { fields, advice: 'The defaults are used. Set them again (PUT /svc/settings).' })
   const [records, views] = await Promise.all([deps.pipelines.list(), deps.engine.list()])
@@ -85,14 +86,24 @@ const settle = async (deps: ReconcileDeps, when: Occasion, id: string, view: Pip
   if (isOrphaned(record, when, view)) return remove(deps, id, view)
   if (view === undefined) {
     await deps.engine.put(record.config, { create: true, stored: true })
+    await settleRecording(deps, record)
     return start(deps, record, when)
   }
   // Completes a replacement that was interrupted between database and engine; a running pipeline is left as it is.
   await deps.engine.put(record.config, { create: false, stored: true }).catch(ignoreRunning)
+  await settleRecording(deps, record, view)
   // The engine does not know of starts that the license has refused.
   const { desired } = view.runtime
   if (desired === record.desired || deps.unlicensed.has(id)) return
   await deps.pipelines.setDesired(id, desired, desired === 'ready' && record.stopped)
+}
+
+/** A recording was started or stopped, or the engine is another one. Where that fails, the pipeline plays all the same. */
+const settleRecording = async (deps: ReconcileDeps, { config: { id }, recording }: PipelineRecord, view?: PipelineView): Promise<void> => {
+  if (recording === (view !== undefined && view.recording.state !== 'stopped')) return
+  await (recording ? deps.recordings.start(id) : deps.recordings.stop(id)).catch((error: unknown) =>
+    deps.log.warn('recording_not_reconciled', { id, error: messageOf(error) }),
+  )
 }
 
 /** A triggered pipeline ends with the service that has created it, unless an engine still runs it and it has not failed. */

@@ -17,9 +17,12 @@ export const represent = (record: PipelineRecord, view: PipelineView) => {
     ...media(config),
     klv: view.klv,
     klv_config: config.klv_config,
+    audio: config.audio,
+    audio_bitrate: config.audio_bitrate,
     push: maskedPush(config),
     geolocation: record.geolocation,
     screenshots: view.screenshots,
+    recording: view.recording,
     runtime: view.runtime,
     ephemeral: config.ephemeral,
     created_at: new Date(record.created_at).toISOString(),
@@ -33,8 +36,15 @@ export type PipelineRepresentation = ReturnType<typeof represent>
  * The ETag of a pipeline: changes with its configuration and the geolocation of a request, not with one from KLV or with its state in the
  * engine. Credentials are masked in it, since a hash of them could be guessed; `updated_at` changes with them and with the geolocation.
  */
-export const etagOfPipeline = ({ state, klv, screenshots, runtime, geolocation, ...configured }: PipelineRepresentation): Promise<string> =>
-  etagOf(configured)
+export const etagOfPipeline = ({
+  state,
+  klv,
+  screenshots,
+  recording,
+  runtime,
+  geolocation,
+  ...configured
+}: PipelineRepresentation): Promise<string> => etagOf(configured)
 
 /** Fields that depend on the configuration alone, cached because masking is slow. */
 const shown = new WeakMap<PipelineConfig, ReturnType<typeof describeMedia>>()
@@ -77,6 +87,9 @@ export const idleView = (record: PipelineRecord): PipelineView => ({
   state: 'ready',
   klv: { available: false },
   screenshots: { state: 'stopped', interval_seconds, quality },
+  recording: record.recording
+    ? { state: 'waiting', since: new Date(record.updated_at).toISOString(), last_error: null }
+    : { state: 'stopped', since: null, last_error: null },
   runtime: {
     phase: 'idle',
     desired: 'ready',
@@ -89,6 +102,8 @@ export const idleView = (record: PipelineRecord): PipelineView => ({
     fps: 0,
     bitrate_kbps: 0,
     last_frame_age_ms: null,
+    video: null,
+    audio: null,
     push: maskedPush(record.config).map(({ uri }) => ({
       uri,
       state: 'idle',

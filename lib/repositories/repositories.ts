@@ -15,6 +15,8 @@ export interface PipelineRecord extends Pipeline {
   readonly stopped: boolean
   /** The schedule of the periodic screenshots; null when they, or the pipeline, were stopped. */
   readonly screenshots?: ScreenshotSchedule | null
+  /** Whether it is recorded while it plays. */
+  readonly recording: boolean
   /** Path of the media server's stream that triggered it; null for a pipeline that a client created. */
   readonly trigger_path: string | null
 }
@@ -38,6 +40,7 @@ export interface PipelineRepository {
   /** `stopped`: by a stop command, which lasts over restarts. */
   setDesired(id: string, desired: PipelineState, stopped?: boolean): Promise<boolean>
   setScreenshots(id: string, screenshots: ScreenshotSchedule | null): Promise<boolean>
+  setRecording(id: string, recording: boolean): Promise<boolean>
   remove(id: string): Promise<boolean>
 }
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { count, described } from './primitives.ts'
+import { count, described, integerBetween } from './primitives.ts'
 
 /** A V4L2 node, or a stable link of udev to it; other paths of the host are not allowed. */
 const DEVICE_PATH = /^\/dev\/(?:video\d{1,5}|v4l\/by-(?:id|path)\/[A-Za-z0-9_.:+@#=-]{1,255})$/
@@ -79,6 +79,69 @@ export const cameraAddedSchema = v.object({
 
 export const cameraRemovedSchema = v.object({ device_path: identityEntries.device_path })
 
+const words = (description: string) => described(v.nullable(v.string()), `${description}; null when it does not say`)
+
+/** Body of a search for cameras in the network. */
+export const cameraSearchSchema = v.strictObject({
+  seconds: v.optional(described(integerBetween(1, 10), 'How long answers are awaited'), 3),
+})
+
+/** A camera that answered a search. */
+export const networkCameraSchema = v.object({
+  address: described(v.string(), 'Its device service (ONVIF), for cameras/streams'),
+  name: words('Name that it has been given'),
+  hardware: words('Model'),
+  location: words('Where it is'),
+})
+
+const text = (most: number) => v.pipe(v.string(), v.maxLength(most, `Use at most ${most} characters`))
+
+/** Body of the question for the streams of a camera. */
+export const cameraAccessSchema = v.strictObject({
+  address: described(
+    v.pipe(
+      v.string('Use the address of a camera'),
+      v.trim(),
+      v.maxLength(512, 'Use at most 512 characters'),
+      v.check(
+        (address) => deviceService(address) !== undefined,
+        'Use a host such as 10.0.0.5, or an http:// address without user and password',
+      ),
+    ),
+    'As a search answers it, or a host: its device service is at /onvif/device_service then',
+  ),
+  user: v.optional(described(text(256), 'User of the camera'), ''),
+  password: v.optional(described(text(256), 'Its password; neither stored nor answered'), ''),
+})
+
+/** The address of a device service, of an address or a host; undefined where it is neither. */
+export const deviceService = (address: string): string | undefined => {
+  const url = URL.parse(address.includes('://') ? address : `http://${address}`)
+  const isUsable = url !== null && /^https?:$/.test(url.protocol) && url.hostname !== '' && url.username === '' && url.password === ''
+  if (!isUsable) return undefined
+  if (url.pathname === '/') url.pathname = '/onvif/device_service'
+  return url.href
+}
+
+const cameraStreamSchema = v.object({
+  name: words('Name of the profile'),
+  uri: described(v.string(), 'Address of the stream on the host of the camera, without user and password'),
+  codec: words('h264, h265, or another one in lower case, such as jpeg'),
+  width: described(v.nullable(v.number()), 'Pixels'),
+  height: described(v.nullable(v.number()), 'Pixels'),
+  fps: described(v.nullable(v.number()), 'Most frames per second'),
+  bitrate_kbps: described(v.nullable(v.number()), 'Most kbit/s'),
+  audio: words('Codec of its sound, in lower case'),
+})
+
+/** What a camera says of itself and its streams. */
+export const cameraStreamsSchema = v.object({
+  manufacturer: words('Manufacturer'),
+  model: words('Model'),
+  firmware: words('Version of its firmware'),
+  streams: v.array(cameraStreamSchema),
+})
+
 export type CameraKind = (typeof CAMERA_KINDS)[number]
 export type CameraSize = v.InferOutput<typeof cameraSizeSchema>
 export type CameraFormat = v.InferOutput<typeof cameraFormatSchema>
@@ -89,3 +152,7 @@ export type CameraEvent =
   | ({ readonly type: 'camera_removed' } & v.InferOutput<typeof cameraRemovedSchema>)
 /** An element of the engine's camera stream: first the attached cameras, then each change. */
 export type CameraReport = { readonly type: 'cameras'; readonly cameras: readonly Camera[] } | CameraEvent | { readonly type: 'heartbeat' }
+export type NetworkCamera = Readonly<v.InferOutput<typeof networkCameraSchema>>
+export type CameraAccess = Readonly<v.InferOutput<typeof cameraAccessSchema>>
+export type CameraStream = Readonly<v.InferOutput<typeof cameraStreamSchema>>
+export type CameraStreams = Readonly<v.InferOutput<typeof cameraStreamsSchema>>

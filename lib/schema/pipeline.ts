@@ -8,7 +8,10 @@ export const PIPELINE_MODES = ['simple', 'advanced'] as const
 export const PIPELINE_STATES = ['ready', 'playing'] as const
 export const PHASES = ['idle', 'starting', 'playing', 'reconnecting', 'stopping', 'failed'] as const
 export const CODECS = ['h264', 'h265'] as const
+/** What becomes of the sound of a source. */
+export const AUDIO_MODES = ['copy', 'aac', 'opus', 'off'] as const
 export const PUSH_STATES = ['idle', 'connecting', 'sending', 'waiting'] as const
+export const RECORDING_STATES = ['recording', 'waiting', 'stopped', 'failed'] as const
 /** Most pushes of one pipeline. */
 const MAX_PUSHES = 8
 
@@ -79,9 +82,26 @@ const pushSchema = v.pipe(
   v.description('Receivers that the video is sent to while the pipeline plays'),
 )
 
+const audioSchema = described(
+  oneOf(AUDIO_MODES),
+  'copy: the sound of the source as it is; aac, opus: encoded; off: none. When absent, settings.audio_default, or that of the pipeline that is replaced',
+)
+
+export const audioBitrateSchema = described(
+  v.nullable(integerBetween(16, 320)),
+  'Bitrate of encoded sound, kbit/s; null: 128 for AAC, 64 for Opus',
+)
+
 export const klvConfigSchema = v.strictObject({
   pass_klv: v.optional(described(boolean, "Serve the source's KLV metadata together with the video"), false),
   auto_extract_geolocation: v.optional(described(boolean, 'Update geolocation from the KLV metadata'), false),
+  synchronous: v.optional(
+    described(
+      boolean,
+      'MPEG-TS carries the KLV metadata with the times of its frames (stream type 0x15), as it does when the source sends it so',
+    ),
+    false,
+  ),
 })
 
 export const geolocationSchema = v.strictObject({
@@ -99,6 +119,7 @@ const readOnlyEntries = {
   state: ignored,
   klv: ignored,
   screenshots: ignored,
+  recording: ignored,
   runtime: ignored,
   ephemeral: ignored,
   created_at: ignored,
@@ -112,7 +133,9 @@ const commonEntries = {
   id: pipelineIdSchema,
   on_demand: v.optional(described(boolean, 'Starts with its first reader or with play, not at creation or with the service'), false),
   output: v.optional(requestedOutputSchema),
-  klv_config: v.optional(klvConfigSchema, { pass_klv: false, auto_extract_geolocation: false }),
+  klv_config: v.optional(klvConfigSchema, { pass_klv: false, auto_extract_geolocation: false, synchronous: false }),
+  audio: v.optional(audioSchema),
+  audio_bitrate: v.optional(audioBitrateSchema, null),
   push: v.optional(pushSchema, []),
   geolocation: v.optional(described(v.nullable(geolocationSchema), 'Position of the camera; null when unknown'), null),
 }
@@ -174,6 +197,22 @@ export const startQuerySchema = v.strictObject({
   ),
 })
 
+/** Most pipelines whose video one answer has. */
+export const MAX_VIDEOS = 16
+
+const idsSchema = v.pipe(v.array(pipelineIdSchema), v.maxLength(MAX_VIDEOS))
+
+export const videosQuerySchema = v.strictObject({
+  ids: v.pipe(
+    v.string('Name the pipelines'),
+    v.check(
+      (text) => v.is(idsSchema, text.split(',')) && new Set(text.split(',')).size === text.split(',').length,
+      `Use 1 to ${MAX_VIDEOS} different ids, separated by commas`,
+    ),
+    v.description(`Ids of 1 to ${MAX_VIDEOS} pipelines, separated by commas`),
+  ),
+})
+
 /** Body of PATCH. */
 export const pipelinePatchSchema = v.strictObject({
   geolocation: described(v.nullable(geolocationSchema), 'Position of the camera; null removes it'),
@@ -200,6 +239,7 @@ export type Encoding = v.InferOutput<typeof encodingSchema>
 export type Geolocation = v.InferOutput<typeof geolocationSchema>
 export type PushTarget = Readonly<v.InferOutput<typeof pushTargetSchema>>
 export type PushState = (typeof PUSH_STATES)[number]
+export type AudioMode = (typeof AUDIO_MODES)[number]
 export type KlvConfig = v.InferOutput<typeof klvConfigSchema>
 
 interface CommonConfig {
@@ -208,6 +248,9 @@ interface CommonConfig {
   /** null: none was given (the engine assigns a port), or the description names no pay0. */
   readonly output: { readonly uri: string } | null
   readonly klv_config: KlvConfig
+  readonly audio: AudioMode
+  /** kbit/s; null: the usual one of the codec. */
+  readonly audio_bitrate: number | null
   readonly push: readonly PushTarget[]
   readonly ephemeral: boolean
 }
@@ -251,6 +294,30 @@ export interface PushView {
   readonly bytes: number
 }
 
+/** The sound of a pipeline. */
+export interface AudioView {
+  /** aac, opus, pcmu, pcma, l16, mp2, mp3, or the name of another codec; of what is served. */
+  readonly codec: string
+  /** Hz; null when unknown. */
+  readonly rate: number | null
+  readonly channels: number | null
+  /** Readers get it. */
+  readonly carried: boolean
+  /** Why none, or not all, of the outputs carry it. */
+  readonly reason: string | null
+}
+
+/** The video of a pipeline. */
+export interface VideoView {
+  /** h264, h265, or the name of another codec. */
+  readonly codec: string
+  /** Pixels; null when unknown. */
+  readonly width: number | null
+  readonly height: number | null
+  /** Frames per second that the stream has; null when unknown. */
+  readonly fps: number | null
+}
+
 /** The current state in the engine: `runtime` of the representation. */
 export interface Runtime {
   readonly phase: Phase
@@ -264,6 +331,8 @@ export interface Runtime {
   readonly fps: number
   readonly bitrate_kbps: number
   readonly last_frame_age_ms: number | null
+  readonly video: VideoView | null
+  readonly audio: AudioView | null
   readonly push: readonly PushView[]
 }
 
@@ -278,6 +347,14 @@ export interface ScreenshotsView {
   readonly quality: number
 }
 
+export type RecordingState = (typeof RECORDING_STATES)[number]
+
+export interface RecordingView {
+  readonly state: RecordingState
+  readonly since: string | null
+  readonly last_error: LastError | null
+}
+
 /** The engine's part of a representation. */
 export interface PipelineView {
   readonly id: string
@@ -285,6 +362,7 @@ export interface PipelineView {
   readonly runtime: Runtime
   readonly klv: KlvView
   readonly screenshots: ScreenshotsView
+  readonly recording: RecordingView
   /** The engine's revision at the last change of the view; of one revision, only counters differ. */
   readonly revision: number
 }

@@ -43,6 +43,12 @@ export const described = <const S extends v.GenericSchema>(schema: S, descriptio
 
 export type Immutable<T> = T extends object ? { readonly [K in keyof T]: Immutable<T[K]> } : T
 
+/** Query of the records of a pipeline. */
+export const videoQuerySchema = v.strictObject({
+  audio: v.optional(described(oneOf(['0', '1']), '1: with the sound of the pipeline'), '0'),
+  klv: v.optional(described(oneOf(['0', '1']), '1: with the KLV of the source, each packet before its frame'), '0'),
+})
+
 /** Query of the MPEG-TS of a pipeline. */
 export const streamStartSchema = v.strictObject({
   start: v.optional(
@@ -56,3 +62,5 @@ export const streamStartSchema = v.strictObject({
 
 /** ISO 8601 UTC with milliseconds, as every time of the API. */
 export const time = v.pipe(v.string(), v.isoTimestamp())
+
+export const liveSegmentSchema = v.pipe(v.string(), v.description('A segment of live.m3u8, as the playlist names it'))

@@ -1,7 +1,9 @@
 import * as v from 'valibot'
 import { MASK } from '../redact.ts'
 import { cotSettingsSchema } from './cot.ts'
-import { charactersOf, described, integerBetween, oneOf } from './primitives.ts'
+import { webhooksSchema } from './event.ts'
+import type { AudioMode } from './pipeline.ts'
+import { charactersOf, described, integerBetween, numberBetween, oneOf } from './primitives.ts'
 
 /** Elements that read or write files, open file descriptors or run programs; never allowed in advanced pipelines. */
 export const DENIED_ELEMENTS: readonly string[] = [
@@ -48,11 +50,14 @@ const READER_TEXT = /^[^\u0000-\u001f\u007f]*$/
 
 const READER_PASSWORD = 'Password of the RTSP readers, 8 to 128 characters; null: none. Answers show ***, which keeps it when sent back'
 
+const AUDIO_DEFAULTS = ['copy', 'off'] as const satisfies readonly AudioMode[]
+
 export const MAX_START_TIMEOUT_SECONDS = 120
 
 const ENCODER_PREFERENCES = ['auto', 'software', 'hardware'] as const
 
-export const settingsSchema = v.strictObject({
+/** The settings that the engine needs. */
+export const engineSettingsSchema = v.strictObject({
   start_timeout_seconds: described(
     integerBetween(1, MAX_START_TIMEOUT_SECONDS),
     'Maximum time from a start to the first media, seconds; applies from the next start',
@@ -76,6 +81,10 @@ export const settingsSchema = v.strictObject({
     start_on_read: described(v.boolean(), 'The first reader of an on-demand pipeline starts it'),
     close_after_seconds: described(integerBetween(1, 3600), 'An on-demand pipeline without readers for this time is stopped, seconds'),
   }),
+  audio_default: described(
+    oneOf(AUDIO_DEFAULTS),
+    'audio of new pipelines that do not state it; copy: with the sound of the source, off: without',
+  ),
   screenshots: v.strictObject({
     interval_seconds: described(integerBetween(1, 86400), 'Default time between two screenshots, seconds'),
     quality: described(integerBetween(1, 100), 'Default JPEG quality'),
@@ -83,6 +92,21 @@ export const settingsSchema = v.strictObject({
     max_megabytes: described(
       integerBetween(1, 1048576),
       'Beyond this size of all files the oldest are deleted, megabytes of 1,000,000 bytes',
+    ),
+  }),
+  recordings: v.strictObject({
+    segment_seconds: described(
+      numberBetween(1, 60),
+      'A file of a recording has this length at least, seconds, and ends before a key frame',
+    ),
+    max_hours: described(numberBetween(0.001, 876000), 'Older recordings are deleted, hours; fractions are allowed'),
+    max_gigabytes: described(
+      numberBetween(0.001, 1000000),
+      'Beyond this size of all recordings the oldest are deleted, gigabytes of 1,000,000,000 bytes',
+    ),
+    min_free_gigabytes: described(
+      numberBetween(0, 1000000),
+      'Below this free space on the disk the oldest recordings are deleted, gigabytes of 1,000,000,000 bytes',
     ),
   }),
   triggers: v.strictObject({
@@ -124,6 +148,8 @@ export const settingsSchema = v.strictObject({
   cot: cotSettingsSchema,
 })
 
+export const settingsSchema = v.strictObject({ ...engineSettingsSchema.entries, webhooks: webhooksSchema })
+
 const { entries } = settingsSchema
 
 /** The mask stands for the stored password. */
@@ -146,6 +172,7 @@ export const settingsPatchSchema = v.partial(
     reconnect: v.partial(entries.reconnect),
     on_demand: v.partial(entries.on_demand),
     screenshots: v.partial(entries.screenshots),
+    recordings: v.partial(entries.recordings),
     triggers: v.partial(entries.triggers),
     encoder: v.partial(entries.encoder),
     advanced: v.partial(entries.advanced),
@@ -155,6 +182,7 @@ export const settingsPatchSchema = v.partial(
 )
 
 export type Settings = v.InferOutput<typeof settingsSchema>
+export type EngineSettings = v.InferOutput<typeof engineSettingsSchema>
 export type PartialSettings = v.InferOutput<typeof settingsPatchSchema>
 
 export const DEFAULT_SETTINGS: Settings = {
@@ -162,10 +190,13 @@ export const DEFAULT_SETTINGS: Settings = {
   stall_timeout_seconds: 10,
   reconnect: { initial_delay_ms: 500, max_delay_seconds: 30, give_up_after_seconds: null },
   on_demand: { start_on_read: true, close_after_seconds: 10 },
+  audio_default: 'copy',
   screenshots: { interval_seconds: 10, quality: 85, max_files: 10000, max_megabytes: 2048 },
+  recordings: { segment_seconds: 4, max_hours: 168, max_gigabytes: 100, min_free_gigabytes: 2 },
   triggers: { give_up_after_seconds: 60, max_ephemeral: 100 },
   encoder: { preference: 'auto' },
   advanced: { enabled: true, denied_elements: [...DENIED_ELEMENTS] },
   readers: { max_per_pipeline: 1000, authentication: 'none', username: 'viewer', password: null },
   cot: { uri: null, interval_ms: 1000 },
+  webhooks: [],
 }

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { pipelineIdSchema, type SimpleConfig } from './pipeline.ts'
+import { type AudioMode, pipelineIdSchema, type SimpleConfig } from './pipeline.ts'
 
 // Control characters are refused; `encodePath` percent-encodes other characters that a URI cannot have.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the point
@@ -63,14 +63,16 @@ export type TriggerAnswer = Readonly<v.InferOutput<typeof triggerAnswerSchema>>
 const derivedId = (path: string): string => path.replace(/[^a-zA-Z0-9_-]/g, '')
 
 /** The configuration of a triggered pipeline: 1080p30 H.264 for every source, with its KLV. */
-export const triggeredConfig = ({ id, path }: Trigger, mediaServer: MediaServer): SimpleConfig => ({
+export const triggeredConfig = ({ id, path }: Trigger, mediaServer: MediaServer, audio: AudioMode): SimpleConfig => ({
   id,
   mode: 'simple',
   on_demand: false,
   source: { uri: `rtsp://${mediaServer.host}:${mediaServer.port}/${encodePath(path)}`, latency_ms: 200 },
   encoding: { codec: 'h264', bitrate: 2000, width: 1920, height: 1080, fps: 30, quality: 7 },
   output: null,
-  klv_config: { pass_klv: true, auto_extract_geolocation: true },
+  klv_config: { pass_klv: true, auto_extract_geolocation: true, synchronous: false },
+  audio,
+  audio_bitrate: null,
   push: [],
   ephemeral: true,
 })

@@ -7,9 +7,10 @@ import type { KeyedQueue } from '../keyed-queue.ts'
 import type { Clock, Log } from '../ports.ts'
 import { MASK } from '../redact.ts'
 import type { SettingsRepository } from '../repositories/repositories.ts'
-import { DEFAULT_SETTINGS, type PartialSettings, type Settings, settingsPatchSchema } from '../schema/settings.ts'
+import { DEFAULT_SETTINGS, type EngineSettings, type PartialSettings, type Settings, settingsPatchSchema } from '../schema/settings.ts'
 import { validate, validationError } from '../validate.ts'
 import { mergePartial, withChanges } from './merge.ts'
+import { maskWebhook, restoreWebhooks } from './webhook-secrets.ts'
 
 export interface SettingsDeps {
   readonly settings: SettingsRepository
@@ -23,9 +24,12 @@ export interface SettingsDeps {
 /** Key in the queue of changes; no pipeline id has a blank. */
 const QUEUE = ' settings'
 
-/** All settings, for the engine: the defaults with the stored changes, with the password of readers. */
+/** All settings: the defaults with the stored changes, with passwords and secrets. */
 export const readSettings = async (settings: SettingsRepository): Promise<Settings> =>
   withChanges(DEFAULT_SETTINGS, usable(await settings.read()))
+
+/** Those for the engine, which needs no secrets of others. */
+export const forEngine = ({ webhooks: _, ...settings }: Settings): EngineSettings => settings
 
 /**
  * The stored fields that this version refuses because another version has stored them; their defaults are used. Not those of `readers`
@@ -54,25 +58,26 @@ const without = (group: Record<string, unknown>, name: string): Record<string, u
 export const maskSettings = (settings: Settings): Settings => ({
   ...settings,
   readers: { ...settings.readers, password: settings.readers.password === null ? null : MASK },
+  webhooks: settings.webhooks.map(maskWebhook),
 })
 
-/** The ETag of settings with the password of readers. The API key is part of the hash, so that the password cannot be guessed from it. */
+/** The ETag of settings with their secrets. The API key is part of the hash, so that they cannot be guessed from it. */
 export const etagOfSettings = ({ apiKey }: Pick<SettingsDeps, 'apiKey'>, settings: Settings): Promise<string> =>
   etagOf({ settings, apiKey })
 
 /**
- * Changes the given fields and returns all settings, for the engine, which gets them before they are stored. PRECONDITION_FAILED after
- * another change.
+ * Changes the given fields and returns all settings, with secrets. The engine gets its part before they are stored. PRECONDITION_FAILED
+ * after another change.
  */
 export const changeSettings = async (deps: SettingsDeps, input: unknown, ifMatch: string | null = null): Promise<Settings> => {
   const patch = validate(settingsPatchSchema, input, 'settings record')
   return deps.changes(QUEUE, async () => {
     const stored = usable(await deps.settings.read())
     if (ifMatch !== null) requireMatch(ifMatch, await etagOfSettings(deps, withChanges(DEFAULT_SETTINGS, stored)), 'settings')
-    const changes = mergePartial(stored, restorePassword(patch, stored))
+    const changes = mergePartial(stored, restoreWebhooks(restorePassword(patch, stored), stored))
     const changed = withChanges(DEFAULT_SETTINGS, changes)
     requireReaderPassword(changed)
-    await deps.engine.configure(changed)
+    await deps.engine.configure(forEngine(changed))
     try {
       await deps.settings.write(changes, deps.clock.now())
     } catch (error) {
@@ -86,7 +91,7 @@ export const changeSettings = async (deps: SettingsDeps, input: unknown, ifMatch
 /** Sends the stored settings after a failed change: the engine or the database may have made it, and the answer was lost. */
 const restore = async ({ settings, engine, log }: SettingsDeps, before: Settings): Promise<void> => {
   try {
-    await engine.configure(await readSettings(settings).catch(() => before))
+    await engine.configure(forEngine(await readSettings(settings).catch(() => before)))
   } catch (cause) {
     log.warn('settings_not_restored', { error: messageOf(cause) })
   }

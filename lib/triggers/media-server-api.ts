@@ -1,6 +1,8 @@
 import * as v from 'valibot'
+import { answerWithin } from '../answer-within.ts'
 import { messageOf } from '../errors.ts'
-import { percentDecoded } from '../uri/percent-decoded.ts'
+import { readAtMost } from '../read-at-most.ts'
+import { withoutCredentials } from '../uri/without-credentials.ts'
 
 /** The path list of a MediaMTX. */
 export interface PathListing {
@@ -46,16 +48,14 @@ const isAvailable = ({ available, online, ready }: Item): boolean => (available 
 
 /** The API at `url`; its user name and password are sent as Basic authentication and never shown. */
 export const createMediaServerApi = (url: string, fetch: typeof globalThis.fetch = globalThis.fetch): MediaServerApi => {
-  const base = new URL(url)
-  const { username, password } = base
-  base.username = ''
-  base.password = ''
+  const { href, authorization } = withoutCredentials(url)
+  const base = new URL(href)
   base.search = ''
   base.hash = ''
   const address = base.href.replace(/(?<!\/)\/+$/, '')
   const headers = {
     accept: 'application/json',
-    ...(username === '' && password === '' ? {} : { authorization: basic(username, password) }),
+    ...(authorization !== undefined && { authorization }),
   }
 
   const readPage = async (page: number, signal: AbortSignal) => {
@@ -65,7 +65,7 @@ export const createMediaServerApi = (url: string, fetch: typeof globalThis.fetch
       signal,
       redirect: 'error',
     })
-    const text = await readAtMost(response, MAX_PAGE_BYTES)
+    const text = await readAtMost(response, MAX_PAGE_BYTES, tooLong)
     if (!response.ok) throw new Error(REFUSALS[response.status] ?? `The API of the media server answers ${response.status}.`)
     return v.parse(pageSchema, JSON.parse(text))
   }
@@ -83,23 +83,14 @@ export const createMediaServerApi = (url: string, fetch: typeof globalThis.fetch
 
   return {
     address,
-    list: async (signal) => {
-      const end = new AbortController()
-      const abort = (): void => end.abort(signal.reason)
-      const timer = setTimeout(() => end.abort(new Error(`no answer within ${ANSWER_WITHIN_MS} ms`)), ANSWER_WITHIN_MS)
-      signal.addEventListener('abort', abort)
-      try {
-        signal.throwIfAborted()
-        return await readAll(end.signal)
-      } catch (error) {
+    list: (signal) =>
+      answerWithin(ANSWER_WITHIN_MS, signal, readAll).catch((error: unknown) => {
         throw new Error(problemOf(error))
-      } finally {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', abort)
-      }
-    },
+      }),
   }
 }
+
+const tooLong = (): Error => new Error(`The answer of the media server is larger than ${MAX_PAGE_BYTES} bytes.`)
 
 const REFUSALS: Readonly<Record<number, string>> = {
   401: 'The API of the media server rejects the credentials. Set them in SVC_MEDIA_SERVER_API, as in http://user:password@host:9997.',
@@ -111,21 +102,4 @@ const REFUSALS: Readonly<Record<number, string>> = {
 const problemOf = (error: unknown): string => {
   if (v.isValiError(error) || error instanceof SyntaxError) return 'The answer of the media server is not a path list of MediaMTX.'
   return error instanceof Error && error.cause !== undefined ? messageOf(error.cause) : messageOf(error)
-}
-
-/** User name and password come from a URL, so they are percent-encoded. */
-const basic = (username: string, password: string): string => {
-  const bytes = new TextEncoder().encode(`${percentDecoded(username)}:${percentDecoded(password)}`)
-  return `Basic ${btoa(String.fromCharCode(...bytes))}`
-}
-
-const readAtMost = async (response: Response, limit: number): Promise<string> => {
-  const decoder = new TextDecoder()
-  let [text, bytes] = ['', 0]
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength
-    if (bytes > limit) throw new Error(`The answer of the media server is larger than ${limit} bytes.`)
-    text += decoder.decode(chunk, { stream: true })
-  }
-  return text + decoder.decode()
 }

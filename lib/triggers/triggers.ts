@@ -4,6 +4,7 @@ import { ApiError, hasCode } from '../errors.ts'
 import { addPipeline, type CreateDeps } from '../pipelines/create.ts'
 import type { PipelineRecord, SettingsRepository } from '../repositories/repositories.ts'
 import { type MediaServer, type Trigger, type TriggerAnswer, triggeredConfig, triggerQuerySchema } from '../schema/trigger.ts'
+import { readSettings } from '../settings/settings.ts'
 import { validate } from '../validate.ts'
 import { createArrivalOrder } from './arrival-order.ts'
 import { createTriggerSlots, type TakeTriggerSlot } from './slots.ts'
@@ -76,15 +77,17 @@ export const createTriggers = (deps: TriggersDeps): Triggers => {
       if (arrivals.take(key, 'stop', arrivedAt)) await end(key, trigger)
       return { status: 'ok', pipelineId: trigger.id, action: 'stop' }
     },
-    async idsOf(path) {
-      const stored = (await deps.pipelines.list()).filter((record) => record.trigger_path === path).map(({ config }) => config.id)
-      const starting = [...starts.values()].filter(({ trigger }) => trigger.path === path).map(({ trigger }) => trigger.id)
-      return [...new Set([...stored, ...starting])]
-    },
+    idsOf: (path) => idsOf(deps, path, starts.values()),
     onEvent(event) {
       if (event.type === 'pipeline' && event.view.runtime.phase === 'failed') void removeFailed(deps, event.view.id)
     },
   }
+}
+
+const idsOf = async ({ pipelines }: TriggersDeps, path: string, starts: Iterable<Start>): Promise<readonly string[]> => {
+  const stored = (await pipelines.list()).filter((record) => record.trigger_path === path).map(({ config }) => config.id)
+  const starting = [...starts].filter(({ trigger }) => trigger.path === path).map(({ trigger }) => trigger.id)
+  return [...new Set([...stored, ...starting])]
 }
 
 /** Path and id: two paths that derive the same id are different streams. */
@@ -105,9 +108,10 @@ const start = async (deps: TriggersDeps, takeSlot: TakeTriggerSlot, trigger: Tri
   if (record !== undefined) return resume(deps, record, trigger)
   const slot = await takeSlot(trigger.id)
   try {
+    const { audio_default } = await readSettings(deps.settings)
     await addPipeline(
       deps,
-      { config: triggeredConfig(trigger, deps.mediaServer), geolocation: null, trigger_path: trigger.path },
+      { config: triggeredConfig(trigger, deps.mediaServer, audio_default), geolocation: null, trigger_path: trigger.path },
       { wait: true },
     )
   } finally {

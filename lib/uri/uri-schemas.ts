@@ -113,7 +113,7 @@ const isEncoded = v.pipe(
   v.check((uri) => !uri.includes('#'), 'Percent-encode # as %23, also in a password'),
   v.check(
     (uri) => unencoded(uri) === '',
-    ({ input }) => `Percent-encode what is special in user name and password: ${unencoded(input)}`,
+    ({ input }) => `Percent-encode what is special in user name and password (${unencoded(input)})`,
   ),
 )
 
@@ -167,3 +167,16 @@ export const pushUriSchema = v.pipe(
 
 /** Whether a push to this address may send H.265. RTMP may not. */
 export const carriesH265 = (uri: string): boolean => rowOf(PUSH_SCHEMES, uri)?.h265 !== false
+
+const WEBHOOK_RULES = [hasHost('https://host/path'), PORT]
+
+/** The address of a receiver of webhooks. */
+export const webhookUriSchema = v.pipe(
+  isEncoded,
+  v.minLength(1, 'Use an address such as https://host/path'),
+  v.maxLength(2048, 'Use at most 2048 characters'),
+  hasScheme({ https: true, http: true }),
+  v.check((uri) => URL.canParse(uri), 'Use a complete address such as https://host/path'),
+  follows(() => WEBHOOK_RULES),
+  v.description('Address of the receiver, https:// or http://. Answers mask its credentials (***)'),
+)

@@ -12,7 +12,7 @@ import { createPipeline } from '../helpers/service/pipelines.ts'
 import { shareService } from '../helpers/service/share-service.ts'
 
 /** These install or start a service; set-up, pack-image, hardening and embedding test what they do. */
-const STARTS_A_SERVICE = /npm start|npm pack|docker build|deb\.nodesource\.com/
+const STARTS_A_SERVICE = /npm start|npm run deb|docker build|deb\.nodesource\.com/
 
 interface Outcome {
   readonly printed: string
@@ -64,6 +64,13 @@ const OUTCOMES: Record<string, (outcome: Outcome) => Promise<void> | void> = {
   roof: async ({ json, file }) => {
     expect(await ffprobe(file('roof.jpg'))).toMatchObject([{ codec_name: 'mjpeg' }])
     expect((json.at(-1) as unknown[]).length).toBeGreaterThan(1)
+  },
+  webhooks: ({ json }) => expect(json).toMatchObject([{ webhooks: [{ secret: '***' }, { events: ['pipeline_error'] }] }]),
+  audio_default: ({ json }) => expect(json).toMatchObject([{ audio_default: 'off' }]),
+  quay: async ({ json, file, printed }) => {
+    expect(json[2]).toMatchObject([{ pipeline_id: 'quay', tracks: ['h264'] }])
+    expect(await ffprobe(file('quay.ts'))).toMatchObject([{ codec_name: 'h264', width: 640 }])
+    expect(printed).toContain('1 chain: every segment is as it was recorded')
   },
   uav: ({ json, printed }) => {
     expect(json.slice(1, 4)).toMatchObject([

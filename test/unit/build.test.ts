@@ -10,7 +10,7 @@ describe('the layer check of the build', () => {
     ['db/pipelines.ts', 'lib/repositories/repositories.ts'],
     ['engine/pipelines/supervisor.ts', 'lib/schema/pipeline.ts'],
     ['engine/mount/mount-point.ts', 'engine/rtp/stream.ts'],
-    ['engine/klv/st0601/packet.ts', 'engine/klv/st0601/tags.ts'],
+    ['lib/st0601/packet.ts', 'lib/st0601/tags.ts'],
   ])('lets %s import %s', (file, path) => {
     expect(layerViolations(imports({ [file]: [path] }))).toEqual([])
   })
@@ -28,7 +28,7 @@ describe('the layer check of the build', () => {
     expect(layerViolations(imports({ [file]: [path] }))).toEqual([`${file} imports ${path}: ${why}`])
   })
 
-  it.each(['handlers/worker/worker.ts', 'lib/errors.ts', 'db/open.ts', 'engine/klv/st0601/packet.ts'])('refuses Node.js in %s', (file) => {
+  it.each(['handlers/worker/worker.ts', 'lib/errors.ts', 'db/open.ts', 'lib/st0601/packet.ts'])('refuses Node.js in %s', (file) => {
     expect(layerViolations(imports({ [file]: ['node:fs'] }))).toEqual([`${file} imports node:fs: this room runs on every runtime`])
   })
 

@@ -12,6 +12,10 @@ const LEAST_FREE_BYTES = 16 * 1024 ** 2
 const MIN_OPEN_FILES = 4096
 /** A host without a battery for its clock begins in the past; nothing of this service is older. */
 const EARLIEST_TIME = Date.parse('2025-01-01')
+/** As /svc/version names the service. */
+const PRODUCT = 'video-pipeline-service'
+/** How long a program at the port of the API may take to say what it is. */
+const ANSWER_MS = 2000
 /** How many ports of the range are checked. */
 const PORT_SAMPLE = 20
 
@@ -41,13 +45,26 @@ const bindError = (host: string, port: number): Promise<string | undefined> =>
     probe.listen({ host, port, exclusive: true }, () => probe.close(() => done(undefined)))
   })
 
+/** Whether it is this service that listens there. */
+const isService = async (host: string, port: number): Promise<boolean> => {
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host
+  try {
+    const response = await fetch(`http://${reachable}:${port}/svc/version`, { signal: AbortSignal.timeout(ANSWER_MS), redirect: 'error' })
+    const version = (await response.json()) as { readonly name?: unknown } | null
+    return version?.name === PRODUCT
+  } catch {
+    return false
+  }
+}
+
 const checkApiPort = async ({ host, port }: Configuration): Promise<Finding> => {
   const name = 'port of the API'
   const error = await bindError(host, port)
   if (error === undefined) return { name, status: 'ok', message: `${host}:${port} is free` }
+  if (error === 'EADDRINUSE' && (await isService(host, port))) return { name, status: 'ok', message: `${host}:${port}: the service runs` }
   const advice =
     error === 'EADDRINUSE'
-      ? 'if the service is not running yet, another program uses this port; set SVC_PORT to another one'
+      ? 'another program uses this port; set SVC_PORT to another one'
       : 'set SVC_HOST and SVC_PORT to an address of this host and a permitted port'
   return { name, status: 'warning', message: `${host}:${port} cannot be used (${error})`, advice }
 }

@@ -14,11 +14,11 @@ const UNITS = [LAYOUT.engineUnit, LAYOUT.apiUnit] as const
 
 const secret = (): string => randomBytes(32).toString('base64url')
 
-const installSteps = (program: Program): readonly Step[] => {
+/** `units`: left out by a package of the distribution, which has them as files. */
+const installSteps = (program: Program, { units: hasUnits }: { readonly units: boolean }): readonly Step[] => {
   const engineToken = secret()
   const apiKey = secret()
   const secretFile = { kind: 'file', mode: 0o600, keep: true } as const
-  const unitFile = { kind: 'file', mode: 0o644, keep: false } as const
   return [
     // Systemd starts no unit with a group that does not exist, and a host without udev has no group render.
     ...deviceGroups.map((group): Step => ({ kind: 'run', command: ['groupadd', '--system', group], unless: ['getent', 'group', group] })),
@@ -40,6 +40,13 @@ const installSteps = (program: Program): readonly Step[] => {
     { kind: 'run', command: ['chown', '-R', `${engineUser}:${engineUser}`, `${state}/engine`] },
     { ...secretFile, path: `${configuration}/api.env`, text: () => apiEnvironment(apiKey, engineToken) },
     { ...secretFile, path: `${configuration}/engine.env`, text: () => engineEnvironment(engineToken) },
+    ...(hasUnits ? unitSteps(program) : []),
+  ]
+}
+
+const unitSteps = (program: Program): readonly Step[] => {
+  const unitFile = { kind: 'file', mode: 0o644, keep: false } as const
+  return [
     { ...unitFile, path: join(units, LAYOUT.engineUnit), text: () => engineUnit(program) },
     { ...unitFile, path: join(units, LAYOUT.apiUnit), text: () => apiUnit(program) },
     { kind: 'run', command: ['systemd-analyze', 'verify', ...UNITS.map((name) => join(units, name))], mayFail: true },
@@ -75,6 +82,7 @@ const readOptions = () => {
         force: { type: 'boolean', default: false },
         purge: { type: 'boolean', default: false },
         root: { type: 'string', default: '/' },
+        'without-units': { type: 'boolean', default: false },
       },
     })
   } catch (error) {
@@ -94,7 +102,7 @@ const main = (): void => {
     fail(EXIT.permission, 'root privileges are required; run it with sudo, or use --dry-run')
   const program = { node: realpathSync(process.execPath), entry: fileURLToPath(new URL('./cli.js', import.meta.url)) }
   const isInstall = positionals[0] === 'install'
-  const steps = isInstall ? installSteps(program) : uninstallSteps(values.purge)
+  const steps = isInstall ? installSteps(program, { units: !values['without-units'] }) : uninstallSteps(values.purge)
   const different = conflicts(steps, options)
   if (different.length > 0 && !options.dryRun) {
     fail(
@@ -108,11 +116,11 @@ const main = (): void => {
   } catch (error) {
     fail(EXIT.failed, `${error instanceof Error ? error.message : String(error)}. Correct this and run it again; completed steps are kept`)
   }
-  if (isInstall) {
+  if (isInstall && !values['without-units']) {
     options.print(
       `next: systemctl enable ${UNITS.join(' ')}; systemctl restart ${UNITS.join(' ')}; the API key is in ${configuration}/api.env`,
     )
-  } else if (!values.purge) options.print(`kept: ${configuration} and ${state}; use --purge to remove them`)
+  } else if (!isInstall && !values.purge) options.print(`kept: ${configuration} and ${state}; use --purge to remove them`)
 }
 
 main()

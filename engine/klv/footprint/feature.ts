@@ -1,5 +1,6 @@
-import { arrivalJson, type KlvArrival } from '../st0601/json.ts'
-import type { KlvPacket } from '../st0601/packet.ts'
+import { ApiError } from '../../../lib/errors.ts'
+import { arrivalJson, type KlvArrival } from '../../../lib/st0601/json.ts'
+import type { KlvPacket } from '../../../lib/st0601/packet.ts'
 import { type Footprint, footprintOf } from './footprint.ts'
 import { type PolygonGeometry, polygonOf } from './polygon.ts'
 
@@ -10,10 +11,19 @@ export interface FootprintFeature {
   readonly properties: Pick<Footprint, 'method'> & Readonly<Record<string, string | number | boolean | null>>
 }
 
-/** The footprint of a packet; why there is none as in `footprintOf`. */
-export const footprintFeature = (packet: KlvPacket, arrival: KlvArrival): FootprintFeature | 'incomplete' | 'horizon' => {
+const WHY = {
+  incomplete:
+    'it has neither corners (tags 82 to 89, or 26 to 33 with 23 and 24) nor position, altitude, attitude and field of view (13, 14, 15, 5, 19, 16, 17). Try again with a later packet.',
+  horizon: 'the picture reaches above the horizon. Point the sensor further down.',
+} as const
+
+/** The footprint of a packet; NOT_FOUND with `details.reason` no_footprint when it has none. */
+export const footprintFeature = (packet: KlvPacket, arrival: KlvArrival): FootprintFeature => {
   const footprint = footprintOf(packet)
-  if (typeof footprint === 'string') return footprint
+  if (typeof footprint === 'string')
+    throw new ApiError('NOT_FOUND', `The KLV packet of the pipeline "${arrival.pipelineId}" has no footprint: ${WHY[footprint]}`, {
+      reason: 'no_footprint',
+    })
   const { method, corners, facts } = footprint
   return { type: 'Feature', geometry: polygonOf(corners), properties: { method, ...facts, ...arrivalJson(packet, arrival) } }
 }

@@ -1,5 +1,5 @@
-import { type Attitude, turned, type Vector } from '../st0601/attitude.ts'
-import { type KlvPacket, numberOfTag } from '../st0601/packet.ts'
+import { type Attitude, turned, type Vector } from '../../../lib/st0601/attitude.ts'
+import { type KlvPacket, numberOfTag } from '../../../lib/st0601/packet.ts'
 import { horizonDip, type Place, placeOnPlane } from './geodesy.ts'
 
 /** The corners of a picture on the ground, and what they were computed with; heights in metres. */

@@ -1,4 +1,4 @@
-import { type KlvPacket, numberOfTag } from '../st0601/packet.ts'
+import { type KlvPacket, numberOfTag } from '../../../lib/st0601/packet.ts'
 import { viewedGround } from './field-of-view.ts'
 import { type Place, wrapLongitude } from './geodesy.ts'
 

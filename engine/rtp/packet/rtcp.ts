@@ -124,10 +124,18 @@ const contentEnd = (type: number, count: number, offset: number): number => {
   return type === GOODBYE ? offset + 4 + 4 * count : offset
 }
 
+/** A moment by the wall clock of a sender, milliseconds since 1900, and as an RTP timestamp. */
+export interface SenderClock {
+  readonly wallMs: number
+  readonly timestamp: number
+}
+
 /** What a sender says in a compound packet. */
 interface SenderPacket {
   /** Middle 32 bits of the NTP time of its report. */
   readonly reportTime: number | undefined
+  /** Undefined when its report states no time. */
+  readonly clock: SenderClock | undefined
   /** The senders that leave (BYE). */
   readonly goodbyes: readonly number[]
 }
@@ -135,17 +143,23 @@ interface SenderPacket {
 /** Reads a compound packet up to its first invalid part. */
 export const parseSenderPacket = (data: Buffer): SenderPacket => {
   let reportTime: number | undefined
+  let clock: SenderClock | undefined
   const goodbyes: number[] = []
   for (let offset = 0; offset + 4 <= data.length; ) {
     const count = (data[offset] ?? 0) & 0x1f
     const type = data[offset + 1] ?? 0
     const end = offset + 4 * (data.readUInt16BE(offset + 2) + 1)
     if ((data[offset] ?? 0) >> 6 !== 2 || end > data.length || contentEnd(type, count, offset) > end) break
-    if (type === SENDER_REPORT) reportTime = data.readUInt32BE(offset + 10)
+    if (type === SENDER_REPORT) {
+      reportTime = data.readUInt32BE(offset + 10)
+      const seconds = data.readUInt32BE(offset + 8)
+      const wallMs = seconds * 1000 + (data.readUInt32BE(offset + 12) * 1000) / 2 ** 32
+      clock = seconds === 0 ? undefined : { wallMs, timestamp: data.readUInt32BE(offset + 16) }
+    }
     if (type === GOODBYE) for (let at = 0; at < count; at += 1) goodbyes.push(data.readUInt32BE(offset + 4 + 4 * at))
     offset = end
   }
-  return { reportTime, goodbyes }
+  return { reportTime, clock, goodbyes }
 }
 
 /** Whether a packet on a channel is RTCP, by its payload type (RFC 5761 section 4). */

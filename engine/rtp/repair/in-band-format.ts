@@ -2,8 +2,8 @@ import { NAL_FORMATS, type NalCodec, wholeNals } from './nal-units.ts'
 
 /** Tests the first bytes: those of a sequence parameter set begin no NAL unit of the other codec (ITU-T H.264 table 7-1, H.265 section 7.3.1.2). */
 const isSps: Readonly<Record<NalCodec, (payload: Buffer) => boolean>> = {
-  H264: ([first = 0]) => (first & 0x9f) === 7,
-  H265: ([first, second]) => first === 33 << 1 && second === 1,
+  H264: (payload) => ((payload[0] ?? 0) & 0x9f) === 7,
+  H265: (payload) => payload[0] === 33 << 1 && payload[1] === 1,
 }
 
 /** A codec and its parameter sets, as the fields of caps carry them. */

@@ -19,6 +19,9 @@ export const asReceived = (payloads: readonly Payload[], key: boolean): Repaired
   return { packets, sequences: packets.map(sequenceOf), key }
 }
 
+/** A unit with more NAL units than this, beside fragments, is left as it is: no encoder makes that many. */
+const MAX_NALS = 16_384
+
 /** A packet of a unit under repair. */
 interface Part {
   readonly sequence: number
@@ -72,7 +75,8 @@ export class NalRepair {
     const starts = key && timestamp !== this.#keyTimestamp
     if (key) this.#keyTimestamp = timestamp
     else if (timestamp !== this.#keyTimestamp) this.#keyTimestamp = undefined
-    const { before, repeated, oversized } = this.#inspect(payloads)
+    const { before, repeated, oversized, nals } = this.#inspect(payloads)
+    if (nals > MAX_NALS) return this.#unchanged(payloads, starts)
     const missing = starts ? this.#missing(before) : []
     if (missing.length === 0 && !repeated && !oversized) return this.#unchanged(payloads, starts)
     const apart = missing.length > 0 || repeated
@@ -80,11 +84,12 @@ export class NalRepair {
     return { ...this.#rebuild(parts, missing), key: starts }
   }
 
-  /** The types of the parameter sets before the first slice, whether there are some after it, and whether an aggregate is too large. */
+  /** The types of the parameter sets before the first slice, whether there are some after it, whether an aggregate is too large, and how many NAL units there are. */
   #inspect(payloads: readonly Payload[]) {
     const format = this.#format
     const before = new Set<number>()
     let [slices, repeated, oversized] = [false, false, false]
+    let nals = 0
     for (const payload of payloads) {
       const type = firstTypeOf(format, payload)
       if (type === undefined) continue
@@ -92,6 +97,7 @@ export class NalRepair {
       oversized ||= isAggregate && payload.packet.length > this.#maxPacketBytes
       const bytes = bytesOf(payload)
       for (const nal of isAggregate ? (aggregated(format, bytes) ?? []) : [bytes]) {
+        if (++nals > MAX_NALS) return { before, repeated, oversized, nals }
         const inner = isAggregate ? format.typeOf(nal[0] ?? 0) : type
         if (format.isSlice(inner)) slices = true
         if (!format.parameterSets.has(inner)) continue
@@ -100,7 +106,7 @@ export class NalRepair {
         else before.add(inner)
       }
     }
-    return { before, repeated, oversized }
+    return { before, repeated, oversized, nals }
   }
 
   #missing(present: ReadonlySet<number>): readonly Buffer[] {

@@ -69,13 +69,13 @@ const wholeUnit = (format: NalFormat, packets: readonly [Payload, ...Payload[]])
   return Buffer.concat([format.headerOf(first), ...packets.map((payload) => bytesOf(payload).subarray(format.headerBytes + 1))])
 }
 
-/** The NAL units between start codes, without those that no packet can carry; undefined without start codes. */
-const nalUnits = ({ typeOf, isCarried }: NalFormat, bytes: Buffer): readonly Buffer[] | undefined => {
+/** The NAL units between start codes (Annex B), without those that no packet can carry; undefined without start codes, or with more than `max`. */
+export const nalUnits = ({ typeOf, isCarried }: NalFormat, bytes: Buffer, max = MAX_NALS): readonly Buffer[] | undefined => {
   const units: Buffer[] = []
   let from = 0
   for (let code = bytes.indexOf(START_CODE); code !== -1; code = bytes.indexOf(START_CODE, from)) {
     units.push(bytes.subarray(from, code))
-    if (units.length > MAX_NALS) return undefined
+    if (units.length > max) return undefined
     from = code + START_CODE.length
   }
   if (from === 0) return undefined

@@ -49,13 +49,10 @@ export class Certificate {
     try {
       const version = (await Promise.all([versionOf(cert), versionOf(key)])).join(' ')
       if (version === this.#version) return this.#loaded
-      const [certText, keyText] = await Promise.all([readFile(cert), readFile(key)])
-      // Throws when one is not PEM, or when they do not match: one file may have been replaced before the other.
-      createSecureContext({ cert: certText, key: keyText })
-      this.#loaded = { cert: certText, key: keyText }
+      this.#loaded = await loadCertificate(this.#files)
       this.#version = version
       this.#lastError = undefined
-      this.#log.info('output_certificate_loaded', { valid_to: new X509Certificate(certText).validTo })
+      this.#log.info('output_certificate_loaded', { valid_to: new X509Certificate(this.#loaded.cert).validTo })
     } catch (error) {
       const message = messageOf(error)
       if (message !== this.#lastError)
@@ -64,6 +61,13 @@ export class Certificate {
     }
     return this.#loaded
   }
+}
+
+/** Throws when a file cannot be read or is not PEM, or when they do not match: one may have been replaced before the other. */
+export const loadCertificate = async (files: CertificateFiles): Promise<LoadedCertificate> => {
+  const [cert, key] = await Promise.all([readFile(files.cert), readFile(files.key)])
+  createSecureContext({ cert, key })
+  return { cert, key }
 }
 
 const versionOf = async (path: string): Promise<string> => {

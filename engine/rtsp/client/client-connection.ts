@@ -1,5 +1,6 @@
 import { connect, isIP, type Socket } from 'node:net'
-import { connect as connectTls } from 'node:tls'
+import type { Writable } from 'node:stream'
+import { connect as connectTls, type SecureContext } from 'node:tls'
 import { Allowance } from '../../../lib/access/allowance.ts'
 import { type Address, RTSPS_PORT } from '../../faults/address.ts'
 import { formatRequest, formatResponse, type HeaderFields } from '../protocol/format-message.ts'
@@ -15,6 +16,12 @@ const MAX_STRAY_BYTES = 64 * 1024
 
 /** Frames, requests and responses: 500 Mbit/s in packets of 1,250 bytes. A read of 64 kB may hold 16,000 without content. */
 const MESSAGES = { perSecond: 50_000, burst: 8000 } as const
+/** Larger ones count as several: 1 Gbit/s. */
+const BYTES_OF_MESSAGE = 2500
+/** Requests and responses are rare, and cost more than frames. */
+const FRAMES_OF_TEXT = 100
+/** After a read with more messages, other sources are read first: they are smaller than those of any video. */
+const MESSAGES_IN_A_TURN = 100
 
 /** Abandoned requests whose late responses are recognized. */
 const MAX_ABANDONED = 8
@@ -24,6 +31,14 @@ export class ClosedEarly extends Error {}
 
 /** The server does not read. */
 export class UnreadError extends Error {}
+
+/** How a server is connected to. */
+interface ConnectOptions {
+  /** Whose certificates are trusted. Left out: any certificate is, since cameras sign their own. */
+  readonly authorities?: SecureContext
+  /** Media goes to the server: the caller watches whether the server reads. */
+  readonly sends?: boolean
+}
 
 /** The server sends more messages than any stream has. */
 export class FloodError extends Error {}
@@ -47,10 +62,7 @@ interface Pending {
   readonly reject: (error: unknown) => void
 }
 
-/**
- * A connection to an RTSP server, as its client. The certificate of rtsps:// is not verified: cameras sign their own. TLS encrypts the
- * stream and does not authenticate the server.
- */
+/** A connection to an RTSP server, as its client. */
 export class ClientConnection {
   /** Resolves when the connection is closed: to the error that broke it, undefined when the server or `close` closed it. */
   readonly closed: Promise<unknown>
@@ -62,11 +74,13 @@ export class ClientConnection {
   #cseq = 0
   /** CSeq of requests whose responses are no longer awaited. */
   readonly #abandoned = new Set<number>()
+  readonly #mostUnread: number
   #error: unknown
 
   /** `socket` is connected. */
-  private constructor(socket: Socket) {
+  private constructor(socket: Socket, { sends = false }: ConnectOptions) {
     this.#socket = socket
+    this.#mostUnread = sends ? Number.POSITIVE_INFINITY : MAX_UNREAD_BYTES
     const closed = Promise.withResolvers<unknown>()
     this.closed = closed.promise
     socket.on('error', (error) => {
@@ -82,13 +96,19 @@ export class ClientConnection {
     socket.on('data', (chunk: Buffer) => this.#read(chunk))
   }
 
+  /** Takes frames made by formatInterleaved, each in one write. */
+  get out(): Writable {
+    return this.#socket
+  }
+
   /** The addresses of both ends, without a port; empty once the connection is closed. */
   get addresses(): { readonly local: string; readonly remote: string } {
     return { local: this.#socket.localAddress ?? '', remote: this.#socket.remoteAddress ?? '' }
   }
 
   /** Connects to the server of an address. Rejects with the socket's error, or the reason of `deadline`. */
-  static open({ scheme, host, port: given }: Address, deadline: AbortSignal): Promise<ClientConnection> {
+  static open({ scheme, host, port: given }: Address, deadline: AbortSignal, options: ConnectOptions = {}): Promise<ClientConnection> {
+    const trust = options.authorities === undefined ? { rejectUnauthorized: false } : { secureContext: options.authorities }
     return new Promise((resolve, reject) => {
       deadline.throwIfAborted()
       const secure = scheme === 'rtsps'
@@ -103,7 +123,7 @@ export class ClientConnection {
         return true
       }
       const socket = secure
-        ? connectTls({ host, port, rejectUnauthorized: false, ...(isIP(host) === 0 && { servername: host }) })
+        ? connectTls({ host, port, ...trust, ...(isIP(host) === 0 && { servername: host }) })
         : connect({ host, port, noDelay: true, onread: { buffer: received.room, callback } })
       const onAbort = (): void => fail(deadline.reason)
       const fail = (reason: unknown): void => {
@@ -116,7 +136,7 @@ export class ClientConnection {
       socket.once(secure ? 'secureConnect' : 'connect', () => {
         deadline.removeEventListener('abort', onAbort)
         socket.removeListener('error', fail)
-        connection = new ClientConnection(socket)
+        connection = new ClientConnection(socket, options)
         resolve(connection)
       })
     })
@@ -126,7 +146,7 @@ export class ClientConnection {
    * Sends a request and resolves to its response; one at a time. Rejects when the connection breaks (ClosedEarly when it is closed) and
    * with the reason of `deadline`; a response that comes later is dropped.
    */
-  request(method: string, url: string, headers: HeaderFields, deadline: AbortSignal): Promise<RtspResponse> {
+  request(method: string, url: string, headers: HeaderFields, deadline: AbortSignal, body?: string): Promise<RtspResponse> {
     return new Promise((resolve, reject) => {
       if (deadline.aborted) return reject(deadline.reason)
       if (this.#socket.destroyed) return reject(this.#error ?? new ClosedEarly())
@@ -147,7 +167,7 @@ export class ClientConnection {
       }
       deadline.addEventListener('abort', onAbort)
       this.#pending = pending
-      this.#write(formatRequest(method, url, { CSeq: cseq, 'User-Agent': 'video-pipeline-service', ...headers }))
+      this.#write(formatRequest(method, url, { CSeq: cseq, 'User-Agent': 'video-pipeline-service', ...headers }, body))
     })
   }
 
@@ -173,7 +193,7 @@ export class ClientConnection {
 
   #write(data: Buffer): void {
     if (this.#socket.destroyed) return
-    if (this.#socket.writableLength > MAX_UNREAD_BYTES) this.fail(new UnreadError())
+    if (this.#socket.writableLength > this.#mostUnread) this.fail(new UnreadError())
     else this.#socket.write(data)
   }
 
@@ -185,12 +205,18 @@ export class ClientConnection {
   #read(chunk: Buffer): void {
     try {
       const messages = this.#parser.push(chunk)
-      if (!this.#allowance.use(messages.length, performance.now())) throw new FloodError()
+      if (!this.#allowance.use(weightOf(messages, chunk.length), performance.now())) throw new FloodError()
       for (const message of messages) this.#take(message)
       this.handlers.onRead(chunk.length)
+      if (messages.length > MESSAGES_IN_A_TURN) this.#letOthersRead()
     } catch (error) {
       this.fail(error)
     }
+  }
+
+  #letOthersRead(): void {
+    this.#socket.pause()
+    setImmediate(() => this.#socket.resume())
   }
 
   #take(message: RtspMessage): void {
@@ -207,4 +233,9 @@ export class ClientConnection {
     const [oldest] = this.#abandoned
     if (this.#abandoned.size > MAX_ABANDONED && oldest !== undefined) this.#abandoned.delete(oldest)
   }
+}
+
+const weightOf = (messages: readonly RtspMessage[], bytes: number): number => {
+  const texts = messages.reduce((count, { kind }) => count + (kind === 'interleaved' ? 0 : 1), 0)
+  return Math.max(messages.length, bytes / BYTES_OF_MESSAGE) + texts * FRAMES_OF_TEXT
 }

@@ -7,7 +7,8 @@ import { FloodError, UnreadError } from './client-connection.ts'
 export const TRANSPORT_REFUSED = 'transport_refused'
 
 /** `why` completes "This source cannot be read:". */
-export const notUnderstood = (shown: string, why: string): Fault => new Fault('source_error', `${shown} cannot be read: ${why}.`)
+export const notUnderstood = (shown: string, why: string, cause?: unknown): Fault =>
+  new Fault('source_error', `${shown} cannot be read: ${why}.`, { cause })
 
 /** Its server accepted UDP, but its packets do not come. */
 export const noPackets = (shown: string, seconds: number): Fault =>

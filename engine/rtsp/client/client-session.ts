@@ -96,6 +96,19 @@ export class ClientSession {
     return (named ?? (starts.length === tracks.length ? starts[at] : undefined))?.timestamp
   }
 
+  /** Sets up a track over TCP that goes to the server, and returns its response. */
+  async setUpToSend(control: string, { rtp, rtcp }: Channels): Promise<RtspResponse> {
+    const transport = `RTP/AVP/TCP;unicast;interleaved=${rtp}-${rtcp};mode=record`
+    const response = await this.send('SETUP', controlUrl(this.#base, control), { Transport: transport })
+    if (response.status < 300) this.#session ??= parseSession(response.headers.get('session'))
+    return response
+  }
+
+  /** Begins to send (RFC 2326 section 10.11); returns the response. */
+  record(): Promise<RtspResponse> {
+    return this.send('RECORD', this.#aggregate, { Range: 'npt=0.000-' })
+  }
+
   /** Keeps the session alive. Rejects as ClientConnection.request does. */
   ping(method: 'OPTIONS' | 'GET_PARAMETER', deadline: AbortSignal): Promise<RtspResponse> {
     return this.send(method, this.#aggregate, {}, deadline)
@@ -107,13 +120,13 @@ export class ClientSession {
   }
 
   /** Sends a request with session and credentials; repeated after a challenge. Throws Fault when the connection is closed during it. */
-  async send(method: string, url: string, headers: HeaderFields, deadline = this.#signal): Promise<RtspResponse> {
+  async send(method: string, url: string, headers: HeaderFields, deadline = this.#signal, body?: string): Promise<RtspResponse> {
     const { connection, authorizer, address } = this.#described
     for (let tries = 1; ; tries += 1) {
       const all = { Session: this.#session?.id, Authorization: authorizer.header(method, url), ...headers }
-      const response = await connection.request(method, url, all, deadline).catch((error: unknown) => {
+      const response = await connection.request(method, url, all, deadline, body).catch((error: unknown) => {
         throw error instanceof ClosedEarly
-          ? notUnderstood(address.shown, `it closed the connection instead of an answer to ${method}`)
+          ? notUnderstood(address.shown, `it closed the connection instead of an answer to ${method}`, error)
           : error
       })
       if (response.status === 401 && tries < MAX_TRIES && authorizer.challenge(response.headers.all('www-authenticate'))) continue

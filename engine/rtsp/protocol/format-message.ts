@@ -23,6 +23,9 @@ const formatMessage = (startLine: string, headers: HeaderFields, body: string): 
   return Buffer.from(`${startLine.replace(CONTROL, ' ')}\r\n${lines.join('')}\r\n${body}`)
 }
 
+/** A status with the standard's reason phrase: that of a message may be any text. */
+export const shownStatus = (status: number): string => (REASONS[status] === undefined ? String(status) : `${status} (${REASONS[status]})`)
+
 /** Reason phrases (RFC 2326 section 7.1.1). */
 const REASONS: Readonly<Record<number, string>> = {
   200: 'OK',
@@ -36,6 +39,7 @@ const REASONS: Readonly<Record<number, string>> = {
   408: 'Request Time-out',
   413: 'Request Entity Too Large',
   414: 'Request-URI Too Large',
+  415: 'Unsupported Media Type',
   451: 'Parameter Not Understood',
   453: 'Not Enough Bandwidth',
   454: 'Session Not Found',

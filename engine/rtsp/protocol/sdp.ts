@@ -99,22 +99,43 @@ const STATIC_PAYLOADS: Readonly<Record<number, string>> = {
 }
 
 /** Some servers leave the clock rate out. */
-const RTPMAP = /^(\d{1,3})\s+([^\s/]{1,64})(?:\/(\d{1,9}))?/
-/** Hz; all static video payload types have it (RFC 3551 section 6). */
+const RTPMAP = /^(\d{1,3})\s+([^\s/]{1,64})(?:\/(\d{1,9})(?:\/(\d{1,2}))?)?/
+/** Hz; all static video payload types have it (RFC 3551 section 6), and MPA. */
 const VIDEO_CLOCK_RATE = 90_000
+/** Of static payload types of sound. */
+const SOUND_CLOCK_RATES: Readonly<Record<number, number>> = {
+  0: 8000,
+  3: 8000,
+  4: 8000,
+  8: 8000,
+  9: 8000,
+  10: 44_100,
+  11: 44_100,
+  15: 8000,
+  18: 8000,
+}
+const STATIC_CHANNELS: Readonly<Record<number, number>> = { 10: 2 }
 
-/** The encoding of a payload type: its `a=rtpmap`, else the static assignment of RFC 3551, with the clock rate of video. */
-export const rtpmap = (
-  media: SdpMedia,
-  payload = Number(media.formats[0]),
-): { readonly encodingName: string; readonly clockRate: number } | undefined => {
+interface Encoding {
+  readonly encodingName: string
+  readonly clockRate: number
+  /** Of sound, where it is stated. */
+  readonly channels: number | undefined
+}
+
+/** The encoding of a payload type: its `a=rtpmap`, else the static assignment of RFC 3551. */
+export const rtpmap = (media: SdpMedia, payload = Number(media.formats[0])): Encoding | undefined => {
+  const usualRate = SOUND_CLOCK_RATES[payload] ?? VIDEO_CLOCK_RATE
   for (const entry of media.attributes) {
     if (entry.name.toLowerCase() !== 'rtpmap') continue
     const match = RTPMAP.exec(entry.value)
-    if (match && Number(match[1]) === payload) return { encodingName: match[2] ?? '', clockRate: Number(match[3] ?? VIDEO_CLOCK_RATE) }
+    if (match && Number(match[1]) === payload) {
+      const channels = match[4] === undefined ? undefined : Number(match[4])
+      return { encodingName: match[2] ?? '', clockRate: Number(match[3] ?? usualRate), channels }
+    }
   }
   const encodingName = STATIC_PAYLOADS[payload]
-  return encodingName === undefined ? undefined : { encodingName, clockRate: VIDEO_CLOCK_RATE }
+  return encodingName === undefined ? undefined : { encodingName, clockRate: usualRate, channels: STATIC_CHANNELS[payload] }
 }
 
 /** The `a=fmtp` parameters of a payload type, names in lower case. */

@@ -1,6 +1,7 @@
 import { frameRateHint } from '../../mount/frame-rate-hint.ts'
 import type { MountPoint } from '../../mount/mount-point.ts'
 import type { RtpCaps } from '../../rtp/caps.ts'
+import type { RtpStream } from '../../rtp/stream.ts'
 import { formatSdp, type SdpAttribute } from '../protocol/sdp.ts'
 
 const TRACK = /^stream=(\d{1,2})$/
@@ -16,23 +17,23 @@ export const trackOf = (control: string): number | undefined => {
 
 /** The session description of a mount (RFC 2326 appendix C), undefined while the caps of its first stream are not known. */
 export const mountSdp = (mount: MountPoint, host: string): string | undefined => {
-  if (mount.options.streams[0]?.caps === undefined) return undefined
-  const media = mount.options.streams.flatMap((stream, at) => {
-    const caps = stream.caps
-    if (caps === undefined) return []
+  const { streams } = mount.options
+  return streams[0]?.caps === undefined ? undefined : streamsSdp(streams, { host, name: mount.path, range: 'npt=now-' })
+}
+
+/** The session description of streams; one whose caps are not known is left out. */
+export const streamsSdp = (
+  streams: readonly (RtpStream | undefined)[],
+  { host, name, range }: { readonly host: string; readonly name: string; readonly range?: string },
+): string => {
+  const media = streams.flatMap((stream, at) => {
+    const caps = stream?.caps
+    if (stream === undefined || caps === undefined) return []
     const attributes = [...capsToSdpAttributes(frameRateHint(stream).describe(caps)), { name: 'control', value: trackControl(at) }]
     return [{ type: caps.media, port: 0, protocol: 'RTP/AVP', formats: [String(caps.payload)], attributes }]
   })
-  return formatSdp({
-    sessionId: String(mount.options.streams[0].ssrc),
-    host,
-    name: mount.path,
-    attributes: [
-      { name: 'control', value: '*' },
-      { name: 'range', value: 'npt=now-' },
-    ],
-    media,
-  })
+  const attributes = [{ name: 'control', value: '*' }, ...(range === undefined ? [] : [{ name: 'range', value: range }])]
+  return formatSdp({ sessionId: String(streams[0]?.ssrc), host, name, attributes, media })
 }
 
 /** Caps fields that are not format parameters: those of the pad, and those in `a=rtpmap`. */

@@ -54,7 +54,7 @@ const describe: RequestHandler = async (context, request, target) => {
   if (refusal !== undefined) return refusal
   const body = mountSdp(mount, context.localAddress)
   if (body === undefined) return { status: 503, headers: { 'Retry-After': 1 } }
-  context.guessesRate = mount.options.streams.some((stream) => frameRateHint(stream).mustBeGuessed)
+  context.guessesRate = mount.tracks.some(({ stream }) => frameRateHint(stream).mustBeGuessed)
   return { status: 200, headers: { 'Content-Type': 'application/sdp', 'Content-Base': `${baseUrl(context, target)}/` }, body }
 }
 

@@ -116,7 +116,7 @@ export class ServerSession implements MountedSession {
     const blocks = parseReports(packet)
     if (blocks === undefined) return
     this.touch()
-    const ours = blocks.filter((block) => this.mount.options.streams.some((stream) => stream.ssrc === block.ssrc))
+    const ours = blocks.filter((block) => this.mount.tracks.some(({ stream }) => stream.ssrc === block.ssrc))
     if (ours.length > 0) this.reportedLoss = Math.max(...ours.map((block) => block.fractionLost))
   }
 

@@ -40,7 +40,7 @@ export const setup: RequestHandler = async (context, request, target) => {
 }
 
 const findTrack = (mount: MountPoint, target: RequestTarget): number | OutgoingResponse => {
-  const described = mount.options.streams.flatMap((stream, at) => (stream.caps ? [at] : []))
+  const described = mount.tracks.flatMap(({ at, stream }) => (stream.caps ? [at] : []))
   if (target.control === '') return described.length === 1 ? (described[0] ?? 0) : { status: 459 }
   const track = trackOf(target.control)
   return track !== undefined && described.includes(track) ? track : NOT_FOUND

@@ -12,7 +12,7 @@ export const MAX_JPEG_BYTES = 64 * 1024 * 1024
 
 const NO_ELEMENT = /no element "([^"]{1,64})"/
 
-interface DecodeJob extends Omit<DecoderFormat, 'generic'> {
+interface DecodeJob extends Omit<DecoderFormat, 'generic' | 'kept'> {
   /** One access unit or a whole GOP. */
   readonly units: readonly Pick<AccessUnit, 'packets'>[]
   readonly timeoutMs?: number
@@ -79,7 +79,7 @@ const attemptDecode = async (job: DecodeJob & { readonly generic: boolean }): Pr
 }
 
 /** Undefined without a whole JPEG: the output was cut, or nothing could be decoded. */
-const lastPicture = (output: Buffer): DecodedJpeg | undefined => {
+export const lastPicture = (output: Buffer): DecodedJpeg | undefined => {
   let last: Buffer | undefined
   new GdpReader(MAX_JPEG_BYTES).push(output, ({ payload }) => {
     last = payload

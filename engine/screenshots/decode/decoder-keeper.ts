@@ -10,6 +10,8 @@ const MAX_INTERVAL_MS = 30_000
 const LATE_MS = 5000
 /** After a key frame that a kept decoder could not decode, the next ones are decoded by processes of their own. */
 const PAUSE_MS = 60_000
+/** A kept decoder that takes longer for a key frame is killed. */
+const PICTURE_TIMEOUT_MS = 5000
 /** Private memory of a process, measured: 16.5 MB for 640×480, 38 for 1920×1080. */
 const BYTES = { process: 16 * 1024 * 1024, pixel: 12 }
 
@@ -44,13 +46,15 @@ interface KeyFrameJob {
 /** Keeps the decoder process of one stream between its periodic pictures, where that is worth its memory. */
 export class DecoderKeeper {
   readonly #memory: KeptMemory
+  readonly #timeoutMs: number
   #kept: KeptDecoder | undefined
   #keptBytes = 0
   #timer: NodeJS.Timeout | undefined
   #pausedUntilMs = 0
 
-  constructor(memory: KeptMemory) {
+  constructor(memory: KeptMemory, timeoutMs = PICTURE_TIMEOUT_MS) {
     this.#memory = memory
+    this.#timeoutMs = timeoutMs
   }
 
   /** Undefined when the picture has to be decoded by a process of its own. One call at a time. */
@@ -59,7 +63,7 @@ export class DecoderKeeper {
     clearTimeout(this.#timer)
     if (!this.#kept?.serves(decoder)) {
       this.close()
-      this.#kept = new KeptDecoder(decoder)
+      this.#kept = new KeptDecoder(decoder, this.#timeoutMs)
     }
     const kept = this.#kept
     const picture = await kept.decode(keyFrame, signal)

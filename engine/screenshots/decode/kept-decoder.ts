@@ -5,8 +5,6 @@ import { wholeJpeg } from '../jpeg/jpeg.ts'
 import { type DecodedJpeg, MAX_JPEG_BYTES } from './decode-to-jpeg.ts'
 import type { Decoder } from './decoder-line.ts'
 
-/** A kept decoder that takes longer for a key frame is killed. */
-const PICTURE_TIMEOUT_MS = 5000
 /** After this many pictures another process takes over, since a decoder may leak. */
 const MAX_PICTURES = 500
 /** RFC 3550 section 5.1. */
@@ -32,7 +30,8 @@ export class KeptDecoder {
   #nextSequence = 0
   #ended = false
 
-  constructor(decoder: Decoder, timeoutMs = PICTURE_TIMEOUT_MS) {
+  /** One that takes longer than `timeoutMs` for a key frame is killed. */
+  constructor(decoder: Decoder, timeoutMs: number) {
     this.#decoder = decoder
     this.#timeoutMs = timeoutMs
     const [file, ...args] = decoder.command

@@ -66,7 +66,7 @@ export class ScreenshotDecoder {
     const [keyFrame] = units
     const kept =
       keyFrame !== undefined && keyFrameOf !== undefined && nextWithinMs !== undefined
-        ? await this.#keeper.decode({ decoder: toDecoder({ ...format, generic: false }), keyFrame, nextWithinMs, signal })
+        ? await this.#keeper.decode({ decoder: toDecoder({ ...format, generic: false, kept: true }), keyFrame, nextWithinMs, signal })
         : undefined
     if (signal?.aborted) throw noFrame()
     const decoded = kept ?? (await decodeToJpeg({ ...format, units, ...(signal && { signal }) }))

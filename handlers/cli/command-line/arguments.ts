@@ -12,6 +12,8 @@ export interface Given {
   /** Ids of pipelines, mostly. */
   readonly operands: readonly string[]
   text(name: OptionName): string | undefined
+  /** Of an option that may be given more than once. */
+  texts(name: OptionName): readonly string[]
   has(name: OptionName): boolean
 }
 
@@ -23,21 +25,36 @@ export const readArguments = (verb: VerbName, args: readonly string[]): Given =>
   const { values, positionals } = parse(verb, args)
   if (values.help !== true) requireOperands(verb, positionals)
   return {
-    operands: [...new Set(positionals)],
+    // A host may have the name of an action.
+    operands: verb === 'fleet' ? positionals : [...new Set(positionals)],
     text: (name) => (typeof values[name] === 'string' ? values[name] : undefined),
+    texts: (name) => [values[name] ?? []].flat().filter((value) => typeof value === 'string'),
     has: (name) => values[name] !== undefined,
   }
 }
 
+interface ParsedOption {
+  readonly type: 'boolean' | 'string'
+  readonly short?: string
+  readonly multiple?: boolean
+}
+
 const parse = (verb: VerbName, args: readonly string[]) => {
-  const options = Object.fromEntries(
+  const options: Record<string, ParsedOption> = Object.fromEntries(
     optionsOf(verb).map((name) => {
-      const { value, short }: Option = OPTIONS[name]
-      return [name, { type: value === undefined ? ('boolean' as const) : ('string' as const), ...(short !== undefined && { short }) }]
+      const { value, short, many }: Option = OPTIONS[name]
+      return [
+        name,
+        {
+          type: value === undefined ? ('boolean' as const) : ('string' as const),
+          ...(short !== undefined && { short }),
+          multiple: many === true,
+        },
+      ]
     }),
   )
   try {
-    return parseArgs({ args: [...args], options, allowPositionals: true })
+    return parseArgs({ args: withDashedValues(args, options), options, allowPositionals: true })
   } catch (error) {
     // The message of Node.js names the option.
     const [first = ''] = (error as Error).message.split('. ')
@@ -51,6 +68,20 @@ const parse = (verb: VerbName, args: readonly string[]) => {
           )
     throw new UsageError(`${first}.${meant} Use --help for the options of ${verb}.`)
   }
+}
+
+/** Joins `--api-key -x` to `--api-key=-x`: one random key in 64 begins with a dash, which parseArgs refuses as ambiguous. */
+const withDashedValues = (args: readonly string[], options: Readonly<Record<string, ParsedOption>>): string[] => {
+  const words = new Set(Object.entries(options).flatMap(([name, { short }]) => [`--${name}`, `-${short}`]))
+  const joined: string[] = []
+  for (const arg of args) {
+    const before = joined.at(-1)
+    const takesValue = before?.startsWith('--') && options[before.slice(2)]?.type === 'string'
+    if (takesValue && arg.length > 1 && arg.startsWith('-') && arg !== '--' && !words.has(arg.split('=', 1)[0] ?? ''))
+      joined.splice(-1, 1, `${before}=${arg}`)
+    else joined.push(arg)
+  }
+  return joined
 }
 
 const requireOperands = (verb: VerbName, given: readonly string[]): void => {

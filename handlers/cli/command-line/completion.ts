@@ -77,8 +77,13 @@ export const complete = async (words: readonly string[], { commands, ids }: Know
       optionsOf(name).map((one) => [`--${one}`, OPTIONS[one].about]),
       current,
     )
-  return (VERBS[name] as Verb).operands?.[1] !== 'ID' ? [] : matching(await ids(), current)
+  const { operands, actions }: Verb = VERBS[name]
+  if (actions !== undefined) return rest.length > 1 ? [] : matching(wordsOf(actions), current)
+  return operands?.[1] !== 'ID' ? [] : matching(await ids(), current)
 }
+
+const wordsOf = (actions: NonNullable<Verb['actions']>): readonly Candidate[] =>
+  Object.entries(actions).map(([action, about]) => [action.split(' ', 1)[0] ?? '', about])
 
 const valuesOf = (option: OptionName, current: string): readonly string[] => {
   const { value: kind, values }: Option = OPTIONS[option]

@@ -8,6 +8,8 @@ export interface Option {
   /** Allowed values; undefined for any. */
   readonly values?: readonly string[]
   readonly about: string
+  /** May be given more than once. */
+  readonly many?: true
 }
 
 export const OPTIONS = {
@@ -29,6 +31,13 @@ export const OPTIONS = {
   wait: { about: 'wait until each started pipeline plays; one that does not is an error' },
   'dry-run': { about: 'print what would change, and change nothing' },
   quality: { value: '1-100', about: 'JPEG quality' },
+  from: { value: 'TIME', about: 'begin of the range, such as 2026-11-20T09:30:00Z' },
+  to: { value: 'TIME', about: 'end of the range' },
+  covers: { value: 'LAT,LON', about: 'only what the footprint of the camera held' },
+  off: { about: 'record no more' },
+  host: { value: 'HOST', many: true, about: 'only this host, whose document is the whole file; more than once, or separated by commas' },
+  data: { short: 'd', value: 'JSON|@FILE', about: 'body of the request, or a file with it' },
+  key: { value: 'FILE', about: 'key of the signatures; that of the local data directory' },
 } as const satisfies Readonly<Record<string, Option>>
 
 export type OptionName = keyof typeof OPTIONS
@@ -54,6 +63,7 @@ export const HOST_COMMANDS = {
     options: {
       '--dry-run': 'print what would be done, and do nothing',
       '--force': 'replace units that differ, and keep the old ones as .previous',
+      '--without-units': 'only users, directories and keys',
       ...ROOT,
     },
   },
@@ -79,11 +89,13 @@ export const isHostCommand = (name: string): name is HostCommandName => Object.h
 export interface Verb {
   readonly about: string
   /** What follows the name: `one`, `any` (none or one), `some` (one or more) or `many`; undefined for nothing. */
-  readonly operands?: readonly [count: 'one' | 'any' | 'some' | 'many', name: 'ID' | 'FIELD=VALUE']
+  readonly operands?: readonly [count: 'one' | 'any' | 'some' | 'many', name: 'ID' | 'FIELD=VALUE' | 'DIR|FILE' | 'ACTION']
   /** Shown after the name. */
   readonly needs?: string
   /** In addition to COMMON_OPTIONS. */
   readonly options?: readonly OptionName[]
+  /** What the first operand may be, with its own operands; such a command does not use a service. */
+  readonly actions?: Readonly<Record<string, string>>
 }
 
 export const COMMON_OPTIONS = ['url', 'api-key', 'json', 'help'] as const satisfies readonly OptionName[]
@@ -106,8 +118,29 @@ export const VERBS = {
     needs: '-o FILE',
     options: ['output', 'width', 'quality'],
   },
+  record: { about: 'record pipelines whenever they play', operands: ['some', 'ID'], options: ['off'] },
+  recordings: { about: 'list what was recorded, the newest first', operands: ['any', 'ID'], options: ['from', 'to', 'covers'] },
+  'export-recording': {
+    about: 'save a recording --from a time --to another, as .ts or .mp4',
+    operands: ['one', 'ID'],
+    needs: '-o FILE',
+    options: ['from', 'to', 'output'],
+  },
+  verify: { about: 'check recordings against their signed chains', operands: ['some', 'DIR|FILE'], options: ['key'] },
   health: { about: 'show how the service, its engine and its database are' },
   settings: { about: 'show the settings, or change some of them', operands: ['many', 'FIELD=VALUE'] },
+  fleet: {
+    about: 'show and change a fleet of hosts, at the NATS servers of SVC_NATS_URL',
+    operands: ['some', 'ACTION'],
+    options: ['file', 'host', 'dry-run', 'data', 'quiet'],
+    actions: {
+      ls: 'list the hosts',
+      'get HOST': 'show a host',
+      'apply -f FILE': 'store what is desired of the hosts of a file',
+      'api HOST METHOD PATH': 'send a request to a host',
+      'events [HOST]': 'follow the events of all hosts, or of one',
+    },
+  },
   password: { about: 'set the password of the API, read from the terminal or standard input', options: ['remove'] },
 } as const satisfies Readonly<Record<string, Verb>>
 
@@ -115,7 +148,10 @@ export type VerbName = keyof typeof VERBS
 
 export const isVerb = (name: string): name is VerbName => Object.hasOwn(VERBS, name)
 
-export const optionsOf = (name: VerbName): readonly OptionName[] => [...((VERBS[name] as Verb).options ?? []), ...COMMON_OPTIONS]
+export const optionsOf = (name: VerbName): readonly OptionName[] => {
+  const { options = [], actions }: Verb = VERBS[name]
+  return [...options, ...(actions === undefined ? COMMON_OPTIONS : (['json', 'help'] as const))]
+}
 
 const operandsOf = ({ operands }: Verb): string => {
   if (operands === undefined) return ''
@@ -135,11 +171,13 @@ export const helpOf = (name: VerbName): string => {
     const { short, value, about }: Option = OPTIONS[option]
     return [`${short === undefined ? '    ' : `-${short}, `}--${option}${value === undefined ? '' : ` ${value}`}`, about] as const
   })
+  const { actions }: Verb = VERBS[name]
   return [
     `usage: video-pipeline-service ${synopsis(name)} [options]`,
     '',
     `${VERBS[name].about}`,
     '',
+    ...(actions === undefined ? [] : [...helpRows(Object.entries(actions)), '']),
     ...helpRows(rows),
     '',
     'Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 not allowed.',

@@ -3,6 +3,7 @@ import { reasonOf } from '../../client/api-error.ts'
 import type { Client, Pipeline } from '../../client/client.ts'
 import { mapConcurrent } from '../../declared/map-concurrent.ts'
 import { EXIT, errorFields, exitCodeOf, explain } from '../command-line/exit.ts'
+import { meantPipeline } from '../command-line/meant-pipeline.ts'
 import type { Run, Session } from '../command-line/session.ts'
 import { Progress } from '../terminal/progress.ts'
 import { outputAddress, wordOf } from '../terminal/status.ts'
@@ -60,8 +61,11 @@ const actOn = async (
     return EXIT.done
   } catch (error) {
     if (isJson) process.stderr.write(`${printableJson({ id, ...errorFields(error, url) })}\n`)
-    else if (out.isInteractive) progress.print(`${out.paint.red('✗')} ${out.paint.bold(printable(id))}  ${explain(error, url)}`)
-    else process.stderr.write(`${printable(id)}  ${explain(error, url)}\n`)
+    else {
+      const text = `${explain(error, url)}${await meantPipeline(error, client)}`
+      if (out.isInteractive) progress.print(`${out.paint.red('✗')} ${out.paint.bold(printable(id))}  ${text}`)
+      else process.stderr.write(`${printable(id)}  ${text}\n`)
+    }
     return exitCodeOf(error)
   }
 }

@@ -1,5 +1,5 @@
 import { begin } from './api/begin.ts'
-import { hasVideo } from './api/phase.ts'
+import { hasKlv, hasSound, hasVideo } from './api/phase.ts'
 import { pipelines } from './api/pipelines.ts'
 import { watchUpgrades } from './api/upgrade.ts'
 import { playAhead } from './player/playback.ts'
@@ -11,8 +11,11 @@ const EMPTY_MS = 150
 /** Starts the video of the pipeline that the URL names while the page is loaded and drawn. */
 const playNamed = (): void => {
   const { value } = route
-  const pipeline = value.page === 'pipeline' ? pipelines.value.get(value.id)?.value : undefined
-  if (pipeline !== undefined && hasVideo(pipeline)) playAhead(pipeline.id)
+  if (value.page !== 'pipeline' && value.page !== 'watch') return
+  const pipeline = pipelines.value.get(value.id)?.value
+  if (pipeline === undefined || !hasVideo(pipeline)) return
+  const isWhole = value.page === 'pipeline'
+  playAhead(pipeline.id, { hasSound: isWhole && hasSound(pipeline), hasKlv: isWhole && hasKlv(pipeline) })
 }
 
 watchUpgrades()

@@ -97,10 +97,11 @@ const HEADERS = { 'cache-control': 'no-store', 'x-accel-buffering': 'no' } as co
 export const streamAnswer = (
   body: StreamBody | ReadableStream<Uint8Array>,
   headers: Readonly<Record<string, string>> & { readonly 'content-type': string },
+  status = 200,
 ): Response => {
   const readable = body instanceof StreamBody ? readableOf(body) : body
   if (readable === body) endless.set(readable, 'read')
-  return new Response(readable, { headers: { ...HEADERS, ...headers } })
+  return new Response(readable, { status, headers: { ...HEADERS, ...headers } })
 }
 
 /** For hosts: the stream of an endless answer; undefined for any other answer. */

@@ -64,6 +64,8 @@ const engineEnvironment = ({ environment, dataDir }: SidecarPlace): NodeJS.Proce
     SVC_DATABASE_AUTH_TOKEN,
     SVC_LICENSE_FILE,
     SVC_PIPELINES,
+    SVC_NATS_URL,
+    SVC_NATS_CREDENTIALS,
     ...rest
   } = environment
   return { ...rest, SVC_DATA_DIR: dataDir }

@@ -36,20 +36,14 @@ interface SidecarOptions extends LinkOptions {
 
 /** Links the engine that an earlier API process left, or starts one, and starts another when it is gone. */
 export const keepSidecar = (options: SidecarOptions): EngineLink => {
-  const { dataDir, log } = options
+  const { dataDir } = options
   const connections = createEngineConnections()
   /** The engine that was found or started last. */
   let current: ProcessIdentity | undefined
 
-  /** An address that stays does no harm: its process is gone. */
-  const forget = (identity: ProcessIdentity): void => {
-    const fault = removeAddress(dataDir, identity)
-    if (fault !== undefined) log.warn('engine_still_announced', { pid: identity.pid, error: fault })
-  }
-
   const end = async (identity: ProcessIdentity, steps: readonly EndStep[]): Promise<void> => {
     await endProcess(identity, steps)
-    forget(identity)
+    forget(options, identity)
   }
 
   /** Two engines would use the same ports, so one that was lost ends first, in order if it does so by itself. */
@@ -80,7 +74,7 @@ export const keepSidecar = (options: SidecarOptions): EngineLink => {
       kill: () => {
         if (current === undefined) return
         killProcess(current)
-        forget(current)
+        forget(options, current)
       },
       replacedWithinMs: REPLACED_WITHIN_MS,
       fetch: connections.fetch,
@@ -88,6 +82,12 @@ export const keepSidecar = (options: SidecarOptions): EngineLink => {
     },
     options,
   )
+}
+
+/** An address that stays does no harm: its process is gone. */
+const forget = ({ dataDir, log }: SidecarOptions, identity: ProcessIdentity): void => {
+  const fault = removeAddress(dataDir, identity)
+  if (fault !== undefined) log.warn('engine_still_announced', { pid: identity.pid, error: fault })
 }
 
 /** The process that announced itself; undefined when it is gone or another has its pid, or when its start is not known. */

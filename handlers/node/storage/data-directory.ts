@@ -71,7 +71,7 @@ const readText = (file: string): string => {
 }
 
 /** Leaves the old file or the whole new one, also after a full disk or a power failure. */
-const writeWhole = (file: string, text: string): void => {
+export const writeWhole = (file: string, text: string): void => {
   const draft = `${file}.new`
   try {
     rmSync(draft, { force: true })

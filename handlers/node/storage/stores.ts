@@ -1,3 +1,4 @@
+import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { createCredentialRepository } from '../../../db/credential.ts'
@@ -49,7 +50,11 @@ export const openStores = async (configuration: Configuration, options: StoresOp
   const repositories = repositoriesOf(database, !databaseOptions.url.startsWith('file:'))
   await ensurePassword(configuration, { ...options, credentials: repositories.credentials })
   const toClose = opened.move()
-  return { dataDir, apiKey, repositories, close: () => toClose.disposeAsync() }
+  const freeBytes = async (): Promise<number> => {
+    const { bavail, bsize } = await statfs(dataDir)
+    return bavail * bsize
+  }
+  return { dataDir, apiKey, repositories, freeBytes, close: () => toClose.disposeAsync() }
 }
 
 const databaseOf = ({ databaseUrl, databaseAuthToken }: Configuration, dataDir: string) => ({

@@ -131,7 +131,14 @@ const CREDENTIALS: readonly (readonly [string, (api: TestApi) => Promise<Record<
   ['a good key and a bad token', async () => ({ ...KEY, authorization: 'Bearer nonsense' }), true],
 ]
 
-const PUBLIC = ['GET /svc/health', 'GET /svc/healthz', 'GET /svc/version', 'GET /svc/auth/status', 'POST /svc/auth/login']
+const PUBLIC = [
+  'GET /svc/health',
+  'GET /svc/healthz',
+  'GET /svc/version',
+  'GET /svc/auth/status',
+  'POST /svc/auth/login',
+  'GET /svc/recordings/key',
+]
 const TRIGGERS = ['PUT /svc/triggers/mediaServer/publish', 'DELETE /svc/triggers/mediaServer/publish']
 
 describe('the credentials of each route', () => {

@@ -46,7 +46,7 @@ describe('a page of another origin', () => {
     row('is none: a form of a program that names no origin', create({ 'content-type': 'application/x-www-form-urlencoded' }), 201),
   ])
 
-  describe.each(['video', 'stream.ts', 'snapshot'])('of %s', (media) => {
+  describe.each(['video', 'stream.ts', 'live.m3u8', 'live/1.ts', 'snapshot'])('of %s', (media) => {
     const get = (headers: object) => [`GET /svc/pipeline/gate/${media}`, undefined, headers] as never
     testRows([
       row('may not load it', get(EVIL), 403, 'cross_origin', { headers: { 'cross-origin-resource-policy': 'same-origin' } }),

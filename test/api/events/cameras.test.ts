@@ -40,6 +40,26 @@ describe('the cameras', () => {
     row('take no path of any length', `GET /svc/camera?path=/${'x'.repeat(600)}`, 400, 'VALIDATION_ERROR'),
   ])
 
+  const found = { address: 'http://10.0.0.5/onvif/device_service', name: 'Gate', hardware: null, location: null }
+  const inNetwork = (api: TestApi) => {
+    api.cameras.found = [found]
+  }
+  const STREAMS = 'POST /svc/cameras/streams'
+  const asked = (address: string, user = 'viewer') => [STREAMS, { address, user, password: 'hidden-one' }] as const
+  testRowsOnAllHosts([
+    row('are found in the network', 'POST /svc/cameras/search', 200, JSON.stringify([found]), { given: inNetwork }),
+    row('have streams', asked('10.0.0.5'), 200, '"manufacturer":"Example"'),
+    row('refuse another user, and the password is not shown', asked('http://10.0.0.5/', 'other'), 500, '"reason":"unauthorized"', {
+      lacks: ['hidden-one'],
+    }),
+  ])
+  testRows([
+    row('are sought for 10 s at most', ['POST /svc/cameras/search', { seconds: 11 }], 400, '"path":"seconds"'),
+    ...['', 'ftp://10.0.0.5/', 'http://user:secret@10.0.0.5/', 'a b', 'http://'].map((address) =>
+      row(`are not asked at "${address}"`, asked(address), 400, '"path":"address"', { lacks: ['secret', 'hidden-one'] }),
+    ),
+  ])
+
   it.each(ALL_HOSTS)('are reported on $name when they are added and removed', async (host) => {
     await using api = await createTestApi(host)
     const client = await follow(api)

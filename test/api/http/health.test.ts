@@ -2,13 +2,22 @@ import { describe, expect, it } from 'vitest'
 import { createApp } from '../../../handlers/app.ts'
 import { recordAnswers } from '../../../handlers/http/record-answers.ts'
 import { createApiMetrics } from '../../../handlers/node/metrics.ts'
-import { openApi, simple, type TestApi, toRequest } from '../../helpers/api/api.ts'
+import { createTestApi, openApi, simple, type TestApi, toRequest } from '../../helpers/api/api.ts'
+import { fetchHost } from '../../helpers/api/hosts.ts'
 import { parseMetrics } from '../../helpers/api/prometheus.ts'
 import { engineGone, row, testRows, testRowsOnAllHosts } from '../../helpers/api/rows.ts'
 
 const HEALTH = 'GET /svc/health'
 
 describe('health', () => {
+  it.each([
+    [63e6, ['disk_full']],
+    [64e6, undefined],
+  ])('warns of a full disk with %d bytes left: %s', async (bytes, warnings) => {
+    await using api = await createTestApi(fetchHost, { freeBytes: async () => bytes })
+    expect((await api.read('/svc/health')).warnings).toEqual(warnings)
+  })
+
   const withLicense = (text: string) => (api: TestApi) => Object.assign(api, { license: text })
   testRowsOnAllHosts([
     row('is degraded while the engine is gone', HEALTH, 503, ['"degraded"', '"engine":"unavailable"', '"database":"ok"', '"playing":0'], {
@@ -24,10 +33,10 @@ describe('health', () => {
       },
       after: (_api, _response, text) => {
         const states = { status: 'ok', engine: 'ok', database: 'ok' }
-        expect(JSON.parse(text)).toEqual({ ...states, uptime_seconds: 61, pipelines: { total: 2, playing: 1 } })
+        expect(JSON.parse(text)).toEqual({ ...states, uptime_seconds: 61, pipelines: { total: 2, playing: 1 }, fleet: 'off' })
       },
     }),
-    row('is degraded while gst-launch-1.0 is missing', HEALTH, 503, '"engine":"unavailable"', {
+    row('is degraded while gst-launch-1.0 is missing', HEALTH, 503, ['"engine":"unavailable"', '"warnings":["gstreamer_missing"]'], {
       given: (api) => Object.assign(api.engine, { installed: false }),
     }),
     row('is degraded while the database does not answer', HEALTH, 503, ['"engine":"ok"', '"database":"unavailable"', '"total":0'], {

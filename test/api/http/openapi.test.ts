@@ -260,8 +260,8 @@ describe('the header fields in the document', () => {
   it('are those that the operations read', () => {
     const readers = (header: string) =>
       operations().flatMap(({ operation }) => (parametersOf(operation).includes(header) ? [operation.operationId] : []))
-    expect(readers('If-Match').sort()).toEqual(['changeSettings', 'deletePipeline', 'patchPipeline', 'replacePipeline'])
-    expect(readers('If-None-Match').sort()).toEqual(['getScreenshot', 'getSnapshot'])
+    expect(readers('If-Match').sort()).toEqual(['addCandidates', 'changeSettings', 'deletePipeline', 'patchPipeline', 'replacePipeline'])
+    expect(readers('If-None-Match').sort()).toEqual(['getRecordedPicture', 'getScreenshot', 'getSnapshot'])
     expect(readers('Last-Event-ID').sort()).toEqual(['followCameras', 'followEverything', 'followKlv', 'followPipeline'])
     expect(readers('X-Request-Id').length).toBe(operations().length)
   })

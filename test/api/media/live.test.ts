@@ -1,17 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { ApiError } from '../../../lib/errors.ts'
+import { VideoRecordParser } from '../../../lib/video-records.ts'
 import { API_KEY, createTestApi, openApi, simple, type TestApi } from '../../helpers/api/api.ts'
 import { fetchHost, nodeHost, type TestHost, workerHost } from '../../helpers/api/hosts.ts'
 import { ALL_HOSTS, engineReplaced, PASSWORD, row, testRows, testRowsOnAllHosts } from '../../helpers/api/rows.ts'
-import { FIRST_BYTES } from '../../helpers/fakes/live.ts'
+import { FAKE_ANSWER, FAKE_SESSION, FIRST_BYTES } from '../../helpers/fakes/live.ts'
 
 const VIDEO = '/svc/pipeline/cam-1/video'
 const TS = '/svc/pipeline/cam-1/stream.ts'
+const HLS = '/svc/pipeline/cam-1/live.m3u8'
+const SEGMENT = '/svc/pipeline/cam-1/live'
+const WHEP = '/svc/pipeline/cam-1/whep'
+const SDP = { 'content-type': 'application/sdp' }
+const FRAGMENT = { 'content-type': 'application/trickle-ice-sdpfrag', 'if-match': '*' }
 const FIRST_TEXT = '"codedWidth":640'
 
 const playing = (api: TestApi) => api.given(simple('cam-1'))
 const ready = (api: TestApi) => api.given(simple('cam-1', { on_demand: true }))
+/** The records of a merged stream: all its bytes are ASCII here. */
+const partsOf = (bytes: Uint8Array) =>
+  new VideoRecordParser()
+    .push(bytes)
+    .map(({ kind, payload }) => ({ kind, index: Number(payload[0]), text: new TextDecoder().decode(payload.slice(1)) }))
+
 const setPassword = async (api: TestApi) =>
   expect((await api.send('PUT', '/svc/auth/password', { password: PASSWORD }, { 'x-api-key': API_KEY })).status).toBe(200)
 
@@ -41,6 +53,19 @@ describe('live video', () => {
     row('answers 409 for a pipeline that does not play', `GET ${VIDEO}`, 409, '"reason":"not_playing"', { given: ready }),
     row('answers 404 for a pipeline that is not stored', `GET ${VIDEO}`, 404, 'NOT_FOUND'),
   ])
+  testRowsOnAllHosts([
+    row('answers the playlist of live HLS', `GET ${HLS}`, 200, 'live/1.ts', {
+      given: playing,
+      headers: { 'content-type': 'application/vnd.apple.mpegurl', 'cache-control': 'no-store' },
+      after: (api) => expect(api.live.clients.size).toBe(1),
+    }),
+    row('answers a part of a segment', [`GET ${SEGMENT}/1.ts`, undefined, { range: 'bytes=0-9' }], 206, {
+      given: playing,
+      headers: { 'content-type': 'video/mp2t', 'content-range': 'bytes 0-9/188' },
+    }),
+    row('answers 404 for a segment that has gone', `GET ${SEGMENT}/0.ts`, 404, '"reason":"no_segment"', { given: playing }),
+    row('answers 409 for HLS of a pipeline that does not play', `GET ${HLS}`, 409, '"reason":"not_playing"', { given: ready }),
+  ])
   testRows([
     row('answers 409 for MPEG-TS of a pipeline that does not play', `GET ${TS}`, 409, '"reason":"not_playing"', { given: ready }),
     row('answers 409 for one that the engine does not know', `GET ${VIDEO}`, 409, '"not_playing"', { given: engineReplaced(ready) }),
@@ -48,6 +73,76 @@ describe('live video', () => {
     passesOn(new ApiError('SERVICE_UNAVAILABLE', 'Too many readers.', { reason: 'reader_limit' })),
     row('refuses a query', `GET ${VIDEO}?from=1`, 400, 'from', { given: playing }),
   ])
+
+  testRowsOnAllHosts([
+    row('begins a session by WebRTC', [`POST ${WHEP}`, 'v=0', SDP], 201, FAKE_ANSWER, {
+      given: playing,
+      headers: { 'content-type': 'application/sdp', location: `${WHEP}/${FAKE_SESSION}`, etag: '"ice"', 'cache-control': 'no-store' },
+    }),
+    row('adds candidates to it', [`PATCH ${WHEP}/${FAKE_SESSION}`, 'a=mid:0', FRAGMENT], 204, { given: playing }),
+    row('ends it', `DELETE ${WHEP}/${FAKE_SESSION}`, 200, {
+      given: async (api) => {
+        await playing(api)
+        await api.live.openSession('cam-1', { offer: 'v=0' })
+      },
+      after: (api) => expect(api.live.open).toBe(0),
+    }),
+  ])
+  testRows([
+    row('takes an offer as SDP only', [`POST ${WHEP}`, {}], 415, 'application/sdp', { given: playing }),
+    row('takes no offer beyond 64 KiB', [`POST ${WHEP}`, 'v'.repeat(65_537), SDP], 413, '"limit_bytes":65536', { given: playing }),
+    row(
+      'needs a condition for candidates',
+      [`PATCH ${WHEP}/${FAKE_SESSION}`, 'a=mid:0', { 'content-type': FRAGMENT['content-type'] }],
+      428,
+      'If-Match',
+      {
+        given: playing,
+      },
+    ),
+    row('answers 404 for a session that has ended', `DELETE ${WHEP}/gone`, 404, '"reason":"no_session"', { given: playing }),
+    row('answers 409 to an offer when nothing plays', [`POST ${WHEP}`, 'v=0', SDP], 409, '"not_playing"', { given: ready }),
+    row('passes on what an offer would need', [`POST ${WHEP}`, 'v=0', SDP], 406, '"reason":"codec"', {
+      given: async (api) => {
+        await playing(api)
+        api.live.refusal = new ApiError('NOT_ACCEPTABLE', 'Offer H265.', { reason: 'codec' })
+      },
+    }),
+    row('answers GET of a session with the methods it has', `GET ${WHEP}/${FAKE_SESSION}`, 405, { headers: { allow: 'PATCH, DELETE' } }),
+  ])
+
+  testRowsOnAllHosts([
+    row('streams several pipelines in parts, and says of each why it ends', 'GET /svc/video?ids=cam-1,none', 200, {
+      given: playing,
+      after: async (api, _response, text) => {
+        expect(partsOf(new TextEncoder().encode(text)).sort((one, other) => one.index - other.index || one.kind - other.kind)).toEqual([
+          { kind: 8, index: 0, text: expect.stringContaining(FIRST_TEXT) },
+          { kind: 9, index: 0, text: '{"error":null}' },
+          { kind: 9, index: 1, text: expect.stringContaining('"code":"NOT_FOUND"') },
+        ])
+        await expect.poll(() => api.live.open).toBe(0)
+      },
+    }),
+  ])
+  testRows([
+    row('refuses no pipelines', 'GET /svc/video?ids=', 400, '"path":"ids"'),
+    row('refuses a pipeline twice', 'GET /svc/video?ids=a,a', 400, 'different ids'),
+    row('refuses 17 pipelines', `GET /svc/video?ids=${Array.from({ length: 17 }, (_, at) => `c${at}`)}`, 400, 'Use 1 to 16'),
+    row('refuses other pages', ['GET /svc/video?ids=a', undefined, { origin: 'http://evil.example' }], 403, 'cross_origin'),
+  ])
+
+  it('leaves every pipeline when the client leaves', async () => {
+    const api = await openApi(playing)
+    await api.given(simple('cam-2'))
+    api.live.endless = true
+    const leave = new AbortController()
+    const answer = await api.app(new Request(`${api.origin}/svc/video?ids=cam-1,cam-2`, { signal: leave.signal }))
+    const reader = answer.body?.getReader()
+    await reader?.read()
+    await expect.poll(() => api.live.open).toBe(2)
+    leave.abort()
+    await expect.poll(() => api.live.open).toBe(0)
+  })
 
   it('asks the engine for no stream when the client has left before', async () => {
     const api = await openApi(playing)

@@ -74,17 +74,20 @@ describe('creating a pipeline', () => {
           encoding: null,
           output: { uri: 'rtsp://0.0.0.0:50000/cam-1' },
           klv: { available: false },
-          klv_config: { pass_klv: false, auto_extract_geolocation: false },
+          klv_config: { pass_klv: false, auto_extract_geolocation: false, synchronous: false },
           geolocation: null,
           screenshots: { state: 'stopped', interval_seconds: 10, quality: 85 },
+          recording: { state: 'stopped', since: null, last_error: null },
           runtime: expect.objectContaining({ phase: 'playing', desired: 'playing', last_error: null, next_retry_at: null }),
+          audio: 'copy',
+          audio_bitrate: null,
           push: [],
           ephemeral: false,
           created_at: '2026-11-20T10:00:00.000Z',
           updated_at: '2026-11-20T10:00:00.000Z',
         })
         expect(Object.keys(body).join()).toBe(
-          'id,mode,on_demand,state,source,encoding,output,klv,klv_config,push,geolocation,screenshots,runtime,ephemeral,created_at,updated_at',
+          'id,mode,on_demand,state,source,encoding,output,klv,klv_config,audio,audio_bitrate,push,geolocation,screenshots,recording,runtime,ephemeral,created_at,updated_at',
         )
       },
     }),
@@ -222,6 +225,39 @@ describe('validating a pipeline', () => {
     ),
     row('answers the 400 of a create', ['POST /svc/pipeline/validate', simple('a b')], 400, '"path":"id"'),
   ])
+})
+
+describe('testing a pipeline', () => {
+  const tests = (body: object = SECRET) => ['POST /svc/pipeline/test', body] as const
+  testRowsOnAllHosts([
+    row('answers what came and a picture, and leaves nothing', tests(), 200, ['"video":null,"audio":null', '"picture":"/9j/'], {
+      lacks: ['s3cret', 'test-'],
+      after: nothingLeft,
+    }),
+  ])
+  testRows([
+    row('answers the 400 of a create', tests(simple('a b')), 400, '"path":"id"'),
+    row('answers the fault of a start, and leaves nothing', tests(), 504, ['PIPELINE_START_TIMEOUT', 'of cam-1'], {
+      given: ({ engine }) => {
+        engine.play = async (id) => Promise.reject(new ApiError('PIPELINE_START_TIMEOUT', `No video of ${id} came.`, { reason: 'timeout' }))
+      },
+      after: nothingLeft,
+    }),
+  ])
+
+  it('reads the source with the stored credentials, and sends nothing to receivers', async () => {
+    const api = await openApi()
+    await api.given({ ...SECRET, on_demand: true })
+    const { put } = api.engine
+    const tried: unknown[] = []
+    api.engine.put = async (config, query) => {
+      tried.push(config)
+      return put(config, query)
+    }
+    const body = simple('cam-1', { source: { uri: 'rtsp://***@10.0.0.5/stream' }, push: [{ uri: 'udp://10.0.0.9:5000' }] })
+    expect((await api.send('POST', '/svc/pipeline/test', body)).status).toBe(200)
+    expect(tried).toMatchObject([{ source: SECRET.source, push: [], output: null }])
+  })
 })
 
 describe('a missing element', () => {

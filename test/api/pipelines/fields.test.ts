@@ -50,7 +50,10 @@ const REFUSED: Readonly<Record<string, readonly object[]>> = {
   'encoding.fps': eachOf(encoding, 'fps', 0.5, 241),
   'encoding.quality': eachOf(encoding, 'quality', 0, 11, 7.5),
   'output.uri': outputs('cam-1', 'rtsp://0.0.0.0/cam-1', 'rtsp://0.0.0.0:8600/cam-2', 'rtsp://0.0.0.0:8600/cam-1?a=b'),
+  audio: [cam({ audio: 'mp3' }), cam({ audio: null })],
+  audio_bitrate: [cam({ audio_bitrate: 15 }), cam({ audio_bitrate: 321 }), cam({ audio_bitrate: 64.5 })],
   'klv_config.pass_klv': [cam({ klv_config: { pass_klv: 1 } })],
+  'klv_config.synchronous': [cam({ klv_config: { synchronous: 'yes' } })],
   'klv_config.decode': [cam({ klv_config: { decode: true } })],
   push: [
     cam({ push: { uri: 'srt://10.0.0.9:9000' } }),

@@ -142,6 +142,29 @@ describe('the log of a pipeline', () => {
   ])
 })
 
+describe('the logs of all pipelines and the history of one', () => {
+  const line = { at: '2026-11-20T10:00:00.000Z', run: 1, stream: 'engine', line: 'unreachable: rtsp://bob:pw@h/' } as const
+  const sample = { at: line.at, fps: 25, bitrate_kbps: 900, readers: 1, last_frame_age_ms: null }
+  const given = async (api: TestApi) => {
+    await four(api)
+    api.engine.logLines = [line]
+    api.engine.samples = [sample]
+  }
+  const found = ['a', 'b', 'c', 'd'].map((pipeline_id) => ({ pipeline_id, ...line, line: 'unreachable: rtsp://***@h/' }))
+  testRowsOnAllHosts([
+    row('are found by a text, with credentials masked', 'GET /svc/log?search=unreach', 200, JSON.stringify(found), { given }),
+    row('are the samples of the engine', 'GET /svc/pipeline/a/history', 200, JSON.stringify([sample]), { given }),
+    row('are empty when the engine does not know the pipeline', 'GET /svc/pipeline/a/history', 200, '[]', { given: engineReplaced(four) }),
+    row('are 404 for an unknown id', 'GET /svc/pipeline/nobody/history', 404),
+  ])
+  testRows([
+    row('are limited', 'GET /svc/log?limit=1', 200, JSON.stringify(found.slice(-1)), { given }),
+    ...[`search=${'x'.repeat(201)}`, 'stream=all', 'limit=0', 'level=1'].map((query) =>
+      row(`are refused with ?${query.slice(0, 20)}`, `GET /svc/log?${query}`, 400, '', { given }),
+    ),
+  ])
+})
+
 describe('while the engine is gone', () => {
   const requests = [
     ...['GET /svc/pipeline', 'GET /svc/pipeline/a', 'GET /svc/pipeline/a/log'].map((line) => [line] as const),

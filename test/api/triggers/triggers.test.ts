@@ -44,7 +44,10 @@ describe('a publish', () => {
       after: async (api, response, text) => {
         answers('livecam1', 'play')(api, response, text)
         const stored = { state: 'playing', output: { uri: 'rtsp://0.0.0.0:50000/livecam1' }, geolocation: null }
-        expect(await read(api, 'livecam1')).toMatchObject({ ...triggeredConfig({ id: 'livecam1', path: 'live/cam.1' }, LOCAL), ...stored })
+        expect(await read(api, 'livecam1')).toMatchObject({
+          ...triggeredConfig({ id: 'livecam1', path: 'live/cam.1' }, LOCAL, 'copy'),
+          ...stored,
+        })
       },
     }),
     row('is refused when another path derived the same id, and names that path', put('live.cam'), 409, '"path":"live/cam"', {

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { chromium, type Page } from 'playwright-core'
-import { encodePacket } from '../../../engine/klv/st0601/encode.ts'
+import { encodePacket } from '../../../lib/st0601/encode.ts'
 import { sleep } from '../../helpers/bench/measure.ts'
 import { createPipeline, withService } from '../../helpers/bench/service-run.ts'
 import { drawLandscape, type View } from '../../helpers/browser/landscape.ts'

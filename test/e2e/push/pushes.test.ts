@@ -52,7 +52,11 @@ describe('pushes', () => {
       ),
     ])
     await server.line((line) => line.available === 'klv-drone')
-    const byRtsp = decodeFrames(['-rtsp_transport', 'tcp', '-i', `rtsp://127.0.0.1:${server.port}/klv-drone`], FRAMES)
+    const received = `rtsp://127.0.0.1:${server.port}/klv-drone`
+    const [first, second] = await Promise.all([gstKlv(received, 15), gstKlv(url, 40)])
+    const passed = overlap(first, second)
+    expect([passed.common.length > 5, passed.between]).toEqual([true, passed.common])
+    const byRtsp = decodeFrames(['-rtsp_transport', 'tcp', '-i', received], FRAMES)
     for (const [name, receiver] of Object.entries({ byCaller, byGroup, byRtmp, byRtsp })) await expectDecoded(name, receiver, FRAMES)
     expect(saved.child.exitCode).toBeNull()
     for (const file of [srtFile, udpFile]) {

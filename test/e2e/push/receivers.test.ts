@@ -2,9 +2,10 @@ import { writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { flightPacket } from '../../../engine/klv/st0601/synthetic-flight.ts'
+import { flightPacket } from '../../../lib/st0601/synthetic-flight.ts'
 import { startTsKlvSender } from '../../helpers/klv/ts-sender.ts'
 import { openMediaServer } from '../../helpers/media/media-server.ts'
+import { ffprobe } from '../../helpers/media/players.ts'
 import { pushesOf, untilAllSend } from '../../helpers/media/pushes.ts'
 import { decodeFrames, expectDecoded, saveStream } from '../../helpers/media/receivers.ts'
 import { startRtmpMediaServer } from '../../helpers/media/rtmp-media-server.ts'
@@ -16,7 +17,7 @@ import { makeCertificate } from '../../helpers/rtsp/certificate.ts'
 import { startOddServer } from '../../helpers/rtsp/odd-server.ts'
 import { sequenceGaps } from '../../helpers/rtsp/reader.ts'
 import { startTlsFront } from '../../helpers/rtsp/tls-front.ts'
-import { BALL, createPipeline, read } from '../../helpers/service/pipelines.ts'
+import { BALL, createPipeline, openSource, read } from '../../helpers/service/pipelines.ts'
 import { shareService } from '../../helpers/service/share-service.ts'
 import { until } from '../../helpers/until.ts'
 
@@ -34,12 +35,18 @@ const trusting = async (certificate: string): Promise<readonly string[]> => {
 }
 
 describe('pushes to real receivers', () => {
-  it('reach an RTMP server, from which every frame decodes', async () => {
+  it('reach an RTMP server, from which every frame decodes, with sound', async () => {
     const server = await startRtmpMediaServer()
     const uri = `rtmp://127.0.0.1:${server.port}/live/key`
-    await createPipeline(service, 'cam', { push: [{ uri }] })
-    await untilAllSend(service, 'cam')
+    await createPipeline(service, 'cam', { source: { uri: `${BALL.uri}&audio=1` }, push: [{ uri }] })
+    const source = await openSource()
+    const g711 = `rtmp://127.0.0.1:${server.port}/live/g711`
+    await createPipeline(service, 'g711', { source: { uri: source.url('/av') }, audio: 'aac', push: [{ uri: g711 }] })
+    await Promise.all([untilAllSend(service, 'cam'), untilAllSend(service, 'g711')])
     await expectDecoded('from the server', decodeFrames(['-i', uri], FRAMES), FRAMES)
+    const codecsOf = async (from: string) => (await ffprobe(from)).map(({ codec_name }) => codec_name).sort()
+    // Sound that is encoded begins a moment after the video.
+    for (const from of [uri, g711]) await expect.poll(() => codecsOf(from)).toEqual(['aac', 'h264'])
     expect(server.printed()).toContain('start push /live/key')
     expect(await pushesOf(service, 'cam')).toMatchObject([{ state: 'sending', last_error: null }])
   }, 60_000)
@@ -141,6 +148,24 @@ describe('pushes to real receivers', () => {
     const announced = /m=video 0 RTP\/AVP (\d+)/.exec(String(requests.find(({ method }) => method === 'ANNOUNCE')?.body))?.[1]
     expect(requests.filter(({ method, url }) => method === 'SETUP' && url.endsWith('stream=1'))).not.toEqual([])
     expect(new Set(reports.map(({ payload }) => (payload[1] ?? 0) & 0x7f))).toContain(Number(announced))
+  }, 60_000)
+
+  it('over RTSP carry the sound of the source, and go on without it where it is refused', async () => {
+    const [source, taking, server] = await Promise.all([openSource(), startOddServer(), openMediaServer()])
+    await createPipeline(service, 'spoken', {
+      source: { uri: source.url('/aac') },
+      audio: 'copy',
+      push: [{ uri: `rtsp://127.0.0.1:${taking.port}/live` }, { uri: server.publishUrl('silent') }],
+    })
+    await untilAllSend(service, 'spoken')
+    const announced = String(taking.requests.find(({ method }) => method === 'ANNOUNCE')?.body)
+    expect(announced).toMatch(/m=video .*m=audio .*MPEG4-GENERIC\/44100/is)
+    const sent = (channel: number) => taking.reports.filter((report) => report.channel === channel).length
+    await until(
+      () => [sent(0), sent(2)],
+      ([video = 0, sound = 0]) => video > 30 && sound > 30,
+    )
+    await expectDecoded('video', decodeFrames(['-rtsp_transport', 'tcp', '-i', `rtsp://127.0.0.1:${server.port}/silent`], 60), 60)
   }, 60_000)
 
   it('send the video at once while there is no KLV yet, and once there is, with its track where the receiver has one', async () => {

@@ -15,7 +15,7 @@ import { until } from '../../helpers/until.ts'
 
 // A name of another host: browsers give pages of plain http no WebCodecs there.
 const chromium = useChromium(['--host-resolver-rules=MAP cam.test 127.0.0.1'])
-const service = shareService({ SVC_ALLOWED_HOSTS: 'cam.test' })
+const service = shareService({ SVC_ALLOWED_HOSTS: 'cam.test', SVC_LOG_LEVEL: 'debug' })
 const BALL = { source: { uri: 'test://ball?width=320&height=180&fps=6' } }
 
 /** Opens the page of a pipeline in a browser of its own. */
@@ -133,10 +133,79 @@ describe('the live picture in Chromium', { timeout: 60_000 }, () => {
     await until(readers, (count) => count === 1)
   })
 
-  it('is played by Media Source over plain http from another host, less than 600 ms late, and the page says why', async () => {
+  it('is played by WebRTC over plain http from another host, in one session that ends with the page', async () => {
     await createPipeline(service, 'ball', BALL)
-    const { page, expectQuiet } = await show('ball', service.url.replace('127.0.0.1', 'cam.test'))
-    await page.getByText('Played with a short buffer (Media Source), because browsers decode at once only over https').waitFor()
+    const elsewhere = service.url.replace('127.0.0.1', 'cam.test')
+    const { page, expectQuiet } = await show('ball', elsewhere)
+    const paths: string[] = []
+    page.on('request', (request) => paths.push(`${request.method()} ${new URL(request.url()).pathname}`))
+    await page.getByText('Played by WebRTC, because browsers decode at once only over https').waitFor()
+    await untilMoving(page)
+    await page.getByText('H.264 320×180').waitFor()
+    await page.getByText(/^\d+ ms from data to picture$/).waitFor()
+    await untilReaders(service, 'ball', 1)
+    // A test does not see what a page sends when it is left.
+    const ends = () =>
+      service.log.flatMap((line) => (line.includes('"method":"DELETE"') ? (/whep.*"status":(\d+)/.exec(line)?.slice(1) ?? []) : []))
+    await page.getByRole('link', { name: 'All pipelines' }).click()
+    await expect.poll(ends).toEqual(['200'])
+    await untilReaders(service, 'ball', 0)
+    await page.getByRole('link', { name: 'ball', exact: true }).click()
+    await untilMoving(page)
+    expectQuiet()
+    await page.goto(`${elsewhere}/svc/healthz`)
+    // The connection of a page that is gone may have ended the session before.
+    await expect.poll(ends).toEqual(['200', expect.stringMatching(/^(?:200|404)$/)])
+    await untilReaders(service, 'ball', 0)
+    expect(paths.filter((path) => path.endsWith('/ball/video'))).toEqual([])
+  })
+
+  it('is played by WebRTC on the page with the picture alone too, and on the wall, where others share one connection', async () => {
+    const x264 = (options: string) =>
+      `videotestsrc is-live=true pattern=ball ! video/x-raw,format=I420,width=320,height=180,framerate=15/1 ! x264enc speed-preset=ultrafast key-int-max=15 ${options} ! video/x-h264,profile=main ! rtph264pay name=pay0 config-interval=-1`
+    await Promise.all([
+      createPipeline(service, 'ball', BALL),
+      createPipeline(service, 'roof', BALL),
+      // No player by WebRTC takes it.
+      createPipeline(service, 'late', { raw_pipeline: x264('bframes=2 b-adapt=false') }),
+    ])
+    const elsewhere = service.url.replace('127.0.0.1', 'cam.test')
+    const { page, expectQuiet } = await chromium.open()
+    const asked: string[] = []
+    page.on('request', (request) => {
+      const { pathname, search } = new URL(request.url())
+      if (/\/(?:video|whep)$/.test(pathname)) asked.push(`${request.method()} ${pathname}${search}`)
+    })
+    await page.goto(`${elsewhere}/svc/dashboard/#/watch/ball`)
+    await untilMoving(page)
+    expect(asked).toEqual(['POST /svc/pipeline/ball/whep'])
+
+    await page.goto(`${elsewhere}/svc/dashboard/#/wall`)
+    await page.getByText('Played by WebRTC, because browsers decode at once only over https').waitFor()
+    await page.getByText(/^Played with a short buffer \(Media Source\), because .* and WebRTC is refused: The video has B-frames/).waitFor()
+    for (const id of ['ball', 'roof', 'late']) {
+      await untilMoving(page, undefined, `.wall-tile:has([href$="/${id}"])`)
+      await untilReaders(service, id, 1)
+    }
+    expect(asked.filter((request) => request.includes('/video'))).toEqual(['GET /svc/video?ids=late'])
+    expectQuiet()
+    // The others are not begun again.
+    const sessions = asked.length
+    await command(service, 'roof', 'stop')
+    await page.getByRole('link', { name: 'roof' }).waitFor({ state: 'detached' })
+    await untilMoving(page, undefined, '.wall-tile:has([href$="/ball"])')
+    expect(asked.slice(sessions)).toEqual([])
+  })
+
+  it('is played by Media Source where WebRTC is refused, less than 600 ms late, and the page says why', async () => {
+    await createPipeline(service, 'ball', BALL)
+    const { page, expectQuiet } = await chromium.open()
+    const refusal = { error: true, code: 'SERVICE_UNAVAILABLE', message: 'No UDP port.', details: { reason: 'webrtc_port' } }
+    await page.route('**/ball/whep', (route) => route.fulfill({ status: 503, json: refusal }))
+    await page.goto(`${service.url.replace('127.0.0.1', 'cam.test')}/svc/dashboard/#/pipeline/ball`)
+    await page
+      .getByText(/^Played with a short buffer \(Media Source\), because browsers decode at once only over https.* and WebRTC is refused: /)
+      .waitFor()
     await untilMoving(page)
     const behind = () =>
       page.evaluate(() => {
@@ -175,7 +244,7 @@ describe('the live picture comes back without a reload', { timeout: 60_000 }, ()
     await markPage(page)
     await source.stop()
     await page.getByText('Reconnecting').first().waitFor()
-    await page.getByText('The source is away. The picture comes back by itself.').waitFor()
+    await page.getByText(/^The source is away\. (?:Trying again now|Next try in)/).waitFor()
     await page.waitForTimeout(1500)
     const packetsBefore = reader.packets.length
     await openSource('--port', String(source.port), ...SIZE)

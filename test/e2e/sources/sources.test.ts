@@ -11,7 +11,7 @@ import { freeUdpPort } from '../../helpers/ports.ts'
 import { startService } from '../../helpers/process/service.ts'
 import { temporaryDataDir } from '../../helpers/process/temporary-data-dir.ts'
 import { makeCertificate } from '../../helpers/rtsp/certificate.ts'
-import { createPipeline, openSource } from '../../helpers/service/pipelines.ts'
+import { createPipeline, openSource, viewOf } from '../../helpers/service/pipelines.ts'
 import { shareService } from '../../helpers/service/share-service.ts'
 
 const run = promisify(execFile)
@@ -53,6 +53,8 @@ it.each([
   const uriOf = (source: typeof basic) => source.url('/h264', 'user:secret')
   const rows = { basic: uriOf(basic), digest: uriOf(digest), udp: uriOf(udp), tcp: uriOf(tcp).replace(/^rtsp/, 'rtspt'), tls: uriOf(tls) }
   await Promise.all(Object.entries(rows).map(([id, uri]) => plays(id, { source: { uri, latency_ms: 100 }, encoding }, own)))
+  // TCP was refused, and UDP plays: that is no error.
+  expect((await viewOf(own, 'udp')).runtime).toMatchObject({ phase: 'playing', last_error: null })
   for (const source of [basic, digest]) {
     const uri = source.url('/h264', 'user:wrongpass')
     const refused = await own.request('POST', '/svc/pipeline', { id: 'refused', mode: 'simple', source: { uri } })

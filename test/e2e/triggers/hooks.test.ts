@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { readDocument } from '../../helpers/documents.ts'
 import { type MediaServer, openMediaServer, publishTo, publishWithFfmpeg } from '../../helpers/media/media-server.ts'
 import { ffmpegDecode, ffprobe } from '../../helpers/media/players.ts'
-import { portIsFree } from '../../helpers/ports.ts'
+import { freePort, portIsFree } from '../../helpers/ports.ts'
 import { childrenOf } from '../../helpers/process/processes.ts'
 import { type Service, startService } from '../../helpers/process/service.ts'
 import { changeSettings, outputOf, portOf, untilView, viewOf } from '../../helpers/service/pipelines.ts'
@@ -89,9 +89,3 @@ describe('a media server that calls the triggers', () => {
     expect(await left(service, portOf(url))).toEqual(NOTHING)
   })
 })
-
-/** A port below the ephemeral range, so that no outgoing connection takes it in the meantime. */
-const freePort = async (): Promise<number> => {
-  for (let port = 10_100 + (process.pid % 800); port < 12_000; port += 1) if (await portIsFree(port)) return port
-  throw new Error('No port is free')
-}

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import * as v from 'valibot'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { AnyCall, JpegAnswer } from '../../../lib/engine/call.ts'
@@ -6,6 +7,9 @@ import { createEngineClient } from '../../../lib/engine/client.ts'
 import { ENGINE_PROTOCOL, type EngineClient, PROTOCOL, type Protocol } from '../../../lib/engine/protocol.ts'
 import type { PipelineConfig } from '../../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS } from '../../../lib/schema/settings.ts'
+import { segmentPlace } from '../../../lib/segments/segment-name.ts'
+import type { RecordedSpan } from '../../../lib/segments/spans.ts'
+import { forEngine } from '../../../lib/settings/settings.ts'
 import { until } from '../../helpers/until.ts'
 
 /** An engine whose host has a camera. */
@@ -16,6 +20,8 @@ export interface ContractEngine {
   readonly sendKlv?: (id: string) => void
   /** Makes a screenshot file of a pipeline be listed, when none comes by itself. */
   readonly addScreenshot?: (id: string) => void
+  /** Makes a recording of a pipeline be listed, when none comes by itself. */
+  readonly addRecording?: (id: string) => void
   close(): Promise<void> | void
 }
 
@@ -27,7 +33,9 @@ export const config = (id: string): PipelineConfig => ({
   source: { uri: 'test://ball?width=160&height=120&fps=15&klv=1', latency_ms: 200 },
   encoding: null,
   output: null,
-  klv_config: { pass_klv: true, auto_extract_geolocation: false },
+  klv_config: { pass_klv: true, auto_extract_geolocation: false, synchronous: false },
+  audio: 'off',
+  audio_bitrate: null,
   push: [],
   ephemeral: false,
 })
@@ -35,6 +43,8 @@ export const config = (id: string): PipelineConfig => ({
 const ID = 'contract'
 const UNKNOWN = 'nobody'
 const UNKNOWN_FILE = 'nobody_20261120T100000000Z.jpg'
+/** Of Chromium. */
+const OFFER = readFileSync(new URL('../../fixtures/webrtc/chromium-offer.sdp', import.meta.url), 'utf8')
 const PASSWORD = 'correct horse'
 const SCHEDULE = { interval_seconds: 1, quality: 80, geolocation: null }
 
@@ -42,11 +52,51 @@ interface Given extends ContractEngine {
   readonly client: EngineClient
 }
 
+const END = Date.parse('9999-01-01T00:00:00Z')
+const ALL_TIMES = { from: 0, to: END, before: END, limit: 1000 }
+
+/** A span of the recorded pipeline. */
+const aSpan = async ({ client, addRecording }: Given): Promise<RecordedSpan> => {
+  const recorded = async () => (await client.recordings.list({ ...ALL_TIMES, pipeline_id: ID }))[0]
+  addRecording?.(ID)
+  if ((await recorded()) === undefined) {
+    await client.recordings.start(ID)
+    await until(
+      () => client.recordings.start(ID),
+      ({ recording }) => recording.state === 'recording',
+    )
+    await client.recordings.stop(ID)
+  }
+  const span = await recorded()
+  if (span === undefined) throw new Error('nothing was recorded')
+  return span
+}
+
+/** A recorded moment with KLV: what was recorded first may be shorter than the pause between two packets. */
+const aMomentWithKlv = async (given: Given): Promise<number> => {
+  const { recordings } = given.client
+  const found = async (): Promise<readonly number[]> => {
+    const at = (await aSpan(given)).to - 1
+    return recordings.klv(ID, { at }).then(
+      () => [at],
+      () => [],
+    )
+  }
+  await aSpan(given)
+  await recordings.start(ID)
+  try {
+    const [at = Number.NaN] = await until(found, (moments) => moments.length === 1, 30_000)
+    return at
+  } finally {
+    await recordings.stop(ID)
+  }
+}
+
 /** One check per row of the protocol: a row without one does not compile. Answers that are not as the row says make the client throw. */
 const CHECKS: { readonly [Part in keyof Protocol]: { readonly [Name in keyof Protocol[Part]]: (given: Given) => Promise<void> } } = {
   engine: {
     status: async ({ client }) => expect(await client.engine.status()).toMatchObject({ protocol: ENGINE_PROTOCOL, configured: true }),
-    configure: async ({ client }) => expect(await client.engine.configure(DEFAULT_SETTINGS)).toBeUndefined(),
+    configure: async ({ client }) => expect(await client.engine.configure(forEngine(DEFAULT_SETTINGS))).toBeUndefined(),
     check: async ({ client }) => {
       expect(await client.engine.check(config('checked'))).toEqual({
         launch: expect.stringContaining('gst-launch-1.0'),
@@ -83,6 +133,11 @@ const CHECKS: { readonly [Part in keyof Protocol]: { readonly [Name in keyof Pro
       await client.engine.play(ID, { wait: true })
     },
     log: async ({ client }) => expect(Array.isArray(await client.engine.log(ID))).toBe(true),
+    logs: async ({ client }) => {
+      expect(Array.isArray(await client.engine.logs({ limit: 10 }))).toBe(true)
+      expect(await client.engine.logs({ search: 'is in no line', stream: 'engine', limit: 10 })).toEqual([])
+    },
+    history: async ({ client }) => expect(Array.isArray(await client.engine.history(ID))).toBe(true),
     events: async ({ client }) =>
       expect(await firstOf(client.engine.events, notHeartbeat)).toMatchObject({ type: 'begin', revision: expect.any(Number) }),
   },
@@ -135,14 +190,93 @@ const CHECKS: { readonly [Part in keyof Protocol]: { readonly [Name in keyof Pro
       expect(await given.client.screenshots.removeOf({ pipeline_id: UNKNOWN })).toEqual({ deleted: 0 })
     },
   },
+  recordings: {
+    start: async ({ client }) => expect((await client.recordings.start(ID)).recording.state).toMatch(/^(waiting|recording)$/),
+    stop: async ({ client }) => expect((await client.recordings.stop(ID)).recording.state).toBe('stopped'),
+    list: async (given) => {
+      const span = await aSpan(given)
+      expect(span).toMatchObject({ pipeline_id: ID, bytes: expect.any(Number), tracks: expect.arrayContaining(['h264']) })
+      expect(await given.client.recordings.list({ ...ALL_TIMES, pipeline_id: UNKNOWN })).toEqual([])
+    },
+    removeBefore: async ({ client }) =>
+      expect(await client.recordings.removeBefore({ pipeline_id: UNKNOWN, before: END })).toEqual({ deleted: 0, bytes: 0 }),
+    key: async ({ client }) => expect(await client.recordings.key()).toMatch(/^-----BEGIN PUBLIC KEY-----\n/),
+    range: async (given) => {
+      const { from, to } = await aSpan(given)
+      const { signal } = new AbortController()
+      const { status, headers, body } = await given.client.recordings.range(ID, { from, to, range: 'bytes=0-0' }, signal)
+      expect([status, headers.get('content-length')]).toEqual([206, '1'])
+      expect(headers.get('content-range')).toMatch(/^bytes 0-0\/\d+$/)
+      expect(await new Response(body).bytes()).toEqual(Uint8Array.of(0x47))
+      const unknown = given.client.recordings.range(UNKNOWN, { from, to }, signal)
+      await expect(unknown).rejects.toMatchObject({ code: 'NOT_FOUND', details: { reason: 'no_recording' } })
+    },
+    movie: async (given) => {
+      const { from, to } = await aSpan(given)
+      const answer = await given.client.recordings.movie(ID, { from, to, range: 'bytes=4-7' }, new AbortController().signal)
+      expect([answer.status, await new Response(answer.body).text()]).toEqual([206, 'ftyp'])
+    },
+    file: async (given) => {
+      const { from } = await aSpan(given)
+      const { status, headers, body } = await given.client.recordings.file(ID, segmentPlace(from).name, {}, new AbortController().signal)
+      expect([status, (await new Response(body).bytes()).length]).toEqual([200, Number(headers.get('content-length'))])
+    },
+    playlist: async (given) => {
+      const { from, to } = await aSpan(given)
+      expect(await given.client.recordings.playlist(ID, { from, to })).toMatch(/^#EXTM3U\n(.*\n)*#EXT-X-ENDLIST\n$/)
+    },
+    picture: async (given) => {
+      const { from } = await aSpan(given)
+      await expectJpeg((await given.client.recordings.picture(ID, { at: from })).body)
+    },
+    klv: async (given) => {
+      const at = await aMomentWithKlv(given)
+      expect(await given.client.recordings.klv(ID, { at })).toMatchObject({ pipeline_id: ID, checksum_ok: true })
+      await expect(given.client.recordings.klv(UNKNOWN, { at })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    },
+    footprint: async (given) => {
+      const at = await aMomentWithKlv(given)
+      expect(await given.client.recordings.footprint(ID, { at })).toMatchObject({ geometry: { type: 'Polygon' } })
+    },
+  },
   live: {
     video: async ({ client }) => {
       // The kind of the first record.
-      expect(await firstByte((signal) => client.live.video(ID, signal))).toBe(1)
-      await expect(client.live.video(UNKNOWN, new AbortController().signal)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+      expect(await firstByte((signal) => client.live.video(ID, { audio: '0', klv: '0' }, signal))).toBe(1)
+      await expect(client.live.video(UNKNOWN, { audio: '0', klv: '0' }, new AbortController().signal)).rejects.toMatchObject({
+        code: 'NOT_FOUND',
+      })
+    },
+    openSession: async ({ client }) => {
+      const { answer, session } = await client.live.openSession(ID, { offer: OFFER })
+      expect(answer).toMatch(/^v=0\r\n/)
+      await client.live.closeSession(ID, session)
+      await expect(client.live.openSession(UNKNOWN, { offer: OFFER })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    },
+    addCandidates: async ({ client }) => {
+      const { etag, session } = await client.live.openSession(ID, { offer: OFFER })
+      await client.live.addCandidates(ID, session, { fragment: 'a=mid:0', if_match: etag })
+      const withoutTag = client.live.addCandidates(ID, session, { fragment: 'a=mid:0', if_match: null })
+      await expect(withoutTag).rejects.toMatchObject({ code: 'PRECONDITION_REQUIRED' })
+      await client.live.closeSession(ID, session)
+    },
+    closeSession: async ({ client }) => {
+      const { session } = await client.live.openSession(ID, { offer: OFFER })
+      await client.live.closeSession(ID, session)
+      await expect(client.live.closeSession(ID, session)).rejects.toMatchObject({ code: 'NOT_FOUND', details: { reason: 'no_session' } })
     },
     // The sync byte of a transport packet.
     ts: async ({ client }) => expect(await firstByte((signal) => client.live.ts(ID, { start: 'key' }, signal))).toBe(0x47),
+    playlist: async ({ client }) =>
+      expect(await client.live.playlist(ID, { client: '10.0.0.9' })).toMatch(/^#EXTM3U\n(.*\n)*live\/\d+\.ts\n$/),
+    segment: async ({ client }) => {
+      const { signal } = new AbortController()
+      const name = /live\/(\d+\.ts)/.exec(await client.live.playlist(ID, { client: '10.0.0.9' }))?.[1] ?? ''
+      const { status, body } = await client.live.segment(ID, name, { client: '10.0.0.9', range: 'bytes=0-0' }, signal)
+      expect([status, ...(await new Response(body).bytes())]).toEqual([206, 0x47])
+      const gone = client.live.segment(ID, 'x.ts', { client: '10.0.0.9' }, signal)
+      await expect(gone).rejects.toMatchObject({ code: 'NOT_FOUND', details: { reason: 'no_segment' } })
+    },
   },
   klv: {
     start: async (given) => expect((await startKlv(given)).klv).toEqual({ available: true, state: 'playing' }),
@@ -178,6 +312,18 @@ const CHECKS: { readonly [Part in keyof Protocol]: { readonly [Name in keyof Pro
       expect(formats).toHaveLength(camera?.formats ?? 0)
       await expect(client.cameras.capabilities({ path: '/dev/video99' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
     },
+    search: async ({ client }) => {
+      // A host without a network answers with the reason.
+      const found = await client.cameras.search({ seconds: 1 }).catch((error: unknown) => error)
+      expect(found).toSatisfy((value) => Array.isArray(value) || value.details?.reason === 'no_network')
+    },
+    streams: async ({ client }) => {
+      const streams = client.cameras.streams({ address: 'http://127.0.0.1:1/', user: '', password: '' })
+      await expect(streams).rejects.toMatchObject({
+        code: 'ENGINE_ERROR',
+        details: { reason: expect.any(String), cause: expect.any(String) },
+      })
+    },
     events: async ({ client }) => {
       const cameras = await client.cameras.list()
       expect(await firstOf(client.cameras.events, notHeartbeat)).toEqual({ type: 'cameras', cameras })
@@ -197,15 +343,29 @@ const CHECKS: { readonly [Part in keyof Protocol]: { readonly [Name in keyof Pro
 }
 
 /** Bodies that the rows accept, for a pipeline that the engine does not have. */
+/** Of calls that need one. */
+const QUERIES: Readonly<Record<string, string>> = {
+  'live.playlist': '?client=10.0.0.9',
+  'live.segment': '?client=10.0.0.9',
+  'recordings.range': '?from=0&to=1',
+  'recordings.movie': '?from=0&to=1',
+  'recordings.playlist': '?from=0&to=1',
+  'recordings.picture': '?at=0',
+  'recordings.klv': '?at=0',
+  'recordings.footprint': '?at=0',
+}
+
 const BODIES: Readonly<Record<string, unknown>> = {
   'screenshots.start': SCHEDULE,
   'screenshots.locate': { geolocation: null },
+  'live.openSession': { offer: OFFER },
+  'live.addCandidates': { fragment: 'a=mid:0', if_match: '*' },
 }
 
 const ROWS = Object.entries(PROTOCOL).flatMap(([part, calls]) =>
   Object.entries(calls).map(([name, call]): readonly [string, AnyCall] => [`${part}.${name}`, call]),
 )
-const pathOf = ({ path }: AnyCall, id = ID): string => path.replace(':id', id).replace(':file', UNKNOWN_FILE)
+const pathOf = ({ path }: AnyCall, id = ID): string => path.replace(':id', id).replace(':file', UNKNOWN_FILE).replace(':session', UNKNOWN)
 const withQuery = (call: AnyCall, query: string): string => `${pathOf(call)}${call.path.includes('?') ? '&' : '?'}${query}`
 
 /** What every engine does with the calls of the protocol. The engine lives as long as the test file. */
@@ -216,7 +376,7 @@ export const engineContract = (start: () => Promise<ContractEngine>): void => {
   beforeAll(async () => {
     engine = await start()
     client = createEngineClient(createEngineCaller({ address: () => engine }))
-    await client.engine.configure(DEFAULT_SETTINGS)
+    await client.engine.configure(forEngine(DEFAULT_SETTINGS))
     await client.engine.put(config(ID), { create: true })
     await client.engine.play(ID, { wait: true })
   })
@@ -242,7 +402,11 @@ export const engineContract = (start: () => Promise<ContractEngine>): void => {
       'for something unknown is NOT_FOUND: %s',
       async (name, call) => {
         const body = BODIES[name]
-        const answer = await send(call.method, pathOf(call, UNKNOWN), body === undefined ? undefined : JSON.stringify(body))
+        const answer = await send(
+          call.method,
+          `${pathOf(call, UNKNOWN)}${QUERIES[name] ?? ''}`,
+          body === undefined ? undefined : JSON.stringify(body),
+        )
         expect(answer).toEqual({ status: 404, code: 'NOT_FOUND' })
       },
     )

@@ -3,17 +3,12 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { flightPacket } from '../../../engine/klv/st0601/synthetic-flight.ts'
-import { LogRing } from '../../../engine/play/log-ring.ts'
-import { MediaStats } from '../../../engine/play/media-stats.ts'
-import { runChild } from '../../../engine/play/run-child.ts'
-import { RtpStream } from '../../../engine/rtp/stream.ts'
-import { Timeline } from '../../../engine/rtp/timeline.ts'
 import type { Encoding } from '../../../lib/schema/pipeline.ts'
+import { flightPacket } from '../../../lib/st0601/synthetic-flight.ts'
 import { toHex } from '../../fixtures/klv/hex.ts'
 import { seededRandom } from '../../fixtures/klv/random.ts'
 import { startTsKlvSender } from '../../helpers/klv/ts-sender.ts'
-import { plan, send, TS } from '../../helpers/media/play-launch.ts'
+import { configure, send, TS } from '../../helpers/media/play-launch.ts'
 import { playSource } from '../../helpers/media/play-source.ts'
 import { freeUdpPort } from '../../helpers/ports.ts'
 import { until } from '../../helpers/until.ts'
@@ -33,44 +28,14 @@ const serve = async (line: string): Promise<number> => {
   return (server.address() as AddressInfo).port
 }
 
-interface Unit {
-  readonly mediaMs: number
-  readonly bytes: string
-}
-
-/** Runs the child of a source and collects key frames and KLV, until the test ends. */
+/** Runs a source until the test ends. */
 const watch = async (uri: string, encoding: Encoding | null = null) => {
-  const timeline = new Timeline()
-  const streams = [new RtpStream({ timeline }), new RtpStream({ timeline })] as const
-  const keyFrames: number[] = []
-  const klv: Unit[] = []
-  const seen = { frames: 0, announced: false, ended: false }
-  streams[0].onUnit(({ mediaMs, key }) => {
-    seen.frames += 1
-    if (key) keyFrames.push(mediaMs)
-  })
-  streams[1].onUnit((unit) => klv.push({ mediaMs: unit.mediaMs, bytes: toHex(unit.payload()) }))
-  const abort = new AbortController()
-  const run = runChild({
-    number: 1,
-    launch: await plan(uri, encoding),
-    streams,
-    mediaStats: new MediaStats(),
-    logRing: new LogRing(() => Date.now()),
-    signal: abort.signal,
-    startTimeoutMs: 15_000,
-    stallTimeoutMs: () => 15_000,
-    report: (event) => {
-      if (event.type === 'klv') seen.announced = event.available
-    },
-  }).finally(() => {
+  const play = await playSource(configure(uri, encoding), { startTimeoutMs: 15_000, stallTimeoutMs: 15_000 })
+  const seen = { ended: false }
+  void play.ended.finally(() => {
     seen.ended = true
   })
-  onTestFinished(async () => {
-    abort.abort()
-    await run
-  })
-  return { keyFrames, klv, seen, run }
+  return { ...play, seen, keyFrames: () => play.video.flatMap(({ key, mediaMs }) => (key ? [mediaMs] : [])) }
 }
 
 const KEY_INTERVAL = 10
@@ -88,15 +53,16 @@ describe.each([
       klv: (index) => (index % 4 === 0 ? flightPacket(index * 125) : undefined),
     })
     onTestFinished(() => sender.stop())
-    const { keyFrames, klv, seen } = await watch(sender.uri)
-    await expect.poll(() => keyFrames.length).toBeGreaterThanOrEqual(6)
-    expect(seen.announced).toBe(true)
+    const { keyFrames, klv: units, events } = await watch(sender.uri)
+    await expect.poll(() => keyFrames().length).toBeGreaterThanOrEqual(6)
+    expect(events).toContainEqual({ type: 'klv', available: true, synchronous })
+    const klv = units.map((unit) => ({ mediaMs: unit.mediaMs, bytes: toHex(unit.payload()) }))
     const first = sender.sent.findIndex((sent) => toHex(sent.klv) === klv[0]?.bytes)
     expect(first).toBeGreaterThanOrEqual(0)
     expect(klv.map(({ bytes }) => bytes)).toEqual(sender.sent.slice(first, first + klv.length).map((sent) => toHex(sent.klv)))
-    // tsdemux and we judge the sender's clock each for itself: they agree to less than one picture of 125 ms, while packets are 500 ms apart.
-    for (const pictureMs of keyFrames.slice(1, -1)) {
-      expect(Math.min(...klv.map(({ mediaMs }) => Math.abs(mediaMs - pictureMs)))).toBeLessThan(125)
+    // The sender gives both the same time stamp; RTP of KLV and of pictures is rounded to ticks of 90 kHz each.
+    for (const pictureMs of keyFrames().slice(1, -1)) {
+      expect(Math.min(...klv.map(({ mediaMs }) => Math.abs(mediaMs - pictureMs)))).toBeLessThan(1)
     }
   })
 
@@ -116,8 +82,8 @@ describe.each([
       },
     })
     onTestFinished(() => sender.stop())
-    const { seen } = await watch(sender.uri)
-    await expect.poll(() => seen.frames).toBeGreaterThanOrEqual(75)
+    const { seen, video } = await watch(sender.uri)
+    await expect.poll(() => video.length).toBeGreaterThanOrEqual(75)
     expect(seen.ended).toBe(false)
     expect(sender.sent.length).toBeGreaterThan(50)
   })
@@ -128,12 +94,12 @@ describe('an MPEG-TS whose video changes', () => {
     const port = await freeUdpPort()
     const sink = `udpsink host=127.0.0.1 port=${port}`
     const stopFirst = send(`${TS.H264} ! ${sink}`)
-    const { seen, run } = await watch(`udp://127.0.0.1:${port}`)
-    await until(() => seen.frames > 10, Boolean, 20_000)
+    const { video, ended } = await watch(`udp://127.0.0.1:${port}`)
+    await until(() => video.length > 10, Boolean, 20_000)
     await stopFirst()
     const stopSecond = send(`${TS.H265} ! ${sink}`)
     onTestFinished(stopSecond)
-    const fault = await run
+    const fault = await ended
     expect([fault?.reason, fault?.message]).toEqual(['ended', 'The source goes on with another video stream.'])
   })
 })
@@ -146,31 +112,42 @@ describe('an MPEG-TS whose first program is radio', () => {
   const video = `${TS.H264.replace(/ ! mpegtsmux.*$/, '')} ! ts.sink_200`
   const lineTo = (sink: string): string => `mpegtsmux name=ts alignment=7 ${programs} ! ${sink} ${video} ${sound} ${radio}`
 
-  it.each(['udp', 'http'])(
-    'ends its run at once, and the next one plays the program with video: over %s',
-    async (scheme) => {
-      const port = scheme === 'udp' ? await freeUdpPort() : await serve(lineTo('fdsink fd=1'))
-      if (scheme === 'udp') onTestFinished(send(lineTo(`udpsink host=127.0.0.1 port=${port}`)))
-      const play = await playSource(`${scheme}://127.0.0.1:${port}`)
-      const fault = await play.ended
-      expect([play.video.length, fault?.reason, fault?.message]).toEqual([0, 'source_error', expect.stringContaining('reads program 1')])
-      const next = await playSource(`${scheme}://127.0.0.1:${port}`, { previousFault: fault })
-      await next.media()
-      await until(() => next.video.length > 50, Boolean, 20_000)
-    },
-    60_000,
-  )
+  it.each(['udp', 'http'])('plays the program with video: over %s', async (scheme) => {
+    const port = scheme === 'udp' ? await freeUdpPort() : await serve(lineTo('fdsink fd=1'))
+    if (scheme === 'udp') onTestFinished(send(lineTo(`udpsink host=127.0.0.1 port=${port}`)))
+    const play = await playSource(`${scheme}://127.0.0.1:${port}`)
+    await play.media()
+    expect(play.pid()).toBeUndefined()
+  })
+
+  it('ends the run of a process at once, and the next one plays the program with video', async () => {
+    const port = await freeUdpPort()
+    const uri = `srt://127.0.0.1:${port}?mode=listener`
+    const play = await playSource(uri)
+    const stop = send(lineTo(`srtsink uri=srt://127.0.0.1:${port}?mode=caller`))
+    const fault = await play.ended
+    await stop()
+    expect([play.video.length, fault?.reason, fault?.message]).toEqual([0, 'source_error', expect.stringContaining('reads program 1')])
+    const next = await playSource(uri, { previousFault: fault })
+    onTestFinished(send(lineTo(`srtsink uri=srt://127.0.0.1:${port}?mode=caller`)))
+    await next.media()
+  }, 60_000)
 })
 
 describe('an MPEG-TS with neither H.264 nor H.265', () => {
-  it('ends its run at once when it is to be passed through, and says what to set', async () => {
-    const port = await freeUdpPort()
-    const raw = 'videotestsrc is-live=true ! video/x-raw,width=320,height=240,framerate=25/1'
-    onTestFinished(send(`${raw} ! avenc_mpeg4 ! mpeg4videoparse ! mpegtsmux alignment=7 ! udpsink host=127.0.0.1 port=${port}`))
-    const passed = await watch(`udp://127.0.0.1:${port}`)
-    const fault = await passed.run
-    expect([fault?.reason, fault?.message]).toEqual(['unsupported', expect.stringContaining('Set encoding')])
-    const encoded = await watch(`udp://127.0.0.1:${port}`, { codec: 'h264', bitrate: 500, quality: 1 })
-    await until(() => encoded.seen.frames > 10, Boolean, 20_000)
-  }, 60_000)
+  it.each(['udp', 'http'])(
+    'over %s ends its run at once when it is to be passed through, and says what to set',
+    async (scheme) => {
+      const raw = 'videotestsrc is-live=true ! video/x-raw,width=320,height=240,framerate=25/1'
+      const lineTo = (sink: string): string => `${raw} ! avenc_mpeg4 ! mpeg4videoparse ! mpegtsmux alignment=7 ! ${sink}`
+      const port = scheme === 'udp' ? await freeUdpPort() : await serve(lineTo('fdsink fd=1'))
+      if (scheme === 'udp') onTestFinished(send(lineTo(`udpsink host=127.0.0.1 port=${port}`)))
+      const passed = await watch(`${scheme}://127.0.0.1:${port}`)
+      const fault = await passed.ended
+      expect([fault?.reason, fault?.message]).toEqual(['unsupported', expect.stringContaining('Set encoding')])
+      const encoded = await watch(`${scheme}://127.0.0.1:${port}`, { codec: 'h264', bitrate: 500, quality: 1 })
+      await until(() => encoded.video.length > 10, Boolean, 20_000)
+    },
+    60_000,
+  )
 })

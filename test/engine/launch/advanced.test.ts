@@ -4,6 +4,7 @@ import { delimiter, join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createAdvancedChecks } from '../../../engine/launch/advanced-checks.ts'
 import { DEFAULT_SETTINGS } from '../../../lib/schema/settings.ts'
+import { watchArguments } from '../../helpers/process/argument-watch.ts'
 import { childrenOf } from '../../helpers/process/processes.ts'
 
 const checks = createAdvancedChecks({ allowFiles: false })
@@ -243,6 +244,14 @@ describe('the check of an advanced pipeline', () => {
     expect(reasons).toHaveLength(12)
     // Counted every few milliseconds, so it may miss one.
     expect([most > 1, most <= 4]).toEqual([true, true])
+  })
+
+  it('gives no credential to a process', async () => {
+    const watch = await watchArguments(process.pid, ['hunter2', 'hunter3', 'hunter4'])
+    for (let round = 0; round < 5; round += 1)
+      await check('souphttpsrc location=http://admin:hunter2@h/x user-pw="hunter3 !" extra-headers="h,authorization=hunter4" ! fakesink')
+    const { found, processes } = await watch.stop()
+    expect([found, processes > 0]).toEqual([[], true])
   })
 
   it('shows no credential of the description', async () => {

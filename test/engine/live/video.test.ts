@@ -6,8 +6,10 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { parseH264Sps } from '../../../engine/codec/h264-sps.ts'
 import { MediaFormats } from '../../../engine/formats/media-formats.ts'
+import { LiveAdmission } from '../../../engine/live/admission.ts'
 import { LiveVideo } from '../../../engine/live/live-video.ts'
-import type { RtpStream } from '../../../engine/rtp/stream.ts'
+import { ServedSound } from '../../../engine/mount/served-sound.ts'
+import { RtpStream } from '../../../engine/rtp/stream.ts'
 import { createPublisher, type Publication, type Publisher } from '../../../engine/rtsp/publisher/publisher.ts'
 import { openVideo, RecordReader, type VideoClient, type VideoRecord } from '../../helpers/live/records.ts'
 import { configure } from '../../helpers/media/play-launch.ts'
@@ -30,15 +32,23 @@ const serve = async (description: string, maxReaders = 10) => {
     { streams: media.streams, maxReaders: () => maxReaders, describeTimeoutMs: () => 10_000 },
   )
   const config = { ...configure('test://ball', null), output: { uri: `rtsp://127.0.0.1:${port}/cam` } }
-  const live = new LiveVideo({
+  const parts = {
     config: () => config,
-    media: new MediaFormats({ video: media.streams[0] as RtpStream, klv: () => undefined, hasKlv: () => false }),
+    media: new MediaFormats({
+      video: media.streams[0] as RtpStream,
+      klv: () => undefined,
+      klvCarriage: () => false,
+      klvOfSource: new RtpStream(),
+      sound: new ServedSound(new RtpStream(), () => {}),
+      soundStream: () => undefined,
+    }),
     point: () => mount.point,
-  })
+  }
+  const live = new LiveVideo({ ...parts, admission: new LiveAdmission(parts) })
   const server = createServer((_request, response) => {
     const abort = new AbortController()
     response.on('close', () => abort.abort())
-    live.open('video', abort.signal).then(
+    live.open({ format: 'records', sound: false, klv: false }, abort.signal).then(
       (source) => source(response.writeHead(200)),
       (error: { status: number; details: object }) => response.writeHead(error.status).end(JSON.stringify(error.details)),
     )

@@ -17,7 +17,7 @@ const publish = (mount: Partial<MountOptions> = {}, limits: Partial<PublisherLim
   publishStreams(mount.streams ?? media.streams, { mount: { describeTimeoutMs: () => 5000, ...mount }, limits, at })
 
 /** Polls until the condition holds. */
-const until = (condition: () => boolean) => poll(condition, (holds) => holds, 5000)
+const until = (condition: () => boolean) => poll(condition, (holds) => holds)
 
 /** What a publisher logs about the connections that it drops. */
 const dropLog = () => {

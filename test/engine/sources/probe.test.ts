@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { runToEnd } from '../../../engine/gst/child.ts'
 import type { Encoding } from '../../../lib/schema/pipeline.ts'
-import { configure, H264, PICTURES, plan, play, rtpTimes, send, TS } from '../../helpers/media/play-launch.ts'
+import { configure, H264, PICTURES, plan, play, send, TS } from '../../helpers/media/play-launch.ts'
 import { faultOf, playSource, type SourcePlay } from '../../helpers/media/play-source.ts'
 import { freeUdpPort } from '../../helpers/ports.ts'
 import { makeCertificate } from '../../helpers/rtsp/certificate.ts'
@@ -29,11 +29,18 @@ const listen = async (server: Server): Promise<number> => {
   return (server.address() as AddressInfo).port
 }
 
+/** The codec that a source plays with. */
+const codecOf = async (source: Parameters<typeof playSource>[0]): Promise<string | undefined> => {
+  const played = await playSource(source)
+  await played.media()
+  return played.streams[0].caps?.encodingName
+}
+
 describe('MPEG-TS sources', () => {
   it.each(['H264', 'H265'] as const)('%s over UDP passes through', async (codec) => {
     const port = await freeUdpPort()
     onTestFinished(send(`${TS[codec]} ! udpsink host=127.0.0.1 port=${port}`))
-    expect((await play(await plan(`udp://127.0.0.1:${port}`))).caps.get('pay0')).toContain(`encoding-name=(string)${codec}`)
+    expect(await codecOf(`udp://127.0.0.1:${port}`)).toBe(codec)
   })
 
   it('over UDP with audio passes its video through', async () => {
@@ -44,7 +51,7 @@ describe('MPEG-TS sources', () => {
         `audiotestsrc is-live=true ! avenc_mp2 ! mpegaudioparse ! mux. ${encode} ! mpegtsmux name=mux ${mux} ! udpsink host=127.0.0.1 port=${port}`,
       ),
     )
-    expect((await play(await plan(`udp://127.0.0.1:${port}`))).caps.get('pay0')).toContain('H264')
+    expect(await codecOf(`udp://127.0.0.1:${port}`)).toBe('H264')
   })
 
   it('over UDP at a port that is taken is refused, and a multicast group is not', async () => {
@@ -55,18 +62,21 @@ describe('MPEG-TS sources', () => {
       () => isUdpPortOpen(port),
       (open) => open,
     )
-    await expect(play(await plan(`udp://127.0.0.1:${port}`))).rejects.toMatchObject({
+    await expect(playSource(`udp://127.0.0.1:${port}`)).rejects.toMatchObject({
       reason: 'source_error',
       message: expect.stringContaining('uses the port'),
     })
     onTestFinished(send(`${TS.H264} ! udpsink host=239.77.4.1 port=${port} multicast-iface=lo`))
-    expect((await play(await plan(`udp://@239.77.4.1:${port}?iface=lo`))).caps.get('pay0')).toContain('H264')
+    expect(await codecOf(`udp://@239.77.4.1:${port}?iface=lo`)).toBe('H264')
+    await expect(playSource(`udp://@239.77.4.1:${port}?iface=none`)).rejects.toMatchObject({
+      message: expect.stringContaining('interface none'),
+    })
   })
 
   it('over UDP is re-encoded', async () => {
     const port = await freeUdpPort()
     onTestFinished(send(`${TS.H265} ! udpsink host=127.0.0.1 port=${port}`))
-    expect((await play(await plan(`udp://127.0.0.1:${port}`, H264))).caps.get('pay0')).toContain('encoding-name=(string)H264')
+    expect(await codecOf(configure(`udp://127.0.0.1:${port}`, H264))).toBe('H264')
   })
 
   it('over SRT passes through when the sender is the caller, with a passphrase', async () => {
@@ -119,8 +129,7 @@ describe('files and HTTP', () => {
       record(`${raw} ! avenc_mpeg4 ! mpeg4videoparse ! mpegtsmux ! filesink location=${at('mpeg4.ts')}`),
       record(`${h264} ! mpegtsmux ! filesink location=${at('segment.ts')}`),
     ])
-    // Longer than the 30 s that hlsdemux2 reads ahead: of 1.22, it fails when it has read all before its output is there.
-    const segments = Array.from({ length: 10 }, () => ['#EXT-X-DISCONTINUITY', '#EXTINF:4.0,', 'segment.ts']).flat()
+    const segments = Array.from({ length: 3 }, () => ['#EXT-X-DISCONTINUITY', '#EXTINF:4.0,', 'segment.ts']).flat()
     writeFileSync(
       join(folder, 'recording.m3u8'),
       ['#EXTM3U', '#EXT-X-VERSION:3', '#EXT-X-TARGETDURATION:4', ...segments, '#EXT-X-ENDLIST', ''].join('\n'),
@@ -238,8 +247,12 @@ describe('files and HTTP', () => {
       return void sendFile(join(folder, request.url ?? ''), response)
     })
     const uri = `http://user:p%40ss%20word@127.0.0.1:${await listen(closed)}/recording.m3u8`
+    const { video } = await playSource(uri)
     // More than the first segment has: what the redirect led to is played as well.
-    expect(await rtpTimes(await plan(uri), 110)).toHaveLength(110)
+    await until(
+      () => video.length,
+      (count) => count >= 110,
+    )
     expect(asked.filter((path) => path === '/segment.ts').length).toBeGreaterThan(1)
     expect(away).toEqual([undefined])
   })

@@ -16,6 +16,7 @@ import { fakeHasher } from '../fakes/engine-server.ts'
 import { createFakeKlv, type FakeKlv } from '../fakes/klv.ts'
 import { createFakeLive, type FakeLive } from '../fakes/live.ts'
 import { START } from '../fakes/pipeline-record.ts'
+import { createFakeRecordings, type FakeRecordings } from '../fakes/recordings.ts'
 import { createFakeScreenshots, type FakeScreenshots } from '../fakes/screenshots.ts'
 import { type AnswerCheck, createAnswerCheck } from './document.ts'
 import { API_KEY, fetchHost, type TestHost } from './hosts.ts'
@@ -34,6 +35,7 @@ export interface TestApi extends AsyncDisposable {
   readonly deps: AppDeps
   readonly engine: FakeEngine
   readonly screenshots: FakeScreenshots
+  readonly recordings: FakeRecordings
   readonly klv: FakeKlv
   readonly live: FakeLive
   readonly cameras: FakeCameras
@@ -69,6 +71,7 @@ export const createTestApi = async (host: TestHost = fetchHost, ports: Partial<H
   const alone = host.openDatabase === undefined
   const engine = createFakeEngine()
   const screenshots = createFakeScreenshots(engine)
+  const recordings = createFakeRecordings(engine)
   const klv = createFakeKlv(engine)
   const live = createFakeLive(engine)
   const cameras = createFakeCameras()
@@ -76,6 +79,7 @@ export const createTestApi = async (host: TestHost = fetchHost, ports: Partial<H
   const deps = assemble({
     engine,
     screenshots,
+    recordings,
     klv,
     live,
     cameras,
@@ -98,13 +102,14 @@ export const createTestApi = async (host: TestHost = fetchHost, ports: Partial<H
   const handlers = createApi(deps)
   answerCheck ??= createAnswerCheck(apiRoutes(deps))
   const answers = answerCheck
-  const served = await host.serve(handlers, deps.log, { engine, screenshots, klv, live, cameras, hasher: fakeHasher })
+  const served = await host.serve(handlers, deps.log, { engine, screenshots, recordings, klv, live, cameras, hasher: fakeHasher })
   const api: TestApi = {
     app: handlers.fetch,
     origin: served.origin,
     deps,
     engine,
     screenshots,
+    recordings,
     klv,
     live,
     cameras,

@@ -121,9 +121,10 @@ const servePlaylists = async (video: string): Promise<{ readonly server: ReturnT
     ],
     '/list.m3u': ['audio/x-mpegurl', `file://${video}\n`],
   }
+  const bytes = readFileSync(video)
   const server = createHttpServer((request, response) => {
     const page = pages[request.url ?? '']
-    if (request.url === '/video.ts') return void response.writeHead(200, { 'content-type': 'video/mp2t' }).end(readFileSync(video))
+    if (request.url === '/video.ts') return void response.writeHead(200, { 'content-type': 'video/mp2t' }).end(bytes)
     if (page === undefined) {
       // A redirect to a local file.
       response.writeHead(request.url === '/redirect' ? 302 : 404, { location: `file://${video}` })

@@ -87,17 +87,17 @@ export const start = (file: string, args: readonly string[]): Program => {
   }
 }
 
-/** Serves that stream over RTSP; its media begins with the first reader. */
-export const startRtspFeed = (port: number): Promise<Server> =>
+/** Serves that stream over RTSP in packets of `packetBytes` at most; its media begins with the first reader. */
+export const startRtspFeed = (port: number, packetBytes = 1400): Promise<Server> =>
   startServer(
     'gst-rtsp-server',
     port,
-    `filesrc location=${encodedStream()} ! tsdemux ! h264parse ! rtph264pay name=pay0 pt=96 config-interval=-1`,
+    `filesrc location=${encodedStream()} ! tsdemux ! h264parse ! rtph264pay name=pay0 pt=96 config-interval=-1 mtu=${packetBytes}`,
   )
 
-/** Reads an RTSP source and payloads it as pay0. */
+/** Reads an RTSP source and payloads it as pay0, with nothing that the job does not need. */
 export const rtspLine = (url: string): string =>
-  `rtspsrc location=${url} protocols=tcp latency=0 ! rtph264depay ! h264parse ! rtph264pay name=pay0 pt=96 config-interval=-1`
+  `rtspsrc location=${url} protocols=tcp latency=0 ! rtph264depay ! rtph264pay name=pay0 pt=96`
 
 export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 

@@ -1,8 +1,8 @@
-/** RTSP readers that only count bytes: rtsp-load.ts URL READERS [tcp|udp]. Prints a JSON line five times a second: { readers, bytes }. */
+/** RTSP readers that only count bytes: rtsp-load.ts URL READERS [tcp|udp] [video|sound]; sound: both tracks. Prints a JSON line five times a second: { readers, bytes }. */
 import { createSocket, type Socket } from 'node:dgram'
 import { connect } from 'node:net'
 
-const [url = '', count = '1', transport = 'tcp'] = process.argv.slice(2)
+const [url = '', count = '1', transport = 'tcp', tracks = 'video'] = process.argv.slice(2)
 const { hostname, port } = new URL(url.replace(/^rtsp:/, 'http:'))
 // One buffer for all: nothing is kept.
 const buffer = Buffer.allocUnsafe(256 * 1024)
@@ -33,22 +33,37 @@ const bind = (port: number): Promise<Socket> =>
   })
 
 const open = async () => {
-  const port0 = transport === 'udp' ? await openPair() : 0
-  const requested = transport === 'udp' ? `RTP/AVP;unicast;client_port=${port0}-${port0 + 1}` : 'RTP/AVP/TCP;unicast;interleaved=0-1'
-  let cseq = 0
+  const media = tracks === 'sound' ? ['video', 'audio'] : ['video']
+  const ports = transport === 'udp' ? await Promise.all(media.map(openPair)) : []
+  const controls: string[] = []
+  const transportOf = (track: number): string => {
+    const port0 = ports[track] ?? 0
+    return transport === 'udp'
+      ? `RTP/AVP;unicast;client_port=${port0}-${port0 + 1}`
+      : `RTP/AVP/TCP;unicast;interleaved=${2 * track}-${2 * track + 1}`
+  }
+  let [cseq, setUp] = [0, 0]
   let step: 'describe' | 'setup' | 'play' | 'media' = 'describe'
   let text = ''
   const send = (method: string, target: string, headers = '') =>
     socket.write(`${method} ${target} RTSP/1.0\r\nCSeq: ${++cseq}\r\n${headers}\r\n`)
   const answered = () => {
     if (step === 'describe') {
-      const control = /m=video[\s\S]*?a=control:(\S+)/.exec(text)?.[1]
-      if (!control) return
+      const found = media.flatMap((type) => new RegExp(`m=${type}[\\s\\S]*?a=control:(\\S+)`).exec(text)?.[1] ?? [])
+      if (found.length < media.length) return
+      controls.push(...found.map((control) => (control.startsWith('rtsp:') ? control : `${url}/${control}`)))
       step = 'setup'
-      send('SETUP', control.startsWith('rtsp:') ? control : `${url}/${control}`, `Transport: ${requested}\r\n`)
+      send('SETUP', controls[0] ?? '', `Transport: ${transportOf(0)}\r\n`)
     } else if (step === 'setup') {
       const session = /Session: *([^;\r]+)/i.exec(text)?.[1]
       if (!session) return
+      setUp += 1
+      const next = controls[setUp]
+      if (next !== undefined) {
+        send('SETUP', next, `Session: ${session}\r\nTransport: ${transportOf(setUp)}\r\n`)
+        text = ''
+        return
+      }
       step = 'play'
       send('PLAY', url, `Session: ${session}\r\nRange: npt=0-\r\n`)
       setInterval(() => send('GET_PARAMETER', url, `Session: ${session}\r\n`), KEEP_ALIVE_MS)

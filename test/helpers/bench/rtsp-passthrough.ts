@@ -5,10 +5,9 @@
 import { createPlanner, type Plan } from '../../../engine/launch/plan.ts'
 import { LogRing } from '../../../engine/play/log-ring.ts'
 import { MediaStats } from '../../../engine/play/media-stats.ts'
-import { runSource } from '../../../engine/play/run-source.ts'
+import { runPlan } from '../../../engine/play/run-plan.ts'
 import type { RunEvent } from '../../../engine/play/watchdog.ts'
-import { RtpStream } from '../../../engine/rtp/stream.ts'
-import { Timeline } from '../../../engine/rtp/timeline.ts'
+import { createMediaStreams } from '../../../engine/rtp/media-streams.ts'
 import { createPublisher } from '../../../engine/rtsp/publisher/publisher.ts'
 import { DEFAULT_SETTINGS } from '../../../lib/schema/settings.ts'
 import { configure } from '../media/play-launch.ts'
@@ -17,8 +16,7 @@ import { silentLog } from '../rtsp/media.ts'
 const [port = '0', path = 'bench', url = ''] = process.argv.slice(2)
 const planner = createPlanner({ allowFiles: false })
 const ends = new AbortController()
-const timeline = new Timeline()
-const streams = [new RtpStream({ timeline }), new RtpStream({ timeline })] as const
+const streams = createMediaStreams()
 const mount = await createPublisher({ log: silentLog }).mount(
   { host: '127.0.0.1', port: Number(port), path },
   { streams: [streams[0]], maxReaders: () => 10_000, describeTimeoutMs: () => 10_000 },
@@ -43,7 +41,7 @@ const plan: Plan = await planner.plan(configure(url, null), DEFAULT_SETTINGS, {
 })
 process.on('SIGTERM', () => ends.abort())
 if ('launch' in plan) throw new Error('The source needs a child')
-const fault = await runSource({ ...context, ...plan })
+const fault = await runPlan(context, plan)
 if (fault !== undefined) console.error(fault.message)
 if (process.env.BENCH_STATS) console.error(JSON.stringify(mount.stats))
 process.exit()

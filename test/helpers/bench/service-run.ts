@@ -3,10 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Service, startService } from '../process/service.ts'
 
-/** Runs a measurement on a service of its own, and takes everything away afterwards. */
-export const withService = async <T>(work: (service: Service) => Promise<T>, env: Record<string, string> = {}): Promise<T> => {
+/** Runs a measurement on a service of its own, which `prefix` begins, and takes everything away afterwards. */
+export const withService = async <T>(
+  work: (service: Service) => Promise<T>,
+  env: Record<string, string> = {},
+  prefix: readonly string[] = [],
+): Promise<T> => {
   const dataDir = mkdtempSync(join(tmpdir(), 'bench-'))
-  const service = await startService({ dataDir, env: { SVC_OUTPUT_PORTS: '20000-20999', ...env } })
+  const service = await startService({ dataDir, prefix, env: { SVC_OUTPUT_PORTS: '20000-20999', ...env } })
   try {
     return await work(service)
   } finally {

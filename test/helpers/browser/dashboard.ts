@@ -7,11 +7,29 @@ import type { Service } from '../process/service.ts'
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-sync']
 /** Pages of the window around a page, which nobody sees: they cost half a second of CPU time for each page that a test opens. */
 const WINDOW = ['InitialWebUI', 'PreloadTopChromeWebUI', 'WebUIToolbar', 'WebUIReloadButton', 'WebUIOmniboxPopup', 'WebUITabStrip']
+/**
+ * What playwright-core switches off in a Chromium that it controls. Of several such flags the last counts, so ours has to name them
+ * too; without them, pages now and then did not come.
+ */
+const UNDER_CONTROL = [
+  'AvoidUnnecessaryBeforeUnloadCheckSync',
+  'DestroyProfileOnBrowserClose',
+  'HttpsUpgrades',
+  'HttpsFirstBalancedModeAutoEnable',
+  'LensOverlay',
+  'MediaRouter',
+  'PaintHolding',
+  'ThirdPartyStoragePartitioning',
+  'AvoidCorsURLLoaderRestartOnRedirect',
+  'OptimizationHints',
+  'NetworkTimeServiceQuerying',
+  'AimEnabled',
+  'PreconnectToSearch',
+]
 
 /** `without`: features of Chromium that are off. */
 export const launchChromium = (flags: readonly string[] = [], without: readonly string[] = []): Promise<Browser> => {
-  // The last of several such flags counts: that of playwright-core does not.
-  const features = `--disable-features=${[...WINDOW, 'TabstripComboButton', 'HttpsUpgrades', ...without].join()}`
+  const features = `--disable-features=${[...UNDER_CONTROL, ...WINDOW, 'TabstripComboButton', ...without].join()}`
   return chromium.launch({ executablePath: '/usr/bin/chromium', args: [...FLAGS, features, ...flags] })
 }
 
@@ -66,7 +84,7 @@ export interface DashboardPage {
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /** Chromium logs every answer from 400 on as an error; those are part of how the page works. */
-const ANSWER = /^Failed to load resource: the server responded with a status of (400|409|503|504)/
+const ANSWER = /^Failed to load resource: the server responded with a status of (400|406|409|503|504)/
 
 const openPage = async (
   browser: Browser,

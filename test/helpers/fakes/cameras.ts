@@ -1,11 +1,15 @@
 import type { Cameras } from '../../../lib/engine/protocol.ts'
 import { ApiError } from '../../../lib/errors.ts'
-import type { Camera, CameraCapabilities, CameraReport } from '../../../lib/schema/camera.ts'
+import type { Camera, CameraCapabilities, CameraReport, CameraStreams, NetworkCamera } from '../../../lib/schema/camera.ts'
 
 /** Cameras without a host: what is attached is the test's. */
 export interface FakeCameras extends Cameras {
   /** Why the host cannot list its cameras; undefined: it can. */
   fault: ApiError | undefined
+  /** What answers a search. */
+  found: NetworkCamera[]
+  /** What a user named viewer may see of each. */
+  streamsOfFound: CameraStreams
   plug(camera: CameraCapabilities): void
   unplug(devicePath: string): void
   /** The engine goes away and is back at once; nobody hears of the changes made in `meanwhile`. */
@@ -41,6 +45,8 @@ export const createFakeCameras = (): FakeCameras => {
   }
   const fake: FakeCameras = {
     fault: undefined,
+    found: [],
+    streamsOfFound: { manufacturer: 'Example', model: null, firmware: null, streams: [] },
     following: () => subscribers.size,
     plug(camera) {
       const { device_path, device_name, formats } = camera
@@ -66,6 +72,14 @@ export const createFakeCameras = (): FakeCameras => {
       const camera = attached.get(path)
       if (camera === undefined) throw new ApiError('NOT_FOUND', 'No camera has this device path.')
       return camera
+    },
+    search: async () => {
+      reach()
+      return fake.found
+    },
+    streams: async ({ address, user }) => {
+      if (user !== 'viewer') throw new ApiError('ENGINE_ERROR', 'The camera refuses the user.', { reason: 'unauthorized', cause: address })
+      return fake.streamsOfFound
     },
     async *events(signal) {
       reach()

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { pipeline, Readable } from 'node:stream'
-import type { ByteSource, EngineAnswers, Jpeg, LineSource } from '../../../engine/http/dispatch.ts'
+import type { ByteSource, EngineAnswers, FileBytes, Jpeg, LineSource } from '../../../engine/http/dispatch.ts'
 import { createEngineServer } from '../../../engine/http/server.ts'
 import { sha256 } from '../../../lib/access/digest.ts'
-import type { AnyCall, JpegAnswer } from '../../../lib/engine/call.ts'
+import type { AnyCall, FileAnswer, JpegAnswer } from '../../../lib/engine/call.ts'
 import {
   type Cameras,
   type Engine,
@@ -12,6 +12,7 @@ import {
   type Klv,
   type Live,
   PROTOCOL,
+  type Recordings,
   type Screenshots,
 } from '../../../lib/engine/protocol.ts'
 import type { PasswordHasher } from '../../../lib/ports.ts'
@@ -20,6 +21,7 @@ import type { PasswordHasher } from '../../../lib/ports.ts'
 export interface EngineParts {
   readonly engine: Engine
   readonly screenshots: Screenshots
+  readonly recordings: Recordings
   readonly klv: Klv
   readonly live: Live
   readonly cameras: Cameras
@@ -70,6 +72,7 @@ const answersOf = (client: () => EngineClient): EngineAnswers => {
   const answerOf = (part: string, name: string, call: AnyCall): Method => {
     const method: Method = (...args) => (client() as unknown as Record<string, Record<string, Method>>)[part]?.[name]?.(...args)
     if (call.kind === 'jpeg') return async (...args) => toJpeg((await method(...args)) as JpegAnswer)
+    if (call.kind === 'file') return async (...args) => toFile((await method(...args)) as FileAnswer)
     if (call.kind === 'stream') return async (...args) => toBytes((await method(...args)) as ReadableStream<Uint8Array>)
     if (call.kind === 'lines') return (...args) => toSource((signal) => method(...args, signal) as AsyncIterable<unknown>)
     return method
@@ -102,6 +105,12 @@ const answersOf = (client: () => EngineClient): EngineAnswers => {
 const toJpeg = ({ headers, body }: JpegAnswer): Jpeg => ({
   headers: Object.fromEntries(headers),
   body: body instanceof ReadableStream ? Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]) : Buffer.from(body ?? []),
+})
+
+const toFile = ({ status, headers, body }: FileAnswer): FileBytes => ({
+  status: status === 206 ? 206 : 200,
+  headers: Object.fromEntries(headers),
+  body: Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]),
 })
 
 const toBytes =

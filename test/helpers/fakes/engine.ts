@@ -2,8 +2,9 @@ import { maskUri } from '../../../lib/credentials/mask.ts'
 import type { LogLine, NumberedEvent } from '../../../lib/engine/messages.ts'
 import { ENGINE_PROTOCOL, type Engine } from '../../../lib/engine/protocol.ts'
 import { ApiError } from '../../../lib/errors.ts'
+import type { RateSample } from '../../../lib/schema/log.ts'
 import { CODECS, type Codec, type Phase, type PipelineConfig, type PipelineView } from '../../../lib/schema/pipeline.ts'
-import { DEFAULT_SETTINGS, DENIED_ELEMENTS, type Settings } from '../../../lib/schema/settings.ts'
+import { DEFAULT_SETTINGS, DENIED_ELEMENTS, type EngineSettings } from '../../../lib/schema/settings.ts'
 import { parseOutputUri } from '../../../lib/uri/output-address.ts'
 import { streamAddressOf } from '../../../lib/uri/stream-address.ts'
 import { pipelineView } from './pipeline-view.ts'
@@ -20,7 +21,7 @@ export interface FakeEngine extends Engine {
   /** Every call that reached the engine, as `method id`. */
   readonly calls: string[]
   /** The settings last handed over. */
-  settings(): Settings | undefined
+  settings(): EngineSettings | undefined
   /** The configuration held for an id. */
   config(id: string): PipelineConfig | undefined
   ids(): string[]
@@ -37,6 +38,8 @@ export interface FakeEngine extends Engine {
   readonly startGates: Map<string, Promise<void>>
   /** What every pipeline's log holds. */
   logLines: LogLine[]
+  /** What every pipeline's history holds. */
+  samples: RateSample[]
   /** The sidecar died and another took its place: it knows nothing. */
   restart(): void
   /** Registers a pipeline behind the service's back. */
@@ -50,7 +53,7 @@ const RUNNING: ReadonlySet<Phase> = new Set(['starting', 'playing', 'reconnectin
 export const createFakeEngine = (): FakeEngine => {
   const pipelines = new Map<string, Held>()
   const calls: string[] = []
-  let settings: Settings | undefined
+  let settings: EngineSettings | undefined
 
   const reach = (method: string, id = ''): void => {
     calls.push(`${method} ${id}`.trim())
@@ -88,6 +91,7 @@ export const createFakeEngine = (): FakeEngine => {
     allowFileSources: false,
     checkFault: undefined,
     logLines: [],
+    samples: [],
     startFaults: new Map(),
     startGates: new Map(),
     settings: () => settings,
@@ -175,6 +179,16 @@ export const createFakeEngine = (): FakeEngine => {
       held(id)
       return fake.logLines
     },
+    logs: async ({ search = '', limit }) => {
+      reach('logs')
+      const lines = [...pipelines.keys()].flatMap((pipeline_id) => fake.logLines.map((line) => ({ pipeline_id, ...line })))
+      return lines.filter(({ line }) => line.includes(search)).slice(-limit)
+    },
+    history: async (id) => {
+      reach('history', id)
+      held(id)
+      return fake.samples
+    },
     async *events(signal): AsyncGenerator<NumberedEvent> {
       reach('events')
       if (!signal.aborted) yield { type: 'begin', engine: 'fake', revision: 0 }
@@ -203,7 +217,7 @@ const viewOf = ({ config, phase, desired }: Held): PipelineView => {
 
 const LOCAL_HOSTS: ReadonlySet<string> = new Set(['0.0.0.0', '127.0.0.1', '::', '::1'])
 
-const refuse = (config: PipelineConfig, settings: Settings, allowFileSources: boolean): void => {
+const refuse = (config: PipelineConfig, settings: EngineSettings, allowFileSources: boolean): void => {
   const invalid = (path: string, message: string) =>
     new ApiError('VALIDATION_ERROR', `The pipeline is not valid. ${path}: ${message}`, { issues: [{ path, message }] })
   const output = config.output === null ? undefined : parseOutputUri(config.output.uri)

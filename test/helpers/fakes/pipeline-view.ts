@@ -8,6 +8,7 @@ export const pipelineView = (id: string, runtime: Partial<Runtime> = {}): Pipeli
     state: phase === 'playing' || phase === 'reconnecting' ? 'playing' : 'ready',
     klv: { available: false },
     screenshots: { state: 'stopped', interval_seconds: 10, quality: 85 },
+    recording: { state: 'stopped', since: null, last_error: null },
     runtime: {
       phase,
       desired: 'ready',
@@ -20,6 +21,8 @@ export const pipelineView = (id: string, runtime: Partial<Runtime> = {}): Pipeli
       fps: 0,
       bitrate_kbps: 0,
       last_frame_age_ms: null,
+      video: null,
+      audio: null,
       push: [],
       ...runtime,
     },

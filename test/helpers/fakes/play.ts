@@ -2,7 +2,7 @@ import { Fault, type FaultReason } from '../../../engine/faults/fault.ts'
 import { LogRing } from '../../../engine/play/log-ring.ts'
 import { Play, type PlayEvent, type PlayParts } from '../../../engine/play/play.ts'
 import type { RunContext } from '../../../engine/play/watchdog.ts'
-import { RtpStream } from '../../../engine/rtp/stream.ts'
+import { createMediaStreams } from '../../../engine/rtp/media-streams.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../../lib/schema/settings.ts'
 import { configure } from '../media/play-launch.ts'
 
@@ -24,7 +24,11 @@ export interface PlayOptions extends Partial<Pick<PlayParts, 'planner' | 'output
 
 export const FOREVER = 1_000_000_000
 
-export const PLAN = { launch: { args: [], streams: [], publishes: true, reach: {}, confidential: false, shown: [] }, klv: null }
+export const PLAN = {
+  launch: { args: [], streams: [], publishes: true, reach: {}, confidential: false, shown: [] },
+  klv: null,
+  sound: 'none' as const,
+}
 
 export const delay = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
@@ -66,9 +70,8 @@ export const startPlay = (scripts: readonly ScriptedRun[], options: PlayOptions 
       planner: options.planner ?? { plan: async () => PLAN, onReturn: () => () => {} },
       output: options.output ?? { open: async () => {} },
       releaseOutput: options.releaseOutput ?? (async () => {}),
-      streams: [new RtpStream(), new RtpStream()],
-      runChild: run,
-      runSource: run,
+      streams: createMediaStreams(),
+      runPlan: run,
       logRing,
       log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
       previousFault: options.previousFault,
@@ -82,7 +85,7 @@ export const startPlay = (scripts: readonly ScriptedRun[], options: PlayOptions 
     runs,
     logRing,
     /** `media`, `lost`, `fault:unreachable`, `failed:timeout` …, without the pauses. */
-    events: () => events.filter(({ type }) => type !== 'pause').map(nameOf),
+    events: () => events.filter(({ type }) => type !== 'pause' && type !== 'sound').map(nameOf),
     pauses: () => events.flatMap((event) => (event.type === 'pause' && event.delayMs !== null ? [event.delayMs] : [])),
   }
 }

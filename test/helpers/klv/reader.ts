@@ -4,8 +4,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { readBerLength } from '../../../engine/klv/st0601/ber.ts'
-import { KEY_LENGTH } from '../../../engine/klv/st0601/packet.ts'
+import { readBerLength } from '../../../lib/st0601/ber.ts'
+import { KEY_LENGTH } from '../../../lib/st0601/packet.ts'
 import { toHex } from '../../fixtures/klv/hex.ts'
 
 const run = promisify(execFile)

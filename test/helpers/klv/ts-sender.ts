@@ -10,8 +10,8 @@ const PMT_PID = 0x20
 interface TsKlvSender {
   /** The source address for the pipeline. */
   readonly uri: string
-  /** Every KLV packet sent so far, with the presentation time of its video frame. */
-  readonly sent: { readonly pts: number; readonly klv: Uint8Array }[]
+  /** Every KLV packet sent so far, with the presentation time of its video frame, and bytes that only this frame has. */
+  readonly sent: { readonly pts: number; readonly klv: Uint8Array; readonly mark: Buffer }[]
   stop(): Promise<void>
 }
 
@@ -45,13 +45,13 @@ export const startTsKlvSender = async ({
   const [relayPort, port] = [await freeUdpPort(), await freeUdpPort()]
   const relay = createSocket({ type: 'udp4', recvBufferSize: 1024 * 1024 })
   const muxer = new TsMuxer()
-  const sent: { pts: number; klv: Uint8Array }[] = []
+  const sent: { pts: number; klv: Uint8Array; mark: Buffer }[] = []
   let frames = 0
 
-  const withKlv = (pts: number): Uint8Array[] => {
+  const withKlv = (pts: number, mark: Buffer): Uint8Array[] => {
     const packet = klv(frames++)
     if (packet === undefined) return []
-    sent.push({ pts, klv: packet })
+    sent.push({ pts, klv: packet, mark })
     const transport = synchronous ? muxer.synchronous(pts, packet) : muxer.asynchronous(pts, packet)
     return [damage === undefined ? transport : damage(transport)]
   }
@@ -64,7 +64,8 @@ export const startTsKlvSender = async ({
     if (pid === 0) return []
     if (pid === PMT_PID) return [tables()]
     const pts = ptsOf(packet)
-    return pts === undefined ? [packet] : [packet, ...withKlv(pts)]
+    // The end of its first packet: a slice has begun.
+    return pts === undefined ? [packet] : [packet, ...withKlv(pts, Buffer.from(packet.subarray(-48)))]
   }
 
   relay.on('message', (message) => {

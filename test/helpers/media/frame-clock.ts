@@ -46,22 +46,26 @@ export const recordFrameClock = (file: string, keyEvery: number, size: string, s
   execFileSync('ffmpeg', ['-v', 'error', ...encode(keyEvery, size), '-t', String(seconds), '-y', file])
 }
 
-/** The frame number that a screenshot of the clock shows, at any size. */
-export const frameShownIn = (jpeg: Buffer): number => {
-  const width = 320
-  const gray = execFileSync(
-    'ffmpeg',
-    ['-v', 'error', '-f', 'mjpeg', '-i', '-', '-vf', `scale=${width}:16,format=gray`, '-f', 'rawvideo', '-'],
-    {
-      input: jpeg,
-    },
-  )
+const LINE = ['-vf', `scale=${20 * BITS}:16,format=gray`, '-f', 'rawvideo', '-']
+const LINE_BYTES = 20 * BITS * 16
+const MAX_BYTES = 1024 * 1024 * 1024
+
+const numberIn = (gray: Buffer): number => {
   let frame = 0
-  for (let bit = 0; bit < BITS; bit += 1) {
-    const column = Math.floor(((bit + 0.5) * width) / BITS)
-    if ((gray[8 * width + column] ?? 0) > 128) frame += 2 ** bit
-  }
+  for (let bit = 0; bit < BITS; bit += 1) if ((gray[20 * BITS * 8 + 20 * bit + 10] ?? 0) > 128) frame += 2 ** bit
   return frame
 }
+
+/** The frame numbers that the pictures of a file of the clock show, one after the other. */
+export const numbersShownIn = (file: string): readonly number[] => {
+  const gray = execFileSync('ffmpeg', ['-v', 'error', '-i', file, '-map', '0:v', '-vsync', 'passthrough', ...LINE], {
+    maxBuffer: MAX_BYTES,
+  })
+  return Array.from({ length: gray.length / LINE_BYTES }, (_, at) => numberIn(gray.subarray(at * LINE_BYTES, (at + 1) * LINE_BYTES)))
+}
+
+/** The frame number that a screenshot of the clock shows, at any size. */
+export const frameShownIn = (jpeg: Buffer): number =>
+  numberIn(execFileSync('ffmpeg', ['-v', 'error', '-f', 'mjpeg', '-i', '-', ...LINE], { input: jpeg }))
 
 export const framesPerSecond = FPS

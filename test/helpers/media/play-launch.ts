@@ -6,8 +6,6 @@ import { classifyEnd } from '../../../engine/gst/bus-errors.ts'
 import { startChild } from '../../../engine/gst/child.ts'
 import type { Launch } from '../../../engine/launch/launch.ts'
 import { createPlanner, type Plan } from '../../../engine/launch/plan.ts'
-import { hasMarker, timestampOf } from '../../../engine/rtp/packet/packet.ts'
-import { Rfc4571Reader } from '../../../engine/rtp/packet/rfc4571.ts'
 import type { Encoding, SimpleConfig } from '../../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../../lib/schema/settings.ts'
 
@@ -16,7 +14,9 @@ export const configure = (uri: string, encoding: Encoding | null): SimpleConfig 
   mode: 'simple',
   on_demand: false,
   output: null,
-  klv_config: { pass_klv: false, auto_extract_geolocation: false },
+  klv_config: { pass_klv: false, auto_extract_geolocation: false, synchronous: false },
+  audio: 'off',
+  audio_bitrate: null,
   push: [],
   ephemeral: false,
   source: { uri, latency_ms: 0 },
@@ -50,8 +50,10 @@ export const probe = async <Found>(ask: () => Promise<Found>): Promise<Found> =>
 /** The launch of a plan for a child that reads the source itself. */
 export const launchOf = (planned: Plan): Launch => {
   if ('launch' in planned && planned.source === undefined && planned.body === undefined) return planned.launch
-  planned.source?.described.connection.close()
-  if ('body' in planned) planned.body?.stream.destroy()
+  const open = 'container' in planned ? planned.container : planned
+  if ('source' in open) open.source?.described.connection.close()
+  if ('stream' in open) open.stream.destroy()
+  if ('body' in open) open.body?.stream.destroy()
   throw new Error('The engine reads the source')
 }
 
@@ -109,38 +111,6 @@ const playOnce = async (launch: Launch, payloaders: readonly string[]): Promise<
     const packets = await Promise.race([Promise.all(firsts), ended])
     await Promise.race([printed, setTimeout(PRINT_TIMEOUT_MS), ended])
     return { caps, firstPacket: packets[0]?.[0] ?? Buffer.alloc(0) }
-  } finally {
-    child.kill('SIGKILL')
-    await child.ended
-  }
-}
-
-/** The RTP timestamps of the first pictures of a launch line, by their markers; throws the fault when the child ends before. */
-export const rtpTimes = async (launch: Launch, pictures: number): Promise<readonly number[]> => {
-  const child = startChild('gst-launch-1.0', ['-v', ...launch.args], { mediaPipes: launch.streams.length, reach: 'host' })
-  const [pipe] = child.media
-  if (pipe === undefined) throw new Error('The child has no media pipe')
-  let stderr = ''
-  child.stdout.resume()
-  child.stderr.on('data', (chunk) => {
-    stderr += chunk
-  })
-  const times: number[] = []
-  const reader = new Rfc4571Reader()
-  const enough = new Promise<void>((resolve) => {
-    pipe.on('data', (chunk: Buffer) => {
-      reader.push(chunk, (packet) => {
-        if (hasMarker(packet)) times.push(timestampOf(packet))
-      })
-      if (times.length >= pictures) resolve()
-    })
-  })
-  try {
-    const ended = child.ended.then((end) => {
-      throw classifyEnd(end, stderr.split('\n'))
-    })
-    await Promise.race([enough, ended])
-    return times.slice(0, pictures)
   } finally {
     child.kill('SIGKILL')
     await child.ended

@@ -3,12 +3,10 @@ import type { Fault } from '../../../engine/faults/fault.ts'
 import { createPlanner, type Plan, type Planner } from '../../../engine/launch/plan.ts'
 import { LogRing } from '../../../engine/play/log-ring.ts'
 import { MediaStats } from '../../../engine/play/media-stats.ts'
-import { runChild } from '../../../engine/play/run-child.ts'
-import { runSource } from '../../../engine/play/run-source.ts'
+import { runPlan } from '../../../engine/play/run-plan.ts'
 import type { RunEvent } from '../../../engine/play/watchdog.ts'
 import type { AccessUnit } from '../../../engine/rtp/access-unit.ts'
-import { RtpStream } from '../../../engine/rtp/stream.ts'
-import { Timeline } from '../../../engine/rtp/timeline.ts'
+import { createMediaStreams, type MediaStreams } from '../../../engine/rtp/media-streams.ts'
 import type { PipelineConfig } from '../../../lib/schema/pipeline.ts'
 import { DEFAULT_SETTINGS } from '../../../lib/schema/settings.ts'
 import { until } from '../until.ts'
@@ -18,7 +16,7 @@ import { configure, probe } from './play-launch.ts'
 export interface SourcePlay {
   /** Of its child; undefined without one. */
   readonly pid: () => number | undefined
-  readonly streams: readonly [RtpStream, RtpStream]
+  readonly streams: MediaStreams
   readonly video: readonly AccessUnit[]
   readonly klv: readonly AccessUnit[]
   readonly events: readonly RunEvent[]
@@ -35,15 +33,12 @@ interface PlayOptions {
   readonly previousFault?: Fault | undefined
   readonly startTimeoutMs?: number
   readonly stallTimeoutMs?: number
-  readonly streams?: readonly [RtpStream, RtpStream]
+  readonly streams?: MediaStreams
 }
 
 export const newPlanner = (): Planner => createPlanner({ allowFiles: false })
 
-export const newStreams = (): readonly [RtpStream, RtpStream] => {
-  const timeline = new Timeline()
-  return [new RtpStream({ timeline }), new RtpStream({ timeline })]
-}
+export const newStreams = (): MediaStreams => createMediaStreams()
 
 /** Plans and runs a source, or a whole configuration, until the test is over. Rejects with the fault of the plan. */
 export const playSource = async (source: string | PipelineConfig, options: PlayOptions = {}): Promise<SourcePlay> => {
@@ -68,7 +63,7 @@ export const playSource = async (source: string | PipelineConfig, options: PlayO
     stallTimeoutMs: () => stallTimeoutMs,
     report: (event: RunEvent) => events.push(event),
   }
-  const ended = 'launch' in plan ? runChild({ ...context, ...plan }) : runSource({ ...context, ...plan })
+  const ended = runPlan(context, plan)
   const stop = async (): Promise<void> => {
     stopped.abort()
     await ended

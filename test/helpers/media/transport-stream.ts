@@ -47,3 +47,15 @@ export const pictureTimes = (bytes: Buffer): readonly { readonly pts: number; re
         ((pes.readUInt8(at) >> 1) & 7) * 2 ** 30 + (pes.readUInt16BE(at + 1) >> 1) * 2 ** 15 + (pes.readUInt16BE(at + 3) >> 1)
       return { pts: timeAt(9), dts: timeAt(pes.readUInt8(7) >= 0xc0 ? 14 : 9) }
     })
+
+/** Each picture of our muxer, with the time at which it is shown, 90 kHz ticks. */
+export const picturesOf = (bytes: Buffer): readonly { readonly time: number; readonly data: Buffer }[] => {
+  const pictures: Buffer[][] = []
+  for (const packet of packetsOf(bytes)) {
+    if (pidOfPacket(packet) !== 0x100) continue
+    if (beginsPicture(packet)) pictures.push([])
+    pictures.at(-1)?.push(packet.subarray(((packet[3] ?? 0) & 0x20) === 0 ? 4 : 5 + (packet[4] ?? 0)))
+  }
+  const times = pictureTimes(bytes)
+  return pictures.map((parts, at) => ({ time: times[at]?.pts ?? Number.NaN, data: Buffer.concat(parts) }))
+}

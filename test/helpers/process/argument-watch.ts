@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 
@@ -12,11 +13,18 @@ export interface Watched {
   readonly found: readonly string[]
 }
 
-/** Reads the arguments and environments of all that a process starts, again and again without a pause, for any of the texts. */
-export const watchArguments = (root: number, texts: readonly string[]): { readonly stop: () => Promise<Watched> } => {
+/**
+ * Reads the arguments and environments of all that a process starts, again and again without a pause, for any of the texts. Resolves when
+ * it has begun.
+ */
+export const watchArguments = async (root: number, texts: readonly string[]): Promise<{ readonly stop: () => Promise<Watched> }> => {
   const over = new Int32Array(new SharedArrayBuffer(4))
   const worker = new Worker(fileURLToPath(import.meta.url), { workerData: { root, texts, over } })
-  const watched = new Promise<Watched>((resolve, reject) => worker.once('message', resolve).once('error', reject))
+  const failed = once(worker, 'error').then(([error]) => Promise.reject(error))
+  await Promise.race([once(worker, 'message'), failed])
+  const watched = Promise.race([once(worker, 'message').then(([result]) => result as Watched), failed])
+  // Its end may come before anybody asks for it.
+  watched.catch(() => {})
   return {
     stop: () => {
       Atomics.store(over, 0, 1)
@@ -34,7 +42,17 @@ const read = (file: string): string => {
   }
 }
 
-const childrenOf = (pid: string): readonly string[] => read(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean)
+/** Those of all threads. */
+const childrenOf = (pid: string): readonly string[] =>
+  tasksOf(pid).flatMap((task) => read(`/proc/${pid}/task/${task}/children`).split(' ').filter(Boolean))
+
+const tasksOf = (pid: string): readonly string[] => {
+  try {
+    return readdirSync(`/proc/${pid}/task`)
+  } catch {
+    return []
+  }
+}
 
 const watch = ({ root, texts, over }: { readonly root: number; readonly texts: readonly string[]; readonly over: Int32Array }): Watched => {
   const [seen, found] = [new Set<string>(), new Set<string>()]
@@ -51,4 +69,7 @@ const watch = ({ root, texts, over }: { readonly root: number; readonly texts: r
   return { polls, processes: seen.size, found: [...found] }
 }
 
-if (!isMainThread) parentPort?.postMessage(watch(workerData))
+if (!isMainThread) {
+  parentPort?.postMessage('watching')
+  parentPort?.postMessage(watch(workerData))
+}

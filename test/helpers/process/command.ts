@@ -57,5 +57,7 @@ export const runProgram = (
     })
     child.once('error', reject)
     child.once('close', (status) => settle({ status, stdout, stderr }))
+    // A program may end without reading it.
+    child.stdin.on('error', () => {})
     if (program !== 'script') child.stdin.end(input ?? '')
   })

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { ENGINE_OPTIONS } from '../../../lib/engine/program-options.ts'
+import { freePort } from '../ports.ts'
 import { givePluginList } from '../run/plugin-list.ts'
 import { temporaryDataDir } from './temporary-data-dir.ts'
 
@@ -38,6 +39,7 @@ export const startEngine = async (options: EngineOptions = {}): Promise<EnginePr
       SVC_DATA_DIR: dataDir,
       SVC_ENGINE_LISTEN: options.listen ?? '127.0.0.1:0',
       SVC_ENGINE_TOKEN: ENGINE_TOKEN,
+      SVC_WEBRTC_PORT: String(await freePort()),
       ...options.env,
     },
   })

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { portIsFree } from '../ports.ts'
+import { freePort, portIsFree } from '../ports.ts'
 import { givePluginList } from '../run/plugin-list.ts'
 
 const ENTRY = resolve(import.meta.dirname, '../../../dist/node.js')
@@ -17,6 +17,7 @@ export interface Answer {
 export interface Service {
   readonly url: string
   readonly dataDir: string
+  readonly webRtcPort: number
   readonly pid: number
   /** Every log line so far, of the API process and the engine. */
   readonly log: readonly string[]
@@ -46,9 +47,17 @@ export const startService = async (
   givePluginList(dataDir)
   // The prefix replaces itself by what follows, as `ip netns exec` does.
   const [program = NODE, ...args] = [...(options.prefix ?? []), NODE, options.entry ?? ENTRY, ...(options.args ?? [])]
+  const webRtcPort = Number(options.env?.SVC_WEBRTC_PORT ?? (await freePort()))
   const child = spawn(program, args, {
     stdio: ['ignore', 'ignore', 'pipe'],
-    env: { ...process.env, SVC_PORT: '0', SVC_DATA_DIR: dataDir, SVC_OUTPUT_PORTS: await freeRange(), ...options.env },
+    env: {
+      ...process.env,
+      SVC_PORT: '0',
+      SVC_DATA_DIR: dataDir,
+      SVC_OUTPUT_PORTS: await freeRange(),
+      SVC_WEBRTC_PORT: String(webRtcPort),
+      ...options.env,
+    },
   })
   const log: string[] = []
   const listeners = new Set<() => void>()
@@ -79,6 +88,7 @@ export const startService = async (
   return {
     url,
     dataDir,
+    webRtcPort,
     pid: child.pid ?? 0,
     log,
     waitForLog,

@@ -27,7 +27,10 @@ export const sharedMedia = (): { readonly streams: readonly RtpStream[] } => {
 }
 
 /** A publisher with a mount `cam`, until the test ends. */
-export const publish = async (streams: readonly RtpStream[], { at = '127.0.0.1', mount: more, ...options }: PublishOptions = {}) => {
+export const publish = async (
+  streams: readonly (RtpStream | undefined)[],
+  { at = '127.0.0.1', mount: more, ...options }: PublishOptions = {},
+) => {
   const publisher = createPublisher({ log: silentLog, ...options })
   onTestFinished(() => publisher.close())
   const port = await freePort()

@@ -1,5 +1,5 @@
 /**
- * Runs scripts of test/bench or test/long, one after the other: scripts.ts bench | long [NAME [ARGUMENTS] | all | list]. Without a name
+ * Runs scripts of test/bench, test/fuzz or test/long, one after the other: scripts.ts bench | fuzz | long [NAME [ARGUMENTS] | all | list]. Without a name
  * it lists measurements, and runs all suites that judge.
  */
 import { spawnSync } from 'node:child_process'

@@ -82,13 +82,13 @@ describe('an API that listens beyond loopback', () => {
   const warningsOf = async (url: string) => ((await (await fetch(`${url}/svc/health`)).json()) as { warnings?: unknown }).warnings
 
   it('warns at start and in its health until a password is set, and at no start after that', async () => {
-    const service = await startService({ env: { SVC_HOST: '0.0.0.0' } })
+    const service = await startService({ env: { SVC_HOST: '0.0.0.0', SVC_ALLOW_FILE_SOURCES: '/no/such/folder' } })
     const line = { level: 'warn', url: service.url, advice: expect.stringContaining('Set one') }
     expect(await service.waitForLog('open_api_exposed')).toMatchObject(line)
     const url = service.url.replace('0.0.0.0', '127.0.0.1')
-    expect(await warningsOf(url)).toEqual(['open_api'])
+    expect(await warningsOf(url)).toEqual(['open_api', 'file_sources_folder'])
     await fetch(`${url}/svc/auth/password`, { method: 'PUT', body: JSON.stringify({ password: PASSWORD }) })
-    expect(await warningsOf(url)).toBeUndefined()
+    expect(await warningsOf(url)).toEqual(['file_sources_folder'])
     await service.stop()
     const again = await startService({ dataDir: service.dataDir, env: { SVC_HOST: '0.0.0.0' } })
     expect(again.log.join('\n')).not.toContain('open_api_exposed')

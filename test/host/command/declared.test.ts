@@ -1,8 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { stringify } from 'yaml'
+import { startHttpServer } from '../../helpers/http-server.ts'
+import { freePort } from '../../helpers/ports.ts'
 import { type CommandOptions, runCommand, runInTerminal, runProgram } from '../../helpers/process/command.ts'
 import { type Service, startService } from '../../helpers/process/service.ts'
 import { changeSettings, untilPhase, viewOf } from '../../helpers/service/pipelines.ts'
@@ -165,5 +167,37 @@ describe('SVC_PIPELINES', () => {
     const line = { level: 'error', id: 'own', error: expect.stringContaining('nosuchelement') }
     expect(await started.waitForLog('declared_pipeline_failed')).toMatchObject(line)
     await untilPhase(started, 'gate', 'playing')
+  })
+
+  it('is tried again with another license where one was missing', async () => {
+    const file = join(temporaryFolder(), 'license.json')
+    const install = (codecs: readonly string[]): void => {
+      writeFileSync(`${file}.new`, JSON.stringify({ licensee: 'x', codecs }))
+      renameSync(`${file}.new`, file)
+    }
+    install([])
+    const SVC_PIPELINES = write([simple('gate', { encoding: { codec: 'h264' } })])
+    const started = await startService({ env: { SVC_PIPELINES, SVC_LICENSE_FILE: file } })
+    expect(await started.waitForLog('declared_pipeline_failed')).toMatchObject({ id: 'gate', error: expect.stringContaining('license') })
+    install(['h264'])
+    await started.waitForLog('declared_pipelines_applied', 2)
+    await untilPhase(started, 'gate', 'playing')
+  })
+
+  it('may be an address, whose credentials are never shown; one that does not answer keeps the service from nothing', async () => {
+    const wrong =
+      '[{ id: gate, source: { uri: "test://ball?width=320&height=240&fps=10" } }, { id: own, raw_pipeline: "nosuchelement ! fakesink" }]'
+    const { url } = await startHttpServer((_, response) => response.writeHead(200, { etag: '"1"' }).end(wrong))
+    const started = await startService({ env: { SVC_PIPELINES: `${url.replace('://', '://site:pa55word@')}/site.yaml` } })
+    expect(await started.waitForLog('declared_pipelines_applied')).toMatchObject({ applied: 1, failed: 1 })
+    await untilPhase(started, 'gate', 'playing')
+    await started.stop()
+    const env = { SVC_PIPELINES: `http://site:pa55word@127.0.0.1:${await freePort()}/site.yaml` }
+    const again = await startService({ dataDir: started.dataDir, env })
+    expect(await again.waitForLog('declared_pipelines_unavailable')).toMatchObject({
+      address: expect.stringMatching(/^http:\/\/\*\*\*@127/),
+    })
+    await untilPhase(again, 'gate', 'playing')
+    expect([...started.log, ...again.log].join('\n')).not.toContain('pa55word')
   })
 })

@@ -56,7 +56,7 @@ describe('video-pipeline-service doctor', () => {
     const { stdout, status } = run(['doctor'], { PATH: bare, SVC_PORT: '0' })
     const packages = [
       'bubblewrap',
-      ...['libav', 'plugins-bad', 'plugins-base', 'plugins-base-apps', 'plugins-good', 'plugins-ugly', 'rtsp', 'tools'].map(
+      ...['libav', 'plugins-bad', 'plugins-base', 'plugins-base-apps', 'plugins-good', 'plugins-ugly', 'tools'].map(
         (name) => `gstreamer1.0-${name}`,
       ),
       'libgstreamer1.0-0',
@@ -83,6 +83,21 @@ describe('video-pipeline-service doctor', () => {
       database: ['failed', expect.stringContaining(`${join(dataDir, 'service.db')} is damaged or not a database`)],
       license: ['warning', expect.stringMatching(/cannot be used \(.*JSON/)],
       'certificate of outputs': ['failed', expect.stringContaining('none.pem')],
+    })
+  })
+
+  it('finds the service itself at the port of the API', async () => {
+    const program = `require('node:http').createServer((_, response) => response.end('{"name":"video-pipeline-service"}'))
+      .listen(0, '127.0.0.1', function () { console.log(this.address().port) })`
+    const service = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
+    onTestFinished(async () => {
+      service.kill()
+      await once(service, 'exit')
+    })
+    const [port] = (await once(service.stdout, 'data')) as [Buffer]
+    expect(doctor({ SVC_PORT: port.toString().trim() }).find('port of the API')).toMatchObject({
+      status: 'ok',
+      message: expect.stringMatching(/runs$/),
     })
   })
 

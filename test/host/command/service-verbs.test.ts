@@ -16,7 +16,7 @@ const terminal = (line: string, columns: number, options: CommandOptions = {}) =
 describe('video-pipeline-service logs', () => {
   it('prints the lines of one pipeline or of all, and those that come, each once', async () => {
     await createPipeline(service, 'gate')
-    expect((await run('logs')).stdout).toMatch(/^\S+Z {2}gate {2}started process \d+\n/)
+    expect((await run('logs')).stdout).toMatch(/^\S+Z {2}gate {2}started process \d+\n/m)
     const { status, stdout } = await run('logs gate -f --json', {
       until: (text) => {
         if (text.includes('"run":1') && !text.includes('"run":2'))

@@ -91,6 +91,8 @@ describe('video-pipeline-service play, stop, delete', () => {
       stdout: 'gate  ready\n',
       stderr: 'nobody  No pipeline has the id nobody. Run `ls` to see the pipelines.\n',
     })
+    expect((await run('stop gaet')).stderr).toBe('gaet  No pipeline has the id gaet. Run `ls` to see the pipelines. Did you mean gate?\n')
+    expect((await run('get gatee')).stderr).toMatch(/ No pipeline has the id gatee\. .* Did you mean gate\?\n$/)
     const { status, stdout } = await run('play gate')
     expect([status, stdout]).toEqual([0, expect.stringMatching(/^gate {2}playing {2}rtsp:\/\/127\.0\.0\.1:\d+\/gate\n$/)])
     expect(await run('delete gate')).toMatchObject({ status: 1, stderr: expect.stringContaining('--force') })

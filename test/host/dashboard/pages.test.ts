@@ -3,11 +3,12 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
-import { encodePacket } from '../../../engine/klv/st0601/encode.ts'
+import { encodePacket } from '../../../lib/st0601/encode.ts'
 import { dashboardOf, useChromium } from '../../helpers/browser/dashboard.ts'
+import { startOnvifCamera, USER } from '../../helpers/fakes/onvif-camera.ts'
 import { startTsKlvSender } from '../../helpers/klv/ts-sender.ts'
 import { startService } from '../../helpers/process/service.ts'
-import { changeSettings, createPipeline, viewOf } from '../../helpers/service/pipelines.ts'
+import { changeSettings, command, createPipeline, viewOf } from '../../helpers/service/pipelines.ts'
 import { shareService } from '../../helpers/service/share-service.ts'
 
 const chromium = useChromium()
@@ -89,6 +90,7 @@ describe('the page of a pipeline', () => {
     const { page, shows, expectQuiet, expectAccessible } = await chromium.open({ at: dashboardOf(service, '#/pipeline/gate') })
     await shows(/^rtsp:\/\/o%20%28b%29:PASSWORD@127\.0\.0\.1:\d+\/gate$/)
     await shows('in place of PASSWORD')
+    await shows(/^vlc 'http.*stream\.ts'$/)
     const lines = Array.from({ length: 100 }, (_, at) => ({ at: '2026-01-02T03:04:05.000Z', run: 1, stream: 'stdout', line: `line ${at}` }))
     await page.route(/\/log\?/, (route) => route.fulfill({ json: lines }))
     await page.getByText('Log', { exact: true }).click()
@@ -125,6 +127,33 @@ describe('the page of a pipeline', () => {
     expectQuiet()
   })
 
+  it('shows the KLV values of the frame that is shown, and none between two polls alone', async () => {
+    let frames = 0
+    const klv = () =>
+      encodePacket([
+        [2, Date.now() * 1000],
+        [3, `frame ${frames++}`],
+      ])
+    const sender = await startTsKlvSender({ synchronous: true, klv })
+    onTestFinished(() => sender.stop())
+    await createPipeline(service, 'each', { source: { uri: sender.uri }, klv_config: { auto_extract_geolocation: true } })
+    const { page, button, expectQuiet } = await chromium.open({ at: dashboardOf(service, '#/pipeline/each') })
+    await button('Show all 3 values').click()
+    const mission = page.getByRole('region', { name: 'KLV metadata' }).getByText(/^frame \d+/)
+    await mission.waitFor()
+    // Ten come a second; a poll would have two.
+    const seen = new Set<string | null>()
+    const first = Number((await mission.textContent())?.slice(6))
+    const latest = async (): Promise<number> => {
+      const text = await mission.textContent()
+      seen.add(text)
+      return Number(text?.slice(6))
+    }
+    await expect.poll(latest, { interval: 20 }).toBeGreaterThan(first + 20)
+    expect(seen.size).toBeGreaterThan(10)
+    expectQuiet()
+  })
+
   it('shows times by the clock of the service, when the clock of the browser is a day ahead', async () => {
     await createPipeline(service, 'gate')
     const before = () => {
@@ -135,6 +164,63 @@ describe('the page of a pipeline', () => {
     const lives = page.locator('.facts > div').filter({ hasText: 'Live for' })
     await expect.poll(() => lives.textContent()).toMatch(/^Live for\d+ s$/)
     expectQuiet()
+  })
+})
+
+describe('the logs', () => {
+  it('have what happened to all pipelines, the newest first, and find a text as it is typed', async () => {
+    const source = { uri: 'test://ball?width=160&height=120&fps=10' }
+    for (const id of ['north', 'south']) await createPipeline(service, id, { source })
+    const { page, shows, expectQuiet, expectAccessible } = await chromium.open({ at: dashboardOf(service, '#/log') })
+    await shows('phase: playing')
+    await command(service, 'south', 'stop')
+    // Without a reload.
+    await shows('phase: idle')
+    const lines = page.getByRole('list', { name: 'Lines of all pipelines' })
+    expect((await lines.getByRole('listitem').first().innerText()).split('\n').at(-1)).toBe('phase: idle')
+    await page.getByRole('searchbox').fill('SOUTH')
+    await expect.poll(async () => [...new Set(await lines.getByRole('link').allInnerTexts())]).toEqual(['south'])
+    await page.getByRole('radio', { name: 'What happened' }).check()
+    await page.getByRole('searchbox').fill('in no line')
+    await shows(/^0 lines/)
+    await page.getByRole('searchbox').fill('playing')
+    await shows('phase: playing')
+    await expectAccessible()
+    const loaded = page.waitForResponse(/north\/history$/)
+    await lines.getByRole('link', { name: 'north' }).click()
+    expect((await loaded).status()).toBe(200)
+    await shows('Last hour')
+    expectQuiet()
+  })
+})
+
+describe('the cameras', () => {
+  it('in the network show their streams to who has the password, and become pipelines with it', async () => {
+    const camera = await startOnvifCamera()
+    onTestFinished(() => camera.close())
+    const { page, button, field, shows, expectAccessible } = await chromium.open({ at: dashboardOf(service, '#/cameras') })
+    await field('Address of a camera elsewhere').fill(`127.0.0.1:${camera.port}`)
+    await button('Add').click()
+    const panel = page.getByRole('region', { name: `127.0.0.1:${camera.port}` })
+    await panel.getByRole('textbox', { name: 'User' }).fill(USER.user)
+    await panel.getByRole('textbox', { name: 'Password' }).fill('wrong')
+    await button('Show streams').click()
+    await shows(/refuses the user name or password/)
+    await panel.getByRole('textbox', { name: 'Password' }).fill(USER.password)
+    await button('Show streams').click()
+    await shows('H265 · 2560×1440 · 25 fps · 4.1 Mbit/s · sound AAC')
+    await expectAccessible()
+    // Nothing sends video there.
+    const created = page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith('/svc/pipeline'))
+    await page.route(/\/svc\/pipeline$/, (route) =>
+      route.request().method() === 'POST' ? route.fulfill({ status: 409, json: {} }) : route.continue(),
+    )
+    await button('Create and play main').click()
+    expect((await created).postDataJSON()).toEqual({
+      id: expect.stringMatching(/^127-0-0-1-\d+-main$/),
+      mode: 'simple',
+      source: { uri: 'rtsp://viewer:p%3Cw%3E%26%22d@127.0.0.1:554/p%261?a=1&b=2' },
+    })
   })
 })
 

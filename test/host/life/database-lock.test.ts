@@ -49,7 +49,7 @@ it('a lock of another program delays the requests that store something, and noth
   expect(await viewOf(service, 'flight')).toMatchObject({ screenshots: { state: 'stopped' } })
   const blocked = await loop.longest(service.pid)
   // Both are below 50 ms on a host that has nothing else to do; a statement that waits itself would block for 5 s.
-  expect(Math.max(blocked, slowest)).toBeLessThan(1000)
+  expect(Math.max(blocked, slowest)).toBeLessThan(3000)
 
   await lock.rollback()
   backup.close()

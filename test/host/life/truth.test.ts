@@ -35,7 +35,7 @@ describe('the state of a pipeline', () => {
     onTestFinished(() => source.stop())
     const service = await start()
     const children = () => mediaChildren(service.enginePid())
-    await create(service, 'watched', { source: { uri: source.url('/mp2t'), latency_ms: 0 } })
+    await create(service, 'watched', { source: { uri: source.url('/h264'), latency_ms: 0 }, encoding: { codec: 'h264', quality: 1 } })
     const [victim = expect.fail('The engine has no child')] = children()
     process.kill(victim, 'SIGKILL')
     const replaced = await untilView(service, 'watched', ({ runtime }) => runtime.phase === 'playing' && runtime.restarts >= 1)

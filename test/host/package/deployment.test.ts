@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import systemPackages from '../../../engine/deploy/system-packages.json' with { type: 'json' }
 import { CONFIGURATION_VARIABLES } from '../../../lib/configuration/configuration.ts'
 import { startHttpServer } from '../../helpers/http-server.ts'
 import { startService } from '../../helpers/process/service.ts'
@@ -69,10 +70,7 @@ describe('the container image', () => {
   })
 
   it('has every Debian package that the set-up requires, and the drivers without which VA-API has no encoder', () => {
-    const setup = readFileSync(join(ROOT, 'engine/deploy/setup.mjs'), 'utf8')
-    const needed = [...setup.slice(setup.indexOf('REQUIRED ='), setup.indexOf('TESTS =')).matchAll(/^ {2}\['([\w.+-]+)'/gm)].map(
-      ([, name]) => name,
-    )
+    const needed = Object.keys({ ...systemPackages.required, ...systemPackages.recommended })
     const installed = (INSTRUCTIONS.find((line) => line.includes('apt-get install')) ?? '').split(/\s+/)
     expect(needed.length).toBeGreaterThan(7)
     expect([...needed, 'va-driver-all'].filter((name) => !installed.includes(String(name)))).toEqual([])
@@ -103,14 +101,32 @@ describe('the container image', () => {
   it('holds all that the service loads: laid out as the image has it, it serves and plays', async () => {
     const image = mkdtempSync(join(tmpdir(), 'image-'))
     onTestFinished(() => rmSync(image, { recursive: true, force: true }))
-    const layout = (INSTRUCTIONS.find((line) => line.includes('mkdir -p /app')) ?? '')
-      .replace(/^RUN npm ci[^&]*&&/, '')
-      .replaceAll('/app', image)
-    execFileSync('sh', ['-ec', layout], { cwd: ROOT })
+    const [, script = ''] = /^RUN .*&& node (\S+) \/app$/.exec(INSTRUCTIONS.find((line) => line.includes(' /app')) ?? '') ?? []
+    execFileSync(process.execPath, [script, image], { cwd: ROOT })
     const service = await startService({ entry: join(image, 'dist/node.js'), env: { SVC_PROFILE: 'docs', SVC_DOCS_PORT: '0' } })
     await createPipeline(service, 'boxed', { source: { uri: 'test://ball?width=320&height=240' } })
     expect((await service.request('PUT', '/svc/auth/password', { password: 'correct horse battery' })).status).toBe(200)
     expect(await service.stop()).toBe(0)
+  })
+})
+
+describe('the Debian package', () => {
+  it('has a service that runs, units that systemd accepts, and scripts that sh can read', () => {
+    const root = mkdtempSync(join(tmpdir(), 'deb-'))
+    onTestFinished(() => rmSync(root, { recursive: true, force: true }))
+    execFileSync(process.execPath, [join(ROOT, 'engine/deploy/package/deb.ts'), '--stage', root])
+    const installed = join(root, 'usr/lib/video-pipeline-service')
+    expect(execFileSync(join(installed, 'bin/node'), [join(installed, 'dist/cli.js'), '--version'], { encoding: 'utf8' })).toMatch(/^\d/)
+    for (const name of ['postinst', 'prerm', 'postrm']) execFileSync('sh', ['-n', join(root, 'DEBIAN', name)])
+    for (const name of ['engine', 'api']) {
+      const unit = readFileSync(join(root, `lib/systemd/system/video-pipeline-${name}.service`), 'utf8')
+      const [, node = '', entry = ''] = /^ExecStart="([^"]+)" "([^"]+)"/m.exec(unit) ?? []
+      expect([node, entry].map((path) => existsSync(join(root, path)))).toEqual([true, true])
+    }
+    expect(execFileSync('dpkg-deb', ['--root-owner-group', '-Znone', '--build', root, `${root}.deb`], { encoding: 'utf8' })).toContain(
+      'building',
+    )
+    rmSync(`${root}.deb`)
   })
 })
 

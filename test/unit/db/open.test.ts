@@ -48,7 +48,7 @@ const simple = pipelineRecord(
   'cam-1',
   {
     on_demand: true,
-    klv_config: { pass_klv: true, auto_extract_geolocation: false },
+    klv_config: { pass_klv: true, auto_extract_geolocation: false, synchronous: false },
     source: { uri: "rtsp://10.0.0.5/a'b;--", latency_ms: 50 },
     encoding: { codec: 'h265', bitrate: 2000, width: 640, height: 480, fps: 29.97, quality: 7 },
   },
@@ -131,6 +131,17 @@ describe('opening a database', () => {
 })
 
 describe('a migration', () => {
+  it('states of a stored pipeline what is new in its KLV', async () => {
+    const { database, pipelines } = await open()
+    await pipelines.insert(simple)
+    await database.close()
+    const client = connect()
+    await client.execute("UPDATE pipelines SET klv_config = json_remove(klv_config, '$.synchronous')")
+    await client.execute('DELETE FROM schema_migrations WHERE version > 5')
+    client.close()
+    expect(await (await open()).pipelines.list()).toEqual([simple])
+  })
+
   it('is rolled back when one of its statements fails, can be repeated, and is applied once', async () => {
     const client = connect()
     const broken = { version: 1, name: 'broken', sql: 'CREATE TABLE one (id INTEGER);\nCREATE TABLE one (id INTEGER);' }

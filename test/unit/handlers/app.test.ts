@@ -7,7 +7,7 @@ describe('the application without its ports', () => {
     expect(() => assemble(undefined as unknown as HostPorts)).toThrow(/Missing: engine, screenshots, .*startedAt, uptimeSeconds$/)
     expect(() => assemble(some as unknown as HostPorts)).toThrow(
       'assemble needs more ports (HostPorts). Missing: ' +
-        'screenshots, klv, live, cameras, pipelines, settings, credentials, sessions, hasher, license, apiKey, log',
+        'screenshots, recordings, klv, live, cameras, pipelines, settings, credentials, sessions, hasher, license, apiKey, log',
     )
   })
 

@@ -13,7 +13,9 @@ export const api = createClient({
   token: () => token.peek(),
   fetch: async (url, init) => {
     const used = token.peek()
-    const response = await (takePrefetched(url, init, used) ?? timedFetch(url, init))
+    // A session by WebRTC is ended also by a page that is being left.
+    const sent = url.includes('/whep/') ? { ...init, keepalive: true } : init
+    const response = await (takePrefetched(url, sent, used) ?? timedFetch(url, sent))
     if (response.status === 401) refuse(used)
     return response
   },
@@ -21,13 +23,18 @@ export const api = createClient({
 
 const timedFetch = async (url: string, init: RequestInit): Promise<Response> => {
   const sentAt = Date.now()
-  const response = await (init.method === 'GET' && !STREAM.test(url) ? fetchWithTimeout(url, init) : fetch(url, init))
+  const response = await (init.method === 'GET' && !STREAM.test(url) && !url.includes(RECORDED)
+    ? fetchWithTimeout(url, init)
+    : fetch(url, init))
   serviceClock.observe(response, sentAt)
   return response
 }
 
 /** Endless answers; their readers notice a silence. */
-const STREAM = /\/(events|video)$/
+const STREAM = /\/(?:events|video)(?:\?|$)/
+
+/** As long as the recording is. */
+const RECORDED = '/recording.'
 
 /** The service answers every GET sooner: after this the connection is dead. */
 const TIMEOUT_MS = 20_000

@@ -1,5 +1,6 @@
 import { effect } from '@preact/signals'
 import { api } from './api.ts'
+import { followHealth } from './health.ts'
 import { connected, followPipelines, loaded } from './pipelines.ts'
 import { authEnabled, loginNeeded, passwordChanging, token } from './session.ts'
 
@@ -12,6 +13,7 @@ export const begin = (): Promise<void> => {
     if (authEnabled.value === undefined || loginNeeded.value || passwordChanging.value) return
     const session = new AbortController()
     followPipelines(session.signal)
+    followHealth(session.signal)
     return () => session.abort()
   })
   const known = Promise.withResolvers<void>()

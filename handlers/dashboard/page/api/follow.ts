@@ -22,7 +22,8 @@ interface Follower {
   readonly signal: AbortSignal
 }
 
-const isVisible = (): boolean => !document.hidden
+/** A picture may float above other windows while its tab is hidden. */
+const isVisible = (): boolean => !document.hidden || (document.pictureInPictureElement ?? null) !== null
 /** True for the one window that has the focus. */
 export const isInUse = (): boolean => !document.hidden && document.hasFocus()
 

@@ -14,7 +14,7 @@ export const NO_MISTAKES: Verdict = { issues: new Map(), message: '' }
 
 /** Paths that have a field. */
 const FIELDS =
-  /^(id|source\.(uri|latency_ms)|encoding\.\w+|raw_pipeline|output\.uri|geolocation\.(latitude|longitude|altitude|heading)|push(\.\d\.uri)?)$/
+  /^(id|source\.(uri|latency_ms)|encoding\.\w+|raw_pipeline|audio|audio_bitrate|output\.uri|geolocation\.(latitude|longitude|altitude|heading)|push(\.\d\.uri)?)$/
 
 export const verdictOf = (error: unknown): Verdict => {
   if (!(error instanceof ApiError)) throw error
@@ -26,7 +26,8 @@ export const verdictOf = (error: unknown): Verdict => {
 /** Throws ApiError for a draft that is not valid; nothing is created. */
 export const validateDraft = async (draft: Draft, signal?: AbortSignal): Promise<void> => {
   const [uri, push, rawPipeline] = [draft.uri, draft.push, draft.rawPipeline].map(withPlaceholders) as [string, string, string]
-  await api.validatePipeline({ body: bodyOf({ ...draft, uri, push, rawPipeline }), signal })
+  const credentials = draft.keepsCredentials && draft.user === '' ? { user: 'user', password: 'placeholder' } : {}
+  await api.validatePipeline({ body: bodyOf({ ...draft, ...credentials, uri, push, rawPipeline }), signal })
 }
 
 export const checkDraft = async (draft: Draft, signal: AbortSignal): Promise<Verdict> => {

@@ -5,8 +5,8 @@ import { goTo, pipelineHref } from '../ui/route.ts'
 import { bodyOf, type Draft, EMPTY_DRAFT } from './draft.ts'
 import { Editor } from './editor.tsx'
 
-const create = async (draft: Draft): Promise<void> => {
-  const pipeline = await api.createPipeline({ body: bodyOf(draft) })
+const create = async (draft: Draft, start: 'wait' | 'background'): Promise<void> => {
+  const pipeline = await api.createPipeline({ body: bodyOf(draft), start })
   take(pipeline)
   goTo(pipelineHref(pipeline.id))
 }
@@ -20,7 +20,8 @@ export const CreatePage = ({ uri }: { readonly uri: string | undefined }) => (
       isNew
       action={(draft) => (draft.onDemand ? 'Create' : 'Create and play')}
       busyText="Starting"
-      save={create}
+      save={(draft) => create(draft, 'wait')}
+      saveAnyway={(draft) => create(draft, 'background')}
       cancelHref="#/"
     />
   </Page>

@@ -1,10 +1,10 @@
 import type { Pipeline, PipelineRequest } from '../api/types.ts'
+import { type Address, joinAddress, splitAddress } from '../words/address.ts'
 
 /** The fields of the form, as they were typed. */
-export interface Draft {
+export interface Draft extends Address {
   readonly mode: 'simple' | 'advanced'
   readonly id: string
-  readonly uri: string
   readonly latency: string
   readonly codec: '' | 'h264' | 'h265'
   readonly bitrate: string
@@ -14,7 +14,10 @@ export interface Draft {
   readonly quality: string
   readonly rawPipeline: string
   readonly onDemand: boolean
+  readonly audio: '' | 'copy' | 'aac' | 'opus' | 'off'
+  readonly audioBitrate: string
   readonly passKlv: boolean
+  readonly timedKlv: boolean
   readonly extractPosition: boolean
   readonly output: string
   /** Addresses of receivers, separated by whitespace. */
@@ -29,6 +32,9 @@ export const EMPTY_DRAFT: Draft = {
   mode: 'simple',
   id: '',
   uri: '',
+  user: '',
+  password: '',
+  keepsCredentials: false,
   latency: '200',
   codec: '',
   bitrate: '2000',
@@ -38,7 +44,10 @@ export const EMPTY_DRAFT: Draft = {
   quality: '7',
   rawPipeline: '',
   onDemand: false,
+  audio: '',
+  audioBitrate: '',
   passKlv: false,
+  timedKlv: false,
   extractPosition: false,
   output: '',
   push: '',
@@ -58,7 +67,10 @@ export const draftOf = (pipeline: Pipeline): Draft => {
     mode: pipeline.mode,
     id: pipeline.id,
     onDemand: pipeline.on_demand,
+    audio: pipeline.audio,
+    audioBitrate: text(pipeline.audio_bitrate),
     passKlv: klv_config.pass_klv,
+    timedKlv: klv_config.synchronous,
     extractPosition: klv_config.auto_extract_geolocation,
     output: text(pipeline.output?.uri),
     push: pipeline.push.map(({ uri }) => uri).join('\n'),
@@ -69,7 +81,7 @@ export const draftOf = (pipeline: Pipeline): Draft => {
   }
   if (pipeline.mode === 'advanced') return { ...common, rawPipeline: pipeline.raw_pipeline }
   const { source, encoding } = pipeline
-  const simple = { ...common, uri: source.uri, latency: text(source.latency_ms) }
+  const simple = { ...common, ...splitAddress(source.uri), latency: text(source.latency_ms) }
   if (encoding === null) return simple
   return {
     ...simple,
@@ -103,7 +115,9 @@ export const bodyOf = (draft: Draft): PipelineRequest => {
     mode: draft.mode,
     on_demand: draft.onDemand,
     ...(draft.output.trim() !== '' && { output: { uri: draft.output.trim() } }),
-    klv_config: { pass_klv: draft.passKlv, auto_extract_geolocation: draft.extractPosition },
+    klv_config: { pass_klv: draft.passKlv, auto_extract_geolocation: draft.extractPosition, synchronous: draft.timedKlv },
+    ...(draft.audio !== '' && { audio: draft.audio }),
+    audio_bitrate: number(draft.audioBitrate) ?? null,
     push: receiversOf(draft.push).map((uri) => ({ uri })),
     geolocation: positionOf(draft),
   }
@@ -120,5 +134,5 @@ export const bodyOf = (draft: Draft): PipelineRequest => {
           quality: number(draft.quality),
         }
   // The API refuses what is not valid.
-  return { ...common, source: { uri: draft.uri.trim(), latency_ms: number(draft.latency) }, encoding } as PipelineRequest
+  return { ...common, source: { uri: joinAddress(draft), latency_ms: number(draft.latency) }, encoding } as PipelineRequest
 }

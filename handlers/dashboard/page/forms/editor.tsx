@@ -12,6 +12,7 @@ import type { FieldsProps } from './fields-props.ts'
 import { OptionFields } from './option-fields.tsx'
 import { PositionFields } from './position-fields.tsx'
 import { SourceField } from './source-field.tsx'
+import { TestPanel } from './test-panel.tsx'
 
 interface EditorProps {
   /** Unsaved input is kept under this name while the form is closed. */
@@ -21,6 +22,8 @@ interface EditorProps {
   readonly action: (draft: Draft) => string
   readonly busyText: string
   readonly save: (draft: Draft) => Promise<void>
+  /** Saves a pipeline whose source did not start. */
+  readonly saveAnyway?: (draft: Draft) => Promise<void>
   readonly cancelHref: string
   /** Called when unsaved input is discarded. */
   readonly onDiscard?: () => unknown
@@ -28,9 +31,9 @@ interface EditorProps {
 
 /** The form of a pipeline. The API checks it during input, and mistakes are shown beside their fields. */
 export const Editor = (props: EditorProps) => {
-  const { form: name, isNew, action, busyText, cancelHref } = props
+  const { form: name, isNew, action, busyText, cancelHref, save, saveAnyway } = props
   const { form, focusMistake } = useFirstMistake()
-  const { draft, fields, message, discard, submit } = useDraft(props, focusMistake)
+  const { draft, fields, message, hasNotStarted, discard, submit } = useDraft(props, focusMistake)
   return (
     <form ref={form} class="form" noValidate onSubmit={(event) => event.preventDefault()}>
       {discard !== undefined && (
@@ -53,20 +56,22 @@ export const Editor = (props: EditorProps) => {
           readOnly={!isNew}
         />
         {draft.mode === 'simple' ? <SourceField {...fields} isNew={isNew} /> : <DescriptionField {...fields} />}
+        <TestPanel draft={draft} />
       </section>
       {draft.mode === 'simple' && <EncodingFields {...fields} />}
       <OptionFields {...fields} />
       <PositionFields {...fields} />
       <div class="form-end">
-        {message !== '' && (
-          <Banner>
-            <p>{message}</p>
-          </Banner>
-        )}
+        {message !== '' && <Failure message={message} canSaveAnyway={hasNotStarted && saveAnyway !== undefined} />}
         <div class="actions">
-          <Action kind="primary" type="submit" busyText={busyText} run={submit}>
+          <Action kind="primary" type="submit" busyText={busyText} run={() => submit(save)}>
             {action(draft)}
           </Action>
+          {hasNotStarted && saveAnyway !== undefined && (
+            <Action busyText="Saving" run={() => submit(saveAnyway)}>
+              Save anyway
+            </Action>
+          )}
           <a class="button button-plain" href={cancelHref} onClick={() => discardUnsaved(name)}>
             Cancel
           </a>
@@ -76,14 +81,23 @@ export const Editor = (props: EditorProps) => {
   )
 }
 
+const Failure = ({ message, canSaveAnyway }: { readonly message: string; readonly canSaveAnyway: boolean }) => (
+  <Banner>
+    <div>
+      <p>{message}</p>
+      {canSaveAnyway && <p class="small">Nothing is saved yet. A pipeline that is saved anyway plays as soon as its source does.</p>}
+    </div>
+  </Banner>
+)
+
 /** The input, its mistakes, and what can be done with it. `discard` is undefined unless input was restored. */
-const useDraft = ({ form: name, draft: initial, save, onDiscard }: EditorProps, focusMistake: () => void) => {
+const useDraft = ({ form: name, draft: initial, onDiscard }: EditorProps, focusMistake: () => void) => {
   const wasRestored = useSignal(hasUnsaved(name))
   const draft = useUnsaved(name, initial)
   const verdict = useSignal(NO_MISTAKES)
   const touched = useSignal<ReadonlySet<string>>(new Set())
   const showsAll = useSignal(false)
-  const failure = useSignal('')
+  const failure = useSignal<unknown>(undefined)
   useSignalEffect(() =>
     checkWhileTyping(draft.value, (found) => {
       verdict.value = found
@@ -93,7 +107,7 @@ const useDraft = ({ form: name, draft: initial, save, onDiscard }: EditorProps, 
     draft: draft.value,
     set: (change) => {
       draft.value = { ...draft.value, ...change }
-      failure.value = ''
+      failure.value = undefined
     },
     errorOf: (path) => (showsAll.value || touched.value.has(path) ? verdict.value.issues.get(path) : undefined),
     touch: (path) => () => {
@@ -106,19 +120,20 @@ const useDraft = ({ form: name, draft: initial, save, onDiscard }: EditorProps, 
     discardUnsaved(name)
     onDiscard?.()
   }
-  const submit = async (): Promise<void> => {
+  const submit = async (save: EditorProps['save']): Promise<void> => {
     try {
       await save(draft.value)
       discardUnsaved(name)
     } catch (error) {
       showsAll.value = true
       if (issuesOf(error).size > 0) verdict.value = verdictOf(error)
-      else failure.value = textOf(error)
+      else failure.value = error
       focusMistake()
     }
   }
-  const message = failure.value || (showsAll.value ? verdict.value.message : '')
-  return { draft: draft.value, fields, message, discard: wasRestored.value ? discard : undefined, submit }
+  const message = failure.value !== undefined ? textOf(failure.value) : showsAll.value ? verdict.value.message : ''
+  const hasNotStarted = hasCode(failure.value, 'PIPELINE_START_TIMEOUT') || hasCode(failure.value, 'ENGINE_ERROR')
+  return { draft: draft.value, fields, message, hasNotStarted, discard: wasRestored.value ? discard : undefined, submit }
 }
 
 const TYPING_MS = 400
@@ -162,6 +177,8 @@ const DescriptionField = ({ draft, set, errorOf, touch }: FieldsProps) => (
     onTouched={touch('raw_pipeline')}
   />
 )
+
+const hasCode = (error: unknown, code: string): boolean => error instanceof ApiError && error.code === code
 
 /** The message, with the cause of a failed start. */
 const textOf = (error: unknown): string => {

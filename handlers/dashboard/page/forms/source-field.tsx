@@ -2,47 +2,36 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { api } from '../api/api.ts'
 import type { Camera } from '../api/types.ts'
-import { SelectField, TextField } from '../ui/field.tsx'
+import { PasswordField, SelectField, TextField } from '../ui/field.tsx'
+import { splitAddress, takesCredentials } from '../words/address.ts'
 import type { FieldsProps } from './fields-props.ts'
 
 const TEST = 'test://ball?width=1280&height=720'
 
-/** The address of the source, with a choice of the host's cameras. */
+/** The address of the source with user and password, and a choice of the host's cameras. */
 export const SourceField = ({ draft, set, errorOf, touch, isNew }: FieldsProps & { readonly isNew: boolean }) => {
-  const cameras = useSignal<readonly Camera[]>([])
-  useEffect(() => {
-    api
-      .listCameras()
-      .then((found) => {
-        cameras.value = found
-      })
-      // On a host without camera discovery, the address can be typed.
-      .catch(() => {})
-  }, [])
-  const uriOf = ({ device_path }: Camera): string => `v4l2://${device_path}`
-  const chosen = cameras.value.some((camera) => uriOf(camera) === draft.uri) ? draft.uri : ''
+  const leaveAddress = (): void => {
+    const { keepsCredentials, ...typed } = splitAddress(draft.uri)
+    // Credentials that were pasted with the address get their fields.
+    if (typed.uri !== draft.uri && !keepsCredentials) set({ ...typed, keepsCredentials: false })
+    touch('source.uri')()
+  }
   return (
     <>
       <TextField
-        name="Source"
+        name="Address"
         isCode
         inputMode="url"
-        placeholder="rtsp://user:password@10.0.0.5/stream1"
-        help="For example rtsp, srt, udp, rtmp, http, v4l2 or test. User and password are part of the address, and are never shown again."
+        placeholder="rtsp://10.0.0.5/stream1"
+        help="For example rtsp, srt, udp, rtmp, http, v4l2 or test."
         value={draft.uri}
         error={errorOf('source.uri')}
         onInput={(uri) => set({ uri })}
-        onTouched={touch('source.uri')}
+        onTouched={leaveAddress}
       />
+      {takesCredentials(draft.uri) && <Credentials {...{ draft, set, errorOf, touch }} />}
       <div class="form-row">
-        {cameras.value.length > 0 && (
-          <SelectField
-            name="Camera of this host"
-            value={chosen}
-            onInput={(uri) => set(uri === '' ? { uri } : { uri, codec: draft.codec || 'h264' })}
-            options={[['', 'None'], ...cameras.value.map((camera) => [uriOf(camera), camera.device_name] as const)]}
-          />
-        )}
+        <CameraChoice {...{ draft, set }} />
         <TextField
           name="Jitter buffer"
           unit="ms"
@@ -64,3 +53,57 @@ export const SourceField = ({ draft, set, errorOf, touch, isNew }: FieldsProps &
     </>
   )
 }
+
+const CameraChoice = ({ draft, set }: Pick<FieldsProps, 'draft' | 'set'>) => {
+  const cameras = useSignal<readonly Camera[]>([])
+  useEffect(() => {
+    api
+      .listCameras()
+      .then((found) => {
+        cameras.value = found
+      })
+      // On a host without camera discovery, the address can be typed.
+      .catch(() => {})
+  }, [])
+  const uriOf = ({ device_path }: Camera): string => `v4l2://${device_path}`
+  return cameras.value.length === 0 ? null : (
+    <SelectField
+      name="Camera of this host"
+      value={cameras.value.some((camera) => uriOf(camera) === draft.uri) ? draft.uri : ''}
+      onInput={(uri) => set(uri === '' ? { uri } : { uri, codec: draft.codec || 'h264' })}
+      options={[['', 'None'], ...cameras.value.map((camera) => [uriOf(camera), camera.device_name] as const)]}
+    />
+  )
+}
+
+const Credentials = ({ draft, set }: FieldsProps) => {
+  const placeholder = draft.keepsCredentials ? 'Stored' : ''
+  return (
+    <div class="form-row">
+      <TextField
+        name="User"
+        placeholder={placeholder}
+        help={draft.keepsCredentials ? <Stored forget={() => set({ keepsCredentials: false })} /> : 'Empty if the source needs none.'}
+        value={draft.user}
+        onInput={(user) => set({ user })}
+      />
+      <PasswordField
+        name="Password"
+        placeholder={placeholder}
+        autocomplete="off"
+        help="It is stored with the address, and never shown again."
+        value={draft.password}
+        onInput={(password) => set({ password })}
+      />
+    </div>
+  )
+}
+
+const Stored = ({ forget }: { readonly forget: () => void }) => (
+  <>
+    Both are stored, and stay if the fields are empty.{' '}
+    <button type="button" class="link" onClick={forget}>
+      Remove them
+    </button>
+  </>
+)

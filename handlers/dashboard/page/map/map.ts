@@ -1,8 +1,10 @@
 import Leaflet from 'leaflet'
+import type { Place } from '../../../../lib/segments/place.ts'
 import type { Pipeline } from '../api/types.ts'
 import { phaseWords } from '../words/phases.ts'
 import { degreeText, lineDegrees } from './graticule.ts'
 import { longitudeNear, turnNear } from './longitude.ts'
+import { worldOutline } from './outline.ts'
 
 /** The outer rings of the ground that a sensor sees, longitude first; two across the antimeridian. */
 export type Footprint = readonly (readonly (readonly number[])[])[]
@@ -12,6 +14,8 @@ export interface MapHandle {
   readonly show: (pipelines: readonly Pipeline[]) => void
   /** undefined removes the footprint. */
   readonly showFootprint: (id: string, footprint: Footprint | undefined) => void
+  /** Marks a place that was asked for; undefined removes the mark. */
+  readonly markPlace: (place: Place | undefined) => void
   readonly close: () => void
 }
 
@@ -19,11 +23,17 @@ interface MapOptions {
   /** Template of the URLs of tiles; '' for none. */
   readonly tiles: string
   readonly onChoose?: ((id: string) => void) | undefined
+  /** A place was clicked. */
+  readonly onPlace?: ((place: Place) => void) | undefined
+  /** Draws where a pipeline was before. */
+  readonly hasTracks?: boolean | undefined
 }
 
 /** Longest track of a pipeline, in positions. */
 const MAX_TRACK = 600
 const FIRST_ZOOM = 13
+/** The outline of the world is exact to some kilometres. */
+const OUTLINE_ZOOM = 8
 /** Pixels between two lines of longitude and of latitude. The labels of longitudes are side by side. */
 const LINE_SPACING = { x: 110, y: 80 }
 /** A smaller change is noise. */
@@ -38,7 +48,7 @@ interface Drawn {
 }
 
 /** A map of pipelines that needs no network: with a graticule, or with tiles if they are configured. */
-export const createMap = (place: HTMLElement, { tiles, onChoose }: MapOptions): MapHandle => {
+export const createMap = (place: HTMLElement, { tiles, onChoose, onPlace, hasTracks = true }: MapOptions): MapHandle => {
   const map = openMap(place, tiles)
   const drawn = new Map<string, Drawn>()
   let isPlaced = false
@@ -46,9 +56,17 @@ export const createMap = (place: HTMLElement, { tiles, onChoose }: MapOptions): 
   map.on('dragstart', () => {
     isDragged = true
   })
+  // By the user; before that, the map shows everything that is there.
+  let isMoved = false
+  for (const type of ['pointerdown', 'wheel', 'keydown'] as const)
+    place.addEventListener(type, () => {
+      isMoved = true
+    })
   map.on('move', () => {
     for (const layers of drawn.values()) bringNear(layers, map.getCenter().lng)
   })
+  if (onPlace !== undefined) map.on('click', ({ latlng }) => onPlace({ latitude: latlng.lat, longitude: longitudeNear(latlng.lng, 0) }))
+  const mark = Leaflet.circleMarker([0, 0], { className: 'map-asked', interactive: false, radius: 8 })
   const observer = new ResizeObserver(() => map.invalidateSize())
   observer.observe(place)
 
@@ -58,7 +76,7 @@ export const createMap = (place: HTMLElement, { tiles, onChoose }: MapOptions): 
     const at: Leaflet.LatLngTuple = [latitude, longitudeNear(longitude, known.marker.getLatLng().lng)]
     known.marker.setLatLng(at)
     turn(known.marker, pipeline)
-    extend(known.track, at)
+    if (hasTracks) extend(known.track, at)
   }
 
   return {
@@ -74,7 +92,14 @@ export const createMap = (place: HTMLElement, { tiles, onChoose }: MapOptions): 
     },
     showFootprint: (id, footprint) => {
       const layers = drawn.get(id)
-      if (layers !== undefined) drawFootprint(map, layers, footprint)
+      if (layers === undefined) return
+      const isFirst = layers.footprint === undefined && footprint !== undefined
+      drawFootprint(map, layers, footprint)
+      if (isFirst && !isMoved) fitAll(map, drawn)
+    },
+    markPlace: (asked) => {
+      if (asked === undefined) mark.remove()
+      else mark.setLatLng([asked.latitude, longitudeNear(asked.longitude, map.getCenter().lng)]).addTo(map)
     },
     close: () => {
       observer.disconnect()
@@ -86,7 +111,8 @@ export const createMap = (place: HTMLElement, { tiles, onChoose }: MapOptions): 
 const openMap = (place: HTMLElement, tiles: string): Leaflet.Map => {
   const map = Leaflet.map(place, { attributionControl: false, zoomControl: false, minZoom: 2, maxZoom: 20, zoomAnimation: false })
   map.setView([20, 0], 2)
-  if (tiles !== '') Leaflet.tileLayer(tiles, { maxZoom: 20 }).addTo(map)
+  if (tiles === '') drawOutline(map)
+  else Leaflet.tileLayer(tiles, { maxZoom: 20 }).addTo(map)
   // The labels of the graticule are at the top and on the left.
   Leaflet.control.scale({ imperial: false, position: 'bottomright' }).addTo(map)
   Leaflet.control.zoom({ position: 'bottomright' }).addTo(map)
@@ -94,6 +120,17 @@ const openMap = (place: HTMLElement, tiles: string): Leaflet.Map => {
   map.on('moveend', () => drawLines(map, lines))
   drawLines(map, lines)
   return map
+}
+
+/** Coasts and borders, up to the zoom at which they are too coarse. */
+const drawOutline = (map: Leaflet.Map): void => {
+  const outline = Leaflet.polyline(worldOutline(), { className: 'map-coast', interactive: false })
+  const show = (): void => {
+    if (map.getZoom() > OUTLINE_ZOOM) outline.remove()
+    else outline.addTo(map).bringToBack()
+  }
+  map.on('zoomend', show)
+  show()
 }
 
 const removeOthers = (drawn: Map<string, Drawn>, ids: ReadonlySet<string>): void => {
@@ -106,8 +143,11 @@ const removeOthers = (drawn: Map<string, Drawn>, ids: ReadonlySet<string>): void
 
 const positionsOf = (drawn: ReadonlyMap<string, Drawn>): Leaflet.LatLng[] => [...drawn.values()].map(({ marker }) => marker.getLatLng())
 
+/** With the ground that the sensors see. */
 const fitAll = (map: Leaflet.Map, drawn: ReadonlyMap<string, Drawn>): void => {
-  map.fitBounds(Leaflet.latLngBounds(positionsOf(drawn)), { padding: [60, 60], maxZoom: FIRST_ZOOM })
+  const bounds = Leaflet.latLngBounds(positionsOf(drawn))
+  for (const { footprint } of drawn.values()) if (footprint !== undefined) bounds.extend(footprint.getBounds())
+  map.fitBounds(bounds, { padding: [60, 60], maxZoom: FIRST_ZOOM })
 }
 
 const keepInView = (map: Leaflet.Map, drawn: ReadonlyMap<string, Drawn>): void => {

@@ -8,38 +8,26 @@ import { Icon } from '../ui/icon.tsx'
 import { pipelineHref } from '../ui/route.ts'
 import { StateLabel } from '../ui/state-label.tsx'
 import { bitrateText, countText, durationText, encodingText, fpsText, sourceText } from '../words/format.ts'
-import { faultText } from '../words/phases.ts'
+import { faultText, nextTryText } from '../words/phases.ts'
+import { CardActions } from './card-actions.tsx'
 import { LENGTH, Sparkline } from './sparkline.tsx'
 import { Thumbnail } from './thumbnail.tsx'
-
-/** Cards this close to the window are drawn. */
-const MARGIN = '200px'
+import { useVisible } from './use-visible.ts'
 
 /** One pipeline: picture, state, and numbers while the card is visible. */
 export const Card = ({ pipeline }: { readonly pipeline: ReadonlySignal<Pipeline> }) => {
-  const card = useRef<HTMLLIElement>(null)
-  const isVisible = useSignal(false)
+  const { element, isVisible } = useVisible<HTMLLIElement>()
   const isLive = useSignal(false)
-  useEffect(() => {
-    if (card.current === null) return
-    const observer = new IntersectionObserver(
-      (entries) => {
-        isVisible.value = entries.at(-1)?.isIntersecting ?? false
-      },
-      { rootMargin: MARGIN },
-    )
-    observer.observe(card.current)
-    return () => observer.disconnect()
-  }, [])
   const hover = useHover(isLive)
   const { value } = pipeline
   const { id, runtime } = value
   const fault = faultText(value, faults.value.get(id)?.message)
   return (
-    <li ref={card} class="card" {...hover}>
+    <li ref={element} class="card" {...hover}>
       <div class="card-picture">
         <Thumbnail id={id} phase={runtime.phase} isVisible={isVisible.value} isLive={isLive.value} />
         <StateLabel pipeline={value} />
+        {isVisible.value && runtime.phase === 'reconnecting' && <p class="card-next">{nextTryText(value, now.value)}</p>}
       </div>
       <div class="card-body">
         <h2>
@@ -52,29 +40,37 @@ export const Card = ({ pipeline }: { readonly pipeline: ReadonlySignal<Pipeline>
         </p>
         {fault === undefined ? isVisible.value && <Numbers pipeline={value} /> : <p class="card-fault">{fault}</p>}
       </div>
-      <dl class="card-foot">
-        <Fact icon="camera" name="Video">
-          {encodingText(value)}
-        </Fact>
-        <Fact icon="people" name="Readers">
-          {countText(runtime.readers, 'reader')}
-        </Fact>
-        {isVisible.value && runtime.phase === 'playing' && (
-          <Fact icon="clock" name="Live for">
-            {durationText(now.value - Date.parse(runtime.since))}
+      <div class="card-foot">
+        <dl class="card-facts">
+          <Fact icon="camera" name="Video">
+            {encodingText(value)}
           </Fact>
-        )}
-        {runtime.restarts > 0 && (
-          <Fact icon="again" name="Restarts">
-            {countText(runtime.restarts, 'restart')}
+          <Fact icon="people" name="Readers">
+            {countText(runtime.readers, 'reader')}
           </Fact>
-        )}
-      </dl>
+          {runtime.audio?.carried === true && (
+            <Fact icon="sound" name="Sound">
+              Sound
+            </Fact>
+          )}
+          {isVisible.value && runtime.phase === 'playing' && (
+            <Fact icon="clock" name="Live for">
+              {durationText(now.value - Date.parse(runtime.since))}
+            </Fact>
+          )}
+          {runtime.restarts > 0 && (
+            <Fact icon="again" name="Restarts">
+              {countText(runtime.restarts, 'restart')}
+            </Fact>
+          )}
+        </dl>
+        <CardActions pipeline={value} />
+      </div>
     </li>
   )
 }
 
-const Fact = ({ icon, name, children }: { icon: 'camera' | 'people' | 'clock' | 'again'; name: string; children: string }) => (
+const Fact = ({ icon, name, children }: { icon: 'camera' | 'people' | 'sound' | 'clock' | 'again'; name: string; children: string }) => (
   <div>
     <dt>
       <Icon name={icon} />

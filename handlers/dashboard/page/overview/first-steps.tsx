@@ -29,6 +29,10 @@ export const FirstSteps = () => (
       </p>
       <div class="actions">
         <NewPipeline />
+        <a class="button button-plain" href="#/cameras">
+          <Icon name="search" />
+          <span>Find cameras</span>
+        </a>
         <Action icon="play" busyText="Starting" run={createTest}>
           Try a test picture
         </Action>

@@ -1,7 +1,6 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { api } from '../api/api.ts'
+import { play, remove, stop } from '../api/commands.ts'
 import { isAtRest } from '../api/phase.ts'
-import { drop, take } from '../api/pipelines.ts'
 import type { Pipeline } from '../api/types.ts'
 import { Action } from '../ui/action.tsx'
 import { ConfirmedAction } from '../ui/confirm.tsx'
@@ -21,18 +20,18 @@ export const Actions = ({ pipeline }: { readonly pipeline: Pipeline }) => {
       actions.current?.querySelector('button')?.focus({ preventScroll: true })
     hasPressed.current = false
   }, [isOff])
-  const press = (what: 'play' | 'stop'): Promise<void> => {
+  const press = (command: typeof play): Promise<void> => {
     hasPressed.current = true
-    return change(id, what)
+    return command(id)
   }
   return (
     <div class="actions" ref={actions}>
       {isOff ? (
-        <Action key="play" kind="primary" icon="play" busyText="Starting" run={() => press('play')}>
+        <Action key="play" kind="primary" icon="play" busyText="Starting" run={() => press(play)}>
           Play
         </Action>
       ) : (
-        <Action key="stop" icon="stop" busyText="Stopping" disabled={runtime.phase === 'stopping'} run={() => press('stop')}>
+        <Action key="stop" icon="stop" busyText="Stopping" disabled={runtime.phase === 'stopping'} run={() => press(stop)}>
           Stop
         </Action>
       )}
@@ -46,7 +45,10 @@ export const Actions = ({ pipeline }: { readonly pipeline: Pipeline }) => {
         title={`Delete ${id}?`}
         action="Delete pipeline"
         busyText="Deleting"
-        run={() => remove(id, isOff)}
+        run={async () => {
+          await remove(id, isOff, () => goTo('#/'))
+          notify(`${id} is deleted.`)
+        }}
       >
         <p>
           {isOff ? '' : 'It is stopped first, and its readers are disconnected. '}
@@ -55,15 +57,4 @@ export const Actions = ({ pipeline }: { readonly pipeline: Pipeline }) => {
       </ConfirmedAction>
     </div>
   )
-}
-
-const change = async (id: string, what: 'play' | 'stop'): Promise<void> =>
-  take(await (what === 'play' ? api.playPipeline({ id }) : api.stopPipeline({ id })))
-
-const remove = async (id: string, isOff: boolean): Promise<void> => {
-  if (!isOff) await change(id, 'stop')
-  await api.deletePipeline({ id })
-  goTo('#/')
-  drop(id)
-  notify(`${id} is deleted.`)
 }

@@ -1,21 +1,14 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { readerAddress } from '../../../client/reader-address.ts'
 import { api } from '../api/api.ts'
 import { authEnabled } from '../api/session.ts'
 import type { Pipeline, Settings } from '../api/types.ts'
+import { watchHref } from '../ui/route.ts'
 import { CopyLine } from './copy-line.tsx'
 import { whenIdle } from './idle.ts'
+import { isLoopback, shareLines, watchLines } from './watch-lines.ts'
 
-/** Escapes a user name for a URL in a shell command. */
-const escaped = (user: string): string =>
-  encodeURIComponent(user).replaceAll(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
-
-/** The address as the computer of this browser reaches it, with a placeholder if readers need a password. */
-const reachable = (uri: string, user: string | undefined): string => {
-  const credentials = user === undefined ? '' : `${escaped(user)}:PASSWORD@`
-  return readerAddress(uri, location.hostname).replace('://', `://${credentials}`)
-}
+const tls = document.querySelector<HTMLMetaElement>('meta[name="output-tls"]')?.content ?? 'off'
 
 /** The settings of readers; undefined until they are loaded. */
 const useReaders = () => {
@@ -43,21 +36,43 @@ export const Addresses = ({ pipeline }: { readonly pipeline: Pipeline }) => {
         <p class="muted">It has no output. Name an element of its description pay0.</p>
       </section>
     )
-  const rtsp = reachable(output.uri, needsPassword ? readers.username : undefined)
-  const http = new URL(`../pipeline/${id}/stream.ts`, document.baseURI).href
+  const needsKey = authEnabled.value === true
+  const lines = watchLines({
+    id,
+    output: output.uri,
+    page: location.href,
+    stream: new URL(`../pipeline/${id}/stream.ts`, document.baseURI).href,
+    playlist: new URL(`../pipeline/${id}/live.m3u8`, document.baseURI).href,
+    host: location.hostname,
+    user: needsPassword ? readers.username : undefined,
+    tls,
+    needsKey,
+  })
   return (
     <section class="panel" aria-labelledby="addresses-title">
       <h2 id="addresses-title">Watch elsewhere</h2>
-      <CopyLine name="RTSP" text={rtsp} />
-      <CopyLine name="HTTP" text={http} />
-      <CopyLine name="Browser" text={location.href} />
-      <CopyLine name="ffplay" text={`ffplay -fflags nobuffer -rtsp_transport tcp ${rtsp}`} />
-      <CopyLine name="VLC" text={`vlc --rtsp-tcp ${rtsp}`} />
-      <CopyLine name="GStreamer" text={`gst-launch-1.0 rtspsrc location=${rtsp} protocols=tcp latency=0 ! decodebin ! autovideosink`} />
-      {needsPassword && <p class="muted small">Put the reader password of the settings in place of PASSWORD.</p>}
-      {authEnabled.value === true && (
-        <p class="muted small">HTTP needs authentication too: players send the API key in the header X-API-Key.</p>
+      {lines.map(([name, text]) => (
+        <CopyLine key={name} name={name} text={text} />
+      ))}
+      {isLoopback(location.hostname) && (
+        <p class="muted small">On other computers, put the name of this host in place of {location.hostname}.</p>
       )}
+      {needsPassword && <p class="muted small">Put the reader password of the settings in place of PASSWORD.</p>}
+      {needsKey && <p class="muted small">HTTP and HLS need the API key of the service, in place of KEY.</p>}
     </section>
   )
 }
+
+/** The picture alone, for other people and other pages. */
+export const Share = ({ id }: { readonly id: string }) => (
+  <section class="panel" aria-labelledby="share-title">
+    <h2 id="share-title">Share the picture</h2>
+    {shareLines(new URL(watchHref(id), document.baseURI).href).map(([name, text]) => (
+      <CopyLine key={name} name={name} text={text} />
+    ))}
+    <p class="muted small">
+      No other page may frame it, of whatever origin, until a reverse proxy in front of the service names the origins that may.
+    </p>
+    {authEnabled.value === true && <p class="muted small">Whoever opens it has to log in, and may then change pipelines too.</p>}
+  </section>
+)

@@ -8,7 +8,8 @@ export interface ChartHandle {
 }
 
 const HEIGHT = 110
-const SPAN_SECONDS = 600
+/** What is shown at least and at most. */
+const SPAN_SECONDS = { least: 600, most: 3600 }
 
 const color = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name)
 
@@ -22,7 +23,7 @@ const resolved = (place: HTMLElement, name: string): string => {
   return value
 }
 
-/** A chart of the last ten minutes that follows the width of its element. */
+/** A chart of the last hour that follows the width of its element. */
 export const createChart = (place: HTMLElement, title: string, isWhole: boolean): ChartHandle => {
   const dark = matchMedia('(prefers-color-scheme: dark)')
   let plot = draw(place, title, isWhole)
@@ -39,7 +40,8 @@ export const createChart = (place: HTMLElement, title: string, isWhole: boolean)
     show: (times, values) => {
       const end = times.at(-1) ?? 0
       plot.setData([[...times], [...values]], false)
-      plot.setScale('x', { min: end - SPAN_SECONDS, max: end })
+      const { least, most } = SPAN_SECONDS
+      plot.setScale('x', { min: end - Math.min(most, Math.max(least, end - (times[0] ?? end))), max: end })
     },
     close: () => {
       dark.removeEventListener('change', redraw)

@@ -1,7 +1,8 @@
 import { useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { historyOf, round, type Sample } from '../api/history.ts'
+import { lastHourOf, loadHistory, round, type Sample } from '../api/history.ts'
 import { loadPart } from '../api/upgrade.ts'
+import { useAbortable } from '../ui/use-abortable.ts'
 import { bitrateText, fpsText } from '../words/format.ts'
 import type { ChartHandle } from './chart.ts'
 import { whenIdle } from './idle.ts'
@@ -22,17 +23,20 @@ const CHARTS: readonly ChartProps[] = [
   { title: 'Age of the newest frame (ms)', value: ({ age }) => age, text: (ms) => `${Math.round(ms)} ms` },
 ]
 
-/** Samples of the last ten minutes, since the page was opened. */
-export const Charts = ({ id }: { readonly id: string }) => (
-  <section class="panel" aria-labelledby="charts-title">
-    <h2 id="charts-title">Last 10 minutes</h2>
-    <div class="charts">
-      {CHARTS.map((chart) => (
-        <Chart key={`${id} ${chart.title}`} id={id} {...chart} />
-      ))}
-    </div>
-  </section>
-)
+/** Samples of the last hour. */
+export const Charts = ({ id }: { readonly id: string }) => {
+  useAbortable((signal) => void loadHistory(id, signal), [id])
+  return (
+    <section class="panel" aria-labelledby="charts-title">
+      <h2 id="charts-title">Last hour</h2>
+      <div class="charts">
+        {CHARTS.map((chart) => (
+          <Chart key={`${id} ${chart.title}`} id={id} {...chart} />
+        ))}
+      </div>
+    </section>
+  )
+}
 
 const Chart = ({ id, title, value, text, isWhole = false }: { readonly id: string } & ChartProps) => {
   const place = useRef<HTMLDivElement>(null)
@@ -51,14 +55,14 @@ const Chart = ({ id, title, value, text, isWhole = false }: { readonly id: strin
   }, [])
   useSignalEffect(() => {
     round.value
-    const points = pointsOf(historyOf(id), value)
+    const points = pointsOf(lastHourOf(id), value)
     chart.value?.show(
       points.map(([at]) => at),
       points.map(([, measured]) => measured),
     )
   })
   round.value
-  const last = historyOf(id).at(-1)
+  const last = lastHourOf(id).at(-1)
   const latest = last === undefined ? null : value(last)
   return (
     <figure class="chart">

@@ -1,16 +1,13 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { api, wordsOf } from '../api/api.ts'
+import { saveAs } from '../api/commands.ts'
 import type { Screenshot } from '../api/types.ts'
 import { Action } from '../ui/action.tsx'
 import { bytesText, timeText } from '../words/format.ts'
 
 /** Pictures this close to the window are fetched. */
 const MARGIN = '400px'
-
-const saveAs = (name: string, url: string): void => {
-  Object.assign(document.createElement('a'), { href: url, download: name }).click()
-}
 
 /** One screenshot, fetched when it becomes visible. An image element could not send a credential. */
 export const Picture = ({
@@ -20,31 +17,7 @@ export const Picture = ({
   readonly file: Screenshot
   readonly onDeleted: () => unknown
 }) => {
-  const item = useRef<HTMLLIElement>(null)
-  const url = useSignal<string | undefined>(undefined)
-  const failure = useSignal('')
-  useEffect(() => {
-    if (item.current === null) return
-    const end = new AbortController()
-    const load = async (): Promise<void> => {
-      const answer = await api.getScreenshot({ file, signal: end.signal })
-      url.value = URL.createObjectURL(await answer.blob())
-    }
-    const onSight = (entries: readonly IntersectionObserverEntry[]): void => {
-      if (!entries.some(({ isIntersecting }) => isIntersecting)) return
-      observer.disconnect()
-      load().catch((error: unknown) => {
-        if (!end.signal.aborted) failure.value = wordsOf(error)
-      })
-    }
-    const observer = new IntersectionObserver(onSight, { rootMargin: MARGIN })
-    observer.observe(item.current)
-    return () => {
-      end.abort()
-      observer.disconnect()
-      if (url.peek() !== undefined) URL.revokeObjectURL(url.peek() ?? '')
-    }
-  }, [file])
+  const { item, url, failure } = usePicture(file)
   const time = timeText(created_at)
   return (
     <li ref={item} class="picture">
@@ -81,4 +54,34 @@ export const Picture = ({
       </div>
     </li>
   )
+}
+
+/** Fetches a screenshot when `item` becomes visible. */
+const usePicture = (file: string) => {
+  const item = useRef<HTMLLIElement>(null)
+  const url = useSignal<string | undefined>(undefined)
+  const failure = useSignal('')
+  useEffect(() => {
+    if (item.current === null) return
+    const end = new AbortController()
+    const load = async (): Promise<void> => {
+      const answer = await api.getScreenshot({ file, signal: end.signal })
+      url.value = URL.createObjectURL(await answer.blob())
+    }
+    const onSight = (entries: readonly IntersectionObserverEntry[]): void => {
+      if (!entries.some(({ isIntersecting }) => isIntersecting)) return
+      observer.disconnect()
+      load().catch((error: unknown) => {
+        if (!end.signal.aborted) failure.value = wordsOf(error)
+      })
+    }
+    const observer = new IntersectionObserver(onSight, { rootMargin: MARGIN })
+    observer.observe(item.current)
+    return () => {
+      end.abort()
+      observer.disconnect()
+      if (url.peek() !== undefined) URL.revokeObjectURL(url.peek() ?? '')
+    }
+  }, [file])
+  return { item, url, failure }
 }

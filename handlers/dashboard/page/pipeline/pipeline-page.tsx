@@ -1,26 +1,31 @@
-import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { type ReadonlySignal, useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
 import { now } from '../api/now.ts'
-import { hasVideo } from '../api/phase.ts'
+import { hasKlv, hasSound, hasVideo } from '../api/phase.ts'
 import { faults, loaded, pipelines } from '../api/pipelines.ts'
 import type { Pipeline } from '../api/types.ts'
+import { KlvPanel } from '../klv/klv-panel.tsx'
 import { MapView } from '../map/map-view.tsx'
+import { Controls } from '../player/controls.tsx'
 import { LivePicture } from '../player/live-picture.tsx'
 import type { PictureFacts } from '../player/playback.ts'
-import { WAY_WORDS } from '../player/ways.ts'
+import { WAY_WORDS } from '../screens/ways.ts'
+import type { Sound } from '../sound/sound.ts'
+import { Timeline } from '../timeline/timeline.tsx'
 import { Banner } from '../ui/banner.tsx'
 import { Fact } from '../ui/fact.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { Page } from '../ui/page.tsx'
+import type { Moment } from '../ui/route.ts'
 import { StateLabel } from '../ui/state-label.tsx'
 import { Waiting } from '../ui/waiting.tsx'
 import { adviceOn } from '../words/advice.ts'
 import { bitrateText, CODEC_NAMES, countText, durationText, encodingText, fpsText, sourceText, timeText } from '../words/format.ts'
-import { faultText, phaseSentence } from '../words/phases.ts'
+import { faultText, nextTryText, phaseSentence } from '../words/phases.ts'
+import { soundText } from '../words/report.ts'
 import { Actions } from './actions.tsx'
-import { Addresses } from './addresses.tsx'
+import { Addresses, Share } from './addresses.tsx'
 import { Charts } from './charts.tsx'
-import { KlvPanel } from './klv-panel.tsx'
 import { LaunchLine } from './launch-line.tsx'
 import { Log } from './log.tsx'
 import { Pushes } from './pushes.tsx'
@@ -29,11 +34,17 @@ import { Screenshots } from './screenshots.tsx'
 /** The rest of the page waits this long for the first picture, milliseconds. */
 const PICTURE_MS = 300
 
+interface PipelinePageProps {
+  readonly id: string
+  /** Of its recording, to begin with. */
+  readonly moment: Moment | undefined
+}
+
 /** Everything about one pipeline. */
-export const PipelinePage = ({ id }: { readonly id: string }) => {
+export const PipelinePage = ({ id, moment }: PipelinePageProps) => {
   const pipeline = pipelines.value.get(id)
   if (pipeline === undefined) return <Missing id={id} />
-  return <Known pipeline={pipeline.value} />
+  return <Known pipeline={pipeline.value} moment={moment} />
 }
 
 const Missing = ({ id }: { readonly id: string }) => (
@@ -53,10 +64,14 @@ const Missing = ({ id }: { readonly id: string }) => (
   </Page>
 )
 
-const Known = ({ pipeline }: { readonly pipeline: Pipeline }) => {
+const Known = ({ pipeline, moment }: { readonly pipeline: Pipeline; readonly moment: Moment | undefined }) => {
   const { id } = pipeline
   const facts = useSignal<PictureFacts>({})
   const { isWhole, afterPicture } = useWholePage(hasVideo(pipeline))
+  const player = useRef<HTMLElement>(null)
+  const sound = useSignal<Sound | undefined>(undefined)
+  const klv = useSignal<Uint8Array | undefined>(undefined)
+  const isAway = pipeline.runtime.phase === 'reconnecting'
   return (
     <div class="page">
       <div class="head">
@@ -72,17 +87,37 @@ const Known = ({ pipeline }: { readonly pipeline: Pipeline }) => {
       <Fault pipeline={pipeline} />
       <div class="split">
         <div class="split-top">
-          <figure class="player">
-            {hasVideo(pipeline) ? <LivePicture key={id} id={id} facts={facts} onPicture={afterPicture} /> : <NoVideo pipeline={pipeline} />}
+          <figure class="player" ref={player}>
+            {hasVideo(pipeline) ? (
+              <>
+                <LivePicture
+                  key={id}
+                  id={id}
+                  facts={facts}
+                  hasSound={hasSound(pipeline)}
+                  sound={sound}
+                  hasKlv={hasKlv(pipeline)}
+                  klv={klv}
+                  onPicture={afterPicture}
+                  message={isAway ? `The source is away. ${nextTryText(pipeline, now.value)}` : undefined}
+                />
+                <Controls id={id} player={player} sound={sound.value} />
+              </>
+            ) : (
+              <NoVideo pipeline={pipeline} />
+            )}
           </figure>
           {hasVideo(pipeline) && <PictureLine facts={facts.value} />}
         </div>
         <div class="split-side">
           <Facts pipeline={pipeline} facts={facts.value} />
-          {isWhole && <SidePanels pipeline={pipeline} />}
+          {isWhole && <SidePanels pipeline={pipeline} klv={klv} />}
         </div>
         {isWhole && (
           <div class="split-rest">
+            {pipeline.output !== undefined && (
+              <Timeline key={moment?.at} pipeline={pipeline} moment={moment} onLive={() => player.current?.scrollIntoView()} />
+            )}
             <Charts id={id} />
             <Screenshots pipeline={pipeline} />
             <Log id={id} />
@@ -120,9 +155,9 @@ const Fault = ({ pipeline }: { readonly pipeline: Pipeline }) => {
   )
 }
 
-const SidePanels = ({ pipeline }: { readonly pipeline: Pipeline }) => (
+const SidePanels = ({ pipeline, klv }: { readonly pipeline: Pipeline; readonly klv: ReadonlySignal<Uint8Array | undefined> }) => (
   <>
-    {pipeline.klv.available && <KlvPanel pipeline={pipeline} />}
+    {pipeline.klv.available && <KlvPanel pipeline={pipeline} shown={klv} />}
     {pipeline.geolocation !== null && (
       <section class="panel" aria-labelledby="position-title">
         <h2 id="position-title">Position</h2>
@@ -131,6 +166,7 @@ const SidePanels = ({ pipeline }: { readonly pipeline: Pipeline }) => (
     )}
     <Pushes pipeline={pipeline} />
     <Addresses pipeline={pipeline} />
+    {pipeline.output !== undefined && <Share id={pipeline.id} />}
     <LaunchLine pipeline={pipeline} />
   </>
 )
@@ -180,6 +216,7 @@ const Facts = ({ pipeline, facts }: { readonly pipeline: Pipeline; readonly fact
           {sourceText(pipeline)}
         </Fact>
         <Fact name="Video">{videoText(pipeline, facts)}</Fact>
+        {runtime.audio !== null && <Fact name="Sound">{soundText(runtime.audio)}</Fact>}
         <Fact name="Frame rate">{isPlaying ? fpsText(runtime.fps) : '–'}</Fact>
         <Fact name="Bitrate">{isPlaying ? bitrateText(runtime.bitrate_kbps) : '–'}</Fact>
         <Fact name="Readers">{countText(runtime.readers, 'reader')}</Fact>

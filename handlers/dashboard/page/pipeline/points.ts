@@ -1,7 +1,7 @@
 import type { Sample } from '../api/history.ts'
 
-/** Samples come every two seconds, on a slow network less often. */
-const GAP_SECONDS = 10
+/** Samples of the page come every two seconds, those that the service has kept every ten. */
+const GAP_SECONDS = 25
 
 /** The times and values of a chart. Without samples for a while, as in a hidden tab, the line has a gap. */
 export const pointsOf = (

@@ -1,31 +1,20 @@
 import { pause } from '../../../../lib/pause.ts'
-import type { VideoConfig } from '../../../../lib/video-records.ts'
-import { ApiError, api, reasonOf, wordsOf } from '../api/api.ts'
+import { ApiError, api, reasonOf } from '../api/api.ts'
 import { chunksOf, untilVisible, whenHidden } from '../api/follow.ts'
-import { DecoderScreen } from './decoder-screen.ts'
-import { createRecordReader, type VideoChunk } from './records.ts'
-import type { Screen, ScreenEvents } from './screen.ts'
-import { type Choice, chooseWay, type Way } from './ways.ts'
+import { createRecordReader } from '../screens/records.ts'
+import { triesWebRtc } from '../screens/ways.ts'
+import { createInStep } from '../sound/in-step.ts'
+import type { Sound } from '../sound/sound.ts'
+import { playByWebRtc } from './play-web-rtc.ts'
+import { createStage, type Excluded, PicturesOnly, type StageOptions } from './stage.ts'
 
-interface Surfaces {
-  readonly canvas: HTMLCanvasElement
-  readonly video: HTMLVideoElement
-  readonly image: HTMLImageElement
-}
-
-interface PlayEvents {
-  readonly onChoice: (choice: Choice) => void
-  readonly onConfig: (config: VideoConfig) => void
-  /** As of a screen. */
-  readonly onPicture: (delayMs: number | null) => void
-  readonly onSource: (isThere: boolean) => void
-  /** Why there is no new picture; undefined when there is one again. */
-  readonly onFault: (text: string | undefined) => void
-}
-
-export interface PlayOptions extends PlayEvents {
+export interface PlayOptions extends StageOptions {
   readonly id: string
-  readonly surfaces: Surfaces
+  readonly onSource: (isThere: boolean) => void
+  /** Plays the sound; undefined: without. */
+  readonly sound?: Sound | undefined
+  /** Takes the KLV of each frame before the frame; undefined: without. */
+  readonly onKlv?: ((timestamp: number, packet: Uint8Array) => void) | undefined
   readonly signal: AbortSignal
 }
 
@@ -37,19 +26,17 @@ const SILENCE_MS = 12_000
 /** The same while the source is away, which the service repeats every 30 s, and until an on-demand pipeline has started. */
 const WAITING_MS = 75_000
 
-/** Ways that have failed, and why. */
-type Excluded = Map<Way, string>
-
 /** Plays the video of a pipeline until the signal aborts, over losses of source and service, in the best way that works. */
 export const play = async (options: PlayOptions): Promise<void> => {
   const excluded: Excluded = new Map()
   const { signal } = options
   let delay = FIRST_DELAY_MS
+  window.hasBegunToPlay = true
   for (let isFirst = true; !signal.aborted; isFirst = false) {
     await untilVisible(signal)
     try {
       if (!isFirst) await refuseStopped(options)
-      await playOnce(options, excluded, () => {
+      await playBest(options, excluded, () => {
         delay = FIRST_DELAY_MS
       })
     } catch (error) {
@@ -68,9 +55,6 @@ export const play = async (options: PlayOptions): Promise<void> => {
 
 /** The pipeline has been stopped. */
 class NotPlaying extends Error {}
-
-/** The stream itself cannot be shown here. */
-class PicturesOnly extends Error {}
 
 /** Nothing has come for too long. */
 class Silent extends Error {}
@@ -92,13 +76,23 @@ const refuseStopped = async ({ id, signal }: PlayOptions): Promise<void> => {
   if (state === 'ready' && runtime.phase !== 'starting') throw new NotPlaying()
 }
 
+const playBest = async (options: PlayOptions, excluded: Excluded, onData: () => void): Promise<void> => {
+  if (!triesWebRtc() || excluded.has('webrtc')) return playOnce(options, excluded, onData)
+  return playByWebRtc(options, excluded, onData)
+}
+
 const playOnce = async (options: PlayOptions, excluded: Excluded, onData: () => void): Promise<void> => {
-  const { id, signal } = options
+  const { signal } = options
   const attempt = new AbortController()
   const end = (): void => attempt.abort()
   signal.addEventListener('abort', end)
   const stopWatching = whenHidden(end)
-  const stage = createStage(options, excluded, end)
+  const stage = createStage(
+    { ...options, onPicture: (ms, at) => options.onPicture(ms === null ? null : ms + inStep.heldMs(), at) },
+    excluded,
+    end,
+  )
+  const inStep = createInStep(options.sound, stage.show)
   let isThere = true
   let timer: ReturnType<typeof setTimeout> | undefined
   const listen = (ms: number): void => {
@@ -107,12 +101,18 @@ const playOnce = async (options: PlayOptions, excluded: Excluded, onData: () => 
   }
   try {
     listen(WAITING_MS)
-    const response = await openVideo(id, attempt.signal)
+    const { sound, onKlv } = options
+    const response = await openVideo(options, attempt.signal)
     const read = createRecordReader({
       onConfig: stage.configure,
-      onChunk: stage.show,
+      onChunk: inStep.show,
+      onSoundConfig: sound?.configure,
+      onSound: sound?.play,
+      onKlv,
       onSource: (type) => {
         isThere = type === 'source_back'
+        if (isThere) sound?.reset()
+        inStep.reset()
         options.onSource(isThere)
       },
     })
@@ -130,89 +130,19 @@ const playOnce = async (options: PlayOptions, excluded: Excluded, onData: () => 
     stopWatching()
     signal.removeEventListener('abort', end)
     attempt.abort()
+    inStep.close()
     stage.close()
   }
   stage.throwIfPicturesOnly()
 }
 
-const openVideo = async (id: string, signal: AbortSignal): Promise<Response> => {
+const openVideo = async ({ id, sound, onKlv }: PlayOptions, signal: AbortSignal): Promise<Response> => {
   try {
-    return await api.getVideo({ id, signal })
+    return await api.getVideo({ id, ...(sound !== undefined && { audio: '1' }), ...(onKlv !== undefined && { klv: '1' }), signal })
   } catch (error) {
     if (reasonOf(error) === 'codec') throw new PicturesOnly('the video is neither H.264 nor H.265')
     throw error
   }
-}
-
-/** Shows configurations and chunks on the screen of the chosen way. */
-const createStage = (options: PlayOptions, excluded: Excluded, end: () => void) => {
-  let screen: Screen | undefined
-  let way: Way | undefined
-  let picturesOnly: string | undefined
-  let closed = false
-  /** Chunks wait for the choice; they are bounded by what one response brings. */
-  let work: Promise<void> = Promise.resolve()
-
-  const configure = async (config: VideoConfig): Promise<void> => {
-    options.onConfig(config)
-    const choice = await chooseExcept(config, excluded)
-    if (closed) return
-    if (choice.way === 'pictures') {
-      picturesOnly = choice.why
-      end()
-      return
-    }
-    if (choice.way !== way) {
-      screen?.close()
-      way = choice.way
-      options.onChoice(choice)
-      const giveUp = (why: string): void => {
-        excluded.set(choice.way, why)
-        end()
-      }
-      screen = await createScreen(options, choice.way, giveUp).catch((error: unknown) => giveUp(wordsOf(error)) as undefined)
-      if (closed) screen?.close()
-    }
-    screen?.configure(config)
-  }
-
-  const inTurn = (step: () => void | Promise<void>): void => {
-    work = work.then(() => (closed ? undefined : step()))
-  }
-
-  return {
-    configure: (config: VideoConfig) => inTurn(() => configure(config)),
-    show: (chunk: VideoChunk) => inTurn(() => screen?.show(chunk)),
-    close: () => {
-      closed = true
-      screen?.close()
-    },
-    throwIfPicturesOnly: () => {
-      if (picturesOnly !== undefined) throw new PicturesOnly(picturesOnly)
-    },
-  }
-}
-
-const chooseExcept = async (config: VideoConfig, excluded: Excluded): Promise<Choice> => {
-  const choice = await chooseWay(config)
-  const failure = excluded.get(choice.way)
-  if (failure === undefined) return choice
-  const next: Way =
-    choice.way === 'decoder' && config.codec.startsWith('avc1') && !excluded.has('media-source') ? 'media-source' : 'pictures'
-  return { way: next, why: failure }
-}
-
-const createScreen = async ({ surfaces, ...events }: PlayOptions, way: Way, onFailure: (why: string) => void): Promise<Screen> => {
-  const screenEvents: ScreenEvents = {
-    onFailure,
-    onPicture: (delayMs) => {
-      events.onFault(undefined)
-      events.onPicture(delayMs)
-    },
-  }
-  if (way === 'decoder') return new DecoderScreen(surfaces.canvas, screenEvents)
-  const { createMediaSourceScreen } = await import('./media-source-screen.ts')
-  return await createMediaSourceScreen(surfaces.video, screenEvents)
 }
 
 /** Shows a new picture each second. */
@@ -227,7 +157,7 @@ const showPictures = async ({ id, surfaces: { image }, signal, onPicture, onFaul
       await image.decode()
       URL.revokeObjectURL(url)
       onFault(undefined)
-      onPicture(Number(answer.headers.get('x-age-ms')) + performance.now() - began)
+      onPicture(Number(answer.headers.get('x-age-ms')) + performance.now() - began, null)
     } catch (error) {
       if (!signal.aborted) onFault(faultText(error))
     }

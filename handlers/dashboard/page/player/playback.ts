@@ -1,7 +1,10 @@
 import { batch, type ReadonlySignal, signal } from '@preact/signals'
 import type { VideoConfig } from '../../../../lib/video-records.ts'
+import type { Choice } from '../screens/ways.ts'
+import { createSound, type Sound } from '../sound/sound.ts'
+import { createFrameKlv } from './frame-klv.ts'
 import { play } from './play.ts'
-import type { Choice } from './ways.ts'
+import { createSurfaces } from './surfaces.ts'
 
 /** Facts about the picture while it is shown. */
 export interface PictureFacts {
@@ -14,10 +17,15 @@ export interface PictureFacts {
 /** The live picture of a pipeline. It plays also before it is in the page. */
 export interface Playback {
   readonly id: string
+  readonly with: With
   /** Shows the picture, in the page. */
   readonly element: HTMLElement
   readonly facts: ReadonlySignal<PictureFacts>
   readonly hasPicture: ReadonlySignal<boolean>
+  /** undefined where the pipeline has none. */
+  readonly sound: Sound | undefined
+  /** The newest KLV packet of the frames that were shown; undefined before the first. */
+  readonly klv: ReadonlySignal<Uint8Array | undefined>
   /** Why there is no new picture. */
   readonly fault: ReadonlySignal<string | undefined>
   readonly end: () => void
@@ -29,7 +37,16 @@ const SOURCE_AWAY = 'The source is away. The picture comes back by itself.'
 /** How long a playback that began before the page waits for it, milliseconds. */
 const AHEAD_MS = 5000
 
-const startPlayback = (id: string): Playback => {
+/** What a picture comes with. */
+export interface With {
+  readonly hasSound: boolean
+  readonly hasKlv: boolean
+}
+
+const startPlayback = (id: string, { hasSound, hasKlv }: With): Playback => {
+  const sound = hasSound ? createSound() : undefined
+  const frameKlv = createFrameKlv()
+  const klv = signal<Uint8Array | undefined>(undefined)
   const facts = signal<PictureFacts>({})
   const hasPicture = signal(false)
   const failure = signal<string | undefined>(undefined)
@@ -50,6 +67,8 @@ const startPlayback = (id: string): Playback => {
   void play({
     id,
     surfaces,
+    sound,
+    onKlv: hasKlv ? frameKlv.take : undefined,
     signal: ended.signal,
     onChoice: (choice) =>
       batch(() => {
@@ -63,7 +82,11 @@ const startPlayback = (id: string): Playback => {
       updateFault()
       update({ config })
     },
-    onPicture: (ms) => {
+    onPicture: (ms, timestamp) => {
+      if (timestamp !== null) sound?.follow(timestamp)
+      // Some browsers do not tell by WebRTC which frame they show.
+      const packet = frameKlv.shown(timestamp ?? Number.POSITIVE_INFINITY)
+      if (packet !== undefined) klv.value = packet
       if (ms !== null) delayMs = delayMs === undefined ? ms : delayMs + (ms - delayMs) * SMOOTHING
       hasPicture.value = true
     },
@@ -80,36 +103,20 @@ const startPlayback = (id: string): Playback => {
   const end = (): void => {
     clearInterval(timer)
     ended.abort()
+    sound?.close()
   }
-  return { id, element, facts, hasPicture, fault, end }
+  return { id, with: { hasSound, hasKlv }, element, facts, hasPicture, sound, klv, fault, end }
 }
 
-/** One element for each way to show a picture; the one in use is visible. */
-const createSurfaces = (id: string) => {
-  const name = `Live picture of ${id}`
-  const element = document.createElement('div')
-  const canvas = document.createElement('canvas')
-  const video = Object.assign(document.createElement('video'), { muted: true, playsInline: true })
-  const image = Object.assign(new Image(), { alt: `Latest view of ${id}` })
-  canvas.setAttribute('role', 'img')
-  for (const surface of [canvas, video]) surface.setAttribute('aria-label', name)
-  const ways = { decoder: canvas, 'media-source': video, pictures: image }
-  const show = (way: keyof typeof ways | undefined): void => {
-    for (const [of, surface] of Object.entries(ways)) surface.hidden = of !== way
-  }
-  show(undefined)
-  element.className = 'live-surfaces'
-  element.append(canvas, video, image)
-  return { element, surfaces: { canvas, video, image }, show }
-}
+const WISHES = ['hasSound', 'hasKlv'] as const
 
 let ahead: Playback | undefined
 let isTaken = false
 
 /** Begins to play before the page is drawn, so that both happen at the same time; does nothing when the page was faster. */
-export const playAhead = (id: string): void => {
+export const playAhead = (id: string, wanted: With): void => {
   if (isTaken) return
-  const playback = startPlayback(id)
+  const playback = startPlayback(id, wanted)
   ahead = playback
   // The user may have left the page by then.
   setTimeout(() => {
@@ -120,9 +127,9 @@ export const playAhead = (id: string): void => {
 }
 
 /** The playback that began before the page, or a new one. */
-export const takePlayback = (id: string): Playback => {
+export const takePlayback = (id: string, wanted: With): Playback => {
   isTaken = true
-  if (ahead?.id !== id) return startPlayback(id)
+  if (ahead?.id !== id || WISHES.some((wish) => ahead?.with[wish] !== wanted[wish])) return startPlayback(id, wanted)
   const playback = ahead
   ahead = undefined
   return playback

@@ -46,9 +46,6 @@ export const ServicePanel = () => {
   return (
     <section class="panel" aria-labelledby="service-title">
       <h2 id="service-title">Service</h2>
-      {health.warnings?.includes('open_api') === true && (
-        <p class="banner banner-bad">Other computers can reach this service, and no password is set. Set one below.</p>
-      )}
       <dl class="facts">
         <Fact name="Version">{version.version}</Fact>
         <Fact name="Engine">{version.engine.version === null ? 'Not available' : `GStreamer ${version.engine.version}`}</Fact>

@@ -1,68 +1,43 @@
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
-import { ApiError, api, etagOf, issuesOf, wordsOf } from '../api/api.ts'
 import type { Settings } from '../api/types.ts'
 import { Action } from '../ui/action.tsx'
 import { Banner } from '../ui/banner.tsx'
-import { CheckField, SelectField, TextArea, TextField } from '../ui/field.tsx'
+import { CheckField, PasswordField, SelectField, TextArea, TextField } from '../ui/field.tsx'
 import { notify } from '../ui/notices.tsx'
 import { discardUnsaved, useUnsaved } from '../ui/unsaved.ts'
 import { useFirstMistake } from '../ui/use-first-mistake.ts'
-import { type Changes, flatten, GROUPS, patchOf, SETTINGS, type Setting, typedOf, type Value } from './settings-table.ts'
-
-interface Read {
-  readonly settings: ReadonlyMap<string, Value>
-  readonly etag: string | undefined
-}
+import { type Changes, flatten, GROUPS, patchOf, SETTINGS, type Setting, typedOf } from './settings-table.ts'
+import { type SettingsRecord, saveSettings } from './use-settings.ts'
 
 const FORM = 'settings'
 const NO_CHANGES: Changes = new Map()
 
 const CHANGED = 'The settings have been changed elsewhere. The new values are shown, and your changes are kept: save again.'
-const MISTAKES = 'Nothing has been saved. Correct the marked fields.'
+const isField = (path: string): boolean => Object.hasOwn(SETTINGS, path)
 
-const readOf = (settings: Settings): Read => ({ settings: flatten(settings), etag: etagOf(settings) })
-
-const useSettings = (onMistake: () => void) => {
-  const read = useSignal<Read | undefined>(undefined)
+const useChanges = (record: SettingsRecord, onMistake: () => void) => {
   const changes = useUnsaved(FORM, NO_CHANGES)
   const issues = useSignal<ReadonlyMap<string, string>>(new Map())
   const failure = useSignal('')
-  const load = async (): Promise<void> => {
-    read.value = readOf(await api.getSettings())
-  }
-  useEffect(() => {
-    load().catch((error: unknown) => {
-      failure.value = wordsOf(error)
-    })
-  }, [])
   const save = async (): Promise<void> => {
     const sent = changes.value
-    try {
-      read.value = readOf(await api.changeSettings({ body: patchOf(sent), ifMatch: read.value?.etag }))
-      discardUnsaved(FORM)
-      // Changes made meanwhile are not saved yet.
-      changes.value = without(changes.value, sent)
-      issues.value = new Map()
-      failure.value = ''
-      notify('The settings are saved.')
-    } catch (error) {
-      const isLate = error instanceof ApiError && error.status === 412
-      if (isLate) await load()
-      issues.value = issuesOf(error)
-      failure.value = isLate ? CHANGED : isShownAtFields(issues.value) ? MISTAKES : wordsOf(error)
-      onMistake()
-    }
+    const refusal = await saveSettings(record, patchOf(sent), { changed: CHANGED, isField })
+    issues.value = refusal?.issues ?? new Map()
+    failure.value = refusal?.text ?? ''
+    if (refusal !== undefined) return onMistake()
+    discardUnsaved(FORM)
+    // Changes made meanwhile are not saved yet.
+    changes.value = without(changes.value, sent)
+    notify('The settings are saved.')
   }
-  return { read, changes, issues, failure, save }
+  return { changes, issues, failure, save }
 }
 
 /** A form of every setting. Only changes are sent, and refused if the settings were changed elsewhere. */
-export const SettingsForm = () => {
+export const SettingsForm = ({ record, read }: { readonly record: SettingsRecord; readonly read: Settings }) => {
   const { form, focusMistake } = useFirstMistake()
-  const { read, changes, issues, failure, save } = useSettings(focusMistake)
-  if (read.value === undefined) return failure.value === '' ? null : <p role="alert">{failure.value}</p>
-  const { settings } = read.value
+  const { changes, issues, failure, save } = useChanges(record, focusMistake)
+  const settings = flatten(read)
   return (
     <form ref={form} class="stack" noValidate onSubmit={(event) => event.preventDefault()}>
       {[...GROUPS].map(([title, list]) => (
@@ -102,10 +77,6 @@ const without = (changes: Changes, saved: Changes): Changes => {
   return left.length === 0 ? NO_CHANGES : new Map(left)
 }
 
-/** Whether each mistake has a field. */
-const isShownAtFields = (issues: ReadonlyMap<string, string>): boolean =>
-  issues.size > 0 && [...issues.keys()].every((path) => Object.hasOwn(SETTINGS, path))
-
 interface EntryProps {
   readonly setting: Setting
   readonly value: string | boolean
@@ -119,13 +90,6 @@ const Entry = ({ setting, value, error, onChange }: EntryProps) => {
   if (kind === 'check') return <CheckField name={name} checked={value === true} onInput={onChange} />
   if (kind === 'list') return <TextArea {...common} />
   if (typeof kind === 'object') return <SelectField {...common} options={Object.entries(kind)} />
-  return (
-    <TextField
-      {...common}
-      {...(unit !== undefined && { unit })}
-      inputMode={kind === 'number' ? 'numeric' : 'text'}
-      type={kind === 'password' ? 'password' : 'text'}
-      autocomplete={kind === 'password' ? 'new-password' : 'off'}
-    />
-  )
+  if (kind === 'password') return <PasswordField {...common} autocomplete="new-password" />
+  return <TextField {...common} {...(unit !== undefined && { unit })} inputMode={kind === 'number' ? 'numeric' : 'text'} />
 }

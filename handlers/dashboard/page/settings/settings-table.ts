@@ -15,8 +15,11 @@ type Paths<T> = {
   [Name in keyof T & string]: T[Name] extends object ? (T[Name] extends readonly unknown[] ? Name : `${Name}.${Paths<T[Name]>}`) : Name
 }[keyof T & string]
 
-/** Every setting, by dotted path, in the order of the page. */
-export const SETTINGS: Readonly<Record<Paths<Settings>, Setting>> = {
+/** Webhooks have a panel of their own. */
+type FormSettings = Omit<Settings, 'webhooks'>
+
+/** Every setting of the form, by dotted path, in the order of the page. */
+export const SETTINGS: Readonly<Record<Paths<FormSettings>, Setting>> = {
   start_timeout_seconds: { name: 'Start timeout', unit: 's', kind: 'number' },
   stall_timeout_seconds: { name: 'Stall timeout', unit: 's', kind: 'number' },
   'reconnect.initial_delay_ms': { name: 'First retry delay', unit: 'ms', kind: 'number' },
@@ -28,10 +31,15 @@ export const SETTINGS: Readonly<Record<Paths<Settings>, Setting>> = {
   'readers.authentication': { name: 'RTSP authentication', kind: { none: 'None', password: 'User and password' } },
   'readers.username': { name: 'User', kind: 'text' },
   'readers.password': { name: 'Reader password', help: '8 to 128 characters', kind: 'password', nullable: true },
+  audio_default: { name: 'Sound of new pipelines', kind: { copy: 'As the source sends it', off: 'None' } },
   'screenshots.interval_seconds': { name: 'Interval', unit: 's', kind: 'number' },
   'screenshots.quality': { name: 'Quality', unit: '1–100', kind: 'number' },
   'screenshots.max_files': { name: 'Max. files', kind: 'number' },
   'screenshots.max_megabytes': { name: 'Disk limit', unit: 'MB', kind: 'number' },
+  'recordings.segment_seconds': { name: 'Length of a file', unit: 's', kind: 'number' },
+  'recordings.max_hours': { name: 'Keep for', unit: 'h', kind: 'number' },
+  'recordings.max_gigabytes': { name: 'Disk limit', unit: 'GB', kind: 'number' },
+  'recordings.min_free_gigabytes': { name: 'Keep free', unit: 'GB', kind: 'number' },
   'encoder.preference': {
     name: 'Encoders',
     kind: { auto: 'Hardware if it works, else software', software: 'Software only', hardware: 'Hardware only' },
@@ -48,27 +56,29 @@ export const SETTINGS: Readonly<Record<Paths<Settings>, Setting>> = {
   'cot.interval_ms': { name: 'Min. interval', unit: 'ms', kind: 'number' },
 }
 
-const TITLES: Readonly<Record<keyof Settings, string>> = {
+const TITLES: Readonly<Record<keyof FormSettings, string>> = {
   start_timeout_seconds: 'Starting and reconnecting',
   stall_timeout_seconds: 'Starting and reconnecting',
   reconnect: 'Starting and reconnecting',
   on_demand: 'On demand',
   readers: 'Readers',
+  audio_default: 'Sound',
   screenshots: 'Screenshots',
+  recordings: 'Recordings',
   encoder: 'Encoding and advanced pipelines',
   advanced: 'Encoding and advanced pipelines',
   triggers: 'Media server triggers',
   cot: 'Cursor on Target (TAK)',
 }
 
-const titleOf = (path: string): string => TITLES[path.split('.')[0] as keyof Settings]
+const titleOf = (path: string): string => TITLES[path.split('.')[0] as keyof FormSettings]
 
 /** Title, and the settings below it by path. */
 export const GROUPS: ReadonlyMap<string, readonly (readonly [path: string, Setting])[]> = Map.groupBy(Object.entries(SETTINGS), ([path]) =>
   titleOf(path),
 )
 
-export type Value = string | number | boolean | null | readonly string[]
+type Value = string | number | boolean | null | readonly string[]
 
 /** The values of a record by dotted path. */
 export const flatten = (record: object, path = ''): Map<string, Value> =>

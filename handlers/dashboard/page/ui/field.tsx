@@ -1,3 +1,4 @@
+import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 
@@ -12,7 +13,6 @@ interface FieldProps {
 
 interface TextFieldProps extends FieldProps {
   readonly inputMode?: 'numeric' | 'decimal' | 'url' | 'text'
-  readonly type?: 'text' | 'password'
   readonly placeholder?: string
   readonly unit?: string
   readonly readOnly?: boolean
@@ -50,7 +50,7 @@ const described = (id: string, help: ComponentChildren, error: string | undefine
   'aria-invalid': error !== undefined,
 })
 
-export const TextField = ({ name, help, error, value, onInput, onTouched, unit, isCode, type = 'text', ...rest }: TextFieldProps) => {
+export const TextField = ({ name, help, error, value, onInput, onTouched, unit, isCode, ...rest }: TextFieldProps) => {
   const id = useId()
   const attributes = {
     ...described(id, help, error),
@@ -64,7 +64,43 @@ export const TextField = ({ name, help, error, value, onInput, onTouched, unit, 
   } as const
   return (
     <Frame name={unit === undefined ? name : `${name} (${unit})`} help={help} error={error} id={id}>
-      {type === 'password' ? <input {...attributes} type="password" /> : <input {...attributes} type="text" />}
+      <input {...attributes} type="text" />
+    </Frame>
+  )
+}
+
+interface PasswordFieldProps extends FieldProps {
+  readonly autocomplete: string
+  readonly placeholder?: string
+}
+
+/** A password, which can be shown while it is typed. */
+export const PasswordField = ({ name, help, error, value, onInput, onTouched, ...rest }: PasswordFieldProps) => {
+  const id = useId()
+  const isShown = useSignal(false)
+  const attributes = {
+    ...described(id, help, error),
+    value,
+    spellcheck: false,
+    onInput: ({ currentTarget }: { readonly currentTarget: HTMLInputElement }) => onInput(currentTarget.value),
+    onBlur: onTouched,
+    ...rest,
+  } as const
+  return (
+    <Frame name={name} help={help} error={error} id={id}>
+      <span class="password">
+        {isShown.value ? <input {...attributes} type="text" /> : <input {...attributes} type="password" />}
+        <button
+          type="button"
+          class="button button-quiet"
+          aria-label={`${isShown.value ? 'Hide' : 'Show'}: ${name}`}
+          onClick={() => {
+            isShown.value = !isShown.value
+          }}
+        >
+          {isShown.value ? 'Hide' : 'Show'}
+        </button>
+      </span>
     </Frame>
   )
 }

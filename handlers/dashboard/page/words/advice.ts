@@ -19,6 +19,9 @@ const ADVICE: Readonly<Record<string, string>> = {
   permission: 'Allow the user of the service to open the device or file.',
   advanced_disabled: 'Allow advanced pipelines in the settings.',
   denied_element: 'Leave the element out with Edit, or remove it from the denied elements in the settings.',
+  disk_full: 'Free space on the disk of the service, or lower its limits in the settings.',
+  disk_slow: 'Record to a faster disk, or fewer pipelines.',
+  recordings_in_use: 'Stop the other service that uses this directory, or give this one another.',
   engine_missing: 'Install GStreamer on the host of the engine.',
 }
 

@@ -1,4 +1,5 @@
 import type { Phase, Pipeline } from '../api/types.ts'
+import { durationText } from './format.ts'
 
 /** The color of a state. */
 export type Tone = 'good' | 'busy' | 'bad' | 'quiet'
@@ -20,7 +21,13 @@ const PHASES: Readonly<Record<Phase, PhaseWords>> = {
 
 const WAITING: PhaseWords = { word: 'On demand', tone: 'quiet', icon: 'moon' }
 
-export const phaseWords = ({ runtime, on_demand }: Pipeline): PhaseWords =>
+/** A pipeline of this host or of another. */
+interface Phased {
+  readonly runtime: { readonly phase: Phase }
+  readonly on_demand: boolean
+}
+
+export const phaseWords = ({ runtime, on_demand }: Phased): PhaseWords =>
   runtime.phase === 'idle' && on_demand ? WAITING : PHASES[runtime.phase]
 
 /** The phase in one sentence. */
@@ -32,6 +39,12 @@ export const phaseSentence = (pipeline: Pipeline): string => {
   if (phase === 'stopping') return 'The stream is being stopped.'
   if (phase === 'failed') return 'There is no automatic retry. Fix the cause, then play the pipeline.'
   return pipeline.on_demand ? 'Starts with its first reader, or when you play it.' : 'The pipeline is stopped. Play it to see its video.'
+}
+
+/** When the source is tried again. `now`: by the clock of the service. */
+export const nextTryText = ({ runtime: { next_retry_at } }: Pipeline, now: number): string => {
+  const ms = next_retry_at === null ? 0 : Date.parse(next_retry_at) - now
+  return ms < 500 ? 'Trying again now' : `Next try in ${durationText(ms)}`
 }
 
 /** The groups of the overview. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { cotEvent } from '../../../../engine/cot/event.ts'
-import { geolocationOf } from '../../../../engine/klv/st0601/geolocation.ts'
+import { geolocationOf } from '../../../../lib/st0601/geolocation.ts'
 import { parseCot } from '../../../fixtures/klv/cot.ts'
 import { packetOf, type TagValues } from '../../../fixtures/klv/local-set.ts'
 

@@ -4,6 +4,8 @@ import { runInNewContext } from 'node:vm'
 import { expect, it, onTestFinished } from 'vitest'
 import { MediaFormats } from '../../../../engine/formats/media-formats.ts'
 import { openTsFeed } from '../../../../engine/formats/ts-feed.ts'
+import { ServedSound } from '../../../../engine/mount/served-sound.ts'
+import { RtpStream } from '../../../../engine/rtp/stream.ts'
 import { beginStream, capsOf, H264_CAPS, IDR, SLICE } from '../../../helpers/rtsp/packets.ts'
 
 const SPS = Buffer.from('674d4015e98283f602d418181a94000003000400000300f23c58b4e0', 'hex')
@@ -20,9 +22,16 @@ const setUp = () => {
       done()
     },
   })
-  const media = new MediaFormats({ video, klv: () => undefined, hasKlv: () => false })
+  const media = new MediaFormats({
+    video,
+    klv: () => undefined,
+    klvCarriage: () => false,
+    klvOfSource: new RtpStream(),
+    sound: new ServedSound(new RtpStream(), () => {}),
+    soundStream: () => undefined,
+  })
   const feed = () => {
-    const opened = openTsFeed(media, out, { catchUp: true, klv: true })
+    const opened = openTsFeed(media, out, { catchUp: true, klv: true, sound: false })
     onTestFinished(() => opened.close())
   }
   return { video, send, feed, written }

@@ -4,6 +4,8 @@ import { BitReader, BitWriter, withEmulation, withoutEmulation } from '../../../
 import { parseH264Sps } from '../../../../engine/codec/h264-sps.ts'
 import { MediaFormats } from '../../../../engine/formats/media-formats.ts'
 import { openTsFeed } from '../../../../engine/formats/ts-feed.ts'
+import { ServedSound } from '../../../../engine/mount/served-sound.ts'
+import { RtpStream } from '../../../../engine/rtp/stream.ts'
 import { Timeline } from '../../../../engine/rtp/timeline.ts'
 import { pictureTimes } from '../../../helpers/media/transport-stream.ts'
 import { beginStream, framedPackets, H264_CAPS, IDR, rtpPacket, SLICE } from '../../../helpers/rtsp/packets.ts'
@@ -48,7 +50,18 @@ it.each([
   const caps = `${H264_CAPS}, sprop-parameter-sets=(string)"${sps.toString('base64')},${PPS.toString('base64')}"`
   const { stream: video } = beginStream({ now: () => nowMs, timeline: new Timeline(nowMs) }, caps)
   const out = new PassThrough({ highWaterMark: 2 ** 24 })
-  const feed = openTsFeed(new MediaFormats({ video, klv: () => undefined, hasKlv: () => false }), out, { catchUp: true, klv: false })
+  const feed = openTsFeed(
+    new MediaFormats({
+      video,
+      klv: () => undefined,
+      klvCarriage: () => false,
+      klvOfSource: new RtpStream(),
+      sound: new ServedSound(new RtpStream(), () => {}),
+      soundStream: () => undefined,
+    }),
+    out,
+    { catchUp: true, klv: false, sound: false },
+  )
   onTestFinished(() => feed.close())
   const sent: number[] = []
   for (let gop = 0; gop < 12; gop += 1) {

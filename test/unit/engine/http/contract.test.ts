@@ -5,6 +5,7 @@ import { createFakeEngine } from '../../../helpers/fakes/engine.ts'
 import { fakeHasher, startFakeEngineServer } from '../../../helpers/fakes/engine-server.ts'
 import { createFakeKlv, klvPacket } from '../../../helpers/fakes/klv.ts'
 import { createFakeLive } from '../../../helpers/fakes/live.ts'
+import { createFakeRecordings } from '../../../helpers/fakes/recordings.ts'
 import { createFakeScreenshots } from '../../../helpers/fakes/screenshots.ts'
 
 const TOKEN = 'a-secret-of-the-fake-engine'
@@ -12,10 +13,11 @@ const TOKEN = 'a-secret-of-the-fake-engine'
 const start = async (): Promise<ContractEngine> => {
   const engine = createFakeEngine()
   const screenshots = createFakeScreenshots(engine)
+  const recordings = createFakeRecordings(engine)
   const klv = createFakeKlv(engine)
   const live = createFakeLive(engine)
   const cameras = createFakeCameras()
-  const server = await startFakeEngineServer(() => ({ engine, screenshots, klv, live, cameras, hasher: fakeHasher }), TOKEN)
+  const server = await startFakeEngineServer(() => ({ engine, screenshots, recordings, klv, live, cameras, hasher: fakeHasher }), TOKEN)
   klv.carriers.add('contract')
   cameras.plug(fakeCamera(0))
   return {
@@ -23,6 +25,9 @@ const start = async (): Promise<ContractEngine> => {
     token: TOKEN,
     close: server.close,
     sendKlv: (id) => klv.send({ ...klvPacket(id, 48), values: { corner_longitude_point_1_full: 8 } }),
+    addRecording: (pipeline_id) => {
+      recordings.spans = [{ pipeline_id, from: 0, to: 4000, bytes: 188, tracks: ['h264'] }]
+    },
     addScreenshot: (pipeline_id) => {
       const [created_at, size] = ['2026-11-20T10:00:00.000Z', { width: 160, height: 120 }]
       const file = `${pipeline_id}_20261120T100000000Z.jpg`

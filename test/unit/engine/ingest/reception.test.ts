@@ -64,9 +64,13 @@ it('is reported in a form that others read', () => {
 it('reads sender reports and BYE up to the first part that is invalid', () => {
   const report = Buffer.from('80c8000611223344e1112222333344440000000100000001000000010000', 'hex').subarray(0, 28)
   const bye = Buffer.from('82cb0002aaaaaaaabbbbbbbb', 'hex')
-  expect(parseSenderPacket(Buffer.concat([report, bye]))).toEqual({ reportTime: 0x22223333, goodbyes: [0xaaaaaaaa, 0xbbbbbbbb] })
-  expect(parseSenderPacket(bye.subarray(0, 8))).toEqual({ reportTime: undefined, goodbyes: [] })
+  expect(parseSenderPacket(Buffer.concat([report, bye]))).toMatchObject({ reportTime: 0x22223333, goodbyes: [0xaaaaaaaa, 0xbbbbbbbb] })
+  expect(parseSenderPacket(bye.subarray(0, 8))).toMatchObject({ reportTime: undefined, clock: undefined, goodbyes: [] })
   const cut = Buffer.from('80c8000111223344', 'hex')
-  expect(parseSenderPacket(Buffer.concat([bye, cut]))).toEqual({ reportTime: undefined, goodbyes: [0xaaaaaaaa, 0xbbbbbbbb] })
-  expect(parseSenderPacket(Buffer.alloc(3))).toEqual({ reportTime: undefined, goodbyes: [] })
+  expect(parseSenderPacket(Buffer.concat([bye, cut]))).toMatchObject({
+    reportTime: undefined,
+    clock: undefined,
+    goodbyes: [0xaaaaaaaa, 0xbbbbbbbb],
+  })
+  expect(parseSenderPacket(Buffer.alloc(3))).toMatchObject({ reportTime: undefined, clock: undefined, goodbyes: [] })
 })

@@ -5,7 +5,7 @@ import { parseSdp } from '../../../../engine/rtsp/protocol/sdp.ts'
 
 const address = parseAddress('rtsp://u:p@h/x')
 const tracksFor = (reencode: boolean, ...lines: readonly string[]) =>
-  tracksOf({ sdp: parseSdp(['v=0', ...lines].join('\r\n')), address }, reencode)
+  tracksOf({ sdp: parseSdp(['v=0', ...lines].join('\r\n')), address }, { reencode, sound: { codec: 'copy' } })
 const tracks = (...lines: readonly string[]) => tracksFor(false, ...lines)
 const VIDEO = ['m=video 0 RTP/AVP 96', 'a=rtpmap:96 H264/90000', 'a=fmtp:96 packetization-mode=0;profile-level-id=42001e', 'a=control:t1']
 

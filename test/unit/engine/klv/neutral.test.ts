@@ -7,10 +7,10 @@ const folder = fileURLToPath(new URL('../../../../engine/klv/', import.meta.url)
 
 /** A program that uses the decoder and the demuxer and stores its results in `found`. */
 const PROGRAM = `
-  import { flightPacket } from './st0601/synthetic-flight.ts'
+  import { flightPacket } from '../../lib/st0601/synthetic-flight.ts'
   import { footprintFeature } from './footprint/feature.ts'
-  import { klvFeature, klvPacketJson } from './st0601/json.ts'
-  import { KlvStreamParser } from './st0601/stream-parser.ts'
+  import { klvFeature, klvPacketJson } from '../../lib/st0601/json.ts'
+  import { KlvStreamParser } from '../../lib/st0601/stream-parser.ts'
   import { KlvDemuxer } from '../mpegts/klv-demuxer.ts'
   const [packet] = new KlvStreamParser().push(flightPacket(1000))
   const arrival = { pipelineId: 'p', receivedAt: 0, now: 0 }

@@ -57,6 +57,14 @@ describe('the PCR clock', () => {
     expect(clock.runningTicks(60 * SECOND)).toBe(SECOND)
   })
 
+  it.each([188, 1000, 5000])('follows the PCR however its packets are cut: %i bytes at once', (size) => {
+    const clock = new PcrClock()
+    const other = Buffer.alloc(188, 0xff).fill(Buffer.from('471fff10', 'hex'), 0, 4)
+    const minute = Buffer.concat(Array.from({ length: 60 }, (_, second) => [reference(second * SECOND), other]).flat())
+    for (let at = 0; at < minute.length; at += size) clock.observe(minute.subarray(at, at + size), Math.floor(at / 376) * SECOND)
+    expect(clock.sourceTicks(59 * SECOND) - clock.sourceTicks(55 * SECOND)).toBe(4 * SECOND)
+  })
+
   it('ignores bytes that are not transport packets', () => {
     const clock = clockWith([10 * SECOND, SECOND])
     clock.observe(Buffer.from('no transport'), 2 * SECOND)

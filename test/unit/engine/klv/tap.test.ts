@@ -1,11 +1,11 @@
 import { describe, expect, it, type Mock, vi } from 'vitest'
 import { KlvPayloader } from '../../../../engine/klv/payloader.ts'
-import { encodePacket } from '../../../../engine/klv/st0601/encode.ts'
-import { flightPacket } from '../../../../engine/klv/st0601/synthetic-flight.ts'
 import { KlvTap } from '../../../../engine/klv/tap.ts'
 import { OWN_KLV_CAPS } from '../../../../engine/launch/launch.ts'
 import type { EngineChange } from '../../../../lib/engine/messages.ts'
 import { ApiError } from '../../../../lib/errors.ts'
+import { encodePacket } from '../../../../lib/st0601/encode.ts'
+import { flightPacket } from '../../../../lib/st0601/synthetic-flight.ts'
 import { mutate, seededRandom } from '../../../fixtures/klv/random.ts'
 import { beginStream } from '../../../helpers/rtsp/packets.ts'
 

@@ -1,6 +1,5 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { parseAddress } from '../../../../engine/faults/address.ts'
 import { frameRateFraction, makeElement, property, toArguments } from '../../../../engine/gst/element.ts'
 import { ENCODERS } from '../../../../engine/gst/encoder-table.ts'
 import { showLaunch } from '../../../../engine/launch/launch.ts'
@@ -58,15 +57,13 @@ const ROWS: readonly Row[] = [
     'rtpmp2tdepay … tee … pay1 … fd=4',
   ],
   [
-    'MPEG-TS over UDP, with its KLV to the engine',
-    'udp://h:1',
+    'MPEG-TS over SRT, with its KLV to the engine',
+    'srt://h:1',
     UNKNOWN,
     'tee name=transport ! tsdemux name=tracks … transport. ! queue … rtpmp2tpay pt=33',
-    'meta/x-klv … rtpfunnel',
+    'meta/x-klv … rtpfunnel … vps-framed-pay1',
   ],
-  ['unicast UDP', 'udp://0.0.0.0:5000', UNKNOWN, 'udpsrc address=0.0.0.0 port=5000 reuse=false … tsdemux'],
-  ['multicast UDP', 'udp://@239.1.1.1:5000?iface=eth1', UNKNOWN, 'address=239.1.1.1 port=5000 multicast-iface=eth1', 'reuse='],
-  ['IPv6 UDP', 'udp://[::1]:5000', UNKNOWN, 'address=::1 port=5000'],
+  ['MPEG-TS over UDP, which the engine reads', 'udp://h:1', UNKNOWN, 'fdsrc fd=0 … gdpdepay … tsdemux name=tracks', 'udpsrc … tee … pay1'],
   [
     'SRT with the latency of its address',
     'srt://h:9000?mode=caller&latency=50&streamid=a%2Fb',
@@ -77,10 +74,18 @@ const ROWS: readonly Row[] = [
   ['SRT with the latency of the configuration', 'srt://h:9000', UNKNOWN, 'srtsrc uri=srt://h:9000 latency=200'],
   ['RTMP', 'rtmp://h/app/key', facts({ klv: false }), 'rtmp2src location=rtmp://h/app/key … flvdemux name=tracks', 'meta/x-klv'],
   [
-    'HLS is paced, and live to gst-launch',
+    'HLS is fetched by the engine, and paced: MPEG-TS',
+    'https://u:p@h/a.m3u8',
+    facts({ content: 'hls', segments: 'mpegts', paced: true, body }),
+    'fdsrc fd=0 blocksize=65536 ! tsdemux name=tracks … fd=3 sync=true async=true … fd=4 sync=true async=false … meta/x-klv ! queue … video/x-h265 ! queue … video. ! valve drop=true drop-mode=forward-sticky-events ! queue … rtpfunnel name=klv ! rtpstreampay … ! fdsink fd=4',
+    'soup … http … user-id',
+  ],
+  [
+    'HLS is fetched by the engine, and paced: fragmented MP4',
     'https://h/a.m3u8',
-    facts({ content: 'hls', paced: true }),
-    'souphttpsrc location=https://h/a.m3u8 is-live=true … parsebin name=tracks … fd=3 sync=true async=true … fd=4 sync=true async=false … meta/x-klv ! queue … video/x-h265 ! queue … video. ! valve drop=true drop-mode=forward-sticky-events ! queue … rtpfunnel name=klv ! rtpstreampay ! fdsink fd=4',
+    facts({ content: 'hls', segments: 'other', paced: true, body }),
+    'fdsrc fd=0 blocksize=65536 ! parsebin name=tracks … fd=3 sync=true',
+    'soup … http',
   ],
   [
     'live MPEG-TS over HTTP is piped, and not paced',
@@ -97,17 +102,11 @@ const ROWS: readonly Row[] = [
     'pay1 … parsebin',
   ],
   [
-    'credentials are not sent to where a redirect leads',
+    'another file over HTTP is piped where it needs credentials',
     'https://u:p@h/a',
-    facts({ content: 'other', redirectedTo: parseAddress('http://other/b') }),
-    'souphttpsrc location=http://other/b is-live',
-    'user-id … user-pw',
-  ],
-  [
-    'a redirect that comes after the probe is not followed with credentials',
-    'http://u:p@h/a',
-    facts({ content: 'other' }),
-    'location=http://h/a user-id=u user-pw=p … automatic-redirect=false',
+    facts({ content: 'other', body }),
+    'fdsrc fd=0 blocksize=65536 ! … parsebin name=tracks',
+    'soup … http … user-id',
   ],
   [
     'MJPEG over HTTP is re-encoded',
@@ -178,7 +177,7 @@ describe('simpleLaunch', () => {
   })
 
   it('knows the caps of the KLV track before its first packet', () => {
-    const { streams } = simpleLaunch(configure('udp://h:1'), UNKNOWN, null)
+    const { streams } = simpleLaunch(configure('srt://h:1'), UNKNOWN, null)
     expect(streams.map(({ payloader, fd, caps }) => [payloader, fd, caps !== null])).toEqual([
       ['pay0', 3, false],
       ['pay1', 4, true],

@@ -8,11 +8,11 @@ import { framedPackets, H264_CAPS, IDR, KLV_CAPS, rtpPacket } from '../../../hel
 const capsOf = (text: string) => parseRtpCaps(text) ?? expect.fail('no caps')
 
 /** A mount of a video that plays, and of a second track that is to come. */
-const setUp = () => {
+const setUp = ({ sure = false } = {}) => {
   const [video, klv] = [new RtpStream(), new RtpStream()]
   const options = { streams: [video, klv], maxReaders: () => 9, describeTimeoutMs: () => 9000 }
   const mount = new MountPoint({ host: '127.0.0.1', port: 1, path: 'cam' }, options, { cname: 'test', wallMs: (ms) => ms, reportMs: 5000 })
-  klv.begin({ caps: null })
+  klv.begin({ caps: null, sure })
   video.begin()
   video.setCaps(capsOf(H264_CAPS))
   for (const timestamp of [0, 3000])
@@ -38,6 +38,14 @@ describe('a description', () => {
     const parts = setUp()
     expect(await describeIn(950, parts.mount)).toBe(false)
     end(parts)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(settled).toHaveBeenCalledOnce()
+  })
+
+  it('waits longer for one that is sure to come, as on a busy host', async () => {
+    const { mount, klv } = setUp({ sure: true })
+    expect(await describeIn(2900, mount)).toBe(false)
+    klv.setCaps(capsOf(KLV_CAPS))
     await vi.advanceTimersByTimeAsync(0)
     expect(settled).toHaveBeenCalledOnce()
   })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { encodePacket } from '../../../../engine/klv/st0601/encode.ts'
 import { KlvDemuxer, type KlvUnit } from '../../../../engine/mpegts/klv-demuxer.ts'
+import { encodePacket } from '../../../../lib/st0601/encode.ts'
 import { toHex } from '../../../fixtures/klv/hex.ts'
 import { flightItems } from '../../../fixtures/klv/local-set.ts'
 import { DYNAMIC_CONSTANT, DYNAMIC_ONLY } from '../../../fixtures/klv/st0902-packets.ts'

@@ -5,7 +5,7 @@ import { countersAfter, PACKET_BYTES, PES_HEADER_BYTES, renumbered, TsMuxer } fr
 import { packetsOf, pidOfPacket } from '../../../helpers/media/transport-stream.ts'
 import { createRandom } from '../../../helpers/random.ts'
 
-const PROGRAM = { videoType: 0x1b, klv: true, version: 0 }
+const PROGRAM = { videoType: 0x1b, klv: 'asynchronous', version: 0 } as const
 
 const counterOf = (packet: Buffer): number => (packet[3] ?? 0) & 15
 
@@ -33,18 +33,19 @@ describe('TsMuxer', () => {
     }
   })
 
-  it('writes KLV that comes out byte for byte, of any length', () => {
+  it.each(['asynchronous', 'synchronous'] as const)('writes %s KLV that comes out byte for byte with its time, of any length', (klv) => {
     const muxer = new TsMuxer()
-    const received: Buffer[] = []
+    const received: unknown[] = []
     const demuxer = new KlvDemuxer()
     const random = createRandom(7)
-    const sent = [1, 20, 163, 164, 165, 400, 64_000].map((length) => Buffer.from(Array.from({ length }, () => random.integer(256))))
+    const sent = [1, 20, 163, 164, 165, 400, 64_000, 65_000].map((length) => Buffer.from(Array.from({ length }, () => random.integer(256))))
     const feed = (bytes: Buffer): void => {
-      for (const unit of demuxer.push(bytes)) received.push(Buffer.from(unit.bytes))
+      for (const { bytes: packet, pts } of demuxer.push(bytes)) received.push([Buffer.from(packet), pts])
     }
-    feed(muxer.tables(PROGRAM))
-    for (const packet of sent) feed(muxer.klv(packet, 90_000))
-    expect(received).toEqual(sent)
+    feed(muxer.tables({ ...PROGRAM, klv }))
+    for (const [at, packet] of sent.entries()) feed(klv === 'synchronous' ? muxer.timedKlv(packet, at, at) : muxer.klv(packet, at))
+    expect(demuxer.tracks).toEqual([{ pid: 0x101, program: 1, synchronous: klv === 'synchronous' }])
+    expect(received).toEqual(sent.map((packet, at) => [packet, at]))
   })
 
   it('numbers chunks anew only where it has to', () => {

@@ -4,7 +4,7 @@ import { ReaderDemand } from '../../../../engine/pipelines/demand.ts'
 import { PipelineStatus } from '../../../../engine/pipelines/status.ts'
 import { LogRing } from '../../../../engine/play/log-ring.ts'
 import type { Play } from '../../../../engine/play/play.ts'
-import { RtpStream } from '../../../../engine/rtp/stream.ts'
+import { createMediaStreams } from '../../../../engine/rtp/media-streams.ts'
 import type { Publisher } from '../../../../engine/rtsp/publisher/publisher.ts'
 import { ApiError } from '../../../../lib/errors.ts'
 import { DEFAULT_SETTINGS } from '../../../../lib/schema/settings.ts'
@@ -78,7 +78,7 @@ const setUp = (options: { onDemand?: boolean; refuse?: ApiError; startFails?: bo
     settings: () => settings,
     status,
     publisher: readers.publisher,
-    streams: [new RtpStream(), new RtpStream()],
+    streams: createMediaStreams(),
     log: silentLog,
     play: () => play,
     start: async () => {

@@ -3,9 +3,11 @@ import { Fault } from '../../../../engine/faults/fault.ts'
 import { createPlanner, noSandbox, type Planner } from '../../../../engine/launch/plan.ts'
 import type { MountOptions } from '../../../../engine/mount/mount-point.ts'
 import { Supervisor } from '../../../../engine/pipelines/supervisor.ts'
+import { Recordings } from '../../../../engine/recordings/recordings.ts'
 import type { Publisher } from '../../../../engine/rtsp/publisher/publisher.ts'
 import { KeptMemory } from '../../../../engine/screenshots/decode/decoder-keeper.ts'
 import { createDecodeSlots } from '../../../../engine/screenshots/decode/slots.ts'
+import { WebRtc } from '../../../../engine/webrtc/web-rtc.ts'
 import type { NumberedEvent } from '../../../../lib/engine/messages.ts'
 import type { ApiError } from '../../../../lib/errors.ts'
 import type { PipelineConfig } from '../../../../lib/schema/pipeline.ts'
@@ -36,6 +38,15 @@ const setUp = ({ plan, ...host }: { readonly advancedRefusal?: ApiError; readonl
       slots: createDecodeSlots(),
       memory: new KeptMemory(),
     },
+    recordings: new Recordings({
+      folder: '/nowhere',
+      dataDir: '/nowhere',
+      settings: () => DEFAULT_SETTINGS.recordings,
+      now: () => 0,
+      configured: () => false,
+      log: silentLog,
+    }),
+    webRtc: new WebRtc({ port: 0, hosts: [], bindAddress: undefined, log: silentLog }),
     log: silentLog,
     now: () => 0,
     outputHost: '0.0.0.0',
@@ -62,9 +73,15 @@ describe('registering pipelines', () => {
     const { supervisor, mounts, closed, events } = setUp()
     await supervisor.put(onDemand, { create: true })
     const reordered = Object.fromEntries(Object.entries(onDemand).reverse()) as unknown as PipelineConfig
-    await supervisor.put({ ...reordered, klv_config: { auto_extract_geolocation: false, pass_klv: false } }, { create: false })
+    await supervisor.put(
+      { ...reordered, klv_config: { auto_extract_geolocation: false, synchronous: false, pass_klv: false } },
+      { create: false },
+    )
     expect([mounts.length, closed.length, events]).toEqual([1, 0, ['pipeline']])
-    await supervisor.put({ ...onDemand, klv_config: { pass_klv: true, auto_extract_geolocation: false } }, { create: false })
+    await supervisor.put(
+      { ...onDemand, klv_config: { pass_klv: true, auto_extract_geolocation: false, synchronous: false } },
+      { create: false },
+    )
     expect([mounts.length, closed.length]).toEqual([2, 1])
   })
 
@@ -95,13 +112,17 @@ describe('registering pipelines', () => {
 
   it('publishes a second track where KLV is passed on, and whatever an advanced pipeline names', async () => {
     const { supervisor, mounts } = setUp()
-    const { id, on_demand, output, klv_config, push, ephemeral } = onDemand
-    const common = { on_demand, output, klv_config, push, ephemeral }
+    const { id, on_demand, output, klv_config, audio, audio_bitrate, push, ephemeral } = onDemand
+    const common = { on_demand, output, klv_config, audio, audio_bitrate, push, ephemeral }
     await supervisor.put({ ...onDemand, klv_config: { ...klv_config, pass_klv: true } }, { create: true })
     await supervisor.put({ ...onDemand, id: 'cam-2' }, { create: true })
     const advanced = { ...common, id: `${id}-own`, mode: 'advanced', raw_pipeline: 'videotestsrc ! fakesink name=pay0' } as const
     await supervisor.put(advanced, { create: true })
-    expect(mounts.map(({ streams }) => streams.length)).toEqual([2, 1, 2])
+    expect(mounts.map(({ streams }) => streams.map((stream) => stream !== undefined))).toEqual([
+      [true, true, false],
+      [true, false, false],
+      [true, true, false],
+    ])
   })
 
   it('refuses an output at an address of another host, but not of a stored pipeline: the host may get the address later', async () => {
@@ -197,7 +218,10 @@ describe('what a follower of the engine gets', () => {
     await supervisor.put(onDemand, { create: true })
     await supervisor.play('cam-1', { wait: false })
     await expect.poll(() => supervisor.view('cam-1').runtime.phase).toBe('failed')
-    await supervisor.put({ ...onDemand, klv_config: { pass_klv: true, auto_extract_geolocation: false } }, { create: false })
+    await supervisor.put(
+      { ...onDemand, klv_config: { pass_klv: true, auto_extract_geolocation: false, synchronous: false } },
+      { create: false },
+    )
     expect(latest()?.runtime).toMatchObject({ phase: 'idle', desired: 'playing' })
     await supervisor.stop('cam-1')
     expect(latest()).toEqual(supervisor.view('cam-1'))

@@ -19,7 +19,7 @@ const watch = (publishes = true) => {
   const stops: MissingMedia[] = []
   const run: RunContext = {
     number: 1,
-    streams: [video, new RtpStream()],
+    streams: [video, new RtpStream(), new RtpStream()],
     mediaStats: new MediaStats(),
     logRing: new LogRing(() => 0),
     signal: new AbortController().signal,

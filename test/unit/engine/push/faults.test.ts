@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import type { Fault } from '../../../../engine/faults/fault.ts'
+import { Fault } from '../../../../engine/faults/fault.ts'
 import type { Ended } from '../../../../engine/gst/child.ts'
 import { cannotCarry, pushFault } from '../../../../engine/push/faults.ts'
 import { pushLine } from '../../../../engine/push/line.ts'
+import { brokenBy, refusedBy } from '../../../../engine/push/rtsp-faults.ts'
+import { ClosedEarly } from '../../../../engine/rtsp/client/client-connection.ts'
+import { RtspProtocolError } from '../../../../engine/rtsp/protocol/message-parser.ts'
 
-const MEDIA = { codec: 'H264', klv: false, receiver: '10.0.0.9', outputHost: '0.0.0.0' }
+const MEDIA = { codec: 'H264', receiver: '10.0.0.9', outputHost: '0.0.0.0' }
 const FAILED: Ended = { exitCode: 255, signal: null, missing: false }
 
 const faultOf = (scheme: string, lines: readonly string[], ended: Ended = FAILED): Fault =>
@@ -12,7 +15,7 @@ const faultOf = (scheme: string, lines: readonly string[], ended: Ended = FAILED
 
 /** What the sinks of GStreamer 1.22 print, some of it as an error of an element, and what becomes of it. */
 const PRINTED = [
-  ['rtsp', 'WARNING: erroneous pipeline: no element "rtspclientsink"', 'missing_element', 'apt-get install gstreamer1.0-rtsp'],
+  ['rtmp', 'WARNING: erroneous pipeline: no element "rtmp2sink"', 'missing_element', 'apt-get install gstreamer1.0-plugins-bad'],
   ['srt', 'GstSRTSink:srtsink0: Failed to write to SRT socket: Error on SRT socket: Connection timeout', 'unreachable', 'does not answer'],
   ['srt', 'GstSRTSink:srtsink0: Failed to write to SRT socket: Error on SRT socket: Unknown or erroneous', 'unreachable', 'was lost'],
   [
@@ -31,9 +34,8 @@ const PRINTED = [
   ['rtmp', "GstRtmp2Sink:rtmp2sink0: Failed to connect: 'connect' cmd failed: connection closed remotely", 'not_found', 'RTMP application'],
   ['rtmp', 'GstRtmp2Sink:rtmp2sink0: Failed to connect: Short read (want 3073 have 309)', 'source_error', 'another protocol'],
   ['rtmp', 'GstRtmp2Sink:rtmp2sink0: Connection error: connection closed remotely', 'unreachable', 'stream key'],
-  ['rtsp', 'GstRTSPClientSink:out: Resource not found.', 'not_found', '404'],
-  ['rtsp', 'GstRTSPClientSink:out: Could not open resource for reading and writing.', 'unreachable', 'cannot be reached'],
-  ['rtsp', 'Got error response: 415 (Unsupported Media Type).', 'source_error', 'answers 415 (Unsupported Media Type)'],
+  ['udp', 'GstX:x: Resource not found.', 'not_found', '404'],
+  ['udp', 'GstX:x: Could not open resource for reading and writing.', 'unreachable', 'cannot be reached'],
   ['udp', 'Unauthorized (401)', 'unauthorized', 'user name and password'],
   ['udp', 'GstX:x: Something odd', 'crashed', 'Something odd'],
 ] as const
@@ -44,16 +46,28 @@ describe('the fault of a push', () => {
     expect(faultOf(scheme, ['Setting up', printed])).toMatchObject({ reason, message: expect.stringContaining(says) })
   })
 
-  it('is what came first, not the answer to what rtspclientsink sends after it', () => {
-    const lines = ['Got error response: 415 (Unsupported Media Type).', 'Got error response: 454 (Session Not Found).']
-    expect(faultOf('rtsp', lines)).toMatchObject({ reason: 'source_error', message: expect.stringContaining('415') })
+  it('may be the certificate of a receiver over TLS that cannot be reached', () => {
+    const lines = ['Failed to connect. (Generic error)']
+    expect(faultOf('rtmp', lines).message).not.toContain('certificate')
+    const advised = { reason: 'unreachable', message: expect.stringContaining('add its certificate authority to this host') }
+    expect(faultOf('rtmps', lines)).toMatchObject(advised)
   })
 
-  it('may be the certificate of a receiver over TLS that cannot be reached, since rtspclientsink does not say so', () => {
-    const lines = ['Failed to connect. (Generic error)']
-    expect(faultOf('rtsp', lines).message).not.toContain('certificate')
-    const advised = { reason: 'unreachable', message: expect.stringContaining('add its certificate authority to this host') }
-    for (const scheme of ['rtsps', 'rtmps']) expect(faultOf(scheme, lines)).toMatchObject(advised)
+  it.each([
+    [refusedBy(401), 'unauthorized', 'user name and password'],
+    [refusedBy(403), 'unauthorized', '403'],
+    [refusedBy(404), 'not_found', '404'],
+    [refusedBy(415), 'source_error', 'answers 415 (Unsupported Media Type)'],
+    [brokenBy(Object.assign(new Error(), { code: 'ECONNREFUSED' })), 'unreachable', 'refuses the connection'],
+    [brokenBy(Object.assign(new Error(), { code: 'ENOTFOUND' })), 'unreachable', 'has no address'],
+    [brokenBy(Object.assign(new Error(), { code: 'ENETUNREACH' })), 'unreachable', 'no route'],
+    [brokenBy(Object.assign(new Error(), { code: 'ETIMEDOUT' })), 'timeout', 'stopped answering'],
+    [brokenBy(Object.assign(new Error(), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })), 'source_error', 'add its certificate authority'],
+    [brokenBy(new RtspProtocolError('x')), 'source_error', 'does not speak RTSP'],
+    [brokenBy(new Fault('source_error', 'x', { cause: new ClosedEarly() })), 'unreachable', 'without an answer'],
+    [brokenBy(undefined), 'unreachable', 'was lost'],
+  ] as const)('over RTSP is, before a child would tell: %s', (fault, reason, says) => {
+    expect(fault).toMatchObject({ reason, message: expect.stringContaining(says) })
   })
 
   it('is an end when the process ended well, a crash when it was killed, and says that GStreamer is missing', () => {

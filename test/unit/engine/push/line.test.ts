@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { isOpenListener, pushLine, refusesKlv } from '../../../../engine/push/line.ts'
+import { isOpenListener, isSentByEngine, pushLine } from '../../../../engine/push/line.ts'
 
-const H264 = { codec: 'H264', klv: false, receiver: '10.0.0.9', outputHost: '0.0.0.0' }
+const H264 = { codec: 'H264', receiver: '10.0.0.9', outputHost: '0.0.0.0' }
 const lineOf = (uri: string, media = H264): string => pushLine(uri, media).args.join(' ')
 
 describe('the line of a push', () => {
@@ -25,14 +25,19 @@ describe('the line of a push', () => {
     expect([...uris, 'srt://h:9000', 'udp://h:9000?mode=listener'].map(isOpenListener)).toEqual([true, true, false, false, false])
   })
 
-  it('has KLV in its MPEG-TS where that may begin later, and where the receiver has a track for it', () => {
-    const uris = ['srt://10.0.0.9:9000', 'udp://10.0.0.9:5000', 'rtmp://10.0.0.9/live/a', 'rtmps://10.0.0.9/live/a', 'rtsp://10.0.0.9/live']
-    expect(uris.map((uri) => pushLine(uri, H264).klv)).toEqual([true, true, false, false, false])
-    expect(uris.map((uri) => pushLine(uri, { ...H264, klv: true }).klv)).toEqual([true, true, false, false, true])
+  it('has KLV in its MPEG-TS where that may begin later', () => {
+    const uris = ['srt://10.0.0.9:9000', 'udp://10.0.0.9:5000', 'rtmp://10.0.0.9/live/a', 'rtmps://10.0.0.9/live/a']
+    expect(uris.map((uri) => pushLine(uri, H264).klv)).toEqual([true, true, false, false])
   })
 
   it('may use the sockets of the host for names of the local network alone', () => {
-    const uris = ['srt://gcs.local:9000', 'rtmp://GCS.LOCAL./live/a', 'udp://10.0.0.9:5000', 'srt://local:9000', 'rtsp://a.local.example/']
+    const uris = [
+      'srt://gcs.local:9000',
+      'rtmp://GCS.LOCAL./live/a',
+      'udp://10.0.0.9:5000',
+      'srt://local:9000',
+      'rtmp://a.local.example/a/b',
+    ]
     expect(uris.map((uri) => pushLine(uri, H264).reach.localSockets)).toEqual([true, true, false, false, false])
   })
 
@@ -44,26 +49,21 @@ describe('the line of a push', () => {
     expect(pushLine('udp://10.0.0.9:5000', H264).catchUp).toBe(false)
   })
 
-  it('muxes FLV for RTMP, with the credentials beside the address', () => {
+  it('sends the FLV of the engine over RTMP, with the credentials beside the address', () => {
     const line = lineOf('rtmp://user:p%40ss@10.0.0.9/live/key?a=b')
     expect(line).toMatch(
-      /tsdemux name=in latency=0 ! h264parse ! flvmux streamable=true ! .* rtmp2sink location=rtmp:\/\/10\.0\.0\.9\/live\/key\?a=b /,
+      /^-- fdsrc fd=0 blocksize=65536 ! gdpdepay ! progressreport .* rtmp2sink location=rtmp:\/\/10\.0\.0\.9\/live\/key\?a=b /,
     )
     expect(line).toContain('username=user password=p@ss')
   })
 
-  it('records to RTSP over TCP, with KLV when there is some, and on the port of RTSPS', () => {
-    expect(lineOf('rtsp://10.0.0.9/in', { ...H264, codec: 'H265' })).toMatch(
-      / h265parse ! progressreport .* ! rtspclientsink name=out .*protocols=tcp/,
-    )
-    expect(lineOf('rtsp://10.0.0.9/in', { ...H264, klv: true })).toMatch(/ in\. ! meta\/x-klv ! queue .* ! out\.$/)
-    expect(lineOf('rtsps://10.0.0.9/in')).toContain('location=rtsps://10.0.0.9:322/in ')
-    expect(lineOf('rtsps://10.0.0.9:8322/in')).toContain('location=rtsps://10.0.0.9:8322/in ')
-    expect(['rtsp://h/', 'RTSPS://h/', 'srt://h:1', 'rtmp://h/a/b'].map(refusesKlv)).toEqual([true, true, false, false])
+  it('is none over RTSP, which the engine itself sends', () => {
+    expect(['rtsp://h/', 'RTSPS://h/', 'srt://h:1', 'rtmp://h/a/b'].map(isSentByEngine)).toEqual([true, true, false, false])
+    expect(() => pushLine('rtsp://h/', H264)).toThrow('not supported')
   })
 
   it('keeps what an address may hold from becoming another element', () => {
     expect(lineOf('srt://10.0.0.9:9000?streamid=a!filesink')).toContain('uri=srt://10.0.0.9:9000?streamid=a!filesink ')
-    expect(pushLine('rtsp://10.0.0.9/a%20!%20b', H264).args).toContain('location=rtsp://10.0.0.9/a%20!%20b')
+    expect(pushLine('rtmp://10.0.0.9/a%20!%20b/c', H264).args).toContain('location=rtmp://10.0.0.9/a%20!%20b/c')
   })
 })

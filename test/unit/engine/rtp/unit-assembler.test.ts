@@ -11,13 +11,13 @@ const [INTRA, INTRA_SLICE, PREDICTED] = [Buffer.from('4188', 'hex'), Buffer.from
 
 const setUp = (encodingName = 'H264') => {
   const units: { types: readonly number[]; markers: readonly boolean[]; timestamp: number; key: boolean }[] = []
-  const assembler = new UnitAssembler({
-    onUnit: (payloads, { timestamp, key }) => {
+  const assembler = new UnitAssembler(
+    (payloads, { timestamp, key }) => {
       const packets = payloads.map(({ packet }) => packet)
       units.push({ types: packets.map((packet) => (packet[12] ?? 0) & 0x1f), markers: packets.map(hasMarker), timestamp, key })
     },
-    onDropped: () => {},
-  })
+    () => {},
+  )
   assembler.setEncoding(encodingName)
   assembler.begin('network')
   let sequence = 0
@@ -103,6 +103,19 @@ describe('the unit assembler', () => {
     expect(units.map(({ timestamp }) => timestamp)).toEqual([3000])
     await vi.advanceTimersByTimeAsync(100)
     expect(units.map(({ timestamp }) => timestamp)).toEqual([3000, 6000])
+  })
+
+  it('waits for the rest of a picture of a child that the host has stopped between two packets', async () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const { assembler, sizes, push } = setUp()
+    assembler.begin('child')
+    push(3000, IDR, true)
+    push(6000, SLICE, false)
+    assembler.closeAfterSilence()
+    await vi.advanceTimersByTimeAsync(200)
+    push(6000, SLICE_REST, true)
+    expect(sizes()).toEqual(['3000: 1 key', '6000: 2'])
   })
 
   it.each([

@@ -16,7 +16,7 @@ describe('the dry run of a source', () => {
     'http://h/x',
     'v4l2:///dev/video0?encoding=h264',
   ])('returns a launch line for %s without contacting the source', async (uri) => {
-    expect(await check(uri)).toMatchObject({ publishes: true, confidential: !/^(?:v4l2|rtsp):/.test(uri) })
+    expect(await check(uri)).toMatchObject({ publishes: true, confidential: !/^(?:v4l2|rtsp|udp):/.test(uri) })
   })
 
   it.each([
@@ -37,7 +37,7 @@ describe('the dry run of a source', () => {
   const NETWORK = { network: true, localSockets: true }
   it.each([
     ['rtsp://h/x', {}],
-    ['udp://h:1', NETWORK],
+    ['udp://h:1', {}],
     ['srt://h:1', NETWORK],
     ['rtmp://h/a/b', NETWORK],
     ['https://h/x', NETWORK],

@@ -11,7 +11,10 @@ const file = (text: string, more: Partial<DashboardFile> = {}): DashboardFile =>
 })
 
 const FILES = new Map([
-  ['index.html', file('<meta name="map-tiles" content="%MAP_TILES%">%LIST%', { type: 'text/html; charset=utf-8', immutable: false })],
+  [
+    'index.html',
+    file('<meta name="map-tiles" content="%MAP_TILES%">%OUTPUT_TLS%%LIST%', { type: 'text/html; charset=utf-8', immutable: false }),
+  ],
   ['main-ABCDEFGH.js', file('script', { brotli: bytes('br'), gzip: bytes('gz') })],
 ])
 
@@ -92,6 +95,6 @@ describe('the dashboard beside the API', () => {
   ])('allows the tiles of %s', async (template, origin) => {
     const answer = await ask('/svc/dashboard/', {}, template)
     expect(policyOf(answer)).toContain(`img-src 'self' blob: ${origin}`)
-    expect(await answer.text()).toBe(`<meta name="map-tiles" content="${template.replaceAll('"', '&quot;')}">`)
+    expect(await answer.text()).toBe(`<meta name="map-tiles" content="${template.replaceAll('"', '&quot;')}">off`)
   })
 })

@@ -34,7 +34,7 @@ describe('a declaration', () => {
     const settings = { reconnect: { max_delay_seconds: 5 } }
     const declared = readDeclaration(JSON.stringify({ pipelines: [answer], settings }), 'f')
     const [{ state, config } = expect.fail('no pipeline')] = declared.pipelines
-    const fields = ['encoding', 'geolocation', 'id', 'klv_config', 'mode', 'on_demand', 'push', 'source']
+    const fields = ['audio_bitrate', 'encoding', 'geolocation', 'id', 'klv_config', 'mode', 'on_demand', 'push', 'source']
     expect([state, Object.keys(config).sort(), declared.settings]).toEqual(['ready', fields, settings])
   })
 

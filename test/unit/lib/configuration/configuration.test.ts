@@ -23,6 +23,8 @@ describe('the configuration', () => {
       outputTlsCert: undefined,
       outputTlsKey: undefined,
       outputTls: 'optional',
+      webRtcPort: 8189,
+      webRtcHosts: [],
       licenseFile: undefined,
       profile: undefined,
       docsPort: 8081,
@@ -34,6 +36,8 @@ describe('the configuration', () => {
       clientAddressHeader: undefined,
       corsOrigins: [],
       allowedHosts: [],
+      hostLabels: {},
+      fleetControl: false,
       logLevel: 'info',
     })
   })
@@ -54,6 +58,15 @@ describe('the configuration', () => {
     [{ SVC_DATABASE_URL: 'file:service.db' }, { databaseUrl: 'file:service.db' }],
     [{ SVC_ENGINE_TOKEN: 'words with blanks between' }, { engineToken: 'words with blanks between' }],
     [{ SVC_PASSWORD: ' correct horse ' }, { password: ' correct horse ' }],
+    [
+      { SVC_NATS_URL: 'tls://gate:p%40ss@n1.example.org,nats://[::1]:4223' },
+      { nats: { servers: ['n1.example.org:4222', '[::1]:4223'], tls: true, user: 'gate', password: 'p@ss' } },
+    ],
+    [{ SVC_NATS_URL: 'nats://t%2Fken@10.0.0.9' }, { nats: { servers: ['10.0.0.9:4222'], tls: false, token: 't/ken' } }],
+    [
+      { SVC_HOST_NAME: 'gate.north_1', SVC_HOST_LABELS: 'site=north, kind=gate-1.2' },
+      { hostName: 'gate-north_1', hostLabels: { site: 'north', kind: 'gate-1.2' } },
+    ],
     [{ SVC_CLIENT_ADDRESS_HEADER: 'CF-Connecting-IP' }, { clientAddressHeader: 'cf-connecting-ip' }],
   ])('reads %j as %j', (environment, fields) => {
     expect(readConfiguration(environment)).toMatchObject(fields)
@@ -80,6 +93,10 @@ describe('the configuration', () => {
     ['SVC_ALLOWED_HOSTS', 'http://a.example', 'without port'],
     ['SVC_ALLOWED_HOSTS', 'a.example:8080', 'without port'],
     ['SVC_ALLOWED_HOSTS', 'a.example,,b.example', 'host names'],
+    ['SVC_HOST_NAME', 'gate north', 'letters, digits'],
+    ['SVC_HOST_NAME', 'gate*', 'letters, digits'],
+    ['SVC_HOST_LABELS', 'site', 'name=value'],
+    ['SVC_HOST_LABELS', 'site=north,site=south', 'each name once'],
   ])('refuses %s=%s with a line that says what to use', (name, value, hint) => {
     const { mistakes } = readConfiguration({ [name]: value }) as { mistakes: readonly string[] }
     expect([mistakes, mistakes[0]]).toEqual([[expect.stringContaining(`${name}=${value}: use`)], expect.stringContaining(hint)])
@@ -98,7 +115,7 @@ describe('the configuration', () => {
       expect(text).toContain(`SVC_${rule}`)
   })
 
-  it.each([
+  it.each<readonly [Readonly<Record<string, string>>, string]>([
     [{ SVC_PASWORD: 'x' }, 'SVC_PASWORD: there is no such variable; did you mean SVC_PASSWORD?'],
     [{ SVC_DATABASE_URL: 'file:' }, 'SVC_DATABASE_URL=file:: name a file'],
     [{ SVC_DATABASE_URL: 'file::memory:' }, 'SVC_DATABASE_URL=file::memory:: name a file'],
@@ -110,6 +127,15 @@ describe('the configuration', () => {
     [{ SVC_OUTPUT_TLS_CERT: '/cert.pem' }, 'SVC_OUTPUT_TLS_KEY: set it too'],
     [{ SVC_OUTPUT_TLS_KEY: '/key.pem' }, 'SVC_OUTPUT_TLS_CERT: set it too'],
     [{ SVC_OUTPUT_TLS: 'required' }, 'SVC_OUTPUT_TLS=required: set SVC_OUTPUT_TLS_CERT and SVC_OUTPUT_TLS_KEY'],
+    ...[
+      'http://nats.example.org',
+      'nats://gate:p/ss@nats.example.org',
+      'nats://',
+      'nats://gate:%@host',
+      'nats://a,b',
+      'nats://:x@host',
+    ].map((address) => [{ SVC_NATS_URL: address }, 'SVC_NATS_URL: use an address such as'] as const),
+    [{ SVC_NATS_CREDENTIALS: '/host.creds' }, 'SVC_NATS_URL: set the address'],
     [{ SVC_PROFILE: 'docs', SVC_DOCS_PORT: '8080' }, 'SVC_DOCS_PORT=8080: use another port than SVC_PORT'],
   ])('refuses %j, which would not work or not protect', (environment, mistake) => {
     expect(readConfiguration(environment)).toEqual({ mistakes: [expect.stringContaining(mistake)] })

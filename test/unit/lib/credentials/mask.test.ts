@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { tokenize } from '../../../../engine/gst/description.ts'
 import { property } from '../../../../engine/gst/element.ts'
-import { maskDescription, maskUri } from '../../../../lib/credentials/mask.ts'
+import { disguiseDescription, maskDescription, maskUri } from '../../../../lib/credentials/mask.ts'
 import { redact } from '../../../../lib/redact.ts'
 import { HOSTILE_PASSWORDS } from './hostile-passwords.ts'
 
@@ -86,5 +87,23 @@ describe('masking a description', () => {
   it('takes linear time for hostile texts', () => {
     for (const part of ['a', 'a.', '@', 'a=', '="', 'a="', '\\"', 'x://', 'a=x://', 'user-pw=', "'", ' = ', 'a=(a)', 'a:'])
       expect(maskDescription(part.repeat(200_000 / part.length)).length).toBeGreaterThan(0)
+  })
+})
+
+describe('a description for a dry run', () => {
+  it.each(HOSTILE_PASSWORDS)('holds no password %s, and as many tokens as before', (password) => {
+    const address = `rtsp://u:${encodeURIComponent(password)}@h/`
+    const text = `rtspsrc location=${address} ${property('user-pw', password)} ! bin.( ${property('uri', address)} name=a ) ! fakesink`
+    const disguised = disguiseDescription(text)
+    expect(disguised).not.toContain(password)
+    expect(disguised).not.toContain(encodeURIComponent(password))
+    expect(tokenize(disguised).map(({ kind, text: { length } }) => [kind, length])).toEqual(
+      tokenize(text).map(({ kind, text: { length } }) => [kind, length]),
+    )
+  })
+
+  it('hides no element that something takes for a credential', () => {
+    expect(disguiseDescription(`videotestsrc pw="a ! filesink token=true`)).toBe('videotestsrc pw="a ! aaaaaaaa aaaaa=aaaa')
+    expect(disguiseDescription('souphttpsrc cookies="<a=b2>" token=12 auth=true')).toBe('souphttpsrc cookies="<a=a1>" token=11 auth=true')
   })
 })

@@ -35,7 +35,9 @@ const common = {
   id: 'a',
   on_demand: false,
   output: null,
-  klv_config: { pass_klv: false, auto_extract_geolocation: false },
+  klv_config: { pass_klv: false, auto_extract_geolocation: false, synchronous: false },
+  audio: 'off' as const,
+  audio_bitrate: null,
   push: [],
   ephemeral: false,
 }

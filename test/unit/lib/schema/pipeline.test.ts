@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { describe, expect, it } from 'vitest'
+import { redact } from '../../../../lib/redact.ts'
 import { sourceSchema } from '../../../../lib/schema/pipeline.ts'
 import { parseOutputUri } from '../../../../lib/uri/output-address.ts'
 
@@ -17,13 +18,14 @@ describe('what is special in a user name or password', () => {
   it.each([
     ['rtsp://user:pa/ss@10.0.0.5/s', '/ as %2F'],
     ['rtsp://user:pa?ss@10.0.0.5/s', '? as %3F'],
-    ['rtsp://user:p@ss@10.0.0.5/s', 'password: @ as %40'],
-    ['rtsp://user:p@ss/word@host/s', 'password: / as %2F, @ as %40'],
-    ['rtsp://user:p@ss?wo/rd@host:554/s', 'password: / as %2F, ? as %3F, @ as %40'],
+    ['rtsp://user:p@ss@10.0.0.5/s', 'password (@ as %40'],
+    ['rtsp://user:p@ss/word@host/s', 'password (/ as %2F, @ as %40'],
+    ['rtsp://user:p@ss?wo/rd@host:554/s', 'password (/ as %2F, ? as %3F, @ as %40'],
     ['rtsp://user:12#34@10.0.0.5/s', '# as %23'],
     ['rtsp://user:p@a/s#s@10.0.0.5/s', '# as %23'],
   ])('has to be encoded: %s', (uri, says) => {
-    expect(messageFor(uri)).toContain(says)
+    // As an answer has it.
+    expect(redact(messageFor(uri) ?? '')).toContain(says)
   })
 
   it.each([

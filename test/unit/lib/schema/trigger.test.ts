@@ -5,7 +5,7 @@ import { validate } from '../../../../lib/validate.ts'
 const LOCAL = { host: '127.0.0.1', port: 8554 }
 const parse = (path: string, pipelineId?: string) =>
   validate(triggerQuerySchema, { path, ...(pipelineId !== undefined && { pipelineId }) }, 'query')
-const uriOf = (path: string) => triggeredConfig(parse(path, 'any'), LOCAL).source.uri
+const uriOf = (path: string) => triggeredConfig(parse(path, 'any'), LOCAL, 'copy').source.uri
 
 describe('the pipeline id of a stream', () => {
   it.each([
@@ -45,7 +45,7 @@ describe('the source of a stream', () => {
   })
 
   it('is read from an IPv6 media server too', () => {
-    expect(triggeredConfig(parse('cam'), { host: '[::1]', port: 9 }).source.uri).toBe('rtsp://[::1]:9/cam')
+    expect(triggeredConfig(parse('cam'), { host: '[::1]', port: 9 }, 'copy').source.uri).toBe('rtsp://[::1]:9/cam')
   })
 })
 
@@ -71,14 +71,16 @@ it.each([
 })
 
 it('creates the documented pipeline', () => {
-  expect(triggeredConfig({ id: 'x', path: 'x' }, LOCAL)).toEqual({
+  expect(triggeredConfig({ id: 'x', path: 'x' }, LOCAL, 'copy')).toEqual({
     id: 'x',
     mode: 'simple',
     on_demand: false,
     source: { uri: 'rtsp://127.0.0.1:8554/x', latency_ms: 200 },
     encoding: { codec: 'h264', bitrate: 2000, width: 1920, height: 1080, fps: 30, quality: 7 },
     output: null,
-    klv_config: { pass_klv: true, auto_extract_geolocation: true },
+    klv_config: { pass_klv: true, auto_extract_geolocation: true, synchronous: false },
+    audio: 'copy',
+    audio_bitrate: null,
     push: [],
     ephemeral: true,
   })

@@ -6,7 +6,7 @@ import { pipelineSchema } from '../../../../../../lib/schema/pipeline.ts'
 import { pipelineRepresentationSchema } from '../../../../../../lib/schema/representation.ts'
 
 const BODIES = [
-  { id: 'plain', mode: 'simple', source: { uri: 'rtsp://10.0.0.5/a' } },
+  { id: 'plain', mode: 'simple', audio: 'copy', source: { uri: 'rtsp://10.0.0.5/a' } },
   {
     id: 'full',
     mode: 'simple',
@@ -14,11 +14,13 @@ const BODIES = [
     source: { uri: 'srt://10.0.0.9:5000', latency_ms: 0 },
     encoding: { codec: 'h265', bitrate: 900, width: 640, height: 360, fps: 12.5, quality: 3 },
     output: { uri: 'rtsp://0.0.0.0:50001/full' },
-    klv_config: { pass_klv: true, auto_extract_geolocation: true },
+    klv_config: { pass_klv: true, auto_extract_geolocation: true, synchronous: false },
+    audio: 'aac',
+    audio_bitrate: 96,
     push: [{ uri: 'srt://10.0.0.7:9000?passphrase=***' }, { uri: 'udp://239.1.1.1:5000' }],
     geolocation: { latitude: -27.5, longitude: 0, altitude: null, heading: 350 },
   },
-  { id: 'own', mode: 'advanced', raw_pipeline: 'videotestsrc ! fakesink' },
+  { id: 'own', mode: 'advanced', audio: 'off', raw_pipeline: 'videotestsrc ! fakesink' },
 ] as const
 
 describe('the form of a pipeline', () => {

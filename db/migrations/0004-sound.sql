@@ -1,0 +1,2 @@
+ALTER TABLE pipelines ADD COLUMN audio TEXT NOT NULL DEFAULT 'off';
+ALTER TABLE pipelines ADD COLUMN audio_bitrate INTEGER;

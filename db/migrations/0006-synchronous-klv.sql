@@ -1,0 +1,1 @@
+UPDATE pipelines SET klv_config = json_set(klv_config, '$.synchronous', json('false'));

@@ -1,0 +1,152 @@
+import { createHash, type Hash } from 'node:crypto'
+import { constants } from 'node:fs'
+import { type FileHandle, mkdir, open, unlink } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { Slots } from '../../lib/slots.ts'
+import { PACKET_BYTES } from '../mpegts/ts-muxer.ts'
+import { errorCode } from '../screenshots/files/disk-error.ts'
+
+/** Buffers of one writev(2): Linux takes 1024. */
+const MAX_BUFFERS = 512
+
+const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
+
+/** What a complete file holds. */
+export interface WrittenFile {
+  readonly bytes: number
+  /** In hexadecimal. */
+  readonly sha256: string
+}
+
+/**
+ * A segment that is being written. What is pushed waits until `flush`, which hands all of it to the disk as it is, without a copy. One
+ * write runs at a time, so that a slow disk holds up nothing but this file.
+ */
+export class SegmentFile {
+  readonly #path: string
+  readonly #disk: Slots
+  readonly #announced: Promise<void>
+  readonly #hash: Hash = createHash('sha256')
+  #handle: FileHandle | undefined
+  #pending: Buffer[] = []
+  #pendingBytes = 0
+  #writing: Promise<void> | undefined
+  #written = 0
+  #error: unknown
+
+  /** `announced`: the file is made after it. */
+  constructor(path: string, disk: Slots, announced: Promise<void>) {
+    this.#path = path
+    this.#disk = disk
+    this.#announced = announced
+  }
+
+  /** Bytes in memory: those that wait and those of the present write. */
+  get queuedBytes(): number {
+    return this.#pendingBytes
+  }
+
+  /** Why nothing more is written; the file ends with the last whole write. */
+  get error(): unknown {
+    return this.#error
+  }
+
+  push(packets: Buffer): void {
+    if (this.#error !== undefined) return
+    this.#pending.push(packets)
+    this.#pendingBytes += packets.length
+  }
+
+  /** Writes what waits, unless a write is under way. Never rejects. */
+  flush(): Promise<void> {
+    if (this.#writing === undefined && this.#pending.length > 0 && this.#error === undefined) {
+      this.#writing = this.#disk
+        .run(async () => {
+          await this.#announced
+          await this.#write()
+        })
+        .catch((error: unknown) => {
+          this.#error = error
+          this.#pending = []
+          this.#pendingBytes = 0
+        })
+        .finally(() => {
+          this.#writing = undefined
+        })
+    }
+    return this.#writing ?? Promise.resolve()
+  }
+
+  /** Writes the rest, and waits until the disk has all of it. Undefined when nothing could be written; then there is no file. */
+  async close(): Promise<WrittenFile | undefined> {
+    while (this.#writing !== undefined || (this.#pending.length > 0 && this.#error === undefined)) await this.flush()
+    return this.#disk.run(() => this.#end())
+  }
+
+  /** Gives up what was not written yet. */
+  abandon(error: unknown): void {
+    this.#error ??= error
+    this.#pending = []
+    this.#pendingBytes = 0
+  }
+
+  async #write(): Promise<void> {
+    const handle = this.#handle ?? (await this.#create())
+    this.#handle = handle
+    // A file that was removed would go on taking writes.
+    if ((await handle.stat()).nlink === 0) throw Object.assign(new Error('the file was removed'), { code: 'ENOENT', errno: -2 })
+    while (this.#pending.length > 0) {
+      const batch = this.#pending.splice(0, MAX_BUFFERS)
+      await this.#writeAll(handle, batch)
+      for (const packets of batch) {
+        this.#hash.update(packets)
+        this.#written += packets.length
+        this.#pendingBytes -= packets.length
+      }
+    }
+  }
+
+  async #create(): Promise<FileHandle> {
+    try {
+      return await open(this.#path, CREATE, 0o600)
+    } catch (error) {
+      if (errorCode(error) !== 'ENOENT') throw error
+      await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 })
+      return open(this.#path, CREATE, 0o600)
+    }
+  }
+
+  /** A disk that is nearly full takes a part of it, and fails with the next write. */
+  async #writeAll(handle: FileHandle, batch: readonly Buffer[]): Promise<void> {
+    let rest: readonly Buffer[] = batch
+    for (let at = this.#written; rest.length > 0; ) {
+      const { bytesWritten } = await handle.writev(rest, at)
+      at += bytesWritten
+      rest = without(rest, bytesWritten)
+    }
+  }
+
+  async #end(): Promise<WrittenFile | undefined> {
+    const handle = this.#handle
+    if (handle === undefined) return undefined
+    try {
+      if (this.#error !== undefined) await handle.truncate(this.#written - (this.#written % PACKET_BYTES)).catch(() => {})
+      if (this.#written > 0) await handle.datasync()
+    } finally {
+      await handle.close().catch(() => {})
+    }
+    if (this.#written > 0) return { bytes: this.#written, sha256: this.#hash.digest('hex') }
+    await unlink(this.#path).catch(() => {})
+    return undefined
+  }
+}
+
+const without = (buffers: readonly Buffer[], bytes: number): readonly Buffer[] => {
+  let left = bytes
+  const rest: Buffer[] = []
+  for (const buffer of buffers) {
+    if (left < buffer.length) rest.push(left === 0 ? buffer : buffer.subarray(left))
+    left = Math.max(0, left - buffer.length)
+  }
+  return rest
+}

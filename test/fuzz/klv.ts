@@ -1,0 +1,5 @@
+/** Hostile KLV. klv [SECONDS] */
+import { fuzz } from '../helpers/fuzz/fuzz.ts'
+import { targetOf } from '../helpers/fuzz/targets.ts'
+
+fuzz(targetOf('klv'))
