@@ -26,11 +26,9 @@ export const recordingAnswers = ({ supervisor, recordings, playback }: Recording
     return supervisor.view(id)
   },
   list: ({ pipeline_id: pipelineId, latitude, longitude, ...query }) =>
-    orFault(async () => {
-      await recordings.open()
-      await recordings.index.flush()
+    orFault(() => {
       const covers = latitude === undefined || longitude === undefined ? undefined : { latitude, longitude }
-      return recordings.index.ask('spans', { pipelineId, ...query }, covers)
+      return recordings.spans({ pipelineId, ...query }, covers)
     }),
   removeBefore: ({ pipeline_id, before }) => orFault(() => recordings.removeBefore(pipeline_id, before)),
   key: () => orFault(() => recordings.publicKey()),

@@ -1,21 +1,24 @@
 import { readdir, readFile, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { is } from 'valibot'
+import type { SpanQuery } from '../../db/recordings/span-rows.ts'
 import { pause } from '../../lib/pause.ts'
 import type { Log } from '../../lib/ports.ts'
 import { pipelineIdSchema } from '../../lib/schema/pipeline.ts'
 import type { EngineSettings } from '../../lib/schema/settings.ts'
-import type { Segment } from '../../lib/segments/segment.ts'
+import type { PlayedSegment, Segment } from '../../lib/segments/segment.ts'
 import { segmentPlace } from '../../lib/segments/segment-name.ts'
+import { type RecordedSpan, withSegments } from '../../lib/segments/spans.ts'
 import { createSlots, type Slots } from '../../lib/slots.ts'
 import { chainFile, readChain } from './chain-log.ts'
 import { takeDirectory } from './directory-lock.ts'
+import type { IndexMethods } from './index-worker.ts'
 import { type OpenSegment, PipelineFolder } from './pipeline-folder.ts'
 import { DIRECTORY_IN_USE, NO_ROOM, type RecordingFault, recordingFault } from './recording-fault.ts'
 import { restoreIndex } from './restore-index.ts'
 import { type Removed, Retention } from './retention.ts'
 import { scanSegment } from './scan-segment.ts'
-import { SegmentFile } from './segment-file.ts'
+import { SegmentFile, type WrittenFile } from './segment-file.ts'
 import { SegmentIndex } from './segment-index.ts'
 import { loadSigningKey, type SigningKey } from './signing-key.ts'
 
@@ -51,6 +54,8 @@ export class Recordings {
   readonly #disk: Slots
   readonly #folders = new Map<string, PipelineFolder>()
   readonly #ticks = new Set<() => void>()
+  /** The segments that are not in the index yet. */
+  readonly #unindexed = new Map<SegmentFile, () => PlayedSegment | undefined>()
   #ticking: NodeJS.Timeout | undefined
   #key: SigningKey | undefined
   #opening: Promise<void> | undefined
@@ -115,23 +120,57 @@ export class Recordings {
     }
   }
 
-  /** A new segment, whose file is made with its first bytes. */
-  create({ id, ...open }: OpenSegment & { readonly id: string }): SegmentFile {
+  /** A new segment, whose file is made with its first bytes; `played`: what of it is on the disk, undefined before the first byte. */
+  create({ id, ...open }: OpenSegment & { readonly id: string }, played: () => PlayedSegment | undefined): SegmentFile {
     const folder = this.#folder(id)
     // Where it cannot be written, the segment itself cannot be written either.
     const announced = folder.opened(open).catch(() => {})
-    return new SegmentFile(folder.fileOf(open.started_at), this.#disk, announced)
+    const file = new SegmentFile(folder.fileOf(open.started_at), this.#disk, announced)
+    this.#unindexed.set(file, played)
+    return file
+  }
+
+  /** The segments of a pipeline that have something of a range, milliseconds since the epoch. Rejects while the directory cannot be used. */
+  async segments(id: string, from: number, to: number): Promise<readonly PlayedSegment[]> {
+    await this.open()
+    // Before the index is asked: one that is completed meanwhile is then in both.
+    const written = this.#written(id).filter(({ started_at, ended_at }) => started_at <= to && ended_at > from)
+    await this.index.flush()
+    const rows: readonly PlayedSegment[] = await this.index.ask('segments', id, from, to)
+    const known = new Set(rows.map(({ started_at }) => started_at))
+    return [...rows, ...written.filter(({ started_at }) => !known.has(started_at))]
+  }
+
+  /** The newest spans of a range, cut to it, the newest first; `covers`: the parts in which a camera saw a place, once their segments are complete. */
+  async spans(query: SpanQuery, covers?: Parameters<IndexMethods['spans']>[1]): Promise<readonly RecordedSpan[]> {
+    await this.open()
+    const written = covers === undefined ? this.#written(query.pipelineId) : []
+    await this.index.flush()
+    return withSegments(await this.index.ask('spans', query, covers), written, query)
+  }
+
+  /** What is on the disk of the segments that are not in the index yet, the oldest first. */
+  #written(id?: string): readonly PlayedSegment[] {
+    return [...this.#unindexed.values()]
+      .map((played) => played())
+      .filter((segment) => segment !== undefined)
+      .filter(({ pipeline_id }) => id === undefined || pipeline_id === id)
   }
 
   /** Closes the file of a segment and adds it to its chain. Rejects with the file system's error. */
   async complete(facts: Omit<Segment, 'bytes'>, file: SegmentFile): Promise<void> {
     const folder = this.#folder(facts.pipeline_id)
-    const written = await file.close()
-    if (written === undefined) return folder.discarded(facts.started_at)
-    const segment = { ...facts, bytes: written.bytes }
-    // Also one that the chain cannot take now.
-    this.index.add(segment)
-    await folder.completed({ segment, file: written })
+    let completed: { readonly segment: Segment; readonly file: WrittenFile } | undefined
+    try {
+      const written = await file.close()
+      completed = written && { segment: { ...facts, bytes: written.bytes }, file: written }
+      // Also one that the chain cannot take now.
+      if (completed !== undefined) this.index.add(completed.segment)
+    } finally {
+      this.#unindexed.delete(file)
+    }
+    if (completed === undefined) folder.discarded(facts.started_at)
+    else await folder.completed(completed)
   }
 
   /** Deletes what a pipeline recorded before a time (milliseconds since the epoch), whole segments. */

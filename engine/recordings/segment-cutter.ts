@@ -1,5 +1,5 @@
 import type { Log } from '../../lib/ports.ts'
-import type { SecondSeen, Segment } from '../../lib/segments/segment.ts'
+import type { PlayedSegment, SecondSeen, Segment } from '../../lib/segments/segment.ts'
 import { PacketReader, type PictureStart, ticksBetween } from '../mpegts/packet-reader.ts'
 import { DISK_SLOW, type RecordingFault, recordingFault } from './recording-fault.ts'
 import type { Recordings } from './recordings.ts'
@@ -32,6 +32,8 @@ interface Current {
   /** Ticks between the last two pictures. */
   frameTicks: number
   tracks: readonly string[]
+  /** What of it is on the disk: bytes, and the end of its last picture, milliseconds since the epoch. */
+  played: { readonly bytes: number; readonly endedAt: number } | undefined
 }
 
 /** Media goes to the disk at least this often, so that a crash loses less than a second. Milliseconds. */
@@ -91,11 +93,11 @@ export class SegmentCutter {
 
   /** Hands to the disk what has waited long enough; gives up what waits too long. */
   tick(): void {
-    const { file } = this.#current ?? {}
-    if (file === undefined) return
+    if (this.#current === undefined) return
+    const { file } = this.#current
     const nowMs = performance.now()
     if (file.queuedBytes === 0) this.#waitingSinceMs = undefined
-    else if (nowMs - this.#flushedMs >= FRAGMENT_MS) this.#flush(file, nowMs)
+    else if (nowMs - this.#flushedMs >= FRAGMENT_MS) this.#flush(this.#current, nowMs)
     const waitedMs = this.#waitingSinceMs === undefined ? 0 : nowMs - this.#waitingSinceMs
     if (file.error !== undefined) this.#fail(recordingFault(file.error))
     else if (file.queuedBytes > MAX_QUEUED_BYTES || waitedMs > MAX_WAIT_MS || this.#closing.size > MAX_CLOSING) {
@@ -131,10 +133,8 @@ export class SegmentCutter {
     if (before === undefined) takeSeen()
     const span = before !== undefined && before.format === format && continues(before, startedAt, dts) ? before.span : startedAt
     this.#complete(span === startedAt ? undefined : startedAt)
-    const file = store.create({ id, started_at: startedAt, span, run, format })
-    file.push(packets)
-    this.#current = {
-      file,
+    const current: Current = {
+      file: store.create({ id, started_at: startedAt, span, run, format }, () => this.#played(current)),
       startedAt,
       span,
       format,
@@ -143,9 +143,12 @@ export class SegmentCutter {
       lastDts: dts,
       frameTicks: before?.frameTicks ?? 0,
       tracks: namesOf(reader),
+      played: undefined,
     }
+    this.#current = current
+    current.file.push(packets)
     this.#afterPush()
-    this.#flush(file, performance.now())
+    this.#flush(current, performance.now())
   }
 
   #advance(current: Current, { dts }: PictureStart): void {
@@ -160,15 +163,25 @@ export class SegmentCutter {
     if (nowMs - this.#flushedMs >= FRAGMENT_MS) this.tick()
   }
 
-  #flush(file: SegmentFile, nowMs: number): void {
+  #flush(current: Current, nowMs: number): void {
+    const { file } = current
     this.#flushedMs = nowMs
     void file.flush().then(() => {
-      if (file !== this.#current?.file) return
+      if (file.error === undefined && file.queuedBytes === 0) current.played = { bytes: file.writtenBytes, endedAt: endOf(current) }
+      if (current !== this.#current) return
       if (file.error !== undefined) return this.tick()
       this.#waitingSinceMs = file.queuedBytes === 0 ? undefined : performance.now()
       this.#retryMs = RETRY_MS
       this.#parts.onWritten()
     })
+  }
+
+  #played({ played, startedAt, tracks, format, span, firstDts }: Current): PlayedSegment | undefined {
+    if (played === undefined) return undefined
+    const { id, run } = this.#parts
+    const { bytes, endedAt } = played
+    const times = { started_at: startedAt, ended_at: endedAt, first_dts: firstDts }
+    return { pipeline_id: id, ...times, bytes, tracks, format, span, run, counts: undefined }
   }
 
   #fail(fault: RecordingFault): void {
@@ -185,12 +198,11 @@ export class SegmentCutter {
     this.#current = undefined
     this.#waitingSinceMs = undefined
     const { store, log, id, run, takeSeen } = this.#parts
-    const { startedAt, span, reader, firstDts, lastDts, frameTicks, tracks, format } = current
-    const mediaMs = (ticksBetween(firstDts, lastDts) + frameTicks) / TICKS_PER_MS
+    const { startedAt, span, reader, firstDts, tracks, format } = current
     const facts: Omit<Segment, 'bytes'> = {
       pipeline_id: id,
       started_at: startedAt,
-      ended_at: Math.max(nextAt ?? Math.round(startedAt + mediaMs), startedAt + 1),
+      ended_at: nextAt === undefined ? endOf(current) : Math.max(nextAt, startedAt + 1),
       tracks,
       format,
       span,
@@ -209,6 +221,10 @@ export class SegmentCutter {
     this.#closing.add(done)
   }
 }
+
+/** When the last picture of a segment ends, by the times of the media. */
+const endOf = ({ startedAt, firstDts, lastDts, frameTicks }: Current): number =>
+  Math.max(Math.round(startedAt + (ticksBetween(firstDts, lastDts) + frameTicks) / TICKS_PER_MS), startedAt + 1)
 
 /** Whether a segment that begins now has no gap to the one before: the clock of the host was not set, and the codec is the same. */
 const continues = (before: Current, startedAt: number, dts: number): boolean => {

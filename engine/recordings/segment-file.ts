@@ -46,6 +46,11 @@ export class SegmentFile {
     return this.#pendingBytes
   }
 
+  /** Bytes that the disk has taken: whole access units, but while a write fails. */
+  get writtenBytes(): number {
+    return this.#written
+  }
+
   /** Why nothing more is written; the file ends with the last whole write. */
   get error(): unknown {
     return this.#error

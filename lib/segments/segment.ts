@@ -12,6 +12,12 @@ export interface SecondSeen extends GroundBox {
   readonly second: number
 }
 
+/** What can be played of a segment; of one that is being written, what is on the disk. */
+export interface PlayedSegment extends Omit<Segment, 'counts' | 'seen'> {
+  /** Undefined where packets were not counted up to `bytes`. */
+  readonly counts: Segment['counts'] | undefined
+}
+
 /** A file of a recording that is complete. Times are milliseconds since the epoch: the arrival of frames at the engine. */
 export interface Segment {
   readonly pipeline_id: string

@@ -1,9 +1,9 @@
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
-import type { SegmentRow } from '../../../db/recordings/segment-rows.ts'
 import type { ByteRange } from '../../../lib/byte-range.ts'
 import { ApiError } from '../../../lib/errors.ts'
+import type { PlayedSegment } from '../../../lib/segments/segment.ts'
 import { segmentTime } from '../../../lib/segments/segment-name.ts'
 import type { KlvArrival } from '../../../lib/st0601/json.ts'
 import type { KlvPacket } from '../../../lib/st0601/packet.ts'
@@ -85,22 +85,20 @@ export class Playback {
     return { packet: found.packet, arrival: { pipelineId: id, receivedAt: found.receivedAt, now: at } }
   }
 
-  async #segments(id: string, { from, to }: Range): Promise<readonly SegmentRow[]> {
-    await this.#store.open()
-    await this.#store.index.flush()
-    const rows = await this.#store.index.ask('segments', id, from, to)
+  async #segments(id: string, { from, to }: Range): Promise<readonly PlayedSegment[]> {
+    const rows = await this.#store.segments(id, from, to)
     if (rows.length === 0) throw noRecording()
     // Where the clock of the host was set back, two spans have the same times: one comes after the other.
     return rows.toSorted((one, other) => one.span - other.span || one.started_at - other.started_at)
   }
 
-  async #pieces(rows: readonly SegmentRow[], range: Range): Promise<readonly Piece[]> {
+  async #pieces(rows: readonly PlayedSegment[], range: Range): Promise<readonly Piece[]> {
     const pieces = await planRange(rows, (row) => this.#fileOf(row), range).catch(orGone)
     if (lengthOf(pieces) === 0) throw noRecording()
     return pieces
   }
 
-  #fileOf({ pipeline_id, started_at }: SegmentRow): string {
+  #fileOf({ pipeline_id, started_at }: PlayedSegment): string {
     return this.#store.fileOf(pipeline_id, started_at)
   }
 }
@@ -109,7 +107,7 @@ const noRecording = (): ApiError =>
   new ApiError('NOT_FOUND', 'Nothing of this time is recorded. List the recordings.', { reason: 'no_recording' })
 
 /** What is not known counts as what is before it. */
-const requireOneFormat = (rows: readonly SegmentRow[]): void => {
+const requireOneFormat = (rows: readonly PlayedSegment[]): void => {
   const known = rows.filter(({ format }) => format !== '')
   const other = known.find(({ format }) => format !== known[0]?.format)
   if (other === undefined) return

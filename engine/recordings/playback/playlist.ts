@@ -1,8 +1,8 @@
-import type { SegmentRow } from '../../../db/recordings/segment-rows.ts'
+import type { PlayedSegment } from '../../../lib/segments/segment.ts'
 import { segmentPlace } from '../../../lib/segments/segment-name.ts'
 
 /** An HLS playlist (RFC 8216) whose segments are the files; `folder`: their address below that of the playlist. */
-export const playlistOf = (rows: readonly SegmentRow[], folder: string): string => {
+export const playlistOf = (rows: readonly PlayedSegment[], folder: string): string => {
   const longest = rows.reduce((most, { started_at, ended_at }) => Math.max(most, ended_at - started_at), 1000)
   const lines = ['#EXTM3U', '#EXT-X-VERSION:6', `#EXT-X-TARGETDURATION:${Math.ceil(longest / 1000)}`, '#EXT-X-MEDIA-SEQUENCE:0']
   lines.push('#EXT-X-PLAYLIST-TYPE:VOD', '#EXT-X-INDEPENDENT-SEGMENTS')

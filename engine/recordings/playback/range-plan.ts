@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
-import type { SegmentRow } from '../../../db/recordings/segment-rows.ts'
+import type { PlayedSegment } from '../../../lib/segments/segment.ts'
 import { CLOCK_CYCLE, PacketReader, type PictureStart, ticksBetween } from '../../mpegts/packet-reader.ts'
 import { PACKET_BYTES } from '../../mpegts/ts-muxer.ts'
 
@@ -29,12 +29,12 @@ const BLOCK_BYTES = 4096 * PACKET_BYTES
  * the file system's error.
  */
 export const planRange = async (
-  rows: readonly SegmentRow[],
-  fileOf: (row: SegmentRow) => string,
+  rows: readonly PlayedSegment[],
+  fileOf: (row: PlayedSegment) => string,
   { from, to }: { readonly from: number; readonly to: number },
 ): Promise<readonly Piece[]> => {
   const pieces: Piece[] = []
-  let clock: { readonly row: SegmentRow; readonly shift: number } | undefined
+  let clock: { readonly row: PlayedSegment; readonly shift: number } | undefined
   for (const row of rows) {
     const path = fileOf(row)
     const shift: number = clock === undefined ? 0 : shiftOf(clock.row, clock.shift, row)
@@ -59,7 +59,7 @@ export const planRange = async (
 }
 
 /** Times go on from one run to the next as the clock of the host did; where that was set back, without a gap. */
-const shiftOf = (before: SegmentRow, shift: number, row: SegmentRow): number => {
+const shiftOf = (before: PlayedSegment, shift: number, row: PlayedSegment): number => {
   const isBack = row.started_at < before.started_at
   if (row.run === before.run && !isBack && ticksBetween(before.first_dts, row.first_dts) > 0) return shift
   const startedAt = isBack ? before.ended_at : row.started_at
@@ -67,11 +67,11 @@ const shiftOf = (before: SegmentRow, shift: number, row: SegmentRow): number => 
   return (((expected - row.first_dts) % CLOCK_CYCLE) + CLOCK_CYCLE) % CLOCK_CYCLE
 }
 
-const countsOf = ({ counts }: SegmentRow): ReadonlyMap<number, number> =>
-  new Map(Object.entries(counts).map(([pid, count]) => [Number(pid), count]))
+const countsOf = ({ counts }: PlayedSegment): ReadonlyMap<number, number> | undefined =>
+  counts && new Map(Object.entries(counts).map(([pid, count]) => [Number(pid), count]))
 
 /** From the last key picture at or before `from` to the first picture after `to`. */
-const cutSegment = async (path: string, row: SegmentRow, from: number, to: number): Promise<Omit<Piece, 'path' | 'shift'>> => {
+const cutSegment = async (path: string, row: PlayedSegment, from: number, to: number): Promise<Omit<Piece, 'path' | 'shift'>> => {
   const end = row.bytes - (row.bytes % PACKET_BYTES)
   const cut = { begin: 0, end, startedAt: row.started_at, endedAt: row.ended_at, firstDts: row.first_dts, isDone: false }
   const reader = new PacketReader()

@@ -1,4 +1,4 @@
-import type { SegmentRow } from '../../../db/recordings/segment-rows.ts'
+import type { PlayedSegment } from '../../../lib/segments/segment.ts'
 import type { KlvPacket } from '../../../lib/st0601/packet.ts'
 import { KlvStreamParser } from '../../../lib/st0601/stream-parser.ts'
 import { KlvDemuxer } from '../../mpegts/klv-demuxer.ts'
@@ -23,7 +23,7 @@ const LATER_MS = 1000
 const MAX_TRIES = 8
 
 /** The packet of the frame that a segment shows at a time, else the last one before it; undefined without one. Rejects with the file system's error. */
-export const recordedKlv = async (row: SegmentRow, path: string, at: number): Promise<RecordedKlv | undefined> => {
+export const recordedKlv = async (row: PlayedSegment, path: string, at: number): Promise<RecordedKlv | undefined> => {
   const units = await unitsAround(row, path, at)
   const [before, after] = [units.filter((unit) => unit.at <= at), units.filter((unit) => unit.at > at)]
   for (const unit of [...before.toReversed().slice(0, MAX_TRIES), ...after.slice(0, MAX_TRIES)]) {
@@ -34,7 +34,7 @@ export const recordedKlv = async (row: SegmentRow, path: string, at: number): Pr
 }
 
 /** The KLV of a segment from its begin to a little after a time. */
-const unitsAround = async (row: SegmentRow, path: string, at: number): Promise<readonly TimedUnit[]> => {
+const unitsAround = async (row: PlayedSegment, path: string, at: number): Promise<readonly TimedUnit[]> => {
   const reader = new PacketReader()
   const demuxer = new KlvDemuxer()
   const units: TimedUnit[] = []

@@ -1,4 +1,4 @@
-import type { SegmentRow } from '../../../db/recordings/segment-rows.ts'
+import type { PlayedSegment } from '../../../lib/segments/segment.ts'
 import { PacketReader } from '../../mpegts/packet-reader.ts'
 import { decodeTransport } from '../../screenshots/decode/decode-transport.ts'
 import { planRange } from './range-plan.ts'
@@ -8,7 +8,7 @@ import { lengthOf, readRange } from './range-stream.ts'
 const MAX_BYTES = 256 * 1024 * 1024
 
 /** The picture that a segment shows at a time, milliseconds since the epoch. */
-export const recordedPicture = async (row: SegmentRow, path: string, at: number, quality: number) => {
+export const recordedPicture = async (row: PlayedSegment, path: string, at: number, quality: number) => {
   const pieces = await planRange([row], () => path, { from: at, to: at })
   if (lengthOf(pieces) > MAX_BYTES) throw new Error('the GOP is too large to decode')
   const chunks: Buffer[] = []

@@ -52,6 +52,8 @@ describe('the live picture in Chromium', { timeout: 60_000 }, () => {
     await expectAccessible()
     const files = async () => (await service.request('GET', '/svc/files/screenshots')).body as { file: string }[]
     const before = await files()
+    // The last one may come to the page after its answer.
+    await expect.poll(() => picture.count()).toBe(before.length)
     const download = page.waitForEvent('download')
     await page
       .getByRole('button', { name: /^Download the screenshot/ })

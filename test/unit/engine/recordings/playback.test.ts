@@ -1,12 +1,12 @@
 import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { SegmentRow } from '../../../../db/recordings/segment-rows.ts'
 import { PacketReader } from '../../../../engine/mpegts/packet-reader.ts'
 import { PES_HEADER_BYTES, TsMuxer } from '../../../../engine/mpegts/ts-muxer.ts'
 import { planRange } from '../../../../engine/recordings/playback/range-plan.ts'
 import { lengthOf, readRange } from '../../../../engine/recordings/playback/range-stream.ts'
 import { parseRange } from '../../../../lib/byte-range.ts'
+import type { PlayedSegment } from '../../../../lib/segments/segment.ts'
 import { counterGaps, countPictures, pictureTimes } from '../../../helpers/media/transport-stream.ts'
 import { temporaryDataDir } from '../../../helpers/process/temporary-data-dir.ts'
 
@@ -15,7 +15,7 @@ const TICKS = 90
 const BEGIN = Date.parse('2026-11-20T10:00:00Z')
 
 /** A segment of a second with a key frame each half, whose clock begins at `dts`. */
-const segment = (folder: string, startedAt: number, run: string, dts: number): { row: SegmentRow; path: string } => {
+const segment = (folder: string, startedAt: number, run: string, dts: number): { row: PlayedSegment; path: string } => {
   const muxer = new TsMuxer()
   const path = join(folder, `${startedAt}.ts`)
   writeFileSync(path, '')
@@ -29,7 +29,7 @@ const segment = (folder: string, startedAt: number, run: string, dts: number): {
   const reader = new PacketReader()
   reader.read(bytes, () => {})
   const counts = Object.fromEntries([...reader.counts].map(([pid, count]) => [String(pid), count % 16]))
-  const row = { pipeline_id: 'gate', started_at: startedAt, ended_at: startedAt + 1000, bytes: bytes.length, bytes_before: 0 }
+  const row = { pipeline_id: 'gate', started_at: startedAt, ended_at: startedAt + 1000, bytes: bytes.length }
   return { row: { ...row, tracks: ['h264'], format: '', span: BEGIN, run, first_dts: dts % 2 ** 33, counts }, path }
 }
 

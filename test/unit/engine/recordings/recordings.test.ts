@@ -34,10 +34,7 @@ const openStore = async (dataDir = temporaryDataDir()) => {
   const store = new Recordings(options)
   onTestFinished(() => store.close())
   await store.open()
-  const spans = async () => {
-    await store.index.flush()
-    return (await store.index.ask('spans', { pipelineId: 'gate', ...ALL })).map(({ from, to }) => [from, to]).toReversed()
-  }
+  const spans = async () => (await store.spans({ pipelineId: 'gate', ...ALL })).map(({ from, to }) => [from, to]).toReversed()
   const holds = async () => {
     const key = createPublicKey(await store.publicKey())
     for (const chain of chainsAt(folder)) expect(await checkChain(chain, key)).toBeUndefined()
@@ -87,6 +84,34 @@ const rises = (bytes: Buffer): boolean => {
   const times = pictureTimes(bytes).map(({ dts }) => dts)
   return times.every((time, at) => at === 0 || time > (times[at - 1] ?? 0))
 }
+
+describe('a segment that is being written', () => {
+  it('is listed and played as far as it is on the disk, and goes on in the same span', async () => {
+    const kept = await openStore()
+    const { record, cutter, finish } = camera(kept)
+    const pictures = async (to: number) =>
+      pictureTimes(await bytesOf(await kept.playback.range('gate', { from: BEGIN, to: BEGIN + to }))).length
+    /** The disk gets what waits a few times a second. */
+    const written = async (to: number) =>
+      until(
+        () => {
+          cutter.tick()
+          return kept.spans()
+        },
+        (spans) => spans.at(-1)?.[1] === BEGIN + to,
+      )
+    record(0.3)
+    expect(await written(300)).toEqual([[BEGIN, BEGIN + 300]])
+    expect(await pictures(1000)).toBe(3)
+    record(1.2)
+    expect(await written(1500)).toEqual([[BEGIN, BEGIN + 1500]])
+    expect([await pictures(1000), await pictures(9000)]).toEqual([11, 15])
+    expect(await kept.playback.playlist('gate', { from: BEGIN, to: BEGIN + 5000 })).toContain('#EXTINF:0.500,')
+    await finish()
+    expect(await kept.spans()).toEqual([[BEGIN, BEGIN + 1500]])
+    expect(await pictures(9000)).toBe(15)
+  })
+})
 
 describe('recordings while something fails', () => {
   it('go on over a clock that is set forward and back: all of it is found, plays in its order, and the chain holds', async () => {
