@@ -1,7 +1,7 @@
 import { readdirSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { launchChromium } from '../helpers/browser/dashboard.ts'
+import { launchChromium } from '../helpers/browser/chromium.ts'
 import { codeBlocks, readDocument, USER_DOCUMENTS } from '../helpers/documents.ts'
 import { publishWithFfmpeg, startMediaServer } from '../helpers/media/media-server.ts'
 import { ffprobe } from '../helpers/media/players.ts'

@@ -6,9 +6,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { quantile, sleep, startRtspFeed, startServer } from '../../helpers/bench/measure.ts'
 import { createIdlePipelines, createPipeline, withService } from '../../helpers/bench/service-run.ts'
+import { launchChromium } from '../../helpers/browser/chromium.ts'
 import { framesPerSecond, recordFrameClock } from '../../helpers/media/frame-clock.ts'
 import type { Service } from '../../helpers/process/service.ts'
 import { openReader } from '../../helpers/rtsp/reader.ts'
@@ -19,7 +20,7 @@ const PIPELINES = 200
 const GOP_SECONDS = 2
 const CAMERA_PORT = 23_457
 
-const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--disable-quic'] })
+const browser = await launchChromium()
 const rounded = (value: number): number => Math.round(value * 10) / 10
 const summary = (values: readonly number[]) => ({
   samples: values.length,

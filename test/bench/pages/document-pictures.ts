@@ -4,10 +4,11 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { chromium, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { encodePacket } from '../../../lib/st0601/encode.ts'
 import { sleep } from '../../helpers/bench/measure.ts'
 import { createPipeline, withService } from '../../helpers/bench/service-run.ts'
+import { launchChromium } from '../../helpers/browser/chromium.ts'
 import { drawLandscape, type View } from '../../helpers/browser/landscape.ts'
 import { startTsKlvSender } from '../../helpers/klv/ts-sender.ts'
 import { freePort } from '../../helpers/ports.ts'
@@ -202,7 +203,7 @@ const takePictures = async (service: Service, page: Page): Promise<void> => {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'pictures-'))
-const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] })
+const browser = await launchChromium()
 const ends: (() => unknown)[] = [() => browser.close(), () => rmSync(folder, { recursive: true })]
 try {
   const page = await browser.newPage()

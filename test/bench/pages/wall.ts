@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { quantile, sleep, startServer } from '../../helpers/bench/measure.ts'
 import { createPipeline, withService } from '../../helpers/bench/service-run.ts'
-import { launchChromium } from '../../helpers/browser/dashboard.ts'
+import { launchChromium } from '../../helpers/browser/chromium.ts'
 
 const [tiles = 16, seconds = 20] = process.argv.slice(2).map(Number)
 const CAMERA_PORT = 23_458

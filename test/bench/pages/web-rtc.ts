@@ -4,11 +4,12 @@
  * first picture; freezes over links that lose 1 % and 5 %, delay by 50 ms and let 2 % overtake. Needs root.
  */
 import { join } from 'node:path'
-import { chromium, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { type LinkFaults, openBadLink } from '../../helpers/bench/bad-link.ts'
 import { openFarHost } from '../../helpers/bench/far-host.ts'
 import { quantile, sleep, start } from '../../helpers/bench/measure.ts'
 import { createPipeline, withService } from '../../helpers/bench/service-run.ts'
+import { launchChromium } from '../../helpers/browser/chromium.ts'
 import type { Service } from '../../helpers/process/service.ts'
 
 const [seconds = 60, loads = 20, lossSeconds = 120] = process.argv.slice(2).map(Number)
@@ -51,7 +52,7 @@ const noteShown = (): void => {
 }
 
 const far = openFarHost('bench-far', 77)
-const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--disable-quic'] })
+const browser = await launchChromium()
 const camera = start('ip', [...far.prefix.slice(1), '/usr/bin/python3', join(import.meta.dirname, '../../fixtures/clock-camera.py')])
 await camera.until((lines) => lines.length > 0)
 const { port: cameraPort } = JSON.parse(camera.lines[0] ?? '') as { port: number }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { WEB_RTC_ATTACKS } from '../../helpers/attacks/web-rtc-attacks.ts'
-import { launchChromium } from '../../helpers/browser/dashboard.ts'
+import { launchChromium } from '../../helpers/browser/chromium.ts'
 import { watchByWebRtc } from '../../helpers/browser/whep.ts'
 import { playByAiortc } from '../../helpers/media/aiortc-player.ts'
 import { untilReaders, untilView } from '../../helpers/service/pipelines.ts'

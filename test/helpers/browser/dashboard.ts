@@ -1,37 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import type { Service } from '../process/service.ts'
-
-const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-sync']
-/** Pages of the window around a page, which nobody sees: they cost half a second of CPU time for each page that a test opens. */
-const WINDOW = ['InitialWebUI', 'PreloadTopChromeWebUI', 'WebUIToolbar', 'WebUIReloadButton', 'WebUIOmniboxPopup', 'WebUITabStrip']
-/**
- * What playwright-core switches off in a Chromium that it controls. Of several such flags the last counts, so ours has to name them
- * too; without them, pages now and then did not come.
- */
-const UNDER_CONTROL = [
-  'AvoidUnnecessaryBeforeUnloadCheckSync',
-  'DestroyProfileOnBrowserClose',
-  'HttpsUpgrades',
-  'HttpsFirstBalancedModeAutoEnable',
-  'LensOverlay',
-  'MediaRouter',
-  'PaintHolding',
-  'ThirdPartyStoragePartitioning',
-  'AvoidCorsURLLoaderRestartOnRedirect',
-  'OptimizationHints',
-  'NetworkTimeServiceQuerying',
-  'AimEnabled',
-  'PreconnectToSearch',
-]
-
-/** `without`: features of Chromium that are off. */
-export const launchChromium = (flags: readonly string[] = [], without: readonly string[] = []): Promise<Browser> => {
-  const features = `--disable-features=${[...UNDER_CONTROL, ...WINDOW, 'TabstripComboButton', ...without].join()}`
-  return chromium.launch({ executablePath: '/usr/bin/chromium', args: [...FLAGS, features, ...flags] })
-}
+import { launchChromium } from './chromium.ts'
 
 /** Chromium for the tests of a file. Call it at the top of the file or of a describe. */
 export const useChromium = (
