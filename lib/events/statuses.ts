@@ -78,6 +78,8 @@ export class PublishedStatuses {
 
 /** A status without the counters of the runtime, which change with every frame. */
 const signatureOf = ({ runtime, ...rest }: PipelineRepresentation): string => {
-  const { phase, desired, since, restarts, next_retry_at, last_error } = runtime
-  return JSON.stringify([rest, phase, desired, since, restarts, next_retry_at, last_error])
+  const { phase, desired, since, restarts, next_retry_at, last_error, video, audio } = runtime
+  const size = video && [video.codec, video.width, video.height]
+  const push = runtime.push.map(({ uri, state, last_error }) => [uri, state, last_error])
+  return JSON.stringify([rest, phase, desired, since, restarts, next_retry_at, last_error, size, audio, push])
 }

@@ -67,9 +67,10 @@ describe('the events of a pipeline', () => {
     expect(await untilPublished(6)).toEqual(['starting', 'playing', 'reconnecting', 'playing', 'stopping', 'idle'])
   })
 
-  it('report restarts, errors, KLV, screenshots and a new phase, but not counters', async () => {
+  it('report restarts, errors, what is served, KLV, screenshots, pushes and a new phase, but not counters', async () => {
     const { push, hub, phases } = setUp('a')
     const base = view('a', 'playing', 1)
+    const receiver = { uri: 'udp://127.0.0.1:5000', since: 'now', last_error: null, bytes: 0 } as const
     const counted = { frames: 9, fps: 25, readers: 3, bitrate_kbps: 100, last_frame_age_ms: 4 }
     const changes: PipelineView[] = [
       view('a', 'playing', 3, { restarts: 1 }),
@@ -77,8 +78,18 @@ describe('the events of a pipeline', () => {
       { ...base, revision: 5, klv: { available: true, state: 'stopped' } },
       { ...base, revision: 6, screenshots: { state: 'playing', interval_seconds: 1, quality: 85 } },
       view('a', 'playing', 7, { since: 'later' }),
+      // Its codec may become known when the pipeline plays already.
+      view('a', 'playing', 8, { audio: { codec: 'aac', rate: 48_000, channels: 2, carried: true, reason: null } }),
+      view('a', 'playing', 9, { video: { codec: 'h264', width: 640, height: 360, fps: 25 } }),
+      view('a', 'playing', 11, { push: [{ ...receiver, state: 'connecting' }] }),
+      view('a', 'playing', 12, { push: [{ ...receiver, state: 'sending' }] }),
     ]
-    push(base, view('a', 'playing', 2, counted), ...changes)
+    const counters = [
+      view('a', 'playing', 2, counted),
+      view('a', 'playing', 10, { video: { codec: 'h264', width: 640, height: 360, fps: 30 } }),
+      view('a', 'playing', 13, { push: [{ ...receiver, state: 'sending', bytes: 99 }] }),
+    ]
+    push(base, ...[...changes, ...counters].sort((one, other) => one.revision - other.revision))
     hub.removed('a')
     await until(phases, (published) => published.includes('pipeline_not_found'), 5000)
     expect(phases()).toHaveLength(1 + changes.length + 1)
