@@ -2,7 +2,7 @@ import type { Client, InStatement, Row } from '@libsql/client'
 import type { Segment } from '../../lib/segments/segment.ts'
 
 /** A segment as the index has it; `bytes_before`: of its span, before it. */
-export type SegmentRow = Omit<Segment, 'seen'> & { readonly bytes_before: number }
+type SegmentRow = Omit<Segment, 'seen'> & { readonly bytes_before: number }
 
 const COLUMNS = 'pipeline_id, started_at, ended_at, bytes, bytes_before, tracks, span, run, first_dts, counts, format'
 
