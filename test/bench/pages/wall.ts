@@ -27,10 +27,12 @@ const camera720p15 = (): string => {
 /** Counts what is drawn on each canvas, and the pictures of the page. */
 const countDraws = (): void => {
   const counts = new Map<HTMLCanvasElement, number>()
-  const { drawImage } = CanvasRenderingContext2D.prototype
-  CanvasRenderingContext2D.prototype.drawImage = function draw(this: CanvasRenderingContext2D, ...given: unknown[]) {
-    counts.set(this.canvas, (counts.get(this.canvas) ?? 0) + 1)
-    return (drawImage as (...args: unknown[]) => void).apply(this, given)
+  for (const name of ['drawImage', 'putImageData'] as const) {
+    const draw = CanvasRenderingContext2D.prototype[name] as (...args: unknown[]) => void
+    CanvasRenderingContext2D.prototype[name] = function counted(this: CanvasRenderingContext2D, ...given: unknown[]) {
+      counts.set(this.canvas, (counts.get(this.canvas) ?? 0) + 1)
+      draw.apply(this, given)
+    }
   }
   const frames = { count: 0, isScrolling: false }
   const frame = (): void => {

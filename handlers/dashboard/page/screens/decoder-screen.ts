@@ -2,6 +2,7 @@ import type { VideoConfig } from '../../../../lib/video-records.ts'
 import { cancelDraw, drawInTurn } from './draw-turns.ts'
 import type { VideoChunk } from './records.ts'
 import type { Screen, ScreenEvents } from './screen.ts'
+import { drawSmaller } from './shrink.ts'
 
 /** With more frames waiting for the decoder, everything up to the next key frame is left out. A long GOP that comes at once has fewer. */
 const MAX_WAITING = 600
@@ -34,6 +35,7 @@ export class DecoderScreen implements Screen {
   #errors = 0
   #waiting: { readonly frame: VideoFrame; readonly arrived: number | undefined } | undefined
   #drawn = false
+  #closed = false
   readonly #maxWidth: number
 
   /** `maxWidth`: a wider picture is drawn smaller, which costs less. */
@@ -68,6 +70,7 @@ export class DecoderScreen implements Screen {
   }
 
   close(): void {
+    this.#closed = true
     cancelDraw(this.#drawWaiting)
     this.#waiting?.frame.close()
     this.#waiting = undefined
@@ -113,7 +116,7 @@ export class DecoderScreen implements Screen {
     // A hidden tab has no turns of the display, and its picture may float above other windows.
     if (!this.#drawn || document.hidden) {
       this.#drawn = true
-      this.#draw(frame, arrived)
+      void this.#draw(frame, arrived)
       return
     }
     this.#waiting?.frame.close()
@@ -121,17 +124,20 @@ export class DecoderScreen implements Screen {
     drawInTurn(this.#drawWaiting)
   }
 
-  readonly #drawWaiting = (): void => {
-    if (this.#waiting !== undefined) this.#draw(this.#waiting.frame, this.#waiting.arrived)
+  readonly #drawWaiting = async (): Promise<void> => {
+    const waiting = this.#waiting
     this.#waiting = undefined
+    if (waiting !== undefined) await this.#draw(waiting.frame, waiting.arrived)
   }
 
-  #draw(frame: VideoFrame, arrived: number | undefined): void {
+  async #draw(frame: VideoFrame, arrived: number | undefined): Promise<void> {
     const { width, height } = sizeOf(frame, this.#maxWidth)
     if (this.#canvas.width !== width || this.#canvas.height !== height) Object.assign(this.#canvas, { width, height })
-    this.#context?.drawImage(frame, 0, 0, width, height)
+    if (this.#context !== null && width < frame.displayWidth) await drawSmaller(this.#context, frame, width, height)
+    else this.#context?.drawImage(frame, 0, 0, width, height)
     const { timestamp } = frame
     frame.close()
+    if (this.#closed) return
     this.#events.onPicture(arrived === undefined ? null : performance.now() - arrived, timestamp)
   }
 }
