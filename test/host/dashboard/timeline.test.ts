@@ -18,10 +18,11 @@ it('shows what was recorded: pictures by the keyboard, playback, and a file of a
   }
   await until(seconds, (recorded) => recorded >= 4, 20_000)
   const { page, button, expectQuiet, expectAccessible } = await chromium.open({ at: dashboardOf(service, '#/pipeline/quay') })
+  const slider = page.getByRole('slider', { name: 'Moment' })
+  await expect.poll(() => slider.getAttribute('aria-valuetext')).toMatch(/, recorded$/)
   await button('Stop recording').click()
   await button('Record').waitFor()
 
-  const slider = page.getByRole('slider', { name: 'Moment' })
   await button('Minute').click()
   await until(
     async () => {

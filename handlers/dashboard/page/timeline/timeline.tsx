@@ -57,9 +57,11 @@ export const Timeline = ({ pipeline, moment: asked, onLive }: TimelineProps) => 
     if (near === undefined) picture.value = { url: undefined }
     else pictures.current?.want(Math.min(near.to - 1, Math.max(near.from, Math.round(Math.round(at.value / step) * step))))
   }
-  // A moment that was asked for is shown as soon as the ranges are known.
+  // As soon as the ranges are known: a moment that was asked for is shown, else the newest one chosen, for nothing is recorded now.
   useEffect(() => {
-    if (asked !== undefined && picture.peek() === undefined && spans.length > 0) showPicture()
+    if (picture.peek() !== undefined || spans.length === 0) return
+    if (asked !== undefined) showPicture()
+    else if (spanAt(spans, at.peek()) === undefined) at.value = Math.min(at.peek(), newestOf(spans) - 1)
   }, [spans])
   useEffect(() => {
     if (asked !== undefined) section.current?.scrollIntoView()
@@ -140,7 +142,7 @@ export const Timeline = ({ pipeline, moment: asked, onLive }: TimelineProps) => 
           icon="clock"
           run={() => {
             view.value = around(serviceClock.now(), length)
-            moveTo(spans.reduce((latest, { to }) => Math.max(latest, to), 0) || serviceClock.now())
+            moveTo(newestOf(spans) || serviceClock.now())
           }}
         >
           Newest
@@ -180,6 +182,9 @@ export const Timeline = ({ pipeline, moment: asked, onLive }: TimelineProps) => 
     </section>
   )
 }
+
+/** When the newest span ends; 0 without one. */
+const newestOf = (spans: readonly Span[]): number => spans.reduce((latest, { to }) => Math.max(latest, to), 0)
 
 const hintOf = (spans: readonly Span[], here: Span | undefined): string => {
   if (spans.length === 0) return 'Nothing is recorded in the time that is shown.'
