@@ -32,10 +32,16 @@ export const ROOMS = {
   'handlers/dashboard': ['handlers/http', 'handlers/pages', 'lib/'],
   // The page runs in a browser. Of the API it uses the types and the format of live video.
   'handlers/dashboard/page': ['handlers/dashboard/page/'],
-  'handlers/dashboard/page/overview': [...PAGE_GROUND, 'handlers/dashboard/page/player', 'handlers/dashboard/page/screens'],
+  'handlers/dashboard/page/overview': [
+    ...PAGE_GROUND,
+    'handlers/dashboard/page/cards',
+    'handlers/dashboard/page/player',
+    'handlers/dashboard/page/screens',
+  ],
   'handlers/dashboard/page/cameras': PAGE_GROUND,
   'handlers/dashboard/page/map': [...PAGE_GROUND, 'lib/segments'],
-  'handlers/dashboard/page/hosts': [...PAGE_GROUND, 'handlers/dashboard/page/overview'],
+  'handlers/dashboard/page/hosts': [...PAGE_GROUND, 'handlers/dashboard/page/cards'],
+  'handlers/dashboard/page/cards': ['handlers/dashboard/page/ui', 'handlers/dashboard/page/words'],
   'handlers/dashboard/page/timeline': [...PAGE_GROUND, 'handlers/dashboard/page/klv', 'handlers/dashboard/page/map', 'lib/segments'],
   'handlers/dashboard/page/klv': [...PAGE_GROUND, 'handlers/dashboard/page/player'],
   'handlers/dashboard/page/pipeline': [

@@ -1,5 +1,5 @@
-import { useVisible } from '../overview/use-visible.ts'
-import { Icon, type IconName } from '../ui/icon.tsx'
+import { CardFact } from '../cards/card-fact.tsx'
+import { useVisible } from '../cards/use-visible.ts'
 import { hostHref } from '../ui/route.ts'
 import { countText, timeText } from '../words/format.ts'
 import type { Host } from './fleet.ts'
@@ -28,34 +28,24 @@ export const HostCard = ({ host }: { readonly host: Host }) => {
       </div>
       <div class="card-foot">
         <dl class="card-facts">
-          <Fact icon="camera" name="Pipelines">
+          <CardFact icon="camera" name="Pipelines">
             {playingText(host)}
-          </Fact>
-          <Fact icon="edit" name="Document">
+          </CardFact>
+          <CardFact icon="edit" name="Document">
             {documentText(host)}
-          </Fact>
+          </CardFact>
           {host.drift.length > 0 && (
-            <Fact icon="alert" name="Drift">
+            <CardFact icon="alert" name="Drift">
               {countText(host.drift.length, 'difference')}
-            </Fact>
+            </CardFact>
           )}
           {!host.linked && (
-            <Fact icon="clock" name="Last report">
+            <CardFact icon="clock" name="Last report">
               {timeText(host.at)}
-            </Fact>
+            </CardFact>
           )}
         </dl>
       </div>
     </li>
   )
 }
-
-const Fact = ({ icon, name, children }: { readonly icon: IconName; readonly name: string; readonly children: string }) => (
-  <div>
-    <dt>
-      <Icon name={icon} />
-      <span class="sr-only">{name}</span>
-    </dt>
-    <dd>{children}</dd>
-  </div>
-)

@@ -1,9 +1,9 @@
 import { signal } from '@preact/signals'
+import { Cards } from '../cards/cards.tsx'
+import { Filters } from '../cards/filters.tsx'
 import { Banner } from '../ui/banner.tsx'
-import { Icon } from '../ui/icon.tsx'
 import { Page } from '../ui/page.tsx'
 import { useAbortable } from '../ui/use-abortable.ts'
-import { countText } from '../words/format.ts'
 import { type Fleet, fleet, fleetFault, followFleet, type Host } from './fleet.ts'
 import { HostCard } from './host-card.tsx'
 import { GROUPS, type Group, labelTexts } from './host-words.ts'
@@ -41,57 +41,25 @@ const matches = (host: Host, text: string): boolean => [host.host, ...labelTexts
 const Hosts = ({ hosts }: Pick<Fleet, 'hosts'>) => {
   const text = search.value.trim().toLowerCase()
   const shown = hosts.filter((host) => GROUPS[group.value].has(host) && (text === '' || matches(host, text)))
+  const groups = Object.entries(GROUPS).map(([name, { word, has }]) => [name, { word, count: hosts.filter(has).length }])
   return (
     <>
-      <Filters hosts={hosts} />
-      <p class="sr-only" role="status">
-        {countText(shown.length, 'host')} shown
-      </p>
-      {shown.length === 0 ? (
-        <div class="empty">
-          <p>No host matches.</p>
-        </div>
-      ) : (
-        <ul class="cards">
-          {shown.map((host) => (
-            <HostCard key={host.host} host={host} />
-          ))}
-        </ul>
-      )}
+      <Filters
+        searched="name or label"
+        search={search}
+        groups={Object.fromEntries(groups) as Record<Group, { word: string; count: number }>}
+        group={group}
+      />
+      <Cards noun="host" showAll={showAll}>
+        {shown.map((host) => (
+          <HostCard key={host.host} host={host} />
+        ))}
+      </Cards>
     </>
   )
 }
 
-const Filters = ({ hosts }: Pick<Fleet, 'hosts'>) => (
-  <div class="filters">
-    <label class="search">
-      <span class="sr-only">Search by name or label</span>
-      <Icon name="search" />
-      <input
-        type="search"
-        placeholder="Search by name or label"
-        value={search.value}
-        onInput={({ currentTarget }) => {
-          search.value = currentTarget.value
-        }}
-      />
-    </label>
-    <fieldset class="chips">
-      <legend class="sr-only">State</legend>
-      {(Object.keys(GROUPS) as Group[]).map((name) => (
-        <label key={name} class="chip">
-          <input
-            type="radio"
-            name="host-group"
-            checked={group.value === name}
-            onChange={() => {
-              group.value = name
-            }}
-          />
-          {GROUPS[name].word}
-          <span class="chip-count">{hosts.filter(GROUPS[name].has).length}</span>
-        </label>
-      ))}
-    </fieldset>
-  </div>
-)
+const showAll = (): void => {
+  group.value = 'all'
+  search.value = ''
+}

@@ -4,7 +4,8 @@ import { historyOf, round } from '../api/history.ts'
 import { now } from '../api/now.ts'
 import { faults } from '../api/pipelines.ts'
 import type { Pipeline } from '../api/types.ts'
-import { Icon } from '../ui/icon.tsx'
+import { CardFact } from '../cards/card-fact.tsx'
+import { useVisible } from '../cards/use-visible.ts'
 import { pipelineHref } from '../ui/route.ts'
 import { StateLabel } from '../ui/state-label.tsx'
 import { bitrateText, countText, durationText, encodingText, fpsText, sourceText } from '../words/format.ts'
@@ -12,7 +13,6 @@ import { faultText, nextTryText } from '../words/phases.ts'
 import { CardActions } from './card-actions.tsx'
 import { LENGTH, Sparkline } from './sparkline.tsx'
 import { Thumbnail } from './thumbnail.tsx'
-import { useVisible } from './use-visible.ts'
 
 /** One pipeline: picture, state, and numbers while the card is visible. */
 export const Card = ({ pipeline }: { readonly pipeline: ReadonlySignal<Pipeline> }) => {
@@ -42,26 +42,26 @@ export const Card = ({ pipeline }: { readonly pipeline: ReadonlySignal<Pipeline>
       </div>
       <div class="card-foot">
         <dl class="card-facts">
-          <Fact icon="camera" name="Video">
+          <CardFact icon="camera" name="Video">
             {encodingText(value)}
-          </Fact>
-          <Fact icon="people" name="Readers">
+          </CardFact>
+          <CardFact icon="people" name="Readers">
             {countText(runtime.readers, 'reader')}
-          </Fact>
+          </CardFact>
           {runtime.audio?.carried === true && (
-            <Fact icon="sound" name="Sound">
+            <CardFact icon="sound" name="Sound">
               Sound
-            </Fact>
+            </CardFact>
           )}
           {isVisible.value && runtime.phase === 'playing' && (
-            <Fact icon="clock" name="Live for">
+            <CardFact icon="clock" name="Live for">
               {durationText(now.value - Date.parse(runtime.since))}
-            </Fact>
+            </CardFact>
           )}
           {runtime.restarts > 0 && (
-            <Fact icon="again" name="Restarts">
+            <CardFact icon="again" name="Restarts">
               {countText(runtime.restarts, 'restart')}
-            </Fact>
+            </CardFact>
           )}
         </dl>
         <CardActions pipeline={value} />
@@ -69,16 +69,6 @@ export const Card = ({ pipeline }: { readonly pipeline: ReadonlySignal<Pipeline>
     </li>
   )
 }
-
-const Fact = ({ icon, name, children }: { icon: 'camera' | 'people' | 'sound' | 'clock' | 'again'; name: string; children: string }) => (
-  <div>
-    <dt>
-      <Icon name={icon} />
-      <span class="sr-only">{name}</span>
-    </dt>
-    <dd>{children}</dd>
-  </div>
-)
 
 const Numbers = ({ pipeline: { id, runtime } }: { readonly pipeline: Pipeline }) => {
   round.value

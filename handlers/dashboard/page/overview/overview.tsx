@@ -1,10 +1,11 @@
 import { computed, signal } from '@preact/signals'
 import { loaded, pipelines } from '../api/pipelines.ts'
 import type { Pipeline } from '../api/types.ts'
-import { Icon } from '../ui/icon.tsx'
+import { Cards } from '../cards/cards.tsx'
+import { Filters } from '../cards/filters.tsx'
 import { Page } from '../ui/page.tsx'
 import { Waiting } from '../ui/waiting.tsx'
-import { countText, sourceText } from '../words/format.ts'
+import { sourceText } from '../words/format.ts'
 import { GROUPS, type Group } from '../words/phases.ts'
 import { Card } from './card.tsx'
 import { FirstSteps, NewPipeline } from './first-steps.tsx'
@@ -14,9 +15,10 @@ const search = signal('')
 
 const sorted = computed(() => [...pipelines.value.entries()].sort(([a], [b]) => a.localeCompare(b, undefined, { numeric: true })))
 
-const counts = computed(() => {
+const groups = computed(() => {
   const phases = sorted.value.map(([, pipeline]) => pipeline.value.runtime.phase)
-  return Object.fromEntries(Object.entries(GROUPS).map(([name, { has }]) => [name, phases.filter(has).length])) as Record<Group, number>
+  const counted = Object.entries(GROUPS).map(([name, { word, has }]) => [name, { word, count: phases.filter(has).length }])
+  return Object.fromEntries(counted) as Record<Group, { word: string; count: number }>
 })
 
 const matches = (pipeline: Pipeline, text: string): boolean =>
@@ -38,24 +40,12 @@ export const Overview = () => {
   const ids = shownIds.value === '' ? [] : shownIds.value.split(' ')
   return (
     <Page title="Pipelines" action={<NewPipeline />}>
-      <Filters />
-      <p class="sr-only" role="status">
-        {countText(ids.length, 'pipeline')} shown
-      </p>
-      {ids.length === 0 ? (
-        <div class="empty">
-          <p>No pipeline matches.</p>
-          <button type="button" class="button button-plain" onClick={showAll}>
-            Show all
-          </button>
-        </div>
-      ) : (
-        <ul class="cards">
-          {ids.map((id) => (
-            <Slot key={id} id={id} />
-          ))}
-        </ul>
-      )}
+      <Filters searched="name or source" search={search} groups={groups.value} group={group} />
+      <Cards noun="pipeline" showAll={showAll}>
+        {ids.map((id) => (
+          <Slot key={id} id={id} />
+        ))}
+      </Cards>
     </Page>
   )
 }
@@ -69,40 +59,6 @@ const showAll = (): void => {
   group.value = 'all'
   search.value = ''
 }
-
-const Filters = () => (
-  <div class="filters">
-    <label class="search">
-      <span class="sr-only">Search by name or source</span>
-      <Icon name="search" />
-      <input
-        type="search"
-        placeholder="Search by name or source"
-        value={search.value}
-        onInput={({ currentTarget }) => {
-          search.value = currentTarget.value
-        }}
-      />
-    </label>
-    <fieldset class="chips">
-      <legend class="sr-only">State</legend>
-      {(Object.keys(GROUPS) as Group[]).map((name) => (
-        <label key={name} class="chip">
-          <input
-            type="radio"
-            name="group"
-            checked={group.value === name}
-            onChange={() => {
-              group.value = name
-            }}
-          />
-          {GROUPS[name].word}
-          <span class="chip-count">{counts.value[name]}</span>
-        </label>
-      ))}
-    </fieldset>
-  </div>
-)
 
 /** Shown until the first answer. */
 const Loading = () => (

@@ -3,10 +3,10 @@ import { api } from '../api/api.ts'
 import { whileVisible } from '../api/follow.ts'
 import { lastPictureOf, storePicture } from '../api/last-pictures.ts'
 import type { Phase } from '../api/types.ts'
+import { createTurns } from '../cards/turns.ts'
 import { LivePicture } from '../player/live-picture.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { useAbortable } from '../ui/use-abortable.ts'
-import { createTurns } from './turns.ts'
 
 interface ThumbnailProps {
   readonly id: string
