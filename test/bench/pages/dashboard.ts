@@ -20,7 +20,7 @@ const PIPELINES = 200
 const GOP_SECONDS = 2
 const CAMERA_PORT = 23_457
 
-const browser = await launchChromium()
+const browser = await launchChromium({ whole: true })
 const rounded = (value: number): number => Math.round(value * 10) / 10
 const summary = (values: readonly number[]) => ({
   samples: values.length,

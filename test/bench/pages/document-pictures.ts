@@ -203,7 +203,7 @@ const takePictures = async (service: Service, page: Page): Promise<void> => {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'pictures-'))
-const browser = await launchChromium()
+const browser = await launchChromium({ whole: true })
 const ends: (() => unknown)[] = [() => browser.close(), () => rmSync(folder, { recursive: true })]
 try {
   const page = await browser.newPage()

@@ -65,7 +65,7 @@ const measure = async (page: Page, isScrolling: boolean) => {
   }
 }
 
-const browser = await launchChromium()
+const browser = await launchChromium({ whole: true })
 const camera = await startServer(
   'gst-rtsp-server',
   CAMERA_PORT,

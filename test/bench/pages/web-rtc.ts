@@ -52,7 +52,7 @@ const noteShown = (): void => {
 }
 
 const far = openFarHost('bench-far', 77)
-const browser = await launchChromium()
+const browser = await launchChromium({ whole: true })
 const camera = start('ip', [...far.prefix.slice(1), '/usr/bin/python3', join(import.meta.dirname, '../../fixtures/clock-camera.py')])
 await camera.until((lines) => lines.length > 0)
 const { port: cameraPort } = JSON.parse(camera.lines[0] ?? '') as { port: number }

@@ -87,7 +87,11 @@ try {
   const index = new SegmentIndex(folder, silentLog)
   await index.open()
   const fileOf = (id: string, at: number): string => join(folder, id, segmentPlace(at).day, segmentPlace(at).name)
-  const playback = new Playback({ index, fileOf, open: async () => {} } as unknown as Recordings)
+  const playback = new Playback({
+    fileOf,
+    open: async () => {},
+    segments: (id: string, from: number, to: number) => index.ask('segments', id, from, to),
+  } as unknown as Recordings)
   const END = BEGIN + days * DAY_MS
   const all = { from: BEGIN, to: END, before: Number.MAX_SAFE_INTEGER, limit: 1000 }
   const places = Array.from({ length: rounds }, (_, round) => ({

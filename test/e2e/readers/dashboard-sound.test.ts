@@ -4,7 +4,7 @@ import { createPipeline } from '../../helpers/service/pipelines.ts'
 import { shareService } from '../../helpers/service/share-service.ts'
 
 // A name of another host: browsers give pages of plain http no WebCodecs there.
-const chromium = useChromium(['--host-resolver-rules=MAP cam.test 127.0.0.1'])
+const chromium = useChromium({ flags: ['--host-resolver-rules=MAP cam.test 127.0.0.1'], whole: true })
 const service = shareService({ SVC_ALLOWED_HOSTS: 'cam.test' })
 
 it.each([

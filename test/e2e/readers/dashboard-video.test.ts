@@ -14,7 +14,7 @@ import { shareService } from '../../helpers/service/share-service.ts'
 import { until } from '../../helpers/until.ts'
 
 // A name of another host: browsers give pages of plain http no WebCodecs there.
-const chromium = useChromium(['--host-resolver-rules=MAP cam.test 127.0.0.1'])
+const chromium = useChromium({ flags: ['--host-resolver-rules=MAP cam.test 127.0.0.1'], whole: true })
 const service = shareService({ SVC_ALLOWED_HOSTS: 'cam.test', SVC_LOG_LEVEL: 'debug' })
 const BALL = { source: { uri: 'test://ball?width=320&height=180&fps=6' } }
 

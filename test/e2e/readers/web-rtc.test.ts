@@ -10,7 +10,7 @@ const service = shareService()
 
 /** A page of the service. */
 const openPage = async () => {
-  const browser = await launchChromium()
+  const browser = await launchChromium({ whole: true })
   const page = await browser.newPage()
   await page.goto(`${service.url}/svc/healthz`)
   return { page, [Symbol.asyncDispose]: () => browser.close() }

@@ -1,8 +1,11 @@
 import { type Browser, chromium } from 'playwright-core'
 
-/** Chromium without the parts of a window, which cost a third of its CPU time and which nobody sees here. */
-const PROGRAM = '/usr/bin/chromium-headless-shell'
+/** Chromium without the parts of a window, which nobody sees here: pages cost a third less CPU time. */
+const SHELL = '/usr/bin/chromium-headless-shell'
+const WHOLE = '/usr/bin/chromium'
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-sync']
+/** Pages of the window around a page, which nobody sees: they cost half a second of CPU time for each page that a test opens. */
+const WINDOW = ['InitialWebUI', 'PreloadTopChromeWebUI', 'WebUIToolbar', 'WebUIReloadButton', 'WebUIOmniboxPopup', 'WebUITabStrip']
 /**
  * What playwright-core switches off in a Chromium that it controls. Of several such flags the last counts, so ours has to name them
  * too; without them, pages now and then did not come.
@@ -23,8 +26,15 @@ const UNDER_CONTROL = [
   'PreconnectToSearch',
 ]
 
-/** `without`: features of Chromium that are off. */
-export const launchChromium = (flags: readonly string[] = [], without: readonly string[] = []): Promise<Browser> => {
-  const features = without.length === 0 ? [] : [`--disable-features=${[...UNDER_CONTROL, ...without].join()}`]
-  return chromium.launch({ executablePath: PROGRAM, args: [...FLAGS, ...features, ...flags] })
+export interface ChromiumOptions {
+  readonly flags?: readonly string[]
+  /** Features that are off. */
+  readonly without?: readonly string[]
+  /** The whole browser: without its window it shows one of six pictures that come by WebRTC. */
+  readonly whole?: boolean
+}
+
+export const launchChromium = ({ flags = [], without = [], whole = false }: ChromiumOptions = {}): Promise<Browser> => {
+  const features = `--disable-features=${[...UNDER_CONTROL, ...WINDOW, 'TabstripComboButton', ...without].join()}`
+  return chromium.launch({ executablePath: whole ? WHOLE : SHELL, args: [...FLAGS, features, ...flags] })
 }

@@ -3,15 +3,13 @@ import { createRequire } from 'node:module'
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import type { Service } from '../process/service.ts'
-import { launchChromium } from './chromium.ts'
+import { type ChromiumOptions, launchChromium } from './chromium.ts'
 
 /** Chromium for the tests of a file. Call it at the top of the file or of a describe. */
-export const useChromium = (
-  ...options: Parameters<typeof launchChromium>
-): { readonly open: (options?: OpenOptions) => Promise<DashboardPage> } => {
+export const useChromium = (options: ChromiumOptions = {}): { readonly open: (options?: OpenOptions) => Promise<DashboardPage> } => {
   let browser: Browser | undefined
   beforeAll(async () => {
-    browser = await launchChromium(...options)
+    browser = await launchChromium(options)
   })
   afterAll(async () => {
     await browser?.close()

@@ -5,7 +5,7 @@ import { startService } from '../../helpers/process/service.ts'
 import { createPipeline, untilPhase, viewOf } from '../../helpers/service/pipelines.ts'
 import { shareService } from '../../helpers/service/share-service.ts'
 
-const chromium = useChromium(['--host-resolver-rules=MAP cam.test 127.0.0.1'])
+const chromium = useChromium({ flags: ['--host-resolver-rules=MAP cam.test 127.0.0.1'] })
 const service = shareService()
 const PASSWORD = 'correct horse battery'
 const START = 'Start timeout (s)'

@@ -7,12 +7,12 @@ import { useChromium } from '../../helpers/browser/dashboard.ts'
 import { createPipeline } from '../../helpers/service/pipelines.ts'
 import { shareService } from '../../helpers/service/share-service.ts'
 
-const chromium = useChromium(
+const chromium = useChromium({
   // Names of the attacker lead to this host, as a rebound name does.
-  ['--host-resolver-rules=MAP *.test 127.0.0.1'],
+  flags: ['--host-resolver-rules=MAP *.test 127.0.0.1'],
   // Newer browsers ask the user before a page may reach this host; the service must not rely on it.
-  ['LocalNetworkAccessChecks', 'BlockInsecurePrivateNetworkRequests'],
-)
+  without: ['LocalNetworkAccessChecks', 'BlockInsecurePrivateNetworkRequests'],
+})
 const service = shareService({ SVC_LOG_LEVEL: 'debug', SVC_PROFILE: 'docs', SVC_DOCS_PORT: '0' })
 const PLANTED = JSON.stringify({ id: 'planted', mode: 'simple', on_demand: true, source: { uri: 'test://ball' } })
 
