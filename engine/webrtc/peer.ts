@@ -1,7 +1,7 @@
-import type { DataChannel, PeerConnection, Track } from 'node-datachannel'
+import type { DataChannel, IceUdpMuxListener, PeerConnection, Track } from 'node-datachannel'
 import { ApiError } from '../../lib/errors.ts'
 
-type Library = Pick<typeof import('node-datachannel'), 'PeerConnection' | 'Video' | 'initLogger'>
+type Library = Pick<typeof import('node-datachannel'), 'IceUdpMuxListener' | 'PeerConnection' | 'Video'>
 
 /** What an offer says of the other side of a session: checked, and in words of our own. */
 export interface RemotePeer {
@@ -92,28 +92,39 @@ const notImplemented = (cause: unknown): ApiError =>
     { cause },
   )
 
-const connectWith =
-  (library: Library): ConnectPeer =>
-  async (remote, { port, bindAddress }, events) => {
-    const connection = new library.PeerConnection('', {
-      iceServers: [],
-      enableIceUdpMux: true,
-      portRangeBegin: port,
-      portRangeEnd: port,
-      ...(bindAddress !== undefined && { bindAddress }),
-      disableAutoNegotiation: true,
-      forceMediaTransport: true,
-      maxMessageSize: MAX_MESSAGE_BYTES,
-    })
+const connectWith = (library: Library): ConnectPeer => {
+  const listeners = new Map<number, IceUdpMuxListener>()
+  /**
+   * Opens the port for as long as the process lives. Without a listener the library opens it with the first session and closes it with the
+   * last one, and ends the process where it cannot be opened: another program may use it, or a child that was started meanwhile.
+   */
+  const listen = ({ port, bindAddress }: PeerAddress): void => {
+    if (!listeners.has(port)) listeners.set(port, new library.IceUdpMuxListener(port, bindAddress))
+  }
+  return async (remote, address, events) => {
+    const { port, bindAddress } = address
+    let connection: PeerConnection | undefined
     try {
+      listen(address)
+      connection = new library.PeerConnection('', {
+        iceServers: [],
+        enableIceUdpMux: true,
+        portRangeBegin: port,
+        portRangeEnd: port,
+        ...(bindAddress !== undefined && { bindAddress }),
+        disableAutoNegotiation: true,
+        forceMediaTransport: true,
+        maxMessageSize: MAX_MESSAGE_BYTES,
+      })
       const peer = new LibraryPeer(connection, events)
       await peer.negotiate(library, remote)
       return peer
     } catch (cause) {
-      connection.close()
+      connection?.close()
       throw cannotConnect(port, cause)
     }
   }
+}
 
 const cannotConnect = (port: number, cause: unknown): ApiError =>
   new ApiError(

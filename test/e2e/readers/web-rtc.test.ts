@@ -1,8 +1,10 @@
+import { createSocket } from 'node:dgram'
 import { expect, it } from 'vitest'
 import { WEB_RTC_ATTACKS } from '../../helpers/attacks/web-rtc-attacks.ts'
 import { launchChromium } from '../../helpers/browser/chromium.ts'
 import { watchByWebRtc } from '../../helpers/browser/whep.ts'
 import { playByAiortc } from '../../helpers/media/aiortc-player.ts'
+import { startService } from '../../helpers/process/service.ts'
 import { untilReaders, untilView } from '../../helpers/service/pipelines.ts'
 import { shareService } from '../../helpers/service/share-service.ts'
 
@@ -95,6 +97,47 @@ it('a flood at its port and garbage in a session harm no other player', async ()
   expect((await watched).frames.length).toBeGreaterThanOrEqual(100)
   expect(service.enginePid()).toBe(engine)
   await untilReaders(service, 'wall', 0)
+})
+
+/** An offer to take H.264, of a player that never connects. */
+const OFFER = [
+  ...['v=0', 'o=- 1 1 IN IP4 127.0.0.1', 's=-', 't=0 0', 'a=group:BUNDLE 0', 'm=video 9 UDP/TLS/RTP/SAVPF 96', 'c=IN IP4 0.0.0.0'],
+  ...['a=mid:0', 'a=recvonly', 'a=rtcp-mux', 'a=rtpmap:96 H264/90000', 'a=fmtp:96 packetization-mode=1;profile-level-id=42e01f'],
+  ...[
+    'a=ice-ufrag:abcd',
+    'a=ice-pwd:abcdefghijklmnopqrstuvwx',
+    `a=fingerprint:sha-256 ${Array(32).fill('AB').join(':')}`,
+    'a=setup:actpass',
+  ],
+  '',
+].join('\r\n')
+
+it('sessions come and go while children that outlive them are started, and one port serves them all', async () => {
+  await create('hall', { source: { uri: 'test://ball?width=320&height=240&fps=25' } })
+  const engine = service.enginePid()
+  for (const child of ['lobby', 'stairs']) {
+    const begun = await service.request('POST', '/svc/pipeline/hall/whep', OFFER, { 'content-type': 'application/sdp' })
+    expect(begun.status).toBe(201)
+    await create(child, { source: { uri: 'test://ball?width=320&height=240&fps=25' } })
+    expect((await service.request('GET', '/svc/pipeline/hall/snapshot')).status).toBe(200)
+    expect((await service.request('DELETE', begun.headers.get('location') ?? '')).status).toBe(200)
+  }
+  expect((await service.request('POST', '/svc/pipeline/hall/whep', OFFER, { 'content-type': 'application/sdp' })).status).toBe(201)
+  expect(service.enginePid()).toBe(engine)
+})
+
+it('a port that another program has is reported, harms nothing, and is taken when it is free', async () => {
+  const other = createSocket('udp4')
+  await new Promise<void>((resolve) => other.bind(0, '0.0.0.0', resolve))
+  const { request, enginePid, stop } = await startService({ env: { SVC_WEBRTC_PORT: String(other.address().port) } })
+  await request('POST', '/svc/pipeline', { id: 'hall', source: { uri: 'test://ball?width=320&height=240&fps=25' } })
+  const engine = enginePid()
+  const begin = () => request('POST', '/svc/pipeline/hall/whep', OFFER, { 'content-type': 'application/sdp' })
+  expect(await begin()).toMatchObject({ status: 503, body: { details: { reason: 'webrtc_port' } } })
+  other.close()
+  expect((await begin()).status).toBe(201)
+  expect(enginePid()).toBe(engine)
+  await stop()
 })
 
 it('an offer that cannot be served is told what would be needed', async () => {
