@@ -33,7 +33,8 @@ export class Pacer<Item> {
     return this.#head < this.#queue.length
   }
 
-  get #isLimited(): boolean {
+  /** The receiver takes less than is offered. */
+  get isLimited(): boolean {
     return this.#pace < BYTES_PER_MS
   }
 
@@ -51,7 +52,7 @@ export class Pacer<Item> {
   run(): void {
     const nowMs = performance.now()
     const elapsedMs = nowMs - this.#atMs
-    const burst = this.#isLimited ? Math.max(MIN_BURST_BYTES, this.#pace * TICK_MS) : BURST_BYTES
+    const burst = this.isLimited ? Math.max(MIN_BURST_BYTES, this.#pace * TICK_MS) : BURST_BYTES
     this.#left = Math.min(burst, this.#left + elapsedMs * this.#pace)
     this.#offered *= Math.exp(-elapsedMs / AVERAGE_MS)
     this.#atMs = nowMs

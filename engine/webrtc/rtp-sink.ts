@@ -29,6 +29,12 @@ interface Series extends SentTrack {
 const [VIDEO, KLV] = [0, 1]
 /** Packets that one session may have sent again: more would double its bandwidth while it has none left. */
 const RESENT = { perSecond: 1000, burst: 1000 }
+/** GOPs that one session may have once more. */
+const REPEATED = { perSecond: 1, burst: 4 }
+/** The pictures of a repeated GOP have times within this many ticks after the last one, before those of the next one. */
+const REPEATED_TICKS = 1400
+/** A larger GOP would hold up the pictures after it, bytes: the player waits for the next key frame. */
+const MAX_REPEATED_BYTES = 4 * 1024 * 1024
 const MAX_PACKET_BYTES = 2048
 /** A header extension of one byte (RFC 8285 section 4.2): its head, and one element in four bytes. */
 const EXTENSION_BYTES = 8
@@ -43,6 +49,7 @@ export class RtpSink implements Sink {
   readonly #pacer: Pacer<readonly [Series, NumberedPacket]>
   readonly #beganMs = performance.now()
   readonly #resent = new Allowance(RESENT, performance.now())
+  readonly #repeated = new Allowance(REPEATED, performance.now())
   /** The library copies what it sends. */
   readonly #scratch = Buffer.alloc(MAX_PACKET_BYTES)
 
@@ -93,6 +100,22 @@ export class RtpSink implements Sink {
         this.#write(series, packet)
       }
     }
+  }
+
+  /**
+   * Sends the GOP of the present picture once more, in new packets, for a player that lacks its beginning: a camera has no other key frame
+   * now. Not while pictures wait, and not to one that can receive less than comes.
+   */
+  repeat(units: readonly AccessUnit[]): void {
+    const [series, last] = [this.#series[VIDEO], units.at(-1)]
+    if (series === undefined || last === undefined || this.busy || this.#pacer.isLimited) return
+    if (units.length > REPEATED_TICKS || units.reduce((sum, { bytes }) => sum + bytes, 0) > MAX_REPEATED_BYTES) return
+    if (!this.#repeated.use(1, performance.now())) return
+    for (const [at, unit] of units.entries()) {
+      const timestamp = last.timestamp + 1 + Math.floor((at * REPEATED_TICKS) / units.length)
+      for (const body of series.packets.of(unit)) this.#pacer.push([series, series.sent.add(body, timestamp)], body.payload.length)
+    }
+    this.#pacer.run()
   }
 
   close(): void {

@@ -18,6 +18,8 @@ const RECEIVED = { perSecond: 500, burst: 2000 }
 const MAX_CHANNELS = 4
 /** A player that is further behind than this at a key frame goes on there. */
 const LIMITS = { ...DEFAULT_LIMITS, lagMs: 500 }
+/** Number of the mount's track. */
+const VIDEO = 0
 /** Channels of the player are open by then, milliseconds after the connection. */
 const OPEN_CHANNEL_MS = 1000
 
@@ -91,6 +93,7 @@ export class Session implements PeerEvents {
     if (!this.#mayReceive() || this.#mounted === undefined) return
     const feedback = parseFeedback(packet)
     this.#sink?.resend(feedback)
+    if (feedback.wantsKey) this.#sink?.repeat(this.#media?.streams[VIDEO]?.gop?.units ?? [])
     if (feedback.bitrate !== undefined) this.#sink?.limit(feedback.bitrate)
     const losses = feedback.losses.map(({ fraction }) => fraction)
     if (losses.length > 0) this.#mounted.reportedLoss = Math.max(...losses)

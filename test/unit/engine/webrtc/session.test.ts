@@ -94,6 +94,9 @@ const remb = (bitrate: number): Buffer => {
   return out
 }
 
+/** A picture loss indication (RFC 4585 section 6.3.1). */
+const PLI = Buffer.from('81ce00020000000100000001', 'hex')
+
 describe('a session', () => {
   fakeTimersInEachTest()
 
@@ -114,6 +117,26 @@ describe('a session', () => {
     expect(sent).toHaveLength(1)
     session.onEnded()
     expect(state).toEqual({ readers: 0, reserved: false, ended: true, closed: true })
+  })
+
+  it('whose player lacks a key frame gets its GOP once more, between the last picture and the next one, but not each time', async () => {
+    const { session, sent, feed } = setUp()
+    for (let picture = 0; picture < 5; picture += 1) feed(100)
+    session.onConnected()
+    feed(100)
+    const before = sent.length
+    session.onRtcp(PLI)
+    const repeated = sent.slice(before)
+    feed(100)
+    const read = (packet: Buffer | undefined) => ({ sequence: packet?.readUInt16BE(2) ?? 0, timestamp: packet?.readUInt32BE(4) ?? 0 })
+    const packets = [sent[before - 1], ...repeated, sent.at(-1)].map(read)
+    expect(repeated.map((packet) => (packet[12] ?? 0) & 0x1f)).toEqual([5, 1, 1, 1, 1, 1])
+    for (const [at, { sequence, timestamp }] of packets.slice(1).entries()) {
+      expect((sequence - (packets[at]?.sequence ?? 0)) & 0xffff).toBe(1)
+      expect(timestamp).toBeGreaterThan(packets[at]?.timestamp ?? 0)
+    }
+    for (let again = 0; again < 50; again += 1) session.onRtcp(PLI)
+    expect(sent.length - before).toBeLessThan(6 * repeated.length)
   })
 
   it.each<[string, (session: Session, channel: Channel) => void]>([
