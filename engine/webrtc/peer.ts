@@ -41,7 +41,8 @@ export interface Peer {
   /** Sends an RTP or RTCP packet. */
   send(packet: Buffer): void
   addCandidate(candidate: string): void
-  openChannel(label: string): Channel
+  /** Undefined when the connection has ended. */
+  openChannel(label: string): Channel | undefined
   close(): void
 }
 
@@ -92,7 +93,7 @@ const notImplemented = (cause: unknown): ApiError =>
     { cause },
   )
 
-const connectWith = (library: Library): ConnectPeer => {
+export const connectWith = (library: Library): ConnectPeer => {
   const listeners = new Map<number, IceUdpMuxListener>()
   /**
    * Opens the port for as long as the process lives. Without a listener the library opens it with the first session and closes it with the
@@ -134,6 +135,18 @@ const cannotConnect = (port: number, cause: unknown): ApiError =>
     { cause },
   )
 
+/**
+ * What a call of the library answers. A connection ends in a thread of the library: what was open a moment ago throws, and `onEnded` is on
+ * its way.
+ */
+const unlessEnded = <T>(call: () => T, otherwise: T): T => {
+  try {
+    return call()
+  } catch {
+    return otherwise
+  }
+}
+
 class LibraryPeer implements Peer {
   readonly #connection: PeerConnection
   readonly #events: PeerEvents
@@ -148,7 +161,8 @@ class LibraryPeer implements Peer {
     this.#events = events
     connection.onStateChange((state) => this.#onState(state))
     connection.onDataChannel((channel) => {
-      if (!this.#closed) events.onChannel(this.#adopt(channel))
+      const adopted = this.#closed ? undefined : unlessEnded(() => this.#adopt(channel), undefined)
+      if (adopted !== undefined) events.onChannel(adopted)
     })
   }
 
@@ -174,23 +188,23 @@ class LibraryPeer implements Peer {
   }
 
   send(packet: Buffer): void {
-    if (!this.#closed && this.#track?.isOpen() === true) this.#track.sendMessageBinary(packet)
+    if (this.#closed) return
+    unlessEnded(() => this.#track?.isOpen() === true && this.#track.sendMessageBinary(packet), false)
   }
 
   addCandidate(candidate: string): void {
-    if (!this.#closed) this.#connection.addRemoteCandidate(`candidate:${candidate}`, MEDIA_ID)
+    // One that it cannot read is passed over, as one that leads nowhere.
+    if (!this.#closed) unlessEnded(() => this.#connection.addRemoteCandidate(`candidate:${candidate}`, MEDIA_ID), undefined)
   }
 
-  openChannel(label: string): Channel {
-    return this.#adopt(this.#connection.createDataChannel(label))
+  openChannel(label: string): Channel | undefined {
+    return this.#closed ? undefined : unlessEnded(() => this.#adopt(this.#connection.createDataChannel(label)), undefined)
   }
 
   close(): void {
     if (this.#closed) return
     this.#closed = true
-    for (const channel of this.#channels) channel.close()
-    this.#track?.close()
-    this.#connection.close()
+    for (const part of [...this.#channels, this.#track, this.#connection]) unlessEnded(() => part?.close(), undefined)
   }
 
   #onState(state: string): void {
@@ -215,16 +229,17 @@ class LibraryPeer implements Peer {
     channel.onMessage(() => {
       if (!this.#closed) this.#events.onMessage()
     })
-    const isUsable = (): boolean => !this.#closed && channel.isOpen()
+    const whileOpen = <T>(call: () => T, otherwise: T): T =>
+      this.#closed ? otherwise : unlessEnded(() => (channel.isOpen() ? call() : otherwise), otherwise)
     return {
       label: channel.getLabel(),
       get queuedBytes() {
-        return isUsable() ? channel.bufferedAmount() : 0
+        return whileOpen(() => channel.bufferedAmount(), 0)
       },
       get maxMessageBytes() {
-        return isUsable() ? channel.maxMessageSize() : 0
+        return whileOpen(() => channel.maxMessageSize(), 0)
       },
-      send: (message) => isUsable() && channel.sendMessageBinary(message),
+      send: (message) => whileOpen(() => channel.sendMessageBinary(message), false),
     }
   }
 }

@@ -124,7 +124,8 @@ export class Session implements PeerEvents {
 
   /** For a player that waits for the channel instead of opening it. */
   #openChannel(peer: Peer): void {
-    if (!this.#klv.isUsed) this.#klv.use(peer.openChannel(KLV_LABEL))
+    const channel = this.#klv.isUsed ? undefined : peer.openChannel(KLV_LABEL)
+    if (channel !== undefined) this.#klv.use(channel)
   }
 
   #mayReceive(): boolean {
