@@ -24,38 +24,30 @@ it('an RTMP source with sound alone is told as such', async () => {
   expect([fault?.reason, fault?.message]).toEqual(['timeout', expect.stringContaining('sound, but no video')])
 }, 30_000)
 
+const NO_KLV = { pass_klv: false, auto_extract_geolocation: false, synchronous: false }
+const ADVANCED = {
+  mode: 'advanced',
+  on_demand: false,
+  output: null,
+  klv_config: NO_KLV,
+  audio: 'off',
+  audio_bitrate: null,
+  push: [],
+  ephemeral: false,
+} as const
+
 it('a payloader that takes no frame of its format is told as such', async () => {
-  const common = {
-    id: 'jpeg',
-    on_demand: false,
-    output: null,
-    klv_config: NO_KLV,
-    audio: 'off',
-    audio_bitrate: null,
-    push: [],
-    ephemeral: false,
-  } as const
   const raw_pipeline = 'videotestsrc is-live=true ! video/x-raw,format=Y444 ! jpegenc ! rtpjpegpay name=pay0'
-  const fault = await (await playSource({ ...common, mode: 'advanced', raw_pipeline }, { startTimeoutMs: 3000 })).ended
+  const fault = await (await playSource({ ...ADVANCED, id: 'jpeg', raw_pipeline }, { startTimeoutMs: 3000 })).ended
   expect([fault?.reason, fault?.message]).toEqual(['timeout', expect.stringContaining('pay0 does not take the video (Invalid component)')])
 }, 30_000)
 
 it('an advanced pipeline with a pad that is linked to nothing is told to link it', async () => {
-  const common = {
-    id: 'unlinked',
-    on_demand: false,
-    output: null,
-    klv_config: NO_KLV,
-    audio: 'off',
-    audio_bitrate: null,
-    push: [],
-    ephemeral: false,
-  } as const
-  const fault = await (await playSource({ ...common, mode: 'advanced', raw_pipeline: 'videotestsrc' }, { startTimeoutMs: 3000 })).ended
+  const fault = await (
+    await playSource({ ...ADVANCED, id: 'unlinked', mode: 'advanced', raw_pipeline: 'videotestsrc' }, { startTimeoutMs: 3000 })
+  ).ended
   expect([fault?.reason, fault?.message]).toEqual(['unsupported', expect.stringContaining('linked to nothing')])
 }, 30_000)
-
-const NO_KLV = { pass_klv: false, auto_extract_geolocation: false, synchronous: false }
 
 const H264 = `videotestsrc is-live=true ! ${PICTURES} ! x264enc tune=zerolatency speed-preset=ultrafast key-int-max=10 ! h264parse`
 
