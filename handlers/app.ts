@@ -157,7 +157,7 @@ export const assemble = (ports: HostPorts): AppDeps => {
   const { clock, engine, license, limiter = createRateLimiter(clock), limits = createClientLimits(), mirror = new EngineMirror() } = ports
   const views = readViews(engine, mirror)
   const hub = createEventHub({ ...ports, views, mirror, engineAtOnce: ports.engineAtOnce ?? engine })
-  const events = ports.sharedDatabase === true ? withOtherWriters(hub, ports) : hub
+  const events = ports.sharedDatabase === true ? withOtherWriters(hub) : hub
   const klvUpstreams = createKlvUpstreams({ ...ports, events })
   const geolocations = createGeolocationRecorder(ports)
   const cameraWatch = createCameraWatch({ ...ports, events })

@@ -27,6 +27,10 @@ export interface EventHub {
   changed(id: string): void
   /** The pipeline is gone from the database. */
   removed(id: string): void
+  /** Another process may have stored or removed the pipeline: publishes what has changed. */
+  reread(id: string): void
+  /** Whether a status of the pipeline was published, and not its removal since. */
+  has(id: string): boolean
   /** The present status of one pipeline; SERVICE_UNAVAILABLE while the engine is gone, and published as soon as it is back. */
   status(id: string): Promise<CurrentStatus>
   /** As `status`, of every pipeline. */
@@ -88,10 +92,14 @@ class Hub implements EventHub {
   readonly changed = (id: string): void =>
     void this.#inTurn(id, async () => {
       const record = await this.#find(id)
-      if (record !== undefined) this.#statuses.publish(record, this.#statuses.inOrder(await this.#presentView(record)))
+      if (record !== undefined) this.#statuses.publish(record, await this.#viewInOrder(record))
     })
 
   readonly removed = (id: string): void => void this.#inTurn(id, async () => this.#statuses.publishRemoved(id))
+
+  readonly reread = (id: string): void => void this.#inTurn(id, () => this.#publishNewest(id, (record) => this.#viewInOrder(record)))
+
+  readonly has = (id: string): boolean => this.#statuses.has(id)
 
   readonly status = async (id: string): Promise<CurrentStatus> => {
     const asked = await this.#find(id)
@@ -164,6 +172,10 @@ class Hub implements EventHub {
         if (record !== undefined && found !== undefined) this.#statuses.publish(record, this.#statuses.inOrder(aged(found)))
       })
     }
+  }
+
+  async #viewInOrder(record: PipelineRecord): Promise<PipelineView> {
+    return this.#statuses.inOrder(await this.#presentView(record))
   }
 
   async #presentView(record: PipelineRecord): Promise<PipelineView> {

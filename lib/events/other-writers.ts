@@ -1,35 +1,14 @@
-import type { Log } from '../ports.ts'
-import type { PipelineRepository } from '../repositories/repositories.ts'
 import type { EventHub } from './hub.ts'
 
 /** The other process writes its record right after the engine's event: the database is read after each of these, milliseconds. */
 const READ_AFTER_MS = [300, 3000]
 
-interface OtherWritersDeps {
-  readonly pipelines: Pick<PipelineRepository, 'find' | 'list'>
-  readonly log: Log
-}
-
 /**
  * A hub for a database that other processes write too. Pipelines that they add and remove are in the engine's events, so the database
  * is read after those. Changes that do not reach the engine (a geolocation) are not noticed.
  */
-export const withOtherWriters = (hub: EventHub, deps: OtherWritersDeps): EventHub => {
-  /** Pipelines whose record was read. */
-  const known = new Set<string>()
-
-  const read = async (id: string): Promise<void> => {
-    const record = await deps.pipelines.find(id)
-    if (record === undefined) {
-      if (known.delete(id)) hub.removed(id)
-      return
-    }
-    known.add(id)
-    hub.changed(id)
-  }
-
-  const later = createLaterReads((id) => read(id).catch((error: unknown) => deps.log.warn('event_not_sent', { pipeline_id: id, error })))
-
+export const withOtherWriters = (hub: EventHub): EventHub => {
+  const later = createLaterReads(hub.reread)
   return {
     ...hub,
     feed: {
@@ -41,27 +20,14 @@ export const withOtherWriters = (hub: EventHub, deps: OtherWritersDeps): EventHu
     },
     push(event) {
       hub.push(event)
-      if (event.type === 'pipeline' && !known.has(event.view.id)) later.read(event.view.id)
+      if (event.type === 'pipeline' && !hub.has(event.view.id)) later.read(event.view.id)
       if (event.type === 'pipeline_removed') later.read(event.id)
-    },
-    async resync(views) {
-      await hub.resync(views)
-      known.clear()
-      for (const { config } of await deps.pipelines.list()) known.add(config.id)
-    },
-    changed(id) {
-      known.add(id)
-      hub.changed(id)
-    },
-    removed(id) {
-      known.delete(id)
-      hub.removed(id)
     },
   }
 }
 
 /** Reads a pipeline some time after now; a later call for it begins anew. */
-const createLaterReads = (read: (id: string) => unknown) => {
+const createLaterReads = (read: (id: string) => void) => {
   const timers = new Map<string, ReturnType<typeof setTimeout>>()
   let closed = false
   const readAfter = (id: string, [delay, ...more]: readonly number[]): void => {
@@ -69,7 +35,7 @@ const createLaterReads = (read: (id: string) => unknown) => {
     clearTimeout(timers.get(id))
     const timer = setTimeout(() => {
       timers.delete(id)
-      void read(id)
+      read(id)
       readAfter(id, more)
     }, delay)
     timers.set(id, timer)

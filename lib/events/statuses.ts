@@ -68,8 +68,9 @@ export class PublishedStatuses {
     return published === undefined || published.revision === view.revision ? view : published
   }
 
-  /** The present status for one client: current counters, else no newer than the events that follow it. */
+  /** The present status for one client: current counters, else no newer than the events that follow it, down to the removal. */
   current(record: PipelineRecord, view: PipelineView): ApiEvent {
+    if (!this.has(view.id)) this.#published.set(view.id, { record, view, signature: undefined })
     const published = this.#published.get(view.id)?.record ?? record
     const data = represent({ ...published, geolocation: record.geolocation }, this.inOrder(view))
     return this.#feed.unpublished({ event: 'pipeline_status', pipelineId: view.id, data })
